@@ -1,0 +1,28 @@
+#include "base/log.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+
+namespace tessera {
+namespace {
+
+std::atomic<LogLevel> current_level{LogLevel::kWarning};
+
+}  // namespace
+
+void set_log_level(LogLevel level) { current_level.store(level, std::memory_order_relaxed); }
+
+bool log_enabled(LogLevel level) { return level <= current_level.load(std::memory_order_relaxed); }
+
+void log_text(LogLevel level, std::string_view text) {
+  if (!log_enabled(level)) return;
+  char line[1100];
+  const auto end = fmt::format_to_n(line, sizeof(line) - 1, "tessera: {}", text);
+  std::size_t length = end.size < sizeof(line) - 1 ? end.size : sizeof(line) - 1;
+  line[length++] = '\n';
+  // A closed standard error is the program's choice; there is no better place to say so.
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, length);
+}
+
+}  // namespace tessera

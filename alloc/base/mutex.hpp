@@ -1,0 +1,85 @@
+// A mutex with a rank and clang's thread-safety attributes, and the lock and wait that go with it.
+//
+// Locks are taken in ascending rank order, so no cycle can form; debug builds check it on every
+// lock (the idea is jemalloc's witness.h). Ranks follow the layers: calls go down, so a lock of a
+// higher layer is taken first.
+//
+// Thread safety: that is its job.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#if defined(__clang__)
+#define TESSERA_TSA(x) __attribute__((x))
+#else
+#define TESSERA_TSA(x)
+#endif
+#define CAPABILITY(x) TESSERA_TSA(capability(x))
+#define SCOPED_CAPABILITY TESSERA_TSA(scoped_lockable)
+#define GUARDED_BY(x) TESSERA_TSA(guarded_by(x))
+#define REQUIRES_LOCK(...) TESSERA_TSA(requires_capability(__VA_ARGS__))
+#define EXCLUDES_LOCK(...) TESSERA_TSA(locks_excluded(__VA_ARGS__))
+#define ACQUIRES(...) TESSERA_TSA(acquire_capability(__VA_ARGS__))
+#define RELEASES(...) TESSERA_TSA(release_capability(__VA_ARGS__))
+#define NO_THREAD_SAFETY_ANALYSIS TESSERA_TSA(no_thread_safety_analysis)
+
+namespace tessera {
+
+// Ascending: a thread that holds a lock may take only locks of a greater rank.
+enum class LockRank : int {
+  kApi = 10,
+  kBlock = 20,
+  kPage = 30,
+  kResidency = 40,
+  kGate = 45,
+  kStreams = 50,
+  kTier = 60,
+  kDriver = 70,
+  kSimulator = 80,
+  kObserve = 90,
+};
+
+class CAPABILITY("mutex") Mutex {
+ public:
+  explicit Mutex(LockRank rank) : rank_(rank) {}
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  void lock() ACQUIRES();
+  void unlock() RELEASES();
+
+ private:
+  std::mutex mutex_;
+  const LockRank rank_;
+};
+
+class SCOPED_CAPABILITY MutexLock {
+ public:
+  explicit MutexLock(Mutex& mutex) ACQUIRES(mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~MutexLock() RELEASES() { mutex_.unlock(); }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+// A condition variable over Mutex. As with any, wait in a loop over the condition.
+class Condition {
+ public:
+  void wait(Mutex& mutex) REQUIRES_LOCK(mutex) NO_THREAD_SAFETY_ANALYSIS { variable_.wait(mutex); }
+  // False when the time ran out.
+  bool wait_for(Mutex& mutex, std::chrono::nanoseconds time) REQUIRES_LOCK(mutex)
+      NO_THREAD_SAFETY_ANALYSIS {
+    return variable_.wait_for(mutex, time) == std::cv_status::no_timeout;
+  }
+  void notify_one() { variable_.notify_one(); }
+  void notify_all() { variable_.notify_all(); }
+
+ private:
+  std::condition_variable_any variable_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,130 @@
+// The whole contract between Tessera and a GPU: about thirty calls, and the rules for all of them.
+//
+// Everything that moves pages is written against this page and nothing else, so the code that runs
+// on the simulated device is the code that runs on the GPU. Implementations: `cuda_driver` (the
+// documented CUDA driver API), `sim_driver` (a strict device in host memory), and the wrappers
+// `fault_driver` and `trace_driver`. One suite, tests/contract/driver_contract.hpp, holds all.
+//
+// Thread safety: every call may be made from any thread at any time.
+//
+// Rules for every call
+//  1. A failed call has changed nothing. Its Status has Code::kDriver and the CUresult, except
+//     where a call names a more exact code.
+//  2. Copies, sets, launches and event records are queued on a stream and run in its order; the
+//     call returns before they have run. All else is finished when the call returns.
+//  3. Work that fails later makes the context unusable, as on a GPU: synchronize() and query()
+//     return the error from then on.
+//  4. A stream id is any of the driver's own: one made here, or one of the program's. StreamId(0)
+//     is the legacy default stream, StreamId(2) the calling thread's own default stream.
+//  5. Addresses, sizes and alignments of reserve/map/unmap/set_access are multiples of
+//     properties().granularity.
+//  6. Nothing here retries, caches or decides.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/status.hpp"
+#include "base/units.hpp"
+
+namespace tessera {
+
+struct DeviceProperties {
+  std::string name;
+  Bytes total_memory;
+  Bytes granularity;         // of virtual memory management, both device and host frames
+  bool virtual_memory = false;  // can reserve, create, map: without it Tessera passes through
+  bool host_frames = false;  // create_frame(kHost) works: probed by doing it (cuda_facts §4.3)
+};
+
+struct MemoryInfo {
+  Bytes free;
+  Bytes total;
+};
+
+enum class FrameLocation : std::uint8_t {
+  kDevice,
+  kHost,  // pinned host memory, mappable for the device at any of its addresses
+};
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+};
+
+// One kernel launch. `kernel` is the driver's own function handle; `parameters` is the packed
+// parameter block, each parameter at its naturally aligned offset.
+struct Launch {
+  const void* kernel = nullptr;
+  Dim3 grid;
+  Dim3 block;
+  std::uint32_t shared_bytes = 0;
+  std::span<const std::byte> parameters;
+};
+
+class Driver {
+ public:
+  virtual ~Driver() = default;
+
+  // ---- devices -----------------------------------------------------------------------------
+  virtual int device_count() = 0;
+  // Errors: kInvalidArgument for no such device.
+  virtual Result<DeviceProperties> properties(DeviceId device) = 0;
+  // Memory the driver could still give to create_frame, and all there is.
+  virtual Result<MemoryInfo> memory_info(DeviceId device) = 0;
+  // Waits until all work queued on the device so far has run.
+  virtual Status synchronize(DeviceId device) = 0;
+
+  // ---- addresses and frames ----------------------------------------------------------------
+  // A range of addresses with nothing behind it. `alignment` is a power of two.
+  // Errors: kOutOfMemory when no such range is left.
+  virtual Result<Address> reserve(Bytes bytes, Bytes alignment) = 0;
+  // pre: the very range that reserve returned, with nothing mapped in it.
+  virtual Status release(Address address, Bytes bytes) = 0;
+  // Physical memory with no address. Errors: kOutOfMemory; kNotSupported for kHost without
+  // properties().host_frames.
+  virtual Result<FrameId> create_frame(DeviceId device, FrameLocation location, Bytes bytes) = 0;
+  // Gives the memory back once no mapping of it is left. pre: not destroyed before.
+  virtual Status destroy_frame(FrameId frame) = 0;
+  // Puts the whole frame at `address`. pre: `bytes` is the frame's size; the range is reserved
+  // and nothing is mapped in it. post: mapped, without access.
+  virtual Status map(Address address, Bytes bytes, FrameId frame) = 0;
+  // Lets `device` read and write the range. pre: every byte of it is mapped; many mappings may
+  // be covered at once. Errors: kNotReady (CUDA 600): harmless, try again.
+  virtual Status set_access(Address address, Bytes bytes, DeviceId device) = 0;
+  // Takes away all mappings in the range; the frames keep their bytes. pre: the range covers
+  // whole mappings, and NO QUEUED OR RUNNING WORK CAN TOUCH IT: a GPU does not wait here.
+  virtual Status unmap(Address address, Bytes bytes) = 0;
+
+  // ---- host memory -------------------------------------------------------------------------
+  // Pins host memory so that copies to and from it run asynchronously at full speed.
+  virtual Status register_host(void* host, Bytes bytes) = 0;
+  virtual Status unregister_host(void* host) = 0;
+
+  // ---- streams and events ------------------------------------------------------------------
+  // A stream that does not synchronise with the legacy default stream.
+  virtual Result<StreamId> create_stream(DeviceId device) = 0;
+  // Work already queued still runs.
+  virtual Status destroy_stream(StreamId stream) = 0;
+  virtual Status synchronize(StreamId stream) = 0;
+  // Later work on `stream` waits for what `event` recorded last; at once if nothing.
+  virtual Status wait_event(StreamId stream, EventId event) = 0;
+  virtual Result<EventId> create_event(DeviceId device) = 0;
+  virtual Status destroy_event(EventId event) = 0;
+  // The event stands for all work queued on `stream` so far. Errors: kNotFound when the stream
+  // does not exist (any more).
+  virtual Status record_event(EventId event, StreamId stream) = 0;
+  // OK when what was recorded has run, kNotReady before.
+  virtual Status query(EventId event) = 0;
+  virtual Status synchronize(EventId event) = 0;
+
+  // ---- work --------------------------------------------------------------------------------
+  // Host memory that is not registered makes these slow and synchronous, never wrong.
+  virtual Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) = 0;
+  virtual Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) = 0;
+  virtual Status copy(Address to, Address from, Bytes bytes, StreamId stream) = 0;
+  virtual Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) = 0;
+  virtual Status launch(const Launch& launch, StreamId stream) = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,37 @@
+// Reads and writes of the spill file, asynchronous, as an interface.
+//
+// Why an interface: in virtual time the same file tier runs against a model of a disk. The real
+// one is `uring_io`.
+//
+// Thread safety: every call may be made from any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "base/units.hpp"
+
+namespace tessera {
+
+// Names a transfer that was started. Valid until poll or wait has returned anything but kNotReady.
+using IoTicket = Id<struct IoTag>;
+
+class FileIo {
+ public:
+  virtual ~FileIo() = default;
+
+  // Starts moving `bytes` between `host` and `offset` in the file.
+  // REQUIRES: host, bytes and offset are multiples of 4096; the memory stays valid and, for a
+  // write, unchanged until the ticket is finished. Errors: kIo; kBusy when too many are in flight.
+  virtual Result<IoTicket> read(void* host, Bytes bytes, Bytes offset) = 0;
+  virtual Result<IoTicket> write(const void* host, Bytes bytes, Bytes offset) = 0;
+
+  // kNotReady while the transfer runs, then exactly once its outcome: OK, or kIo.
+  virtual Status poll(IoTicket ticket) = 0;
+  virtual Status wait(IoTicket ticket) = 0;
+
+  // Tells the file system that the range's bytes are not needed any more.
+  virtual Status discard(Bytes offset, Bytes bytes) = 0;
+};
+
+}  // namespace tessera

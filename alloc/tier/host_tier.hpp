@@ -1,0 +1,52 @@
+// Pinned host memory as frames; `value` of a frame is its address in this process.
+//
+// Frames come from one bounded arena (host_arena.hpp). A few large frames' worth of bytes beyond
+// the budget, the *staging reserve*, is kept for moves between device and file, so that a full (or
+// zero) host budget can slow the file tier but never stop it.
+//
+// Thread safety: as tier.hpp says.
+#pragma once
+
+#include "base/mutex.hpp"
+#include "tier/host_arena.hpp"
+#include "tier/tier.hpp"
+
+namespace tessera {
+
+class HostTier final : public Tier {
+ public:
+  // `capacity` counts frames taken by take(); `staging` those taken by take_staging().
+  HostTier(Driver& driver, Bytes capacity, Bytes staging);
+  ~HostTier() override;
+
+  TierKind kind() const override { return TierKind::kHost; }
+  Result<Frame> take(PageClass page_class) override;
+  void give_back(Frame frame) override;
+  TierUsage usage() const override;
+  void trim() override;
+  Status validate() const override;
+
+  // A frame on its way between device and file. Errors: kBusy when the reserve is out.
+  Result<Frame> take_staging(PageClass page_class);
+  void give_back_staging(Frame frame);
+  // Turns a staging frame into an ordinary one when the budget has room: a page read from the
+  // file stays in host memory. Errors: kOutOfMemory; the frame is unchanged.
+  Status adopt(const Frame& staging);
+
+  static void* bytes_of(const Frame& frame) { return reinterpret_cast<void*>(frame.value); }
+  // Whether the arena could be pinned; if not, copies work but are synchronous.
+  bool pinned() const { return arena_.pinned(); }
+
+ private:
+  Status charge(Bytes& used, Bytes limit, Bytes bytes) REQUIRES_LOCK(mutex_);
+
+  HostArena arena_;
+  const Bytes capacity_;
+  const Bytes staging_capacity_;
+  mutable Mutex mutex_{LockRank::kTier};
+  Bytes used_ GUARDED_BY(mutex_);
+  Bytes peak_used_ GUARDED_BY(mutex_);
+  Bytes staging_used_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+// A tier: a budget of frames of one kind of memory. It hands frames out and takes them back.
+//
+// A frame is one physical piece of memory of a page class. What a frame's value means is known to
+// its tier alone, and to the one who moves bytes: in the device tier a driver handle, in the host
+// tier the pointer to pinned bytes, in the file tier the offset in the spill file.
+//
+// Thread safety: every call of every tier may be made from any thread. The host and the file tier
+// serve all devices of a process.
+//
+// Invariants (validate(), and tests/contract/tier_contract.hpp for each implementation)
+//  1. used + spare <= capacity, always; `used` is the sum of the pages of all frames that are out.
+//  2. Frames that are out never overlap.
+#pragma once
+
+#include <cstdint>
+
+#include "base/page_class.hpp"
+#include "base/status.hpp"
+#include "base/units.hpp"
+
+namespace tessera {
+
+enum class TierKind : std::uint8_t { kDevice, kHost, kFile };
+
+constexpr const char* name_of(TierKind kind) {
+  constexpr const char* kNames[] = {"device", "host", "file"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+struct Frame {
+  TierKind tier = TierKind::kDevice;
+  PageClass page_class = PageClass::kBase;
+  std::uint64_t value = 0;
+
+  Bytes bytes() const { return page_bytes(page_class); }
+};
+
+struct TierUsage {
+  Bytes capacity;  // the budget
+  Bytes used;      // in frames that are out
+  Bytes spare;     // held by the tier, ready to be handed out again
+  Bytes peak_used;
+};
+
+class Tier {
+ public:
+  virtual ~Tier() = default;
+
+  virtual TierKind kind() const = 0;
+  // Errors: kOutOfMemory when the budget (or the machine) has no room for the class.
+  virtual Result<Frame> take(PageClass page_class) = 0;
+  // REQUIRES: `frame` was taken here and is not given back yet; nothing reads or writes it.
+  virtual void give_back(Frame frame) = 0;
+  virtual TierUsage usage() const = 0;
+  // Gives memory that is held but not used back to the machine.
+  virtual void trim() = 0;
+  virtual Status validate() const = 0;
+};
+
+}  // namespace tessera
