@@ -1,0 +1,37 @@
+# Language level, warnings, sanitizers and output folders, as one interface target: tessera_flags.
+option(TESSERA_BUILD_TESTS "build the tests" ON)
+option(TESSERA_BUILD_BENCH "build the benchmarks" ON)
+option(TESSERA_GPU_KERNELS "compile the kernels for a GPU too (needs nvcc)" OFF)
+set(TESSERA_SANITIZE "" CACHE STRING "list for -fsanitize=, empty for none")
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+# Release keeps line tables: a crash report from a user's machine must name lines.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG -g1")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG -g1")
+
+set(TESSERA_LIB_DIR "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${TESSERA_LIB_DIR}")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/archive")
+# Run paths are relative to the file itself, so build tree, install tree and bundle behave alike.
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+
+add_library(tessera_flags INTERFACE)
+target_compile_options(tessera_flags INTERFACE
+  -Wall -Wextra -Wconversion -Wundef -Werror -fno-plt
+  "$<$<CXX_COMPILER_ID:Clang>:-Wthread-safety;-Werror=thread-safety>")
+if(TESSERA_SANITIZE)
+  target_compile_options(tessera_flags INTERFACE
+    -fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(tessera_flags INTERFACE -fsanitize=${TESSERA_SANITIZE})
+endif()

@@ -1,0 +1,26 @@
+# Everything that comes from Debian's packages, and the CUDA toolkit's headers.
+# The driver is opened at run time and never linked, so only cuda.h is looked for.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+find_path(TESSERA_CUDA_INCLUDE cuda.h
+  HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES include
+  DOC "folder of the CUDA toolkit's cuda.h")
+if(NOT TESSERA_CUDA_INCLUDE)
+  message(FATAL_ERROR "cuda.h not found: install the CUDA toolkit (no GPU needed), or set CUDA_HOME")
+endif()
+
+# Static, because a preloaded library must not drag others into the program it serves.
+function(tessera_static_library target archive header)
+  string(MAKE_C_IDENTIFIER ${target} key)
+  find_library(TESSERA_${key}_ARCHIVE NAMES ${archive} REQUIRED)
+  find_path(TESSERA_${key}_INCLUDE ${header} REQUIRED)
+  mark_as_advanced(TESSERA_${key}_ARCHIVE TESSERA_${key}_INCLUDE)
+  add_library(${target} STATIC IMPORTED GLOBAL)
+  set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "${TESSERA_${key}_ARCHIVE}"
+    INTERFACE_INCLUDE_DIRECTORIES "${TESSERA_${key}_INCLUDE}")
+endfunction()
+tessera_static_library(liburing::liburing liburing.a liburing.h)
+tessera_static_library(xxhash::xxhash libxxhash.a xxhash.h)

@@ -1,0 +1,60 @@
+# Programs that know nothing of Tessera, and their kernels, in lib/tessera/.
+set(program_dir "${TESSERA_LIB_DIR}/tessera")
+add_custom_target(programs)
+
+# A program names libcuda.so.1 and carries no run path: the machine's own driver serves it, or ours
+# where the library path says so. The toolkit's import library and ours have the same soname.
+if(TARGET softcuda)
+  set(driver_import softcuda)
+else()
+  find_library(TESSERA_CUDA_IMPORT cuda REQUIRED
+    HINTS "${TESSERA_CUDA_INCLUDE}/../lib64/stubs" "${TESSERA_CUDA_INCLUDE}/../lib/stubs")
+  set(driver_import "${TESSERA_CUDA_IMPORT}")
+endif()
+
+tessera_sources(program_sources tests/programs/*.c)
+foreach(source IN LISTS program_sources)
+  get_filename_component(name "${source}" NAME_WE)
+  add_executable(program_${name} "${source}")
+  target_include_directories(program_${name} SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
+  target_link_libraries(program_${name} PRIVATE tessera_flags ${driver_import} Threads::Threads
+    ${CMAKE_DL_LIBS} m)
+  set_target_properties(program_${name} PROPERTIES OUTPUT_NAME ${name}
+    RUNTIME_OUTPUT_DIRECTORY "${program_dir}" INSTALL_RPATH "")
+  add_dependencies(programs program_${name})
+endforeach()
+
+# Kernels: one source, compiled as host code into a shared object that the software device loads.
+# Not sanitized: they are the device's arithmetic, and must give the same bits in every build.
+# -ffp-contract=off for the same reason: no compiler may fuse what another one keeps apart.
+tessera_sources(kernel_sources tests/programs/*.cu)
+foreach(source IN LISTS kernel_sources)
+  get_filename_component(name "${source}" NAME_WE)
+  set_source_files_properties("${source}" PROPERTIES LANGUAGE CXX)
+  add_library(kernels_${name} MODULE "${source}")
+  target_include_directories(kernels_${name} PRIVATE shim/softcuda)
+  target_compile_options(kernels_${name} PRIVATE -Wall -Wextra -Werror -Wno-unknown-pragmas -O3
+    -ffp-contract=off)
+  set_target_properties(kernels_${name} PROPERTIES OUTPUT_NAME ${name} PREFIX "" SUFFIX .so
+    LIBRARY_OUTPUT_DIRECTORY "${program_dir}" C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default)
+  add_dependencies(programs kernels_${name})
+  if(TESSERA_GPU_KERNELS)
+    find_program(TESSERA_NVCC nvcc HINTS ENV CUDA_HOME "${TESSERA_CUDA_INCLUDE}/.." PATH_SUFFIXES bin REQUIRED)
+    set(fatbin "${program_dir}/${name}.fatbin")
+    add_custom_command(OUTPUT "${fatbin}" DEPENDS "${source}" VERBATIM
+      COMMAND "${TESSERA_NVCC}" -fatbin -std=c++17 -O3 --fmad=false
+        -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
+        -o "${fatbin}" "${source}")
+    add_custom_target(fatbin_${name} ALL DEPENDS "${fatbin}")
+    add_dependencies(programs fatbin_${name})
+  endif()
+endforeach()
+
+# All that `tessera demo` opens.
+add_custom_target(demo_files)
+add_dependencies(demo_files programs tessera)
+foreach(target tessera_cli tessera_preload softcuda)
+  if(TARGET ${target})
+    add_dependencies(demo_files ${target})
+  endif()
+endforeach()

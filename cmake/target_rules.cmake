@@ -1,0 +1,28 @@
+# Small functions that the target lists share.
+
+# tessera_sources(OUT pattern...): every matching file, found again at each build, so that none can
+# be orphaned; a folder that does not exist yields an empty list.
+function(tessera_sources out)
+  list(TRANSFORM ARGN PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  file(GLOB found CONFIGURE_DEPENDS ${ARGN})
+  set(${out} "${found}" PARENT_SCOPE)
+endfunction()
+
+# tessera_folders(OUT parent): the folders right below parent.
+function(tessera_folders out parent)
+  file(GLOB found CONFIGURE_DEPENDS LIST_DIRECTORIES true "${CMAKE_CURRENT_SOURCE_DIR}/${parent}/*")
+  list(FILTER found EXCLUDE REGEX "\\.[a-z]+$")
+  set(${out} "${found}" PARENT_SCOPE)
+endfunction()
+
+# tessera_exports(target map): only the symbols of the map leave the library, nothing of the archives
+# inside it does, and every symbol it needs is resolved when it is linked.
+function(tessera_exports target map)
+  set(map_file "${CMAKE_CURRENT_SOURCE_DIR}/${map}")
+  target_link_options(${target} PRIVATE
+    "LINKER:--version-script=${map_file}" LINKER:--exclude-libs,ALL)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${map_file}")
+  if(NOT TESSERA_SANITIZE)
+    target_link_options(${target} PRIVATE LINKER:-z,defs)
+  endif()
+endfunction()

@@ -1,0 +1,13 @@
+# The one version number lives in the public header; the build only reads it.
+set(version_header "${CMAKE_CURRENT_SOURCE_DIR}/include/tessera/version.h")
+set(TESSERA_VERSION 0.1.0)
+if(EXISTS "${version_header}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${version_header}")
+  set(numbers "")
+  foreach(part MAJOR MINOR PATCH)
+    file(STRINGS "${version_header}" line REGEX "define TESSERA_VERSION_${part} ")
+    string(REGEX MATCH "[0-9]+" number "${line}")
+    list(APPEND numbers "${number}")
+  endforeach()
+  list(JOIN numbers "." TESSERA_VERSION)
+endif()
