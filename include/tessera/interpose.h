@@ -1,0 +1,63 @@
+/* What an interposer needs beyond tessera.h: it sees raw launches, not a caller's good will.
+ *
+ * The conventions of tessera.h hold. The preload library in shim/preload is the model user.
+ *
+ * Thread safety: as tessera.h.
+ */
+#ifndef TESSERA_INTERPOSE_H
+#define TESSERA_INTERPOSE_H
+
+#include "tessera/tessera.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Finds the true entry point of the CUDA driver by its exported name, e.g. "cuMemMap"; NULL when
+ * there is none. Must not come back through the interposer's own hooks. */
+typedef void* (*tessera_resolver)(const char* name, void* user);
+
+/* The allocator made from these options calls the driver through `resolver` only. */
+TESSERA_API tessera_result tessera_options_set_resolver(tessera_options* options,
+                                                        tessera_resolver resolver, void* user);
+
+/* Every managed address of every device lies in [low, high): one compare sends all others away.
+ * Constant once a device was used; 0,0 before. Cheap. */
+TESSERA_API void tessera_managed_range(tessera_allocator* allocator, tessera_address* low,
+                                       tessera_address* high);
+
+/* Like tessera_use_begin, for work whose operands are not known: every naturally aligned 8-byte
+ * word of the `bytes` at `words` that points into a live block names that block. `name` (may be
+ * NULL) is the kernel's, for traces and the learner. Access is assumed to be WRITE. */
+TESSERA_API tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words,
+                                                   size_t bytes, tessera_stream stream,
+                                                   const char* name, tessera_use* use);
+/* Like tessera_use_begin, for a call that returns only when its work is done (cuMemcpy): it may
+ * take long, so it holds its blocks instead of the launch gate. Ends by tessera_use_end too. */
+TESSERA_API tessera_result tessera_use_begin_blocking(tessera_allocator* allocator,
+                                                      const tessera_address* addresses,
+                                                      size_t count, tessera_stream stream,
+                                                      tessera_access access, tessera_use* use);
+
+/* The block's address left our sight: it stays in device memory until it is freed, and the
+ * statistics say so with `reason` (a literal, e.g. "cuIpcGetMemHandle"). May wait. */
+TESSERA_API tessera_result tessera_expose(tessera_allocator* allocator, tessera_address address,
+                                          const char* reason);
+
+/* Call before the program destroys a stream, so that work queued on it can still be waited for. */
+TESSERA_API tessera_result tessera_retire_stream(tessera_allocator* allocator,
+                                                 tessera_stream stream);
+
+/* What cuMemGetInfo should say of the device: total is the device's, free is what the program
+ * could still allocate before anything has to leave device memory. */
+TESSERA_API tessera_result tessera_memory_info(tessera_allocator* allocator, int device,
+                                               uint64_t* free_bytes, uint64_t* total_bytes);
+
+/* Writes what the options ask for at the end of a program: statistics, timeline, trace. */
+TESSERA_API tessera_result tessera_finish(tessera_allocator* allocator);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

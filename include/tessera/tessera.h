@@ -1,0 +1,189 @@
+/* Tessera: a CUDA caching allocator whose heap is larger than the GPU. START HERE.
+ *
+ * A block keeps one device address for life. The bytes behind it move between device memory,
+ * pinned host memory and a spill file; work that is announced by tessera_use_begin (or watched by
+ * the preload library) always finds its blocks in device memory.
+ *
+ * Conventions
+ *  1. Objects are opaque; tessera_X_create makes one and tessera_X_destroy ends it. Whoever
+ *     creates, destroys. Destroying NULL does nothing.
+ *  2. A call that can fail returns a tessera_result. After a failure nothing has changed, and
+ *     tessera_last_error() gives this thread a sentence about it.
+ *  3. Sizes are bytes; a device address is a uint64_t (a CUdeviceptr), a stream a void* (a
+ *     CUstream; NULL is the legacy default stream).
+ *  4. A struct that Tessera fills starts with `size`: set it to sizeof the struct before the call.
+ *     Fields are only ever added at the end.
+ *  5. Strings passed in are copied; strings returned live until the thread's next Tessera call.
+ *  6. Out parameters are written on success only, and may not be NULL.
+ *  7. Costs: "cheap" takes no lock and makes no driver call in the common case; "may wait" can
+ *     block on copies or on work queued by the program.
+ *
+ * Thread safety: every call may be made from any thread, also on the same object, except that
+ * nothing may run beside the destroy of its object.
+ */
+#ifndef TESSERA_TESSERA_H
+#define TESSERA_TESSERA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tessera/export.h"
+#include "tessera/status.h"
+#include "tessera/version.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tessera_options tessera_options;
+typedef struct tessera_allocator tessera_allocator;
+typedef uint64_t tessera_address;
+typedef void* tessera_stream;
+
+/* In place of a stream: the caller has made sure that no queued work uses the block any more. */
+#define TESSERA_NO_STREAM ((tessera_stream)(intptr_t)-1)
+
+/* ---- options --------------------------------------------------------------------------------
+ * Every option of the table in docs/tuning.md by its name, value as text: "device-memory",
+ * "4GiB". A new object holds the defaults overridden by the TESSERA_... environment. */
+
+TESSERA_API tessera_result tessera_options_create(tessera_options** options);
+TESSERA_API void tessera_options_destroy(tessera_options* options);
+/* Errors: NOT_FOUND for no such option, INVALID_ARGUMENT for a value it does not take. */
+TESSERA_API tessera_result tessera_options_set(tessera_options* options, const char* name,
+                                               const char* value);
+
+/* ---- the allocator --------------------------------------------------------------------------- */
+
+/* Opens the CUDA driver and serves its devices, each set up at its first use. `options` may be
+ * NULL for the defaults and is not kept. Errors: NOT_SUPPORTED without a driver or without virtual
+ * memory management. */
+TESSERA_API tessera_result tessera_allocator_create(const tessera_options* options,
+                                                    tessera_allocator** allocator);
+/* Waits for its moves, then gives everything back. REQUIRES: no queued work uses its blocks. */
+TESSERA_API void tessera_allocator_destroy(tessera_allocator* allocator);
+
+/* A block of at least `bytes` (> 0), aligned to 512, for use on `stream` at once. Contents
+ * undefined. Cheap when cached, else may wait. Errors: OUT_OF_MEMORY after the steps that
+ * docs/architecture.md numbers. */
+TESSERA_API tessera_result tessera_malloc(tessera_allocator* allocator, int device, size_t bytes,
+                                          tessera_stream stream, tessera_address* address);
+/* Stream-ordered: work queued on `stream` before the call may still use the block; blocks freed on
+ * a stream are reused on it at once, elsewhere when that work is done. Cheap.
+ * Errors: NOT_FOUND for an address that is not the start of a live block (double free too). */
+TESSERA_API tessera_result tessera_free(tessera_allocator* allocator, tessera_address address,
+                                        tessera_stream stream);
+/* Gives cached blocks and unused frames back to the driver. May wait. */
+TESSERA_API tessera_result tessera_trim(tessera_allocator* allocator);
+
+/* ---- using blocks ---------------------------------------------------------------------------- */
+
+typedef enum tessera_access { TESSERA_READ = 1, TESSERA_WRITE = 2 } tessera_access;
+
+/* The caller's own room for one announced use; its contents are Tessera's. */
+typedef struct tessera_use {
+  uint64_t opaque[4];
+} tessera_use;
+
+/* Announces that the work which this thread queues on `stream` before tessera_use_end uses the
+ * blocks that hold these addresses (interior ones too; foreign ones are ignored; at most 4096).
+ * On return they are in device memory as far as `stream` is concerned, and stay until the work is
+ * done. Cheap when all are there, else may wait. Errors: OUT_OF_MEMORY when they do not fit into
+ * device memory together, DATA_LOSS, IO.
+ * The thread must call tessera_use_end soon, and make no other Tessera call but
+ * tessera_last_error in between. */
+TESSERA_API tessera_result tessera_use_begin(tessera_allocator* allocator,
+                                             const tessera_address* addresses, size_t count,
+                                             tessera_stream stream, tessera_access access,
+                                             tessera_use* use);
+TESSERA_API void tessera_use_end(tessera_allocator* allocator, tessera_use* use);
+
+/* A use without work: counts as an access now, and brings the block in for `stream`. It may leave
+ * again any time; tessera_use_begin or a pin is what keeps it. Cheap when there. */
+TESSERA_API tessera_result tessera_touch(tessera_allocator* allocator, tessera_address address,
+                                         tessera_stream stream, tessera_access access);
+
+/* ---- hints ----------------------------------------------------------------------------------
+ * They change when bytes move, never what a program computes. */
+
+/* Starts bringing blocks in, as far as there is room without pushing out what is in use. */
+TESSERA_API tessera_result tessera_prefetch(tessera_allocator* allocator,
+                                            const tessera_address* addresses, size_t count);
+/* Moves blocks out now. May wait. Errors: BUSY for a pinned or just used one. */
+TESSERA_API tessera_result tessera_evict(tessera_allocator* allocator,
+                                         const tessera_address* addresses, size_t count);
+/* Brings the block in and keeps it there until as many unpins. May wait. */
+TESSERA_API tessera_result tessera_pin(tessera_allocator* allocator, tessera_address address);
+/* Errors: INVALID_ARGUMENT when it is not pinned. */
+TESSERA_API tessera_result tessera_unpin(tessera_allocator* allocator, tessera_address address);
+
+/* Blocks that this thread allocates until the matching pop carry `tag` (at most 31 characters);
+ * statistics add up by tag, and blocks of different tags share no page. */
+TESSERA_API tessera_result tessera_tag_push(tessera_allocator* allocator, const char* tag);
+TESSERA_API tessera_result tessera_tag_pop(tessera_allocator* allocator);
+
+/* A word about where the program is, for traces and learners: kind "iteration", and a number. */
+TESSERA_API tessera_result tessera_mark(tessera_allocator* allocator, const char* kind,
+                                        uint64_t number);
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+typedef struct tessera_block_info {
+  uint32_t size;
+  int32_t device;
+  tessera_address address; /* of the block's first byte */
+  uint64_t bytes;          /* what was asked for */
+  uint64_t capacity;       /* what the block has */
+  uint64_t generation;     /* grows with each reuse of the address */
+  uint64_t device_bytes;   /* how much of its pages is in which tier now */
+  uint64_t host_bytes;
+  uint64_t file_bytes;
+  uint32_t pins;
+  char tag[32];
+} tessera_block_info;
+
+/* Cheap. Errors: NOT_FOUND when no live block holds `address`. */
+TESSERA_API tessera_result tessera_query(tessera_allocator* allocator, tessera_address address,
+                                         tessera_block_info* info);
+
+/* Sums over all devices; docs/stats.md explains every field and what adds up to what. */
+typedef struct tessera_stats {
+  uint32_t size;
+  uint32_t devices;
+  uint64_t live_blocks, live_bytes, peak_live_bytes; /* bytes as asked for */
+  uint64_t allocations, frees, cache_hits;
+  uint64_t reserved_bytes; /* pages of all runs, live or cached */
+  uint64_t device_capacity, device_used, device_spare, device_peak;
+  uint64_t host_capacity, host_used, host_peak;
+  uint64_t file_capacity, file_used, file_peak;
+  uint64_t bytes_in, bytes_out;                /* host to device, device to host */
+  uint64_t bytes_file_read, bytes_file_written;
+  uint64_t fetches, evictions;                 /* pages */
+  uint64_t forwards;   /* page-outs dropped because the page was used again: 0 bytes read back */
+  uint64_t clean_evictions, discards; /* page-outs that moved 0 bytes: still valid copy; dead */
+  uint64_t stalls, stall_ns;          /* times a call had to wait for a move, and how long */
+  uint64_t late_fetches;              /* pages that were not there when work needed them */
+  uint64_t launches, uses;            /* announced uses; blocks in them */
+  uint64_t pinned_bytes, exposed_bytes;
+} tessera_stats;
+
+TESSERA_API tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* stats);
+/* The same and more as one JSON object. Writes up to `capacity` bytes with the ending zero;
+ * `needed` gets the size for all of it. `buffer` may be NULL when capacity is 0. */
+TESSERA_API tessera_result tessera_stats_json(tessera_allocator* allocator, char* buffer,
+                                              size_t capacity, size_t* needed);
+/* Writes the events of the last moves as a Chrome/Perfetto trace. Errors: IO. */
+TESSERA_API tessera_result tessera_write_timeline(tessera_allocator* allocator, const char* path);
+
+/* This thread's last failure as a sentence, "" if none. */
+TESSERA_API const char* tessera_last_error(void);
+/* The CUresult behind this thread's last TESSERA_DRIVER, else 0. */
+TESSERA_API int tessera_last_driver_code(void);
+/* "0.1.0" */
+TESSERA_API const char* tessera_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
