@@ -1,0 +1,132 @@
+// A strict CUDA device in host memory: the contract of driver.hpp with real bytes in real time.
+//
+// Frames live in one memfd per device and are mapped with mmap, so an address without a mapping is
+// a real SIGSEGV. Each device has a compute engine and an inbound and an outbound copy engine; they
+// are threads (SimEngines) that carry out what a pure scheduler (SimSchedule) lets run. Stricter
+// than a GPU: what a GPU leaves undefined is an error here, whose message names both operands
+// (DESIGN §4).
+//
+// Thread safety: every call may be made from any thread.
+//
+// Beyond the contract
+//  1. Errors that a GPU cannot give: unmapping what queued work may touch, copies outside of
+//     mappings with access, mapping over a mapping, unmapping a part of one, unknown or destroyed
+//     handles, unpinning host memory in use. All are kDriver with native code 1 or 400.
+//  2. A kernel that touches an address without mapping poisons its device with native code 700.
+//  3. Streams 0 and 1 are the legacy default stream, 2 the calling thread's own, of the calling
+//     thread's current device. The legacy stream and all blocking streams of its device wait for
+//     each other.
+//  4. Nothing may be left at the end: the destructor waits for queued work, then reports leaks().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/mutex.hpp"
+#include "driver/driver.hpp"
+#include "driver/sim_options.hpp"
+
+namespace tessera {
+
+class SimEngines;
+class SimMemory;
+
+struct SimFrameInfo {
+  FrameId frame;
+  DeviceId device;
+  FrameLocation location = FrameLocation::kDevice;
+  Bytes bytes;
+};
+
+struct SimMapping {
+  Address address;
+  Bytes bytes;
+  SimFrameInfo frame;
+  std::uint64_t access = 0;  // bit n: device n may read and write
+};
+
+class SimDriver final : public Driver {
+ public:
+  // REQUIRES: `clock` outlives the driver.
+  SimDriver(SimOptions options, const Clock& clock);
+  ~SimDriver() override;
+  SimDriver(const SimDriver&) = delete;
+  SimDriver& operator=(const SimDriver&) = delete;
+
+  // ---- the contract ------------------------------------------------------------------------
+  int device_count() override;
+  Result<DeviceProperties> properties(DeviceId device) override;
+  Result<MemoryInfo> memory_info(DeviceId device) override;
+  Status synchronize(DeviceId device) override;
+  Result<Address> reserve(Bytes bytes, Bytes alignment) override;
+  Status release(Address address, Bytes bytes) override;
+  Result<FrameId> create_frame(DeviceId device, FrameLocation location, Bytes bytes) override;
+  Status destroy_frame(FrameId frame) override;
+  Status map(Address address, Bytes bytes, FrameId frame) override;
+  Status set_access(Address address, Bytes bytes, DeviceId device) override;
+  Status unmap(Address address, Bytes bytes) override;
+  Status register_host(void* host, Bytes bytes) override;
+  Status unregister_host(void* host) override;
+  Result<StreamId> create_stream(DeviceId device) override;
+  Status destroy_stream(StreamId stream) override;
+  Status synchronize(StreamId stream) override;
+  Status wait_event(StreamId stream, EventId event) override;
+  Result<EventId> create_event(DeviceId device) override;
+  Status destroy_event(EventId event) override;
+  Status record_event(EventId event, StreamId stream) override;
+  Status query(EventId event) override;
+  Status synchronize(EventId event) override;
+  Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
+  Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
+  Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
+  Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
+  // `launch.kernel` is a `const sim_kernel*`.
+  Status launch(const Launch& launch, StreamId stream) override;
+
+  // ---- more than the contract, for softcuda ------------------------------------------------
+  // The device of streams 0, 1 and 2 for the calling thread; 0 until set.
+  Status set_current_device(DeviceId device);
+  // A blocking stream synchronises with the legacy default stream.
+  Result<StreamId> create_stream(DeviceId device, bool blocking);
+  Result<DeviceId> device_of(StreamId stream);
+  // OK when all work queued on the stream has run, kNotReady before.
+  Status query(StreamId stream);
+  // Runs `function` in stream order on a thread of the driver. It may not call the driver.
+  Status host_function(StreamId stream, std::function<void()> function);
+  // `count` elements of `width` (1, 2 or 4) bytes, each set to the low bytes of `value`.
+  Status fill_elements(Address to, std::uint32_t value, std::uint32_t width, std::uint64_t count,
+                       StreamId stream);
+  // Nanoseconds from event `a` to event `b`; kNotReady before both have run, native code 400 when
+  // one was never recorded.
+  Result<std::int64_t> elapsed(EventId a, EventId b);
+  // One more destroy_frame is needed; also for a destroyed frame that is still mapped.
+  Status retain_frame(FrameId frame);
+  std::optional<SimFrameInfo> frame(FrameId frame);
+  // The mapping that holds `address`.
+  std::optional<SimMapping> mapping_at(Address address);
+  // Whether all of these bytes are in one registered range.
+  bool is_registered(const void* host, Bytes bytes = Bytes(1));
+  // One line for each frame, range, stream, event and registration that was not given back.
+  std::vector<std::string> leaks();
+
+ private:
+  Status check_device(DeviceId device) const;
+  // The id that the schedule knows for any id that a caller may use.
+  Result<StreamId> resolve(StreamId stream);
+  Status submit_fill(Address to, std::uint32_t value, std::uint32_t width, Bytes bytes,
+                     StreamId stream);
+  bool is_pinned(const void* host, Bytes bytes) REQUIRES_LOCK(mutex_);
+
+  const SimOptions options_;
+  // Holds what is mapped still while work over it is checked and queued. Never held while waiting.
+  Mutex mutex_{LockRank::kDriver};
+  std::unique_ptr<SimMemory> memory_;
+  std::unique_ptr<SimEngines> engines_;
+};
+
+}  // namespace tessera
