@@ -1,0 +1,50 @@
+"""Sums the test results of several build folders and prints them as the last line.
+
+Usage: count_results.py STATUS FOLDER...   STATUS is the exit status of `make check`. A folder without
+results counts as one failure, and so does a failed step that no test result shows.
+"""
+
+import pathlib
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+def was_skipped(case):
+    """True when the test itself said so; a missing program is "notrun" too, and a failure."""
+    reason = case.find("skipped")
+    return reason is not None and reason.get("message", "").startswith("SKIP_")
+
+
+def count(folders):
+    passed = failed = skipped = 0
+    for folder in folders:
+        results = pathlib.Path(folder) / "results.xml"
+        if not results.is_file():
+            print(f"no test results in {folder}")
+            failed += 1
+            continue
+        for case in ElementTree.parse(results).getroot().iter("testcase"):
+            state = case.get("status")
+            if state == "run":
+                passed += 1
+            elif state == "notrun" and was_skipped(case):
+                skipped += 1
+            else:
+                failed += 1
+                print(f"failed in {folder}: {case.get('name')}")
+    return passed, failed, skipped
+
+
+def main():
+    status = int(sys.argv[1])
+    passed, failed, skipped = count(sys.argv[2:])
+    if status != 0 and failed == 0:
+        print(f"make check ended with status {status} though no test failed")
+        failed = 1
+    line = f"{passed} passed, {failed} failed"
+    print(line + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+# The front door. CMake does the work; these are the commands a newcomer needs.
+.DEFAULT_GOAL := build
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+CONFIGURE = cmake --preset
+COMPILE = cmake --build -j$(JOBS) --preset
+# The thread sanitizer of older compilers cannot start under strong address randomisation.
+FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
+TEST = $(FIXED_ADDRESSES) ctest -j$(JOBS) --output-on-failure --no-tests=error --output-junit results.xml --test-dir
+# What a sanitizer run leaves out: benchmarks measure nothing there, lints and packaging read files and
+# do not run our code, and tests labelled "unsanitized" say at their registration why they cannot run.
+UNDER_SANITIZER = -LE 'bench|lint|package|unsanitized'
+
+.PHONY: build demo check test lint asan tsan clang bench format install gpu-bundle packages check-packages clean
+
+packages: ; @sh cmake/install_packages.sh build
+check-packages: ; @sh cmake/install_packages.sh build check
+
+build: packages
+	$(CONFIGURE) release
+	$(COMPILE) release
+
+demo: packages
+	@$(CONFIGURE) release >/dev/null
+	@$(COMPILE) release --target demo_files
+	build/release/bin/tessera demo
+
+# Every suite runs even when an earlier one failed, so that one run shows all that is wrong.
+check: check-packages
+	$(MAKE) -k test clang asan tsan
+
+test: packages
+	$(CONFIGURE) release
+	$(COMPILE) release
+	$(TEST) build/release
+
+lint: packages
+	$(CONFIGURE) release
+	ctest --output-on-failure --test-dir build/release -L lint
+
+asan: packages
+	$(CONFIGURE) asan
+	$(COMPILE) asan
+	$(TEST) build/asan $(UNDER_SANITIZER)
+
+tsan: packages
+	$(CONFIGURE) tsan
+	$(COMPILE) tsan
+	$(TEST) build/tsan $(UNDER_SANITIZER)
+
+# Compiled, not run: what counts here is the thread-safety analysis of the library and the shim.
+clang: check-packages
+	$(CONFIGURE) clang -DTESSERA_BUILD_TESTS=OFF -DTESSERA_BUILD_BENCH=OFF
+	$(COMPILE) clang
+
+bench: build
+	@for program in build/release/bench/*_bench; do echo "== $$program"; "$$program" || exit 1; done
+
+format: check-packages
+	@find alloc shim include tests bench \( -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cu' \) -print0 \
+	  | xargs -0 clang-format-14 -i
+
+install: build
+	cmake --install build/release --prefix "$(PREFIX)"
+
+gpu-bundle: packages
+	sh cmake/gpu_bundle.sh $(JOBS)
+
+clean:
+	rm -rf build
