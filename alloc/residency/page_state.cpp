@@ -1,0 +1,57 @@
+#include "residency/page_state.hpp"
+
+namespace tessera {
+namespace {
+
+struct Step {
+  PageState from;
+  PageEvent event;
+  PageState to;
+};
+
+using S = PageState;
+using E = PageEvent;
+
+constexpr Step kSteps[] = {
+    {S::kEmpty, E::kBack, S::kResident},
+    {S::kResident, E::kCopyOut, S::kLeaving},
+    {S::kResident, E::kUnmap, S::kCold},        // its copy below is still valid: 0 bytes moved
+    {S::kResident, E::kDiscard, S::kEmpty},
+    {S::kLeaving, E::kForward, S::kResident},
+    {S::kLeaving, E::kUnmap, S::kCold},
+    {S::kLeaving, E::kDiscard, S::kEmpty},
+    {S::kCold, E::kDiscard, S::kEmpty},
+    {S::kCold, E::kSink, S::kSinking},
+    {S::kSinking, E::kSunk, S::kCold},
+    {S::kCold, E::kRise, S::kRising},
+    {S::kRising, E::kRisen, S::kCold},
+    {S::kRising, E::kRiseFailed, S::kCold},
+    {S::kRising, E::kLose, S::kLost},
+    {S::kCold, E::kCopyIn, S::kArriving},
+    {S::kArriving, E::kArrive, S::kResident},
+    {S::kLost, E::kDiscard, S::kEmpty},
+};
+
+}  // namespace
+
+const char* name_of(PageState state) {
+  constexpr const char* kNames[] = {"empty",   "resident", "leaving",  "cold",
+                                    "sinking", "rising",   "arriving", "lost"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+const char* name_of(PageEvent event) {
+  constexpr const char* kNames[] = {"back", "copy-out", "forward", "unmap", "discard",
+                                    "sink", "sunk",     "rise",    "risen", "rise-failed",
+                                    "copy-in", "arrive", "lose"};
+  return kNames[static_cast<std::size_t>(event)];
+}
+
+std::optional<PageState> next(PageState state, PageEvent event) {
+  for (const Step& step : kSteps) {
+    if (step.from == state && step.event == event) return step.to;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+// The states of a page, and the table of legal steps between them.
+//
+// A page's bytes are always somewhere: the table is written so that every step either keeps a
+// valid copy or follows from nobody needing the bytes (DESIGN §6.1). Code moves a page only through
+// `step`, so an illegal move is an error at the place that tried it, not a lost byte later.
+//
+//   kEmpty     nothing behind it; the bytes do not matter (fresh, or its blocks are all free)
+//   kResident  a device frame is mapped
+//   kLeaving   as kResident, and a copy to the host is in flight
+//   kCold      no device frame; the bytes are in a host or a file frame
+//   kSinking   as kCold in host, and a write of it to the file is in flight
+//   kRising    as kCold in file, and a read of it to the host is in flight
+//   kArriving  a device frame is mapped, and a copy into it is in flight
+//   kLost      the bytes could not be brought back; every use of the run reports it
+//
+// Thread safety: values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace tessera {
+
+enum class PageState : std::uint8_t {
+  kEmpty, kResident, kLeaving, kCold, kSinking, kRising, kArriving, kLost,
+};
+
+enum class PageEvent : std::uint8_t {
+  kBack,      // a device frame was mapped; nothing to copy
+  kCopyOut,   // the copy to the host was queued
+  kForward,   // the copy is done, but the page was used since: it stays
+  kUnmap,     // the frame was taken away; a valid copy remains
+  kDiscard,   // the frame or the copy was dropped; the bytes do not matter
+  kSink,      // the write to the file was started
+  kSunk,      // the write ended (well: the file copy counts; ill: the host copy stays)
+  kRise,      // the read from the file was started
+  kRisen,     // the read ended well: the host copy counts
+  kRiseFailed,// the read ended ill, and may be tried again: the file copy stays
+  kCopyIn,    // a frame was mapped and the copy into it was queued
+  kArrive,    // that copy is done
+  kLose,      // the only copy turned out to be corrupt
+};
+
+const char* name_of(PageState state);
+const char* name_of(PageEvent event);
+
+// The state that follows, or nothing where the step is illegal.
+std::optional<PageState> next(PageState state, PageEvent event);
+
+// Whether a launch may touch the page right now: mapped, and no copy into it in flight.
+constexpr bool is_present(PageState state) {
+  return state == PageState::kResident || state == PageState::kLeaving;
+}
+// Whether a device frame is mapped.
+constexpr bool is_mapped(PageState state) {
+  return is_present(state) || state == PageState::kArriving;
+}
+
+}  // namespace tessera

@@ -1,0 +1,71 @@
+// A run as residency sees it: contiguous pages that are used, and so far move, together.
+//
+// The atomics on the first lines are what a launch reads and stamps without a lock; everything
+// below `pages` belongs to the engine and its lock. The layers above hang their own record on
+// `owner`, which residency never reads.
+//
+// Thread safety: the atomics by any thread (stamps only inside the gate, or while held); the rest
+// under the engine's lock, unless a comment says otherwise.
+//
+// Invariants (validate_run())
+//  1. missing == the number of pages that are not present (page_state.hpp).
+//  2. A mapped page has a device frame, any other has none.
+//  3. A kCold page has a host frame or a file frame that holds its bytes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/page_class.hpp"
+#include "base/status.hpp"
+#include "base/units.hpp"
+#include "residency/page_state.hpp"
+#include "tier/tier_stack.hpp"
+
+namespace tessera {
+
+struct Page {
+  PageState state = PageState::kEmpty;
+  bool staging = false;        // the host frame is from the staging reserve, and must move on soon
+  std::optional<Frame> device;
+  std::optional<Frame> host;   // while `device` is there too: a copy as of epoch `copied`
+  std::optional<Frame> file;   // likewise
+  Epoch copied;                // the run's last use when the copy below was (or is being) made
+  EventId event;               // kLeaving, kArriving: the copy
+  IoTicket io;                 // kSinking, kRising: the transfer
+  Nanoseconds started;         // when the transfer in flight was queued
+};
+
+struct Run {
+  Run(Address run_address, RunShape run_shape, TagId run_tag)
+      : address(run_address), shape(run_shape), tag(run_tag), missing(run_shape.pages()),
+        pages(run_shape.pages()) {}
+
+  const Address address;
+  const RunShape shape;
+  const TagId tag;
+  void* owner = nullptr;  // the record of the layer above; set once, before the run is published
+
+  std::atomic<std::uint32_t> missing;      // pages not present; 0 = a launch may use it
+  std::atomic<std::uint32_t> live{0};      // live blocks; 0 = its bytes do not matter
+  std::atomic<std::uint64_t> used{0};      // epoch of the last announced use
+  std::atomic<std::uint64_t> written{0};   // epoch of the last announced use that may write
+  std::atomic<std::uint64_t> streams{0};   // bit per StreamTable slot that may still use it
+  std::atomic<std::uint32_t> pins{0};      // by the caller, and 1 when exposed
+
+  std::vector<Page> pages;
+  std::uint32_t holds = 0;     // calls under way that need it: never chosen to leave
+  std::uint64_t previous = 0;  // `used` when it was last brought in: tells the gap between uses
+  std::uint64_t gap = 0;       // the last known distance between two uses in epochs; 0 = unknown
+  std::size_t index = 0;       // where the engine's list has it
+  const char* exposed = nullptr;  // why it may not move, if it may not
+
+  Address page_address(std::uint32_t page) const { return address + shape.offset(page); }
+  bool is_dead() const { return live.load() == 0; }
+};
+
+Status validate_run(const Run& run);
+
+}  // namespace tessera

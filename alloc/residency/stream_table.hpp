@@ -1,0 +1,91 @@
+// When are all uses up to an epoch over? Streams, and the fences that tell.
+//
+// A launch stamps its blocks with an epoch and a stream slot. To move a block, one asks here
+// whether each stream that used it has passed the block's last epoch. The answer comes from fences:
+// events recorded on the stream, each labelled with the newest epoch it covers. They are recorded
+// only when somebody asks, so a program that never runs short records none.
+//
+// Up to 64 slots, so that a block can name its users in one word; more streams than that share
+// slots, which only makes answers later, never wrong.
+//
+// Thread safety: every call may be made from any thread; note_use only inside the gate.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "driver/driver.hpp"
+
+namespace tessera {
+
+// The calling thread's own default stream (CU_STREAM_PER_THREAD).
+inline constexpr StreamId kPerThreadStream{2};
+// No stream at all: the caller vouches that nothing queued uses the block.
+inline constexpr StreamId kNoStream{~std::uint64_t{0}};
+
+class StreamTable {
+ public:
+  static constexpr std::uint32_t kSlots = 64;
+
+  StreamTable(Driver& driver, DeviceId device) : driver_(driver), device_(device) {}
+  ~StreamTable();
+
+  // The slot of a stream, given one at its first use.
+  std::uint32_t slot_of(StreamId stream);
+  // A use with this epoch is about to be queued on the slot's stream.
+  void note_use(std::uint32_t slot, std::uint64_t epoch);
+  // REQUIRES: the gate is closed, or the calls that noted uses have queued their work.
+  // Records a fence on every stream in `mask` that has none covering its uses up to `epoch`.
+  Status fence(std::uint64_t mask, std::uint64_t epoch);
+  // Whether every stream in `mask` is done with its uses up to `epoch`, as far as fences tell.
+  Result<bool> passed(std::uint64_t mask, std::uint64_t epoch);
+  // Waits for that. REQUIRES: fence(mask, epoch) was called.
+  Status wait(std::uint64_t mask, std::uint64_t epoch);
+  // Makes `waiter` wait for that on the device. REQUIRES: as wait().
+  Status make_wait(StreamId waiter, std::uint64_t mask, std::uint64_t epoch);
+  // The program destroys the stream: record its last fence while that is possible.
+  Status retire(StreamId stream);
+
+ private:
+  struct Fence {
+    std::uint64_t epoch;
+    EventId event;
+  };
+  struct User {
+    StreamId stream;
+    std::uint64_t thread;  // of a per-thread default stream, else 0
+    bool retired = false;
+    std::vector<Fence> pending;  // oldest first
+  };
+  struct Slot {
+    std::atomic<std::uint64_t> last{0};       // newest epoch noted
+    std::atomic<std::uint64_t> completed{0};  // every use up to this epoch is over
+    std::vector<User> users;
+  };
+
+  std::uint32_t assign(StreamId stream, std::uint64_t thread);
+  Status fence_slot(Slot& slot, std::uint64_t epoch) REQUIRES_LOCK(mutex_);
+  Status record(User& user, std::uint64_t epoch) REQUIRES_LOCK(mutex_);
+  Status poll(Slot& slot) REQUIRES_LOCK(mutex_);
+  Result<EventId> take_event() REQUIRES_LOCK(mutex_);
+
+  struct Key {
+    std::atomic<std::uint64_t> stream{0};
+    std::atomic<std::uint64_t> thread{0};
+    std::atomic<std::uint32_t> slot_plus_one{0};
+  };
+  static constexpr std::size_t kKeys = 256;
+
+  Driver& driver_;
+  const DeviceId device_;
+  Mutex mutex_{LockRank::kStreams};
+  std::array<Key, kKeys> keys_;
+  std::array<Slot, kSlots> slots_;
+  std::uint32_t used_slots_ GUARDED_BY(mutex_) = 0;
+  std::vector<EventId> spare_events_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tessera
