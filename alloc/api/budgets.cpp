@@ -1,0 +1,78 @@
+#include "api/budgets.hpp"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "base/page_class.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr Bytes kLargestAutoFile = 256_GiB;
+
+Bytes whole_pages(Bytes bytes) { return bytes / kBasePage * kBasePage; }
+
+// The first number of a one-line file; nothing for "max" or no such file.
+std::optional<std::uint64_t> number_in(const char* path) {
+  std::ifstream file(path);
+  std::uint64_t number = 0;
+  if (file >> number) return number;
+  return std::nullopt;
+}
+
+Bytes available_in_meminfo() {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  while (file >> word) {
+    std::uint64_t kib = 0;
+    if (word == "MemAvailable:" && file >> kib) return Bytes(kib << 10);
+  }
+  return Bytes(0);
+}
+
+}  // namespace
+
+Bytes available_host_memory() {
+  Bytes available = available_in_meminfo();
+  const auto limit = number_in("/sys/fs/cgroup/memory.max");
+  const auto current = number_in("/sys/fs/cgroup/memory.current");
+  if (limit && current) {
+    available = std::min(available, Bytes(*limit > *current ? *limit - *current : 0));
+  }
+  return available;
+}
+
+Result<Bytes> free_space(const std::string& directory) {
+  struct statvfs space{};
+  if (::statvfs(directory.c_str(), &space) != 0) {
+    return Status(Code::kIo, fmt::format("file-dir {}: {}", directory, std::strerror(errno)));
+  }
+  return Bytes(std::uint64_t{space.f_bavail} * space.f_frsize);
+}
+
+Bytes device_budget(const Options& options, Bytes free) {
+  return whole_pages(std::min(free, options.device_memory.value_or(free / 10 * 9)));
+}
+
+Bytes host_budget(const Options& options) {
+  return whole_pages(options.host_memory.value_or(available_host_memory() / 4));
+}
+
+Result<Bytes> file_budget(const Options& options) {
+  if (options.file_memory) return whole_pages(*options.file_memory);
+  if (options.file_dir.empty()) return Bytes(0);
+  TESSERA_TRY_ASSIGN(const Bytes space, free_space(options.file_dir));
+  return whole_pages(std::min(space / 2, kLargestAutoFile));
+}
+
+std::string spill_directory(const Options& options) {
+  return options.file_dir.empty() ? std::string("/var/tmp") : options.file_dir;
+}
+
+}  // namespace tessera

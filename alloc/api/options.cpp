@@ -1,0 +1,199 @@
+#include "api/options.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/size_text.hpp"
+
+namespace tessera {
+namespace {
+
+using enum OptionSection;
+
+constexpr OptionEntry kTable[] = {
+    {"device-memory", kBehaviour, &Options::device_memory, "auto", "",
+     "Device memory that the heap may fill, per device; auto is 90 % of what is free.",
+     "More means fewer moves. Leave room for memory that Tessera does not manage: contexts, "
+     "modules, other programs."},
+    {"host-memory", kBehaviour, &Options::host_memory, "auto", "",
+     "Pinned host memory for what does not fit on the device; auto is a quarter of the RAM that is "
+     "available.",
+     "More keeps moves off the disk. Pinned memory is taken from everyone on the machine. 0 leaves "
+     "only a staging reserve."},
+    {"file-memory", kBehaviour, &Options::file_memory, "auto", "",
+     "Size of the spill file for what fits in neither; auto is 0, or with file-dir half of the free "
+     "space, at most 256 GiB.",
+     "More makes the heap larger; bytes that reach the file move at the speed of the disk."},
+    {"file-dir", kBehaviour, &Options::file_dir, "", "",
+     "Directory for the spill file, which has no name and vanishes with the process; empty is "
+     "/var/tmp.",
+     "Choose a fast local disk; on tmpfs the file would be memory again."},
+    {"heap-size", kBehaviour, &Options::heap_size, "auto", "",
+     "Addresses reserved per device; auto is ample for all tiers together.",
+     "Costs addresses, not memory. Only for drivers that refuse the reservation."},
+    {"off", kBehaviour, &Options::off, "false", "",
+     "Leaves the program alone: every call goes to the CUDA driver.",
+     "For finding out whether Tessera is the cause of something."},
+    {"policy", kPerformance, &Options::policy, "recency", "recency|lru",
+     "Who leaves device memory first: recency weighs cost and guards against thrashing, lru is the "
+     "oldest use.",
+     "lru is there to compare with."},
+    {"low-watermark", kPerformance, &Options::low_watermark, "6", "",
+     "Percent of device memory; when less than this is free, cold blocks start to leave ahead of "
+     "need.",
+     "Higher hides more of the way out behind computation, and leaves less memory to use."},
+    {"high-watermark", kPerformance, &Options::high_watermark, "12", "",
+     "Percent of device memory; leaving ahead of need stops when this much is free.",
+     "Higher moves more at a time. Must be above low-watermark."},
+    {"stats", kDebugging, &Options::stats, "", "",
+     "File for the statistics at the end of the program: JSON if it ends in .json, else a table; - "
+     "is standard error.",
+     "Written once, costs nothing before."},
+    {"trace", kDebugging, &Options::trace, "", "",
+     "File for a trace of allocations, launches and marks (JSON Lines), for replay.",
+     "A line per call: some microseconds each."},
+    {"timeline", kDebugging, &Options::timeline, "", "",
+     "File for a timeline of moves and stalls that ui.perfetto.dev opens.",
+     "Written at the end from a bounded log of the last events."},
+    {"log-level", kDebugging, &Options::log_level, "warning", "quiet|error|warning|info|debug",
+     "Which messages go to standard error.", "debug tells every move."},
+};
+
+const OptionEntry* find(std::string_view name) {
+  for (const OptionEntry& entry : kTable) {
+    if (name == entry.name) return &entry;
+  }
+  return nullptr;
+}
+
+Status no_such_option(std::string_view name) {
+  return Status(Code::kNotFound, fmt::format("no option '{}'; docs/tuning.md lists them", name));
+}
+
+Status store(std::optional<Bytes>& field, std::string_view value, std::string_view) {
+  if (value == "auto") {
+    field.reset();
+    return Status::ok();
+  }
+  TESSERA_TRY_ASSIGN(field, parse_size(value));
+  return Status::ok();
+}
+
+Status store(std::uint32_t& field, std::string_view value, std::string_view) {
+  std::uint32_t number = 0;
+  const char* const end = value.data() + value.size();
+  const auto parsed = std::from_chars(value.data(), end, number);
+  if (parsed.ec != std::errc{} || parsed.ptr != end) {
+    return Status(Code::kInvalidArgument, fmt::format("'{}' is not a whole number", value));
+  }
+  field = number;
+  return Status::ok();
+}
+
+Status store(bool& field, std::string_view value, std::string_view) {
+  const bool yes = value == "1" || value == "true" || value == "yes" || value == "on";
+  const bool no = value == "0" || value == "false" || value == "no" || value == "off";
+  if (!yes && !no) {
+    return Status(Code::kInvalidArgument, fmt::format("'{}' is neither true nor false", value));
+  }
+  field = yes;
+  return Status::ok();
+}
+
+Status store(std::string& field, std::string_view value, std::string_view choices) {
+  bool taken = choices.empty();
+  for (std::string_view rest = choices; !taken && !rest.empty();) {
+    const std::size_t length = std::min(rest.find('|'), rest.size());
+    taken = rest.substr(0, length) == value;
+    rest.remove_prefix(std::min(length + 1, rest.size()));
+  }
+  if (!taken) {
+    return Status(Code::kInvalidArgument, fmt::format("'{}' is none of {}", value, choices));
+  }
+  field = value;
+  return Status::ok();
+}
+
+std::string text_of(const std::optional<Bytes>& field) {
+  return field ? size_text(*field) : std::string("auto");
+}
+std::string text_of(std::uint32_t field) { return fmt::format("{}", field); }
+std::string text_of(bool field) { return field ? "true" : "false"; }
+std::string text_of(const std::string& field) { return field; }
+
+}  // namespace
+
+Status Options::set(std::string_view name, std::string_view value) {
+  const OptionEntry* const entry = find(name);
+  if (entry == nullptr) return no_such_option(name);
+  const Status stored = std::visit(
+      [&](auto field) { return store(this->*field, value, entry->choices); }, entry->field);
+  if (stored.is_ok()) return stored;
+  return Status(stored.code(), fmt::format("{}: {}", name, stored.message()));
+}
+
+Result<std::string> Options::get(std::string_view name) const {
+  const OptionEntry* const entry = find(name);
+  if (entry == nullptr) return no_such_option(name);
+  return std::visit([&](auto field) { return text_of(this->*field); }, entry->field);
+}
+
+Result<Options> Options::from_environment() {
+  Options options;
+  for (const OptionEntry& entry : kTable) {
+    const std::string variable = environment_name(entry);
+    const char* const value = std::getenv(variable.c_str());
+    if (value == nullptr || *value == '\0') continue;
+    const Status set = options.set(entry.name, value);
+    if (!set.is_ok()) return Status(set.code(), fmt::format("{}: {}", variable, set.message()));
+  }
+  TESSERA_TRY(options.validate());
+  return options;
+}
+
+Status Options::validate() const {
+  if (low_watermark >= high_watermark || high_watermark > 50) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("low-watermark ({}) must be below high-watermark ({}), and that at "
+                              "most 50 percent",
+                              low_watermark, high_watermark));
+  }
+  if (device_memory && *device_memory == Bytes(0)) {
+    return Status(Code::kInvalidArgument, "device-memory must not be 0");
+  }
+  return Status::ok();
+}
+
+LogLevel Options::level() const {
+  if (log_level == "quiet") return LogLevel::kQuiet;
+  if (log_level == "error") return LogLevel::kError;
+  if (log_level == "info") return LogLevel::kInfo;
+  if (log_level == "debug") return LogLevel::kDebug;
+  return LogLevel::kWarning;
+}
+
+std::span<const OptionEntry> option_table() { return kTable; }
+
+const char* name_of(OptionSection section) {
+  constexpr const char* kNames[] = {"behaviour", "performance", "debugging"};
+  return kNames[static_cast<std::size_t>(section)];
+}
+
+std::string environment_name(const OptionEntry& entry) {
+  std::string name = "TESSERA_";
+  for (const char* c = entry.name; *c != '\0'; ++c) {
+    name += *c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
+  }
+  return name;
+}
+
+const char* kind_of(const OptionEntry& entry) {
+  constexpr const char* kKinds[] = {"size", "count", "flag", "text"};
+  return *entry.choices != '\0' ? "choice" : kKinds[entry.field.index()];
+}
+
+}  // namespace tessera

@@ -1,0 +1,77 @@
+// Every choice a user has, in one table: name, kind, default, what it does.
+//
+// Names are those of the command line ("device-memory"); the environment variable follows from the
+// name (TESSERA_DEVICE_MEMORY). docs/tuning.md lists all of them and a test holds the two together.
+// The environment is read in options.cpp and nowhere else in the library.
+//
+// Thread safety: values. from_environment() must not run beside a setenv, as any getenv.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/log.hpp"
+#include "base/status.hpp"
+#include "base/units.hpp"
+
+namespace tessera {
+
+struct Options {
+  // Behaviour. An empty size means "auto": api/budgets.hpp turns it into bytes.
+  std::optional<Bytes> device_memory;
+  std::optional<Bytes> host_memory;
+  std::optional<Bytes> file_memory;
+  std::string file_dir;  // "" means auto: /var/tmp, and no file tier unless file_memory is given
+  std::optional<Bytes> heap_size;
+  bool off = false;
+  // Performance.
+  std::string policy = "recency";
+  std::uint32_t low_watermark = 6;    // percent of device memory
+  std::uint32_t high_watermark = 12;  // percent of device memory
+  // Debugging.
+  std::string stats;     // files to write at the end; "" for none, "-" for standard error
+  std::string trace;
+  std::string timeline;
+  std::string log_level = "warning";
+
+  // The defaults, overridden by TESSERA_... . Errors: kInvalidArgument naming the variable.
+  static Result<Options> from_environment();
+
+  // Errors: kNotFound for no such option; kInvalidArgument with what would be taken.
+  Status set(std::string_view name, std::string_view value);
+  // The value as set() would take it. Errors: kNotFound.
+  Result<std::string> get(std::string_view name) const;
+  // Whether the values make sense together. Errors: kInvalidArgument.
+  Status validate() const;
+
+  LogLevel level() const;
+};
+
+enum class OptionSection : std::uint8_t { kBehaviour, kPerformance, kDebugging };
+const char* name_of(OptionSection section);
+
+// Where the value lives; its type is the option's kind: size, count, flag, text.
+using OptionField = std::variant<std::optional<Bytes> Options::*, std::uint32_t Options::*,
+                                 bool Options::*, std::string Options::*>;
+
+struct OptionEntry {
+  const char* name;
+  OptionSection section;
+  OptionField field;
+  const char* default_text;
+  const char* choices;  // "a|b|c" where only these are taken, else ""
+  const char* help;     // one sentence
+  const char* raising;  // what a greater (or another) value does, and who should leave it alone
+};
+
+std::span<const OptionEntry> option_table();
+// "TESSERA_DEVICE_MEMORY" for "device-memory".
+std::string environment_name(const OptionEntry& entry);
+// "size", "count", "flag", "choice" or "text".
+const char* kind_of(const OptionEntry& entry);
+
+}  // namespace tessera
