@@ -1,0 +1,109 @@
+"""Documents cannot rot: every path, link, option and TESSERA_ name in a *.md file exists.
+
+Paths are looked for in code spans and code blocks, from the root, from the document's folder, from
+alloc/ and from include/. Options are those of the option table, the command line and the benchmarks.
+"""
+
+import re
+
+import source_tree
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+SPAN = re.compile(r"`([^`]+)`")
+# A path has a folder; <name>, * and {a,b} stand for many files and are matched as such.
+PATH = re.compile(r"(?<![\w./$~:=-])[\w.-]+(?:/[\w.*<>{},-]+)+/?")
+OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
+VARIABLE = re.compile(r"\bTESSERA_[A-Z0-9_]*[A-Z0-9]")
+# Folders that exist only after a build, or on other machines.
+NOT_IN_TREE = ("build/", "bin/", "lib/", "usr/", "etc/", "proc/", "dev/", "sys/", "tmp/")
+OPTION_SOURCES = ("alloc/api/options", "shim/", "bench/", "tests/programs/", "tests/lint/")
+# Programs of others: their options are not ours to resolve.
+OTHERS = re.compile(r"\b(cmake|ctest|git|apt-get|pip|configure|clang|g\+\+|gcc|nvcc|pkg-config|jemalloc|ld)\b")
+
+
+def spans(text):
+    """(line number, code) of every code span and every line of a code block; links apart."""
+    in_block = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            in_block = not in_block
+        elif in_block:
+            yield number, line
+        else:
+            for match in SPAN.finditer(line):
+                yield number, match.group(1)
+
+
+def exists(path, bases):
+    path = path.rstrip("/.,")
+    # "tier/tier.hpp/.cpp" names two files.
+    path = re.sub(r"(\.\w+)/\.\w+$", r"\1", path)
+    if re.search(r"[<>{}*]", path):
+        pattern = re.sub(r"<[^>]*>|\{[^}]*\}", "*", path)
+        return any(any(base.glob(pattern)) for base in bases)
+    return any((base / path).exists() for base in bases)
+
+
+def looks_like_ours(path, bases):
+    """Only what starts in a folder of the tree is a claim about the tree."""
+    first = path.split("/")[0]
+    return not path.startswith(NOT_IN_TREE) and first not in (".", "..") and any(
+        (base / first).is_dir() for base in bases)
+
+
+def known_words(root):
+    """Text in which an option or a variable counts as defined."""
+    options, everything = [], []
+    for path in source_tree.files(root, ".cpp", ".hpp", ".h", ".c", ".py", ".cu", ".cmake", ".txt", ".sh"):
+        text = path.read_text(encoding="utf-8")
+        everything.append(text)
+        if source_tree.name(root, path).startswith(OPTION_SOURCES):
+            options.append(text)
+    return "\n".join(options), "\n".join(everything)
+
+
+def check_code(code, bases, options, everything):
+    for path in PATH.findall(code):
+        if looks_like_ours(path, bases) and not exists(path, bases):
+            yield f"no such path: {path}"
+    if not OTHERS.search(code):
+        for option in OPTION.findall(code):
+            if not re.search(rf'(--|["\']){re.escape(option)}\b', options):
+                yield f"no such option: --{option}"
+    for variable in VARIABLE.findall(code):
+        option = variable[len("TESSERA_"):].lower().replace("_", "-")
+        if not re.search(rf"\b{variable}\b", everything) and f'"{option}"' not in options:
+            yield f"no such name: {variable}"
+
+
+def check(root):
+    findings = []
+    options, everything = known_words(root)
+    for path in source_tree.files(root, ".md"):
+        where = source_tree.name(root, path)
+        text = path.read_text(encoding="utf-8")
+        bases = [root, path.parent, root / "alloc", root / "include"]
+        for number, line in enumerate(text.splitlines(), 1):
+            for target in LINK.findall(SPAN.sub("", line)):
+                target = target.split("#")[0]
+                if target and "://" not in target and not (path.parent / target).exists():
+                    findings.append(f"{where}:{number}: no such link: {target}")
+        for number, code in spans(text):
+            findings += [f"{where}:{number}: {fault}"
+                         for fault in check_code(code, bases, options, everything)]
+    return findings
+
+
+TREE = {"alloc/api/options.cpp": '{"device-memory", ...}', "alloc/tier/tier.hpp": "", "docs/b.md": ""}
+BAD = [
+    {**TREE, "docs/a.md": "see [b](c.md)"},
+    {**TREE, "docs/a.md": "see `alloc/tier/other.hpp`"},
+    {**TREE, "docs/a.md": "see `tier/other.hpp`"},
+    {**TREE, "docs/a.md": "use `--devise-memory`"},
+    {**TREE, "docs/a.md": "set `TESSERA_DEVISE_MEMORY`"},
+]
+GOOD = [{**TREE, "docs/a.md": "see [b](b.md), `tier/tier.hpp`, `alloc/*/tier.hpp`, `--device-memory 1GiB`, "
+                              "`TESSERA_DEVICE_MEMORY`, `cmake --preset dev`, `a/b`"}]
+
+if __name__ == "__main__":
+    source_tree.main(__name__)
