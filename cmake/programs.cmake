@@ -1,6 +1,6 @@
 # Programs that know nothing of Tessera, and their kernels, in lib/tessera/.
 set(program_dir "${TESSERA_LIB_DIR}/tessera")
-add_custom_target(programs)
+set(program_targets "")
 
 # A program names libcuda.so.1 and carries no run path: the machine's own driver serves it, or ours
 # where the library path says so. The toolkit's import library and ours have the same soname.
@@ -21,7 +21,7 @@ foreach(source IN LISTS program_sources)
     ${CMAKE_DL_LIBS} m)
   set_target_properties(program_${name} PROPERTIES OUTPUT_NAME ${name}
     RUNTIME_OUTPUT_DIRECTORY "${program_dir}" INSTALL_RPATH "")
-  add_dependencies(programs program_${name})
+  list(APPEND program_targets program_${name})
 endforeach()
 
 # Kernels: one source, compiled as host code into a shared object that the software device loads.
@@ -37,7 +37,7 @@ foreach(source IN LISTS kernel_sources)
     -ffp-contract=off)
   set_target_properties(kernels_${name} PROPERTIES OUTPUT_NAME ${name} PREFIX "" SUFFIX .so
     LIBRARY_OUTPUT_DIRECTORY "${program_dir}" C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default)
-  add_dependencies(programs kernels_${name})
+  list(APPEND program_targets kernels_${name})
   if(TESSERA_GPU_KERNELS)
     find_program(TESSERA_NVCC nvcc HINTS ENV CUDA_HOME "${TESSERA_CUDA_INCLUDE}/.." PATH_SUFFIXES bin REQUIRED)
     set(fatbin "${program_dir}/${name}.fatbin")
@@ -46,13 +46,13 @@ foreach(source IN LISTS kernel_sources)
         -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
         -o "${fatbin}" "${source}")
     add_custom_target(fatbin_${name} ALL DEPENDS "${fatbin}")
-    add_dependencies(programs fatbin_${name})
+    list(APPEND program_targets fatbin_${name})
   endif()
 endforeach()
 
 # All that `tessera demo` opens.
 add_custom_target(demo_files)
-add_dependencies(demo_files programs tessera)
+add_dependencies(demo_files tessera ${program_targets})
 foreach(target tessera_cli tessera_preload softcuda)
   if(TARGET ${target})
     add_dependencies(demo_files ${target})

@@ -1,0 +1,57 @@
+"""An installed Tessera is found by CMake and by pkg-config, and still works when the folder is moved.
+
+Usage: install_test.py BUILD_FOLDER
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
+# Files that a user may count on, below the prefix.
+INSTALLED = ["bin/tessera", "lib/libtessera.so", "lib/libtessera_preload.so", "lib/softcuda/libcuda.so.1",
+             "include/tessera/tessera.h", "lib/cmake/tessera/tesseraConfig.cmake", "lib/pkgconfig/tessera.pc"]
+
+
+def run(*command, **options):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
+                            **options)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{result.stdout}{result.stderr}")
+    return result.stdout.strip()
+
+
+def built_with_cmake(prefix, scratch):
+    run("cmake", "-S", CONSUMER, "-B", scratch, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", scratch)
+    return run(scratch / "consumer")
+
+
+def built_with_pkg_config(prefix, scratch):
+    scratch.mkdir()
+    environment = os.environ | {"PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
+    flags = run("pkg-config", "--cflags", "--libs", "tessera", env=environment).split()
+    run("cc", CONSUMER / "consumer.c", "-o", scratch / "consumer", *flags)
+    return run(scratch / "consumer", env=os.environ | {"LD_LIBRARY_PATH": str(prefix / "lib")})
+
+
+def main():
+    build = pathlib.Path(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = pathlib.Path(folder)
+        run("cmake", "--install", build, "--prefix", scratch / "first")
+        prefix = shutil.move(scratch / "first", scratch / "moved")
+        absent = [name for name in INSTALLED if not (prefix / name).exists()]
+        assert not absent, f"not installed: {absent}"
+        versions = {built_with_cmake(prefix, scratch / "cmake"),
+                    built_with_pkg_config(prefix, scratch / "pkg_config"),
+                    run("pkg-config", "--modversion", prefix / "lib/pkgconfig/tessera.pc"),
+                    run(prefix / "bin/tessera", "--version").split()[-1]}
+        assert len(versions) == 1, f"the parts disagree about the version: {versions}"
+
+
+if __name__ == "__main__":
+    main()
