@@ -3,21 +3,13 @@ set(program_dir "${TESSERA_LIB_DIR}/tessera")
 set(program_targets "")
 
 # A program names libcuda.so.1 and carries no run path: the machine's own driver serves it, or ours
-# where the library path says so. The toolkit's import library and ours have the same soname.
-if(TARGET softcuda)
-  set(driver_import softcuda)
-else()
-  find_library(TESSERA_CUDA_IMPORT cuda REQUIRED
-    HINTS "${TESSERA_CUDA_INCLUDE}/../lib64/stubs" "${TESSERA_CUDA_INCLUDE}/../lib/stubs")
-  set(driver_import "${TESSERA_CUDA_IMPORT}")
-endif()
-
+# where the library path says so.
 tessera_sources(program_sources tests/programs/*.c)
 foreach(source IN LISTS program_sources)
   get_filename_component(name "${source}" NAME_WE)
   add_executable(program_${name} "${source}")
   target_include_directories(program_${name} SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
-  target_link_libraries(program_${name} PRIVATE tessera_flags ${driver_import} Threads::Threads
+  target_link_libraries(program_${name} PRIVATE tessera_flags softcuda Threads::Threads
     ${CMAKE_DL_LIBS} m)
   set_target_properties(program_${name} PROPERTIES OUTPUT_NAME ${name}
     RUNTIME_OUTPUT_DIRECTORY "${program_dir}" INSTALL_RPATH "")
