@@ -5,7 +5,7 @@ import source_tree
 # Source -> why it has no unit test of its own, or where its test stands instead.
 EXCEPTIONS = {
     "alloc/driver/cuda_driver.cpp": "held by tests/contract, over softcuda or a GPU",
-    "alloc/driver/cuda_symbols.cpp": "held by tests/contract, over softcuda or a GPU",
+    "alloc/driver/cuda_memory.cpp": "held by tests/contract, over softcuda or a GPU",
     "alloc/api/c_api.cpp": "held by tests/c_api, in plain C",
 }
 # Every other place in which the build looks for tests; a test file elsewhere would never run.

@@ -1,0 +1,86 @@
+// The driver contract over the documented CUDA driver API.
+//
+// Which context a call runs in: the one that is current on the calling thread where it serves (any
+// for a given stream, one of the same device for a device); otherwise the device's adopted context,
+// pushed and popped around the call. The adopted context of a device is the one that was current at
+// its first use, else its retained primary context. So a program with a context of its own never
+// pays for a second one, and Tessera's streams and events live beside the program's.
+//
+// Thread safety: as the contract: every call from any thread.
+// Invariants: 1. Streams and events of a device belong to its adopted context. 2. An adopted context
+// never changes; a primary one is held until the driver is destroyed.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "driver/cuda_resolver.hpp"
+#include "driver/driver.hpp"
+
+namespace tessera {
+
+struct CudaSymbols;
+class CudaContexts;
+
+class CudaDriver final : public Driver {
+ public:
+  // Finds the entry points and initialises the driver, which is harmless when it is already.
+  // Errors: kNotSupported without a usable driver.
+  static Result<std::unique_ptr<CudaDriver>> open(const CudaResolver& resolver);
+  ~CudaDriver() override;
+
+  int device_count() override;
+  Result<DeviceProperties> properties(DeviceId device) override;
+  Result<MemoryInfo> memory_info(DeviceId device) override;
+  Status synchronize(DeviceId device) override;
+
+  Result<Address> reserve(Bytes bytes, Bytes alignment) override;
+  Status release(Address address, Bytes bytes) override;
+  Result<FrameId> create_frame(DeviceId device, FrameLocation location, Bytes bytes) override;
+  Status destroy_frame(FrameId frame) override;
+  Status map(Address address, Bytes bytes, FrameId frame) override;
+  Status set_access(Address address, Bytes bytes, DeviceId device) override;
+  Status unmap(Address address, Bytes bytes) override;
+
+  Status register_host(void* host, Bytes bytes) override;
+  Status unregister_host(void* host) override;
+
+  Result<StreamId> create_stream(DeviceId device) override;
+  Status destroy_stream(StreamId stream) override;
+  Status synchronize(StreamId stream) override;
+  Status wait_event(StreamId stream, EventId event) override;
+  Result<EventId> create_event(DeviceId device) override;
+  Status destroy_event(EventId event) override;
+  Status record_event(EventId event, StreamId stream) override;
+  Status query(EventId event) override;
+  Status synchronize(EventId event) override;
+
+  Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
+  Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
+  Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
+  Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
+  Status launch(const Launch& launch, StreamId stream) override;
+
+ private:
+  struct Device {
+    DeviceProperties properties;
+    int numa_node = 0;           // where host frames come from
+    bool rdma_capable = false;   // frames may be made reachable for network cards
+    std::once_flag probed;
+  };
+
+  CudaDriver(std::unique_ptr<CudaSymbols> symbols, std::vector<std::unique_ptr<Device>> devices);
+
+  bool exists(DeviceId device) const { return device.value() < devices_.size(); }
+  static Result<std::unique_ptr<Device>> describe(const CudaSymbols& symbols, int ordinal);
+  // OK when a host frame can be made, mapped and written by copies: no attribute can be trusted.
+  Status try_host_frame(DeviceId device, Bytes bytes);
+  Status use_host_frame(DeviceId device, Address address, Bytes bytes, FrameId frame);
+
+  std::unique_ptr<CudaSymbols> symbols_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::unique_ptr<CudaContexts> contexts_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,77 @@
+// The entry points of the CUDA driver that Tessera calls, found once, by their exported names.
+//
+// Why a table: the driver is never linked, so that the library loads on machines without a GPU, and
+// so that an interposer can hand us the true functions (include/tessera/interpose.h) instead of its
+// own hooks. cuda.h's macros turn each name below into the ABI's name (cuMemAlloc -> cuMemAlloc_v2),
+// in the member and in the string that is looked up alike.
+//
+// Thread safety: constant after find(); share it.
+#pragma once
+
+#include <cuda.h>
+
+#include "base/status.hpp"
+#include "driver/cuda_resolver.hpp"
+
+// Without one of these there is no driver that Tessera can work with.
+#define TESSERA_CUDA_REQUIRED(X)                                                                  \
+  X(cuInit)                                                                                       \
+  X(cuGetErrorName)                                                                               \
+  X(cuDeviceGetCount)                                                                             \
+  X(cuDeviceGet)                                                                                  \
+  X(cuDeviceGetName)                                                                              \
+  X(cuDeviceGetAttribute)                                                                         \
+  X(cuDeviceTotalMem)                                                                             \
+  X(cuDevicePrimaryCtxRetain)                                                                     \
+  X(cuDevicePrimaryCtxRelease)                                                                    \
+  X(cuDevicePrimaryCtxGetState)                                                                   \
+  X(cuCtxGetCurrent)                                                                              \
+  X(cuCtxGetDevice)                                                                               \
+  X(cuCtxPushCurrent)                                                                             \
+  X(cuCtxPopCurrent)                                                                              \
+  X(cuCtxSynchronize)                                                                             \
+  X(cuMemGetInfo)                                                                                 \
+  X(cuMemHostRegister)                                                                            \
+  X(cuMemHostUnregister)                                                                          \
+  X(cuMemcpyHtoDAsync)                                                                            \
+  X(cuMemcpyDtoHAsync)                                                                            \
+  X(cuMemcpyDtoDAsync)                                                                            \
+  X(cuMemsetD8Async)                                                                              \
+  X(cuStreamCreate)                                                                               \
+  X(cuStreamDestroy)                                                                              \
+  X(cuStreamSynchronize)                                                                          \
+  X(cuStreamWaitEvent)                                                                            \
+  X(cuEventCreate)                                                                                \
+  X(cuEventDestroy)                                                                               \
+  X(cuEventRecord)                                                                                \
+  X(cuEventQuery)                                                                                 \
+  X(cuEventSynchronize)                                                                           \
+  X(cuLaunchKernel)
+
+// Virtual memory management (CUDA 10.2): null members mean that the machine has none.
+#define TESSERA_CUDA_OPTIONAL(X)                                                                  \
+  X(cuMemGetAllocationGranularity)                                                                \
+  X(cuMemAddressReserve)                                                                          \
+  X(cuMemAddressFree)                                                                             \
+  X(cuMemCreate)                                                                                  \
+  X(cuMemRelease)                                                                                 \
+  X(cuMemMap)                                                                                     \
+  X(cuMemUnmap)                                                                                   \
+  X(cuMemSetAccess)
+
+namespace tessera {
+
+struct CudaSymbols {
+#define TESSERA_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
+  TESSERA_CUDA_REQUIRED(TESSERA_CUDA_MEMBER)
+  TESSERA_CUDA_OPTIONAL(TESSERA_CUDA_MEMBER)
+#undef TESSERA_CUDA_MEMBER
+
+  // Errors: kNotSupported naming the first required symbol that `resolver` does not have.
+  static Result<CudaSymbols> find(const CudaResolver& resolver);
+
+  // All of the optional ones are there.
+  bool virtual_memory() const;
+};
+
+}  // namespace tessera
