@@ -1,0 +1,23 @@
+// Writes a report to a file, whole or not at all as far as the caller can tell.
+//
+// Thread safety: stateless; two writers of one path race as with any file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace tessera {
+
+// Creates or replaces `path`, readable by its owner only: reports name kernels and sizes of a
+// program. "-" is standard error. Errors: kIo with the path and the reason.
+Status write_text_file(const std::string& path, std::string_view text);
+
+// All of `text` to an open file, also over short writes. Errors: kIo with `path`.
+Status write_all(int file, std::string_view text, const std::string& path);
+
+// Opens `path` for writing, empty, mode 0600; the descriptor is the caller's. Errors: kIo.
+Result<int> open_private_file(const std::string& path);
+
+}  // namespace tessera

@@ -1,0 +1,139 @@
+#include "observe/timeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/size_text.hpp"
+#include "observe/text_file.hpp"
+
+namespace tessera {
+namespace {
+
+enum class Track : unsigned { kStalls, kIn, kOut, kFileRead, kFileWrite, kMarks };
+constexpr std::size_t kTracks = 6;
+constexpr unsigned kLanesPerTrack = 100;  // numbers only; lanes are made as they are needed
+
+constexpr const char* kTrackNames[kTracks] = {"stalls",    "in: host to device",
+                                              "out: device to host", "file read",
+                                              "file write", "marks"};
+
+Track track_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::kFetch: return Track::kIn;
+    case EventKind::kEvict:
+    case EventKind::kForward:
+    case EventKind::kDiscard: return Track::kOut;
+    case EventKind::kFileRead: return Track::kFileRead;
+    case EventKind::kFileWrite: return Track::kFileWrite;
+    case EventKind::kStall: return Track::kStalls;
+    case EventKind::kMark: return Track::kMarks;
+  }
+  return Track::kMarks;
+}
+
+bool moves_bytes(EventKind kind) {
+  return kind != EventKind::kStall && kind != EventKind::kMark;
+}
+
+double microseconds(Nanoseconds time) { return static_cast<double>(time.value()) / 1000.0; }
+
+class Drawing {
+ public:
+  explicit Drawing(Nanoseconds origin) : origin_(origin) {}
+
+  void draw(const Event& event) {
+    if (event.kind == EventKind::kMark) return draw_mark(event);
+    const Track track = track_of(event.kind);
+    const unsigned lane = lane_for(event, track);
+    add("{{\"name\":\"{}{}\",\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f},"
+        "\"args\":{{\"address\":\"0x{:x}\",\"bytes\":{}}}}}",
+        name_of(event.kind),
+        moves_bytes(event.kind) ? " " + rounded_size(event.bytes) : std::string(), event.device,
+        thread_of(track, lane), microseconds(event.begin - origin_),
+        microseconds(event.end - event.begin), event.address.value(), event.bytes.value());
+  }
+
+  std::string finish(std::uint64_t lost) {
+    return fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"lost_events\":{}}},"
+                       "\"traceEvents\":[\n{}\n]}}\n",
+                       lost, text_);
+  }
+
+ private:
+  using Ends = std::array<std::vector<Nanoseconds>, kTracks>;  // of each lane's last slice
+
+  static unsigned thread_of(Track track, unsigned lane) {
+    return static_cast<unsigned>(track) * kLanesPerTrack + lane + 1;
+  }
+
+  void draw_mark(const Event& event) {
+    lane_for(event, Track::kMarks);
+    add("{{\"name\":\"mark {}\",\"ph\":\"i\",\"s\":\"p\",\"pid\":{},\"tid\":{},\"ts\":{:.3f}}}",
+        event.bytes.value(), event.device, thread_of(Track::kMarks, 0),
+        microseconds(event.begin - origin_));
+  }
+
+  // The first lane that is free when the event begins.
+  unsigned lane_for(const Event& event, Track track) {
+    if (!ends_.contains(event.device)) name_device(event.device);
+    auto& lanes = ends_[event.device][static_cast<std::size_t>(track)];
+    const auto free = std::find_if(lanes.begin(), lanes.end(),
+                                   [&](Nanoseconds end) { return end <= event.begin; });
+    auto lane = static_cast<unsigned>(free - lanes.begin());
+    if (free == lanes.end() && lanes.size() < kLanesPerTrack) {
+      lanes.push_back(event.end);
+      name_lane(event.device, track, lane);
+    }
+    lane = std::min(lane, kLanesPerTrack - 1);
+    lanes[lane] = std::max(lanes[lane], event.end);
+    return lane;
+  }
+
+  void name_device(unsigned device) {
+    add("{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"args\":{{\"name\":\"device {}\"}}}}",
+        device, device);
+  }
+
+  void name_lane(unsigned device, Track track, unsigned lane) {
+    const char* const name = kTrackNames[static_cast<std::size_t>(track)];
+    const std::string number = lane == 0 ? std::string() : fmt::format(" {}", lane + 1);
+    add("{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":"
+        "\"{}{}\"}}}}",
+        device, thread_of(track, lane), name, number);
+    add("{{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{"
+        "\"sort_index\":{}}}}}",
+        device, thread_of(track, lane), thread_of(track, lane));
+  }
+
+  template <class... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    if (!text_.empty()) text_ += ",\n";
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+  }
+
+  const Nanoseconds origin_;
+  std::map<unsigned, Ends> ends_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string timeline_json(std::span<const Event> events, std::uint64_t lost) {
+  // The log is ordered by when events ended; lanes need the order in which they began.
+  std::vector<Event> by_begin(events.begin(), events.end());
+  std::stable_sort(by_begin.begin(), by_begin.end(),
+                   [](const Event& a, const Event& b) { return a.begin < b.begin; });
+  Drawing drawing(by_begin.empty() ? Nanoseconds(0) : by_begin.front().begin);
+  for (const Event& event : by_begin) drawing.draw(event);
+  return drawing.finish(lost);
+}
+
+Status write_timeline(const EventLog& log, const std::string& path) {
+  return write_text_file(path, timeline_json(log.events(), log.lost()));
+}
+
+}  // namespace tessera

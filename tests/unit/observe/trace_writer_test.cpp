@@ -1,0 +1,145 @@
+#include "observe/trace_writer.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <atomic>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+class HandClock final : public Clock {
+ public:
+  Nanoseconds now() const override { return Nanoseconds(now_.load()); }
+  void set(std::uint64_t ns) { now_ = ns; }
+
+ private:
+  std::atomic<std::uint64_t> now_{1000};
+};
+
+class TraceWriterTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<TraceWriter> open(Bytes limit = TraceWriter::kDefaultLimit) {
+    auto writer = TraceWriter::open(path_, {"a \"program\"", 2_GiB}, clock_, limit);
+    EXPECT_TRUE(writer.is_ok());
+    return writer.take();
+  }
+
+  std::vector<nlohmann::json> lines() const {
+    std::vector<nlohmann::json> all;
+    std::ifstream file(path_);
+    for (std::string line; std::getline(file, line);) all.push_back(nlohmann::json::parse(line));
+    return all;
+  }
+
+  HandClock clock_;
+  const std::string path_ =
+      ::testing::TempDir() + "trace_" +
+      ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
+};
+
+TEST_F(TraceWriterTest, EveryKindOfLineHasTheKeysOfTheFormat) {
+  {
+    const auto writer = open();
+    clock_.set(1500);
+    writer->alloc(1, 1_MiB, StreamId(7), "weight", DeviceId(1));
+    writer->alloc(2, 2_MiB, StreamId(0), "", DeviceId(0));
+    const std::array<std::uint64_t, 2> reads = {1, 2};
+    const std::array<std::uint64_t, 1> writes = {2};
+    writer->op("gemm", StreamId(7), DeviceId(1), reads, writes);
+    writer->mark("iteration", 3);
+    writer->free(1);
+  }
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 6u);
+  EXPECT_EQ(all[0], nlohmann::json::parse(
+                        R"({"t":"header","version":1,"name":"a \"program\"","source":"recorded",
+                            "device_memory":2147483648})"));
+  EXPECT_EQ(all[1], nlohmann::json::parse(R"({"t":"alloc","at":500,"id":1,"bytes":1048576,
+                                              "stream":7,"device":1,"tag":"weight"})"));
+  EXPECT_FALSE(all[2].contains("tag"));
+  EXPECT_EQ(all[3], nlohmann::json::parse(R"({"t":"op","at":500,"name":"gemm","stream":7,
+                                              "device":1,"r":[1,2],"w":[2]})"));
+  EXPECT_EQ(all[4], nlohmann::json::parse(R"({"t":"mark","at":500,"kind":"iteration","n":3})"));
+  EXPECT_EQ(all[5], nlohmann::json::parse(R"({"t":"free","at":500,"id":1})"));
+}
+
+TEST_F(TraceWriterTest, NamesOfAnyBytesStayValidJson) {
+  {
+    const auto writer = open();
+    writer->op(std::string("a\"\\\n\xff\x01z", 7), StreamId(0), DeviceId(0), {}, {});
+  }
+  EXPECT_EQ(lines().size(), 2u);
+}
+
+TEST_F(TraceWriterTest, AMarkPutsEverythingBeforeItIntoTheFile) {
+  const auto writer = open();
+  writer->alloc(1, 1_MiB, StreamId(0), "", DeviceId(0));
+  EXPECT_EQ(lines().size(), 1u);
+  writer->mark("iteration", 1);
+  EXPECT_EQ(lines().size(), 3u);
+}
+
+TEST_F(TraceWriterTest, AnOldPieceIsWrittenByTheNextCall) {
+  const auto writer = open();
+  writer->alloc(1, 1_MiB, StreamId(0), "", DeviceId(0));
+  clock_.set(200'000'000);
+  writer->free(1);
+  EXPECT_EQ(lines().size(), 3u);
+}
+
+TEST_F(TraceWriterTest, TheFileIsTheOwnersAlone) {
+  ::remove(path_.c_str());
+  open();
+  struct stat info{};
+  ASSERT_EQ(::stat(path_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777u, 0600u);
+}
+
+TEST_F(TraceWriterTest, ItEndsAtItsLimitWithWholeLines) {
+  ::testing::internal::CaptureStderr();
+  {
+    const auto writer = open(4_KiB);
+    for (std::uint64_t i = 0; i < 1000; ++i) writer->free(i);
+    EXPECT_EQ(writer->flush().code(), Code::kIo);
+  }
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("limit"), std::string::npos);
+  EXPECT_GT(lines().size(), 50u);
+  EXPECT_LT(lines().size(), 1000u);
+  struct stat info{};
+  ASSERT_EQ(::stat(path_.c_str(), &info), 0);
+  EXPECT_LE(info.st_size, 4096);
+}
+
+TEST_F(TraceWriterTest, AnUnwritablePathIsAnError) {
+  const auto writer = TraceWriter::open("/no/such/folder/t", {"p", 1_GiB}, clock_);
+  EXPECT_EQ(writer.status().code(), Code::kIo);
+}
+
+TEST_F(TraceWriterTest, AFullDiskEndsTheTraceAtOnce) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(TraceWriter::open("/dev/full", {"p", 1_GiB}, clock_).status().code(), Code::kIo);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("/dev/full"), std::string::npos);
+}
+
+TEST_F(TraceWriterTest, LinesOfSeveralThreadsNeverMix) {
+  {
+    const auto writer = open();
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (std::uint64_t i = 0; i < 500; ++i) writer->mark("tick", i);
+      });
+    }
+    for (auto& thread : threads) thread.join();
+  }
+  EXPECT_EQ(lines().size(), 2001u);
+}
+
+}  // namespace
+}  // namespace tessera
