@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -113,6 +115,21 @@ TEST(Options, NoDeviceMemoryIsRefused) {
   Options options;
   options.device_memory = Bytes(0);
   EXPECT_EQ(options.validate().code(), Code::kInvalidArgument);
+}
+
+TEST(Options, TheManualListsEveryOptionWithItsVariableAndDefault) {
+  std::ifstream file(std::string(TESSERA_TEST_SOURCE_DIR) + "/docs/tuning.md");
+  std::ostringstream manual;
+  manual << file.rdbuf();
+  for (const OptionEntry& entry : option_table()) {
+    const std::string fallback = *entry.default_text == '\0' ? "none" : entry.default_text;
+    const std::string heading = "### `" + std::string(entry.name) + "`";
+    const std::string facts = "`" + environment_name(entry) + "` · " + kind_of(entry) +
+                              (*entry.choices == '\0' ? "" : " " + std::string(entry.choices)) +
+                              " · default " + fallback;
+    EXPECT_NE(manual.str().find(heading + "\n" + facts + "\n"), std::string::npos)
+        << heading << '\n' << facts;
+  }
 }
 
 TEST(Options, LogLevelsAreThoseOfTheLog) {

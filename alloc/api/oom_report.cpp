@@ -1,0 +1,60 @@
+#include "api/oom_report.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/size_text.hpp"
+
+namespace tessera {
+namespace {
+
+std::string tier_line(const char* name, const OomFigures::Tier& tier) {
+  if (!tier.capacity) return fmt::format("  {:<6}  off\n", name);
+  const Bytes used = std::min(tier.used, tier.capacity);
+  // In MiB throughout, because rounded units of different kinds do not add up on paper.
+  const auto mib = [](Bytes bytes) { return static_cast<double>(bytes.value()) / (1 << 20); };
+  return fmt::format("  {:<6}  {:.1f} MiB = {:.1f} used + {:.1f} free\n", name, mib(tier.capacity),
+                     mib(used), mib(tier.capacity - used));
+}
+
+std::string first_line(const OomFigures& figures) {
+  if (figures.cause == OomFigures::Cause::kWorkingSet) {
+    return fmt::format("out of memory: one launch on device {} uses {}, more than device memory "
+                       "can hold at once\n",
+                       figures.device.value(), rounded_size(figures.asked));
+  }
+  return fmt::format("out of memory: {} asked for on device {}, and no tier has room\n",
+                     rounded_size(figures.asked), figures.device.value());
+}
+
+std::string advice(const OomFigures& figures) {
+  const Bytes held = figures.pinned + figures.exposed;
+  if (held > figures.device_tier.used / 2) {
+    return "unpin blocks, or keep them from being exposed: what is held may not leave the device";
+  }
+  if (figures.cause == OomFigures::Cause::kWorkingSet) {
+    return "raise --device-memory (TESSERA_DEVICE_MEMORY), or let a launch use less at a time";
+  }
+  if (!figures.file_tier.capacity) {
+    return "give --file-dir DIRECTORY (TESSERA_FILE_DIR) on a fast local disk, or raise "
+           "--host-memory";
+  }
+  return "raise --file-memory (TESSERA_FILE_MEMORY) or --host-memory (TESSERA_HOST_MEMORY)";
+}
+
+}  // namespace
+
+std::string oom_message(const OomFigures& figures) {
+  std::string text = first_line(figures);
+  text += tier_line("device", figures.device_tier);
+  text += tier_line("host", figures.host_tier);
+  text += tier_line("file", figures.file_tier);
+  if (figures.pinned || figures.exposed) {
+    text += fmt::format("  held on the device: {} pinned, {} exposed\n",
+                        rounded_size(figures.pinned), rounded_size(figures.exposed));
+  }
+  return text + "try: " + advice(figures);
+}
+
+}  // namespace tessera

@@ -1,0 +1,35 @@
+// The out-of-memory message: what was asked, where everything is, what to try next.
+//
+// The bytes add up on every line, so that a reader can see which budget is the narrow one; the last
+// line names one option, chosen by which tier could still grow.
+//
+// Thread safety: stateless.
+#pragma once
+
+#include <string>
+
+#include "base/units.hpp"
+
+namespace tessera {
+
+struct OomFigures {
+  struct Tier {
+    Bytes capacity;  // 0: there is no such tier
+    Bytes used;
+  };
+  enum class Cause {
+    kHeapFull,    // no tier has room for another block
+    kWorkingSet,  // the blocks of one launch do not fit into device memory together
+  };
+
+  Cause cause = Cause::kHeapFull;
+  Bytes asked;
+  DeviceId device;
+  Tier device_tier, host_tier, file_tier;
+  Bytes pinned;   // of device_tier.used
+  Bytes exposed;  // of device_tier.used
+};
+
+std::string oom_message(const OomFigures& figures);
+
+}  // namespace tessera

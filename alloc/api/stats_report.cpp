@@ -1,0 +1,138 @@
+#include "api/stats_report.hpp"
+
+#include <fmt/format.h>
+
+#include "observe/emitter.hpp"
+#include "observe/text_file.hpp"
+
+namespace tessera {
+namespace {
+
+void add_totals(Emitter& out, const tessera_stats& s) {
+  out.group("blocks");
+  out.count("live_blocks", s.live_blocks);
+  out.bytes("live_bytes", Bytes(s.live_bytes));
+  out.bytes("peak_live_bytes", Bytes(s.peak_live_bytes));
+  out.count("allocations", s.allocations);
+  out.count("frees", s.frees);
+  out.count("cache_hits", s.cache_hits);
+  out.bytes("reserved_bytes", Bytes(s.reserved_bytes));
+  out.group("device");
+  out.bytes("device_capacity", Bytes(s.device_capacity));
+  out.bytes("device_used", Bytes(s.device_used));
+  out.bytes("device_spare", Bytes(s.device_spare));
+  out.bytes("device_peak", Bytes(s.device_peak));
+  out.group("host");
+  out.bytes("host_capacity", Bytes(s.host_capacity));
+  out.bytes("host_used", Bytes(s.host_used));
+  out.bytes("host_peak", Bytes(s.host_peak));
+  out.group("file");
+  out.bytes("file_capacity", Bytes(s.file_capacity));
+  out.bytes("file_used", Bytes(s.file_used));
+  out.bytes("file_peak", Bytes(s.file_peak));
+  out.group("moves");
+  out.bytes("bytes_in", Bytes(s.bytes_in));
+  out.bytes("bytes_out", Bytes(s.bytes_out));
+  out.bytes("bytes_file_read", Bytes(s.bytes_file_read));
+  out.bytes("bytes_file_written", Bytes(s.bytes_file_written));
+  out.count("fetches", s.fetches);
+  out.count("evictions", s.evictions);
+  out.count("forwards", s.forwards);
+  out.count("clean_evictions", s.clean_evictions);
+  out.count("discards", s.discards);
+  out.group("waits");
+  out.count("stalls", s.stalls);
+  out.time("stall", Nanoseconds(s.stall_ns));
+  out.count("late_fetches", s.late_fetches);
+  out.group("uses");
+  out.count("launches", s.launches);
+  out.count("uses", s.uses);
+  out.group("held");
+  out.bytes("pinned_bytes", Bytes(s.pinned_bytes));
+  out.bytes("exposed_bytes", Bytes(s.exposed_bytes));
+}
+
+Emitter emit(const StatsSnapshot& stats) {
+  Emitter out;
+  out.group("tessera");
+  out.text("version", TESSERA_VERSION_STRING);
+  out.count("devices", stats.totals.devices);
+  for (const auto& fact : stats.facts) out.text(fact.name, fact.value);
+  add_totals(out, stats.totals);
+  out.group("live_bytes_by_tag");
+  for (const auto& tag : stats.tags) out.bytes(tag.name.empty() ? "untagged" : tag.name, tag.bytes);
+  out.group("exposed_bytes_by_reason");
+  for (const auto& exposure : stats.exposures) out.bytes(exposure.reason, exposure.bytes);
+  out.group("stall_time_by_cause");
+  for (const auto& cause : stats.causes) out.time(cause.name, cause.time);
+  return out;
+}
+
+struct Side {
+  const char* name;
+  std::uint64_t value;
+};
+
+Status broken(Side left, const char* relation, Side right) {
+  return Status(Code::kInternal, fmt::format("statistics do not add up: {} ({}) {} {} ({})",
+                                             left.name, left.value, relation, right.name,
+                                             right.value));
+}
+Status equal(Side left, Side right) {
+  return left.value == right.value ? Status::ok() : broken(left, "!=", right);
+}
+Status at_most(Side left, Side right) {
+  return left.value <= right.value ? Status::ok() : broken(left, ">", right);
+}
+
+Status check_totals(const tessera_stats& s) {
+  TESSERA_TRY(equal({"live_blocks + frees", s.live_blocks + s.frees},
+                    {"allocations", s.allocations}));
+  TESSERA_TRY(at_most({"live_bytes", s.live_bytes}, {"peak_live_bytes", s.peak_live_bytes}));
+  TESSERA_TRY(at_most({"live_bytes", s.live_bytes}, {"reserved_bytes", s.reserved_bytes}));
+  TESSERA_TRY(at_most({"cache_hits", s.cache_hits}, {"allocations", s.allocations}));
+  TESSERA_TRY(at_most({"device_used + device_spare", s.device_used + s.device_spare},
+                      {"device_capacity", s.device_capacity}));
+  TESSERA_TRY(at_most({"device_used", s.device_used}, {"device_peak", s.device_peak}));
+  TESSERA_TRY(at_most({"device_peak", s.device_peak}, {"device_capacity", s.device_capacity}));
+  TESSERA_TRY(at_most({"host_used", s.host_used}, {"host_peak", s.host_peak}));
+  TESSERA_TRY(at_most({"host_peak", s.host_peak}, {"host_capacity", s.host_capacity}));
+  TESSERA_TRY(at_most({"file_used", s.file_used}, {"file_peak", s.file_peak}));
+  return at_most({"file_peak", s.file_peak}, {"file_capacity", s.file_capacity});
+}
+
+Status check_parts(const StatsSnapshot& stats) {
+  std::uint64_t tag_bytes = 0, tag_blocks = 0, exposed = 0, stalls = 0, stall_ns = 0;
+  for (const auto& tag : stats.tags) tag_bytes += tag.bytes.value(), tag_blocks += tag.blocks;
+  for (const auto& exposure : stats.exposures) exposed += exposure.bytes.value();
+  for (const auto& cause : stats.causes) stalls += cause.stalls, stall_ns += cause.time.value();
+  const tessera_stats& s = stats.totals;
+  if (!stats.tags.empty()) {
+    TESSERA_TRY(equal({"sum of live_bytes_by_tag", tag_bytes}, {"live_bytes", s.live_bytes}));
+    TESSERA_TRY(equal({"sum of blocks by tag", tag_blocks}, {"live_blocks", s.live_blocks}));
+  }
+  if (!stats.exposures.empty()) {
+    TESSERA_TRY(equal({"sum of exposed_bytes_by_reason", exposed},
+                      {"exposed_bytes", s.exposed_bytes}));
+  }
+  if (stats.causes.empty()) return Status::ok();
+  TESSERA_TRY(equal({"sum of stalls by cause", stalls}, {"stalls", s.stalls}));
+  return equal({"sum of stall_time_by_cause", stall_ns}, {"stall_ns", s.stall_ns});
+}
+
+}  // namespace
+
+std::string stats_table(const StatsSnapshot& stats) { return emit(stats).table(); }
+std::string stats_json(const StatsSnapshot& stats) { return emit(stats).json(); }
+
+Status write_stats(const StatsSnapshot& stats, const std::string& path) {
+  return write_text_file(path,
+                         path.ends_with(".json") ? stats_json(stats) + "\n" : stats_table(stats));
+}
+
+Status check_sums(const StatsSnapshot& stats) {
+  TESSERA_TRY(check_totals(stats.totals));
+  return check_parts(stats);
+}
+
+}  // namespace tessera

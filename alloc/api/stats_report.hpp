@@ -1,0 +1,53 @@
+// The statistics as a table for people and JSON for programs. docs/stats.md explains every line.
+//
+// Thread safety: values. A snapshot taken while other threads allocate is true figure by figure;
+// the sums hold exactly when they rest.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "base/units.hpp"
+#include "tessera/tessera.h"
+
+namespace tessera {
+
+struct StatsSnapshot {
+  struct Fact {  // what runs: "policy", "recency"
+    std::string name;
+    std::string value;
+  };
+  struct Tag {
+    std::string name;  // "" for blocks without a tag
+    std::uint64_t blocks = 0;
+    Bytes bytes;       // as asked for
+  };
+  struct Exposure {
+    std::string reason;
+    Bytes bytes;
+  };
+  struct StallCause {
+    std::string name;
+    std::uint64_t stalls = 0;
+    Nanoseconds time;
+  };
+
+  tessera_stats totals{};
+  std::vector<Fact> facts;
+  std::vector<Tag> tags;             // empty, or all live blocks
+  std::vector<Exposure> exposures;   // empty, or all exposed bytes
+  std::vector<StallCause> causes;    // empty, or all stalls
+};
+
+std::string stats_table(const StatsSnapshot& stats);
+std::string stats_json(const StatsSnapshot& stats);
+// JSON when `path` ends in .json, else the table; "-" is standard error. Errors: kIo.
+Status write_stats(const StatsSnapshot& stats, const std::string& path);
+
+// Whether what should add up does: the equations of docs/stats.md. Errors: kInternal with the
+// equation and both sides.
+Status check_sums(const StatsSnapshot& stats);
+
+}  // namespace tessera

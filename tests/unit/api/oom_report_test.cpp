@@ -1,0 +1,67 @@
+#include "api/oom_report.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+OomFigures full_heap() {
+  OomFigures figures;
+  figures.asked = 64_MiB;
+  figures.device = DeviceId(1);
+  figures.device_tier = {128_MiB, 120_MiB};
+  figures.host_tier = {64_MiB, 64_MiB};
+  return figures;
+}
+
+TEST(OomReport, AFullHeapWithoutAFileTierIsToldToGiveADirectory) {
+  EXPECT_EQ(oom_message(full_heap()),
+            "out of memory: 64.0 MiB asked for on device 1, and no tier has room\n"
+            "  device  128.0 MiB = 120.0 used + 8.0 free\n"
+            "  host    64.0 MiB = 64.0 used + 0.0 free\n"
+            "  file    off\n"
+            "try: give --file-dir DIRECTORY (TESSERA_FILE_DIR) on a fast local disk, or raise "
+            "--host-memory");
+}
+
+TEST(OomReport, AFullFileTierIsToldToGrow) {
+  OomFigures figures = full_heap();
+  figures.file_tier = {1_GiB, 1_GiB};
+  EXPECT_TRUE(oom_message(figures).ends_with(
+      "try: raise --file-memory (TESSERA_FILE_MEMORY) or --host-memory (TESSERA_HOST_MEMORY)"));
+}
+
+TEST(OomReport, AWorkingSetBeyondTheDeviceSaysSo) {
+  OomFigures figures = full_heap();
+  figures.cause = OomFigures::Cause::kWorkingSet;
+  figures.asked = 200_MiB;
+  figures.pinned = 10_MiB;
+  EXPECT_EQ(oom_message(figures),
+            "out of memory: one launch on device 1 uses 200 MiB, more than device memory can hold "
+            "at once\n"
+            "  device  128.0 MiB = 120.0 used + 8.0 free\n"
+            "  host    64.0 MiB = 64.0 used + 0.0 free\n"
+            "  file    off\n"
+            "  held on the device: 10.0 MiB pinned, 0 B exposed\n"
+            "try: raise --device-memory (TESSERA_DEVICE_MEMORY), or let a launch use less at a "
+            "time");
+}
+
+TEST(OomReport, ADeviceThatIsMostlyHeldIsToldToLetGo) {
+  OomFigures figures = full_heap();
+  figures.pinned = 50_MiB;
+  figures.exposed = 30_MiB;
+  EXPECT_NE(oom_message(figures).find("try: unpin blocks"), std::string::npos);
+}
+
+TEST(OomReport, FitsIntoOneLineOfTheLog) {
+  OomFigures figures = full_heap();
+  figures.cause = OomFigures::Cause::kWorkingSet;
+  figures.asked = Bytes(~0ull);
+  figures.device_tier = figures.host_tier = figures.file_tier = {Bytes(~0ull), Bytes(~0ull)};
+  figures.pinned = figures.exposed = 1000_TiB;
+  EXPECT_LT(oom_message(figures).size(), 1000u);
+}
+
+}  // namespace
+}  // namespace tessera
