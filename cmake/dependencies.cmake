@@ -1,7 +1,6 @@
 # Everything that comes from Debian's packages, and the CUDA toolkit's headers.
 # The driver is opened at run time and never linked, so only cuda.h is looked for.
 find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
@@ -11,6 +10,11 @@ find_path(TESSERA_CUDA_INCLUDE cuda.h
 if(NOT TESSERA_CUDA_INCLUDE)
   message(FATAL_ERROR "cuda.h not found: install the CUDA toolkit (no GPU needed), or set CUDA_HOME")
 endif()
+
+find_path(TESSERA_FMT_INCLUDE fmt/format-inl.h REQUIRED)
+mark_as_advanced(TESSERA_FMT_INCLUDE)
+add_library(tessera_fmt STATIC cmake/fmt_library.cpp)
+target_include_directories(tessera_fmt SYSTEM PUBLIC ${TESSERA_FMT_INCLUDE})
 
 # Static, because a preloaded library must not drag others into the program it serves.
 function(tessera_static_library target archive header)
