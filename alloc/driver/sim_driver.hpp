@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -115,18 +116,25 @@ class SimDriver final : public Driver {
   std::vector<std::string> leaks();
 
  private:
-  Status check_device(DeviceId device) const;
-  // The id that the schedule knows for any id that a caller may use.
-  Result<StreamId> resolve(StreamId stream);
-  Status submit_fill(Address to, std::uint32_t value, std::uint32_t width, Bytes bytes,
-                     StreamId stream);
-  bool is_pinned(const void* host, Bytes bytes) REQUIRES_LOCK(mutex_);
+  struct Target;  // a stream as the engines know it, with its device
 
+  Status check_device(DeviceId device) const;
+  Status check_virtual_memory() const;
+  Status check_host(const void* host, Bytes bytes) REQUIRES_LOCK(mutex_);
+  bool is_pinned(const void* host, Bytes bytes) const REQUIRES_LOCK(mutex_);
+  // The stream and device that an id of a caller means, in the calling thread.
+  StreamId meant(StreamId stream);
+  Result<Target> target(StreamId stream);
+  DeviceId current_device() const;
+
+  const std::uint64_t serial_;  // tells this driver from others the thread may have used
   const SimOptions options_;
+  const Clock& clock_;
   // Holds what is mapped still while work over it is checked and queued. Never held while waiting.
   Mutex mutex_{LockRank::kDriver};
   std::unique_ptr<SimMemory> memory_;
   std::unique_ptr<SimEngines> engines_;
+  std::map<std::uintptr_t, Bytes> registered_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

@@ -1,0 +1,403 @@
+#include "driver/sim_driver.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "driver/native_codes.hpp"
+#include "driver/sim_engines.hpp"
+#include "driver/sim_launch.hpp"
+#include "driver/sim_memory.hpp"
+#include "driver/sim_transfer.hpp"
+
+namespace tessera {
+namespace {
+
+// Up to here a copy from pageable memory is staged and need not be waited for, as on a GPU.
+constexpr Bytes kStaged = 64_KiB;
+constexpr std::size_t kMaxLeakLines = 8;
+
+std::atomic<std::uint64_t> next_serial{1};
+
+// Which device a thread has chosen, and of which driver.
+struct CurrentDevice {
+  std::uint64_t serial = 0;
+  DeviceId device;
+};
+thread_local CurrentDevice current_device_of_thread;
+
+SimPieces host_pieces(const void* host, Bytes bytes) {
+  // Whether the bytes are read or written is decided by their place in the transfer.
+  auto* const first = static_cast<std::byte*>(const_cast<void*>(host));
+  return {std::span(first, bytes.value())};
+}
+
+Status violation(std::string message) {
+  return {Code::kDriver, std::move(message), native::kInvalidValue};
+}
+
+}  // namespace
+
+struct SimDriver::Target {
+  StreamId stream;
+  DeviceId device;
+};
+
+SimDriver::SimDriver(SimOptions options, const Clock& clock)
+    : serial_(next_serial.fetch_add(1, std::memory_order_relaxed)),
+      options_(std::move(options)),
+      clock_(clock),
+      memory_(std::make_unique<SimMemory>(options_)),
+      engines_(std::make_unique<SimEngines>(options_.devices, clock)) {}
+
+SimDriver::~SimDriver() {
+  const std::vector<std::string> lines = leaks();
+  engines_.reset();
+  for (std::size_t i = 0; i < lines.size() && i < kMaxLeakLines; ++i) {
+    log_line(LogLevel::kWarning, "{}: leaked {}", options_.name, lines[i]);
+  }
+  if (lines.size() > kMaxLeakLines) {
+    log_line(LogLevel::kWarning, "{}: leaked {} more", options_.name, lines.size() - kMaxLeakLines);
+  }
+}
+
+// ---- devices -----------------------------------------------------------------------------------
+
+int SimDriver::device_count() { return options_.devices; }
+
+Status SimDriver::check_device(DeviceId device) const {
+  if (device.value() < static_cast<std::uint64_t>(options_.devices)) return {};
+  return {Code::kInvalidArgument,
+          fmt::format("no device {} of {}", device.value(), options_.devices),
+          native::kInvalidDevice};
+}
+
+Result<DeviceProperties> SimDriver::properties(DeviceId device) {
+  TESSERA_TRY(check_device(device));
+  return DeviceProperties{.name = options_.name,
+                          .total_memory = options_.memory,
+                          .granularity = options_.granularity,
+                          .virtual_memory = options_.virtual_memory,
+                          .host_frames = options_.virtual_memory && options_.host_frames};
+}
+
+Result<MemoryInfo> SimDriver::memory_info(DeviceId device) {
+  TESSERA_TRY(check_device(device));
+  MutexLock lock(mutex_);
+  return memory_->frames().info(device);
+}
+
+Status SimDriver::synchronize(DeviceId device) {
+  TESSERA_TRY(check_device(device));
+  return engines_->synchronize(device);
+}
+
+Status SimDriver::set_current_device(DeviceId device) {
+  TESSERA_TRY(check_device(device));
+  current_device_of_thread = {.serial = serial_, .device = device};
+  return {};
+}
+
+DeviceId SimDriver::current_device() const {
+  const CurrentDevice& chosen = current_device_of_thread;
+  return chosen.serial == serial_ ? chosen.device : DeviceId(0);
+}
+
+// ---- addresses and frames ----------------------------------------------------------------------
+
+Status SimDriver::check_virtual_memory() const {
+  if (options_.virtual_memory) return {};
+  return {Code::kNotSupported, "this machine has no virtual memory management",
+          native::kNotSupported};
+}
+
+Result<Address> SimDriver::reserve(Bytes bytes, Bytes alignment) {
+  TESSERA_TRY(check_virtual_memory());
+  MutexLock lock(mutex_);
+  return memory_->reserve(bytes, alignment);
+}
+
+Status SimDriver::release(Address address, Bytes bytes) {
+  MutexLock lock(mutex_);
+  return memory_->release(address, bytes);
+}
+
+Result<FrameId> SimDriver::create_frame(DeviceId device, FrameLocation location, Bytes bytes) {
+  TESSERA_TRY(check_virtual_memory());
+  TESSERA_TRY(check_device(device));
+  if (location == FrameLocation::kHost && !options_.host_frames) {
+    return Status(Code::kNotSupported, "this machine has no host frames", native::kNotSupported);
+  }
+  MutexLock lock(mutex_);
+  return memory_->create_frame(device, location, bytes);
+}
+
+Status SimDriver::destroy_frame(FrameId frame) {
+  MutexLock lock(mutex_);
+  return memory_->frames().destroy(frame);
+}
+
+Status SimDriver::retain_frame(FrameId frame) {
+  MutexLock lock(mutex_);
+  return memory_->frames().retain(frame);
+}
+
+Status SimDriver::map(Address address, Bytes bytes, FrameId frame) {
+  MutexLock lock(mutex_);
+  return memory_->map(address, bytes, frame);
+}
+
+Status SimDriver::set_access(Address address, Bytes bytes, DeviceId device) {
+  TESSERA_TRY(check_device(device));
+  MutexLock lock(mutex_);
+  return memory_->set_access(address, bytes, device);
+}
+
+Status SimDriver::unmap(Address address, Bytes bytes) {
+  MutexLock lock(mutex_);
+  TESSERA_TRY(engines_->check_untouched(range_of(address, bytes), "unmap"));
+  return memory_->unmap(address, bytes);
+}
+
+std::optional<SimFrameInfo> SimDriver::frame(FrameId frame) {
+  MutexLock lock(mutex_);
+  return memory_->frame(frame);
+}
+
+std::optional<SimMapping> SimDriver::mapping_at(Address address) {
+  MutexLock lock(mutex_);
+  return memory_->mapping_at(address);
+}
+
+// ---- host memory -------------------------------------------------------------------------------
+
+Status SimDriver::check_host(const void* host, Bytes bytes) {
+  const SimRange range = range_of(host, bytes);
+  if (host == nullptr || range.end() < range.start) {
+    return violation(fmt::format("{} is not host memory", range.to_string()));
+  }
+  if (memory_->overlaps_reserved(range)) {
+    return violation(fmt::format("{} is not host memory but in a reserved range of the device",
+                                 range.to_string()));
+  }
+  return {};
+}
+
+Status SimDriver::register_host(void* host, Bytes bytes) {
+  MutexLock lock(mutex_);
+  const SimRange range = range_of(host, bytes);
+  if (bytes == Bytes()) return violation("register_host of no bytes");
+  TESSERA_TRY(check_host(host, bytes));
+  const auto next = registered_.lower_bound(range.end());
+  if (next != registered_.begin()) {
+    const SimRange other{std::prev(next)->first, std::prev(next)->second.value()};
+    if (other.overlaps(range)) {
+      return {Code::kDriver,
+              fmt::format("register_host {}: {} is registered", range.to_string(), other.to_string()),
+              native::kHostMemoryAlreadyRegistered};
+    }
+  }
+  registered_[range.start] = bytes;
+  return {};
+}
+
+Status SimDriver::unregister_host(void* host) {
+  MutexLock lock(mutex_);
+  const auto found = registered_.find(reinterpret_cast<std::uintptr_t>(host));
+  if (found == registered_.end()) {
+    return {Code::kDriver, fmt::format("unregister_host {}: not registered", fmt::ptr(host)),
+            native::kHostMemoryNotRegistered};
+  }
+  TESSERA_TRY(engines_->check_untouched(range_of(host, found->second), "unregister_host"));
+  registered_.erase(found);
+  return {};
+}
+
+bool SimDriver::is_pinned(const void* host, Bytes bytes) const {
+  const SimRange range = range_of(host, bytes);
+  const auto after = registered_.upper_bound(range.start);
+  if (after == registered_.begin()) return false;
+  const auto& [start, size] = *std::prev(after);
+  return range.end() <= start + size.value();
+}
+
+bool SimDriver::is_registered(const void* host, Bytes bytes) {
+  MutexLock lock(mutex_);
+  return is_pinned(host, bytes);
+}
+
+// ---- streams and events ------------------------------------------------------------------------
+
+StreamId SimDriver::meant(StreamId stream) {
+  if (stream.value() <= 1) return engines_->legacy(current_device());
+  if (stream.value() == 2) return engines_->thread_stream(current_device());
+  return stream;
+}
+
+Result<SimDriver::Target> SimDriver::target(StreamId stream) {
+  const StreamId known = meant(stream);
+  TESSERA_TRY_ASSIGN(const DeviceId device, engines_->device_of(known));
+  return Target{.stream = known, .device = device};
+}
+
+Result<StreamId> SimDriver::create_stream(DeviceId device) { return create_stream(device, false); }
+
+Result<StreamId> SimDriver::create_stream(DeviceId device, bool blocking) {
+  TESSERA_TRY(check_device(device));
+  return engines_->add_stream(device, blocking);
+}
+
+Status SimDriver::destroy_stream(StreamId stream) { return engines_->remove_stream(stream); }
+
+Result<DeviceId> SimDriver::device_of(StreamId stream) {
+  return engines_->device_of(meant(stream));
+}
+
+Status SimDriver::synchronize(StreamId stream) { return engines_->synchronize(meant(stream)); }
+
+Status SimDriver::query(StreamId stream) { return engines_->query(meant(stream)); }
+
+Result<EventId> SimDriver::create_event(DeviceId device) {
+  TESSERA_TRY(check_device(device));
+  return engines_->add_event(device);
+}
+
+Status SimDriver::destroy_event(EventId event) { return engines_->remove_event(event); }
+
+Status SimDriver::record_event(EventId event, StreamId stream) {
+  engines_->wait_for_room();
+  return engines_->record(event, meant(stream));
+}
+
+Status SimDriver::wait_event(StreamId stream, EventId event) {
+  engines_->wait_for_room();
+  return engines_->wait_event(meant(stream), event);
+}
+
+Status SimDriver::query(EventId event) { return engines_->query(event); }
+
+Status SimDriver::synchronize(EventId event) { return engines_->synchronize(event); }
+
+Result<std::int64_t> SimDriver::elapsed(EventId a, EventId b) { return engines_->elapsed(a, b); }
+
+// ---- work --------------------------------------------------------------------------------------
+
+Status SimDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId stream) {
+  if (bytes == Bytes()) return {};
+  engines_->wait_for_room();
+  TESSERA_TRY_ASSIGN(const Target on, target(stream));
+  SimOp op;
+  {
+    MutexLock lock(mutex_);
+    TESSERA_TRY(check_host(from, bytes));
+    TESSERA_TRY_ASSIGN(SimBytes device, memory_->bytes_at(to, bytes, on.device));
+    const SimPace pace{&clock_, options_.copy_bytes_per_second};
+    const bool pinned = is_pinned(from, bytes);
+    const bool staged = !pinned && bytes <= kStaged;
+    auto stage = std::make_shared<std::vector<std::byte>>(staged ? bytes.value() : 0);
+    if (staged) std::memcpy(stage->data(), from, bytes.value());
+    const SimPieces source = host_pieces(staged ? stage->data() : from, bytes);
+    SimWork work = make_transfer("copy_in", std::move(device.pieces), source, pace);
+    work.keeps = std::move(stage);
+    work.ranges = {range_of(to, bytes)};
+    if (!staged) work.ranges.push_back(range_of(from, bytes));
+    TESSERA_TRY_ASSIGN(op, engines_->submit(on.stream, SimEngine::kInbound, std::move(work)));
+    if (pinned || staged) return {};
+  }
+  return engines_->wait(on.device, op);
+}
+
+Status SimDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream) {
+  if (bytes == Bytes()) return {};
+  engines_->wait_for_room();
+  TESSERA_TRY_ASSIGN(const Target on, target(stream));
+  SimOp op;
+  {
+    MutexLock lock(mutex_);
+    TESSERA_TRY(check_host(to, bytes));
+    TESSERA_TRY_ASSIGN(SimBytes device, memory_->bytes_at(from, bytes, on.device));
+    const SimPace pace{&clock_, options_.copy_bytes_per_second};
+    SimWork work = make_transfer("copy_out", host_pieces(to, bytes), std::move(device.pieces), pace);
+    work.ranges = {range_of(from, bytes), range_of(to, bytes)};
+    TESSERA_TRY_ASSIGN(op, engines_->submit(on.stream, SimEngine::kOutbound, std::move(work)));
+    if (is_pinned(to, bytes)) return {};
+  }
+  return engines_->wait(on.device, op);
+}
+
+Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
+  if (bytes == Bytes()) return {};
+  engines_->wait_for_room();
+  TESSERA_TRY_ASSIGN(const Target on, target(stream));
+  MutexLock lock(mutex_);
+  TESSERA_TRY_ASSIGN(SimBytes target, memory_->bytes_at(to, bytes, on.device));
+  TESSERA_TRY_ASSIGN(SimBytes source, memory_->bytes_at(from, bytes, on.device));
+  // A copy that crosses the link takes a copy engine, whatever the call was.
+  SimEngine engine = SimEngine::kCompute;
+  if (target.location != source.location) {
+    engine = target.location == FrameLocation::kHost ? SimEngine::kOutbound : SimEngine::kInbound;
+  }
+  const SimPace pace{&clock_, engine == SimEngine::kCompute ? 0 : options_.copy_bytes_per_second};
+  SimWork work = make_transfer("copy", std::move(target.pieces), std::move(source.pieces), pace);
+  work.ranges = {range_of(to, bytes), range_of(from, bytes)};
+  return engines_->submit(on.stream, engine, std::move(work)).status();
+}
+
+Status SimDriver::fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) {
+  return fill_elements(to, value, 1, bytes.value(), stream);
+}
+
+Status SimDriver::fill_elements(Address to, std::uint32_t value, std::uint32_t width,
+                                std::uint64_t count, StreamId stream) {
+  if (width != 1 && width != 2 && width != 4) return violation(fmt::format("fill width {}", width));
+  if (to.value() % width != 0 || count > UINT64_MAX / width) {
+    return violation(fmt::format("fill of {} elements of {} bytes at {:#x}", count, width, to.value()));
+  }
+  if (count == 0) return {};
+  const Bytes bytes(count * width);
+  engines_->wait_for_room();
+  TESSERA_TRY_ASSIGN(const Target on, target(stream));
+  MutexLock lock(mutex_);
+  TESSERA_TRY_ASSIGN(SimBytes target, memory_->bytes_at(to, bytes, on.device));
+  SimWork work = make_fill(std::move(target.pieces), value, width);
+  work.ranges = {range_of(to, bytes)};
+  return engines_->submit(on.stream, SimEngine::kCompute, std::move(work)).status();
+}
+
+Status SimDriver::launch(const Launch& launch, StreamId stream) {
+  engines_->wait_for_room();
+  TESSERA_TRY_ASSIGN(const Target on, target(stream));
+  TESSERA_TRY_ASSIGN(SimWork work, make_launch(launch));
+  // With the lock, so that a mapping cannot leave between an unmap's check and its end.
+  MutexLock lock(mutex_);
+  return engines_->submit(on.stream, SimEngine::kCompute, std::move(work)).status();
+}
+
+Status SimDriver::host_function(StreamId stream, std::function<void()> function) {
+  engines_->wait_for_room();
+  TESSERA_TRY_ASSIGN(const Target on, target(stream));
+  SimWork work;
+  work.name = "host_function";
+  work.run = [function = std::move(function)](const SimWork&) {
+    function();
+    return Status();
+  };
+  return engines_->submit(on.stream, SimEngine::kHost, std::move(work)).status();
+}
+
+std::vector<std::string> SimDriver::leaks() {
+  std::vector<std::string> lines = engines_->leaks();
+  MutexLock lock(mutex_);
+  std::ranges::move(memory_->leaks(), std::back_inserter(lines));
+  for (const auto& [start, bytes] : registered_) {
+    lines.push_back(fmt::format("registered {}", SimRange{start, bytes.value()}.to_string()));
+  }
+  return lines;
+}
+
+}  // namespace tessera

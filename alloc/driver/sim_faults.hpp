@@ -1,0 +1,29 @@
+// Turns a fault of a kernel into a value, as a GPU does, while every other fault stays a fault.
+//
+// A kernel of the simulated device is host code; when it touches an address without a mapping, the
+// system sends SIGSEGV or SIGBUS to the engine thread. A handler, installed with the first launch,
+// leaves the kernel by siglongjmp. A fault on any other thread, or outside of a kernel, goes on to
+// the handler that was there before, or to the system's default. Any address counts, not only
+// reserved ones: on a GPU, a null pointer or one that was freed is the same error.
+//
+// Thread safety: each thread guards its own calls.
+//
+// Invariants: the handler is installed at most once per process, and never taken away, since
+// somebody may have chained to it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace tessera {
+
+struct SimFault {
+  int signal = 0;
+  std::uint64_t address = 0;
+};
+
+// Runs function(argument). Returns the fault that ended it early, if one did; destructors between
+// the fault and here do not run. REQUIRES: not nested.
+std::optional<SimFault> run_guarded(void (*function)(void*), void* argument);
+
+}  // namespace tessera

@@ -1,0 +1,115 @@
+#include "driver/sim_frames.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "driver/native_codes.hpp"
+#include "driver/sim_store.hpp"
+
+namespace tessera {
+namespace {
+
+Status unknown_frame(std::string_view action, FrameId frame) {
+  return {Code::kDriver, fmt::format("{} of frame {:#x}, which is not there", action, frame.value()),
+          native::kInvalidHandle};
+}
+
+}  // namespace
+
+SimFrames::SimFrames(const SimOptions& options)
+    : host_(std::make_unique<SimStore>("the host", options.host_memory, options.granularity)) {
+  for (int i = 0; i < options.devices; ++i) {
+    devices_.push_back(std::make_unique<SimStore>(fmt::format("device {}", i), options.memory,
+                                                  options.granularity));
+  }
+}
+
+SimFrames::~SimFrames() = default;
+
+SimStore& SimFrames::store(DeviceId device, FrameLocation location) const {
+  return location == FrameLocation::kHost ? *host_ : *devices_[device.value()];
+}
+
+Result<FrameId> SimFrames::create(DeviceId device, FrameLocation location, Bytes bytes) {
+  TESSERA_TRY_ASSIGN(const Bytes offset, store(device, location).take(bytes));
+  const FrameId id(next_frame_++);
+  frames_[id] = Frame{.device = device, .location = location, .bytes = bytes, .offset = offset};
+  return id;
+}
+
+const SimFrames::Frame* SimFrames::find(FrameId frame) const {
+  const auto found = frames_.find(frame);
+  return found == frames_.end() ? nullptr : &found->second;
+}
+
+Status SimFrames::destroy(FrameId frame) {
+  const auto found = frames_.find(frame);
+  if (found == frames_.end() || found->second.owners == 0) return unknown_frame("destroy", frame);
+  --found->second.owners;
+  free_if_unused(found);
+  return {};
+}
+
+Status SimFrames::retain(FrameId frame) {
+  const auto found = frames_.find(frame);
+  if (found == frames_.end()) return unknown_frame("retain", frame);
+  ++found->second.owners;
+  return {};
+}
+
+void SimFrames::add_mapping(FrameId frame) { ++frames_.at(frame).mappings; }
+
+void SimFrames::remove_mapping(FrameId frame) {
+  const auto found = frames_.find(frame);
+  --found->second.mappings;
+  free_if_unused(found);
+}
+
+void SimFrames::free_if_unused(std::map<FrameId, Frame>::iterator frame) {
+  const Frame& record = frame->second;
+  if (record.owners > 0 || record.mappings > 0) return;
+  store(record.device, record.location).give(record.offset, record.bytes);
+  frames_.erase(frame);
+}
+
+int SimFrames::file_of(const Frame& frame) const {
+  return store(frame.device, frame.location).file();
+}
+
+std::byte* SimFrames::bytes_of(const Frame& frame) const {
+  return store(frame.device, frame.location).at(frame.offset);
+}
+
+MemoryInfo SimFrames::info(DeviceId device) const {
+  const SimStore& memory = *devices_[device.value()];
+  return {.free = memory.capacity() - memory.used(), .total = memory.capacity()};
+}
+
+std::vector<std::string> SimFrames::leaks() const {
+  std::vector<std::string> lines;
+  for (const auto& [id, frame] : frames_) {
+    lines.push_back(fmt::format("frame {:#x} of {} bytes ({} owners, {} mappings)", id.value(),
+                                frame.bytes.value(), frame.owners, frame.mappings));
+  }
+  return lines;
+}
+
+Status SimFrames::validate() const {
+  std::map<const SimStore*, Bytes> sums;
+  for (const auto& [id, frame] : frames_) {
+    sums[&store(frame.device, frame.location)] += frame.bytes;
+    if (frame.owners == 0 && frame.mappings == 0) {
+      return {Code::kInternal, fmt::format("frame {:#x} is kept by nobody", id.value())};
+    }
+  }
+  const auto matches = [&](const SimStore& memory) {
+    return sums[&memory] == memory.used() && memory.used() <= memory.capacity();
+  };
+  bool all_match = matches(*host_);
+  for (const auto& device : devices_) all_match = all_match && matches(*device);
+  if (!all_match) return {Code::kInternal, "the frames do not add up to the bytes in use"};
+  return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,74 @@
+// The simulated machine's physical memory: frames of each device and of the host, by the byte.
+//
+// One memfd per device and one for the host, opened with the first frame. Their bytes are reached
+// in two ways: through the mappings that SimMemory makes, and through one view of the whole store,
+// which the copy engines use, as a DMA engine uses physical addresses. Pages of a freed frame are
+// given back to the system, so a new frame reads as zero.
+//
+// Thread safety: none; SimDriver locks. bytes_of() pointers stay valid as long as the frame.
+//
+// Invariants (validate()): the bytes in use of a place are the sum of its frames, and not more than
+// its capacity; every frame here has an owner or a mapping.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "base/units.hpp"
+#include "driver/driver.hpp"
+#include "driver/sim_options.hpp"
+
+namespace tessera {
+
+class SimStore;
+
+class SimFrames {
+ public:
+  struct Frame {
+    DeviceId device;
+    FrameLocation location = FrameLocation::kDevice;
+    Bytes bytes;
+    Bytes offset;                // in its store
+    std::uint64_t owners = 1;    // destroy_frame calls still to come
+    std::uint64_t mappings = 0;  // places where it is mapped
+  };
+
+  explicit SimFrames(const SimOptions& options);
+  ~SimFrames();
+
+  // Errors: kOutOfMemory when the capacity of the place is reached.
+  Result<FrameId> create(DeviceId device, FrameLocation location, Bytes bytes);
+  // Nothing for a frame that is not there.
+  const Frame* find(FrameId frame) const;
+  // One owner less; the memory goes back with the last owner and the last mapping.
+  // Errors: native 400 for a frame that has no owner.
+  Status destroy(FrameId frame);
+  // Errors: native 400 for a frame that is not there.
+  Status retain(FrameId frame);
+  // REQUIRES: the frame is there (and mapped, for remove_mapping).
+  void add_mapping(FrameId frame);
+  void remove_mapping(FrameId frame);
+
+  // The file that holds the frame, to be mapped at its offset. REQUIRES: the frame is there.
+  int file_of(const Frame& frame) const;
+  std::byte* bytes_of(const Frame& frame) const;
+  MemoryInfo info(DeviceId device) const;
+
+  std::vector<std::string> leaks() const;
+  Status validate() const;
+
+ private:
+  SimStore& store(DeviceId device, FrameLocation location) const;
+  void free_if_unused(std::map<FrameId, Frame>::iterator frame);
+
+  std::uint64_t next_frame_ = 16;
+  std::map<FrameId, Frame> frames_;
+  std::vector<std::unique_ptr<SimStore>> devices_;
+  std::unique_ptr<SimStore> host_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,81 @@
+// The simulated machine's addresses: reserved ranges, and which frame is mapped where, for whom.
+//
+// A reserved range is a PROT_NONE mapping of the process, so that a touch of an address without a
+// frame, or without access, is a real fault. The bookkeeping is exact and refuses what a GPU would
+// leave undefined. It knows nothing of queued work: SimDriver asks the engines before it unmaps.
+//
+// Thread safety: none; SimDriver locks.
+//
+// Invariants (validate()): ranges are disjoint; every mapping lies within one range, overlaps no
+// other, is as large as its frame, and is counted there.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "base/units.hpp"
+#include "driver/sim_driver.hpp"
+#include "driver/sim_frames.hpp"
+#include "driver/sim_work.hpp"
+
+namespace tessera {
+
+// The physical bytes behind a stretch of addresses, in the order of the addresses.
+struct SimBytes {
+  FrameLocation location = FrameLocation::kDevice;  // of the first piece
+  std::vector<std::span<std::byte>> pieces;
+};
+
+class SimMemory {
+ public:
+  explicit SimMemory(const SimOptions& options);
+  ~SimMemory();
+  SimMemory(const SimMemory&) = delete;
+  SimMemory& operator=(const SimMemory&) = delete;
+
+  // The rules of these are those of driver.hpp.
+  Result<Address> reserve(Bytes bytes, Bytes alignment);
+  Status release(Address address, Bytes bytes);
+  Result<FrameId> create_frame(DeviceId device, FrameLocation location, Bytes bytes);
+  Status map(Address address, Bytes bytes, FrameId frame);
+  Status set_access(Address address, Bytes bytes, DeviceId device);
+  Status unmap(Address address, Bytes bytes);
+
+  SimFrames& frames() { return frames_; }
+  std::optional<SimFrameInfo> frame(FrameId frame) const;
+  std::optional<SimMapping> mapping_at(Address address) const;
+  // Whether any byte is in a reserved range.
+  bool overlaps_reserved(const SimRange& range) const;
+  // Errors: native 1 where a byte has no mapping, or none that a copy engine of `device` may use:
+  // it may use what the device has access to, and a peer's memory that the peer has access to.
+  Result<SimBytes> bytes_at(Address address, Bytes bytes, DeviceId device) const;
+
+  std::vector<std::string> leaks() const;
+  Status validate() const;
+
+ private:
+  struct Mapping {
+    std::uint64_t bytes = 0;
+    FrameId frame;
+    std::uint64_t access = 0;
+  };
+  using Mappings = std::map<std::uint64_t, Mapping>;
+
+  Status check_shape(std::string_view action, const SimRange& range) const;
+  // The range is covered by whole mappings without a gap; gives the first of them.
+  Result<Mappings::iterator> covering(std::string_view action, const SimRange& range);
+  Mappings::const_iterator holding(std::uint64_t address) const;
+
+  const SimOptions options_;
+  SimFrames frames_;
+  std::uint64_t next_hint_;
+  std::map<std::uint64_t, std::uint64_t> ranges_;  // start → bytes
+  Mappings mappings_;                              // by start
+};
+
+}  // namespace tessera

@@ -1,0 +1,214 @@
+#include "driver/sim_schedule.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tessera {
+namespace {
+
+constexpr bool is_owned(SimStreamKind kind) {
+  return kind == SimStreamKind::kNonBlocking || kind == SimStreamKind::kBlocking;
+}
+constexpr bool waits_for_legacy(SimStreamKind kind) {
+  return kind == SimStreamKind::kBlocking || kind == SimStreamKind::kThread;
+}
+
+}  // namespace
+
+SimSchedule::SimSchedule(int devices) : ready_(static_cast<std::size_t>(devices)) {
+  for (std::uint64_t device = 0; device < ready_.size(); ++device) {
+    legacy_.push_back(add_stream(DeviceId(device), SimStreamKind::kLegacy));
+  }
+}
+
+StreamId SimSchedule::add_stream(DeviceId device, SimStreamKind kind) {
+  const StreamId id(next_stream_++);
+  streams_[id] = Stream{.device = device, .kind = kind};
+  return id;
+}
+
+bool SimSchedule::remove_stream(StreamId stream) {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end() || found->second.removed || !is_owned(found->second.kind)) {
+    return false;
+  }
+  found->second.removed = true;
+  if (found->second.last == SimOp()) streams_.erase(found);
+  return true;
+}
+
+std::optional<DeviceId> SimSchedule::device_of(StreamId stream) const {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end() || found->second.removed) return std::nullopt;
+  return found->second.device;
+}
+
+EventId SimSchedule::add_event(DeviceId device) {
+  const EventId id(next_event_++);
+  events_[id] = Event{.device = device};
+  return id;
+}
+
+bool SimSchedule::remove_event(EventId event) { return events_.erase(event) == 1; }
+
+const SimSchedule::Event* SimSchedule::find(EventId event) const {
+  const auto found = events_.find(event);
+  return found == events_.end() ? nullptr : &found->second;
+}
+
+std::vector<StreamId> SimSchedule::owned_streams() const {
+  std::vector<StreamId> owned;
+  for (const auto& [id, stream] : streams_) {
+    if (is_owned(stream.kind) && !stream.removed) owned.push_back(id);
+  }
+  return owned;
+}
+
+std::vector<EventId> SimSchedule::events() const {
+  std::vector<EventId> all;
+  for (const auto& [id, event] : events_) all.push_back(id);
+  return all;
+}
+
+SimOp SimSchedule::submit(StreamId stream, SimEngine engine, Nanoseconds now) {
+  return enqueue(stream, engine, EventId(), SimOp(), now);
+}
+
+void SimSchedule::record(EventId event, StreamId stream, Nanoseconds now) {
+  Event& recorded = events_.at(event);
+  recorded.recorded = true;
+  recorded.finished = now;
+  // Known before it is queued: a marker on an idle stream is over within enqueue().
+  recorded.op = SimOp(next_op_);
+  enqueue(stream, SimEngine::kMarker, event, SimOp(), now);
+}
+
+void SimSchedule::wait(StreamId stream, EventId event, Nanoseconds now) {
+  const SimOp recorded = events_.at(event).op;
+  if (is_finished(recorded)) return;
+  enqueue(stream, SimEngine::kMarker, EventId(), recorded, now);
+}
+
+SimOp SimSchedule::enqueue(StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for,
+                           Nanoseconds now) {
+  std::vector<SimOp> before = pending(stream);
+  if (also_wait_for != SimOp()) before.push_back(also_wait_for);
+  Stream& queue = streams_.at(stream);
+  const SimOp op(next_op_++);
+  ops_[op] = Op{.stream = stream,
+                .device = queue.device,
+                .engine = engine,
+                .waits_for = static_cast<std::uint32_t>(before.size()),
+                .event = event};
+  for (const SimOp earlier : before) ops_.at(earlier).dependents.push_back(op);
+  queue.last = op;
+  if (before.empty()) make_ready(op, now);
+  return op;
+}
+
+std::optional<SimOp> SimSchedule::start(DeviceId device, SimEngine engine) {
+  std::deque<SimOp>& queue = ready(device, engine);
+  if (queue.empty()) return std::nullopt;
+  const SimOp op = queue.front();
+  queue.pop_front();
+  ops_.at(op).started = true;
+  return op;
+}
+
+bool SimSchedule::has_ready(DeviceId device, SimEngine engine) const {
+  return !ready_[device.value()][static_cast<std::size_t>(engine)].empty();
+}
+
+void SimSchedule::make_ready(SimOp op, Nanoseconds now) {
+  const Op& record = ops_.at(op);
+  if (record.engine == SimEngine::kMarker) {
+    finish(op, now);
+  } else {
+    ready(record.device, record.engine).push_back(op);
+  }
+}
+
+void SimSchedule::finish(SimOp op, Nanoseconds now) {
+  // A list, not recursion: a chain of markers may be as long as the queue.
+  std::vector<SimOp> over = {op};
+  while (!over.empty()) {
+    const SimOp current = over.back();
+    over.pop_back();
+    const auto node = ops_.extract(current);
+    retire(current, node.mapped(), now);
+    for (const SimOp dependent : node.mapped().dependents) {
+      Op& waiting = ops_.at(dependent);
+      if (--waiting.waits_for > 0) continue;
+      if (waiting.engine == SimEngine::kMarker) {
+        over.push_back(dependent);
+      } else {
+        ready(waiting.device, waiting.engine).push_back(dependent);
+      }
+    }
+  }
+}
+
+void SimSchedule::retire(SimOp op, const Op& record, Nanoseconds now) {
+  const auto stream = streams_.find(record.stream);
+  if (stream->second.last == op) {
+    stream->second.last = SimOp();
+    if (stream->second.removed) streams_.erase(stream);
+  }
+  const auto event = events_.find(record.event);
+  // A later record has taken the event over.
+  if (event != events_.end() && event->second.op == op) event->second.finished = now;
+}
+
+std::vector<SimOp> SimSchedule::pending(StreamId stream) const {
+  const Stream& queue = streams_.at(stream);
+  std::vector<SimOp> last;
+  if (queue.last != SimOp()) last.push_back(queue.last);
+  if (waits_for_legacy(queue.kind)) {
+    const SimOp legacy = streams_.at(legacy_[queue.device.value()]).last;
+    if (legacy != SimOp()) last.push_back(legacy);
+  } else if (queue.kind == SimStreamKind::kLegacy) {
+    for (const auto& [id, other] : streams_) {
+      const bool blocking = other.device == queue.device && waits_for_legacy(other.kind);
+      if (blocking && other.last != SimOp()) last.push_back(other.last);
+    }
+  }
+  return last;
+}
+
+std::vector<SimOp> SimSchedule::pending(DeviceId device) const {
+  std::vector<SimOp> last;
+  for (const auto& [id, stream] : streams_) {
+    if (stream.device == device && stream.last != SimOp()) last.push_back(stream.last);
+  }
+  return last;
+}
+
+Status SimSchedule::validate() const {
+  std::unordered_map<SimOp, std::uint32_t> waits;
+  std::unordered_map<SimOp, std::uint32_t> queued;
+  for (const auto& [id, op] : ops_) {
+    for (const SimOp dependent : op.dependents) ++waits[dependent];
+  }
+  for (const auto& engines : ready_) {
+    for (const auto& queue : engines) {
+      for (const SimOp op : queue) ++queued[op];
+    }
+  }
+  for (const auto& [id, op] : ops_) {
+    if (waits[id] != op.waits_for) {
+      return {Code::kInternal, fmt::format("operation {} waits for {}, but {} lead to it",
+                                           id.value(), op.waits_for, waits[id])};
+    }
+    const bool ready = op.waits_for == 0 && !op.started;
+    if (queued[id] != (ready ? 1U : 0U) || (ready && op.engine == SimEngine::kMarker)) {
+      return {Code::kInternal,
+              fmt::format("operation {} is ready: {}, but queued {} times", id.value(), ready,
+                          queued[id])};
+    }
+  }
+  return {};
+}
+
+}  // namespace tessera

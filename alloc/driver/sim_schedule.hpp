@@ -1,0 +1,123 @@
+// Which queued work of the simulated devices may run next: CUDA's ordering as a graph, no threads.
+//
+// Streams, events and the legacy default stream all reduce to one thing: an operation waits for a
+// few earlier operations. A new one waits for the last of its stream; on the legacy stream also for
+// the last of each blocking stream of its device, and the other way round. An event is a marker, an
+// operation of no engine that is over as soon as all it waits for is. Time comes in as a value, so
+// threads (SimEngines) or a discrete-event queue may drive the same schedule.
+//
+// Thread safety: none; the owner locks.
+//
+// Invariants (validate())
+//  1. An operation's wait count is the number of unfinished operations that list it as dependent.
+//  2. An operation is in a ready queue, once, exactly when it waits for nothing and is not started.
+//  3. Markers never rest in a ready queue.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.hpp"
+#include "base/units.hpp"
+
+namespace tessera {
+
+using SimOp = Id<struct SimOpTag>;  // ascending in the order of submission; 0 is "none"
+
+enum class SimEngine : std::uint8_t { kCompute, kInbound, kOutbound, kHost, kMarker };
+inline constexpr std::size_t kSimEngines = 4;  // those that carry out work
+
+enum class SimStreamKind : std::uint8_t {
+  kNonBlocking,
+  kBlocking,
+  kThread,  // a thread's default stream: blocking, and nobody's to destroy
+  kLegacy,
+};
+
+class SimSchedule {
+ public:
+  struct Event {
+    DeviceId device;
+    bool recorded = false;
+    SimOp op{};            // the marker of the last record
+    Nanoseconds finished{};  // when that marker was over
+  };
+
+  explicit SimSchedule(int devices);
+
+  // ---- streams and events ------------------------------------------------------------------
+  StreamId legacy(DeviceId device) const { return legacy_[device.value()]; }
+  StreamId add_stream(DeviceId device, SimStreamKind kind);
+  // Its queued work still runs. False for a stream that is not there, or that is a default stream.
+  bool remove_stream(StreamId stream);
+  // Nothing for a stream that is not there (any more).
+  std::optional<DeviceId> device_of(StreamId stream) const;
+  EventId add_event(DeviceId device);
+  bool remove_event(EventId event);
+  const Event* find(EventId event) const;
+  // The streams that somebody must still destroy, and all events.
+  std::vector<StreamId> owned_streams() const;
+  std::vector<EventId> events() const;
+
+  // ---- queueing. REQUIRES: the stream and the event are there -------------------------------
+  SimOp submit(StreamId stream, SimEngine engine, Nanoseconds now);
+  void record(EventId event, StreamId stream, Nanoseconds now);
+  void wait(StreamId stream, EventId event, Nanoseconds now);
+
+  // ---- carrying out ------------------------------------------------------------------------
+  // The operation that has been ready longest on this engine; the caller must finish() it.
+  std::optional<SimOp> start(DeviceId device, SimEngine engine);
+  bool has_ready(DeviceId device, SimEngine engine) const;
+  // REQUIRES: started and not finished.
+  void finish(SimOp op, Nanoseconds now);
+
+  // ---- questions ---------------------------------------------------------------------------
+  bool is_finished(SimOp op) const { return !ops_.contains(op); }
+  // The unfinished operations that new work on the stream would wait for.
+  std::vector<SimOp> pending(StreamId stream) const;
+  // The last unfinished operation of each stream of the device.
+  std::vector<SimOp> pending(DeviceId device) const;
+  std::size_t unfinished() const { return ops_.size(); }
+  Status validate() const;
+
+ private:
+  struct Stream {
+    DeviceId device;
+    SimStreamKind kind = SimStreamKind::kNonBlocking;
+    SimOp last{};          // the last unfinished one, or none
+    bool removed = false;  // kept until its last operation is over
+  };
+  struct Op {
+    StreamId stream;
+    DeviceId device;
+    SimEngine engine = SimEngine::kMarker;
+    bool started = false;
+    std::uint32_t waits_for = 0;
+    EventId event;  // the event that this marker records, or none
+    std::vector<SimOp> dependents{};
+  };
+
+  SimOp enqueue(StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for,
+                Nanoseconds now);
+  void make_ready(SimOp op, Nanoseconds now);
+  void retire(SimOp op, const Op& record, Nanoseconds now);
+  std::deque<SimOp>& ready(DeviceId device, SimEngine engine) {
+    return ready_[device.value()][static_cast<std::size_t>(engine)];
+  }
+
+  std::uint64_t next_op_ = 1;
+  std::uint64_t next_stream_ = 16;  // below are the ids with a fixed meaning
+  std::uint64_t next_event_ = 16;
+  std::vector<StreamId> legacy_;
+  std::map<StreamId, Stream> streams_;
+  std::map<EventId, Event> events_;
+  std::unordered_map<SimOp, Op> ops_;  // unfinished ones only
+  std::vector<std::array<std::deque<SimOp>, kSimEngines>> ready_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,48 @@
+// One piece of work queued on a simulated device: what it does and which memory it may touch.
+//
+// Thread safety: a value; run() is called once, by one engine thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "base/units.hpp"
+
+namespace tessera {
+
+// Device or host addresses: on the simulated device they are of one space.
+struct SimRange {
+  std::uint64_t start = 0;
+  std::uint64_t bytes = 0;
+
+  std::uint64_t end() const { return start + bytes; }
+  bool holds(std::uint64_t address) const { return address >= start && address - start < bytes; }
+  bool overlaps(const SimRange& other) const {
+    return start < other.end() && other.start < end();
+  }
+  std::string to_string() const;
+};
+
+inline SimRange range_of(Address address, Bytes bytes) { return {address.value(), bytes.value()}; }
+inline SimRange range_of(const void* host, Bytes bytes) {
+  return {reinterpret_cast<std::uintptr_t>(host), bytes.value()};
+}
+
+struct SimWork {
+  const char* name = "";               // "copy_in", or the kernel's; outlives the work
+  std::vector<SimRange> ranges;        // what it reads and writes
+  std::vector<std::byte> parameters;   // of a kernel: any aligned word of it may be an address
+  std::shared_ptr<const void> keeps;   // memory that the work reads and nobody else holds
+  std::function<Status(const SimWork&)> run;
+
+  // The operand by which this work may touch the range, in words for a message.
+  std::optional<std::string> touch(const SimRange& range) const;
+};
+
+}  // namespace tessera
