@@ -67,6 +67,13 @@ std::optional<ExtentMap::Extent> ExtentMap::extent_at(std::uint64_t unit) const 
   return Extent{at->first, at->second};
 }
 
+std::optional<ExtentMap::Extent> ExtentMap::next_extent(std::uint64_t unit) const {
+  if (const auto here = extent_at(unit)) return here;
+  const auto at = by_start_.upper_bound(unit);
+  if (at == by_start_.end()) return std::nullopt;
+  return Extent{at->first, at->second};
+}
+
 std::uint64_t ExtentMap::largest() const {
   return by_count_.empty() ? 0 : by_count_.rbegin()->first;
 }

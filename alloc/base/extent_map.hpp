@@ -36,6 +36,9 @@ class ExtentMap {
   // The free extent that holds `unit`, if it is free.
   std::optional<Extent> extent_at(std::uint64_t unit) const;
 
+  // The first free extent that ends behind `unit`: walks all of them in order of address.
+  std::optional<Extent> next_extent(std::uint64_t unit) const;
+
   std::uint64_t free_count() const { return free_count_; }
   std::uint64_t largest() const;
   std::size_t extents() const { return by_start_.size(); }

@@ -58,6 +58,16 @@ TEST(ExtentMap, WhatIsGivenBackMergesWithBothNeighbours) {
   EXPECT_EQ(map.free_count(), 30u);
 }
 
+TEST(ExtentMap, ExtentsCanBeWalkedInOrderOfAddress) {
+  ExtentMap map;
+  map.give(20, 10);
+  map.give(5, 2);
+  EXPECT_EQ(map.next_extent(0), (Extent{5, 2}));
+  EXPECT_EQ(map.next_extent(6), (Extent{5, 2}));
+  EXPECT_EQ(map.next_extent(7), (Extent{20, 10}));
+  EXPECT_FALSE(map.next_extent(30));
+}
+
 TEST(ExtentMap, TakeExactlyTakesAllOrNothing) {
   ExtentMap map;
   map.give(10, 10);
