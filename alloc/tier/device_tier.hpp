@@ -33,6 +33,10 @@ class DeviceTier final : public Tier {
   using Pool = std::array<std::vector<FrameId>, kPageClasses.size()>;
 
   bool make_budget(Bytes bytes) REQUIRES_LOCK(mutex_);
+  Result<FrameId> create(Bytes bytes) REQUIRES_LOCK(mutex_);
+  void destroy_spare(PageClass page_class, Bytes keep) REQUIRES_LOCK(mutex_);
+  Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
+  Bytes spare_of(PageClass page_class) const REQUIRES_LOCK(mutex_);
   Bytes spare() const REQUIRES_LOCK(mutex_);
 
   Driver& driver_;
