@@ -1,18 +1,19 @@
 // One bounded region of pinned host memory, carved by jemalloc.
 //
-// Why jemalloc: frames of several sizes come and go for days; its extent allocator keeps the
-// region from fragmenting, and its bookkeeping is proven. It runs over extent hooks that hand out
-// pieces of this region only, so the bound is real and every byte is pinned. This is the one file
-// that knows jemalloc.
-//
-// The region is one reservation of addresses that grows in registered chunks, so start-up does not
-// pin a budget that is never used.
+// Why jemalloc: blocks of any size come and go for days, from many threads, and its bookkeeping is
+// proven. It runs over extent hooks that hand out pieces of one region only (host_region.hpp), so
+// the bound is real and every byte is pinned. Its own metadata lies outside of the bound, and sizes
+// that are size classes of jemalloc's, as all pages are, take no more than they say: a budget of
+// 64 MiB holds 32 base pages. This is the one file that knows jemalloc.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 
+#include "base/status.hpp"
 #include "base/units.hpp"
 #include "driver/driver.hpp"
 
@@ -20,22 +21,34 @@ namespace tessera {
 
 class HostArena {
  public:
-  HostArena(Driver& driver, Bytes capacity);
+  // The region grows by `chunk` at a time, or by what the last one has left under the bound.
+  HostArena(Driver& driver, Bytes capacity, Bytes chunk = 64_MiB);
+  // REQUIRES: nothing of it is in use.
   ~HostArena();
+  HostArena(const HostArena&) = delete;
+  HostArena& operator=(const HostArena&) = delete;
 
   // Aligned to 4096, contents undefined. Null when the bound is reached or the machine refuses.
   void* allocate(Bytes bytes);
   // REQUIRES: allocate(bytes) returned it.
   void free(void* pointer, Bytes bytes);
+  // Gives back to the machine the chunks nothing of which is in use.
+  void trim();
+  bool contains(const void* pointer) const;
+  // How far `pointer` lies behind the arena's first byte. REQUIRES: contains(pointer).
+  Bytes offset_of(const void* pointer) const;
   // False when the driver would not pin: said once, copies then run synchronously.
   bool pinned() const;
   // Bytes of the region that are backed (and pinned) by now.
   Bytes backed() const;
+  Status validate() const;
 
  private:
-  class Region;
+  struct Region;
+  void control(const char* name, std::optional<std::ptrdiff_t> value = std::nullopt);
+
   std::unique_ptr<Region> region_;
-  unsigned arena_ = 0;
+  std::optional<unsigned> arena_;  // jemalloc's index
 };
 
 }  // namespace tessera

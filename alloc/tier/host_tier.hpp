@@ -1,10 +1,13 @@
 // Pinned host memory as frames; `value` of a frame is its address in this process.
 //
-// Frames come from one bounded arena (host_arena.hpp). A few large frames' worth of bytes beyond
-// the budget, the *staging reserve*, is kept for moves between device and file, so that a full (or
-// zero) host budget can slow the file tier but never stop it.
+// Frames come from a bounded arena (host_arena.hpp). A few large frames' worth of bytes beyond the
+// budget, the *staging reserve*, is kept for moves between device and file, so that a full (or
+// zero) host budget can slow the file tier but never stop it. The reserve is an arena of its own:
+// in a shared one, ordinary frames could leave no room in one piece for a large staging frame.
 //
 // Thread safety: as tier.hpp says.
+//
+// Invariants: those of tier.hpp; staging frames and adopted frames together fit the reserve.
 #pragma once
 
 #include "base/mutex.hpp"
@@ -26,27 +29,33 @@ class HostTier final : public Tier {
   void trim() override;
   Status validate() const override;
 
-  // A frame on its way between device and file. Errors: kBusy when the reserve is out.
+  // A frame on its way between device and file. Errors: kBusy while too much of the reserve is
+  // out; kOutOfMemory when it is smaller than the page, or the machine refuses it.
   Result<Frame> take_staging(PageClass page_class);
   void give_back_staging(Frame frame);
   // Turns a staging frame into an ordinary one when the budget has room: a page read from the
-  // file stays in host memory. Errors: kOutOfMemory; the frame is unchanged.
+  // file stays in host memory. It keeps its place in the reserve until it is given back, so only
+  // frames in the reserve's lower part can be adopted; above it a large frame always fits.
+  // Errors: kOutOfMemory; the frame is unchanged.
   Status adopt(const Frame& staging);
 
   static void* bytes_of(const Frame& frame) { return reinterpret_cast<void*>(frame.value); }
   // Whether the arena could be pinned; if not, copies work but are synchronous.
-  bool pinned() const { return arena_.pinned(); }
+  bool pinned() const { return arena_.pinned() && staging_arena_.pinned(); }
 
  private:
-  Status charge(Bytes& used, Bytes limit, Bytes bytes) REQUIRES_LOCK(mutex_);
+  Status no_room(Bytes bytes, const char* reason) const REQUIRES_LOCK(mutex_);
 
   HostArena arena_;
+  HostArena staging_arena_;
   const Bytes capacity_;
   const Bytes staging_capacity_;
+  const Bytes adoptable_;  // the lower part of the reserve
   mutable Mutex mutex_{LockRank::kTier};
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
   Bytes staging_used_ GUARDED_BY(mutex_);
+  Bytes adopted_ GUARDED_BY(mutex_);  // part of used_ that lies in the staging arena
 };
 
 }  // namespace tessera

@@ -1,0 +1,121 @@
+#include "tier/host_arena.hpp"
+
+#include <cstring>
+
+#include <fmt/format.h>
+#include <jemalloc/jemalloc.h>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "tier/host_region.hpp"
+
+// An extent that is free goes back to the region, which alone can join it with its neighbours:
+// jemalloc never joins what it got by two calls.
+const char* je_malloc_conf = "retain:false";
+
+namespace tessera {
+
+// jemalloc hands its hooks back with every call; the region travels behind them.
+struct HostArena::Region : extent_hooks_s {
+  Region(Driver& driver, Bytes capacity, Bytes chunk);
+  HostRegion memory;
+};
+
+namespace {
+
+constexpr std::size_t kAlignment = HostRegion::kUnit.value();
+
+// What jemalloc's `experimental.arenas_create_ext` takes (5.3, arena_types.h). Its plain
+// `arenas.create` would take its own metadata from the hooks, and so from the budget.
+struct ArenaConfig {
+  extent_hooks_t* hooks;
+  bool metadata_use_hooks;
+};
+
+}  // namespace
+
+HostArena::Region::Region(Driver& driver, Bytes capacity, Bytes chunk)
+    : extent_hooks_s{}, memory(driver, capacity, chunk) {
+  // Absent hooks (commit, purge, ...) tell jemalloc not to try: pinned memory stays as it is.
+  alloc = [](extent_hooks_t* hooks, void* wanted, std::size_t size, std::size_t alignment,
+             bool* zero, bool* commit, unsigned) -> void* {
+    if (wanted != nullptr) return nullptr;
+    void* const found = static_cast<Region*>(hooks)->memory.take(Bytes(size), Bytes(alignment));
+    if (found != nullptr && *zero) std::memset(found, 0, size);
+    *commit = true;
+    return found;
+  };
+  dalloc = [](extent_hooks_t* hooks, void* start, std::size_t size, bool, unsigned) {
+    static_cast<Region*>(hooks)->memory.give(start, Bytes(size));
+    return false;
+  };
+  split = [](extent_hooks_t*, void*, std::size_t, std::size_t, std::size_t, bool, unsigned) {
+    return false;
+  };
+  merge = [](extent_hooks_t*, void*, std::size_t, void*, std::size_t, bool, unsigned) {
+    return false;
+  };
+}
+
+HostArena::HostArena(Driver& driver, Bytes capacity, Bytes chunk)
+    : region_(std::make_unique<Region>(driver, capacity, chunk)) {
+  if (!capacity) return;
+  ArenaConfig config{region_.get(), false};
+  unsigned index = 0;
+  std::size_t length = sizeof(index);
+  const int error = je_mallctl("experimental.arenas_create_ext", &index, &length, &config,
+                               sizeof(config));
+  if (error != 0) {
+    log_line(LogLevel::kWarning, "no host tier: its arena cannot be made: {}",
+             std::strerror(error));
+    return;
+  }
+  arena_ = index;
+  // Free extents go back to the region at once.
+  for (const char* name : {"dirty_decay_ms", "muzzy_decay_ms"}) control(name, 0);
+}
+
+HostArena::~HostArena() {
+  if (arena_) control("destroy");
+}
+
+void* HostArena::allocate(Bytes bytes) {
+  if (!arena_ || !bytes) return nullptr;
+  const int flags = MALLOCX_ARENA(*arena_) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(kAlignment);
+  do {
+    if (void* const found = je_mallocx(bytes.value(), flags)) return found;
+  } while (region_->memory.grow(bytes));
+  // An extent that another thread is just freeing may still be on its way to the region.
+  control("purge");
+  return je_mallocx(bytes.value(), flags);
+}
+
+void HostArena::free(void* pointer, Bytes bytes) {
+  DCHECK(contains(pointer));
+  je_sdallocx(pointer, bytes.value(), MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(kAlignment));
+}
+
+void HostArena::trim() {
+  if (!arena_) return;
+  control("purge");
+  region_->memory.trim();
+}
+
+bool HostArena::contains(const void* pointer) const { return region_->memory.contains(pointer); }
+Bytes HostArena::offset_of(const void* pointer) const { return region_->memory.offset_of(pointer); }
+bool HostArena::pinned() const { return region_->memory.pinned(); }
+Bytes HostArena::backed() const { return region_->memory.backed(); }
+Status HostArena::validate() const { return region_->memory.validate(); }
+
+// Runs one of jemalloc's controls of this arena.
+void HostArena::control(const char* name, std::optional<std::ptrdiff_t> value) {
+  char full_name[64];
+  *fmt::format_to_n(full_name, sizeof(full_name) - 1, "arena.{}.{}", *arena_, name).out = '\0';
+  const int error = je_mallctl(full_name, nullptr, nullptr, value ? &*value : nullptr,
+                               value ? sizeof(*value) : 0);
+  if (error != 0) {
+    log_line(LogLevel::kWarning, "host arena: {}: {}", full_name, std::strerror(error));
+  }
+}
+
+}  // namespace tessera

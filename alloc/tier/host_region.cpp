@@ -1,0 +1,178 @@
+#include "tier/host_region.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+// Chunks start here so that the system can back them with huge pages; also the gap between two.
+constexpr Bytes kChunkAlignment = 2_MiB;
+
+std::uint64_t unit_of(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer) / HostRegion::kUnit.value();
+}
+
+}  // namespace
+
+HostRegion::HostRegion(Driver& driver, Bytes capacity, Bytes chunk)
+    : driver_(driver), capacity_(capacity / kUnit * kUnit), chunk_(round_up(chunk, kUnit)) {
+  if (!capacity_) return;
+  // Only the last chunk is shorter than chunk_, so this holds them all, their gaps and the start.
+  reserved_ = capacity_ + (capacity_ / chunk_ + 2) * (2 * kChunkAlignment);
+  void* const found = ::mmap(nullptr, reserved_.value(), PROT_NONE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED) {
+    log_line(LogLevel::kWarning, "no host tier: {} bytes of addresses cannot be reserved: {}",
+             reserved_.value(), std::strerror(errno));
+    capacity_ = Bytes();
+    reserved_ = Bytes();
+    return;
+  }
+  base_ = static_cast<std::byte*>(found);
+  const auto address = Bytes(reinterpret_cast<std::uint64_t>(found));
+  const MutexLock lock(mutex_);
+  next_ = round_up(address, kChunkAlignment) - address;
+  first_ = base_ + next_.value();
+}
+
+HostRegion::~HostRegion() {
+  if (base_ == nullptr) return;
+  const MutexLock lock(mutex_);
+  for (Chunk& chunk : chunks_) {
+    if (chunk.backed) unback(chunk);
+  }
+  ::munmap(base_, reserved_.value());
+}
+
+void* HostRegion::take(Bytes bytes, Bytes alignment) {
+  DCHECK_EQ(bytes % kUnit, Bytes());
+  const MutexLock lock(mutex_);
+  const auto unit = free_.take(bytes / kUnit, std::max(alignment / kUnit, std::uint64_t{1}));
+  return unit ? reinterpret_cast<void*>(*unit * kUnit.value()) : nullptr;
+}
+
+void HostRegion::give(void* pointer, Bytes bytes) {
+  DCHECK(contains(pointer));
+  const MutexLock lock(mutex_);
+  free_.give(unit_of(pointer), bytes / kUnit);
+}
+
+bool HostRegion::grow(Bytes bytes) {
+  const MutexLock lock(mutex_);
+  const Bytes remaining = capacity_ - backed_;
+  if (!remaining || bytes > remaining) return false;
+  if (Chunk* const old = unbacked_chunk(bytes)) return back(*old, std::min(old->bytes, remaining));
+  Chunk chunk;
+  chunk.bytes = std::min(round_up(std::max(chunk_, bytes), kUnit), remaining);
+  chunk.start = base_ + next_.value();
+  const Bytes end = round_up(next_ + chunk.bytes, kChunkAlignment) + kChunkAlignment;
+  if (end > reserved_ || !back(chunk, chunk.bytes)) return false;
+  next_ = end;
+  chunks_.push_back(chunk);
+  return true;
+}
+
+void HostRegion::trim() {
+  const MutexLock lock(mutex_);
+  for (Chunk& chunk : chunks_) {
+    if (!chunk.backed) continue;
+    // Gaps keep extents inside chunks, so a chunk is free when it is one extent.
+    if (free_.take_exactly(unit_of(chunk.start), chunk.backed / kUnit)) unback(chunk);
+  }
+}
+
+bool HostRegion::contains(const void* pointer) const {
+  const auto* const byte = static_cast<const std::byte*>(pointer);
+  return base_ != nullptr && byte >= base_ && byte < base_ + reserved_.value();
+}
+
+Bytes HostRegion::offset_of(const void* pointer) const {
+  return Bytes(static_cast<std::uint64_t>(static_cast<const std::byte*>(pointer) - first_));
+}
+
+Bytes HostRegion::backed() const {
+  const MutexLock lock(mutex_);
+  return backed_;
+}
+
+Status HostRegion::validate() const {
+  const MutexLock lock(mutex_);
+  TESSERA_TRY(free_.validate());
+  Bytes backed;
+  std::uint64_t free_in_chunks = 0;
+  for (const Chunk& chunk : chunks_) {
+    backed += chunk.backed;
+    const std::uint64_t end = unit_of(chunk.start) + chunk.backed / kUnit;
+    auto extent = free_.next_extent(unit_of(chunk.start));
+    for (; extent && extent->start + extent->count <= end;
+         extent = free_.next_extent(extent->start + extent->count)) {
+      free_in_chunks += extent->count;
+    }
+  }
+  if (backed != backed_ || backed_ > capacity_ || free_in_chunks != free_.free_count()) {
+    return Status(Code::kInternal,
+                  fmt::format("host region: chunks {}, backed {} of {}; {} free, {} in chunks",
+                              backed.value(), backed_.value(), capacity_.value(),
+                              free_.free_count(), free_in_chunks));
+  }
+  return Status::ok();
+}
+
+// Makes the chunk usable and its memory free.
+bool HostRegion::back(Chunk& chunk, Bytes bytes) {
+  if (::mprotect(chunk.start, bytes.value(), PROT_READ | PROT_WRITE) != 0) {
+    log_line(LogLevel::kWarning, "the machine refuses {} bytes of host memory: {}", bytes.value(),
+             std::strerror(errno));
+    return false;
+  }
+  // A wish: without huge pages everything works, with more TLB misses.
+  [[maybe_unused]] const int wished = ::madvise(chunk.start, bytes.value(), MADV_HUGEPAGE);
+  if (pinned()) {
+    const Status registered = driver_.register_host(chunk.start, bytes);
+    chunk.registered = registered.is_ok();
+    if (!registered.is_ok()) {
+      pinned_.store(false, std::memory_order_relaxed);
+      log_line(LogLevel::kWarning, "host memory cannot be pinned, copies will be slower: {}",
+               registered.to_string());
+    }
+  }
+  chunk.backed = bytes;
+  backed_ += bytes;
+  free_.give(unit_of(chunk.start), bytes / kUnit);
+  return true;
+}
+
+// Gives the chunk's memory back to the machine. REQUIRES: nothing in it is free or out.
+void HostRegion::unback(Chunk& chunk) {
+  if (chunk.registered) {
+    const Status unregistered = driver_.unregister_host(chunk.start);
+    if (!unregistered.is_ok()) {
+      log_line(LogLevel::kWarning, "host memory stays pinned: {}", unregistered.to_string());
+    }
+    chunk.registered = false;
+  }
+  // Both only fail for ranges that are not ours; the addresses stay reserved either way.
+  [[maybe_unused]] const int emptied =
+      ::madvise(chunk.start, chunk.backed.value(), MADV_DONTNEED);
+  [[maybe_unused]] const int closed = ::mprotect(chunk.start, chunk.backed.value(), PROT_NONE);
+  backed_ -= chunk.backed;
+  chunk.backed = Bytes();
+}
+
+HostRegion::Chunk* HostRegion::unbacked_chunk(Bytes bytes) {
+  for (Chunk& chunk : chunks_) {
+    if (!chunk.backed && chunk.bytes >= bytes) return &chunk;
+  }
+  return nullptr;
+}
+
+}  // namespace tessera

@@ -1,0 +1,78 @@
+// Pinned host memory that grows in chunks up to a bound and is handed out in extents.
+//
+// One reservation of addresses holds all chunks, with a gap after each: an extent never crosses a
+// chunk, because a driver refuses a copy whose host range spans two registrations. Chunks are
+// backed and registered when they are first needed, so start-up does not pin a budget that is
+// never used.
+//
+// Thread safety: every call may be made from any thread.
+//
+// Invariants (validate())
+//  1. The backed chunks add up to backed(), which is at most the capacity.
+//  2. Free extents lie in backed chunks.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "base/extent_map.hpp"
+#include "base/mutex.hpp"
+#include "driver/driver.hpp"
+
+namespace tessera {
+
+class HostRegion {
+ public:
+  static constexpr Bytes kUnit = 4_KiB;
+
+  // REQUIRES: `driver` outlives the region; `chunk` is not zero.
+  HostRegion(Driver& driver, Bytes capacity, Bytes chunk);
+  ~HostRegion();
+  HostRegion(const HostRegion&) = delete;
+  HostRegion& operator=(const HostRegion&) = delete;
+
+  // Best fit among what is backed; null when nothing fits. REQUIRES: multiples of kUnit.
+  void* take(Bytes bytes, Bytes alignment);
+  // REQUIRES: the range was taken; it may be a part of what was taken, or several parts in a row.
+  void give(void* pointer, Bytes bytes);
+  // Backs one more chunk, of at least `bytes`. False at the bound, or when the machine refuses.
+  bool grow(Bytes bytes);
+  // Gives back to the machine the chunks nothing of which is out.
+  void trim();
+
+  bool contains(const void* pointer) const;
+  // How far `pointer` lies behind the start of the first chunk. REQUIRES: contains(pointer).
+  Bytes offset_of(const void* pointer) const;
+  // False once the driver refused to register a chunk; copies then run synchronously.
+  bool pinned() const { return pinned_.load(std::memory_order_relaxed); }
+  Bytes backed() const;
+  Status validate() const;
+
+ private:
+  // A piece of the reservation; it keeps its addresses when it is given back to the machine.
+  struct Chunk {
+    std::byte* start = nullptr;
+    Bytes bytes;   // of addresses
+    Bytes backed;  // zero, or what is readable, writable and free or out
+    bool registered = false;
+  };
+
+  bool back(Chunk& chunk, Bytes bytes) REQUIRES_LOCK(mutex_);
+  void unback(Chunk& chunk) REQUIRES_LOCK(mutex_);
+  Chunk* unbacked_chunk(Bytes bytes) REQUIRES_LOCK(mutex_);
+
+  Driver& driver_;
+  Bytes capacity_;
+  const Bytes chunk_;
+  std::byte* base_ = nullptr;
+  Bytes reserved_;
+  std::byte* first_ = nullptr;  // start of the first chunk
+  std::atomic<bool> pinned_{true};
+  mutable Mutex mutex_{LockRank::kTier};
+  std::vector<Chunk> chunks_ GUARDED_BY(mutex_);
+  Bytes next_ GUARDED_BY(mutex_);  // from base_ to the first address that no chunk has
+  Bytes backed_ GUARDED_BY(mutex_);
+  ExtentMap free_ GUARDED_BY(mutex_);  // in units, by absolute address
+};
+
+}  // namespace tessera

@@ -1,0 +1,140 @@
+#include "tier/host_region.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "sim_machine.hpp"
+
+namespace tessera {
+namespace {
+
+class HostRegionTest : public testing::Test {
+ protected:
+  void TearDown() override { machine_.finish(); }
+
+  static void expect_sound(const HostRegion& region) {
+    EXPECT_TRUE(region.validate().is_ok()) << region.validate().to_string();
+  }
+
+  SimMachine machine_;
+};
+
+TEST_F(HostRegionTest, NothingIsBackedBeforeItIsNeeded) {
+  HostRegion region(machine_.driver(), 64_MiB, 16_MiB);
+  EXPECT_EQ(region.backed(), Bytes());
+  EXPECT_EQ(region.take(4_KiB, 4_KiB), nullptr);
+  expect_sound(region);
+}
+
+TEST_F(HostRegionTest, GrowsByChunksUpToTheBoundAndNoFurther) {
+  HostRegion region(machine_.driver(), 40_MiB, 16_MiB);
+  EXPECT_TRUE(region.grow(2_MiB));
+  EXPECT_EQ(region.backed(), 16_MiB);
+  EXPECT_TRUE(region.grow(16_MiB));
+  EXPECT_FALSE(region.grow(16_MiB)) << "8 MiB are left";
+  EXPECT_TRUE(region.grow(8_MiB));
+  EXPECT_EQ(region.backed(), 40_MiB);
+  EXPECT_FALSE(region.grow(4_KiB));
+  expect_sound(region);
+}
+
+TEST_F(HostRegionTest, AChunkIsAtLeastAsLargeAsTheRequest) {
+  HostRegion region(machine_.driver(), 64_MiB, 4_MiB);
+  EXPECT_TRUE(region.grow(32_MiB));
+  EXPECT_NE(region.take(32_MiB, 4_KiB), nullptr);
+  expect_sound(region);
+}
+
+TEST_F(HostRegionTest, EveryByteIsWritableAndRegistered) {
+  HostRegion region(machine_.driver(), 4_MiB, 4_MiB);
+  ASSERT_TRUE(region.grow(4_MiB));
+  void* const all = region.take(4_MiB, 4_KiB);
+  ASSERT_NE(all, nullptr);
+  std::memset(all, 1, (4_MiB).value());
+  EXPECT_TRUE(machine_.driver().is_registered(all, 4_MiB));
+  EXPECT_TRUE(region.pinned());
+}
+
+TEST_F(HostRegionTest, NoExtentCrossesAChunk) {
+  HostRegion region(machine_.driver(), 8_MiB, 4_MiB);
+  ASSERT_TRUE(region.grow(4_KiB));
+  ASSERT_TRUE(region.grow(4_KiB));
+  EXPECT_EQ(region.take(6_MiB, 4_KiB), nullptr) << "8 MiB are free, in two registrations";
+  EXPECT_NE(region.take(4_MiB, 4_KiB), nullptr);
+  EXPECT_NE(region.take(4_MiB, 4_KiB), nullptr);
+}
+
+TEST_F(HostRegionTest, AlignmentIsThatOfTheAddress) {
+  HostRegion region(machine_.driver(), 8_MiB, 8_MiB);
+  ASSERT_TRUE(region.grow(4_KiB));
+  ASSERT_NE(region.take(4_KiB, 4_KiB), nullptr);
+  void* const found = region.take(1_MiB, 1_MiB);
+  EXPECT_EQ(reinterpret_cast<std::uint64_t>(found) % (1_MiB).value(), 0u);
+}
+
+TEST_F(HostRegionTest, PiecesMayComeBackOneByOneAndJoin) {
+  HostRegion region(machine_.driver(), 4_MiB, 4_MiB);
+  ASSERT_TRUE(region.grow(4_KiB));
+  auto* const all = static_cast<std::byte*>(region.take(4_MiB, 4_KiB));
+  region.give(all + (1_MiB).value(), 3_MiB);
+  expect_sound(region);
+  region.give(all, 1_MiB);
+  EXPECT_EQ(region.take(4_MiB, 4_KiB), all);
+}
+
+TEST_F(HostRegionTest, TrimGivesBackOnlyChunksThatAreWhollyFree) {
+  HostRegion region(machine_.driver(), 8_MiB, 4_MiB);
+  ASSERT_TRUE(region.grow(4_KiB));
+  ASSERT_TRUE(region.grow(4_KiB));
+  void* const kept = region.take(4_KiB, 4_KiB);
+  region.trim();
+  EXPECT_EQ(region.backed(), 4_MiB);
+  expect_sound(region);
+  region.give(kept, 4_KiB);
+  region.trim();
+  EXPECT_EQ(region.backed(), Bytes());
+  EXPECT_FALSE(machine_.driver().is_registered(kept));
+}
+
+TEST_F(HostRegionTest, WhatWasTrimmedCanGrowAgain) {
+  HostRegion region(machine_.driver(), 10_MiB, 4_MiB);
+  for (int round = 0; round < 50; ++round) {
+    while (region.grow(4_KiB)) {
+    }
+    EXPECT_EQ(region.backed(), 10_MiB);
+    expect_sound(region);
+    region.trim();
+    EXPECT_EQ(region.backed(), Bytes());
+  }
+}
+
+TEST_F(HostRegionTest, KnowsItsOwnAddresses) {
+  HostRegion region(machine_.driver(), 4_MiB, 4_MiB);
+  ASSERT_TRUE(region.grow(4_KiB));
+  void* const first = region.take(4_KiB, 4_KiB);
+  void* const second = region.take(4_KiB, 4_KiB);
+  EXPECT_TRUE(region.contains(first));
+  EXPECT_FALSE(region.contains(&region));
+  EXPECT_EQ(region.offset_of(first), Bytes());
+  EXPECT_EQ(region.offset_of(second), 4_KiB);
+}
+
+TEST_F(HostRegionTest, AnEmptyRegionNeverGrows) {
+  HostRegion region(machine_.driver(), Bytes(), 4_MiB);
+  EXPECT_FALSE(region.grow(4_KiB));
+  EXPECT_EQ(region.take(4_KiB, 4_KiB), nullptr);
+  EXPECT_FALSE(region.contains(nullptr));
+  region.trim();
+  expect_sound(region);
+}
+
+TEST_F(HostRegionTest, ABudgetBeyondAllAddressesLeavesAnEmptyRegion) {
+  testing::internal::CaptureStderr();
+  HostRegion region(machine_.driver(), 4096_TiB, 64_MiB);
+  EXPECT_FALSE(region.grow(4_KiB));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("cannot be reserved"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,123 @@
+#include "tier/host_tier.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "sim_machine.hpp"
+
+namespace tessera {
+namespace {
+
+class HostTierTest : public testing::Test {
+ protected:
+  void TearDown() override { machine_.finish(); }
+
+  static void expect_sound(const HostTier& tier) {
+    EXPECT_TRUE(tier.validate().is_ok()) << tier.validate().to_string();
+  }
+
+  SimMachine machine_;
+};
+
+TEST_F(HostTierTest, AFrameIsPinnedMemory) {
+  HostTier tier(machine_.driver(), 64_MiB, Bytes());
+  const Frame frame = tier.take(PageClass::kLarge).value();
+  std::memset(HostTier::bytes_of(frame), 0x5a, frame.bytes().value());
+  EXPECT_TRUE(machine_.driver().is_registered(HostTier::bytes_of(frame), frame.bytes()));
+  EXPECT_TRUE(tier.pinned());
+  tier.give_back(frame);
+}
+
+TEST_F(HostTierTest, AFullBudgetLeavesTheStagingReserve) {
+  HostTier tier(machine_.driver(), 32_MiB, 32_MiB);
+  const Frame ordinary = tier.take(PageClass::kLarge).value();
+  EXPECT_EQ(tier.take(PageClass::kBase).status().code(), Code::kOutOfMemory);
+  const Frame staging = tier.take_staging(PageClass::kLarge).value();
+  EXPECT_EQ(tier.take_staging(PageClass::kBase).status().code(), Code::kBusy);
+  EXPECT_EQ(tier.usage().used, 32_MiB) << "staging is not part of the budget";
+  expect_sound(tier);
+  tier.give_back_staging(staging);
+  const auto again = tier.take_staging(PageClass::kBase);
+  EXPECT_TRUE(again.is_ok());
+  tier.give_back_staging(again.value());
+  tier.give_back(ordinary);
+}
+
+TEST_F(HostTierTest, ABudgetOfZeroStillStages) {
+  HostTier tier(machine_.driver(), Bytes(), 64_MiB);
+  EXPECT_EQ(tier.take(PageClass::kBase).status().code(), Code::kOutOfMemory);
+  const auto staging = tier.take_staging(PageClass::kLarge);
+  ASSERT_TRUE(staging.is_ok());
+  EXPECT_EQ(tier.adopt(staging.value()).code(), Code::kOutOfMemory);
+  tier.give_back_staging(staging.value());
+}
+
+TEST_F(HostTierTest, APageLargerThanTheReserveIsNotAskedForAgain) {
+  HostTier tier(machine_.driver(), 64_MiB, 8_MiB);
+  EXPECT_EQ(tier.take_staging(PageClass::kLarge).status().code(), Code::kOutOfMemory);
+}
+
+TEST_F(HostTierTest, AnAdoptedFrameCountsForTheBudgetUntilItIsGivenBack) {
+  HostTier tier(machine_.driver(), 64_MiB, 64_MiB);
+  const Frame frame = tier.take_staging(PageClass::kBase).value();
+  std::memset(HostTier::bytes_of(frame), 7, frame.bytes().value());
+  ASSERT_TRUE(tier.adopt(frame).is_ok());
+  EXPECT_EQ(tier.usage().used, kBasePage);
+  EXPECT_EQ(static_cast<unsigned char*>(HostTier::bytes_of(frame))[12345], 7);
+  expect_sound(tier);
+  tier.give_back(frame);
+  EXPECT_EQ(tier.usage().used, Bytes());
+  expect_sound(tier);
+}
+
+TEST_F(HostTierTest, AdoptionIsRefusedWhenTheBudgetIsFull) {
+  HostTier tier(machine_.driver(), 2_MiB, 64_MiB);
+  const Frame ordinary = tier.take(PageClass::kBase).value();
+  const Frame staging = tier.take_staging(PageClass::kBase).value();
+  EXPECT_EQ(tier.adopt(staging).code(), Code::kOutOfMemory);
+  expect_sound(tier);
+  tier.give_back_staging(staging);
+  tier.give_back(ordinary);
+}
+
+// What must never happen: adopted frames that lie about leave no room for a large staging frame.
+TEST_F(HostTierTest, WhateverIsAdoptedALargePageCanBeStaged) {
+  for (const Bytes reserve : {32_MiB, 48_MiB, 64_MiB, 80_MiB, 160_MiB}) {
+    HostTier tier(machine_.driver(), 1_GiB, reserve);
+    std::vector<Frame> staging;
+    for (;;) {
+      auto taken = tier.take_staging(PageClass::kBase);
+      if (!taken.is_ok()) break;
+      staging.push_back(taken.value());
+    }
+    EXPECT_EQ(staging.size(), reserve / kBasePage);
+    std::vector<Frame> adopted;
+    for (const Frame& frame : staging) {
+      if (tier.adopt(frame).is_ok()) {
+        adopted.push_back(frame);
+      } else {
+        tier.give_back_staging(frame);
+      }
+    }
+    EXPECT_EQ(adopted.empty(), reserve == 32_MiB);
+    const auto large = tier.take_staging(PageClass::kLarge);
+    ASSERT_TRUE(large.is_ok()) << large.status().to_string();
+    expect_sound(tier);
+    tier.give_back_staging(large.value());
+    for (const Frame& frame : adopted) tier.give_back(frame);
+  }
+}
+
+TEST_F(HostTierTest, OutOfMemoryNamesTheBytes) {
+  HostTier tier(machine_.driver(), 3_MiB, Bytes());
+  const Frame frame = tier.take(PageClass::kBase).value();
+  EXPECT_EQ(tier.take(PageClass::kBase).status().message(),
+            "host tier: 2097152 bytes asked, 2097152 of 3145728 are in frames that are out: the "
+            "budget is in use");
+  tier.give_back(frame);
+}
+
+}  // namespace
+}  // namespace tessera
