@@ -13,8 +13,7 @@ def check(root):
     for path in source_tree.files(root, *LIMITS, ".cmake", ".sh"):
         count = len(source_tree.lines(path))
         where = source_tree.name(root, path)
-        # A contract suite is tests that live in a header, so tests count as sources.
-        limit = LIMITS[".cpp"] if where.startswith("tests/") else LIMITS.get(path.suffix, WALL)
+        limit = LIMITS.get(path.suffix, WALL)
         if where.startswith("alloc/"):
             sizes.append(count)
         if count > WALL or (path.suffix in (".hpp", ".h") and count > limit):

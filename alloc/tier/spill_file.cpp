@@ -1,0 +1,87 @@
+#include "tier/spill_file.hpp"
+
+#include <fcntl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <linux/magic.h>
+
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+Status refused(const std::string& directory, const char* what, int error) {
+  return Status(Code::kIo, fmt::format("spill directory {}: {}: {}", directory, what,
+                                       std::strerror(error)));
+}
+
+// Whether the error of an O_TMPFILE open means that only this way of making a file is missing.
+bool means_no_tmpfile(int error) {
+  return error == EOPNOTSUPP || error == EISDIR || error == EINVAL;
+}
+
+// Not every file system takes O_DIRECT; without it transfers go through the page cache.
+void try_direct(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  if (flags >= 0) static_cast<void>(::fcntl(descriptor, F_SETFL, flags | O_DIRECT));
+}
+
+void warn_where_slow(const SpillFile& file, const std::string& directory) {
+  struct statfs system {};
+  const bool known = ::fstatfs(file.descriptor(), &system) == 0;
+  if (known && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC)) {
+    log_line(LogLevel::kWarning, "spill directory {} lies in main memory: spilling frees none",
+             directory);
+  } else if (!file.direct()) {
+    log_line(LogLevel::kWarning, "spill directory {}: no direct access, pages pass the page cache",
+             directory);
+  }
+}
+
+}  // namespace
+
+SpillFile::~SpillFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool SpillFile::direct() const { return (::fcntl(descriptor_, F_GETFL) & O_DIRECT) != 0; }
+
+Result<SpillFile> make_spill_file(const std::string& directory, Bytes size) {
+  auto file = make_nameless(directory);
+  if (!file.is_ok() && file.status().code() == Code::kNotSupported) file = make_unlinked(directory);
+  if (!file.is_ok()) return file;
+  const int descriptor = file.value().descriptor();
+  // The full length at once: a write that makes the file longer takes the file system's slow path.
+  if (::ftruncate(descriptor, static_cast<off_t>(size.value())) != 0) {
+    return refused(directory, "cannot make a file of that size", errno);
+  }
+  try_direct(descriptor);
+  warn_where_slow(file.value(), directory);
+  return file;
+}
+
+Result<SpillFile> make_nameless(const std::string& directory) {
+  const int descriptor = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+  if (descriptor >= 0) return SpillFile(descriptor);
+  const int error = errno;
+  if (!means_no_tmpfile(error)) return refused(directory, "cannot make a file", error);
+  return Status(Code::kNotSupported,
+                fmt::format("spill directory {}: no nameless files", directory));
+}
+
+Result<SpillFile> make_unlinked(const std::string& directory) {
+  std::string path = directory + "/.tessera-spill-XXXXXX";
+  const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
+  if (descriptor < 0) return refused(directory, "cannot make a file", errno);
+  SpillFile file(descriptor);
+  if (::unlink(path.c_str()) != 0) return refused(directory, "cannot unlink the file", errno);
+  return file;
+}
+
+}  // namespace tessera
