@@ -1,7 +1,7 @@
 // What the driver contract suite stands on: a Machine with a driver, and all that a test makes on it.
 //
-// An implementation joins the suite (driver_contract.hpp) with INSTANTIATE_TYPED_TEST_SUITE_P and a
-// Machine: a default-constructible type, which has
+// An implementation joins the suite (driver_contract.hpp) with a Machine: a default-constructible
+// type, which has
 //   Driver& driver();            on a machine that is free of other work, with 64 MiB or more
 //   const void* churn_kernel();  the driver's handle of
 //                                  void churn(uint32_t* data, uint32_t count, uint32_t rounds)
@@ -47,7 +47,7 @@ inline std::string text(const Status& status) { return status.to_string(); }
   } while (false)
 
 template <class Machine>
-class DriverContract : public ::testing::Test {
+class DriverFixture : public ::testing::Test {
  protected:
   static constexpr DeviceId kDevice{0};
 

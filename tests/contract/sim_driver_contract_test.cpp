@@ -4,6 +4,6 @@
 
 namespace tessera::contract {
 
-INSTANTIATE_TYPED_TEST_SUITE_P(Sim, DriverContract, SimMachine);
+TESSERA_JOIN_DRIVER_CONTRACT(Sim, SimMachine);
 
 }  // namespace tessera::contract

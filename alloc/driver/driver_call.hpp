@@ -1,0 +1,47 @@
+// The calls of the driver contract by name, for the wrappers that count, fail and record them.
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tessera {
+
+// In the order of driver.hpp. Calls of one name on a device, a stream or an event are told apart.
+enum class DriverCall : std::uint8_t {
+  kDeviceCount,
+  kProperties,
+  kMemoryInfo,
+  kSynchronizeDevice,
+  kReserve,
+  kRelease,
+  kCreateFrame,
+  kDestroyFrame,
+  kMap,
+  kSetAccess,
+  kUnmap,
+  kRegisterHost,
+  kUnregisterHost,
+  kCreateStream,
+  kDestroyStream,
+  kSynchronizeStream,
+  kWaitEvent,
+  kCreateEvent,
+  kDestroyEvent,
+  kRecordEvent,
+  kQueryEvent,
+  kSynchronizeEvent,
+  kCopyIn,
+  kCopyOut,
+  kCopy,
+  kFill,
+  kLaunch,
+};
+
+inline constexpr std::size_t kDriverCalls = static_cast<std::size_t>(DriverCall::kLaunch) + 1;
+
+std::string_view name_of(DriverCall call);
+
+}  // namespace tessera

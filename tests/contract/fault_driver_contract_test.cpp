@@ -1,0 +1,15 @@
+// A fault driver that has no fault to make is a driver like any other.
+#include "driver/fault_driver.hpp"
+#include "driver_contract.hpp"
+#include "sim_machine.hpp"
+
+namespace tessera::contract {
+
+struct FaultMachine : SimMachine {
+  FaultDriver& driver() { return fault; }
+  FaultDriver fault{SimMachine::driver()};
+};
+
+TESSERA_JOIN_DRIVER_CONTRACT(Fault, FaultMachine);
+
+}  // namespace tessera::contract

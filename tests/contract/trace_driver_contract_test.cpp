@@ -1,0 +1,15 @@
+// A trace driver changes nothing about the driver it records.
+#include "driver/trace_driver.hpp"
+#include "driver_contract.hpp"
+#include "sim_machine.hpp"
+
+namespace tessera::contract {
+
+struct TraceMachine : SimMachine {
+  TraceDriver& driver() { return trace; }
+  TraceDriver trace{SimMachine::driver()};
+};
+
+TESSERA_JOIN_DRIVER_CONTRACT(Trace, TraceMachine);
+
+}  // namespace tessera::contract
