@@ -1,0 +1,69 @@
+#include "driver/sim_frames.hpp"
+
+#include <gtest/gtest.h>
+
+#include "driver/native_codes.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr DeviceId kDevice{0};
+
+class SimFramesTest : public ::testing::Test {
+ protected:
+  void TearDown() override { EXPECT_TRUE(frames_.validate().is_ok()); }
+
+  FrameId create(Bytes bytes = 2_MiB, FrameLocation location = FrameLocation::kDevice) {
+    return frames_.create(kDevice, location, bytes).take();
+  }
+  Bytes free() const { return frames_.info(kDevice).free; }
+
+  SimFrames frames_{SimOptions{.memory = 8_MiB, .host_memory = 4_MiB}};
+};
+
+TEST_F(SimFramesTest, DeviceAndHostFramesHaveTheirOwnCapacity) {
+  create(8_MiB);
+  EXPECT_EQ(free(), 0_B);
+  create(4_MiB, FrameLocation::kHost);
+  EXPECT_EQ(frames_.create(kDevice, FrameLocation::kHost, 2_MiB).status().code(),
+            Code::kOutOfMemory);
+}
+
+TEST_F(SimFramesTest, TheLastOwnerGivesTheMemoryBack) {
+  const FrameId frame = create();
+  ASSERT_TRUE(frames_.retain(frame).is_ok());
+  EXPECT_TRUE(frames_.destroy(frame).is_ok());
+  EXPECT_EQ(free(), 6_MiB);
+  EXPECT_TRUE(frames_.destroy(frame).is_ok());
+  EXPECT_EQ(free(), 8_MiB);
+}
+
+TEST_F(SimFramesTest, DestroyingTwiceIsAnErrorThatNamesTheFrame) {
+  const FrameId frame = create();
+  ASSERT_TRUE(frames_.destroy(frame).is_ok());
+  const Status status = frames_.destroy(frame);
+  EXPECT_EQ(status.native_code(), native::kInvalidHandle);
+  EXPECT_EQ(status.message(), "destroy of frame 0x10, which is not there");
+}
+
+TEST_F(SimFramesTest, AMappedFrameOutlivesItsOwner) {
+  const FrameId frame = create();
+  frames_.add_mapping(frame);
+  ASSERT_TRUE(frames_.destroy(frame).is_ok());
+  EXPECT_FALSE(frames_.destroy(frame).is_ok()) << "nobody owns it any more";
+  EXPECT_EQ(free(), 6_MiB);
+  ASSERT_TRUE(frames_.retain(frame).is_ok()) << "its address still names it";
+  frames_.remove_mapping(frame);
+  EXPECT_EQ(free(), 6_MiB);
+  ASSERT_TRUE(frames_.destroy(frame).is_ok());
+  EXPECT_EQ(free(), 8_MiB);
+}
+
+TEST_F(SimFramesTest, WhatIsLeftIsListed) {
+  create();
+  ASSERT_EQ(frames_.leaks().size(), 1U);
+  EXPECT_EQ(frames_.leaks()[0], "frame 0x10 of 2097152 bytes (1 owners, 0 mappings)");
+}
+
+}  // namespace
+}  // namespace tessera

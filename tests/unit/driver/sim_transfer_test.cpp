@@ -1,0 +1,56 @@
+#include "driver/sim_transfer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace tessera {
+namespace {
+
+class SimTransferTest : public ::testing::Test {
+ protected:
+  static std::span<std::byte> bytes_of(std::vector<unsigned char>& values, std::size_t from,
+                                       std::size_t count) {
+    return std::as_writable_bytes(std::span(values)).subspan(from, count);
+  }
+
+  SteadyClock clock_;
+};
+
+TEST_F(SimTransferTest, PiecesOfDifferentCutsAreMovedInOrder) {
+  std::vector<unsigned char> from(100);
+  std::iota(from.begin(), from.end(), static_cast<unsigned char>(0));
+  std::vector<unsigned char> to(100, 255);
+  const SimWork work = make_transfer(
+      "copy", {bytes_of(to, 0, 10), bytes_of(to, 10, 60), bytes_of(to, 70, 30)},
+      {bytes_of(from, 0, 50), bytes_of(from, 50, 50)}, {&clock_, 0});
+  EXPECT_TRUE(work.run(work).is_ok());
+  EXPECT_EQ(to, from);
+}
+
+TEST_F(SimTransferTest, APacedCopyTakesTheTimeOfItsLink) {
+  std::vector<unsigned char> from(1000, 1);
+  std::vector<unsigned char> to(1000, 0);
+  const SimWork work = make_transfer("copy", {bytes_of(to, 0, 1000)}, {bytes_of(from, 0, 1000)},
+                                     {&clock_, 100'000});
+  const Nanoseconds start = clock_.now();
+  EXPECT_TRUE(work.run(work).is_ok());
+  EXPECT_GE(clock_.now() - start, Nanoseconds(10'000'000));
+  EXPECT_EQ(to, from);
+}
+
+TEST_F(SimTransferTest, FillsSetElementsOfEachWidth) {
+  std::vector<unsigned char> to(8, 0);
+  SimWork work = make_fill({bytes_of(to, 0, 4)}, 0x11223344, 1);
+  EXPECT_TRUE(work.run(work).is_ok());
+  EXPECT_EQ(to, (std::vector<unsigned char>{0x44, 0x44, 0x44, 0x44, 0, 0, 0, 0}));
+  work = make_fill({bytes_of(to, 4, 4)}, 0x11223344, 2);
+  EXPECT_TRUE(work.run(work).is_ok());
+  EXPECT_EQ(to, (std::vector<unsigned char>{0x44, 0x44, 0x44, 0x44, 0x44, 0x33, 0x44, 0x33}));
+  work = make_fill({bytes_of(to, 0, 4), bytes_of(to, 4, 4)}, 0x11223344, 4);
+  EXPECT_TRUE(work.run(work).is_ok());
+  EXPECT_EQ(to, (std::vector<unsigned char>{0x44, 0x33, 0x22, 0x11, 0x44, 0x33, 0x22, 0x11}));
+}
+
+}  // namespace
+}  // namespace tessera
