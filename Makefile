@@ -48,10 +48,13 @@ tsan: packages
 	$(COMPILE) tsan
 	$(TEST) build/tsan $(UNDER_SANITIZER)
 
-# Compiled, not run: what counts here is the thread-safety analysis of the library and the shim.
+# Compiled, not run: what counts here is the thread-safety analysis of the library and the shim, and
+# the names, which clang-tidy reads from the same build.
 clang: check-packages
 	$(CONFIGURE) clang -DTESSERA_BUILD_TESTS=OFF -DTESSERA_BUILD_BENCH=OFF
 	$(COMPILE) clang
+	run-clang-tidy-14 -quiet -j$(JOBS) -p build/clang "$(CURDIR)/(alloc|shim)/" >build/clang/tidy.log 2>&1 \
+	  || { grep -A3 error: build/clang/tidy.log; exit 1; }
 
 bench: build
 	@for program in build/release/bench/*_bench; do echo "== $$program"; "$$program" || exit 1; done

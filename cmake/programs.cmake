@@ -18,7 +18,8 @@ endforeach()
 
 # Kernels: one source, compiled as host code into a shared object that the software device loads.
 # Not sanitized: they are the device's arithmetic, and must give the same bits in every build.
-# -ffp-contract=off for the same reason: no compiler may fuse what another one keeps apart.
+# -ffp-contract=off for the same reason: no compiler may fuse what another one keeps apart. Without
+# -fno-math-errno a square root cannot be vectorised.
 tessera_sources(kernel_sources tests/programs/*.cu)
 foreach(source IN LISTS kernel_sources)
   get_filename_component(name "${source}" NAME_WE)
@@ -26,7 +27,7 @@ foreach(source IN LISTS kernel_sources)
   add_library(kernels_${name} MODULE "${source}")
   target_include_directories(kernels_${name} PRIVATE shim/softcuda)
   target_compile_options(kernels_${name} PRIVATE -Wall -Wextra -Werror -Wno-unknown-pragmas -O3
-    -ffp-contract=off)
+    -ffp-contract=off -fno-math-errno)
   set_target_properties(kernels_${name} PROPERTIES OUTPUT_NAME ${name} PREFIX "" SUFFIX .so
     LIBRARY_OUTPUT_DIRECTORY "${program_dir}" C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default)
   list(APPEND program_targets kernels_${name})
@@ -36,7 +37,7 @@ foreach(source IN LISTS kernel_sources)
     add_custom_command(OUTPUT "${fatbin}" DEPENDS "${source}" VERBATIM
       COMMAND "${TESSERA_NVCC}" -fatbin -std=c++17 -O3 --fmad=false
         -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
-        -o "${fatbin}" "${source}")
+        -I "${CMAKE_SOURCE_DIR}/shim/softcuda" -o "${fatbin}" "${source}")
     add_custom_target(fatbin_${name} ALL DEPENDS "${fatbin}")
     list(APPEND program_targets fatbin_${name})
   endif()

@@ -8,6 +8,7 @@
 // Thread safety: none; the engine's lock.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "driver/driver.hpp"
@@ -37,11 +38,11 @@ class PageMover {
             ResidencyStats& stats, StreamId inbound, StreamId outbound);
   ~PageMover();
 
-  // kEmpty -> kResident with a new frame. Errors: kOutOfMemory when the device tier has none.
-  Status back(PageRef page);
-  // kCold (in host) -> kArriving. Errors: kOutOfMemory as back().
-  Status copy_in(PageRef page);
-  // kResident -> kLeaving. The outbound stream must already wait for the page's users.
+  // Puts device frames under pages that are kEmpty (-> kResident) or kCold in host (-> kArriving,
+  // the copy is queued on the inbound stream). Access is set once per contiguous stretch.
+  // Errors: kOutOfMemory when the device tier has no frame; pages done before it stay done.
+  Status mount(std::span<const PageRef> pages);
+  // kResident -> kLeaving, as of Page::copied, which the caller has set. The outbound stream must already wait for the page's users.
   // Errors: kOutOfMemory when neither the host budget nor the staging reserve has a frame.
   Status copy_out(PageRef page);
   // kCold in host -> kSinking; errors: kOutOfMemory when the file tier is full.
@@ -56,26 +57,37 @@ class PageMover {
   // Whether the copy of a kLeaving page is done.
   Result<bool> copied_out(PageRef page, bool wait);
 
-  // Takes the device frames of these pages away behind the closed gate: kResident with a valid
-  // copy or dead, kLeaving with the copy done. A page used since its copy began is forwarded, a
-  // page whose run is dead is discarded. REQUIRES: all uses of the runs are over (streams passed).
-  Status vacate(const std::vector<PageRef>& pages);
-  // Drops whatever copies the page has in lower tiers. REQUIRES: no transfer in flight.
+  // Takes device frames away behind the closed gate: of dead pages (discarded), kResident pages
+  // with a valid copy, kLeaving pages whose copy is done. Skips a page whose run is held or was used
+  // since Run::quiet; a kLeaving one is then forwarded.
+  Status vacate(std::span<const PageRef> pages);
+  // Drops the copies in lower tiers. REQUIRES: no transfer in flight.
   void drop_copies(PageRef page);
-  // A dead run's cold page: -> kEmpty.
+  // Drops the host copy of a page that has its bytes elsewhere too.
+  void drop_host_copy(PageRef page) { return_host_frame(page); }
+  // kCold or kLost -> kEmpty, with nothing kept.
   Status discard(PageRef page);
+  // A staging frame becomes an ordinary host frame, if the budget has room.
+  bool adopt(PageRef page);
 
   // Whether the copy in a lower tier equals the device's bytes.
   static bool is_clean(const PageRef& page);
 
  private:
   Status step(PageRef page, PageEvent event);
-  Status map_frame(PageRef page, const Frame& frame);
-  Status vacate_closed(PageRef page);
-  Result<Frame> host_frame(PageClass page_class, bool& staging);
-  void return_host(Page& page);
+  Status map_frame(PageRef page);
+  void unmap_frame(PageRef page);
+  Status grant_access(std::span<const PageRef> pages);
+  Status fill_frame(PageRef page);
+  enum class Verdict : std::uint8_t { kStay, kForward, kDiscard, kUnmap };
+  Verdict judge(PageRef page) const;
+  Status forward(PageRef page);
+  Status keep_frame(PageRef page);
+  Status release_frame(PageRef page, bool dead);
+  Status take_host_frame(PageRef page);
+  void return_host_frame(PageRef page);
   Result<EventId> take_event();
-  void return_event(EventId event);
+  Result<bool> event_done(EventId event, bool wait);
 
   Driver& driver_;
   const DeviceId device_;

@@ -35,6 +35,7 @@
 namespace tessera {
 
 enum class Access : std::uint8_t { kRead, kWrite };
+enum class Contents : std::uint8_t { kKept, kUndefined };
 
 // One announced use. kGate is for work that is queued and returns at once; kHold for calls that
 // return when their work is done, and so must not keep the gate.
@@ -61,7 +62,8 @@ class Residency {
   // A run at `address` with nothing behind it. Errors: kOutOfMemory when all tiers together could
   // not hold it beside the runs there are.
   Result<Run*> add(Address address, RunShape shape, TagId tag);
-  // Waits for its uses, unmaps it, gives its frames back. `run` is gone afterwards.
+  // Waits for its uses, unmaps it, gives its frames back. `run` is gone afterwards, except after
+  // kBusy: a blocking use has not ended.
   Status remove(Run* run);
 
   // ---- uses ----
@@ -72,8 +74,9 @@ class Residency {
                    Use& use);
   void end_use(std::span<Run* const> runs, StreamId stream, Use use);
   // For a block that was just allocated (Run::live is counted already): backs its run for
-  // `stream`; with kNoStream it waits for the bytes.
-  Status ensure(Run* run, StreamId stream);
+  // `stream`; with kNoStream it waits for the bytes. kUndefined: no other block lives in the run,
+  // so what its pages held need not come back.
+  Status ensure(Run* run, StreamId stream, Contents contents = Contents::kKept);
   // A block of the run was freed on `stream`: work queued there so far may still use it.
   void note_free(Run* run, StreamId stream);
   // The newest epoch; a use or free that is noted later gets a greater one.
@@ -105,24 +108,55 @@ class Residency {
 
  private:
   Residency(Driver& driver, DeviceId device, TierStack tiers, std::unique_ptr<Policy> policy,
-            EventLog& log, ResidencyOptions options, StreamId inbound, StreamId outbound);
+            EventLog& log, ResidencyOptions options, StreamId inbound, StreamId outbound,
+            EventId mark);
 
   bool all_present(std::span<Run* const> runs) const;
-  void stamp(Run* run, std::uint32_t slot, std::uint64_t epoch, Access access);
+  void stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access);
+  Status check_fits(std::span<Run* const> runs) const REQUIRES_LOCK(mutex_);
+
+  void hold(std::span<Run* const> runs);
+  void let_go(std::span<Run* const> runs);
 
   // fetch.cpp: who comes
+  Status fetch_and_hold(std::span<Run* const> runs, StreamId stream);
   Status fetch(std::span<Run* const> runs, StreamId stream) REQUIRES_LOCK(mutex_);
-  Status bring(Run& run, StreamId stream) REQUIRES_LOCK(mutex_);
-  Status raise(std::span<Run* const> runs) REQUIRES_LOCK(mutex_);
+  Result<std::vector<PageRef>> absent_pages(std::span<Run* const> runs) REQUIRES_LOCK(mutex_);
+  Status bring(std::vector<PageRef> pages) REQUIRES_LOCK(mutex_);
+  Status bring_one_by_one(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
+  Status mount(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
+  Result<bool> on_host(PageRef page) REQUIRES_LOCK(mutex_);
   Status settle(PageRef page) REQUIRES_LOCK(mutex_);
+  Status await_arrivals(std::span<Run* const> runs, StreamId stream) REQUIRES_LOCK(mutex_);
+  void prefetch_page(PageRef page) REQUIRES_LOCK(mutex_);
 
   // room.cpp: who leaves
+  enum class Patience : std::uint8_t { kAhead, kDemand };  // ahead of need nothing is waited for
   Status make_room(Bytes bytes) REQUIRES_LOCK(mutex_);
   Status make_host_room(Bytes bytes) REQUIRES_LOCK(mutex_);
-  Bytes page_out(Bytes bytes) REQUIRES_LOCK(mutex_);
+  Result<Bytes> page_out(Bytes bytes, Patience patience) REQUIRES_LOCK(mutex_);
+  Result<Bytes> leave(Run& run, Patience patience) REQUIRES_LOCK(mutex_);
+  Status copy_out(PageRef page, Patience patience) REQUIRES_LOCK(mutex_);
+  Status force_out(Bytes bytes) REQUIRES_LOCK(mutex_);
+  Result<Bytes> sink_coldest(Bytes bytes) REQUIRES_LOCK(mutex_);
+  Bytes drop_idle_copies() REQUIRES_LOCK(mutex_);
   Snapshot picture(Shortage shortage, Bytes need) const REQUIRES_LOCK(mutex_);
-  void page_out_ahead() REQUIRES_LOCK(mutex_);
+  Status fence_all() REQUIRES_LOCK(mutex_);
+  void work_ahead() REQUIRES_LOCK(mutex_);
+  Bytes device_room() const;
+  Bytes leaving_bytes() const REQUIRES_LOCK(mutex_);
+  Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
+
+  // progress.cpp: what is under way
   Status finish_moves(bool wait_for_one) REQUIRES_LOCK(mutex_);
+  Result<bool> finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant)
+      REQUIRES_LOCK(mutex_);
+  void move_on(PageRef page) REQUIRES_LOCK(mutex_);
+  void clear_stranded() REQUIRES_LOCK(mutex_);
+  void started(PageRef page) REQUIRES_LOCK(mutex_);
+  void forget(PageRef page) REQUIRES_LOCK(mutex_);
+  void note_stall(const Run& run, Nanoseconds begin) REQUIRES_LOCK(mutex_);
+  Status sink(PageRef page) REQUIRES_LOCK(mutex_);
 
   Driver& driver_;
   const DeviceId device_;
@@ -132,6 +166,7 @@ class Residency {
   const ResidencyOptions options_;
   const StreamId inbound_;
   const StreamId outbound_;
+  const EventId mark_;  // on the inbound stream, behind the newest copy
 
   StreamTable streams_;
   Gate gate_;
@@ -139,13 +174,17 @@ class Residency {
   std::atomic<std::uint64_t> launches_{0};
   std::atomic<std::uint64_t> uses_{0};
   std::atomic<std::uint32_t> in_flight_{0};
+  std::atomic<std::uint32_t> held_uses_{0};  // uses whose runs are held
+  std::atomic<std::uint32_t> let_go_{0};     // grows whenever one of them lets go
 
   mutable Mutex mutex_{LockRank::kResidency};
   ResidencyStats stats_ GUARDED_BY(mutex_);
   PageMover mover_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Run>> runs_ GUARDED_BY(mutex_);
-  std::vector<PageRef> moving_ GUARDED_BY(mutex_);  // pages with a transfer in flight
-  Bytes run_bytes_ GUARDED_BY(mutex_);
+  std::vector<PageRef> moving_ GUARDED_BY(mutex_);    // pages with a transfer in flight, oldest first
+  std::vector<PageRef> stranded_ GUARDED_BY(mutex_);  // cold in a staging frame: must move on
+  bool waited_ GUARDED_BY(mutex_) = false;            // by the fetch under way, for a move
+  bool file_failed_ GUARDED_BY(mutex_) = false;       // the spill file refused a write: no more
 };
 
 }  // namespace tessera

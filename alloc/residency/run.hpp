@@ -32,7 +32,7 @@ struct Page {
   std::optional<Frame> device;
   std::optional<Frame> host;   // while `device` is there too: a copy as of epoch `copied`
   std::optional<Frame> file;   // likewise
-  Epoch copied;                // the run's last use when the copy below was (or is being) made
+  std::uint64_t copied = 0;    // the run's last use when the copy below was (or is being) made
   EventId event;               // kLeaving, kArriving: the copy
   IoTicket io;                 // kSinking, kRising: the transfer
   Nanoseconds started;         // when the transfer in flight was queued
@@ -55,15 +55,18 @@ struct Run {
   std::atomic<std::uint64_t> streams{0};   // bit per StreamTable slot that may still use it
   std::atomic<std::uint32_t> pins{0};      // by the caller, and 1 when exposed
 
+  std::atomic<std::uint32_t> holds{0};     // calls under way that need it: it may not leave
+  std::atomic<std::uint64_t> gap{0};       // epochs between its last two uses; 0 = unknown
+
   std::vector<Page> pages;
-  std::uint32_t holds = 0;     // calls under way that need it: never chosen to leave
-  std::uint64_t previous = 0;  // `used` when it was last brought in: tells the gap between uses
-  std::uint64_t gap = 0;       // the last known distance between two uses in epochs; 0 = unknown
-  std::size_t index = 0;       // where the engine's list has it
+  std::uint64_t quiet = 0;        // every use up to this epoch is known to be over
+  std::size_t index = 0;          // where the engine's list has it
+  bool coming = false;            // prefetched: pages that reach the host go on to the device
   const char* exposed = nullptr;  // why it may not move, if it may not
 
   Address page_address(std::uint32_t page) const { return address + shape.offset(page); }
   bool is_dead() const { return live.load() == 0; }
+  bool may_leave() const { return holds.load() == 0 && pins.load() == 0; }
 };
 
 Status validate_run(const Run& run);

@@ -14,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -33,20 +34,25 @@ class StreamTable {
   StreamTable(Driver& driver, DeviceId device) : driver_(driver), device_(device) {}
   ~StreamTable();
 
-  // The slot of a stream, given one at its first use.
+  // The slot of a stream, given one at its first use. Cheap afterwards.
   std::uint32_t slot_of(StreamId stream);
-  // A use with this epoch is about to be queued on the slot's stream.
+  // A use with this epoch is about to be queued on the slot's stream. Cheap.
   void note_use(std::uint32_t slot, std::uint64_t epoch);
-  // REQUIRES: the gate is closed, or the calls that noted uses have queued their work.
+  // A per-thread default stream can be fenced by its own thread only: call after queueing there.
+  Status fence_own(std::uint32_t slot);
+
   // Records a fence on every stream in `mask` that has none covering its uses up to `epoch`.
+  // REQUIRES: the uses noted so far have queued their work (the gate is closed).
   Status fence(std::uint64_t mask, std::uint64_t epoch);
-  // Whether every stream in `mask` is done with its uses up to `epoch`, as far as fences tell.
-  Result<bool> passed(std::uint64_t mask, std::uint64_t epoch);
+  // Looks which fences have passed.
+  Status poll();
+  // Whether every stream in `mask` is done with its uses up to `epoch`, as of the last poll. Cheap.
+  bool passed(std::uint64_t mask, std::uint64_t epoch) const;
   // Waits for that. REQUIRES: fence(mask, epoch) was called.
   Status wait(std::uint64_t mask, std::uint64_t epoch);
   // Makes `waiter` wait for that on the device. REQUIRES: as wait().
   Status make_wait(StreamId waiter, std::uint64_t mask, std::uint64_t epoch);
-  // The program destroys the stream: record its last fence while that is possible.
+  // The program destroys the stream: records its last fence while that is possible.
   Status retire(StreamId stream);
 
  private:
@@ -56,20 +62,27 @@ class StreamTable {
   };
   struct User {
     StreamId stream;
-    std::uint64_t thread;  // of a per-thread default stream, else 0
+    std::uint64_t thread = 0;     // of a per-thread default stream
     bool retired = false;
-    std::vector<Fence> pending;  // oldest first
+    std::uint64_t completed = 0;  // label of the newest fence that has passed
+    std::vector<Fence> pending;   // oldest first, at most kMaxPending
   };
   struct Slot {
     std::atomic<std::uint64_t> last{0};       // newest epoch noted
-    std::atomic<std::uint64_t> completed{0};  // every use up to this epoch is over
-    std::vector<User> users;
+    std::atomic<std::uint64_t> completed{0};  // every user has passed this epoch
+    std::vector<User> users;                  // under mutex_
   };
+  static constexpr std::size_t kMaxPending = 32;
+  static constexpr std::uint64_t kForever = ~std::uint64_t{0};
 
+  // The newest epoch that a question about `epoch` can mean on this slot.
+  static std::uint64_t needed(const Slot& slot, std::uint64_t epoch);
   std::uint32_t assign(StreamId stream, std::uint64_t thread);
-  Status fence_slot(Slot& slot, std::uint64_t epoch) REQUIRES_LOCK(mutex_);
-  Status record(User& user, std::uint64_t epoch) REQUIRES_LOCK(mutex_);
-  Status poll(Slot& slot) REQUIRES_LOCK(mutex_);
+  std::uint32_t choose_slot(std::size_t hash) REQUIRES_LOCK(mutex_);
+  Status record(Slot& slot, User& user) REQUIRES_LOCK(mutex_);
+  Status declare_dead(User& user) REQUIRES_LOCK(mutex_);
+  Status poll_slot(Slot& slot) REQUIRES_LOCK(mutex_);
+  std::optional<EventId> unpassed_fence(std::uint64_t mask, std::uint64_t epoch);
   Result<EventId> take_event() REQUIRES_LOCK(mutex_);
 
   struct Key {

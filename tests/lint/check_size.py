@@ -13,7 +13,8 @@ def check(root):
     for path in source_tree.files(root, *LIMITS, ".cmake", ".sh"):
         count = len(source_tree.lines(path))
         where = source_tree.name(root, path)
-        limit = LIMITS.get(path.suffix, WALL)
+        # A contract suite is tests that live in a header, so tests count as sources.
+        limit = LIMITS[".cpp"] if where.startswith("tests/") else LIMITS.get(path.suffix, WALL)
         if where.startswith("alloc/"):
             sizes.append(count)
         if count > WALL or (path.suffix in (".hpp", ".h") and count > limit):

@@ -1,0 +1,145 @@
+// What is under way: finishing copies and transfers, and what follows from each.
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+
+void Residency::started(PageRef page) {
+  moving_.push_back(page);
+  in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
+}
+
+// The page's transfer was finished by someone who waits for it.
+void Residency::forget(PageRef page) {
+  std::erase_if(moving_, [&](const PageRef& other) {
+    return other.run == page.run && other.page == page.page;
+  });
+  in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
+}
+
+// Finishes every move that is done. With `wait_for_one`, waits for the oldest first.
+Status Residency::finish_moves(bool wait_for_one) {
+  Status result;
+  waited_ = waited_ || wait_for_one;
+  std::vector<PageRef> vacant, still_moving, arrived;
+  std::vector<PageRef> moving = std::exchange(moving_, {});
+  for (const PageRef& page : moving) {
+    const Result<bool> done = finish_move(page, wait_for_one, vacant);
+    wait_for_one = false;
+    if (!done.is_ok()) result = done.status();
+    (done.is_ok() && done.value() ? arrived : still_moving).push_back(page);
+  }
+  moving_ = std::move(still_moving);
+  if (Status status = mover_.vacate(vacant); !status.is_ok()) result = status;
+  for (const PageRef& page : arrived) move_on(page);
+  clear_stranded();
+  in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
+  return result;
+}
+
+// Whether the page's transfer has ended. A failure of the spill file is dealt with here: the page
+// has kept its valid copy, or reports its loss when it is used.
+Result<bool> Residency::finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant) {
+  switch (page->state) {
+    case PageState::kArriving: return mover_.finish_arrival(page, wait);
+    case PageState::kLeaving: {
+      const Result<bool> done = mover_.copied_out(page, wait);
+      if (done.is_ok() && done.value()) {
+        page.run->quiet = std::max(page.run->quiet, page->copied);
+        vacant.push_back(page);
+      }
+      return done;
+    }
+    case PageState::kSinking: {
+      const Result<bool> done = mover_.finish_sink(page, wait);
+      if (done.is_ok()) return done;
+      if (!file_failed_) {
+        log_line(LogLevel::kError, "the spill file is not written any more: {}",
+                 done.status().to_string());
+      }
+      file_failed_ = true;
+      return true;
+    }
+    case PageState::kRising: {
+      const Result<bool> done = mover_.finish_rise(page, wait);
+      if (done.is_ok()) return done;
+      log_line(LogLevel::kError, "{}", done.status().to_string());
+      return true;
+    }
+    default: return true;  // it was settled meanwhile
+  }
+}
+
+// What comes after a step, for pages nobody waits for.
+void Residency::move_on(PageRef page) {
+  if (page->state != PageState::kCold) return;
+  if (page.run->coming && page.run->may_leave()) {
+    prefetch_page(page);
+    if (page->state != PageState::kCold) return;
+  }
+  if (page->staging) stranded_.push_back(page);
+}
+
+// Pages in staging frames make way: into the host budget if it has room by now, else to the file.
+void Residency::clear_stranded() {
+  std::erase_if(stranded_, [this](const PageRef& page) NO_THREAD_SAFETY_ANALYSIS {
+    if (page->state != PageState::kCold || !page->staging) return true;
+    if (page.run->holds.load() != 0) return false;  // a fetch is about to mount it
+    if (mover_.adopt(page)) return true;
+    if (page->file) {
+      mover_.drop_host_copy(page);
+      return true;
+    }
+    return sink(page).is_ok();
+  });
+}
+
+Status Residency::sink(PageRef page) {
+  if (file_failed_) return Status(Code::kOutOfMemory, "the spill file is not written any more");
+  TESSERA_TRY(mover_.sink(page));
+  started(page);
+  return {};
+}
+
+void Residency::advance() {
+  MutexLock lock(mutex_);
+  if (Status status = finish_moves(false); !status.is_ok()) {
+    log_line(LogLevel::kDebug, "a move did not finish: {}", status.to_string());
+  }
+  work_ahead();
+}
+
+Status Residency::drain() {
+  MutexLock lock(mutex_);
+  while (!moving_.empty()) TESSERA_TRY(finish_moves(true));
+  return {};
+}
+
+Status Residency::evict(std::span<Run* const> runs) {
+  MutexLock lock(mutex_);
+  for (Run* run : runs) {
+    if (!run->may_leave()) return Status(Code::kBusy, "the block is pinned or in use");
+    Bytes left;
+    TESSERA_TRY_ASSIGN(left, leave(*run, Patience::kDemand));
+    const auto in_state = [run](bool (*wanted)(PageState)) {
+      return std::any_of(run->pages.begin(), run->pages.end(),
+                         [&](const Page& page) { return wanted(page.state); });
+    };
+    while (in_state([](PageState state) {
+      return state == PageState::kLeaving || state == PageState::kArriving;
+    })) {
+      TESSERA_TRY(finish_moves(true));
+    }
+    if (in_state(&is_mapped)) return Status(Code::kBusy, "the block was used while it left");
+  }
+  return {};
+}
+
+void Residency::trim() {
+  tiers_.device.trim();
+  tiers_.host.trim();
+}
+
+}  // namespace tessera

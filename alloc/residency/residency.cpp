@@ -1,0 +1,258 @@
+#include "residency/residency.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/atomic_max.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+
+Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId device,
+                                                     TierStack tiers,
+                                                     std::unique_ptr<Policy> policy, EventLog& log,
+                                                     ResidencyOptions options) {
+  StreamId inbound, outbound;
+  EventId mark;
+  TESSERA_TRY_ASSIGN(inbound, driver.create_stream(device));
+  auto other = driver.create_stream(device);
+  auto event = driver.create_event(device);
+  if (!other.is_ok() || !event.is_ok()) {
+    TESSERA_TRY(driver.destroy_stream(inbound));
+    if (other.is_ok()) TESSERA_TRY(driver.destroy_stream(other.value()));
+    return other.is_ok() ? event.status() : other.status();
+  }
+  outbound = other.value();
+  mark = event.value();
+  return std::unique_ptr<Residency>(new Residency(driver, device, tiers, std::move(policy), log,
+                                                  options, inbound, outbound, mark));
+}
+
+Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
+                     std::unique_ptr<Policy> policy, EventLog& log, ResidencyOptions options,
+                     StreamId inbound, StreamId outbound, EventId mark)
+    : driver_(driver), device_(device), tiers_(tiers), policy_(std::move(policy)), log_(log),
+      options_(options), inbound_(inbound), outbound_(outbound), mark_(mark),
+      streams_(driver, device),
+      mover_(driver, device, tiers, gate_, log, stats_, inbound, outbound) {}
+
+Residency::~Residency() {
+  while (true) {
+    Run* run = nullptr;
+    {
+      MutexLock lock(mutex_);
+      if (!runs_.empty()) run = runs_.back().get();
+    }
+    if (run == nullptr) break;
+    if (Status status = remove(run); !status.is_ok()) {
+      log_line(LogLevel::kDebug, "a run was given up at the end: {}", status.to_string());
+    }
+  }
+  for (StreamId stream : {inbound_, outbound_}) {
+    if (Status status = driver_.destroy_stream(stream); !status.is_ok()) {
+      log_line(LogLevel::kDebug, "a copy stream was left behind: {}", status.to_string());
+    }
+  }
+  if (Status status = driver_.destroy_event(mark_); !status.is_ok()) {
+    log_line(LogLevel::kDebug, "an event was left behind: {}", status.to_string());
+  }
+}
+
+// ---- runs ---------------------------------------------------------------------------------------
+
+Result<Run*> Residency::add(Address address, RunShape shape, TagId tag) {
+  auto run = std::make_unique<Run>(address, shape, tag);
+  MutexLock lock(mutex_);
+  const Bytes heap = tiers_.capacity();
+  if (stats_.run_bytes + shape.bytes() > heap) {
+    return Status(Code::kOutOfMemory,
+                  fmt::format("{} MiB more would not fit: all tiers hold {} MiB, {} MiB are taken",
+                              shape.bytes() / 1_MiB, heap / 1_MiB, stats_.run_bytes / 1_MiB));
+  }
+  stats_.run_bytes += shape.bytes();
+  run->index = runs_.size();
+  runs_.push_back(std::move(run));
+  return runs_.back().get();
+}
+
+Status Residency::remove(Run* run) {
+  MutexLock lock(mutex_);
+  if (run->holds.load() != 0) return Status(Code::kBusy, "a call under way uses the block");
+  Status result = fence_all();
+  if (result.is_ok()) result = streams_.wait(run->streams.load(), run->used.load());
+  run->quiet = run->used.load();
+  run->live.store(0);
+  run->pins.store(0);
+  std::vector<PageRef> mapped;
+  for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+    const PageRef page{run, i};
+    if (Status status = settle(page); !status.is_ok()) result = status;
+    if (is_mapped(page->state)) mapped.push_back(page);
+  }
+  if (Status status = mover_.vacate(mapped); !status.is_ok()) result = status;
+  for (std::uint32_t i = 0; i < run->shape.pages(); ++i) mover_.drop_copies({run, i});
+
+  std::erase_if(stranded_, [run](const PageRef& page) { return page.run == run; });
+  stats_.run_bytes -= run->shape.bytes();
+  const std::size_t index = run->index;
+  std::swap(runs_[index], runs_.back());
+  runs_[index]->index = index;
+  runs_.pop_back();
+  return result;
+}
+
+// ---- uses ---------------------------------------------------------------------------------------
+
+bool Residency::all_present(std::span<Run* const> runs) const {
+  return std::all_of(runs.begin(), runs.end(), [](const Run* run) { return run->missing.load() == 0; });
+}
+
+// REQUIRES: inside the gate, or the runs are held.
+void Residency::stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot,
+                          Access access) {
+  const std::uint64_t epoch = epoch_.fetch_add(1) + 1;
+  const std::uint64_t bit = stream == kNoStream ? 0 : std::uint64_t{1} << slot;
+  for (Run* run : runs) {
+    const std::uint64_t before = raise_to(run->used, epoch);
+    if (before != 0 && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
+    if (access == Access::kWrite) raise_to(run->written, epoch);
+    if ((run->streams.load(std::memory_order_relaxed) & bit) != bit) run->streams.fetch_or(bit);
+  }
+  if (bit != 0) streams_.note_use(slot, epoch);
+}
+
+Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access access,
+                            Use::Kind kind, Use& use) {
+  const std::uint32_t slot = stream == kNoStream ? 0 : streams_.slot_of(stream);
+  launches_.fetch_add(1, std::memory_order_relaxed);
+  uses_.fetch_add(runs.size(), std::memory_order_relaxed);
+  std::uint32_t gate_slot = gate_.enter();
+  bool held = false;
+  if (!all_present(runs)) {
+    gate_.leave(gate_slot);
+    TESSERA_TRY(fetch_and_hold(runs, stream));
+    held = true;
+    gate_slot = gate_.enter();
+  }
+  stamp_all(runs, stream, slot, access);
+  use = {kind, gate_slot};
+  if (kind == Use::Kind::kHold && !held) hold(runs);
+  if (kind == Use::Kind::kHold) gate_.leave(gate_slot);
+  if (kind == Use::Kind::kGate && held) let_go(runs);  // inside the gate they are as safe
+  return {};
+}
+
+void Residency::end_use(std::span<Run* const> runs, StreamId stream, Use use) {
+  if (stream == kPerThreadStream) {
+    if (Status status = streams_.fence_own(streams_.slot_of(stream)); !status.is_ok()) {
+      log_line(LogLevel::kDebug, "a thread's own stream has no fence: {}", status.to_string());
+    }
+  }
+  if (use.kind == Use::Kind::kGate) return gate_.leave(use.gate_slot);
+  let_go(runs);
+}
+
+void Residency::hold(std::span<Run* const> runs) {
+  for (Run* run : runs) run->holds.fetch_add(1);
+  held_uses_.fetch_add(1);
+}
+
+void Residency::let_go(std::span<Run* const> runs) {
+  for (Run* run : runs) run->holds.fetch_sub(1);
+  held_uses_.fetch_sub(1);
+  let_go_.fetch_add(1);
+  let_go_.notify_all();
+}
+
+Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
+  if (contents == Contents::kUndefined) {
+    MutexLock lock(mutex_);
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const PageRef page{run, i};
+      if (is_mapped(page->state) || page->state == PageState::kEmpty) continue;
+      if (page->state != PageState::kLost) TESSERA_TRY(settle(page));
+      TESSERA_TRY(mover_.discard(page));
+    }
+    std::erase_if(stranded_, [run](const PageRef& page) { return page.run == run; });
+  }
+  TESSERA_TRY(fetch_and_hold({&run, 1}, stream));
+  let_go({&run, 1});
+  return {};
+}
+
+void Residency::note_free(Run* run, StreamId stream) {
+  if (stream == kNoStream) return;
+  stamp_all({&run, 1}, stream, streams_.slot_of(stream), Access::kRead);
+}
+
+// ---- hints --------------------------------------------------------------------------------------
+
+Status Residency::pin(Run* run, const char* exposed_by) {
+  TESSERA_TRY(fetch_and_hold({&run, 1}, kNoStream));
+  MutexLock lock(mutex_);
+  if (exposed_by == nullptr || run->exposed == nullptr) run->pins.fetch_add(1);
+  if (exposed_by != nullptr) run->exposed = exposed_by;
+  let_go({&run, 1});
+  return {};
+}
+
+Status Residency::unpin(Run* run) {
+  MutexLock lock(mutex_);
+  const std::uint32_t own = run->exposed != nullptr ? 1 : 0;
+  if (run->pins.load() <= own) return Status(Code::kInvalidArgument, "the block is not pinned");
+  run->pins.fetch_sub(1);
+  return {};
+}
+
+// ---- looking ------------------------------------------------------------------------------------
+
+ResidencyStats Residency::stats() const {
+  MutexLock lock(mutex_);
+  ResidencyStats stats = stats_;
+  stats.launches = launches_.load();
+  stats.uses = uses_.load();
+  for (const auto& run : runs_) {
+    if (run->pins.load() != 0) stats.pinned_bytes += run->shape.bytes();
+    if (run->exposed != nullptr) stats.exposed_bytes += run->shape.bytes();
+  }
+  return stats;
+}
+
+std::array<Bytes, 3> Residency::whereabouts(const Run& run) const {
+  MutexLock lock(mutex_);
+  std::array<Bytes, 3> bytes;
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const Page& page = run.pages[i];
+    const Bytes size = page_bytes(run.shape.page_class(i));
+    if (page.device) {
+      bytes[0] += size;
+    } else if (page.host) {
+      bytes[1] += size;
+    } else if (page.file) {
+      bytes[2] += size;
+    }
+  }
+  return bytes;
+}
+
+Status Residency::validate() const {
+  MutexLock lock(mutex_);
+  Bytes run_bytes, device_bytes;
+  for (const auto& run : runs_) {
+    TESSERA_TRY(validate_run(*run));
+    run_bytes += run->shape.bytes();
+    for (const Page& page : run->pages) {
+      if (page.device) device_bytes += page.device->bytes();
+    }
+  }
+  if (run_bytes != stats_.run_bytes) return Status(Code::kInternal, "run bytes do not add up");
+  if (device_bytes != tiers_.device.usage().used) {
+    return Status(Code::kInternal, "a device frame is out that no page has");
+  }
+  TESSERA_TRY(tiers_.device.validate());
+  TESSERA_TRY(tiers_.host.validate());
+  return tiers_.file.validate();
+}
+
+}  // namespace tessera

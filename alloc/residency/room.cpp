@@ -1,0 +1,268 @@
+// Who leaves: making room in device memory and in host memory, on demand and ahead of need.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+namespace {
+
+// After so many rounds in which others used our victims again, victims are barred from use.
+constexpr int kPoliteRounds = 4;
+constexpr int kMaxRounds = 64;
+
+Bytes part_of(Bytes whole, std::uint32_t percent) { return whole * percent / 100; }
+
+}  // namespace
+
+Bytes Residency::device_room() const {
+  const TierUsage usage = tiers_.device.usage();
+  return usage.capacity - usage.used;
+}
+
+Bytes Residency::leaving_bytes() const {
+  Bytes bytes;
+  for (const PageRef& page : moving_) {
+    if (page->state == PageState::kLeaving) bytes += page.bytes();
+  }
+  return bytes;
+}
+
+// Why there is no room: because of calls under way, which end, or for good.
+Status Residency::no_room(Bytes bytes) const {
+  if (held_uses_.load() > 0) return Status(Code::kBusy, "calls under way use device memory");
+  return Status(Code::kOutOfMemory,
+                fmt::format("{} MiB of device memory are needed, {} MiB are free, and nothing else "
+                            "can leave: host {} of {} MiB used, file {} of {} MiB used",
+                            bytes / 1_MiB, device_room() / 1_MiB, tiers_.host.usage().used / 1_MiB,
+                            tiers_.host.usage().capacity / 1_MiB, tiers_.file.usage().used / 1_MiB,
+                            tiers_.file.usage().capacity / 1_MiB));
+}
+
+Status Residency::make_room(Bytes bytes) {
+  TESSERA_TRY(finish_moves(false));
+  Bytes room = device_room();
+  for (int round = 0; room < bytes; ++round) {
+    if (round == kMaxRounds) return no_room(bytes);
+    const Bytes leaving = leaving_bytes();
+    if (round >= kPoliteRounds && !leaving) {
+      TESSERA_TRY(force_out(bytes - room));
+    } else if (room + leaving < bytes) {
+      Bytes out;
+      TESSERA_TRY_ASSIGN(out, page_out(bytes - room - leaving, Patience::kDemand));
+      if (!out && !leaving) return no_room(bytes);
+    }
+    if (device_room() < bytes && leaving_bytes()) TESSERA_TRY(finish_moves(true));
+    if (device_room() > room) round = -1;  // progress
+    room = device_room();
+  }
+  return {};
+}
+
+Status Residency::fence_all() {
+  const Gate::Closed closed(gate_);
+  return streams_.fence(~std::uint64_t{0}, epoch_.load());
+}
+
+Snapshot Residency::picture(Shortage shortage, Bytes need) const {
+  Snapshot snapshot;
+  snapshot.shortage = shortage;
+  snapshot.need = need;
+  snapshot.epoch = epoch_.load();
+  for (const auto& run : runs_) {
+    const bool from_device = shortage == Shortage::kDevice;
+    if (from_device && !run->may_leave()) continue;
+    RunPicture picture;
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const PageRef page{run.get(), i};
+      const bool candidate = from_device ? page->state == PageState::kResident
+                                         : page->state == PageState::kCold && page->host;
+      if (!candidate) continue;
+      picture.bytes += page.bytes();
+      if (from_device ? PageMover::is_clean(page) : page->file.has_value()) {
+        picture.clean += page.bytes();
+      }
+    }
+    if (!picture.bytes) continue;
+    picture.run = run->index;
+    picture.used = run->used.load();
+    picture.gap = run->gap.load();
+    picture.idle = streams_.passed(run->streams.load(), picture.used);
+    picture.dead = run->is_dead();
+    picture.tag = run->tag;
+    snapshot.runs.push_back(picture);
+  }
+  return snapshot;
+}
+
+// Bytes that have left or have begun to.
+Result<Bytes> Residency::page_out(Bytes bytes, Patience patience) {
+  TESSERA_TRY(fence_all());
+  TESSERA_TRY(streams_.poll());
+  const Decision decision = policy_->decide(picture(Shortage::kDevice, bytes));
+  Bytes total;
+  for (std::size_t index : decision.leave) {
+    if (total >= bytes) break;
+    Result<Bytes> left = leave(*runs_[index], patience);
+    if (!left.is_ok() && left.status().code() == Code::kOutOfMemory) break;  // no room below
+    if (!left.is_ok()) return left.status();
+    total += left.value();
+  }
+  return total;
+}
+
+Result<Bytes> Residency::leave(Run& run, Patience patience) {
+  if (!run.may_leave()) return Bytes();
+  std::uint64_t used, mask;
+  {
+    const Gate::Closed closed(gate_);  // every use stamped so far has been queued, and is fenced
+    used = run.used.load();
+    mask = run.streams.load();
+    TESSERA_TRY(streams_.fence(mask, used));
+  }
+  bool idle = streams_.passed(mask, used);
+  if (!idle && patience == Patience::kAhead) return Bytes();
+
+  std::vector<PageRef> free_at_once, to_copy;
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const PageRef page{&run, i};
+    if (page->state != PageState::kResident) continue;
+    (run.is_dead() || PageMover::is_clean(page) ? free_at_once : to_copy).push_back(page);
+  }
+  Bytes total;
+  if (!free_at_once.empty()) {
+    if (!idle) {
+      waited_ = true;
+      TESSERA_TRY(streams_.wait(mask, used));
+    }
+    idle = true;
+    run.quiet = std::max(run.quiet, used);
+    const Bytes before = device_room();
+    TESSERA_TRY(mover_.vacate(free_at_once));
+    total += device_room() - before;
+  }
+  if (to_copy.empty()) return total;
+  if (!idle) TESSERA_TRY(streams_.make_wait(outbound_, mask, used));
+  for (const PageRef& page : to_copy) {
+    page->copied = used;
+    Status status = copy_out(page, patience);
+    if (status.code() == Code::kOutOfMemory && total) break;
+    TESSERA_TRY(status);
+    started(page);
+    total += page.bytes();
+  }
+  return total;
+}
+
+Status Residency::copy_out(PageRef page, Patience patience) {
+  for (;;) {
+    Status status = mover_.copy_out(page);
+    if (status.code() != Code::kOutOfMemory || patience == Patience::kAhead) return status;
+    TESSERA_TRY(make_host_room(page.bytes()));
+  }
+}
+
+// The victims' next users are kept waiting (a page too many counts as missing, so they come to the
+// lock that is held here) until the pages are gone.
+Status Residency::force_out(Bytes bytes) {
+  TESSERA_TRY(fence_all());
+  TESSERA_TRY(streams_.poll());
+  const Decision decision = policy_->decide(picture(Shortage::kDevice, bytes));
+  if (decision.leave.empty()) return no_room(bytes);
+  Status status;
+  for (std::size_t index : decision.leave) {
+    Run& run = *runs_[index];
+    run.missing.fetch_add(1);
+    const Result<Bytes> left = leave(run, Patience::kDemand);
+    status = left.status();
+    while (status.is_ok() && std::any_of(run.pages.begin(), run.pages.end(), [](const Page& page) {
+             return page.state == PageState::kLeaving;
+           })) {
+      status = finish_moves(true);
+    }
+    run.missing.fetch_sub(1);
+    if (!status.is_ok()) return status;
+    if (left.value() == Bytes(0)) return no_room(bytes);
+  }
+  return {};
+}
+
+// ---- host memory --------------------------------------------------------------------------------
+
+// Makes some progress, or says that there is none to make.
+Status Residency::make_host_room(Bytes bytes) {
+  if (drop_idle_copies() > Bytes(0)) return {};
+  if (!moving_.empty()) return finish_moves(true);
+  Bytes sinking;
+  TESSERA_TRY_ASSIGN(sinking, sink_coldest(bytes));
+  if (sinking > Bytes(0)) return moving_.empty() ? Status() : finish_moves(true);
+  return Status(Code::kOutOfMemory, "host memory is full and nothing can go to the file");
+}
+
+// Host copies of pages that are on the device too: stale ones, and clean ones that now cost more
+// than they may save.
+Bytes Residency::drop_idle_copies() {
+  Bytes dropped;
+  for (const auto& run : runs_) {
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const PageRef page{run.get(), i};
+      if (page->state != PageState::kResident || !page->host) continue;
+      mover_.drop_host_copy(page);
+      dropped += page.bytes();
+    }
+  }
+  return dropped;
+}
+
+// Bytes whose host frames are free now or will be when their write is done.
+Result<Bytes> Residency::sink_coldest(Bytes bytes) {
+  const Decision decision = policy_->decide(picture(Shortage::kHost, bytes));
+  Bytes total;
+  for (std::size_t index : decision.leave) {
+    Run& run = *runs_[index];
+    for (std::uint32_t i = 0; i < run.shape.pages() && total < bytes; ++i) {
+      const PageRef page{&run, i};
+      if (page->state != PageState::kCold || !page->host) continue;
+      if (page->file) {
+        mover_.drop_host_copy(page);
+      } else if (run.is_dead()) {
+        TESSERA_TRY(mover_.discard(page));
+      } else if (Status status = sink(page); status.code() == Code::kOutOfMemory) {
+        return total;
+      } else if (!status.is_ok()) {
+        return status;
+      }
+      total += page.bytes();
+    }
+  }
+  return total;
+}
+
+// ---- ahead of need ------------------------------------------------------------------------------
+
+void Residency::work_ahead() {
+  const TierUsage device = tiers_.device.usage();
+  if (stats_.run_bytes <= device.capacity) return;  // all fits: nobody has to leave
+  const Bytes coming_free = device.capacity - device.used + leaving_bytes();
+  if (coming_free < part_of(device.capacity, options_.low_percent)) {
+    const Bytes want = part_of(device.capacity, options_.high_percent) - coming_free;
+    if (const auto left = page_out(want, Patience::kAhead); !left.is_ok()) {
+      log_line(LogLevel::kDebug, "paging out ahead: {}", left.status().to_string());
+    }
+  }
+  const TierUsage host = tiers_.host.usage();
+  const bool sinking = std::any_of(moving_.begin(), moving_.end(), [](const PageRef& page) {
+    return page->state == PageState::kSinking;
+  });
+  if (sinking || stats_.run_bytes <= device.capacity + host.capacity) return;
+  if (host.capacity - host.used < part_of(host.capacity, options_.low_percent)) {
+    if (const auto sunk = sink_coldest(part_of(host.capacity, options_.high_percent));
+        !sunk.is_ok()) {
+      log_line(LogLevel::kDebug, "sinking ahead: {}", sunk.status().to_string());
+    }
+  }
+}
+
+}  // namespace tessera

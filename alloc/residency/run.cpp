@@ -1,0 +1,53 @@
+#include "residency/run.hpp"
+
+#include <fmt/format.h>
+
+namespace tessera {
+namespace {
+
+Status broken(const Run& run, std::uint32_t page, const char* what) {
+  return Status(Code::kInternal, fmt::format("run {:#x} page {} ({}): {}", run.address.value(), page,
+                                             name_of(run.pages[page].state), what));
+}
+
+}  // namespace
+
+Status validate_run(const Run& run) {
+  std::uint32_t missing = 0;
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const Page& page = run.pages[i];
+    if (!is_present(page.state)) ++missing;
+    if (is_mapped(page.state) != page.device.has_value()) {
+      return broken(run, i, "a device frame exactly while it is mapped");
+    }
+    if (page.device && page.device->page_class != run.shape.page_class(i)) {
+      return broken(run, i, "a frame of another page class");
+    }
+    switch (page.state) {
+      case PageState::kCold:
+        if (!page.host && !page.file) return broken(run, i, "its bytes are nowhere");
+        break;
+      case PageState::kSinking:
+      case PageState::kRising:
+        if (!page.host || !page.file) return broken(run, i, "a transfer without both its ends");
+        break;
+      case PageState::kLeaving:
+      case PageState::kArriving:
+        if (!page.host) return broken(run, i, "a copy without a host frame");
+        break;
+      case PageState::kEmpty:
+        if (page.host || page.file) return broken(run, i, "copies of bytes that do not matter");
+        break;
+      case PageState::kResident:
+      case PageState::kLost:
+        break;
+    }
+  }
+  if (missing != run.missing.load()) {
+    return Status(Code::kInternal, fmt::format("run {:#x}: {} pages missing, {} counted",
+                                               run.address.value(), missing, run.missing.load()));
+  }
+  return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,265 @@
+#include "residency/stream_table.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <thread>
+
+#include "base/atomic_max.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::uint32_t kForgotten = ~std::uint32_t{0};  // a key whose stream was retired
+
+std::uint64_t this_thread_key() {
+  static std::atomic<std::uint64_t> next{1};
+  thread_local const std::uint64_t key = next.fetch_add(1, std::memory_order_relaxed);
+  return key;
+}
+
+std::size_t hash_of(StreamId stream, std::uint64_t thread) {
+  return static_cast<std::size_t>(((stream.value() >> 4) ^ stream.value() ^ (thread << 7)) *
+                                  0x9E3779B97F4A7C15u >> 32);
+}
+
+// for (std::size_t slot : SlotsIn{mask})
+struct SlotsIn {
+  struct End {};
+  struct Iterator {
+    std::uint64_t rest;
+    std::size_t operator*() const { return static_cast<std::size_t>(std::countr_zero(rest)); }
+    Iterator& operator++() { rest &= rest - 1; return *this; }
+    bool operator!=(End) const { return rest != 0; }
+  };
+  std::uint64_t mask;
+  Iterator begin() const { return {mask}; }
+  End end() const { return {}; }
+};
+
+}  // namespace
+
+StreamTable::~StreamTable() {
+  MutexLock lock(mutex_);
+  for (Slot& slot : slots_) {
+    for (User& user : slot.users) {
+      for (const Fence& fence : user.pending) spare_events_.push_back(fence.event);
+    }
+  }
+  for (EventId event : spare_events_) {
+    if (Status status = driver_.destroy_event(event); !status.is_ok()) {
+      log_line(LogLevel::kDebug, "a fence could not be destroyed: {}", status.to_string());
+    }
+  }
+}
+
+std::uint32_t StreamTable::slot_of(StreamId stream) {
+  const std::uint64_t thread = stream == kPerThreadStream ? this_thread_key() : 0;
+  const std::size_t start = hash_of(stream, thread);
+  for (std::size_t i = 0; i < kKeys; ++i) {
+    const Key& key = keys_[(start + i) % kKeys];
+    const std::uint32_t slot_plus_one = key.slot_plus_one.load(std::memory_order_acquire);
+    if (slot_plus_one == 0) break;
+    if (slot_plus_one != kForgotten && key.stream.load(std::memory_order_relaxed) == stream.value() &&
+        key.thread.load(std::memory_order_relaxed) == thread) {
+      return slot_plus_one - 1;
+    }
+  }
+  return assign(stream, thread);
+}
+
+std::uint32_t StreamTable::choose_slot(std::size_t hash) {
+  if (used_slots_ < kSlots) return used_slots_++;
+  for (std::uint32_t i = 0; i < kSlots; ++i) {
+    auto& users = slots_[i].users;
+    std::erase_if(users, [](const User& user) { return user.retired && user.completed == kForever; });
+    if (users.empty()) return i;
+  }
+  return static_cast<std::uint32_t>(hash % kSlots);  // shared from now on
+}
+
+std::uint32_t StreamTable::assign(StreamId stream, std::uint64_t thread) {
+  MutexLock lock(mutex_);
+  for (std::uint32_t i = 0; i < used_slots_; ++i) {  // another thread was first, or no key was left
+    for (const User& user : slots_[i].users) {
+      if (user.stream == stream && user.thread == thread && !user.retired) return i;
+    }
+  }
+  const std::size_t hash = hash_of(stream, thread);
+  const std::uint32_t slot = choose_slot(hash);
+  User user;
+  user.stream = stream;
+  user.thread = thread;
+  slots_[slot].users.push_back(std::move(user));
+  slots_[slot].completed.store(0);
+  for (std::size_t i = 0; i < kKeys; ++i) {
+    Key& key = keys_[(hash + i) % kKeys];
+    const std::uint32_t state = key.slot_plus_one.load(std::memory_order_relaxed);
+    if (state != 0 && state != kForgotten) continue;
+    key.stream.store(stream.value(), std::memory_order_relaxed);
+    key.thread.store(thread, std::memory_order_relaxed);
+    key.slot_plus_one.store(slot + 1, std::memory_order_release);
+    break;
+  }
+  return slot;
+}
+
+void StreamTable::note_use(std::uint32_t slot, std::uint64_t epoch) {
+  raise_to(slots_[slot].last, epoch);
+}
+
+std::uint64_t StreamTable::needed(const Slot& slot, std::uint64_t epoch) {
+  return std::min(epoch, slot.last.load());
+}
+
+Result<EventId> StreamTable::take_event() {
+  if (spare_events_.empty()) return driver_.create_event(device_);
+  const EventId event = spare_events_.back();
+  spare_events_.pop_back();
+  return event;
+}
+
+// The stream is gone and nobody told us. Whatever was queued on it is over once the device is idle.
+Status StreamTable::declare_dead(User& user) {
+  TESSERA_TRY(driver_.synchronize(device_));
+  user.retired = true;
+  user.completed = kForever;
+  for (const Fence& fence : user.pending) spare_events_.push_back(fence.event);
+  user.pending.clear();
+  return {};
+}
+
+Status StreamTable::record(Slot& slot, User& user) {
+  const std::uint64_t label = slot.last.load();
+  EventId event;
+  TESSERA_TRY_ASSIGN(event, take_event());
+  if (Status status = driver_.record_event(event, user.stream); !status.is_ok()) {
+    spare_events_.push_back(event);
+    return status.code() == Code::kNotFound ? declare_dead(user) : status;
+  }
+  if (user.pending.size() == kMaxPending) {  // forget the second newest: its news come later
+    spare_events_.push_back(user.pending.back().event);
+    user.pending.pop_back();
+  }
+  user.pending.push_back({label, event});
+  return {};
+}
+
+Status StreamTable::fence_own(std::uint32_t index) {
+  MutexLock lock(mutex_);
+  Slot& slot = slots_[index];
+  for (User& user : slot.users) {
+    if (user.thread == this_thread_key()) TESSERA_TRY(record(slot, user));
+  }
+  return {};
+}
+
+Status StreamTable::fence(std::uint64_t mask, std::uint64_t epoch) {
+  MutexLock lock(mutex_);
+  for (std::size_t i : SlotsIn{mask}) {
+    Slot& slot = slots_[i];
+    const std::uint64_t label = needed(slot, epoch);
+    if (slot.completed.load() >= label) continue;
+    for (User& user : slot.users) {
+      const bool covered = user.completed >= label ||
+                           (!user.pending.empty() && user.pending.back().epoch >= label);
+      if (!covered && !user.retired && user.thread == 0) TESSERA_TRY(record(slot, user));
+    }
+  }
+  return {};
+}
+
+Status StreamTable::poll_slot(Slot& slot) {
+  std::uint64_t slowest = kForever;
+  for (User& user : slot.users) {
+    std::size_t done = 0;
+    while (done < user.pending.size()) {
+      const Status status = driver_.query(user.pending[done].event);
+      if (status.code() == Code::kNotReady) break;
+      TESSERA_TRY(status);
+      user.completed = user.pending[done].epoch;
+      spare_events_.push_back(user.pending[done].event);
+      ++done;
+    }
+    user.pending.erase(user.pending.begin(),
+                       user.pending.begin() + static_cast<std::ptrdiff_t>(done));
+    slowest = std::min(slowest, user.completed);
+  }
+  if (!slot.users.empty()) slot.completed.store(slowest);
+  return {};
+}
+
+Status StreamTable::poll() {
+  MutexLock lock(mutex_);
+  for (std::uint32_t i = 0; i < used_slots_; ++i) {
+    if (slots_[i].completed.load() < slots_[i].last.load()) TESSERA_TRY(poll_slot(slots_[i]));
+  }
+  return {};
+}
+
+bool StreamTable::passed(std::uint64_t mask, std::uint64_t epoch) const {
+  for (std::size_t i : SlotsIn{mask}) {
+    if (slots_[i].completed.load() < needed(slots_[i], epoch)) return false;
+  }
+  return true;
+}
+
+std::optional<EventId> StreamTable::unpassed_fence(std::uint64_t mask, std::uint64_t epoch) {
+  MutexLock lock(mutex_);
+  for (std::size_t i : SlotsIn{mask}) {
+    for (const User& user : slots_[i].users) {
+      if (user.completed < needed(slots_[i], epoch) && !user.pending.empty()) {
+        return user.pending.back().event;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Status StreamTable::wait(std::uint64_t mask, std::uint64_t epoch) {
+  while (!passed(mask, epoch)) {
+    const std::optional<EventId> fence = unpassed_fence(mask, epoch);
+    // Without a fence to wait for (a thread ended before it fenced its own stream) wait for all.
+    if (!fence) return driver_.synchronize(device_);
+    TESSERA_TRY(driver_.synchronize(*fence));
+    TESSERA_TRY(poll());
+  }
+  return {};
+}
+
+Status StreamTable::make_wait(StreamId waiter, std::uint64_t mask, std::uint64_t epoch) {
+  if (passed(mask, epoch)) return {};
+  MutexLock lock(mutex_);
+  for (std::size_t i : SlotsIn{mask}) {
+    const std::uint64_t label = needed(slots_[i], epoch);
+    for (const User& user : slots_[i].users) {
+      if (user.completed >= label) continue;
+      const auto fence = std::find_if(user.pending.begin(), user.pending.end(),
+                                      [&](const Fence& f) { return f.epoch >= label; });
+      TESSERA_TRY(fence != user.pending.end() ? driver_.wait_event(waiter, fence->event)
+                                              : driver_.synchronize(device_));
+    }
+  }
+  return {};
+}
+
+Status StreamTable::retire(StreamId stream) {
+  MutexLock lock(mutex_);
+  for (std::uint32_t i = 0; i < used_slots_; ++i) {
+    for (User& user : slots_[i].users) {
+      if (user.stream != stream || user.thread != 0 || user.retired) continue;
+      TESSERA_TRY(record(slots_[i], user));
+      if (!user.pending.empty()) user.pending.back().epoch = kForever;
+      user.retired = true;
+    }
+  }
+  for (Key& key : keys_) {
+    if (key.slot_plus_one.load() != 0 && key.stream.load() == stream.value() &&
+        key.thread.load() == 0) {
+      key.slot_plus_one.store(kForgotten);
+    }
+  }
+  return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,60 @@
+// How every entry point begins and ends: is there a machine, a current context, an error that sticks;
+// and what a Status is as a CUresult.
+//
+// Thread safety: stateless.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <type_traits>
+
+#include "base/status.hpp"
+#include "cuda_api.hpp"
+#include "machine.hpp"
+
+namespace tessera::softcuda {
+
+// The driver's own number where there is one.
+CUresult to_result(const Status& status);
+inline CUresult to_result(CUresult result) { return result; }
+
+// Whether a context stays unusable after this error, as after a fault on a GPU.
+bool sticks(CUresult result);
+
+// Leaves an entry point with the error, if there is one.
+#define SOFTCUDA_TRY(expression)                                             \
+  do {                                                                       \
+    if (const CUresult try_result = ::tessera::softcuda::to_result(expression); \
+        try_result != CUDA_SUCCESS)                                          \
+      return try_result;                                                     \
+  } while (false)
+
+// For calls that need no context. `body(machine)` returns CUresult or Status.
+template <class Body>
+CUresult with_machine(Body&& body) noexcept {
+  Machine* const machine = Machine::get();
+  if (machine == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
+  try {
+    return to_result(body(*machine));
+  } catch (const std::bad_alloc&) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  } catch (const std::exception&) {
+    return CUDA_ERROR_UNKNOWN;
+  }
+}
+
+// For calls that work in the current context. `body(machine, context)` likewise.
+template <class Body>
+CUresult in_context(Body&& body) noexcept {
+  return with_machine([&](Machine& machine) {
+    Context* const context = current_context();
+    if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    if (!context->alive) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (const int error = context->sticky; error != 0) return static_cast<CUresult>(error);
+    const CUresult result = to_result(body(machine, *context));
+    if (sticks(result)) context->sticky = result;
+    return result;
+  });
+}
+
+}  // namespace tessera::softcuda

@@ -1,0 +1,77 @@
+// cuMemcpy*: the copies along a line, and from one device to another.
+#include "call.hpp"
+#include "transfer.hpp"
+
+using namespace tessera;            // NOLINT: the entry points below are C
+using namespace tessera::softcuda;  // NOLINT
+
+namespace {
+
+Place device(CUdeviceptr address) { return {address, End::kDevice}; }
+Place any(CUdeviceptr address) { return {address, End::kAny}; }
+Place host(const void* address) { return {reinterpret_cast<std::uint64_t>(address), End::kAny}; }
+
+CUresult queue(Place to, Place from, size_t bytes, CUstream stream) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    const auto id = machine.streams.resolve(stream);
+    if (!id.is_ok()) return to_result(id.status());
+    return copy_bytes(machine, to, from, bytes, id.value());
+  });
+}
+
+// The call without Async returns when the bytes have arrived.
+CUresult finish(Place to, Place from, size_t bytes) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    const auto id = machine.streams.resolve(nullptr);
+    if (!id.is_ok()) return to_result(id.status());
+    SOFTCUDA_TRY(copy_bytes(machine, to, from, bytes, id.value()));
+    return to_result(machine.driver.synchronize(id.value()));
+  });
+}
+
+bool is_context(CUcontext context) {
+  Machine* const machine = Machine::get();
+  return machine != nullptr && machine->contexts.find(context) != nullptr;
+}
+
+}  // namespace
+
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return finish(any(to), any(from), bytes);
+}
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return queue(any(to), any(from), bytes, stream);
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
+  return finish(device(to), host(from), bytes);
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  return queue(device(to), host(from), bytes, stream);
+}
+
+CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
+  return finish(host(to), device(from), bytes);
+}
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return queue(host(to), device(from), bytes, stream);
+}
+
+// Device to device is ordered like a kernel: the call may return before the bytes have moved.
+CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return queue(device(to), device(from), bytes, nullptr);
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return queue(device(to), device(from), bytes, stream);
+}
+
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                      CUcontext from_context, size_t bytes) {
+  if (!is_context(to_context) || !is_context(from_context)) return CUDA_ERROR_INVALID_CONTEXT;
+  return finish(device(to), device(from), bytes);
+}
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                           CUcontext from_context, size_t bytes, CUstream stream) {
+  if (!is_context(to_context) || !is_context(from_context)) return CUDA_ERROR_INVALID_CONTEXT;
+  return queue(device(to), device(from), bytes, stream);
+}

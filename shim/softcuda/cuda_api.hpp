@@ -1,0 +1,12 @@
+// cuda.h, with its functions exported: what this folder defines is what programs bind to.
+//
+// Deprecated functions stay callable without a warning, because old programs use them.
+//
+// Thread safety: declarations only.
+#pragma once
+
+#define CUDA_ENABLE_DEPRECATED
+#pragma GCC visibility push(default)
+#include <cuda.h>
+#include <cudaProfiler.h>
+#pragma GCC visibility pop

@@ -1,0 +1,152 @@
+#include "device_memory.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tessera::softcuda {
+namespace {
+
+constexpr Bytes kUnit = 512_B;
+constexpr Bytes kSmall = 1_MiB;  // requests up to this share a frame
+
+std::uint64_t units_of(Bytes bytes) { return round_up(bytes, kUnit) / kUnit; }
+
+Bytes granularity_of(SimDriver& driver) {
+  const auto properties = driver.properties(DeviceId(0));
+  return properties.is_ok() ? properties.value().granularity : 2_MiB;
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(SimDriver& driver, Ranges& ranges)
+    : driver_(driver), ranges_(ranges), granularity_(granularity_of(driver)) {}
+
+Result<Address> DeviceMemory::allocate(Context& context, Bytes bytes, bool pooled) {
+  const MutexLock lock(mutex_);
+  TESSERA_TRY(collect(false));
+  auto taken = take(context.device, bytes);
+  if (!taken.is_ok() && !pending_.empty()) {
+    TESSERA_TRY(collect(true));
+    taken = take(context.device, bytes);
+  }
+  if (!taken.is_ok()) return taken;
+  Range range{.base = taken.value(), .bytes = bytes, .context = &context};
+  range.pooled = pooled;
+  if (!ranges_.add(range)) return Status(Code::kInternal, "two allocations at one address");
+  return taken;
+}
+
+Status DeviceMemory::free(Address address) {
+  const auto range = ranges_.remove(address, RangeKind::kDevice);
+  if (!range) {
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{:#x} is not the begin of an allocation", address.value()));
+  }
+  const MutexLock lock(mutex_);
+  return give(range->base, range->bytes);
+}
+
+Status DeviceMemory::free_in_order(Address address, StreamId stream) {
+  TESSERA_TRY_ASSIGN(const DeviceId device, driver_.device_of(stream));
+  TESSERA_TRY_ASSIGN(const EventId event, driver_.create_event(device));
+  if (const Status recorded = driver_.record_event(event, stream); !recorded.is_ok()) {
+    TESSERA_TRY(driver_.destroy_event(event));
+    return recorded;
+  }
+  const auto range = ranges_.remove(address, RangeKind::kDevice);
+  if (!range) {
+    TESSERA_TRY(driver_.destroy_event(event));
+    return Status(Code::kInvalidArgument,
+                  fmt::format("{:#x} is not the begin of an allocation", address.value()));
+  }
+  const MutexLock lock(mutex_);
+  pending_.push_back({*range, event});
+  return collect(false);
+}
+
+Result<MemoryInfo> DeviceMemory::info(DeviceId device) {
+  const MutexLock lock(mutex_);
+  TESSERA_TRY(collect(false));
+  return driver_.memory_info(device);
+}
+
+Status DeviceMemory::settle() {
+  const MutexLock lock(mutex_);
+  return collect(true);
+}
+
+Result<Address> DeviceMemory::take(DeviceId device, Bytes bytes) {
+  if (bytes <= kSmall && kSmall < granularity_) return take_small(device, units_of(bytes));
+  FrameId frame;
+  TESSERA_TRY_ASSIGN(const Address address,
+                     take_frame(device, round_up(bytes, granularity_), frame));
+  frames_.emplace(address, frame);
+  return address;
+}
+
+Result<Address> DeviceMemory::take_small(DeviceId device, std::uint64_t units) {
+  for (auto& [base, chunk] : chunks_) {
+    if (chunk.device != device) continue;
+    if (const auto start = chunk.free.take(units)) return base + *start * kUnit;
+  }
+  Chunk chunk{.device = device, .frame = {}, .free = {}};
+  TESSERA_TRY_ASSIGN(const Address base, take_frame(device, granularity_, chunk.frame));
+  chunk.free.give(0, granularity_ / kUnit);
+  const auto start = chunk.free.take(units);
+  chunks_.emplace(base, std::move(chunk));
+  return base + *start * kUnit;
+}
+
+Result<Address> DeviceMemory::take_frame(DeviceId device, Bytes bytes, FrameId& frame) {
+  TESSERA_TRY_ASSIGN(frame, driver_.create_frame(device, FrameLocation::kDevice, bytes));
+  const auto reserved = driver_.reserve(bytes, granularity_);
+  if (!reserved.is_ok()) {
+    TESSERA_TRY(driver_.destroy_frame(frame));
+    return reserved;
+  }
+  const Address address = reserved.value();
+  Status mapped = driver_.map(address, bytes, frame);
+  if (mapped.is_ok()) {
+    mapped = driver_.set_access(address, bytes, device);
+    if (mapped.is_ok()) return address;
+    TESSERA_TRY(driver_.unmap(address, bytes));
+  }
+  TESSERA_TRY(driver_.release(address, bytes));
+  TESSERA_TRY(driver_.destroy_frame(frame));
+  return mapped;
+}
+
+Status DeviceMemory::give(Address address, Bytes bytes) {
+  if (const auto large = frames_.find(address); large != frames_.end()) {
+    TESSERA_TRY(give_frame(address, round_up(bytes, granularity_), large->second));
+    frames_.erase(large);
+    return Status::ok();
+  }
+  auto chunk = chunks_.upper_bound(address);
+  if (chunk == chunks_.begin()) return Status(Code::kInternal, "a small block without a frame");
+  --chunk;
+  chunk->second.free.give((address - chunk->first) / kUnit, units_of(bytes));
+  if (chunk->second.free.free_count() < granularity_ / kUnit) return Status::ok();
+  TESSERA_TRY(give_frame(chunk->first, granularity_, chunk->second.frame));
+  chunks_.erase(chunk);
+  return Status::ok();
+}
+
+Status DeviceMemory::give_frame(Address address, Bytes bytes, FrameId frame) {
+  TESSERA_TRY(driver_.unmap(address, bytes));
+  TESSERA_TRY(driver_.release(address, bytes));
+  return driver_.destroy_frame(frame);
+}
+
+Status DeviceMemory::collect(bool wait) {
+  std::erase_if(pending_, [&](const Pending& entry) {
+    const Status passed = wait ? driver_.synchronize(entry.event) : driver_.query(entry.event);
+    if (!passed.is_ok()) return false;
+    return driver_.destroy_event(entry.event).is_ok() &&
+           give(entry.range.base, entry.range.bytes).is_ok();
+  });
+  return Status::ok();
+}
+
+}  // namespace tessera::softcuda

@@ -1,0 +1,68 @@
+// The device memory behind cuMemAlloc: whole frames for large requests, shared ones for small.
+//
+// A frame cannot be smaller than 2 MiB, so requests below half of one share a frame, cut in units of
+// 512 bytes. Free and total memory stay what the simulated device says.
+//
+// Memory freed in stream order waits in a list until its stream has come that far, and is taken
+// back by the next call that needs memory; no thread has to watch it.
+//
+// Thread safety: every call may be made from any thread.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "base/extent_map.hpp"
+#include "base/mutex.hpp"
+#include "base/status.hpp"
+#include "driver/sim_driver.hpp"
+#include "ranges.hpp"
+
+namespace tessera::softcuda {
+
+class DeviceMemory {
+ public:
+  DeviceMemory(SimDriver& driver, Ranges& ranges);
+
+  // Errors: kOutOfMemory when the device is full even after waiting for frees in stream order.
+  Result<Address> allocate(Context& context, Bytes bytes, bool pooled);
+  // Takes the memory back at once. REQUIRES: no queued work touches it.
+  // Errors: kInvalidArgument unless `address` is one that allocate returned and still stands.
+  Status free(Address address);
+  // Takes it back when all work queued on `stream` so far has run.
+  Status free_in_order(Address address, StreamId stream);
+  // What could be allocated now.
+  Result<MemoryInfo> info(DeviceId device);
+  // Waits for all frees in stream order.
+  Status settle();
+
+ private:
+  // A frame that small allocations share.
+  struct Chunk {
+    DeviceId device;
+    FrameId frame;
+    ExtentMap free;
+  };
+  struct Pending {
+    Range range;
+    EventId event;
+  };
+
+  Result<Address> take(DeviceId device, Bytes bytes) REQUIRES_LOCK(mutex_);
+  Result<Address> take_small(DeviceId device, std::uint64_t units) REQUIRES_LOCK(mutex_);
+  Result<Address> take_frame(DeviceId device, Bytes bytes, FrameId& frame);
+  Status give(Address address, Bytes bytes) REQUIRES_LOCK(mutex_);
+  Status give_frame(Address address, Bytes bytes, FrameId frame);
+  // Takes back what is due; all of it if `wait`.
+  Status collect(bool wait) REQUIRES_LOCK(mutex_);
+
+  SimDriver& driver_;
+  Ranges& ranges_;
+  const Bytes granularity_;
+  Mutex mutex_{LockRank::kResidency};
+  std::map<Address, Chunk> chunks_ GUARDED_BY(mutex_);
+  std::map<Address, FrameId> frames_ GUARDED_BY(mutex_);  // of large allocations
+  std::vector<Pending> pending_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tessera::softcuda

@@ -1,0 +1,76 @@
+#include "elf_image.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "cuda_api.hpp"
+
+namespace tessera::softcuda {
+namespace {
+
+#if defined(__x86_64__)
+constexpr Elf64_Half kMachine = EM_X86_64;
+#else
+constexpr Elf64_Half kMachine = EM_AARCH64;
+#endif
+
+Status refused(CUresult code, const char* why) {
+  return Status(Code::kDriver, fmt::format("kernel object: {}", why), code);
+}
+
+bool write_all(int file, const void* bytes, std::size_t count) {
+  const char* at = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t written = ::write(file, at, count);
+    if (written <= 0) return false;
+    at += written;
+    count -= static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Bytes> elf_length(const void* image) {
+  Elf64_Ehdr header;
+  if (std::memcmp(image, ELFMAG, SELFMAG) != 0) {
+    return refused(CUDA_ERROR_INVALID_IMAGE, "a software device loads host ELF objects only");
+  }
+  std::memcpy(&header, image, sizeof(header));
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine ||
+      header.e_type != ET_DYN) {
+    return refused(CUDA_ERROR_NO_BINARY_FOR_GPU, "it is not a shared object of this machine");
+  }
+  std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shentsize} * header.e_shnum;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment,
+                static_cast<const char*>(image) + header.e_phoff + i * sizeof(segment),
+                sizeof(segment));
+    end = std::max(end, segment.p_offset + segment.p_filesz);
+  }
+  return Bytes(end);
+}
+
+Result<void*> open_elf(const void* image, Bytes bytes) {
+  const int file = ::memfd_create("kernels", MFD_CLOEXEC);
+  if (file < 0) return Status(Code::kOutOfMemory, "no memory file for a kernel object");
+  void* object = nullptr;
+  if (write_all(file, image, bytes.value())) {
+    const std::string path = fmt::format("/proc/self/fd/{}", file);
+    object = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+  ::close(file);
+  if (object != nullptr) return object;
+  const char* const why = ::dlerror();
+  return refused(CUDA_ERROR_INVALID_IMAGE, why == nullptr ? "it cannot be copied" : why);
+}
+
+}  // namespace tessera::softcuda

@@ -1,0 +1,18 @@
+// A host ELF shared object in memory, opened by the dynamic linker.
+//
+// Thread safety: stateless; dlopen locks for itself.
+#pragma once
+
+#include "base/status.hpp"
+#include "base/units.hpp"
+
+namespace tessera::softcuda {
+
+// The length of the ELF file at `image`, from its headers alone: the API gives no length.
+// Errors: kDriver with native code 200 (no ELF file), 209 (not of this machine).
+Result<Bytes> elf_length(const void* image);
+
+// A handle for dlsym and dlclose, of a copy of its own.
+Result<void*> open_elf(const void* image, Bytes bytes);
+
+}  // namespace tessera::softcuda

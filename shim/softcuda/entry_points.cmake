@@ -1,0 +1,16 @@
+# Generates the tables of documented entry points, and adds them to softcuda.
+find_program(TESSERA_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
+set(generator "${CMAKE_CURRENT_LIST_DIR}/generate_entry_points.py")
+set(generated "${CMAKE_BINARY_DIR}/softcuda")
+add_custom_command(
+  OUTPUT "${generated}/entry_points_table.cpp" "${generated}/stream_variants.cpp"
+    "${generated}/error_names.inc"
+  DEPENDS "${generator}" "${TESSERA_CUDA_INCLUDE}/cuda.h" "${TESSERA_CUDA_INCLUDE}/cudaTypedefs.h"
+  COMMAND "${TESSERA_PYTHON}" "${generator}" "${TESSERA_CUDA_INCLUDE}" "${generated}"
+  COMMENT "Reading the driver API's entry points from cuda.h" VERBATIM)
+target_sources(softcuda PRIVATE "${generated}/entry_points_table.cpp"
+  "${generated}/stream_variants.cpp" "${generated}/error_names.inc")
+target_include_directories(softcuda PRIVATE "${generated}")
+
+# Engine threads run until the process ends, so the library may never be unmapped under them.
+target_link_options(softcuda PRIVATE LINKER:-z,nodelete)

@@ -1,0 +1,74 @@
+#include "environment.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tessera::softcuda {
+namespace {
+
+Status not_meant(const char* name, const char* value) {
+  return Status(Code::kInvalidArgument, fmt::format("{}={} cannot be meant", name, value));
+}
+
+// A number of bytes, with a unit of 1024 or of 1000 behind it; "25e9" is a number too.
+Result<double> parse_number(const std::string& text) {
+  char* end = nullptr;
+  errno = 0;
+  const double number = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || errno != 0 || !(number >= 0)) {
+    return Status(Code::kInvalidArgument, fmt::format("'{}' is not a size", text));
+  }
+  constexpr std::pair<const char*, double> kUnits[] = {
+      {"", 1},        {"B", 1},       {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
+      {"TiB", 0x1p40}, {"KB", 1e3},   {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12}};
+  for (const auto& [unit, factor] : kUnits) {
+    if (unit == std::string(end) && number * factor < 0x1p60) return number * factor;
+  }
+  return Status(Code::kInvalidArgument, fmt::format("'{}' has no unit that is known", text));
+}
+
+Status read_size(const char* name, std::uint64_t& target) {
+  const char* value = std::getenv(name);
+  if (value == nullptr) return Status::ok();
+  const auto number = parse_number(value);
+  if (!number.is_ok()) return not_meant(name, value);
+  target = static_cast<std::uint64_t>(number.value());
+  return Status::ok();
+}
+
+Status read_switch(const char* name, bool& target) {
+  const char* value = std::getenv(name);
+  if (value == nullptr) return Status::ok();
+  if (value != std::string("0") && value != std::string("1")) return not_meant(name, value);
+  target = value[0] == '1';
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<Bytes> parse_size(const std::string& text) {
+  TESSERA_TRY_ASSIGN(const double number, parse_number(text));
+  return Bytes(static_cast<std::uint64_t>(number));
+}
+
+Result<Environment> read_environment() {
+  Environment environment;
+  std::uint64_t memory = environment.memory.value();
+  std::uint64_t devices = 1;
+  TESSERA_TRY(read_size("TESSERA_SOFTWARE_MEMORY", memory));
+  TESSERA_TRY(read_size("TESSERA_SOFTWARE_DEVICES", devices));
+  TESSERA_TRY(read_size("TESSERA_SOFTWARE_BANDWIDTH", environment.bandwidth));
+  TESSERA_TRY(read_switch("TESSERA_SOFTWARE_VMM", environment.virtual_memory));
+  TESSERA_TRY(read_switch("TESSERA_SOFTWARE_HOST_FRAMES", environment.host_frames));
+  TESSERA_TRY(read_switch("TESSERA_SOFTWARE_VERBOSE", environment.verbose));
+  if (devices > 64) return not_meant("TESSERA_SOFTWARE_DEVICES", "more than 64");
+  environment.memory = Bytes(memory);
+  environment.devices = static_cast<int>(devices);
+  return environment;
+}
+
+}  // namespace tessera::softcuda

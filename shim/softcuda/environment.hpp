@@ -1,0 +1,29 @@
+// What kind of software device the environment asks for; read once, here and nowhere else.
+//
+// Thread safety: a value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.hpp"
+#include "base/units.hpp"
+
+namespace tessera::softcuda {
+
+struct Environment {
+  Bytes memory = 1_GiB;             // TESSERA_SOFTWARE_MEMORY, of each device
+  int devices = 1;                  // TESSERA_SOFTWARE_DEVICES
+  std::uint64_t bandwidth = 0;      // TESSERA_SOFTWARE_BANDWIDTH, bytes per second; 0: memcpy's
+  bool virtual_memory = true;       // TESSERA_SOFTWARE_VMM=0: a machine without it
+  bool host_frames = true;          // TESSERA_SOFTWARE_HOST_FRAMES=0: no host memory behind addresses
+  bool verbose = false;             // TESSERA_SOFTWARE_VERBOSE=1: report unsupported calls at exit
+};
+
+// Errors: kInvalidArgument naming the variable whose value cannot be meant.
+Result<Environment> read_environment();
+
+// "96MiB", "1GiB", "4096": a size. Errors: kInvalidArgument.
+Result<Bytes> parse_size(const std::string& text);
+
+}  // namespace tessera::softcuda

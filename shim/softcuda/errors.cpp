@@ -1,0 +1,80 @@
+// CUresult: from a Status, and to its documented name.
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string>
+
+#include "call.hpp"
+
+namespace tessera::softcuda {
+namespace {
+
+struct ErrorName {
+  int code;
+  const char* name;
+};
+constexpr ErrorName kErrorNames[] = {
+#include "error_names.inc"
+};
+
+const char* find_name(CUresult error) {
+  const auto* const found = std::find_if(std::begin(kErrorNames), std::end(kErrorNames),
+                                         [&](const ErrorName& e) { return e.code == error; });
+  return found == std::end(kErrorNames) ? nullptr : found->name;
+}
+
+// "CUDA_ERROR_OUT_OF_MEMORY" says "out of memory". Made once, so that the pointer stays good.
+std::map<int, std::string> make_descriptions() {
+  std::map<int, std::string> all;
+  for (const auto& [code, name] : kErrorNames) {
+    std::string text = name;
+    const std::string prefix = code == 0 ? "CUDA_SUCCESS" : "CUDA_ERROR_";
+    text = code == 0 ? "no error" : text.substr(prefix.size());
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](char c) { return c == '_' ? ' ' : static_cast<char>(std::tolower(c)); });
+    all[code] = text;
+  }
+  return all;
+}
+
+}  // namespace
+
+CUresult to_result(const Status& status) {
+  switch (status.code()) {
+    case Code::kOk: return CUDA_SUCCESS;
+    case Code::kInvalidArgument: return CUDA_ERROR_INVALID_VALUE;
+    case Code::kNotFound: return CUDA_ERROR_INVALID_HANDLE;
+    case Code::kOutOfMemory: return CUDA_ERROR_OUT_OF_MEMORY;
+    case Code::kNotReady: return CUDA_ERROR_NOT_READY;
+    case Code::kNotSupported: return CUDA_ERROR_NOT_SUPPORTED;
+    case Code::kDriver: return static_cast<CUresult>(status.native_code());
+    case Code::kBusy:
+    case Code::kIo:
+    case Code::kDataLoss:
+    case Code::kInternal: return CUDA_ERROR_UNKNOWN;
+  }
+  return CUDA_ERROR_UNKNOWN;
+}
+
+bool sticks(CUresult result) {
+  return result == CUDA_ERROR_ILLEGAL_ADDRESS || result == CUDA_ERROR_ILLEGAL_INSTRUCTION ||
+         result == CUDA_ERROR_MISALIGNED_ADDRESS || result == CUDA_ERROR_LAUNCH_FAILED;
+}
+
+}  // namespace tessera::softcuda
+
+using namespace tessera::softcuda;  // NOLINT: the entry points below are C
+
+CUresult cuGetErrorName(CUresult error, const char** name) {
+  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *name = find_name(error);
+  return *name == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult error, const char** text) {
+  if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  static const auto* const descriptions = new std::map<int, std::string>(make_descriptions());
+  const auto found = descriptions->find(error);
+  *text = found == descriptions->end() ? nullptr : found->second.c_str();
+  return *text == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}

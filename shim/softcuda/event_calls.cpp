@@ -1,0 +1,75 @@
+// cuEvent*: points in the order of streams.
+#include "call.hpp"
+
+using namespace tessera;            // NOLINT: the entry points below are C
+using namespace tessera::softcuda;  // NOLINT
+
+namespace {
+
+// `body(machine, event id, what is known of it)`, or the error for an event that does not exist.
+template <class Body>
+CUresult on_event(CUevent event, Body&& body) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    const auto info = machine.streams.find_event(event);
+    if (!info.is_ok()) return to_result(info.status());
+    return to_result(body(machine, id_of(event), info.value()));
+  });
+}
+
+}  // namespace
+
+CUresult cuEventCreate(CUevent* event, unsigned flags) {
+  return in_context([&](Machine& machine, Context& context) -> CUresult {
+    constexpr unsigned kAll = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+    if (event == nullptr || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
+    if ((flags & CU_EVENT_INTERPROCESS) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+    const auto id = machine.streams.create_event(context, flags);
+    if (!id.is_ok()) return to_result(id.status());
+    *event = handle_of(id.value());
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  return in_context([&](Machine& machine, Context&) { return machine.streams.destroy_event(event); });
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return on_event(event, [&](Machine& machine, EventId id, const EventInfo&) -> CUresult {
+    const auto on = machine.streams.resolve(stream);
+    if (!on.is_ok()) return to_result(on.status());
+    return to_result(machine.driver.record_event(id, on.value()));
+  });
+}
+
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
+  if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+  return cuEventRecord(event, stream);
+}
+
+CUresult cuEventQuery(CUevent event) {
+  return on_event(event, [](Machine& machine, EventId id, const EventInfo&) {
+    return machine.driver.query(id);
+  });
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+  return on_event(event, [](Machine& machine, EventId id, const EventInfo&) {
+    return machine.driver.synchronize(id);
+  });
+}
+
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return on_event(start, [&](Machine& machine, EventId from, const EventInfo& first) -> CUresult {
+    const auto second = machine.streams.find_event(end);
+    if (!second.is_ok()) return to_result(second.status());
+    if (((first.flags | second.value().flags) & CU_EVENT_DISABLE_TIMING) != 0) {
+      return CUDA_ERROR_INVALID_HANDLE;
+    }
+    const auto nanoseconds = machine.driver.elapsed(from, id_of(end));
+    if (!nanoseconds.is_ok()) return to_result(nanoseconds.status());
+    *milliseconds = static_cast<float>(static_cast<double>(nanoseconds.value()) / 1e6);
+    return CUDA_SUCCESS;
+  });
+}

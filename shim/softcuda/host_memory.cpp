@@ -1,0 +1,55 @@
+#include "host_memory.hpp"
+
+#include <sys/mman.h>
+
+#include "driver/native_codes.hpp"
+
+namespace tessera::softcuda {
+namespace {
+
+Address address_of(const void* host) {
+  return Address(reinterpret_cast<std::uint64_t>(host));
+}
+
+}  // namespace
+
+Result<void*> HostMemory::allocate(Context& context, Bytes bytes, unsigned flags) {
+  const Bytes whole = round_up(bytes, 4_KiB);
+  void* const host = ::mmap(nullptr, whole.value(), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (host == MAP_FAILED) return Status(Code::kOutOfMemory, "no host memory left");
+  if (const Status pinned = driver_.register_host(host, whole); !pinned.is_ok()) {
+    ::munmap(host, whole.value());
+    return pinned;
+  }
+  Range range{.base = address_of(host), .bytes = bytes, .kind = RangeKind::kHost};
+  range.context = &context;
+  range.flags = flags;
+  if (!ranges_.add(range)) return Status(Code::kInternal, "two allocations at one address");
+  return host;
+}
+
+Status HostMemory::free(void* host) {
+  const auto range = ranges_.remove(address_of(host), RangeKind::kHost);
+  if (!range) return Status(Code::kInvalidArgument, "not pinned host memory of this driver");
+  TESSERA_TRY(driver_.unregister_host(host));
+  if (::munmap(host, round_up(range->bytes, 4_KiB).value()) == 0) return Status::ok();
+  return Status(Code::kInternal, "the system did not take host memory back");
+}
+
+Status HostMemory::pin(Context& context, void* host, Bytes bytes, unsigned flags) {
+  TESSERA_TRY(driver_.register_host(host, bytes));
+  Range range{.base = address_of(host), .bytes = bytes, .kind = RangeKind::kRegistered};
+  range.context = &context;
+  range.flags = flags;
+  if (ranges_.add(range)) return Status::ok();
+  TESSERA_TRY(driver_.unregister_host(host));
+  return Status(Code::kDriver, "host memory registered twice", native::kHostMemoryAlreadyRegistered);
+}
+
+Status HostMemory::unpin(void* host) {
+  if (ranges_.remove(address_of(host), RangeKind::kRegistered)) return driver_.unregister_host(host);
+  return Status(Code::kDriver, "host memory is not registered", native::kHostMemoryNotRegistered);
+}
+
+}  // namespace tessera::softcuda

@@ -1,0 +1,27 @@
+// Pinned host memory: made here for the program, or the program's own, registered.
+//
+// Thread safety: every call may be made from any thread.
+#pragma once
+
+#include "base/status.hpp"
+#include "driver/sim_driver.hpp"
+#include "ranges.hpp"
+
+namespace tessera::softcuda {
+
+class HostMemory {
+ public:
+  HostMemory(SimDriver& driver, Ranges& ranges) : driver_(driver), ranges_(ranges) {}
+
+  Result<void*> allocate(Context& context, Bytes bytes, unsigned flags);
+  // Errors: kInvalidArgument unless allocate returned it and it still stands.
+  Status free(void* host);
+  Status pin(Context& context, void* host, Bytes bytes, unsigned flags);
+  Status unpin(void* host);
+
+ private:
+  SimDriver& driver_;
+  Ranges& ranges_;
+};
+
+}  // namespace tessera::softcuda

@@ -1,0 +1,66 @@
+#include "machine.hpp"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/log.hpp"
+#include "entry_points.hpp"
+
+namespace tessera::softcuda {
+namespace {
+
+std::atomic<Machine*> the_machine = nullptr;
+std::atomic<bool> forked = false;
+
+SimOptions sim_options(const Environment& environment) {
+  SimOptions options;
+  options.devices = environment.devices;
+  options.memory = environment.memory;
+  options.copy_bytes_per_second = environment.bandwidth;
+  options.host_frames = environment.host_frames;
+  // Always: cuMemAlloc needs it. A machine without it only refuses the calls (virtual_memory.cpp).
+  options.virtual_memory = true;
+  return options;
+}
+
+void forget_machine_in_child() {
+  if (the_machine.exchange(nullptr) != nullptr) forked = true;
+}
+
+CUresult start_once() {
+  const auto environment = read_environment();
+  if (!environment.is_ok()) {
+    log_line(LogLevel::kError, "software device: {}", environment.status().message());
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (environment.value().devices == 0) return CUDA_ERROR_NO_DEVICE;
+  the_machine = new Machine(environment.value());  // never deleted, see machine.hpp
+  ::pthread_atfork(nullptr, nullptr, forget_machine_in_child);
+  if (environment.value().verbose) std::atexit(report_unsupported_calls);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+Machine::Machine(const Environment& asked)
+    : environment(asked),
+      driver(sim_options(asked), clock),
+      contexts(asked.devices),
+      memory(driver, ranges),
+      host_memory(driver, ranges),
+      streams(driver),
+      modules(ranges) {}
+
+Machine* Machine::get() { return the_machine.load(std::memory_order_acquire); }
+
+CUresult Machine::start() {
+  static std::mutex starting;
+  if (forked) return CUDA_ERROR_NOT_INITIALIZED;
+  const std::lock_guard lock(starting);
+  return get() != nullptr ? CUDA_SUCCESS : start_once();
+}
+
+}  // namespace tessera::softcuda

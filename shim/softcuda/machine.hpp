@@ -1,0 +1,41 @@
+// The software machine of this process: the simulated devices, and what the API keeps about them.
+//
+// One machine, started by the first cuInit and never destroyed: threads may still call the driver
+// while the process ends, after static destructors have run, and a real driver serves them too.
+// After fork the child has no machine (its engine threads do not exist there), as with CUDA.
+//
+// Thread safety: every call may be made from any thread.
+#pragma once
+
+#include "base/clock.hpp"
+#include "context.hpp"
+#include "device_memory.hpp"
+#include "driver/sim_driver.hpp"
+#include "environment.hpp"
+#include "host_memory.hpp"
+#include "modules.hpp"
+#include "ranges.hpp"
+#include "streams.hpp"
+
+namespace tessera::softcuda {
+
+class Machine {
+ public:
+  explicit Machine(const Environment& environment);
+
+  // Null before start() succeeded, and in a forked child.
+  static Machine* get();
+  static CUresult start();
+
+  Environment environment;
+  SteadyClock clock;
+  SimDriver driver;
+  Contexts contexts;
+  Ranges ranges;
+  DeviceMemory memory;
+  HostMemory host_memory;
+  Streams streams;
+  Modules modules;
+};
+
+}  // namespace tessera::softcuda

@@ -1,0 +1,127 @@
+// cuPointerGetAttribute(s): what an address is.
+#include <cstring>
+
+#include "call.hpp"
+#include "pools.hpp"
+
+using namespace tessera;            // NOLINT: the entry points below are C
+using namespace tessera::softcuda;  // NOLINT
+
+namespace {
+
+struct Pointer {
+  Address address;
+  Range range;
+  std::optional<SimMapping> mapping;  // of memory that the device holds
+
+  bool in_host() const { return range.in_host(); }
+  bool mapped() const { return in_host() || mapping.has_value(); }
+};
+
+template <class T>
+CUresult give(void* target, T value) {
+  std::memcpy(target, &value, sizeof(value));
+  return CUDA_SUCCESS;
+}
+
+CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, void* target) {
+  const Range& range = pointer.range;
+  const std::uint64_t address = pointer.address.value();
+  const bool frame_in_host =
+      pointer.mapping && pointer.mapping->frame.location == FrameLocation::kHost;
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return give(target, handle_of(range.context));
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      return give(target, pointer.in_host() || frame_in_host ? CU_MEMORYTYPE_HOST
+                                                             : CU_MEMORYTYPE_DEVICE);
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return give(target, address);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      if (!pointer.in_host()) return CUDA_ERROR_INVALID_VALUE;
+      return give(target, address);
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return give(target, range.id);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return give(target, range.context == nullptr
+                              ? 0
+                              : static_cast<int>(range.context->device.value()));
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return give(target, range.base.value());
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return give(target, range.bytes.value());
+    case CU_POINTER_ATTRIBUTE_MAPPED: return give(target, pointer.mapped());
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+      return give(target, pointer.mapping ? pointer.mapping->address.value() : range.base.value());
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+      return give(target, pointer.mapping ? pointer.mapping->bytes.value() : range.bytes.value());
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return give(target, pointer.mapped() ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                                           : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return give(target, false);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return give(target, 0ULL);
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      return give(target, range.pooled ? default_pool(range.context->device) : nullptr);
+    default: return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+size_t bytes_of(CUpointer_attribute attribute) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return sizeof(int);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return sizeof(bool);
+    default: return sizeof(void*);
+  }
+}
+
+std::optional<Pointer> find(Machine& machine, CUdeviceptr address) {
+  const auto range = machine.ranges.find(Address(address));
+  if (!range) return std::nullopt;
+  return Pointer{Address(address), *range, machine.driver.mapping_at(Address(address))};
+}
+
+}  // namespace
+
+CUresult cuPointerGetAttribute(void* target, CUpointer_attribute attribute, CUdeviceptr address) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    if (target == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto pointer = find(machine, address);
+    if (!pointer) return CUDA_ERROR_INVALID_VALUE;
+    return write_attribute(*pointer, attribute, target);
+  });
+}
+
+// Unlike the call for one attribute, this leaves zeros for an address that nobody knows.
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** targets,
+                                CUdeviceptr address) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    if (attributes == nullptr || targets == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto pointer = find(machine, address);
+    for (unsigned i = 0; i < count; ++i) {
+      if (targets[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      const CUresult written = pointer ? write_attribute(*pointer, attributes[i], targets[i])
+                                       : CUDA_ERROR_INVALID_VALUE;
+      if (written == CUDA_SUCCESS) continue;
+      std::memset(targets[i], 0, bytes_of(attributes[i]));
+      if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) give(targets[i], -2);
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+// Only one attribute can be set, and without peers that move bytes behind our back it has no effect.
+CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr address) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    return find(machine, address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  });
+}

@@ -1,0 +1,100 @@
+// cuMemAllocAsync, cuMemFreeAsync and the default pool: memory in the order of a stream.
+//
+// Memory is taken at the call and given back when the stream has come to the free; the pool keeps
+// nothing, as CUDA's default pool with its default threshold of 0 after a synchronisation.
+#include "call.hpp"
+#include "pools.hpp"
+
+using namespace tessera;            // NOLINT: the entry points below are C
+using namespace tessera::softcuda;  // NOLINT
+
+namespace {
+
+CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream) {
+  return in_context([&](Machine& machine, Context& context) -> CUresult {
+    if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    const auto id = machine.streams.resolve(stream);
+    if (!id.is_ok()) return to_result(id.status());
+    const auto allocated = machine.memory.allocate(context, Bytes(bytes), true);
+    if (!allocated.is_ok()) return to_result(allocated.status());
+    *address = allocated.value().value();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult on_pool(CUmemoryPool pool, auto&& body) {
+  return with_machine([&](Machine& machine) -> CUresult {
+    for (int i = 0; i < machine.environment.devices; ++i) {
+      const DeviceId device(static_cast<std::uint64_t>(i));
+      if (pool == default_pool(device)) return body(machine, device);
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+CUresult give_pool(CUmemoryPool* pool, CUdevice device) {
+  return with_machine([&](Machine& machine) {
+    if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (device < 0 || device >= machine.environment.devices) return CUDA_ERROR_INVALID_DEVICE;
+    *pool = default_pool(DeviceId(static_cast<std::uint64_t>(device)));
+    return CUDA_SUCCESS;
+  });
+}
+
+bool is_switch(CUmemPool_attribute attribute) {
+  return attribute == CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES ||
+         attribute == CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC ||
+         attribute == CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
+}
+
+}  // namespace
+
+CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
+  return allocate(address, bytes, stream);
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
+                                 CUstream stream) {
+  return on_pool(pool, [&](Machine&, DeviceId) { return allocate(address, bytes, stream); });
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    const auto id = machine.streams.resolve(stream);
+    if (!id.is_ok()) return to_result(id.status());
+    return to_result(machine.memory.free_in_order(Address(address), id.value()));
+  });
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
+  return give_pool(pool, device);
+}
+CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) { return give_pool(pool, device); }
+CUresult cuDeviceSetMemPool(CUdevice, CUmemoryPool pool) {
+  return on_pool(pool, [](Machine&, DeviceId) { return CUDA_SUCCESS; });
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
+  return on_pool(pool, [](Machine& machine, DeviceId device) -> CUresult {
+    return to_result(machine.memory.info(device).status());
+  });
+}
+
+// The switches are on as CUDA's are; amounts are 0, because the pool holds nothing of its own.
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
+  return on_pool(pool, [&](Machine&, DeviceId) {
+    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (is_switch(attribute)) {
+      *static_cast<int*>(value) = 1;
+    } else {
+      *static_cast<cuuint64_t*>(value) = 0;
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute, void* value) {
+  return on_pool(pool, [&](Machine&, DeviceId) {
+    return value == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  });
+}

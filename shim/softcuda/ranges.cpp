@@ -1,0 +1,47 @@
+#include "ranges.hpp"
+
+namespace tessera::softcuda {
+
+bool Ranges::add(Range range) {
+  const MutexLock lock(mutex_);
+  const auto next = by_base_.lower_bound(range.base);
+  if (next != by_base_.end() && next->first < range.base + range.bytes) return false;
+  if (locate(range.base) != by_base_.end()) return false;
+  range.id = ++last_id_;
+  by_base_.emplace_hint(next, range.base, range);
+  return true;
+}
+
+std::optional<Range> Ranges::find(Address address) {
+  const MutexLock lock(mutex_);
+  const auto found = locate(address);
+  if (found == by_base_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<Range> Ranges::remove(Address base, RangeKind kind) {
+  const MutexLock lock(mutex_);
+  const auto found = by_base_.find(base);
+  if (found == by_base_.end() || found->second.kind != kind) return std::nullopt;
+  const Range range = found->second;
+  by_base_.erase(found);
+  return range;
+}
+
+std::vector<Range> Ranges::of(const Context* context) {
+  std::vector<Range> found;
+  const MutexLock lock(mutex_);
+  for (const auto& [base, range] : by_base_) {
+    if (range.context == context) found.push_back(range);
+  }
+  return found;
+}
+
+std::map<Address, Range>::iterator Ranges::locate(Address address) {
+  auto after = by_base_.upper_bound(address);
+  if (after == by_base_.begin()) return by_base_.end();
+  --after;
+  return after->second.contains(address, Bytes(1)) ? after : by_base_.end();
+}
+
+}  // namespace tessera::softcuda

@@ -1,0 +1,80 @@
+// cuMemset*: elements of one, two or four bytes, along a line or in a rectangle.
+#include "call.hpp"
+#include "transfer.hpp"
+
+using namespace tessera;            // NOLINT: the entry points below are C
+using namespace tessera::softcuda;  // NOLINT
+
+namespace {
+
+struct Fill {
+  CUdeviceptr to;
+  std::uint32_t value;
+  std::uint32_t element;  // bytes of one
+};
+
+// As on a GPU, also the call without Async may return before the bytes are set.
+CUresult set_line(const Fill& fill, size_t count, CUstream stream) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    const auto id = machine.streams.resolve(stream);
+    if (!id.is_ok()) return to_result(id.status());
+    return set_elements(machine, fill.to, fill.value, fill.element, count, id.value());
+  });
+}
+
+CUresult set_rectangle(Fill fill, size_t pitch, size_t width, size_t height, CUstream stream) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    const auto id = machine.streams.resolve(stream);
+    if (!id.is_ok()) return to_result(id.status());
+    if (height > 1 && pitch < width * fill.element) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t row = 0; row < height; ++row, fill.to += pitch) {
+      SOFTCUDA_TRY(set_elements(machine, fill.to, fill.value, fill.element, width, id.value()));
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count) {
+  return set_line({to, value, 1}, count, nullptr);
+}
+CUresult cuMemsetD16(CUdeviceptr to, unsigned short value, size_t count) {
+  return set_line({to, value, 2}, count, nullptr);
+}
+CUresult cuMemsetD32(CUdeviceptr to, unsigned value, size_t count) {
+  return set_line({to, value, 4}, count, nullptr);
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
+  return set_line({to, value, 1}, count, stream);
+}
+CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream) {
+  return set_line({to, value, 2}, count, stream);
+}
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
+  return set_line({to, value, 4}, count, stream);
+}
+
+CUresult cuMemsetD2D8(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
+                      size_t height) {
+  return set_rectangle({to, value, 1}, pitch, width, height, nullptr);
+}
+CUresult cuMemsetD2D16(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
+                       size_t height) {
+  return set_rectangle({to, value, 2}, pitch, width, height, nullptr);
+}
+CUresult cuMemsetD2D32(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height) {
+  return set_rectangle({to, value, 4}, pitch, width, height, nullptr);
+}
+CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
+                           size_t height, CUstream stream) {
+  return set_rectangle({to, value, 1}, pitch, width, height, stream);
+}
+CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
+                            size_t height, CUstream stream) {
+  return set_rectangle({to, value, 2}, pitch, width, height, stream);
+}
+CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width,
+                            size_t height, CUstream stream) {
+  return set_rectangle({to, value, 4}, pitch, width, height, stream);
+}

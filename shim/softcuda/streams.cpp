@@ -1,0 +1,96 @@
+#include "streams.hpp"
+
+#include "default_stream.hpp"
+#include "driver/native_codes.hpp"
+
+namespace tessera::softcuda {
+namespace {
+
+constexpr StreamId kLegacy{0};
+constexpr StreamId kPerThread{2};
+
+StreamId raw_id(CUstream stream) { return StreamId(reinterpret_cast<std::uint64_t>(stream)); }
+
+Status no_such(const char* thing) {
+  return Status(Code::kDriver, std::string("no such ") + thing, native::kInvalidHandle);
+}
+
+}  // namespace
+
+Result<StreamId> Streams::resolve(CUstream handle) {
+  if (handle == nullptr) return PerThreadDefaultStream::in_force() ? kPerThread : kLegacy;
+  if (handle == CU_STREAM_LEGACY) return kLegacy;
+  if (handle == CU_STREAM_PER_THREAD) return kPerThread;
+  const MutexLock lock(mutex_);
+  if (!streams_.contains(raw_id(handle))) return no_such("stream");
+  return raw_id(handle);
+}
+
+Result<StreamId> Streams::create(Context& context, unsigned flags, int priority) {
+  const bool blocking = (flags & CU_STREAM_NON_BLOCKING) == 0;
+  TESSERA_TRY_ASSIGN(const StreamId id, driver_.create_stream(context.device, blocking));
+  const MutexLock lock(mutex_);
+  streams_[id] = {.context = &context, .flags = flags, .priority = priority};
+  return id;
+}
+
+Status Streams::destroy(CUstream handle) {
+  {
+    const MutexLock lock(mutex_);
+    if (streams_.erase(raw_id(handle)) == 0) return no_such("stream");
+  }
+  return driver_.destroy_stream(raw_id(handle));
+}
+
+std::optional<StreamInfo> Streams::find(CUstream handle) {
+  const MutexLock lock(mutex_);
+  const auto found = streams_.find(raw_id(handle));
+  if (found == streams_.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<EventId> Streams::create_event(Context& context, unsigned flags) {
+  TESSERA_TRY_ASSIGN(const EventId id, driver_.create_event(context.device));
+  const MutexLock lock(mutex_);
+  events_[id] = {.context = &context, .flags = flags};
+  return id;
+}
+
+Status Streams::destroy_event(CUevent handle) {
+  {
+    const MutexLock lock(mutex_);
+    if (events_.erase(id_of(handle)) == 0) return no_such("event");
+  }
+  return driver_.destroy_event(id_of(handle));
+}
+
+Result<EventInfo> Streams::find_event(CUevent handle) {
+  const MutexLock lock(mutex_);
+  const auto found = events_.find(id_of(handle));
+  if (found == events_.end()) return no_such("event");
+  return found->second;
+}
+
+Status Streams::clear(const Context* context) {
+  std::vector<CUstream> streams;
+  std::vector<CUevent> events;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [id, info] : streams_) {
+      if (info.context == context) streams.push_back(handle_of(id));
+    }
+    for (const auto& [id, info] : events_) {
+      if (info.context == context) events.push_back(handle_of(id));
+    }
+  }
+  Status first;
+  for (CUstream stream : streams) {
+    if (Status status = destroy(stream); !status.is_ok()) first = status;
+  }
+  for (CUevent event : events) {
+    if (Status status = destroy_event(event); !status.is_ok()) first = status;
+  }
+  return first;
+}
+
+}  // namespace tessera::softcuda

@@ -1,0 +1,61 @@
+// Streams and events as the API hands them out: the simulator's ids, with what only CUDA asks for.
+//
+// A CUstream or CUevent is the simulator's id as a pointer; ids are never used twice, so a handle of
+// something destroyed is recognised.
+//
+// Thread safety: every call may be made from any thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "base/status.hpp"
+#include "context.hpp"
+#include "driver/sim_driver.hpp"
+
+namespace tessera::softcuda {
+
+struct StreamInfo {
+  Context* context = nullptr;
+  unsigned flags = 0;
+  int priority = 0;
+};
+
+struct EventInfo {
+  Context* context = nullptr;
+  unsigned flags = 0;
+};
+
+inline CUstream handle_of(StreamId id) { return reinterpret_cast<CUstream>(id.value()); }
+inline CUevent handle_of(EventId id) { return reinterpret_cast<CUevent>(id.value()); }
+inline EventId id_of(CUevent event) { return EventId(reinterpret_cast<std::uint64_t>(event)); }
+
+class Streams {
+ public:
+  explicit Streams(SimDriver& driver) : driver_(driver) {}
+
+  // The simulator's id of any handle, the default streams included. Errors: native code 400.
+  Result<StreamId> resolve(CUstream handle);
+  Result<StreamId> create(Context& context, unsigned flags, int priority);
+  Status destroy(CUstream handle);
+  // Null for default streams and for what is no stream.
+  std::optional<StreamInfo> find(CUstream handle);
+
+  Result<EventId> create_event(Context& context, unsigned flags);
+  Status destroy_event(CUevent handle);
+  // Errors: native code 400.
+  Result<EventInfo> find_event(CUevent handle);
+
+  // Destroys all streams and events of a context.
+  Status clear(const Context* context);
+
+ private:
+  SimDriver& driver_;
+  Mutex mutex_{LockRank::kStreams};
+  std::map<StreamId, StreamInfo> streams_ GUARDED_BY(mutex_);
+  std::map<EventId, EventInfo> events_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tessera::softcuda

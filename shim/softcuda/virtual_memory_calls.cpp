@@ -1,0 +1,198 @@
+// cuMemAddress*, cuMemCreate, cuMemMap and their kin: virtual memory management.
+//
+// A CUmemGenericAllocationHandle is the simulator's frame id.
+#include "call.hpp"
+
+using namespace tessera;            // NOLINT: the entry points below are C
+using namespace tessera::softcuda;  // NOLINT
+
+namespace {
+
+// In a context, on a machine that has virtual memory management.
+template <class Body>
+CUresult with_virtual_memory(Body&& body) {
+  return with_machine([&](Machine& machine) -> CUresult {
+    if (!machine.environment.virtual_memory) return CUDA_ERROR_NOT_SUPPORTED;
+    return to_result(body(machine));
+  });
+}
+
+bool is_host(CUmemLocationType type) {
+  return type == CU_MEM_LOCATION_TYPE_HOST || type == CU_MEM_LOCATION_TYPE_HOST_NUMA ||
+         type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+}
+
+CUresult check_location(Machine& machine, const CUmemLocation& location) {
+  if (is_host(location.type)) return CUDA_SUCCESS;
+  if (location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+  const bool known = location.id >= 0 && location.id < machine.environment.devices;
+  return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult check_properties(Machine& machine, const CUmemAllocationProp* properties) {
+  if (properties == nullptr || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (properties->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+  return check_location(machine, properties->location);
+}
+
+std::uint64_t granularity(Machine& machine) {
+  const auto properties = machine.driver.properties(DeviceId(0));
+  return properties.is_ok() ? properties.value().granularity.value() : (2 << 20);
+}
+
+// Opens the range for one location. Access cannot be taken away or narrowed here.
+CUresult set_access(Machine& machine, Address address, Bytes bytes, const CUmemAccessDesc& access) {
+  if (access.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_NOT_SUPPORTED;
+  SOFTCUDA_TRY(check_location(machine, access.location));
+  if (!is_host(access.location.type)) {
+    const DeviceId device(static_cast<std::uint64_t>(access.location.id));
+    return to_result(machine.driver.set_access(address, bytes, device));
+  }
+  // The host reaches host frames only, as on a machine whose GPU hangs on PCIe.
+  for (Address at = address; at < address + bytes;) {
+    const auto mapping = machine.driver.mapping_at(at);
+    if (!mapping || mapping->frame.location != FrameLocation::kHost) return CUDA_ERROR_INVALID_VALUE;
+    at = mapping->address + mapping->bytes;
+  }
+  return to_result(machine.driver.set_access(address, bytes, DeviceId(0)));
+}
+
+}  // namespace
+
+CUresult cuMemGetAllocationGranularity(size_t* bytes, const CUmemAllocationProp* properties,
+                                       CUmemAllocationGranularity_flags) {
+  return with_virtual_memory([&](Machine& machine) -> CUresult {
+    if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    SOFTCUDA_TRY(check_properties(machine, properties));
+    *bytes = granularity(machine);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t alignment, CUdeviceptr,
+                             unsigned long long flags) {
+  return with_virtual_memory([&](Machine& machine) -> CUresult {
+    const std::uint64_t unit = granularity(machine);
+    if (address == nullptr || bytes == 0 || bytes % unit != 0 || flags != 0) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    if ((alignment & (alignment - 1)) != 0) return CUDA_ERROR_INVALID_VALUE;
+    const auto reserved =
+        machine.driver.reserve(Bytes(bytes), Bytes(std::max<std::uint64_t>(alignment, unit)));
+    if (!reserved.is_ok()) return to_result(reserved.status());
+    Range range{.base = reserved.value(), .bytes = Bytes(bytes), .kind = RangeKind::kReservation};
+    range.context = current_context();
+    if (!machine.ranges.add(range)) return CUDA_ERROR_UNKNOWN;
+    *address = reserved.value().value();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemAddressFree(CUdeviceptr address, size_t bytes) {
+  return with_virtual_memory([&](Machine& machine) -> CUresult {
+    const auto range = machine.ranges.find(Address(address));
+    const bool exact = range && range->kind == RangeKind::kReservation &&
+                       range->base == Address(address) && range->bytes == Bytes(bytes);
+    if (!exact) return CUDA_ERROR_INVALID_VALUE;
+    SOFTCUDA_TRY(machine.driver.release(Address(address), Bytes(bytes)));
+    machine.ranges.remove(Address(address), RangeKind::kReservation);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
+                     const CUmemAllocationProp* properties, unsigned long long flags) {
+  return with_virtual_memory([&](Machine& machine) -> CUresult {
+    if (handle == nullptr || bytes == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    SOFTCUDA_TRY(check_properties(machine, properties));
+    if (bytes % granularity(machine) != 0) return CUDA_ERROR_INVALID_VALUE;
+    const bool host = is_host(properties->location.type);
+    const DeviceId device(host ? 0 : static_cast<std::uint64_t>(properties->location.id));
+    const auto frame = machine.driver.create_frame(
+        device, host ? FrameLocation::kHost : FrameLocation::kDevice, Bytes(bytes));
+    if (!frame.is_ok()) return to_result(frame.status());
+    *handle = frame.value().value();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+  return with_virtual_memory(
+      [&](Machine& machine) { return machine.driver.destroy_frame(FrameId(handle)); });
+}
+
+CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
+                  CUmemGenericAllocationHandle handle, unsigned long long flags) {
+  return with_virtual_memory([&](Machine& machine) -> CUresult {
+    if (offset != 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    const auto range = machine.ranges.find(Address(address));
+    if (!range || range->kind != RangeKind::kReservation) return CUDA_ERROR_INVALID_VALUE;
+    return to_result(machine.driver.map(Address(address), Bytes(bytes), FrameId(handle)));
+  });
+}
+
+CUresult cuMemUnmap(CUdeviceptr address, size_t bytes) {
+  return with_virtual_memory([&](Machine& machine) -> CUresult {
+    const auto range = machine.ranges.find(Address(address));
+    if (!range || range->kind != RangeKind::kReservation) return CUDA_ERROR_INVALID_VALUE;
+    return to_result(machine.driver.unmap(Address(address), Bytes(bytes)));
+  });
+}
+
+CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc* access,
+                        size_t count) {
+  return with_virtual_memory([&](Machine& machine) -> CUresult {
+    if (access == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
+    const auto range = machine.ranges.find(Address(address));
+    if (!range || range->kind != RangeKind::kReservation) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; ++i) {
+      SOFTCUDA_TRY(set_access(machine, Address(address), Bytes(bytes), access[i]));
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
+                        CUdeviceptr address) {
+  return with_virtual_memory([&](Machine& machine) -> CUresult {
+    if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    SOFTCUDA_TRY(check_location(machine, *location));
+    const auto mapping = machine.driver.mapping_at(Address(address));
+    if (!mapping) return CUDA_ERROR_INVALID_VALUE;
+    const bool host = is_host(location->type);
+    const bool open = host ? mapping->frame.location == FrameLocation::kHost && mapping->access != 0
+                           : (mapping->access >> location->id & 1) != 0;
+    *flags = open ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
+  return with_virtual_memory([&](Machine& machine) -> CUresult {
+    if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const Address at(reinterpret_cast<std::uint64_t>(address));
+    const auto range = machine.ranges.find(at);
+    const auto mapping = machine.driver.mapping_at(at);
+    if (!range || range->kind != RangeKind::kReservation || !mapping) return CUDA_ERROR_INVALID_VALUE;
+    SOFTCUDA_TRY(machine.driver.retain_frame(mapping->frame.frame));
+    *handle = mapping->frame.frame.value();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties,
+                                                CUmemGenericAllocationHandle handle) {
+  return with_virtual_memory([&](Machine& machine) -> CUresult {
+    if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto frame = machine.driver.frame(FrameId(handle));
+    if (!frame) return CUDA_ERROR_INVALID_VALUE;
+    *properties = {};
+    properties->type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    const bool host = frame->location == FrameLocation::kHost;
+    properties->location.type = host ? CU_MEM_LOCATION_TYPE_HOST_NUMA : CU_MEM_LOCATION_TYPE_DEVICE;
+    properties->location.id = host ? 0 : static_cast<int>(frame->device.value());
+    return CUDA_SUCCESS;
+  });
+}
