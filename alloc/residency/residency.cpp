@@ -1,6 +1,8 @@
 #include "residency/residency.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -150,6 +152,9 @@ void Residency::end_use(std::span<Run* const> runs, StreamId stream, Use use) {
     }
   }
   if (use.kind == Use::Kind::kGate) return gate_.leave(use.gate_slot);
+  // Work may have been queued after a fence that was labelled with the first stamp: stamp again.
+  const std::uint32_t slot = stream == kNoStream ? 0 : streams_.slot_of(stream);
+  stamp_all(runs, stream, slot, Access::kRead);
   let_go(runs);
 }
 
@@ -217,6 +222,29 @@ ResidencyStats Residency::stats() const {
     if (run->exposed != nullptr) stats.exposed_bytes += run->shape.bytes();
   }
   return stats;
+}
+
+Bytes Residency::live_bytes() const {
+  MutexLock lock(mutex_);
+  Bytes bytes;
+  for (const auto& run : runs_) {
+    if (!run->is_dead()) bytes += run->shape.bytes();
+  }
+  return bytes;
+}
+
+std::vector<std::pair<const char*, Bytes>> Residency::exposures() const {
+  MutexLock lock(mutex_);
+  std::vector<std::pair<const char*, Bytes>> sums;
+  for (const auto& run : runs_) {
+    if (run->exposed == nullptr) continue;
+    auto sum = std::find_if(sums.begin(), sums.end(), [&](const auto& s) {
+      return std::string_view(s.first) == run->exposed;
+    });
+    if (sum == sums.end()) sum = sums.insert(sums.end(), {run->exposed, Bytes()});
+    sum->second += run->shape.bytes();
+  }
+  return sums;
 }
 
 std::array<Bytes, 3> Residency::whereabouts(const Run& run) const {

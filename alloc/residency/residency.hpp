@@ -102,6 +102,10 @@ class Residency {
 
   StreamTable& streams() { return streams_; }
   ResidencyStats stats() const;
+  // Pages of runs with a live block: what the device would have to hold to be free of misses.
+  Bytes live_bytes() const;
+  // Exposed bytes by the call that exposed them.
+  std::vector<std::pair<const char*, Bytes>> exposures() const;
   // Bytes of `run` in device, host and file.
   std::array<Bytes, 3> whereabouts(const Run& run) const;
   Status validate() const;
