@@ -1,0 +1,101 @@
+#include "tier/spill_file.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "private_mount.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SpillFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "tessera-spill-XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    directory_ = name;
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  void expect_private(const SpillFile& file) {
+    struct stat about {};
+    ASSERT_EQ(::fstat(file.descriptor(), &about), 0);
+    EXPECT_EQ(about.st_mode & 0777u, 0600u);
+    EXPECT_EQ(about.st_nlink, 0u) << "the file has a name";
+    EXPECT_TRUE(fs::is_empty(directory_));
+    EXPECT_NE(::fcntl(file.descriptor(), F_GETFD) & FD_CLOEXEC, 0);
+  }
+
+  std::string directory_;
+};
+
+TEST_F(SpillFileTest, HasItsFullSizeAndTakesNoSpace) {
+  const auto file = make_spill_file(directory_, 1_GiB);
+  ASSERT_TRUE(file.is_ok()) << file.status().to_string();
+  expect_private(file.value());
+  struct stat about {};
+  ASSERT_EQ(::fstat(file.value().descriptor(), &about), 0);
+  EXPECT_EQ(about.st_size, 1 << 30);
+  EXPECT_EQ(about.st_blocks, 0);
+}
+
+TEST_F(SpillFileTest, WithoutNamelessFilesItIsUnlinkedAtOnce) {
+  const auto file = make_unlinked(directory_);
+  ASSERT_TRUE(file.is_ok()) << file.status().to_string();
+  expect_private(file.value());
+}
+
+TEST_F(SpillFileTest, ADirectoryThatIsMissingIsNamedWithTheReason) {
+  for (const auto& make : {make_nameless, make_unlinked}) {
+    const Status status = make(directory_ + "/absent").status();
+    EXPECT_EQ(status.code(), Code::kIo);
+    EXPECT_NE(status.message().find(directory_ + "/absent: "), std::string::npos);
+    EXPECT_NE(status.message().find("No such file or directory"), std::string::npos);
+  }
+}
+
+TEST_F(SpillFileTest, ADirectoryThatCannotBeWrittenIsNamedWithTheReason) {
+  if (::geteuid() == 0) {
+    const Status status = make_spill_file("/proc/self", 1_MiB).status();
+    EXPECT_EQ(status.code(), Code::kIo);
+    EXPECT_NE(status.message().find("/proc/self"), std::string::npos);
+    return;
+  }
+  ASSERT_EQ(::chmod(directory_.c_str(), 0500), 0);
+  const Status status = make_spill_file(directory_, 1_MiB).status();
+  EXPECT_EQ(status.code(), Code::kIo);
+  EXPECT_NE(status.message().find("Permission denied"), std::string::npos);
+}
+
+TEST_F(SpillFileTest, ASizeBeyondTheFileSystemIsAnError) {
+  const Status status = make_spill_file(directory_, Bytes(~std::uint64_t{0} >> 1)).status();
+  EXPECT_EQ(status.code(), Code::kIo);
+}
+
+TEST_F(SpillFileTest, WithoutDirectAccessItWorksThroughThePageCache) {
+  const InMount result = in_private_mount("ramfs", "", [](const std::string& directory) {
+    const auto file = make_spill_file(directory, 1_MiB);
+    return file.is_ok() && !file.value().direct();
+  });
+  if (result == InMount::kCannotMount) GTEST_SKIP() << "no file system of our own on this machine";
+  EXPECT_EQ(result, InMount::kPassed);
+}
+
+TEST_F(SpillFileTest, MainMemoryAsADirectoryIsWarnedOf) {
+  const InMount result = in_private_mount("tmpfs", "", [](const std::string& directory) {
+    testing::internal::CaptureStderr();
+    const bool made = make_spill_file(directory, 1_MiB).is_ok();
+    const std::string said = testing::internal::GetCapturedStderr();
+    return made && said.find("lies in main memory") != std::string::npos;
+  });
+  if (result == InMount::kCannotMount) GTEST_SKIP() << "no file system of our own on this machine";
+  EXPECT_EQ(result, InMount::kPassed);
+}
+
+}  // namespace
+}  // namespace tessera
