@@ -191,6 +191,12 @@ void Residency::note_free(Run* run, StreamId stream) {
   stamp_all({&run, 1}, stream, streams_.slot_of(stream), Access::kRead);
 }
 
+Status Residency::poll_streams() {
+  MutexLock lock(mutex_);
+  TESSERA_TRY(fence_all());
+  return streams_.poll();
+}
+
 // ---- hints --------------------------------------------------------------------------------------
 
 Status Residency::pin(Run* run, const char* exposed_by) {

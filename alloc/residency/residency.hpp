@@ -79,6 +79,8 @@ class Residency {
   Status ensure(Run* run, StreamId stream, Contents contents = Contents::kKept);
   // A block of the run was freed on `stream`: work queued there so far may still use it.
   void note_free(Run* run, StreamId stream);
+  // Fences all uses and frees noted so far, and looks which are over: streams().passed() then tells.
+  Status poll_streams();
   // The newest epoch; a use or free that is noted later gets a greater one.
   std::uint64_t epoch() const { return epoch_.load(); }
 
