@@ -1,0 +1,126 @@
+// Which addresses a run occupies: the front of this layer.
+//
+// From 32 MiB a run is large pages, each one window of the address space, and a tail of base pages
+// at the start of the window that follows; below, it is base pages somewhere in a base window. A
+// base window belongs to one domain, so a page never mixes two and the pages of a window come and
+// go together (Mosaic's soft guarantee). Free base pages are extents: best fit, coalesced when they
+// come back. This is the one place where runs are split and merged; the layer above caches whole
+// runs only.
+//
+// Thread safety: every call may be made from any thread; find() takes no lock.
+//
+// Invariants (validate())
+//  1. Every window is free in the address space, or one large page, or a base window of one domain.
+//  2. Every base page of a base window is free in its domain or in one run of that domain.
+//  3. The page map has exactly the pages of the runs.
+//  4. A base window is never wholly free.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "base/extent_map.hpp"
+#include "base/mutex.hpp"
+#include "page/address_space.hpp"
+#include "page/page_map.hpp"
+#include "page/run_readers.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+
+struct Domain {
+  std::uint32_t pool = 0;  // a number of the layer above, e.g. slabs and single blocks
+  StreamId stream;
+  TagId tag;
+  constexpr auto operator<=>(const Domain&) const = default;
+};
+
+struct PageStats {
+  Bytes heap;         // the whole range
+  Bytes in_runs;      // pages of all runs
+  Bytes in_windows;   // windows that are not free: in_runs and the free base pages between
+  Bytes lost;         // addresses that are not used again, because the driver failed there
+  std::uint64_t runs = 0;
+  std::uint64_t acquired = 0, released = 0;
+};
+
+class PageManager {
+ public:
+  // Reserves `heap` bytes of addresses, or less down to `least`. REQUIRES: driver and residency
+  // outlive it. Errors: kOutOfMemory.
+  static Result<std::unique_ptr<PageManager>> create(Driver& driver, Residency& residency,
+                                                     Bytes heap, Bytes least);
+  // Removes the runs there are. REQUIRES: no other call is under way.
+  ~PageManager();
+
+  // A run of at least `bytes` for the domain, with nothing behind it yet. `owner` becomes
+  // Run::owner. Errors: kOutOfMemory without such a stretch of addresses, or as Residency::add.
+  Result<Run*> acquire(Bytes bytes, Domain domain, void* owner);
+  // Waits for the run's uses and readers, then takes its pages back; `run` is gone afterwards.
+  // REQUIRES: acquire returned it; the calling thread is not a Reader.
+  // Errors: as Residency::remove; the run is gone all the same, and its addresses stay unused.
+  Status release(Run* run);
+
+  // Runs that find() returns stay valid while a Reader lives. Keep it short, call nothing in
+  // between that may release a run.
+  class Reader {
+   public:
+    explicit Reader(PageManager& pages) : readers_(pages.readers_), ticket_(readers_.enter()) {}
+    ~Reader() { readers_.leave(ticket_); }
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+
+   private:
+    RunReaders& readers_;
+    const RunReaders::Ticket ticket_;
+  };
+  // The run with this address, interior or not; null when there is none.
+  Run* find(Address address) const { return map_->find(address); }
+
+  // All addresses ever handed out are in [low, high).
+  Address low() const { return space_->low(); }
+  Address high() const { return space_->high(); }
+  PageStats stats() const;
+  Status validate() const;
+
+ private:
+  // Positions are in base pages from the start of the range.
+  struct Placed {
+    Run* run = nullptr;  // null while it is being removed, and for good if that failed
+    RunShape shape;
+    Domain domain;
+  };
+  struct Home {
+    ExtentMap free;              // base pages in windows of the domain
+    std::uint64_t windows = 0;
+  };
+
+  PageManager(Residency& residency, std::unique_ptr<AddressSpace> space,
+              std::unique_ptr<PageMap> map);
+
+  Address address_of(std::uint64_t position) const { return low() + kBasePage * position; }
+  std::optional<std::uint64_t> place(RunShape shape, const Domain& domain) REQUIRES_LOCK(mutex_);
+  std::optional<std::uint64_t> place_base(std::uint64_t pages, const Domain& domain)
+      REQUIRES_LOCK(mutex_);
+  void take_back(std::uint64_t position, RunShape shape, const Domain& domain)
+      REQUIRES_LOCK(mutex_);
+  void adopt_window(std::uint64_t window, const Domain& domain) REQUIRES_LOCK(mutex_);
+  void return_window_if_free(std::uint64_t window, const Domain& domain) REQUIRES_LOCK(mutex_);
+  Status validate_run(std::uint64_t position, const Placed& placed) const REQUIRES_LOCK(mutex_);
+  Status validate_windows() const REQUIRES_LOCK(mutex_);
+  Status validate_free(const Domain& domain, const Home& home) const REQUIRES_LOCK(mutex_);
+
+  Residency& residency_;
+  const std::unique_ptr<AddressSpace> space_;
+  const std::unique_ptr<PageMap> map_;
+  RunReaders readers_;
+
+  mutable Mutex mutex_{LockRank::kPage};
+  std::map<Domain, Home> homes_ GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Domain> base_windows_ GUARDED_BY(mutex_);  // by window number
+  std::map<std::uint64_t, Placed> runs_ GUARDED_BY(mutex_);          // by position
+  PageStats stats_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tessera

@@ -1,0 +1,54 @@
+// Which run has an address: one pointer per base page of the reserved range, read without a lock.
+//
+// The array is as long as the range is large (8 bytes per 2 MiB), but the system backs only the
+// parts that were written, so it costs what is in use.
+//
+// Thread safety: find() by any thread at any time; set() by the page manager only, under its lock.
+// What find() returns stays a valid pointer only while the caller is a reader (run_readers.hpp) or
+// knows that a block of the run is its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/page_class.hpp"
+#include "base/status.hpp"
+#include "base/units.hpp"
+
+namespace tessera {
+
+struct Run;
+
+class PageMap {
+ public:
+  // For the range [low, low + bytes). REQUIRES: bytes is a multiple of a base page.
+  // Errors: kOutOfMemory when the process has no addresses left for the array.
+  static Result<std::unique_ptr<PageMap>> create(Address low, Bytes bytes);
+  ~PageMap();
+  PageMap(const PageMap&) = delete;
+  PageMap& operator=(const PageMap&) = delete;
+
+  // The run with this address; null when there is none, or the address is not in the range.
+  Run* find(Address address) const {
+    const std::uint64_t offset = address.value() - low_.value();
+    if (offset >= bytes_.value()) return nullptr;
+    return entry(offset / kBasePage.value()).load();
+  }
+  // The base pages from `first` on belong to `run`, or to none. REQUIRES: they are in the range.
+  void set(Address first, std::uint64_t pages, Run* run);
+
+ private:
+  PageMap(Address low, Bytes bytes, Run** entries) : low_(low), bytes_(bytes), entries_(entries) {}
+
+  std::atomic_ref<Run*> entry(std::uint64_t page) const {
+    return std::atomic_ref<Run*>(entries_[page]);
+  }
+  Bytes array_bytes() const { return Bytes(bytes_ / kBasePage * sizeof(Run*)); }
+
+  const Address low_;
+  const Bytes bytes_;
+  Run** const entries_;
+};
+
+}  // namespace tessera
