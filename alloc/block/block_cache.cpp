@@ -1,0 +1,139 @@
+#include "block/block_cache.hpp"
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+
+namespace tessera {
+
+BlockCache::BlockCache(Residency& residency, PageManager& pages, BlockCacheOptions options)
+    : residency_(residency),
+      pages_(pages),
+      options_(options),
+      slots_(residency.streams()),
+      runs_(residency.streams()),
+      threads_([this](Address address) { put_shared(address); }) {}
+
+BlockCache::~BlockCache() {
+  threads_.close();
+  const auto release = [this](Run* run) {
+    const Status released = pages_.release(run);
+    if (!released.is_ok()) {
+      log_line(LogLevel::kWarning, "a run was not given back: {}", released.to_string());
+    }
+  };
+  for (const auto& block : runs_.remove_all()) release(block->run);
+  for (const auto& slab : slots_.remove_all()) release(slab->run);
+}
+
+Result<Address> BlockCache::allocate(Bytes bytes, StreamId stream, TagId tag) {
+  if (!bytes) return Status(Code::kInvalidArgument, "a block of no bytes");
+  const auto size_class = size_class_for(bytes);
+  if (!size_class) {
+    return Status(Code::kOutOfMemory, fmt::format("no memory holds {} bytes", bytes.value()));
+  }
+  const Request request{bytes, stream, {*size_class, stream_key(stream), tag}};
+  ThreadCache* const cache = threads_.mine();
+  if (!cache) return allocate_slow(request, nullptr);
+
+  const Address address = cache->pop(request.key);
+  if (!address) return allocate_slow(request, cache);
+  const auto block = locate(pages_.find(address), address);
+  if (const Status started = start(*block, request); !started.is_ok()) {
+    put_shared(address);
+    if (started.code() != Code::kOutOfMemory) return started;
+    return allocate_slow(request, cache);
+  }
+  count_allocation(cache, bytes, true);
+  return address;
+}
+
+Status BlockCache::free(Address address, StreamId stream) {
+  std::optional<Located> block;
+  std::optional<BlockState> ended;
+  {
+    // The address may be a stale one, whose run is just being released.
+    const PageManager::Reader reader(pages_);
+    block = locate(pages_.find(address), address);
+    if (block && block->address == address) ended = block->word->end();
+  }
+  if (!ended) return not_ours(address);
+  ThreadCache* const cache = threads_.mine();
+  count_free(cache, block->capacity() - ended->slack);
+  residency_.note_free(block->run, stream);
+  block->run->live.fetch_sub(1);
+  cache_freed(*block, stream, cache);
+  return Status::ok();
+}
+
+// A block that is out of the caches becomes live, with its bytes in place; or nothing has changed.
+Status BlockCache::start(const Located& block, const Request& request) {
+  block.word->begin(block.capacity() - request.bytes);
+  block.run->live.fetch_add(1);
+  const bool single = block.owner->kind == OwnerKind::kSingle;
+  if (single) block.single().stream.store(request.key.stream, std::memory_order_relaxed);
+  if (block.run->missing.load() == 0) return Status::ok();
+  Status backed = residency_.ensure(block.run, request.stream,
+                                    single ? Contents::kUndefined : Contents::kKept);
+  if (backed.is_ok()) return backed;
+  block.word->end();
+  block.run->live.fetch_sub(1);
+  return backed;
+}
+
+std::optional<BlockCache::Located> BlockCache::locate(Run* run, Address address) {
+  if (!run) return std::nullopt;
+  auto* const owner = static_cast<BlockOwner*>(run->owner);
+  if (owner->kind == OwnerKind::kSingle) {
+    return Located{run, owner, &static_cast<SingleBlock*>(owner)->word, run->address};
+  }
+  auto* const slab = static_cast<Slab*>(owner);
+  const auto slot = slab->slot_at(address - run->address);
+  if (!slot) return std::nullopt;
+  return Located{run, owner, &slab->word(*slot), run->address + slab->offset(*slot)};
+}
+
+std::optional<BlockInfo> BlockCache::info_of(Run* run, Address address) {
+  const auto block = locate(run, address);
+  if (!block) return std::nullopt;
+  const BlockState state = block->word->read();
+  const Bytes bytes = block->capacity() - state.slack;
+  if (!state.live || address - block->address >= bytes) return std::nullopt;
+  return BlockInfo{run,          block->address,   bytes, block->capacity(),
+                   block->owner->tag, state.generation};
+}
+
+Run* BlockCache::Lookup::run_of(Address address) const {
+  Run* const run = pages_.find(address);
+  return run && info_of(run, address) ? run : nullptr;
+}
+
+std::optional<BlockInfo> BlockCache::Lookup::block_of(Address address) const {
+  return info_of(pages_.find(address), address);
+}
+
+Result<BlockInfo> BlockCache::find(Address address) const {
+  if (const auto info = Lookup(*this).block_of(address)) return *info;
+  return not_ours(address);
+}
+
+Status BlockCache::not_ours(Address address) const {
+  const auto refuse = [](std::string message) { return Status(Code::kNotFound, std::move(message)); };
+  if (address < pages_.low() || address >= pages_.high()) {
+    return refuse(fmt::format("{:#x} is not an address of Tessera", address.value()));
+  }
+  const PageManager::Reader reader(pages_);
+  const auto block = locate(pages_.find(address), address);
+  if (!block) return refuse(fmt::format("no block has the address {:#x}", address.value()));
+  const BlockState state = block->word->read();
+  const Bytes inside = address - block->address;
+  if (!state.live) {
+    return refuse(fmt::format("the block at {:#x} is already free (generation {})",
+                              block->address.value(), state.generation));
+  }
+  return refuse(fmt::format("{:#x} lies {} bytes inside the capacity of the block of {} bytes at {:#x}",
+                            address.value(), inside.value(),
+                            (block->capacity() - state.slack).value(), block->address.value()));
+}
+
+}  // namespace tessera

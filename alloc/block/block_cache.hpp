@@ -1,0 +1,149 @@
+// Which block serves a request: the front of this layer.
+//
+// The steps before out of memory. Each is tried only when those before it had nothing:
+//  1. the thread's own cache: a block of this class, stream and tag (no lock, no driver call);
+//  2. the shared cache: a block freed on this stream, or on no stream;
+//  3. a block freed on another stream that has passed the free;
+//  4. a new run from free pages; its frames are free ones, or recycled;
+//  5. (residency) frames of the other page class, cold runs to the host, host to the file;
+//  6. the blocks of all threads' caches, and every cached block whose work is over, go back to the
+//     pages; then 2 to 5 again;
+//  7. the same after waiting for the work on all cached blocks;
+//  8. out of memory, with a sentence.
+// A block below 1 MiB is a slot of a slab, whose page is for one (class, stream, tag) for life:
+// slots freed on another stream come back to their own one in step 3, and a slab changes hands by
+// being wholly free in step 6. Larger blocks change streams in step 3; none changes its tag.
+//
+// Why allocate() counts the block in Run::live before it reads Run::missing: the engine drops the
+// bytes of dead runs, and does it by raising `missing` first and reading `live` after. One of the
+// two sees the other.
+//
+// Thread safety: every call may be made from any thread; look-ups take no lock. validate() and the
+// destructor when no other call is under way.
+//
+// Invariants (validate()): every slot and every single block is live, or in exactly one cache, or
+// in line for a stream; Run::live is the number of live blocks in it; the runs are those of the
+// page manager.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "block/block_stats.hpp"
+#include "block/run_cache.hpp"
+#include "block/slot_cache.hpp"
+#include "block/thread_caches.hpp"
+#include "page/page_manager.hpp"
+
+namespace tessera {
+
+struct BlockCacheOptions {
+  // Free blocks above this go back to the pages as soon as their work is over. What thread caches
+  // hold is bounded by their size, and not counted.
+  Bytes warm_limit = 4_GiB;
+};
+
+struct BlockInfo {
+  Run* run = nullptr;
+  Address address;  // of the first byte
+  Bytes bytes;      // as asked for
+  Bytes capacity;
+  TagId tag;
+  std::uint64_t generation = 0;  // grows with each reuse
+};
+
+class BlockCache {
+ public:
+  // REQUIRES: residency and pages outlive it, and nobody else acquires from `pages`.
+  BlockCache(Residency& residency, PageManager& pages, BlockCacheOptions options = {});
+  // Releases all runs, those of live blocks too. REQUIRES: as Residency::remove.
+  ~BlockCache();
+  BlockCache(const BlockCache&) = delete;
+  BlockCache& operator=(const BlockCache&) = delete;
+
+  // A block for work on `stream`, aligned to 512; with kNoStream it is there on return.
+  // Errors: kInvalidArgument for zero bytes, kOutOfMemory after step 7, or what the driver said.
+  Result<Address> allocate(Bytes bytes, StreamId stream, TagId tag);
+  // Work queued on `stream` so far may still use the block; with kNoStream the caller vouches that
+  // none does. Errors: kNotFound for all but the first byte of a live block.
+  Status free(Address address, StreamId stream);
+
+  // The live block that holds this byte. Errors: kNotFound. `run` is valid until it is freed.
+  Result<BlockInfo> find(Address address) const;
+  // Looks up many addresses; the runs it tells stay valid while it lives. Keep it short, and
+  // allocate, free and trim nothing meanwhile.
+  class Lookup {
+   public:
+    explicit Lookup(const BlockCache& blocks) : pages_(blocks.pages_), reader_(blocks.pages_) {}
+    // Of the live block that holds this byte; null when there is none.
+    Run* run_of(Address address) const;
+    // All of it; nothing when there is none.
+    std::optional<BlockInfo> block_of(Address address) const;
+
+   private:
+    const PageManager& pages_;
+    const PageManager::Reader reader_;
+  };
+
+  // Step 6. Errors: the first one of the driver; the other blocks are given back all the same.
+  Status trim();
+  // Call before the program destroys a stream; tells residency as well.
+  Status retire(StreamId stream);
+
+  BlockStats stats() const;
+  // Live blocks summed by tag, in the order of tags. Walks all blocks.
+  std::vector<TagUse> tags() const;
+  Status validate() const;
+
+ private:
+  struct Request {
+    Bytes bytes;
+    StreamId stream;
+    CacheKey key;
+  };
+  struct Located {
+    Run* run = nullptr;
+    BlockOwner* owner = nullptr;
+    BlockWord* word = nullptr;
+    Address address;
+    Bytes capacity() const { return owner->size_class.bytes(); }
+    Slab& slab() const { return static_cast<Slab&>(*owner); }
+    SingleBlock& single() const { return static_cast<SingleBlock&>(*owner); }
+  };
+
+  // The block, live or not, whose capacity holds the byte. REQUIRES: the run cannot be released.
+  static std::optional<Located> locate(Run* run, Address address);
+  static std::optional<BlockInfo> info_of(Run* run, Address address);
+  Status start(const Located& block, const Request& request);
+  Status not_ours(Address address) const;
+  void count_allocation(ThreadCache* cache, Bytes bytes, bool hit);
+  void count_free(ThreadCache* cache, Bytes bytes);
+
+  // block_steps.cpp
+  Result<Address> allocate_slow(const Request& request, ThreadCache* cache);
+  Result<Address> serve(const Request& request, ThreadCache* cache);
+  Address take_shared(const CacheKey& key, ThreadCache* cache);
+  Address take_slots(const CacheKey& key, ThreadCache* cache);
+  Status grow(const CacheKey& key, Address& address);
+  void cache_freed(const Located& block, StreamId stream, ThreadCache* cache);
+  void cache_late(const Located& block, StreamId stream);
+  void put_shared(Address address);
+  Status give_back(Bytes bytes, bool quiet);
+  Status wait_for_cached();
+  void shed();
+
+  Residency& residency_;
+  PageManager& pages_;
+  const BlockCacheOptions options_;
+  SlotCache slots_;
+  RunCache runs_;
+  ThreadCaches threads_;
+  LiveMeter live_;
+  // Of calls by threads that are ending, and so have no cache.
+  std::atomic<std::uint64_t> other_allocations_{0};
+  std::atomic<std::uint64_t> other_frees_{0};
+};
+
+}  // namespace tessera

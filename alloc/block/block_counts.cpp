@@ -1,0 +1,128 @@
+// Counting and checking for block_cache.hpp.
+#include <map>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "block/block_cache.hpp"
+
+namespace tessera {
+namespace {
+
+std::int64_t as_signed(Bytes bytes) { return static_cast<std::int64_t>(bytes.value()); }
+
+void add_grain(OwnCounter& waiting, std::int64_t bytes, LiveMeter& meter) {
+  const std::int64_t sum = waiting.get() + bytes;
+  if (sum < LiveMeter::kGrain && sum > -LiveMeter::kGrain) return waiting.add(bytes);
+  waiting.clear();
+  meter.add(sum);
+}
+
+}  // namespace
+
+void BlockCache::count_allocation(ThreadCache* cache, Bytes bytes, bool hit) {
+  if (!cache) {
+    other_allocations_.fetch_add(1, std::memory_order_relaxed);
+    return live_.add(as_signed(bytes));
+  }
+  ThreadCounts& counts = cache->counts();
+  counts.allocations.add(1);
+  counts.hits.add(hit ? 1 : 0);
+  add_grain(counts.live_bytes, as_signed(bytes), live_);
+}
+
+void BlockCache::count_free(ThreadCache* cache, Bytes bytes) {
+  if (!cache) {
+    other_frees_.fetch_add(1, std::memory_order_relaxed);
+    return live_.add(-as_signed(bytes));
+  }
+  cache->counts().frees.add(1);
+  add_grain(cache->counts().live_bytes, -as_signed(bytes), live_);
+}
+
+BlockStats BlockCache::stats() const {
+  std::int64_t allocations = 0, frees = 0, hits = 0;
+  std::int64_t live = live_.live();
+  threads_.for_each([&](const ThreadCache& cache) {
+    frees += cache.counts().frees.get();
+    allocations += cache.counts().allocations.get();
+    hits += cache.counts().hits.get();
+    live += cache.counts().live_bytes.get();
+  });
+  BlockStats stats;
+  stats.frees = static_cast<std::uint64_t>(frees) + other_frees_.load();
+  stats.allocations = static_cast<std::uint64_t>(allocations) + other_allocations_.load();
+  stats.cache_hits = static_cast<std::uint64_t>(hits);
+  // Sums of counters that run on while they are read: clamped, never negative.
+  stats.live_blocks = stats.allocations > stats.frees ? stats.allocations - stats.frees : 0;
+  stats.live_bytes = Bytes(live > 0 ? static_cast<std::uint64_t>(live) : 0);
+  stats.peak_live_bytes =
+      std::max(stats.live_bytes, Bytes(static_cast<std::uint64_t>(live_.peak())));
+  stats.cached_bytes = runs_.cached_bytes() + slots_.empty_bytes();
+  stats.slabs = slots_.slabs();
+  stats.single_blocks = runs_.blocks();
+  return stats;
+}
+
+std::vector<TagUse> BlockCache::tags() const {
+  std::map<TagId, TagUse> sums;
+  const auto count = [&](const BlockOwner& owner, const BlockWord& word) {
+    const BlockState state = word.read();
+    if (!state.live) return;
+    TagUse& use = sums[owner.tag];
+    use.tag = owner.tag;
+    ++use.live_blocks;
+    use.live_bytes += owner.size_class.bytes() - state.slack;
+  };
+  runs_.for_each([&](const SingleBlock& block) { count(block, block.word); });
+  slots_.for_each([&](const Slab& slab) {
+    for (std::uint32_t slot = 0; slot < slab.slots(); ++slot) count(slab, slab.word(slot));
+  });
+  std::vector<TagUse> uses;
+  for (const auto& [tag, use] : sums) uses.push_back(use);
+  return uses;
+}
+
+Status BlockCache::validate() const {
+  std::unordered_map<const BlockOwner*, std::uint32_t> in_slabs;
+  std::unordered_set<const BlockOwner*> singles;
+  Status result;
+  threads_.for_each([&](const ThreadCache& cache) {
+    cache.for_each([&](Address address) {
+      const auto block = locate(pages_.find(address), address);
+      const bool fine = block && block->address == address && !block->word->read().live &&
+                        (block->owner->kind == OwnerKind::kSlab || singles.insert(block->owner).second);
+      if (!fine) {
+        result = Status(Code::kInternal, fmt::format("a thread's cache holds {:#x}, which is no free "
+                                                     "block, or held twice", address.value()));
+      } else if (block->owner->kind == OwnerKind::kSlab) {
+        ++in_slabs[block->owner];
+      }
+    });
+  });
+  TESSERA_TRY(result);
+  TESSERA_TRY(runs_.validate(singles));
+  TESSERA_TRY(slots_.validate([&](const Slab& slab) {
+    const auto found = in_slabs.find(&slab);
+    return found == in_slabs.end() ? 0 : found->second;
+  }));
+  const BlockStats now = stats();
+  if (now.slabs + now.single_blocks != pages_.stats().runs) {
+    return Status(Code::kInternal, fmt::format("{} slabs and {} single blocks, but {} runs",
+                                               now.slabs, now.single_blocks, pages_.stats().runs));
+  }
+  TagUse sum;
+  for (const TagUse& use : tags()) {
+    sum.live_blocks += use.live_blocks;
+    sum.live_bytes += use.live_bytes;
+  }
+  if (sum.live_blocks != now.live_blocks || sum.live_bytes != now.live_bytes) {
+    return Status(Code::kInternal,
+                  fmt::format("{} bytes in {} live blocks, but {} in {} are counted",
+                              sum.live_bytes.value(), sum.live_blocks, now.live_bytes.value(),
+                              now.live_blocks));
+  }
+  return Status::ok();
+}
+
+}  // namespace tessera

@@ -1,0 +1,195 @@
+// The slower steps of block_cache.hpp: shared caches, new runs, giving back.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "block/block_cache.hpp"
+
+namespace tessera {
+namespace {
+
+enum Pool : std::uint32_t { kSlabs, kSingles };
+
+constexpr Bytes kEverything{~std::uint64_t{0}};
+// Slots that a miss brings into the thread's cache, the one asked for included; of small classes.
+constexpr std::size_t kRefill = 4;
+constexpr Bytes kRefillLimit = 64_KiB;
+
+}  // namespace
+
+Result<Address> BlockCache::allocate_slow(const Request& request, ThreadCache* cache) {
+  auto served = serve(request, cache);
+  if (served.status().code() != Code::kOutOfMemory) return served;
+  TESSERA_TRY(trim());
+  served = serve(request, cache);
+  if (served.status().code() != Code::kOutOfMemory) return served;
+  TESSERA_TRY(wait_for_cached());
+  served = serve(request, cache);
+  if (served.status().code() != Code::kOutOfMemory) return served;
+  const BlockStats now = stats();
+  return Status(Code::kOutOfMemory,
+                fmt::format("{} bytes do not fit beside {} bytes in {} live blocks, and nothing is "
+                            "left to give back: {}",
+                            request.bytes.value(), now.live_bytes.value(), now.live_blocks,
+                            served.status().message()));
+}
+
+// Steps 2 to 5, once.
+Result<Address> BlockCache::serve(const Request& request, ThreadCache* cache) {
+  Address address = take_shared(request.key, cache);
+  if (!address) TESSERA_TRY(grow(request.key, address));
+  const auto block = locate(pages_.find(address), address);
+  const Status started = start(*block, request);
+  if (!started.is_ok()) {
+    put_shared(address);
+    return started;
+  }
+  count_allocation(cache, request.bytes, false);
+  return address;
+}
+
+// Steps 2 and 3. Fences are asked for only when something waits for them.
+Address BlockCache::take_shared(const CacheKey& key, ThreadCache* cache) {
+  const auto poll = [this] {
+    const Status polled = residency_.poll_streams();
+    if (!polled.is_ok()) log_line(LogLevel::kDebug, "no fences: {}", polled.to_string());
+  };
+  if (key.size_class.is_slot()) {
+    if (const Address address = take_slots(key, cache)) return address;
+    if (!slots_.has_late(key)) return {};
+    poll();
+    return slots_.settle(key) ? take_slots(key, cache) : Address();
+  }
+  SingleBlock* block = runs_.take(key);
+  if (!block && runs_.has_other(key)) {
+    poll();
+    block = runs_.take_quiet(key);
+  }
+  return block ? block->run->address : Address();
+}
+
+Address BlockCache::take_slots(const CacheKey& key, ThreadCache* cache) {
+  std::array<Address, kRefill> slots;
+  const bool refill = cache && key.size_class.bytes() <= kRefillLimit;
+  const std::size_t taken = slots_.take(key, std::span(slots).first(refill ? kRefill : 1));
+  if (taken == 0) return {};
+  if (taken > 1) cache->make_place(key, [this](Address address) { put_shared(address); });
+  for (std::size_t i = taken; i-- > 1;) {
+    if (!cache->push(key, slots[i])) put_shared(slots[i]);
+  }
+  return slots[0];
+}
+
+// Step 4.
+Status BlockCache::grow(const CacheKey& key, Address& address) {
+  if (key.size_class.is_slot()) {
+    auto slab = std::make_unique<Slab>(key.size_class, key.stream, key.tag);
+    const Domain domain{kSlabs, key.stream, key.tag};
+    TESSERA_TRY_ASSIGN(slab->run, pages_.acquire(kBasePage, domain, slab.get()));
+    address = slab->address(slab->take());
+    slots_.add(std::move(slab));
+    return Status::ok();
+  }
+  auto block = std::make_unique<SingleBlock>(key.size_class, key.tag);
+  const Domain domain{kSingles, key.stream, key.tag};
+  TESSERA_TRY_ASSIGN(block->run, pages_.acquire(key.size_class.bytes(), domain, block.get()));
+  address = block->run->address;
+  runs_.add(std::move(block));
+  return Status::ok();
+}
+
+// A block that was just freed goes where the next request for it will look first.
+void BlockCache::cache_freed(const Located& block, StreamId stream, ThreadCache* cache) {
+  const StreamId freed_on = stream_key(stream);
+  CacheKey key{block.owner->size_class, freed_on, block.owner->tag};
+  if (block.owner->kind == OwnerKind::kSlab) {
+    key.stream = block.slab().stream;
+    if (freed_on != key.stream && freed_on != kNoStream) return cache_late(block, stream);
+  } else {
+    SingleBlock& single = block.single();
+    single.freed_on.store(freed_on, std::memory_order_relaxed);
+    if (freed_on == kNoStream) key.stream = single.stream.load(std::memory_order_relaxed);
+  }
+  if (cache) {
+    if (cache->push(key, block.address)) return;
+    cache->make_place(key, [this](Address address) { put_shared(address); });
+    if (cache->push(key, block.address)) return shed();
+  }
+  put_shared(block.address);
+  shed();
+}
+
+void BlockCache::cache_late(const Located& block, StreamId stream) {
+  StreamTable& streams = residency_.streams();
+  const std::uint32_t slot = streams.slot_of(stream);
+  if (stream == kPerThreadStream) {  // nobody else can fence it
+    const Status fenced = streams.fence_own(slot);
+    if (!fenced.is_ok()) log_line(LogLevel::kDebug, "no fence: {}", fenced.to_string());
+  }
+  slots_.give_late(block.slab(), block.address, std::uint64_t{1} << slot, residency_.epoch());
+}
+
+// REQUIRES: the block is free and in no cache.
+void BlockCache::put_shared(Address address) {
+  const auto block = locate(pages_.find(address), address);
+  if (block->owner->kind == OwnerKind::kSlab) {
+    slots_.give(block->slab(), address);
+  } else {
+    runs_.put(block->single());
+  }
+}
+
+Status BlockCache::trim() {
+  threads_.steal_all([this](Address address) { put_shared(address); });
+  TESSERA_TRY(residency_.poll_streams());
+  slots_.settle_all();
+  return give_back(kEverything, true);
+}
+
+// Step 7. Removing a run waits for its uses; only slots in line are waited for here.
+Status BlockCache::wait_for_cached() {
+  threads_.steal_all([this](Address address) { put_shared(address); });
+  TESSERA_TRY(residency_.poll_streams());
+  const SlotCache::Late late = slots_.latest();
+  TESSERA_TRY(residency_.streams().wait(late.mask, late.epoch));
+  slots_.settle_all();
+  return give_back(kEverything, false);
+}
+
+Status BlockCache::give_back(Bytes bytes, bool quiet) {
+  Status result;
+  const auto release = [&](Run* run) {
+    Status released = pages_.release(run);
+    if (result.is_ok()) result = std::move(released);
+  };
+  const auto blocks = runs_.remove_cached(bytes, quiet);
+  Bytes sum;
+  for (const auto& block : blocks) {
+    sum += block->size_class.bytes();
+    release(block->run);
+  }
+  if (sum >= bytes) return result;
+  for (const auto& slab : slots_.remove_empty(bytes - sum, quiet)) release(slab->run);
+  return result;
+}
+
+// Keeps the shared caches under their limit, as far as that needs no waiting.
+void BlockCache::shed() {
+  const Bytes cached = runs_.cached_bytes() + slots_.empty_bytes();
+  if (cached <= options_.warm_limit) return;
+  Status shed = residency_.poll_streams();
+  if (shed.is_ok()) shed = give_back(cached - options_.warm_limit, true);
+  if (!shed.is_ok()) log_line(LogLevel::kDebug, "cached blocks stay: {}", shed.to_string());
+}
+
+Status BlockCache::retire(StreamId stream) {
+  const StreamId key = stream_key(stream);
+  const std::uint64_t mask = std::uint64_t{1} << residency_.streams().slot_of(stream);
+  threads_.steal_all([this](Address address) { put_shared(address); });
+  slots_.retire(key, mask, residency_.epoch());
+  runs_.retire(key);
+  return residency_.streams().retire(stream);
+}
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+// What a cached block can serve: requests of its class, its tag, on its stream.
+//
+// Streams are compared by key. A stream's key is its id, except for the per-thread default stream:
+// one id, but a stream of its own in each thread, so the key names the thread as well.
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+
+#include "block/size_class.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+
+// Of a block that was freed on a stream which is destroyed: no request has it.
+inline constexpr StreamId kRetiredStream{~std::uint64_t{1}};
+
+struct CacheKey {
+  SizeClass size_class;
+  StreamId stream;
+  TagId tag;
+
+  constexpr auto operator<=>(const CacheKey&) const = default;
+};
+
+// Addresses of the driver's stream objects have the top bit clear.
+inline StreamId stream_key(StreamId stream) {
+  static constinit thread_local std::uint64_t thread = 0;
+  if (stream != kPerThreadStream) [[likely]] return stream;
+  static constinit std::atomic<std::uint64_t> next_thread{0};
+  if (thread == 0) thread = next_thread.fetch_add(1, std::memory_order_relaxed) + 1;
+  return StreamId((std::uint64_t{1} << 63) + thread);
+}
+
+}  // namespace tessera

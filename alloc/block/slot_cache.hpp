@@ -1,0 +1,95 @@
+// The slabs of one allocator, by domain: where slots come from and go back to.
+//
+// All blocks of a slab are for one class, stream and tag, so its page never mixes domains. A slot
+// freed on the slab's own stream (or on none) serves again at once; one freed on another stream
+// waits in a line of its domain until that stream has passed the free.
+//
+// Thread safety: every call may be made from any thread.
+//
+// Invariants (validate()): each slot of each slab is in one place: free in the slab, in its
+// domain's line, in a thread's cache, or live.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "block/cache_key.hpp"
+#include "block/slab.hpp"
+
+namespace tessera {
+
+class SlotCache {
+ public:
+  // REQUIRES: `streams` outlives it.
+  explicit SlotCache(const StreamTable& streams) : streams_(streams) {}
+
+  // Up to out.size() free slots, lowest slab first; how many.
+  std::size_t take(const CacheKey& key, std::span<Address> out);
+  // Frees those slots in the domain's line whose streams have passed, as of the last poll. False
+  // when the line is empty.
+  bool settle(const CacheKey& key);
+  bool has_late(const CacheKey& key) const;
+
+  // The slot at `address` is free for the slab's stream.
+  void give(Slab& slab, Address address);
+  // It is, once the streams in `mask` have passed `epoch`.
+  void give_late(Slab& slab, Address address, std::uint64_t mask, std::uint64_t epoch);
+  // The stream is going: its free slots wait for its last work, too.
+  void retire(StreamId stream, std::uint64_t mask, std::uint64_t epoch);
+
+  // REQUIRES: slab->run is set. Slots that are taken stay so.
+  void add(std::unique_ptr<Slab> slab);
+  // Slabs without a slot in use leave the cache, those only whose run no stream uses any more if
+  // `quiet`; at least `bytes` if there are so many.
+  std::vector<std::unique_ptr<Slab>> remove_empty(Bytes bytes, bool quiet);
+  // What a caller must wait for to have every line empty.
+  struct Late {
+    std::uint64_t mask = 0;
+    std::uint64_t epoch = 0;
+  };
+  Late latest() const;
+  void settle_all();
+
+  Bytes empty_bytes() const;
+  std::uint64_t slabs() const;
+  void for_each(const std::function<void(const Slab&)>& see) const;
+  std::vector<std::unique_ptr<Slab>> remove_all();
+  // `cached(slab)` is how many of its slots are in thread caches.
+  Status validate(const std::function<std::uint32_t(const Slab&)>& cached) const;
+
+ private:
+  struct LateSlot {
+    Slab* slab;
+    std::uint32_t slot;
+    std::uint64_t mask;
+    std::uint64_t epoch;
+  };
+  struct ByAddress {
+    bool operator()(const Slab* a, const Slab* b) const { return a->run->address < b->run->address; }
+  };
+  struct Home {
+    std::set<Slab*, ByAddress> with_free;
+    std::deque<LateSlot> late;  // in the order of their frees
+  };
+
+  static CacheKey key_of(const Slab& slab) { return {slab.size_class, slab.stream, slab.tag}; }
+  static std::uint32_t slot_of(const Slab& slab, Address address);
+  void free_slot(Home& home, Slab& slab, std::uint32_t slot) REQUIRES_LOCK(mutex_);
+  void settle_home(Home& home) REQUIRES_LOCK(mutex_);
+  std::unique_ptr<Slab> detach(Slab& slab) REQUIRES_LOCK(mutex_);
+
+  const StreamTable& streams_;
+  mutable Mutex mutex_{LockRank::kBlock};
+  std::map<CacheKey, Home> homes_ GUARDED_BY(mutex_);
+  std::unordered_map<const Slab*, std::unique_ptr<Slab>> slabs_ GUARDED_BY(mutex_);
+  std::uint64_t empty_ GUARDED_BY(mutex_) = 0;  // slabs without a slot in use
+};
+
+}  // namespace tessera

@@ -1,0 +1,126 @@
+// One thread's cached blocks: a small direct-mapped table of magazines, each one cache line.
+//
+// A magazine holds up to seven free blocks of one key. Its thread pushes with a store and pops with
+// an exchange, so that a thread in need of memory may take the blocks of all others (steal()), and
+// nobody ever waits: whoever exchanges the address out has the block.
+//
+// Thread safety: steal() and counts() by any thread, all else by the one thread it belongs to.
+//
+// Invariants: addresses at and above a magazine's `filled` are zero.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "block/cache_key.hpp"
+
+namespace tessera {
+
+// Written by one thread, read by any: plain increments that do not tear.
+class OwnCounter {
+ public:
+  void add(std::int64_t n) { value_.store(get() + n, std::memory_order_relaxed); }
+  void clear() { value_.store(0, std::memory_order_relaxed); }
+  std::int64_t get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::int64_t> value_{0};
+};
+
+struct ThreadCounts {
+  OwnCounter allocations, frees, hits;
+  OwnCounter live_bytes;  // not yet added to the sum of all threads
+};
+
+class ThreadCache {
+ public:
+  static constexpr std::size_t kMagazines = 64;
+  static constexpr std::uint32_t kPerMagazine = 7;
+  // A magazine holds no more bytes than this, unless it is a single block.
+  static constexpr Bytes kMagazineBytes = 32_MiB;
+
+  // A cached block of exactly this key, or none.
+  Address pop(const CacheKey& key) {
+    const std::size_t index = index_of(key);
+    if (keys_[index] != key) return {};
+    Magazine& magazine = magazines_[index];
+    while (magazine.filled > 0) {
+      const std::uint64_t address =
+          magazine.addresses[--magazine.filled].exchange(0, std::memory_order_acquire);
+      if (address != 0) return Address(address);
+    }
+    return {};
+  }
+  // False when the place is full, or another key's: see make_place().
+  bool push(const CacheKey& key, Address address) {
+    const std::size_t index = index_of(key);
+    Magazine& magazine = magazines_[index];
+    if (magazine.filled >= limit_of(key.size_class) || keys_[index] != key) return false;
+    magazine.addresses[magazine.filled++].store(address.value(), std::memory_order_release);
+    return true;
+  }
+  // Hands the key a place with room: calls `give(Address)` for each block that has to go.
+  template <class Give>
+  void make_place(const CacheKey& key, Give&& give) {
+    const std::size_t index = index_of(key);
+    Magazine& magazine = magazines_[index];
+    const std::uint32_t keep = keys_[index] == key ? limit_of(key.size_class) / 2 : 0;
+    // From the top, so that what is kept stays in the lower places.
+    while (magazine.filled > keep) take_out(magazine.addresses[--magazine.filled], give);
+    keys_[index] = key;
+  }
+  // Takes every block out.
+  template <class Give>
+  void steal(Give&& give) {
+    for (Magazine& magazine : magazines_) {
+      for (auto& address : magazine.addresses) take_out(address, give);
+    }
+  }
+  // Reads every block, takes none. REQUIRES: the thread is at rest.
+  template <class See>
+  void for_each(See&& see) const {
+    for (const Magazine& magazine : magazines_) {
+      for (const auto& address : magazine.addresses) {
+        if (const std::uint64_t value = address.load()) see(Address(value));
+      }
+    }
+  }
+
+  ThreadCounts& counts() { return counts_; }
+  const ThreadCounts& counts() const { return counts_; }
+
+  static constexpr std::uint32_t limit_of(SizeClass size_class) {
+    const std::uint64_t fit = kMagazineBytes / size_class.bytes();
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fit, 1, kPerMagazine));
+  }
+
+ private:
+  struct alignas(64) Magazine {
+    std::array<std::atomic<std::uint64_t>, kPerMagazine> addresses{};
+    std::uint64_t filled = 0;
+  };
+  static_assert(sizeof(Magazine) == 64);
+
+  static std::size_t index_of(const CacheKey& key) {
+    const std::uint64_t mixed = (key.stream.value() >> 4 ^ key.stream.value() ^ key.tag.value() << 9) *
+                                    0x9E3779B97F4A7C15u +
+                                key.size_class.index * 0xC2B2AE3D27D4EB4Fu;
+    return mixed >> 58;
+  }
+  template <class Give>
+  static void take_out(std::atomic<std::uint64_t>& place, Give&& give) {
+    if (place.load(std::memory_order_relaxed) == 0) return;
+    const std::uint64_t address = place.exchange(0, std::memory_order_acquire);
+    if (address != 0) give(Address(address));
+  }
+
+  std::array<Magazine, kMagazines> magazines_;
+  std::array<CacheKey, kMagazines> keys_{};
+  ThreadCounts counts_;
+};
+
+static_assert(ThreadCache::kMagazines == 64, "index_of takes six bits");
+
+}  // namespace tessera
