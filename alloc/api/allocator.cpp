@@ -1,0 +1,301 @@
+#include "api/allocator.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "api/budgets.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+// Room for pages on their way between device and file, or through a full host tier; beyond the host
+// budget, because without it a full budget could not be exchanged page for page.
+Bytes staging_reserve(Bytes host, Bytes file) {
+  if (!host && !file) return {};
+  return std::clamp(host / 8, 2 * kLargePage, 8 * kLargePage);
+}
+
+// A spill file that cannot be had is no reason not to start: one line, and on without it.
+Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
+  Bytes capacity;
+  TESSERA_TRY_ASSIGN(capacity, file_budget(options));
+  auto tier = FileTier::open(spill_directory(options), capacity);
+  if (tier.is_ok()) return tier;
+  log_line(LogLevel::kWarning, "no file tier: {}", tier.status().to_string());
+  return FileTier::open("", Bytes(0));
+}
+
+Status not_ours(Address address) {
+  return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
+}
+
+}  // namespace
+
+// The whole machine, bottom up: driver, tiers, then for each device in use tier, residency, pages,
+// blocks (device_heap.cpp), and the pump that keeps it moving.
+Result<std::unique_ptr<Allocator>> Allocator::create(std::unique_ptr<Driver> driver,
+                                                     const Options& options, const Clock& clock) {
+  TESSERA_TRY(options.validate());
+  set_log_level(options.level());
+  std::unique_ptr<Allocator> a(new Allocator(std::move(driver), options, clock));
+  TESSERA_TRY_ASSIGN(a->file_, open_file_tier(options));
+  const Bytes host = host_budget(options);
+  a->host_ = std::make_unique<HostTier>(*a->driver_, host,
+                                        staging_reserve(host, a->file_->usage().capacity));
+  if (!options.trace.empty()) {
+    TESSERA_TRY_ASSIGN(a->trace_, TraceWriter::open(options.trace, {"", Bytes()}, clock));
+  }
+  Allocator* self = a.get();
+  a->pump_ = std::make_unique<Pump>([self] { return self->advance(); });
+  return a;
+}
+
+Allocator::Allocator(std::unique_ptr<Driver> driver, const Options& options, const Clock& clock)
+    : driver_(std::move(driver)), options_(options), log_(clock, kEvents) {}
+
+Allocator::~Allocator() = default;
+
+// ---- devices ------------------------------------------------------------------------------------
+
+Result<DeviceHeap*> Allocator::heap(DeviceId device) {
+  if (device.value() >= kMaxDevices) {
+    return Status(Code::kInvalidArgument, fmt::format("there is no device {}", device.value()));
+  }
+  auto& entry = heaps_[device.value()];
+  if (DeviceHeap* known = entry.load(std::memory_order_acquire)) return known;
+  MutexLock lock(mutex_);
+  if (DeviceHeap* known = entry.load()) return known;
+  std::unique_ptr<DeviceHeap> made;
+  TESSERA_TRY_ASSIGN(made, DeviceHeap::create(*driver_, device, *host_, *file_, log_, options_));
+  const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();
+  if (high_.load() == 0 || low < low_.load()) low_.store(low);
+  if (high > high_.load()) high_.store(high);
+  owned_.push_back(std::move(made));
+  entry.store(owned_.back().get(), std::memory_order_release);
+  return owned_.back().get();
+}
+
+DeviceHeap* Allocator::heap_of(Address address) const {
+  if (!manages(address)) return nullptr;
+  for (const auto& entry : heaps_) {
+    DeviceHeap* heap = entry.load(std::memory_order_acquire);
+    if (heap != nullptr && heap->holds(address)) return heap;
+  }
+  return nullptr;
+}
+
+template <class Act>
+Status Allocator::with_run(Address address, Act act) {
+  if (DeviceHeap* heap = heap_of(address)) {
+    const BlockCache::Lookup lookup(heap->blocks());
+    if (Run* run = lookup.run_of(address)) return act(*heap, run);
+  }
+  return not_ours(address);
+}
+
+bool Allocator::advance() {
+  bool busy = false;
+  for (const auto& entry : heaps_) {
+    DeviceHeap* heap = entry.load(std::memory_order_acquire);
+    if (heap == nullptr || !heap->residency().has_work()) continue;
+    heap->residency().advance();
+    busy = busy || heap->residency().has_work();
+  }
+  return busy;
+}
+
+void Allocator::kick_pump(DeviceHeap& heap) {
+  if (heap.residency().has_work()) pump_->kick();
+}
+
+// ---- blocks -------------------------------------------------------------------------------------
+
+Result<Address> Allocator::allocate(DeviceId device, Bytes bytes, StreamId stream) {
+  DeviceHeap* heap = nullptr;
+  TESSERA_TRY_ASSIGN(heap, this->heap(device));
+  const TagId tag = TagStack::current();
+  Result<Address> block = heap->blocks().allocate(bytes, stream, tag);
+  kick_pump(*heap);
+  if (!block.is_ok()) return explain(block.status(), *heap, bytes);
+  if (trace_) trace_->alloc(block.value().value(), bytes, stream, tags_.name_of(tag), device);
+  return block;
+}
+
+Status Allocator::free(Address address, StreamId stream) {
+  DeviceHeap* heap = heap_of(address);
+  if (heap == nullptr) return not_ours(address);
+  TESSERA_TRY(heap->blocks().free(address, stream));
+  if (trace_) trace_->free(address.value());
+  return {};
+}
+
+Status Allocator::trim() {
+  Status result;
+  for (const auto& entry : heaps_) {
+    DeviceHeap* heap = entry.load(std::memory_order_acquire);
+    if (heap == nullptr) continue;
+    if (Status status = heap->blocks().trim(); !status.is_ok()) result = status;
+    heap->residency().trim();
+  }
+  return result;
+}
+
+// ---- uses ---------------------------------------------------------------------------------------
+
+// The common case, all blocks on one device and queued work, allocates nothing.
+Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream, Access access,
+                            Use::Kind kind, std::string_view name, AnnouncedUse& use) {
+  thread_local std::vector<Run*> runs;
+  runs.clear();
+  use.stream = stream;
+  DeviceHeap* heap = nullptr;
+  std::optional<BlockCache::Lookup> lookup;
+  for (Address address : addresses) {
+    DeviceHeap* home = heap_of(address);
+    if (home == nullptr) continue;
+    if (heap == nullptr) {
+      heap = home;
+      lookup.emplace(heap->blocks());
+    } else if (home != heap) {
+      lookup.reset();
+      return begin_on_several(addresses, access, use);
+    }
+    if (Run* run = lookup->run_of(address)) runs.push_back(run);
+  }
+  if (runs.empty()) return {};
+  if (trace_) trace_op(addresses, stream, access, name);
+  if (kind == Use::Kind::kHold) return begin_held({{heap, runs}}, access, use);
+  Status status = heap->residency().begin_use(runs, stream, access, kind, use.use);
+  kick_pump(*heap);
+  if (!status.is_ok()) return explain_use(std::move(status), *heap, runs);
+  use.heap = heap;
+  return {};
+}
+
+Status Allocator::begin_on_several(std::span<const Address> addresses, Access access,
+                                   AnnouncedUse& use) {
+  std::vector<AnnouncedUse::Part> parts;
+  std::deque<BlockCache::Lookup> lookups;  // open until the runs are held
+  for (const auto& entry : heaps_) {
+    DeviceHeap* heap = entry.load(std::memory_order_acquire);
+    if (heap == nullptr) continue;
+    const auto& lookup = lookups.emplace_back(heap->blocks());
+    AnnouncedUse::Part part{heap, {}};
+    for (Address address : addresses) {
+      if (!heap->holds(address)) continue;
+      if (Run* run = lookup.run_of(address)) part.runs.push_back(run);
+    }
+    if (!part.runs.empty()) parts.push_back(std::move(part));
+  }
+  return begin_held(std::move(parts), access, use);
+}
+
+Status Allocator::begin_held(std::vector<AnnouncedUse::Part> parts, Access access,
+                             AnnouncedUse& use) {
+  for (auto& part : parts) {
+    Status status = part.heap->residency().begin_use(part.runs, use.stream, access,
+                                                     Use::Kind::kHold, use.use);
+    kick_pump(*part.heap);
+    if (!status.is_ok()) {
+      end_use(use);
+      return explain_use(std::move(status), *part.heap, part.runs);
+    }
+    use.held.push_back(std::move(part));
+  }
+  return {};
+}
+
+void Allocator::end_use(AnnouncedUse& use) {
+  if (use.heap != nullptr) use.heap->residency().end_use({}, use.stream, use.use);
+  for (auto& part : use.held) part.heap->residency().end_use(part.runs, use.stream, use.use);
+  use.heap = nullptr;
+  use.held.clear();
+}
+
+Status Allocator::explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const {
+  Bytes asked;
+  for (const Run* run : runs) asked += run->shape.bytes();
+  return explain(std::move(status), heap, asked);
+}
+
+Status Allocator::touch(Address address, StreamId stream, Access access) {
+  if (heap_of(address) == nullptr) return not_ours(address);
+  AnnouncedUse use;
+  TESSERA_TRY(begin_use({&address, 1}, stream, access, Use::Kind::kGate, "touch", use));
+  const bool found = use.heap != nullptr;
+  end_use(use);
+  return found ? Status() : not_ours(address);
+}
+
+void Allocator::trace_op(std::span<const Address> addresses, StreamId stream, Access access,
+                         std::string_view name) {
+  std::vector<std::uint64_t> ids;
+  DeviceId device;
+  for (Address address : addresses) {
+    DeviceHeap* heap = heap_of(address);
+    if (heap == nullptr) continue;
+    const auto block = heap->blocks().find(address);
+    if (block.is_ok()) ids.push_back(block.value().address.value());
+    device = heap->device();
+  }
+  if (access == Access::kRead) return trace_->op(name, stream, device, ids, {});
+  trace_->op(name, stream, device, ids, ids);
+}
+
+// ---- hints --------------------------------------------------------------------------------------
+
+Status Allocator::prefetch(std::span<const Address> addresses) {
+  for (Address address : addresses) {
+    TESSERA_TRY(with_run(address, [this](DeviceHeap& heap, Run* run) {
+      Status status = heap.residency().prefetch({&run, 1});
+      kick_pump(heap);
+      return status;
+    }));
+  }
+  return {};
+}
+
+Status Allocator::evict(std::span<const Address> addresses) {
+  for (Address address : addresses) {
+    TESSERA_TRY(with_run(address, [this](DeviceHeap& heap, Run* run) {
+      Status status = heap.residency().evict({&run, 1});
+      kick_pump(heap);
+      return status;
+    }));
+  }
+  return {};
+}
+
+Status Allocator::pin(Address address) {
+  return with_run(address, [](DeviceHeap& heap, Run* run) { return heap.residency().pin(run); });
+}
+
+Status Allocator::unpin(Address address) {
+  return with_run(address, [](DeviceHeap& heap, Run* run) { return heap.residency().unpin(run); });
+}
+
+Status Allocator::expose(Address address, const char* reason) {
+  return with_run(address, [reason](DeviceHeap& heap, Run* run) {
+    return heap.residency().pin(run, reason);
+  });
+}
+
+Status Allocator::retire_stream(StreamId stream) {
+  for (const auto& entry : heaps_) {
+    DeviceHeap* heap = entry.load(std::memory_order_acquire);
+    if (heap != nullptr) TESSERA_TRY(heap->blocks().retire(stream));
+  }
+  return {};
+}
+
+Status Allocator::mark(std::string_view kind, std::uint64_t number) {
+  log_.record(EventKind::kMark, DeviceId(), log_.now(), Address(), Bytes(number));
+  if (trace_) trace_->mark(kind, number);
+  return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,127 @@
+// What the caller asked for: every call of the C API, in C++ and without its conventions.
+//
+// The whole machine is assembled in create(), on one screen of allocator.cpp. There is one driver,
+// one host and one file tier for the process, and one DeviceHeap per device, built at its first
+// use.
+//
+// Thread safety: every call may be made from any thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/device_heap.hpp"
+#include "api/options.hpp"
+#include "api/pump.hpp"
+#include "api/stats_report.hpp"
+#include "api/tag_table.hpp"
+#include "base/clock.hpp"
+#include "observe/event_log.hpp"
+#include "observe/trace_writer.hpp"
+
+namespace tessera {
+
+// One announced use, from begin_use to end_use.
+struct AnnouncedUse {
+  struct Part {
+    DeviceHeap* heap;
+    std::vector<Run*> runs;
+  };
+  DeviceHeap* heap = nullptr;  // where the gate is open for us; null otherwise
+  Use use;
+  StreamId stream;
+  std::vector<Part> held;      // blocking uses, and uses of several devices
+};
+
+class Allocator {
+ public:
+  static Result<std::unique_ptr<Allocator>> create(std::unique_ptr<Driver> driver,
+                                                   const Options& options, const Clock& clock);
+  ~Allocator();
+
+  Result<Address> allocate(DeviceId device, Bytes bytes, StreamId stream);
+  Status free(Address address, StreamId stream);
+  Status trim();
+
+  // Addresses that are in no live block are ignored. `name` is the work's, for the trace.
+  Status begin_use(std::span<const Address> addresses, StreamId stream, Access access,
+                   Use::Kind kind, std::string_view name, AnnouncedUse& use);
+  void end_use(AnnouncedUse& use);
+  Status touch(Address address, StreamId stream, Access access);
+
+  Status prefetch(std::span<const Address> addresses);
+  Status evict(std::span<const Address> addresses);
+  Status pin(Address address);
+  Status unpin(Address address);
+  // `reason` must live for ever.
+  Status expose(Address address, const char* reason);
+  Status retire_stream(StreamId stream);
+  Status mark(std::string_view kind, std::uint64_t number);
+  TagTable& tags() { return tags_; }
+
+  struct Where {
+    DeviceId device;
+    BlockInfo block;
+    std::array<Bytes, 3> tiers;  // device, host, file
+    std::uint32_t pins = 0;
+  };
+  // Errors: kNotFound.
+  Result<Where> query(Address address);
+  // Of the heaps built so far; {0, 0} before the first.
+  std::pair<Address, Address> managed_range() const;
+  bool manages(Address address) const {
+    return address.value() >= low_.load(std::memory_order_relaxed) &&
+           address.value() < high_.load(std::memory_order_relaxed);
+  }
+  // As cuMemGetInfo should say: what could be allocated before anything has to leave the device.
+  Result<MemoryInfo> memory_info(DeviceId device);
+
+  StatsSnapshot stats() const;
+  Status write_timeline(const std::string& path) const;
+  // Writes what the options ask for at the end of a program.
+  Status finish();
+  Status validate() const;
+
+ private:
+  static constexpr std::size_t kMaxDevices = 64;
+  static constexpr std::size_t kEvents = 1 << 16;
+
+  Allocator(std::unique_ptr<Driver> driver, const Options& options, const Clock& clock);
+  Result<DeviceHeap*> heap(DeviceId device);
+  DeviceHeap* heap_of(Address address) const;
+  // Calls `act(heap, run)` while the run cannot go away. Errors: kNotFound.
+  template <class Act>
+  Status with_run(Address address, Act act);
+  Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use);
+  Status begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use);
+  Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;
+  // Whether anything is in flight still.
+  bool advance();
+  void trace_op(std::span<const Address> addresses, StreamId stream, Access access,
+                std::string_view name);
+  void kick_pump(DeviceHeap& heap);
+  Status explain(Status status, DeviceHeap& heap, Bytes asked) const;
+
+  const std::unique_ptr<Driver> driver_;
+  const Options options_;
+  EventLog log_;
+  TagTable tags_;
+  std::unique_ptr<TraceWriter> trace_;
+  std::unique_ptr<HostTier> host_;
+  std::unique_ptr<FileTier> file_;
+
+  mutable Mutex mutex_{LockRank::kApi};
+  std::vector<std::unique_ptr<DeviceHeap>> owned_ GUARDED_BY(mutex_);
+  std::array<std::atomic<DeviceHeap*>, kMaxDevices> heaps_{};
+  std::atomic<std::uint64_t> low_{0};
+  std::atomic<std::uint64_t> high_{0};
+  std::unique_ptr<Pump> pump_;  // last: it stops before what it pumps goes
+};
+
+}  // namespace tessera

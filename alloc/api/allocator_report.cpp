@@ -1,0 +1,150 @@
+// What the allocator tells: queries, statistics, out-of-memory messages, the files at the end.
+#include <fmt/format.h>
+
+#include "api/allocator.hpp"
+#include "api/oom_report.hpp"
+#include "base/log.hpp"
+#include "observe/timeline.hpp"
+
+namespace tessera {
+namespace {
+
+OomFigures::Tier figures_of(const Tier& tier) {
+  const TierUsage usage = tier.usage();
+  return {usage.capacity, usage.used};
+}
+
+void add_device(tessera_stats& s, DeviceHeap& heap) {
+  const BlockStats blocks = heap.blocks().stats();
+  const ResidencyStats moves = heap.residency().stats();
+  const TierUsage tier = heap.tier().usage();
+  s.devices += 1;
+  s.live_blocks += blocks.live_blocks;
+  s.live_bytes += blocks.live_bytes.value();
+  s.peak_live_bytes += blocks.peak_live_bytes.value();
+  s.allocations += blocks.allocations;
+  s.frees += blocks.frees;
+  s.cache_hits += blocks.cache_hits;
+  s.reserved_bytes += moves.run_bytes.value();
+  s.device_capacity += tier.capacity.value();
+  s.device_used += tier.used.value();
+  s.device_spare += tier.spare.value();
+  s.device_peak += tier.peak_used.value();
+  s.bytes_in += moves.bytes_in.value();
+  s.bytes_out += moves.bytes_out.value();
+  s.bytes_file_read += moves.bytes_file_read.value();
+  s.bytes_file_written += moves.bytes_file_written.value();
+  s.fetches += moves.fetches;
+  s.evictions += moves.evictions;
+  s.forwards += moves.forwards;
+  s.clean_evictions += moves.clean_evictions;
+  s.discards += moves.discards;
+  s.stalls += moves.stalls;
+  s.stall_ns += moves.stall_time.value();
+  s.late_fetches += moves.late_fetches;
+  s.launches += moves.launches;
+  s.uses += moves.uses;
+  s.pinned_bytes += moves.pinned_bytes.value();
+  s.exposed_bytes += moves.exposed_bytes.value();
+}
+
+}  // namespace
+
+Result<Allocator::Where> Allocator::query(Address address) {
+  DeviceHeap* heap = heap_of(address);
+  if (heap == nullptr) {
+    return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
+  }
+  const BlockCache::Lookup lookup(heap->blocks());
+  const auto block = lookup.block_of(address);
+  if (!block) {
+    return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
+  }
+  return Where{heap->device(), *block, heap->residency().whereabouts(*block->run),
+               block->run->pins.load()};
+}
+
+std::pair<Address, Address> Allocator::managed_range() const {
+  return {Address(low_.load()), Address(high_.load())};
+}
+
+// Everything that is not taken by live runs could be had without moving a page, because free and
+// cached blocks make way for nothing.
+Result<MemoryInfo> Allocator::memory_info(DeviceId device) {
+  DeviceHeap* heap = nullptr;
+  TESSERA_TRY_ASSIGN(heap, this->heap(device));
+  const Bytes capacity = heap->tier().usage().capacity;
+  const Bytes live = heap->residency().live_bytes();
+  return MemoryInfo{capacity > live ? capacity - live : Bytes(), heap->total_memory()};
+}
+
+StatsSnapshot Allocator::stats() const {
+  StatsSnapshot stats;
+  tessera_stats& s = stats.totals;
+  s.size = sizeof(s);
+  stats.facts = {{"policy", options_.policy},
+                 {"host_memory", host_->pinned() ? "pinned" : "pageable"}};
+  for (const auto& entry : heaps_) {
+    DeviceHeap* heap = entry.load(std::memory_order_acquire);
+    if (heap == nullptr) continue;
+    add_device(s, *heap);
+    for (const TagUse& use : heap->blocks().tags()) {
+      stats.tags.push_back({tags_.name_of(use.tag), use.live_blocks, use.live_bytes});
+    }
+    for (const auto& [reason, bytes] : heap->residency().exposures()) {
+      stats.exposures.push_back({reason, bytes});
+    }
+  }
+  const TierUsage host = host_->usage(), file = file_->usage();
+  s.host_capacity = host.capacity.value();
+  s.host_used = host.used.value();
+  s.host_peak = host.peak_used.value();
+  s.file_capacity = file.capacity.value();
+  s.file_used = file.used.value();
+  s.file_peak = file.peak_used.value();
+  return stats;
+}
+
+// An out-of-memory status becomes the message that adds up; all others stay as they are.
+Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked) const {
+  if (status.code() != Code::kOutOfMemory) return status;
+  const ResidencyStats moves = heap.residency().stats();
+  OomFigures figures;
+  figures.cause = asked > heap.tier().usage().capacity ? OomFigures::Cause::kWorkingSet
+                                                       : OomFigures::Cause::kHeapFull;
+  figures.asked = asked;
+  figures.device = heap.device();
+  figures.device_tier = figures_of(heap.tier());
+  figures.host_tier = figures_of(*host_);
+  figures.file_tier = figures_of(*file_);
+  figures.pinned = moves.pinned_bytes;
+  figures.exposed = moves.exposed_bytes;
+  const std::string message = fmt::format("{}\n{}", status.message(), oom_message(figures));
+  log_line(LogLevel::kWarning, "{}", message);
+  return Status(Code::kOutOfMemory, message);
+}
+
+Status Allocator::write_timeline(const std::string& path) const {
+  return tessera::write_timeline(log_, path);
+}
+
+Status Allocator::finish() {
+  Status result;
+  const auto keep_first = [&result](Status status) {
+    if (result.is_ok()) result = std::move(status);
+  };
+  if (!options_.stats.empty()) keep_first(write_stats(stats(), options_.stats));
+  if (!options_.timeline.empty()) keep_first(write_timeline(options_.timeline));
+  if (trace_) keep_first(trace_->flush());
+  return result;
+}
+
+Status Allocator::validate() const {
+  for (const auto& entry : heaps_) {
+    DeviceHeap* heap = entry.load(std::memory_order_acquire);
+    if (heap != nullptr) TESSERA_TRY(heap->validate());
+  }
+  return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,278 @@
+// tessera.h: validate, forward, translate the error.
+#include "tessera/tessera.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "api/call.hpp"
+#include "api/handles.hpp"
+#include "api/use_handle.hpp"
+#include "driver/cuda_driver.hpp"
+
+namespace tessera {
+namespace {
+
+// Fills the caller's struct as far as the caller knows it.
+template <class T>
+Status copy_out_struct(const T& from, T* to, const char* name) {
+  if (to == nullptr) return null_argument(name);
+  const std::uint32_t size = to->size;
+  if (size < sizeof(size) || size > 4096) {
+    return Status(Code::kInvalidArgument, std::string(name) + "->size is not set");
+  }
+  std::memcpy(to, &from, std::min<std::size_t>(size, sizeof(T)));
+  to->size = size;
+  return {};
+}
+
+std::span<const Address> span_of(const tessera_address* addresses, std::size_t count) {
+  static_assert(sizeof(Address) == sizeof(tessera_address));
+  return {reinterpret_cast<const Address*>(addresses), count};
+}
+
+Status check_array(const tessera_allocator* allocator, const void* addresses, std::size_t count) {
+  if (allocator == nullptr) return null_argument("allocator");
+  if (addresses == nullptr && count != 0) return null_argument("addresses");
+  if (count > kMaxUseAddresses) {
+    return Status(Code::kInvalidArgument, "a use has at most 4096 addresses");
+  }
+  return {};
+}
+
+tessera_block_info describe(const Allocator::Where& where, const std::string& tag) {
+  tessera_block_info info{};
+  info.device = static_cast<std::int32_t>(where.device.value());
+  info.address = where.block.address.value();
+  info.bytes = where.block.bytes.value();
+  info.capacity = where.block.capacity.value();
+  info.generation = where.block.generation;
+  info.device_bytes = where.tiers[0].value();
+  info.host_bytes = where.tiers[1].value();
+  info.file_bytes = where.tiers[2].value();
+  info.pins = where.pins;
+  std::strncpy(info.tag, tag.c_str(), sizeof(info.tag) - 1);
+  return info;
+}
+
+}  // namespace
+}  // namespace tessera
+
+using namespace tessera;  // the functions below are C and can live in no namespace
+
+extern "C" {
+
+const char* tessera_result_name(tessera_result result) {
+  return name_of(static_cast<Code>(result)).data();
+}
+const char* tessera_last_error(void) { return last_error_text(); }
+int tessera_last_driver_code(void) { return last_driver_code(); }
+const char* tessera_version(void) { return TESSERA_VERSION_STRING; }
+
+// ---- options ------------------------------------------------------------------------------------
+
+tessera_result tessera_options_create(tessera_options** options) {
+  return api_call([&]() -> Status {
+    if (options == nullptr) return null_argument("options");
+    auto made = std::make_unique<tessera_options>();
+    TESSERA_TRY_ASSIGN(made->options, Options::from_environment());
+    *options = made.release();
+    return {};
+  });
+}
+
+void tessera_options_destroy(tessera_options* options) { delete options; }
+
+tessera_result tessera_options_set(tessera_options* options, const char* name, const char* value) {
+  return api_call([&]() -> Status {
+    if (options == nullptr || name == nullptr || value == nullptr) {
+      return null_argument("options, name and value");
+    }
+    return options->options.set(name, value);
+  });
+}
+
+// ---- the allocator ------------------------------------------------------------------------------
+
+tessera_result tessera_allocator_create(const tessera_options* options,
+                                        tessera_allocator** allocator) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    Options chosen;
+    CudaResolver resolver;
+    if (options != nullptr) {
+      chosen = options->options;
+      resolver = options->resolver;
+    } else {
+      TESSERA_TRY_ASSIGN(chosen, Options::from_environment());
+    }
+    if (chosen.off) return Status(Code::kNotSupported, "Tessera is switched off (option off)");
+    if (!resolver) {
+      TESSERA_TRY_ASSIGN(resolver, open_cuda_library());
+    }
+    std::unique_ptr<CudaDriver> driver;
+    TESSERA_TRY_ASSIGN(driver, CudaDriver::open(resolver));
+    auto made = std::make_unique<tessera_allocator>();
+    TESSERA_TRY_ASSIGN(made->allocator, Allocator::create(std::move(driver), chosen, made->clock));
+    *allocator = made.release();
+    return {};
+  });
+}
+
+void tessera_allocator_destroy(tessera_allocator* allocator) { delete allocator; }
+
+tessera_result tessera_malloc(tessera_allocator* allocator, int device, size_t bytes,
+                              tessera_stream stream, tessera_address* address) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || address == nullptr) return null_argument("allocator and address");
+    if (device < 0) return Status(Code::kInvalidArgument, "a device is a number from 0");
+    Address block;
+    TESSERA_TRY_ASSIGN(block, allocator->allocator->allocate(
+                                  DeviceId(static_cast<std::uint64_t>(device)), Bytes(bytes),
+                                  stream_id(stream)));
+    *address = block.value();
+    return {};
+  });
+}
+
+tessera_result tessera_free(tessera_allocator* allocator, tessera_address address,
+                            tessera_stream stream) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    return allocator->allocator->free(Address(address), stream_id(stream));
+  });
+}
+
+tessera_result tessera_trim(tessera_allocator* allocator) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    return allocator->allocator->trim();
+  });
+}
+
+// ---- uses and hints -----------------------------------------------------------------------------
+
+tessera_result tessera_use_begin(tessera_allocator* allocator, const tessera_address* addresses,
+                                 size_t count, tessera_stream stream, tessera_access access,
+                                 tessera_use* use) {
+  return api_call([&]() -> Status {
+    TESSERA_TRY(check_array(allocator, addresses, count));
+    if (use == nullptr) return null_argument("use");
+    AnnouncedUse announced;
+    TESSERA_TRY(allocator->allocator->begin_use(span_of(addresses, count), stream_id(stream),
+                                                access_of(access), Use::Kind::kGate, "", announced));
+    pack_use(std::move(announced), use);
+    return {};
+  });
+}
+
+void tessera_use_end(tessera_allocator* allocator, tessera_use* use) {
+  if (allocator == nullptr || use == nullptr) return;
+  AnnouncedUse announced = unpack_use(use);
+  allocator->allocator->end_use(announced);
+}
+
+tessera_result tessera_touch(tessera_allocator* allocator, tessera_address address,
+                             tessera_stream stream, tessera_access access) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    return allocator->allocator->touch(Address(address), stream_id(stream), access_of(access));
+  });
+}
+
+tessera_result tessera_prefetch(tessera_allocator* allocator, const tessera_address* addresses,
+                                size_t count) {
+  return api_call([&]() -> Status {
+    TESSERA_TRY(check_array(allocator, addresses, count));
+    return allocator->allocator->prefetch(span_of(addresses, count));
+  });
+}
+
+tessera_result tessera_evict(tessera_allocator* allocator, const tessera_address* addresses,
+                             size_t count) {
+  return api_call([&]() -> Status {
+    TESSERA_TRY(check_array(allocator, addresses, count));
+    return allocator->allocator->evict(span_of(addresses, count));
+  });
+}
+
+tessera_result tessera_pin(tessera_allocator* allocator, tessera_address address) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    return allocator->allocator->pin(Address(address));
+  });
+}
+
+tessera_result tessera_unpin(tessera_allocator* allocator, tessera_address address) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    return allocator->allocator->unpin(Address(address));
+  });
+}
+
+tessera_result tessera_tag_push(tessera_allocator* allocator, const char* tag) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || tag == nullptr) return null_argument("allocator and tag");
+    TagId id;
+    TESSERA_TRY_ASSIGN(id, allocator->allocator->tags().intern(tag));
+    return TagStack::push(id);
+  });
+}
+
+tessera_result tessera_tag_pop(tessera_allocator* allocator) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    return TagStack::pop();
+  });
+}
+
+tessera_result tessera_mark(tessera_allocator* allocator, const char* kind, uint64_t number) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || kind == nullptr) return null_argument("allocator and kind");
+    return allocator->allocator->mark(kind, number);
+  });
+}
+
+// ---- looking ------------------------------------------------------------------------------------
+
+tessera_result tessera_query(tessera_allocator* allocator, tessera_address address,
+                             tessera_block_info* info) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    const auto where = allocator->allocator->query(Address(address));
+    if (!where.is_ok()) return where.status();
+    const std::string tag = allocator->allocator->tags().name_of(where.value().block.tag);
+    return copy_out_struct(describe(where.value(), tag), info, "info");
+  });
+}
+
+tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* stats) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    return copy_out_struct(allocator->allocator->stats().totals, stats, "stats");
+  });
+}
+
+tessera_result tessera_stats_json(tessera_allocator* allocator, char* buffer, size_t capacity,
+                                  size_t* needed) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || needed == nullptr) return null_argument("allocator and needed");
+    if (buffer == nullptr && capacity != 0) return null_argument("buffer");
+    const std::string json = stats_json(allocator->allocator->stats());
+    *needed = json.size() + 1;
+    if (capacity == 0) return {};
+    const std::size_t length = std::min(capacity - 1, json.size());
+    std::memcpy(buffer, json.data(), length);
+    buffer[length] = 0;
+    return {};
+  });
+}
+
+tessera_result tessera_write_timeline(tessera_allocator* allocator, const char* path) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || path == nullptr) return null_argument("allocator and path");
+    return allocator->allocator->write_timeline(path);
+  });
+}
+
+}  // extern "C"

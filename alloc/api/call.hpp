@@ -1,0 +1,40 @@
+// The edge between C++ and C: every exported function runs its body through here.
+//
+// A Status becomes a tessera_result and this thread's last error; nothing thrown below crosses into
+// a C caller, who could not catch it.
+//
+// Thread safety: the last error is the thread's own.
+#pragma once
+
+#include <exception>
+#include <new>
+
+#include "base/status.hpp"
+#include "tessera/status.h"
+
+namespace tessera {
+
+tessera_result result_of(Code code);
+// Keeps `status` as the thread's last error, if it is one, and returns its code.
+tessera_result report(const Status& status);
+// The same for what cannot make a Status, since that may need memory.
+tessera_result report_nothrow(tessera_result result, const char* text) noexcept;
+const char* last_error_text();
+int last_driver_code();
+// "`name` must not be null", kInvalidArgument.
+Status null_argument(const char* name);
+
+template <class Body>
+tessera_result api_call(Body&& body) noexcept {
+  try {
+    return report(body());
+  } catch (const std::bad_alloc&) {
+    return report_nothrow(TESSERA_OUT_OF_MEMORY, "no host memory is left for bookkeeping");
+  } catch (const std::exception& e) {
+    return report_nothrow(TESSERA_INTERNAL, e.what());
+  } catch (...) {
+    return report_nothrow(TESSERA_INTERNAL, "an exception of no known type");
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,55 @@
+#include "api/device_heap.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "api/budgets.hpp"
+
+namespace tessera {
+namespace {
+
+// Addresses cost nothing but their number, and a heap that is cut up needs more of them than it
+// has bytes.
+constexpr std::uint64_t kAddressesPerByte = 4;
+
+}  // namespace
+
+DeviceHeap::DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget)
+    : device_(device), total_memory_(total_memory), tier_(driver, device, budget) {}
+
+Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId device,
+                                                       HostTier& host, FileTier& file,
+                                                       EventLog& log, const Options& options) {
+  DeviceProperties properties;
+  TESSERA_TRY_ASSIGN(properties, driver.properties(device));
+  if (!properties.virtual_memory) {
+    return Status(Code::kNotSupported, fmt::format("device {} ({}) has no virtual memory management",
+                                                   device.value(), properties.name));
+  }
+  MemoryInfo memory;
+  TESSERA_TRY_ASSIGN(memory, driver.memory_info(device));
+  const Bytes budget = device_budget(options, memory.free);
+  std::unique_ptr<DeviceHeap> heap(new DeviceHeap(driver, device, memory.total, budget));
+
+  std::unique_ptr<Policy> policy;
+  TESSERA_TRY_ASSIGN(policy, make_policy(options.policy));
+  const TierStack tiers{heap->tier_, host, file};
+  TESSERA_TRY_ASSIGN(heap->residency_,
+                     Residency::create(driver, device, tiers, std::move(policy), log,
+                                       {options.low_watermark, options.high_watermark}));
+  const Bytes addresses = options.heap_size.value_or(tiers.capacity() * kAddressesPerByte);
+  TESSERA_TRY_ASSIGN(heap->pages_, PageManager::create(driver, *heap->residency_,
+                                                       std::max(addresses, 2 * kLargePage),
+                                                       std::min(addresses, tiers.capacity())));
+  heap->blocks_ = std::make_unique<BlockCache>(*heap->residency_, *heap->pages_);
+  return heap;
+}
+
+Status DeviceHeap::validate() const {
+  TESSERA_TRY(blocks_->validate());
+  TESSERA_TRY(pages_->validate());
+  return residency_->validate();
+}
+
+}  // namespace tessera

@@ -1,0 +1,48 @@
+// One device's machine: its tier, its residency, its pages, its blocks, built bottom up.
+//
+// Thread safety: immutable after create(); the layers guard themselves.
+#pragma once
+
+#include <memory>
+
+#include "api/options.hpp"
+#include "block/block_cache.hpp"
+#include "driver/driver.hpp"
+#include "observe/event_log.hpp"
+#include "page/page_manager.hpp"
+#include "residency/residency.hpp"
+#include "tier/tier_stack.hpp"
+
+namespace tessera {
+
+class DeviceHeap {
+ public:
+  // Errors: kNotSupported without virtual memory management, kOutOfMemory without addresses.
+  static Result<std::unique_ptr<DeviceHeap>> create(Driver& driver, DeviceId device,
+                                                    HostTier& host, FileTier& file, EventLog& log,
+                                                    const Options& options);
+
+  DeviceId device() const { return device_; }
+  Bytes total_memory() const { return total_memory_; }
+  const DeviceTier& tier() const { return tier_; }
+  Residency& residency() { return *residency_; }
+  PageManager& pages() { return *pages_; }
+  BlockCache& blocks() { return *blocks_; }
+
+  bool holds(Address address) const {
+    return address >= pages_->low() && address < pages_->high();
+  }
+  Status validate() const;
+
+ private:
+  DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget);
+
+  const DeviceId device_;
+  const Bytes total_memory_;
+  DeviceTier tier_;
+  std::unique_ptr<Residency> residency_;
+  std::unique_ptr<PageManager> pages_;
+  std::unique_ptr<BlockCache> blocks_;
+};
+
+}  // namespace tessera

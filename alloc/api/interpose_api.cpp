@@ -1,0 +1,123 @@
+// interpose.h: what the preload library needs beyond tessera.h.
+#include "tessera/interpose.h"
+
+#include <cstring>
+#include <vector>
+
+#include "api/call.hpp"
+#include "api/handles.hpp"
+#include "api/use_handle.hpp"
+
+namespace tessera {
+namespace {
+
+// Every aligned word that could be an address of ours. Words that are not are told apart by one
+// compare, so the look-up is paid for pointers only.
+void collect_addresses(const Allocator& allocator, const void* words, std::size_t bytes,
+                       std::vector<Address>& found) {
+  const auto* at = static_cast<const std::byte*>(words);
+  for (std::size_t offset = 0; offset + sizeof(std::uint64_t) <= bytes; offset += sizeof(std::uint64_t)) {
+    std::uint64_t word;
+    std::memcpy(&word, at + offset, sizeof(word));
+    if (allocator.manages(Address(word))) found.push_back(Address(word));
+  }
+}
+
+}  // namespace
+}  // namespace tessera
+
+using namespace tessera;  // the functions below are C and can live in no namespace
+
+extern "C" {
+
+tessera_result tessera_options_set_resolver(tessera_options* options, tessera_resolver resolver,
+                                            void* user) {
+  return api_call([&]() -> Status {
+    if (options == nullptr || resolver == nullptr) return null_argument("options and resolver");
+    options->resolver = [resolver, user](const char* name) { return resolver(name, user); };
+    return {};
+  });
+}
+
+void tessera_managed_range(tessera_allocator* allocator, tessera_address* low,
+                           tessera_address* high) {
+  if (allocator == nullptr || low == nullptr || high == nullptr) return;
+  const auto [first, end] = allocator->allocator->managed_range();
+  *low = first.value();
+  *high = end.value();
+}
+
+tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words,
+                                       size_t bytes, tessera_stream stream, const char* name,
+                                       tessera_use* use) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || use == nullptr) return null_argument("allocator and use");
+    if (words == nullptr && bytes != 0) return null_argument("words");
+    thread_local std::vector<Address> found;
+    found.clear();
+    collect_addresses(*allocator->allocator, words, bytes, found);
+    AnnouncedUse announced;
+    TESSERA_TRY(allocator->allocator->begin_use(found, stream_id(stream), Access::kWrite,
+                                                Use::Kind::kGate, name == nullptr ? "" : name,
+                                                announced));
+    pack_use(std::move(announced), use);
+    return {};
+  });
+}
+
+tessera_result tessera_use_begin_blocking(tessera_allocator* allocator,
+                                          const tessera_address* addresses, size_t count,
+                                          tessera_stream stream, tessera_access access,
+                                          tessera_use* use) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || use == nullptr) return null_argument("allocator and use");
+    if (addresses == nullptr && count != 0) return null_argument("addresses");
+    std::vector<Address> list;
+    for (std::size_t i = 0; i < count; ++i) list.push_back(Address(addresses[i]));
+    AnnouncedUse announced;
+    TESSERA_TRY(allocator->allocator->begin_use(list, stream_id(stream), access_of(access),
+                                                Use::Kind::kHold, "copy", announced));
+    pack_use(std::move(announced), use);
+    return {};
+  });
+}
+
+tessera_result tessera_expose(tessera_allocator* allocator, tessera_address address,
+                              const char* reason) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || reason == nullptr) return null_argument("allocator and reason");
+    return allocator->allocator->expose(Address(address), reason);
+  });
+}
+
+tessera_result tessera_retire_stream(tessera_allocator* allocator, tessera_stream stream) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    return allocator->allocator->retire_stream(stream_id(stream));
+  });
+}
+
+tessera_result tessera_memory_info(tessera_allocator* allocator, int device, uint64_t* free_bytes,
+                                   uint64_t* total_bytes) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || free_bytes == nullptr || total_bytes == nullptr) {
+      return null_argument("allocator, free_bytes and total_bytes");
+    }
+    if (device < 0) return Status(Code::kInvalidArgument, "a device is a number from 0");
+    MemoryInfo info;
+    TESSERA_TRY_ASSIGN(info, allocator->allocator->memory_info(
+                                 DeviceId(static_cast<std::uint64_t>(device))));
+    *free_bytes = info.free.value();
+    *total_bytes = info.total.value();
+    return {};
+  });
+}
+
+tessera_result tessera_finish(tessera_allocator* allocator) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    return allocator->allocator->finish();
+  });
+}
+
+}  // extern "C"

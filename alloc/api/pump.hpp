@@ -1,0 +1,41 @@
+// A thread that keeps moves going while the program is busy elsewhere.
+//
+// Copies end, writes to the spill file end, and what follows from them must happen although no
+// call of the program comes by. The pump sleeps until it is kicked, then looks every so often until
+// nothing is in flight. It decides nothing: it calls Residency::advance().
+//
+// Thread safety: kick() from any thread, cheap when the pump is awake.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "base/mutex.hpp"
+
+namespace tessera {
+
+class Pump {
+ public:
+  // `work` advances what is under way and tells whether anything still is.
+  explicit Pump(std::function<bool()> work);
+  // Stops between two looks.
+  ~Pump();
+
+  void kick() {
+    if (!awake_.load(std::memory_order_acquire)) wake();
+  }
+
+ private:
+  void wake();
+  void run();
+
+  const std::function<bool()> work_;
+  std::atomic<bool> awake_{false};
+  Mutex mutex_{LockRank::kApi};
+  Condition changed_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace tessera

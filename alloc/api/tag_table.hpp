@@ -1,0 +1,43 @@
+// Tags as words outside, small numbers inside. A tag, once named, stays for good.
+//
+// Thread safety: every call may be made from any thread; the current tag is the thread's own.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "base/status.hpp"
+#include "base/units.hpp"
+
+namespace tessera {
+
+class TagTable {
+ public:
+  static constexpr std::size_t kMaxLength = 31;
+  static constexpr std::size_t kMaxTags = 4096;
+
+  // The number of `name`, new or known; "" is 0. Errors: kInvalidArgument when it is too long or
+  // there are too many.
+  Result<TagId> intern(std::string_view name);
+  std::string name_of(TagId tag) const;
+  std::size_t size() const;
+
+ private:
+  mutable Mutex mutex_{LockRank::kApi};
+  std::vector<std::string> names_ GUARDED_BY(mutex_) = {""};
+};
+
+// The calling thread's stack of tags; the innermost is the tag of what it allocates.
+class TagStack {
+ public:
+  static constexpr std::size_t kMaxDepth = 64;
+
+  static TagId current();
+  // Errors: kInvalidArgument when the stack is full, or empty.
+  static Status push(TagId tag);
+  static Status pop();
+};
+
+}  // namespace tessera

@@ -1,0 +1,51 @@
+// Carries an announced use through the caller's tessera_use, and C values into ours.
+//
+// The common use (one device, queued work) fits into the caller's four words; only blocking uses
+// and uses of several devices need memory.
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+
+#include "api/allocator.hpp"
+#include "tessera/tessera.h"
+
+namespace tessera {
+
+inline constexpr std::size_t kMaxUseAddresses = 4096;
+
+inline StreamId stream_id(tessera_stream stream) {
+  return StreamId(reinterpret_cast<std::uint64_t>(stream));
+}
+inline Access access_of(tessera_access access) {
+  return access == TESSERA_READ ? Access::kRead : Access::kWrite;
+}
+
+// words: device heap · gate slot · stream · what is held
+inline void pack_use(AnnouncedUse announced, tessera_use* use) {
+  use->opaque[0] = reinterpret_cast<std::uint64_t>(announced.heap);
+  use->opaque[1] = announced.use.gate_slot;
+  use->opaque[2] = announced.stream.value();
+  use->opaque[3] = 0;
+  if (announced.held.empty()) return;
+  auto* held = new std::vector<AnnouncedUse::Part>(std::move(announced.held));
+  use->opaque[3] = reinterpret_cast<std::uint64_t>(held);
+}
+
+// Leaves `use` empty: ending it twice does nothing.
+inline AnnouncedUse unpack_use(tessera_use* use) {
+  AnnouncedUse announced;
+  announced.heap = reinterpret_cast<DeviceHeap*>(use->opaque[0]);
+  announced.use.gate_slot = static_cast<std::uint32_t>(use->opaque[1]);
+  announced.stream = StreamId(use->opaque[2]);
+  if (auto* held = reinterpret_cast<std::vector<AnnouncedUse::Part>*>(use->opaque[3])) {
+    announced.held = std::move(*held);
+    announced.use.kind = Use::Kind::kHold;
+    delete held;
+  }
+  *use = {};
+  return announced;
+}
+
+}  // namespace tessera
