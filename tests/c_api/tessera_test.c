@@ -1,0 +1,123 @@
+/* A C11 program that knows tessera.h alone: the conventions hold, misuse is an error, sums add up.
+ * It runs on whatever libcuda.so.1 is found; the test puts the software device there. */
+#include "tessera/tessera.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures = 0;
+
+static void expect(int condition, const char* text, int line) {
+  if (condition) return;
+  fprintf(stderr, "line %d: expected %s; last error: %s\n", line, text, tessera_last_error());
+  ++failures;
+}
+#define EXPECT(condition) expect((condition), #condition, __LINE__)
+
+static tessera_allocator* make_allocator(const char* device_memory, const char* host_memory) {
+  tessera_options* options = NULL;
+  tessera_allocator* allocator = NULL;
+  EXPECT(tessera_options_create(&options) == TESSERA_OK);
+  EXPECT(tessera_options_set(options, "device-memory", device_memory) == TESSERA_OK);
+  EXPECT(tessera_options_set(options, "host-memory", host_memory) == TESSERA_OK);
+  EXPECT(tessera_options_set(options, "log-level", "error") == TESSERA_OK);
+  EXPECT(tessera_options_set(options, "no-such-option", "1") == TESSERA_NOT_FOUND);
+  EXPECT(tessera_options_set(options, "device-memory", "much") == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_allocator_create(options, &allocator) == TESSERA_OK);
+  tessera_options_destroy(options);
+  return allocator;
+}
+
+static void blocks_are_found_and_freed_once(tessera_allocator* allocator) {
+  tessera_address address = 0;
+  tessera_block_info info = {.size = sizeof(info)};
+  EXPECT(tessera_tag_push(allocator, "weights") == TESSERA_OK);
+  EXPECT(tessera_malloc(allocator, 0, 3 << 20, NULL, &address) == TESSERA_OK);
+  EXPECT(tessera_tag_pop(allocator) == TESSERA_OK);
+  EXPECT(address % 512 == 0);
+  EXPECT(tessera_query(allocator, address + 12345, &info) == TESSERA_OK);
+  EXPECT(info.address == address && info.bytes == 3 << 20 && info.capacity >= info.bytes);
+  EXPECT(strcmp(info.tag, "weights") == 0);
+  EXPECT(info.device_bytes >= info.bytes && info.host_bytes == 0 && info.file_bytes == 0);
+  EXPECT(tessera_free(allocator, address + 512, NULL) == TESSERA_NOT_FOUND);
+  EXPECT(tessera_free(allocator, address, NULL) == TESSERA_OK);
+  EXPECT(tessera_free(allocator, address, NULL) == TESSERA_NOT_FOUND);
+  EXPECT(strlen(tessera_last_error()) > 0);
+  EXPECT(tessera_query(allocator, address, &info) == TESSERA_NOT_FOUND);
+  EXPECT(tessera_touch(allocator, address, NULL, TESSERA_READ) == TESSERA_NOT_FOUND);
+}
+
+static void misuse_is_an_error(tessera_allocator* allocator) {
+  tessera_address address = 0;
+  tessera_stats stats = {.size = 0};
+  EXPECT(tessera_malloc(NULL, 0, 1, NULL, &address) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_malloc(allocator, 0, 0, NULL, &address) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_malloc(allocator, 0, 1, NULL, NULL) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_malloc(allocator, -1, 1, NULL, &address) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_malloc(allocator, 63, 1, NULL, &address) != TESSERA_OK);
+  EXPECT(tessera_malloc(allocator, 0, (size_t)1 << 50, NULL, &address) == TESSERA_OUT_OF_MEMORY);
+  EXPECT(tessera_free(allocator, 4096, NULL) == TESSERA_NOT_FOUND);
+  EXPECT(tessera_get_stats(allocator, &stats) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_tag_pop(allocator) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(address == 0);
+}
+
+static void more_than_the_device_fits(tessera_allocator* allocator) {
+  enum { kBlocks = 24 };
+  const size_t bytes = (size_t)4 << 20; /* 96 MiB in all, on 32 MiB of device memory */
+  tessera_address blocks[kBlocks];
+  tessera_block_info info = {.size = sizeof(info)};
+  tessera_stats stats = {.size = sizeof(stats)};
+  tessera_use use;
+  for (int i = 0; i < kBlocks; ++i) {
+    EXPECT(tessera_malloc(allocator, 0, bytes, NULL, &blocks[i]) == TESSERA_OK);
+    EXPECT(tessera_use_begin(allocator, &blocks[i], 1, NULL, TESSERA_WRITE, &use) == TESSERA_OK);
+    tessera_use_end(allocator, &use);
+  }
+  EXPECT(tessera_use_begin(allocator, blocks, kBlocks, NULL, TESSERA_READ, &use) ==
+         TESSERA_OUT_OF_MEMORY);
+  EXPECT(tessera_get_stats(allocator, &stats) == TESSERA_OK);
+  EXPECT(stats.live_blocks == kBlocks && stats.live_bytes == kBlocks * bytes);
+  EXPECT(stats.evictions > 0 && stats.bytes_out > 0);
+  EXPECT(stats.device_used <= stats.device_capacity && stats.host_used <= stats.host_capacity);
+
+  EXPECT(tessera_pin(allocator, blocks[0]) == TESSERA_OK);
+  EXPECT(tessera_evict(allocator, blocks, 1) == TESSERA_BUSY);
+  EXPECT(tessera_query(allocator, blocks[0], &info) == TESSERA_OK);
+  EXPECT(info.pins == 1 && info.device_bytes == info.capacity);
+  EXPECT(tessera_unpin(allocator, blocks[0]) == TESSERA_OK);
+  EXPECT(tessera_unpin(allocator, blocks[0]) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_evict(allocator, blocks, 1) == TESSERA_OK);
+  EXPECT(tessera_query(allocator, blocks[0], &info) == TESSERA_OK);
+  EXPECT(info.device_bytes == 0 && info.host_bytes == info.capacity);
+  EXPECT(tessera_prefetch(allocator, blocks, 1) == TESSERA_OK);
+  EXPECT(tessera_mark(allocator, "iteration", 1) == TESSERA_OK);
+  for (int i = 0; i < kBlocks; ++i) EXPECT(tessera_free(allocator, blocks[i], NULL) == TESSERA_OK);
+}
+
+static void statistics_come_as_json(tessera_allocator* allocator) {
+  size_t needed = 0;
+  EXPECT(tessera_stats_json(allocator, NULL, 0, &needed) == TESSERA_OK);
+  EXPECT(needed > 2);
+  char* text = malloc(needed);
+  EXPECT(text != NULL && tessera_stats_json(allocator, text, needed, &needed) == TESSERA_OK);
+  EXPECT(text[0] == '{' && strstr(text, "live_bytes") != NULL);
+  free(text);
+  EXPECT(tessera_trim(allocator) == TESSERA_OK);
+}
+
+int main(void) {
+  EXPECT(strcmp(tessera_version(), TESSERA_VERSION_STRING) == 0);
+  EXPECT(strcmp(tessera_result_name(TESSERA_OUT_OF_MEMORY), "out of memory") == 0);
+  tessera_allocator* allocator = make_allocator("32MiB", "256MiB");
+  if (allocator == NULL) return 1;
+  blocks_are_found_and_freed_once(allocator);
+  misuse_is_an_error(allocator);
+  more_than_the_device_fits(allocator);
+  statistics_come_as_json(allocator);
+  tessera_allocator_destroy(allocator);
+  tessera_allocator_destroy(NULL);
+  if (failures == 0) printf("all expectations hold\n");
+  return failures != 0;
+}
