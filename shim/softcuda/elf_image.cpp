@@ -59,18 +59,23 @@ Result<Bytes> elf_length(const void* image) {
   return Bytes(end);
 }
 
-Result<void*> open_elf(const void* image, Bytes bytes) {
+Result<ElfObject> open_elf(const void* image, Bytes bytes) {
   const int file = ::memfd_create("kernels", MFD_CLOEXEC);
   if (file < 0) return Status(Code::kOutOfMemory, "no memory file for a kernel object");
-  void* object = nullptr;
+  void* handle = nullptr;
   if (write_all(file, image, bytes.value())) {
     const std::string path = fmt::format("/proc/self/fd/{}", file);
-    object = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   }
+  if (handle != nullptr) return ElfObject{handle, file};
   ::close(file);
-  if (object != nullptr) return object;
   const char* const why = ::dlerror();
   return refused(CUDA_ERROR_INVALID_IMAGE, why == nullptr ? "it cannot be copied" : why);
+}
+
+void close_elf(const ElfObject& object) {
+  ::dlclose(object.handle);
+  ::close(object.file);
 }
 
 }  // namespace tessera::softcuda

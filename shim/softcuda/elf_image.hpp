@@ -12,7 +12,14 @@ namespace tessera::softcuda {
 // Errors: kDriver with native code 200 (no ELF file), 209 (not of this machine).
 Result<Bytes> elf_length(const void* image);
 
-// A handle for dlsym and dlclose, of a copy of its own.
-Result<void*> open_elf(const void* image, Bytes bytes);
+// A loaded copy of an image. Its memory file stays open as long: the linker knows a file by its
+// name, and a second copy under the same descriptor would be taken for the first.
+struct ElfObject {
+  void* handle = nullptr;  // for dlsym
+  int file = -1;
+};
+
+Result<ElfObject> open_elf(const void* image, Bytes bytes);
+void close_elf(const ElfObject& object);
 
 }  // namespace tessera::softcuda

@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "elf_image.hpp"
-
 namespace tessera::softcuda {
 namespace {
 
@@ -31,7 +29,7 @@ Bytes size_of_symbol(void* symbol) {
 
 Result<Module*> Modules::load(const void* image, Context* context) {
   TESSERA_TRY_ASSIGN(const Bytes bytes, elf_length(image));
-  TESSERA_TRY_ASSIGN(void* const object, open_elf(image, bytes));
+  TESSERA_TRY_ASSIGN(const ElfObject object, open_elf(image, bytes));
   auto module = std::make_unique<Module>();
   module->object = object;
   module->context = context;
@@ -66,7 +64,7 @@ Result<Function*> Modules::function(Module* module, const char* name) {
   }
   const std::string symbol = std::string("tessera_kernel_") + name;
   const auto* const kernel =
-      static_cast<const sim_kernel*>(::dlsym(module->object, symbol.c_str()));
+      static_cast<const sim_kernel*>(::dlsym(module->object.handle, symbol.c_str()));
   if (kernel == nullptr || kernel->abi_version != SIM_KERNEL_ABI_VERSION) return no_name(name);
   auto function = std::make_unique<Function>();
   function->kernel = kernel;
@@ -81,7 +79,7 @@ Result<Range> Modules::global(Module* module, const char* name) {
   if (const auto known = module->globals.find(name); known != module->globals.end()) {
     return known->second;
   }
-  void* const variable = ::dlsym(module->object, name);
+  void* const variable = ::dlsym(module->object.handle, name);
   if (variable == nullptr) return no_name(name);
   Range range{.base = Address(reinterpret_cast<std::uint64_t>(variable)),
               .bytes = size_of_symbol(variable),
@@ -121,7 +119,7 @@ void Modules::clear(const Context* context) {
 void Modules::close(Module& module) {
   for (const auto& [name, function] : module.functions) functions_.erase(function.get());
   for (const auto& [name, range] : module.globals) ranges_.remove(range.base, RangeKind::kGlobal);
-  ::dlclose(module.object);
+  close_elf(module.object);
 }
 
 }  // namespace tessera::softcuda

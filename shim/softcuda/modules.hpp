@@ -18,6 +18,7 @@
 #include "base/status.hpp"
 #include "context.hpp"
 #include "driver/sim_kernel.h"
+#include "elf_image.hpp"
 #include "ranges.hpp"
 
 namespace tessera::softcuda {
@@ -31,7 +32,7 @@ struct Function {
 };
 
 struct Module {
-  void* object = nullptr;      // of dlopen
+  ElfObject object;
   Context* context = nullptr;  // null for a library, which belongs to no context
   std::map<std::string, std::unique_ptr<Function>, std::less<>> functions;
   std::map<std::string, Range, std::less<>> globals;

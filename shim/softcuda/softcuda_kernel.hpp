@@ -75,7 +75,8 @@ T load(const void* parameters, std::uint32_t offset) {
 }
 
 template <auto kernel, class... Parameters, std::size_t... place>
-void run_block(const sim_block* block, const void* parameters, std::index_sequence<place...>) {
+void run_block(const sim_block* block, [[maybe_unused]] const void* parameters,
+               std::index_sequence<place...>) {
   [[maybe_unused]] constexpr auto& table = Layout<Parameters...>::kTable;
   gridDim = {block->grid[0], block->grid[1], block->grid[2]};
   blockDim = {block->block[0], block->block[1], block->block[2]};

@@ -1,0 +1,186 @@
+// Device and host memory through the public API: capacity, small blocks, order, queries.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "softcuda_library.hpp"
+
+namespace {
+
+using softcuda_test::SoftwareDevice;
+
+class SoftcudaMemory : public SoftwareDevice {};
+
+TEST_F(SoftcudaMemory, RunsOutAtTheCapacityAndNotBefore) {
+  std::vector<CUdeviceptr> blocks;
+  CUdeviceptr address = 0;
+  CUresult last;
+  while ((last = CU(cuMemAlloc)(&address, 8 << 20)) == CUDA_SUCCESS) blocks.push_back(address);
+  EXPECT_EQ(last, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(blocks.size(), kMemory / (8 << 20));
+  EXPECT_EQ(free_memory(), 0u);
+  for (CUdeviceptr block : blocks) EXPECT_OK(CU(cuMemFree)(block));
+  EXPECT_EQ(free_memory(), kMemory);
+}
+
+TEST_F(SoftcudaMemory, SmallBlocksShareAFrameAndDoNotOverlap) {
+  const std::size_t before = free_memory();
+  std::vector<CUdeviceptr> blocks;
+  for (int i = 0; i < 1000; ++i) blocks.push_back(allocate(300));
+  EXPECT_EQ(before - free_memory(), std::size_t{2} << 20);
+  std::vector<CUdeviceptr> sorted = blocks;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 1; i < sorted.size(); ++i) ASSERT_GE(sorted[i] - sorted[i - 1], 300u);
+  for (CUdeviceptr block : sorted) EXPECT_EQ(block % 512, 0u);
+  for (CUdeviceptr block : blocks) EXPECT_OK(CU(cuMemFree)(block));
+  EXPECT_EQ(free_memory(), before);
+}
+
+TEST_F(SoftcudaMemory, ABlockEndsWhereTheCallerSaid) {
+  const CUdeviceptr block = allocate(300);
+  EXPECT_OK(CU(cuMemsetD8)(block, 1, 300));
+  EXPECT_EQ(CU(cuMemsetD8)(block, 1, 301), CUDA_ERROR_INVALID_VALUE);
+  CUdeviceptr base = 0;
+  std::size_t bytes = 0;
+  EXPECT_OK(CU(cuMemGetAddressRange)(&base, &bytes, block + 299));
+  EXPECT_EQ(base, block);
+  EXPECT_EQ(bytes, 300u);
+  EXPECT_OK(CU(cuMemFree)(block));
+}
+
+TEST_F(SoftcudaMemory, FreesInStreamOrderAndReusesWhatIsDue) {
+  CUstream stream = nullptr;
+  ASSERT_OK(CU(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
+  for (int round = 0; round < 20; ++round) {  // 20 times all of the memory
+    CUdeviceptr block = 0;
+    ASSERT_OK(CU(cuMemAllocAsync)(&block, kMemory, stream));
+    ASSERT_OK(CU(cuMemsetD8Async)(block, 1, 4096, stream));
+    ASSERT_OK(CU(cuMemFreeAsync)(block, stream));
+    EXPECT_EQ(CU(cuMemFreeAsync)(block, stream), CUDA_ERROR_INVALID_VALUE);
+  }
+  ASSERT_OK(CU(cuStreamSynchronize)(stream));
+  EXPECT_EQ(free_memory(), kMemory);
+  ASSERT_OK(CU(cuStreamDestroy)(stream));
+}
+
+TEST_F(SoftcudaMemory, PitchKeepsRowsAligned) {
+  CUdeviceptr block = 0;
+  std::size_t pitch = 0;
+  ASSERT_OK(CU(cuMemAllocPitch)(&block, &pitch, 1000, 10, 4));
+  EXPECT_GE(pitch, 1000u);
+  EXPECT_EQ(pitch % 512, 0u);
+  EXPECT_OK(CU(cuMemsetD2D32)(block, pitch, 7, 250, 10));
+  EXPECT_OK(CU(cuMemFree)(block));
+}
+
+TEST_F(SoftcudaMemory, TellsWhatAPointerIs) {
+  const CUdeviceptr block = allocate(4 << 20);
+  unsigned kind = 0;
+  CUdeviceptr start = 0;
+  std::size_t size = 0;
+  int device = -1;
+  EXPECT_OK(CU(cuPointerGetAttribute)(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block + 5));
+  EXPECT_EQ(kind, static_cast<unsigned>(CU_MEMORYTYPE_DEVICE));
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                      CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  void* values[] = {&start, &size, &device};
+  EXPECT_OK(CU(cuPointerGetAttributes)(3, attributes, values, block + 5));
+  EXPECT_EQ(start, block);
+  EXPECT_EQ(size, std::size_t{4} << 20);
+  EXPECT_EQ(device, 0);
+  EXPECT_OK(CU(cuPointerGetAttributes)(3, attributes, values, 0x1234));
+  EXPECT_EQ(start, 0u);
+  EXPECT_EQ(device, -2);
+  EXPECT_OK(CU(cuMemFree)(block));
+}
+
+TEST_F(SoftcudaMemory, PinnedHostMemoryIsReachedByTheDevice) {
+  int* host = nullptr;
+  ASSERT_OK(CU(cuMemHostAlloc)(reinterpret_cast<void**>(&host), 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+  CUdeviceptr address = 0;
+  ASSERT_OK(CU(cuMemHostGetDevicePointer)(&address, host, 0));
+  host[0] = 5;
+  int value = 3, count = 1;
+  void* parameters[] = {&address, &value, &count};
+  ASSERT_OK(launch(kernel("add_to"), parameters));
+  ASSERT_OK(CU(cuCtxSynchronize)());
+  EXPECT_EQ(host[0], 8);
+  EXPECT_OK(CU(cuMemFreeHost)(host));
+  EXPECT_EQ(CU(cuMemFreeHost)(host), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SoftcudaMemory, RegisteringTwiceIsAnError) {
+  std::vector<char> host(1 << 20);
+  EXPECT_OK(CU(cuMemHostRegister)(host.data(), host.size(), 0));
+  EXPECT_EQ(CU(cuMemHostRegister)(host.data(), host.size(), 0),
+            CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  EXPECT_OK(CU(cuMemHostUnregister)(host.data()));
+  EXPECT_EQ(CU(cuMemHostUnregister)(host.data()), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+}
+
+TEST_F(SoftcudaMemory, CopiesRectanglesRowByRow) {
+  std::vector<unsigned char> in(64 * 16), out(64 * 16, 0);
+  std::iota(in.begin(), in.end(), static_cast<unsigned char>(0));
+  const CUdeviceptr block = allocate(100 * 16);
+  CUDA_MEMCPY2D copy = {};
+  copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+  copy.srcHost = in.data();
+  copy.srcPitch = 64;
+  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.dstDevice = block;
+  copy.dstPitch = 100;
+  copy.WidthInBytes = 64;
+  copy.Height = 16;
+  ASSERT_OK(CU(cuMemcpy2D)(&copy));
+  CUDA_MEMCPY2D back = {};
+  back.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  back.srcDevice = block;
+  back.srcPitch = 100;
+  back.srcXInBytes = 8;
+  back.dstMemoryType = CU_MEMORYTYPE_HOST;
+  back.dstHost = out.data();
+  back.dstPitch = 64;
+  back.dstXInBytes = 8;
+  back.WidthInBytes = 56;
+  back.Height = 16;
+  ASSERT_OK(CU(cuMemcpy2DUnaligned)(&back));
+  for (std::size_t i = 0; i < in.size(); ++i) ASSERT_EQ(out[i], i % 64 < 8 ? 0 : in[i]) << i;
+  back.Height = 17;
+  EXPECT_EQ(CU(cuMemcpy2D)(&back), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(CU(cuMemFree)(block));
+}
+
+TEST_F(SoftcudaMemory, CopiesBetweenDevices) {
+  CUcontext other = nullptr;
+  ASSERT_OK(CU(cuDevicePrimaryCtxRetain)(&other, 1));
+  const CUdeviceptr here = allocate(4096);
+  ASSERT_OK(CU(cuMemsetD32)(here, 0xabcd, 1024));
+  ASSERT_OK(CU(cuCtxPushCurrent)(other));
+  const CUdeviceptr there = allocate(4096);
+  ASSERT_OK(CU(cuMemcpyPeer)(there, other, here, context_, 4096));
+  unsigned value = 0;
+  ASSERT_OK(CU(cuMemcpyDtoH)(&value, there + 4092, 4));
+  EXPECT_EQ(value, 0xabcdu);
+  ASSERT_OK(CU(cuMemFree)(there));
+  ASSERT_OK(CU(cuCtxPopCurrent)(&other));
+  ASSERT_OK(CU(cuMemFree)(here));
+  ASSERT_OK(CU(cuDevicePrimaryCtxRelease)(1));
+}
+
+TEST_F(SoftcudaMemory, ADestroyedContextGivesItsMemoryBack) {
+  CUcontext own = nullptr;
+  const std::size_t before = free_memory();
+  ASSERT_OK(CU(cuCtxCreate)(&own, nullptr, 0, 0));
+  allocate(16 << 20);
+  EXPECT_LT(free_memory(), before);
+  ASSERT_OK(CU(cuCtxDestroy)(own));
+  CUcontext current = nullptr;
+  EXPECT_OK(CU(cuCtxGetCurrent)(&current));
+  EXPECT_EQ(current, context_);
+  EXPECT_EQ(free_memory(), before);
+  EXPECT_EQ(CU(cuCtxPushCurrent)(own), CUDA_ERROR_INVALID_CONTEXT);
+}
+
+}  // namespace
