@@ -1,0 +1,23 @@
+// The CUDA driver joins the driver contract: over softcuda, or over a GPU with TESSERA_TEST_CUDA=1.
+#include "cuda_machine.hpp"
+#include "driver_contract.hpp"
+
+namespace tessera::contract {
+
+class CudaContractMachine : public CudaMachine {
+ public:
+  // CUDA leaves the use of a destroyed handle undefined; softcuda finds it.
+  static const bool kFindsDestroyedHandles;
+
+  // Threads of the suite ask for it, and only this one has a context.
+  const void* churn_kernel() const { return churn_; }
+  void finish() {}
+
+ private:
+  const void* const churn_ = kernel("contract_kernels", "churn");
+};
+const bool CudaContractMachine::kFindsDestroyedHandles = !CudaMachine::on_gpu();
+
+TESSERA_JOIN_DRIVER_CONTRACT(Cuda, CudaContractMachine);
+
+}  // namespace tessera::contract

@@ -1,0 +1,78 @@
+// A CUDA driver for tests: softcuda from the build folder, or with TESSERA_TEST_CUDA=1 the machine's
+// own, for which the kernels must be compiled too (TESSERA_GPU_KERNELS).
+//
+// Thread safety: that of CudaDriver; the machine itself belongs to one thread.
+#pragma once
+
+#include <cuda.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "driver/cuda_driver.hpp"
+#include "driver/cuda_resolver.hpp"
+
+namespace tessera {
+
+class CudaMachine {
+ public:
+  static bool on_gpu() {
+    const char* const value = std::getenv("TESSERA_TEST_CUDA");
+    return value != nullptr && std::string(value) == "1";
+  }
+  static std::string built(const std::string& file) {
+    return std::string(TESSERA_TEST_BUILD_DIR) + "/lib/" + file;
+  }
+
+  CudaMachine() {
+    auto resolver = on_gpu() ? open_cuda_library()
+                             : open_cuda_library(built("softcuda/libcuda.so.1").c_str());
+    if (!resolver.is_ok()) throw std::runtime_error(resolver.status().to_string());
+    resolver_ = resolver.take();
+    auto opened = CudaDriver::open(resolver_);
+    if (!opened.is_ok()) throw std::runtime_error(opened.status().to_string());
+    driver_ = opened.take();
+    enter_context();
+  }
+  ~CudaMachine() {
+    CUcontext popped = nullptr;
+    (void)call<decltype(&::cuCtxPopCurrent)>("cuCtxPopCurrent_v2")(&popped);
+    driver_.reset();
+    (void)call<decltype(&::cuDevicePrimaryCtxRelease)>("cuDevicePrimaryCtxRelease_v2")(0);
+  }
+  CudaMachine(const CudaMachine&) = delete;
+  CudaMachine& operator=(const CudaMachine&) = delete;
+
+  CudaDriver& driver() { return *driver_; }
+
+  const void* kernel(const std::string& object, const char* name) {
+    const std::string file = built("tessera/" + object + (on_gpu() ? ".fatbin" : ".so"));
+    CUmodule module = nullptr;
+    expect(call<decltype(&::cuModuleLoad)>("cuModuleLoad")(&module, file.c_str()));
+    CUfunction function = nullptr;
+    expect(call<decltype(&::cuModuleGetFunction)>("cuModuleGetFunction")(&function, module, name));
+    return function;
+  }
+
+  template <class Function>
+  Function call(const char* name) {
+    return reinterpret_cast<Function>(resolver_(name));
+  }
+
+ private:
+  static void expect(CUresult result) { EXPECT_EQ(result, CUDA_SUCCESS); }
+
+  // As a program has: the primary context, current on this thread.
+  void enter_context() {
+    CUcontext context = nullptr;
+    expect(call<decltype(&::cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain")(&context, 0));
+    expect(call<decltype(&::cuCtxPushCurrent)>("cuCtxPushCurrent_v2")(context));
+  }
+
+  CudaResolver resolver_;
+  std::unique_ptr<CudaDriver> driver_;
+};
+
+}  // namespace tessera
