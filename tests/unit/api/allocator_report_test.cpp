@@ -1,0 +1,89 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "allocator_machine.hpp"
+
+namespace tessera {
+namespace {
+
+using AllocatorReport = AllocatorMachine;
+
+TEST_F(AllocatorReport, StatisticsAddUpAfterTraffic) {
+  start(small(32_MiB, 64_MiB));
+  std::vector<Address> blocks;
+  for (int i = 0; i < 16; ++i) {
+    blocks.push_back(allocate(i % 2 == 0 ? 4_MiB : 100_KiB));
+    write(blocks.back(), 3, 64_KiB);
+  }
+  for (std::size_t i = 0; i < blocks.size(); i += 3) {
+    ASSERT_TRUE(allocator_->free(blocks[i], kNoStream).is_ok());
+  }
+  ASSERT_TRUE(allocator_->expose(blocks[1], "cuIpcGetMemHandle").is_ok());
+  const StatsSnapshot stats = allocator_->stats();
+  const Status sums = check_sums(stats);
+  EXPECT_TRUE(sums.is_ok()) << sums.to_string();
+  EXPECT_EQ(stats.totals.live_blocks, 10u);
+  EXPECT_EQ(stats.totals.exposed_bytes, kBasePage.value());
+  ASSERT_EQ(stats.exposures.size(), 1u);
+  EXPECT_EQ(stats.exposures[0].reason, "cuIpcGetMemHandle");
+}
+
+TEST_F(AllocatorReport, MemoryInfoIsWhatCouldBeAllocatedWithoutAMove) {
+  start(small(32_MiB, 64_MiB));
+  const MemoryInfo before = allocator_->memory_info(DeviceId()).value();
+  EXPECT_EQ(before.free, 32_MiB);
+  EXPECT_EQ(before.total, 256_MiB);
+  const Address block = allocate(8_MiB);
+  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, 24_MiB);
+  ASSERT_TRUE(allocator_->free(block, kNoStream).is_ok());
+  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, 32_MiB);
+}
+
+TEST_F(AllocatorReport, TheManagedRangeHoldsEveryBlock) {
+  start(small(32_MiB, 64_MiB));
+  EXPECT_EQ(allocator_->managed_range().second, Address());
+  for (std::uint64_t device = 0; device < 2; ++device) {
+    EXPECT_TRUE(allocator_->manages(allocate(1_MiB, DeviceId(device))));
+  }
+}
+
+TEST_F(AllocatorReport, FinishWritesTheFilesThatWereAskedFor) {
+  const std::filesystem::path directory =
+      std::filesystem::path(::testing::TempDir()) / "tessera_finish";
+  std::filesystem::create_directories(directory);
+  Options options = small(32_MiB, 64_MiB);
+  options.stats = (directory / "stats.json").string();
+  options.timeline = (directory / "timeline.json").string();
+  options.trace = (directory / "trace.jsonl").string();
+  start(options);
+  std::vector<Address> blocks;
+  for (int i = 0; i < 12; ++i) {
+    blocks.push_back(allocate(4_MiB));
+    write(blocks.back(), 3, 4_MiB);
+  }
+  ASSERT_TRUE(allocator_->mark("iteration", 1).is_ok());
+  ASSERT_TRUE(allocator_->finish().is_ok());
+
+  const auto stats = nlohmann::json::parse(std::ifstream(options.stats));
+  EXPECT_FALSE(stats.empty());
+  const auto timeline = nlohmann::json::parse(std::ifstream(options.timeline));
+  EXPECT_FALSE(timeline.at("traceEvents").empty());
+  std::ifstream trace(options.trace);
+  int allocs = 0, ops = 0, marks = 0;
+  for (std::string line; std::getline(trace, line);) {
+    const std::string kind = nlohmann::json::parse(line).at("t");
+    allocs += kind == "alloc";
+    ops += kind == "op";
+    marks += kind == "mark";
+  }
+  EXPECT_EQ(allocs, 12);
+  EXPECT_EQ(ops, 12);
+  EXPECT_EQ(marks, 1);
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace tessera

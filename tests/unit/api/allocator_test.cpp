@@ -1,0 +1,138 @@
+#include "api/allocator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "allocator_machine.hpp"
+
+namespace tessera {
+namespace {
+
+using AllocatorTest = AllocatorMachine;
+
+TEST_F(AllocatorTest, KeepsEveryByteOfThreeTimesTheDevice) {
+  start(small(32_MiB, 128_MiB));
+  std::vector<Address> blocks;
+  for (std::uint32_t i = 0; i < 24; ++i) {
+    blocks.push_back(allocate(4_MiB));
+    write(blocks.back(), 0xA0000000u + i, 4_MiB);
+  }
+  for (int round = 0; round < 2; ++round) {
+    for (std::uint32_t i = 0; i < 24; ++i) {
+      EXPECT_TRUE(holds(blocks[i], 0xA0000000u + i, 4_MiB)) << "block " << i;
+    }
+  }
+  EXPECT_GT(allocator_->stats().totals.evictions, 0u);
+}
+
+TEST_F(AllocatorTest, UsesTheFileWhenTheHostIsFull) {
+  start(small(32_MiB, 16_MiB, 256_MiB));
+  std::vector<Address> blocks;
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    blocks.push_back(allocate(4_MiB));
+    write(blocks.back(), 0xB0000000u + i, 4_MiB);
+  }
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    EXPECT_TRUE(holds(blocks[i], 0xB0000000u + i, 4_MiB)) << "block " << i;
+  }
+  EXPECT_GT(allocator_->stats().totals.bytes_file_read, 0u);
+}
+
+TEST_F(AllocatorTest, GoesOnWithoutAFileTierItCannotHave) {
+  Options options = small(32_MiB, 64_MiB, 256_MiB);
+  options.file_dir = "/proc/no/such/directory";
+  start(options);
+  const Address block = allocate(4_MiB);
+  write(block, 7, 4_MiB);
+  EXPECT_TRUE(holds(block, 7, 4_MiB));
+  EXPECT_EQ(allocator_->stats().totals.file_capacity, 0u);
+}
+
+TEST_F(AllocatorTest, RunsOutWithAMessageThatNamesTheBudgets) {
+  start(small(32_MiB, 32_MiB));
+  std::vector<Address> blocks;
+  Status failure;
+  for (int i = 0; i < 64 && failure.is_ok(); ++i) {
+    auto block = allocator_->allocate(DeviceId(), 4_MiB, kNoStream);
+    failure = block.status();
+    if (block.is_ok()) write(block.value(), 1, 4_MiB);
+  }
+  EXPECT_EQ(failure.code(), Code::kOutOfMemory);
+  EXPECT_NE(failure.message().find("host"), std::string_view::npos) << failure.message();
+}
+
+TEST_F(AllocatorTest, AUseOfMoreThanTheDeviceIsAnErrorAtOnce) {
+  start(small(32_MiB, 128_MiB));
+  std::vector<Address> blocks;
+  for (int i = 0; i < 16; ++i) blocks.push_back(allocate(4_MiB));
+  AnnouncedUse use;
+  const Status status =
+      allocator_->begin_use(blocks, StreamId(), Access::kWrite, Use::Kind::kGate, "", use);
+  EXPECT_EQ(status.code(), Code::kOutOfMemory);
+}
+
+TEST_F(AllocatorTest, AForeignAddressIsNotFoundAndAUseOfItIsNothing) {
+  start(small(32_MiB, 32_MiB));
+  const Address foreign(0x1000);
+  EXPECT_EQ(allocator_->free(foreign, StreamId()).code(), Code::kNotFound);
+  EXPECT_EQ(allocator_->pin(foreign).code(), Code::kNotFound);
+  EXPECT_EQ(allocator_->touch(foreign, StreamId(), Access::kRead).code(), Code::kNotFound);
+  EXPECT_EQ(allocator_->query(foreign).status().code(), Code::kNotFound);
+  AnnouncedUse use;
+  EXPECT_TRUE(allocator_
+                  ->begin_use({&foreign, 1}, StreamId(), Access::kWrite, Use::Kind::kGate, "", use)
+                  .is_ok());
+  allocator_->end_use(use);
+}
+
+TEST_F(AllocatorTest, OneUseMayNameBlocksOfSeveralDevices) {
+  start(small(32_MiB, 64_MiB));
+  const Address blocks[] = {allocate(4_MiB, DeviceId(0)), allocate(4_MiB, DeviceId(1))};
+  ASSERT_TRUE(allocator_->evict(blocks).is_ok());
+  AnnouncedUse use;
+  ASSERT_TRUE(allocator_
+                  ->begin_use(blocks, kNoStream, Access::kWrite, Use::Kind::kGate, "", use)
+                  .is_ok());
+  EXPECT_EQ(allocator_->evict(blocks).code(), Code::kBusy);
+  allocator_->end_use(use);
+  for (Address block : blocks) {
+    EXPECT_EQ(allocator_->query(block).value().tiers[0], 4_MiB);
+  }
+  EXPECT_EQ(allocator_->query(blocks[1]).value().device, DeviceId(1));
+}
+
+TEST_F(AllocatorTest, ThereIsNoSuchDevice) {
+  start(small(32_MiB, 32_MiB));
+  EXPECT_FALSE(allocator_->allocate(DeviceId(5), 1_MiB, kNoStream).is_ok());
+  EXPECT_EQ(allocator_->allocate(DeviceId(1000), 1_MiB, kNoStream).status().code(),
+            Code::kInvalidArgument);
+}
+
+TEST_F(AllocatorTest, WithoutVirtualMemoryItSaysNotSupported) {
+  start(small(32_MiB, 32_MiB), {.memory = 64_MiB, .virtual_memory = false});
+  EXPECT_EQ(allocator_->allocate(DeviceId(), 1_MiB, kNoStream).status().code(),
+            Code::kNotSupported);
+}
+
+TEST_F(AllocatorTest, ThreadsShareASmallDevice) {
+  start(small(32_MiB, 128_MiB));
+  std::vector<std::thread> threads;
+  for (std::uint32_t t = 0; t < 3; ++t) {
+    threads.emplace_back([this, t] {
+      for (std::uint32_t round = 0; round < 4; ++round) {
+        std::vector<Address> blocks;
+        for (std::uint32_t i = 0; i < 4; ++i) {
+          blocks.push_back(allocate(4_MiB));
+          write(blocks.back(), t * 100 + i, 4_MiB);
+        }
+        for (std::uint32_t i = 0; i < 4; ++i) EXPECT_TRUE(holds(blocks[i], t * 100 + i, 4_MiB));
+        for (Address block : blocks) EXPECT_TRUE(allocator_->free(block, kNoStream).is_ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,41 @@
+#include "tessera/tessera.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+// What needs a driver is in tests/c_api, which runs on one.
+namespace {
+
+TEST(CApi, EveryResultHasAName) {
+  EXPECT_STREQ(tessera_result_name(TESSERA_OK), "ok");
+  EXPECT_STREQ(tessera_result_name(TESSERA_DATA_LOSS), "data loss");
+}
+
+TEST(CApi, SwitchedOffItSaysNotSupported) {
+  tessera_options* options = nullptr;
+  tessera_allocator* allocator = nullptr;
+  ASSERT_EQ(tessera_options_create(&options), TESSERA_OK);
+  ASSERT_EQ(tessera_options_set(options, "off", "true"), TESSERA_OK);
+  EXPECT_EQ(tessera_allocator_create(options, &allocator), TESSERA_NOT_SUPPORTED);
+  tessera_options_destroy(options);
+}
+
+TEST(CApi, RefusesOptionsThatDoNotFitTogether) {
+  tessera_options* options = nullptr;
+  tessera_allocator* allocator = nullptr;
+  ASSERT_EQ(tessera_options_create(&options), TESSERA_OK);
+  ASSERT_EQ(tessera_options_set(options, "low-watermark", "50"), TESSERA_OK);
+  ASSERT_EQ(tessera_options_set(options, "high-watermark", "10"), TESSERA_OK);
+  EXPECT_NE(tessera_allocator_create(options, &allocator), TESSERA_OK);
+  EXPECT_NE(std::string(tessera_last_error()), "");
+  tessera_options_destroy(options);
+}
+
+TEST(CApi, DestroyingNothingIsFine) {
+  tessera_options_destroy(nullptr);
+  tessera_allocator_destroy(nullptr);
+  tessera_use_end(nullptr, nullptr);
+}
+
+}  // namespace

@@ -1,0 +1,44 @@
+#include "api/pump.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+namespace tessera {
+namespace {
+
+TEST(Pump, LooksUntilNothingIsInFlight) {
+  std::atomic<int> left{5};
+  Pump pump([&] {
+    const bool more = left.fetch_sub(1) > 1;
+    left.notify_all();
+    return more;
+  });
+  pump.kick();
+  for (int seen = left.load(); seen > 0; seen = left.load()) left.wait(seen);
+  EXPECT_LE(left.load(), 0);
+}
+
+TEST(Pump, MissesNoKickThatComesDuringItsLastLook) {
+  std::atomic<int> work{0}, done{0};
+  Pump pump([&] {
+    const int taken = work.exchange(0);
+    done.fetch_add(taken);
+    done.notify_all();
+    return false;
+  });
+  for (int i = 1; i <= 2000; ++i) {
+    work.fetch_add(1);
+    pump.kick();
+  }
+  for (int seen = done.load(); seen < 2000; seen = done.load()) done.wait(seen);
+  EXPECT_EQ(done.load(), 2000);
+}
+
+TEST(Pump, StopsWithWorkInFlight) {
+  Pump pump([] { return true; });
+  pump.kick();
+}
+
+}  // namespace
+}  // namespace tessera
