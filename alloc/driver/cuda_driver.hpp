@@ -7,7 +7,7 @@
 // pays for a second one, and Tessera's streams and events live beside the program's.
 //
 // Thread safety: as the contract: every call from any thread.
-// Invariants: 1. Streams and events of a device belong to its adopted context. 2. An adopted context
+// Invariants: 1. Streams and events of a device are in its adopted context. 2. An adopted context
 // never changes; a primary one is held until the driver is destroyed.
 #pragma once
 

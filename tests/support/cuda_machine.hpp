@@ -1,5 +1,5 @@
-// A CUDA driver for tests: softcuda from the build folder, or with TESSERA_TEST_CUDA=1 the machine's
-// own, for which the kernels must be compiled too (TESSERA_GPU_KERNELS).
+// A CUDA driver for tests: softcuda from the build folder, or with TESSERA_TEST_CUDA=1 the
+// machine's own, for which the kernels must be compiled too (TESSERA_GPU_KERNELS).
 //
 // Thread safety: that of CudaDriver; the machine itself belongs to one thread.
 #pragma once

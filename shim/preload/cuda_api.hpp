@@ -1,0 +1,41 @@
+// cuda.h with every name as the binary interface has it: cuMemAlloc_v2, cuMemcpy_ptds, ...
+//
+// Why: this library defines those very names, so the header's renaming macros must not stand in the
+// way; with the macros off it declares all versions and both default-stream variants, and each hook
+// is checked against its prototype.
+//
+// Thread safety: no code.
+#pragma once
+
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+// Visible to the program, but bound directly where we mean our own (the table of hooks).
+#define TESSERA_HOOK extern "C" __attribute__((visibility("protected"))) CUresult CUDAAPI
+
+// Both spellings of a call. The body sees the true function as `True` and the stream it is ordered
+// on as `stream`: in a _ptds or _ptsz call, no stream means the thread's own default stream.
+#define TESSERA_HOOK_PTDS(name, parameters, ...)   \
+  TESSERA_HOOK name parameters {                   \
+    constexpr auto True = &TrueDriver::name;       \
+    const CUstream stream = CU_STREAM_LEGACY;      \
+    __VA_ARGS__                                    \
+  }                                                \
+  TESSERA_HOOK name##_ptds parameters {            \
+    constexpr auto True = &TrueDriver::name##_ptds; \
+    const CUstream stream = CU_STREAM_PER_THREAD;  \
+    __VA_ARGS__                                    \
+  }
+
+// The same for calls with a stream parameter, which must be named `given`.
+#define TESSERA_HOOK_PTSZ(name, parameters, ...)   \
+  TESSERA_HOOK name parameters {                   \
+    constexpr auto True = &TrueDriver::name;       \
+    const CUstream stream = given != nullptr ? given : CU_STREAM_LEGACY; \
+    __VA_ARGS__                                    \
+  }                                                \
+  TESSERA_HOOK name##_ptsz parameters {            \
+    constexpr auto True = &TrueDriver::name##_ptsz; \
+    const CUstream stream = given != nullptr ? given : CU_STREAM_PER_THREAD; \
+    __VA_ARGS__                                    \
+  }

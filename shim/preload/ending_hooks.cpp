@@ -1,0 +1,72 @@
+// Ends of streams, modules and contexts, told to those who remember them before they happen.
+#include "cuda_api.hpp"
+#include "kernel_layouts.hpp"
+#include "lifecycle.hpp"
+#include "managed_use.hpp"
+#include "outcome.hpp"
+#include "true_driver.hpp"
+
+using namespace tessera::preload;
+
+namespace {
+
+// A stream that Tessera cannot retire is still the program's to destroy.
+void retire(CUstream stream) {
+  tessera_allocator* const allocator = running();
+  const Entry entry;
+  if (allocator == nullptr || stream == nullptr || entry.nested()) return;
+  const tessera_result result = tessera_retire_stream(allocator, stream_of(stream));
+  if (result != TESSERA_OK) (void)cuda_result_said(result, "cuStreamDestroy");
+}
+
+// The primary context of `device` if Tessera works, without making one.
+void leave_primary_context(CUdevice device) {
+  if (running() == nullptr) return;
+  CUcontext primary = nullptr;
+  if (call_true(&TrueDriver::cuDevicePrimaryCtxRetain, &primary, device) != CUDA_SUCCESS) return;
+  leave_context(primary);
+  (void)call_true(&TrueDriver::cuDevicePrimaryCtxRelease_v2, device);
+}
+
+}  // namespace
+
+TESSERA_HOOK cuStreamDestroy(CUstream stream) {
+  retire(stream);
+  return call_true(&TrueDriver::cuStreamDestroy, stream);
+}
+
+TESSERA_HOOK cuStreamDestroy_v2(CUstream stream) {
+  retire(stream);
+  return call_true(&TrueDriver::cuStreamDestroy_v2, stream);
+}
+
+// Forgotten before the call: afterwards another thread may load a function at the same handle.
+TESSERA_HOOK cuModuleUnload(CUmodule module) {
+  kernel_layouts().forget_all();
+  return call_true(&TrueDriver::cuModuleUnload, module);
+}
+
+TESSERA_HOOK cuLibraryUnload(CUlibrary library) {
+  kernel_layouts().forget_all();
+  return call_true(&TrueDriver::cuLibraryUnload, library);
+}
+
+TESSERA_HOOK cuCtxDestroy(CUcontext context) {
+  leave_context(context);
+  return call_true(&TrueDriver::cuCtxDestroy, context);
+}
+
+TESSERA_HOOK cuCtxDestroy_v2(CUcontext context) {
+  leave_context(context);
+  return call_true(&TrueDriver::cuCtxDestroy_v2, context);
+}
+
+TESSERA_HOOK cuDevicePrimaryCtxReset(CUdevice device) {
+  leave_primary_context(device);
+  return call_true(&TrueDriver::cuDevicePrimaryCtxReset, device);
+}
+
+TESSERA_HOOK cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  leave_primary_context(device);
+  return call_true(&TrueDriver::cuDevicePrimaryCtxReset_v2, device);
+}

@@ -1,0 +1,36 @@
+#include "hook_table.hpp"
+
+#include <cstring>
+
+namespace tessera::preload {
+namespace {
+
+using enum DefaultStream;
+
+#define HOOK(name, base, since, streams) \
+  {#name, base, since, streams, reinterpret_cast<void*>(&::name)},
+const Hook kHooks[] = {
+#include "hooks.inc"
+};
+#undef HOOK
+
+}  // namespace
+
+const Hook* hook_by_name(const char* name) {
+  for (const Hook& hook : kHooks) {
+    if (std::strcmp(hook.name, name) == 0) return &hook;
+  }
+  return nullptr;
+}
+
+const Hook* hook_by_version(const char* base, int version, bool per_thread) {
+  const Hook* newest = nullptr;
+  for (const Hook& hook : kHooks) {
+    if (std::strcmp(hook.base, base) != 0 || hook.since > version) continue;
+    const bool same_stream = hook.streams == kNone || per_thread == (hook.streams == kPerThread);
+    if (same_stream && (newest == nullptr || hook.since > newest->since)) newest = &hook;
+  }
+  return newest;
+}
+
+}  // namespace tessera::preload

@@ -1,0 +1,119 @@
+#include "lifecycle.hpp"
+
+#include <pthread.h>
+
+#include <cstdlib>
+#include <mutex>
+
+#include "outcome.hpp"
+#include "true_driver.hpp"
+
+namespace tessera::preload {
+
+namespace detail {
+constinit std::atomic<tessera_allocator*> allocator{nullptr};
+constinit std::atomic<CUdeviceptr> range_low{0};
+constinit std::atomic<CUdeviceptr> range_high{0};
+}  // namespace detail
+
+thread_local constinit bool Entry::inside_ = false;
+
+namespace {
+
+constinit std::atomic<bool> off{false};
+constinit std::mutex start_lock;
+// The context that was current when Tessera started; its driver calls are made in it.
+constinit std::atomic<CUcontext> home{nullptr};
+
+void stop_in_child() {
+  off.store(true);
+  detail::allocator.store(nullptr);
+}
+
+void finish(tessera_allocator* allocator) {
+  if (tessera_finish(allocator) != TESSERA_OK) say("at the end: %s", tessera_last_error());
+}
+
+void finish_at_exit() {
+  tessera_allocator* const allocator = running();
+  const Entry entry;
+  if (allocator != nullptr && !entry.nested()) finish(allocator);
+}
+
+void* resolve(const char* name, void*) { return true_symbol(name); }
+
+tessera_result create(tessera_allocator** allocator) {
+  if (true_driver().cuFuncGetParamInfo == nullptr) return TESSERA_NOT_SUPPORTED;
+  tessera_options* options = nullptr;
+  tessera_result result = tessera_options_create(&options);
+  if (result == TESSERA_OK) result = tessera_options_set_resolver(options, resolve, nullptr);
+  if (result == TESSERA_OK) result = tessera_allocator_create(options, allocator);
+  tessera_options_destroy(options);
+  return result;
+}
+
+const char* reason_of_failure() {
+  if (true_driver().cuFuncGetParamInfo == nullptr) return "the driver is older than CUDA 12.4";
+  return tessera_last_error();
+}
+
+void register_handlers_once() {
+  static constinit std::atomic<bool> done{false};
+  if (done.exchange(true)) return;
+  pthread_atfork(nullptr, nullptr, stop_in_child);
+  std::atexit(finish_at_exit);
+}
+
+}  // namespace
+
+tessera_allocator* started() {
+  if (tessera_allocator* const allocator = running()) return allocator;
+  if (off.load()) return nullptr;
+  const std::lock_guard<std::mutex> lock(start_lock);
+  if (tessera_allocator* const allocator = running()) return allocator;
+  if (off.load()) return nullptr;
+  register_handlers_once();
+  CUcontext context = nullptr;
+  (void)call_true(&TrueDriver::cuCtxGetCurrent, &context);
+  home.store(context);
+  tessera_allocator* allocator = nullptr;
+  if (create(&allocator) != TESSERA_OK) {
+    off.store(true);
+    say("not in use: %s", reason_of_failure());
+    return nullptr;
+  }
+  detail::allocator.store(allocator, std::memory_order_release);
+  return allocator;
+}
+
+void learn_range(tessera_allocator* allocator) {
+  tessera_address low = 0;
+  tessera_address high = 0;
+  tessera_managed_range(allocator, &low, &high);
+  if (low == detail::range_low.load() && high == detail::range_high.load()) return;
+  detail::range_low.store(low);
+  detail::range_high.store(high);
+}
+
+void leave_context(CUcontext context) {
+  tessera_allocator* const allocator = running();
+  if (allocator == nullptr) return;
+  const Entry entry;
+  if (entry.nested()) return;
+  if (call_true(&TrueDriver::cuCtxPushCurrent_v2, context) == CUDA_SUCCESS) {
+    (void)call_true(&TrueDriver::cuCtxSynchronize);
+    CUcontext popped = nullptr;
+    (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
+  }
+  tessera_stats stats{};
+  stats.size = sizeof(stats);
+  const bool alone = tessera_get_stats(allocator, &stats) == TESSERA_OK && stats.devices <= 1;
+  if (context != home.load() || !alone) return;
+  finish(allocator);
+  detail::allocator.store(nullptr);
+  detail::range_high.store(0);
+  detail::range_low.store(0);
+  tessera_allocator_destroy(allocator);
+}
+
+}  // namespace tessera::preload

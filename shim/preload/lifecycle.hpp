@@ -1,0 +1,61 @@
+// When Tessera works for this process, and when it stays out of the way.
+//
+// Start: at the first allocation in a current context, hence after cuInit; nothing runs when the
+// library is loaded. If it cannot start (no virtual memory management, bad options, switched off),
+// every call goes to the driver from then on, and one line says why.
+// End: an atexit handler writes what the options ask for; the allocator itself is left alone, since
+// a driver that shuts down takes the device's memory with it. In a child of fork Tessera is off:
+// CUDA does not work there either.
+//
+// Thread safety: any thread. Only start takes a lock; every other call is a load or two.
+#pragma once
+
+#include <atomic>
+
+#include "cuda_api.hpp"
+#include "tessera/interpose.h"
+
+namespace tessera::preload {
+
+namespace detail {
+extern constinit std::atomic<tessera_allocator*> allocator;
+// No device in use: an empty range. It only ever grows, so both ends may be read apart.
+extern constinit std::atomic<CUdeviceptr> range_low;
+extern constinit std::atomic<CUdeviceptr> range_high;
+}  // namespace detail
+
+// The allocator, or null when Tessera does not work in this process (yet).
+inline tessera_allocator* running() { return detail::allocator.load(std::memory_order_acquire); }
+
+// Starts it if need be. REQUIRES: a context is current.
+tessera_allocator* started();
+
+// No other address can be Tessera's; foreign ones fail at the first compare or the second.
+inline bool managed(CUdeviceptr address) {
+  return address < detail::range_high.load(std::memory_order_relaxed) &&
+         address >= detail::range_low.load(std::memory_order_relaxed);
+}
+
+// To be called after an allocation: each device that is used for the first time adds its part.
+void learn_range(tessera_allocator* allocator);
+
+// Before `context` ends: its work and our moves are finished, and if Tessera lived in it, Tessera
+// ends with it and starts anew with the next allocation.
+void leave_context(CUcontext context);
+
+// True when a call comes from within one of our own: then it is the driver's own business.
+class Entry {
+ public:
+  Entry() : nested_(inside_) { inside_ = true; }
+  ~Entry() { inside_ = nested_; }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+  bool nested() const { return nested_; }
+
+ private:
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit bool inside_;
+  const bool nested_;
+};
+
+}  // namespace tessera::preload

@@ -1,0 +1,76 @@
+#include "managed_use.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "capture.hpp"
+#include "outcome.hpp"
+
+namespace tessera::preload {
+namespace {
+
+// CUDA's own allocations end at a multiple of this, and so does its checking.
+constexpr std::uint64_t kGrain = 512;
+
+CUresult check(tessera_allocator* allocator, const Extent& extent) {
+  tessera_block_info info{};
+  info.size = sizeof(info);
+  if (tessera_query(allocator, extent.address, &info) != TESSERA_OK) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const std::uint64_t usable = std::min((info.bytes + kGrain - 1) / kGrain * kGrain, info.capacity);
+  const std::uint64_t offset = extent.address - info.address;
+  return offset <= usable && extent.bytes <= usable - offset ? CUDA_SUCCESS
+                                                             : CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace
+
+ManagedUse::ManagedUse(std::initializer_list<Extent> extents, CUstream stream, Waits waits,
+                       const char* call)
+    : allocator_(running()) {
+  if (allocator_ == nullptr || entry_.nested()) return;
+  std::array<tessera_address, 2> addresses{};
+  std::size_t count = 0;
+  for (const Extent& extent : extents) {
+    if (!managed(extent.address) || count == addresses.size()) continue;
+    status_ = check(allocator_, extent);
+    if (status_ != CUDA_SUCCESS) return;
+    addresses[count++] = extent.address;
+  }
+  const std::span<const tessera_address> used(addresses.data(), count);
+  if (capturing(stream)) {
+    status_ = expose_to_graph(allocator_, used);
+  } else {
+    begin(used, stream, waits, call);
+  }
+}
+
+ManagedUse::ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel)
+    : allocator_(running()) {
+  if (allocator_ == nullptr || entry_.nested()) return;
+  if (capturing(stream)) {
+    status_ = expose_to_graph(allocator_, words);
+    return;
+  }
+  const tessera_result result = tessera_use_begin_words(
+      allocator_, words.data(), words.size_bytes(), stream_of(stream), kernel, &use_);
+  begun_ = result == TESSERA_OK;
+  status_ = cuda_result_said(result, kernel != nullptr ? kernel : "cuLaunchKernel");
+}
+
+ManagedUse::~ManagedUse() {
+  if (begun_) tessera_use_end(allocator_, &use_);
+}
+
+void ManagedUse::begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits,
+                       const char* call) {
+  const auto begin_use =
+      waits == Waits::kMay ? tessera_use_begin_blocking : tessera_use_begin;
+  const tessera_result result = begin_use(allocator_, addresses.data(), addresses.size(),
+                                          stream_of(stream), TESSERA_WRITE, &use_);
+  begun_ = result == TESSERA_OK;
+  status_ = cuda_result_said(result, call);
+}
+
+}  // namespace tessera::preload

@@ -1,0 +1,72 @@
+// One call of the program that uses managed memory: its blocks are in device memory for as long as
+// its work needs them.
+//
+// Thread safety: an object belongs to the thread that made it.
+// Invariants: between construction and destruction this thread makes no other Tessera call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include "cuda_api.hpp"
+#include "lifecycle.hpp"
+#include "true_driver.hpp"
+
+namespace tessera::preload {
+
+// What a call reads or writes; bytes may be 0 where the call does not say how much.
+struct Extent {
+  CUdeviceptr address;
+  std::size_t bytes;
+};
+
+enum class Waits {
+  kNo,   // the call queues its work and returns
+  kMay,  // it may wait for work, its own or earlier: it must not hold up others meanwhile
+};
+
+class ManagedUse {
+ public:
+  // For the extents that are managed. Status: CUDA_ERROR_INVALID_VALUE for one that is not wholly
+  // inside a live block, as the driver says of its own memory.
+  ManagedUse(std::initializer_list<Extent> extents, CUstream stream, Waits waits,
+             const char* call);
+  // For a launch: any of the words may be an address.
+  ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel);
+  ~ManagedUse();
+  ManagedUse(const ManagedUse&) = delete;
+  ManagedUse& operator=(const ManagedUse&) = delete;
+
+  CUresult status() const { return status_; }
+
+ private:
+  void begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits,
+             const char* call);
+
+  const Entry entry_;
+  tessera_allocator* const allocator_;
+  bool begun_ = false;
+  CUresult status_ = CUDA_SUCCESS;
+  tessera_use use_;
+};
+
+// Where Tessera orders a use: the C API's name of CUDA's stream.
+inline tessera_stream stream_of(CUstream stream) {
+  return stream == CU_STREAM_LEGACY ? nullptr : static_cast<tessera_stream>(stream);
+}
+
+// Calls the driver with the extents' blocks in device memory. The common case, nothing managed,
+// costs a compare for each extent.
+template <class Function, class... Args>
+CUresult with_blocks(std::initializer_list<Extent> extents, CUstream stream, Waits waits,
+                     const char* call, Function TrueDriver::*function, Args... args) {
+  bool any = false;
+  for (const Extent& extent : extents) any = any || managed(extent.address);
+  if (!any) return call_true(function, args...);
+  const ManagedUse use(extents, stream, waits, call);
+  return use.status() == CUDA_SUCCESS ? call_true(function, args...) : use.status();
+}
+
+}  // namespace tessera::preload

@@ -1,0 +1,122 @@
+// Allocation and free: the program's device memory becomes managed blocks.
+//
+// Where Tessera does not work (no context yet, no virtual memory management on the device, switched
+// off), the driver allocates as ever, and frees what it gave: an address tells whose it is.
+#include "capture.hpp"
+#include "cuda_api.hpp"
+#include "lifecycle.hpp"
+#include "managed_use.hpp"
+#include "outcome.hpp"
+#include "true_driver.hpp"
+
+using namespace tessera::preload;
+
+namespace {
+
+// Rows of cuMemAllocPitch start at multiples of this, which every kind of access allows.
+constexpr std::size_t kPitchGrain = 512;
+
+enum class Made { kDone, kNotOurs };
+
+// Memory of a call without a stream is for all streams: TESSERA_NO_STREAM, made and freed.
+
+// kNotOurs: the driver shall serve the call, and say what is wrong with it if something is.
+Made allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, const char* call,
+              CUresult& result) {
+  if (address == nullptr || bytes == 0) return Made::kNotOurs;
+  CUdevice device = 0;
+  if (call_true(&TrueDriver::cuCtxGetDevice, &device) != CUDA_SUCCESS) return Made::kNotOurs;
+  const Entry entry;
+  if (entry.nested()) return Made::kNotOurs;
+  tessera_allocator* const allocator = started();
+  if (allocator == nullptr) return Made::kNotOurs;
+  tessera_address made = 0;
+  const tessera_result outcome = tessera_malloc(allocator, device, bytes, stream, &made);
+  if (outcome == TESSERA_NOT_SUPPORTED) return Made::kNotOurs;
+  // Programs try sizes until one fits; running out is theirs to report.
+  result = outcome == TESSERA_OUT_OF_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY
+                                            : cuda_result_said(outcome, call);
+  if (outcome == TESSERA_OK) {
+    learn_range(allocator);
+    *address = made;
+  }
+  return Made::kDone;
+}
+
+CUresult release(CUdeviceptr address, tessera_stream stream) {
+  return cuda_result(tessera_free(running(), address, stream));
+}
+
+// Only the default pool's memory is like cuMemAlloc's; others may be shared with other processes.
+bool is_default_pool(CUmemoryPool pool) {
+  CUdevice device = 0;
+  CUmemoryPool usual = nullptr;
+  return call_true(&TrueDriver::cuCtxGetDevice, &device) == CUDA_SUCCESS &&
+         call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual, device) == CUDA_SUCCESS &&
+         usual == pool;
+}
+
+}  // namespace
+
+TESSERA_HOOK cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
+  CUresult result = CUDA_SUCCESS;
+  if (allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAlloc", result) == Made::kDone) {
+    return result;
+  }
+  return call_true(&TrueDriver::cuMemAlloc_v2, address, bytes);
+}
+
+TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_t width,
+                                std::size_t height, unsigned element_bytes) {
+  const bool plain = element_bytes == 4 || element_bytes == 8 || element_bytes == 16;
+  const std::size_t row = (width + kPitchGrain - 1) / kPitchGrain * kPitchGrain;
+  std::size_t bytes = 0;
+  const bool fits = row >= width && !__builtin_mul_overflow(row, height, &bytes);
+  CUresult result = CUDA_SUCCESS;
+  if (plain && fits && pitch != nullptr &&
+      allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAllocPitch", result) == Made::kDone) {
+    if (result == CUDA_SUCCESS) *pitch = row;
+    return result;
+  }
+  return call_true(&TrueDriver::cuMemAllocPitch_v2, address, pitch, width, height, element_bytes);
+}
+
+// Keeps what programs rely on without saying so: when cuMemFree returns, all earlier work is over.
+TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
+  const Entry entry;
+  if (!managed(address) || running() == nullptr || entry.nested()) {
+    return call_true(&TrueDriver::cuMemFree_v2, address);
+  }
+  const CUresult earlier = call_true(&TrueDriver::cuCtxSynchronize);
+  return earlier == CUDA_SUCCESS ? release(address, TESSERA_NO_STREAM) : earlier;
+}
+
+TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr* address, std::size_t bytes, CUstream given), {
+  CUresult result = CUDA_SUCCESS;
+  // In a capture this makes a node of the graph, with an address that the graph owns.
+  if (!capturing(stream) &&
+      allocate(address, bytes, stream_of(stream), "cuMemAllocAsync", result) == Made::kDone) {
+    return result;
+  }
+  return call_true(True, address, bytes, given);
+})
+
+TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
+                  (CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, CUstream given), {
+  CUresult result = CUDA_SUCCESS;
+  const char* const call = "cuMemAllocFromPoolAsync";
+  if (!capturing(stream) && is_default_pool(pool) &&
+      allocate(address, bytes, stream_of(stream), call, result) == Made::kDone) {
+    return result;
+  }
+  return call_true(True, address, bytes, pool, given);
+})
+
+TESSERA_HOOK_PTSZ(cuMemFreeAsync, (CUdeviceptr address, CUstream given), {
+  const Entry entry;
+  if (!managed(address) || running() == nullptr || entry.nested()) {
+    return call_true(True, address, given);
+  }
+  if (capturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  return release(address, stream_of(stream));
+})

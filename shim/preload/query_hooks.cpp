@@ -1,0 +1,126 @@
+// Queries: what a program may ask about its memory, answered as if every block had been made by
+// cuMemAlloc. The driver would tell of our reservation and of frames that move.
+#include <cstring>
+
+#include "cuda_api.hpp"
+#include "lifecycle.hpp"
+#include "outcome.hpp"
+#include "true_driver.hpp"
+
+using namespace tessera::preload;
+
+namespace {
+
+bool find_block(CUdeviceptr address, tessera_block_info& info) {
+  info = {};
+  info.size = sizeof(info);
+  return tessera_query(running(), address, &info) == TESSERA_OK;
+}
+
+// Differs from the driver's own small numbers, and from that of an earlier block at this address.
+std::uint64_t buffer_id(const tessera_block_info& info) {
+  return (1ull << 63) | (info.generation & 0x7fffff) << 40 | ((info.address >> 9) & 0xffffffffff);
+}
+
+template <class Value>
+CUresult answer(void* data, Value value) {
+  std::memcpy(data, &value, sizeof(value));
+  return CUDA_SUCCESS;
+}
+
+// `data` has the attribute's own type, as cuPointerGetAttribute documents it.
+CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attribute,
+                      CUdeviceptr address, void* data) {
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT: {
+      CUcontext current = nullptr;
+      (void)call_true(&TrueDriver::cuCtxGetCurrent, &current);
+      return answer(data, current);
+    }
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      return answer(data, static_cast<unsigned>(CU_MEMORYTYPE_DEVICE));
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return answer(data, address);
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID: return answer(data, buffer_id(block));
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return answer(data, buffer_id(block));
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return answer(data, static_cast<int>(block.device));
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return answer(data, block.address);
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return answer(data, block.address);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return answer(data, std::size_t{block.bytes});
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return answer(data, std::size_t{block.bytes});
+    case CU_POINTER_ATTRIBUTE_MAPPED: return answer(data, true);
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return answer(data, static_cast<int>(CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE));
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer(data, false);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return answer(data, false);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return answer(data, false);
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return answer(data, false);
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return answer(data, false);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return answer(data, std::uint64_t{0});
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return answer(data, CUmemoryPool{nullptr});
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: break;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER: break;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+bool served(CUdeviceptr address) { return managed(address) && running() != nullptr; }
+
+}  // namespace
+
+TESSERA_HOOK cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  tessera_allocator* const allocator = running();
+  CUdevice device = 0;
+  const bool ask = allocator != nullptr && free != nullptr && total != nullptr &&
+                   call_true(&TrueDriver::cuCtxGetDevice, &device) == CUDA_SUCCESS;
+  const Entry entry;
+  if (!ask || entry.nested()) return call_true(&TrueDriver::cuMemGetInfo_v2, free, total);
+  std::uint64_t free_bytes = 0;
+  std::uint64_t total_bytes = 0;
+  const tessera_result result =
+      tessera_memory_info(allocator, device, &free_bytes, &total_bytes);
+  if (result == TESSERA_NOT_SUPPORTED) {
+    return call_true(&TrueDriver::cuMemGetInfo_v2, free, total);
+  }
+  if (result != TESSERA_OK) return cuda_result_said(result, "cuMemGetInfo");
+  *free = free_bytes;
+  *total = total_bytes;
+  return CUDA_SUCCESS;
+}
+
+TESSERA_HOOK cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
+  if (!served(address)) {
+    return call_true(&TrueDriver::cuMemGetAddressRange_v2, base, bytes, address);
+  }
+  tessera_block_info block;
+  if (!find_block(address, block)) return CUDA_ERROR_NOT_FOUND;
+  if (base != nullptr) *base = block.address;
+  if (bytes != nullptr) *bytes = block.bytes;
+  return CUDA_SUCCESS;
+}
+
+TESSERA_HOOK cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
+                                   CUdeviceptr address) {
+  if (!served(address)) {
+    return call_true(&TrueDriver::cuPointerGetAttribute, data, attribute, address);
+  }
+  tessera_block_info block;
+  if (data == nullptr || !find_block(address, block)) return CUDA_ERROR_INVALID_VALUE;
+  return attribute_of(block, attribute, address, data);
+}
+
+// Unlike the single form this one does not fail for what a pointer does not have: the driver leaves
+// a zero there. Asking it about address 0 writes exactly those.
+TESSERA_HOOK cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data,
+                                    CUdeviceptr address) {
+  if (!served(address) || attributes == nullptr || data == nullptr) {
+    return call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data, address);
+  }
+  const CUresult zeros = call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data,
+                                   CUdeviceptr{0});
+  tessera_block_info block;
+  if (zeros != CUDA_SUCCESS || !find_block(address, block)) return zeros;
+  for (unsigned i = 0; i < count; ++i) {
+    (void)attribute_of(block, attributes[i], address, data[i]);
+  }
+  return CUDA_SUCCESS;
+}

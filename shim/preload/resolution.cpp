@@ -1,0 +1,81 @@
+// How a program comes to hold our functions instead of the driver's.
+//
+// 1. By binding: we export the hooked names, and a preloaded library is searched first.
+// 2. By dlsym or dlvsym on the driver's library: loader_entry.S asks tessera_preload_answer().
+// 3. By cuGetProcAddress, in both versions.
+//
+// In every case the true look-up is made first and only its success, with a result that lies in the
+// driver, is replaced. Looking something up starts nothing: that is left to the first allocation.
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "hook_table.hpp"
+#include "true_driver.hpp"
+#include "true_loader.hpp"
+
+namespace tessera::preload {
+namespace {
+
+bool lies_in_driver(const void* function) {
+  Dl_info where{};
+  if (dladdr(function, &where) == 0 || where.dli_fname == nullptr) return false;
+  const char* const slash = std::strrchr(where.dli_fname, '/');
+  const char* const file = slash != nullptr ? slash + 1 : where.dli_fname;
+  return std::strncmp(file, "libcuda.so", std::strlen("libcuda.so")) == 0;
+}
+
+bool may_be_hooked(const char* name) {
+  return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
+}
+
+// A program built for a newer CUDA than ours asks for versions we have not heard of. Where the
+// driver gives the same function for ours, nothing has changed in it.
+bool unchanged_since_ours(const char* symbol, void* function, cuuint64_t flags) {
+  void* ours = nullptr;
+  const CUresult result = call_true(&TrueDriver::cuGetProcAddress_v2, symbol, &ours, CUDA_VERSION,
+                                    flags, static_cast<CUdriverProcAddressQueryResult*>(nullptr));
+  return result == CUDA_SUCCESS && ours == function;
+}
+
+void replace(const char* symbol, void** function, int version, cuuint64_t flags) {
+  if (!may_be_hooked(symbol) || function == nullptr || *function == nullptr) return;
+  if (version > CUDA_VERSION && !unchanged_since_ours(symbol, *function, flags)) return;
+  const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  const Hook* hook = hook_by_version(symbol, version, per_thread);
+  // The driver may also be asked for a name as the binary interface has it.
+  if (hook == nullptr && std::strchr(symbol, '_') != nullptr) hook = hook_by_name(symbol);
+  if (hook != nullptr && lies_in_driver(*function)) *function = hook->function;
+}
+
+}  // namespace
+}  // namespace tessera::preload
+
+using namespace tessera::preload;
+
+// The hook that answers dlsym(handle, name), or null: then glibc's own function does. Special
+// handles are glibc's business alone: it finds our exported names by itself where they are due.
+extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_answer(void* handle,
+                                                                               const char* name) {
+  if (!may_be_hooked(name) || handle == RTLD_NEXT || handle == RTLD_DEFAULT) return nullptr;
+  const Hook* const hook = hook_by_name(name);
+  if (hook == nullptr) return nullptr;
+  const void* const found = true_dlsym(handle, name);
+  return found != nullptr && lies_in_driver(found) ? hook->function : nullptr;
+}
+
+TESSERA_HOOK cuGetProcAddress(const char* symbol, void** function, int version,
+                              cuuint64_t flags) {
+  const CUresult result =
+      call_true(&TrueDriver::cuGetProcAddress, symbol, function, version, flags);
+  if (result == CUDA_SUCCESS) replace(symbol, function, version, flags);
+  return result;
+}
+
+TESSERA_HOOK cuGetProcAddress_v2(const char* symbol, void** function, int version,
+                                 cuuint64_t flags, CUdriverProcAddressQueryResult* status) {
+  const CUresult result =
+      call_true(&TrueDriver::cuGetProcAddress_v2, symbol, function, version, flags, status);
+  if (result == CUDA_SUCCESS) replace(symbol, function, version, flags);
+  return result;
+}

@@ -1,0 +1,78 @@
+// Addresses that leave our sight, and calls that would take managed memory apart.
+//
+// What the driver can share at a given address is pinned there and then shared. What it could only
+// share of its own kind of allocation is refused with the error that it would give itself.
+#include "cuda_api.hpp"
+#include "lifecycle.hpp"
+#include "outcome.hpp"
+#include "true_driver.hpp"
+
+using namespace tessera::preload;
+
+namespace {
+
+bool served(CUdeviceptr address) { return managed(address) && running() != nullptr; }
+
+// Pins the block for good; `reason` is a literal that the statistics show.
+CUresult expose(CUdeviceptr address, const char* reason) {
+  const Entry entry;
+  if (entry.nested()) return CUDA_SUCCESS;
+  return cuda_result_said(tessera_expose(running(), address, reason), reason);
+}
+
+}  // namespace
+
+TESSERA_HOOK cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
+  if (!served(address)) return call_true(&TrueDriver::cuIpcGetMemHandle, handle, address);
+  say("cuIpcGetMemHandle: managed memory cannot be shared by legacy IPC handles");
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+TESSERA_HOOK cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, std::size_t bytes,
+                                           CUmemRangeHandleType type, unsigned long long flags) {
+  if (served(address)) {
+    const CUresult exposed = expose(address, "cuMemGetHandleForAddressRange");
+    if (exposed != CUDA_SUCCESS) return exposed;
+  }
+  return call_true(&TrueDriver::cuMemGetHandleForAddressRange, handle, address, bytes, type,
+                   flags);
+}
+
+TESSERA_HOOK cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
+                                   CUdeviceptr address) {
+  if (served(address)) {
+    const CUresult exposed = expose(address, "cuPointerSetAttribute");
+    if (exposed != CUDA_SUCCESS) return exposed;
+  }
+  return call_true(&TrueDriver::cuPointerSetAttribute, value, attribute, address);
+}
+
+// ---- the program's own virtual memory management -----------------------------------------------
+// To the program a block came from cuMemAlloc, of which all of these say CUDA_ERROR_INVALID_VALUE.
+
+TESSERA_HOOK cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
+  if (served(reinterpret_cast<CUdeviceptr>(address))) return CUDA_ERROR_INVALID_VALUE;
+  return call_true(&TrueDriver::cuMemRetainAllocationHandle, handle, address);
+}
+
+TESSERA_HOOK cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
+                      CUmemGenericAllocationHandle handle, unsigned long long flags) {
+  if (served(address)) return CUDA_ERROR_INVALID_VALUE;
+  return call_true(&TrueDriver::cuMemMap, address, bytes, offset, handle, flags);
+}
+
+TESSERA_HOOK cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
+  if (served(address)) return CUDA_ERROR_INVALID_VALUE;
+  return call_true(&TrueDriver::cuMemUnmap, address, bytes);
+}
+
+TESSERA_HOOK cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* access,
+                            std::size_t count) {
+  if (served(address)) return CUDA_ERROR_INVALID_VALUE;
+  return call_true(&TrueDriver::cuMemSetAccess, address, bytes, access, count);
+}
+
+TESSERA_HOOK cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
+  if (served(address)) return CUDA_ERROR_INVALID_VALUE;
+  return call_true(&TrueDriver::cuMemAddressFree, address, bytes);
+}

@@ -1,0 +1,57 @@
+#include "true_driver.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <memory>
+
+#include "true_loader.hpp"
+
+namespace tessera::preload {
+namespace {
+
+constinit std::atomic<const TrueDriver*> published{nullptr};
+
+std::unique_ptr<TrueDriver> find_driver() {
+  auto found = std::make_unique<TrueDriver>();
+  found->library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (found->library == nullptr) return found;
+  const auto look_up = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
+        true_dlsym(found->library, name));
+  };
+#define HOOK(name, base, since, streams) look_up(found->name, #name);
+#include "hooks.inc"
+#undef HOOK
+  look_up(found->cuCtxGetCurrent, "cuCtxGetCurrent");
+  look_up(found->cuCtxPushCurrent_v2, "cuCtxPushCurrent_v2");
+  look_up(found->cuCtxPopCurrent_v2, "cuCtxPopCurrent_v2");
+  look_up(found->cuCtxGetDevice, "cuCtxGetDevice");
+  look_up(found->cuCtxSynchronize, "cuCtxSynchronize");
+  look_up(found->cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+  look_up(found->cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease_v2");
+  look_up(found->cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool");
+  look_up(found->cuFuncGetName, "cuFuncGetName");
+  look_up(found->cuFuncGetParamInfo, "cuFuncGetParamInfo");
+  look_up(found->cuKernelGetName, "cuKernelGetName");
+  look_up(found->cuKernelGetParamInfo, "cuKernelGetParamInfo");
+  look_up(found->cuStreamIsCapturing, "cuStreamIsCapturing");
+  return found;
+}
+
+}  // namespace
+
+const TrueDriver& true_driver() {
+  if (const TrueDriver* known = published.load(std::memory_order_acquire)) return *known;
+  std::unique_ptr<TrueDriver> found = find_driver();
+  const TrueDriver* expected = nullptr;
+  if (!published.compare_exchange_strong(expected, found.get())) return *expected;
+  return *found.release();
+}
+
+void* true_symbol(const char* name) {
+  void* const library = true_driver().library;
+  return library != nullptr ? true_dlsym(library, name) : nullptr;
+}
+
+}  // namespace tessera::preload

@@ -1,0 +1,48 @@
+// The true functions of the CUDA driver, beneath our hooks of the same names.
+//
+// Found at the first call of a hook, so never in a program that does not use CUDA: the library is
+// opened by its name (where the program has it loaded this finds the same) and read with glibc's
+// own dlsym. A function that the driver does not have stays null, and calling it gives
+// CUDA_ERROR_NOT_SUPPORTED; without any driver it gives CUDA_ERROR_STUB_LIBRARY, as NVIDIA's stub.
+//
+// Thread safety: any thread; the table is published once, without a lock.
+#pragma once
+
+#include "cuda_api.hpp"
+
+namespace tessera::preload {
+
+struct TrueDriver {
+  void* library = nullptr;
+#define HOOK(name, base, since, streams) decltype(&::name) name = nullptr;
+#include "hooks.inc"
+#undef HOOK
+  // What the hooks themselves need.
+  decltype(&::cuCtxGetCurrent) cuCtxGetCurrent = nullptr;
+  decltype(&::cuCtxPushCurrent_v2) cuCtxPushCurrent_v2 = nullptr;
+  decltype(&::cuCtxPopCurrent_v2) cuCtxPopCurrent_v2 = nullptr;
+  decltype(&::cuCtxGetDevice) cuCtxGetDevice = nullptr;
+  decltype(&::cuCtxSynchronize) cuCtxSynchronize = nullptr;
+  decltype(&::cuDevicePrimaryCtxRetain) cuDevicePrimaryCtxRetain = nullptr;
+  decltype(&::cuDevicePrimaryCtxRelease_v2) cuDevicePrimaryCtxRelease_v2 = nullptr;
+  decltype(&::cuDeviceGetDefaultMemPool) cuDeviceGetDefaultMemPool = nullptr;
+  decltype(&::cuFuncGetName) cuFuncGetName = nullptr;
+  decltype(&::cuFuncGetParamInfo) cuFuncGetParamInfo = nullptr;
+  decltype(&::cuKernelGetName) cuKernelGetName = nullptr;
+  decltype(&::cuKernelGetParamInfo) cuKernelGetParamInfo = nullptr;
+  decltype(&::cuStreamIsCapturing) cuStreamIsCapturing = nullptr;
+};
+
+const TrueDriver& true_driver();
+
+// Null when there is no such name or no driver.
+void* true_symbol(const char* name);
+
+template <class Function, class... Args>
+CUresult call_true(Function TrueDriver::*function, Args... args) {
+  const TrueDriver& driver = true_driver();
+  if (driver.*function != nullptr) return (driver.*function)(args...);
+  return driver.library != nullptr ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_STUB_LIBRARY;
+}
+
+}  // namespace tessera::preload

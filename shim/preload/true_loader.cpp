@@ -1,0 +1,121 @@
+#include "true_loader.hpp"
+
+#include <elf.h>
+#include <link.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+namespace tessera::preload {
+namespace {
+
+using DlsymFunction = void* (*)(void*, const char*);
+
+struct SymbolTable {
+  const ElfW(Sym)* symbols = nullptr;
+  const char* names = nullptr;
+  const std::uint32_t* gnu_hash = nullptr;
+};
+
+struct Search {
+  const char* name;
+  void* found;
+};
+
+// Where a dynamic entry points to. glibc relocates these in memory; some loaders do not.
+template <class T>
+const T* at(const dl_phdr_info& object, ElfW(Addr) value) {
+  return reinterpret_cast<const T*>(value < object.dlpi_addr ? object.dlpi_addr + value : value);
+}
+
+SymbolTable symbol_table(const dl_phdr_info& object) {
+  SymbolTable table;
+  const ElfW(Dyn)* entry = nullptr;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    if (object.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+  }
+  for (; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_SYMTAB) table.symbols = at<ElfW(Sym)>(object, entry->d_un.d_ptr);
+    if (entry->d_tag == DT_STRTAB) table.names = at<char>(object, entry->d_un.d_ptr);
+    if (entry->d_tag == DT_GNU_HASH) {
+      table.gnu_hash = at<std::uint32_t>(object, entry->d_un.d_ptr);
+    }
+  }
+  return table;
+}
+
+std::uint32_t gnu_hash_of(const char* name) {
+  std::uint32_t hash = 5381;
+  for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+  return hash;
+}
+
+// The hash table: 4 words of header, a Bloom filter (not needed for one look-up), buckets, chains.
+const ElfW(Sym)* look_up(const SymbolTable& table, const char* name) {
+  if (table.symbols == nullptr || table.names == nullptr || table.gnu_hash == nullptr) {
+    return nullptr;
+  }
+  const std::uint32_t bucket_count = table.gnu_hash[0];
+  const std::uint32_t first_symbol = table.gnu_hash[1];
+  const std::uint32_t filter_words = table.gnu_hash[2];
+  const std::uint32_t* const buckets =
+      table.gnu_hash + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
+  const std::uint32_t* const chains = buckets + bucket_count;
+  const std::uint32_t hash = gnu_hash_of(name);
+  std::uint32_t index = bucket_count != 0 ? buckets[hash % bucket_count] : 0;
+  if (index < first_symbol) return nullptr;
+  for (;; ++index) {
+    const std::uint32_t link = chains[index - first_symbol];
+    const ElfW(Sym)& symbol = table.symbols[index];
+    const bool same = (link | 1u) == (hash | 1u) && symbol.st_shndx != SHN_UNDEF &&
+                      std::strcmp(table.names + symbol.st_name, name) == 0;
+    if (same) return &symbol;
+    if ((link & 1u) != 0) return nullptr;
+  }
+}
+
+// glibc 2.34 moved both functions from libdl.so.2 into libc.so.6.
+bool is_c_library(const char* path) {
+  const char* const slash = std::strrchr(path, '/');
+  const char* const file = slash != nullptr ? slash + 1 : path;
+  return std::strcmp(file, "libc.so.6") == 0 || std::strcmp(file, "libdl.so.2") == 0;
+}
+
+int visit(dl_phdr_info* object, std::size_t, void* data) {
+  auto& search = *static_cast<Search*>(data);
+  if (object->dlpi_name == nullptr || !is_c_library(object->dlpi_name)) return 0;
+  const ElfW(Sym)* const symbol = look_up(symbol_table(*object), search.name);
+  if (symbol == nullptr) return 0;
+  search.found = reinterpret_cast<void*>(object->dlpi_addr + symbol->st_value);
+  return 1;
+}
+
+void* find_once(std::atomic<void*>& known, const char* name) {
+  if (void* const found = known.load(std::memory_order_acquire)) return found;
+  Search search{name, nullptr};
+  dl_iterate_phdr(visit, &search);
+  known.store(search.found, std::memory_order_release);
+  return search.found;
+}
+
+constinit std::atomic<void*> known_dlsym{nullptr};
+constinit std::atomic<void*> known_dlvsym{nullptr};
+
+}  // namespace
+
+void* true_dlsym(void* handle, const char* name) {
+  const auto function = reinterpret_cast<DlsymFunction>(tessera_preload_true_dlsym());
+  return function != nullptr ? function(handle, name) : nullptr;
+}
+
+}  // namespace tessera::preload
+
+void* tessera_preload_true_dlsym() {
+  return tessera::preload::find_once(tessera::preload::known_dlsym, "dlsym");
+}
+
+void* tessera_preload_true_dlvsym() {
+  return tessera::preload::find_once(tessera::preload::known_dlvsym, "dlvsym");
+}
