@@ -13,6 +13,7 @@
 #include "driver/sim_engines.hpp"
 #include "driver/sim_launch.hpp"
 #include "driver/sim_memory.hpp"
+#include "driver/sim_pins.hpp"
 #include "driver/sim_transfer.hpp"
 
 namespace tessera {
@@ -53,6 +54,7 @@ SimDriver::SimDriver(SimOptions options, const Clock& clock)
       options_(std::move(options)),
       clock_(clock),
       memory_(std::make_unique<SimMemory>(options_)),
+      pins_(std::make_unique<SimPins>()),
       engines_(std::make_unique<SimEngines>(options_.devices, clock)) {}
 
 SimDriver::~SimDriver() {
@@ -190,45 +192,21 @@ Status SimDriver::check_host(const void* host, Bytes bytes) {
 
 Status SimDriver::register_host(void* host, Bytes bytes) {
   MutexLock lock(mutex_);
-  const SimRange range = range_of(host, bytes);
-  if (bytes == Bytes()) return violation("register_host of no bytes");
   TESSERA_TRY(check_host(host, bytes));
-  const auto next = registered_.lower_bound(range.end());
-  if (next != registered_.begin()) {
-    const SimRange other{std::prev(next)->first, std::prev(next)->second.value()};
-    if (other.overlaps(range)) {
-      return {Code::kDriver,
-              fmt::format("register_host {}: {} is registered", range.to_string(), other.to_string()),
-              native::kHostMemoryAlreadyRegistered};
-    }
-  }
-  registered_[range.start] = bytes;
-  return {};
+  return pins_->add(range_of(host, bytes));
 }
 
 Status SimDriver::unregister_host(void* host) {
   MutexLock lock(mutex_);
-  const auto found = registered_.find(reinterpret_cast<std::uintptr_t>(host));
-  if (found == registered_.end()) {
-    return {Code::kDriver, fmt::format("unregister_host {}: not registered", fmt::ptr(host)),
-            native::kHostMemoryNotRegistered};
-  }
-  TESSERA_TRY(engines_->check_untouched(range_of(host, found->second), "unregister_host"));
-  registered_.erase(found);
+  TESSERA_TRY_ASSIGN(const SimRange range, pins_->starting_at(host));
+  TESSERA_TRY(engines_->check_untouched(range, "unregister_host"));
+  pins_->remove(range);
   return {};
-}
-
-bool SimDriver::is_pinned(const void* host, Bytes bytes) const {
-  const SimRange range = range_of(host, bytes);
-  const auto after = registered_.upper_bound(range.start);
-  if (after == registered_.begin()) return false;
-  const auto& [start, size] = *std::prev(after);
-  return range.end() <= start + size.value();
 }
 
 bool SimDriver::is_registered(const void* host, Bytes bytes) {
   MutexLock lock(mutex_);
-  return is_pinned(host, bytes);
+  return pins_->holds(range_of(host, bytes));
 }
 
 // ---- streams and events ------------------------------------------------------------------------
@@ -297,7 +275,7 @@ Status SimDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId st
     TESSERA_TRY(check_host(from, bytes));
     TESSERA_TRY_ASSIGN(SimBytes device, memory_->bytes_at(to, bytes, on.device));
     const SimPace pace{&clock_, options_.copy_bytes_per_second};
-    const bool pinned = is_pinned(from, bytes);
+    const bool pinned = pins_->holds(range_of(from, bytes));
     const bool staged = !pinned && bytes <= kStaged;
     auto stage = std::make_shared<std::vector<std::byte>>(staged ? bytes.value() : 0);
     if (staged) std::memcpy(stage->data(), from, bytes.value());
@@ -322,10 +300,11 @@ Status SimDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream)
     TESSERA_TRY(check_host(to, bytes));
     TESSERA_TRY_ASSIGN(SimBytes device, memory_->bytes_at(from, bytes, on.device));
     const SimPace pace{&clock_, options_.copy_bytes_per_second};
-    SimWork work = make_transfer("copy_out", host_pieces(to, bytes), std::move(device.pieces), pace);
+    SimWork work =
+        make_transfer("copy_out", host_pieces(to, bytes), std::move(device.pieces), pace);
     work.ranges = {range_of(from, bytes), range_of(to, bytes)};
     TESSERA_TRY_ASSIGN(op, engines_->submit(on.stream, SimEngine::kOutbound, std::move(work)));
-    if (is_pinned(to, bytes)) return {};
+    if (pins_->holds(range_of(to, bytes))) return {};
   }
   return engines_->wait(on.device, op);
 }
@@ -356,7 +335,8 @@ Status SimDriver::fill_elements(Address to, std::uint32_t value, std::uint32_t w
                                 std::uint64_t count, StreamId stream) {
   if (width != 1 && width != 2 && width != 4) return violation(fmt::format("fill width {}", width));
   if (to.value() % width != 0 || count > UINT64_MAX / width) {
-    return violation(fmt::format("fill of {} elements of {} bytes at {:#x}", count, width, to.value()));
+    return violation(
+        fmt::format("fill of {} elements of {} bytes at {:#x}", count, width, to.value()));
   }
   if (count == 0) return {};
   const Bytes bytes(count * width);
@@ -394,9 +374,7 @@ std::vector<std::string> SimDriver::leaks() {
   std::vector<std::string> lines = engines_->leaks();
   MutexLock lock(mutex_);
   std::ranges::move(memory_->leaks(), std::back_inserter(lines));
-  for (const auto& [start, bytes] : registered_) {
-    lines.push_back(fmt::format("registered {}", SimRange{start, bytes.value()}.to_string()));
-  }
+  std::ranges::move(pins_->leaks(), std::back_inserter(lines));
   return lines;
 }
 

@@ -21,7 +21,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +35,7 @@ namespace tessera {
 
 class SimEngines;
 class SimMemory;
+class SimPins;
 
 struct SimFrameInfo {
   FrameId frame;
@@ -121,7 +121,6 @@ class SimDriver final : public Driver {
   Status check_device(DeviceId device) const;
   Status check_virtual_memory() const;
   Status check_host(const void* host, Bytes bytes) REQUIRES_LOCK(mutex_);
-  bool is_pinned(const void* host, Bytes bytes) const REQUIRES_LOCK(mutex_);
   // The stream and device that an id of a caller means, in the calling thread.
   StreamId meant(StreamId stream);
   Result<Target> target(StreamId stream);
@@ -133,8 +132,8 @@ class SimDriver final : public Driver {
   // Holds what is mapped still while work over it is checked and queued. Never held while waiting.
   Mutex mutex_{LockRank::kDriver};
   std::unique_ptr<SimMemory> memory_;
+  std::unique_ptr<SimPins> pins_;
   std::unique_ptr<SimEngines> engines_;
-  std::map<std::uintptr_t, Bytes> registered_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

@@ -268,7 +268,8 @@ Status SimEngines::start_threads(DeviceId device) {
 void SimEngines::run_engine(DeviceId device, SimEngine engine) {
   block_signals_of_the_program();
   const auto index = static_cast<std::size_t>(engine);
-  pthread_setname_np(pthread_self(), fmt::format("sim{}-{}", device.value(), kEngineNames[index]).c_str());
+  pthread_setname_np(pthread_self(),
+                     fmt::format("sim{}-{}", device.value(), kEngineNames[index]).c_str());
   Device& own = *devices_[device.value()];
   MutexLock lock(mutex_);
   while (true) {

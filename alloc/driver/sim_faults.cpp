@@ -2,6 +2,7 @@
 
 #include <setjmp.h>
 #include <signal.h>
+#include <ucontext.h>
 
 #include <mutex>
 
@@ -11,6 +12,7 @@ namespace {
 struct Guard {
   sigjmp_buf resume;
   SimFault fault;
+  sigset_t mask;  // of the thread before the handler ran
 };
 
 // Read in a signal handler, where the first touch of an ordinary thread-local could allocate; eight
@@ -46,6 +48,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     return;
   }
   guard->fault = {signal, reinterpret_cast<std::uint64_t>(info->si_addr)};
+  guard->mask = static_cast<const ucontext_t*>(context)->uc_sigmask;
   guard_of_this_thread = nullptr;
   siglongjmp(guard->resume, 1);
 }
@@ -53,8 +56,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 void install_handler() {
   struct sigaction action = {};
   action.sa_sigaction = on_fault;
-  // No mask to restore after siglongjmp, which would cost two system calls per launch.
-  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigaction(SIGSEGV, nullptr, &handler_before[0]);
   sigaction(SIGBUS, nullptr, &handler_before[1]);
   sigaction(SIGSEGV, &action, nullptr);
@@ -67,7 +69,12 @@ std::optional<SimFault> run_guarded(void (*function)(void*), void* argument) {
   static std::once_flag installed;
   std::call_once(installed, install_handler);
   Guard guard;
-  if (sigsetjmp(guard.resume, 0) != 0) return guard.fault;
+  // The signal mask is not saved here, which would cost a system call per launch; the handler knows
+  // it.
+  if (sigsetjmp(guard.resume, 0) != 0) {
+    pthread_sigmask(SIG_SETMASK, &guard.mask, nullptr);
+    return guard.fault;
+  }
   guard_of_this_thread = &guard;
   function(argument);
   guard_of_this_thread = nullptr;

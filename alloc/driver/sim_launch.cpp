@@ -44,7 +44,8 @@ void run_blocks(void* argument) {
 
 Status run_kernel(const sim_kernel& kernel, const Launch& launch, const SimWork& work) {
   const std::unique_ptr<void, Free> shared(
-      launch.shared_bytes == 0 ? nullptr : std::aligned_alloc(16, (launch.shared_bytes + 15U) & ~15U));
+      launch.shared_bytes == 0 ? nullptr
+                               : std::aligned_alloc(16, (launch.shared_bytes + 15U) & ~15U));
   if (launch.shared_bytes != 0 && shared == nullptr) {
     return {Code::kDriver, fmt::format("kernel {}: no shared memory", kernel.name),
             native::kLaunchFailed};

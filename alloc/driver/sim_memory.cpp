@@ -22,7 +22,8 @@ Status violation(std::string message) {
 }
 
 Status no_memory(std::string_view what, const SimRange& range) {
-  return {Code::kOutOfMemory, fmt::format("{} {}: {}", what, range.to_string(), std::strerror(errno)),
+  return {Code::kOutOfMemory,
+          fmt::format("{} {}: {}", what, range.to_string(), std::strerror(errno)),
           native::kOutOfMemory};
 }
 
@@ -145,7 +146,8 @@ Result<SimMemory::Mappings::iterator> SimMemory::covering(std::string_view actio
                                                           const SimRange& range) {
   const auto first = mappings_.find(range.start);
   std::uint64_t reached = range.start;
-  for (auto at = first; at != mappings_.end() && at->first == reached && reached < range.end(); ++at) {
+  for (auto at = first; at != mappings_.end() && at->first == reached && reached < range.end();
+       ++at) {
     reached += at->second.bytes;
   }
   if (reached == range.end()) return first;
@@ -226,8 +228,8 @@ Result<SimBytes> SimMemory::bytes_at(Address address, Bytes bytes, DeviceId devi
       return violation(fmt::format("{} is not mapped at {:#x}", range.to_string(), at));
     }
     const SimFrames::Frame& frame = *frames_.find(mapping->second.frame);
-    const std::uint64_t may_use =
-        std::uint64_t{1} << device.value() | std::uint64_t{1} << frame.device.value();
+    const std::uint64_t may_use = std::uint64_t{1} << device.value() | std::uint64_t{1}
+                                                                           << frame.device.value();
     if ((mapping->second.access & may_use) == 0) {
       return violation(fmt::format("device {} has no access to {} at {:#x}", device.value(),
                                    range.to_string(), at));
@@ -257,7 +259,8 @@ Status SimMemory::validate() const {
     const auto after = ranges_.upper_bound(start);
     const bool inside = after != ranges_.begin() &&
                         start + mapping.bytes <= std::prev(after)->first + std::prev(after)->second;
-    if (start < end_before || !inside || frame == nullptr || frame->bytes.value() != mapping.bytes) {
+    if (start < end_before || !inside || frame == nullptr ||
+        frame->bytes.value() != mapping.bytes) {
       return {Code::kInternal, fmt::format("the mapping at {:#x} is not whole", start)};
     }
     end_before = start + mapping.bytes;

@@ -203,9 +203,8 @@ Status SimSchedule::validate() const {
     }
     const bool ready = op.waits_for == 0 && !op.started;
     if (queued[id] != (ready ? 1U : 0U) || (ready && op.engine == SimEngine::kMarker)) {
-      return {Code::kInternal,
-              fmt::format("operation {} is ready: {}, but queued {} times", id.value(), ready,
-                          queued[id])};
+      return {Code::kInternal, fmt::format("operation {} is ready: {}, but queued {} times",
+                                           id.value(), ready, queued[id])};
     }
   }
   return {};

@@ -44,7 +44,7 @@ class SimSchedule {
   struct Event {
     DeviceId device;
     bool recorded = false;
-    SimOp op{};            // the marker of the last record
+    SimOp op{};              // the marker of the last record
     Nanoseconds finished{};  // when that marker was over
   };
 

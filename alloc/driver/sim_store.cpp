@@ -75,9 +75,9 @@ Result<Bytes> SimStore::take(Bytes bytes) {
 }
 
 void SimStore::give(Bytes offset, Bytes bytes) {
-  const int failed = ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                 static_cast<off_t>(offset.value()),
-                                 static_cast<off_t>(bytes.value()));
+  const int failed =
+      ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  static_cast<off_t>(offset.value()), static_cast<off_t>(bytes.value()));
   // Then the pages stay in use, and the next frame here must be cleared by hand.
   if (failed != 0) std::memset(at(offset), 0, bytes.value());
   free_.give(offset / granularity_, bytes / granularity_);

@@ -23,9 +23,7 @@ struct SimRange {
 
   std::uint64_t end() const { return start + bytes; }
   bool holds(std::uint64_t address) const { return address >= start && address - start < bytes; }
-  bool overlaps(const SimRange& other) const {
-    return start < other.end() && other.start < end();
-  }
+  bool overlaps(const SimRange& other) const { return start < other.end() && other.start < end(); }
   std::string to_string() const;
 };
 
@@ -35,10 +33,10 @@ inline SimRange range_of(const void* host, Bytes bytes) {
 }
 
 struct SimWork {
-  const char* name = "";               // "copy_in", or the kernel's; outlives the work
-  std::vector<SimRange> ranges;        // what it reads and writes
-  std::vector<std::byte> parameters;   // of a kernel: any aligned word of it may be an address
-  std::shared_ptr<const void> keeps;   // memory that the work reads and nobody else holds
+  const char* name = "";              // "copy_in", or the kernel's; outlives the work
+  std::vector<SimRange> ranges;       // what it reads and writes
+  std::vector<std::byte> parameters;  // of a kernel: any aligned word of it may be an address
+  std::shared_ptr<const void> keeps;  // memory that the work reads and nobody else holds
   std::function<Status(const SimWork&)> run;
 
   // The operand by which this work may touch the range, in words for a message.

@@ -10,9 +10,13 @@ namespace {
 
 // Every operand and result as the number it is.
 template <class Tag>
-std::uint64_t number(Id<Tag> id) { return id.value(); }
+std::uint64_t number(Id<Tag> id) {
+  return id.value();
+}
 template <class Tag>
-std::uint64_t number(Amount<Tag> amount) { return amount.value(); }
+std::uint64_t number(Amount<Tag> amount) {
+  return amount.value();
+}
 std::uint64_t number(Address address) { return address.value(); }
 std::uint64_t number(const void* host) { return reinterpret_cast<std::uintptr_t>(host); }
 std::uint64_t number(FrameLocation location) { return static_cast<std::uint64_t>(location); }

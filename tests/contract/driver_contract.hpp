@@ -9,6 +9,6 @@
 #include "driver_memory_contract.hpp"
 #include "driver_work_contract.hpp"
 
-#define TESSERA_JOIN_DRIVER_CONTRACT(name, machine)                          \
-  INSTANTIATE_TYPED_TEST_SUITE_P(name, DriverMemoryContract, machine);       \
+#define TESSERA_JOIN_DRIVER_CONTRACT(name, machine)                    \
+  INSTANTIATE_TYPED_TEST_SUITE_P(name, DriverMemoryContract, machine); \
   INSTANTIATE_TYPED_TEST_SUITE_P(name, DriverWorkContract, machine)

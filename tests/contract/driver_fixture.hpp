@@ -1,4 +1,5 @@
-// What the driver contract suite stands on: a Machine with a driver, and all that a test makes on it.
+// What the driver contract suite stands on: a Machine with a driver, and all that a test makes on
+// it.
 //
 // An implementation joins the suite (driver_contract.hpp) with a Machine: a default-constructible
 // type, which has

@@ -100,7 +100,8 @@ TYPED_TEST_P(DriverMemoryContract, AFrameMovesToAnotherAddressWithItsBytes) {
 TYPED_TEST_P(DriverMemoryContract, OneSetAccessCoversManyMappings) {
   constexpr std::uint64_t kPages = 8;
   const Address at = this->range(kPages);
-  for (std::uint64_t page = 0; page < kPages; ++page) this->map(at + this->page_ * page, this->frame());
+  for (std::uint64_t page = 0; page < kPages; ++page)
+    this->map(at + this->page_ * page, this->frame());
   this->allow(at, kPages);
   const std::size_t per_page = this->page_.value() / sizeof(std::uint32_t);
   std::vector<std::uint32_t> values(per_page * kPages);

@@ -112,7 +112,7 @@ TYPED_TEST_P(DriverWorkContract, ADestroyedStreamFinishesItsWork) {
 
 TYPED_TEST_P(DriverWorkContract, TheDefaultStreamsTakeWork) {
   const Address at = this->memory();
-  for (const std::uint64_t id : {0, 2}) {
+  for (const std::uint64_t id : {std::uint64_t{0}, std::uint64_t{2}}) {
     this->put(at, {11}, StreamId(id));
     ASSERT_STATUS_OK(this->churn(at, 1, 3, StreamId(id)));
     EXPECT_EQ(this->get(at, 1, StreamId(id)).front(), churned(11, 3)) << id;

@@ -44,11 +44,15 @@ class SimDriverTest : public ::testing::Test {
     std::memcpy(block, &address, 8);
     std::memcpy(block + 8, &count, 4);
     std::memcpy(block + 12, &rounds, 4);
-    return driver().launch({.kernel = churn_kernel(), .grid = {1, 1, 1}, .block = {1, 1, 1},
-                            .shared_bytes = 0, .parameters = block},
+    return driver().launch({.kernel = churn_kernel(),
+                            .grid = {1, 1, 1},
+                            .block = {1, 1, 1},
+                            .shared_bytes = 0,
+                            .parameters = block},
                            stream);
   }
-  static void expect_words(const Status& status, int native, std::initializer_list<const char*> words) {
+  static void expect_words(const Status& status, int native,
+                           std::initializer_list<const char*> words) {
     EXPECT_EQ(status.native_code(), native) << status.to_string();
     for (const char* word : words) {
       EXPECT_NE(status.message().find(word), std::string_view::npos) << status.message();
@@ -86,8 +90,8 @@ TEST_F(SimDriverTest, CopiesOutsideOfMappingsAreRefused) {
   const Bytes more = 2_MiB + Bytes(1);
   expect_words(driver().copy_in(at_, host.data(), more, stream_), native::kInvalidValue,
                {"is not mapped at"});
-  expect_words(driver().copy_out(host.data(), Address(0x1000), 8_B, stream_),
-               native::kInvalidValue, {"is not mapped at 0x1000"});
+  expect_words(driver().copy_out(host.data(), Address(0x1000), 8_B, stream_), native::kInvalidValue,
+               {"is not mapped at 0x1000"});
   expect_words(driver().fill(at_, 0, more, stream_), native::kInvalidValue, {"is not mapped at"});
   expect_words(driver().copy(at_, Address(0), 8_B, stream_), native::kInvalidValue, {"0x0"});
 }
@@ -156,8 +160,9 @@ TEST_F(SimDriverTest, DefaultStreamsAreThoseOfTheThreadsCurrentDevice) {
   ASSERT_TRUE(driver().set_current_device(DeviceId(1)).is_ok());
   EXPECT_EQ(driver().device_of(StreamId(0)).value(), DeviceId(1));
   EXPECT_EQ(driver().device_of(StreamId(2)).value(), DeviceId(1));
-  const DeviceId elsewhere =
-      std::async(std::launch::async, [this] { return driver().device_of(StreamId(2)).take(); }).get();
+  const DeviceId elsewhere = std::async(std::launch::async, [this] {
+                               return driver().device_of(StreamId(2)).take();
+                             }).get();
   EXPECT_EQ(elsewhere, kDevice);
   EXPECT_EQ(driver().set_current_device(DeviceId(2)).code(), Code::kInvalidArgument);
   SimMachine other;

@@ -20,13 +20,19 @@ class SimEnginesTest : public ::testing::Test {
     made.run = [run = std::move(run)](const SimWork&) { return run(); };
     return made;
   }
-  Status submit(StreamId stream, std::function<Status()> run, SimEngine engine = SimEngine::kCompute) {
+  Status submit(StreamId stream, std::function<Status()> run,
+                SimEngine engine = SimEngine::kCompute) {
     return engines_.submit(stream, engine, work(std::move(run))).status();
   }
   // Work that runs until release() is called.
   Status block(StreamId stream, SimEngine engine = SimEngine::kCompute) {
     return submit(
-        stream, [gate = gate_.get_future().share()] { gate.wait(); return Status(); }, engine);
+        stream,
+        [gate = gate_.get_future().share()] {
+          gate.wait();
+          return Status();
+        },
+        engine);
   }
   void release() { gate_.set_value(); }
 
@@ -38,7 +44,11 @@ class SimEnginesTest : public ::testing::Test {
 TEST_F(SimEnginesTest, WorkRunsAndIsWaitedFor) {
   const StreamId stream = engines_.add_stream(kDevice, false);
   std::atomic<int> ran{0};
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(submit(stream, [&] { ++ran; return Status(); }).is_ok());
+  for (int i = 0; i < 100; ++i)
+    ASSERT_TRUE(submit(stream, [&] {
+                  ++ran;
+                  return Status();
+                }).is_ok());
   EXPECT_TRUE(engines_.synchronize(stream).is_ok());
   EXPECT_EQ(ran.load(), 100);
 }
@@ -60,7 +70,14 @@ TEST_F(SimEnginesTest, EnginesOfOneDeviceRunBesideEachOther) {
   const StreamId b = engines_.add_stream(kDevice, false);
   ASSERT_TRUE(block(a, SimEngine::kInbound).is_ok());
   std::atomic<bool> ran{false};
-  ASSERT_TRUE(submit(b, [&] { ran = true; return Status(); }, SimEngine::kOutbound).is_ok());
+  ASSERT_TRUE(submit(
+                  b,
+                  [&] {
+                    ran = true;
+                    return Status();
+                  },
+                  SimEngine::kOutbound)
+                  .is_ok());
   EXPECT_TRUE(engines_.synchronize(b).is_ok());
   EXPECT_TRUE(ran.load());
   release();
@@ -72,7 +89,10 @@ TEST_F(SimEnginesTest, TheFirstFailurePoisonsTheDeviceAndDropsWhatFollows) {
   std::atomic<bool> ran{false};
   ASSERT_TRUE(block(stream).is_ok());
   ASSERT_TRUE(submit(stream, [] { return Status(Code::kDriver, "first", 700); }).is_ok());
-  ASSERT_TRUE(submit(stream, [&] { ran = true; return Status(); }).is_ok());
+  ASSERT_TRUE(submit(stream, [&] {
+                ran = true;
+                return Status();
+              }).is_ok());
   ASSERT_TRUE(engines_.record(event, stream).is_ok());
   release();
   EXPECT_EQ(engines_.synchronize(kDevice).message(), "first");
@@ -92,8 +112,9 @@ TEST_F(SimEnginesTest, WorkThatMayTouchARangeIsFoundQueuedAndRunning) {
   copy.ranges = {{0x1000, 0x1000}};
   ASSERT_TRUE(engines_.submit(stream, SimEngine::kInbound, std::move(copy)).is_ok());
   const Status status = engines_.check_untouched({0x1800, 0x10}, "unmap");
-  EXPECT_EQ(status.message(),
-            "unmap of [0x1800, 0x1810) while queued work may touch it: copy_in of [0x1000, 0x2000)");
+  EXPECT_EQ(
+      status.message(),
+      "unmap of [0x1800, 0x1810) while queued work may touch it: copy_in of [0x1000, 0x2000)");
   EXPECT_TRUE(engines_.check_untouched({0x2000, 0x10}, "unmap").is_ok());
   release();
   EXPECT_TRUE(engines_.synchronize(stream).is_ok());

@@ -59,9 +59,7 @@ TEST_F(SimFaultsDeathTest, AFaultOutsideOfAGuardStillEndsTheProgram) {
 
 TEST_F(SimFaultsDeathTest, AnotherThreadsFaultIsNotCaught) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto fault_beside_a_guard = [](void* page) {
-    std::thread(write, page).join();
-  };
+  const auto fault_beside_a_guard = [](void* page) { std::thread(write, page).join(); };
   EXPECT_DEATH((void)run_guarded(fault_beside_a_guard, page_), "");
 }
 

@@ -21,9 +21,9 @@ TEST_F(SimTransferTest, PiecesOfDifferentCutsAreMovedInOrder) {
   std::vector<unsigned char> from(100);
   std::iota(from.begin(), from.end(), static_cast<unsigned char>(0));
   std::vector<unsigned char> to(100, 255);
-  const SimWork work = make_transfer(
-      "copy", {bytes_of(to, 0, 10), bytes_of(to, 10, 60), bytes_of(to, 70, 30)},
-      {bytes_of(from, 0, 50), bytes_of(from, 50, 50)}, {&clock_, 0});
+  const SimWork work =
+      make_transfer("copy", {bytes_of(to, 0, 10), bytes_of(to, 10, 60), bytes_of(to, 70, 30)},
+                    {bytes_of(from, 0, 50), bytes_of(from, 50, 50)}, {&clock_, 0});
   EXPECT_TRUE(work.run(work).is_ok());
   EXPECT_EQ(to, from);
 }
@@ -31,8 +31,8 @@ TEST_F(SimTransferTest, PiecesOfDifferentCutsAreMovedInOrder) {
 TEST_F(SimTransferTest, APacedCopyTakesTheTimeOfItsLink) {
   std::vector<unsigned char> from(1000, 1);
   std::vector<unsigned char> to(1000, 0);
-  const SimWork work = make_transfer("copy", {bytes_of(to, 0, 1000)}, {bytes_of(from, 0, 1000)},
-                                     {&clock_, 100'000});
+  const SimWork work =
+      make_transfer("copy", {bytes_of(to, 0, 1000)}, {bytes_of(from, 0, 1000)}, {&clock_, 100'000});
   const Nanoseconds start = clock_.now();
   EXPECT_TRUE(work.run(work).is_ok());
   EXPECT_GE(clock_.now() - start, Nanoseconds(10'000'000));
