@@ -35,6 +35,7 @@ def loads_into_a_running_python(lib):
     library = ctypes.CDLL(str(lib / "libtessera.so"))
     library.tessera_version.restype = ctypes.c_char_p
     assert library.tessera_version().count(b".") == 2
+    assert ctypes.CDLL(str(lib / "softcuda/libcuda.so.1")).cuInit(0) == 0
 
 
 def malloc_owner(environment):
