@@ -157,20 +157,24 @@ Status BlockCache::wait_for_cached() {
   return give_back(kEverything, false);
 }
 
+// A run that is busy stays: some call still uses a block that was freed under it.
 Status BlockCache::give_back(Bytes bytes, bool quiet) {
   Status result;
-  const auto release = [&](Run* run) {
+  const auto is_gone = [&](Run* run) {
     Status released = pages_.release(run);
+    if (released.code() == Code::kBusy) return false;
     if (result.is_ok()) result = std::move(released);
+    return true;
   };
-  const auto blocks = runs_.remove_cached(bytes, quiet);
   Bytes sum;
-  for (const auto& block : blocks) {
+  for (auto& block : runs_.remove_cached(bytes, quiet)) {
     sum += block->size_class.bytes();
-    release(block->run);
+    if (!is_gone(block->run)) runs_.put(*runs_.add(std::move(block)));
   }
   if (sum >= bytes) return result;
-  for (const auto& slab : slots_.remove_empty(bytes - sum, quiet)) release(slab->run);
+  for (auto& slab : slots_.remove_empty(bytes - sum, quiet)) {
+    if (!is_gone(slab->run)) slots_.add(std::move(slab));
+  }
   return result;
 }
 

@@ -80,6 +80,11 @@ Status PageManager::release(Run* run) {
 
   MutexLock lock(mutex_);
   const auto placed = runs_.find(position);
+  if (removed.code() == Code::kBusy) {
+    placed->second.run = run;
+    map_->set(address, base_pages(shape), run);
+    return removed;
+  }
   --stats_.runs;
   ++stats_.released;
   stats_.in_runs -= shape.bytes();

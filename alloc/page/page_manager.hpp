@@ -59,7 +59,8 @@ class PageManager {
   Result<Run*> acquire(Bytes bytes, Domain domain, void* owner);
   // Waits for the run's uses and readers, then takes its pages back; `run` is gone afterwards.
   // REQUIRES: acquire returned it; the calling thread is not a Reader.
-  // Errors: as Residency::remove; the run is gone all the same, and its addresses stay unused.
+  // Errors: kBusy, and the run is as before; else as Residency::remove: the run is gone all the
+  // same, and its addresses stay unused.
   Status release(Run* run);
 
   // Runs that find() returns stay valid while a Reader lives. Keep it short, call nothing in
