@@ -1,0 +1,129 @@
+// The allocator's layers over a simulated device, built bottom-up on one screen, and all validated
+// when the test ends.
+//
+// Thread safety: that of the layers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "block/block_cache.hpp"
+#include "driver/fault_driver.hpp"
+#include "driver/sim_driver.hpp"
+#include "page/page_manager.hpp"
+#include "policy/policy.hpp"
+#include "residency/residency.hpp"
+#include "tier/tier_stack.hpp"
+
+namespace tessera {
+
+struct LayerSizes {
+  Bytes device = 128_MiB;
+  Bytes host = 64_MiB;
+  Bytes file = {};
+  Bytes staging = 64_MiB;
+  Bytes heap = 4_GiB;
+  BlockCacheOptions blocks = {};
+};
+
+// Any value of a Result that a test needs; throws where the call failed.
+template <class T>
+T take(Result<T> result) {
+  if (!result.is_ok()) throw std::runtime_error(result.status().to_string());
+  return result.take();
+}
+
+struct LayerStack {
+  explicit LayerStack(LayerSizes sizes = {})
+      : sim({.memory = sizes.device}, clock),
+        driver(sim),
+        log(clock, 1024),
+        device(driver, DeviceId(0), sizes.device),
+        host(driver, sizes.host, sizes.staging),
+        file(take(FileTier::open(std::filesystem::temp_directory_path(), sizes.file))),
+        residency(take(Residency::create(driver, DeviceId(0), {device, host, *file},
+                                         take(make_policy("recency")), log, {}))),
+        pages(take(PageManager::create(driver, *residency, sizes.heap, 64_MiB))),
+        blocks(std::make_unique<BlockCache>(*residency, *pages, sizes.blocks)) {}
+
+  SteadyClock clock;
+  SimDriver sim;
+  FaultDriver driver;  // passes all calls on until a test says otherwise
+  EventLog log;
+  DeviceTier device;
+  HostTier host;
+  std::unique_ptr<FileTier> file;
+  std::unique_ptr<Residency> residency;
+  std::unique_ptr<PageManager> pages;
+  std::unique_ptr<BlockCache> blocks;
+};
+
+class LayerTest : public testing::Test {
+ protected:
+  using Run = tessera::Run;  // testing::Test has a private member of that name
+
+  explicit LayerTest(LayerSizes sizes = {}) : stack_(std::make_unique<LayerStack>(sizes)) {}
+
+  void TearDown() override {
+    for (const StreamId stream : streams_) expect_ok(driver().destroy_stream(stream));
+    expect_valid();
+  }
+
+  FaultDriver& driver() { return stack_->driver; }
+  Residency& residency() { return *stack_->residency; }
+  PageManager& pages() { return *stack_->pages; }
+  BlockCache& blocks() { return *stack_->blocks; }
+
+  StreamId new_stream() {
+    streams_.push_back(take(driver().create_stream(DeviceId(0))));
+    return streams_.back();
+  }
+  // Fills [address, address + bytes) as announced work on `stream`.
+  Status fill(Address address, std::uint8_t value, Bytes bytes, StreamId stream) {
+    return use(address, stream, Access::kWrite, Use::Kind::kGate, [&] {
+      return driver().fill(address, value, bytes, stream);
+    });
+  }
+  // Whether every byte there has this value; waits for the stream.
+  bool holds(Address address, std::uint8_t value, Bytes bytes, StreamId stream) {
+    std::vector<std::uint8_t> seen(bytes.value(), static_cast<std::uint8_t>(value + 1));
+    const Status copied = use(address, stream, Access::kRead, Use::Kind::kHold, [&] {
+      const Status queued = driver().copy_out(seen.data(), address, bytes, stream);
+      return queued.is_ok() ? driver().synchronize(stream) : queued;
+    });
+    expect_ok(copied);
+    return copied.is_ok() &&
+           std::all_of(seen.begin(), seen.end(), [value](std::uint8_t byte) { return byte == value; });
+  }
+
+  static void expect_ok(const Status& status) { EXPECT_TRUE(status.is_ok()) << status.to_string(); }
+  void expect_valid() {
+    expect_ok(blocks().validate());
+    expect_ok(pages().validate());
+    expect_ok(residency().validate());
+  }
+
+  std::unique_ptr<LayerStack> stack_;
+
+ private:
+  template <class Work>
+  Status use(Address address, StreamId stream, Access access, Use::Kind kind, Work work) {
+    auto found = blocks().find(address);
+    if (!found.is_ok()) return found.status();
+    Run* const runs[] = {found.value().run};
+    Use use;
+    TESSERA_TRY(residency().begin_use(runs, stream, access, kind, use));
+    const Status done = work();
+    residency().end_use(runs, stream, use);
+    return done;
+  }
+
+  std::vector<StreamId> streams_;
+};
+
+}  // namespace tessera
