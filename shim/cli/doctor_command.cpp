@@ -1,0 +1,92 @@
+#include "doctor_command.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "rounded.hpp"
+#include "tessera/tessera.h"
+
+namespace {
+
+const char* word(Finding::State state) {
+  switch (state) {
+    case Finding::State::kGood: return "ok";
+    case Finding::State::kLimited: return "limited";
+    case Finding::State::kMissing: return "missing";
+  }
+  return "missing";
+}
+
+Finding judge_file(const char* name, const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) {
+    return {name, Finding::State::kGood, path.string(), ""};
+  }
+  return {name, Finding::State::kMissing, path.string() + " is not there",
+          "build or install the whole of Tessera"};
+}
+
+void print_text(const std::vector<Finding>& findings, const std::string& verdict) {
+  std::size_t names = 0;
+  for (const Finding& finding : findings) names = std::max(names, finding.name.size());
+  for (const Finding& finding : findings) {
+    fmt::print("{:<7}  {:<{}}  {}\n", word(finding.state), finding.name, names, finding.value);
+    if (!finding.fix.empty()) fmt::print("{:<7}  {:<{}}  fix: {}\n", "", "", names, finding.fix);
+  }
+  fmt::print("{}\n", verdict);
+}
+
+void print_json(const std::vector<Finding>& findings, const std::string& verdict, bool gpu,
+                bool software) {
+  auto all = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings) {
+    all.push_back({{"name", finding.name},
+                   {"state", word(finding.state)},
+                   {"value", finding.value},
+                   {"fix", finding.fix}});
+  }
+  const nlohmann::ordered_json report = {{"version", tessera_version()}, {"gpu", gpu},
+                                         {"software", software},         {"verdict", verdict},
+                                         {"findings", all}};
+  fmt::print("{}\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+bool movable(const DriverFacts& facts) {
+  bool any = false;
+  for (const DeviceFacts& device : facts.devices) any |= device.virtual_memory;
+  return facts.usable() && any;
+}
+
+}  // namespace
+
+int doctor_command(const Installation& installation, const DoctorOptions& options) {
+  // One driver in a process: the real one is asked unless the software device is.
+  const DriverFacts driver = probe_driver(
+      options.software ? installation.software_driver().string() : std::string("libcuda.so.1"));
+  std::vector<Finding> findings = judge_driver(driver, options.software);
+  const std::uint64_t ram = available_ram();
+  findings.push_back({"host memory", Finding::State::kGood,
+                      fmt::format("{} available, --host-memory auto is {}", rounded_bytes(ram),
+                                  rounded_bytes(ram / 4)),
+                      ""});
+  findings.push_back(judge_locked_memory(locked_memory_limit(), driver));
+  findings.push_back(judge_io_uring(io_uring_refusal()));
+  findings.push_back(judge_folder(options.file_dir.empty() ? choose_spill_folder()
+                                                           : probe_folder(options.file_dir)));
+  findings.push_back(judge_file("preload library", installation.preload_library()));
+  findings.push_back(judge_file("software device", installation.software_driver()));
+
+  const bool preload = findings[findings.size() - 2].state == Finding::State::kGood;
+  const bool software = preload && findings.back().state == Finding::State::kGood;
+  const bool gpu = preload && !options.software && movable(driver);
+  const std::string verdict =
+      gpu        ? "Programs can run: tessera run -- program"
+      : software ? "Programs can run on the software device: tessera run --software -- program"
+                 : "Programs cannot run under Tessera here; see the lines with 'missing'";
+  if (options.json) {
+    print_json(findings, verdict, gpu, software);
+  } else {
+    print_text(findings, verdict);
+  }
+  return gpu || software ? 0 : 1;
+}

@@ -1,0 +1,33 @@
+// `tessera doctor`: what this machine can do, and the line that fixes what it cannot.
+//
+// Thread safety: none.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "driver_probe.hpp"
+#include "installation.hpp"
+#include "machine_probe.hpp"
+
+struct Finding {
+  enum class State { kGood, kLimited, kMissing };
+  std::string name;
+  State state = State::kGood;
+  std::string value;
+  std::string fix;  // "" when nothing is to be done
+};
+
+// Each from facts alone, so that machines which we do not have can be judged too.
+std::vector<Finding> judge_driver(const DriverFacts& facts, bool software);
+Finding judge_locked_memory(std::optional<std::uint64_t> limit, const DriverFacts& driver);
+Finding judge_io_uring(int refusal);
+Finding judge_folder(const FolderFacts& facts);
+
+struct DoctorOptions {
+  bool json = false;
+  bool software = false;
+  std::string file_dir;
+};
+// 0 when programs can run under Tessera here, on a GPU or on the software device.
+int doctor_command(const Installation& installation, const DoctorOptions& options);

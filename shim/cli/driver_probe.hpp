@@ -1,0 +1,34 @@
+// What the CUDA driver of this machine is and can do, found out by asking and by trying.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+struct DeviceFacts {
+  std::string name;
+  std::uint64_t free_bytes = 0;
+  std::uint64_t total_bytes = 0;
+  bool virtual_memory = false;  // pages can be mapped and unmapped
+  bool host_frames = false;     // host memory can stand behind device addresses
+  bool pins_host_memory = false;
+};
+
+struct DriverFacts {
+  bool found = false;     // the library could be opened
+  std::string path;       // of the library
+  int version = 0;        // 13000 is CUDA 13.0
+  std::string problem;    // why it cannot be used, or ""
+  std::vector<DeviceFacts> devices;
+
+  bool usable() const { return problem.empty() && !devices.empty(); }
+};
+
+// `library` is a path, or the name libcuda.so.1. Makes a context on each device.
+DriverFacts probe_driver(const std::string& library);
+
+// Whether libcuda.so.1 as a program would find it has a device. Asked in a child process, so that
+// nothing of the driver stays in this one.
+bool has_usable_gpu();

@@ -1,0 +1,84 @@
+#include "machine_probe.hpp"
+
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <linux/magic.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace {
+
+bool can_open(const std::string& folder, int flags) {
+  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
+  if (file < 0) return false;
+  return ::close(file) == 0;
+}
+
+}  // namespace
+
+std::uint64_t available_ram() {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  while (file >> word) {
+    std::uint64_t kib = 0;
+    if (word == "MemAvailable:" && file >> kib) return kib << 10;
+  }
+  return 0;
+}
+
+std::optional<std::uint64_t> locked_memory_limit() {
+  struct rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return std::nullopt;
+  }
+  return limit.rlim_cur;
+}
+
+int io_uring_refusal() {
+  struct io_uring_params parameters{};
+  const long ring = ::syscall(SYS_io_uring_setup, 4, &parameters);
+  if (ring < 0) return errno;
+  ::close(static_cast<int>(ring));
+  return 0;
+}
+
+FolderFacts probe_folder(const std::string& path) {
+  FolderFacts facts;
+  facts.path = path;
+  struct statvfs space{};
+  struct statfs kind{};
+  if (::statvfs(path.c_str(), &space) != 0 || ::statfs(path.c_str(), &kind) != 0) {
+    facts.problem = std::strerror(errno);
+    return facts;
+  }
+  facts.free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
+  facts.in_memory = kind.f_type == TMPFS_MAGIC || kind.f_type == RAMFS_MAGIC;
+  if (::access(path.c_str(), W_OK | X_OK) != 0) {
+    facts.problem = std::strerror(errno);
+    return facts;
+  }
+  facts.nameless = can_open(path, 0);
+  facts.direct = facts.nameless && can_open(path, O_DIRECT);
+  return facts;
+}
+
+FolderFacts choose_spill_folder() {
+  FolderFacts best;
+  best.problem = "no writable folder";
+  std::error_code error;
+  for (const std::string& path :
+       {std::string("/var/tmp"), std::string("/tmp"), std::filesystem::current_path(error).string()}) {
+    FolderFacts facts = probe_folder(path);
+    if (facts.fit()) return facts;
+    if (facts.problem.empty() && facts.nameless) best = facts;
+  }
+  return best;
+}

@@ -1,0 +1,31 @@
+// What the operating system gives: memory, limits, io_uring, and a folder fit for a spill file.
+//
+// Everything is found out by trying it; nothing is left behind.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+std::uint64_t available_ram();
+// The limit on locked memory (ulimit -l); nothing when there is none.
+std::optional<std::uint64_t> locked_memory_limit();
+// 0, or the error number of the kernel's refusal.
+int io_uring_refusal();
+
+struct FolderFacts {
+  std::string path;
+  std::string problem;       // why no file can be made there, or ""
+  bool nameless = false;     // O_TMPFILE: a file that leaves nothing behind
+  bool direct = false;       // O_DIRECT: past the page cache
+  bool in_memory = false;    // tmpfs or ramfs
+  std::uint64_t free_bytes = 0;
+
+  bool fit() const { return problem.empty() && nameless && direct && !in_memory; }
+};
+FolderFacts probe_folder(const std::string& path);
+
+// The first folder of a short list that is fit; the last one that works at all if none is.
+FolderFacts choose_spill_folder();

@@ -1,0 +1,83 @@
+// The command line: reads words, calls one command, returns its exit code.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "demo_command.hpp"
+#include "doctor_command.hpp"
+#include "installation.hpp"
+#include "run_command.hpp"
+#include "tessera/tessera.h"
+
+namespace {
+
+constexpr int kWrongUse = 2;
+
+// Help and version are no errors; everything else is one line and exit code 2.
+int finish_parsing(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
+  fmt::print(stderr, "tessera: {}\n", error.what());
+  return kWrongUse;
+}
+
+struct CommandLine {
+  explicit CommandLine(CLI::App& app)
+      : run(app.add_subcommand("run", "run a program with a heap larger than the GPU")),
+        demo(app.add_subcommand("demo", "see a program run on a device a third of its size")),
+        doctor(app.add_subcommand("doctor", "what this machine can do, and what to fix")) {
+    run_options.add_to(*run);
+    run->footer("Write: tessera run [options] -- program [arguments]\n"
+                "Every option is also an environment variable: TESSERA_DEVICE_MEMORY=4GiB.");
+    demo->add_flag("--software", demo_options.software, "use the software device, also with a GPU");
+    demo->add_flag("--json", demo_options.json, "print one JSON object");
+    demo->add_option("--steps", demo_options.steps, "training steps")->check(CLI::Range(1, 100000));
+    demo->add_option("--file-dir", demo_options.file_dir, "folder for the spill file")
+        ->type_name("DIR");
+    doctor->add_flag("--json", doctor_options.json, "print one JSON object");
+    doctor->add_flag("--software", doctor_options.software, "look at the software device instead");
+    doctor->add_option("--file-dir", doctor_options.file_dir, "folder for the spill file")
+        ->envname("TESSERA_FILE_DIR")
+        ->type_name("DIR");
+  }
+
+  CLI::App* run;
+  CLI::App* demo;
+  CLI::App* doctor;
+  RunOptions run_options;
+  DemoOptions demo_options;
+  DoctorOptions doctor_options;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  std::vector<std::string> program;
+  if (!words.empty() && words[0] == "run") {
+    // What belongs to the program is none of our parser's business.
+    SplitLine line = split_at_program({words.begin() + 1, words.end()});
+    program = std::move(line.program);
+    words = {"run"};
+    words.insert(words.end(), line.options.begin(), line.options.end());
+  }
+  CLI::App app("Tessera: CUDA programs with a heap larger than the GPU", "tessera");
+  app.set_version_flag("--version", std::string("tessera ") + tessera_version());
+  app.require_subcommand(1);
+  CommandLine commands(app);
+  if (words.empty()) {
+    fmt::print("{}", app.help());
+    return kWrongUse;
+  }
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& error) {
+    return finish_parsing(app, error);
+  }
+  const Installation installation = find_installation();
+  if (*commands.demo) return demo_command(installation, commands.demo_options);
+  if (*commands.doctor) return doctor_command(installation, commands.doctor_options);
+  return run_command(installation, commands.run_options, program);
+}

@@ -1,0 +1,109 @@
+#include "run_options.hpp"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "child_environment.hpp"
+#include "tessera/tessera.h"
+
+namespace {
+
+constexpr const char* kSoftwareMemory = "TESSERA_SOFTWARE_MEMORY";
+
+bool is_path(const std::string& name) {
+  return name == "file-dir" || name == "stats" || name == "trace" || name == "timeline";
+}
+
+std::string set_in(tessera_options* options, const char* name, const std::string& value) {
+  if (tessera_options_set(options, name, value.c_str()) == TESSERA_OK) return "";
+  return fmt::format("--{}", tessera_last_error());
+}
+
+}  // namespace
+
+RunOptions::RunOptions()
+    : settings{
+          {"device-memory", "TESSERA_DEVICE_MEMORY", "SIZE",
+           "device memory to fill (auto: 90 % of what is free)", ""},
+          {"host-memory", "TESSERA_HOST_MEMORY", "SIZE",
+           "pinned host memory to use (auto: a quarter of the RAM available)", ""},
+          {"file-memory", "TESSERA_FILE_MEMORY", "SIZE",
+           "size of the spill file (auto: none, or by the space in --file-dir)", ""},
+          {"file-dir", "TESSERA_FILE_DIR", "DIR", "folder for the spill file", ""},
+          {"policy", "TESSERA_POLICY", "NAME", "who leaves device memory first: recency, lru", ""},
+          {"stats", "TESSERA_STATS", "FILE",
+           "write statistics at the end (.json for JSON, - for standard error)", ""},
+          {"trace", "TESSERA_TRACE", "FILE", "record allocations and launches", ""},
+          {"timeline", "TESSERA_TIMELINE", "FILE", "write a timeline for ui.perfetto.dev", ""},
+      } {}
+
+void RunOptions::add_to(CLI::App& app) {
+  for (Setting& setting : settings) {
+    app.add_option(std::string("--") + setting.name, setting.value, setting.help)
+        ->envname(setting.variable)
+        ->type_name(setting.value_name);
+  }
+  app.add_flag("--software", software, "use the software device instead of a GPU")
+      ->envname("TESSERA_SOFTWARE");
+  app.add_option("--software-memory", software_memory, "memory of the software device (1GiB)")
+      ->envname(kSoftwareMemory)
+      ->type_name("SIZE");
+}
+
+void RunOptions::set(const std::string& name, const std::string& value) {
+  for (Setting& setting : settings) {
+    if (name == setting.name) setting.value = value;
+  }
+}
+
+std::string RunOptions::complaint() const {
+  tessera_options* options = nullptr;
+  // Reads the environment too, so a wrong variable is found before the program starts.
+  if (tessera_options_create(&options) != TESSERA_OK) return tessera_last_error();
+  std::string wrong;
+  for (const Setting& setting : settings) {
+    if (wrong.empty() && !setting.value.empty()) {
+      wrong = set_in(options, setting.name, setting.value);
+    }
+  }
+  // The same kind of size as any; but a device has to have one.
+  const bool no_size = software_memory == "auto" || software_memory == "0";
+  if (wrong.empty() && !software_memory.empty() &&
+      (no_size ||
+       tessera_options_set(options, "device-memory", software_memory.c_str()) != TESSERA_OK)) {
+    wrong = fmt::format("--software-memory: '{}' is not a size; write 96MiB or 4GiB",
+                        software_memory);
+  }
+  tessera_options_destroy(options);
+  return wrong;
+}
+
+void RunOptions::apply(ChildEnvironment& environment) const {
+  for (const Setting& setting : settings) {
+    if (setting.value.empty()) continue;
+    const bool file = is_path(setting.name) && setting.value != "-";
+    environment.set(setting.variable, file ? std::filesystem::absolute(setting.value).string()
+                                           : setting.value);
+  }
+  if (!software_memory.empty()) environment.set(kSoftwareMemory, software_memory);
+}
+
+SplitLine split_at_program(const std::vector<std::string>& arguments) {
+  std::size_t i = 0;
+  std::size_t program = arguments.size();
+  while (i < arguments.size()) {
+    const std::string& word = arguments[i];
+    if (word == "--" || word.empty() || word[0] != '-') {
+      program = word == "--" ? i + 1 : i;
+      break;
+    }
+    const bool alone = word == "--software" || word == "--help" || word == "-h" ||
+                       word.find('=') != std::string::npos;
+    i += alone ? 1 : 2;
+  }
+  const auto at = [&](std::size_t n) {
+    return arguments.begin() + static_cast<std::ptrdiff_t>(std::min(n, arguments.size()));
+  };
+  return {{arguments.begin(), at(i)}, {at(program), arguments.end()}};
+}

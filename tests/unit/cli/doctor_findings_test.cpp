@@ -1,0 +1,80 @@
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "doctor_command.hpp"
+
+namespace {
+
+using State = Finding::State;
+
+DriverFacts good_driver() {
+  DriverFacts facts;
+  facts.found = true;
+  facts.path = "/lib/libcuda.so.1";
+  facts.version = 12080;
+  facts.devices = {{"Some GPU", 70ull << 30, 80ull << 30, true, true, true}};
+  return facts;
+}
+
+TEST(DoctorFindings, AGoodMachineNeedsNoFix) {
+  for (const Finding& finding : judge_driver(good_driver(), false)) {
+    EXPECT_EQ(finding.state, State::kGood) << finding.name;
+    EXPECT_EQ(finding.fix, "") << finding.name;
+  }
+  EXPECT_EQ(judge_driver(good_driver(), false)[0].value, "CUDA 12.8, /lib/libcuda.so.1");
+}
+
+TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
+  std::vector<Finding> findings;
+  DriverFacts none;
+  none.problem = "libcuda.so.1 not found";
+  DriverFacts no_device = good_driver();
+  no_device.devices.clear();
+  no_device.problem = "no device";
+  DriverFacts poor = good_driver();
+  poor.devices[0] = {"Poor GPU", 1, 2, false, false, false};
+  for (const DriverFacts& facts : {none, no_device, poor}) {
+    for (const Finding& finding : judge_driver(facts, false)) findings.push_back(finding);
+  }
+  findings.push_back(judge_locked_memory(64 << 10, poor));
+  findings.push_back(judge_io_uring(EPERM));
+  findings.push_back(judge_io_uring(ENOSYS));
+  FolderFacts folder;
+  folder.path = "/d";
+  findings.push_back(judge_folder(folder));
+  folder.nameless = true;
+  findings.push_back(judge_folder(folder));
+  folder.in_memory = true;
+  findings.push_back(judge_folder(folder));
+  folder.problem = "Permission denied";
+  findings.push_back(judge_folder(folder));
+  std::size_t bad = 0;
+  for (const Finding& finding : findings) {
+    EXPECT_EQ(finding.state == State::kGood, finding.fix.empty()) << finding.name;
+    bad += finding.state != State::kGood;
+  }
+  EXPECT_EQ(bad, 12u);
+}
+
+TEST(DoctorFindings, NoDriverPointsToTheSoftwareDevice) {
+  DriverFacts facts;
+  const auto findings = judge_driver(facts, false);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].state, State::kMissing);
+  EXPECT_NE(findings[0].fix.find("--software"), std::string::npos);
+}
+
+TEST(DoctorFindings, ALockedMemoryLimitCountsOnlyWherePinningFails) {
+  EXPECT_EQ(judge_locked_memory(8 << 20, good_driver()).state, State::kGood);
+  EXPECT_EQ(judge_locked_memory(std::nullopt, good_driver()).value, "unlimited");
+}
+
+TEST(DoctorFindings, AFolderOnADiskIsGood) {
+  FolderFacts folder;
+  folder.path = "/d";
+  folder.nameless = folder.direct = true;
+  EXPECT_EQ(judge_folder(folder).state, State::kGood);
+}
+
+}  // namespace

@@ -1,0 +1,67 @@
+#include "run_options.hpp"
+
+#include <gtest/gtest.h>
+
+#include "child_environment.hpp"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(RunOptions, TheProgramBeginsAfterTwoDashesOrAtTheFirstOtherWord) {
+  const struct {
+    Words all, options, program;
+  } cases[] = {
+      {{"--", "python", "x.py"}, {}, {"python", "x.py"}},
+      {{"python", "x.py"}, {}, {"python", "x.py"}},
+      {{"--device-memory", "1GiB", "--", "p"}, {"--device-memory", "1GiB"}, {"p"}},
+      {{"--device-memory=1GiB", "p", "-v"}, {"--device-memory=1GiB"}, {"p", "-v"}},
+      {{"--software", "p", "--", "q"}, {"--software"}, {"p", "--", "q"}},
+      {{"--", "--odd", "-x"}, {}, {"--odd", "-x"}},
+      {{"--", "p", "--stats", "f"}, {}, {"p", "--stats", "f"}},
+      {{"--stats", "-", "p"}, {"--stats", "-"}, {"p"}},
+      {{"--device-memory"}, {"--device-memory"}, {}},
+      {{"--"}, {}, {}},
+      {{}, {}, {}},
+  };
+  for (const auto& one : cases) {
+    const SplitLine line = split_at_program(one.all);
+    EXPECT_EQ(line.options, one.options);
+    EXPECT_EQ(line.program, one.program);
+  }
+}
+
+TEST(RunOptions, ValuesAreJudgedByTheLibrary) {
+  RunOptions options;
+  EXPECT_EQ(options.complaint(), "");
+  options.set("device-memory", "96MiB");
+  options.set("policy", "lru");
+  EXPECT_EQ(options.complaint(), "");
+  options.set("host-memory", "lots");
+  EXPECT_TRUE(options.complaint().starts_with("--host-memory: 'lots'")) << options.complaint();
+}
+
+TEST(RunOptions, TheSoftwareDevicesMemoryIsASizeToo) {
+  RunOptions options;
+  options.software_memory = "96MiB";
+  EXPECT_EQ(options.complaint(), "");
+  for (const char* wrong : {"much", "auto", "0"}) {
+    options.software_memory = wrong;
+    EXPECT_TRUE(options.complaint().starts_with("--software-memory")) << wrong;
+  }
+}
+
+TEST(RunOptions, ValuesReachTheProgramByItsEnvironment) {
+  RunOptions options;
+  options.set("device-memory", "96MiB");
+  options.set("stats", "-");
+  options.set("trace", "here.jsonl");
+  ChildEnvironment environment;
+  options.apply(environment);
+  EXPECT_EQ(environment.get("TESSERA_DEVICE_MEMORY"), "96MiB");
+  EXPECT_EQ(environment.get("TESSERA_STATS"), "-");
+  EXPECT_EQ(environment.get("TESSERA_TRACE").front(), '/');
+  EXPECT_EQ(environment.get("TESSERA_HOST_MEMORY"), "");
+}
+
+}  // namespace
