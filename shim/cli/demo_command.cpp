@@ -34,6 +34,7 @@ class Demo {
   std::string choose_device();
   // Runs (a), (b), (c) as far as they make sense.
   void run();
+  void clean() const;
   const DemoReport& report() const { return report_; }
 
  private:
@@ -63,7 +64,8 @@ std::string Demo::choose_device() {
   software_ = !gpu || !fs::exists(for_gpu, error);
   training_ = {installation_.program("train").string(),
                (software_ ? for_software : for_gpu).string(), options_.steps};
-  for (const std::string& needed : {training_.program, training_.kernels}) {
+  for (const std::string& needed : {training_.program, training_.kernels,
+                                    installation_.preload_library().string()}) {
     if (!fs::exists(needed, error)) return needed + " is not there; build the whole of Tessera";
   }
   if (gpu && software_) say("There is a GPU, but no kernels for it in this build: make gpu-bundle");
@@ -148,6 +150,13 @@ void Demo::run() {
   run_small_tessera();
 }
 
+// Losses have been compared; what is worth looking at stays.
+void Demo::clean() const {
+  std::error_code error;
+  for (const char* name : {"losses-a", "losses-b", "losses-c"}) fs::remove(file(name), error);
+  fs::remove(folder_, error);  // only if nothing is left in it
+}
+
 void print_output_of(const char* name, const TrainingResult& result) {
   if (!result.process.output.empty()) {
     fmt::print("--- what {} said\n{}\n", name, result.process.output);
@@ -164,6 +173,7 @@ int demo_command(const Installation& installation, const DemoOptions& options) {
     return 2;
   }
   demo.run();
+  demo.clean();
   const DemoReport& report = demo.report();
   const std::vector<std::string> faults = report.faults();
   if (options.json) {

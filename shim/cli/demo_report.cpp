@@ -16,7 +16,7 @@ using Row = std::array<std::string, 4>;
 std::string outcome(const TrainingResult& result) {
   if (result.well()) return "finished";
   if (!result.error.empty()) return result.error;
-  if (!result.process.problem.empty()) return result.process.problem;
+  if (!result.process.problem.empty()) return "not started";
   return fmt::format("exit code {}", result.process.exit_code);
 }
 
@@ -89,6 +89,7 @@ double DemoReport::slowdown() const {
 std::string DemoReport::table() const {
   const auto moved = [&](std::uint64_t bytes) { return rounded_bytes(bytes); };
   const auto seconds = [](const TrainingResult& r) { return rounded_seconds(r.process.seconds); };
+  const auto step = [](const TrainingResult& r) { return rounded_seconds(r.step_seconds); };
   const std::vector<Row> rows = {
       {"", "(a) ample", "(b) a third", "(c) a third, Tessera"},
       {"device memory", rounded_bytes(ample), rounded_bytes(small), rounded_bytes(small)},
@@ -103,6 +104,7 @@ std::string DemoReport::table() const {
       {"file written", "-", "-", moved(figures.bytes_file_written)},
       {"stalls", "-", "-", fmt::format("{}", figures.stalls)},
       {"stall time", "-", "-", rounded_seconds(static_cast<double>(figures.stall_ns) / 1e9)},
+      {"time of a step", step(alone), "-", step(small_tessera)},
       {"time", seconds(alone), seconds(small_alone), seconds(small_tessera)},
       {"time over (a)", "1.00", "-", fmt::format("{:.2f}", slowdown())},
       {"last loss", last_loss(alone), "-", last_loss(small_tessera)},
@@ -116,6 +118,7 @@ std::string DemoReport::json() const {
                                   {"exit_code", r.process.exit_code},
                                   {"live_peak", r.live_peak},
                                   {"seconds", r.process.seconds},
+                                  {"step_seconds", r.step_seconds},
                                   {"losses", r.losses}};
   };
   nlohmann::ordered_json report = {{"device", device},

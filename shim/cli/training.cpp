@@ -16,6 +16,7 @@ TrainingResult train(const std::vector<std::string>& command, ChildEnvironment& 
   result.process = run_to_end(command, environment);
   result.error = cuda_error_in(result.process.output);
   result.live_peak = live_peak_in(result.process.output);
+  result.step_seconds = step_seconds_in(result.process.output);
   std::ifstream file(losses);
   for (std::string line; std::getline(file, line);) result.losses.push_back(line);
   return result;
@@ -30,6 +31,16 @@ std::uint64_t live_peak_in(const std::string& output) {
   const auto parsed =
       std::from_chars(output.data() + digits, output.data() + output.size(), bytes);
   return parsed.ec == std::errc{} ? bytes : 0;
+}
+
+double step_seconds_in(const std::string& output) {
+  const std::size_t end = output.rfind(" seconds per step");
+  if (end == std::string::npos || end == 0) return 0;
+  const std::size_t newline = output.rfind('\n', end);
+  const std::size_t start = newline == std::string::npos ? 0 : newline + 1;
+  double seconds = 0;
+  const auto parsed = std::from_chars(output.data() + start, output.data() + end, seconds);
+  return parsed.ec == std::errc{} ? seconds : 0;
 }
 
 std::string cuda_error_in(const std::string& output) {

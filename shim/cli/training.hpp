@@ -23,6 +23,7 @@ struct TrainingResult {
   Finished process;
   std::string error;            // the CUDA error that ended it, "" if none
   std::uint64_t live_peak = 0;  // as the program counted it, bytes
+  double step_seconds = 0;      // likewise, on average
   std::vector<std::string> losses;
 
   bool well() const { return process.well() && !losses.empty(); }
@@ -33,4 +34,5 @@ TrainingResult train(const std::vector<std::string>& command, ChildEnvironment& 
                      const std::string& losses);
 // What its output says; apart from train() so that it can be checked by itself.
 std::uint64_t live_peak_in(const std::string& output);
+double step_seconds_in(const std::string& output);
 std::string cuda_error_in(const std::string& output);

@@ -11,6 +11,12 @@ TEST(Training, TheLastLivePeakOfTheOutputCounts) {
   EXPECT_EQ(live_peak_in("live peak: unknown"), 0u);
 }
 
+TEST(Training, TheTimeOfAStepIsRead) {
+  EXPECT_DOUBLE_EQ(step_seconds_in("live peak 5 bytes\n0.7215 seconds per step\n"), 0.7215);
+  EXPECT_DOUBLE_EQ(step_seconds_in("12 seconds"), 0);
+  EXPECT_DOUBLE_EQ(step_seconds_in(" seconds per step"), 0);
+}
+
 TEST(Training, TheFirstCudaErrorIsFound) {
   EXPECT_EQ(cuda_error_in("cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)"),
             "CUDA_ERROR_OUT_OF_MEMORY");
