@@ -1,5 +1,7 @@
 #include "api/stats_report.hpp"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "observe/emitter.hpp"
@@ -52,6 +54,14 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.bytes("exposed_bytes", Bytes(s.exposed_bytes));
 }
 
+// Parts of one name are one line: devices report theirs apart. In order of name.
+template <class Part, class Name>
+std::map<std::string, Bytes> by_name(const std::vector<Part>& parts, Name name) {
+  std::map<std::string, Bytes> sums;
+  for (const Part& part : parts) sums[name(part)] += part.bytes;
+  return sums;
+}
+
 Emitter emit(const StatsSnapshot& stats) {
   Emitter out;
   out.group("tessera");
@@ -60,9 +70,11 @@ Emitter emit(const StatsSnapshot& stats) {
   for (const auto& fact : stats.facts) out.text(fact.name, fact.value);
   add_totals(out, stats.totals);
   out.group("live_bytes_by_tag");
-  for (const auto& tag : stats.tags) out.bytes(tag.name.empty() ? "untagged" : tag.name, tag.bytes);
+  const auto tag_name = [](const auto& tag) { return tag.name.empty() ? "untagged" : tag.name; };
+  for (const auto& [name, bytes] : by_name(stats.tags, tag_name)) out.bytes(name, bytes);
   out.group("exposed_bytes_by_reason");
-  for (const auto& exposure : stats.exposures) out.bytes(exposure.reason, exposure.bytes);
+  const auto reason = [](const auto& exposure) { return exposure.reason; };
+  for (const auto& [name, bytes] : by_name(stats.exposures, reason)) out.bytes(name, bytes);
   out.group("stall_time_by_cause");
   for (const auto& cause : stats.causes) out.time(cause.name, cause.time);
   return out;

@@ -24,10 +24,10 @@ Finding judge_virtual_memory(const DeviceFacts& device, const std::string& name)
           "or a full (not fractional) virtual GPU has it"};
 }
 
+// Never bad: what leaves the device is decided by tracking alone so far, with or without them.
 Finding judge_host_frames(const DeviceFacts& device, const std::string& name) {
-  if (device.host_frames) return {name + " host-backed frames", State::kGood, "yes", ""};
-  return {name + " host-backed frames", State::kLimited, "no",
-          "only what tracking proves unused may leave the device; CUDA 12.6 or newer has them"};
+  return {name + " host-backed frames", State::kGood,
+          device.host_frames ? "yes, not used so far" : "no, not needed so far", ""};
 }
 
 Finding judge_pinning(const DeviceFacts& device, const std::string& name) {

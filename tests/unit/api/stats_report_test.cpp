@@ -128,6 +128,14 @@ TEST(StatsReport, ABudgetThatIsExceededIsNamed) {
   EXPECT_NE(check_sums(stats).message().find("device_used + device_spare"), std::string_view::npos);
 }
 
+TEST(StatsReport, PartsOfOneNameOnSeveralDevicesAreOneLine) {
+  StatsSnapshot stats;
+  stats.tags = {{"kv", 1, 3_MiB}, {"", 1, 1_MiB}, {"kv", 1, 4_MiB}};
+  const auto json = nlohmann::json::parse(stats_json(stats));
+  EXPECT_EQ(json["live_bytes_by_tag"]["kv"], 7u << 20);
+  EXPECT_EQ(json["live_bytes_by_tag"]["untagged"], 1u << 20);
+}
+
 TEST(StatsReport, TheEndingOfTheNameChoosesTheForm) {
   const std::string base = ::testing::TempDir() + "stats_report_test";
   ASSERT_TRUE(write_stats(sample(), base + ".json").is_ok());
