@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "driver/fault_driver.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera {
@@ -85,6 +86,29 @@ TEST_F(DeviceTierTest, ADriverThatRefusesIsReportedAsItself) {
   EXPECT_FALSE(status.is_ok());
   EXPECT_NE(status.code(), Code::kOutOfMemory);
   EXPECT_EQ(tier.usage().used, Bytes());
+}
+
+TEST_F(DeviceTierTest, ASpareFrameThatCannotBeDestroyedStaysSpare) {
+  FaultDriver driver(machine_.driver());
+  DeviceTier tier(driver, DeviceId(0), 32_MiB);
+  tier.give_back(tier.take(PageClass::kBase).value());
+  driver.fail({DriverCall::kDestroyFrame, 1, Status(Code::kDriver, "injected", 999)});
+  EXPECT_EQ(tier.take(PageClass::kLarge).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(driver.failed(), 1u);
+  EXPECT_EQ(tier.usage().spare, kBasePage);
+  EXPECT_TRUE(tier.validate().is_ok());
+  const auto large = tier.take(PageClass::kLarge);
+  ASSERT_TRUE(large.is_ok()) << large.status().to_string();
+  tier.give_back(large.value());
+}
+
+TEST_F(DeviceTierTest, AFrameThatCannotBeCreatedIsTheDriversError) {
+  FaultDriver driver(machine_.driver());
+  DeviceTier tier(driver, DeviceId(0), 32_MiB);
+  driver.fail({DriverCall::kCreateFrame, 1, Status(Code::kDriver, "injected", 999)});
+  EXPECT_EQ(tier.take(PageClass::kLarge).status().native_code(), 999);
+  EXPECT_EQ(tier.usage().used, Bytes());
+  tier.give_back(tier.take(PageClass::kLarge).value());
 }
 
 }  // namespace

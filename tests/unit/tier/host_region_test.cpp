@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "driver/fault_driver.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera {
@@ -134,6 +135,25 @@ TEST_F(HostRegionTest, ABudgetBeyondAllAddressesLeavesAnEmptyRegion) {
   HostRegion region(machine_.driver(), 4096_TiB, 64_MiB);
   EXPECT_FALSE(region.grow(4_KiB));
   EXPECT_NE(testing::internal::GetCapturedStderr().find("cannot be reserved"), std::string::npos);
+}
+
+TEST_F(HostRegionTest, WhatTheDriverWillNotPinIsUsedUnpinnedAndSaidOnce) {
+  FaultDriver driver(machine_.driver());
+  driver.fail({DriverCall::kRegisterHost, 1, Status(Code::kDriver, "memlock", 2), true});
+  testing::internal::CaptureStderr();
+  {
+    HostRegion region(driver, 8_MiB, 4_MiB);
+    EXPECT_TRUE(region.grow(4_KiB));
+    EXPECT_TRUE(region.grow(4_KiB));
+    EXPECT_FALSE(region.pinned());
+    void* const found = region.take(4_MiB, 4_KiB);
+    ASSERT_NE(found, nullptr);
+    std::memset(found, 1, (4_MiB).value());
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "tessera: host memory cannot be pinned, copies will be slower: driver error 2: "
+            "memlock\n");
+  EXPECT_EQ(driver.calls(DriverCall::kUnregisterHost), 0u);
 }
 
 }  // namespace
