@@ -1,6 +1,6 @@
 #include "device_memory.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -140,13 +140,20 @@ Status DeviceMemory::give_frame(Address address, Bytes bytes, FrameId frame) {
 }
 
 Status DeviceMemory::collect(bool wait) {
-  std::erase_if(pending_, [&](const Pending& entry) {
+  std::vector<Pending> left;
+  Status first;
+  for (const Pending& entry : pending_) {
     const Status passed = wait ? driver_.synchronize(entry.event) : driver_.query(entry.event);
-    if (!passed.is_ok()) return false;
-    return driver_.destroy_event(entry.event).is_ok() &&
-           give(entry.range.base, entry.range.bytes).is_ok();
-  });
-  return Status::ok();
+    if (!passed.is_ok()) {
+      left.push_back(entry);
+      continue;
+    }
+    const Status destroyed = driver_.destroy_event(entry.event);
+    const Status given = give(entry.range.base, entry.range.bytes);
+    if (first.is_ok()) first = !destroyed.is_ok() ? destroyed : given;
+  }
+  pending_ = std::move(left);
+  return first;
 }
 
 }  // namespace tessera::softcuda

@@ -109,11 +109,14 @@ void Modules::set_attribute(Function& function, int attribute, int value) {
 
 void Modules::clear(const Context* context) {
   const MutexLock lock(mutex_);
-  std::erase_if(modules_, [&](auto& entry) {
-    if (entry.second->context != context) return false;
-    close(*entry.second);
-    return true;
-  });
+  for (auto entry = modules_.begin(); entry != modules_.end();) {
+    if (entry->second->context != context) {
+      ++entry;
+      continue;
+    }
+    close(*entry->second);
+    entry = modules_.erase(entry);
+  }
 }
 
 void Modules::close(Module& module) {
