@@ -19,7 +19,8 @@ LIBRARIES = {
 def exported(library):
     listing = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", library],
                              capture_output=True, text=True, check=True).stdout
-    return [line.split()[0].split("@")[0] for line in listing.splitlines()]
+    # Type A marks the names of symbol versions.
+    return [line.split()[0].split("@")[0] for line in listing.splitlines() if line.split()[1] != "A"]
 
 
 def only_documented_symbols_leave(lib):
