@@ -2,7 +2,7 @@
 //
 // Why a table: the driver is never linked, so that the library loads on machines without a GPU, and
 // so that an interposer can hand us the true functions (include/tessera/interpose.h) instead of its
-// own hooks. cuda.h's macros turn each name below into that of the ABI (cuMemAlloc -> cuMemAlloc_v2),
+// own hooks. cuda.h's macros turn each name below into the ABI's (cuMemAlloc -> cuMemAlloc_v2),
 // in the member and in the string that is looked up alike.
 //
 // Thread safety: constant after find(); share it.

@@ -2,6 +2,9 @@
 //
 // Where Tessera does not work (no context yet, no virtual memory management on the device, switched
 // off), the driver allocates as ever, and frees what it gave: an address tells whose it is.
+#include <atomic>
+#include <cstdint>
+
 #include "capture.hpp"
 #include "cuda_api.hpp"
 #include "lifecycle.hpp"
@@ -20,6 +23,14 @@ enum class Made { kDone, kNotOurs };
 
 // Memory of a call without a stream is for all streams: TESSERA_NO_STREAM, made and freed.
 
+// Once for each device; they are few.
+void say_unmanaged(CUdevice device) {
+  static constinit std::atomic<std::uint64_t> said{0};
+  const std::uint64_t bit = std::uint64_t{1} << (device % 64);
+  if ((said.fetch_or(bit) & bit) != 0) return;
+  say("not in use on device %d: %s", device, tessera_last_error());
+}
+
 // kNotOurs: the driver shall serve the call, and say what is wrong with it if something is.
 Made allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, const char* call,
               CUresult& result) {
@@ -32,7 +43,10 @@ Made allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, co
   if (allocator == nullptr) return Made::kNotOurs;
   tessera_address made = 0;
   const tessera_result outcome = tessera_malloc(allocator, device, bytes, stream, &made);
-  if (outcome == TESSERA_NOT_SUPPORTED) return Made::kNotOurs;
+  if (outcome == TESSERA_NOT_SUPPORTED) {
+    say_unmanaged(device);
+    return Made::kNotOurs;
+  }
   // Programs try sizes until one fits; running out is theirs to report.
   result = outcome == TESSERA_OUT_OF_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY
                                             : cuda_result_said(outcome, call);

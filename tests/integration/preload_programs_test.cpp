@@ -1,0 +1,95 @@
+// Programs that know nothing of Tessera compute the same under it, on a device too small for them.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "program_run.hpp"
+
+namespace tessera::programs {
+namespace {
+
+const std::string kTrain =
+    "./train --kernels train_kernels.so --steps 4 --layers 8 --width 512 --batch 128";
+
+// The program must not fit without Tessera; under it, it must say what it says on a large device.
+void expect_same_on_small_device(const std::string& command, const std::string& memory) {
+  const Outcome ample = run(command, {{"TESSERA_SOFTWARE_MEMORY", "1GiB"}});
+  ASSERT_EQ(ample.exit_code, 0) << ample.message;
+  const Outcome alone = run(command, {{"TESSERA_SOFTWARE_MEMORY", memory}});
+  EXPECT_NE(alone.exit_code, 0);
+  EXPECT_NE(alone.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << alone.message;
+  const Outcome preloaded = run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", memory}});
+  EXPECT_EQ(preloaded.exit_code, 0) << preloaded.message;
+  EXPECT_EQ(preloaded.output, ample.output);
+  EXPECT_EQ(preloaded.message, "");
+}
+
+TEST(PreloadPrograms, TheSmallestProgramAdds) {
+  const Outcome added = run_preloaded("./vector_add vector_add_kernels.so");
+  EXPECT_EQ(added.exit_code, 0) << added.message;
+  EXPECT_EQ(added.output, "ok\n");
+}
+
+TEST(PreloadPrograms, EveryFormOfCopySetAndQueryAgrees) {
+  expect_same_on_small_device("./memory_calls", "16MiB");
+}
+
+TEST(PreloadPrograms, EveryFormAgreesWithPerThreadDefaultStreams) {
+  expect_same_on_small_device("./memory_calls_ptds", "16MiB");
+}
+
+TEST(PreloadPrograms, EveryWayOfLaunchingFindsItsBlocks) {
+  expect_same_on_small_device("./launches preload_kernels.so", "16MiB");
+}
+
+TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {
+  expect_same_on_small_device("./crowd preload_kernels.so", "20MiB");
+}
+
+TEST(PreloadPrograms, AForkLeavesTheParentWhole) {
+  expect_same_on_small_device("./forks", "24MiB");
+}
+
+TEST(PreloadPrograms, AContextOfTheProgramMayEndAndAnotherBegin) {
+  expect_same_on_small_device("./contexts", "24MiB");
+}
+
+TEST(PreloadPrograms, MisuseGetsTheAnswersOfTheDriver) {
+  EXPECT_EQ(run_preloaded("./misuse").output, run("./misuse").output);
+}
+
+TEST(PreloadPrograms, TrainingGivesTheSameBitsFromAllThreeTiers) {
+  const std::string ample = scratch("ample"), small = scratch("small"), stats = scratch("s.json");
+  EXPECT_EQ(run(kTrain + " --losses " + ample).exit_code, 0);
+  const Outcome squeezed = run_preloaded(kTrain + " --losses " + small,
+                                         {{"TESSERA_SOFTWARE_MEMORY", "20MiB"},
+                                          {"TESSERA_HOST_MEMORY", "8MiB"},
+                                          {"TESSERA_FILE_MEMORY", "256MiB"},
+                                          {"TESSERA_FILE_DIR", "/var/tmp"},
+                                          {"TESSERA_STATS", stats}});
+  EXPECT_EQ(squeezed.exit_code, 0) << squeezed.message;
+  EXPECT_NE(contents(ample), "");
+  EXPECT_EQ(contents(small), contents(ample));
+  const auto report = nlohmann::json::parse(contents(stats));
+  EXPECT_GT(report["moves"]["bytes_in"].get<std::uint64_t>(), 0u);
+  EXPECT_GT(report["moves"]["bytes_file_read"].get<std::uint64_t>(), 0u);
+}
+
+TEST(PreloadPrograms, AWorkingSetBeyondTheDeviceIsOutOfMemoryAndNoHang) {
+  const Outcome launched = run_preloaded("./launches preload_kernels.so",
+                                         {{"TESSERA_DEVICE_MEMORY", "4MiB"}});
+  EXPECT_EQ(launched.exit_code, 1);
+  EXPECT_NE(launched.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
+      << launched.message;
+}
+
+TEST(PreloadPrograms, StatisticsAreWrittenOnceAlsoWhenChildrenExit) {
+  const std::string stats = scratch("s.json");
+  const Outcome forked = run_preloaded("./forks", {{"TESSERA_STATS", stats}});
+  EXPECT_EQ(forked.exit_code, 0) << forked.message;
+  const auto report = nlohmann::json::parse(contents(stats));
+  EXPECT_EQ(report["blocks"]["allocations"].get<int>(), 16);
+}
+
+}  // namespace
+}  // namespace tessera::programs

@@ -1,0 +1,42 @@
+"""What the preload library shows is its export map, and that is its table of hooks.
+
+Usage: preload_symbols_test.py BUILD_FOLDER
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "shim" / "preload"
+LOADER = ["dlsym@GLIBC_2.2.5", "dlsym@@GLIBC_2.34", "dlvsym@GLIBC_2.2.5", "dlvsym@@GLIBC_2.34"]
+
+
+def hooks():
+    return re.findall(r"^HOOK\((\w+),", (SOURCE / "hooks.inc").read_text(), re.MULTILINE)
+
+
+def mapped():
+    text = (SOURCE / "exports.map").read_text()
+    return re.findall(r"^ {4}(cu\w+);$", text, re.MULTILINE)
+
+
+def exported(library):
+    listing = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", library],
+                             capture_output=True, text=True, check=True).stdout
+    names = [line.split()[0] for line in listing.splitlines() if line.split()[1] in "TWtw"]
+    return sorted(name.replace("@@TESSERA_PRELOAD", "") for name in names)
+
+
+def main():
+    library = pathlib.Path(sys.argv[1]) / "lib" / "libtessera_preload.so"
+    assert hooks() == mapped(), sorted(set(hooks()) ^ set(mapped())) or "the orders differ"
+    assert len(hooks()) == len(set(hooks())), "a hook stands twice in the table"
+    expected = sorted(hooks() + LOADER)
+    shown = exported(library)
+    assert shown == expected, f"shown and expected differ by {sorted(set(shown) ^ set(expected))}"
+    print(f"{len(hooks())} hooks")
+
+
+if __name__ == "__main__":
+    main()
