@@ -1,0 +1,195 @@
+"""The tessera command from outside, on the software device.
+
+Usage: cli_test.py BUILD_FOLDER
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+TESSERA = BUILD / "bin/tessera"
+PROGRAMS = BUILD / "lib/tessera"
+SMALL = ["--steps", "2", "--layers", "3", "--width", "128", "--batch", "32"]
+# Programs that are not ours know nothing of a sanitizer that is preloaded into them.
+SANITIZED = any(name in (BUILD / "lib/libtessera.so").read_bytes() for name in (b"__asan_init", b"__tsan_init"))
+foreign = unittest.skipIf(SANITIZED, "a foreign program cannot load a sanitized library")
+
+
+def tessera(*words, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
+    return subprocess.run([TESSERA, *map(str, words)], env=environment | variables, capture_output=True,
+                          text=True, timeout=250)
+
+
+def has_gpu():
+    return json.loads(tessera("doctor", "--json").stdout)["gpu"]
+
+
+class Words(unittest.TestCase):
+    def test_version_is_one_line(self):
+        result = tessera("--version")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stdout, r"^tessera \d+\.\d+\.\d+\n$")
+
+    def test_nothing_at_all_prints_the_help(self):
+        result = tessera()
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("doctor", result.stdout)
+
+    def test_wrong_words_are_one_line_and_exit_code_two(self):
+        for words in (["bogus"], ["run"], ["run", "--bogus", "1", "p"], ["demo", "--steps", "0"],
+                      ["doctor", "--bogus"], ["run", "--device-memory"]):
+            result = tessera(*words)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertRegex(result.stderr, r"^tessera: [^\n]+\n$", words)
+
+    def test_help_names_every_option_and_its_variable(self):
+        text = tessera("run", "--help").stdout
+        for option in ("device-memory", "host-memory", "file-memory", "file-dir", "policy", "stats", "trace",
+                       "timeline", "software", "software-memory"):
+            self.assertIn("--" + option, text)
+            self.assertIn("TESSERA_" + option.upper().replace("-", "_"), text)
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def train(self, *options, program=(), **variables):
+        return tessera("run", "--software", *options, "--", PROGRAMS / "train", "--kernels",
+                       PROGRAMS / "train_kernels.so", *SMALL, *program, **variables)
+
+    def refused(self, code, pattern, *words, **variables):
+        result = tessera("run", *words, **variables)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertRegex(result.stderr, r"^tessera: [^\n]*" + pattern + r"[^\n]*\n$")
+
+    def test_a_program_runs_and_its_success_is_ours(self):
+        result = self.train()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("live peak", result.stdout)
+
+    def test_the_programs_failure_is_ours(self):
+        result = self.train("--software-memory", "32MiB", program=["--occupy", str(1 << 40)])
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", result.stderr)
+
+    @foreign
+    def test_exit_codes_and_signals_pass_through(self):
+        for code in (0, 1, 77, 255):
+            self.assertEqual(tessera("run", "--software", "--", "sh", "-c", f"exit {code}").returncode, code)
+        self.assertEqual(tessera("run", "--software", "sh", "-c", "kill -TERM $$").returncode, -15)
+
+    @foreign
+    def test_what_the_program_finds_in_its_environment(self):
+        result = tessera("run", "--software", "--device-memory", "96MiB", "--stats", "s.json",
+                         "--software-memory=128MiB", "env", LD_LIBRARY_PATH="/elsewhere")
+        found = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+        self.assertEqual(found["TESSERA_DEVICE_MEMORY"], "96MiB")
+        self.assertEqual(found["TESSERA_SOFTWARE_MEMORY"], "128MiB")
+        self.assertEqual(found["TESSERA_STATS"], str(pathlib.Path.cwd() / "s.json"))
+        self.assertTrue(found["LD_PRELOAD"].startswith(str(BUILD / "lib/libtessera_preload.so")))
+        self.assertEqual(found["LD_LIBRARY_PATH"], f"{BUILD}/lib/softcuda:/elsewhere")
+
+    def test_a_program_that_is_not_there(self):
+        self.refused(127, "No such file", "--software", "--", "/no/such/program")
+        self.refused(126, "ermission denied", "--software", "--", str(BUILD / "CMakeCache.txt"))
+
+    def test_values_that_cannot_be_meant_are_named(self):
+        self.refused(2, "--device-memory: 'lots'", "--device-memory", "lots", "--", "true")
+        self.refused(2, "--policy", "--policy=best", "--", "true")
+        self.refused(2, "--software-memory", "--software", "--software-memory", "0", "--", "true")
+        self.refused(2, "TESSERA_LOW_WATERMARK", "--", "true", TESSERA_LOW_WATERMARK="x")
+        self.refused(2, "TESSERA_HOST_MEMORY", "--", "true", TESSERA_HOST_MEMORY="1XB")
+
+    def test_a_folder_that_is_none_is_named(self):
+        self.refused(2, "--file-dir: /no/such", "--software", "--file-dir", "/no/such", "--", "true")
+        self.refused(2, "not a folder", "--software", "--file-dir", str(TESSERA), "--", "true")
+
+    def test_without_a_gpu_it_says_what_to_do(self):
+        if has_gpu():
+            self.skipTest("there is a GPU here")
+        self.refused(1, "--software", "--", "true")
+
+    def test_statistics_timeline_and_trace_are_written(self):
+        stats, timeline, trace = (self.folder / name for name in ("s.json", "t.json", "t.jsonl"))
+        result = self.train("--stats", stats, "--timeline", timeline, "--trace", trace,
+                            program=["--losses", self.folder / "losses"])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        figures = json.loads(stats.read_text())
+        blocks = figures["blocks"]
+        self.assertEqual(blocks["live_blocks"], blocks["allocations"] - blocks["frees"])
+        self.assertEqual(sum(figures["live_bytes_by_tag"].values()), blocks["live_bytes"])
+        self.assertGreater(figures["uses"]["launches"], 0)
+        self.assertIn("traceEvents", json.loads(timeline.read_text()))
+        lines = [json.loads(line) for line in trace.read_text().splitlines()]
+        self.assertEqual(lines[0]["t"], "header")
+        kinds = [line["t"] for line in lines]
+        self.assertEqual(kinds.count("alloc"), blocks["allocations"])
+        self.assertEqual(kinds.count("free"), blocks["frees"])
+        self.assertGreater(kinds.count("op"), 0)
+        for path in (stats, timeline, trace):
+            self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+
+    def test_statistics_on_standard_error_are_a_table(self):
+        self.assertRegex(self.train("--stats", "-").stderr, r"(?m)^  peak live bytes +\d")
+
+    def test_a_report_that_cannot_be_written_is_one_line_and_no_failure(self):
+        result = self.train("--stats", "/no/such/folder/s.json")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("/no/such/folder/s.json", result.stderr)
+
+    def test_memory_that_is_ample_or_scarce_gives_the_same_bits(self):
+        results = []
+        for options in ([], ["--device-memory", "8MiB", "--host-memory", "4MiB", "--file-memory", "256MiB"],
+                        ["--device-memory", "8MiB", "--host-memory", "0", "--file-memory", "256MiB"],
+                        ["--policy", "lru", "--device-memory", "8MiB"]):
+            losses = self.folder / "losses"
+            result = self.train(*options, program=["--losses", losses])
+            self.assertEqual(result.returncode, 0, result.stderr)
+            results.append(losses.read_text())
+        self.assertEqual(set(results), {results[0]})
+        self.assertIn("0x", results[0])
+
+
+class Doctor(unittest.TestCase):
+    def test_everything_that_is_not_ok_has_a_fix(self):
+        report = json.loads(tessera("doctor", "--json", "--file-dir", "/no/such/folder").stdout)
+        states = {finding["name"]: finding["state"] for finding in report["findings"]}
+        self.assertEqual(states["file folder"], "missing")
+        for finding in report["findings"]:
+            self.assertEqual(finding["state"] == "ok", finding["fix"] == "", finding)
+
+    def test_the_software_device_is_good_enough(self):
+        result = tessera("doctor", "--software")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("Tessera software device", result.stdout)
+        self.assertIn("tessera run --software", result.stdout)
+
+
+class Demo(unittest.TestCase):
+    def test_the_demo_holds_what_it_claims(self):
+        result = tessera("demo", "--software", "--steps", "2", "--json")
+        report = json.loads(result.stdout)
+        self.assertEqual(result.returncode, 0, report["faults"])
+        self.assertTrue(report["losses_equal"])
+        self.assertEqual(len(report["c"]["losses"]), 2)
+        self.assertEqual(report["b"]["outcome"], "CUDA_ERROR_OUT_OF_MEMORY")
+        self.assertLessEqual(report["c"]["device_peak"], report["small"])
+        self.assertGreater(report["c"]["bytes_file_read"], 0)
+        timeline = pathlib.Path(report["timeline"])
+        self.assertIn("traceEvents", json.loads(timeline.read_text()))
+        for path in timeline.parent.iterdir():
+            path.unlink()
+        timeline.parent.rmdir()
+
+
+if __name__ == "__main__":
+    unittest.main()
