@@ -60,10 +60,12 @@ std::uint32_t StreamTable::slot_of(StreamId stream) {
     const Key& key = keys_[(start + i) % kKeys];
     const std::uint32_t slot_plus_one = key.slot_plus_one.load(std::memory_order_acquire);
     if (slot_plus_one == 0) break;
-    if (slot_plus_one != kForgotten && key.stream.load(std::memory_order_relaxed) == stream.value() &&
-        key.thread.load(std::memory_order_relaxed) == thread) {
-      return slot_plus_one - 1;
+    if (slot_plus_one == kForgotten || key.stream.load(std::memory_order_acquire) != stream.value() ||
+        key.thread.load(std::memory_order_acquire) != thread) {
+      continue;
     }
+    // The key may have changed hands between the loads: then the slot has changed too, or is right.
+    if (key.slot_plus_one.load(std::memory_order_relaxed) == slot_plus_one) return slot_plus_one - 1;
   }
   return assign(stream, thread);
 }
@@ -96,8 +98,8 @@ std::uint32_t StreamTable::assign(StreamId stream, std::uint64_t thread) {
     Key& key = keys_[(hash + i) % kKeys];
     const std::uint32_t state = key.slot_plus_one.load(std::memory_order_relaxed);
     if (state != 0 && state != kForgotten) continue;
-    key.stream.store(stream.value(), std::memory_order_relaxed);
-    key.thread.store(thread, std::memory_order_relaxed);
+    key.stream.store(stream.value(), std::memory_order_release);
+    key.thread.store(thread, std::memory_order_release);
     key.slot_plus_one.store(slot + 1, std::memory_order_release);
     break;
   }
@@ -122,11 +124,27 @@ Result<EventId> StreamTable::take_event() {
 // The stream is gone and nobody told us. Whatever was queued on it is over once the device is idle.
 Status StreamTable::declare_dead(User& user) {
   TESSERA_TRY(driver_.synchronize(device_));
+  forget_key(user.stream);
   user.retired = true;
   user.completed = kForever;
-  for (const Fence& fence : user.pending) spare_events_.push_back(fence.event);
-  user.pending.clear();
+  drop_pending(user, user.pending.size());
   return {};
+}
+
+// Its handle may be given to a new stream, which is another user.
+void StreamTable::forget_key(StreamId stream) {
+  for (Key& key : keys_) {
+    if (key.slot_plus_one.load() != 0 && key.stream.load() == stream.value() &&
+        key.thread.load() == 0) {
+      key.slot_plus_one.store(kForgotten);
+    }
+  }
+}
+
+void StreamTable::drop_pending(User& user, std::size_t count) {
+  const auto end = user.pending.begin() + static_cast<std::ptrdiff_t>(count);
+  for (auto fence = user.pending.begin(); fence != end; ++fence) spare_events_.push_back(fence->event);
+  user.pending.erase(user.pending.begin(), end);
 }
 
 Status StreamTable::record(Slot& slot, User& user) {
@@ -173,16 +191,14 @@ Status StreamTable::poll_slot(Slot& slot) {
   std::uint64_t slowest = kForever;
   for (User& user : slot.users) {
     std::size_t done = 0;
+    Status status;
     while (done < user.pending.size()) {
-      const Status status = driver_.query(user.pending[done].event);
-      if (status.code() == Code::kNotReady) break;
-      TESSERA_TRY(status);
-      user.completed = user.pending[done].epoch;
-      spare_events_.push_back(user.pending[done].event);
-      ++done;
+      status = driver_.query(user.pending[done].event);
+      if (!status.is_ok()) break;
+      user.completed = std::max(user.completed, user.pending[done++].epoch);
     }
-    user.pending.erase(user.pending.begin(),
-                       user.pending.begin() + static_cast<std::ptrdiff_t>(done));
+    drop_pending(user, done);
+    if (!status.is_ok() && status.code() != Code::kNotReady) return status;
     slowest = std::min(slowest, user.completed);
   }
   if (!slot.users.empty()) slot.completed.store(slowest);
@@ -204,13 +220,20 @@ bool StreamTable::passed(std::uint64_t mask, std::uint64_t epoch) const {
   return true;
 }
 
+std::vector<StreamTable::Fence>::const_iterator StreamTable::first_covering(const User& user,
+                                                                           std::uint64_t label) {
+  return std::find_if(user.pending.begin(), user.pending.end(),
+                      [label](const Fence& fence) { return fence.epoch >= label; });
+}
+
 std::optional<EventId> StreamTable::unpassed_fence(std::uint64_t mask, std::uint64_t epoch) {
   MutexLock lock(mutex_);
   for (std::size_t i : SlotsIn{mask}) {
+    const std::uint64_t label = needed(slots_[i], epoch);
     for (const User& user : slots_[i].users) {
-      if (user.completed < needed(slots_[i], epoch) && !user.pending.empty()) {
-        return user.pending.back().event;
-      }
+      if (user.completed >= label || user.pending.empty()) continue;
+      const auto fence = first_covering(user, label);
+      return fence != user.pending.end() ? fence->event : user.pending.back().event;
     }
   }
   return std::nullopt;
@@ -220,9 +243,20 @@ Status StreamTable::wait(std::uint64_t mask, std::uint64_t epoch) {
   while (!passed(mask, epoch)) {
     const std::optional<EventId> fence = unpassed_fence(mask, epoch);
     // Without a fence to wait for (a thread ended before it fenced its own stream) wait for all.
-    if (!fence) return driver_.synchronize(device_);
+    if (!fence) return wait_for_device(mask, epoch);
     TESSERA_TRY(driver_.synchronize(*fence));
     TESSERA_TRY(poll());
+  }
+  return {};
+}
+
+Status StreamTable::wait_for_device(std::uint64_t mask, std::uint64_t epoch) {
+  TESSERA_TRY(driver_.synchronize(device_));
+  MutexLock lock(mutex_);
+  for (std::size_t i : SlotsIn{mask}) {
+    const std::uint64_t label = needed(slots_[i], epoch);
+    for (User& user : slots_[i].users) user.completed = std::max(user.completed, label);
+    TESSERA_TRY(poll_slot(slots_[i]));
   }
   return {};
 }
@@ -234,8 +268,7 @@ Status StreamTable::make_wait(StreamId waiter, std::uint64_t mask, std::uint64_t
     const std::uint64_t label = needed(slots_[i], epoch);
     for (const User& user : slots_[i].users) {
       if (user.completed >= label) continue;
-      const auto fence = std::find_if(user.pending.begin(), user.pending.end(),
-                                      [&](const Fence& f) { return f.epoch >= label; });
+      const auto fence = first_covering(user, label);
       TESSERA_TRY(fence != user.pending.end() ? driver_.wait_event(waiter, fence->event)
                                               : driver_.synchronize(device_));
     }
@@ -253,12 +286,7 @@ Status StreamTable::retire(StreamId stream) {
       user.retired = true;
     }
   }
-  for (Key& key : keys_) {
-    if (key.slot_plus_one.load() != 0 && key.stream.load() == stream.value() &&
-        key.thread.load() == 0) {
-      key.slot_plus_one.store(kForgotten);
-    }
-  }
+  forget_key(stream);
   return {};
 }
 

@@ -77,11 +77,16 @@ class StreamTable {
 
   // The newest epoch that a question about `epoch` can mean on this slot.
   static std::uint64_t needed(const Slot& slot, std::uint64_t epoch);
+  static std::vector<Fence>::const_iterator first_covering(const User& user, std::uint64_t label);
   std::uint32_t assign(StreamId stream, std::uint64_t thread);
   std::uint32_t choose_slot(std::size_t hash) REQUIRES_LOCK(mutex_);
   Status record(Slot& slot, User& user) REQUIRES_LOCK(mutex_);
   Status declare_dead(User& user) REQUIRES_LOCK(mutex_);
+  void forget_key(StreamId stream) REQUIRES_LOCK(mutex_);
+  // The user's first `count` fences have done their service.
+  void drop_pending(User& user, std::size_t count) REQUIRES_LOCK(mutex_);
   Status poll_slot(Slot& slot) REQUIRES_LOCK(mutex_);
+  Status wait_for_device(std::uint64_t mask, std::uint64_t epoch);
   std::optional<EventId> unpassed_fence(std::uint64_t mask, std::uint64_t epoch);
   Result<EventId> take_event() REQUIRES_LOCK(mutex_);
 
