@@ -16,6 +16,14 @@ std::vector<Run*> distinct(std::span<Run* const> runs) {
   return result;
 }
 
+// The driver may be out of memory though the budget is not; so often more leaves to help it.
+constexpr int kMountRounds = 16;
+
+Status data_loss(PageRef page) {
+  return Status(Code::kDataLoss, fmt::format("the page at {:#x} came back corrupt from the spill file",
+                                             page.address().value()));
+}
+
 Bytes total_bytes(std::span<const PageRef> pages) {
   Bytes bytes;
   for (const PageRef& page : pages) bytes += page.bytes();
@@ -82,6 +90,7 @@ Status Residency::fetch(std::span<Run* const> runs, StreamId stream) {
   std::vector<PageRef> pages;
   TESSERA_TRY_ASSIGN(pages, absent_pages(wanted));
   if (!pages.empty()) {
+    TESSERA_TRY(check_backing(pages));
     Status room = make_room(total_bytes(pages));
     if (room.is_ok()) {
       TESSERA_TRY(bring(std::move(pages)));
@@ -103,16 +112,32 @@ Result<std::vector<PageRef>> Residency::absent_pages(std::span<Run* const> runs)
       if (page->state == PageState::kSinking || page->state == PageState::kRising) {
         TESSERA_TRY(settle(page));
       }
-      if (page->state == PageState::kLost) {
-        return Status(Code::kDataLoss, fmt::format("the page at {:#x} came back corrupt from the "
-                                                   "spill file", page.address().value()));
-      }
+      if (page->state == PageState::kLost) return data_loss(page);
       if (is_mapped(page->state)) continue;
       if (page->state == PageState::kCold) stats_.late_fetches += 1;
       pages.push_back(page);
     }
   }
   return pages;
+}
+
+// Once the spill file takes no more, new pages must leave the staging reserve free: pages that have
+// nowhere else to go would fill it, and then nothing could be brought back.
+Status Residency::check_backing(std::span<const PageRef> pages) const {
+  Bytes wanted, backed;
+  for (const PageRef& page : pages) {
+    if (page->state == PageState::kEmpty) wanted += page.bytes();
+  }
+  if (!file_failed_ || !wanted) return {};
+  for (const auto& run : runs_) {
+    if (!run->is_dead()) backed += run->shape.bytes() - run->bytes_in(PageState::kEmpty);
+  }
+  const Bytes room = tiers_.device.usage().capacity + tiers_.host.usage().capacity +
+                     tiers_.file.usage().used;
+  if (backed + wanted <= room) return {};
+  return Status(Code::kOutOfMemory,
+                fmt::format("the spill file takes no more: {} MiB are needed, {} of {} MiB are in use",
+                            wanted / 1_MiB, backed / 1_MiB, room / 1_MiB));
 }
 
 // REQUIRES: room for all of them. Reads from the file are started as far as host frames go, and
@@ -153,12 +178,13 @@ Status Residency::bring_one_by_one(std::span<const PageRef> pages) {
 
 // Whether the page can be mounted now; if not, its read from the file is started or going on.
 Result<bool> Residency::on_host(PageRef page) {
+  if (page->state == PageState::kSinking) TESSERA_TRY(settle(page));
   if (page->state == PageState::kRising) {
-    bool done = false;
-    TESSERA_TRY_ASSIGN(done, mover_.finish_rise(page, false));
-    if (done) forget(page);
+    const Result<bool> done = mover_.finish_rise(page, false);
+    if (!done.is_ok() || done.value()) forget(page);
     return done;
   }
+  if (page->state == PageState::kLost) return data_loss(page);
   if (page->state == PageState::kEmpty || page->host) return true;
   const Status status = mover_.rise(page);
   if (status.is_ok()) started(page);
@@ -166,44 +192,48 @@ Result<bool> Residency::on_host(PageRef page) {
   return false;
 }
 
-// The budget has room, yet the driver may be out of memory (another program's, say): then more
-// must leave.
 Status Residency::mount(std::span<const PageRef> pages) {
-  Status status = mover_.mount(pages);
-  for (const PageRef& page : pages) {
-    if (page->state == PageState::kArriving) started(page);
-  }
-  while (status.code() == Code::kOutOfMemory) {
+  Status status = mount_and_note(pages);
+  for (int round = 0; status.code() == Code::kOutOfMemory && round < kMountRounds; ++round) {
     std::vector<PageRef> rest;
     for (const PageRef& page : pages) {
       if (!is_mapped(page->state)) rest.push_back(page);
     }
     Bytes leaving;
     TESSERA_TRY_ASSIGN(leaving, page_out(total_bytes(rest), Patience::kDemand));
-    if (!leaving && leaving_bytes() == Bytes(0)) return status;
+    if (!leaving && moving_.empty()) return status;
     TESSERA_TRY(finish_moves(true));
     tiers_.device.trim();
-    status = mover_.mount(rest);
-    for (const PageRef& page : rest) {
-      if (page->state == PageState::kArriving) started(page);
-    }
+    status = mount_and_note(rest);
+  }
+  return status;
+}
+
+Status Residency::mount_and_note(std::span<const PageRef> pages) {
+  Status status = mover_.mount(pages);
+  for (const PageRef& page : pages) {
+    if (page->state == PageState::kArriving) started(page);
   }
   return status;
 }
 
 // Waits for the transfer of one page, if it has one in flight. A page that is leaving keeps its
-// state; its copy is done.
+// state; its copy is done. Errors: the driver's, and the transfer may go on; a failed read from the
+// file. A failed write is no error here: the page has its bytes.
 Status Residency::settle(PageRef page) {
-  forget(page);
-  waited_ = true;
   Result<bool> done = true;
   switch (page->state) {
     case PageState::kArriving: done = mover_.finish_arrival(page, true); break;
-    case PageState::kSinking: done = mover_.finish_sink(page, true); break;
-    case PageState::kRising: done = mover_.finish_rise(page, true); break;
     case PageState::kLeaving: done = mover_.copied_out(page, true); break;
-    default: break;
+    case PageState::kSinking: done = finish_sink(page, true); break;
+    case PageState::kRising:
+      done = mover_.finish_rise(page, true);
+      forget(page);
+      return done.status();
+    default: return {};
   }
+  waited_ = true;
+  if (done.is_ok()) forget(page);
   return done.status();
 }
 
@@ -229,23 +259,39 @@ Status Residency::await_arrivals(std::span<Run* const> runs, StreamId stream) {
 Status Residency::prefetch(std::span<Run* const> runs) {
   MutexLock lock(mutex_);
   TESSERA_TRY(finish_moves(false));
+  Bytes room = device_room();
+  std::vector<PageRef> ready;
   for (Run* run : runs) {
+    if (run->missing.load() == 0) continue;
     run->coming = true;
-    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) prefetch_page({run, i});
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const PageRef page{run, i};
+      if (page->state != PageState::kCold) continue;
+      if (!page->host) {
+        start_rise(page);
+      } else if (room >= page.bytes()) {
+        ready.push_back(page);
+        room -= page.bytes();
+      }
+    }
   }
+  const Status mounted = mount_and_note(ready);
+  if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was cut short: {}", mounted.to_string());
   return {};
 }
 
-// One step of the way, as far as there is room; a hint that cannot be followed is no error.
-void Residency::prefetch_page(PageRef page) {
-  if (page->state != PageState::kCold) return;
-  if (!page->host) {
-    if (mover_.rise(page).is_ok()) started(page);
-  } else if (device_room() >= page.bytes()) {
-    if (Status status = mount({&page, 1}); !status.is_ok()) {
-      log_line(LogLevel::kDebug, "a prefetch was given up: {}", status.to_string());
-    }
-  }
+// A hint that cannot be followed is no error: the page comes when it is used.
+void Residency::start_rise(PageRef page) {
+  const Status status = mover_.rise(page);
+  if (status.is_ok()) return started(page);
+  log_line(LogLevel::kDebug, "a prefetch was given up: {}", status.to_string());
+}
+
+// The bytes of a prefetched page are in host memory: on to the device, if that needs nobody to leave.
+void Residency::go_on(PageRef page) {
+  if (!page->host || device_room() < page.bytes()) return;
+  const Status mounted = mount_and_note({&page, 1});
+  if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was given up: {}", mounted.to_string());
 }
 
 }  // namespace tessera

@@ -11,18 +11,25 @@ namespace {
 // for ever.
 constexpr int kAccessTries = 64;
 
-// Calls `visit(address, bytes, first, count)` for each stretch of pages with no gap in addresses.
+// The first of several errors is the one to tell.
+void note_error(Status& result, Status status) {
+  if (result.is_ok()) result = std::move(status);
+}
+
+// Calls `visit(address, bytes, pages)` for each stretch of pages with no gap in addresses, also
+// after an error; returns the first one.
 template <class Visit>
 Status for_each_stretch(std::span<const PageRef> pages, Visit visit) {
+  Status result;
   for (std::size_t first = 0; first < pages.size();) {
     std::size_t end = first + 1;
     Address next = pages[first].address() + pages[first].bytes();
     while (end < pages.size() && pages[end].address() == next) next = next + pages[end++].bytes();
-    TESSERA_TRY(visit(pages[first].address(), next - pages[first].address(),
-                      pages.subspan(first, end - first)));
+    note_error(result, visit(pages[first].address(), next - pages[first].address(),
+                             pages.subspan(first, end - first)));
     first = end;
   }
-  return {};
+  return result;
 }
 
 }  // namespace
@@ -48,6 +55,8 @@ Status PageMover::step(PageRef page, PageEvent event) {
                                                name_of(page->state)));
   }
   const bool was_present = is_present(page->state);
+  page.run->bytes_in(page->state) -= page.bytes();
+  page.run->bytes_in(*to) += page.bytes();
   page->state = *to;
   if (was_present && !is_present(*to)) page.run->missing.fetch_add(1);
   if (!was_present && is_present(*to)) page.run->missing.fetch_sub(1);
@@ -95,7 +104,9 @@ Status PageMover::map_frame(PageRef page) {
 
 // Undoes map_frame for a page that did not get further.
 void PageMover::unmap_frame(PageRef page) {
-  if (Status status = driver_.unmap(page.address(), page.bytes()); !status.is_ok()) {
+  Status status = driver_.unmap(page.address(), page.bytes());
+  if (!status.is_ok()) status = driver_.unmap(page.address(), page.bytes());
+  if (!status.is_ok()) {
     // The frame stays out and the address stays taken: a leak, said aloud, not a lost byte.
     log_line(LogLevel::kError, "a page could not be unmapped: {}", status.to_string());
   } else {
@@ -122,7 +133,7 @@ Status PageMover::fill_frame(PageRef page) {
   TESSERA_TRY_ASSIGN(event, take_event());
   Status status = driver_.copy_in(page.address(), HostTier::bytes_of(*page->host), page.bytes(),
                                   inbound_);
-  if (status.is_ok()) status = driver_.record_event(event, inbound_);
+  if (status.is_ok()) status = record_or_wait(event, inbound_);
   if (!status.is_ok()) {
     spare_events_.push_back(event);
     return status;
@@ -132,9 +143,22 @@ Status PageMover::fill_frame(PageRef page) {
   return step(page, PageEvent::kCopyIn);
 }
 
+// A copy was queued. If nothing will tell when it is over, its memory may only be touched again
+// after waiting for it here.
+Status PageMover::record_or_wait(EventId event, StreamId stream) {
+  const Status recorded = driver_.record_event(event, stream);
+  if (recorded.is_ok()) return recorded;
+  Status waited = driver_.synchronize(stream);
+  if (!waited.is_ok()) waited = driver_.synchronize(device_);
+  if (!waited.is_ok()) log_line(LogLevel::kError, "a copy is lost sight of: {}", waited.to_string());
+  return recorded;
+}
+
 Result<bool> PageMover::event_done(EventId event, bool wait) {
-  const Status status = wait ? driver_.synchronize(event) : driver_.query(event);
+  Status status = wait ? driver_.synchronize(event) : driver_.query(event);
   if (status.code() == Code::kNotReady) return false;
+  // That waiting failed says nothing about the copy: ask for all there is.
+  if (wait && !status.is_ok()) status = driver_.synchronize(device_);
   if (!status.is_ok()) return status;
   return true;
 }
@@ -158,31 +182,6 @@ Result<bool> PageMover::finish_arrival(PageRef page, bool wait) {
 
 // ---- off the device -----------------------------------------------------------------------------
 
-Status PageMover::take_host_frame(PageRef page) {
-  auto frame = tiers_.host.take(page.page_class());
-  page->staging = !frame.is_ok();
-  if (page->staging) {
-    frame = tiers_.host.take_staging(page.page_class());
-    if (!frame.is_ok()) {
-      page->staging = false;
-      return Status(Code::kOutOfMemory, "no host frame is free");
-    }
-  }
-  page->host = frame.value();
-  return {};
-}
-
-void PageMover::return_host_frame(PageRef page) {
-  if (!page->host) return;
-  if (page->staging) {
-    tiers_.host.give_back_staging(*page->host);
-  } else {
-    tiers_.host.give_back(*page->host);
-  }
-  page->host.reset();
-  page->staging = false;
-}
-
 Status PageMover::copy_out(PageRef page) {
   drop_copies(page);  // they are stale, or the page would not have to be copied
   EventId event;
@@ -191,7 +190,7 @@ Status PageMover::copy_out(PageRef page) {
   if (status.is_ok()) {
     status = driver_.copy_out(HostTier::bytes_of(*page->host), page.address(), page.bytes(),
                               outbound_);
-    if (status.is_ok()) status = driver_.record_event(event, outbound_);
+    if (status.is_ok()) status = record_or_wait(event, outbound_);
     if (!status.is_ok()) return_host_frame(page);
   }
   if (!status.is_ok()) {
@@ -221,31 +220,38 @@ PageMover::Verdict PageMover::judge(PageRef page) const {
 
 Status PageMover::vacate(std::span<const PageRef> pages) {
   if (pages.empty()) return {};
-  std::vector<PageRef> going;
-  std::vector<bool> dead;  // as judged: an allocation may revive the run before its page is gone
+  std::vector<PageRef> dead, cold;
+  Status result;
   const Gate::Closed closed(gate_);
   for (const PageRef& page : pages) {
     // Announce the page as missing before asking whether its run is dead: an allocation counts
     // itself live first and looks for missing pages then, so one of the two sees the other.
     page.run->missing.fetch_add(1);
     const Verdict verdict = judge(page);
-    if (verdict == Verdict::kUnmap || verdict == Verdict::kDiscard) {
-      going.push_back(page);
-      dead.push_back(verdict == Verdict::kDiscard);
-      continue;
-    }
-    page.run->missing.fetch_sub(1);
-    if (verdict == Verdict::kForward) TESSERA_TRY(forward(page));
-  }
-  return for_each_stretch(going, [&](Address address, Bytes bytes, std::span<const PageRef> part) {
-    const Status unmapped = driver_.unmap(address, bytes);
-    for (const PageRef& page : part) {
-      const bool discard = dead[static_cast<std::size_t>(&page - going.data())];
-      const Status left = unmapped.is_ok() ? release_frame(page, discard) : keep_frame(page);
+    if (verdict == Verdict::kDiscard) {
+      dead.push_back(page);
+    } else if (verdict == Verdict::kUnmap) {
+      cold.push_back(page);
+    } else {
       page.run->missing.fetch_sub(1);
-      TESSERA_TRY(left);
+      if (verdict == Verdict::kForward) note_error(result, forward(page));
     }
-    return unmapped;
+  }
+  note_error(result, take_frames(dead, true));
+  note_error(result, take_frames(cold, false));
+  return result;
+}
+
+// `dead` as judged: an allocation may revive the run before its page is gone.
+Status PageMover::take_frames(std::span<const PageRef> pages, bool dead) {
+  return for_each_stretch(pages, [&](Address address, Bytes bytes, std::span<const PageRef> part) {
+    Status result = driver_.unmap(address, bytes);
+    const bool unmapped = result.is_ok();
+    for (const PageRef& page : part) {
+      note_error(result, unmapped ? release_frame(page, dead) : keep_frame(page));
+      page.run->missing.fetch_sub(1);
+    }
+    return result;
   });
 }
 
@@ -253,6 +259,7 @@ Status PageMover::vacate(std::span<const PageRef> pages) {
 Status PageMover::forward(PageRef page) {
   spare_events_.push_back(page->event);
   return_host_frame(page);
+  stats_.bytes_out += page.bytes();
   stats_.forwards += 1;
   log_.record(EventKind::kForward, device_, page->started, page.address(), page.bytes());
   return step(page, PageEvent::kForward);
@@ -266,104 +273,22 @@ Status PageMover::release_frame(PageRef page, bool dead) {
   const bool copied = page->state == PageState::kLeaving;
   tiers_.device.give_back(*page->device);
   page->device.reset();
-  if (copied) {
-    spare_events_.push_back(page->event);
-    stats_.evictions += 1;
-    stats_.bytes_out += page.bytes();
-    log_.record(EventKind::kEvict, device_, page->started, page.address(), page.bytes());
-  }
+  page.run->streams.store(0);  // the gate is closed, and all uses are over
+  if (copied || page->state == PageState::kArriving) spare_events_.push_back(page->event);
+  if (copied) stats_.bytes_out += page.bytes();
   if (dead) {
     drop_copies(page);
     stats_.discards += 1;
     return step(page, PageEvent::kDiscard);
   }
-  if (!copied) {
+  if (copied) {
+    stats_.evictions += 1;
+    log_.record(EventKind::kEvict, device_, page->started, page.address(), page.bytes());
+  } else {
     stats_.clean_evictions += 1;
     log_.record(EventKind::kDiscard, device_, log_.now(), page.address(), page.bytes());
   }
   return step(page, PageEvent::kUnmap);
-}
-
-// ---- between host and file ----------------------------------------------------------------------
-
-Status PageMover::sink(PageRef page) {
-  Frame frame;
-  TESSERA_TRY_ASSIGN(frame, tiers_.file.take(page.page_class()));
-  const auto ticket = tiers_.file.write(frame, HostTier::bytes_of(*page->host));
-  if (!ticket.is_ok()) {
-    tiers_.file.give_back(frame);
-    return ticket.status();
-  }
-  page->file = frame;
-  page->io = ticket.value();
-  page->started = log_.now();
-  return step(page, PageEvent::kSink);
-}
-
-Status PageMover::rise(PageRef page) {
-  if (Status status = take_host_frame(page); !status.is_ok()) {
-    return Status(Code::kBusy, "no host frame is free to read into");
-  }
-  const auto ticket = tiers_.file.read(*page->file, HostTier::bytes_of(*page->host));
-  if (!ticket.is_ok()) {
-    return_host_frame(page);
-    return ticket.status();
-  }
-  page->io = ticket.value();
-  page->started = log_.now();
-  return step(page, PageEvent::kRise);
-}
-
-Result<bool> PageMover::finish_sink(PageRef page, bool wait) {
-  const Status outcome = wait ? tiers_.file.wait(page->io) : tiers_.file.poll(page->io);
-  if (outcome.code() == Code::kNotReady) return false;
-  TESSERA_TRY(step(page, PageEvent::kSunk));
-  if (!outcome.is_ok()) {  // the host copy stays the valid one
-    tiers_.file.give_back(*page->file);
-    page->file.reset();
-    return outcome;
-  }
-  stats_.sinks += 1;
-  stats_.bytes_file_written += page.bytes();
-  log_.record(EventKind::kFileWrite, device_, page->started, page.address(), page.bytes());
-  if (page.run->holds.load() == 0) return_host_frame(page);  // else it is wanted back right now
-  return true;
-}
-
-Result<bool> PageMover::finish_rise(PageRef page, bool wait) {
-  const Status outcome = wait ? tiers_.file.wait(page->io) : tiers_.file.poll(page->io);
-  if (outcome.code() == Code::kNotReady) return false;
-  if (!outcome.is_ok()) {
-    return_host_frame(page);
-    const bool lost = outcome.code() == Code::kDataLoss;
-    TESSERA_TRY(step(page, lost ? PageEvent::kLose : PageEvent::kRiseFailed));
-    return outcome;
-  }
-  stats_.rises += 1;
-  stats_.bytes_file_read += page.bytes();
-  log_.record(EventKind::kFileRead, device_, page->started, page.address(), page.bytes());
-  TESSERA_TRY(step(page, PageEvent::kRisen));
-  return true;
-}
-
-void PageMover::drop_copies(PageRef page) {
-  return_host_frame(page);
-  if (page->file) {
-    tiers_.file.give_back(*page->file);
-    page->file.reset();
-  }
-}
-
-Status PageMover::discard(PageRef page) {
-  drop_copies(page);
-  stats_.discards += 1;
-  return step(page, PageEvent::kDiscard);
-}
-
-bool PageMover::adopt(PageRef page) {
-  if (!page->staging || !tiers_.host.adopt(*page->host).is_ok()) return !page->staging;
-  page->staging = false;
-  return true;
 }
 
 }  // namespace tessera

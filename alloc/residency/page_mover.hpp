@@ -3,7 +3,7 @@
 // Each call takes a page of a run from one legal state to the next (page_state.hpp), queues the
 // copy or transfer that goes with it, and keeps Run::missing true. Order is always: copy complete,
 // unmap, mark; and map, copy, mark on the way back. A call that fails leaves the page in the state
-// it had, with the same valid copy.
+// it had, with the same valid copy; a call for several pages does what it can for each of them.
 //
 // Thread safety: none; the engine's lock.
 #pragma once
@@ -42,7 +42,8 @@ class PageMover {
   // the copy is queued on the inbound stream). Access is set once per contiguous stretch.
   // Errors: kOutOfMemory when the device tier has no frame; pages done before it stay done.
   Status mount(std::span<const PageRef> pages);
-  // kResident -> kLeaving, as of Page::copied, which the caller has set. The outbound stream must already wait for the page's users.
+  // kResident -> kLeaving, as of Page::copied, which the caller has set. REQUIRES: the outbound
+  // stream waits for the page's users already.
   // Errors: kOutOfMemory when neither the host budget nor the staging reserve has a frame.
   Status copy_out(PageRef page);
   // kCold in host -> kSinking; errors: kOutOfMemory when the file tier is full.
@@ -51,7 +52,9 @@ class PageMover {
   Status rise(PageRef page);
 
   // Steps that end a transfer if it has ended: true when the page took a step. `wait` waits.
+  // Errors: the driver's, and the page is as it was.
   Result<bool> finish_arrival(PageRef page, bool wait);
+  // Errors: the file's, and the page took its step: it is kCold where it was, or kLost.
   Result<bool> finish_sink(PageRef page, bool wait);
   Result<bool> finish_rise(PageRef page, bool wait);
   // Whether the copy of a kLeaving page is done.
@@ -65,6 +68,8 @@ class PageMover {
   void drop_copies(PageRef page);
   // Drops the host copy of a page that has its bytes elsewhere too.
   void drop_host_copy(PageRef page) { return_host_frame(page); }
+  // Likewise its file copy.
+  void drop_file_copy(PageRef page);
   // kCold or kLost -> kEmpty, with nothing kept.
   Status discard(PageRef page);
   // A staging frame becomes an ordinary host frame, if the budget has room.
@@ -79,10 +84,12 @@ class PageMover {
   void unmap_frame(PageRef page);
   Status grant_access(std::span<const PageRef> pages);
   Status fill_frame(PageRef page);
+  Status record_or_wait(EventId event, StreamId stream);
   enum class Verdict : std::uint8_t { kStay, kForward, kDiscard, kUnmap };
   Verdict judge(PageRef page) const;
   Status forward(PageRef page);
   Status keep_frame(PageRef page);
+  Status take_frames(std::span<const PageRef> pages, bool dead);
   Status release_frame(PageRef page, bool dead);
   Status take_host_frame(PageRef page);
   void return_host_frame(PageRef page);

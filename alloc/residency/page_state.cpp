@@ -29,6 +29,7 @@ constexpr Step kSteps[] = {
     {S::kRising, E::kLose, S::kLost},
     {S::kCold, E::kCopyIn, S::kArriving},
     {S::kArriving, E::kArrive, S::kResident},
+    {S::kArriving, E::kDiscard, S::kEmpty},     // its run ends, and the copy cannot be waited for
     {S::kLost, E::kDiscard, S::kEmpty},
 };
 

@@ -16,7 +16,7 @@
 // Thread safety: values.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -25,6 +25,7 @@ namespace tessera {
 enum class PageState : std::uint8_t {
   kEmpty, kResident, kLeaving, kCold, kSinking, kRising, kArriving, kLost,
 };
+inline constexpr std::size_t kPageStates = 8;
 
 enum class PageEvent : std::uint8_t {
   kBack,      // a device frame was mapped; nothing to copy
@@ -36,7 +37,7 @@ enum class PageEvent : std::uint8_t {
   kSunk,      // the write ended (well: the file copy counts; ill: the host copy stays)
   kRise,      // the read from the file was started
   kRisen,     // the read ended well: the host copy counts
-  kRiseFailed,// the read ended ill, and may be tried again: the file copy stays
+  kRiseFailed,  // the read ended ill, and may be tried again: the file copy stays
   kCopyIn,    // a frame was mapped and the copy into it was queued
   kArrive,    // that copy is done
   kLose,      // the only copy turned out to be corrupt
@@ -55,6 +56,11 @@ constexpr bool is_present(PageState state) {
 // Whether a device frame is mapped.
 constexpr bool is_mapped(PageState state) {
   return is_present(state) || state == PageState::kArriving;
+}
+// Whether a transfer is in flight.
+constexpr bool is_moving(PageState state) {
+  return state == PageState::kLeaving || state == PageState::kSinking ||
+         state == PageState::kRising || state == PageState::kArriving;
 }
 
 }  // namespace tessera

@@ -22,17 +22,17 @@ void Residency::forget(PageRef page) {
 // Finishes every move that is done. With `wait_for_one`, waits for the oldest first.
 Status Residency::finish_moves(bool wait_for_one) {
   Status result;
-  waited_ = waited_ || wait_for_one;
+  waited_ = waited_ || (wait_for_one && !moving_.empty());
   std::vector<PageRef> vacant, still_moving, arrived;
-  std::vector<PageRef> moving = std::exchange(moving_, {});
+  const std::vector<PageRef> moving = std::exchange(moving_, {});
   for (const PageRef& page : moving) {
     const Result<bool> done = finish_move(page, wait_for_one, vacant);
     wait_for_one = false;
-    if (!done.is_ok()) result = done.status();
+    if (!done.is_ok() && result.is_ok()) result = done.status();
     (done.is_ok() && done.value() ? arrived : still_moving).push_back(page);
   }
   moving_ = std::move(still_moving);
-  if (Status status = mover_.vacate(vacant); !status.is_ok()) result = status;
+  if (Status status = mover_.vacate(vacant); !status.is_ok() && result.is_ok()) result = status;
   for (const PageRef& page : arrived) move_on(page);
   clear_stranded();
   in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
@@ -52,34 +52,35 @@ Result<bool> Residency::finish_move(PageRef page, bool wait, std::vector<PageRef
       }
       return done;
     }
-    case PageState::kSinking: {
-      const Result<bool> done = mover_.finish_sink(page, wait);
-      if (done.is_ok()) return done;
-      if (!file_failed_) {
-        log_line(LogLevel::kError, "the spill file is not written any more: {}",
-                 done.status().to_string());
-      }
-      file_failed_ = true;
-      return true;
-    }
+    case PageState::kSinking: return finish_sink(page, wait);
     case PageState::kRising: {
       const Result<bool> done = mover_.finish_rise(page, wait);
       if (done.is_ok()) return done;
+      page.run->coming = false;
       log_line(LogLevel::kError, "{}", done.status().to_string());
       return true;
     }
-    default: return true;  // it was settled meanwhile
+    default: return true;  // validate() would have told
   }
+}
+
+// A write that fails costs no bytes, but the file is not trusted with more of them.
+Result<bool> Residency::finish_sink(PageRef page, bool wait) {
+  const Result<bool> done = mover_.finish_sink(page, wait);
+  if (done.is_ok()) return done;
+  if (!file_failed_) {
+    log_line(LogLevel::kError, "the spill file is not written any more: {}",
+             done.status().to_string());
+  }
+  file_failed_ = true;
+  return true;
 }
 
 // What comes after a step, for pages nobody waits for.
 void Residency::move_on(PageRef page) {
   if (page->state != PageState::kCold) return;
-  if (page.run->coming && page.run->may_leave()) {
-    prefetch_page(page);
-    if (page->state != PageState::kCold) return;
-  }
-  if (page->staging) stranded_.push_back(page);
+  if (page.run->coming && page.run->may_leave()) go_on(page);
+  if (page->state == PageState::kCold && page->staging) stranded_.push_back(page);
 }
 
 // Pages in staging frames make way: into the host budget if it has room by now, else to the file.
@@ -98,9 +99,12 @@ void Residency::clear_stranded() {
 
 Status Residency::sink(PageRef page) {
   if (file_failed_) return Status(Code::kOutOfMemory, "the spill file is not written any more");
-  TESSERA_TRY(mover_.sink(page));
-  started(page);
-  return {};
+  Status status = mover_.sink(page);
+  while (status.code() == Code::kOutOfMemory && drop_file_copies(page.bytes())) {
+    status = mover_.sink(page);
+  }
+  if (status.is_ok()) started(page);
+  return status;
 }
 
 void Residency::advance() {
@@ -119,22 +123,21 @@ Status Residency::drain() {
 
 Status Residency::evict(std::span<Run* const> runs) {
   MutexLock lock(mutex_);
-  for (Run* run : runs) {
-    if (!run->may_leave()) return Status(Code::kBusy, "the block is pinned or in use");
-    Bytes left;
-    TESSERA_TRY_ASSIGN(left, leave(*run, Patience::kDemand));
-    const auto in_state = [run](bool (*wanted)(PageState)) {
-      return std::any_of(run->pages.begin(), run->pages.end(),
-                         [&](const Page& page) { return wanted(page.state); });
-    };
-    while (in_state([](PageState state) {
-      return state == PageState::kLeaving || state == PageState::kArriving;
-    })) {
-      TESSERA_TRY(finish_moves(true));
-    }
-    if (in_state(&is_mapped)) return Status(Code::kBusy, "the block was used while it left");
-  }
+  for (Run* run : runs) TESSERA_TRY(evict_run(*run));
   return {};
+}
+
+Status Residency::evict_run(Run& run) {
+  for (Bytes before = run.shape.bytes() + Bytes(1);;) {
+    if (!run.may_leave()) return Status(Code::kBusy, "the block is pinned or in use");
+    while (run.has(PageState::kArriving)) TESSERA_TRY(finish_moves(true));
+    TESSERA_TRY(leave(run, Patience::kDemand, Which::kAll).status());
+    while (run.has(PageState::kLeaving)) TESSERA_TRY(finish_moves(true));
+    const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kArriving);
+    if (!left) return {};
+    if (left >= before) return Status(Code::kBusy, "the block was used while it left");
+    before = left;
+  }
 }
 
 void Residency::trim() {

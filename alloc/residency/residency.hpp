@@ -9,8 +9,8 @@
 // lock, *holds* the runs, makes room, starts the copies, makes the stream wait for them, and enters
 // the gate again.
 //
-// Thread safety: every call may be made from any thread. Between begin_use(kGate) and end_use a
-// thread makes no other call here.
+// Thread safety: every call may be made from any thread. Between begin_use and end_use a thread makes
+// no other call here: it might wait for itself.
 //
 // Invariants: validate(), checked after every step of the fuzz test.
 #pragma once
@@ -120,7 +120,10 @@ class Residency {
   bool all_present(std::span<Run* const> runs) const;
   void stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access);
   Status check_fits(std::span<Run* const> runs) const REQUIRES_LOCK(mutex_);
+  Status check_backing(std::span<const PageRef> pages) const REQUIRES_LOCK(mutex_);
 
+  Status await_uses(const Run& run) REQUIRES_LOCK(mutex_);
+  Status take_back(Run& run) REQUIRES_LOCK(mutex_);
   void hold(std::span<Run* const> runs);
   void let_go(std::span<Run* const> runs);
 
@@ -131,22 +134,29 @@ class Residency {
   Status bring(std::vector<PageRef> pages) REQUIRES_LOCK(mutex_);
   Status bring_one_by_one(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
   Status mount(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
+  Status mount_and_note(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
   Result<bool> on_host(PageRef page) REQUIRES_LOCK(mutex_);
   Status settle(PageRef page) REQUIRES_LOCK(mutex_);
   Status await_arrivals(std::span<Run* const> runs, StreamId stream) REQUIRES_LOCK(mutex_);
-  void prefetch_page(PageRef page) REQUIRES_LOCK(mutex_);
+  void start_rise(PageRef page) REQUIRES_LOCK(mutex_);
+  void go_on(PageRef page) REQUIRES_LOCK(mutex_);
 
   // room.cpp: who leaves
   enum class Patience : std::uint8_t { kAhead, kDemand };  // ahead of need nothing is waited for
   Status make_room(Bytes bytes) REQUIRES_LOCK(mutex_);
   Status make_host_room(Bytes bytes) REQUIRES_LOCK(mutex_);
+  enum class Which : std::uint8_t { kAll, kIdle, kWithoutCopy };  // who may be chosen
   Result<Bytes> page_out(Bytes bytes, Patience patience) REQUIRES_LOCK(mutex_);
-  Result<Bytes> leave(Run& run, Patience patience) REQUIRES_LOCK(mutex_);
-  Status copy_out(PageRef page, Patience patience) REQUIRES_LOCK(mutex_);
+  Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full)
+      REQUIRES_LOCK(mutex_);
+  Result<Bytes> leave(Run& run, Patience patience, Which which) REQUIRES_LOCK(mutex_);
+  Status copy_out(PageRef page, std::uint64_t used, Patience patience) REQUIRES_LOCK(mutex_);
   Status force_out(Bytes bytes) REQUIRES_LOCK(mutex_);
   Result<Bytes> sink_coldest(Bytes bytes) REQUIRES_LOCK(mutex_);
-  Bytes drop_idle_copies() REQUIRES_LOCK(mutex_);
-  Snapshot picture(Shortage shortage, Bytes need) const REQUIRES_LOCK(mutex_);
+  Bytes drop_idle_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
+  Bytes drop_file_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
+  bool is_sinking() const REQUIRES_LOCK(mutex_);
+  Snapshot picture(Shortage shortage, Bytes need, Which which) const REQUIRES_LOCK(mutex_);
   Status fence_all() REQUIRES_LOCK(mutex_);
   void work_ahead() REQUIRES_LOCK(mutex_);
   Bytes device_room() const;
@@ -157,12 +167,14 @@ class Residency {
   Status finish_moves(bool wait_for_one) REQUIRES_LOCK(mutex_);
   Result<bool> finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant)
       REQUIRES_LOCK(mutex_);
+  Result<bool> finish_sink(PageRef page, bool wait) REQUIRES_LOCK(mutex_);
   void move_on(PageRef page) REQUIRES_LOCK(mutex_);
   void clear_stranded() REQUIRES_LOCK(mutex_);
   void started(PageRef page) REQUIRES_LOCK(mutex_);
   void forget(PageRef page) REQUIRES_LOCK(mutex_);
   void note_stall(const Run& run, Nanoseconds begin) REQUIRES_LOCK(mutex_);
   Status sink(PageRef page) REQUIRES_LOCK(mutex_);
+  Status evict_run(Run& run) REQUIRES_LOCK(mutex_);
 
   Driver& driver_;
   const DeviceId device_;

@@ -12,6 +12,8 @@ namespace {
 // After so many rounds in which others used our victims again, victims are barred from use.
 constexpr int kPoliteRounds = 4;
 constexpr int kMaxRounds = 64;
+// Host memory that is full is emptied by so much at a time, so that several writes are in flight.
+constexpr Bytes kSinkBatch = 16_MiB;
 
 Bytes part_of(Bytes whole, std::uint32_t percent) { return whole * percent / 100; }
 
@@ -52,7 +54,10 @@ Status Residency::make_room(Bytes bytes) {
     } else if (room + leaving < bytes) {
       Bytes out;
       TESSERA_TRY_ASSIGN(out, page_out(bytes - room - leaving, Patience::kDemand));
-      if (!out && !leaving) return no_room(bytes);
+      if (!out && !leaving) {  // what arrives now can leave again
+        if (moving_.empty()) return no_room(bytes);
+        TESSERA_TRY(finish_moves(true));
+      }
     }
     if (device_room() < bytes && leaving_bytes()) TESSERA_TRY(finish_moves(true));
     if (device_room() > room) round = -1;  // progress
@@ -66,63 +71,80 @@ Status Residency::fence_all() {
   return streams_.fence(~std::uint64_t{0}, epoch_.load());
 }
 
-Snapshot Residency::picture(Shortage shortage, Bytes need) const {
+Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) const {
+  const bool from_device = shortage == Shortage::kDevice;
+  const PageState leaves_from = from_device ? PageState::kResident : PageState::kCold;
   Snapshot snapshot;
   snapshot.shortage = shortage;
   snapshot.need = need;
   snapshot.epoch = epoch_.load();
   for (const auto& run : runs_) {
-    const bool from_device = shortage == Shortage::kDevice;
-    if (from_device && !run->may_leave()) continue;
+    if (!run->has(leaves_from) || (from_device && !run->may_leave())) continue;
     RunPicture picture;
+    picture.dead = run->is_dead();
+    picture.used = run->used.load();
+    picture.idle = streams_.passed(run->streams.load(), picture.used);
+    if (which == Which::kIdle && (!picture.idle || run->coming)) continue;
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run.get(), i};
-      const bool candidate = from_device ? page->state == PageState::kResident
-                                         : page->state == PageState::kCold && page->host;
-      if (!candidate) continue;
+      if (page->state != leaves_from || (!from_device && !page->host)) continue;
+      const bool clean = from_device ? PageMover::is_clean(page) : page->file.has_value();
+      if (which == Which::kWithoutCopy && !clean && !picture.dead) continue;
       picture.bytes += page.bytes();
-      if (from_device ? PageMover::is_clean(page) : page->file.has_value()) {
-        picture.clean += page.bytes();
-      }
+      if (clean) picture.clean += page.bytes();
     }
     if (!picture.bytes) continue;
     picture.run = run->index;
-    picture.used = run->used.load();
     picture.gap = run->gap.load();
-    picture.idle = streams_.passed(run->streams.load(), picture.used);
-    picture.dead = run->is_dead();
     picture.tag = run->tag;
     snapshot.runs.push_back(picture);
   }
   return snapshot;
 }
 
-// Bytes that have left or have begun to.
+// Bytes that have left or have begun to. When the tiers below are full, those that leave without a
+// copy still can.
 Result<Bytes> Residency::page_out(Bytes bytes, Patience patience) {
   TESSERA_TRY(fence_all());
   TESSERA_TRY(streams_.poll());
-  const Decision decision = policy_->decide(picture(Shortage::kDevice, bytes));
+  Bytes total;
+  bool full = false;
+  TESSERA_TRY_ASSIGN(
+      total, page_out(bytes, patience, patience == Patience::kAhead ? Which::kIdle : Which::kAll,
+                      full));
+  if (!full || total >= bytes) return total;
+  Bytes more;
+  TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, Which::kWithoutCopy, full));
+  return total + more;
+}
+
+Result<Bytes> Residency::page_out(Bytes bytes, Patience patience, Which which, bool& full) {
+  const Decision decision = policy_->decide(picture(Shortage::kDevice, bytes, which));
   Bytes total;
   for (std::size_t index : decision.leave) {
     if (total >= bytes) break;
-    Result<Bytes> left = leave(*runs_[index], patience);
-    if (!left.is_ok() && left.status().code() == Code::kOutOfMemory) break;  // no room below
+    Result<Bytes> left = leave(*runs_[index], patience, which);
+    full = !left.is_ok() && left.status().code() == Code::kOutOfMemory;
+    if (full) break;
     if (!left.is_ok()) return left.status();
     total += left.value();
   }
   return total;
 }
 
-Result<Bytes> Residency::leave(Run& run, Patience patience) {
-  if (!run.may_leave()) return Bytes();
+Result<Bytes> Residency::leave(Run& run, Patience patience, Which which) {
+  run.coming = false;
   std::uint64_t used, mask;
   {
-    const Gate::Closed closed(gate_);  // every use stamped so far has been queued, and is fenced
+    // Every use stamped so far has been queued, and is fenced; a call under way that has stamped
+    // but not yet queued holds the run.
+    const Gate::Closed closed(gate_);
+    if (!run.may_leave()) return Bytes();
     used = run.used.load();
     mask = run.streams.load();
     TESSERA_TRY(streams_.fence(mask, used));
   }
-  bool idle = streams_.passed(mask, used);
+  const bool idle = streams_.passed(mask, used);
   if (!idle && patience == Patience::kAhead) return Bytes();
 
   std::vector<PageRef> free_at_once, to_copy;
@@ -131,34 +153,34 @@ Result<Bytes> Residency::leave(Run& run, Patience patience) {
     if (page->state != PageState::kResident) continue;
     (run.is_dead() || PageMover::is_clean(page) ? free_at_once : to_copy).push_back(page);
   }
+  if (which == Which::kWithoutCopy) to_copy.clear();
   Bytes total;
   if (!free_at_once.empty()) {
     if (!idle) {
       waited_ = true;
       TESSERA_TRY(streams_.wait(mask, used));
     }
-    idle = true;
     run.quiet = std::max(run.quiet, used);
     const Bytes before = device_room();
     TESSERA_TRY(mover_.vacate(free_at_once));
     total += device_room() - before;
   }
   if (to_copy.empty()) return total;
-  if (!idle) TESSERA_TRY(streams_.make_wait(outbound_, mask, used));
+  TESSERA_TRY(streams_.make_wait(outbound_, mask, used));
   for (const PageRef& page : to_copy) {
-    page->copied = used;
-    Status status = copy_out(page, patience);
+    Status status = copy_out(page, used, patience);
     if (status.code() == Code::kOutOfMemory && total) break;
     TESSERA_TRY(status);
-    started(page);
     total += page.bytes();
   }
   return total;
 }
 
-Status Residency::copy_out(PageRef page, Patience patience) {
+Status Residency::copy_out(PageRef page, std::uint64_t used, Patience patience) {
   for (;;) {
+    page->copied = used;
     Status status = mover_.copy_out(page);
+    if (status.is_ok()) started(page);
     if (status.code() != Code::kOutOfMemory || patience == Patience::kAhead) return status;
     TESSERA_TRY(make_host_room(page.bytes()));
   }
@@ -169,56 +191,80 @@ Status Residency::copy_out(PageRef page, Patience patience) {
 Status Residency::force_out(Bytes bytes) {
   TESSERA_TRY(fence_all());
   TESSERA_TRY(streams_.poll());
-  const Decision decision = policy_->decide(picture(Shortage::kDevice, bytes));
-  if (decision.leave.empty()) return no_room(bytes);
-  Status status;
+  const Decision decision = policy_->decide(picture(Shortage::kDevice, bytes, Which::kAll));
+  Bytes out;
   for (std::size_t index : decision.leave) {
     Run& run = *runs_[index];
     run.missing.fetch_add(1);
-    const Result<Bytes> left = leave(run, Patience::kDemand);
-    status = left.status();
-    while (status.is_ok() && std::any_of(run.pages.begin(), run.pages.end(), [](const Page& page) {
-             return page.state == PageState::kLeaving;
-           })) {
-      status = finish_moves(true);
-    }
+    const Result<Bytes> left = leave(run, Patience::kDemand, Which::kAll);
+    Status status = left.status();
+    while (status.is_ok() && run.has(PageState::kLeaving)) status = finish_moves(true);
     run.missing.fetch_sub(1);
-    if (!status.is_ok()) return status;
-    if (left.value() == Bytes(0)) return no_room(bytes);
+    TESSERA_TRY(status);
+    out += left.value();
   }
-  return {};
+  return out ? Status() : no_room(bytes);
 }
 
 // ---- host memory --------------------------------------------------------------------------------
 
 // Makes some progress, or says that there is none to make.
 Status Residency::make_host_room(Bytes bytes) {
-  if (drop_idle_copies() > Bytes(0)) return {};
+  if (drop_idle_copies(bytes)) return {};
+  Bytes sunk;
+  if (!is_sinking()) {
+    const Bytes batch = std::min(kSinkBatch, part_of(tiers_.host.usage().capacity, 10));
+    TESSERA_TRY_ASSIGN(sunk, sink_coldest(std::max(bytes, batch)));
+  }
   if (!moving_.empty()) return finish_moves(true);
-  Bytes sinking;
-  TESSERA_TRY_ASSIGN(sinking, sink_coldest(bytes));
-  if (sinking > Bytes(0)) return moving_.empty() ? Status() : finish_moves(true);
+  if (sunk) return {};
   return Status(Code::kOutOfMemory, "host memory is full and nothing can go to the file");
 }
 
-// Host copies of pages that are on the device too: stale ones, and clean ones that now cost more
-// than they may save.
-Bytes Residency::drop_idle_copies() {
+// Host copies of pages that are on the device too: all stale ones, and as many valid ones as needed,
+// which now cost more than they may save.
+Bytes Residency::drop_idle_copies(Bytes bytes) {
+  Bytes dropped;
+  for (const bool clean : {false, true}) {
+    for (const auto& run : runs_) {
+      if (!run->has(PageState::kResident)) continue;
+      for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+        if (clean && dropped >= bytes) return dropped;
+        const PageRef page{run.get(), i};
+        if (page->state != PageState::kResident || !page->host) continue;
+        if (PageMover::is_clean(page) != clean) continue;
+        mover_.drop_host_copy(page);
+        dropped += page.bytes();
+      }
+    }
+  }
+  return dropped;
+}
+
+// Likewise file copies, when the file is full.
+Bytes Residency::drop_file_copies(Bytes bytes) {
   Bytes dropped;
   for (const auto& run : runs_) {
-    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+    if (!run->has(PageState::kResident)) continue;
+    for (std::uint32_t i = 0; i < run->shape.pages() && dropped < bytes; ++i) {
       const PageRef page{run.get(), i};
-      if (page->state != PageState::kResident || !page->host) continue;
-      mover_.drop_host_copy(page);
+      if (page->state != PageState::kResident || !page->file) continue;
+      mover_.drop_file_copy(page);
       dropped += page.bytes();
     }
   }
   return dropped;
 }
 
+bool Residency::is_sinking() const {
+  return std::any_of(moving_.begin(), moving_.end(), [](const PageRef& page) {
+    return page->state == PageState::kSinking;
+  });
+}
+
 // Bytes whose host frames are free now or will be when their write is done.
 Result<Bytes> Residency::sink_coldest(Bytes bytes) {
-  const Decision decision = policy_->decide(picture(Shortage::kHost, bytes));
+  const Decision decision = policy_->decide(picture(Shortage::kHost, bytes, Which::kAll));
   Bytes total;
   for (std::size_t index : decision.leave) {
     Run& run = *runs_[index];
@@ -229,7 +275,8 @@ Result<Bytes> Residency::sink_coldest(Bytes bytes) {
         mover_.drop_host_copy(page);
       } else if (run.is_dead()) {
         TESSERA_TRY(mover_.discard(page));
-      } else if (Status status = sink(page); status.code() == Code::kOutOfMemory) {
+      } else if (Status status = sink(page); status.code() == Code::kOutOfMemory ||
+                                             status.code() == Code::kBusy) {
         return total;
       } else if (!status.is_ok()) {
         return status;
@@ -253,10 +300,9 @@ void Residency::work_ahead() {
     }
   }
   const TierUsage host = tiers_.host.usage();
-  const bool sinking = std::any_of(moving_.begin(), moving_.end(), [](const PageRef& page) {
-    return page->state == PageState::kSinking;
-  });
-  if (sinking || stats_.run_bytes <= device.capacity + host.capacity) return;
+  const TierUsage file = tiers_.file.usage();
+  if (is_sinking() || file_failed_ || file.used >= file.capacity) return;
+  if (stats_.run_bytes <= device.capacity + host.capacity) return;
   if (host.capacity - host.used < part_of(host.capacity, options_.low_percent)) {
     if (const auto sunk = sink_coldest(part_of(host.capacity, options_.high_percent));
         !sunk.is_ok()) {

@@ -14,9 +14,11 @@ Status broken(const Run& run, std::uint32_t page, const char* what) {
 
 Status validate_run(const Run& run) {
   std::uint32_t missing = 0;
+  std::array<Bytes, kPageStates> bytes;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const Page& page = run.pages[i];
     if (!is_present(page.state)) ++missing;
+    bytes[static_cast<std::size_t>(page.state)] += page_bytes(run.shape.page_class(i));
     if (is_mapped(page.state) != page.device.has_value()) {
       return broken(run, i, "a device frame exactly while it is mapped");
     }
@@ -46,6 +48,10 @@ Status validate_run(const Run& run) {
   if (missing != run.missing.load()) {
     return Status(Code::kInternal, fmt::format("run {:#x}: {} pages missing, {} counted",
                                                run.address.value(), missing, run.missing.load()));
+  }
+  if (bytes != run.bytes_by_state) {
+    return Status(Code::kInternal, fmt::format("run {:#x}: its bytes by state do not add up",
+                                               run.address.value()));
   }
   return {};
 }

@@ -11,8 +11,10 @@
 //  1. missing == the number of pages that are not present (page_state.hpp).
 //  2. A mapped page has a device frame, any other has none.
 //  3. A kCold page has a host frame or a file frame that holds its bytes.
+//  4. bytes_by_state counts each page in the state it is in.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -41,7 +43,9 @@ struct Page {
 struct Run {
   Run(Address run_address, RunShape run_shape, TagId run_tag)
       : address(run_address), shape(run_shape), tag(run_tag), missing(run_shape.pages()),
-        pages(run_shape.pages()) {}
+        pages(run_shape.pages()) {
+    bytes_in(PageState::kEmpty) = shape.bytes();
+  }
 
   const Address address;
   const RunShape shape;
@@ -64,6 +68,11 @@ struct Run {
   bool coming = false;            // prefetched: pages that reach the host go on to the device
   const char* exposed = nullptr;  // why it may not move, if it may not
 
+  std::array<Bytes, kPageStates> bytes_by_state;  // of its pages, in each state
+
+  Bytes& bytes_in(PageState state) { return bytes_by_state[static_cast<std::size_t>(state)]; }
+  Bytes bytes_in(PageState state) const { return bytes_by_state[static_cast<std::size_t>(state)]; }
+  bool has(PageState state) const { return static_cast<bool>(bytes_in(state)); }
   Address page_address(std::uint32_t page) const { return address + shape.offset(page); }
   bool is_dead() const { return live.load() == 0; }
   bool may_leave() const { return holds.load() == 0 && pins.load() == 0; }

@@ -1,0 +1,119 @@
+// The copies of a page below the device: its host and file frames, and the moves between them.
+#include "residency/page_mover.hpp"
+
+namespace tessera {
+
+Status PageMover::take_host_frame(PageRef page) {
+  auto frame = tiers_.host.take(page.page_class());
+  page->staging = !frame.is_ok();
+  if (page->staging) {
+    frame = tiers_.host.take_staging(page.page_class());
+    if (!frame.is_ok()) {
+      page->staging = false;
+      return Status(Code::kOutOfMemory, "no host frame is free");
+    }
+  }
+  page->host = frame.value();
+  return {};
+}
+
+void PageMover::return_host_frame(PageRef page) {
+  if (!page->host) return;
+  if (page->staging) {
+    tiers_.host.give_back_staging(*page->host);
+  } else {
+    tiers_.host.give_back(*page->host);
+  }
+  page->host.reset();
+  page->staging = false;
+}
+
+Status PageMover::sink(PageRef page) {
+  Frame frame;
+  TESSERA_TRY_ASSIGN(frame, tiers_.file.take(page.page_class()));
+  const auto ticket = tiers_.file.write(frame, HostTier::bytes_of(*page->host));
+  if (!ticket.is_ok()) {
+    tiers_.file.give_back(frame);
+    return ticket.status();
+  }
+  page->file = frame;
+  page->io = ticket.value();
+  page->started = log_.now();
+  return step(page, PageEvent::kSink);
+}
+
+Status PageMover::rise(PageRef page) {
+  if (Status status = take_host_frame(page); !status.is_ok()) {
+    return Status(Code::kBusy, "no host frame is free to read into");
+  }
+  const auto ticket = tiers_.file.read(*page->file, HostTier::bytes_of(*page->host));
+  if (!ticket.is_ok()) {
+    return_host_frame(page);
+    return ticket.status();
+  }
+  page->io = ticket.value();
+  page->started = log_.now();
+  return step(page, PageEvent::kRise);
+}
+
+Result<bool> PageMover::finish_sink(PageRef page, bool wait) {
+  const Status outcome = wait ? tiers_.file.wait(page->io) : tiers_.file.poll(page->io);
+  if (outcome.code() == Code::kNotReady) return false;
+  TESSERA_TRY(step(page, PageEvent::kSunk));
+  if (!outcome.is_ok()) {  // the host copy stays the valid one
+    tiers_.file.give_back(*page->file);
+    page->file.reset();
+    return outcome;
+  }
+  stats_.sinks += 1;
+  stats_.bytes_file_written += page.bytes();
+  log_.record(EventKind::kFileWrite, device_, page->started, page.address(), page.bytes());
+  const bool wanted = page.run->holds.load() != 0 || page.run->coming;
+  if (!wanted) return_host_frame(page);
+  return true;
+}
+
+Result<bool> PageMover::finish_rise(PageRef page, bool wait) {
+  const Status outcome = wait ? tiers_.file.wait(page->io) : tiers_.file.poll(page->io);
+  if (outcome.code() == Code::kNotReady) return false;
+  if (!outcome.is_ok()) {
+    const bool lost = outcome.code() == Code::kDataLoss;
+    if (lost) {
+      drop_copies(page);
+    } else {
+      return_host_frame(page);
+    }
+    TESSERA_TRY(step(page, lost ? PageEvent::kLose : PageEvent::kRiseFailed));
+    return outcome;
+  }
+  stats_.rises += 1;
+  stats_.bytes_file_read += page.bytes();
+  log_.record(EventKind::kFileRead, device_, page->started, page.address(), page.bytes());
+  TESSERA_TRY(step(page, PageEvent::kRisen));
+  return true;
+}
+
+void PageMover::drop_copies(PageRef page) {
+  return_host_frame(page);
+  drop_file_copy(page);
+}
+
+void PageMover::drop_file_copy(PageRef page) {
+  if (!page->file) return;
+  tiers_.file.give_back(*page->file);
+  page->file.reset();
+}
+
+Status PageMover::discard(PageRef page) {
+  drop_copies(page);
+  stats_.discards += 1;
+  return step(page, PageEvent::kDiscard);
+}
+
+bool PageMover::adopt(PageRef page) {
+  if (!page->staging || !tiers_.host.adopt(*page->host).is_ok()) return !page->staging;
+  page->staging = false;
+  return true;
+}
+
+}  // namespace tessera
