@@ -1,0 +1,94 @@
+// A spill file in memory, whose transfers end when the test says and go wrong when it wants.
+//
+// A transfer moves its bytes when it ends, not when it starts: memory that is given away too early
+// shows as wrong bytes.
+//
+// Thread safety: every call may be made from any thread.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "tier/file_io.hpp"
+
+namespace tessera {
+
+class MemoryFile final : public FileIo {
+ public:
+  // Each transfer says "not ready" to so many polls; wait() always ends it.
+  explicit MemoryFile(std::uint32_t polls = 1) : polls_(polls) {}
+
+  // From now on transfers end with this; OK again heals the file.
+  void set_write_outcome(Status outcome) {
+    const MutexLock lock(mutex_);
+    write_outcome_ = std::move(outcome);
+  }
+  void set_read_outcome(Status outcome) {
+    const MutexLock lock(mutex_);
+    read_outcome_ = std::move(outcome);
+  }
+  // Flips a bit of everything that is in the file.
+  void corrupt() {
+    const MutexLock lock(mutex_);
+    for (auto& [offset, bytes] : contents_) bytes.front() ^= 1;
+  }
+
+  Result<IoTicket> read(void* host, Bytes bytes, Bytes offset) override {
+    return start({false, host, bytes, offset, polls_});
+  }
+  Result<IoTicket> write(const void* host, Bytes bytes, Bytes offset) override {
+    return start({true, const_cast<void*>(host), bytes, offset, polls_});
+  }
+  Status poll(IoTicket ticket) override { return finish(ticket, false); }
+  Status wait(IoTicket ticket) override { return finish(ticket, true); }
+  Status discard(Bytes, Bytes) override { return {}; }
+
+ private:
+  struct Transfer {
+    bool writing;
+    void* host;
+    Bytes bytes;
+    Bytes offset;
+    std::uint32_t polls;
+  };
+
+  Result<IoTicket> start(const Transfer& transfer) {
+    const MutexLock lock(mutex_);
+    const IoTicket ticket(++last_);
+    transfers_.emplace(ticket, transfer);
+    return ticket;
+  }
+
+  Status finish(IoTicket ticket, bool wait) {
+    const MutexLock lock(mutex_);
+    const auto found = transfers_.find(ticket);
+    if (found == transfers_.end()) return Status(Code::kInternal, "no such transfer");
+    Transfer& transfer = found->second;
+    if (!wait && transfer.polls-- > 0) return Status(Code::kNotReady, "the test wants it so");
+    const Transfer done = transfer;
+    transfers_.erase(found);
+    const Status& outcome = done.writing ? write_outcome_ : read_outcome_;
+    if (!outcome.is_ok()) return outcome;
+    auto& bytes = contents_[done.offset.value()];
+    bytes.resize(done.bytes.value());
+    if (done.writing) {
+      std::memcpy(bytes.data(), done.host, bytes.size());
+    } else {
+      std::memcpy(done.host, bytes.data(), bytes.size());
+    }
+    return {};
+  }
+
+  const std::uint32_t polls_;
+  Mutex mutex_{LockRank::kTier};
+  std::uint64_t last_ GUARDED_BY(mutex_) = 0;
+  Status write_outcome_ GUARDED_BY(mutex_);
+  Status read_outcome_ GUARDED_BY(mutex_);
+  std::map<IoTicket, Transfer> transfers_ GUARDED_BY(mutex_);
+  std::map<std::uint64_t, std::vector<unsigned char>> contents_ GUARDED_BY(mutex_);  // by offset
+};
+
+}  // namespace tessera

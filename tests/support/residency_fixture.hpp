@@ -1,0 +1,213 @@
+// A simulated device, its tiers and the engine over them, and runs whose bytes can be told apart.
+//
+// A run's contents are a generation: every write announces a use, queues a kernel that fills the run
+// with the pattern of (run, generation), and every check queues one that compares. Both run in the
+// order of their stream, so tests say what must hold without waiting for it.
+//
+// Thread safety: write, check and touch of distinct runs by distinct threads; the rest by one.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/fault_driver.hpp"
+#include "driver/sim_driver.hpp"
+#include "driver/sim_kernel.h"
+#include "memory_file.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+
+// One word in each 512 bytes is written and compared: enough to tell any page from any other.
+struct PatternParameters {
+  std::uint64_t* words;
+  std::uint64_t bytes;
+  std::uint64_t seed;
+  std::atomic<std::uint64_t>* wrong;
+
+  static constexpr std::uint64_t kStride = 64;
+  static std::uint64_t value(std::uint64_t seed, std::uint64_t i) {
+    return (seed + 1) * 0x9e3779b97f4a7c15u ^ (i * 0xd1342543de82ef95u);
+  }
+};
+
+inline void run_pattern(const sim_block*, const void* packed) {
+  PatternParameters p;
+  std::memcpy(&p, packed, sizeof(p));
+  std::uint64_t wrong = 0;
+  for (std::uint64_t i = 0; i < p.bytes / sizeof(std::uint64_t); i += PatternParameters::kStride) {
+    if (p.wrong == nullptr) {
+      p.words[i] = PatternParameters::value(p.seed, i);
+    } else if (p.words[i] != PatternParameters::value(p.seed, i)) {
+      ++wrong;
+    }
+  }
+  if (wrong != 0) p.wrong->fetch_add(wrong);
+}
+
+inline const sim_kernel* pattern_kernel() {
+  static constexpr sim_parameter kParameters[] = {{0, 8}, {8, 8}, {16, 8}, {24, 8}};
+  static constexpr sim_kernel kKernel = {SIM_KERNEL_ABI_VERSION, "pattern", run_pattern, 4,
+                                         kParameters, sizeof(PatternParameters)};
+  return &kKernel;
+}
+
+struct ResidencySetup {
+  Bytes device = 16_MiB;
+  Bytes host = 64_MiB;
+  Bytes staging = 8_MiB;
+  Bytes file = 0_B;
+  std::string policy = "recency";
+  ResidencyOptions options = {};
+  SimOptions sim = {.memory = 64_MiB};
+};
+
+class ResidencyMachine {
+ public:
+  explicit ResidencyMachine(const ResidencySetup& setup = {})
+      : sim_(setup.sim, clock_), driver_(sim_), log_(clock_, 4096),
+        device_(std::make_unique<DeviceTier>(driver_, DeviceId(0), setup.device)),
+        host_(std::make_unique<HostTier>(driver_, setup.host, setup.staging)) {
+    auto io = std::make_unique<MemoryFile>();
+    io_ = io.get();
+    file_ = std::make_unique<FileTier>(std::move(io), setup.file);
+    auto made = Residency::create(driver_, DeviceId(0), {*device_, *host_, *file_},
+                                  make_policy(setup.policy).take(), log_, setup.options);
+    created_ = made.status();
+    if (made.is_ok()) residency_ = made.take();
+  }
+  ~ResidencyMachine() { finish(); }
+
+  // Ends everything; what was lost or not given back fails the test.
+  void finish() {
+    if (device_ == nullptr) return;
+    fault().clear();
+    if (residency_) {
+      EXPECT_EQ(residency_->drain().to_string(), "ok");
+    }
+    EXPECT_TRUE(driver_.synchronize(DeviceId(0)).is_ok());
+    EXPECT_EQ(wrong_.load(), 0U) << "words that a kernel found to be others than were written";
+    EXPECT_EQ(valid(), "ok");
+    abandon();
+  }
+  // Likewise, for a device that is lost: nothing is asked of it any more.
+  void abandon() {
+    residency_.reset();
+    for (const Range& range : ranges_) EXPECT_TRUE(sim_.release(range.at, range.bytes).is_ok());
+    for (StreamId stream : streams_) EXPECT_TRUE(sim_.destroy_stream(stream).is_ok());
+    for (const TierUsage& usage : {device_->usage(), host_->usage(), file_->usage()}) {
+      EXPECT_EQ(usage.used, Bytes()) << "bytes of frames that never came back";
+    }
+    device_.reset();
+    host_.reset();
+    for (const std::string& leak : sim_.leaks()) ADD_FAILURE() << "leaked " << leak;
+  }
+
+  Residency& residency() { return *residency_; }
+  const Status& created() const { return created_; }
+  FaultDriver& fault() { return driver_; }
+  SimDriver& sim() { return sim_; }
+  MemoryFile& file() { return *io_; }
+  TierStack tiers() { return {*device_, *host_, *file_}; }
+  EventLog& log() { return log_; }
+  std::uint64_t wrong() const { return wrong_.load(); }
+  void forgive() { wrong_.store(0); }
+
+  StreamId stream() {
+    streams_.push_back(sim_.create_stream(DeviceId(0)).take());
+    return streams_.back();
+  }
+  Address reserve(RunShape shape) {
+    const Address at = sim_.reserve(shape.bytes(), kLargePage).take();
+    ranges_.push_back({at, shape.bytes()});
+    return at;
+  }
+  // A live run with nothing behind it.
+  Run* add(RunShape shape = {0, 1}) {
+    Run* run = residency_->add(reserve(shape), shape, TagId()).take();
+    run->live.store(1);
+    return run;
+  }
+  std::vector<Run*> add_many(std::size_t count, RunShape shape = {0, 1}) {
+    std::vector<Run*> runs;
+    for (std::size_t i = 0; i < count; ++i) runs.push_back(add(shape));
+    return runs;
+  }
+
+  // One announced use of one run, with the kernel it is for.
+  Status write(Run* run, std::uint64_t generation, StreamId stream = StreamId(0)) {
+    return use(run, generation, stream, Access::kWrite, nullptr);
+  }
+  Status check(Run* run, std::uint64_t generation, StreamId stream = StreamId(0)) {
+    return use(run, generation, stream, Access::kRead, &wrong_);
+  }
+  Status touch(std::vector<Run*> runs, Access access = Access::kRead, StreamId stream = StreamId(0)) {
+    Use use;
+    TESSERA_TRY(residency_->begin_use(runs, stream, access, Use::Kind::kGate, use));
+    residency_->end_use(runs, stream, use);
+    return {};
+  }
+  Status evict(Run* run) { return residency_->evict({&run, 1}); }
+  Status prefetch(Run* run) { return residency_->prefetch({&run, 1}); }
+  // Waits for all queued work, then for all moves.
+  Status settle() {
+    TESSERA_TRY(sim_.synchronize(DeviceId(0)));
+    return residency_->drain();
+  }
+  // What is wrong with the engine's bookkeeping, or "ok".
+  std::string valid() const { return residency_ ? residency_->validate().to_string() : "ok"; }
+
+ private:
+  struct Range {
+    Address at;
+    Bytes bytes;
+  };
+
+  Status use(Run* run, std::uint64_t generation, StreamId stream, Access access,
+             std::atomic<std::uint64_t>* wrong) {
+    Use use;
+    TESSERA_TRY(residency_->begin_use({&run, 1}, stream, access, Use::Kind::kGate, use));
+    const PatternParameters parameters{
+        reinterpret_cast<std::uint64_t*>(run->address.value()), run->shape.bytes().value(),
+        run->address.value() + generation, wrong};
+    Launch launch;
+    launch.kernel = pattern_kernel();
+    launch.parameters = std::as_bytes(std::span(&parameters, 1));
+    // Straight to the device: the program's launches do not go through our driver.
+    Status launched = sim_.launch(launch, stream);
+    residency_->end_use({&run, 1}, stream, use);
+    return launched;
+  }
+
+  SteadyClock clock_;
+  SimDriver sim_;
+  FaultDriver driver_;
+  EventLog log_;
+  std::unique_ptr<DeviceTier> device_;
+  std::unique_ptr<HostTier> host_;
+  MemoryFile* io_ = nullptr;
+  std::unique_ptr<FileTier> file_;
+  Status created_;
+  std::unique_ptr<Residency> residency_;
+  std::vector<Range> ranges_;
+  std::vector<StreamId> streams_;
+  std::atomic<std::uint64_t> wrong_{0};
+};
+
+#define EXPECT_OK(expression)                                          \
+  do {                                                                 \
+    const ::tessera::Status expect_status = (expression);              \
+    EXPECT_TRUE(expect_status.is_ok()) << expect_status.to_string();   \
+  } while (false)
+#define ASSERT_OK(expression)                                          \
+  do {                                                                 \
+    const ::tessera::Status assert_status = (expression);              \
+    ASSERT_TRUE(assert_status.is_ok()) << assert_status.to_string();   \
+  } while (false)
+
+}  // namespace tessera

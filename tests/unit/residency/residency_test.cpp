@@ -1,0 +1,229 @@
+#include "residency/residency.hpp"
+
+#include <thread>
+
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(ResidencyRuns, ANewRunHasNothingBehindIt) {
+  ResidencyMachine machine;
+  auto* run = machine.add({0, 2});
+  EXPECT_EQ(run->missing.load(), 2U);
+  EXPECT_EQ(machine.residency().whereabouts(*run), (std::array<Bytes, 3>{}));
+  EXPECT_EQ(machine.residency().stats().run_bytes, 4_MiB);
+  EXPECT_OK(machine.residency().remove(run));
+  EXPECT_EQ(machine.residency().stats().run_bytes, Bytes());
+}
+
+TEST(ResidencyRuns, MoreThanAllTiersHoldIsOutOfMemory) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 4_MiB, .file = 4_MiB});
+  machine.add({0, 6});
+  const auto more = machine.residency().add(machine.reserve({0, 3}), {0, 3}, TagId());
+  EXPECT_EQ(more.status().code(), Code::kOutOfMemory);
+  EXPECT_NE(more.status().message().find("16 MiB"), std::string_view::npos);
+}
+
+TEST(ResidencyRuns, RemovingWaitsForTheWorkThatUsesTheRun) {
+  ResidencyMachine machine;
+  const StreamId stream = machine.stream();
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    auto* run = machine.add({0, 4});
+    ASSERT_OK(machine.write(run, i, stream));
+    ASSERT_OK(machine.residency().remove(run));  // the simulator refuses an unmap in use
+  }
+}
+
+TEST(ResidencyRuns, RemovingARunOfWhichPagesAreMovingEndsTheMoves) {
+  ResidencyMachine machine({.file = 64_MiB});
+  auto* run = machine.add({0, 4});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.prefetch(run));
+  EXPECT_TRUE(run->has(PageState::kArriving));
+  ASSERT_OK(machine.residency().remove(run));
+  EXPECT_EQ(machine.valid(), "ok");
+  EXPECT_FALSE(machine.residency().has_work() && machine.residency().drain().is_ok() == false);
+}
+
+TEST(ResidencyRuns, RemovingARunInABlockingUseIsRefused) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  Use use;
+  ASSERT_OK(machine.residency().begin_use({&run, 1}, StreamId(0), Access::kWrite, Use::Kind::kHold, use));
+  EXPECT_EQ(machine.residency().remove(run).code(), Code::kBusy);
+  machine.residency().end_use({&run, 1}, StreamId(0), use);
+  EXPECT_OK(machine.residency().remove(run));
+}
+
+TEST(ResidencyRuns, TheEndGivesEverythingBackWhateverIsInFlight) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .file = 32_MiB});
+  const auto runs = machine.add_many(16);
+  for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.write(runs[i], i));
+  ASSERT_OK(machine.residency().prefetch(runs));
+}  // the machine finds what was left
+
+TEST(ResidencyUses, AUseBringsEveryPageAndStampsTheRun) {
+  ResidencyMachine machine;
+  auto* run = machine.add({0, 3});
+  ASSERT_OK(machine.touch({run}));
+  EXPECT_EQ(run->missing.load(), 0U);
+  EXPECT_EQ(run->used.load(), machine.residency().epoch());
+  EXPECT_EQ(run->written.load(), 0U);
+  ASSERT_OK(machine.touch({run}, Access::kWrite));
+  EXPECT_EQ(run->written.load(), run->used.load());
+  EXPECT_EQ(run->gap.load(), 1U);
+  EXPECT_EQ(machine.residency().stats().launches, 2U);
+}
+
+TEST(ResidencyUses, ARunMayBeNamedTwice) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  ASSERT_OK(machine.touch({run, run}));
+  EXPECT_EQ(run->holds.load(), 0U);
+  tessera::Run* const twice[] = {run, run};
+  Use use;
+  ASSERT_OK(machine.residency().begin_use(twice, StreamId(0), Access::kRead, Use::Kind::kHold, use));
+  machine.residency().end_use(twice, StreamId(0), use);
+  EXPECT_EQ(run->holds.load(), 0U);
+  EXPECT_OK(machine.evict(run));
+}
+
+TEST(ResidencyUses, AUseOfNothingIsFine) {
+  ResidencyMachine machine;
+  EXPECT_OK(machine.touch({}));
+}
+
+TEST(ResidencyUses, AHeldRunStaysUntilTheUseEnds) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  Use use;
+  ASSERT_OK(machine.residency().begin_use({&run, 1}, StreamId(0), Access::kWrite, Use::Kind::kHold, use));
+  EXPECT_EQ(machine.evict(run).code(), Code::kBusy);
+  machine.residency().end_use({&run, 1}, StreamId(0), use);
+  EXPECT_OK(machine.evict(run));
+}
+
+TEST(ResidencyUses, WorkQueuedLateInABlockingUseIsStillFenced) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  auto* other = machine.add();
+  const StreamId stream = machine.stream();
+  ASSERT_OK(machine.write(run, 1, stream));
+  Use use;
+  ASSERT_OK(machine.residency().begin_use({&run, 1}, stream, Access::kWrite, Use::Kind::kHold, use));
+  // Somebody asks for fences between the stamp and the work.
+  std::thread([&] { EXPECT_OK(machine.evict(other)); }).join();
+  ASSERT_OK(machine.sim().fill(run->address, 7, 2_MiB, stream));
+  machine.residency().end_use({&run, 1}, stream, use);
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.touch({run}));
+  ASSERT_OK(machine.residency().drain());
+  ASSERT_OK(machine.sim().synchronize(DeviceId(0)));
+  EXPECT_EQ(*reinterpret_cast<const unsigned char*>(run->address.value()), 7);
+}
+
+TEST(ResidencyUses, EnsureBacksARunAndBringsUndefinedContentsNotBack) {
+  ResidencyMachine machine;
+  auto* run = machine.add({0, 2});
+  ASSERT_OK(machine.residency().ensure(run, kNoStream));
+  EXPECT_EQ(run->missing.load(), 0U);
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.residency().ensure(run, kNoStream, Contents::kUndefined));
+  EXPECT_EQ(run->missing.load(), 0U);
+  EXPECT_EQ(machine.residency().stats().bytes_in, Bytes());
+  EXPECT_EQ(machine.tiers().host.usage().used, Bytes());
+}
+
+TEST(ResidencyUses, AFreedBlockIsNotedOnItsStream) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  ASSERT_OK(machine.touch({run}));
+  const std::uint64_t before = run->used.load();
+  machine.residency().note_free(run, machine.stream());
+  EXPECT_GT(run->used.load(), before);
+  machine.residency().note_free(run, kNoStream);
+  EXPECT_EQ(run->used.load(), before + 1);
+}
+
+TEST(ResidencyPins, APinnedRunStaysAndAnUnpinnedOneMayGo) {
+  ResidencyMachine machine({.device = 8_MiB});
+  auto* pinned = machine.add();
+  ASSERT_OK(machine.write(pinned, 1));
+  ASSERT_OK(machine.evict(pinned));
+  ASSERT_OK(machine.residency().pin(pinned));
+  EXPECT_EQ(pinned->missing.load(), 0U);
+  EXPECT_EQ(machine.residency().stats().pinned_bytes, 2_MiB);
+  EXPECT_EQ(machine.evict(pinned).code(), Code::kBusy);
+  for (auto* run : machine.add_many(8)) ASSERT_OK(machine.write(run, 2));
+  EXPECT_EQ(pinned->missing.load(), 0U);
+  ASSERT_OK(machine.residency().unpin(pinned));
+  EXPECT_EQ(machine.residency().unpin(pinned).code(), Code::kInvalidArgument);
+  EXPECT_OK(machine.evict(pinned));
+  EXPECT_OK(machine.check(pinned, 1));
+}
+
+TEST(ResidencyPins, AnExposedRunStaysForGoodAndSaysWhy) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  ASSERT_OK(machine.residency().pin(run, "ipc"));
+  ASSERT_OK(machine.residency().pin(run, "rdma"));
+  ASSERT_OK(machine.residency().pin(run));
+  ASSERT_OK(machine.residency().unpin(run));
+  EXPECT_EQ(machine.residency().unpin(run).code(), Code::kInvalidArgument);
+  EXPECT_EQ(machine.evict(run).code(), Code::kBusy);
+  EXPECT_EQ(machine.residency().stats().exposed_bytes, 2_MiB);
+  ASSERT_EQ(machine.residency().exposures().size(), 1U);
+}
+
+TEST(ResidencyStatistics, WhereaboutsAndLiveBytesFollowTheRun) {
+  ResidencyMachine machine;
+  auto* run = machine.add({0, 2});
+  machine.add()->live.store(0);
+  EXPECT_EQ(machine.residency().live_bytes(), 4_MiB);
+  ASSERT_OK(machine.write(run, 1));
+  EXPECT_EQ(machine.residency().whereabouts(*run)[0], 4_MiB);
+  ASSERT_OK(machine.evict(run));
+  EXPECT_EQ(machine.residency().whereabouts(*run)[1], 4_MiB);
+  EXPECT_EQ(machine.residency().stats().evictions, 2U);
+  EXPECT_EQ(machine.residency().stats().bytes_out, 4_MiB);
+}
+
+TEST(ResidencyFailures, AnEngineThatCannotBeMadeLeavesNothing) {
+  SteadyClock clock;
+  SimDriver sim({.memory = 64_MiB}, clock);
+  FaultDriver driver(sim);
+  EventLog log(clock, 16);
+  DeviceTier device(driver, DeviceId(0), 16_MiB);
+  HostTier host(driver, 16_MiB, 8_MiB);
+  FileTier file(nullptr, Bytes());
+  for (std::uint64_t nth = 1; nth <= 3; ++nth) {
+    driver.fail({std::nullopt, nth, Status(Code::kDriver, "injected", 999)});
+    const auto made = Residency::create(driver, DeviceId(0), {device, host, file},
+                                        make_policy("lru").take(), log, {});
+    EXPECT_EQ(made.status().code(), Code::kDriver);
+    driver.clear();
+    EXPECT_TRUE(sim.leaks().empty());
+  }
+}
+
+TEST(ResidencyFailures, APoisonedDeviceReportsItselfAndNothingHangs) {
+  ResidencyMachine machine({.device = 8_MiB});
+  const auto runs = machine.add_many(8);
+  for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.write(runs[i], i));
+  const PatternParameters parameters{reinterpret_cast<std::uint64_t*>(64), 2 << 20, 0, nullptr};
+  Launch launch;
+  launch.kernel = pattern_kernel();
+  launch.parameters = std::as_bytes(std::span(&parameters, 1));
+  ASSERT_OK(machine.sim().launch(launch, StreamId(0)));
+  EXPECT_FALSE(machine.sim().synchronize(DeviceId(0)).is_ok());
+  EXPECT_EQ(machine.touch({runs[0]}).code(), Code::kDriver);
+  EXPECT_FALSE(machine.evict(runs.back()).is_ok());
+  EXPECT_FALSE(machine.residency().remove(runs[3]).is_ok());
+  machine.abandon();
+}
+
+}  // namespace
+}  // namespace tessera

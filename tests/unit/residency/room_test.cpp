@@ -1,0 +1,255 @@
+// Who leaves: on demand, ahead of need, and into tiers that are full or failing.
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+// Writes every run, so that the first ones have to leave.
+void write_all(ResidencyMachine& machine, const std::vector<tessera::Run*>& runs,
+               std::uint64_t generation = 0) {
+  for (auto* run : runs) ASSERT_OK(machine.write(run, generation));
+}
+
+void check_all(ResidencyMachine& machine, const std::vector<tessera::Run*>& runs,
+               std::uint64_t generation = 0) {
+  for (auto* run : runs) ASSERT_OK(machine.check(run, generation));
+  ASSERT_OK(machine.settle());
+  EXPECT_EQ(machine.wrong(), 0U);
+  EXPECT_EQ(machine.valid(), "ok");
+}
+
+TEST(ResidencyRoom, BytesSurviveTheWayToHostMemoryAndBack) {
+  ResidencyMachine machine({.device = 8_MiB});
+  const auto runs = machine.add_many(12);
+  for (std::uint64_t generation = 0; generation < 3; ++generation) {
+    write_all(machine, runs, generation);
+    check_all(machine, runs, generation);
+  }
+  EXPECT_GT(machine.residency().stats().evictions, 0U);
+  EXPECT_EQ(machine.residency().stats().bytes_file_written, Bytes());
+}
+
+TEST(ResidencyRoom, BytesSurviveTheWayToTheFileAndBack) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 4_MiB, .file = 64_MiB});
+  const auto runs = machine.add_many(20);
+  for (std::uint64_t generation = 0; generation < 3; ++generation) {
+    write_all(machine, runs, generation);
+    check_all(machine, runs, generation);
+  }
+  EXPECT_GT(machine.residency().stats().rises, 0U);
+}
+
+TEST(ResidencyRoom, LargePagesSurviveToo) {
+  ResidencyMachine machine({.device = 96_MiB, .host = 32_MiB, .staging = 64_MiB, .file = 256_MiB,
+                            .sim = {.memory = 128_MiB}});
+  const auto runs = machine.add_many(5, {1, 2});
+  write_all(machine, runs, 1);
+  check_all(machine, runs, 1);
+}
+
+TEST(ResidencyRoom, NoHostBudgetAndAFileStillServe) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 0_B, .file = 64_MiB});
+  const auto runs = machine.add_many(16);
+  write_all(machine, runs, 1);
+  check_all(machine, runs, 1);
+  EXPECT_EQ(machine.tiers().host.usage().used, Bytes());
+}
+
+TEST(ResidencyRoom, FullTiersSwapThroughTheStagingReserve) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB});
+  const auto runs = machine.add_many(8);  // every byte of both tiers
+  for (std::uint64_t generation = 0; generation < 4; ++generation) {
+    write_all(machine, runs, generation);
+    check_all(machine, runs, generation);
+  }
+}
+
+TEST(ResidencyRoom, FullTiersSwapAlsoWithAFullFile) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 4_MiB, .file = 8_MiB});
+  const auto runs = machine.add_many(10);
+  for (std::uint64_t generation = 0; generation < 4; ++generation) {
+    write_all(machine, runs, generation);
+    check_all(machine, runs, generation);
+    check_all(machine, runs, generation);
+  }
+}
+
+TEST(ResidencyRoom, ARunOfManyPagesSwapsWithAnotherThroughASmallReserve) {
+  ResidencyMachine machine({.device = 16_MiB, .host = 16_MiB, .staging = 4_MiB});
+  const auto runs = machine.add_many(2, {0, 8});
+  write_all(machine, runs, 1);
+  check_all(machine, runs, 1);
+  check_all(machine, runs, 1);
+}
+
+TEST(ResidencyRoom, ACleanRunLeavesWithoutACopyAsOftenAsItLikes) {
+  ResidencyMachine machine;
+  auto* run = machine.add({0, 2});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  const Bytes once = machine.residency().stats().bytes_out;
+  for (std::uint64_t i = 1; i <= 2; ++i) {
+    ASSERT_OK(machine.check(run, 1));
+    ASSERT_OK(machine.settle());
+    ASSERT_OK(machine.evict(run));
+    EXPECT_EQ(machine.residency().stats().bytes_out, once);
+    EXPECT_EQ(machine.residency().stats().clean_evictions, 2 * i);
+  }
+  ASSERT_OK(machine.write(run, 2));
+  ASSERT_OK(machine.evict(run));
+  EXPECT_EQ(machine.residency().stats().bytes_out, once * 2);
+  EXPECT_OK(machine.check(run, 2));
+}
+
+TEST(ResidencyRoom, ADeadRunIsDiscardedWithoutACopy) {
+  ResidencyMachine machine({.device = 8_MiB});
+  const auto dead = machine.add_many(4);
+  write_all(machine, dead);
+  for (auto* run : dead) run->live.store(0);
+  write_all(machine, machine.add_many(4));
+  EXPECT_EQ(machine.residency().stats().bytes_out, Bytes());
+  EXPECT_EQ(machine.residency().stats().discards, 4U);
+}
+
+TEST(ResidencyRoom, ADeadRunThatComesToLifeAgainHasPages) {
+  ResidencyMachine machine({.device = 8_MiB});
+  auto* run = machine.add();
+  ASSERT_OK(machine.write(run, 1));
+  run->live.store(0);
+  write_all(machine, machine.add_many(4));
+  run->live.store(1);
+  ASSERT_OK(machine.residency().ensure(run, kNoStream, Contents::kUndefined));
+  ASSERT_OK(machine.write(run, 2));
+  EXPECT_OK(machine.check(run, 2));
+}
+
+TEST(ResidencyRoom, AWorkingSetLargerThanTheDeviceIsAClearError) {
+  ResidencyMachine machine({.device = 8_MiB});
+  auto runs = machine.add_many(5);
+  const Status status = machine.touch(runs);
+  EXPECT_EQ(status.code(), Code::kOutOfMemory);
+  EXPECT_NE(status.message().find("10 MiB"), std::string_view::npos) << status.to_string();
+  runs.pop_back();
+  EXPECT_OK(machine.touch(runs));
+  EXPECT_EQ(machine.valid(), "ok");
+}
+
+TEST(ResidencyRoom, AWorkingSetBesidePinnedRunsIsCountedWithThem) {
+  ResidencyMachine machine({.device = 8_MiB});
+  ASSERT_OK(machine.residency().pin(machine.add({0, 2})));
+  const Status status = machine.touch(machine.add_many(3));
+  EXPECT_EQ(status.code(), Code::kOutOfMemory);
+  EXPECT_NE(status.message().find("4 MiB are pinned"), std::string_view::npos) << status.to_string();
+}
+
+TEST(ResidencyRoom, NoTierWithRoomIsAClearErrorAndNothingIsLost) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .staging = 0_B});
+  const auto runs = machine.add_many(8);
+  for (auto* run : runs) {
+    if (run == runs.back()) break;
+    ASSERT_OK(machine.write(run, 1));
+  }
+  for (auto* run : runs) {  // without a reserve a full house cannot swap
+    const Status status = machine.touch({run});
+    if (!status.is_ok()) {
+      EXPECT_EQ(status.code(), Code::kOutOfMemory) << status.to_string();
+    }
+    EXPECT_EQ(machine.valid(), "ok");
+  }
+}
+
+TEST(ResidencyRoom, WhatFitsIsLeftAlone) {
+  ResidencyMachine machine({.device = 16_MiB});
+  const auto runs = machine.add_many(8);
+  write_all(machine, runs);
+  ASSERT_OK(machine.settle());
+  for (int i = 0; i < 10; ++i) machine.residency().advance();
+  EXPECT_EQ(machine.residency().stats().bytes_out, Bytes());
+  EXPECT_EQ(machine.tiers().device.usage().used, 16_MiB);
+}
+
+TEST(ResidencyRoom, PagesLeaveAheadOfNeed) {
+  ResidencyMachine machine({.device = 16_MiB, .options = {.low_percent = 25, .high_percent = 50}});
+  const auto runs = machine.add_many(12);
+  for (std::size_t i = 0; i < 8; ++i) ASSERT_OK(machine.write(runs[i], 0));
+  ASSERT_OK(machine.settle());
+  machine.residency().advance();
+  ASSERT_OK(machine.settle());
+  const TierUsage usage = machine.tiers().device.usage();
+  EXPECT_GE(usage.capacity - usage.used, 8_MiB);
+  const std::uint64_t stalls = machine.residency().stats().stalls;
+  ASSERT_OK(machine.write(runs[8], 0));
+  EXPECT_EQ(machine.residency().stats().stalls, stalls);
+}
+
+TEST(ResidencyRoom, APageUsedWhileItLeavesIsForwarded) {
+  ResidencyMachine machine({.device = 8_MiB, .options = {.low_percent = 50, .high_percent = 50},
+                            .sim = {.memory = 64_MiB, .copy_bytes_per_second = 50'000'000}});
+  const auto runs = machine.add_many(5);
+  for (std::size_t i = 0; i < 4; ++i) {
+    ASSERT_OK(machine.write(runs[i], 1));
+    ASSERT_OK(machine.sim().synchronize(StreamId(0)));
+  }
+  machine.residency().advance();  // starts copies, which take 40 ms each
+  std::vector<tessera::Run*> leaving;
+  for (auto* run : runs) {
+    if (run->has(PageState::kLeaving)) leaving.push_back(run);
+  }
+  ASSERT_FALSE(leaving.empty());
+  for (auto* run : leaving) ASSERT_OK(machine.write(run, 2));
+  ASSERT_OK(machine.settle());
+  EXPECT_EQ(machine.residency().stats().forwards, leaving.size());
+  EXPECT_EQ(machine.residency().stats().bytes_in, Bytes());
+  for (auto* run : leaving) {
+    EXPECT_EQ(run->missing.load(), 0U);
+    EXPECT_FALSE(run->pages[0].host.has_value());
+    EXPECT_OK(machine.check(run, 2));
+  }
+}
+
+std::uint64_t fetches_of_a_scan(const std::string& policy) {
+  ResidencyMachine machine({.device = 20_MiB, .policy = policy,
+                            .options = {.low_percent = 0, .high_percent = 0}});
+  const auto runs = machine.add_many(15);
+  for (std::uint64_t round = 0; round < 10; ++round) {
+    for (auto* run : runs) {
+      EXPECT_OK(round == 0 ? machine.write(run, 1) : machine.check(run, 1));
+      EXPECT_OK(machine.sim().synchronize(DeviceId(0)));
+      machine.residency().advance();
+    }
+  }
+  return machine.residency().stats().fetches;
+}
+
+TEST(ResidencyRoom, ACyclicScanKeepsHitsWithRecencyAndNoneWithLru) {
+  EXPECT_EQ(fetches_of_a_scan("lru"), 9U * 15);
+  EXPECT_LT(fetches_of_a_scan("recency"), 9U * 15 * 2 / 3);
+}
+
+TEST(ResidencyRoom, AFileThatIsFullIsAnErrorOnlyWhenNothingElseHasRoom) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .file = 4_MiB});
+  const auto runs = machine.add_many(9);
+  write_all(machine, runs, 1);
+  check_all(machine, runs, 1);
+}
+
+TEST(ResidencyRoom, FailingWritesOfTheFileLoseNothing) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 4_MiB, .file = 64_MiB});
+  const auto runs = machine.add_many(12);
+  machine.file().set_write_outcome(Status(Code::kIo, "disk full"));
+  std::vector<tessera::Run*> written;
+  for (auto* run : runs) {
+    const Status status = machine.write(run, 1);
+    if (status.is_ok()) written.push_back(run);
+    if (!status.is_ok()) {
+      EXPECT_EQ(status.code(), Code::kOutOfMemory) << status.to_string();
+    }
+  }
+  EXPECT_LT(written.size(), runs.size());
+  EXPECT_GE(written.size(), 6U);
+  EXPECT_EQ(machine.valid(), "ok");
+  for (auto* run : written) EXPECT_OK(machine.check(run, 1));
+}
+
+}  // namespace
+}  // namespace tessera
