@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -82,6 +83,17 @@ class LayerTest : public testing::Test {
   StreamId new_stream() {
     streams_.push_back(take(driver().create_stream(DeviceId(0))));
     return streams_.back();
+  }
+  // Work queued on `stream` from now on stands still as long as the result lives.
+  struct Hold {
+    std::promise<void> over;
+    ~Hold() { over.set_value(); }
+  };
+  std::unique_ptr<Hold> hold(StreamId stream) {
+    auto held = std::make_unique<Hold>();
+    expect_ok(stack_->sim.host_function(
+        stream, [over = held->over.get_future().share()] { over.wait(); }));
+    return held;
   }
   // Fills [address, address + bytes) as announced work on `stream`.
   Status fill(Address address, std::uint8_t value, Bytes bytes, StreamId stream) {

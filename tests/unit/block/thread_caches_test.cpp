@@ -1,0 +1,120 @@
+#include "block/thread_caches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+constexpr CacheKey kKey{SizeClass{0}, StreamId(0), TagId(0)};
+
+void put(ThreadCaches& caches, Address address) {
+  ThreadCache* const mine = caches.mine();
+  if (mine->push(kKey, address)) return;
+  mine->make_place(kKey, [](Address) {});
+  EXPECT_TRUE(mine->push(kKey, address));
+}
+
+class ThreadCachesTest : public testing::Test {
+ protected:
+  std::vector<Address> returned_;
+  const std::function<void(Address)> give_ = [this](Address address) { returned_.push_back(address); };
+};
+
+TEST_F(ThreadCachesTest, EachThreadHasOneAndKeepsIt) {
+  ThreadCaches caches(give_);
+  ThreadCache* const mine = caches.mine();
+  EXPECT_EQ(caches.mine(), mine);
+  ThreadCache* other = nullptr;
+  std::thread([&] { other = caches.mine(); }).join();
+  EXPECT_NE(other, mine);
+}
+
+TEST_F(ThreadCachesTest, AThreadThatEndsGivesItsBlocksBackAndItsCacheOn) {
+  ThreadCaches caches(give_);
+  ThreadCache* first = nullptr;
+  std::thread([&] {
+    first = caches.mine();
+    put(caches, Address(7));
+  }).join();
+  EXPECT_EQ(returned_, std::vector{Address(7)});
+  ThreadCache* second = nullptr;
+  std::thread([&] { second = caches.mine(); }).join();
+  EXPECT_EQ(second, first);
+}
+
+TEST_F(ThreadCachesTest, AnAllocatorMayEndBeforeTheThreadsThatUsedIt) {
+  auto caches = std::make_unique<ThreadCaches>(give_);
+  std::atomic<int> step{0};
+  std::thread user([&] {
+    put(*caches, Address(7));
+    step.store(1);
+    while (step.load() != 2) std::this_thread::yield();
+  });
+  while (step.load() != 1) std::this_thread::yield();
+  caches.reset();
+  step.store(2);
+  user.join();
+  EXPECT_TRUE(returned_.empty());
+}
+
+TEST_F(ThreadCachesTest, ANewAllocatorIsNotTakenForADeadOne) {
+  for (int i = 0; i < 20; ++i) {
+    ThreadCaches caches(give_);
+    EXPECT_FALSE(caches.mine()->pop(kKey));
+    put(caches, Address(7));
+  }
+  EXPECT_TRUE(returned_.empty());
+}
+
+TEST_F(ThreadCachesTest, MoreAllocatorsThanAThreadRemembersLoseNoBlock) {
+  std::vector<std::unique_ptr<ThreadCaches>> many;
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    many.push_back(std::make_unique<ThreadCaches>(give_));
+    put(*many.back(), Address(i));
+  }
+  std::size_t found = returned_.size();
+  for (const auto& caches : many) caches->steal_all([&](Address) { ++found; });
+  EXPECT_EQ(found, 20u);
+}
+
+TEST_F(ThreadCachesTest, OneThreadMayTakeTheBlocksOfAll) {
+  ThreadCaches caches(give_);
+  put(caches, Address(1));
+  std::atomic<int> step{0};
+  std::thread other([&] {
+    put(caches, Address(2));
+    step.store(1);
+    while (step.load() != 2) std::this_thread::yield();
+  });
+  while (step.load() != 1) std::this_thread::yield();
+  std::size_t stolen = 0;
+  caches.steal_all([&](Address) { ++stolen; });
+  EXPECT_EQ(stolen, 2u);
+  step.store(2);
+  other.join();
+}
+
+// Destructors of thread-local objects may run after the thread's caches went back.
+TEST_F(ThreadCachesTest, AThreadThatIsEndingHasNone) {
+  static ThreadCaches* caches = nullptr;
+  static bool had_none = false;
+  ThreadCaches here(give_);
+  caches = &here;
+  struct Late {
+    ~Late() { had_none = caches->mine() == nullptr; }
+  };
+  std::thread([&] {
+    static thread_local Late late;  // made first, so destroyed last
+    (void)late;
+    put(here, Address(7));
+  }).join();
+  EXPECT_TRUE(had_none);
+  EXPECT_EQ(returned_.size(), 1u);
+}
+
+}  // namespace
+}  // namespace tessera
