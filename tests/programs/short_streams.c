@@ -1,0 +1,56 @@
+/* Streams that end right after work was queued on them, over more memory than the device has.
+ *
+ * Each block is set on a stream of its own that is destroyed at once; CUDA lets the work run on.
+ * Prints "ok" or the first thing that went wrong.
+ */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BLOCKS 20
+#define COUNT (1 << 20)
+
+static void check(CUresult result, const char* call) {
+  const char* name = "unknown error";
+  if (result == CUDA_SUCCESS) return;
+  cuGetErrorName(result, &name);
+  fprintf(stderr, "%s: %s\n", call, name);
+  exit(1);
+}
+#define CHECK(call) check(call, #call)
+
+static void set_on_short_stream(CUdeviceptr block, unsigned value) {
+  CUstream stream;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CHECK(cuMemsetD32Async(block, value, COUNT, stream));
+  CHECK(cuStreamDestroy(stream));
+}
+
+static void expect(CUdeviceptr block, unsigned value) {
+  static unsigned words[COUNT];
+  CHECK(cuMemcpyDtoH(words, block, sizeof(words)));
+  for (int i = 0; i < COUNT; ++i) {
+    if (words[i] == value) continue;
+    printf("word %d is %u instead of %u\n", i, words[i], value);
+    exit(1);
+  }
+}
+
+int main(void) {
+  CUdevice device;
+  CUcontext context;
+  CUdeviceptr blocks[BLOCKS];
+  CHECK(cuInit(0));
+  CHECK(cuDeviceGet(&device, 0));
+  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuCtxSetCurrent(context));
+  for (int i = 0; i < BLOCKS; ++i) CHECK(cuMemAlloc(&blocks[i], COUNT * sizeof(unsigned)));
+  for (unsigned round = 1; round <= 4; ++round) {
+    for (unsigned i = 0; i < BLOCKS; ++i) set_on_short_stream(blocks[i], round * 1000 + i);
+    CHECK(cuCtxSynchronize());
+    for (unsigned i = 0; i < BLOCKS; ++i) expect(blocks[i], round * 1000 + i);
+  }
+  for (int i = 0; i < BLOCKS; ++i) CHECK(cuMemFree(blocks[i]));
+  puts("ok");
+  return 0;
+}
