@@ -48,14 +48,10 @@ TEST_F(PageManagerValidateTest, HoldsAfterEachOfManyRandomOperations) {
 TEST_F(PageManagerValidateTest, HoldsWhenTheDriverFailsWhileARunIsRemoved) {
   constexpr Domain kDomain{1, StreamId(0), TagId(7)};
   Run* const run = take(pages().acquire(2_MiB, kDomain, nullptr));
-  const StreamId stream = new_stream();
-  Run* const runs[] = {run};
-  Use use;
-  expect_ok(residency().begin_use(runs, stream, Access::kWrite, Use::Kind::kGate, use));
-  residency().end_use(runs, stream, use);
+  residency().note_free(run, new_stream());
   const Address address = run->address;
 
-  driver().fail({.call = DriverCall::kRecordEvent, .nth = 1, .status = Status(Code::kDriver, "ill", 999)});
+  driver().fail({.call = {}, .nth = 1, .status = Status(Code::kDriver, "ill", 999), .from_then_on = true});
   EXPECT_EQ(pages().release(run).code(), Code::kDriver);
   driver().clear();
   EXPECT_EQ(pages().find(address), nullptr);
