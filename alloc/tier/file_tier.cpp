@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "tier/checksum.hpp"
 #include "tier/uring_io.hpp"
 
 namespace tessera {
@@ -16,10 +16,6 @@ namespace {
 constexpr std::uint64_t kMaxStale = 1_GiB / kBasePage;
 
 std::uint64_t units_of(PageClass page_class) { return page_bytes(page_class) / kBasePage; }
-
-std::uint64_t checksum_of(const void* host, Bytes bytes) {
-  return ::XXH3_64bits(host, bytes.value());
-}
 
 }  // namespace
 
@@ -91,13 +87,14 @@ Status FileTier::validate() const {
 }
 
 Result<IoTicket> FileTier::write(const Frame& frame, const void* host) {
-  const Moving moving{true, host, Bytes(frame.value), frame.bytes(),
-                      checksum_of(host, frame.bytes())};
+  Moving moving{true, host, Bytes(frame.value), frame.bytes(), 0};
   {
     const MutexLock lock(mutex_);
     contents_.insert_or_assign(frame.value, std::nullopt);
   }
   TESSERA_TRY_ASSIGN(const IoTicket ticket, io_->write(host, moving.bytes, moving.offset));
+  // The disk is at work meanwhile; nobody changes the bytes before the ticket is finished.
+  moving.checksum = checksum_of(host, moving.bytes);
   note(ticket, moving);
   return ticket;
 }
