@@ -1,0 +1,67 @@
+#include "comparison.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace tessera::bench {
+namespace {
+
+double seconds(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+Comparison compare(std::string name, Bytes bytes, double goal, int rounds,
+                   const std::function<void()>& ours, std::string reference_name,
+                   const std::function<void()>& reference) {
+  reference();
+  ours();
+  std::vector<double> our_times;
+  std::vector<double> reference_times;
+  for (int round = 0; round < rounds; ++round) {
+    reference_times.push_back(seconds(reference));
+    our_times.push_back(seconds(ours));
+  }
+  const auto amount = static_cast<double>(bytes.value());
+  return {std::move(name), std::move(reference_name), bytes, goal, amount / median(our_times),
+          amount / median(reference_times)};
+}
+
+void print(const std::vector<Comparison>& comparisons) {
+  fmt::print("{:<28}{:>10}{:>12}  {:<22}{:>12}{:>8}{:>7}\n", "what", "MiB", "MB/s", "beside",
+             "MB/s", "ratio", "goal");
+  for (const Comparison& row : comparisons) {
+    const std::string goal = row.goal > 0 ? fmt::format("{:.2f}", row.goal) : "-";
+    fmt::print("{:<28}{:>10}{:>12.0f}  {:<22}{:>12.0f}{:>8.3f}{:>7}{}\n", row.name,
+               row.bytes / 1_MiB, row.ours / 1e6, row.reference_name, row.reference / 1e6,
+               row.ratio(), goal, row.ratio() >= row.goal ? "" : "  missed");
+  }
+}
+
+nlohmann::ordered_json to_json(const std::vector<Comparison>& comparisons) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const Comparison& row : comparisons) {
+    rows.push_back({{"name", row.name},
+                    {"bytes", row.bytes.value()},
+                    {"bytes_per_second", row.ours},
+                    {"reference", row.reference_name},
+                    {"reference_bytes_per_second", row.reference},
+                    {"ratio", row.ratio()},
+                    {"goal", row.goal}});
+  }
+  return rows;
+}
+
+}  // namespace tessera::bench

@@ -1,0 +1,38 @@
+// Ours beside its reference, measured in turn in one run: the only kind of number we report.
+//
+// Machines are shared and warm up; two things that take turns see the same weather. The ratio is
+// that of the medians.
+//
+// Thread safety: none; one thread measures.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/units.hpp"
+
+namespace tessera::bench {
+
+struct Comparison {
+  std::string name;
+  std::string reference_name;
+  Bytes bytes;                // moved by one round
+  double goal = 0;            // least ratio of speeds, ours / reference; 0 is none
+  double ours = 0;            // bytes per second, median
+  double reference = 0;
+
+  double ratio() const { return reference > 0 ? ours / reference : 0; }
+};
+
+// Runs both `rounds` times in turn, after one round of each that does not count.
+Comparison compare(std::string name, Bytes bytes, double goal, int rounds,
+                   const std::function<void()>& ours, std::string reference_name,
+                   const std::function<void()>& reference);
+
+void print(const std::vector<Comparison>& comparisons);
+nlohmann::ordered_json to_json(const std::vector<Comparison>& comparisons);
+
+}  // namespace tessera::bench

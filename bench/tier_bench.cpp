@@ -1,0 +1,250 @@
+// How close the tiers come to what they stand on: copies beside memcpy, the file beside the disk.
+//
+// The reference of a copy moves the very same bytes, so that the ratio is our path's and not the
+// memory's; one more row tells what the memory does by itself.
+//
+//   tier_bench [--smoke] [--json] [--directory DIR]
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "comparison.hpp"
+#include "driver/sim_driver.hpp"
+#include "environment.hpp"
+#include "raw_file.hpp"
+#include "tier/tier_stack.hpp"
+#include "tier/uring_io.hpp"
+
+namespace tessera::bench {
+namespace {
+
+struct Options {
+  bool smoke = false;
+  bool json = false;
+  std::string directory = "/var/tmp";
+  int rounds() const { return smoke ? 1 : 7; }
+};
+
+// A benchmark has nobody to return an error to.
+void must(const Status& status) {
+  if (status.is_ok()) return;
+  fmt::print(stderr, "{}\n", status.to_string());
+  std::exit(EXIT_FAILURE);
+}
+template <class T>
+T must(Result<T> result) {
+  must(result.status());
+  return result.take();
+}
+void must(bool good, const char* what) { must(good ? Status() : Status(Code::kIo, what)); }
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Buffer = std::unique_ptr<void, Free>;
+
+Buffer make_buffer(Bytes bytes) {
+  void* const memory = std::aligned_alloc((2_MiB).value(), bytes.value());
+  // As the host tier asks for its own: a reference on small pages would flatter us.
+  [[maybe_unused]] const int wished = ::madvise(memory, bytes.value(), MADV_HUGEPAGE);
+  std::memset(memory, 1, bytes.value());
+  return Buffer(memory);
+}
+
+// Pages of the device, mapped in a row, and as many pinned host frames.
+class CopyBench {
+ public:
+  CopyBench(PageClass page_class, std::uint64_t pages)
+      : page_class_(page_class),
+        bytes_(page_bytes(page_class) * pages),
+        sim_({.memory = bytes_}, clock_),
+        device_(sim_, DeviceId(0), bytes_),
+        host_(sim_, bytes_, Bytes()),
+        stream_(must(sim_.create_stream(DeviceId(0)))),
+        start_(must(sim_.reserve(bytes_, page_bytes(page_class)))) {
+    for (std::uint64_t page = 0; page < pages; ++page) {
+      device_frames_.push_back(must(device_.take(page_class)));
+      host_frames_.push_back(must(host_.take(page_class)));
+      std::memset(HostTier::bytes_of(host_frames_.back()), 1, page_bytes(page_class).value());
+      must(sim_.map(at(page), page_bytes(page_class), FrameId(device_frames_.back().value)));
+    }
+    must(sim_.set_access(start_, bytes_, DeviceId(0)));
+  }
+  ~CopyBench() {
+    must(sim_.unmap(start_, bytes_));
+    must(sim_.release(start_, bytes_));
+    must(sim_.destroy_stream(stream_));
+    for (const Frame& frame : device_frames_) device_.give_back(frame);
+    for (const Frame& frame : host_frames_) host_.give_back(frame);
+  }
+
+  // The very bytes that out() and in() move, moved by memcpy alone.
+  void plain_out() {
+    for (std::uint64_t page = 0; page < host_frames_.size(); ++page) {
+      std::memcpy(HostTier::bytes_of(host_frames_[page]), device_bytes(page),
+                  page_bytes(page_class_).value());
+    }
+  }
+  void plain_in() {
+    for (std::uint64_t page = 0; page < host_frames_.size(); ++page) {
+      std::memcpy(device_bytes(page), HostTier::bytes_of(host_frames_[page]),
+                  page_bytes(page_class_).value());
+    }
+  }
+  void out() {
+    for (std::uint64_t page = 0; page < host_frames_.size(); ++page) {
+      must(sim_.copy_out(HostTier::bytes_of(host_frames_[page]), at(page), page_bytes(page_class_),
+                         stream_));
+    }
+    must(sim_.synchronize(stream_));
+  }
+  void in() {
+    for (std::uint64_t page = 0; page < host_frames_.size(); ++page) {
+      must(sim_.copy_in(at(page), HostTier::bytes_of(host_frames_[page]), page_bytes(page_class_),
+                        stream_));
+    }
+    must(sim_.synchronize(stream_));
+  }
+
+ private:
+  Address at(std::uint64_t page) const { return start_ + page_bytes(page_class_) * page; }
+  // The simulated device's addresses are the process's own.
+  void* device_bytes(std::uint64_t page) const { return reinterpret_cast<void*>(at(page).value()); }
+
+  const PageClass page_class_;
+  const Bytes bytes_;
+  SteadyClock clock_;
+  SimDriver sim_;
+  DeviceTier device_;
+  HostTier host_;
+  const StreamId stream_;
+  const Address start_;
+  std::vector<Frame> device_frames_;
+  std::vector<Frame> host_frames_;
+};
+
+void measure_copies(const Options& options, std::vector<Comparison>& results) {
+  constexpr double kGoal = 0.9;
+  for (const PageClass page_class : kPageClasses) {
+    const Bytes total = options.smoke ? kLargePage : 512_MiB;
+    const Bytes page = page_bytes(page_class);
+    CopyBench copies(page_class, total / page);
+    const std::string pages = fmt::format("{} MiB pages", page / 1_MiB);
+    results.push_back(compare("copy out, " + pages, total, kGoal, options.rounds(),
+                              [&] { copies.out(); }, "memcpy of these bytes",
+                              [&] { copies.plain_out(); }));
+    results.push_back(compare("copy in, " + pages, total, kGoal, options.rounds(),
+                              [&] { copies.in(); }, "memcpy of these bytes",
+                              [&] { copies.plain_in(); }));
+  }
+}
+
+// What the software device's memory costs by itself: the system may back it with small pages only.
+void measure_memory(const Options& options, std::vector<Comparison>& results) {
+  const Bytes total = options.smoke ? kLargePage : 512_MiB;
+  CopyBench copies(PageClass::kLarge, total / kLargePage);
+  const Buffer to = make_buffer(total);
+  const Buffer from = make_buffer(total);
+  const auto ordinary = [&] { std::memcpy(to.get(), from.get(), total.value()); };
+  results.push_back(compare("memcpy out of the device", total, 0, options.rounds(),
+                            [&] { copies.plain_out(); }, "memcpy of other memory", ordinary));
+}
+
+// All pages of a file tier, moved with as many in flight as fill the ring.
+class FileBench {
+ public:
+  FileBench(const std::string& directory, PageClass page_class, Bytes total, std::byte* host)
+      : tier_(must(FileTier::open(directory, total))), host_(host) {
+    for (std::uint64_t i = 0; i < total / page_bytes(page_class); ++i) {
+      frames_.push_back(must(tier_->take(page_class)));
+    }
+  }
+  ~FileBench() {
+    for (const Frame& frame : frames_) tier_->give_back(frame);
+  }
+
+  void write() { move(true); }
+  void read() { move(false); }
+
+ private:
+  void move(bool writing) {
+    // Enough pages for the ring, and one that waits behind them.
+    const Bytes ring = UringIo::kChunk * UringIo::kDepth;
+    const std::uint64_t depth = ring / frames_.front().bytes() + 1;
+    std::vector<IoTicket> tickets;
+    for (std::uint64_t i = 0; i < frames_.size(); ++i) {
+      if (i >= depth) must(tier_->wait(tickets[i - depth]));
+      std::byte* const host = host_ + (frames_[i].bytes() * i).value();
+      tickets.push_back(must(writing ? tier_->write(frames_[i], host)
+                                     : tier_->read(frames_[i], host)));
+    }
+    const std::uint64_t waited = frames_.size() - std::min<std::uint64_t>(depth, frames_.size());
+    for (std::uint64_t i = waited; i < frames_.size(); ++i) must(tier_->wait(tickets[i]));
+  }
+
+  const std::unique_ptr<FileTier> tier_;
+  std::byte* const host_;
+  std::vector<Frame> frames_;
+};
+
+void measure_file(const Options& options, std::vector<Comparison>& results) {
+  constexpr double kGoal = 0.8;
+  const Bytes total = options.smoke ? kLargePage : 256_MiB;
+  const Buffer host = make_buffer(total);
+  auto* const bytes = static_cast<std::byte*>(host.get());
+  for (const PageClass page_class : kPageClasses) {
+    FileBench file(options.directory, page_class, total, bytes);
+    RawFile raw(must(make_spill_file(options.directory, total)), UringIo::kChunk, UringIo::kDepth);
+    const std::string pages = fmt::format("{} MiB pages", page_bytes(page_class) / 1_MiB);
+    results.push_back(compare("file write, " + pages, total, kGoal, options.rounds(),
+                              [&] { file.write(); }, "O_DIRECT, 32 x 1 MiB",
+                              [&] { must(raw.write(bytes, total), "the raw write failed"); }));
+    results.push_back(compare("file read, " + pages, total, kGoal, options.rounds(),
+                              [&] { file.read(); }, "O_DIRECT, 32 x 1 MiB",
+                              [&] { must(raw.read(bytes, total), "the raw read failed"); }));
+  }
+}
+
+int run(const Options& options) {
+  if (!options.smoke && !may_measure()) return EXIT_FAILURE;
+  const auto environment = read_environment(TESSERA_BENCH_BUILD_DIR, options.directory);
+  std::vector<Comparison> results;
+  measure_copies(options, results);
+  measure_memory(options, results);
+  measure_file(options, results);
+  if (options.json) {
+    const nlohmann::ordered_json report = {{"environment", to_json(environment)},
+                                           {"smoke", options.smoke},
+                                           {"results", to_json(results)}};
+    std::cout << report.dump(2) << "\n";
+    return EXIT_SUCCESS;
+  }
+  print(environment);
+  print(results);
+  if (options.smoke) fmt::print("\nA smoke run: the numbers mean nothing.\n");
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  tessera::bench::Options options;
+  CLI::App app("The tiers beside memcpy and the raw disk");
+  app.add_flag("--smoke", options.smoke, "one small round: shows that it runs");
+  app.add_flag("--json", options.json, "print one JSON object");
+  app.add_option("--directory", options.directory, "where the files are made")
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  return tessera::bench::run(options);
+}
