@@ -1,6 +1,7 @@
 #include "api/allocator.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <deque>
 #include <optional>
 
@@ -21,12 +22,25 @@ Bytes staging_reserve(Bytes host, Bytes file) {
 
 // A spill file that cannot be had is no reason not to start: one line, and on without it.
 Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
-  Bytes capacity;
-  TESSERA_TRY_ASSIGN(capacity, file_budget(options));
-  auto tier = FileTier::open(spill_directory(options), capacity);
-  if (tier.is_ok()) return tier;
-  log_line(LogLevel::kWarning, "no file tier: {}", tier.status().to_string());
+  const Result<Bytes> capacity = file_budget(options);
+  Status missing = capacity.status();
+  if (capacity.is_ok()) {
+    auto tier = FileTier::open(spill_directory(options), capacity.value());
+    if (tier.is_ok()) return tier;
+    missing = tier.status();
+  }
+  log_line(LogLevel::kWarning, "no file tier: {}", missing.to_string());
   return FileTier::open("", Bytes(0));
+}
+
+// Nor is a trace; null when there is none.
+std::unique_ptr<TraceWriter> open_trace(const Options& options, const Clock& clock) {
+  if (options.trace.empty()) return nullptr;
+  auto trace = TraceWriter::open(options.trace, {program_invocation_short_name,
+                                                 options.device_memory.value_or(Bytes())}, clock);
+  if (trace.is_ok()) return trace.take();
+  log_line(LogLevel::kWarning, "no trace: {}", trace.status().to_string());
+  return nullptr;
 }
 
 Status not_ours(Address address) {
@@ -46,9 +60,7 @@ Result<std::unique_ptr<Allocator>> Allocator::create(std::unique_ptr<Driver> dri
   const Bytes host = host_budget(options);
   a->host_ = std::make_unique<HostTier>(*a->driver_, host,
                                         staging_reserve(host, a->file_->usage().capacity));
-  if (!options.trace.empty()) {
-    TESSERA_TRY_ASSIGN(a->trace_, TraceWriter::open(options.trace, {"", Bytes()}, clock));
-  }
+  a->trace_ = open_trace(options, clock);
   Allocator* self = a.get();
   a->pump_ = std::make_unique<Pump>([self] { return self->advance(); });
   return a;

@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "base/log.hpp"
 #include "base/page_class.hpp"
+#include "base/size_text.hpp"
 
 namespace tessera {
 namespace {
@@ -65,10 +67,16 @@ Bytes host_budget(const Options& options) {
 }
 
 Result<Bytes> file_budget(const Options& options) {
-  if (options.file_memory) return whole_pages(*options.file_memory);
-  if (options.file_dir.empty()) return Bytes(0);
-  TESSERA_TRY_ASSIGN(const Bytes space, free_space(options.file_dir));
-  return whole_pages(std::min(space / 2, kLargestAutoFile));
+  if (!options.file_memory && options.file_dir.empty()) return Bytes(0);
+  if (options.file_memory == Bytes(0)) return Bytes(0);
+  const std::string directory = spill_directory(options);
+  TESSERA_TRY_ASSIGN(const Bytes space, free_space(directory));
+  const Bytes asked = options.file_memory.value_or(std::min(space / 2, kLargestAutoFile));
+  if (asked > space) {
+    log_line(LogLevel::kWarning, "file-memory {} is more than is free in {}: {} will be used",
+             rounded_size(asked), directory, rounded_size(space));
+  }
+  return whole_pages(std::min(asked, space));
 }
 
 std::string spill_directory(const Options& options) {

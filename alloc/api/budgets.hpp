@@ -20,7 +20,7 @@ Result<Bytes> free_space(const std::string& directory);
 // 90 % of `free` or the option's value, in whole base pages, and never more than `free`.
 Bytes device_budget(const Options& options, Bytes free);
 Bytes host_budget(const Options& options);
-// 0 when there is to be no file tier. Errors: kIo when the directory cannot be asked.
+// 0 when there is to be no file tier; never more than the directory has room for. Errors: kIo when the directory cannot be asked.
 Result<Bytes> file_budget(const Options& options);
 std::string spill_directory(const Options& options);
 

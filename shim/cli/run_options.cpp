@@ -42,12 +42,14 @@ void RunOptions::add_to(CLI::App& app) {
   for (Setting& setting : settings) {
     app.add_option(std::string("--") + setting.name, setting.value, setting.help)
         ->envname(setting.variable)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
         ->type_name(setting.value_name);
   }
   app.add_flag("--software", software, "use the software device instead of a GPU")
       ->envname("TESSERA_SOFTWARE");
   app.add_option("--software-memory", software_memory, "memory of the software device (1GiB)")
       ->envname(kSoftwareMemory)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
       ->type_name("SIZE");
 }
 

@@ -146,6 +146,19 @@ class Run(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         self.assertIn("/no/such/folder/s.json", result.stderr)
 
+    def test_what_cannot_be_had_is_one_line_and_the_program_runs(self):
+        for options, line in ((["--trace", "/no/such/folder/t"], "no trace: "),
+                              (["--file-dir", "/proc", "--file-memory", "1GiB"], "more than is free in /proc"),
+                              (["--file-memory", "100000TiB"], "more than is free in /var/tmp")):
+            result = self.train(*options)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertRegex(result.stderr, rf"^tessera: [^\n]*{line}[^\n]*\n$")
+
+    def test_the_last_of_two_values_counts(self):
+        result = self.train("--stats", "/no/such/folder/s", "--stats", "-")
+        self.assertIn("live blocks", result.stderr)
+        self.assertNotIn("/no/such/folder", result.stderr)
+
     def test_memory_that_is_ample_or_scarce_gives_the_same_bits(self):
         results = []
         for options in ([], ["--device-memory", "8MiB", "--host-memory", "4MiB", "--file-memory", "256MiB"],

@@ -49,6 +49,26 @@ TEST(Budgets, ASizeAloneSpillsToTheSystemsPlaceForLargeFiles) {
   EXPECT_EQ(spill_directory(options), "/var/tmp");
 }
 
+TEST(Budgets, AFileIsNeverLargerThanItsDisk) {
+  Options options;
+  options.file_dir = "/tmp";
+  options.file_memory = 1_TiB * 1000;
+  set_log_level(LogLevel::kWarning);
+  ::testing::internal::CaptureStderr();
+  const auto budget = file_budget(options);
+  ASSERT_TRUE(budget.is_ok());
+  EXPECT_LT(budget.value(), 1_TiB * 1000);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("more than is free in /tmp"),
+            std::string::npos);
+}
+
+TEST(Budgets, AFileOfNoBytesAsksNoDirectory) {
+  Options options;
+  options.file_dir = "/no/such/directory";
+  options.file_memory = Bytes(0);
+  EXPECT_EQ(file_budget(options).value(), Bytes(0));
+}
+
 TEST(Budgets, ADirectoryThatIsNotThereIsNamed) {
   Options options;
   options.file_dir = "/no/such/directory";
