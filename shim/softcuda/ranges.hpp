@@ -54,7 +54,7 @@ class Ranges {
  private:
   std::map<Address, Range>::iterator locate(Address address) REQUIRES_LOCK(mutex_);
 
-  Mutex mutex_{LockRank::kPage};
+  Mutex mutex_{LockRank::kTier};  // a leaf: taken while others are held
   std::map<Address, Range> by_base_ GUARDED_BY(mutex_);
   std::uint64_t last_id_ GUARDED_BY(mutex_) = 0;
 };
