@@ -213,9 +213,10 @@ PageMover::Verdict PageMover::judge(PageRef page) const {
   const Run& run = *page.run;
   const bool leaving = page->state == PageState::kLeaving;
   const bool quiet = run.used.load() <= run.quiet && run.may_leave();
-  if (!quiet) return leaving ? Verdict::kForward : Verdict::kStay;
-  if (run.is_dead()) return Verdict::kDiscard;
-  return leaving || is_clean(page) ? Verdict::kUnmap : Verdict::kStay;
+  if (quiet && run.is_dead()) return Verdict::kDiscard;
+  // Quiet is not enough: pages of one run may be copied at different times, with a write between.
+  if (quiet && is_clean(page)) return Verdict::kUnmap;
+  return leaving ? Verdict::kForward : Verdict::kStay;
 }
 
 Status PageMover::vacate(std::span<const PageRef> pages) {

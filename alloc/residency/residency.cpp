@@ -176,16 +176,16 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
 }
 
 void Residency::end_use(std::span<Run* const> runs, StreamId stream, Use use) {
+  const bool held = use.kind == Use::Kind::kHold;
+  // Work may have been queued after a fence that was labelled with the first stamp: stamp again.
+  if (held) stamp_all(runs, stream, stream == kNoStream ? 0 : streams_.slot_of(stream), Access::kRead);
   if (stream == kPerThreadStream) {
     if (Status status = streams_.fence_own(streams_.slot_of(stream)); !status.is_ok()) {
       log_line(LogLevel::kDebug, "a thread's own stream has no fence: {}", status.to_string());
     }
   }
-  if (use.kind == Use::Kind::kGate) return gate_.leave(use.gate_slot);
-  // Work may have been queued after a fence that was labelled with the first stamp: stamp again.
-  const std::uint32_t slot = stream == kNoStream ? 0 : streams_.slot_of(stream);
-  stamp_all(runs, stream, slot, Access::kRead);
-  let_go(runs);
+  if (held) return let_go(runs);
+  gate_.leave(use.gate_slot);
 }
 
 void Residency::hold(std::span<Run* const> runs) {
