@@ -139,12 +139,23 @@ class ResidencyMachine {
     return runs;
   }
 
-  // One announced use of one run, with the kernel it is for.
+  // The kernel alone, in a use that the test announces: it writes the generation, or looks for it.
+  // Straight to the device: a program's launches do not go through our driver.
+  Status launch(Run* run, std::uint64_t generation, StreamId stream, Access access) {
+    const PatternParameters parameters{
+        reinterpret_cast<std::uint64_t*>(run->address.value()), run->shape.bytes().value(),
+        run->address.value() + generation, access == Access::kWrite ? nullptr : &wrong_};
+    Launch launch;
+    launch.kernel = pattern_kernel();
+    launch.parameters = std::as_bytes(std::span(&parameters, 1));
+    return sim_.launch(launch, stream);
+  }
+  // One announced use of one run, with its kernel.
   Status write(Run* run, std::uint64_t generation, StreamId stream = StreamId(0)) {
-    return use(run, generation, stream, Access::kWrite, nullptr);
+    return use(run, generation, stream, Access::kWrite);
   }
   Status check(Run* run, std::uint64_t generation, StreamId stream = StreamId(0)) {
-    return use(run, generation, stream, Access::kRead, &wrong_);
+    return use(run, generation, stream, Access::kRead);
   }
   Status touch(std::vector<Run*> runs, Access access = Access::kRead, StreamId stream = StreamId(0)) {
     Use use;
@@ -168,18 +179,10 @@ class ResidencyMachine {
     Bytes bytes;
   };
 
-  Status use(Run* run, std::uint64_t generation, StreamId stream, Access access,
-             std::atomic<std::uint64_t>* wrong) {
+  Status use(Run* run, std::uint64_t generation, StreamId stream, Access access) {
     Use use;
     TESSERA_TRY(residency_->begin_use({&run, 1}, stream, access, Use::Kind::kGate, use));
-    const PatternParameters parameters{
-        reinterpret_cast<std::uint64_t*>(run->address.value()), run->shape.bytes().value(),
-        run->address.value() + generation, wrong};
-    Launch launch;
-    launch.kernel = pattern_kernel();
-    launch.parameters = std::as_bytes(std::span(&parameters, 1));
-    // Straight to the device: the program's launches do not go through our driver.
-    Status launched = sim_.launch(launch, stream);
+    Status launched = launch(run, generation, stream, access);
     residency_->end_use({&run, 1}, stream, use);
     return launched;
   }

@@ -1,0 +1,131 @@
+// Every driver call that moving pages makes fails once: the error surfaces, a second try succeeds,
+// no byte is lost, and everything is given back.
+#include <functional>
+
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int kTries = 3;
+
+struct Step {
+  const char* what;
+  std::function<Status()> make;
+};
+
+// A life with every kind of move: out to host and file, back, clean, prefetched, evicted, pinned,
+// on two streams, with a run that ends and a stream that goes.
+class Life {
+ public:
+  Life() : machine_({.device = 8_MiB, .host = 4_MiB, .file = 32_MiB}) {
+    for (int i = 0; i < 7; ++i) runs_.push_back(machine_.add());
+    runs_.push_back(machine_.add({0, 2}));
+    first_ = machine_.stream();
+    second_ = machine_.stream();
+  }
+
+  ResidencyMachine& machine() { return machine_; }
+
+  void live(const FaultDriver::Fault& fault) {
+    machine_.fault().fail(fault);
+    for (const Step& step : steps()) {
+      Status status;
+      int tries = 0;
+      do {
+        status = step.make();
+        if (status.is_ok()) break;
+        // A fault may make a step fail in its own words; it may not hide in other trouble.
+        EXPECT_TRUE(status.code() == Code::kDriver || status.code() == Code::kOutOfMemory ||
+                    status.code() == Code::kNotReady)
+            << step.what << ": " << status.to_string();
+      } while (++tries < kTries);
+      EXPECT_TRUE(status.is_ok()) << step.what << ": " << status.to_string();
+      EXPECT_EQ(machine_.valid(), "ok") << step.what;
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+
+ private:
+  std::vector<Step> steps() {
+    std::vector<Step> steps;
+    const auto add = [&](const char* what, std::function<Status()> make) {
+      steps.push_back({what, std::move(make)});
+    };
+    for (std::uint64_t i = 0; i < runs_.size(); ++i) {
+      add("write", [this, i] { return machine_.write(runs_[i], i, i % 2 == 0 ? first_ : second_); });
+    }
+    add("settle", [this] { return machine_.settle(); });
+    for (std::uint64_t i = 0; i < runs_.size(); ++i) {
+      add("check", [this, i] { return machine_.check(runs_[i], i, second_); });
+    }
+    add("prefetch", [this] { return machine_.residency().prefetch(std::span(runs_).first(2)); });
+    add("evict", [this] { return machine_.evict(runs_[1]); });
+    add("pin", [this] { return machine_.residency().pin(runs_[1]); });
+    add("look at what is pinned", [this] { return machine_.check(runs_[1], 1, first_); });
+    add("unpin", [this] {
+      return runs_[1]->pins.load() == 0 ? Status() : machine_.residency().unpin(runs_[1]);
+    });
+    add("retire", [this] { return machine_.residency().streams().retire(first_); });
+    add("remove", [this] {
+      if (runs_.size() < 8) return Status();
+      Run* run = runs_.back();
+      runs_.pop_back();
+      const Status removed = machine_.residency().remove(run);  // the run is gone in any case
+      return removed.code() == Code::kDriver ? Status() : removed;
+    });
+    add("advance", [this] {
+      machine_.residency().advance();
+      return Status();
+    });
+    for (std::uint64_t i = 0; i < 7; ++i) {
+      add("check at the end", [this, i] { return machine_.check(runs_[i], i, second_); });
+    }
+    add("settle at the end", [this] { return machine_.settle(); });
+    return steps;
+  }
+
+  ResidencyMachine machine_;
+  std::vector<Run*> runs_;
+  StreamId first_, second_;
+};
+
+void every_call(std::optional<DriverCall> call, const Status& status) {
+  for (std::uint64_t nth = 1;; ++nth) {
+    SCOPED_TRACE(testing::Message() << "call " << nth);
+    Life life;
+    life.live({call, nth, status});
+    const bool struck = life.machine().fault().failed() > 0;
+    life.machine().finish();
+    if (!struck || testing::Test::HasFailure()) {
+      EXPECT_GT(nth, 1U) << "the life makes no such call";
+      return;
+    }
+  }
+}
+
+class EveryCallFailsOnce : public testing::TestWithParam<DriverCall> {};
+
+TEST_P(EveryCallFailsOnce, WithAnErrorOfTheDriver) {
+  every_call(GetParam(), Status(Code::kDriver, "injected", 999));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Calls, EveryCallFailsOnce,
+    testing::Values(DriverCall::kCreateFrame, DriverCall::kMap,
+                    DriverCall::kSetAccess, DriverCall::kUnmap, DriverCall::kRegisterHost,
+                    DriverCall::kWaitEvent, DriverCall::kCreateEvent, DriverCall::kRecordEvent,
+                    DriverCall::kQueryEvent, DriverCall::kSynchronizeEvent, DriverCall::kCopyIn,
+                    DriverCall::kCopyOut),
+    [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST(SomeCallsFailOnce, WhenFramesAreOut) {
+  every_call(DriverCall::kCreateFrame, Status(Code::kOutOfMemory, "injected", 2));
+}
+
+TEST(SomeCallsFailOnce, WhenAccessIsNotReady) {
+  every_call(DriverCall::kSetAccess, Status(Code::kNotReady, "injected", 600));
+}
+
+}  // namespace
+}  // namespace tessera

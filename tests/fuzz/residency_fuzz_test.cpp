@@ -1,0 +1,203 @@
+// Random operations on random machines; after each one the books are right, and no byte is lost.
+//
+// Replay one seed with TESSERA_FUZZ_SEED=n; TESSERA_FUZZ_SEEDS=n runs so many of them.
+#include <cstdlib>
+#include <random>
+
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int kSteps = 60;
+constexpr std::uint64_t kSeeds = 40;
+
+std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+class Fuzz {
+ public:
+  explicit Fuzz(std::uint64_t seed) : random_(seed), machine_(make_setup()) {
+    for (int i = 0; i < 3; ++i) streams_.push_back(machine_.stream());
+    streams_.push_back(StreamId(0));
+    streams_.push_back(kPerThreadStream);
+  }
+
+  void run() {
+    for (int i = 0; i < kSteps && !testing::Test::HasFailure(); ++i) {
+      step();
+      EXPECT_EQ(machine_.valid(), "ok") << "after " << what_ << ", step " << i;
+    }
+    for (Model& model : models_) use_one(model, Access::kRead);
+    machine_.finish();
+  }
+
+ private:
+  struct Model {
+    Run* run = nullptr;
+    std::uint64_t generation = 0;
+    bool written = false;
+    bool dead = false;
+    StreamId last;
+  };
+
+  std::uint64_t below(std::uint64_t n) { return random_() % n; }
+
+  ResidencySetup make_setup() {
+    ResidencySetup setup;
+    setup.device = kBasePage * (4 + below(5));
+    setup.host = kBasePage * below(6);
+    setup.staging = kBasePage * (4 + below(3));
+    setup.file = kBasePage * below(12);
+    setup.policy = below(3) == 0 ? "lru" : "recency";
+    setup.options.low_percent = static_cast<std::uint32_t>(below(3) * 20);
+    setup.options.high_percent = setup.options.low_percent * 2;
+    return setup;
+  }
+
+  void step() {
+    const std::uint64_t kind = below(20);
+    if (models_.empty() || kind < 3) return add();
+    Model& model = models_[below(models_.size())];
+    if (kind < 11) return use_some(kind % 2 == 0 ? Access::kWrite : Access::kRead);
+    if (kind < 13) return hint("prefetch", machine_.prefetch(model.run));
+    if (kind < 15) return hint("evict", machine_.evict(model.run));
+    if (kind < 16) return pin(model);
+    if (kind < 17) return free_or_revive(model);
+    if (kind < 18) return remove(model);
+    if (kind < 19) return hint("settle", machine_.settle());
+    what_ = "advance";
+    machine_.residency().advance();
+  }
+
+  void add() {
+    what_ = "add";
+    const RunShape shape{0, static_cast<std::uint32_t>(1 + below(3))};
+    const auto added = machine_.residency().add(machine_.reserve(shape), shape, TagId());
+    if (!added.is_ok()) {
+      EXPECT_EQ(added.status().code(), Code::kOutOfMemory) << added.status().to_string();
+      return;
+    }
+    added.value()->live.store(1);
+    models_.push_back({added.value(), 0, false, false, StreamId(0)});
+  }
+
+  void remove(Model& model) {
+    what_ = "remove";
+    if (model.run->pins.load() != 0) pinned_ -= 1;
+    EXPECT_OK(machine_.residency().remove(model.run));
+    std::swap(model, models_.back());
+    models_.pop_back();
+  }
+
+  void pin(Model& model) {
+    what_ = "pin";
+    if (model.run->pins.load() != 0) {
+      pinned_ -= 1;
+      EXPECT_OK(machine_.residency().unpin(model.run));
+      return;
+    }
+    if (pinned_ > 0 || model.dead) return;
+    const Status status = machine_.residency().pin(model.run);
+    if (status.is_ok()) pinned_ += 1;
+    hint("pin", status);
+  }
+
+  // A block that is freed and allocated again has no contents.
+  void free_or_revive(Model& model) {
+    what_ = "free or revive";
+    if (!model.dead) {
+      machine_.residency().note_free(model.run, model.last);
+      model.run->live.store(0);
+      model.dead = true;
+      model.written = false;
+      return;
+    }
+    model.run->live.store(1);
+    model.dead = false;
+    hint("ensure", machine_.residency().ensure(model.run, model.last, Contents::kUndefined));
+  }
+
+  // An operation that may be refused, for want of room or since the run is in use.
+  void hint(const char* what, const Status& status) {
+    what_ = what;
+    EXPECT_TRUE(status.is_ok() || status.code() == Code::kOutOfMemory || status.code() == Code::kBusy)
+        << what << ": " << status.to_string();
+  }
+
+  void use_one(Model& model, Access access) {
+    Model* one[] = {&model};
+    use(one, access);
+  }
+
+  void use_some(Access access) {
+    std::vector<Model*> chosen;
+    for (std::uint64_t i = 1 + below(3); i > 0; --i) {
+      Model* model = &models_[below(models_.size())];
+      if (!model->dead && std::find(chosen.begin(), chosen.end(), model) == chosen.end()) {
+        chosen.push_back(model);
+      }
+    }
+    if (!chosen.empty()) use(chosen, access);
+  }
+
+  void use(std::span<Model* const> chosen, Access access) {
+    what_ = access == Access::kWrite ? "write" : "read";
+    const StreamId stream = streams_[below(streams_.size())];
+    const auto kind = below(4) == 0 ? Use::Kind::kHold : Use::Kind::kGate;
+    std::vector<Run*> runs;
+    for (Model* model : chosen) {
+      if (model->dead) return;
+      runs.push_back(model->run);
+      follow(stream, model->last);
+    }
+    Use use;
+    const Status status = machine_.residency().begin_use(runs, stream, access, kind, use);
+    if (!status.is_ok()) {
+      EXPECT_EQ(status.code(), Code::kOutOfMemory) << status.to_string();
+      return;
+    }
+    for (Model* model : chosen) {
+      if (access == Access::kWrite) model->generation += 1;
+      model->written = model->written || access == Access::kWrite;
+      model->last = stream;
+      if (!model->written) continue;
+      EXPECT_OK(machine_.launch(model->run, model->generation, stream, access));
+    }
+    if (kind == Use::Kind::kHold) EXPECT_OK(machine_.sim().synchronize(stream));
+    machine_.residency().end_use(runs, stream, use);
+  }
+
+  // The program orders its own streams.
+  void follow(StreamId stream, StreamId earlier) {
+    if (stream == earlier) return;
+    const EventId event = machine_.sim().create_event(DeviceId(0)).take();
+    EXPECT_OK(machine_.sim().record_event(event, earlier));
+    EXPECT_OK(machine_.sim().wait_event(stream, event));
+    EXPECT_OK(machine_.sim().destroy_event(event));
+  }
+
+  std::mt19937_64 random_;
+  ResidencyMachine machine_;
+  std::vector<StreamId> streams_;
+  std::vector<Model> models_;
+  int pinned_ = 0;
+  const char* what_ = "nothing";
+};
+
+TEST(ResidencyFuzz, NoByteIsLostAndTheBooksAreRight) {
+  const std::uint64_t only = number_from("TESSERA_FUZZ_SEED", 0);
+  const std::uint64_t seeds = number_from("TESSERA_FUZZ_SEEDS", kSeeds);
+  for (std::uint64_t seed = only != 0 ? only : 1; seed <= (only != 0 ? only : seeds); ++seed) {
+    Fuzz(seed).run();
+    if (HasFailure()) {
+      FAIL() << "replay: TESSERA_FUZZ_SEED=" << seed
+             << " fuzz_residency_fuzz_test --gtest_filter=ResidencyFuzz.*";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera
