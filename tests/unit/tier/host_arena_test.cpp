@@ -57,7 +57,7 @@ TEST_F(HostArenaTest, ABudgetOfZeroGivesNothing) {
 }
 
 TEST_F(HostArenaTest, NothingIsPinnedBeforeTheFirstAllocation) {
-  HostArena arena(machine_.driver(), 1_TiB);
+  HostArena arena(machine_.driver(), 16_GiB);
   EXPECT_EQ(arena.backed(), Bytes());
   void* const page = arena.allocate(kBasePage);
   ASSERT_NE(page, nullptr);
