@@ -1,0 +1,96 @@
+/* What a launch costs the thread that makes it: sixteen addresses among many live blocks.
+ *
+ * Usage: launch_cost KERNELS BLOCKS ROUNDS. Prints two lines of nanoseconds per launch, the median
+ * of the rounds in the thread's own processor time: "refused", a launch of no threads, which the
+ * driver only looks at; and "queued", a launch of one thread, without the wait for it.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define POINTERS 16
+#define REFUSED 5000
+#define QUEUED 200
+
+static CUdeviceptr target[POINTERS];
+static CUfunction sixteen;
+static CUstream stream;
+
+static void check(CUresult result, const char* call) {
+  const char* name = "unknown error";
+  if (result == CUDA_SUCCESS) return;
+  cuGetErrorName(result, &name);
+  fprintf(stderr, "%s: %s\n", call, name);
+  exit(1);
+}
+#define CHECK(call) check(call, #call)
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
+}
+
+static CUresult launch(unsigned threads) {
+  void* parameters[POINTERS];
+  for (int i = 0; i < POINTERS; ++i) parameters[i] = &target[i];
+  return cuLaunchKernel(sixteen, threads, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
+}
+
+static double refused(void) {
+  const double start = now();
+  for (int i = 0; i < REFUSED; ++i) {
+    if (launch(0) == CUDA_SUCCESS) exit(1);
+  }
+  return (now() - start) / REFUSED;
+}
+
+static double queued(void) {
+  const double start = now();
+  for (int i = 0; i < QUEUED; ++i) CHECK(launch(1));
+  const double spent = (now() - start) / QUEUED;
+  CHECK(cuStreamSynchronize(stream));
+  return spent;
+}
+
+static int ascending(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static void measure(const char* name, double (*cost)(void), int rounds) {
+  double* const seen = malloc((size_t)rounds * sizeof(double));
+  (void)cost();
+  for (int i = 0; i < rounds; ++i) seen[i] = cost();
+  qsort(seen, (size_t)rounds, sizeof(double), ascending);
+  printf("%s %.1f\n", name, seen[rounds / 2]);
+  free(seen);
+}
+
+int main(int argc, char** argv) {
+  CUdevice device;
+  CUcontext context;
+  CUmodule module;
+  if (argc != 4) {
+    fprintf(stderr, "usage: launch_cost KERNELS BLOCKS ROUNDS\n");
+    return 2;
+  }
+  const int blocks = atoi(argv[2]), rounds = atoi(argv[3]);
+  CHECK(cuInit(0));
+  CHECK(cuDeviceGet(&device, 0));
+  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuCtxSetCurrent(context));
+  CHECK(cuModuleLoad(&module, argv[1]));
+  CHECK(cuModuleGetFunction(&sixteen, module, "sixteen"));
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  for (int i = 0; i < blocks; ++i) {
+    CUdeviceptr made;
+    CHECK(cuMemAlloc(&made, 512));
+    target[(long)i * POINTERS / blocks] = made;
+  }
+  measure("refused", refused, rounds);
+  measure("queued", queued, rounds);
+  return 0;
+}
