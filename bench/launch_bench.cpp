@@ -73,7 +73,7 @@ Row compare(int blocks, bool smoke) {
 }
 
 void print_rows(const std::vector<Row>& rows) {
-  std::printf("\nnanoseconds for a launch with 16 pointers; goal: %.0f over the bare call\n", kGoal);
+  std::printf("\nns for a launch with 16 pointers; goal: %.0f over the bare call\n", kGoal);
   std::printf("%12s %10s %10s %10s %14s %14s\n", "live blocks", "bare", "hooked", "over",
               "queued, bare", "queued, hooked");
   for (const Row& row : rows) {

@@ -1,6 +1,6 @@
 #include "hook_table.hpp"
 
-#include <cstring>
+#include "bare_text.hpp"
 
 namespace tessera::preload {
 namespace {
@@ -18,7 +18,7 @@ const Hook kHooks[] = {
 
 const Hook* hook_by_name(const char* name) {
   for (const Hook& hook : kHooks) {
-    if (std::strcmp(hook.name, name) == 0) return &hook;
+    if (same_text(hook.name, name)) return &hook;
   }
   return nullptr;
 }
@@ -26,7 +26,7 @@ const Hook* hook_by_name(const char* name) {
 const Hook* hook_by_version(const char* base, int version, bool per_thread) {
   const Hook* newest = nullptr;
   for (const Hook& hook : kHooks) {
-    if (std::strcmp(hook.base, base) != 0 || hook.since > version) continue;
+    if (!same_text(hook.base, base) || hook.since > version) continue;
     const bool same_stream = hook.streams == kNone || per_thread == (hook.streams == kPerThread);
     if (same_stream && (newest == nullptr || hook.since > newest->since)) newest = &hook;
   }

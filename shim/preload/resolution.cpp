@@ -8,8 +8,7 @@
 // driver, is replaced. Looking something up starts nothing: that is left to the first allocation.
 #include <dlfcn.h>
 
-#include <cstring>
-
+#include "bare_text.hpp"
 #include "hook_table.hpp"
 #include "true_driver.hpp"
 #include "true_loader.hpp"
@@ -20,13 +19,18 @@ namespace {
 bool lies_in_driver(const void* function) {
   Dl_info where{};
   if (dladdr(function, &where) == 0 || where.dli_fname == nullptr) return false;
-  const char* const slash = std::strrchr(where.dli_fname, '/');
-  const char* const file = slash != nullptr ? slash + 1 : where.dli_fname;
-  return std::strncmp(file, "libcuda.so", std::strlen("libcuda.so")) == 0;
+  return begins_with(file_name(where.dli_fname), "libcuda.so");
 }
 
 bool may_be_hooked(const char* name) {
   return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
+}
+
+bool has_version(const char* symbol) {
+  for (; *symbol != '\0'; ++symbol) {
+    if (*symbol == '_') return true;
+  }
+  return false;
 }
 
 // A program built for a newer CUDA than ours asks for versions we have not heard of. Where the
@@ -43,8 +47,9 @@ void replace(const char* symbol, void** function, int version, cuuint64_t flags)
   if (version > CUDA_VERSION && !unchanged_since_ours(symbol, *function, flags)) return;
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
   const Hook* hook = hook_by_version(symbol, version, per_thread);
-  // The driver may also be asked for a name as the binary interface has it.
-  if (hook == nullptr && std::strchr(symbol, '_') != nullptr) hook = hook_by_name(symbol);
+  // The driver may also be asked for a name as the binary interface has it; a name with no version
+  // in it may be a first version, which is not what the base name stands for.
+  if (hook == nullptr && has_version(symbol)) hook = hook_by_name(symbol);
   if (hook != nullptr && lies_in_driver(*function)) *function = hook->function;
 }
 

@@ -5,7 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstring>
+
+#include "bare_text.hpp"
 
 namespace tessera::preload {
 namespace {
@@ -70,7 +71,7 @@ const ElfW(Sym)* look_up(const SymbolTable& table, const char* name) {
     const std::uint32_t link = chains[index - first_symbol];
     const ElfW(Sym)& symbol = table.symbols[index];
     const bool same = (link | 1u) == (hash | 1u) && symbol.st_shndx != SHN_UNDEF &&
-                      std::strcmp(table.names + symbol.st_name, name) == 0;
+                      same_text(table.names + symbol.st_name, name);
     if (same) return &symbol;
     if ((link & 1u) != 0) return nullptr;
   }
@@ -78,9 +79,8 @@ const ElfW(Sym)* look_up(const SymbolTable& table, const char* name) {
 
 // glibc 2.34 moved both functions from libdl.so.2 into libc.so.6.
 bool is_c_library(const char* path) {
-  const char* const slash = std::strrchr(path, '/');
-  const char* const file = slash != nullptr ? slash + 1 : path;
-  return std::strcmp(file, "libc.so.6") == 0 || std::strcmp(file, "libdl.so.2") == 0;
+  const char* const file = file_name(path);
+  return same_text(file, "libc.so.6") || same_text(file, "libdl.so.2");
 }
 
 int visit(dl_phdr_info* object, std::size_t, void* data) {
