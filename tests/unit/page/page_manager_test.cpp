@@ -58,7 +58,7 @@ TEST_F(PageManagerTest, DomainsShareNoWindow) {
 
 TEST_F(PageManagerTest, TakesTheBestFitAmongTheFreePagesOfTheDomain) {
   std::vector<Run*> runs;
-  for (const std::uint64_t pages : {4, 1, 2, 1, 8}) runs.push_back(acquire(kBasePage * pages));
+  for (const std::uint64_t pages : {4u, 1u, 2u, 1u, 8u}) runs.push_back(acquire(kBasePage * pages));
   const Address two = runs[2]->address;
   release(runs[0]);  // leaves 4 free
   release(runs[2]);  // and 2
@@ -71,7 +71,7 @@ TEST_F(PageManagerTest, NeighboursMergeAndAFreeWindowServesAnyone) {
   std::vector<Run*> runs;
   for (int i = 0; i < 8; ++i) runs.push_back(acquire(4_MiB));
   EXPECT_EQ(pages().stats().in_windows, 32_MiB);
-  for (const std::size_t i : {1, 6, 3, 0, 2, 7, 5}) release(runs[i]);
+  for (const std::size_t i : {1u, 6u, 3u, 0u, 2u, 7u, 5u}) release(runs[i]);
   EXPECT_EQ(pages().stats().in_windows, 32_MiB);
   Run* const merged = acquire(16_MiB);
   EXPECT_EQ(pages().stats().in_windows, 32_MiB);
