@@ -30,6 +30,7 @@ namespace tessera {
 // Ascending: a thread that holds a lock may take only locks of a greater rank.
 enum class LockRank : int {
   kApi = 10,
+  kGiveBack = 12,
   kRegistry = 14,
   kThreadCaches = 16,
   kBlock = 20,

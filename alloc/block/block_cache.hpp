@@ -130,7 +130,7 @@ class BlockCache {
   void cache_freed(const Located& block, StreamId stream, ThreadCache* cache);
   void cache_late(const Located& block, StreamId stream);
   void put_shared(Address address);
-  Status give_back(Bytes bytes, bool quiet);
+  Status give_back(Bytes bytes, bool quiet) REQUIRES_LOCK(give_back_mutex_);
   Status wait_for_cached();
   void shed();
 
@@ -141,6 +141,9 @@ class BlockCache {
   RunCache runs_;
   ThreadCaches threads_;
   LiveMeter live_;
+  // Runs on their way back are in no cache and not free yet. Who runs out of memory meanwhile waits
+  // here and tries again, and so never fails for want of them.
+  Mutex give_back_mutex_{LockRank::kGiveBack};
   // Of calls by threads that are ending, and so have no cache.
   std::atomic<std::uint64_t> other_allocations_{0};
   std::atomic<std::uint64_t> other_frees_{0};

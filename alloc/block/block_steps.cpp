@@ -141,6 +141,7 @@ void BlockCache::put_shared(Address address) {
 }
 
 Status BlockCache::trim() {
+  MutexLock lock(give_back_mutex_);
   threads_.steal_all([this](Address address) { put_shared(address); });
   TESSERA_TRY(residency_.poll_streams());
   slots_.settle_all();
@@ -149,6 +150,7 @@ Status BlockCache::trim() {
 
 // Step 7. Removing a run waits for its uses; only slots in line are waited for here.
 Status BlockCache::wait_for_cached() {
+  MutexLock lock(give_back_mutex_);
   threads_.steal_all([this](Address address) { put_shared(address); });
   TESSERA_TRY(residency_.poll_streams());
   const SlotCache::Late late = slots_.latest();
@@ -182,6 +184,7 @@ Status BlockCache::give_back(Bytes bytes, bool quiet) {
 void BlockCache::shed() {
   const Bytes cached = runs_.cached_bytes() + slots_.empty_bytes();
   if (cached <= options_.warm_limit) return;
+  MutexLock lock(give_back_mutex_);
   Status shed = residency_.poll_streams();
   if (shed.is_ok()) shed = give_back(cached - options_.warm_limit, true);
   if (!shed.is_ok()) log_line(LogLevel::kDebug, "cached blocks stay: {}", shed.to_string());

@@ -128,6 +128,18 @@ TEST_F(BlockStepsTest, Step7WaitsForTheWorkOnCachedBlocks) {
   EXPECT_EQ(blocks().stats().slabs, 0u);
 }
 
+// What one thread gives back is for a moment neither cached nor free; that is no reason to fail.
+TEST_F(BlockStepsTest, ThreadsThatRunOutTogetherDoNotFailForWhatIsOnItsWayBack) {
+  for (int round = 0; round < 20; ++round) {
+    // Each needs the other's tag's cached blocks to be given back, and both fit together.
+    free(allocate(90_MiB, a_, TagId(5)), kNoStream);
+    free(allocate(90_MiB, b_, TagId(6)), kNoStream);
+    std::thread other([&] { free(allocate(80_MiB, a_, TagId(7)), kNoStream); });
+    free(allocate(80_MiB, b_, TagId(8)), kNoStream);
+    other.join();
+  }
+}
+
 TEST_F(BlockStepsTest, Step8SaysHowMuchIsLive) {
   allocate(128_MiB, a_);
   const auto refused = blocks().allocate(100_MiB, a_, kTag);
