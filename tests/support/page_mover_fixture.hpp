@@ -1,0 +1,90 @@
+// A page mover over a small simulated device, and runs that tests drive step by step.
+//
+// Thread safety: a test fixture.
+#pragma once
+
+#include <memory>
+
+#include "residency/page_mover.hpp"
+#include "residency_fixture.hpp"
+
+namespace tessera {
+
+// The device has four base pages, the host two and a staging reserve of two, the file four.
+class Mover : public testing::Test {
+ protected:
+  ~Mover() override {
+    mover_.reset();
+    for (StreamId stream : {inbound_, outbound_}) EXPECT_OK(machine_.sim().destroy_stream(stream));
+  }
+
+  PageMover& mover() { return *mover_; }
+  ResidencyStats& stats() { return stats_; }
+  FaultDriver& fault() { return machine_.fault(); }
+  MemoryFile& file_io() { return machine_.file(); }
+  DeviceTier& device() { return machine_.tiers().device; }
+  HostTier& host() { return machine_.tiers().host; }
+  FileTier& file() { return machine_.tiers().file; }
+
+  std::unique_ptr<tessera::Run> make_run(RunShape shape) {
+    auto run = std::make_unique<tessera::Run>(machine_.reserve(shape), shape, TagId());
+    run->live.store(1);
+    return run;
+  }
+  std::unique_ptr<tessera::Run> resident_run(RunShape shape) {
+    auto run = make_run(shape);
+    EXPECT_OK(mover().mount(pages(*run)));
+    return run;
+  }
+  std::unique_ptr<tessera::Run> cold_run() {
+    auto run = resident_run({0, 1});
+    leave(*run);
+    return run;
+  }
+  std::vector<PageRef> pages(tessera::Run& run) {
+    std::vector<PageRef> all;
+    for (std::uint32_t i = 0; i < run.shape.pages(); ++i) all.push_back({&run, i});
+    return all;
+  }
+  void leave(tessera::Run& run) {
+    for (const PageRef& page : pages(run)) {
+      EXPECT_OK(mover().copy_out(page));
+      EXPECT_TRUE(mover().copied_out(page, true).take());
+    }
+    EXPECT_OK(mover().vacate(pages(run)));
+  }
+  // The run ends.
+  void take_all(tessera::Run& run) {
+    run.live.store(0);
+    std::vector<PageRef> mapped;
+    for (const PageRef& page : pages(run)) {
+      if (is_mapped(page->state)) mapped.push_back(page);
+    }
+    EXPECT_OK(mover().vacate(mapped));
+    for (const PageRef& page : pages(run)) mover().drop_copies(page);
+  }
+  void fail(DriverCall call, std::uint64_t nth) {
+    fault().fail({call, nth, Status(Code::kDriver, "injected", 999)});
+  }
+  void fill(tessera::Run& run, std::uint8_t value) {
+    EXPECT_OK(machine_.sim().fill(run.address, value, run.shape.bytes(), inbound_));
+    EXPECT_OK(machine_.sim().synchronize(inbound_));
+  }
+  static int first_byte(const tessera::Run& run) {
+    return *reinterpret_cast<const unsigned char*>(run.address.value());
+  }
+
+ private:
+  ResidencyMachine machine_{{.device = 8_MiB, .host = 4_MiB, .staging = 4_MiB, .file = 8_MiB}};
+  SteadyClock clock_;
+  EventLog log_{clock_, 64};
+  Gate gate_;
+  ResidencyStats stats_;
+  StreamId inbound_ = machine_.sim().create_stream(DeviceId(0)).take();
+  StreamId outbound_ = machine_.sim().create_stream(DeviceId(0)).take();
+  std::unique_ptr<PageMover> mover_ =
+      std::make_unique<PageMover>(machine_.fault(), DeviceId(0), machine_.tiers(), gate_, log_,
+                                  stats_, inbound_, outbound_);
+};
+
+}  // namespace tessera

@@ -1,0 +1,168 @@
+#include "residency/page_mover.hpp"
+
+#include "page_mover_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+TEST_F(Mover, MountingAnEmptyPageNeedsNoCopy) {
+  auto run = make_run({0, 2});
+  ASSERT_OK(mover().mount(pages(*run)));
+  EXPECT_EQ(run->missing.load(), 0U);
+  EXPECT_EQ(stats().bytes_in, Bytes());
+  EXPECT_EQ(fault().calls(DriverCall::kSetAccess), 1U) << "one call for a stretch";
+  take_all(*run);
+}
+
+TEST_F(Mover, MountingStopsWhereTheFramesEnd) {
+  auto run = make_run({0, 6});  // the device has four
+  EXPECT_EQ(mover().mount(pages(*run)).code(), Code::kOutOfMemory);
+  EXPECT_EQ(run->missing.load(), 2U);
+  EXPECT_EQ(validate_run(*run).to_string(), "ok");
+  take_all(*run);
+}
+
+TEST_F(Mover, AMountThatFailsIsUndone) {
+  auto run = make_run({0, 2});
+  for (DriverCall call : {DriverCall::kCreateFrame, DriverCall::kMap, DriverCall::kSetAccess}) {
+    fail(call, 1);
+    EXPECT_EQ(mover().mount(pages(*run)).code(), Code::kDriver);
+    EXPECT_EQ(run->missing.load(), 2U);
+    EXPECT_EQ(device().usage().used, Bytes());
+    EXPECT_EQ(validate_run(*run).to_string(), "ok");
+  }
+  ASSERT_OK(mover().mount(pages(*run)));
+  take_all(*run);
+}
+
+TEST_F(Mover, AccessThatIsNotReadyIsAskedForAgain) {
+  auto run = make_run({0, 1});
+  fault().fail({DriverCall::kSetAccess, 1, Status(Code::kNotReady, "not now", 600)});
+  EXPECT_OK(mover().mount(pages(*run)));
+  fault().clear();
+  take_all(*run);
+}
+
+TEST_F(Mover, AccessThatIsNeverReadyIsAnErrorInTheEnd) {
+  auto run = make_run({0, 1});
+  fault().fail({DriverCall::kSetAccess, 1, Status(Code::kNotReady, "not now", 600), true});
+  EXPECT_EQ(mover().mount(pages(*run)).code(), Code::kNotReady);
+  fault().clear();
+  EXPECT_EQ(device().usage().used, Bytes());
+}
+
+TEST_F(Mover, APageLeavesWithItsBytesAndComesBackWithThem) {
+  auto run = resident_run({0, 1});
+  fill(*run, 7);
+  leave(*run);
+  EXPECT_EQ(run->pages[0].state, PageState::kCold);
+  EXPECT_EQ(stats().evictions, 1U);
+  ASSERT_OK(mover().mount(pages(*run)));
+  EXPECT_EQ(run->pages[0].state, PageState::kArriving);
+  EXPECT_EQ(run->missing.load(), 1U) << "its bytes are not there yet";
+  EXPECT_TRUE(mover().finish_arrival({run.get(), 0}, true).take());
+  EXPECT_EQ(first_byte(*run), 7);
+  EXPECT_TRUE(PageMover::is_clean({run.get(), 0})) << "the host copy is still valid";
+  take_all(*run);
+}
+
+TEST_F(Mover, ACopyThatCannotBeRecordedIsWaitedFor) {
+  auto run = resident_run({0, 1});
+  fail(DriverCall::kRecordEvent, 1);
+  EXPECT_EQ(mover().copy_out({run.get(), 0}).code(), Code::kDriver);
+  EXPECT_EQ(run->pages[0].state, PageState::kResident);
+  EXPECT_EQ(host().usage().used, Bytes());
+  leave(*run);
+  fail(DriverCall::kRecordEvent, 1);
+  EXPECT_EQ(mover().mount(pages(*run)).code(), Code::kDriver);  // the simulator refuses too early
+  EXPECT_EQ(run->pages[0].state, PageState::kCold);
+  EXPECT_EQ(validate_run(*run).to_string(), "ok");
+  EXPECT_OK(mover().discard({run.get(), 0}));
+}
+
+TEST_F(Mover, AWaitThatFailsOnceIsMadeGood) {
+  auto run = resident_run({0, 1});
+  run->pages[0].copied = 1;
+  ASSERT_OK(mover().copy_out({run.get(), 0}));
+  fail(DriverCall::kSynchronizeEvent, 1);
+  EXPECT_TRUE(mover().copied_out({run.get(), 0}, true).take());
+  ASSERT_OK(mover().vacate(pages(*run)));
+  EXPECT_OK(mover().discard({run.get(), 0}));
+}
+
+TEST_F(Mover, APageUsedSinceItsCopyIsForwarded) {
+  auto run = resident_run({0, 1});
+  ASSERT_OK(mover().copy_out({run.get(), 0}));
+  ASSERT_TRUE(mover().copied_out({run.get(), 0}, true).take());
+  run->used.store(5);
+  ASSERT_OK(mover().vacate(pages(*run)));
+  EXPECT_EQ(run->pages[0].state, PageState::kResident);
+  EXPECT_EQ(stats().forwards, 1U);
+  EXPECT_EQ(stats().bytes_out, kBasePage) << "the bytes did cross the link";
+  EXPECT_EQ(host().usage().used, Bytes());
+  run->quiet = 5;
+  take_all(*run);
+}
+
+TEST_F(Mover, ACopyFromBeforeTheLastWriteIsNotTakenForThePage) {
+  auto run = resident_run({0, 1});
+  run->pages[0].copied = 3;
+  ASSERT_OK(mover().copy_out({run.get(), 0}));
+  ASSERT_TRUE(mover().copied_out({run.get(), 0}, true).take());
+  run->used.store(5);
+  run->written.store(5);
+  run->quiet = 5;  // another page of the run was copied later
+  ASSERT_OK(mover().vacate(pages(*run)));
+  EXPECT_EQ(run->pages[0].state, PageState::kResident);
+  take_all(*run);
+}
+
+TEST_F(Mover, AHeldAPinnedAndADirtyPageStay) {
+  auto run = resident_run({0, 1});
+  run->holds.store(1);
+  ASSERT_OK(mover().vacate(pages(*run)));
+  EXPECT_EQ(run->missing.load(), 0U);
+  run->holds.store(0);
+  run->pins.store(1);
+  ASSERT_OK(mover().vacate(pages(*run)));
+  EXPECT_EQ(run->missing.load(), 0U);
+  run->pins.store(0);
+  run->live.store(1);
+  ASSERT_OK(mover().vacate(pages(*run)));
+  EXPECT_EQ(run->missing.load(), 0U) << "it has no copy";
+  take_all(*run);
+}
+
+TEST_F(Mover, OneStretchThatCannotBeUnmappedKeepsNoOtherFromLeaving) {
+  auto first = resident_run({0, 1});
+  auto second = resident_run({0, 2});
+  first->live.store(0);
+  second->live.store(0);
+  const PageRef both[] = {{first.get(), 0}, {second.get(), 0}, {second.get(), 1}};
+  fail(DriverCall::kUnmap, 1);
+  EXPECT_EQ(mover().vacate(both).code(), Code::kDriver);
+  EXPECT_EQ(first->missing.load(), 0U);
+  EXPECT_EQ(second->missing.load(), 2U);
+  EXPECT_EQ(validate_run(*first).to_string(), "ok");
+  EXPECT_EQ(validate_run(*second).to_string(), "ok");
+  take_all(*first);
+}
+
+TEST_F(Mover, ALeavingPageThatCannotBeUnmappedIsForwarded) {
+  auto run = resident_run({0, 1});
+  ASSERT_OK(mover().copy_out({run.get(), 0}));
+  ASSERT_TRUE(mover().copied_out({run.get(), 0}, true).take());
+  fail(DriverCall::kUnmap, 1);
+  EXPECT_EQ(mover().vacate(pages(*run)).code(), Code::kDriver);
+  EXPECT_EQ(run->pages[0].state, PageState::kResident);
+  EXPECT_EQ(run->missing.load(), 0U);
+  take_all(*run);
+}
+
+TEST_F(Mover, AnIllegalStepIsAnError) {
+  auto run = make_run({0, 1});
+  EXPECT_EQ(mover().discard({run.get(), 0}).code(), Code::kInternal);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,61 @@
+#include "residency/page_state.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tessera {
+namespace {
+
+constexpr auto kFirst = PageState::kEmpty;
+constexpr auto kLast = PageState::kLost;
+constexpr auto kFirstEvent = PageEvent::kBack;
+constexpr auto kLastEvent = PageEvent::kLose;
+
+// The whole table, one line for each state: event>state, and nothing for what is illegal.
+std::string table() {
+  std::string text;
+  for (int state = static_cast<int>(kFirst); state <= static_cast<int>(kLast); ++state) {
+    text += std::string(name_of(static_cast<PageState>(state))) + ":";
+    for (int event = static_cast<int>(kFirstEvent); event <= static_cast<int>(kLastEvent); ++event) {
+      const auto to = next(static_cast<PageState>(state), static_cast<PageEvent>(event));
+      if (to) text += std::string(" ") + name_of(static_cast<PageEvent>(event)) + ">" + name_of(*to);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(PageState, TheTableOfLegalStepsIsThisAndNoOther) {
+  EXPECT_EQ(table(),
+            "empty: back>resident\n"
+            "resident: copy-out>leaving unmap>cold discard>empty\n"
+            "leaving: forward>resident unmap>cold discard>empty\n"
+            "cold: discard>empty sink>sinking rise>rising copy-in>arriving\n"
+            "sinking: sunk>cold\n"
+            "rising: risen>cold rise-failed>cold lose>lost\n"
+            "arriving: discard>empty arrive>resident\n"
+            "lost: discard>empty\n");
+}
+
+TEST(PageState, PresentPagesAreMappedAndArrivingOnesAreMappedOnly) {
+  EXPECT_TRUE(is_present(PageState::kResident) && is_mapped(PageState::kResident));
+  EXPECT_TRUE(is_present(PageState::kLeaving) && is_mapped(PageState::kLeaving));
+  EXPECT_TRUE(!is_present(PageState::kArriving) && is_mapped(PageState::kArriving));
+  for (PageState state : {PageState::kEmpty, PageState::kCold, PageState::kSinking,
+                          PageState::kRising, PageState::kLost}) {
+    EXPECT_FALSE(is_present(state) || is_mapped(state)) << name_of(state);
+  }
+}
+
+TEST(PageState, NobodyLeavesAMovingStateButByItsEnd) {
+  for (PageState state : {PageState::kSinking, PageState::kRising}) {
+    EXPECT_TRUE(is_moving(state));
+    EXPECT_FALSE(next(state, PageEvent::kDiscard).has_value());
+  }
+  EXPECT_TRUE(is_moving(PageState::kLeaving) && is_moving(PageState::kArriving));
+  EXPECT_FALSE(is_moving(PageState::kResident) || is_moving(PageState::kCold));
+}
+
+}  // namespace
+}  // namespace tessera

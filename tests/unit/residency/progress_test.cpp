@@ -1,0 +1,140 @@
+// What is under way: finishing moves, and what follows from each.
+#include "held_kernel.hpp"
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(ResidencyProgress, WorkIsThereWhileAPageMovesAndNotAfterwards) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  ASSERT_OK(machine.write(run, 1));
+  EXPECT_FALSE(machine.residency().has_work());
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.prefetch(run));
+  EXPECT_TRUE(machine.residency().has_work());
+  ASSERT_OK(machine.residency().drain());
+  EXPECT_FALSE(machine.residency().has_work());
+  EXPECT_EQ(run->missing.load(), 0U);
+}
+
+TEST(ResidencyProgress, AdvancingFinishesWhatIsDone) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.prefetch(run));
+  ASSERT_OK(machine.sim().synchronize(DeviceId(0)));
+  machine.residency().advance();
+  EXPECT_EQ(run->missing.load(), 0U);
+  EXPECT_EQ(machine.residency().stats().stalls, 0U);
+}
+
+TEST(ResidencyProgress, EvictingWaitsForTheWorkThatUsesTheRun) {
+  ResidencyMachine machine;
+  const StreamId stream = machine.stream();
+  auto* run = machine.add({0, 3});
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    ASSERT_OK(machine.write(run, i, stream));
+    ASSERT_OK(machine.evict(run));
+    EXPECT_EQ(run->missing.load(), 3U);
+    ASSERT_OK(machine.check(run, i, stream));
+  }
+}
+
+TEST(ResidencyProgress, AnEvictedRunThatIsArrivingLeavesToo) {
+  ResidencyMachine machine({.sim = {.memory = 64_MiB, .copy_bytes_per_second = 100'000'000}});
+  auto* run = machine.add({0, 2});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.prefetch(run));
+  ASSERT_TRUE(run->has(PageState::kArriving));
+  ASSERT_OK(machine.evict(run));
+  EXPECT_EQ(run->missing.load(), 2U);
+}
+
+TEST(ResidencyProgress, APrefetchThatWasFollowedDoesNotBringAnEvictedRunBack) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.prefetch(run));
+  ASSERT_OK(machine.residency().drain());
+  ASSERT_OK(machine.write(run, 2));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.residency().drain());
+  EXPECT_EQ(run->missing.load(), 1U);
+}
+
+TEST(ResidencyProgress, StagedPagesMoveOnToTheFile) {
+  ResidencyMachine machine({.host = 0_B, .file = 32_MiB});
+  auto* run = machine.add({0, 2});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.residency().drain());
+  EXPECT_EQ(machine.residency().whereabouts(*run)[2], 4_MiB);
+  EXPECT_EQ(machine.residency().stats().bytes_file_written, 4_MiB);
+  EXPECT_OK(machine.check(run, 1));
+}
+
+TEST(ResidencyProgress, StagedPagesStayInHostMemoryWhenThereIsRoomByThen) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 2_MiB, .staging = 64_MiB});
+  auto* first = machine.add();
+  auto* second = machine.add();
+  ASSERT_OK(machine.write(first, 1));
+  ASSERT_OK(machine.write(second, 2));
+  ASSERT_OK(machine.evict(first));
+  ASSERT_OK(machine.evict(second));
+  EXPECT_TRUE(second->pages[0].staging);
+  ASSERT_OK(machine.residency().remove(first));
+  machine.residency().advance();
+  EXPECT_FALSE(second->pages[0].staging);
+  EXPECT_OK(machine.check(second, 2));
+}
+
+TEST(ResidencyProgress, TrimmingGivesSpareFramesBackToTheDriver) {
+  ResidencyMachine machine;
+  auto* run = machine.add({0, 4});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  EXPECT_EQ(machine.tiers().device.usage().spare, 8_MiB);
+  machine.residency().trim();
+  EXPECT_EQ(machine.tiers().device.usage().spare, Bytes());
+  EXPECT_OK(machine.check(run, 1));
+}
+
+TEST(ResidencyProgress, MovesAreInTheEventLog) {
+  ResidencyMachine machine({.host = 0_B, .file = 32_MiB});
+  auto* run = machine.add();
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.residency().drain());
+  ASSERT_OK(machine.check(run, 1));
+  ASSERT_OK(machine.residency().drain());
+  std::array<int, 8> seen{};
+  for (const Event& event : machine.log().events()) {
+    ++seen[static_cast<std::size_t>(event.kind)];
+    EXPECT_LE(event.begin, event.end);
+    EXPECT_EQ(event.address, run->address);
+  }
+  for (EventKind kind : {EventKind::kEvict, EventKind::kFileWrite, EventKind::kFileRead,
+                         EventKind::kFetch}) {
+    EXPECT_EQ(seen[static_cast<std::size_t>(kind)], 1) << name_of(kind);
+  }
+}
+
+TEST(ResidencyProgress, PagesOfOneRunCopiedAtDifferentTimesKeepTheirNewestBytes) {
+  // A reserve of one page, so that the pages of a run leave one by one, with writes between.
+  ResidencyMachine machine({.device = 8_MiB, .host = 0_B, .staging = 2_MiB, .file = 64_MiB});
+  auto* run = machine.add({0, 3});
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    ASSERT_OK(machine.write(run, i));
+    ASSERT_OK(machine.touch({machine.add()}));
+    ASSERT_OK(machine.write(run, i + 100));
+    ASSERT_OK(machine.evict(run));
+    ASSERT_OK(machine.check(run, i + 100));
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,110 @@
+#include "residency/run.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+const Frame kDeviceFrame{TierKind::kDevice, PageClass::kBase, 1};
+const Frame kHostFrame{TierKind::kHost, PageClass::kBase, 4096};
+const Frame kFileFrame{TierKind::kFile, PageClass::kBase, 0};
+
+// A run of one page in the given state, with the books in order.
+void put(Run& run, PageState state) {
+  run.bytes_in(run.pages[0].state) -= kBasePage;
+  run.bytes_in(state) += kBasePage;
+  run.pages[0].state = state;
+  run.missing.store(is_present(state) ? 0 : 1);
+}
+
+class ARun : public testing::Test {
+ protected:
+  void expect_broken(const char* words) {
+    const Status status = validate_run(run_);
+    EXPECT_EQ(status.code(), Code::kInternal);
+    EXPECT_NE(status.message().find(words), std::string_view::npos) << status.to_string();
+  }
+  void expect_sound() { EXPECT_EQ(validate_run(run_).to_string(), "ok"); }
+
+  tessera::Run run_{Address(kLargePage.value()), {0, 1}, TagId()};
+  Page& page_ = run_.pages[0];
+};
+
+TEST_F(ARun, IsSoundWhenNew) { expect_sound(); }
+
+TEST_F(ARun, HasAnAddressForEachPage) {
+  const tessera::Run run(Address(0), {1, 2}, TagId());
+  EXPECT_EQ(run.page_address(1), Address(0) + kLargePage);
+  EXPECT_EQ(run.page_address(2), Address(0) + kLargePage + kBasePage);
+}
+
+TEST_F(ARun, CountsItsMissingPages) {
+  run_.missing.store(0);
+  expect_broken("1 pages missing, 0 counted");
+}
+
+TEST_F(ARun, CountsItsBytesByState) {
+  run_.bytes_in(PageState::kCold) += kBasePage;
+  expect_broken("do not add up");
+}
+
+TEST_F(ARun, HasADeviceFrameExactlyWhileItIsMapped) {
+  put(run_, PageState::kResident);
+  expect_broken("a device frame exactly while it is mapped");
+  page_.device = kDeviceFrame;
+  expect_sound();
+  put(run_, PageState::kEmpty);
+  expect_broken("a device frame exactly while it is mapped");
+}
+
+TEST_F(ARun, HasFramesOfItsPageClass) {
+  put(run_, PageState::kResident);
+  page_.device = Frame{TierKind::kDevice, PageClass::kLarge, 1};
+  expect_broken("another page class");
+}
+
+TEST_F(ARun, HasTheBytesOfAColdPageSomewhere) {
+  put(run_, PageState::kCold);
+  expect_broken("nowhere");
+  page_.file = kFileFrame;
+  expect_sound();
+}
+
+TEST_F(ARun, HasBothEndsOfATransfer) {
+  for (PageState state : {PageState::kSinking, PageState::kRising}) {
+    put(run_, state);
+    page_.host = kHostFrame;
+    page_.file.reset();
+    expect_broken("both its ends");
+    page_.file = kFileFrame;
+    expect_sound();
+  }
+}
+
+TEST_F(ARun, HasAHostFrameForACopy) {
+  for (PageState state : {PageState::kLeaving, PageState::kArriving}) {
+    put(run_, state);
+    page_.device = kDeviceFrame;
+    page_.host.reset();
+    expect_broken("without a host frame");
+    page_.host = kHostFrame;
+    expect_sound();
+  }
+}
+
+TEST_F(ARun, KeepsNoCopiesOfBytesThatDoNotMatter) {
+  page_.host = kHostFrame;
+  expect_broken("do not matter");
+}
+
+TEST_F(ARun, MayLeaveUnlessItIsHeldOrPinned) {
+  EXPECT_TRUE(run_.may_leave());
+  run_.holds.store(1);
+  EXPECT_FALSE(run_.may_leave());
+  run_.holds.store(0);
+  run_.pins.store(1);
+  EXPECT_FALSE(run_.may_leave());
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,211 @@
+#include "residency/stream_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <list>
+#include <thread>
+
+#include "held_kernel.hpp"
+#include "sim_machine.hpp"
+
+namespace tessera {
+namespace {
+
+class Streams : public testing::Test {
+ protected:
+  ~Streams() override {
+    for (HeldKernel& kernel : kernels_) kernel.let_go();
+    table_.reset();
+    for (StreamId stream : streams_) EXPECT_TRUE(driver().destroy_stream(stream).is_ok());
+    machine_.finish();
+  }
+
+  SimDriver& driver() { return machine_.driver(); }
+  StreamId stream() { return streams_.emplace_back(driver().create_stream(DeviceId(0)).take()); }
+  void destroy(StreamId stream) {
+    EXPECT_TRUE(driver().destroy_stream(stream).is_ok());
+    std::erase(streams_, stream);
+  }
+  // A use that lasts until let_go(); its bit.
+  std::uint64_t held_use(StreamId stream, std::uint64_t epoch) {
+    const std::uint64_t bit = use(stream, epoch);
+    EXPECT_TRUE(kernels_.emplace_back().launch(driver(), stream).is_ok());
+    return bit;
+  }
+  std::uint64_t use(StreamId stream, std::uint64_t epoch) {
+    const std::uint32_t slot = table_->slot_of(stream);
+    table_->note_use(slot, epoch);
+    return std::uint64_t{1} << slot;
+  }
+  void let_go() {
+    for (HeldKernel& kernel : kernels_) kernel.let_go();
+    EXPECT_TRUE(driver().synchronize(DeviceId(0)).is_ok());
+  }
+  bool passed(std::uint64_t mask, std::uint64_t epoch) {
+    EXPECT_TRUE(table_->fence(mask, epoch).is_ok());
+    EXPECT_TRUE(table_->poll().is_ok());
+    return table_->passed(mask, epoch);
+  }
+
+  SimMachine machine_;
+  std::list<HeldKernel> kernels_;
+  std::vector<StreamId> streams_;
+  std::unique_ptr<StreamTable> table_ = std::make_unique<StreamTable>(driver(), DeviceId(0));
+};
+
+TEST_F(Streams, AStreamKeepsItsSlot) {
+  const StreamId first = stream(), second = stream();
+  const std::uint32_t slot = table_->slot_of(first);
+  EXPECT_NE(table_->slot_of(second), slot);
+  EXPECT_EQ(table_->slot_of(first), slot);
+}
+
+TEST_F(Streams, WithoutUsesNothingIsToBeWaitedFor) {
+  const std::uint64_t bit = std::uint64_t{1} << table_->slot_of(stream());
+  EXPECT_TRUE(table_->passed(bit, 7));
+  EXPECT_TRUE(table_->passed(0, 7));
+  EXPECT_TRUE(table_->wait(bit, 7).is_ok());
+}
+
+TEST_F(Streams, AUseIsOverWhenTheFenceBehindItHasPassed) {
+  const std::uint64_t bit = held_use(stream(), 1);
+  EXPECT_FALSE(passed(bit, 1));
+  let_go();
+  EXPECT_TRUE(passed(bit, 1));
+}
+
+TEST_F(Streams, ALaterUseDoesNotBringAnEarlierOneBack) {
+  const StreamId one = stream();
+  const std::uint64_t bit = use(one, 1);
+  ASSERT_TRUE(driver().synchronize(one).is_ok());
+  EXPECT_TRUE(passed(bit, 1));
+  held_use(one, 5);
+  EXPECT_TRUE(table_->passed(bit, 1));
+  EXPECT_FALSE(passed(bit, 5));
+}
+
+TEST_F(Streams, AllStreamsOfAMaskCount) {
+  const std::uint64_t done = use(stream(), 1);
+  const std::uint64_t held = held_use(stream(), 2);
+  EXPECT_FALSE(passed(done | held, 2));
+  EXPECT_TRUE(passed(done, 2));
+}
+
+TEST_F(Streams, WaitingEndsWithTheUse) {
+  const std::uint64_t bit = held_use(stream(), 3);
+  ASSERT_TRUE(table_->fence(bit, 3).is_ok());
+  std::thread helper([this] { kernels_.back().let_go(); });
+  EXPECT_TRUE(table_->wait(bit, 3).is_ok());
+  EXPECT_TRUE(table_->passed(bit, 3));
+  helper.join();
+}
+
+TEST_F(Streams, AnotherStreamCanBeMadeToWait) {
+  const StreamId waiter = stream();
+  const EventId event = driver().create_event(DeviceId(0)).take();
+  const std::uint64_t bit = held_use(stream(), 1);
+  ASSERT_TRUE(table_->fence(bit, 1).is_ok());
+  ASSERT_TRUE(table_->make_wait(waiter, bit, 1).is_ok());
+  ASSERT_TRUE(driver().record_event(event, waiter).is_ok());
+  EXPECT_EQ(driver().query(event).code(), Code::kNotReady);
+  let_go();
+  EXPECT_TRUE(driver().query(event).is_ok());
+  EXPECT_TRUE(driver().destroy_event(event).is_ok());
+}
+
+TEST_F(Streams, MoreStreamsThanSlotsShareThemAndAnswerLater) {
+  std::vector<StreamId> many;
+  std::vector<std::uint32_t> slots;
+  for (std::uint32_t i = 0; i < 3 * StreamTable::kSlots; ++i) {
+    many.push_back(stream());
+    slots.push_back(table_->slot_of(many.back()));
+    ASSERT_LT(slots.back(), StreamTable::kSlots);
+  }
+  std::size_t partner = StreamTable::kSlots;
+  while (slots[partner] != slots[5]) ++partner;
+  const std::uint64_t bit = use(many[5], 1);
+  EXPECT_EQ(held_use(many[partner], 2), bit);
+  EXPECT_FALSE(passed(bit, 2));
+  let_go();
+  EXPECT_TRUE(passed(bit, 2));
+  for (std::size_t i = 0; i < many.size(); ++i) EXPECT_EQ(table_->slot_of(many[i]), slots[i]);
+}
+
+TEST_F(Streams, FencesOnABusyStreamAreBounded) {
+  const StreamId one = stream();
+  std::uint64_t bit = held_use(one, 1);
+  for (std::uint64_t epoch = 2; epoch < 200; ++epoch) {
+    use(one, epoch);
+    EXPECT_FALSE(passed(bit, epoch));
+  }
+  let_go();
+  EXPECT_TRUE(passed(bit, 199));
+}
+
+TEST_F(Streams, ARetiredStreamIsOverWhenItsWorkIs) {
+  const StreamId one = stream();
+  const std::uint64_t bit = held_use(one, 1);
+  ASSERT_TRUE(table_->retire(one).is_ok());
+  destroy(one);
+  EXPECT_FALSE(passed(bit, 1));
+  let_go();
+  EXPECT_TRUE(passed(bit, 1));
+}
+
+TEST_F(Streams, SlotsOfRetiredStreamsServeNewOnes) {
+  for (std::uint64_t epoch = 1; epoch < 5 * StreamTable::kSlots; ++epoch) {
+    const StreamId one = stream();
+    const std::uint64_t bit = use(one, epoch);
+    ASSERT_TRUE(table_->retire(one).is_ok());
+    destroy(one);
+    ASSERT_TRUE(driver().synchronize(DeviceId(0)).is_ok());
+    ASSERT_TRUE(passed(bit, epoch)) << epoch;
+  }
+}
+
+TEST_F(Streams, AStreamThatDiedUnseenIsOverAndItsHandleIsForgotten) {
+  const StreamId one = stream();
+  const std::uint64_t bit = use(one, 1);
+  destroy(one);
+  EXPECT_TRUE(passed(bit, 1));
+  // A new stream with that handle is somebody else.
+  const std::uint64_t again = use(one, 2);
+  EXPECT_FALSE(table_->passed(again, 2));
+}
+
+TEST_F(Streams, EachThreadFencesItsOwnDefaultStream) {
+  const std::uint32_t mine = table_->slot_of(kPerThreadStream);
+  std::uint64_t theirs = 0;
+  std::thread([&] {
+    theirs = use(kPerThreadStream, 1);
+    EXPECT_TRUE(table_->fence_own(table_->slot_of(kPerThreadStream)).is_ok());
+  }).join();
+  EXPECT_NE(theirs, std::uint64_t{1} << mine);
+  ASSERT_TRUE(driver().synchronize(DeviceId(0)).is_ok());
+  EXPECT_TRUE(passed(theirs, 1));
+}
+
+TEST_F(Streams, AThreadThatEndedWithoutAFenceIsWaitedForWithTheDevice) {
+  std::uint64_t theirs = 0;
+  std::thread([&] { theirs = use(kPerThreadStream, 1); }).join();
+  EXPECT_FALSE(passed(theirs, 1));
+  EXPECT_TRUE(table_->wait(theirs, 1).is_ok());
+  EXPECT_TRUE(table_->passed(theirs, 1));
+}
+
+TEST_F(Streams, ManyThreadsFindTheirStreams) {
+  std::vector<StreamId> many;
+  for (int i = 0; i < 80; ++i) many.push_back(stream());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (std::uint64_t round = 0; round < 200; ++round) {
+        for (StreamId one : many) EXPECT_EQ(table_->slot_of(one), table_->slot_of(one));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace tessera
