@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,10 +33,11 @@ struct CurrentDevice {
 };
 thread_local CurrentDevice current_device_of_thread;
 
-SimPieces host_pieces(const void* host, Bytes bytes) {
-  // Whether the bytes are read or written is decided by their place in the transfer.
-  auto* const first = static_cast<std::byte*>(const_cast<void*>(host));
-  return {std::span(first, bytes.value())};
+std::span<const std::byte> bytes_of(const void* host, Bytes bytes) {
+  return {static_cast<const std::byte*>(host), bytes.value()};
+}
+std::span<std::byte> bytes_of(void* host, Bytes bytes) {
+  return {static_cast<std::byte*>(host), bytes.value()};
 }
 
 Status violation(std::string message) {
@@ -273,14 +275,14 @@ Status SimDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId st
   {
     MutexLock lock(mutex_);
     TESSERA_TRY(check_host(from, bytes));
-    TESSERA_TRY_ASSIGN(SimBytes device, memory_->bytes_at(to, bytes, on.device));
+    TESSERA_TRY_ASSIGN(const SimBytes device, memory_->bytes_at(to, bytes, on.device));
     const SimPace pace{&clock_, options_.copy_bytes_per_second};
     const bool pinned = pins_->holds(range_of(from, bytes));
     const bool staged = !pinned && bytes <= kStaged;
     auto stage = std::make_shared<std::vector<std::byte>>(staged ? bytes.value() : 0);
     if (staged) std::memcpy(stage->data(), from, bytes.value());
-    const SimPieces source = host_pieces(staged ? stage->data() : from, bytes);
-    SimWork work = make_transfer("copy_in", std::move(device.pieces), source, pace);
+    const void* const source = staged ? stage->data() : from;
+    SimWork work = make_transfer("copy_in", device.bytes, bytes_of(source, bytes), pace);
     work.keeps = std::move(stage);
     work.ranges = {range_of(to, bytes)};
     if (!staged) work.ranges.push_back(range_of(from, bytes));
@@ -298,10 +300,9 @@ Status SimDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream)
   {
     MutexLock lock(mutex_);
     TESSERA_TRY(check_host(to, bytes));
-    TESSERA_TRY_ASSIGN(SimBytes device, memory_->bytes_at(from, bytes, on.device));
+    TESSERA_TRY_ASSIGN(const SimBytes device, memory_->bytes_at(from, bytes, on.device));
     const SimPace pace{&clock_, options_.copy_bytes_per_second};
-    SimWork work =
-        make_transfer("copy_out", host_pieces(to, bytes), std::move(device.pieces), pace);
+    SimWork work = make_transfer("copy_out", bytes_of(to, bytes), device.bytes, pace);
     work.ranges = {range_of(from, bytes), range_of(to, bytes)};
     TESSERA_TRY_ASSIGN(op, engines_->submit(on.stream, SimEngine::kOutbound, std::move(work)));
     if (pins_->holds(range_of(to, bytes))) return {};
@@ -314,15 +315,15 @@ Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   engines_->wait_for_room();
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   MutexLock lock(mutex_);
-  TESSERA_TRY_ASSIGN(SimBytes target, memory_->bytes_at(to, bytes, on.device));
-  TESSERA_TRY_ASSIGN(SimBytes source, memory_->bytes_at(from, bytes, on.device));
+  TESSERA_TRY_ASSIGN(const SimBytes target, memory_->bytes_at(to, bytes, on.device));
+  TESSERA_TRY_ASSIGN(const SimBytes source, memory_->bytes_at(from, bytes, on.device));
   // A copy that crosses the link takes a copy engine, whatever the call was.
   SimEngine engine = SimEngine::kCompute;
   if (target.location != source.location) {
     engine = target.location == FrameLocation::kHost ? SimEngine::kOutbound : SimEngine::kInbound;
   }
   const SimPace pace{&clock_, engine == SimEngine::kCompute ? 0 : options_.copy_bytes_per_second};
-  SimWork work = make_transfer("copy", std::move(target.pieces), std::move(source.pieces), pace);
+  SimWork work = make_transfer("copy", target.bytes, source.bytes, pace);
   work.ranges = {range_of(to, bytes), range_of(from, bytes)};
   return engines_->submit(on.stream, engine, std::move(work)).status();
 }
@@ -343,8 +344,8 @@ Status SimDriver::fill_elements(Address to, std::uint32_t value, std::uint32_t w
   engines_->wait_for_room();
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   MutexLock lock(mutex_);
-  TESSERA_TRY_ASSIGN(SimBytes target, memory_->bytes_at(to, bytes, on.device));
-  SimWork work = make_fill(std::move(target.pieces), value, width);
+  TESSERA_TRY_ASSIGN(const SimBytes target, memory_->bytes_at(to, bytes, on.device));
+  SimWork work = make_fill(target.bytes, value, width);
   work.ranges = {range_of(to, bytes)};
   return engines_->submit(on.stream, SimEngine::kCompute, std::move(work)).status();
 }

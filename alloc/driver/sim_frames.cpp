@@ -74,12 +74,14 @@ void SimFrames::free_if_unused(std::map<FrameId, Frame>::iterator frame) {
   frames_.erase(frame);
 }
 
-int SimFrames::file_of(const Frame& frame) const {
-  return store(frame.device, frame.location).file();
+bool SimFrames::show(FrameId frame, void* at) const {
+  const Frame& shown = frames_.at(frame);
+  return store(shown.device, shown.location).show(shown.offset, shown.bytes, at);
 }
 
-std::byte* SimFrames::bytes_of(const Frame& frame) const {
-  return store(frame.device, frame.location).at(frame.offset);
+bool SimFrames::hide(FrameId frame, void* at) const {
+  const Frame& shown = frames_.at(frame);
+  return store(shown.device, shown.location).hide(shown.offset, shown.bytes, at);
 }
 
 MemoryInfo SimFrames::info(DeviceId device) const {

@@ -1,17 +1,14 @@
 // The simulated machine's physical memory: frames of each device and of the host, by the byte.
 //
-// One memfd per device and one for the host, opened with the first frame. Their bytes are reached
-// in two ways: through the mappings that SimMemory makes, and through one view of the whole store,
-// which the copy engines use, as a DMA engine uses physical addresses. Pages of a freed frame are
-// given back to the system, so a new frame reads as zero.
+// One memfd per device and one for the host (SimStore), opened with the first frame. Pages of a
+// freed frame are given back to the system, so a new frame reads as zero.
 //
-// Thread safety: none; SimDriver locks. bytes_of() pointers stay valid as long as the frame.
+// Thread safety: none; SimDriver locks.
 //
 // Invariants (validate()): the bytes in use of a place are the sum of its frames, and not more than
 // its capacity; every frame here has an owner or a mapping.
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -53,9 +50,9 @@ class SimFrames {
   void add_mapping(FrameId frame);
   void remove_mapping(FrameId frame);
 
-  // The file that holds the frame, to be mapped at its offset. REQUIRES: the frame is there.
-  int file_of(const Frame& frame) const;
-  std::byte* bytes_of(const Frame& frame) const;
+  // Shows the frame at an address, or ends that; see SimStore. REQUIRES: the frame is there.
+  bool show(FrameId frame, void* at) const;
+  bool hide(FrameId frame, void* at) const;
   MemoryInfo info(DeviceId device) const;
 
   std::vector<std::string> leaks() const;

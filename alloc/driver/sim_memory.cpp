@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -133,10 +134,6 @@ Status SimMemory::map(Address address, Bytes bytes, FrameId frame) {
                                    frame.value(), range.to_string(), other.frame.value(), start));
     }
   }
-  const void* const mapped =
-      ::mmap(pointer(range.start), range.bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
-             frames_.file_of(*record), static_cast<off_t>(record->offset.value()));
-  if (mapped == MAP_FAILED) return no_memory("map", range);
   mappings_[range.start] = Mapping{.bytes = range.bytes, .frame = frame};
   frames_.add_mapping(frame);
   return {};
@@ -164,11 +161,14 @@ Status SimMemory::set_access(Address address, Bytes bytes, DeviceId device) {
   const SimRange range = range_of(address, bytes);
   TESSERA_TRY(check_shape("set_access", range));
   TESSERA_TRY_ASSIGN(const auto first, covering("set_access", range));
-  if (::mprotect(pointer(range.start), range.bytes, PROT_READ | PROT_WRITE) != 0) {
+  for (auto at = first; at != mappings_.end() && at->first < range.end(); ++at) {
+    const Mapping& mapping = at->second;
+    if (mapping.access != 0) continue;
+    if (frames_.show(mapping.frame, pointer(at->first))) continue;
     Status status = no_memory("set_access", range);
-    for (auto at = first; at != mappings_.end() && at->first < range.end(); ++at) {
-      // What was opened before the failure is closed again; closing needs no memory.
-      if (at->second.access == 0) ::mprotect(pointer(at->first), at->second.bytes, PROT_NONE);
+    // What was opened until the failure is closed again.
+    for (auto opened = first; opened != std::next(at); ++opened) {
+      if (opened->second.access == 0) map_nothing(opened->first, opened->second.bytes, MAP_FIXED);
     }
     return status;
   }
@@ -182,6 +182,11 @@ Status SimMemory::unmap(Address address, Bytes bytes) {
   const SimRange range = range_of(address, bytes);
   TESSERA_TRY(check_shape("unmap", range));
   TESSERA_TRY_ASSIGN(auto mapping, covering("unmap", range));
+  for (auto at = mapping; at != mappings_.end() && at->first < range.end(); ++at) {
+    if (at->second.access == 0) continue;
+    if (!frames_.hide(at->second.frame, pointer(at->first))) return no_memory("unmap", range);
+  }
+  // Until here the bytes can still be seen, only more slowly, so that a failure changes nothing.
   if (map_nothing(range.start, range.bytes, MAP_FIXED) == MAP_FAILED) {
     return no_memory("unmap", range);
   }
@@ -235,10 +240,10 @@ Result<SimBytes> SimMemory::bytes_at(Address address, Bytes bytes, DeviceId devi
                                    range.to_string(), at));
     }
     const std::uint64_t end = std::min(range.end(), mapping->first + mapping->second.bytes);
-    if (found.pieces.empty()) found.location = frame.location;
-    found.pieces.emplace_back(frames_.bytes_of(frame) + (at - mapping->first), end - at);
+    if (at == range.start) found.location = frame.location;
     at = end;
   }
+  found.bytes = {reinterpret_cast<std::byte*>(range.start), range.bytes};
   return found;
 }
 

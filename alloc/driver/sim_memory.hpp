@@ -4,6 +4,9 @@
 // frame, or without access, is a real fault. The bookkeeping is exact and refuses what a GPU would
 // leave undefined. It knows nothing of queued work: SimDriver asks the engines before it unmaps.
 //
+// A mapping comes into being with its first access: until then the addresses stay empty, as they
+// are without access on a GPU. SimStore says how pages get there.
+//
 // Thread safety: none; SimDriver locks.
 //
 // Invariants (validate()): ranges are disjoint; every mapping lies within one range, overlaps no
@@ -25,10 +28,10 @@
 
 namespace tessera {
 
-// The physical bytes behind a stretch of addresses, in the order of the addresses.
+// A stretch of addresses that work may use.
 struct SimBytes {
-  FrameLocation location = FrameLocation::kDevice;  // of the first piece
-  std::vector<std::span<std::byte>> pieces;
+  FrameLocation location = FrameLocation::kDevice;  // of the first byte
+  std::span<std::byte> bytes;
 };
 
 class SimMemory {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -20,6 +21,20 @@ Status refused(std::string_view what, const std::string& name) {
           native::kOutOfMemory};
 }
 
+// Page tables move as a whole only between addresses of one alignment.
+void* map_aligned(int file, std::uint64_t bytes, std::uint64_t alignment) {
+  const std::uint64_t slack = bytes + alignment;
+  void* const room =
+      ::mmap(nullptr, slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return room;
+  const auto first = reinterpret_cast<std::uint64_t>(room);
+  const std::uint64_t start = (first + alignment - 1) / alignment * alignment;
+  if (start > first) ::munmap(room, start - first);
+  ::munmap(reinterpret_cast<void*>(start + bytes), first + slack - (start + bytes));
+  return ::mmap(reinterpret_cast<void*>(start), bytes, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0);
+}
+
 }  // namespace
 
 SimStore::SimStore(std::string name, Bytes capacity, Bytes granularity)
@@ -31,7 +46,7 @@ SimStore::SimStore(std::string name, Bytes capacity, Bytes granularity)
 }
 
 SimStore::~SimStore() {
-  if (view_ != nullptr) ::munmap(view_, extent_.value());
+  if (home_ != nullptr) ::munmap(home_, extent_.value());
   if (file_ >= 0) ::close(file_);
 }
 
@@ -39,19 +54,35 @@ Status SimStore::open() {
   if (file_ >= 0) return {};
   const int file = ::memfd_create("tessera-sim", MFD_CLOEXEC);
   if (file < 0) return refused("no memory file", name_);
-  void* view = MAP_FAILED;
+  void* home = MAP_FAILED;
   if (::ftruncate(file, static_cast<off_t>(extent_.value())) == 0) {
-    view = ::mmap(nullptr, extent_.value(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                  file, 0);
+    home = map_aligned(file, extent_.value(), granularity_.value());
   }
-  if (view == MAP_FAILED) {
-    Status status = refused("no view of the memory file", name_);
+  if (home == MAP_FAILED) {
+    Status status = refused("no room to map the memory file", name_);
     ::close(file);
     return status;
   }
   file_ = file;
-  view_ = static_cast<std::byte*>(view);
+  home_ = static_cast<std::byte*>(home);
   return {};
+}
+
+bool SimStore::move_pages(void* from, void* to, Bytes offset, Bytes bytes) const {
+  // DONTUNMAP leaves a mapping without pages behind, so that nothing else can settle there.
+  const int move = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+  if (::mremap(from, bytes.value(), bytes.value(), move, to) != MAP_FAILED) return true;
+  // Systems before Linux 5.13 cannot; there, pages come one by one.
+  return ::mmap(to, bytes.value(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_,
+                static_cast<off_t>(offset.value())) != MAP_FAILED;
+}
+
+bool SimStore::show(Bytes offset, Bytes bytes, void* where) const {
+  return move_pages(at(offset), where, offset, bytes);
+}
+
+bool SimStore::hide(Bytes offset, Bytes bytes, void* where) const {
+  return move_pages(where, at(offset), offset, bytes);
 }
 
 Result<Bytes> SimStore::take(Bytes bytes) {

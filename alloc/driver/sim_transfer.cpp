@@ -1,35 +1,11 @@
 #include "driver/sim_transfer.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
-#include <utility>
 
 namespace tessera {
 namespace {
-
-// Moves all bytes, whatever the two cuts are. Returns how many.
-std::uint64_t move_bytes(const SimPieces& to, const SimPieces& from) {
-  std::uint64_t moved = 0;
-  auto source = from.begin();
-  std::size_t used = 0;  // of *source
-  for (std::span<std::byte> target : to) {
-    while (!target.empty()) {
-      const std::size_t count = std::min(target.size(), source->size() - used);
-      // Overlapping copies are the program's error on a GPU; here they are merely defined.
-      std::memmove(target.data(), source->data() + used, count);
-      target = target.subspan(count);
-      moved += count;
-      used += count;
-      if (used == source->size()) {
-        ++source;
-        used = 0;
-      }
-    }
-  }
-  return moved;
-}
 
 // The link is busy until its bytes could have passed.
 void keep_pace(const SimPace& pace, Nanoseconds start, std::uint64_t bytes) {
@@ -43,30 +19,30 @@ void keep_pace(const SimPace& pace, Nanoseconds start, std::uint64_t bytes) {
 
 }  // namespace
 
-SimWork make_transfer(const char* name, SimPieces to, SimPieces from, SimPace pace) {
+SimWork make_transfer(const char* name, std::span<std::byte> to, std::span<const std::byte> from,
+                      SimPace pace) {
   SimWork work;
   work.name = name;
-  work.run = [to = std::move(to), from = std::move(from), pace](const SimWork&) {
+  work.run = [to, from, pace](const SimWork&) {
     const Nanoseconds start = pace.clock->now();
-    const std::uint64_t bytes = move_bytes(to, from);
-    if (pace.bytes_per_second != 0) keep_pace(pace, start, bytes);
+    // Overlapping copies are the program's error on a GPU; here they are merely defined.
+    std::memmove(to.data(), from.data(), to.size());
+    if (pace.bytes_per_second != 0) keep_pace(pace, start, to.size());
     return Status();
   };
   return work;
 }
 
-SimWork make_fill(SimPieces to, std::uint32_t value, std::uint32_t width) {
+SimWork make_fill(std::span<std::byte> to, std::uint32_t value, std::uint32_t width) {
   SimWork work;
   work.name = "fill";
-  work.run = [to = std::move(to), value, width](const SimWork&) {
-    for (const std::span<std::byte> piece : to) {
-      if (width == 1) {
-        std::memset(piece.data(), static_cast<int>(value & 0xff), piece.size());
-        continue;
-      }
-      for (std::size_t at = 0; at < piece.size(); at += width) {
-        std::memcpy(piece.data() + at, &value, width);
-      }
+  work.run = [to, value, width](const SimWork&) {
+    if (width == 1) {
+      std::memset(to.data(), static_cast<int>(value & 0xff), to.size());
+      return Status();
+    }
+    for (std::size_t at = 0; at < to.size(); at += width) {
+      std::memcpy(to.data() + at, &value, width);
     }
     return Status();
   };

@@ -101,14 +101,14 @@ TEST_F(SimMemoryTest, AccessIsPerDeviceAndPeersMayCopy) {
   EXPECT_EQ(memory_.mapping_at(at_ + 1_MiB)->access, 3U);
 }
 
-TEST_F(SimMemoryTest, BytesAreGatheredOverMappings) {
+TEST_F(SimMemoryTest, BytesMayReachOverMappingsButNotBeyond) {
   map(0_B);
   map(2_MiB);
   ASSERT_TRUE(memory_.set_access(at_, 4_MiB, kDevice).is_ok());
   const auto bytes = memory_.bytes_at(at_ + 1_MiB, 2_MiB, kDevice);
   ASSERT_TRUE(bytes.is_ok());
-  ASSERT_EQ(bytes.value().pieces.size(), 2U);
-  bytes.value().pieces[1][0] = std::byte{9};
+  ASSERT_EQ(bytes.value().bytes.size(), (2_MiB).value());
+  bytes.value().bytes[(1_MiB).value()] = std::byte{9};
   EXPECT_EQ(*reinterpret_cast<unsigned char*>((at_ + 2_MiB).value()), 9);
   expect_violation(memory_.bytes_at(at_, 5_MiB, kDevice).status(), "is not mapped at");
 }

@@ -1,6 +1,7 @@
 #include "driver/sim_store.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <vector>
 
@@ -38,6 +39,26 @@ TEST(SimStore, TheCapacityIsTheLimitAndTheMessageAddsUp) {
   EXPECT_EQ(more.status().code(), Code::kOutOfMemory);
   EXPECT_EQ(more.status().message(),
             "a frame of 4194304 bytes on the test: 2097152 of 6291456 bytes are free");
+}
+
+TEST(SimStore, APieceIsShownElsewhereAndComesHomeWithItsBytes) {
+  SimStore store("the test", 4_MiB, 2_MiB);
+  const auto piece = store.take(2_MiB);
+  ASSERT_TRUE(piece.is_ok());
+  const std::size_t bytes = (2_MiB).value();
+  void* const window = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(window, MAP_FAILED);
+  std::byte* const shown = static_cast<std::byte*>(window);
+  for (int round = 1; round < 4; ++round) {
+    ASSERT_TRUE(store.show(piece.value(), 2_MiB, window));
+    shown[bytes - 1] = static_cast<std::byte>(round);
+    EXPECT_EQ(store.at(piece.value())[bytes - 1], shown[bytes - 1]) << "home sees it meanwhile";
+    ASSERT_TRUE(store.hide(piece.value(), 2_MiB, window));
+    ASSERT_EQ(::mmap(window, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+              window);
+    EXPECT_EQ(store.at(piece.value())[bytes - 1], static_cast<std::byte>(round));
+  }
+  ::munmap(window, bytes);
 }
 
 TEST(SimStore, FragmentsDoNotCostCapacity) {
