@@ -3,8 +3,8 @@
  * Plain C, so that a kernel object needs nothing of ours but this page. `Launch.kernel` points to a
  * sim_kernel, which must live as long as the work launched from it.
  *
- * Thread safety: values. run_block is called on an engine thread of the device; blocks of one launch
- * run one after another, launches of different devices at the same time.
+ * Thread safety: values. run_block is called on an engine thread of the device; blocks of one
+ * launch run one after another, launches of different devices at the same time.
  *
  * Invariants: parameters lie in ascending order, each naturally aligned, none beyond
  * parameter_bytes.
