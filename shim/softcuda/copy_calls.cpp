@@ -68,6 +68,13 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                       CUcontext from_context, size_t bytes) {
   if (!is_context(to_context) || !is_context(from_context)) return CUDA_ERROR_INVALID_CONTEXT;
+  // In order with all work of both contexts, which no stream of one device could promise.
+  for (CUcontext context : {to_context, from_context}) {
+    const CUresult waited = with_machine([context](Machine& machine) {
+      return machine.driver.synchronize(machine.contexts.find(context)->device);
+    });
+    if (waited != CUDA_SUCCESS) return waited;
+  }
   return finish(device(to), device(from), bytes);
 }
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
