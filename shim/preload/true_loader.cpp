@@ -19,25 +19,15 @@ struct SymbolTable {
   const std::uint32_t* gnu_hash = nullptr;
 };
 
-struct Search {
-  const char* name;
-  void* found;
-};
-
 // Where a dynamic entry points to. glibc relocates these in memory; some loaders do not.
 template <class T>
-const T* at(const dl_phdr_info& object, ElfW(Addr) value) {
-  return reinterpret_cast<const T*>(value < object.dlpi_addr ? object.dlpi_addr + value : value);
+const T* at(const link_map& object, ElfW(Addr) value) {
+  return reinterpret_cast<const T*>(value < object.l_addr ? object.l_addr + value : value);
 }
 
-SymbolTable symbol_table(const dl_phdr_info& object) {
+SymbolTable symbol_table(const link_map& object) {
   SymbolTable table;
-  const ElfW(Dyn)* entry = nullptr;
-  for (int i = 0; i < object.dlpi_phnum; ++i) {
-    if (object.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
-    entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
-  }
-  for (; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+  for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag == DT_SYMTAB) table.symbols = at<ElfW(Sym)>(object, entry->d_un.d_ptr);
     if (entry->d_tag == DT_STRTAB) table.names = at<char>(object, entry->d_un.d_ptr);
     if (entry->d_tag == DT_GNU_HASH) {
@@ -83,21 +73,22 @@ bool is_c_library(const char* path) {
   return same_text(file, "libc.so.6") || same_text(file, "libdl.so.2");
 }
 
-int visit(dl_phdr_info* object, std::size_t, void* data) {
-  auto& search = *static_cast<Search*>(data);
-  if (object->dlpi_name == nullptr || !is_c_library(object->dlpi_name)) return 0;
-  const ElfW(Sym)* const symbol = look_up(symbol_table(*object), search.name);
-  if (symbol == nullptr) return 0;
-  search.found = reinterpret_cast<void*>(object->dlpi_addr + symbol->st_value);
-  return 1;
+// The list of what is loaded, without the loader's lock: the C library is there from the start, near
+// its head, and never leaves it.
+void* find(const char* name) {
+  for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
+    if (object->l_name == nullptr || !is_c_library(object->l_name)) continue;
+    const ElfW(Sym)* const symbol = look_up(symbol_table(*object), name);
+    if (symbol != nullptr) return reinterpret_cast<void*>(object->l_addr + symbol->st_value);
+  }
+  return nullptr;
 }
 
 void* find_once(std::atomic<void*>& known, const char* name) {
-  if (void* const found = known.load(std::memory_order_acquire)) return found;
-  Search search{name, nullptr};
-  dl_iterate_phdr(visit, &search);
-  known.store(search.found, std::memory_order_release);
-  return search.found;
+  if (void* const before = known.load(std::memory_order_acquire)) return before;
+  void* const found = find(name);
+  known.store(found, std::memory_order_release);
+  return found;
 }
 
 constinit std::atomic<void*> known_dlsym{nullptr};

@@ -4,7 +4,8 @@
 // since an interposer must carry glibc's version names. So they are read from the symbol table of
 // the C library in memory.
 //
-// Thread safety: any thread, from the first instruction of the process on; takes no lock of ours.
+// Thread safety: any thread, from the first instruction of the process on; takes no lock, and calls
+// nothing that another interposer may stand in front of.
 #pragma once
 
 namespace tessera::preload {

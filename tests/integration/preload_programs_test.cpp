@@ -34,19 +34,19 @@ TEST(PreloadPrograms, TheSmallestProgramAdds) {
 }
 
 TEST(PreloadPrograms, EveryFormOfCopySetAndQueryAgrees) {
-  expect_same_on_small_device("./memory_calls", "16MiB");
+  expect_same_on_small_device("./memory_calls", "8MiB");
 }
 
 TEST(PreloadPrograms, EveryFormAgreesWithPerThreadDefaultStreams) {
-  expect_same_on_small_device("./memory_calls_ptds", "16MiB");
+  expect_same_on_small_device("./memory_calls_ptds", "8MiB");
 }
 
 TEST(PreloadPrograms, EveryWayOfLaunchingFindsItsBlocks) {
-  expect_same_on_small_device("./launches preload_kernels.so", "16MiB");
+  expect_same_on_small_device("./launches preload_kernels.so", "11MiB");
 }
 
 TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {
-  expect_same_on_small_device("./crowd preload_kernels.so", "20MiB");
+  expect_same_on_small_device("./crowd preload_kernels.so", "12MiB");
 }
 
 // A child has none of its parent's threads, so what only they know looks leaked to it.

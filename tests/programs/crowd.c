@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #define THREADS 4
-#define ROUNDS 16
-#define COUNT (3 << 18)
+#define ROUNDS 10
+#define COUNT (1 << 19)
 
 static CUcontext context;
 static CUfunction add_one;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define BLOCKS 12
-#define COUNT (1 << 19)
+#define COUNT (1 << 18)
 
 struct lists {
   int count;

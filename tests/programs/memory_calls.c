@@ -13,7 +13,7 @@
 
 #define BLOCKS 12
 #define ROW 2048
-#define ROWS 1024
+#define ROWS 512
 #define BYTES ((size_t)ROW * ROWS)
 
 static CUdeviceptr block[BLOCKS];
