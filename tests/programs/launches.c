@@ -149,5 +149,8 @@ int main(int argc, char** argv) {
   }
   for (int round = 0; round < 3 * BLOCKS; ++round) ways[round % WAYS](round % BLOCKS);
   CHECK(cuStreamSynchronize(stream));
-  return compare(malloc(COUNT * sizeof(int)));
+  int* const words = malloc(COUNT * sizeof(int));
+  const int result = compare(words);
+  free(words);
+  return result;
 }

@@ -14,7 +14,7 @@ namespace {
 class Streams : public testing::Test {
  protected:
   ~Streams() override {
-    for (HeldKernel& kernel : kernels_) kernel.let_go();
+    let_go();
     table_.reset();
     for (StreamId stream : streams_) EXPECT_TRUE(driver().destroy_stream(stream).is_ok());
     machine_.finish();
