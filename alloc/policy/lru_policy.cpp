@@ -1,25 +1,16 @@
 #include "policy/lru_policy.hpp"
 
-#include <algorithm>
+#include <utility>
+
+#include "policy/ranking.hpp"
 
 namespace tessera {
 
 Decision LruPolicy::decide(const Snapshot& snapshot) const {
-  std::vector<const RunPicture*> order;
-  for (const RunPicture& run : snapshot.runs) order.push_back(&run);
-  std::sort(order.begin(), order.end(), [](const RunPicture* a, const RunPicture* b) {
-    if (a->dead != b->dead) return a->dead;
-    if (a->used != b->used) return a->used < b->used;
-    return a->run < b->run;
-  });
-  Decision decision;
-  Bytes leaving;
-  for (const RunPicture* run : order) {
-    if (leaving >= snapshot.need) break;
-    decision.leave.push_back(run->run);
-    leaving += run->bytes;
-  }
-  return decision;
+  std::vector<RankedRun> ranked;
+  ranked.reserve(snapshot.runs.size());
+  for (const RunPicture& run : snapshot.runs) ranked.push_back({&run, -static_cast<double>(run.used)});
+  return highest_first(std::move(ranked), snapshot.need);
 }
 
 }  // namespace tessera

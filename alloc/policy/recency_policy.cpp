@@ -1,14 +1,11 @@
 #include "policy/recency_policy.hpp"
 
-#include <algorithm>
+#include <utility>
+
+#include "policy/ranking.hpp"
 
 namespace tessera {
 namespace {
-
-struct Candidate {
-  const RunPicture* run;
-  double score;  // greater leaves earlier
-};
 
 // The wait until the next use, made longer for what is cheap to let go and shorter for what is
 // dear. The factors are ratios of copies: a clean run saves one of the two (out and in again).
@@ -30,21 +27,10 @@ std::uint64_t RecencyPolicy::expected_wait(const RunPicture& run, std::uint64_t 
 }
 
 Decision RecencyPolicy::decide(const Snapshot& snapshot) const {
-  std::vector<Candidate> order;
-  for (const RunPicture& run : snapshot.runs) order.push_back({&run, score_of(run, snapshot.epoch)});
-  std::sort(order.begin(), order.end(), [](const Candidate& a, const Candidate& b) {
-    if (a.run->dead != b.run->dead) return a.run->dead;
-    if (a.score != b.score) return a.score > b.score;
-    return a.run->run < b.run->run;
-  });
-  Decision decision;
-  Bytes leaving;
-  for (const Candidate& candidate : order) {
-    if (leaving >= snapshot.need) break;
-    decision.leave.push_back(candidate.run->run);
-    leaving += candidate.run->bytes;
-  }
-  return decision;
+  std::vector<RankedRun> ranked;
+  ranked.reserve(snapshot.runs.size());
+  for (const RunPicture& run : snapshot.runs) ranked.push_back({&run, score_of(run, snapshot.epoch)});
+  return highest_first(std::move(ranked), snapshot.need);
 }
 
 }  // namespace tessera
