@@ -292,7 +292,7 @@ static void load_kernels(void) {
                 {"softmax_loss", &softmax_loss},
                 {"adam", &adam}};
   CUmodule module;
-  long bytes;
+  long bytes = 0;
   FILE* file = fopen(options.kernels, "rb");
   if (file == NULL || fseek(file, 0, SEEK_END) != 0 || (bytes = ftell(file)) <= 0) {
     fail("cannot read", options.kernels);
