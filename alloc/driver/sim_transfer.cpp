@@ -4,6 +4,8 @@
 #include <cstring>
 #include <thread>
 
+#include "base/thread_checker.hpp"
+
 namespace tessera {
 namespace {
 
@@ -25,8 +27,12 @@ SimWork make_transfer(const char* name, std::span<std::byte> to, std::span<const
   work.name = name;
   work.run = [to, from, pace](const SimWork&) {
     const Nanoseconds start = pace.clock->now();
-    // Overlapping copies are the program's error on a GPU; here they are merely defined.
-    std::memmove(to.data(), from.data(), to.size());
+    {
+      // A page may be written while it is copied out: that is forwarding, and the copy is dropped.
+      const UncheckedReads forwarding(to.data(), to.size());
+      // Overlapping copies are the program's error on a GPU; here they are merely defined.
+      std::memmove(to.data(), from.data(), to.size());
+    }
     if (pace.bytes_per_second != 0) keep_pace(pace, start, to.size());
     return Status();
   };
