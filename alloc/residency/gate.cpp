@@ -8,14 +8,14 @@ namespace tessera {
 namespace {
 
 std::atomic<std::uint32_t> next_thread{0};
-thread_local const std::uint32_t this_thread = next_thread.fetch_add(1, std::memory_order_relaxed);
+thread_local const std::uint32_t kThisThread = next_thread.fetch_add(1, std::memory_order_relaxed);
 
 }  // namespace
 
 // The two sides use sequentially consistent operations on different locations (Dekker): either the
 // entering thread sees the gate closed, or the closing thread sees it inside.
 std::uint32_t Gate::enter() {
-  const std::uint32_t index = this_thread % kSlots;
+  const std::uint32_t index = kThisThread % kSlots;
   Slot& slot = slots_[index];
   for (;;) {
     slot.inside.fetch_add(1);
