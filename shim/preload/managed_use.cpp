@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "capture.hpp"
 #include "outcome.hpp"
@@ -26,19 +27,21 @@ CUresult check(tessera_allocator* allocator, const Extent& extent) {
 
 }  // namespace
 
-ManagedUse::ManagedUse(std::initializer_list<Extent> extents, CUstream stream, Waits waits,
+ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits,
                        const char* call)
     : allocator_(running()) {
   if (allocator_ == nullptr || entry_.nested()) return;
-  std::array<tessera_address, 2> addresses{};
+  std::array<tessera_address, 2> of_one_copy{};
+  std::vector<tessera_address> of_batch(extents.size() > of_one_copy.size() ? extents.size() : 0);
+  tessera_address* const addresses = of_batch.empty() ? of_one_copy.data() : of_batch.data();
   std::size_t count = 0;
   for (const Extent& extent : extents) {
-    if (!managed(extent.address) || count == addresses.size()) continue;
+    if (!managed(extent.address)) continue;
     status_ = check(allocator_, extent);
     if (status_ != CUDA_SUCCESS) return;
     addresses[count++] = extent.address;
   }
-  const std::span<const tessera_address> used(addresses.data(), count);
+  const std::span<const tessera_address> used(addresses, count);
   if (capturing(stream)) {
     status_ = expose_to_graph(allocator_, used);
   } else {

@@ -31,8 +31,7 @@ class ManagedUse {
  public:
   // For the extents that are managed. Status: CUDA_ERROR_INVALID_VALUE for one that is not wholly
   // inside a live block, as the driver says of its own memory.
-  ManagedUse(std::initializer_list<Extent> extents, CUstream stream, Waits waits,
-             const char* call);
+  ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits, const char* call);
   // For a launch: any of the words may be an address.
   ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel);
   ~ManagedUse();
@@ -60,13 +59,20 @@ inline tessera_stream stream_of(CUstream stream) {
 // Calls the driver with the extents' blocks in device memory. The common case, nothing managed,
 // costs a compare for each extent.
 template <class Function, class... Args>
-CUresult with_blocks(std::initializer_list<Extent> extents, CUstream stream, Waits waits,
+CUresult with_blocks(std::span<const Extent> extents, CUstream stream, Waits waits,
                      const char* call, Function TrueDriver::*function, Args... args) {
   bool any = false;
   for (const Extent& extent : extents) any = any || managed(extent.address);
   if (!any) return call_true(function, args...);
   const ManagedUse use(extents, stream, waits, call);
   return use.status() == CUDA_SUCCESS ? call_true(function, args...) : use.status();
+}
+
+template <class Function, class... Args>
+CUresult with_blocks(std::initializer_list<Extent> extents, CUstream stream, Waits waits,
+                     const char* call, Function TrueDriver::*function, Args... args) {
+  return with_blocks(std::span(extents.begin(), extents.size()), stream, waits, call, function,
+                     args...);
 }
 
 }  // namespace tessera::preload

@@ -3,24 +3,11 @@
 // What the driver can share at a given address is pinned there and then shared. What it could only
 // share of its own kind of allocation is refused with the error that it would give itself.
 #include "cuda_api.hpp"
-#include "lifecycle.hpp"
+#include "exposure.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
-
-namespace {
-
-bool served(CUdeviceptr address) { return managed(address) && running() != nullptr; }
-
-// Pins the block for good; `reason` is a literal that the statistics show.
-CUresult expose(CUdeviceptr address, const char* reason) {
-  const Entry entry;
-  if (entry.nested()) return CUDA_SUCCESS;
-  return cuda_result_said(tessera_expose(running(), address, reason), reason);
-}
-
-}  // namespace
 
 TESSERA_HOOK cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   if (!served(address)) return call_true(&TrueDriver::cuIpcGetMemHandle, handle, address);
@@ -30,21 +17,22 @@ TESSERA_HOOK cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
 
 TESSERA_HOOK cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, std::size_t bytes,
                                            CUmemRangeHandleType type, unsigned long long flags) {
-  if (served(address)) {
-    const CUresult exposed = expose(address, "cuMemGetHandleForAddressRange");
-    if (exposed != CUDA_SUCCESS) return exposed;
-  }
+  const CUresult exposed = expose(address, "cuMemGetHandleForAddressRange");
+  if (exposed != CUDA_SUCCESS) return exposed;
   return call_true(&TrueDriver::cuMemGetHandleForAddressRange, handle, address, bytes, type,
                    flags);
 }
 
 TESSERA_HOOK cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                    CUdeviceptr address) {
-  if (served(address)) {
-    const CUresult exposed = expose(address, "cuPointerSetAttribute");
-    if (exposed != CUDA_SUCCESS) return exposed;
-  }
+  const CUresult exposed = expose(address, "cuPointerSetAttribute");
+  if (exposed != CUDA_SUCCESS) return exposed;
   return call_true(&TrueDriver::cuPointerSetAttribute, value, attribute, address);
+}
+
+TESSERA_HOOK cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr address) {
+  if (served(address)) return CUDA_ERROR_INVALID_VALUE;  // of no pool that can be exported
+  return call_true(&TrueDriver::cuMemPoolExportPointer, data, address);
 }
 
 // ---- the program's own virtual memory management -----------------------------------------------
@@ -75,4 +63,10 @@ TESSERA_HOOK cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemA
 TESSERA_HOOK cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
   if (served(address)) return CUDA_ERROR_INVALID_VALUE;
   return call_true(&TrueDriver::cuMemAddressFree, address, bytes);
+}
+
+TESSERA_HOOK cuMulticastBindAddr(CUmemGenericAllocationHandle multicast, std::size_t offset,
+                                 CUdeviceptr address, std::size_t bytes, unsigned long long flags) {
+  if (served(address)) return CUDA_ERROR_INVALID_VALUE;
+  return call_true(&TrueDriver::cuMulticastBindAddr, multicast, offset, address, bytes, flags);
 }

@@ -64,6 +64,21 @@ TEST(PreloadPrograms, MisuseGetsTheAnswersOfTheDriver) {
   EXPECT_EQ(run_preloaded("./misuse").output, run("./misuse").output);
 }
 
+// The software device supports few of these calls; what matters is that each is seen before it is made.
+TEST(PreloadPrograms, CallsThatKeepAnAddressHoldItsBlockAndAreCounted) {
+  const std::string stats = scratch("s.json");
+  const Outcome kept = run_preloaded("./kept_addresses", {{"TESSERA_STATS", stats}});
+  EXPECT_EQ(kept.exit_code, 0) << kept.message;
+  EXPECT_EQ(kept.output, run("./kept_addresses").output);
+  const auto report = nlohmann::json::parse(contents(stats));
+  const auto& exposed = report["exposed_bytes_by_reason"];
+  for (const char* call : {"cuTexObjectCreate", "cuTensorMapEncodeTiled", "cuTensorMapReplaceAddress",
+                           "cuStreamWriteValue32", "cuStreamWriteValue64", "cuStreamBatchMemOp"}) {
+    EXPECT_EQ(exposed.value(call, 0), 2 << 20) << call;
+  }
+  EXPECT_EQ(report["held"]["exposed_bytes"].get<int>(), 6 * (2 << 20));
+}
+
 TEST(PreloadPrograms, TrainingGivesTheSameBitsFromAllThreeTiers) {
   const std::string ample = scratch("ample"), small = scratch("small"), stats = scratch("s.json");
   EXPECT_EQ(run(kTrain + " --losses " + ample).exit_code, 0);

@@ -132,6 +132,18 @@ static void over_half(int to, int from) { /* from the middle of one into the mid
   memcpy(mirror[to] + BYTES / 2, mirror[from] + BYTES / 4, BYTES / 2);
   CHECK(cuMemcpyDtoD(block[to] + BYTES / 2, block[from] + BYTES / 4, BYTES / 2));
 }
+static void over_batch(int to, int from) { /* a half from another block, a half from the host */
+  CUdeviceptr ends[] = {block[to], block[to] + BYTES / 2};
+  CUdeviceptr starts[] = {block[from], (CUdeviceptr)(uintptr_t)pinned};
+  size_t sizes[] = {BYTES / 2, BYTES / 2}, first = 0;
+  CUmemcpyAttributes attributes;
+  memset(&attributes, 0, sizeof(attributes));
+  attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  scribble(pinned);
+  memcpy(mirror[to], mirror[from], BYTES / 2);
+  memcpy(mirror[to] + BYTES / 2, pinned, BYTES / 2);
+  CHECK(cuMemcpyBatchAsync(ends, starts, sizes, 2, &attributes, &first, 1, stream));
+}
 
 static void set_bytes(int to, int from) {
   memset(mirror[to], 17 + from, BYTES);
@@ -178,7 +190,7 @@ static void out_rows(void* to, int from) {
 static void (*const writes[])(int, int) = {
     in_now,     in_pinned,       in_pageable,      in_unified, in_unified_queued, in_rows,
     in_rows_unaligned, in_rows_queued, over,       over_queued, over_peers, over_peers_queued,
-    over_half,  set_bytes,       set_bytes_queued, set_shorts, set_words,         set_rows,
+    over_half,  over_batch,      set_bytes,        set_bytes_queued, set_shorts, set_words,         set_rows,
     set_rows_queued};
 static void (*const reads[])(void*, int) = {out_now, out_queued, out_unified, out_rows};
 #define COUNT(array) (int)(sizeof(array) / sizeof(array[0]))

@@ -1,0 +1,105 @@
+// Many copies in one call: every managed end of every copy is in device memory together.
+//
+// The copies of a batch may come from pageable memory, so the call may wait for its work.
+#include <span>
+#include <vector>
+
+#include "cuda_api.hpp"
+#include "managed_use.hpp"
+#include "true_driver.hpp"
+
+using namespace tessera::preload;
+
+namespace {
+
+// The managed ends among what a call names; empty for nearly every program, and then nothing is kept.
+class Ends {
+ public:
+  void add(CUdeviceptr address, std::size_t bytes) {
+    if (managed(address)) extents_.push_back({address, bytes});
+  }
+  void add(const CUmemcpy3DOperand& operand, const CUextent3D& size) {
+    if (operand.type != CU_MEMCPY_OPERAND_TYPE_POINTER) return;
+    const auto& end = operand.op.ptr;
+    // Lengths are in elements of the operand, which are bytes where neither end is an array; 0: packed.
+    const std::size_t row = end.rowLength != 0 ? end.rowLength : size.width;
+    const std::size_t layer = row * (end.layerHeight != 0 ? end.layerHeight : size.height);
+    if (size.width == 0 || size.height == 0 || size.depth == 0) return;
+    add(end.ptr, (size.depth - 1) * layer + (size.height - 1) * row + size.width);
+  }
+  std::span<const Extent> all() const { return extents_; }
+
+ private:
+  std::vector<Extent> extents_;
+};
+
+Ends ends_of(const CUdeviceptr* to, const CUdeviceptr* from, const std::size_t* sizes,
+             std::size_t count) {
+  Ends ends;
+  if (to == nullptr || from == nullptr || sizes == nullptr) return ends;  // the driver refuses it
+  for (std::size_t i = 0; i < count; ++i) {
+    ends.add(to[i], sizes[i]);
+    ends.add(from[i], sizes[i]);
+  }
+  return ends;
+}
+
+Ends ends_of(const CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t count) {
+  Ends ends;
+  for (std::size_t i = 0; copies != nullptr && i < count; ++i) {
+    ends.add(copies[i].dst, copies[i].extent);
+    ends.add(copies[i].src, copies[i].extent);
+  }
+  return ends;
+}
+
+Ends ends_of(const CUmemDecompressParams* parts, std::size_t count) {
+  Ends ends;
+  for (std::size_t i = 0; parts != nullptr && i < count; ++i) {
+    ends.add(reinterpret_cast<CUdeviceptr>(parts[i].dst), parts[i].dstNumBytes);
+    ends.add(reinterpret_cast<CUdeviceptr>(parts[i].src), parts[i].srcNumBytes);
+    ends.add(reinterpret_cast<CUdeviceptr>(parts[i].dstActBytes), sizeof(cuuint32_t));
+  }
+  return ends;
+}
+
+}  // namespace
+
+TESSERA_HOOK_PTSZ(cuMemcpyBatchAsync,
+                  (CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
+                   CUmemcpyAttributes* attributes, std::size_t* attribute_indices,
+                   std::size_t attribute_count, std::size_t* failed, CUstream given), {
+  return with_blocks(ends_of(to, from, sizes, count).all(), stream, Waits::kMay,
+                     "cuMemcpyBatchAsync", True, to, from, sizes, count, attributes,
+                     attribute_indices, attribute_count, failed, given);
+})
+
+TESSERA_HOOK_PTSZ(cuMemcpyBatchAsync_v2,
+                  (CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
+                   CUmemcpyAttributes* attributes, std::size_t* attribute_indices,
+                   std::size_t attribute_count, CUstream given), {
+  return with_blocks(ends_of(to, from, sizes, count).all(), stream, Waits::kMay,
+                     "cuMemcpyBatchAsync", True, to, from, sizes, count, attributes,
+                     attribute_indices, attribute_count, given);
+})
+
+TESSERA_HOOK_PTSZ(cuMemcpy3DBatchAsync,
+                  (std::size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t* failed,
+                   unsigned long long flags, CUstream given), {
+  return with_blocks(ends_of(copies, count).all(), stream, Waits::kMay, "cuMemcpy3DBatchAsync",
+                     True, count, copies, failed, flags, given);
+})
+
+TESSERA_HOOK_PTSZ(cuMemcpy3DBatchAsync_v2,
+                  (std::size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, unsigned long long flags,
+                   CUstream given), {
+  return with_blocks(ends_of(copies, count).all(), stream, Waits::kMay, "cuMemcpy3DBatchAsync",
+                     True, count, copies, flags, given);
+})
+
+TESSERA_HOOK_PTSZ(cuMemBatchDecompressAsync,
+                  (CUmemDecompressParams* parts, std::size_t count, unsigned flags,
+                   std::size_t* failed, CUstream given), {
+  return with_blocks(ends_of(parts, count).all(), stream, Waits::kMay,
+                     "cuMemBatchDecompressAsync", True, parts, count, flags, failed, given);
+})

@@ -1,0 +1,27 @@
+#include "exposure.hpp"
+
+#include "capture.hpp"
+#include "lifecycle.hpp"
+#include "outcome.hpp"
+
+namespace tessera::preload {
+
+bool served(CUdeviceptr address) { return managed(address) && running() != nullptr; }
+
+CUresult expose(CUdeviceptr address, const char* reason) {
+  if (!served(address)) return CUDA_SUCCESS;
+  const Entry entry;
+  if (entry.nested()) return CUDA_SUCCESS;
+  return cuda_result_said(tessera_expose(running(), address, reason), reason);
+}
+
+CUresult expose_on(CUstream stream, CUdeviceptr address, const char* reason) {
+  if (!served(address)) return CUDA_SUCCESS;
+  if (!capturing(stream)) return expose(address, reason);
+  const Entry entry;
+  if (entry.nested()) return CUDA_SUCCESS;
+  const std::uint64_t word = address;
+  return expose_to_graph(running(), {&word, 1});
+}
+
+}  // namespace tessera::preload

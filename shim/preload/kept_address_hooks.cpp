@@ -1,0 +1,156 @@
+// Objects and streams that keep an address after the call: textures, tensor maps, words in memory.
+//
+// Kernels reach such memory by a descriptor in which no address can be seen, and a stream that waits
+// for a word reads it at any time; so the block stays in device memory. Surfaces are of arrays alone,
+// which are the driver's.
+#include "cuda_api.hpp"
+#include "exposure.hpp"
+#include "true_driver.hpp"
+
+using namespace tessera::preload;
+
+namespace {
+
+CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+CUdeviceptr address_of(const CUDA_RESOURCE_DESC* resource) {
+  if (resource == nullptr) return 0;  // the driver refuses it
+  if (resource->resType == CU_RESOURCE_TYPE_LINEAR) return resource->res.linear.devPtr;
+  if (resource->resType == CU_RESOURCE_TYPE_PITCH2D) return resource->res.pitch2D.devPtr;
+  return 0;
+}
+
+// Of a memory operation; 0 for one that names no word.
+CUdeviceptr address_of(const CUstreamBatchMemOpParams& operation) {
+  switch (operation.operation) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+      return operation.waitValue.address;
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
+      return operation.writeValue.address;
+    default:
+      return 0;
+  }
+}
+
+template <class Function, class... Args>
+CUresult keeping(CUdeviceptr address, const char* call, Function TrueDriver::*function,
+                 Args... args) {
+  const CUresult exposed = expose(address, call);
+  return exposed == CUDA_SUCCESS ? call_true(function, args...) : exposed;
+}
+
+template <class Function, class... Args>
+CUresult keeping_on(CUstream stream, CUdeviceptr address, const char* call,
+                    Function TrueDriver::*function, Args... args) {
+  const CUresult exposed = expose_on(stream, address, call);
+  return exposed == CUDA_SUCCESS ? call_true(function, args...) : exposed;
+}
+
+template <class Function>
+CUresult keeping_all(CUstream stream, Function TrueDriver::*function, CUstream given,
+                     unsigned count, CUstreamBatchMemOpParams* operations, unsigned flags) {
+  for (unsigned i = 0; operations != nullptr && i < count; ++i) {
+    const CUresult exposed = expose_on(stream, address_of(operations[i]), "cuStreamBatchMemOp");
+    if (exposed != CUDA_SUCCESS) return exposed;
+  }
+  return call_true(function, given, count, operations, flags);
+}
+
+}  // namespace
+
+TESSERA_HOOK cuTexObjectCreate(CUtexObject* texture, const CUDA_RESOURCE_DESC* resource,
+                               const CUDA_TEXTURE_DESC* reading,
+                               const CUDA_RESOURCE_VIEW_DESC* view) {
+  return keeping(address_of(resource), "cuTexObjectCreate", &TrueDriver::cuTexObjectCreate,
+                 texture, resource, reading, view);
+}
+
+TESSERA_HOOK cuTexRefSetAddress_v2(std::size_t* offset, CUtexref texture, CUdeviceptr address,
+                                   std::size_t bytes) {
+  return keeping(address, "cuTexRefSetAddress", &TrueDriver::cuTexRefSetAddress_v2, offset,
+                 texture, address, bytes);
+}
+
+TESSERA_HOOK cuTexRefSetAddress2D_v2(CUtexref texture, const CUDA_ARRAY_DESCRIPTOR* shape,
+                                     CUdeviceptr address, std::size_t pitch) {
+  return keeping(address, "cuTexRefSetAddress2D", &TrueDriver::cuTexRefSetAddress2D_v2, texture,
+                 shape, address, pitch);
+}
+
+TESSERA_HOOK cuTexRefSetAddress2D_v3(CUtexref texture, const CUDA_ARRAY_DESCRIPTOR* shape,
+                                     CUdeviceptr address, std::size_t pitch) {
+  return keeping(address, "cuTexRefSetAddress2D", &TrueDriver::cuTexRefSetAddress2D_v3, texture,
+                 shape, address, pitch);
+}
+
+TESSERA_HOOK cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                                    void* tensor, const cuuint64_t* sizes,
+                                    const cuuint64_t* strides, const cuuint32_t* box,
+                                    const cuuint32_t* steps, CUtensorMapInterleave interleave,
+                                    CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                    CUtensorMapFloatOOBfill fill) {
+  return keeping(address_of(tensor), "cuTensorMapEncodeTiled", &TrueDriver::cuTensorMapEncodeTiled,
+                 map, type, rank, tensor, sizes, strides, box, steps, interleave, swizzle,
+                 promotion, fill);
+}
+
+TESSERA_HOOK cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                                     void* tensor, const cuuint64_t* sizes,
+                                     const cuuint64_t* strides, const int* lower, const int* upper,
+                                     cuuint32_t channels, cuuint32_t pixels,
+                                     const cuuint32_t* steps, CUtensorMapInterleave interleave,
+                                     CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                     CUtensorMapFloatOOBfill fill) {
+  return keeping(address_of(tensor), "cuTensorMapEncodeIm2col",
+                 &TrueDriver::cuTensorMapEncodeIm2col, map, type, rank, tensor, sizes, strides,
+                 lower, upper, channels, pixels, steps, interleave, swizzle, promotion, fill);
+}
+
+TESSERA_HOOK cuTensorMapEncodeIm2colWide(
+    CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* tensor,
+    const cuuint64_t* sizes, const cuuint64_t* strides, int lower, int upper, cuuint32_t channels,
+    cuuint32_t pixels, const cuuint32_t* steps, CUtensorMapInterleave interleave,
+    CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+    CUtensorMapFloatOOBfill fill) {
+  return keeping(address_of(tensor), "cuTensorMapEncodeIm2colWide",
+                 &TrueDriver::cuTensorMapEncodeIm2colWide, map, type, rank, tensor, sizes, strides,
+                 lower, upper, channels, pixels, steps, interleave, mode, swizzle, promotion, fill);
+}
+
+TESSERA_HOOK cuTensorMapReplaceAddress(CUtensorMap* map, void* tensor) {
+  return keeping(address_of(tensor), "cuTensorMapReplaceAddress",
+                 &TrueDriver::cuTensorMapReplaceAddress, map, tensor);
+}
+
+#define TESSERA_WORD_HOOKS(kind, bits)                                                            \
+  TESSERA_HOOK_PTSZ(cuStream##kind##Value##bits,                                                  \
+                    (CUstream given, CUdeviceptr address, cuuint##bits##_t value, unsigned flags), { \
+    return keeping_on(stream, address, "cuStream" #kind "Value" #bits, True, given, address,      \
+                      value, flags);                                                              \
+  })                                                                                              \
+  TESSERA_HOOK_PTSZ(cuStream##kind##Value##bits##_v2,                                             \
+                    (CUstream given, CUdeviceptr address, cuuint##bits##_t value, unsigned flags), { \
+    return keeping_on(stream, address, "cuStream" #kind "Value" #bits, True, given, address,      \
+                      value, flags);                                                              \
+  })
+
+TESSERA_WORD_HOOKS(Wait, 32)
+TESSERA_WORD_HOOKS(Wait, 64)
+TESSERA_WORD_HOOKS(Write, 32)
+TESSERA_WORD_HOOKS(Write, 64)
+
+#undef TESSERA_WORD_HOOKS
+
+TESSERA_HOOK_PTSZ(cuStreamBatchMemOp,
+                  (CUstream given, unsigned count, CUstreamBatchMemOpParams* operations,
+                   unsigned flags), {
+  return keeping_all(stream, True, given, count, operations, flags);
+})
+
+TESSERA_HOOK_PTSZ(cuStreamBatchMemOp_v2,
+                  (CUstream given, unsigned count, CUstreamBatchMemOpParams* operations,
+                   unsigned flags), {
+  return keeping_all(stream, True, given, count, operations, flags);
+})

@@ -1,0 +1,29 @@
+// cuMemcpyBatchAsync: many copies in one call, each as cuMemcpyAsync would make it.
+#include "call.hpp"
+#include "transfer.hpp"
+
+using namespace tessera;            // NOLINT: the entry points below are C
+using namespace tessera::softcuda;  // NOLINT
+
+// The copies of a batch have no order among themselves; in stream order they keep that promise.
+// Attributes are hints here: the source is read in stream order, which every access order allows.
+CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, size_t count,
+                            CUmemcpyAttributes* attributes, size_t* attribute_indices,
+                            size_t attribute_count, CUstream stream) {
+  if (to == nullptr || from == nullptr || sizes == nullptr || count == 0 ||
+      attributes == nullptr || attribute_indices == nullptr || attribute_count == 0 ||
+      attribute_count > count || attribute_indices[0] != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  // As documented: a batch cannot go to the legacy default stream.
+  if (stream == nullptr || stream == CU_STREAM_LEGACY) return CUDA_ERROR_INVALID_VALUE;
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    const auto id = machine.streams.resolve(stream);
+    if (!id.is_ok()) return to_result(id.status());
+    for (size_t i = 0; i < count; ++i) {
+      SOFTCUDA_TRY(copy_bytes(machine, {to[i], End::kAny}, {from[i], End::kAny}, sizes[i],
+                              id.value()));
+    }
+    return CUDA_SUCCESS;
+  });
+}

@@ -1,0 +1,81 @@
+/* Gives one block each to every call that keeps an address after it returned.
+ *
+ * Prints what each call answers, "call: CUresult"; a driver may support few of them. Exits with 0
+ * when every call was made.
+ */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BYTES ((size_t)2 << 20)
+
+static void say(const char* call, CUresult result) {
+  const char* name = "?";
+  cuGetErrorName(result, &name);
+  printf("%s: %s\n", call, name);
+}
+
+static void must(CUresult result) {
+  if (result == CUDA_SUCCESS) return;
+  say("setup", result);
+  exit(1);
+}
+
+static CUdeviceptr block(void) {
+  CUdeviceptr address;
+  must(cuMemAlloc(&address, BYTES));
+  return address;
+}
+
+static void textures(void) {
+  CUDA_RESOURCE_DESC resource;
+  CUDA_TEXTURE_DESC reading;
+  CUtexObject texture;
+  memset(&resource, 0, sizeof(resource));
+  memset(&reading, 0, sizeof(reading));
+  resource.resType = CU_RESOURCE_TYPE_LINEAR;
+  resource.res.linear.devPtr = block();
+  resource.res.linear.format = CU_AD_FORMAT_FLOAT;
+  resource.res.linear.numChannels = 1;
+  resource.res.linear.sizeInBytes = BYTES;
+  say("cuTexObjectCreate", cuTexObjectCreate(&texture, &resource, &reading, NULL));
+}
+
+static void tensor_maps(void) {
+  CUtensorMap map;
+  const cuuint64_t sizes[] = {1024, 512}, strides[] = {4096};
+  const cuuint32_t box[] = {32, 8}, steps[] = {1, 1};
+  say("cuTensorMapEncodeTiled",
+      cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, (void*)block(), sizes,
+                             strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                             CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  say("cuTensorMapReplaceAddress", cuTensorMapReplaceAddress(&map, (void*)block()));
+}
+
+static void words(CUstream stream) {
+  CUstreamBatchMemOpParams operation;
+  memset(&operation, 0, sizeof(operation));
+  operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  operation.writeValue.address = block();
+  say("cuStreamWriteValue32", cuStreamWriteValue32(stream, block(), 1, 0));
+  say("cuStreamWriteValue64", cuStreamWriteValue64(stream, block(), 1, 0));
+  say("cuStreamBatchMemOp", cuStreamBatchMemOp(stream, 1, &operation, 0));
+}
+
+int main(void) {
+  CUdevice device;
+  CUcontext context;
+  CUstream stream;
+  must(cuInit(0));
+  must(cuDeviceGet(&device, 0));
+  must(cuDevicePrimaryCtxRetain(&context, device));
+  must(cuCtxSetCurrent(context));
+  must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  textures();
+  tensor_maps();
+  words(stream);
+  must(cuStreamDestroy(stream));
+  return 0;
+}
