@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,6 +48,8 @@ class Allocator {
 
   Result<Address> allocate(DeviceId device, Bytes bytes, StreamId stream);
   Status free(Address address, StreamId stream);
+  // Reused when the work queued so far on every one of the streams is done.
+  Status free_after(Address address, std::span<const StreamId> streams);
   Status trim();
 
   // Addresses that are in no live block are ignored. `name` is the work's, for the trace.
@@ -57,6 +60,12 @@ class Allocator {
 
   Status prefetch(std::span<const Address> addresses);
   Status evict(std::span<const Address> addresses);
+  // Null means every block. Errors: kNotFound for a tag that nothing ever had; those of residency,
+  // after all devices were tried.
+  Result<Moved> sleep(const char* tag);
+  Result<Moved> wake(const char* tag);
+  // Whether blocks leave by themselves when room is short; see Residency::set_automatic.
+  void set_automatic(bool on);
   Status pin(Address address);
   Status unpin(Address address);
   // `reason` must live for ever.
@@ -107,6 +116,9 @@ class Allocator {
                 std::string_view name);
   void kick_pump(DeviceHeap& heap);
   Status explain(Status status, DeviceHeap& heap, Bytes asked) const;
+  Result<std::optional<TagId>> tag_named(const char* name) const;
+  Result<Moved> on_all_heaps(const char* tag,
+                             Result<Moved> (Residency::*act)(std::optional<TagId>));
 
   const std::unique_ptr<Driver> driver_;
   const Options options_;
@@ -118,6 +130,7 @@ class Allocator {
 
   mutable Mutex mutex_{LockRank::kApi};
   std::vector<std::unique_ptr<DeviceHeap>> owned_ GUARDED_BY(mutex_);
+  bool automatic_ GUARDED_BY(mutex_) = true;
   std::array<std::atomic<DeviceHeap*>, kMaxDevices> heaps_{};
   std::atomic<std::uint64_t> low_{0};
   std::atomic<std::uint64_t> high_{0};

@@ -16,7 +16,8 @@ constexpr std::uint64_t kAddressesPerByte = 4;
 }  // namespace
 
 DeviceHeap::DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget)
-    : device_(device), total_memory_(total_memory), tier_(driver, device, budget) {}
+    : device_(device), total_memory_(total_memory), join_(driver, device),
+      tier_(driver, device, budget) {}
 
 Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId device,
                                                        HostTier& host, FileTier& file,

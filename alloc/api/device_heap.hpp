@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "api/options.hpp"
+#include "api/stream_join.hpp"
 #include "block/block_cache.hpp"
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
@@ -28,6 +29,7 @@ class DeviceHeap {
   Residency& residency() { return *residency_; }
   PageManager& pages() { return *pages_; }
   BlockCache& blocks() { return *blocks_; }
+  StreamJoin& join() { return join_; }
 
   bool holds(Address address) const {
     return address >= pages_->low() && address < pages_->high();
@@ -39,6 +41,7 @@ class DeviceHeap {
 
   const DeviceId device_;
   const Bytes total_memory_;
+  StreamJoin join_;
   DeviceTier tier_;
   std::unique_ptr<Residency> residency_;
   std::unique_ptr<PageManager> pages_;

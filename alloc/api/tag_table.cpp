@@ -31,6 +31,13 @@ Result<TagId> TagTable::intern(std::string_view name) {
   return TagId(names_.size() - 1);
 }
 
+std::optional<TagId> TagTable::find(std::string_view name) const {
+  MutexLock lock(mutex_);
+  const auto known = std::find(names_.begin(), names_.end(), name);
+  if (known == names_.end()) return std::nullopt;
+  return TagId(static_cast<std::uint64_t>(known - names_.begin()));
+}
+
 std::string TagTable::name_of(TagId tag) const {
   MutexLock lock(mutex_);
   return tag.value() < names_.size() ? names_[tag.value()] : "";

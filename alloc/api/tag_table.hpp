@@ -3,6 +3,7 @@
 // Thread safety: every call may be made from any thread; the current tag is the thread's own.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ class TagTable {
   // The number of `name`, new or known; "" is 0. Errors: kInvalidArgument when it is too long or
   // there are too many.
   Result<TagId> intern(std::string_view name);
+  // Nothing when the name is new.
+  std::optional<TagId> find(std::string_view name) const;
   std::string name_of(TagId tag) const;
   std::size_t size() const;
 

@@ -86,21 +86,21 @@ Status Residency::fetch(std::span<Run* const> runs, StreamId stream) {
     TESSERA_TRY(streams_.fence(std::uint64_t{1} << streams_.slot_of(stream), epoch_.load()));
   }
   const std::vector<Run*> wanted = distinct(runs);
-  TESSERA_TRY(check_fits(wanted));
-  std::vector<PageRef> pages;
-  TESSERA_TRY_ASSIGN(pages, absent_pages(wanted));
-  if (!pages.empty()) {
-    TESSERA_TRY(check_backing(pages));
-    Status room = make_room(total_bytes(pages));
-    if (room.is_ok()) {
-      TESSERA_TRY(bring(std::move(pages)));
-    } else if (room.code() == Code::kOutOfMemory && pages.size() > 1) {
-      TESSERA_TRY(bring_one_by_one(pages));  // the tiers below are too full to swap all at once
-    } else {
-      return room;
-    }
-  }
+  TESSERA_TRY(bring_in(wanted));
   return await_arrivals(wanted, stream);
+}
+
+// Every page has its frame and its copy under way. REQUIRES: sorted runs, each once.
+Status Residency::bring_in(std::span<Run* const> runs) {
+  TESSERA_TRY(check_fits(runs));
+  std::vector<PageRef> pages;
+  TESSERA_TRY_ASSIGN(pages, absent_pages(runs));
+  if (pages.empty()) return {};
+  TESSERA_TRY(check_backing(pages));
+  Status room = make_room(total_bytes(pages));
+  if (room.is_ok()) return bring(std::move(pages));
+  if (room.code() != Code::kOutOfMemory || pages.size() == 1) return room;
+  return bring_one_by_one(pages);  // the tiers below are too full to swap all at once
 }
 
 Result<std::vector<PageRef>> Residency::absent_pages(std::span<Run* const> runs) {

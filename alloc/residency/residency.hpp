@@ -18,6 +18,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,6 +44,12 @@ struct Use {
   enum class Kind : std::uint8_t { kGate, kHold };
   Kind kind = Kind::kGate;
   std::uint32_t gate_slot = 0;
+};
+
+// What sleeping or waking did: bytes that changed sides, and those that did not.
+struct Moved {
+  Bytes moved;
+  Bytes stayed;
 };
 
 struct ResidencyOptions {
@@ -89,6 +96,15 @@ class Residency {
   Status prefetch(std::span<Run* const> runs);
   // Moves runs out and waits for it. Errors: kBusy for a pinned or held run.
   Status evict(std::span<Run* const> runs);
+  // Moves the runs with the tag (without one: all runs) out and gives their frames back to the
+  // driver. Pinned runs, and runs that are used meanwhile, stay. Errors: kOutOfMemory when the
+  // tiers below have no room, kIo, kDriver; what has left by then comes back when it is used.
+  Result<Moved> sleep(std::optional<TagId> tag);
+  // Brings their live bytes back and waits for them. Others may have to leave; what does not fit
+  // all the same stays away until it is used. Errors: kDataLoss, kIo, kDriver.
+  Result<Moved> wake(std::optional<TagId> tag);
+  // Off: live runs leave by evict() and sleep() only, since work may use them unannounced.
+  void set_automatic(bool on) { automatic_.store(on); }
   // Brings it in and keeps it. With `exposed_by` (a literal) it stays for good.
   Status pin(Run* run, const char* exposed_by = nullptr);
   Status unpin(Run* run);
@@ -130,6 +146,7 @@ class Residency {
   // fetch.cpp: who comes
   Status fetch_and_hold(std::span<Run* const> runs, StreamId stream);
   Status fetch(std::span<Run* const> runs, StreamId stream) REQUIRES_LOCK(mutex_);
+  Status bring_in(std::span<Run* const> runs) REQUIRES_LOCK(mutex_);
   Result<std::vector<PageRef>> absent_pages(std::span<Run* const> runs) REQUIRES_LOCK(mutex_);
   Status bring(std::vector<PageRef> pages) REQUIRES_LOCK(mutex_);
   Status bring_one_by_one(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
@@ -163,6 +180,14 @@ class Residency {
   Bytes leaving_bytes() const REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
 
+  // sleep.cpp: many at once, by tag
+  enum class Side : std::uint8_t { kThere, kAway };
+  std::vector<Run*> tagged(std::optional<TagId> tag, Side side) const REQUIRES_LOCK(mutex_);
+  Bytes tagged_bytes(std::optional<TagId> tag, Side side) const;
+  Status start_leaving(std::optional<TagId> tag);
+  Status finish_leaving(std::optional<TagId> tag);
+  Status bring_back(std::span<Run* const> runs);
+
   // progress.cpp: what is under way
   Status finish_moves(bool wait_for_one) REQUIRES_LOCK(mutex_);
   Result<bool> finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant)
@@ -194,6 +219,7 @@ class Residency {
   std::atomic<std::uint32_t> in_flight_{0};
   std::atomic<std::uint32_t> held_uses_{0};  // uses whose runs are held
   std::atomic<std::uint32_t> let_go_{0};     // grows whenever one of them lets go
+  std::atomic<bool> automatic_{true};
 
   mutable Mutex mutex_{LockRank::kResidency};
   ResidencyStats stats_ GUARDED_BY(mutex_);

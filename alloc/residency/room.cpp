@@ -82,6 +82,7 @@ Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) const {
     if (!run->has(leaves_from) || (from_device && !run->may_leave())) continue;
     RunPicture picture;
     picture.dead = run->is_dead();
+    if (from_device && !picture.dead && !automatic_.load()) continue;
     picture.used = run->used.load();
     picture.idle = streams_.passed(run->streams.load(), picture.used);
     if (which == Which::kIdle && (!picture.idle || run->coming)) continue;

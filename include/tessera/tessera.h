@@ -73,6 +73,11 @@ TESSERA_API tessera_result tessera_malloc(tessera_allocator* allocator, int devi
  * Errors: NOT_FOUND for an address that is not the start of a live block (double free too). */
 TESSERA_API tessera_result tessera_free(tessera_allocator* allocator, tessera_address address,
                                         tessera_stream stream);
+/* The same for a block that several streams use: it is reused when the work queued so far on all of
+ * the `count` (at most 64) streams is done. None of them waits for another. */
+TESSERA_API tessera_result tessera_free_after(tessera_allocator* allocator,
+                                              tessera_address address,
+                                              const tessera_stream* streams, size_t count);
 /* Gives cached blocks and unused frames back to the driver. May wait. */
 TESSERA_API tessera_result tessera_trim(tessera_allocator* allocator);
 
@@ -121,6 +126,30 @@ TESSERA_API tessera_result tessera_unpin(tessera_allocator* allocator, tessera_a
  * statistics add up by tag, and blocks of different tags share no page. */
 TESSERA_API tessera_result tessera_tag_push(tessera_allocator* allocator, const char* tag);
 TESSERA_API tessera_result tessera_tag_pop(tessera_allocator* allocator);
+
+/* ---- sleep and wake --------------------------------------------------------------------------
+ * A whole tag out of device memory and back, at the speed of the link. It is no state of a block:
+ * announced work that uses one which is away brings that block back and no other; one may be freed,
+ * pinned, or allocated anew in between. Work that nobody announces must not use what is away:
+ * wake its tag first. */
+
+typedef struct tessera_moved {
+  uint32_t size;
+  uint32_t reserved;
+  uint64_t moved_bytes;  /* of pages that left, or came back */
+  uint64_t stayed_bytes; /* sleep: pinned, exposed, or used meanwhile; wake: no room for them */
+} tessera_moved;
+
+/* Moves every block with `tag` out, after the work queued on it, and gives the device memory back
+ * to the driver. "" means the blocks without a tag, NULL all blocks. May wait.
+ * Errors: NOT_FOUND when nothing ever had the tag; OUT_OF_MEMORY when host memory and file have no
+ * room: then some blocks have left and some have not, and all are as usable as before; IO. */
+TESSERA_API tessera_result tessera_sleep(tessera_allocator* allocator, const char* tag,
+                                         tessera_moved* moved);
+/* Brings them back; other blocks may have to leave for them, but none with the tag. May wait.
+ * What finds no room stays away until it is used. Errors: NOT_FOUND, DATA_LOSS, IO. */
+TESSERA_API tessera_result tessera_wake(tessera_allocator* allocator, const char* tag,
+                                        tessera_moved* moved);
 
 /* A word about where the program is, for traces and learners: kind "iteration", and a number. */
 TESSERA_API tessera_result tessera_mark(tessera_allocator* allocator, const char* kind,

@@ -96,6 +96,32 @@ static void more_than_the_device_fits(tessera_allocator* allocator) {
   for (int i = 0; i < kBlocks; ++i) EXPECT(tessera_free(allocator, blocks[i], NULL) == TESSERA_OK);
 }
 
+static void a_tag_sleeps_and_wakes(tessera_allocator* allocator) {
+  tessera_address weights = 0, other = 0;
+  tessera_block_info info = {.size = sizeof(info)};
+  tessera_moved moved = {.size = sizeof(moved)};
+  tessera_moved unset = {.size = 0};
+  EXPECT(tessera_tag_push(allocator, "model") == TESSERA_OK);
+  EXPECT(tessera_malloc(allocator, 0, 8 << 20, NULL, &weights) == TESSERA_OK);
+  EXPECT(tessera_tag_pop(allocator) == TESSERA_OK);
+  EXPECT(tessera_malloc(allocator, 0, 4 << 20, NULL, &other) == TESSERA_OK);
+  EXPECT(tessera_sleep(allocator, "modle", &moved) == TESSERA_NOT_FOUND);
+  EXPECT(tessera_sleep(allocator, "model", &unset) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_sleep(allocator, "model", &moved) == TESSERA_OK);
+  EXPECT(moved.moved_bytes == 8 << 20 && moved.stayed_bytes == 0);
+  EXPECT(tessera_query(allocator, weights, &info) == TESSERA_OK);
+  EXPECT(info.device_bytes == 0 && info.host_bytes == 8 << 20);
+  EXPECT(tessera_query(allocator, other, &info) == TESSERA_OK);
+  EXPECT(info.device_bytes == 4 << 20);
+  EXPECT(tessera_wake(allocator, "model", &moved) == TESSERA_OK);
+  EXPECT(moved.moved_bytes == 8 << 20 && moved.stayed_bytes == 0);
+  EXPECT(tessera_sleep(allocator, "model", &moved) == TESSERA_OK);
+  EXPECT(tessera_free(allocator, weights, NULL) == TESSERA_OK);
+  EXPECT(tessera_wake(allocator, "model", &moved) == TESSERA_OK);
+  EXPECT(moved.moved_bytes == 0);
+  EXPECT(tessera_free_after(allocator, other, NULL, 0) == TESSERA_OK);
+}
+
 static void statistics_come_as_json(tessera_allocator* allocator) {
   size_t needed = 0;
   EXPECT(tessera_stats_json(allocator, NULL, 0, &needed) == TESSERA_OK);
@@ -115,6 +141,7 @@ int main(void) {
   blocks_are_found_and_freed_once(allocator);
   misuse_is_an_error(allocator);
   more_than_the_device_fits(allocator);
+  a_tag_sleeps_and_wakes(allocator);
   statistics_come_as_json(allocator);
   tessera_allocator_destroy(allocator);
   tessera_allocator_destroy(NULL);

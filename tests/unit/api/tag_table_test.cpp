@@ -17,6 +17,15 @@ TEST(TagTable, GivesOneNumberPerName) {
   EXPECT_EQ(tags.name_of(kv), "kv");
 }
 
+TEST(TagTable, FindsOnlyWhatWasNamed) {
+  TagTable tags;
+  const TagId kv = tags.intern("kv").value();
+  EXPECT_EQ(tags.find("kv"), kv);
+  EXPECT_EQ(tags.find(""), TagId());
+  EXPECT_FALSE(tags.find("vk").has_value());
+  EXPECT_EQ(tags.size(), 2U);
+}
+
 TEST(TagTable, TheEmptyNameIsNoTag) {
   TagTable tags;
   EXPECT_EQ(tags.intern("").value(), TagId());

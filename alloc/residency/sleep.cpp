@@ -1,0 +1,133 @@
+// Sleep and wake: all runs of a tag out of device memory, and back, at the speed of the link.
+//
+// Nothing marks a run as asleep: it is away as any other run that left, so it may be used, freed,
+// pinned or woken at any time, and new blocks of its tag live in device memory beside it.
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+namespace {
+
+// So much is queued before the lock is given to others for a moment.
+constexpr Bytes kBatch = 256_MiB;
+
+Bytes bytes_there(const Run& run) {
+  return run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kLeaving) +
+         run.bytes_in(PageState::kArriving);
+}
+
+// Dead bytes never come back, so they are not away.
+Bytes bytes_away(const Run& run) {
+  if (run.is_dead()) return {};
+  return run.bytes_in(PageState::kCold) + run.bytes_in(PageState::kSinking) +
+         run.bytes_in(PageState::kRising) + run.bytes_in(PageState::kLost);
+}
+
+bool no_room_code(Code code) { return code == Code::kOutOfMemory || code == Code::kBusy; }
+
+}  // namespace
+
+std::vector<Run*> Residency::tagged(std::optional<TagId> tag, Side side) const {
+  std::vector<Run*> runs;
+  for (const auto& run : runs_) {
+    if (tag && run->tag != *tag) continue;
+    if (side == Side::kThere ? bytes_there(*run) : bytes_away(*run)) runs.push_back(run.get());
+  }
+  std::sort(runs.begin(), runs.end());
+  return runs;
+}
+
+Bytes Residency::tagged_bytes(std::optional<TagId> tag, Side side) const {
+  MutexLock lock(mutex_);
+  Bytes bytes;
+  for (const Run* run : tagged(tag, side)) {
+    bytes += side == Side::kThere ? bytes_there(*run) : bytes_away(*run);
+  }
+  return bytes;
+}
+
+Result<Moved> Residency::sleep(std::optional<TagId> tag) {
+  const Bytes before = tagged_bytes(tag, Side::kThere);
+  TESSERA_TRY(start_leaving(tag));
+  TESSERA_TRY(finish_leaving(tag));
+  tiers_.device.trim();
+  const Bytes after = tagged_bytes(tag, Side::kThere);
+  return Moved{before > after ? before - after : Bytes(), after};
+}
+
+// Queues the copies of all of them, one behind the other. Between batches others get the lock, and
+// may free runs, so each batch looks anew; `passed` goes up the addresses, so it comes to an end.
+Status Residency::start_leaving(std::optional<TagId> tag) {
+  for (Address passed;;) {
+    MutexLock lock(mutex_);
+    std::vector<Run*> runs = tagged(tag, Side::kThere);
+    std::erase_if(runs, [&](const Run* run) { return run->address < passed; });
+    std::sort(runs.begin(), runs.end(),
+              [](const Run* a, const Run* b) { return a->address < b->address; });
+    Bytes queued;
+    for (Run* run : runs) {
+      if (queued >= kBatch) break;
+      passed = run->address + Bytes(1);
+      queued += bytes_there(*run);
+      while (run->has(PageState::kArriving)) TESSERA_TRY(finish_moves(true));
+      TESSERA_TRY(leave(*run, Patience::kDemand, Which::kAll).status());
+    }
+    if (!queued) return {};
+  }
+}
+
+// Waits for the copies. A run that was used while it left is asked once more, and then stays.
+Status Residency::finish_leaving(std::optional<TagId> tag) {
+  MutexLock lock(mutex_);
+  for (Run* run : tagged(tag, Side::kThere)) {
+    while (run->has(PageState::kLeaving)) TESSERA_TRY(finish_moves(true));
+    if (!bytes_there(*run)) continue;
+    if (Status status = evict_run(*run); !status.is_ok() && status.code() != Code::kBusy) {
+      return status;
+    }
+  }
+  return {};
+}
+
+// All of them are held until the last has come, so that none makes room for another.
+Result<Moved> Residency::wake(std::optional<TagId> tag) {
+  std::vector<Run*> runs;
+  Bytes before;
+  {
+    MutexLock lock(mutex_);
+    runs = tagged(tag, Side::kAway);
+    for (const Run* run : runs) before += bytes_away(*run);
+    hold(runs);
+  }
+  const Status status = bring_back(runs);
+  let_go(runs);
+  TESSERA_TRY(status);
+  const Bytes after = tagged_bytes(tag, Side::kAway);
+  return Moved{before > after ? before - after : Bytes(), after};
+}
+
+// A batch that does not fit is tried run by run; the first run that does not fit is the last.
+Status Residency::bring_back(std::span<Run* const> runs) {
+  bool full = false;
+  for (std::size_t first = 0; first < runs.size() && !full;) {
+    std::size_t end = first;
+    for (Bytes bytes; end < runs.size() && bytes < kBatch; ++end) bytes += bytes_away(*runs[end]);
+    MutexLock lock(mutex_);
+    const std::uint64_t late = stats_.late_fetches;  // nobody was waiting for these
+    Status status = bring_in(runs.subspan(first, end - first));
+    for (std::size_t i = first; i < end && no_room_code(status.code()) && !full; ++i) {
+      const Status alone = bring_in(runs.subspan(i, 1));
+      full = no_room_code(alone.code());
+      if (!full && !alone.is_ok()) status = alone;
+    }
+    stats_.late_fetches = late;
+    if (!status.is_ok() && !no_room_code(status.code())) return status;
+    first = end;
+  }
+  MutexLock lock(mutex_);
+  return await_arrivals(runs, kNoStream);
+}
+
+}  // namespace tessera

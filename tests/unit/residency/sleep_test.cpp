@@ -1,0 +1,224 @@
+// Whole tags out of device memory, and back.
+#include <thread>
+
+#include "held_kernel.hpp"
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+const TagId kWeights(1);
+const TagId kCache(2);
+
+// Live runs of a tag, each written once.
+std::vector<Run*> written(ResidencyMachine& machine, TagId tag, std::size_t count,
+                          std::uint64_t generation = 1) {
+  std::vector<Run*> runs;
+  const RunShape shape{0, 1};
+  for (std::size_t i = 0; i < count; ++i) {
+    Run* run = machine.residency().add(machine.reserve(shape), shape, tag).take();
+    run->live.store(1);
+    EXPECT_OK(machine.write(run, generation));
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+void check_all(ResidencyMachine& machine, const std::vector<Run*>& runs,
+               std::uint64_t generation = 1) {
+  for (Run* run : runs) EXPECT_OK(machine.check(run, generation));
+}
+
+TEST(ResidencySleep, MovesTheRunsOfItsTagAndNoOthers) {
+  ResidencyMachine machine;
+  const auto weights = written(machine, kWeights, 3);
+  const auto cache = written(machine, kCache, 2);
+  const Moved moved = machine.residency().sleep(kWeights).take();
+  EXPECT_EQ(moved.moved, 6_MiB);
+  EXPECT_EQ(moved.stayed, Bytes());
+  for (auto* run : weights) EXPECT_EQ(machine.residency().whereabouts(*run)[1], 2_MiB);
+  for (auto* run : cache) EXPECT_EQ(run->missing.load(), 0U);
+  EXPECT_EQ(machine.valid(), "ok");
+}
+
+TEST(ResidencySleep, GivesTheDeviceMemoryBackToTheDriver) {
+  ResidencyMachine machine;
+  written(machine, kWeights, 3);
+  const Bytes before = machine.sim().memory_info(DeviceId(0)).take().free;
+  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  EXPECT_EQ(machine.tiers().device.usage().spare, Bytes());
+  EXPECT_EQ(machine.sim().memory_info(DeviceId(0)).take().free, before + 6_MiB);
+}
+
+TEST(ResidencySleep, WakingBringsEveryByteBackAndIsNotLate) {
+  ResidencyMachine machine;
+  const auto weights = written(machine, kWeights, 5, 7);
+  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  const Moved moved = machine.residency().wake(kWeights).take();
+  EXPECT_EQ(moved.moved, 10_MiB);
+  EXPECT_EQ(moved.stayed, Bytes());
+  for (auto* run : weights) EXPECT_EQ(run->missing.load(), 0U);
+  EXPECT_EQ(machine.residency().stats().late_fetches, 0U);
+  check_all(machine, weights, 7);
+}
+
+TEST(ResidencySleep, WithoutATagMeansAll) {
+  ResidencyMachine machine;
+  const auto weights = written(machine, kWeights, 2);
+  const auto cache = written(machine, kCache, 2);
+  EXPECT_EQ(machine.residency().sleep(std::nullopt).take().moved, 8_MiB);
+  EXPECT_EQ(machine.residency().wake(std::nullopt).take().moved, 8_MiB);
+  check_all(machine, weights);
+  check_all(machine, cache);
+}
+
+TEST(ResidencySleep, AUseBringsItsOwnRunBackAndTheOthersSleepOn) {
+  ResidencyMachine machine;
+  const auto weights = written(machine, kWeights, 3);
+  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  ASSERT_OK(machine.check(weights[1], 1));
+  EXPECT_EQ(weights[0]->missing.load(), 1U);
+  EXPECT_EQ(weights[2]->missing.load(), 1U);
+  EXPECT_EQ(machine.residency().wake(kWeights).take().moved, 4_MiB);
+}
+
+TEST(ResidencySleep, WaitsForTheWorkThatUsesTheRuns) {
+  ResidencyMachine machine;
+  const StreamId stream = machine.stream();
+  auto* run = written(machine, kWeights, 1).front();
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    ASSERT_OK(machine.write(run, i, stream));
+    ASSERT_OK(machine.residency().sleep(kWeights).status());
+    EXPECT_EQ(run->missing.load(), 1U);
+    ASSERT_OK(machine.check(run, i, stream));
+  }
+}
+
+TEST(ResidencySleep, PinnedRunsStayAndAreCounted) {
+  ResidencyMachine machine;
+  const auto weights = written(machine, kWeights, 3);
+  ASSERT_OK(machine.residency().pin(weights[0]));
+  const Moved moved = machine.residency().sleep(kWeights).take();
+  EXPECT_EQ(moved.moved, 4_MiB);
+  EXPECT_EQ(moved.stayed, 2_MiB);
+  EXPECT_EQ(weights[0]->missing.load(), 0U);
+  ASSERT_OK(machine.residency().unpin(weights[0]));
+}
+
+TEST(ResidencySleep, ARunFreedWhileAsleepCostsNothingToWake) {
+  ResidencyMachine machine;
+  const auto weights = written(machine, kWeights, 2);
+  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  weights[0]->live.store(0);
+  EXPECT_EQ(machine.residency().wake(kWeights).take().moved, 2_MiB);
+  EXPECT_EQ(weights[0]->missing.load(), 1U);
+  ASSERT_OK(machine.residency().remove(weights[0]));
+  ASSERT_OK(machine.check(weights[1], 1));
+}
+
+TEST(ResidencySleep, ARunRemovedWhileAsleepGivesItsFramesBack) {
+  ResidencyMachine machine;
+  const auto weights = written(machine, kWeights, 2);
+  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  ASSERT_OK(machine.residency().remove(weights[0]));
+  EXPECT_EQ(machine.tiers().host.usage().used, 2_MiB);
+}
+
+TEST(ResidencySleep, DeadRunsLoseTheirFramesWithoutACopy) {
+  ResidencyMachine machine;
+  const auto weights = written(machine, kWeights, 2);
+  for (auto* run : weights) run->live.store(0);
+  EXPECT_EQ(machine.residency().sleep(kWeights).take().moved, 4_MiB);
+  EXPECT_EQ(machine.residency().stats().bytes_out, Bytes());
+}
+
+TEST(ResidencySleep, GoesOnToTheFileWhenTheHostIsFull) {
+  ResidencyMachine machine({.host = 4_MiB, .file = 64_MiB});
+  const auto weights = written(machine, kWeights, 7, 3);
+  EXPECT_EQ(machine.residency().sleep(kWeights).take().moved, 14_MiB);
+  ASSERT_OK(machine.settle());
+  EXPECT_GT(machine.tiers().file.usage().used, Bytes());
+  EXPECT_EQ(machine.residency().wake(kWeights).take().moved, 14_MiB);
+  check_all(machine, weights, 3);
+}
+
+TEST(ResidencySleep, FailsWithoutRoomBelowAndLosesNothing) {
+  ResidencyMachine machine({.host = 4_MiB, .staging = 2_MiB});
+  const auto weights = written(machine, kWeights, 7);
+  EXPECT_EQ(machine.residency().sleep(kWeights).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(machine.valid(), "ok");
+  check_all(machine, weights);
+}
+
+TEST(ResidencySleep, WhatDoesNotFitWhenWokenStaysAway) {
+  ResidencyMachine machine({.device = 16_MiB});
+  const auto weights = written(machine, kWeights, 7);
+  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  const auto cache = written(machine, kCache, 6);
+  for (auto* run : cache) ASSERT_OK(machine.residency().pin(run));
+  const Moved moved = machine.residency().wake(kWeights).take();
+  EXPECT_EQ(moved.moved, 4_MiB);
+  EXPECT_EQ(moved.stayed, 10_MiB);
+  for (auto* run : cache) ASSERT_OK(machine.residency().unpin(run));
+  check_all(machine, weights);
+}
+
+TEST(ResidencySleep, OthersLeaveForTheTagThatWakes) {
+  ResidencyMachine machine({.device = 16_MiB});
+  const auto weights = written(machine, kWeights, 7, 4);
+  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  const auto cache = written(machine, kCache, 7, 5);
+  const Moved moved = machine.residency().wake(kWeights).take();
+  EXPECT_EQ(moved.moved, 14_MiB);
+  for (auto* run : weights) EXPECT_EQ(run->missing.load(), 0U);
+  check_all(machine, weights, 4);
+  check_all(machine, cache, 5);
+}
+
+TEST(ResidencySleep, AFailedCopyIsReportedAndTheBytesStay) {
+  ResidencyMachine machine;
+  const auto weights = written(machine, kWeights, 3);
+  machine.fault().clear();
+  machine.fault().fail({DriverCall::kCopyOut, 1, Status(Code::kDriver, "no copy"), false});
+  EXPECT_FALSE(machine.residency().sleep(kWeights).is_ok());
+  machine.fault().clear();
+  check_all(machine, weights);
+  EXPECT_OK(machine.residency().sleep(kWeights).status());
+}
+
+TEST(ResidencySleep, WithoutAutomaticNoLiveRunLeavesUnasked) {
+  ResidencyMachine machine({.device = 16_MiB});
+  machine.residency().set_automatic(false);
+  const auto weights = written(machine, kWeights, 8);
+  auto* extra = machine.add();
+  EXPECT_EQ(machine.write(extra, 1).code(), Code::kOutOfMemory);
+  for (auto* run : weights) EXPECT_EQ(run->missing.load(), 0U);
+  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  EXPECT_OK(machine.write(extra, 1));
+  machine.residency().set_automatic(true);
+  check_all(machine, weights);
+}
+
+TEST(ResidencySleep, ManyThreadsMayUseWhatGoesToSleepAndWakes) {
+  ResidencyMachine machine({.device = 16_MiB});
+  const auto weights = written(machine, kWeights, 6, 0);
+  std::vector<std::jthread> users;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const StreamId stream = machine.stream();
+    users.emplace_back([&machine, &weights, stream, i] {
+      for (std::uint64_t n = 1; n <= 100; ++n) {
+        EXPECT_OK(machine.write(weights[i], n, stream));
+        EXPECT_OK(machine.check(weights[i], n, stream));
+      }
+    });
+  }
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_OK(machine.residency().sleep(kWeights).status());
+    EXPECT_OK(machine.residency().wake(kWeights).status());
+  }
+  users.clear();
+  for (std::size_t i = 2; i < weights.size(); ++i) EXPECT_OK(machine.check(weights[i], 0));
+}
+
+}  // namespace
+}  // namespace tessera
