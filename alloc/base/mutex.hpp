@@ -29,6 +29,7 @@ namespace tessera {
 
 // Ascending: a thread that holds a lock may take only locks of a greater rank.
 enum class LockRank : int {
+  kShared = 8,
   kApi = 10,
   kGiveBack = 12,
   kRegistry = 14,

@@ -53,6 +53,19 @@ TESSERA_API tessera_result tessera_retire_stream(tessera_allocator* allocator,
 TESSERA_API tessera_result tessera_memory_info(tessera_allocator* allocator, int device,
                                                uint64_t* free_bytes, uint64_t* total_bytes);
 
+/* The allocator that all faces in this process share: the preload library's where that is loaded,
+ * else one made at the first call from the environment's options, for which tessera_set_automatic is
+ * off. Never destroy it, and do not keep it: it may end with its context. Cheap. Call it after each
+ * allocation as well, so that the preload library learns of new addresses.
+ * Errors: NOT_READY with the preload library before a context is current; as create. */
+TESSERA_API tessera_result tessera_shared(tessera_allocator** allocator);
+/* For whoever makes the shared allocator: it is this one from now on; NULL when it ends. */
+TESSERA_API void tessera_share(tessera_allocator* allocator);
+/* On: blocks leave device memory by themselves when room is short, which is right when all work on
+ * them is announced or watched, and is how every other allocator starts. Off: they leave by
+ * tessera_evict and tessera_sleep alone. */
+TESSERA_API tessera_result tessera_set_automatic(tessera_allocator* allocator, int on);
+
 /* Writes what the options ask for at the end of a program: statistics, timeline, trace. */
 TESSERA_API tessera_result tessera_finish(tessera_allocator* allocator);
 

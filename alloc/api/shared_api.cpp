@@ -1,0 +1,72 @@
+// The one allocator of a process that several faces share: preload library, PyTorch, Python.
+#include <dlfcn.h>
+
+#include <atomic>
+
+#include "api/call.hpp"
+#include "api/handles.hpp"
+#include "base/mutex.hpp"
+#include "tessera/interpose.h"
+
+namespace tessera {
+namespace {
+
+constinit std::atomic<tessera_allocator*> shared{nullptr};
+Mutex start_mutex{LockRank::kShared};
+
+using Attend = tessera_result (*)(void);
+
+// The preload library's, in a process that has it: it starts there if it can, and takes note of
+// the addresses that are managed by now.
+Attend preload_attend() {
+  static const auto found =
+      reinterpret_cast<Attend>(::dlsym(RTLD_DEFAULT, "tessera_preload_attend"));
+  return found;
+}
+
+// Its work is announced by nobody we know of, so blocks must not leave by themselves.
+Status make_own() {
+  tessera_allocator* made = nullptr;
+  if (const tessera_result result = tessera_allocator_create(nullptr, &made); result != TESSERA_OK) {
+    return Status(static_cast<Code>(result), last_error_text());
+  }
+  made->allocator->set_automatic(false);
+  shared.store(made, std::memory_order_release);
+  return {};
+}
+
+}  // namespace
+}  // namespace tessera
+
+using namespace tessera;  // the functions below are C and can live in no namespace
+
+extern "C" {
+
+tessera_result tessera_shared(tessera_allocator** allocator) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    if (const Attend attend = preload_attend(); attend != nullptr && attend() == TESSERA_NOT_READY) {
+      return Status(Code::kNotReady, "the preload library starts when a CUDA context is current");
+    }
+    if (shared.load(std::memory_order_acquire) == nullptr) {
+      const MutexLock lock(start_mutex);
+      if (shared.load() == nullptr) TESSERA_TRY(make_own());
+    }
+    *allocator = shared.load(std::memory_order_acquire);
+    return *allocator != nullptr ? Status() : Status(Code::kNotReady, "the allocator is ending");
+  });
+}
+
+void tessera_share(tessera_allocator* allocator) {
+  shared.store(allocator, std::memory_order_release);
+}
+
+tessera_result tessera_set_automatic(tessera_allocator* allocator, int on) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    allocator->allocator->set_automatic(on != 0);
+    return {};
+  });
+}
+
+}  // extern "C"

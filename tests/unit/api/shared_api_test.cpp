@@ -1,0 +1,23 @@
+#include <gtest/gtest.h>
+
+#include "api/handles.hpp"
+#include "tessera/interpose.h"
+
+// What needs a driver is in tests/c_api and tests/integration.
+namespace {
+
+TEST(SharedApi, IsTheOneThatWasShared) {
+  tessera_allocator given;
+  tessera_share(&given);
+  tessera_allocator* found = nullptr;
+  EXPECT_EQ(tessera_shared(&found), TESSERA_OK);
+  EXPECT_EQ(found, &given);
+  tessera_share(nullptr);
+}
+
+TEST(SharedApi, RefusesNull) {
+  EXPECT_EQ(tessera_shared(nullptr), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_set_automatic(nullptr, 1), TESSERA_INVALID_ARGUMENT);
+}
+
+}  // namespace
