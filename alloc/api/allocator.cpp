@@ -43,6 +43,32 @@ std::unique_ptr<TraceWriter> open_trace(const Options& options, const Clock& clo
   return nullptr;
 }
 
+// The runs of one use, in order; as many as most launches have take no memory. A run that is named
+// several times in a row is there once.
+class FoundRuns {
+ public:
+  void add(Run* run) {
+    if (run == last_) return;
+    last_ = run;
+    if (count_ < few_.size()) {
+      few_[count_] = run;
+    } else {
+      if (count_ == few_.size()) many_.assign(few_.begin(), few_.end());
+      many_.push_back(run);
+    }
+    ++count_;
+  }
+  std::span<Run* const> all() const {
+    return count_ <= few_.size() ? std::span(few_.data(), count_) : std::span(many_);
+  }
+
+ private:
+  std::array<Run*, 64> few_;  // the first count_ are set
+  std::vector<Run*> many_;    // all of them, once there are more
+  std::size_t count_ = 0;
+  Run* last_ = nullptr;
+};
+
 Status not_ours(Address address) {
   return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
 }
@@ -159,9 +185,40 @@ Status Allocator::trim() {
 
 // ---- uses ---------------------------------------------------------------------------------------
 
-// The common case, all blocks on one device and queued work, allocates nothing.
+// The common case: queued work, all of its blocks on one device and in its memory. Takes no lock and
+// looks each address up once. False: nothing has happened.
+bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Access access,
+                        AnnouncedUse& use) {
+  const auto first = std::find_if(addresses.begin(), addresses.end(),
+                                  [this](Address address) { return manages(address); });
+  if (first == addresses.end()) return true;
+  DeviceHeap* const heap = heap_of(*first);
+  if (heap == nullptr) return false;
+  FoundRuns found;
+  const auto find = [&, low = heap->pages().low(), high = heap->pages().high(),
+                     end = addresses.end()]() -> std::optional<std::span<Run* const>> {
+    const BlockCache& blocks = heap->blocks();
+    for (auto address = first; address != end; ++address) {
+      if (*address >= low && *address < high) {
+        if (Run* const run = blocks.live_run_of(*address)) found.add(run);
+      } else if (manages(*address)) {
+        return std::nullopt;  // of another device
+      }
+    }
+    if (found.all().empty()) return std::nullopt;
+    return found.all();
+  };
+  if (!heap->residency().try_use(find, stream, access, use.use)) return false;
+  use.heap = heap;
+  use.stream = stream;
+  kick_pump(*heap);
+  return true;
+}
+
+// Queued work on one device allocates nothing, also when something has to come.
 Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream, Access access,
                             Use::Kind kind, std::string_view name, AnnouncedUse& use) {
+  if (kind == Use::Kind::kGate && !trace_ && try_use(addresses, stream, access, use)) return {};
   thread_local std::vector<Run*> runs;
   runs.clear();
   use.stream = stream;
@@ -236,7 +293,8 @@ Status Allocator::explain_use(Status status, DeviceHeap& heap, std::span<Run* co
 }
 
 Status Allocator::touch(Address address, StreamId stream, Access access) {
-  if (heap_of(address) == nullptr) return not_ours(address);
+  // A use asks for whole runs and ignores what is no block; here that is an error.
+  TESSERA_TRY(with_run(address, [](DeviceHeap&, Run*) { return Status(); }));
   AnnouncedUse use;
   TESSERA_TRY(begin_use({&address, 1}, stream, access, Use::Kind::kGate, "touch", use));
   const bool found = use.heap != nullptr;

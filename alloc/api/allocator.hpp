@@ -56,6 +56,8 @@ class Allocator {
   Status begin_use(std::span<const Address> addresses, StreamId stream, Access access,
                    Use::Kind kind, std::string_view name, AnnouncedUse& use);
   void end_use(AnnouncedUse& use);
+  // Whether a trace is written: only then does the name of a use matter.
+  bool traces() const { return trace_ != nullptr; }
   Status touch(Address address, StreamId stream, Access access);
 
   Status prefetch(std::span<const Address> addresses);
@@ -107,6 +109,8 @@ class Allocator {
   // Calls `act(heap, run)` while the run cannot go away. Errors: kNotFound.
   template <class Act>
   Status with_run(Address address, Act act);
+  bool try_use(std::span<const Address> addresses, StreamId stream, Access access,
+               AnnouncedUse& use);
   Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use);
   Status begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use);
   Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;

@@ -1,7 +1,6 @@
 // interpose.h: what the preload library needs beyond tessera.h.
 #include "tessera/interpose.h"
 
-#include <cstring>
 #include <vector>
 
 #include "api/call.hpp"
@@ -11,16 +10,14 @@
 namespace tessera {
 namespace {
 
-// Every aligned word that could be an address of ours. Words that are not are told apart by one
+// Every naturally aligned word, seen as an address. Those that are none of ours are told apart by one
 // compare, so the look-up is paid for pointers only.
-void collect_addresses(const Allocator& allocator, const void* words, std::size_t bytes,
-                       std::vector<Address>& found) {
-  const auto* at = static_cast<const std::byte*>(words);
-  for (std::size_t offset = 0; offset + sizeof(std::uint64_t) <= bytes; offset += sizeof(std::uint64_t)) {
-    std::uint64_t word;
-    std::memcpy(&word, at + offset, sizeof(word));
-    if (allocator.manages(Address(word))) found.push_back(Address(word));
-  }
+std::span<const Address> words_of(const void* begin, std::size_t bytes) {
+  static_assert(sizeof(Address) == sizeof(std::uint64_t));
+  const auto at = reinterpret_cast<std::uintptr_t>(begin);
+  const std::size_t skipped = (0 - at) % sizeof(Address);
+  if (bytes < skipped + sizeof(Address)) return {};
+  return {reinterpret_cast<const Address*>(at + skipped), (bytes - skipped) / sizeof(Address)};
 }
 
 }  // namespace
@@ -53,13 +50,11 @@ tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void*
   return api_call([&]() -> Status {
     if (allocator == nullptr || use == nullptr) return null_argument("allocator and use");
     if (words == nullptr && bytes != 0) return null_argument("words");
-    thread_local std::vector<Address> found;
-    found.clear();
-    collect_addresses(*allocator->allocator, words, bytes, found);
+    Allocator& heap = *allocator->allocator;
     AnnouncedUse announced;
-    TESSERA_TRY(allocator->allocator->begin_use(found, stream_id(stream), Access::kWrite,
-                                                Use::Kind::kGate, name == nullptr ? "" : name,
-                                                announced));
+    TESSERA_TRY(heap.begin_use(words_of(words, bytes), stream_id(stream), Access::kWrite,
+                               Use::Kind::kGate, heap.traces() && name != nullptr ? name : "",
+                               announced));
     pack_use(std::move(announced), use);
     return {};
   });

@@ -72,6 +72,12 @@ class BlockCache {
 
   // The live block that holds this byte. Errors: kNotFound. `run` is valid until it is freed.
   Result<BlockInfo> find(Address address) const;
+  // The run that has this byte, if any block in it is live, else null: all that a launch has to know.
+  // REQUIRES: a Lookup lives, or the caller is inside the gate (Residency::try_use).
+  Run* live_run_of(Address address) const {
+    Run* const run = pages_.find(address);
+    return run && !run->is_dead() ? run : nullptr;
+  }
   // Looks up many addresses; the runs it tells stay valid while it lives. Keep it short, and
   // allocate, free and trim nothing meanwhile.
   class Lookup {

@@ -1,24 +1,13 @@
 #include "page/run_readers.hpp"
 
+#include "base/thread_number.hpp"
+
 namespace tessera {
-namespace {
-
-std::atomic<std::uint32_t> next_thread{0};
-thread_local std::uint32_t thread_plus_one = 0;
-
-std::uint32_t this_thread() {
-  if (thread_plus_one == 0) {
-    thread_plus_one = 1 + next_thread.fetch_add(1, std::memory_order_relaxed) % 0x7fffffff;
-  }
-  return thread_plus_one;
-}
-
-}  // namespace
 
 // Everything here is sequentially consistent. A reader counts itself, then looks at the map; the
 // remover clears the map, then looks at the counters: one of the two sees the other.
 RunReaders::Ticket RunReaders::enter() {
-  const Ticket ticket{this_thread() % kSlots, phase_.load()};
+  const Ticket ticket{thread_number() % kSlots, phase_.load()};
   slots_[ticket.slot].inside[ticket.phase].fetch_add(1);
   return ticket;
 }

@@ -13,14 +13,25 @@
 #include <cstdint>
 
 #include "base/mutex.hpp"
+#include "base/thread_number.hpp"
 
 namespace tessera {
 
 class Gate {
  public:
   // Waits while the gate is closed. Returns the slot to leave by.
-  std::uint32_t enter();
-  void leave(std::uint32_t slot);
+  // The two sides use sequentially consistent operations on different locations (Dekker): either the
+  // entering thread sees the gate closed, or the closing thread sees it inside.
+  std::uint32_t enter() {
+    const std::uint32_t index = thread_number() % kSlots;
+    slots_[index].inside.fetch_add(1);
+    if (closed_.load()) enter_when_open(slots_[index]);
+    return index;
+  }
+  void leave(std::uint32_t slot) {
+    slots_[slot].inside.fetch_sub(1);
+    if (closed_.load()) wake_closer(slots_[slot]);
+  }
 
   // Closed for the life of the object. Calls of one gate exclude each other by the caller's lock.
   class Closed {
@@ -40,6 +51,8 @@ class Gate {
     std::atomic<std::uint32_t> inside{0};
   };
 
+  void enter_when_open(Slot& slot);
+  static void wake_closer(Slot& slot);
   void close();
   void open();
 

@@ -14,6 +14,14 @@ namespace {
 
 constexpr int kUnmapTries = 2;
 
+std::uint64_t bit_of(StreamId stream, std::uint32_t slot) {
+  return stream == kNoStream ? 0 : std::uint64_t{1} << slot;
+}
+
+void note_stream(Run& run, std::uint64_t bit) {
+  if ((run.streams.load(std::memory_order_relaxed) & bit) != bit) run.streams.fetch_or(bit);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId device,
@@ -136,29 +144,61 @@ Status Residency::take_back(Run& run) {
 
 // ---- uses ---------------------------------------------------------------------------------------
 
-bool Residency::all_present(std::span<Run* const> runs) const {
+bool Residency::all_present(std::span<Run* const> runs) {
   return std::all_of(runs.begin(), runs.end(), [](const Run* run) { return run->missing.load() == 0; });
 }
 
-// REQUIRES: inside the gate, or the runs are held.
+// REQUIRES: inside the gate.
+//
+// A launch stamps by plain stores, so of two launches that stamp a run at once the smaller epoch may
+// stay. That is as good: both are inside the gate, so neither the engine reads a stamp nor is a fence
+// recorded before both are out, and every epoch or label from before is smaller than either. (The run
+// was stamped after this epoch was drawn, and a greater label can only be noted after that too.) Only
+// the fences of per-thread default streams are recorded with the gate open; once there is such a
+// stream, stamps only rise.
 void Residency::stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot,
                           Access access) {
   const std::uint64_t epoch = epoch_.fetch_add(1) + 1;
-  const std::uint64_t bit = stream == kNoStream ? 0 : std::uint64_t{1} << slot;
+  const std::uint64_t bit = bit_of(stream, slot);
+  const auto stamp = [epoch, rising = own_streams_.load(std::memory_order_relaxed)](
+                         std::atomic<std::uint64_t>& of) {
+    if (rising) return raise_to(of, epoch);
+    const std::uint64_t before = of.load(std::memory_order_relaxed);
+    if (before < epoch) of.store(epoch, std::memory_order_release);
+    return before;
+  };
   for (Run* run : runs) {
-    const std::uint64_t before = raise_to(run->used, epoch);
+    const std::uint64_t before = stamp(run->used);
     if (before != 0 && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
-    if (access == Access::kWrite) raise_to(run->written, epoch);
-    if ((run->streams.load(std::memory_order_relaxed) & bit) != bit) run->streams.fetch_or(bit);
+    if (access == Access::kWrite) stamp(run->written);
+    note_stream(*run, bit);
   }
   if (bit != 0) streams_.note_use(slot, epoch);
 }
 
+// For work that was queued before the call: the gate may close and open meanwhile, so stamps rise.
+void Residency::stamp_outside(std::span<Run* const> runs, StreamId stream, std::uint32_t slot) {
+  const std::uint64_t epoch = epoch_.fetch_add(1) + 1;
+  const std::uint64_t bit = bit_of(stream, slot);
+  for (Run* run : runs) {
+    const std::uint64_t before = raise_to(run->used, epoch);
+    if (before != 0 && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
+    note_stream(*run, bit);
+  }
+  if (bit != 0) streams_.note_use(slot, epoch);
+}
+
+// The closed gate has let out every launch that did not see the flag.
+void Residency::expect_own_streams() {
+  MutexLock lock(mutex_);
+  own_streams_.store(true);
+  const Gate::Closed closed(gate_);
+}
+
 Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access access,
                             Use::Kind kind, Use& use) {
-  const std::uint32_t slot = stream == kNoStream ? 0 : streams_.slot_of(stream);
-  launches_.fetch_add(1, std::memory_order_relaxed);
-  uses_.fetch_add(runs.size(), std::memory_order_relaxed);
+  const std::uint32_t slot = slot_for_use(stream);
+  counts_.add(runs.size());
   std::uint32_t gate_slot = gate_.enter();
   bool held = false;
   if (!all_present(runs)) {
@@ -178,7 +218,7 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
 void Residency::end_use(std::span<Run* const> runs, StreamId stream, Use use) {
   const bool held = use.kind == Use::Kind::kHold;
   // Work may have been queued after a fence that was labelled with the first stamp: stamp again.
-  if (held) stamp_all(runs, stream, stream == kNoStream ? 0 : streams_.slot_of(stream), Access::kRead);
+  if (held) stamp_outside(runs, stream, slot_for_use(stream));
   if (stream == kPerThreadStream) {
     if (Status status = streams_.fence_own(streams_.slot_of(stream)); !status.is_ok()) {
       log_line(LogLevel::kDebug, "a thread's own stream has no fence: {}", status.to_string());
@@ -221,7 +261,7 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
 
 void Residency::note_free(Run* run, StreamId stream) {
   if (stream == kNoStream) return;
-  stamp_all({&run, 1}, stream, streams_.slot_of(stream), Access::kRead);
+  stamp_outside({&run, 1}, stream, slot_for_use(stream));
 }
 
 Status Residency::poll_streams() {
@@ -254,8 +294,9 @@ Status Residency::unpin(Run* run) {
 ResidencyStats Residency::stats() const {
   MutexLock lock(mutex_);
   ResidencyStats stats = stats_;
-  stats.launches = launches_.load();
-  stats.uses = uses_.load();
+  const UseCounts::Sum counts = counts_.sum();
+  stats.launches = counts.launches;
+  stats.uses = counts.uses;
   for (const auto& run : runs_) {
     if (run->pins.load() != 0) stats.pinned_bytes += run->shape.bytes();
     if (run->exposed != nullptr) stats.exposed_bytes += run->shape.bytes();

@@ -31,6 +31,7 @@
 #include "residency/residency_stats.hpp"
 #include "residency/run.hpp"
 #include "residency/stream_table.hpp"
+#include "residency/use_counts.hpp"
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
@@ -79,6 +80,24 @@ class Residency {
   // Errors: kOutOfMemory when the runs do not fit together, kDataLoss, kIo, kDriver.
   Status begin_use(std::span<Run* const> runs, StreamId stream, Access access, Use::Kind kind,
                    Use& use);
+  // The same for queued work when nothing has to come: true, and the use has begun, or false and
+  // nothing has happened. `find()` names the runs, or says no by nullopt; it is called inside the gate,
+  // where runs that it finds in the page map cannot go away: remove() closes the gate before it
+  // takes anything apart. Takes no lock, unless `stream` is new.
+  template <class Find>
+  bool try_use(Find find, StreamId stream, Access access, Use& use) {
+    const std::uint32_t slot = slot_for_use(stream);
+    const std::uint32_t gate_slot = gate_.enter();
+    const std::optional<std::span<Run* const>> runs = find();
+    if (!runs || !all_present(*runs)) {
+      gate_.leave(gate_slot);
+      return false;
+    }
+    counts_.add(runs->size());
+    stamp_all(*runs, stream, slot, access);
+    use = {Use::Kind::kGate, gate_slot};
+    return true;
+  }
   void end_use(std::span<Run* const> runs, StreamId stream, Use use);
   // For a block that was just allocated (Run::live is counted already): backs its run for
   // `stream`; with kNoStream it waits for the bytes. kUndefined: no other block lives in the run,
@@ -133,8 +152,15 @@ class Residency {
             EventLog& log, ResidencyOptions options, StreamId inbound, StreamId outbound,
             EventId mark);
 
-  bool all_present(std::span<Run* const> runs) const;
+  static bool all_present(std::span<Run* const> runs);
+  std::uint32_t slot_for_use(StreamId stream) {
+    if (stream == kNoStream) return 0;
+    if (stream == kPerThreadStream && !own_streams_.load(std::memory_order_relaxed)) expect_own_streams();
+    return streams_.slot_of(stream);
+  }
+  void expect_own_streams();
   void stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access);
+  void stamp_outside(std::span<Run* const> runs, StreamId stream, std::uint32_t slot);
   Status check_fits(std::span<Run* const> runs) const REQUIRES_LOCK(mutex_);
   Status check_backing(std::span<const PageRef> pages) const REQUIRES_LOCK(mutex_);
 
@@ -214,8 +240,8 @@ class Residency {
   StreamTable streams_;
   Gate gate_;
   std::atomic<std::uint64_t> epoch_{0};
-  std::atomic<std::uint64_t> launches_{0};
-  std::atomic<std::uint64_t> uses_{0};
+  std::atomic<bool> own_streams_{false};  // somebody uses a per-thread default stream
+  UseCounts counts_;
   std::atomic<std::uint32_t> in_flight_{0};
   std::atomic<std::uint32_t> held_uses_{0};  // uses whose runs are held
   std::atomic<std::uint32_t> let_go_{0};     // grows whenever one of them lets go

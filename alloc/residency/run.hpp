@@ -52,15 +52,16 @@ struct Run {
   const TagId tag;
   void* owner = nullptr;  // the record of the layer above; set once, before the run is published
 
-  std::atomic<std::uint32_t> missing;      // pages not present; 0 = a launch may use it
+  // All that a launch reads and writes of a run, in one cache line.
+  alignas(64) std::atomic<std::uint32_t> missing;  // pages not present; 0 = a launch may use it
   std::atomic<std::uint32_t> live{0};      // live blocks; 0 = its bytes do not matter
   std::atomic<std::uint64_t> used{0};      // epoch of the last announced use
   std::atomic<std::uint64_t> written{0};   // epoch of the last announced use that may write
-  std::atomic<std::uint64_t> streams{0};   // bit per StreamTable slot that may still use it
-  std::atomic<std::uint32_t> pins{0};      // by the caller, and 1 when exposed
-
-  std::atomic<std::uint32_t> holds{0};     // calls under way that need it: it may not leave
   std::atomic<std::uint64_t> gap{0};       // epochs between its last two uses; 0 = unknown
+  std::atomic<std::uint64_t> streams{0};   // bit per StreamTable slot that may still use it
+
+  std::atomic<std::uint32_t> pins{0};      // by the caller, and 1 when exposed
+  std::atomic<std::uint32_t> holds{0};     // calls under way that need it: it may not leave
 
   std::vector<Page> pages;
   std::uint64_t quiet = 0;        // every use up to this epoch is known to be over

@@ -106,10 +106,6 @@ std::uint32_t StreamTable::assign(StreamId stream, std::uint64_t thread) {
   return slot;
 }
 
-void StreamTable::note_use(std::uint32_t slot, std::uint64_t epoch) {
-  raise_to(slots_[slot].last, epoch);
-}
-
 std::uint64_t StreamTable::needed(const Slot& slot, std::uint64_t epoch) {
   return std::min(epoch, slot.last.load());
 }

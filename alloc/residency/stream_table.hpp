@@ -8,7 +8,8 @@
 // Up to 64 slots, so that a block can name its users in one word; more streams than that share
 // slots, which only makes answers later, never wrong.
 //
-// Thread safety: every call may be made from any thread; note_use only inside the gate.
+// Thread safety: every call may be made from any thread; note_use inside the gate, or for work that is
+// queued already.
 #pragma once
 
 #include <array>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/atomic_max.hpp"
 #include "base/mutex.hpp"
 #include "driver/driver.hpp"
 
@@ -37,7 +39,7 @@ class StreamTable {
   // The slot of a stream, given one at its first use. Cheap afterwards.
   std::uint32_t slot_of(StreamId stream);
   // A use with this epoch is about to be queued on the slot's stream. Cheap.
-  void note_use(std::uint32_t slot, std::uint64_t epoch);
+  void note_use(std::uint32_t slot, std::uint64_t epoch) { raise_to(slots_[slot].last, epoch); }
   // A per-thread default stream can be fenced by its own thread only: call after queueing there.
   Status fence_own(std::uint32_t slot);
 

@@ -154,7 +154,11 @@ class Fuzz {
       follow(stream, model->last);
     }
     Use use;
-    const Status status = machine_.residency().begin_use(runs, stream, access, kind, use);
+    const auto find = [&] { return std::optional(std::span<Run* const>(runs)); };
+    const bool at_once = kind == Use::Kind::kGate && below(2) == 0 &&
+                         machine_.residency().try_use(find, stream, access, use);
+    const Status status =
+        at_once ? Status() : machine_.residency().begin_use(runs, stream, access, kind, use);
     if (!status.is_ok()) {
       EXPECT_EQ(status.code(), Code::kOutOfMemory) << status.to_string();
       return;

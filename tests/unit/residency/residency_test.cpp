@@ -95,6 +95,57 @@ TEST(ResidencyUses, AUseOfNothingIsFine) {
   EXPECT_OK(machine.touch({}));
 }
 
+TEST(ResidencyUses, AUseAtOnceNeedsEverythingInPlace) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  const auto find = [&] { return std::optional(std::span<tessera::Run* const>(&run, 1)); };
+  Use use;
+  EXPECT_FALSE(machine.residency().try_use(find, StreamId(0), Access::kWrite, use));
+  EXPECT_EQ(run->used.load(), 0U);
+  ASSERT_OK(machine.touch({run}));
+  ASSERT_TRUE(machine.residency().try_use(find, StreamId(0), Access::kWrite, use));
+  machine.residency().end_use({}, StreamId(0), use);
+  EXPECT_EQ(run->written.load(), machine.residency().epoch());
+  EXPECT_EQ(machine.residency().stats().launches, 2U);
+  EXPECT_EQ(machine.residency().stats().uses, 2U);
+  EXPECT_OK(machine.evict(run));  // which closes the gate: the use has left it
+}
+
+TEST(ResidencyUses, AUseAtOnceThatFindsNothingHasNotBegun) {
+  ResidencyMachine machine;
+  const auto find = [] { return std::optional<std::span<tessera::Run* const>>(); };
+  Use use;
+  EXPECT_FALSE(machine.residency().try_use(find, StreamId(0), Access::kWrite, use));
+  EXPECT_EQ(machine.residency().stats().launches, 0U);
+}
+
+// Their stamps overwrite one another; no page may leave under a kernel of any of them all the same.
+void read_in_threads(const std::vector<StreamId>& streams) {
+  ResidencyMachine machine({.device = 8_MiB});
+  const auto runs = machine.add_many(6);
+  for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.write(runs[i], i));
+  ASSERT_OK(machine.settle());
+  std::vector<std::thread> threads;
+  for (const StreamId stream : streams) {
+    const StreamId own = stream == StreamId() ? machine.stream() : stream;
+    threads.emplace_back([&, own] {
+      for (std::uint64_t i = 0; i < 200; ++i) {
+        const std::uint64_t run = i * i % runs.size();
+        EXPECT_OK(machine.check(runs[run], run, own));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_OK(machine.settle());
+  EXPECT_EQ(machine.wrong(), 0U);
+}
+
+TEST(ResidencyUses, ThreadsMayStampARunAtOnce) { read_in_threads({{}, {}, {}}); }
+
+TEST(ResidencyUses, ThreadsOnTheirOwnDefaultStreamsMayStampARunAtOnce) {
+  read_in_threads({kPerThreadStream, {}, kPerThreadStream});
+}
+
 TEST(ResidencyUses, AHeldRunStaysUntilTheUseEnds) {
   ResidencyMachine machine;
   auto* run = machine.add();
