@@ -1,5 +1,6 @@
 #include "kernel_layouts.hpp"
 
+#include <algorithm>
 #include <mutex>
 
 #include "true_driver.hpp"
@@ -17,12 +18,26 @@ CUresult ask_parameters(Function TrueDriver::*info, Handle handle, KernelLayout&
         call_true(info, handle, static_cast<std::size_t>(index), &offset, &bytes);
     if (result == CUDA_ERROR_INVALID_VALUE) return CUDA_SUCCESS;
     if (result != CUDA_SUCCESS) return result;
-    const auto words = static_cast<std::uint32_t>(bytes / sizeof(std::uint64_t));
-    if (words != 0) layout.parameters.push_back({index, words});
+    if (bytes >= sizeof(CUdeviceptr)) {
+      layout.places.push_back({index, static_cast<std::uint32_t>(bytes)});
+    }
   }
 }
 
 }  // namespace
+
+thread_local constinit std::array<KernelLayouts::Recent, KernelLayouts::kRecent>
+    KernelLayouts::recent_{};
+
+void KernelLayouts::keep(Recent& recent, CUfunction function, std::uint64_t generation,
+                         const KernelLayout& layout) {
+  if (layout.places.size() > recent.places.size()) return;
+  recent.function = function;
+  recent.generation = generation;
+  recent.name = layout.name;
+  recent.count = static_cast<std::uint32_t>(layout.places.size());
+  std::copy(layout.places.begin(), layout.places.end(), recent.places.begin());
+}
 
 CUresult KernelLayouts::ask(CUfunction function, KernelLayout& layout) {
   const CUresult result = ask_parameters(&TrueDriver::cuFuncGetParamInfo, function, layout);
@@ -45,6 +60,7 @@ void KernelLayouts::remember(CUfunction function, KernelLayout layout) {
 
 void KernelLayouts::forget_all() {
   const std::unique_lock<std::shared_mutex> lock(mutex_);
+  generation_.fetch_add(1, std::memory_order_release);
   layouts_.clear();
 }
 

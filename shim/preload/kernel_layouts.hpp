@@ -4,11 +4,17 @@
 // modules are unloaded, since handles are reused. Only the *places* are remembered: the words in
 // them are read anew at every launch, as a field that held no address once may hold one now.
 //
-// Thread safety: any thread; reading takes a shared lock.
+// Each thread keeps copies of the layouts it used last, so that a launch takes no lock and follows no
+// hash table. The copies hold no memory and have no destructor: programs launch from exit handlers.
+//
+// Thread safety: any thread; a function that this thread did not launch lately takes a shared lock.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <shared_mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -16,47 +22,81 @@
 
 namespace tessera::preload {
 
-// A parameter of at least one word; `index` in kernelParams.
-struct WideParameter {
+// A parameter that is large enough for an address; `index` in kernelParams.
+struct ParameterPlace {
   std::uint32_t index;
-  std::uint32_t words;
+  std::uint32_t bytes;
 };
 
 struct KernelLayout {
   const char* name = nullptr;  // the driver's string, lives as long as the function
-  std::vector<WideParameter> parameters;
+  std::vector<ParameterPlace> places;
 };
 
 class KernelLayouts {
  public:
-  // Calls visit(layout) with the function's layout. Errors: the driver's, for what is no function.
+  // Calls visit(name, places) with the function's layout; name may be null.
+  // Errors: the driver's, for what is no function.
   template <class Visit>
   CUresult visit(CUfunction function, Visit visit) {
+    const std::uint64_t generation = generation_.load(std::memory_order_acquire);
+    Recent& recent = recent_of(function);
+    if (recent.function == function && recent.generation == generation) {
+      visit(recent.name, std::span(recent.places.data(), recent.count));
+      return CUDA_SUCCESS;
+    }
+    return visit_known(function, recent, generation, visit);
+  }
+
+  void forget_all();
+
+ private:
+  struct Recent {
+    CUfunction function;
+    std::uint64_t generation;  // 0: empty
+    const char* name;
+    std::uint32_t count;
+    std::array<ParameterPlace, 24> places;  // a layout with more is not kept here
+  };
+  static constexpr std::size_t kRecent = 16;
+
+  static Recent& recent_of(CUfunction function) {
+    const auto handle = reinterpret_cast<std::uintptr_t>(function);
+    return recent_[(handle >> 4 ^ handle >> 9) % kRecent];
+  }
+  static void keep(Recent& recent, CUfunction function, std::uint64_t generation,
+                   const KernelLayout& layout);
+
+  template <class Visit>
+  CUresult visit_known(CUfunction function, Recent& recent, std::uint64_t generation,
+                       Visit visit) {
     {
       const std::shared_lock<std::shared_mutex> lock(mutex_);
       const auto known = layouts_.find(function);
       if (known != layouts_.end()) {
-        visit(known->second);
+        keep(recent, function, generation, known->second);
+        visit(known->second.name, std::span<const ParameterPlace>(known->second.places));
         return CUDA_SUCCESS;
       }
     }
     KernelLayout layout;
     const CUresult result = ask(function, layout);
     if (result != CUDA_SUCCESS) return result;
-    visit(layout);
+    visit(layout.name, std::span<const ParameterPlace>(layout.places));
     remember(function, std::move(layout));
     return CUDA_SUCCESS;
   }
 
-  void forget_all();
-
- private:
   // A CUkernel cast to CUfunction is a function too.
   static CUresult ask(CUfunction function, KernelLayout& layout);
   void remember(CUfunction function, KernelLayout layout);
 
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit std::array<Recent, kRecent>
+      recent_;
+
   std::shared_mutex mutex_;
   std::unordered_map<CUfunction, KernelLayout> layouts_;
+  std::atomic<std::uint64_t> generation_{1};  // grows when layouts are forgotten
 };
 
 // The process's one.

@@ -1,13 +1,12 @@
 // Launches: every block that a parameter points into is in device memory before the kernel starts.
 //
-// Each naturally aligned word of the parameters is compared with the managed range, at every
-// launch; words inside it go to Tessera, which knows the live blocks.
-#include <array>
-#include <cstring>
+// Each word of the parameters is compared with the managed range, at every launch; words inside it go
+// to Tessera, which knows the live blocks. A parameter of one word is one word; in a larger one, and
+// in packed parameters, a word may begin at any byte.
 #include <span>
-#include <vector>
 
 #include "cuda_api.hpp"
+#include "found_words.hpp"
 #include "kernel_layouts.hpp"
 #include "managed_use.hpp"
 #include "true_driver.hpp"
@@ -15,40 +14,6 @@
 using namespace tessera::preload;
 
 namespace {
-
-constexpr std::size_t kWord = sizeof(std::uint64_t);
-
-// The words of one launch that lie in the managed range.
-class FoundWords {
- public:
-  void scan(const void* bytes, std::size_t words) {
-    const char* at = static_cast<const char*>(bytes);
-    for (std::size_t i = 0; i < words; ++i, at += kWord) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, at, kWord);
-      if (managed(word)) add(word);
-    }
-  }
-
-  std::span<const std::uint64_t> words() const {
-    return count_ <= few_.size() ? std::span(few_.data(), count_) : std::span(many_);
-  }
-
- private:
-  void add(std::uint64_t word) {
-    if (count_ < few_.size()) {
-      few_[count_] = word;
-    } else {
-      if (count_ == few_.size()) many_.assign(few_.begin(), few_.end());
-      many_.push_back(word);
-    }
-    ++count_;
-  }
-
-  std::array<std::uint64_t, 64> few_;  // the first count_ are set
-  std::vector<std::uint64_t> many_;    // all of them, once there are more
-  std::size_t count_ = 0;
-};
 
 // The packed parameters in `extra`, if that is how they come.
 std::span<const char> packed_parameters(void** extra) {
@@ -69,15 +34,20 @@ CUresult launch(CUfunction function, void** parameters, void** extra, CUstream s
   if (running() == nullptr) return call();
   FoundWords found;
   const std::span<const char> packed = packed_parameters(extra);
-  found.scan(packed.data(), packed.size() / kWord);
+  found.scan(packed.data(), packed.size());
   const char* name = nullptr;
-  const CUresult known = kernel_layouts().visit(function, [&](const KernelLayout& layout) {
-    name = layout.name;
+  const auto look = [&](const char* function_name, std::span<const ParameterPlace> places) {
+    name = function_name;
     if (parameters == nullptr) return;
-    for (const WideParameter& parameter : layout.parameters) {
-      found.scan(parameters[parameter.index], parameter.words);
+    for (const ParameterPlace& place : places) {
+      if (place.bytes == sizeof(CUdeviceptr)) {
+        found.look_at(parameters[place.index]);
+      } else {
+        found.scan(parameters[place.index], place.bytes);
+      }
     }
-  });
+  };
+  const CUresult known = kernel_layouts().visit(function, look);
   if (known != CUDA_SUCCESS) return known;
   if (found.words().empty()) return call();
   const ManagedUse use(found.words(), stream, name);
