@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t kMaxStreams = 64;
+constexpr std::size_t kMaxStreams = 4096;
 
 template <class Act>
 Status move_tag(tessera_allocator* allocator, tessera_moved* moved, Act act) {
@@ -42,7 +42,7 @@ tessera_result tessera_free_after(tessera_allocator* allocator, tessera_address 
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
     if (streams == nullptr && count != 0) return null_argument("streams");
-    if (count > kMaxStreams) return Status(Code::kInvalidArgument, "a block has at most 64 streams");
+    if (count > kMaxStreams) return Status(Code::kInvalidArgument, "a block has at most 4096 streams");
     std::vector<StreamId> ids;
     for (std::size_t i = 0; i < count; ++i) ids.push_back(stream_id(streams[i]));
     return allocator->allocator->free_after(Address(address), ids);

@@ -74,7 +74,7 @@ TESSERA_API tessera_result tessera_malloc(tessera_allocator* allocator, int devi
 TESSERA_API tessera_result tessera_free(tessera_allocator* allocator, tessera_address address,
                                         tessera_stream stream);
 /* The same for a block that several streams use: it is reused when the work queued so far on all of
- * the `count` (at most 64) streams is done. None of them waits for another. */
+ * the `count` (at most 4096) streams is done. None of them waits for another. */
 TESSERA_API tessera_result tessera_free_after(tessera_allocator* allocator,
                                               tessera_address address,
                                               const tessera_stream* streams, size_t count);

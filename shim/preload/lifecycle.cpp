@@ -28,6 +28,7 @@ constinit std::atomic<CUcontext> home{nullptr};
 void stop_in_child() {
   off.store(true);
   detail::allocator.store(nullptr);
+  tessera_share(nullptr);
 }
 
 void finish(tessera_allocator* allocator) {
@@ -83,6 +84,7 @@ tessera_allocator* started() {
     return nullptr;
   }
   detail::allocator.store(allocator, std::memory_order_release);
+  tessera_share(allocator);
   return allocator;
 }
 
@@ -110,10 +112,32 @@ void leave_context(CUcontext context) {
   const bool alone = tessera_get_stats(allocator, &stats) == TESSERA_OK && stats.devices <= 1;
   if (context != home.load() || !alone) return;
   finish(allocator);
+  tessera_share(nullptr);
   detail::allocator.store(nullptr);
   detail::range_high.store(0);
   detail::range_low.store(0);
   tessera_allocator_destroy(allocator);
 }
 
+// OK when Tessera runs here, and all its addresses are known to the hooks.
+tessera_result attend() {
+  if (off.load()) return TESSERA_NOT_SUPPORTED;
+  const Entry entry;
+  tessera_allocator* allocator = running();
+  if (allocator == nullptr) {
+    CUcontext context = nullptr;
+    const CUresult asked = call_true(&TrueDriver::cuCtxGetCurrent, &context);
+    if (asked != CUDA_SUCCESS || context == nullptr) return TESSERA_NOT_READY;
+    allocator = started();
+  }
+  if (allocator == nullptr) return TESSERA_NOT_SUPPORTED;
+  learn_range(allocator);
+  return TESSERA_OK;
+}
+
 }  // namespace tessera::preload
+
+// Called by tessera_shared() for the other faces in the process.
+extern "C" __attribute__((visibility("default"))) tessera_result tessera_preload_attend(void) {
+  return tessera::preload::attend();
+}

@@ -43,6 +43,10 @@ void learn_range(tessera_allocator* allocator);
 // ends with it and starts anew with the next allocation.
 void leave_context(CUcontext context);
 
+// For the other faces in the process: starts Tessera if a context is current, and learns its range.
+// Errors: NOT_READY before there is a context; NOT_SUPPORTED where Tessera does not work.
+tessera_result attend();
+
 // True when a call comes from within one of our own: then it is the driver's own business.
 class Entry {
  public:

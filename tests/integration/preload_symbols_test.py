@@ -11,6 +11,9 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "shim" / "preload"
 LOADER = ["dlsym@GLIBC_2.2.5", "dlsym@@GLIBC_2.34", "dlvsym@GLIBC_2.2.5", "dlvsym@@GLIBC_2.34"]
 
+# What tessera_shared() looks for.
+FACES = ["tessera_preload_attend"]
+
 
 def hooks():
     return re.findall(r"^HOOK\((\w+),", (SOURCE / "hooks.inc").read_text(), re.MULTILINE)
@@ -32,7 +35,7 @@ def main():
     library = pathlib.Path(sys.argv[1]) / "lib" / "libtessera_preload.so"
     assert hooks() == mapped(), sorted(set(hooks()) ^ set(mapped())) or "the orders differ"
     assert len(hooks()) == len(set(hooks())), "a hook stands twice in the table"
-    expected = sorted(hooks() + LOADER)
+    expected = sorted(hooks() + LOADER + FACES)
     shown = exported(library)
     assert shown == expected, f"shown and expected differ by {sorted(set(shown) ^ set(expected))}"
     print(f"{len(hooks())} hooks")

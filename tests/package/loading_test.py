@@ -11,7 +11,8 @@ import sys
 
 LIBRARIES = {
     "libtessera.so": "tessera_",
-    "libtessera_preload.so": ("cu", "dlsym", "dlvsym"),
+    "libtessera_preload.so": ("cu", "dlsym", "dlvsym", "tessera_preload_attend"),
+    "libtessera_torch.so": "tessera_torch_",
     "softcuda/libcuda.so.1": "cu",
 }
 

@@ -1,0 +1,137 @@
+#include "torch_allocator.h"
+
+#include <atomic>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "operator_bracket.hpp"
+#include "recorded_streams.hpp"
+
+using namespace tessera::torch;  // the functions below are C and can live in no namespace
+
+namespace {
+
+constexpr int kMostLines = 20;
+
+// Lives as long as the process: tensors are freed after static objects were destroyed.
+RecordedStreams& recorded() {
+  static auto* const streams = new RecordedStreams;
+  return *streams;
+}
+
+// Bounded, because a program may fail at every free.
+void say(const char* call, const char* text) {
+  static constinit std::atomic<int> lines{0};
+  if (lines.fetch_add(1) < kMostLines) std::fprintf(stderr, "tessera: %s: %s\n", call, text);
+}
+
+tessera_address address_of(const void* pointer) {
+  return reinterpret_cast<tessera_address>(pointer);
+}
+
+[[noreturn]] void raise(tessera_result result) {
+  const std::string why = tessera_last_error();
+  if (result != TESSERA_OUT_OF_MEMORY) throw std::runtime_error("Tessera: " + why);
+  throw std::runtime_error("CUDA out of memory. Tessera: " + why);
+}
+
+tessera_allocator* shared_or_raise() {
+  tessera_allocator* allocator = nullptr;
+  const tessera_result result = tessera_shared(&allocator);
+  if (result != TESSERA_OK) raise(result);
+  return allocator;
+}
+
+// For calls whose caller takes no error: null after a line about it.
+tessera_allocator* shared_or_say(const char* call) {
+  tessera_allocator* allocator = nullptr;
+  if (tessera_shared(&allocator) == TESSERA_OK) return allocator;
+  say(call, tessera_last_error());
+  return nullptr;
+}
+
+void say_failure(tessera_result result, const char* call) {
+  if (result != TESSERA_OK) say(call, tessera_last_error());
+}
+
+}  // namespace
+
+extern "C" {
+
+void* tessera_torch_malloc(ssize_t size, int device, tessera_torch_stream stream) {
+  if (size <= 0) return nullptr;
+  tessera_allocator* allocator = shared_or_raise();
+  tessera_address address = 0;
+  tessera_result result =
+      tessera_malloc(allocator, device, static_cast<std::size_t>(size), stream, &address);
+  if (result != TESSERA_OK) raise(result);
+  allocator = shared_or_raise();  // the preload library takes note of the device's addresses
+  if (!in_operator()) return reinterpret_cast<void*>(address);
+  result = keep_new_block(allocator, address);
+  if (result == TESSERA_OK) return reinterpret_cast<void*>(address);
+  const std::string why = tessera_last_error();
+  say_failure(tessera_free(allocator, address, stream), "malloc");
+  throw std::runtime_error("CUDA out of memory. Tessera: " + why);
+}
+
+void tessera_torch_free(void* pointer, ssize_t, int, tessera_torch_stream stream) {
+  if (pointer == nullptr) return;
+  tessera_allocator* const allocator = shared_or_say("free");
+  if (allocator == nullptr) return;
+  const tessera_address address = address_of(pointer);
+  if (in_operator()) let_go(allocator, address);
+  std::vector<tessera_stream> streams = recorded().take(address);
+  if (streams.empty()) return say_failure(tessera_free(allocator, address, stream), "free");
+  streams.push_back(stream);
+  say_failure(tessera_free_after(allocator, address, streams.data(), streams.size()), "free");
+}
+
+void tessera_torch_reset(void) {
+  if (tessera_allocator* const allocator = shared_or_say("empty_cache")) {
+    say_failure(tessera_trim(allocator), "empty_cache");
+  }
+}
+
+void tessera_torch_memory_fraction(double, int) {
+  static constinit std::atomic<bool> said{false};
+  if (said.exchange(true)) return;
+  say("set_per_process_memory_fraction", "not followed; set the option device-memory instead");
+}
+
+void* tessera_torch_base_alloc(void* pointer, size_t* size) {
+  tessera_block_info info{};
+  info.size = sizeof(info);
+  tessera_allocator* const allocator = shared_or_say("base_alloc");
+  if (allocator == nullptr) return pointer;
+  if (tessera_query(allocator, address_of(pointer), &info) != TESSERA_OK) return pointer;
+  say_failure(tessera_expose(allocator, info.address, "PyTorch getBaseAllocation"), "base_alloc");
+  if (size != nullptr) *size = info.capacity;
+  return reinterpret_cast<void*>(info.address);
+}
+
+void tessera_torch_record_stream(void* pointer, tessera_torch_stream stream) {
+  tessera_allocator* const allocator = shared_or_say("record_stream");
+  tessera_block_info info{};
+  info.size = sizeof(info);
+  if (allocator == nullptr) return;
+  if (tessera_query(allocator, address_of(pointer), &info) != TESSERA_OK) return;
+  recorded().add(info.address, stream);
+  say_failure(tessera_touch(allocator, info.address, stream, TESSERA_WRITE), "record_stream");
+}
+
+tessera_result tessera_torch_begin(const tessera_address* addresses, size_t count, size_t written) {
+  tessera_allocator* allocator = nullptr;
+  if (addresses == nullptr && count != 0) return TESSERA_INVALID_ARGUMENT;
+  const tessera_result result = tessera_shared(&allocator);
+  return result == TESSERA_OK ? begin_operator(allocator, addresses, count, written) : result;
+}
+
+tessera_result tessera_torch_end(tessera_torch_stream stream) {
+  tessera_allocator* allocator = nullptr;
+  const tessera_result result = tessera_shared(&allocator);
+  return result == TESSERA_OK ? end_operator(allocator, stream) : result;
+}
+
+}  // extern "C"

@@ -1,0 +1,184 @@
+// libtessera_torch.so as PyTorch loads and calls it, without PyTorch.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "program_run.hpp"
+#include "softcuda_library.hpp"
+#include "tessera/interpose.h"
+
+namespace {
+
+using tessera::programs::Environment;
+using tessera::programs::run;
+using tessera::programs::run_preloaded;
+
+const std::string kCalls = "./torch_calls ../libtessera_torch.so probe_kernels.so";
+
+TEST(TorchPrograms, ThreadsStreamsAndDevicesKeepTheirBytes) {
+  const auto outcome = run(kCalls, {{"TESSERA_SOFTWARE_DEVICES", "2"}});
+  EXPECT_EQ(outcome.output, "ok\n") << outcome.message;
+  EXPECT_EQ(outcome.message, "");
+}
+
+TEST(TorchPrograms, UnderThePreloadLibraryTheHeapIsLargerThanTheDevice) {
+  const Environment small = {{"TESSERA_DEVICE_MEMORY", "32MiB"}, {"TESSERA_HOST_MEMORY", "128MiB"}};
+  const auto outcome = run_preloaded(kCalls + " 20", small);
+  EXPECT_EQ(outcome.output, "ok\n") << outcome.message;
+  EXPECT_EQ(outcome.message, "");
+}
+
+// One process, one shared allocator: 32 MiB of a software device.
+class TorchAllocator : public softcuda_test::SoftwareDevice {
+ protected:
+  static constexpr ssize_t kBlock = 4 << 20;
+
+  void SetUp() override {
+    ::setenv("TESSERA_DEVICE_MEMORY", "32MiB", 1);
+    ::setenv("TESSERA_HOST_MEMORY", "128MiB", 1);
+    ::setenv("TESSERA_LOG_LEVEL", "quiet", 1);
+    SoftwareDevice::SetUp();  // its library is the libcuda.so.1 of this process from here on
+    library_ = ::dlopen(softcuda_test::build_path("lib/libtessera_torch.so").c_str(), RTLD_NOW);
+    ASSERT_NE(library_, nullptr) << ::dlerror();
+  }
+  template <class Function>
+  Function* hook(const char* name) {
+    void* const found = ::dlsym(library_, name);
+    EXPECT_NE(found, nullptr) << name;
+    return reinterpret_cast<Function*>(found);
+  }
+  void* take(ssize_t bytes = kBlock, CUstream stream = nullptr) {
+    return hook<void*(ssize_t, int, CUstream)>("tessera_torch_malloc")(bytes, 0, stream);
+  }
+  void give(void* block, ssize_t bytes = kBlock, CUstream stream = nullptr) {
+    hook<void(void*, ssize_t, int, CUstream)>("tessera_torch_free")(block, bytes, 0, stream);
+  }
+  // This process has one more copy of the library, inside the tests; the hooks use the shared one.
+  template <class... Args>
+  tessera_result call(const char* name, Args... args) {
+    tessera_allocator* allocator = nullptr;
+    hook<tessera_result(tessera_allocator**)>("tessera_shared")(&allocator);
+    return hook<tessera_result(tessera_allocator*, Args...)>(name)(allocator, args...);
+  }
+  tessera_block_info info(const void* block) {
+    tessera_block_info info{};
+    info.size = sizeof(info);
+    call("tessera_query", reinterpret_cast<tessera_address>(block), &info);
+    return info;
+  }
+  tessera_result begin(std::vector<void*> blocks, std::size_t written = 0) {
+    return hook<tessera_result(void**, std::size_t, std::size_t)>("tessera_torch_begin")(
+        blocks.data(), blocks.size(), written);
+  }
+  tessera_result end(CUstream stream = nullptr) {
+    return hook<tessera_result(CUstream)>("tessera_torch_end")(stream);
+  }
+
+  void* library_ = nullptr;
+};
+
+TEST_F(TorchAllocator, OutOfMemoryIsAnExceptionThatSaysSo) {
+  std::vector<void*> blocks;
+  std::string message;
+  try {
+    for (int i = 0; i < 9; ++i) blocks.push_back(take());
+  } catch (const std::runtime_error& error) {
+    message = error.what();
+  }
+  EXPECT_EQ(blocks.size(), 8U) << "no block leaves unasked: nobody says who uses it";
+  EXPECT_NE(message.find("CUDA out of memory"), std::string::npos) << message;
+  for (void* block : blocks) give(block);
+}
+
+TEST_F(TorchAllocator, ABlockIsReusedOnItsStreamAtOnce) {
+  void* const first = take();
+  give(first);
+  void* const second = take();
+  EXPECT_EQ(first, second);
+  give(second);
+}
+
+TEST_F(TorchAllocator, ARecordedStreamKeepsTheBlockUntilItsWorkIsDone) {
+  CUstream side = nullptr;
+  ASSERT_OK(CU(cuStreamCreate)(&side, CU_STREAM_NON_BLOCKING));
+  int* go = nullptr;
+  ASSERT_OK(CU(cuMemAllocHost)(reinterpret_cast<void**>(&go), sizeof(*go)));
+  *go = 0;
+  void* parameters[] = {&go};
+  void* const block = take();
+  ASSERT_OK(launch(kernel("hold"), parameters, side));
+  const auto record = hook<void(void*, CUstream)>("tessera_torch_record_stream");
+  record(static_cast<char*>(block) + 64, side);
+  record(block, side);
+  give(block);
+  void* const other = take();
+  EXPECT_NE(other, block);
+  *static_cast<volatile int*>(go) = 1;
+  ASSERT_OK(CU(cuStreamSynchronize)(side));
+  give(other);
+  record(block, side);  // too late, and harmless
+  ASSERT_OK(CU(cuMemFreeHost)(go));
+  EXPECT_EQ(call("tessera_retire_stream", static_cast<tessera_stream>(side)), TESSERA_OK);
+  ASSERT_OK(CU(cuStreamDestroy)(side));
+}
+
+TEST_F(TorchAllocator, TheBaseOfABlockIsToldAndStaysWhereItIs) {
+  void* const block = take();
+  std::size_t size = 0;
+  const auto base = hook<void*(void*, std::size_t*)>("tessera_torch_base_alloc");
+  EXPECT_EQ(base(static_cast<char*>(block) + 4096, &size), block);
+  EXPECT_EQ(size, static_cast<std::size_t>(kBlock));
+  tessera_address address = reinterpret_cast<tessera_address>(block);
+  EXPECT_EQ(call("tessera_evict", const_cast<const tessera_address*>(&address), std::size_t{1}),
+            TESSERA_BUSY);
+  give(block);
+  hook<void()>("tessera_torch_reset")();
+}
+
+TEST_F(TorchAllocator, AnOperatorBringsItsOperandsAndKeepsThemAndWhatItAllocates) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 4; ++i) blocks.push_back(take());
+  tessera_address first = reinterpret_cast<tessera_address>(blocks[0]);
+  ASSERT_EQ(call("tessera_evict", const_cast<const tessera_address*>(&first), std::size_t{1}),
+            TESSERA_OK);
+  int foreign = 0;
+  ASSERT_EQ(begin({blocks[0], static_cast<char*>(blocks[0]) + 8, &foreign, blocks[1]}, 1),
+            TESSERA_OK);
+  void* const made = take();
+  EXPECT_EQ(info(blocks[0]).device_bytes, static_cast<std::uint64_t>(kBlock));
+  EXPECT_EQ(info(blocks[0]).pins, 1U);
+  EXPECT_EQ(info(blocks[2]).pins, 0U);
+  EXPECT_EQ(info(made).pins, 1U);
+  EXPECT_EQ(end(), TESSERA_OK);
+  for (void* block : {blocks[0], blocks[1], made}) EXPECT_EQ(info(block).pins, 0U);
+  EXPECT_EQ(end(), TESSERA_INVALID_ARGUMENT);
+  give(made);
+  for (void* block : blocks) give(block);
+}
+
+TEST_F(TorchAllocator, ABlockFreedInsideItsOperatorLeavesNoPinBehind) {
+  void* const block = take();
+  ASSERT_EQ(begin({block}), TESSERA_OK);
+  give(block);
+  EXPECT_EQ(end(), TESSERA_OK);
+  void* const again = take();
+  EXPECT_EQ(again, block);
+  EXPECT_EQ(info(again).pins, 0U);
+  give(again);
+}
+
+TEST_F(TorchAllocator, OperandsThatDoNotFitTogetherAreAnErrorAndNothingIsKept) {
+  call("tessera_set_automatic", 1);
+  std::vector<void*> blocks;
+  for (int i = 0; i < 12; ++i) blocks.push_back(take());
+  EXPECT_EQ(begin(blocks), TESSERA_OUT_OF_MEMORY);
+  for (void* block : blocks) EXPECT_EQ(info(block).pins, 0U);
+  EXPECT_EQ(begin({blocks[0], blocks[11]}, 2), TESSERA_OK);
+  EXPECT_EQ(end(), TESSERA_OK);
+  for (void* block : blocks) give(block);
+  call("tessera_set_automatic", 0);
+}
+
+}  // namespace
