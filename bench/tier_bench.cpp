@@ -32,7 +32,7 @@ struct Options {
   bool smoke = false;
   bool json = false;
   std::string directory = "/var/tmp";
-  int rounds() const { return smoke ? 1 : 7; }
+  int rounds() const { return smoke ? 1 : 21; }
 };
 
 // A benchmark has nobody to return an error to.

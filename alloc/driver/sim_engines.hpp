@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -75,6 +76,7 @@ class SimEngines {
   Status start_threads(DeviceId device) REQUIRES_LOCK(mutex_);
   void run_engine(DeviceId device, SimEngine engine) EXCLUDES_LOCK(mutex_);
   void notify_ready() REQUIRES_LOCK(mutex_);
+  void wake_waiters() REQUIRES_LOCK(mutex_);
   void wait_all(const std::vector<SimOp>& ops) REQUIRES_LOCK(mutex_);
   Result<DeviceId> find(StreamId stream) const REQUIRES_LOCK(mutex_);
   Result<const SimSchedule::Event*> find(EventId event) const REQUIRES_LOCK(mutex_);
@@ -84,7 +86,9 @@ class SimEngines {
 
   const Clock& clock_;
   Mutex mutex_{LockRank::kSimulator};
-  Condition finished_;
+  Condition any_finished_;      // for those who wait for room, or for the end
+  Condition awaited_finished_;  // for those who wait for an operation in awaited_
+  std::multiset<SimOp> awaited_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
   SimSchedule schedule_ GUARDED_BY(mutex_);
   std::unordered_map<SimOp, SimWork> works_ GUARDED_BY(mutex_);

@@ -1,7 +1,8 @@
 // Ours beside its reference, measured in turn in one run: the only kind of number we report.
 //
 // Machines are shared and warm up; two things that take turns see the same weather. The ratio is
-// that of the medians.
+// therefore the median of the rounds' own ratios: a neighbour who comes half way through a run
+// slows both sides of a round, and drops out.
 //
 // Thread safety: none; one thread measures.
 #pragma once
@@ -22,9 +23,8 @@ struct Comparison {
   Bytes bytes;                // moved by one round
   double goal = 0;            // least ratio of speeds, ours / reference; 0 is none
   double ours = 0;            // bytes per second, median
-  double reference = 0;
-
-  double ratio() const { return reference > 0 ? ours / reference : 0; }
+  double reference = 0;       // bytes per second, median
+  double ratio = 0;           // of the speeds, median over the rounds
 };
 
 // Runs both `rounds` times in turn, after one round of each that does not count.
