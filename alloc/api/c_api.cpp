@@ -6,25 +6,13 @@
 #include <string>
 
 #include "api/call.hpp"
+#include "api/copy_out.hpp"
 #include "api/handles.hpp"
 #include "api/use_handle.hpp"
 #include "driver/cuda_driver.hpp"
 
 namespace tessera {
 namespace {
-
-// Fills the caller's struct as far as the caller knows it.
-template <class T>
-Status copy_out_struct(const T& from, T* to, const char* name) {
-  if (to == nullptr) return null_argument(name);
-  const std::uint32_t size = to->size;
-  if (size < sizeof(size) || size > 4096) {
-    return Status(Code::kInvalidArgument, std::string(name) + "->size is not set");
-  }
-  std::memcpy(to, &from, std::min<std::size_t>(size, sizeof(T)));
-  to->size = size;
-  return {};
-}
 
 std::span<const Address> span_of(const tessera_address* addresses, std::size_t count) {
   static_assert(sizeof(Address) == sizeof(tessera_address));

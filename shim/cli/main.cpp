@@ -9,6 +9,7 @@
 #include "demo_command.hpp"
 #include "doctor_command.hpp"
 #include "installation.hpp"
+#include "plan_command.hpp"
 #include "run_command.hpp"
 #include "tessera/tessera.h"
 
@@ -27,7 +28,8 @@ struct CommandLine {
   explicit CommandLine(CLI::App& app)
       : run(app.add_subcommand("run", "run a program with a heap larger than the GPU")),
         demo(app.add_subcommand("demo", "see a program run on a device a third of its size")),
-        doctor(app.add_subcommand("doctor", "what this machine can do, and what to fix")) {
+        doctor(app.add_subcommand("doctor", "what this machine can do, and what to fix")),
+        plan(app) {
     run_options.add_to(*run);
     run->footer("Write: tessera run [options] -- program [arguments]\n"
                 "Every option is also an environment variable: TESSERA_DEVICE_MEMORY=4GiB.");
@@ -46,6 +48,7 @@ struct CommandLine {
   CLI::App* run;
   CLI::App* demo;
   CLI::App* doctor;
+  PlanCommand plan;
   RunOptions run_options;
   DemoOptions demo_options;
   DoctorOptions doctor_options;
@@ -76,6 +79,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return finish_parsing(app, error);
   }
+  if (commands.plan.was_called()) return commands.plan.run();
   const Installation installation = find_installation();
   if (*commands.demo) return demo_command(installation, commands.demo_options);
   if (*commands.doctor) return doctor_command(installation, commands.doctor_options);

@@ -1,0 +1,18 @@
+// The best-fit offset planner of Sekiyama et al. (arXiv 1804.10001).
+//
+// The plan grows upwards along a skyline: for each stretch of slots, the offset from which all is
+// free. The lowest (then earliest) stretch takes the longest-lived record that lies inside it;
+// where none does, it is lifted to its lower neighbour and becomes one with it.
+//
+// Thread safety: stateless.
+#pragma once
+
+#include <span>
+
+#include "plan/greedy_offsets.hpp"
+
+namespace tessera {
+
+OffsetPlan best_fit(std::span<const UsageRecord> records, const TimeSlots& slots);
+
+}  // namespace tessera

@@ -1,0 +1,22 @@
+// `tessera plan ...`: plans that need no device, each a command of its own below this one.
+//
+// Thread safety: none.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "plan_arena.hpp"
+
+class PlanCommand {
+ public:
+  explicit PlanCommand(CLI::App& app);
+
+  bool was_called() const { return plan_->parsed(); }
+  // The exit code of the command that was called. REQUIRES: was_called.
+  int run() const;
+
+ private:
+  CLI::App* plan_;
+  CLI::App* arena_;
+  PlanArenaOptions arena_options_;
+};

@@ -1,0 +1,56 @@
+#include "tessera/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tessera/tessera.h"
+
+namespace {
+
+const std::vector<tessera_plan_record> kRecords = {{16, 0, 1}, {8, 1, 2}, {64, 2, 3}, {32, 3, 4}};
+
+TEST(PlanApi, FiguresAreFilled) {
+  tessera_arena_figures figures{};
+  figures.size = sizeof(figures);
+  ASSERT_EQ(tessera_plan_arena(kRecords.data(), kRecords.size(), &figures), TESSERA_OK);
+  EXPECT_EQ(figures.size, sizeof(figures));
+  EXPECT_EQ(figures.naive_bytes, 120U);
+  EXPECT_EQ(figures.offset_lower_bound, 96U);
+  EXPECT_EQ(figures.offset_greedy_by_size, 96U);
+  EXPECT_EQ(figures.shared_by_breadth, 96U);
+}
+
+TEST(PlanApi, AnOlderStructIsFilledAsFarAsItGoes) {
+  tessera_arena_figures figures{};
+  figures.size = offsetof(tessera_arena_figures, offset_lower_bound);
+  ASSERT_EQ(tessera_plan_arena(kRecords.data(), kRecords.size(), &figures), TESSERA_OK);
+  EXPECT_EQ(figures.naive_bytes, 120U);
+  EXPECT_EQ(figures.offset_lower_bound, 0U);
+}
+
+TEST(PlanApi, OffsetsAreThoseOfTheBestPlan) {
+  std::vector<std::uint64_t> offsets(kRecords.size());
+  std::uint64_t total = 0;
+  ASSERT_EQ(tessera_plan_offsets(kRecords.data(), kRecords.size(), offsets.data(), &total),
+            TESSERA_OK);
+  EXPECT_EQ(total, 96U);
+  EXPECT_EQ(offsets[2] + 64, offsets[3]);
+}
+
+TEST(PlanApi, WhatCannotBeMeantIsNamedAndNothingIsWritten) {
+  tessera_arena_figures figures{};
+  EXPECT_EQ(tessera_plan_arena(kRecords.data(), kRecords.size(), &figures),
+            TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_last_error(), std::string("figures->size is not set"));
+  EXPECT_EQ(tessera_plan_arena(nullptr, 1, &figures), TESSERA_INVALID_ARGUMENT);
+  const tessera_plan_record backwards = {1, 2, 1};
+  std::uint64_t offset = 77, total = 77;
+  EXPECT_EQ(tessera_plan_offsets(&backwards, 1, &offset, &total), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(total, 77U);
+  EXPECT_EQ(tessera_plan_offsets(&backwards, 1, nullptr, &total), TESSERA_INVALID_ARGUMENT);
+}
+
+}  // namespace
