@@ -1,0 +1,139 @@
+"""Generated traces: sizes are those of the published architectures, and every trace is well formed.
+
+Usage: traces_test.py BUILD_FOLDER
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+TRACES = pathlib.Path(__file__).resolve().parents[2] / "bench/traces"
+sys.path.insert(0, str(TRACES))
+
+from generate import NAMES, generate  # noqa: E402
+
+MIB = 1 << 20
+
+
+def lines_of(name, **options):
+    program, _ = generate(name, **options)
+    return list(program.lines())
+
+
+def walk(lines):
+    """Yields (line, live blocks by id) before each op; fails on a line that cannot be."""
+    live, written, freed = {}, set(), set()
+    for line in lines:
+        if line["t"] == "alloc":
+            assert line["id"] not in live and line["id"] not in freed, f"allocated twice: {line}"
+            assert line["bytes"] > 0, line
+            live[line["id"]] = line
+        elif line["t"] == "free":
+            assert line["id"] in live, f"freed but not live: {line}"
+            freed.add(line["id"])
+            del live[line["id"]]
+        elif line["t"] == "op":
+            assert line["ns"] > 0, line
+            assert all(block in live for block in line["r"] + line["w"]), f"not live: {line}"
+            # What an op reads and writes must hold something; a block it only writes need not.
+            assert all(block in written or block in line["w"] for block in line["r"]), f"never written: {line}"
+            written.update(line["w"])
+            yield line, live
+    assert all(block["tag"] in ("weight", "optimizer", "expert") for block in live.values()), "left over"
+
+
+class WellFormed(unittest.TestCase):
+    def test_every_trace_is(self):
+        for name in NAMES:
+            with self.subTest(name):
+                lines = lines_of(name, batch=1, iterations=1)
+                self.assertEqual(lines[0]["t"], "header")
+                self.assertGreater(sum(1 for _ in walk(lines)), 0)
+                self.assertLessEqual({line["t"] for line in lines[1:]}, {"alloc", "op", "mark", "free"})
+
+    def test_iterations_of_training_are_alike_and_begin_with_a_mark(self):
+        lines = lines_of("resnet50", batch=2, iterations=3)
+        marks = [number for number, line in enumerate(lines) if line["t"] == "mark"]
+        self.assertEqual([lines[number]["n"] for number in marks], [1, 2, 3])
+        parts = [[(line["t"], line.get("name"), line.get("bytes")) for line in lines[begin + 1:end]]
+                 for begin, end in zip(marks, [*marks[1:], len(lines)])]
+        self.assertEqual(parts[0], parts[1])
+        self.assertEqual(parts[1], parts[2])
+
+    def test_the_same_words_give_the_same_bytes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            texts = []
+            for number in range(2):
+                path = pathlib.Path(folder) / f"{number}.jsonl"
+                subprocess.run([sys.executable, "-B", TRACES / "generate.py", "moe-64", "--batch", "4",
+                                "--iterations", "2", "-o", path], check=True)
+                texts.append(path.read_text())
+            self.assertEqual(texts[0], texts[1])
+            self.assertEqual(json.loads(texts[0].splitlines()[0])["version"], 1)
+
+
+class Sizes(unittest.TestCase):
+    def test_parameters_are_those_of_the_published_models(self):
+        for name, millions in (("gpt2-small", 124.44), ("gpt2-xl", 1557.61), ("resnet50", 25.557),
+                               ("resnet152", 60.193), ("vgg16", 138.358), ("alexnet", 60.965),
+                               ("bert-base", 109.48), ("bert-large", 335.14), ("t5-small", 60.507),
+                               ("t5-base", 222.90), ("vit-b16", 86.568), ("unet", 31.03),
+                               ("llama2-7b", 6738.42), ("llama3-8b", 8030.26), ("llama3-1b", 1235.81)):
+            with self.subTest(name):
+                _, parameters = generate(name, batch=1, iterations=1)
+                self.assertAlmostEqual(parameters / 1e6, millions, delta=0.001 * millions)
+
+    def test_the_stages_of_a_pipeline_are_the_whole_model(self):
+        parts = [generate(f"pipeline-gpt2-small-stage{stage}", batch=1, iterations=1)[1] for stage in range(4)]
+        # The table of words stands at both ends.
+        self.assertEqual(sum(parts), 124_439_808 + 50257 * 768)
+
+    def test_feature_maps_of_vgg16_at_256_images(self):
+        """Outputs of convolutions and pools: 15.44 GB, the largest 3.06 GiB."""
+        maps = [line["bytes"] for line in lines_of("vgg16", batch=256, iterations=1)
+                if line["t"] == "alloc" and line["tag"] == "feature-map"]
+        self.assertAlmostEqual(sum(maps) / 1e9, 15.44, places=2)
+        self.assertAlmostEqual(max(maps) / (1 << 30), 3.06, places=2)
+
+    def test_the_largest_step_of_alexnet_at_200_images(self):
+        """The backward pass of the first norm across channels: four maps of 200 x 96 x 55 x 55."""
+        steps = {line["name"]: sum(live[block]["bytes"] for block in set(line["r"] + line["w"]))
+                 for line, live in walk(lines_of("alexnet", batch=200, iterations=1))}
+        largest = max(steps, key=steps.get)
+        self.assertEqual(largest, "norm1.backward")
+        self.assertEqual(steps[largest], 4 * 200 * 96 * 55 * 55 * 4)
+        self.assertAlmostEqual(steps[largest] / MIB, 886.23, places=2)
+
+    def test_early_stages_of_a_pipeline_hold_more(self):
+        """Stage s of 4 has 4 - s passes open."""
+        peaks = []
+        for stage in (1, 2):
+            held = [sum(block["bytes"] for block in live.values() if block["tag"] in ("activation", "saved"))
+                    for _, live in walk(lines_of(f"pipeline-gpt2-small-stage{stage}", batch=1, iterations=1))]
+            peaks.append(max(held))
+        self.assertGreater(peaks[0], 1.4 * peaks[1])
+        self.assertLess(peaks[0], 1.6 * peaks[1])
+
+    def test_a_cache_of_keys_grows_and_goes(self):
+        held = [sum(block["bytes"] for block in live.values() if block["tag"] == "kv")
+                for _, live in walk(lines_of("decode-llama3-1b", batch=1, iterations=1))]
+        # 16 layers, 4 blocks of 256 positions, keys and values of 8 heads of 64 in two bytes.
+        self.assertEqual(max(held), 16 * 4 * 256 * 2 * 8 * 64 * 2)
+        self.assertEqual(held, sorted(held[:held.index(max(held))]) + held[held.index(max(held)):])
+
+    def test_few_experts_get_most_words(self):
+        uses = {}
+        for line, live in walk(lines_of("moe-64", batch=4, iterations=30)):
+            for block in line["r"]:
+                if live[block]["tag"] == "expert":
+                    uses[block] = uses.get(block, 0) + 1
+        falling = sorted(uses.values(), reverse=True)
+        self.assertGreater(sum(falling[:len(falling) // 4]), sum(falling) / 2)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
