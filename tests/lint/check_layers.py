@@ -17,7 +17,7 @@ FRONTS = {
 # Free to include: their headers are values and tools, not layers with a front.
 OPEN = {"base", "observe"}
 # The side rooms are pure: what they may see besides themselves and base.
-SIDE = {"policy": set(), "plan": {"policy"}}
+SIDE = {"learn": set(), "policy": {"learn"}, "plan": {"policy"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 

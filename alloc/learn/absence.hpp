@@ -1,0 +1,38 @@
+// A planned stay of one run away from the device: leave after this step, be back for that one.
+//
+// What every published strategy boils down to (papers.md §8): which gaps to use, when the way back
+// begins, and where the bytes are meanwhile.
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "learn/iteration.hpp"
+
+namespace tessera {
+
+enum class Away : std::uint8_t { kHost, kFile, kRegenerated };
+
+struct Absence {
+  Gap gap;
+  // The way back begins when this step is launched. gap.until: not before it is needed, so late.
+  // When the gap wraps, a step behind gap.after is of the same iteration, others of the next.
+  std::uint32_t back_at = 0;
+  Away to = Away::kHost;
+};
+
+// What a plan may count on. Rates are bytes per second; 0 = there is no such link.
+struct Machine {
+  Bytes device{};  // for the runs of the iteration
+  Bytes host{};
+  double out_rate = 0;
+  double in_rate = 0;
+  double file_write_rate = 0;
+  double file_read_rate = 0;
+};
+
+using AbsencePlan = std::vector<Absence>;
+
+}  // namespace tessera

@@ -1,0 +1,205 @@
+#include "learn/forecast.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <set>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+// The first turn fills the device; the last is in steady state and is the one that counts.
+constexpr int kTurns = 3;
+
+using Time = double;  // nanoseconds
+
+Time copy_time(Bytes bytes, double rate) {
+  return rate > 0 ? static_cast<double>(bytes.value()) * 1e9 / rate : 0;
+}
+
+class Model {
+ public:
+  Model(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan)
+      : iteration_(iteration), machine_(machine), distances_(next_use_distances(iteration)),
+        runs_(iteration.runs.size()), leaving_(iteration.steps.size()),
+        coming_(iteration.steps.size()) {
+    for (const Absence& absence : plan) {
+      leaving_[absence.gap.after].push_back(&absence);
+      if (absence.back_at != absence.gap.until) coming_[absence.back_at].push_back(absence.gap.run);
+    }
+  }
+
+  Forecast run() {
+    for (int turn = 0; turn < kTurns; ++turn) {
+      const Time begin = now_;
+      result_ = {};
+      result_.peak = used_;
+      for (std::uint32_t step = 0; step < iteration_.steps.size() && result_.possible; ++step) {
+        go_through(step);
+      }
+      result_.makespan = Nanoseconds(static_cast<std::uint64_t>(now_ - begin));
+      if (!result_.possible) break;
+    }
+    return result_;
+  }
+
+ private:
+  struct RunState {
+    bool there = false;       // has its room on the device
+    bool has_copy = false;    // in a lower tier, and valid
+    bool written_ever = false;
+    Time ready = 0;           // its bytes are on the device
+    std::uint64_t next = 0;   // step of the next use, counted over the turns
+    Away to = Away::kHost;
+  };
+  struct Release {
+    Time at;
+    Bytes bytes;
+    bool operator>(const Release& other) const { return at > other.at; }
+  };
+
+  // The file lies behind the host: its slower link is the one that counts.
+  double out_rate(Away to) const {
+    return to == Away::kFile ? std::min(machine_.out_rate, machine_.file_write_rate)
+                             : machine_.out_rate;
+  }
+  double in_rate(Away to) const {
+    return to == Away::kFile ? std::min(machine_.in_rate, machine_.file_read_rate)
+                             : machine_.in_rate;
+  }
+
+  void go_through(std::uint32_t step) {
+    ++position_;
+    const auto uses = iteration_.uses_of(step);
+    waiting_.insert(waiting_.end(), coming_[step].begin(), coming_[step].end());
+    fetch_waiting();
+    Time start = now_;
+    for (const RunUse& use : uses) busy_.push_back(use.run);
+    for (const RunUse& use : uses) {
+      RunState& run = runs_[use.run];
+      if (use.fresh) run.has_copy = run.written_ever = false;
+      if (!run.there && !fetch(use.run, now_, true)) result_.possible = false;
+      if (run.ready > now_) ++result_.late;
+      start = std::max(start, run.ready);
+    }
+    busy_.clear();
+    result_.stall += Nanoseconds(static_cast<std::uint64_t>(start - now_));
+    now_ = start + static_cast<double>(iteration_.steps[step].duration.value());
+    const std::uint32_t first = iteration_.steps[step].first_use;
+    for (std::uint32_t i = first; i < iteration_.steps[step].end_use; ++i) note_use(i);
+    for (const Absence* absence : leaving_[step]) {
+      leave(absence->gap.run, now_, absence->to, absence->gap.dead);
+    }
+    fetch_waiting();
+  }
+
+  // In the order of their triggers; the first that finds no room keeps those behind it waiting.
+  void fetch_waiting() {
+    while (!waiting_.empty()) {
+      const std::uint32_t run = waiting_.front();
+      if (!runs_[run].there && !fetch(run, now_, false)) return;
+      waiting_.pop_front();
+    }
+  }
+
+  void note_use(std::uint32_t index) {
+    const RunUse& use = iteration_.uses[index];
+    RunState& run = runs_[use.run];
+    by_next_.erase({run.next, use.run});
+    run.next = position_ + distances_[index];
+    if (run.there) by_next_.insert({run.next, use.run});
+    if (use.writes) {
+      run.has_copy = false;
+      run.written_ever = true;
+    }
+  }
+
+  void leave(std::uint32_t index, Time from, Away to, bool dead) {
+    RunState& run = runs_[index];
+    if (!run.there) return;
+    by_next_.erase({run.next, index});
+    run.there = false;
+    run.to = to;
+    const Bytes bytes = iteration_.runs[index].bytes;
+    Time gone = std::max(from, run.ready);
+    const bool copies = !dead && !run.has_copy && run.written_ever && to != Away::kRegenerated;
+    if (copies) {
+      gone = out_free_ = std::max(out_free_, gone) + copy_time(bytes, out_rate(to));
+      result_.out += bytes;
+      run.has_copy = true;
+    }
+    releases_.push({gone, bytes});
+  }
+
+  // When there is room, if ever: by what is leaving already, then by whoever is used last.
+  std::optional<Time> make_room(Bytes bytes, Time from, bool demanded) {
+    while (used_ + bytes > machine_.device) {
+      if (!releases_.empty()) {
+        from = std::max(from, releases_.top().at);
+        used_ -= releases_.top().bytes;
+        releases_.pop();
+        continue;
+      }
+      if (!demanded || !evict_farthest(from)) return std::nullopt;
+    }
+    return from;
+  }
+
+  bool evict_farthest(Time from) {
+    for (auto last = by_next_.rbegin(); last != by_next_.rend(); ++last) {
+      const std::uint32_t index = last->second;
+      if (iteration_.runs[index].pinned) continue;
+      if (std::find(busy_.begin(), busy_.end(), index) != busy_.end()) continue;
+      leave(index, from, Away::kHost, false);
+      return true;
+    }
+    return false;
+  }
+
+  // False when there is no room for it.
+  bool fetch(std::uint32_t index, Time from, bool demanded) {
+    const IterationRun& what = iteration_.runs[index];
+    RunState& run = runs_[index];
+    const std::optional<Time> room = make_room(what.bytes, from, demanded);
+    if (!room) return false;
+    from = *room;
+    used_ += what.bytes;
+    result_.peak = std::max(result_.peak, used_);
+    run.there = true;
+    by_next_.insert({run.next, index});
+    if (!run.has_copy) {  // nothing to bring, or remade
+      run.ready = run.written_ever ? from + static_cast<double>(what.regenerate.value()) : from;
+      return true;
+    }
+    in_free_ = std::max(in_free_, from) + copy_time(what.bytes, in_rate(run.to));
+    run.ready = in_free_;
+    result_.in += what.bytes;
+    return true;
+  }
+
+  const Iteration& iteration_;
+  const Machine& machine_;
+  const std::vector<std::uint32_t> distances_;
+  std::vector<RunState> runs_;
+  std::vector<std::vector<const Absence*>> leaving_;
+  std::vector<std::vector<std::uint32_t>> coming_;
+  std::deque<std::uint32_t> waiting_;                          // triggered, without room so far
+  std::vector<std::uint32_t> busy_;                            // of the step at hand
+  std::set<std::pair<std::uint64_t, std::uint32_t>> by_next_;  // runs that are there
+  std::priority_queue<Release, std::vector<Release>, std::greater<>> releases_;
+  std::uint64_t position_ = 0;
+  Bytes used_;
+  Time now_ = 0, out_free_ = 0, in_free_ = 0;
+  Forecast result_;
+};
+
+}  // namespace
+
+Forecast forecast(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan) {
+  return Model(iteration, machine, plan).run();
+}
+
+}  // namespace tessera

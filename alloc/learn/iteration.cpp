@@ -1,0 +1,54 @@
+#include "learn/iteration.hpp"
+
+#include <optional>
+
+namespace tessera {
+namespace {
+
+struct LastUse {
+  std::uint32_t step = 0;
+  std::uint32_t use = 0;
+};
+
+// Calls `visit(run, from, to)` with each use of a run and the one after it, in the order of the later
+// one; `to` may lie in the next iteration, and those pairs come last, by run.
+template <class Visit>
+void for_each_pair(const Iteration& iteration, Visit visit) {
+  std::vector<std::optional<LastUse>> first(iteration.runs.size()), last(iteration.runs.size());
+  for (std::uint32_t step = 0; step < iteration.steps.size(); ++step) {
+    for (std::uint32_t i = iteration.steps[step].first_use; i < iteration.steps[step].end_use; ++i) {
+      const std::uint32_t run = iteration.uses[i].run;
+      const LastUse use{step, i};
+      if (last[run]) visit(run, *last[run], use);
+      if (!first[run]) first[run] = use;
+      last[run] = use;
+    }
+  }
+  for (std::uint32_t run = 0; run < iteration.runs.size(); ++run) {
+    if (first[run]) visit(run, *last[run], *first[run]);
+  }
+}
+
+}  // namespace
+
+std::vector<Gap> find_gaps(const Iteration& iteration) {
+  std::vector<std::vector<Gap>> by_run(iteration.runs.size());
+  for_each_pair(iteration, [&](std::uint32_t run, LastUse from, LastUse to) {
+    by_run[run].push_back({.run = run, .after = from.step, .until = to.step,
+                           .wraps = to.use <= from.use, .dead = iteration.uses[to.use].fresh});
+  });
+  std::vector<Gap> gaps;
+  for (const std::vector<Gap>& own : by_run) gaps.insert(gaps.end(), own.begin(), own.end());
+  return gaps;
+}
+
+std::vector<std::uint32_t> next_use_distances(const Iteration& iteration) {
+  const auto steps = static_cast<std::uint32_t>(iteration.steps.size());
+  std::vector<std::uint32_t> distances(iteration.uses.size());
+  for_each_pair(iteration, [&](std::uint32_t, LastUse from, LastUse to) {
+    distances[from.use] = to.use > from.use ? to.step - from.step : to.step + steps - from.step;
+  });
+  return distances;
+}
+
+}  // namespace tessera

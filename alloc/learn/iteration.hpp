@@ -1,0 +1,63 @@
+// One repeated iteration of a program as a policy sees it: steps in order, and the runs they use.
+//
+// After the last step comes the first again. Between two uses of a run lies a *gap*: the only time
+// in which its bytes may be elsewhere. Every published strategy is a choice of gaps (papers.md §8).
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace tessera {
+
+struct RunUse {
+  std::uint32_t run = 0;   // index into Iteration::runs
+  bool writes = false;
+  bool fresh = false;      // allocated anew since its last use: what it held does not matter
+};
+
+struct IterationRun {
+  Bytes bytes{};
+  TagId tag{};
+  Nanoseconds regenerate{};  // its bytes can be remade in this time; 0 = they cannot
+  bool pinned = false;     // has to stay on the device
+};
+
+struct IterationStep {
+  Nanoseconds duration{};
+  std::uint32_t first_use = 0;  // into Iteration::uses
+  std::uint32_t end_use = 0;
+};
+
+struct Iteration {
+  std::vector<IterationStep> steps;
+  std::vector<RunUse> uses;  // each run at most once per step
+  std::vector<IterationRun> runs;
+
+  std::span<const RunUse> uses_of(std::uint32_t step) const {
+    return std::span(uses).subspan(steps[step].first_use,
+                                   steps[step].end_use - steps[step].first_use);
+  }
+};
+
+// From the use in step `after` to the next one in step `until`. Of a run that is used once,
+// both are the same step, an iteration apart.
+struct Gap {
+  std::uint32_t run = 0;
+  std::uint32_t after = 0;
+  std::uint32_t until = 0;
+  bool wraps = false;  // `until` is in the next iteration
+  bool dead = false;   // the run is allocated anew before `until`: nothing to keep
+};
+
+// All gaps of all runs that are used: of one run in the order of steps, the one that wraps last.
+std::vector<Gap> find_gaps(const Iteration& iteration);
+
+// For each use, in how many steps its run is used again: 1 to the number of steps.
+std::vector<std::uint32_t> next_use_distances(const Iteration& iteration);
+
+}  // namespace tessera

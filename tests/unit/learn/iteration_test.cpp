@@ -1,0 +1,58 @@
+#include "learn/iteration.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+// Runs 0, 1 and 2; run 2 is used once, run 1 is allocated anew in each iteration.
+Iteration make_iteration() {
+  Iteration iteration;
+  iteration.runs.resize(3);
+  iteration.uses = {{.run = 0}, {.run = 1, .writes = true, .fresh = true},  // step 0
+                    {.run = 2},                                              // step 1
+                    {.run = 1}, {.run = 0}};                                 // step 2
+  iteration.steps = {{.first_use = 0, .end_use = 2}, {.first_use = 2, .end_use = 3},
+                     {.first_use = 3, .end_use = 5}};
+  return iteration;
+}
+
+TEST(Iteration, HasAGapBetweenEachTwoUsesOfARun) {
+  const std::vector<Gap> gaps = find_gaps(make_iteration());
+  ASSERT_EQ(gaps.size(), 5u);
+  EXPECT_EQ(gaps[0].run, 0u);
+  EXPECT_EQ(gaps[0].after, 0u);
+  EXPECT_EQ(gaps[0].until, 2u);
+  EXPECT_FALSE(gaps[0].wraps);
+  EXPECT_EQ(gaps[1].after, 2u);
+  EXPECT_EQ(gaps[1].until, 0u);
+  EXPECT_TRUE(gaps[1].wraps);
+  EXPECT_FALSE(gaps[1].dead);
+}
+
+TEST(Iteration, KeepsNothingInAGapBeforeANewAllocation) {
+  const std::vector<Gap> gaps = find_gaps(make_iteration());
+  EXPECT_FALSE(gaps[2].dead);  // run 1, step 0 to 2
+  EXPECT_TRUE(gaps[3].dead);   // run 1, step 2 to the next iteration
+}
+
+TEST(Iteration, TakesARunThatIsUsedOnceAroundToItself) {
+  const std::vector<Gap> gaps = find_gaps(make_iteration());
+  EXPECT_EQ(gaps[4].run, 2u);
+  EXPECT_EQ(gaps[4].after, 1u);
+  EXPECT_EQ(gaps[4].until, 1u);
+  EXPECT_TRUE(gaps[4].wraps);
+}
+
+TEST(Iteration, TellsForEachUseHowFarTheNextOneIs) {
+  EXPECT_EQ(next_use_distances(make_iteration()), (std::vector<std::uint32_t>{2, 2, 3, 1, 1}));
+}
+
+TEST(Iteration, LeavesOutARunThatNobodyUses) {
+  Iteration iteration = make_iteration();
+  iteration.runs.resize(4);
+  EXPECT_EQ(find_gaps(iteration).size(), 5u);
+}
+
+}  // namespace
+}  // namespace tessera
