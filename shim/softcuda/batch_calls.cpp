@@ -1,6 +1,7 @@
 // cuMemcpyBatchAsync: many copies in one call, each as cuMemcpyAsync would make it.
+#include "boxes.hpp"
 #include "call.hpp"
-#include "transfer.hpp"
+#include "capture.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
 using namespace tessera::softcuda;  // NOLINT
@@ -21,8 +22,13 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, s
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
     for (size_t i = 0; i < count; ++i) {
-      SOFTCUDA_TRY(copy_bytes(machine, {to[i], End::kAny}, {from[i], End::kAny}, sizes[i],
-                              id.value()));
+      const Place target{to[i], End::kAny};
+      const Place source{from[i], End::kAny};
+      const auto captured = machine.captures.capture(id.value(), [&] {
+        return CopyWork{box_of(target, source, sizes[i])};
+      });
+      SOFTCUDA_TRY(captured ? *captured
+                            : copy_bytes(machine, target, source, sizes[i], id.value()));
     }
     return CUDA_SUCCESS;
   });

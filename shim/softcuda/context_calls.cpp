@@ -159,8 +159,9 @@ CUresult cuCtxGetApiVersion(CUcontext, unsigned* version) {
 }
 
 CUresult cuCtxSynchronize() {
-  return in_context([](Machine& machine, Context& context) {
-    return machine.driver.synchronize(context.device);
+  return in_context([](Machine& machine, Context& context) -> CUresult {
+    SOFTCUDA_TRY(machine.captures.refuse_wait_for_all());
+    return to_result(machine.driver.synchronize(context.device));
   });
 }
 

@@ -1,6 +1,7 @@
 // cuMemcpy*: the copies along a line, and from one device to another.
+#include "boxes.hpp"
 #include "call.hpp"
-#include "transfer.hpp"
+#include "capture.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
 using namespace tessera::softcuda;  // NOLINT
@@ -15,7 +16,10 @@ CUresult queue(Place to, Place from, size_t bytes, CUstream stream) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
-    return copy_bytes(machine, to, from, bytes, id.value());
+    const auto captured = machine.captures.capture(id.value(), [&] {
+      return CopyWork{box_of(to, from, bytes)};
+    });
+    return captured ? *captured : copy_bytes(machine, to, from, bytes, id.value());
   });
 }
 
@@ -24,6 +28,7 @@ CUresult finish(Place to, Place from, size_t bytes) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     const auto id = machine.streams.resolve(nullptr);
     if (!id.is_ok()) return to_result(id.status());
+    SOFTCUDA_TRY(machine.captures.refuse_wait(id.value()));
     SOFTCUDA_TRY(copy_bytes(machine, to, from, bytes, id.value()));
     return to_result(machine.driver.synchronize(id.value()));
   });

@@ -8,6 +8,8 @@
 namespace tessera::softcuda {
 
 EntryPointSearch find_entry_point(std::string_view name, int version, bool per_thread) {
+  // cuda.h since CUDA 12 means another function by this name.
+  if (name == "cuGraphInstantiate" && version >= 12000) name = "cuGraphInstantiateWithFlags";
   EntryPointSearch search;
   for (const EntryPoint& entry : entry_points()) {
     const bool exact = entry.name == name;

@@ -31,31 +31,42 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
 }
 
 CUresult cuEventDestroy(CUevent event) {
-  return in_context([&](Machine& machine, Context&) { return machine.streams.destroy_event(event); });
+  return in_context([&](Machine& machine, Context&) {
+    machine.captures.drop(event);
+    return machine.streams.destroy_event(event);
+  });
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
-  return on_event(event, [&](Machine& machine, EventId id, const EventInfo&) -> CUresult {
-    const auto on = machine.streams.resolve(stream);
-    if (!on.is_ok()) return to_result(on.status());
-    return to_result(machine.driver.record_event(id, on.value()));
-  });
+  return cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_DEFAULT);
 }
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
   if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
-  return cuEventRecord(event, stream);
+  return on_event(event, [&](Machine& machine, EventId id, const EventInfo&) -> CUresult {
+    const auto on = machine.streams.resolve(stream);
+    if (!on.is_ok()) return to_result(on.status());
+    const auto captured =
+        flags == CU_EVENT_RECORD_EXTERNAL
+            ? machine.captures.capture(on.value(), [&] { return RecordWork{event}; })
+            : machine.captures.record(on.value(), event);
+    return captured ? *captured : to_result(machine.driver.record_event(id, on.value()));
+  });
 }
 
 CUresult cuEventQuery(CUevent event) {
-  return on_event(event, [](Machine& machine, EventId id, const EventInfo&) {
-    return machine.driver.query(id);
+  return on_event(event, [&](Machine& machine, EventId id, const EventInfo&) -> CUresult {
+    SOFTCUDA_TRY(machine.captures.refuse_captured(event));
+    SOFTCUDA_TRY(machine.captures.check_safe());
+    return to_result(machine.driver.query(id));
   });
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-  return on_event(event, [](Machine& machine, EventId id, const EventInfo&) {
-    return machine.driver.synchronize(id);
+  return on_event(event, [&](Machine& machine, EventId id, const EventInfo&) -> CUresult {
+    SOFTCUDA_TRY(machine.captures.refuse_captured(event));
+    SOFTCUDA_TRY(machine.captures.check_safe());
+    return to_result(machine.driver.synchronize(id));
   });
 }
 

@@ -52,7 +52,8 @@ Machine::Machine(const Environment& asked)
       memory(driver, ranges),
       host_memory(driver, ranges),
       streams(driver),
-      modules(ranges) {}
+      modules(ranges),
+      captures(streams, graphs) {}
 
 Machine* Machine::get() { return the_machine.load(std::memory_order_acquire); }
 

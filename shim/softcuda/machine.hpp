@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "capture.hpp"
 #include "context.hpp"
 #include "device_memory.hpp"
 #include "driver/sim_driver.hpp"
@@ -36,6 +37,8 @@ class Machine {
   HostMemory host_memory;
   Streams streams;
   Modules modules;
+  Graphs graphs;
+  Captures captures;
 };
 
 }  // namespace tessera::softcuda

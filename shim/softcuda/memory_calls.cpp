@@ -10,6 +10,7 @@ constexpr size_t kPitchUnit = 512;
 
 CUresult allocate(Machine& machine, Context& context, CUdeviceptr* address, size_t bytes) {
   if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  SOFTCUDA_TRY(machine.captures.check_safe());
   const auto allocated = machine.memory.allocate(context, Bytes(bytes), false);
   if (!allocated.is_ok()) return to_result(allocated.status());
   *address = allocated.value().value();
@@ -18,6 +19,7 @@ CUresult allocate(Machine& machine, Context& context, CUdeviceptr* address, size
 
 // Freed memory may not be in use by queued work, on any device that could reach it.
 CUresult finish_all(Machine& machine) {
+  SOFTCUDA_TRY(machine.captures.check_safe());
   for (int device = 0; device < machine.environment.devices; ++device) {
     SOFTCUDA_TRY(machine.driver.synchronize(DeviceId(static_cast<std::uint64_t>(device))));
   }
@@ -82,6 +84,7 @@ CUresult cuMemHostAlloc(void** host, size_t bytes, unsigned flags) {
     constexpr unsigned kAll =
         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     if (host == nullptr || bytes == 0 || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
+    SOFTCUDA_TRY(machine.captures.check_safe());
     const auto allocated = machine.host_memory.allocate(context, Bytes(bytes), flags);
     if (!allocated.is_ok()) return to_result(allocated.status());
     *host = allocated.value();
@@ -104,6 +107,7 @@ CUresult cuMemHostRegister(void* host, size_t bytes, unsigned flags) {
     constexpr unsigned kAll = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                               CU_MEMHOSTREGISTER_READ_ONLY;
     if (host == nullptr || bytes == 0 || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
+    SOFTCUDA_TRY(machine.captures.check_safe());
     return to_result(machine.host_memory.pin(context, host, Bytes(bytes), flags));
   });
 }

@@ -10,11 +10,20 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
+// Captured, this would be a node that allocates or frees, which this device does not have.
+CUresult refuse_capture(Machine& machine, StreamId stream) {
+  return machine.captures.look_at(stream, [](Capture& capture, auto&) {
+    capture.valid = false;
+    return CUDA_ERROR_NOT_SUPPORTED;
+  });
+}
+
 CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
     if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
+    SOFTCUDA_TRY(refuse_capture(machine, id.value()));
     const auto allocated = machine.memory.allocate(context, Bytes(bytes), true);
     if (!allocated.is_ok()) return to_result(allocated.status());
     *address = allocated.value().value();
@@ -62,6 +71,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
+    SOFTCUDA_TRY(refuse_capture(machine, id.value()));
     return to_result(machine.memory.free_in_order(Address(address), id.value()));
   });
 }

@@ -1,6 +1,7 @@
 // cuMemset*: elements of one, two or four bytes, along a line or in a rectangle.
+#include "boxes.hpp"
 #include "call.hpp"
-#include "transfer.hpp"
+#include "capture.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
 using namespace tessera::softcuda;  // NOLINT
@@ -14,24 +15,20 @@ struct Fill {
 };
 
 // As on a GPU, also the call without Async may return before the bytes are set.
-CUresult set_line(const Fill& fill, size_t count, CUstream stream) {
+CUresult set_rectangle(const Fill& fill, size_t pitch, size_t width, size_t height,
+                       CUstream stream) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
-    return set_elements(machine, fill.to, fill.value, fill.element, count, id.value());
+    const CUDA_MEMSET_NODE_PARAMS rows{fill.to, pitch, fill.value, fill.element, width, height};
+    SOFTCUDA_TRY(check_rows(rows));
+    const auto captured = machine.captures.capture(id.value(), [&] { return FillWork{rows}; });
+    return captured ? *captured : set_rows(machine, rows, id.value());
   });
 }
 
-CUresult set_rectangle(Fill fill, size_t pitch, size_t width, size_t height, CUstream stream) {
-  return in_context([&](Machine& machine, Context&) -> CUresult {
-    const auto id = machine.streams.resolve(stream);
-    if (!id.is_ok()) return to_result(id.status());
-    if (height > 1 && pitch < width * fill.element) return CUDA_ERROR_INVALID_VALUE;
-    for (size_t row = 0; row < height; ++row, fill.to += pitch) {
-      SOFTCUDA_TRY(set_elements(machine, fill.to, fill.value, fill.element, width, id.value()));
-    }
-    return CUDA_SUCCESS;
-  });
+CUresult set_line(const Fill& fill, size_t count, CUstream stream) {
+  return set_rectangle(fill, 0, count, 1, stream);
 }
 
 }  // namespace

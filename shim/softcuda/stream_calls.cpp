@@ -56,23 +56,37 @@ CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
 }
 
 CUresult cuStreamDestroy(CUstream stream) {
-  return in_context([&](Machine& machine, Context&) { return machine.streams.destroy(stream); });
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    const auto id = machine.streams.resolve(stream);
+    if (id.is_ok()) machine.captures.drop(id.value());
+    return to_result(machine.streams.destroy(stream));
+  });
 }
 
 CUresult cuStreamQuery(CUstream stream) {
-  return on_stream(stream, [](Machine& machine, StreamId id) { return machine.driver.query(id); });
+  return on_stream(stream, [](Machine& machine, StreamId id) -> CUresult {
+    SOFTCUDA_TRY(machine.captures.refuse_wait(id));
+    return to_result(machine.driver.query(id));
+  });
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
-  return on_stream(stream,
-                   [](Machine& machine, StreamId id) { return machine.driver.synchronize(id); });
+  return on_stream(stream, [](Machine& machine, StreamId id) -> CUresult {
+    SOFTCUDA_TRY(machine.captures.refuse_wait(id));
+    return to_result(machine.driver.synchronize(id));
+  });
 }
 
-CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+// An external wait is a node of the graph; any other is a dependency in it.
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   return on_stream(stream, [&](Machine& machine, StreamId id) -> CUresult {
     const auto known = machine.streams.find_event(event);
     if (!known.is_ok()) return to_result(known.status());
-    return to_result(machine.driver.wait_event(id, id_of(event)));
+    const bool external = (flags & CU_EVENT_WAIT_EXTERNAL) != 0;
+    const auto captured =
+        external ? machine.captures.capture(id, [&] { return WaitWork{event}; })
+                 : machine.captures.wait(id, event);
+    return captured ? *captured : to_result(machine.driver.wait_event(id, id_of(event)));
   });
 }
 
@@ -116,25 +130,21 @@ CUresult cuStreamGetId(CUstream stream, unsigned long long* number) {
   });
 }
 
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return on_stream(stream, [&](Machine&, StreamId) {
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-  });
-}
-
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument) {
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return on_stream(stream, [&](Machine& machine, StreamId id) {
-    return machine.driver.host_function(id, [=] { function(argument); });
+  return on_stream(stream, [&](Machine& machine, StreamId id) -> CUresult {
+    const auto captured = machine.captures.capture(id, [&] { return HostWork{{function, argument}}; });
+    if (captured) return *captured;
+    return to_result(machine.driver.host_function(id, [=] { function(argument); }));
   });
 }
 
 CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* argument,
                              unsigned flags) {
   if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  return on_stream(stream, [&](Machine& machine, StreamId id) {
-    return machine.driver.host_function(id, [=] { callback(stream, CUDA_SUCCESS, argument); });
+  return on_stream(stream, [&](Machine& machine, StreamId id) -> CUresult {
+    SOFTCUDA_TRY(machine.captures.refuse_wait(id));
+    return to_result(
+        machine.driver.host_function(id, [=] { callback(stream, CUDA_SUCCESS, argument); }));
   });
 }

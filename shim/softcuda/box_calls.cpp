@@ -1,0 +1,48 @@
+// cuMemcpy2D* and cuMemcpy3D*: copies of rectangles and boxes, row by row.
+#include "boxes.hpp"
+#include "call.hpp"
+#include "capture.hpp"
+
+using namespace tessera;            // NOLINT: the entry points below are C
+using namespace tessera::softcuda;  // NOLINT
+
+namespace {
+
+CUresult queue(const CUDA_MEMCPY3D& box, CUstream stream) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    const auto id = machine.streams.resolve(stream);
+    if (!id.is_ok()) return to_result(id.status());
+    SOFTCUDA_TRY(check_box(box));
+    const auto captured = machine.captures.capture(id.value(), [&] { return CopyWork{box}; });
+    return captured ? *captured : copy_box(machine, box, id.value());
+  });
+}
+
+// The call without Async returns when the bytes have arrived.
+CUresult finish(const CUDA_MEMCPY3D& box) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    const auto id = machine.streams.resolve(nullptr);
+    if (!id.is_ok()) return to_result(id.status());
+    SOFTCUDA_TRY(machine.captures.refuse_wait(id.value()));
+    SOFTCUDA_TRY(copy_box(machine, box, id.value()));
+    return to_result(machine.driver.synchronize(id.value()));
+  });
+}
+
+}  // namespace
+
+CUresult cuMemcpy2D(const CUDA_MEMCPY2D* copy) {
+  return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : finish(box_of(*copy));
+}
+CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* copy) {
+  return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : finish(box_of(*copy));
+}
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream stream) {
+  return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : queue(box_of(*copy), stream);
+}
+CUresult cuMemcpy3D(const CUDA_MEMCPY3D* copy) {
+  return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : finish(*copy);
+}
+CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D* copy, CUstream stream) {
+  return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : queue(*copy, stream);
+}

@@ -1,0 +1,54 @@
+// How the entry points about graphs begin: handles become graphs and nodes, or the error says no.
+//
+// Thread safety: stateless.
+#pragma once
+
+#include "call.hpp"
+#include "graphs.hpp"
+
+namespace tessera::softcuda {
+
+// `body(machine, graph)`.
+template <class Body>
+CUresult on_graph(CUgraph handle, Body&& body) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    Graph* const graph = machine.graphs.find(handle);
+    return graph == nullptr ? CUDA_ERROR_INVALID_VALUE : body(machine, *graph);
+  });
+}
+
+// `body(machine, node)`.
+template <class Body>
+CUresult on_node(CUgraphNode handle, Body&& body) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    GraphNode* const node = machine.graphs.find(handle);
+    return node == nullptr ? CUDA_ERROR_INVALID_VALUE : body(machine, *node);
+  });
+}
+
+// `body(machine, exec)`.
+template <class Body>
+CUresult on_exec(CUgraphExec handle, Body&& body) {
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    GraphExec* const exec = machine.graphs.find(handle);
+    return exec == nullptr ? CUDA_ERROR_INVALID_VALUE : body(machine, *exec);
+  });
+}
+
+// The nodes of `graph` that a list names. Edges must be the plain ones: after all of the work.
+inline CUresult find_nodes(Machine& machine, const Graph& graph, const CUgraphNode* handles,
+                           const CUgraphEdgeData* edges, size_t count,
+                           std::vector<GraphNode*>& nodes) {
+  if (handles == nullptr && count != 0) return CUDA_ERROR_INVALID_VALUE;
+  for (size_t i = 0; i < count; ++i) {
+    GraphNode* const node = machine.graphs.find(handles[i]);
+    if (node == nullptr || node->graph != &graph) return CUDA_ERROR_INVALID_VALUE;
+    if (edges != nullptr && (edges[i].from_port != 0 || edges[i].to_port != 0)) {
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    nodes.push_back(node);
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace tessera::softcuda

@@ -1,0 +1,67 @@
+// What one node of a graph does: plain values, checked when the node is made, queued when it runs.
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "cuda_api.hpp"
+#include "kernel_launch.hpp"
+
+namespace tessera::softcuda {
+
+struct Graph;
+
+struct KernelWork {
+  CUfunction handle = nullptr;
+  const sim_kernel* kernel = nullptr;  // the program keeps its module loaded
+  KernelShape shape;
+  std::vector<std::byte> packed;
+};
+struct CopyWork {
+  CUDA_MEMCPY3D copy;
+};
+struct FillWork {
+  CUDA_MEMSET_NODE_PARAMS fill;
+};
+struct HostWork {
+  CUDA_HOST_NODE_PARAMS call;
+};
+struct ChildWork {
+  std::shared_ptr<Graph> graph;  // the node's own
+};
+struct EmptyWork {};
+struct WaitWork {
+  CUevent event;
+};
+struct RecordWork {
+  CUevent event;
+};
+
+// The place in the list is the CUgraphNodeType.
+using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork,
+                          RecordWork>;
+
+inline CUgraphNodeType type_of(const Work& work) {
+  return static_cast<CUgraphNodeType>(work.index());
+}
+
+// Each makes one kind of work from what a program says. Errors: as the call that would queue it at
+// once, except that memory need not be mapped before the work runs.
+CUresult make_work(Machine& machine, const CUDA_KERNEL_NODE_PARAMS& params, Work& work);
+CUresult make_work(Machine& machine, const CUDA_MEMCPY3D& params, Work& work);
+CUresult make_work(Machine& machine, const CUDA_MEMSET_NODE_PARAMS& params, Work& work);
+CUresult make_work(Machine& machine, const CUDA_HOST_NODE_PARAMS& params, Work& work);
+// The work of any type that cuGraphAddNode takes; children are cloned.
+CUresult make_work(Machine& machine, const CUgraphNodeParams& params, Work& work);
+// WaitWork or RecordWork.
+template <class EventWork>
+CUresult make_event_work(Machine& machine, CUevent event, Work& work);
+
+// Queues it; of a child graph, all of its nodes in order.
+CUresult run_work(Machine& machine, const Work& work, StreamId stream);
+
+}  // namespace tessera::softcuda

@@ -1,0 +1,243 @@
+#include "graphs.hpp"
+
+#include <algorithm>
+
+#include "call.hpp"
+
+namespace tessera::softcuda {
+namespace {
+
+Graph* child_of(const GraphNode& node) {
+  const auto* const child = std::get_if<ChildWork>(&node.work);
+  return child == nullptr ? nullptr : child->graph.get();
+}
+
+Work copy_of(const Work& work) {
+  if (const auto* const child = std::get_if<ChildWork>(&work)) return ChildWork{clone(*child->graph)};
+  return work;
+}
+
+void list_copies(const Graph& graph, std::unordered_map<const GraphNode*, GraphNode*>& copies) {
+  for (const auto& node : graph.nodes) {
+    copies[node->origin] = node.get();
+    if (const Graph* const child = child_of(*node)) list_copies(*child, copies);
+  }
+}
+
+bool runs(const Graph& graph) {
+  if (!in_order(graph)) return false;
+  return std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) {
+    const Graph* const child = child_of(*node);
+    return child == nullptr || runs(*child);
+  });
+}
+
+// The places in their graph of the nodes that a node waits for.
+std::vector<std::size_t> places_before(const Graph& graph, const GraphNode& node) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const bool waits = std::find(node.after.begin(), node.after.end(), graph.nodes[i].get()) !=
+                       node.after.end();
+    if (waits) places.push_back(i);
+  }
+  return places;
+}
+
+CUgraphExecUpdateResult compare(const Graph& graph, const Graph& source, const GraphNode*& at) {
+  if (graph.nodes.size() != source.nodes.size()) {
+    return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const GraphNode& mine = *graph.nodes[i];
+    const GraphNode& theirs = *source.nodes[i];
+    at = &theirs;
+    if (mine.work.index() != theirs.work.index()) {
+      return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+    }
+    if (places_before(graph, mine) != places_before(source, theirs)) {
+      return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    }
+    if (const Graph* const child = child_of(mine)) {
+      const auto inner = compare(*child, *child_of(theirs), at);
+      if (inner != CU_GRAPH_EXEC_UPDATE_SUCCESS) return inner;
+    }
+  }
+  at = nullptr;
+  return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+void take_work(Graph& graph, const Graph& source) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    GraphNode& mine = *graph.nodes[i];
+    if (Graph* const child = child_of(mine)) {
+      take_work(*child, *child_of(*source.nodes[i]));
+    } else {
+      mine.work = source.nodes[i]->work;
+    }
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Graph> clone(const Graph& graph) {
+  auto copy = std::make_shared<Graph>();
+  std::unordered_map<const GraphNode*, GraphNode*> copies;
+  for (const auto& node : graph.nodes) {
+    auto made = std::make_unique<GraphNode>();
+    made->graph = copy.get();
+    made->work = copy_of(node->work);
+    if (Graph* const child = child_of(*made)) child->owned = true;
+    made->origin = node.get();
+    made->enabled = node->enabled;
+    made->attributes = node->attributes;
+    copies[node.get()] = made.get();
+    copy->nodes.push_back(std::move(made));
+  }
+  for (const auto& node : graph.nodes) {
+    for (const GraphNode* before : node->after) {
+      copies[node.get()]->after.push_back(copies.at(before));
+    }
+  }
+  return copy;
+}
+
+std::optional<std::vector<GraphNode*>> in_order(const Graph& graph) {
+  std::vector<GraphNode*> order;
+  std::unordered_set<const GraphNode*> placed;
+  const auto ready = [&](const GraphNode& node) {
+    return !placed.contains(&node) &&
+           std::all_of(node.after.begin(), node.after.end(),
+                       [&](const GraphNode* before) { return placed.contains(before); });
+  };
+  // Nodes mostly come in order already; each further round is for one that was made too early.
+  for (std::size_t last = graph.nodes.size() + 1; order.size() != last;) {
+    last = order.size();
+    for (const auto& node : graph.nodes) {
+      if (!ready(*node)) continue;
+      placed.insert(node.get());
+      order.push_back(node.get());
+    }
+  }
+  if (order.size() != graph.nodes.size()) return std::nullopt;
+  return order;
+}
+
+CUresult run_graph(Machine& machine, const Graph& graph, StreamId stream) {
+  const auto order = in_order(graph);
+  if (!order) return CUDA_ERROR_INVALID_VALUE;
+  for (const GraphNode* node : *order) {
+    if (node->enabled) SOFTCUDA_TRY(run_work(machine, node->work, stream));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUgraphExecUpdateResult update_graph(Graph& graph, const Graph& source, const GraphNode*& at) {
+  const CUgraphExecUpdateResult same = compare(graph, source, at);
+  if (same == CU_GRAPH_EXEC_UPDATE_SUCCESS) take_work(graph, source);
+  return same;
+}
+
+// ---- handles -----------------------------------------------------------------------------------
+
+Graph* Graphs::find(CUgraph handle) {
+  auto* const graph = reinterpret_cast<Graph*>(handle);
+  const MutexLock lock(mutex_);
+  return graphs_.contains(graph) ? graph : nullptr;
+}
+
+GraphNode* Graphs::find(CUgraphNode handle) {
+  auto* const node = reinterpret_cast<GraphNode*>(handle);
+  const MutexLock lock(mutex_);
+  return nodes_.contains(node) ? node : nullptr;
+}
+
+GraphExec* Graphs::find(CUgraphExec handle) {
+  auto* const exec = reinterpret_cast<GraphExec*>(handle);
+  const MutexLock lock(mutex_);
+  return execs_.contains(exec) ? exec : nullptr;
+}
+
+Graph* Graphs::add(std::shared_ptr<Graph> graph) {
+  Graph* const added = graph.get();
+  const MutexLock lock(mutex_);
+  know(*added);
+  owned_.emplace(added, std::move(graph));
+  return added;
+}
+
+GraphNode* Graphs::add(Graph& graph, Work work, std::span<GraphNode* const> after) {
+  auto node = std::make_unique<GraphNode>();
+  GraphNode* const added = node.get();
+  node->graph = &graph;
+  for (GraphNode* before : after) {
+    const bool twice = std::find(node->after.begin(), node->after.end(), before) != node->after.end();
+    if (!twice) node->after.push_back(before);
+  }
+  graph.nodes.push_back(std::move(node));
+  {
+    const MutexLock lock(mutex_);
+    nodes_.insert(added);
+  }
+  set(*added, std::move(work));
+  return added;
+}
+
+void Graphs::set(GraphNode& node, Work work) {
+  const MutexLock lock(mutex_);
+  if (Graph* const child = child_of(node)) forget(*child);
+  node.work = std::move(work);
+  if (Graph* const child = child_of(node)) {
+    child->owned = true;
+    know(*child);
+  }
+}
+
+void Graphs::destroy(Graph* graph) {
+  const MutexLock lock(mutex_);
+  forget(*graph);
+  owned_.erase(graph);
+}
+
+void Graphs::destroy(GraphNode* node) {
+  const MutexLock lock(mutex_);
+  if (Graph* const child = child_of(*node)) forget(*child);
+  nodes_.erase(node);
+  Graph& graph = *node->graph;
+  for (const auto& other : graph.nodes) std::erase(other->after, node);
+  std::erase_if(graph.nodes, [node](const auto& each) { return each.get() == node; });
+}
+
+GraphExec* Graphs::instantiate(const Graph& graph, std::uint64_t flags) {
+  auto exec = std::make_unique<GraphExec>();
+  exec->graph = clone(graph);
+  exec->flags = flags;
+  if (!runs(*exec->graph)) return nullptr;
+  list_copies(*exec->graph, exec->copies);
+  GraphExec* const made = exec.get();
+  const MutexLock lock(mutex_);
+  execs_.emplace(made, std::move(exec));
+  return made;
+}
+
+void Graphs::destroy(GraphExec* exec) {
+  const MutexLock lock(mutex_);
+  execs_.erase(exec);
+}
+
+void Graphs::know(Graph& graph) {
+  graphs_.insert(&graph);
+  for (const auto& node : graph.nodes) {
+    nodes_.insert(node.get());
+    if (Graph* const child = child_of(*node)) know(*child);
+  }
+}
+
+void Graphs::forget(Graph& graph) {
+  graphs_.erase(&graph);
+  for (const auto& node : graph.nodes) {
+    nodes_.erase(node.get());
+    if (Graph* const child = child_of(*node)) forget(*child);
+  }
+}
+
+}  // namespace tessera::softcuda
