@@ -87,6 +87,7 @@ Result<CUcontext> CudaContexts::wanted_for(DeviceId device) {
 }
 
 CudaScope::CudaScope(const CudaSymbols& symbols, CudaContexts& contexts) : symbols_(symbols) {
+  exchange_capture_mode();
   CUcontext current = nullptr;
   status_ = cuda_status(symbols_, symbols_.cuCtxGetCurrent(&current), "cuCtxGetCurrent");
   if (status_.is_ok() && current == nullptr) push(contexts.any());
@@ -94,10 +95,12 @@ CudaScope::CudaScope(const CudaSymbols& symbols, CudaContexts& contexts) : symbo
 
 CudaScope::CudaScope(const CudaSymbols& symbols, CudaContexts& contexts, DeviceId device)
     : symbols_(symbols) {
+  exchange_capture_mode();
   push(contexts.wanted_for(device));
 }
 
 CudaScope::CudaScope(const CudaSymbols& symbols, CUcontext context) : symbols_(symbols) {
+  exchange_capture_mode();
   push(context);
 }
 
@@ -112,6 +115,13 @@ CudaScope::~CudaScope() {
   CUcontext popped = nullptr;
   // It can only fail when the context died in the meantime, and then it is off the stack too.
   if (pushed_) (void)symbols_.cuCtxPopCurrent(&popped);
+  exchange_capture_mode();
+}
+
+// It can only fail for a driver that is not initialised, in which nothing captures.
+void CudaScope::exchange_capture_mode() {
+  if (symbols_.cuThreadExchangeStreamCaptureMode == nullptr) return;
+  (void)symbols_.cuThreadExchangeStreamCaptureMode(&capture_mode_);
 }
 
 }  // namespace tessera

@@ -44,7 +44,8 @@ class CudaContexts {
   std::vector<Entry> entries_ GUARDED_BY(lock_);
 };
 
-// Makes a context current until the end of the scope, if one is needed.
+// Makes a context current until the end of the scope, if one is needed. Our calls are never part of a
+// graph that the program captures, so they are also exempt from what its captures forbid.
 class CudaScope {
  public:
   // For a call that names a stream, an event or an address: any current context serves.
@@ -63,6 +64,9 @@ class CudaScope {
   void push(const Result<CUcontext>& context);
 
   const CudaSymbols& symbols_;
+  void exchange_capture_mode();
+
+  CUstreamCaptureMode capture_mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // the one not in force
   bool pushed_ = false;
   Status status_;
 };

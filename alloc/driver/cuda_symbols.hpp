@@ -48,7 +48,8 @@
   X(cuEventSynchronize)                                                                           \
   X(cuLaunchKernel)
 
-// Virtual memory management (CUDA 10.2): null members mean that the machine has none.
+// Virtual memory management (CUDA 10.2): null members mean that the machine has none. The exchange of
+// capture modes is older, so a driver that manages virtual memory has it.
 #define TESSERA_CUDA_OPTIONAL(X)                                                                  \
   X(cuMemGetAllocationGranularity)                                                                \
   X(cuMemAddressReserve)                                                                          \
@@ -57,7 +58,8 @@
   X(cuMemRelease)                                                                                 \
   X(cuMemMap)                                                                                     \
   X(cuMemUnmap)                                                                                   \
-  X(cuMemSetAccess)
+  X(cuMemSetAccess)                                                                               \
+  X(cuThreadExchangeStreamCaptureMode)
 
 namespace tessera {
 

@@ -1,7 +1,12 @@
 #include "capture.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <vector>
 
+#include "held_blocks.hpp"
+#include "managed_use.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
 
@@ -9,33 +14,76 @@ namespace tessera::preload {
 namespace {
 
 constinit std::atomic<bool> program_captures{false};
+constinit std::atomic<std::size_t> captures{0};
+constinit std::mutex origins_lock;
 
-bool all_on_device(const tessera_block_info& info) {
-  return info.host_bytes == 0 && info.file_bytes == 0;
+// Streams on which a capture was begun and not ended. Never destroyed, as exit handlers may capture.
+std::vector<CUstream>& origins() {
+  static auto& streams = *new std::vector<CUstream>;
+  return streams;
 }
 
-}  // namespace
-
-bool capturing(CUstream stream) {
-  if (!program_captures.load(std::memory_order_relaxed)) return false;
+bool is_captured(CUstream stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUresult asked = call_true(&TrueDriver::cuStreamIsCapturing, stream, &status);
   return asked == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-CUresult expose_to_graph(tessera_allocator* allocator, std::span<const std::uint64_t> words) {
-  for (const std::uint64_t word : words) {
-    tessera_block_info info{};
-    info.size = sizeof(info);
-    if (tessera_query(allocator, word, &info) != TESSERA_OK) continue;
-    if (!all_on_device(info)) {
-      say("captured into a graph while not in device memory: use the block once before capturing");
-      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    }
-    const tessera_result result = tessera_expose(allocator, word, "cuStreamBeginCapture");
-    if (result != TESSERA_OK) return cuda_result_said(result, "cuStreamBeginCapture");
+// A last fence behind the stream's work. A per-thread default stream has one after each use.
+void fence_for_good(CUstream stream) {
+  tessera_allocator* const allocator = running();
+  const Entry entry;
+  if (allocator == nullptr || stream == CU_STREAM_PER_THREAD || entry.nested()) return;
+  const tessera_result result = tessera_retire_stream(allocator, stream_of(stream));
+  if (result != TESSERA_OK) (void)cuda_result_said(result, "cuStreamBeginCapture");
+}
+
+// The legacy stream may not be touched either while a stream captures that waits for it.
+void before_capture(CUstream stream) {
+  fence_for_good(stream);
+  fence_for_good(CU_STREAM_LEGACY);
+}
+
+void capture_begun(CUstream stream) {
+  const std::lock_guard<std::mutex> lock(origins_lock);
+  origins().push_back(stream);
+  captures.store(origins().size());
+  program_captures.store(true);
+}
+
+template <class Call>
+CUresult begin(CUstream stream, Call call) {
+  before_capture(stream);
+  const CUresult result = call();
+  if (result == CUDA_SUCCESS) capture_begun(stream);
+  return result;
+}
+
+template <class Function>
+CUresult end(CUstream stream, Function TrueDriver::*function, CUstream given, CUgraph* graph) {
+  const bool before = is_captured(stream);
+  const CUresult result = call_true(function, given, graph);
+  if (before && !is_captured(stream)) capture_dropped(stream);
+  return result;
+}
+
+}  // namespace
+
+bool capturing(CUstream stream) {
+  return program_captures.load(std::memory_order_relaxed) && is_captured(stream);
+}
+
+bool any_capture() { return captures.load(std::memory_order_relaxed) != 0; }
+
+void capture_dropped(CUstream stream) {
+  {
+    const std::lock_guard<std::mutex> lock(origins_lock);
+    const auto origin = std::find(origins().begin(), origins().end(), stream);
+    if (origin == origins().end()) return;
+    origins().erase(origin);
+    captures.store(origins().size());
   }
-  return CUDA_SUCCESS;
+  held_blocks().free_due();
 }
 
 }  // namespace tessera::preload
@@ -43,21 +91,25 @@ CUresult expose_to_graph(tessera_allocator* allocator, std::span<const std::uint
 using namespace tessera::preload;
 
 TESSERA_HOOK_PTSZ(cuStreamBeginCapture, (CUstream given), {
-  program_captures.store(true);
-  (void)stream;
-  return call_true(True, given);
+  return begin(stream, [&] { return call_true(True, given); });
 })
 
 TESSERA_HOOK_PTSZ(cuStreamBeginCapture_v2, (CUstream given, CUstreamCaptureMode mode), {
-  program_captures.store(true);
-  (void)stream;
-  return call_true(True, given, mode);
+  return begin(stream, [&] { return call_true(True, given, mode); });
 })
 
 TESSERA_HOOK_PTSZ(cuStreamBeginCaptureToGraph,
                   (CUstream given, CUgraph graph, const CUgraphNode* dependencies,
                    const CUgraphEdgeData* edges, std::size_t count, CUstreamCaptureMode mode), {
-  program_captures.store(true);
-  (void)stream;
-  return call_true(True, given, graph, dependencies, edges, count, mode);
+  return begin(stream,
+               [&] { return call_true(True, given, graph, dependencies, edges, count, mode); });
+})
+
+TESSERA_HOOK_PTSZ(cuStreamEndCapture, (CUstream given, CUgraph* graph),
+                  { return end(stream, True, given, graph); })
+
+// A stream becomes part of a capture by waiting for an event recorded in it.
+TESSERA_HOOK_PTSZ(cuStreamWaitEvent, (CUstream given, CUevent event, unsigned flags), {
+  if (any_capture() && !capturing(stream)) fence_for_good(stream);
+  return call_true(True, given, event, flags);
 })

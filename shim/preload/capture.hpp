@@ -1,25 +1,23 @@
-// Streams that are being captured into a graph: what the graph holds may not move any more.
+// Streams that are being captured into a graph: their work does not run, so nothing is moved for it.
 //
-// Nothing is moved while a stream captures, since a copy or an unmapping then would be an unsafe
-// call in the program's capture: blocks that are in device memory are exposed (they stay until they
-// are freed); for one that is not, the captured call fails.
+// What a graph holds is read when it is instantiated (graph_words.hpp) and brought in when it is
+// launched. Here is only kept which captures are under way, and that no fence is ever recorded on a
+// stream of one: before a stream becomes part of a capture, its earlier work gets a last fence.
 //
 // Thread safety: any thread.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
 #include "cuda_api.hpp"
-#include "tessera/interpose.h"
 
 namespace tessera::preload {
 
 // Costs one load until a program captures for the first time.
 bool capturing(CUstream stream);
 
-// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED when a block is not all in device memory. Words that name
-// no live block are ignored.
-CUresult expose_to_graph(tessera_allocator* allocator, std::span<const std::uint64_t> words);
+// True while the program captures on any stream.
+bool any_capture();
+
+// The program destroys a stream on which it may have begun a capture.
+void capture_dropped(CUstream stream);
 
 }  // namespace tessera::preload

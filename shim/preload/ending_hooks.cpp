@@ -1,5 +1,8 @@
 // Ends of streams, modules and contexts, told to those who remember them before they happen.
+#include "capture.hpp"
 #include "cuda_api.hpp"
+#include "graph_execs.hpp"
+#include "held_blocks.hpp"
 #include "kernel_layouts.hpp"
 #include "lifecycle.hpp"
 #include "managed_use.hpp"
@@ -19,25 +22,43 @@ void retire(CUstream stream) {
   if (result != TESSERA_OK) (void)cuda_result_said(result, "cuStreamDestroy");
 }
 
+// A captured stream has its last fence already, and takes its capture along.
+template <class Function>
+CUresult destroy(Function TrueDriver::*function, CUstream stream) {
+  if (!capturing(stream)) {
+    retire(stream);
+    return call_true(function, stream);
+  }
+  const CUresult result = call_true(function, stream);
+  if (result == CUDA_SUCCESS) capture_dropped(stream);
+  return result;
+}
+
+// Executable graphs end with their context; what they held is gone if Tessera ended with it too.
+void leave(CUcontext context) {
+  leave_context(context);
+  if (running() != nullptr) return;
+  graph_execs().forget_all();
+  held_blocks().forget_all();
+}
+
 // The primary context of `device` if Tessera works, without making one.
 void leave_primary_context(CUdevice device) {
   if (running() == nullptr) return;
   CUcontext primary = nullptr;
   if (call_true(&TrueDriver::cuDevicePrimaryCtxRetain, &primary, device) != CUDA_SUCCESS) return;
-  leave_context(primary);
+  leave(primary);
   (void)call_true(&TrueDriver::cuDevicePrimaryCtxRelease_v2, device);
 }
 
 }  // namespace
 
 TESSERA_HOOK cuStreamDestroy(CUstream stream) {
-  retire(stream);
-  return call_true(&TrueDriver::cuStreamDestroy, stream);
+  return destroy(&TrueDriver::cuStreamDestroy, stream);
 }
 
 TESSERA_HOOK cuStreamDestroy_v2(CUstream stream) {
-  retire(stream);
-  return call_true(&TrueDriver::cuStreamDestroy_v2, stream);
+  return destroy(&TrueDriver::cuStreamDestroy_v2, stream);
 }
 
 // Forgotten before the call: afterwards another thread may load a function at the same handle.
@@ -52,12 +73,12 @@ TESSERA_HOOK cuLibraryUnload(CUlibrary library) {
 }
 
 TESSERA_HOOK cuCtxDestroy(CUcontext context) {
-  leave_context(context);
+  leave(context);
   return call_true(&TrueDriver::cuCtxDestroy, context);
 }
 
 TESSERA_HOOK cuCtxDestroy_v2(CUcontext context) {
-  leave_context(context);
+  leave(context);
   return call_true(&TrueDriver::cuCtxDestroy_v2, context);
 }
 

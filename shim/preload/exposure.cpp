@@ -17,11 +17,7 @@ CUresult expose(CUdeviceptr address, const char* reason) {
 
 CUresult expose_on(CUstream stream, CUdeviceptr address, const char* reason) {
   if (!served(address)) return CUDA_SUCCESS;
-  if (!capturing(stream)) return expose(address, reason);
-  const Entry entry;
-  if (entry.nested()) return CUDA_SUCCESS;
-  const std::uint64_t word = address;
-  return expose_to_graph(running(), {&word, 1});
+  return capturing(stream) ? CUDA_SUCCESS : expose(address, reason);
 }
 
 }  // namespace tessera::preload

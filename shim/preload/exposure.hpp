@@ -13,8 +13,8 @@ bool served(CUdeviceptr address);
 // `reason` is a literal that the statistics show. Success for an address that is not served.
 CUresult expose(CUdeviceptr address, const char* reason);
 
-// The same for an operation queued on `stream`, which may be capturing: nothing is moved then, and
-// the error is CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED for a block that is not in device memory.
+// The same for an operation queued on `stream`. On one that is being captured it makes a node of a
+// graph, which holds the block whenever it runs.
 CUresult expose_on(CUstream stream, CUdeviceptr address, const char* reason);
 
 }  // namespace tessera::preload

@@ -24,6 +24,10 @@ const Hook* hook_by_name(const char* name) {
 }
 
 const Hook* hook_by_version(const char* base, int version, bool per_thread) {
+  // cuda.h since CUDA 12 means another function by this name.
+  if (version >= 12000 && same_text(base, "cuGraphInstantiate")) {
+    base = "cuGraphInstantiateWithFlags";
+  }
   const Hook* newest = nullptr;
   for (const Hook& hook : kHooks) {
     if (!same_text(hook.base, base) || hook.since > version) continue;

@@ -1,53 +1,20 @@
 // Launches: every block that a parameter points into is in device memory before the kernel starts.
-//
-// Each word of the parameters is compared with the managed range, at every launch; words inside it go
-// to Tessera, which knows the live blocks. A parameter of one word is one word; in a larger one, and
-// in packed parameters, a word may begin at any byte.
-#include <span>
-
+// Which words of the parameters could be addresses is in parameter_words.hpp.
 #include "cuda_api.hpp"
-#include "found_words.hpp"
-#include "kernel_layouts.hpp"
 #include "managed_use.hpp"
+#include "parameter_words.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
 
 namespace {
 
-// The packed parameters in `extra`, if that is how they come.
-std::span<const char> packed_parameters(void** extra) {
-  const char* begin = nullptr;
-  std::size_t bytes = 0;
-  for (; extra != nullptr && extra[0] != CU_LAUNCH_PARAM_END; extra += 2) {
-    if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) begin = static_cast<const char*>(extra[1]);
-    if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) bytes = *static_cast<std::size_t*>(extra[1]);
-    if (extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER && extra[0] != CU_LAUNCH_PARAM_BUFFER_SIZE) {
-      break;
-    }
-  }
-  return begin != nullptr ? std::span(begin, bytes) : std::span<const char>();
-}
-
 template <class Call>
 CUresult launch(CUfunction function, void** parameters, void** extra, CUstream stream, Call call) {
   if (running() == nullptr) return call();
   FoundWords found;
-  const std::span<const char> packed = packed_parameters(extra);
-  found.scan(packed.data(), packed.size());
   const char* name = nullptr;
-  const auto look = [&](const char* function_name, std::span<const ParameterPlace> places) {
-    name = function_name;
-    if (parameters == nullptr) return;
-    for (const ParameterPlace& place : places) {
-      if (place.bytes == sizeof(CUdeviceptr)) {
-        found.look_at(parameters[place.index]);
-      } else {
-        found.scan(parameters[place.index], place.bytes);
-      }
-    }
-  };
-  const CUresult known = kernel_layouts().visit(function, look);
+  const CUresult known = read_parameters(function, parameters, extra, found, name);
   if (known != CUDA_SUCCESS) return known;
   if (found.words().empty()) return call();
   const ManagedUse use(found.words(), stream, name);

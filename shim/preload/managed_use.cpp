@@ -42,20 +42,13 @@ ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits w
     addresses[count++] = extent.address;
   }
   const std::span<const tessera_address> used(addresses, count);
-  if (capturing(stream)) {
-    status_ = expose_to_graph(allocator_, used);
-  } else {
-    begin(used, stream, waits, call);
-  }
+  if (!capturing(stream)) begin(used, stream, waits, call);
 }
 
 ManagedUse::ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel)
     : allocator_(running()) {
   if (allocator_ == nullptr || entry_.nested()) return;
-  if (capturing(stream)) {
-    status_ = expose_to_graph(allocator_, words);
-    return;
-  }
+  if (capturing(stream)) return;
   const tessera_result result = tessera_use_begin_words(
       allocator_, words.data(), words.size_bytes(), stream_of(stream), kernel, &use_);
   begun_ = result == TESSERA_OK;

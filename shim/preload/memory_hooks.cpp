@@ -7,6 +7,8 @@
 
 #include "capture.hpp"
 #include "cuda_api.hpp"
+#include "exposure.hpp"
+#include "held_blocks.hpp"
 #include "lifecycle.hpp"
 #include "managed_use.hpp"
 #include "outcome.hpp"
@@ -97,6 +99,8 @@ TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::s
 
 // Keeps what programs rely on without saying so: when cuMemFree returns, all earlier work is over.
 TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
+  CUresult told = CUDA_SUCCESS;
+  if (served(address) && held_blocks().put_off_free(address, told)) return told;
   const Entry entry;
   if (!managed(address) || running() == nullptr || entry.nested()) {
     return call_true(&TrueDriver::cuMemFree_v2, address);
@@ -127,10 +131,12 @@ TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
 })
 
 TESSERA_HOOK_PTSZ(cuMemFreeAsync, (CUdeviceptr address, CUstream given), {
+  if (served(address) && capturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  CUresult told = CUDA_SUCCESS;
+  if (served(address) && held_blocks().put_off_free(address, told)) return told;
   const Entry entry;
   if (!managed(address) || running() == nullptr || entry.nested()) {
     return call_true(True, address, given);
   }
-  if (capturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return release(address, stream_of(stream));
 })

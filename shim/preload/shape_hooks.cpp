@@ -1,6 +1,7 @@
 // Copies of rectangles and boxes: as copies along a line, with the extents read from a descriptor.
 //
 // They may touch host memory of any kind, so none of them holds up others while it runs.
+#include "box_extents.hpp"
 #include "cuda_api.hpp"
 #include "managed_use.hpp"
 #include "true_driver.hpp"
@@ -8,56 +9,6 @@
 using namespace tessera::preload;
 
 namespace {
-
-// From the first byte touched to the last one, in a layout of rows and slices.
-struct Box {
-  std::size_t x, y, z;                // where it starts: bytes, rows, slices
-  std::size_t width, height, depth;   // bytes, rows, slices
-  std::size_t pitch, rows;            // of the layout: bytes per row, rows per slice
-};
-
-Extent extent_of(CUdeviceptr base, const Box& box) {
-  if (box.width == 0 || box.height == 0 || box.depth == 0) return {0, 0};
-  const std::size_t start = (box.z * box.rows + box.y) * box.pitch + box.x;
-  const std::size_t last_row = (box.depth - 1) * box.rows + box.height - 1;
-  return {base + start, last_row * box.pitch + box.width};
-}
-
-// In a unified copy the device member may hold a host address; the managed range tells.
-bool has_device_address(CUmemorytype type) {
-  return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
-}
-
-constexpr Extent kNowhere{0, 0};
-
-Extent source_of(const CUDA_MEMCPY2D_v2* copy) {
-  if (copy == nullptr || !has_device_address(copy->srcMemoryType)) return kNowhere;
-  return extent_of(copy->srcDevice, {copy->srcXInBytes, copy->srcY, 0, copy->WidthInBytes,
-                                     copy->Height, 1, copy->srcPitch, 0});
-}
-
-Extent target_of(const CUDA_MEMCPY2D_v2* copy) {
-  if (copy == nullptr || !has_device_address(copy->dstMemoryType)) return kNowhere;
-  return extent_of(copy->dstDevice, {copy->dstXInBytes, copy->dstY, 0, copy->WidthInBytes,
-                                     copy->Height, 1, copy->dstPitch, 0});
-}
-
-// CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these members alike.
-template <class Copy>
-Extent source_of(const Copy* copy) {
-  if (copy == nullptr || !has_device_address(copy->srcMemoryType)) return kNowhere;
-  return extent_of(copy->srcDevice,
-                   {copy->srcXInBytes, copy->srcY, copy->srcZ, copy->WidthInBytes, copy->Height,
-                    copy->Depth, copy->srcPitch, copy->srcHeight});
-}
-
-template <class Copy>
-Extent target_of(const Copy* copy) {
-  if (copy == nullptr || !has_device_address(copy->dstMemoryType)) return kNowhere;
-  return extent_of(copy->dstDevice,
-                   {copy->dstXInBytes, copy->dstY, copy->dstZ, copy->WidthInBytes, copy->Height,
-                    copy->Depth, copy->dstPitch, copy->dstHeight});
-}
 
 template <class Copy, class Function, class... Args>
 CUresult copy_shape(const char* call, CUstream stream, Function TrueDriver::*function,

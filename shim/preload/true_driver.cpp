@@ -36,6 +36,14 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuKernelGetName, "cuKernelGetName");
   look_up(found->cuKernelGetParamInfo, "cuKernelGetParamInfo");
   look_up(found->cuStreamIsCapturing, "cuStreamIsCapturing");
+  look_up(found->cuGraphGetNodes, "cuGraphGetNodes");
+  look_up(found->cuGraphNodeGetType, "cuGraphNodeGetType");
+  look_up(found->cuGraphKernelNodeGetParams_v2, "cuGraphKernelNodeGetParams_v2");
+  look_up(found->cuGraphKernelNodeGetAttribute, "cuGraphKernelNodeGetAttribute");
+  look_up(found->cuGraphMemcpyNodeGetParams, "cuGraphMemcpyNodeGetParams");
+  look_up(found->cuGraphMemsetNodeGetParams, "cuGraphMemsetNodeGetParams");
+  look_up(found->cuGraphBatchMemOpNodeGetParams, "cuGraphBatchMemOpNodeGetParams");
+  look_up(found->cuGraphChildGraphNodeGetGraph, "cuGraphChildGraphNodeGetGraph");
   return found;
 }
 

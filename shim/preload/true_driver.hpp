@@ -31,6 +31,14 @@ struct TrueDriver {
   decltype(&::cuKernelGetName) cuKernelGetName = nullptr;
   decltype(&::cuKernelGetParamInfo) cuKernelGetParamInfo = nullptr;
   decltype(&::cuStreamIsCapturing) cuStreamIsCapturing = nullptr;
+  decltype(&::cuGraphGetNodes) cuGraphGetNodes = nullptr;
+  decltype(&::cuGraphNodeGetType) cuGraphNodeGetType = nullptr;
+  decltype(&::cuGraphKernelNodeGetParams_v2) cuGraphKernelNodeGetParams_v2 = nullptr;
+  decltype(&::cuGraphKernelNodeGetAttribute) cuGraphKernelNodeGetAttribute = nullptr;
+  decltype(&::cuGraphMemcpyNodeGetParams) cuGraphMemcpyNodeGetParams = nullptr;
+  decltype(&::cuGraphMemsetNodeGetParams) cuGraphMemsetNodeGetParams = nullptr;
+  decltype(&::cuGraphBatchMemOpNodeGetParams) cuGraphBatchMemOpNodeGetParams = nullptr;
+  decltype(&::cuGraphChildGraphNodeGetGraph) cuGraphChildGraphNodeGetGraph = nullptr;
 };
 
 const TrueDriver& true_driver();

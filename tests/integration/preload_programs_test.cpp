@@ -45,6 +45,10 @@ TEST(PreloadPrograms, EveryWayOfLaunchingFindsItsBlocks) {
   expect_same_on_small_device("./launches preload_kernels.so", "11MiB");
 }
 
+TEST(PreloadPrograms, GraphsOfEveryOriginFindTheirBlocksAtEachLaunch) {
+  expect_same_on_small_device("./graphs preload_kernels.so", "16MiB");
+}
+
 TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {
   expect_same_on_small_device("./crowd preload_kernels.so", "12MiB");
 }
@@ -100,6 +104,23 @@ TEST(PreloadPrograms, AWorkingSetBeyondTheDeviceIsOutOfMemoryAndNoHang) {
   const Outcome launched = run_preloaded("./launches preload_kernels.so",
                                          {{"TESSERA_DEVICE_MEMORY", "4MiB"}});
   EXPECT_EQ(launched.exit_code, 1);
+  EXPECT_NE(launched.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
+      << launched.message;
+}
+
+TEST(PreloadPrograms, AFreedBlockStaysWithTheGraphThatHoldsIt) {
+  const Outcome misused = run_preloaded("./graph_misuse preload_kernels.so",
+                                        {{"TESSERA_SOFTWARE_MEMORY", "12MiB"}});
+  EXPECT_EQ(misused.exit_code, 0) << misused.message;
+  EXPECT_EQ(misused.output, "ok\n");
+}
+
+TEST(PreloadPrograms, AGraphBeyondTheDeviceIsOutOfMemoryAtItsLaunch) {
+  const Outcome launched = run_preloaded("./graphs preload_kernels.so",
+                                         {{"TESSERA_DEVICE_MEMORY", "6MiB"}});
+  EXPECT_EQ(launched.exit_code, 1);
+  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"),
+            std::string::npos) << launched.message;
   EXPECT_NE(launched.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
       << launched.message;
 }

@@ -46,6 +46,12 @@ TEST(SoftcudaPrograms, TheSmallestProgramAdds) {
   EXPECT_EQ(added.output, "ok\n");
 }
 
+TEST(SoftcudaPrograms, GraphsOfEveryOriginRun) {
+  const Outcome launched = run("graphs preload_kernels.so");
+  EXPECT_EQ(launched.exit_code, 0);
+  EXPECT_EQ(launched.output, "ok\n");
+}
+
 TEST(SoftcudaPrograms, MisuseGetsTheAnswersOfCuda) {
   const Outcome misused = run("misuse");
   EXPECT_EQ(misused.exit_code, 0);

@@ -5,6 +5,7 @@
  * are compared. Prints "ok" or what failed.
  */
 #include <cuda.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,6 +275,36 @@ static void memory_during_a_capture(void) {
   CHECK(cuMemFree(late));
 }
 
+/* Another thread's work makes blocks move; no capture of this one may be spoilt by it. */
+static CUcontext context;
+
+static void* add_to_all(void* unused) {
+  CHECK(cuCtxSetCurrent(context));
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < BLOCKS; ++i) launch_add_one(i, other);
+  }
+  return unused;
+}
+
+static void moves_during_a_capture(void) {
+  pthread_t worker;
+  CUgraph graph;
+  CUgraphExec exec;
+  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  launch_add_one(0, stream);
+  if (pthread_create(&worker, NULL, add_to_all, NULL) != 0) exit(1);
+  pthread_join(worker, NULL);
+  launch_add_one(11, stream);
+  CHECK(cuStreamEndCapture(stream, &graph));
+  exec = executable(graph);
+  CHECK(cuStreamSynchronize(other));
+  CHECK(cuGraphLaunch(exec, stream));
+  for (int i = 0; i < BLOCKS; ++i) expected[i] += 3;
+  ++expected[0];
+  ++expected[11];
+  CHECK(cuGraphExecDestroy(exec));
+}
+
 static int compare(int* host) {
   for (int i = 0; i < BLOCKS; ++i) {
     CHECK(cuMemcpyDtoH(host, block[i], BYTES));
@@ -295,9 +326,9 @@ static void load(const char* file) {
 
 int main(int argc, char** argv) {
   static void (*const parts[])(void) = {captured, captured_copies, hand_made, nested,
-                                        launched_in_a_capture, memory_during_a_capture};
+                                        launched_in_a_capture, memory_during_a_capture,
+                                        moves_during_a_capture};
   CUdevice device;
-  CUcontext context;
   if (argc != 2) {
     fprintf(stderr, "usage: graphs KERNELS\n");
     return 2;

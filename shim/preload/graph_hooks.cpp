@@ -1,0 +1,137 @@
+// Executable graphs: their blocks are known from instantiation on, and in device memory at each launch.
+//
+// A launch on a stream that is being captured runs nothing: it makes a child graph, which is read when
+// the outer graph is instantiated.
+#include "cuda_api.hpp"
+#include "exposure.hpp"
+#include "graph_execs.hpp"
+#include "managed_use.hpp"
+#include "true_driver.hpp"
+
+using namespace tessera::preload;
+
+namespace {
+
+// Work that the device starts or changes by itself cannot be waited for: its blocks stay.
+CUresult expose_all(const GraphWords& found) {
+  for (const auto& [node, words] : found.by_node) {
+    for (const std::uint64_t word : words) {
+      if (const CUresult result = expose(word, "cuGraphInstantiate"); result != CUDA_SUCCESS) {
+        return result;
+      }
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+// Reads the graph before `call` instantiates it or updates `*exec` with it, and remembers it after.
+template <class Call>
+CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long flags, Call call) {
+  if (running() == nullptr || exec == nullptr) return call();
+  GraphWords found;
+  // What is wrong with the graph the driver says itself.
+  if (read_graph(graph, found) != CUDA_SUCCESS) return call();
+  if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 || found.changed_by_device) {
+    if (const CUresult exposed = expose_all(found); exposed != CUDA_SUCCESS) return exposed;
+  }
+  const CUresult result = call();
+  if (result == CUDA_SUCCESS) graph_execs().set(*exec, std::move(found));
+  return result;
+}
+
+template <class Function>
+CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*function, CUstream given) {
+  const auto words = running() != nullptr ? graph_execs().words(exec) : nullptr;
+  if (words == nullptr) return call_true(function, exec, given);
+  const ManagedUse use(*words, stream, "cuGraphLaunch");
+  return use.status() == CUDA_SUCCESS ? call_true(function, exec, given) : use.status();
+}
+
+template <class Function, class... Args>
+CUresult instantiate(Function TrueDriver::*function, unsigned long long flags, CUgraphExec* exec,
+                     CUgraph graph, Args... args) {
+  return with_graph_read(exec, graph, flags,
+                         [&] { return call_true(function, exec, graph, args...); });
+}
+
+template <class Function, class... Args>
+CUresult add_node(Function TrueDriver::*function, CUgraphNodeParams* params, CUgraphNode* node,
+                  Args... args) {
+  const CUresult result = call_true(function, node, args..., params);
+  if (result == CUDA_SUCCESS && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+    note_bodies(*node, params->conditional);
+  }
+  return result;
+}
+
+}  // namespace
+
+TESSERA_HOOK cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* error, char* text,
+                                std::size_t room) {
+  return instantiate(&TrueDriver::cuGraphInstantiate, 0, exec, graph, error, text, room);
+}
+
+TESSERA_HOOK cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* error,
+                                   char* text, std::size_t room) {
+  return instantiate(&TrueDriver::cuGraphInstantiate_v2, 0, exec, graph, error, text, room);
+}
+
+TESSERA_HOOK cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
+                                         unsigned long long flags) {
+  return instantiate(&TrueDriver::cuGraphInstantiateWithFlags, flags, exec, graph, flags);
+}
+
+TESSERA_HOOK cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
+                                          CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
+  const unsigned long long flags = params != nullptr ? params->flags : 0;
+  return instantiate(&TrueDriver::cuGraphInstantiateWithParams, flags, exec, graph, params);
+}
+
+TESSERA_HOOK cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph,
+                                               CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
+  const unsigned long long flags = params != nullptr ? params->flags : 0;
+  return instantiate(&TrueDriver::cuGraphInstantiateWithParams_ptsz, flags, exec, graph, params);
+}
+
+TESSERA_HOOK cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error,
+                               CUgraphExecUpdateResult* outcome) {
+  return with_graph_read(&exec, graph, 0, [&] {
+    return call_true(&TrueDriver::cuGraphExecUpdate, exec, graph, error, outcome);
+  });
+}
+
+TESSERA_HOOK cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
+                                  CUgraphExecUpdateResultInfo* outcome) {
+  return with_graph_read(&exec, graph, 0, [&] {
+    return call_true(&TrueDriver::cuGraphExecUpdate_v2, exec, graph, outcome);
+  });
+}
+
+TESSERA_HOOK_PTSZ(cuGraphLaunch, (CUgraphExec exec, CUstream given),
+                  { return launch(exec, stream, True, given); })
+
+// Forgotten after the call, since it may fail; a new graph has another handle until then.
+TESSERA_HOOK cuGraphExecDestroy(CUgraphExec exec) {
+  const CUresult result = call_true(&TrueDriver::cuGraphExecDestroy, exec);
+  if (result == CUDA_SUCCESS) graph_execs().forget(exec);
+  return result;
+}
+
+// ---- conditional nodes: the one kind whose graphs are told only here ---------------------------
+
+TESSERA_HOOK cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                            std::size_t count, CUgraphNodeParams* params) {
+  return add_node(&TrueDriver::cuGraphAddNode, params, node, graph, after, count);
+}
+
+TESSERA_HOOK cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                               const CUgraphEdgeData* edges, std::size_t count,
+                               CUgraphNodeParams* params) {
+  return add_node(&TrueDriver::cuGraphAddNode_v2, params, node, graph, after, edges, count);
+}
+
+TESSERA_HOOK cuGraphDestroyNode(CUgraphNode node) {
+  const CUresult result = call_true(&TrueDriver::cuGraphDestroyNode, node);
+  if (result == CUDA_SUCCESS) forget_bodies(node);
+  return result;
+}

@@ -1,0 +1,184 @@
+#include "graph_words.hpp"
+
+#include <mutex>
+
+#include "box_extents.hpp"
+#include "outcome.hpp"
+#include "parameter_words.hpp"
+#include "true_driver.hpp"
+
+namespace tessera::preload {
+namespace {
+
+std::mutex bodies_lock;
+
+// Never destroyed: programs end their graphs from exit handlers.
+std::unordered_map<CUgraphNode, std::vector<CUgraph>>& bodies() {
+  static auto& all = *new std::unordered_map<CUgraphNode, std::vector<CUgraph>>;
+  return all;
+}
+
+std::vector<CUgraph> bodies_of(CUgraphNode node) {
+  const std::lock_guard<std::mutex> lock(bodies_lock);
+  const auto known = bodies().find(node);
+  return known != bodies().end() ? known->second : std::vector<CUgraph>();
+}
+
+void add_if_managed(Words& words, CUdeviceptr address) {
+  if (managed(address)) words.push_back(address);
+}
+
+Words words_of_operations(const CUstreamBatchMemOpParams* operations, unsigned count) {
+  Words words;
+  for (unsigned i = 0; operations != nullptr && i < count; ++i) {
+    // Waits and writes have their address at the same place; other operations name none.
+    const CUstreamBatchMemOpType type = operations[i].operation;
+    const bool waits = type == CU_STREAM_MEM_OP_WAIT_VALUE_32 || type == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+    const bool writes =
+        type == CU_STREAM_MEM_OP_WRITE_VALUE_32 || type == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    if (waits) add_if_managed(words, operations[i].waitValue.address);
+    if (writes) add_if_managed(words, operations[i].writeValue.address);
+  }
+  return words;
+}
+
+// Of the members that all versions of a kernel node's parameters have.
+template <class Params>
+Words words_of_launch(const Params& params, CUfunction function) {
+  FoundWords found;
+  const char* name = nullptr;
+  if (read_parameters(function, params.kernelParams, params.extra, found, name) != CUDA_SUCCESS) {
+    say("a kernel in a graph does not tell its parameters: its blocks are not watched");
+  }
+  return Words(found.words().begin(), found.words().end());
+}
+
+// The parameters that `get` tells of a node, as words.
+template <class Params, class Get>
+CUresult read_params(CUgraphNode node, Get TrueDriver::*get, Words& words) {
+  Params params{};
+  const CUresult result = call_true(get, node, &params);
+  if (result == CUDA_SUCCESS) words = words_of(params);
+  return result;
+}
+
+CUresult read_kernel(CUgraphNode node, GraphWords& found) {
+  CUlaunchAttributeValue updatable{};
+  const CUresult told = call_true(&TrueDriver::cuGraphKernelNodeGetAttribute, node,
+                                  CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &updatable);
+  if (told == CUDA_SUCCESS && updatable.deviceUpdatableKernelNode.deviceUpdatable != 0) {
+    found.changed_by_device = true;
+  }
+  return read_params<CUDA_KERNEL_NODE_PARAMS_v2>(node, &TrueDriver::cuGraphKernelNodeGetParams_v2,
+                                                 found.by_node[node]);
+}
+
+CUresult read_child(CUgraphNode node, GraphWords& found) {
+  CUgraph child = nullptr;
+  const CUresult result = call_true(&TrueDriver::cuGraphChildGraphNodeGetGraph, node, &child);
+  return result == CUDA_SUCCESS ? read_graph(child, found) : result;
+}
+
+CUresult read_bodies(CUgraphNode node, GraphWords& found) {
+  for (const CUgraph body : bodies_of(node)) {
+    if (const CUresult result = read_graph(body, found); result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult read_node(CUgraphNode node, GraphWords& found) {
+  CUgraphNodeType type{};
+  const CUresult known = call_true(&TrueDriver::cuGraphNodeGetType, node, &type);
+  if (known != CUDA_SUCCESS) return known;
+  switch (type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return read_kernel(node, found);
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+      return read_params<CUDA_MEMCPY3D_v2>(node, &TrueDriver::cuGraphMemcpyNodeGetParams,
+                                           found.by_node[node]);
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+      return read_params<CUDA_MEMSET_NODE_PARAMS_v1>(node, &TrueDriver::cuGraphMemsetNodeGetParams,
+                                                     found.by_node[node]);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+      return read_params<CUDA_BATCH_MEM_OP_NODE_PARAMS>(
+          node, &TrueDriver::cuGraphBatchMemOpNodeGetParams, found.by_node[node]);
+    case CU_GRAPH_NODE_TYPE_GRAPH: return read_child(node, found);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return read_bodies(node, found);
+    default: return CUDA_SUCCESS;  // events, semaphores, host functions, the driver's own memory
+  }
+}
+
+}  // namespace
+
+CUresult read_graph(CUgraph graph, GraphWords& found) {
+  std::size_t count = 0;
+  CUresult result =
+      call_true(&TrueDriver::cuGraphGetNodes, graph, static_cast<CUgraphNode*>(nullptr), &count);
+  if (result != CUDA_SUCCESS || count == 0) return result;
+  std::vector<CUgraphNode> nodes(count);
+  result = call_true(&TrueDriver::cuGraphGetNodes, graph, nodes.data(), &count);
+  if (result != CUDA_SUCCESS) return result;
+  for (const CUgraphNode node : nodes) {
+    if (read_node(node, found) != CUDA_SUCCESS) {
+      say("a node of a graph does not tell its parameters: its blocks are not watched");
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+Words words_of(const CUDA_KERNEL_NODE_PARAMS_v2& params) {
+  const auto kernel = reinterpret_cast<CUfunction>(params.kern);
+  return words_of_launch(params, params.func != nullptr ? params.func : kernel);
+}
+
+Words words_of(const CUDA_KERNEL_NODE_PARAMS_v1& params) {
+  return words_of_launch(params, params.func);
+}
+
+Words words_of(const CUDA_MEMCPY3D_v2& params) {
+  Words words;
+  add_if_managed(words, source_of(&params).address);
+  add_if_managed(words, target_of(&params).address);
+  return words;
+}
+
+Words words_of(const CUDA_MEMSET_NODE_PARAMS_v1& params) {
+  Words words;
+  add_if_managed(words, params.dst);
+  return words;
+}
+
+Words words_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS& params) {
+  return words_of_operations(params.paramArray, params.count);
+}
+
+Words words_of(const CUgraphNodeParams& params) {
+  switch (params.type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: {
+      const CUDA_KERNEL_NODE_PARAMS_v3& launch = params.kernel;
+      const auto kernel = reinterpret_cast<CUfunction>(launch.kern);
+      return words_of_launch(launch, launch.func != nullptr ? launch.func : kernel);
+    }
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return words_of(params.memcpy.copyParams);
+    case CU_GRAPH_NODE_TYPE_MEMSET: {
+      Words words;
+      add_if_managed(words, params.memset.dst);
+      return words;
+    }
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+      return words_of_operations(params.memOp.paramArray, params.memOp.count);
+    default: return {};
+  }
+}
+
+void note_bodies(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PARAMS& params) {
+  if (params.phGraph_out == nullptr) return;
+  const std::lock_guard<std::mutex> lock(bodies_lock);
+  bodies()[node].assign(params.phGraph_out, params.phGraph_out + params.size);
+}
+
+void forget_bodies(CUgraphNode node) {
+  const std::lock_guard<std::mutex> lock(bodies_lock);
+  bodies().erase(node);
+}
+
+}  // namespace tessera::preload

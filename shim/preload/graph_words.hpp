@@ -1,0 +1,41 @@
+// Which managed addresses a graph's nodes hold: read from the driver's own graph, node by node.
+//
+// Why read and not noted when nodes are made: a graph comes from captures, from calls that add nodes,
+// from clones and from child graphs; the driver has them all in one place.
+//
+// Thread safety: any thread; a graph itself is the program's to guard, as CUDA says.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "cuda_api.hpp"
+
+namespace tessera::preload {
+
+using Words = std::vector<std::uint64_t>;
+
+struct GraphWords {
+  std::unordered_map<CUgraphNode, Words> by_node;  // of child graphs and conditional bodies too
+  bool changed_by_device = false;  // kernels may give some node other parameters, unseen
+};
+
+// Adds the words of all nodes. What cannot be read of a node is said in one line, and left out.
+// Errors: the driver's, when the graph itself cannot be read.
+CUresult read_graph(CUgraph graph, GraphWords& found);
+
+// What one node holds, from its parameters.
+Words words_of(const CUDA_KERNEL_NODE_PARAMS_v2& params);
+Words words_of(const CUDA_KERNEL_NODE_PARAMS_v1& params);
+Words words_of(const CUDA_MEMCPY3D_v2& params);
+Words words_of(const CUDA_MEMSET_NODE_PARAMS_v1& params);
+Words words_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS& params);
+// Of all types but child graphs.
+Words words_of(const CUgraphNodeParams& params);
+
+// The bodies of a conditional node are told only by the call that makes it.
+void note_bodies(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PARAMS& params);
+void forget_bodies(CUgraphNode node);
+
+}  // namespace tessera::preload

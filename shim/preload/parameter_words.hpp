@@ -1,0 +1,51 @@
+// The words in the parameters of a launch, queued or in a graph, that could be addresses of ours.
+//
+// Each word of the parameters is compared with the managed range, anew for every launch; words inside
+// it go to Tessera, which knows the live blocks. A parameter of one word is one word; in a larger one,
+// and in packed parameters, a word may begin at any byte.
+//
+// Thread safety: stateless.
+#pragma once
+
+#include <span>
+
+#include "cuda_api.hpp"
+#include "found_words.hpp"
+#include "kernel_layouts.hpp"
+
+namespace tessera::preload {
+
+// The packed parameters in `extra`, if that is how they come.
+inline std::span<const char> packed_parameters(void** extra) {
+  const char* begin = nullptr;
+  std::size_t bytes = 0;
+  for (; extra != nullptr && extra[0] != CU_LAUNCH_PARAM_END; extra += 2) {
+    if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER) begin = static_cast<const char*>(extra[1]);
+    if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE) bytes = *static_cast<std::size_t*>(extra[1]);
+    if (extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER && extra[0] != CU_LAUNCH_PARAM_BUFFER_SIZE) {
+      break;
+    }
+  }
+  return begin != nullptr ? std::span(begin, bytes) : std::span<const char>();
+}
+
+// `name` is the kernel's, and may stay null. Errors: the driver's, for what is no function.
+inline CUresult read_parameters(CUfunction function, void** parameters, void** extra,
+                                FoundWords& found, const char*& name) {
+  const std::span<const char> packed = packed_parameters(extra);
+  found.scan(packed.data(), packed.size());
+  const auto look = [&](const char* function_name, std::span<const ParameterPlace> places) {
+    name = function_name;
+    if (parameters == nullptr) return;
+    for (const ParameterPlace& place : places) {
+      if (place.bytes == sizeof(CUdeviceptr)) {
+        found.look_at(parameters[place.index]);
+      } else {
+        found.scan(parameters[place.index], place.bytes);
+      }
+    }
+  };
+  return kernel_layouts().visit(function, look);
+}
+
+}  // namespace tessera::preload
