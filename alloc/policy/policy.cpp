@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "policy/auto_policy.hpp"
+#include "policy/belady_policy.hpp"
 #include "policy/lru_policy.hpp"
 #include "policy/recency_policy.hpp"
 
@@ -15,10 +17,15 @@ std::unique_ptr<Policy> make() {
 
 }  // namespace
 
+AbsencePlan Policy::plan(const Iteration&, const Machine&) const { return {}; }
+
 const std::vector<PolicyEntry>& policies() {
   static const std::vector<PolicyEntry> entries = {
+      {"auto", "ours", "learns the iteration and hides its moves; recency until then", &make<AutoPolicy>},
       {"recency", "ours", "farthest expected reuse by each run's own gap, cost-aware", &make<RecencyPolicy>},
       {"lru", "folklore", "least recently used leaves first", &make<LruPolicy>},
+      {"belady", "Belady, IBM Systems Journal 1966", "farthest next use of the learned iteration leaves first",
+       &make<BeladyPolicy>},
   };
   return entries;
 }

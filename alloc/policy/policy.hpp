@@ -1,7 +1,11 @@
-// The contract of a policy: who should leave. The front of this layer.
+// The contract of a policy: who should leave, and when to be back. The front of this layer.
 //
-// A policy is a pure function of the snapshot: no driver, no lock, no clock, no memory of its own
-// between calls. What a decision needs to know about the past is in the snapshot, so the same
+// Two questions. decide(): memory is short now, who leaves? plan(): the program repeats this
+// iteration, which runs shall be away in which gaps? The engine carries a plan out as long as the
+// program keeps to the iteration; whatever a plan leaves open falls to decide().
+//
+// A policy is a pure function of what it is given: no driver, no lock, no clock, no memory of its
+// own between calls. What a decision needs to know about the past is in the snapshot, so the same
 // policy gives the same answer in production, in a test and in virtual time.
 //
 // Thread safety: const calls from any thread.
@@ -12,6 +16,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "learn/absence.hpp"
 #include "policy/snapshot.hpp"
 
 namespace tessera {
@@ -22,6 +27,8 @@ class Policy {
   virtual std::string_view name() const = 0;
   // Enough runs to cover snapshot.need if there are that many, in the order they should leave.
   virtual Decision decide(const Snapshot& snapshot) const = 0;
+  // Absences in gaps of the iteration, each gap at most once; none: decide() is asked as it goes.
+  virtual AbsencePlan plan(const Iteration& iteration, const Machine& machine) const;
 };
 
 // One row of the gallery: `name` is what --policy takes.

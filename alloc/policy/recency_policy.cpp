@@ -21,6 +21,7 @@ double score_of(const RunPicture& run, std::uint64_t now) {
 }  // namespace
 
 std::uint64_t RecencyPolicy::expected_wait(const RunPicture& run, std::uint64_t now) {
+  if (run.next >= now && run.next != 0) return run.next - now;
   const std::uint64_t age = now > run.used ? now - run.used : 0;
   if (run.gap == 0 || age > 2 * run.gap) return age;
   return run.gap > age ? run.gap - age : 0;  // overdue a little: it may come any moment

@@ -5,7 +5,8 @@
 // is Belady's rule on predicted times, so a cyclic scan over more than the device holds keeps a
 // fixed part of it and streams the rest, where LRU would miss every time: that is the thrash guard.
 // A run that broke its promise (its gap has passed twice over), or has no past, is expected after
-// as long a time as it has not been used, which is LRU's assumption.
+// as long a time as it has not been used, which is LRU's assumption. Where a learned iteration tells
+// when the next use comes, there is no need to guess.
 //
 // Cost: leaving is cheaper when nothing has to be copied (dead: free; clean: half), and a run that
 // queued work still uses would make us wait. Both only order runs of like expectation.

@@ -1,0 +1,37 @@
+#include "policy/auto_policy.hpp"
+
+#include <utility>
+
+#include "learn/excess_cover.hpp"
+#include "learn/forecast.hpp"
+#include "policy/recency_policy.hpp"
+
+namespace tessera {
+namespace {
+
+bool is_better(const Forecast& a, const Forecast& b) {
+  if (a.possible != b.possible) return a.possible;
+  if (a.makespan != b.makespan) return a.makespan < b.makespan;
+  return a.out + a.in < b.out + b.in;
+}
+
+}  // namespace
+
+Decision AutoPolicy::decide(const Snapshot& snapshot) const {
+  return RecencyPolicy().decide(snapshot);
+}
+
+AbsencePlan AutoPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+  AbsencePlan best;
+  Forecast reached = forecast(iteration, machine, best);
+  for (const GapOrder order : {GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest}) {
+    AbsencePlan plan = cover_excess(iteration, machine, order);
+    const Forecast result = forecast(iteration, machine, plan);
+    if (!is_better(result, reached)) continue;
+    best = std::move(plan);
+    reached = result;
+  }
+  return best;
+}
+
+}  // namespace tessera
