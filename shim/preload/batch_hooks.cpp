@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "copied_words.hpp"
 #include "cuda_api.hpp"
 #include "managed_use.hpp"
 #include "true_driver.hpp"
@@ -12,7 +13,8 @@ using namespace tessera::preload;
 
 namespace {
 
-// The managed ends among what a call names; empty for nearly every program, and then nothing is kept.
+// The managed ends among what a call names; empty for nearly every program, and then nothing is
+// kept.
 class Ends {
  public:
   void add(CUdeviceptr address, std::size_t bytes) {
@@ -21,7 +23,8 @@ class Ends {
   void add(const CUmemcpy3DOperand& operand, const CUextent3D& size) {
     if (operand.type != CU_MEMCPY_OPERAND_TYPE_POINTER) return;
     const auto& end = operand.op.ptr;
-    // Lengths are in elements of the operand, which are bytes where neither end is an array; 0: packed.
+    // Lengths are in elements of the operand, which are bytes where neither end is an array; 0:
+    // packed.
     const std::size_t row = end.rowLength != 0 ? end.rowLength : size.width;
     const std::size_t layer = row * (end.layerHeight != 0 ? end.layerHeight : size.height);
     if (size.width == 0 || size.height == 0 || size.depth == 0) return;
@@ -42,6 +45,14 @@ Ends ends_of(const CUdeviceptr* to, const CUdeviceptr* from, const std::size_t* 
     ends.add(from[i], sizes[i]);
   }
   return ends;
+}
+
+CUresult noted(CUresult result, const CUdeviceptr* to, const CUdeviceptr* from,
+               const std::size_t* sizes, std::size_t count, CUstream stream) {
+  for (std::size_t i = 0; result == CUDA_SUCCESS && i < count; ++i) {
+    note_copy(to[i], from[i], sizes[i], stream);
+  }
+  return result;
 }
 
 Ends ends_of(const CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t count) {
@@ -66,40 +77,51 @@ Ends ends_of(const CUmemDecompressParams* parts, std::size_t count) {
 }  // namespace
 
 TESSERA_HOOK_PTSZ(cuMemcpyBatchAsync,
-                  (CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
+                  (CUdeviceptr * to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
                    CUmemcpyAttributes* attributes, std::size_t* attribute_indices,
-                   std::size_t attribute_count, std::size_t* failed, CUstream given), {
-  return with_blocks(ends_of(to, from, sizes, count).all(), stream, Waits::kMay,
-                     "cuMemcpyBatchAsync", True, to, from, sizes, count, attributes,
-                     attribute_indices, attribute_count, failed, given);
-})
+                   std::size_t attribute_count, std::size_t* failed, CUstream given),
+                  {
+                    const CUresult result =
+                        with_blocks(ends_of(to, from, sizes, count).all(), stream, Waits::kMay,
+                                    "cuMemcpyBatchAsync", True, to, from, sizes, count, attributes,
+                                    attribute_indices, attribute_count, failed, given);
+                    return noted(result, to, from, sizes, count, stream);
+                  })
 
 TESSERA_HOOK_PTSZ(cuMemcpyBatchAsync_v2,
-                  (CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
+                  (CUdeviceptr * to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
                    CUmemcpyAttributes* attributes, std::size_t* attribute_indices,
-                   std::size_t attribute_count, CUstream given), {
-  return with_blocks(ends_of(to, from, sizes, count).all(), stream, Waits::kMay,
-                     "cuMemcpyBatchAsync", True, to, from, sizes, count, attributes,
-                     attribute_indices, attribute_count, given);
-})
+                   std::size_t attribute_count, CUstream given),
+                  {
+                    const CUresult result =
+                        with_blocks(ends_of(to, from, sizes, count).all(), stream, Waits::kMay,
+                                    "cuMemcpyBatchAsync", True, to, from, sizes, count, attributes,
+                                    attribute_indices, attribute_count, given);
+                    return noted(result, to, from, sizes, count, stream);
+                  })
 
 TESSERA_HOOK_PTSZ(cuMemcpy3DBatchAsync,
                   (std::size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t* failed,
-                   unsigned long long flags, CUstream given), {
-  return with_blocks(ends_of(copies, count).all(), stream, Waits::kMay, "cuMemcpy3DBatchAsync",
-                     True, count, copies, failed, flags, given);
-})
+                   unsigned long long flags, CUstream given),
+                  {
+                    return with_blocks(ends_of(copies, count).all(), stream, Waits::kMay,
+                                       "cuMemcpy3DBatchAsync", True, count, copies, failed, flags,
+                                       given);
+                  })
 
 TESSERA_HOOK_PTSZ(cuMemcpy3DBatchAsync_v2,
                   (std::size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, unsigned long long flags,
-                   CUstream given), {
-  return with_blocks(ends_of(copies, count).all(), stream, Waits::kMay, "cuMemcpy3DBatchAsync",
-                     True, count, copies, flags, given);
-})
+                   CUstream given),
+                  {
+                    return with_blocks(ends_of(copies, count).all(), stream, Waits::kMay,
+                                       "cuMemcpy3DBatchAsync", True, count, copies, flags, given);
+                  })
 
 TESSERA_HOOK_PTSZ(cuMemBatchDecompressAsync,
-                  (CUmemDecompressParams* parts, std::size_t count, unsigned flags,
-                   std::size_t* failed, CUstream given), {
-  return with_blocks(ends_of(parts, count).all(), stream, Waits::kMay,
-                     "cuMemBatchDecompressAsync", True, parts, count, flags, failed, given);
-})
+                  (CUmemDecompressParams * parts, std::size_t count, unsigned flags,
+                   std::size_t* failed, CUstream given),
+                  {
+                    return with_blocks(ends_of(parts, count).all(), stream, Waits::kMay,
+                                       "cuMemBatchDecompressAsync", True, parts, count, flags,
+                                       failed, given);
+                  })

@@ -1,6 +1,8 @@
 // Copies along a line: every managed end is in device memory while the copy needs it.
 //
 // A copy from or to pageable host memory waits for its work even where its name says Async.
+// Addresses among what was copied are noted (copied_words.hpp).
+#include "copied_words.hpp"
 #include "cuda_api.hpp"
 #include "managed_use.hpp"
 #include "outcome.hpp"
@@ -23,43 +25,70 @@ Waits waits_for(CUdeviceptr end) {
   return managed(end) ? Waits::kNo : waits_for(reinterpret_cast<const void*>(end));
 }
 
+// What the copy wrote is looked at once the driver has taken it.
+template <class Note, class... Args>
+CUresult noted(CUresult result, Note note, Args... args) {
+  if (result == CUDA_SUCCESS) note(args...);
+  return result;
+}
+
 }  // namespace
 
 TESSERA_HOOK_PTDS(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes), {
-  return with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kMay, "cuMemcpy", True, to, from,
-                     bytes);
+  const CUresult result = with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kMay, "cuMemcpy",
+                                      True, to, from, bytes);
+  return noted(result, note_copy, to, from, bytes, stream);
 })
 
-TESSERA_HOOK_PTSZ(cuMemcpyAsync,
-                  (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream given), {
-  if (!managed(to) && !managed(from)) return call_true(True, to, from, bytes, given);
-  const bool waits = waits_for(to) == Waits::kMay || waits_for(from) == Waits::kMay;
-  return with_blocks({{to, bytes}, {from, bytes}}, stream, waits ? Waits::kMay : Waits::kNo,
-                     "cuMemcpyAsync", True, to, from, bytes, given);
-})
+TESSERA_HOOK_PTSZ(
+    cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream given), {
+      if (!managed(to) && !managed(from)) {
+        return noted(call_true(True, to, from, bytes, given), note_copy, to, from, bytes, stream);
+      }
+      const bool waits = waits_for(to) == Waits::kMay || waits_for(from) == Waits::kMay;
+      const CUresult result =
+          with_blocks({{to, bytes}, {from, bytes}}, stream, waits ? Waits::kMay : Waits::kNo,
+                      "cuMemcpyAsync", True, to, from, bytes, given);
+      return noted(result, note_copy, to, from, bytes, stream);
+    })
 
-TESSERA_HOOK_PTDS(cuMemcpyPeer, (CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                                 CUcontext from_context, std::size_t bytes), {
-  return with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kMay, "cuMemcpyPeer", True, to,
-                     to_context, from, from_context, bytes);
-})
+TESSERA_HOOK_PTDS(cuMemcpyPeer,
+                  (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                   std::size_t bytes),
+                  {
+                    const CUresult result = with_blocks({{to, bytes}, {from, bytes}}, stream,
+                                                        Waits::kMay, "cuMemcpyPeer", True, to,
+                                                        to_context, from, from_context, bytes);
+                    return noted(result, note_copy_on_device, to, from, bytes, stream);
+                  })
 
-TESSERA_HOOK_PTSZ(cuMemcpyPeerAsync, (CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                                      CUcontext from_context, std::size_t bytes, CUstream given), {
-  return with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kNo, "cuMemcpyPeerAsync", True,
-                     to, to_context, from, from_context, bytes, given);
-})
+TESSERA_HOOK_PTSZ(cuMemcpyPeerAsync,
+                  (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                   std::size_t bytes, CUstream given),
+                  {
+                    const CUresult result = with_blocks(
+                        {{to, bytes}, {from, bytes}}, stream, Waits::kNo, "cuMemcpyPeerAsync", True,
+                        to, to_context, from, from_context, bytes, given);
+                    return noted(result, note_copy_on_device, to, from, bytes, stream);
+                  })
 
 TESSERA_HOOK_PTDS(cuMemcpyHtoD_v2, (CUdeviceptr to, const void* from, std::size_t bytes), {
-  return with_blocks({{to, bytes}}, stream, Waits::kMay, "cuMemcpyHtoD", True, to, from, bytes);
+  const CUresult result =
+      with_blocks({{to, bytes}}, stream, Waits::kMay, "cuMemcpyHtoD", True, to, from, bytes);
+  return noted(result, note_copy_in, to, from, bytes, stream);
 })
 
 TESSERA_HOOK_PTSZ(cuMemcpyHtoDAsync_v2,
                   (CUdeviceptr to, const void* from, std::size_t bytes, CUstream given), {
-  if (!managed(to)) return call_true(True, to, from, bytes, given);
-  return with_blocks({{to, bytes}}, stream, waits_for(from), "cuMemcpyHtoDAsync", True, to, from,
-                     bytes, given);
-})
+                    if (!managed(to)) {
+                      return noted(call_true(True, to, from, bytes, given), note_copy_in, to, from,
+                                   bytes, stream);
+                    }
+                    const CUresult result =
+                        with_blocks({{to, bytes}}, stream, waits_for(from), "cuMemcpyHtoDAsync",
+                                    True, to, from, bytes, given);
+                    return noted(result, note_copy_in, to, from, bytes, stream);
+                  })
 
 TESSERA_HOOK_PTDS(cuMemcpyDtoH_v2, (void* to, CUdeviceptr from, std::size_t bytes), {
   return with_blocks({{from, bytes}}, stream, Waits::kMay, "cuMemcpyDtoH", True, to, from, bytes);
@@ -67,30 +96,35 @@ TESSERA_HOOK_PTDS(cuMemcpyDtoH_v2, (void* to, CUdeviceptr from, std::size_t byte
 
 TESSERA_HOOK_PTSZ(cuMemcpyDtoHAsync_v2,
                   (void* to, CUdeviceptr from, std::size_t bytes, CUstream given), {
-  if (!managed(from)) return call_true(True, to, from, bytes, given);
-  return with_blocks({{from, bytes}}, stream, waits_for(to), "cuMemcpyDtoHAsync", True, to, from,
-                     bytes, given);
-})
+                    if (!managed(from)) return call_true(True, to, from, bytes, given);
+                    return with_blocks({{from, bytes}}, stream, waits_for(to), "cuMemcpyDtoHAsync",
+                                       True, to, from, bytes, given);
+                  })
 
 TESSERA_HOOK_PTDS(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes), {
-  return with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kMay, "cuMemcpyDtoD", True, to,
-                     from, bytes);
+  const CUresult result = with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kMay,
+                                      "cuMemcpyDtoD", True, to, from, bytes);
+  return noted(result, note_copy_on_device, to, from, bytes, stream);
 })
 
 TESSERA_HOOK_PTSZ(cuMemcpyDtoDAsync_v2,
                   (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream given), {
-  return with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kNo, "cuMemcpyDtoDAsync", True,
-                     to, from, bytes, given);
-})
+                    const CUresult result =
+                        with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kNo,
+                                    "cuMemcpyDtoDAsync", True, to, from, bytes, given);
+                    return noted(result, note_copy_on_device, to, from, bytes, stream);
+                  })
 
 TESSERA_HOOK_PTDS(cuMemcpyDtoA_v2,
                   (CUarray to, std::size_t offset, CUdeviceptr from, std::size_t bytes), {
-  return with_blocks({{from, bytes}}, stream, Waits::kMay, "cuMemcpyDtoA", True, to, offset, from,
-                     bytes);
-})
+                    return with_blocks({{from, bytes}}, stream, Waits::kMay, "cuMemcpyDtoA", True,
+                                       to, offset, from, bytes);
+                  })
 
 TESSERA_HOOK_PTDS(cuMemcpyAtoD_v2,
                   (CUdeviceptr to, CUarray from, std::size_t offset, std::size_t bytes), {
-  return with_blocks({{to, bytes}}, stream, Waits::kMay, "cuMemcpyAtoD", True, to, from, offset,
-                     bytes);
-})
+                    const CUresult result =
+                        with_blocks({{to, bytes}}, stream, Waits::kMay, "cuMemcpyAtoD", True, to,
+                                    from, offset, bytes);
+                    return noted(result, note_overwritten, to, bytes);
+                  })

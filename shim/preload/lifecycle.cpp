@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "outcome.hpp"
+#include "pointer_tables.hpp"
 #include "true_driver.hpp"
 
 namespace tessera::preload {
@@ -113,6 +114,7 @@ void leave_context(CUcontext context) {
   if (context != home.load() || !alone) return;
   finish(allocator);
   tessera_share(nullptr);
+  pointer_tables().forget_all();
   detail::allocator.store(nullptr);
   detail::range_high.store(0);
   detail::range_low.store(0);

@@ -6,6 +6,7 @@
 
 #include "capture.hpp"
 #include "outcome.hpp"
+#include "pointer_tables.hpp"
 
 namespace tessera::preload {
 namespace {
@@ -49,6 +50,12 @@ ManagedUse::ManagedUse(std::span<const std::uint64_t> words, CUstream stream, co
     : allocator_(running()) {
   if (allocator_ == nullptr || entry_.nested()) return;
   if (capturing(stream)) return;
+  FoundWords with_tables;
+  if (pointer_tables().any()) {
+    for (const std::uint64_t word : words) with_tables.add(word);
+    pointer_tables().add_pointees(with_tables);
+    words = with_tables.words();
+  }
   const tessera_result result = tessera_use_begin_words(
       allocator_, words.data(), words.size_bytes(), stream_of(stream), kernel, &use_);
   begun_ = result == TESSERA_OK;

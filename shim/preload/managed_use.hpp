@@ -32,7 +32,8 @@ class ManagedUse {
   // For the extents that are managed. Status: CUDA_ERROR_INVALID_VALUE for one that is not wholly
   // inside a live block, as the driver says of its own memory.
   ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits, const char* call);
-  // For a launch: any of the words may be an address.
+  // For a launch, of a kernel or a graph: any of the words may be an address. Blocks that hold tables
+  // bring in what these name.
   ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel);
   ~ManagedUse();
   ManagedUse(const ManagedUse&) = delete;

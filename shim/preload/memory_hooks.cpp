@@ -12,6 +12,7 @@
 #include "lifecycle.hpp"
 #include "managed_use.hpp"
 #include "outcome.hpp"
+#include "pointer_tables.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -60,6 +61,7 @@ Made allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, co
 }
 
 CUresult release(CUdeviceptr address, tessera_stream stream) {
+  if (pointer_tables().any()) pointer_tables().forget_block(address);
   return cuda_result(tessera_free(running(), address, stream));
 }
 

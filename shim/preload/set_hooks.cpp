@@ -1,4 +1,5 @@
 // Sets: the block is in device memory while it is filled.
+#include "copied_words.hpp"
 #include "cuda_api.hpp"
 #include "managed_use.hpp"
 #include "true_driver.hpp"
@@ -11,15 +12,21 @@ namespace {
 template <class Value, class Function>
 CUresult set_line(const char* call, CUstream stream, Function TrueDriver::*function,
                   CUdeviceptr to, Value value, std::size_t count) {
-  return with_blocks({{to, count * sizeof(Value)}}, stream, Waits::kMay, call, function, to, value,
-                     count);
+  const std::size_t bytes = count * sizeof(Value);
+  const CUresult result =
+      with_blocks({{to, bytes}}, stream, Waits::kMay, call, function, to, value, count);
+  if (result == CUDA_SUCCESS) note_overwritten(to, bytes);
+  return result;
 }
 
 template <class Value, class Function>
 CUresult set_line_queued(const char* call, CUstream stream, Function TrueDriver::*function,
                          CUdeviceptr to, Value value, std::size_t count, CUstream given) {
-  return with_blocks({{to, count * sizeof(Value)}}, stream, Waits::kNo, call, function, to, value,
-                     count, given);
+  const std::size_t bytes = count * sizeof(Value);
+  const CUresult result =
+      with_blocks({{to, bytes}}, stream, Waits::kNo, call, function, to, value, count, given);
+  if (result == CUDA_SUCCESS) note_overwritten(to, bytes);
+  return result;
 }
 
 template <class Value, class Function, class... Given>

@@ -49,6 +49,19 @@ TEST(PreloadPrograms, GraphsOfEveryOriginFindTheirBlocksAtEachLaunch) {
   expect_same_on_small_device("./graphs preload_kernels.so", "16MiB");
 }
 
+TEST(PreloadPrograms, AddressesInPackedStructsTablesAndGlobalsAreFound) {
+  expect_same_on_small_device("./hidden_addresses preload_kernels.so", "22MiB");
+}
+
+TEST(PreloadPrograms, WhatAGlobalNamesStaysAndIsCounted) {
+  const std::string stats = scratch("s.json");
+  const Outcome kept =
+      run_preloaded("./hidden_addresses preload_kernels.so", {{"TESSERA_STATS", stats}});
+  EXPECT_EQ(kept.exit_code, 0) << kept.message;
+  const auto report = nlohmann::json::parse(contents(stats));
+  EXPECT_EQ(report["exposed_bytes_by_reason"].value("pointer outside the heap", 0), 2 * (2 << 20));
+}
+
 TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {
   expect_same_on_small_device("./crowd preload_kernels.so", "12MiB");
 }

@@ -28,3 +28,53 @@ extern "C" __global__ void sixteen(int* a, int* b, int* c, int* d, int* e, int* 
   if (a == b && c == d && e == f && g == h && i == j && k == l && m == n && o == p) a[0] = 1;
 }
 TESSERA_KERNEL(sixteen)
+
+// An address that begins at an odd byte.
+struct __attribute__((packed)) Packed {
+  char before;
+  int* target;
+  char between[2];
+  int count;
+};
+extern "C" __global__ void add_packed(struct Packed packed) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < packed.count) packed.target[i] += 1;
+}
+TESSERA_KERNEL(add_packed)
+
+// As large as parameters may be: 32764 bytes.
+struct Many {
+  int used;
+  int count;
+  int* targets[4094];
+};
+extern "C" __global__ void add_to_many(struct Many many) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= many.count) return;
+  for (int at = 4094 - many.used; at < 4094; ++at) many.targets[at][i] += 1;
+}
+TESSERA_KERNEL(add_to_many)
+
+// Addresses that no parameter shows: in a table in device memory, in a table of tables, in a global.
+extern "C" __global__ void add_by_table(int** table, int used, int count) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= count) return;
+  for (int at = 0; at < used; ++at) table[at][i] += 1;
+}
+TESSERA_KERNEL(add_by_table)
+
+extern "C" __global__ void add_by_tables(int*** tables, int used, int count) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= count) return;
+  for (int at = 0; at < used; ++at) tables[at][0][i] += 1;
+}
+TESSERA_KERNEL(add_by_tables)
+
+extern "C" {
+__device__ int* global_target;
+}
+extern "C" __global__ void add_to_global(int count) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < count) global_target[i] += 1;
+}
+TESSERA_KERNEL(add_to_global)

@@ -1,0 +1,108 @@
+#include "copied_words.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "capture.hpp"
+#include "exposure.hpp"
+#include "lifecycle.hpp"
+#include "outcome.hpp"
+#include "pointer_tables.hpp"
+#include "true_driver.hpp"
+
+namespace tessera::preload {
+namespace {
+
+constexpr const char* kOutside = "pointer outside the heap";
+constexpr const char* kTooMany = "pointer tables";
+
+// A word in a copy, `offset` bytes from its start.
+struct Word {
+  std::size_t offset;
+  CUdeviceptr value;
+};
+
+bool find_block(CUdeviceptr address, tessera_block_info& info) {
+  info = {};
+  info.size = sizeof(info);
+  return tessera_query(running(), address, &info) == TESSERA_OK;
+}
+
+// Words at multiples of eight from where they are copied to, that name live blocks.
+std::vector<Word> words_of(CUdeviceptr to, const void* from, std::size_t bytes) {
+  std::vector<Word> words;
+  const char* const begin = static_cast<const char*>(from);
+  tessera_block_info info;
+  for (std::size_t i = (0 - to) % sizeof(CUdeviceptr); i + sizeof(CUdeviceptr) <= bytes;
+       i += sizeof(CUdeviceptr)) {
+    CUdeviceptr word = 0;
+    std::memcpy(&word, begin + i, sizeof(word));
+    if (managed(word) && find_block(word, info)) words.push_back({i, word});
+  }
+  return words;
+}
+
+// Fails only when a block cannot come to stay; then the next launch fails likewise, and says so.
+void keep(CUdeviceptr word, const char* reason) { (void)expose(word, reason); }
+
+void store(CUdeviceptr to, std::size_t bytes, const std::vector<Word>& words) {
+  if (!managed(to)) {
+    for (const Word& word : words) keep(word.value, kOutside);
+    return;
+  }
+  if (pointer_tables().any()) pointer_tables().forget(to, bytes);
+  tessera_block_info holder;
+  if (words.empty() || !find_block(to, holder)) return;
+  for (const Word& word : words) {
+    if (!pointer_tables().add(to + word.offset, word.value, holder.address, holder.bytes)) {
+      keep(word.value, kTooMany);
+    }
+  }
+}
+
+// Memory that the driver does not know is pageable host memory.
+bool is_host(CUdeviceptr address) {
+  unsigned type = 0;
+  const CUresult known = call_true(&TrueDriver::cuPointerGetAttribute, static_cast<void*>(&type),
+                                   CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+  return known != CUDA_SUCCESS || type == CU_MEMORYTYPE_HOST;
+}
+
+bool nothing_to_note(CUstream stream) {
+  return running() == nullptr || detail::range_high.load(std::memory_order_relaxed) == 0 ||
+         capturing(stream);
+}
+
+}  // namespace
+
+void note_copy_in(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
+  if (nothing_to_note(stream)) return;
+  if (bytes > kMostSearched) return note_overwritten(to, bytes);
+  store(to, bytes, words_of(to, from, bytes));
+}
+
+void note_copy_on_device(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  if (!pointer_tables().any() || nothing_to_note(stream)) return;
+  std::vector<Word> words;
+  pointer_tables().visit(from, bytes, [&](std::size_t offset, CUdeviceptr pointee) {
+    words.push_back({offset, pointee});
+  });
+  store(to, bytes, words);
+}
+
+void note_copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  const bool small = bytes <= kMostSearched;
+  if (nothing_to_note(stream) || (!small && !pointer_tables().any())) return;
+  if (!managed(to) && is_host(to)) return;
+  if (managed(from)) return note_copy_on_device(to, from, bytes, stream);
+  if (!is_host(from)) return note_overwritten(to, bytes);
+  note_copy_in(to, reinterpret_cast<const void*>(from), bytes, stream);
+}
+
+void note_overwritten(CUdeviceptr to, std::size_t bytes) {
+  if (managed(to) && pointer_tables().any()) pointer_tables().forget(to, bytes);
+}
+
+}  // namespace tessera::preload

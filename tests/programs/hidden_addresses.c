@@ -1,0 +1,193 @@
+/* Kernels that reach memory by addresses which are hard to see, over more memory than a small device
+ * holds.
+ *
+ * Usage: hidden_addresses KERNELS. Blocks of numbers are added to in turn, by another way each time,
+ * so that each launch finds its blocks gone; at the end all numbers are compared. Prints "ok" or what
+ * failed.
+ */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS 24
+#define COUNT (1 << 18)
+#define MANY 4094
+#define TABLE 3
+
+static CUdeviceptr block[BLOCKS], table, tables, global;
+static int expected[BLOCKS];
+static CUfunction add_packed, add_to_many, add_by_table, add_by_tables, add_to_global;
+static CUstream stream;
+static const unsigned grid = (COUNT + 255) / 256;
+
+static void check(CUresult result, const char* call) {
+  const char* name = "unknown error";
+  if (result == CUDA_SUCCESS) return;
+  cuGetErrorName(result, &name);
+  fprintf(stderr, "%s: %s\n", call, name);
+  exit(1);
+}
+#define CHECK(call) check(call, #call)
+
+static void launch(CUfunction function, void** parameters, void** extra) {
+  CHECK(cuLaunchKernel(function, grid, 1, 1, 256, 1, 1, 0, stream, parameters, extra));
+}
+
+struct __attribute__((packed)) packed {
+  char before;
+  CUdeviceptr target;
+  char between[2];
+  int count;
+};
+
+static void by_packed_struct(int to) {
+  struct packed packed = {1, block[to], {2, 3}, COUNT};
+  void* parameters[] = {&packed};
+  launch(add_packed, parameters, NULL);
+  ++expected[to];
+}
+
+static void by_packed_buffer(int to) {
+  struct packed packed = {1, block[to], {2, 3}, COUNT};
+  size_t bytes = sizeof(packed);
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                   CU_LAUNCH_PARAM_END};
+  launch(add_packed, NULL, extra);
+  ++expected[to];
+}
+
+/* The addresses are at the very end, so those before them must not stand in for them. */
+static void by_many(int to) {
+  static struct {
+    int used, count;
+    CUdeviceptr targets[MANY];
+  } many;
+  memset(&many, 0, sizeof(many));
+  many.used = TABLE;
+  many.count = COUNT;
+  for (int i = 0; i < TABLE; ++i) {
+    many.targets[MANY - TABLE + i] = block[(to + i) % BLOCKS];
+    ++expected[(to + i) % BLOCKS];
+  }
+  void* parameters[] = {&many};
+  launch(add_to_many, parameters, NULL);
+}
+
+static void launch_by_table(CUdeviceptr with) {
+  int used = TABLE, count = COUNT;
+  void* parameters[] = {&with, &used, &count};
+  launch(add_by_table, parameters, NULL);
+}
+
+static void fill_table(int to) {
+  CUdeviceptr words[TABLE];
+  for (int i = 0; i < TABLE; ++i) words[i] = block[(to + 5 * i) % BLOCKS];
+  CHECK(cuStreamSynchronize(stream));
+  CHECK(cuMemcpyHtoD(table + 64, words, sizeof(words)));
+}
+
+static void expect_table(int to) {
+  for (int i = 0; i < TABLE; ++i) ++expected[(to + 5 * i) % BLOCKS];
+}
+
+static void by_table(int to) {
+  fill_table(to);
+  launch_by_table(table + 64);
+  expect_table(to);
+}
+
+/* The table is used again later, without being written again. */
+static void by_old_table(int to) {
+  fill_table(to);
+  for (int i = 0; i < BLOCKS; ++i) by_packed_struct(i);
+  launch_by_table(table + 64);
+  expect_table(to);
+}
+
+/* A copy of the table, made on the device, is one too. */
+static void by_copied_table(int to) {
+  fill_table(to);
+  CHECK(cuMemcpyDtoD(table + 512, table + 64, TABLE * sizeof(CUdeviceptr)));
+  CHECK(cuMemsetD8(table + 64, 0, TABLE * sizeof(CUdeviceptr)));
+  launch_by_table(table + 512);
+  expect_table(to);
+}
+
+static void by_table_of_tables(int to) {
+  int used = 1, count = COUNT;
+  CUdeviceptr first;
+  fill_table(to);
+  first = table + 64;
+  CHECK(cuMemcpyHtoD(tables, &first, sizeof(first)));
+  void* parameters[] = {&tables, &used, &count};
+  launch(add_by_tables, parameters, NULL);
+  ++expected[to];
+}
+
+static void by_global(int to) {
+  int count = COUNT;
+  const int always = to / 9 % 2; /* what a global names stays on the device: few may */
+  void* parameters[] = {&count};
+  CHECK(cuStreamSynchronize(stream));
+  CHECK(cuMemcpyHtoD(global, &block[always], sizeof(block[always])));
+  launch(add_to_global, parameters, NULL);
+  ++expected[always];
+}
+
+static void (*const ways[])(int) = {by_packed_struct, by_packed_buffer, by_many,   by_table,
+                                    by_old_table,     by_copied_table,  by_global, by_table_of_tables};
+#define WAYS (int)(sizeof(ways) / sizeof(ways[0]))
+
+static void load(const char* file) {
+  CUmodule module;
+  size_t bytes;
+  CHECK(cuModuleLoad(&module, file));
+  CHECK(cuModuleGetFunction(&add_packed, module, "add_packed"));
+  CHECK(cuModuleGetFunction(&add_to_many, module, "add_to_many"));
+  CHECK(cuModuleGetFunction(&add_by_table, module, "add_by_table"));
+  CHECK(cuModuleGetFunction(&add_by_tables, module, "add_by_tables"));
+  CHECK(cuModuleGetFunction(&add_to_global, module, "add_to_global"));
+  CHECK(cuModuleGetGlobal(&global, &bytes, module, "global_target"));
+}
+
+static int compare(int* host) {
+  for (int i = 0; i < BLOCKS; ++i) {
+    CHECK(cuMemcpyDtoH(host, block[i], COUNT * sizeof(int)));
+    for (int n = 0; n < COUNT; ++n) {
+      if (host[n] == expected[i]) continue;
+      fprintf(stderr, "block %d, number %d: %d, not %d\n", i, n, host[n], expected[i]);
+      return 1;
+    }
+  }
+  puts("ok");
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  CUdevice device;
+  CUcontext context;
+  if (argc != 2) {
+    fprintf(stderr, "usage: hidden_addresses KERNELS\n");
+    return 2;
+  }
+  CHECK(cuInit(0));
+  CHECK(cuDeviceGet(&device, 0));
+  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuCtxSetCurrent(context));
+  CHECK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+  load(argv[1]);
+  CHECK(cuMemAlloc(&table, 4096));
+  CHECK(cuMemAlloc(&tables, 4096));
+  for (int i = 0; i < BLOCKS; ++i) {
+    CHECK(cuMemAlloc(&block[i], COUNT * sizeof(int)));
+    expected[i] = i;
+    CHECK(cuMemsetD32(block[i], (unsigned)i, COUNT));
+  }
+  for (int round = 0; round < 3 * WAYS; ++round) ways[round % WAYS](7 * round % BLOCKS);
+  CHECK(cuStreamSynchronize(stream));
+  int* const words = malloc(COUNT * sizeof(int));
+  const int result = compare(words);
+  free(words);
+  return result;
+}
