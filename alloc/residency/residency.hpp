@@ -31,21 +31,11 @@
 #include "residency/residency_stats.hpp"
 #include "residency/run.hpp"
 #include "residency/stream_table.hpp"
+#include "residency/use.hpp"
 #include "residency/use_counts.hpp"
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
-
-enum class Access : std::uint8_t { kRead, kWrite };
-enum class Contents : std::uint8_t { kKept, kUndefined };
-
-// One announced use. kGate is for work that is queued and returns at once; kHold for calls that
-// return when their work is done, and so must not keep the gate.
-struct Use {
-  enum class Kind : std::uint8_t { kGate, kHold };
-  Kind kind = Kind::kGate;
-  std::uint32_t gate_slot = 0;
-};
 
 // What sleeping or waking did: bytes that changed sides, and those that did not.
 struct Moved {
@@ -153,11 +143,7 @@ class Residency {
             EventId mark);
 
   static bool all_present(std::span<Run* const> runs);
-  std::uint32_t slot_for_use(StreamId stream) {
-    if (stream == kNoStream) return 0;
-    if (stream == kPerThreadStream && !own_streams_.load(std::memory_order_relaxed)) expect_own_streams();
-    return streams_.slot_of(stream);
-  }
+  std::uint32_t slot_for_use(StreamId stream);
   void expect_own_streams();
   void stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access);
   void stamp_outside(std::span<Run* const> runs, StreamId stream, std::uint32_t slot);

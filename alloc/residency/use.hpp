@@ -1,0 +1,21 @@
+// One announced use of runs, and how it uses them.
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+
+namespace tessera {
+
+enum class Access : std::uint8_t { kRead, kWrite };
+enum class Contents : std::uint8_t { kKept, kUndefined };
+
+// kGate is for work that is queued and returns at once; kHold for calls that return when their work
+// is done, and so must not keep the gate.
+struct Use {
+  enum class Kind : std::uint8_t { kGate, kHold };
+  Kind kind = Kind::kGate;
+  std::uint32_t gate_slot = 0;
+};
+
+}  // namespace tessera
