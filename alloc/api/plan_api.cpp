@@ -1,11 +1,13 @@
 // plan.h: validate, forward, translate the error.
 #include "tessera/plan.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "api/call.hpp"
 #include "api/copy_out.hpp"
 #include "plan/planner.hpp"
+#include "plan/split.hpp"
 
 namespace tessera {
 namespace {
@@ -52,6 +54,50 @@ Status survey(const tessera_plan_record* records, std::size_t count,
   return copy_out_struct(describe(found), figures, "figures");
 }
 
+Result<PlacementGraph> graph_of(const tessera_split_problem& problem) {
+  if (problem.nodes == nullptr && problem.node_count != 0) return null_argument("problem->nodes");
+  if (problem.edges == nullptr && problem.edge_count != 0) return null_argument("problem->edges");
+  PlacementGraph graph;
+  graph.nodes.reserve(problem.node_count);
+  for (std::size_t i = 0; i < problem.node_count; ++i) {
+    const tessera_split_node& node = problem.nodes[i];
+    graph.nodes.push_back({node.accelerator_time, node.cpu_time, node.output_time,
+                           Bytes(node.bytes), node.group, node.backward != 0, node.cpu_only != 0});
+  }
+  graph.edges.reserve(problem.edge_count);
+  for (std::size_t i = 0; i < problem.edge_count; ++i) {
+    graph.edges.push_back({problem.edges[i].from, problem.edges[i].to});
+  }
+  return graph;
+}
+
+// Accelerators come first, then CPUs; devices without work are left at zero.
+void tell(const Split& split, const SplitLimits& limits, std::uint32_t* part_of,
+          tessera_split_part* parts) {
+  std::fill_n(parts, limits.accelerators + limits.cpus, tessera_split_part{});
+  std::size_t accelerator = 0, cpu = limits.accelerators;
+  for (const SplitPart& part : split.parts) {
+    const std::size_t device = part.cpu ? cpu++ : accelerator++;
+    parts[device] = {part.load, part.bytes.value(), part.nodes.size()};
+    for (const std::size_t node : part.nodes) part_of[node] = static_cast<std::uint32_t>(device);
+  }
+}
+
+Status split(const tessera_split_problem* problem, std::uint32_t* part_of,
+             tessera_split_part* parts, double* load) {
+  if (problem == nullptr) return null_argument("problem");
+  if (part_of == nullptr && problem->node_count != 0) return null_argument("part_of");
+  if (parts == nullptr) return null_argument("parts");
+  if (load == nullptr) return null_argument("load");
+  TESSERA_TRY_ASSIGN(const PlacementGraph graph, graph_of(*problem));
+  const SplitLimits limits{problem->accelerators, problem->cpus, Bytes(problem->accelerator_bytes),
+                           problem->linear != 0};
+  TESSERA_TRY_ASSIGN(const Split found, split_graph(graph, limits));
+  tell(found, limits, part_of, parts);
+  *load = found.load;
+  return {};
+}
+
 }  // namespace
 }  // namespace tessera
 
@@ -65,6 +111,11 @@ tessera_result tessera_plan_arena(const tessera_plan_record* records, size_t cou
 tessera_result tessera_plan_offsets(const tessera_plan_record* records, size_t count,
                                     uint64_t* offsets, uint64_t* total) {
   return tessera::api_call([&] { return tessera::place(records, count, offsets, total); });
+}
+
+tessera_result tessera_plan_split(const tessera_split_problem* problem, uint32_t* part_of,
+                                  tessera_split_part* parts, double* load) {
+  return tessera::api_call([&] { return tessera::split(problem, part_of, parts, load); });
 }
 
 }  // extern "C"

@@ -32,8 +32,8 @@ class Skyline {
   void put(Line line);
   void remove(const Line& line);
 
-  std::map<std::size_t, Line> lines_;                     // by first slot
-  std::set<std::pair<Bytes, std::size_t>> by_offset_;     // offset, first slot
+  std::map<std::size_t, Line> lines_;                  // by first slot
+  std::set<std::pair<Bytes, std::size_t>> by_offset_;  // offset, first slot
 };
 
 void Skyline::remove(const Line& line) {

@@ -36,7 +36,7 @@ class GapSearch {
                                     std::size_t from, std::uint64_t end_limit) const;
 
   std::span<const UsageRecord> records_;
-  std::vector<std::size_t> members_;   // by first, then falling bytes
+  std::vector<std::size_t> members_;  // by first, then falling bytes
   std::size_t leaves_;
   std::vector<std::uint64_t> soonest_end_;  // tree over members_: the smallest `last` that is left
 };

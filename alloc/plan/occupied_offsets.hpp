@@ -1,8 +1,8 @@
 // Which offsets of an arena are taken during which slots, and where a record still fits.
 //
-// A tree over the slots. Each node keeps two unions of offset ranges: what is taken somewhere in its
-// slots, and what is taken throughout them. A span is a few nodes, and unions of a dense plan are a
-// few ranges, so a question costs little however many records are live at once.
+// A tree over the slots. Each node keeps two unions of offset ranges: what is taken somewhere in
+// its slots, and what is taken throughout them. A span is a few nodes, and unions of a dense plan
+// are a few ranges, so a question costs little however many records are live at once.
 //
 // Thread safety: none; a planner owns one.
 #pragma once

@@ -30,7 +30,8 @@ class StretchMinimum {
 
   std::size_t of(const SlotSpan& span) const {
     const std::size_t length = span.last - span.first + 1;
-    const std::vector<std::size_t>& row = rows_[static_cast<std::size_t>(std::bit_width(length)) - 1];
+    const std::vector<std::size_t>& row =
+        rows_[static_cast<std::size_t>(std::bit_width(length)) - 1];
     return std::min(row[span.first], row[span.last + 1 - std::bit_floor(length)]);
   }
 

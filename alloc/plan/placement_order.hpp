@@ -16,7 +16,8 @@ namespace tessera {
 // Falling size.
 std::vector<std::size_t> order_by_size(std::span<const UsageRecord> records);
 
-// Slots by falling breadth; of each slot its records by falling size, unless a slot before had them.
+// Slots by falling breadth; of each slot its records by falling size, unless a slot before had
+// them.
 std::vector<std::size_t> order_by_breadth(std::span<const UsageRecord> records,
                                           const TimeSlots& slots);
 

@@ -77,7 +77,7 @@ class Sharing {
   std::vector<bool> placed_;
   std::vector<Gap> gaps_;
   std::priority_queue<Offer> offers_;
-  GapSearch* forward_ = nullptr;   // of the group in work
+  GapSearch* forward_ = nullptr;  // of the group in work
   GapSearch* backward_ = nullptr;
 };
 

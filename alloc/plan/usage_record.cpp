@@ -19,9 +19,9 @@ Status check_records(std::span<const UsageRecord> records) {
                                 record.first));
     }
     if (record.last > kLatestStep) {
-      return Status(Code::kInvalidArgument,
-                    fmt::format("record {} ends at {}, the latest step is {}", i, record.last,
-                                kLatestStep));
+      return Status(
+          Code::kInvalidArgument,
+          fmt::format("record {} ends at {}, the latest step is {}", i, record.last, kLatestStep));
     }
     if (record.bytes >= kLargestSum - sum) {
       return Status(Code::kInvalidArgument,

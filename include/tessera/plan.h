@@ -34,7 +34,7 @@ typedef struct tessera_arena_figures {
   uint64_t offset_greedy_by_size;
   uint64_t offset_greedy_by_breadth;
   uint64_t offset_best_fit;
-  uint64_t shared_lower_bound;       /* no plan with objects that are handed over whole needs less */
+  uint64_t shared_lower_bound;       /* no plan with objects handed over whole needs less */
   uint64_t shared_greedy_by_size;
   uint64_t shared_improved;
   uint64_t shared_by_breadth;
@@ -49,6 +49,53 @@ TESSERA_API tessera_result tessera_plan_arena(const tessera_plan_record* records
  * room for `count`, `total` is the size of the arena. Errors: as tessera_plan_arena. */
 TESSERA_API tessera_result tessera_plan_offsets(const tessera_plan_record* records, size_t count,
                                                 uint64_t* offsets, uint64_t* total);
+
+/* ---- splits ---------------------------------------------------------------------------------- */
+
+/* A piece of work. Times are of any unit, finite and not negative. */
+typedef struct tessera_split_node {
+  double accelerator_time;
+  double cpu_time;
+  double output_time;   /* to move its output between an accelerator and host memory */
+  uint64_t bytes;       /* on an accelerator */
+  uint64_t group;       /* nodes of one group stay together */
+  int32_t backward;     /* not 0: of the backward pass, and goes where its group goes */
+  int32_t cpu_only;     /* not 0: no accelerator can run it */
+} tessera_split_node;
+
+/* The node `to` needs the output of the node `from`; both count from 0. */
+typedef struct tessera_split_edge {
+  size_t from;
+  size_t to;
+} tessera_split_edge;
+
+typedef struct tessera_split_problem {
+  const tessera_split_node* nodes;
+  size_t node_count;
+  const tessera_split_edge* edges;
+  size_t edge_count;
+  uint64_t accelerator_bytes; /* of each accelerator */
+  uint32_t accelerators;      /* up to 1024 */
+  uint32_t cpus;              /* up to 1024 */
+  int32_t linear;             /* not 0: cut only along one order of the graph: quick */
+} tessera_split_problem;
+
+typedef struct tessera_split_part {
+  double load;
+  uint64_t bytes;
+  uint64_t nodes;   /* how many */
+} tessera_split_part;
+
+/* Splits the graph over the devices so that the largest load of one is the smallest possible with
+ * contiguous parts. An accelerator's load is the time of its nodes, of each output that it sends,
+ * and of each that it receives; a CPU's is the time of its nodes. `part_of` has room for every
+ * node: its device, accelerators first, then CPUs. `parts` has room for every device. May take
+ * seconds.
+ * Errors: INVALID_ARGUMENT; NOT_SUPPORTED for a graph with more than 60000 cuts: set `linear`;
+ * OUT_OF_MEMORY when no split fits. */
+TESSERA_API tessera_result tessera_plan_split(const tessera_split_problem* problem,
+                                              uint32_t* part_of, tessera_split_part* parts,
+                                              double* load);
 
 #ifdef __cplusplus
 }

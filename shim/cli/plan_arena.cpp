@@ -100,8 +100,8 @@ std::string arena_table(const tessera_arena_figures& figures) {
     const std::uint64_t bytes = figures.*row.bytes;
     table += fmt::format("{:<27}{:>10}{:>20} bytes", row.name, rounded_bytes(bytes), bytes);
     if (row.bound != nullptr && figures.*row.bound != 0) {
-      table += fmt::format("{:>8.3f} x bound", static_cast<double>(bytes) /
-                                                   static_cast<double>(figures.*row.bound));
+      table += fmt::format("{:>8.3f} x bound",
+                           static_cast<double>(bytes) / static_cast<double>(figures.*row.bound));
     }
     table += '\n';
   }

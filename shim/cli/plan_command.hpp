@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "plan_arena.hpp"
+#include "plan_split.hpp"
 
 class PlanCommand {
  public:
@@ -18,5 +19,7 @@ class PlanCommand {
  private:
   CLI::App* plan_;
   CLI::App* arena_;
+  CLI::App* split_;
   PlanArenaOptions arena_options_;
+  PlanSplitOptions split_options_;
 };

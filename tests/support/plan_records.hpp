@@ -17,8 +17,8 @@ inline std::vector<UsageRecord> figure_records() {
 
 // Each record is read by the step after the one that wrote it.
 inline std::vector<UsageRecord> chain_records() {
-  return {{Bytes(16), 0, 1}, {Bytes(8), 1, 2}, {Bytes(64), 2, 3}, {Bytes(32), 3, 4},
-          {Bytes(8), 4, 5}};
+  return {
+      {Bytes(16), 0, 1}, {Bytes(8), 1, 2}, {Bytes(64), 2, 3}, {Bytes(32), 3, 4}, {Bytes(8), 4, 5}};
 }
 
 inline std::vector<UsageRecord> branching_records() {
@@ -51,7 +51,8 @@ inline bool places_hold(const std::vector<UsageRecord>& records, const std::vect
     for (std::size_t j = 0; j < i; ++j) {
       if (!live_together(records[i], records[j])) continue;
       if (!records[i].bytes || !records[j].bytes) continue;
-      if (offsets[i] < offsets[j] + records[j].bytes && offsets[j] < offsets[i] + records[i].bytes) {
+      if (offsets[i] < offsets[j] + records[j].bytes &&
+          offsets[j] < offsets[i] + records[i].bytes) {
         return false;
       }
     }

@@ -54,3 +54,38 @@ TEST(PlanApi, WhatCannotBeMeantIsNamedAndNothingIsWritten) {
 }
 
 }  // namespace
+
+namespace {
+
+tessera_split_node split_node(double time, std::uint64_t group) {
+  return {time, 10 * time, 1, 100, group, 0, 0};
+}
+
+TEST(PlanApi, ASplitTellsOfEveryNodeItsDeviceAndOfEveryDeviceItsLoad) {
+  const std::vector<tessera_split_node> nodes = {split_node(3, 0), split_node(3, 1),
+                                                 split_node(5, 2)};
+  const std::vector<tessera_split_edge> edges = {{0, 1}, {1, 2}};
+  tessera_split_problem problem{};
+  problem.nodes = nodes.data();
+  problem.node_count = nodes.size();
+  problem.edges = edges.data();
+  problem.edge_count = edges.size();
+  problem.accelerator_bytes = 1000;
+  problem.accelerators = 3;
+  std::vector<std::uint32_t> part_of(3);
+  std::vector<tessera_split_part> parts(3);
+  double load = 0;
+  ASSERT_EQ(tessera_plan_split(&problem, part_of.data(), parts.data(), &load), TESSERA_OK);
+  EXPECT_EQ(load, 6.0);
+  EXPECT_EQ(parts[part_of[2]].load, 6.0);
+  std::uint64_t held = 0;
+  for (const tessera_split_part& part : parts) held += part.nodes;
+  EXPECT_EQ(held, 3U);
+  problem.accelerator_bytes = 99;
+  EXPECT_EQ(tessera_plan_split(&problem, part_of.data(), parts.data(), &load),
+            TESSERA_OUT_OF_MEMORY);
+  EXPECT_EQ(tessera_plan_split(nullptr, part_of.data(), parts.data(), &load),
+            TESSERA_INVALID_ARGUMENT);
+}
+
+}  // namespace

@@ -33,9 +33,7 @@ TEST(BestFit, NoPlanSharesALiveByteOrGoesBelowTheBound) {
   }
 }
 
-TEST(BestFit, NothingNeedsNothing) {
-  EXPECT_EQ(best_fit({}, TimeSlots({})).total, Bytes(0));
-}
+TEST(BestFit, NothingNeedsNothing) { EXPECT_EQ(best_fit({}, TimeSlots({})).total, Bytes(0)); }
 
 }  // namespace
 }  // namespace tessera
