@@ -1,4 +1,7 @@
 // Ends of streams, modules and contexts, told to those who remember them before they happen.
+#include <map>
+#include <mutex>
+
 #include "capture.hpp"
 #include "cuda_api.hpp"
 #include "graph_execs.hpp"
@@ -6,6 +9,7 @@
 #include "kernel_layouts.hpp"
 #include "lifecycle.hpp"
 #include "managed_use.hpp"
+#include "old_launches.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
 
@@ -42,6 +46,28 @@ void leave(CUcontext context) {
   held_blocks().forget_all();
 }
 
+std::mutex attached_lock;
+
+// How often each context was attached, in the manner of CUDA 2. Never destroyed, as exit handlers may
+// still detach one.
+std::map<CUcontext, unsigned>& attached() {
+  static auto& counts = *new std::map<CUcontext, unsigned>;
+  return counts;
+}
+
+// The last user of a context takes it along.
+CUresult detach(CUcontext context) {
+  const std::lock_guard<std::mutex> lock(attached_lock);
+  const auto known = attached().find(context);
+  if (known == attached().end()) {
+    leave(context);
+    return call_true(&TrueDriver::cuCtxDetach, context);
+  }
+  const CUresult result = call_true(&TrueDriver::cuCtxDetach, context);
+  if (result == CUDA_SUCCESS && --known->second == 0) attached().erase(known);
+  return result;
+}
+
 // The primary context of `device` if Tessera works, without making one.
 void leave_primary_context(CUdevice device) {
   if (running() == nullptr) return;
@@ -64,11 +90,13 @@ TESSERA_HOOK cuStreamDestroy_v2(CUstream stream) {
 // Forgotten before the call: afterwards another thread may load a function at the same handle.
 TESSERA_HOOK cuModuleUnload(CUmodule module) {
   kernel_layouts().forget_all();
+  forget_old_parameters();
   return call_true(&TrueDriver::cuModuleUnload, module);
 }
 
 TESSERA_HOOK cuLibraryUnload(CUlibrary library) {
   kernel_layouts().forget_all();
+  forget_old_parameters();
   return call_true(&TrueDriver::cuLibraryUnload, library);
 }
 
@@ -91,3 +119,13 @@ TESSERA_HOOK cuDevicePrimaryCtxReset_v2(CUdevice device) {
   leave_primary_context(device);
   return call_true(&TrueDriver::cuDevicePrimaryCtxReset_v2, device);
 }
+
+TESSERA_HOOK cuCtxAttach(CUcontext* context, unsigned flags) {
+  const CUresult result = call_true(&TrueDriver::cuCtxAttach, context, flags);
+  if (result != CUDA_SUCCESS) return result;
+  const std::lock_guard<std::mutex> lock(attached_lock);
+  ++attached()[*context];
+  return result;
+}
+
+TESSERA_HOOK cuCtxDetach(CUcontext context) { return detach(context); }

@@ -47,16 +47,17 @@ void GraphExecs::change(CUgraphExec exec, CUgraphNode node, Words words,
   held_blocks().let_go(before);
 }
 
-void GraphExecs::forget(CUgraphExec exec) {
-  std::vector<CUdeviceptr> held;
+GraphWords GraphExecs::forget(CUgraphExec exec) {
+  Entry gone;
   {
     const std::unique_lock<std::shared_mutex> lock(mutex_);
     const auto known = execs_.find(exec);
-    if (known == execs_.end()) return;
-    held = std::move(known->second.held);
+    if (known == execs_.end()) return {};
+    gone = std::move(known->second);
     execs_.erase(known);
   }
-  held_blocks().let_go(held);
+  held_blocks().let_go(gone.held);
+  return std::move(gone.nodes);
 }
 
 void GraphExecs::forget_all() {

@@ -22,7 +22,8 @@ class GraphExecs {
   // Nodes of it have other parameters now; `replaced` are nodes whose words no longer count.
   void change(CUgraphExec exec, CUgraphNode node, Words words,
               const GraphWords* replaced = nullptr);
-  void forget(CUgraphExec exec);
+  // What it held; to be set again if the graph is not destroyed after all.
+  GraphWords forget(CUgraphExec exec);
   void forget_all();
 
   // What a launch needs; null for a graph that holds nothing of ours. Cheap.

@@ -58,8 +58,10 @@ template <class Function, class... Args>
 CUresult add_node(Function TrueDriver::*function, CUgraphNodeParams* params, CUgraphNode* node,
                   Args... args) {
   const CUresult result = call_true(function, node, args..., params);
-  if (result == CUDA_SUCCESS && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
-    note_bodies(*node, params->conditional);
+  const bool conditional =
+      result == CUDA_SUCCESS && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  if (conditional && params->conditional.phGraph_out != nullptr) {
+    note_bodies(*node, {params->conditional.phGraph_out, params->conditional.size});
   }
   return result;
 }
@@ -110,10 +112,11 @@ TESSERA_HOOK cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
 TESSERA_HOOK_PTSZ(cuGraphLaunch, (CUgraphExec exec, CUstream given),
                   { return launch(exec, stream, True, given); })
 
-// Forgotten after the call, since it may fail; a new graph has another handle until then.
+// Forgotten before the call: afterwards another thread's graph may have the same handle.
 TESSERA_HOOK cuGraphExecDestroy(CUgraphExec exec) {
+  GraphWords held = graph_execs().forget(exec);
   const CUresult result = call_true(&TrueDriver::cuGraphExecDestroy, exec);
-  if (result == CUDA_SUCCESS) graph_execs().forget(exec);
+  if (result != CUDA_SUCCESS && !held.by_node.empty()) graph_execs().set(exec, std::move(held));
   return result;
 }
 
@@ -131,7 +134,8 @@ TESSERA_HOOK cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNo
 }
 
 TESSERA_HOOK cuGraphDestroyNode(CUgraphNode node) {
+  const std::vector<CUgraph> bodies = forget_bodies(node);
   const CUresult result = call_true(&TrueDriver::cuGraphDestroyNode, node);
-  if (result == CUDA_SUCCESS) forget_bodies(node);
+  if (result != CUDA_SUCCESS && !bodies.empty()) note_bodies(node, bodies);
   return result;
 }

@@ -170,15 +170,15 @@ Words words_of(const CUgraphNodeParams& params) {
   }
 }
 
-void note_bodies(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PARAMS& params) {
-  if (params.phGraph_out == nullptr) return;
+void note_bodies(CUgraphNode node, std::span<const CUgraph> graphs) {
   const std::lock_guard<std::mutex> lock(bodies_lock);
-  bodies()[node].assign(params.phGraph_out, params.phGraph_out + params.size);
+  bodies()[node].assign(graphs.begin(), graphs.end());
 }
 
-void forget_bodies(CUgraphNode node) {
+std::vector<CUgraph> forget_bodies(CUgraphNode node) {
   const std::lock_guard<std::mutex> lock(bodies_lock);
-  bodies().erase(node);
+  auto known = bodies().extract(node);
+  return known.empty() ? std::vector<CUgraph>() : std::move(known.mapped());
 }
 
 }  // namespace tessera::preload

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -35,7 +36,7 @@ Words words_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS& params);
 Words words_of(const CUgraphNodeParams& params);
 
 // The bodies of a conditional node are told only by the call that makes it.
-void note_bodies(CUgraphNode node, const CUDA_CONDITIONAL_NODE_PARAMS& params);
-void forget_bodies(CUgraphNode node);
+void note_bodies(CUgraphNode node, std::span<const CUgraph> bodies);
+std::vector<CUgraph> forget_bodies(CUgraphNode node);
 
 }  // namespace tessera::preload

@@ -73,6 +73,12 @@ std::vector<CUdeviceptr> HeldBlocks::take_due() {
   return due;
 }
 
+void HeldBlocks::put_back(std::span<const CUdeviceptr> due) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const CUdeviceptr block : due) blocks_[block].freed = true;
+  count_.store(blocks_.size());
+}
+
 void HeldBlocks::free_due() {
   if (count_.load() == 0 || any_capture()) return;
   tessera_allocator* const allocator = running();
@@ -81,7 +87,7 @@ void HeldBlocks::free_due() {
   const std::vector<CUdeviceptr> due = take_due();
   if (due.empty()) return;
   // A graph that was launched may still run when it is destroyed.
-  if (const CUresult idle = call_true(&TrueDriver::cuCtxSynchronize); idle != CUDA_SUCCESS) return;
+  if (call_true(&TrueDriver::cuCtxSynchronize) != CUDA_SUCCESS) return put_back(due);
   for (const CUdeviceptr block : due) {
     (void)cuda_result_said(tessera_free(allocator, block, TESSERA_NO_STREAM), "cuMemFree");
   }

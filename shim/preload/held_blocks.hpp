@@ -40,6 +40,7 @@ class HeldBlocks {
   };
 
   std::vector<CUdeviceptr> take_due();
+  void put_back(std::span<const CUdeviceptr> due);
 
   std::atomic<std::size_t> count_{0};  // of blocks_
   std::mutex mutex_;

@@ -24,7 +24,7 @@ struct Context {
   std::uint64_t id = 0;
   std::atomic<unsigned> flags = 0;
   std::atomic<bool> alive = true;
-  std::atomic<int> users = 0;          // of a primary context: retains minus releases
+  std::atomic<int> users = 0;          // retains minus releases; of one not primary, attached
   std::atomic<int> sticky = 0;         // the CUresult that ended this context's usefulness
 };
 

@@ -80,6 +80,24 @@ CUresult cuCtxDestroy(CUcontext handle) {
   });
 }
 
+CUresult cuCtxAttach(CUcontext* handle, unsigned flags) {
+  return in_context([&](Machine&, Context& context) {
+    if (handle == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    ++context.users;
+    *handle = handle_of(&context);
+    return CUDA_SUCCESS;
+  });
+}
+
+// Whoever made the context is its first user, and not counted.
+CUresult cuCtxDetach(CUcontext handle) {
+  Context* const context = current_context();
+  if (context == nullptr || handle_of(context) != handle) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context->users == 0) return cuCtxDestroy(handle);
+  --context->users;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuCtxPushCurrent(CUcontext handle) {
   return with_machine([&](Machine& machine) -> CUresult {
     Context* const context = machine.contexts.find(handle);

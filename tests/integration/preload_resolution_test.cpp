@@ -57,6 +57,12 @@ TEST_F(PreloadResolution, AddressesByVersionAreThoseOfThatVersion) {
   EXPECT_EQ(with_["version 2000 flags 0 cuMemAlloc"], kDriver) << "it takes 32-bit addresses";
 }
 
+TEST_F(PreloadResolution, AFunctionThatTookOverAnothersNameIsNotMistakenForIt) {
+  EXPECT_EQ(without_["renamed cuGraphInstantiate"], "yes");
+  EXPECT_EQ(with_["renamed cuGraphInstantiate"], "yes");
+  EXPECT_EQ(with_["renamed in libcuda"], kOurs);
+}
+
 TEST_F(PreloadResolution, EverythingElseIsFoundAsWithoutUs) {
   for (const auto& [look_up, library] : without_) {
     if (with_[look_up] == kOurs) continue;

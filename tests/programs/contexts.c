@@ -2,6 +2,7 @@
  *
  * Prints "ok" when every block of every context was what had been written.
  */
+#define CUDA_ENABLE_DEPRECATED
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,14 @@ int main(void) {
     CUcontext context;
     CHECK(cuCtxCreate(&context, NULL, 0, device));
     work(round * 100);
-    CHECK(cuCtxDestroy(context)); /* its memory goes with it */
+    if (round == 1) { /* the old way: by its last user */
+      CHECK(cuCtxAttach(&context, 0));
+      CHECK(cuCtxDetach(context));
+      work(round * 100 + 50);
+      CHECK(cuCtxDetach(context));
+    } else {
+      CHECK(cuCtxDestroy(context)); /* its memory goes with it */
+    }
   }
   puts("ok");
   return 0;

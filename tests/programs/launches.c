@@ -4,6 +4,7 @@
  * that each launch finds its block gone; at the end all numbers are compared. Prints "ok" or what
  * failed.
  */
+#define CUDA_ENABLE_DEPRECATED
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,8 +103,22 @@ static void by_interior(int to) {
   ++expected[to];
 }
 
-static void (*const ways[])(int) = {by_list,          by_buffer, by_config,  by_cooperation,
-                                    by_kernel_handle, by_struct, by_interior};
+/* As before CUDA 4; the address in two halves. */
+static void by_single_parameters(int to) {
+  CHECK(cuParamSetSize(add_one, 12));
+  CHECK(cuParamSeti(add_one, 0, (unsigned)block[to]));
+  CHECK(cuParamSeti(add_one, 4, (unsigned)(block[to] >> 32)));
+  CHECK(cuParamSeti(add_one, 8, COUNT));
+  CHECK(cuFuncSetBlockShape(add_one, 256, 1, 1));
+  CHECK(cuLaunchGrid(add_one, (int)grid, 1));
+  CHECK(cuParamSetv(add_one, 0, &block[to], sizeof(block[to])));
+  CHECK(cuLaunchGridAsync(add_one, (int)grid, 1, stream));
+  expected[to] += 2;
+}
+
+static void (*const ways[])(int) = {by_list,   by_buffer,   by_config,
+                                    by_cooperation, by_kernel_handle, by_struct,
+                                    by_interior, by_single_parameters};
 #define WAYS (int)(sizeof(ways) / sizeof(ways[0]))
 
 static void load(const char* file) {

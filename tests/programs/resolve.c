@@ -30,6 +30,18 @@ static void by_version(new_get_address get, const char* name, int version, cuuin
   say(way, name, result == CUDA_SUCCESS ? found : NULL);
 }
 
+/* One base name, another function: with five parameters before CUDA 12, with three since. */
+static void renamed(new_get_address get) {
+  void *before = NULL, *since = NULL, *itself = NULL;
+  if (get("cuGraphInstantiate", &before, 11000, 0, NULL) != CUDA_SUCCESS ||
+      get("cuGraphInstantiate", &since, 12000, 0, NULL) != CUDA_SUCCESS ||
+      get("cuGraphInstantiateWithFlags", &itself, 12000, 0, NULL) != CUDA_SUCCESS) {
+    return;
+  }
+  printf("renamed cuGraphInstantiate: %s\n", since == itself && since != before ? "yes" : "no");
+  say("renamed in", "libcuda", since);
+}
+
 int main(void) {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   const old_get_address older = (old_get_address)dlsym(driver, "cuGetProcAddress");
@@ -56,6 +68,7 @@ int main(void) {
   by_version(newer, "cuDeviceGetName", 13000, CU_GET_PROC_ADDRESS_DEFAULT);
   by_version(newer, "cuMemAllocAsync", 11010, CU_GET_PROC_ADDRESS_DEFAULT);
   by_version(newer, "cuNoSuchName", 13000, CU_GET_PROC_ADDRESS_DEFAULT);
+  renamed(newer);
   if (older("cuMemFree", &found, 12000, 0) != CUDA_SUCCESS) found = NULL;
   say("first version", "cuMemFree", found);
   return 0;

@@ -1,0 +1,116 @@
+// Launches as before CUDA 4, parameter by parameter, and those on several devices at once.
+//
+// A function's parameters are set by calls of their own, so they are remembered here as well; an
+// address may come in two halves. A launch on several devices has no one stream to hold its blocks
+// for: they stay.
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "cuda_api.hpp"
+#include "exposure.hpp"
+#include "managed_use.hpp"
+#include "old_launches.hpp"
+#include "parameter_words.hpp"
+#include "true_driver.hpp"
+
+using namespace tessera::preload;
+
+namespace {
+
+constexpr std::size_t kMostBytes = 32764;  // CUDA's own limit
+
+std::mutex lock_of_all;
+
+// Never destroyed: programs launch from their own exit handlers.
+std::unordered_map<CUfunction, std::vector<char>>& parameters_of_all() {
+  static auto& all = *new std::unordered_map<CUfunction, std::vector<char>>;
+  return all;
+}
+
+void remember_parameter(CUfunction function, int offset, const void* value, std::size_t bytes) {
+  const auto begin = static_cast<std::size_t>(offset);
+  if (offset < 0 || value == nullptr || begin + bytes > kMostBytes) return;
+  const std::lock_guard<std::mutex> lock(lock_of_all);
+  std::vector<char>& all = parameters_of_all()[function];
+  if (all.size() < begin + bytes) all.resize(begin + bytes);
+  std::memcpy(all.data() + begin, value, bytes);
+}
+
+// What the driver has taken, we take too.
+template <class Function, class Value>
+CUresult set(Function TrueDriver::*call, CUfunction function, int offset, Value value) {
+  const CUresult result = call_true(call, function, offset, value);
+  if (result == CUDA_SUCCESS) remember_parameter(function, offset, &value, sizeof(value));
+  return result;
+}
+
+template <class Call>
+CUresult launch(CUfunction function, CUstream stream, Call call) {
+  if (running() == nullptr) return call();
+  FoundWords found;
+  {
+    const std::lock_guard<std::mutex> lock(lock_of_all);
+    const auto set = parameters_of_all().find(function);
+    if (set != parameters_of_all().end()) found.scan(set->second.data(), set->second.size());
+  }
+  if (found.words().empty()) return call();
+  const ManagedUse use(found.words(), stream, "cuLaunch");
+  return use.status() == CUDA_SUCCESS ? call() : use.status();
+}
+
+}  // namespace
+
+void tessera::preload::forget_old_parameters() {
+  const std::lock_guard<std::mutex> lock(lock_of_all);
+  parameters_of_all().clear();
+}
+
+TESSERA_HOOK cuParamSeti(CUfunction function, int offset, unsigned value) {
+  return set(&TrueDriver::cuParamSeti, function, offset, value);
+}
+
+TESSERA_HOOK cuParamSetf(CUfunction function, int offset, float value) {
+  return set(&TrueDriver::cuParamSetf, function, offset, value);
+}
+
+TESSERA_HOOK cuParamSetv(CUfunction function, int offset, void* value, unsigned bytes) {
+  const CUresult result = call_true(&TrueDriver::cuParamSetv, function, offset, value, bytes);
+  if (result == CUDA_SUCCESS) remember_parameter(function, offset, value, bytes);
+  return result;
+}
+
+TESSERA_HOOK cuLaunch(CUfunction function) {
+  return launch(function, CU_STREAM_LEGACY,
+                [&] { return call_true(&TrueDriver::cuLaunch, function); });
+}
+
+TESSERA_HOOK cuLaunchGrid(CUfunction function, int width, int height) {
+  return launch(function, CU_STREAM_LEGACY, [&] {
+    return call_true(&TrueDriver::cuLaunchGrid, function, width, height);
+  });
+}
+
+TESSERA_HOOK cuLaunchGridAsync(CUfunction function, int width, int height, CUstream given) {
+  const CUstream stream = given != nullptr ? given : CU_STREAM_LEGACY;
+  return launch(function, stream, [&] {
+    return call_true(&TrueDriver::cuLaunchGridAsync, function, width, height, given);
+  });
+}
+
+TESSERA_HOOK cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launches, unsigned count,
+                                                  unsigned flags) {
+  for (unsigned i = 0; running() != nullptr && launches != nullptr && i < count; ++i) {
+    FoundWords found;
+    const char* name = nullptr;
+    const CUresult known =
+        read_parameters(launches[i].function, launches[i].kernelParams, nullptr, found, name);
+    if (known != CUDA_SUCCESS) return known;
+    for (const std::uint64_t word : found.words()) {
+      const CUresult exposed = expose(word, "cuLaunchCooperativeKernelMultiDevice");
+      if (exposed != CUDA_SUCCESS) return exposed;
+    }
+  }
+  return call_true(&TrueDriver::cuLaunchCooperativeKernelMultiDevice, launches, count, flags);
+}
