@@ -152,6 +152,37 @@ TEST_F(SoftcudaMemory, CopiesRectanglesRowByRow) {
   EXPECT_OK(CU(cuMemFree)(block));
 }
 
+TEST_F(SoftcudaMemory, CopiesABoxFromAnyCornerOfItsSlices) {
+  constexpr std::size_t kPitch = 32, kRows = 8, kSlices = 3;
+  std::vector<unsigned char> in(kPitch * kRows * kSlices), out(4 * 2 * 2, 0);
+  std::iota(in.begin(), in.end(), static_cast<unsigned char>(0));
+  const CUdeviceptr block = allocate(in.size());
+  ASSERT_OK(CU(cuMemcpyHtoD)(block, in.data(), in.size()));
+  CUDA_MEMCPY3D copy = {};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = block;
+  copy.srcPitch = kPitch;
+  copy.srcHeight = kRows;
+  copy.srcXInBytes = 5;
+  copy.srcY = 3;
+  copy.srcZ = 1;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = out.data();
+  copy.dstPitch = 4;
+  copy.dstHeight = 2;
+  copy.WidthInBytes = 4;
+  copy.Height = 2;
+  copy.Depth = 2;
+  ASSERT_OK(CU(cuMemcpy3D)(&copy));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t x = 5 + i % 4, y = 3 + i / 4 % 2, z = 1 + i / 8;
+    ASSERT_EQ(out[i], in[(z * kRows + y) * kPitch + x]) << i;
+  }
+  copy.srcY = kRows - 1;  // the second row would be in the next slice
+  EXPECT_EQ(CU(cuMemcpy3D)(&copy), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(CU(cuMemFree)(block));
+}
+
 TEST_F(SoftcudaMemory, CopiesBetweenDevices) {
   CUcontext other = nullptr;
   ASSERT_OK(CU(cuDevicePrimaryCtxRetain)(&other, 1));
