@@ -241,8 +241,8 @@ void Residency::hold(std::span<Run* const> runs) {
 
 void Residency::let_go(std::span<Run* const> runs) {
   for (Run* run : runs) run->holds.fetch_sub(1);
+  let_go_.fetch_add(1);  // first: who sees no held use any more sees that one let go
   held_uses_.fetch_sub(1);
-  let_go_.fetch_add(1);
   let_go_.notify_all();
 }
 

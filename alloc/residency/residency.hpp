@@ -239,6 +239,7 @@ class Residency {
   std::vector<std::unique_ptr<Run>> runs_ GUARDED_BY(mutex_);
   std::vector<PageRef> moving_ GUARDED_BY(mutex_);    // pages with a transfer in flight, oldest first
   std::vector<PageRef> stranded_ GUARDED_BY(mutex_);  // cold in a staging frame: must move on
+  std::uint32_t let_go_seen_ GUARDED_BY(mutex_) = 0;  // let_go_ when room was looked for last
   bool waited_ GUARDED_BY(mutex_) = false;            // by the fetch under way, for a move
   bool file_failed_ GUARDED_BY(mutex_) = false;       // the spill file refused a write: no more
 };

@@ -32,9 +32,12 @@ Bytes Residency::leaving_bytes() const {
   return bytes;
 }
 
-// Why there is no room: because of calls under way, which end, or for good.
+// Why there is no room: because of calls under way, which end, or for good. A call that let go while
+// room was looked for was in the way too.
 Status Residency::no_room(Bytes bytes) const {
-  if (held_uses_.load() > 0) return Status(Code::kBusy, "calls under way use device memory");
+  if (held_uses_.load() > 0 || let_go_.load() != let_go_seen_) {
+    return Status(Code::kBusy, "calls under way use device memory");
+  }
   return Status(Code::kOutOfMemory,
                 fmt::format("{} MiB of device memory are needed, {} MiB are free, and nothing else "
                             "can leave: host {} of {} MiB used, file {} of {} MiB used",
@@ -44,6 +47,7 @@ Status Residency::no_room(Bytes bytes) const {
 }
 
 Status Residency::make_room(Bytes bytes) {
+  let_go_seen_ = let_go_.load();
   TESSERA_TRY(finish_moves(false));
   Bytes room = device_room();
   for (int round = 0; room < bytes; ++round) {
