@@ -112,7 +112,7 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();
   if (high_.load() == 0 || low < low_.load()) low_.store(low);
   if (high > high_.load()) high_.store(high);
-  made->residency().set_automatic(automatic_);
+  TESSERA_TRY(made->residency().set_automatic(automatic_));
   owned_.push_back(std::move(made));
   entry.store(owned_.back().get(), std::memory_order_release);
   return owned_.back().get();

@@ -67,7 +67,7 @@ class Allocator {
   Result<Moved> sleep(const char* tag);
   Result<Moved> wake(const char* tag);
   // Whether blocks leave by themselves when room is short; see Residency::set_automatic.
-  void set_automatic(bool on);
+  Status set_automatic(bool on);
   Status pin(Address address);
   Status unpin(Address address);
   // `reason` must live for ever.

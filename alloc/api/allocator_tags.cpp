@@ -40,10 +40,11 @@ Result<Moved> Allocator::on_all_heaps(const char* name,
   return sum;
 }
 
-void Allocator::set_automatic(bool on) {
+Status Allocator::set_automatic(bool on) {
   const MutexLock lock(mutex_);
+  for (const auto& heap : owned_) TESSERA_TRY(heap->residency().set_automatic(on));
   automatic_ = on;
-  for (const auto& heap : owned_) heap->residency().set_automatic(on);
+  return {};
 }
 
 Status Allocator::free_after(Address address, std::span<const StreamId> streams) {

@@ -30,7 +30,10 @@ Status make_own() {
   if (const tessera_result result = tessera_allocator_create(nullptr, &made); result != TESSERA_OK) {
     return Status(static_cast<Code>(result), last_error_text());
   }
-  made->allocator->set_automatic(false);
+  if (Status status = made->allocator->set_automatic(false); !status.is_ok()) {
+    tessera_allocator_destroy(made);
+    return status;
+  }
   shared.store(made, std::memory_order_release);
   return {};
 }
@@ -64,8 +67,7 @@ void tessera_share(tessera_allocator* allocator) {
 tessera_result tessera_set_automatic(tessera_allocator* allocator, int on) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
-    allocator->allocator->set_automatic(on != 0);
-    return {};
+    return allocator->allocator->set_automatic(on != 0);
   });
 }
 

@@ -122,6 +122,7 @@ Status Residency::drain() {
 }
 
 Status Residency::evict(std::span<Run* const> runs) {
+  TESSERA_TRY(account_for_unannounced());
   MutexLock lock(mutex_);
   for (Run* run : runs) TESSERA_TRY(evict_run(*run));
   return {};

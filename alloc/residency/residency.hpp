@@ -112,8 +112,9 @@ class Residency {
   // Brings their live bytes back and waits for them. Others may have to leave; what does not fit
   // all the same stays away until it is used. Errors: kDataLoss, kIo, kDriver.
   Result<Moved> wake(std::optional<TagId> tag);
-  // Off: live runs leave by evict() and sleep() only, since work may use them unannounced.
-  void set_automatic(bool on) { automatic_.store(on); }
+  // Off: live runs leave by evict() and sleep() only, since work may use them unannounced; these
+  // wait for all work on the device then. Switching on waits for it too. Errors: the driver's.
+  Status set_automatic(bool on);
   // Brings it in and keeps it. With `exposed_by` (a literal) it stays for good.
   Status pin(Run* run, const char* exposed_by = nullptr);
   Status unpin(Run* run);
@@ -196,6 +197,7 @@ class Residency {
   enum class Side : std::uint8_t { kThere, kAway };
   std::vector<Run*> tagged(std::optional<TagId> tag, Side side) const REQUIRES_LOCK(mutex_);
   Bytes tagged_bytes(std::optional<TagId> tag, Side side) const;
+  Status account_for_unannounced();
   Status start_leaving(std::optional<TagId> tag);
   Status finish_leaving(std::optional<TagId> tag);
   Status bring_back(std::span<Run* const> runs);

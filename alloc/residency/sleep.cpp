@@ -4,7 +4,7 @@
 // pinned or woken at any time, and new blocks of its tag live in device memory beside it.
 #include <algorithm>
 
-#include "base/log.hpp"
+#include "base/atomic_max.hpp"
 #include "residency/residency.hpp"
 
 namespace tessera {
@@ -48,7 +48,29 @@ Bytes Residency::tagged_bytes(std::optional<TagId> tag, Side side) const {
   return bytes;
 }
 
+Status Residency::set_automatic(bool on) {
+  if (on) TESSERA_TRY(account_for_unannounced());
+  automatic_.store(on);
+  return {};
+}
+
+// No stamp tells of work that nobody announced: it may be under way, and may have written anywhere,
+// so no copy in a lower tier counts any more.
+Status Residency::account_for_unannounced() {
+  if (automatic_.load()) return {};
+  TESSERA_TRY(driver_.synchronize(device_));
+  MutexLock lock(mutex_);
+  const std::uint64_t epoch = epoch_.fetch_add(1) + 1;
+  for (const auto& run : runs_) {
+    if (!bytes_there(*run)) continue;
+    raise_to(run->used, epoch);
+    raise_to(run->written, epoch);
+  }
+  return {};
+}
+
 Result<Moved> Residency::sleep(std::optional<TagId> tag) {
+  TESSERA_TRY(account_for_unannounced());
   const Bytes before = tagged_bytes(tag, Side::kThere);
   TESSERA_TRY(start_leaving(tag));
   TESSERA_TRY(finish_leaving(tag));

@@ -88,7 +88,7 @@ TEST_F(AllocatorTagsTest, SmallBlocksSleepWithTheirSlab) {
 
 TEST_F(AllocatorTagsTest, OneThatLeavesOnlyWhenToldRunsOutInstead) {
   start(small(32_MiB, 128_MiB));
-  allocator_->set_automatic(false);
+  ASSERT_TRUE(allocator_->set_automatic(false).is_ok());
   std::vector<Address> blocks;
   for (int i = 0; i < 8; ++i) blocks.push_back(tagged("kv", 4_MiB));
   EXPECT_EQ(allocator_->allocate(DeviceId(), 4_MiB, kNoStream).status().code(),

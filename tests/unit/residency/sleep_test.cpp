@@ -188,15 +188,28 @@ TEST(ResidencySleep, AFailedCopyIsReportedAndTheBytesStay) {
 
 TEST(ResidencySleep, WithoutAutomaticNoLiveRunLeavesUnasked) {
   ResidencyMachine machine({.device = 16_MiB});
-  machine.residency().set_automatic(false);
+  ASSERT_OK(machine.residency().set_automatic(false));
   const auto weights = written(machine, kWeights, 8);
   auto* extra = machine.add();
   EXPECT_EQ(machine.write(extra, 1).code(), Code::kOutOfMemory);
   for (auto* run : weights) EXPECT_EQ(run->missing.load(), 0U);
   ASSERT_OK(machine.residency().sleep(kWeights).status());
   EXPECT_OK(machine.write(extra, 1));
-  machine.residency().set_automatic(true);
+  ASSERT_OK(machine.residency().set_automatic(true));
   check_all(machine, weights);
+}
+
+TEST(ResidencySleep, WorkThatNobodyAnnouncedIsWaitedForWithoutAutomatic) {
+  ResidencyMachine machine;
+  ASSERT_OK(machine.residency().set_automatic(false));
+  const StreamId stream = machine.stream();
+  auto* run = written(machine, kWeights, 1).front();
+  for (std::uint64_t i = 2; i < 12; ++i) {
+    ASSERT_OK(machine.launch(run, i, stream, Access::kWrite));
+    ASSERT_OK(i % 2 == 0 ? machine.residency().sleep(kWeights).status() : machine.evict(run));
+    ASSERT_OK(machine.residency().wake(kWeights).status());
+    ASSERT_OK(machine.launch(run, i, stream, Access::kRead));
+  }
 }
 
 TEST(ResidencySleep, ManyThreadsMayUseWhatGoesToSleepAndWakes) {
