@@ -1,0 +1,143 @@
+"""The C API by ctypes: one function per call, errors as exceptions, nothing kept.
+
+Calls release the interpreter's lock, since many of them may wait for copies.
+"""
+
+import ctypes
+import functools
+import json
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Type
+
+from . import _library
+
+_c_address = ctypes.c_uint64
+
+
+class TesseraError(RuntimeError):
+    """A call of Tessera failed; the text says why."""
+
+
+class OutOfMemory(TesseraError, MemoryError):
+    """No kind of memory could hold it; the text names the budgets."""
+
+
+class NotFound(TesseraError, LookupError):
+    """The tensor's memory (or the tag) is not Tessera's, or was freed already."""
+
+
+class Busy(TesseraError):
+    """Pinned, or used just now."""
+
+
+_NOT_FOUND, _BUSY = 2, 6
+_ERRORS: Dict[int, Type[TesseraError]] = {_NOT_FOUND: NotFound, 3: OutOfMemory, _BUSY: Busy}
+
+
+class Moved(NamedTuple):
+    """Bytes of pages that left (or came back), and those that could not."""
+
+    moved_bytes: int
+    stayed_bytes: int
+
+
+class BlockInfo(NamedTuple):
+    """A block, and how many bytes of its pages lie where."""
+
+    address: int
+    bytes: int
+    device_bytes: int
+    host_bytes: int
+    file_bytes: int
+    pins: int
+    tag: str
+
+
+class _Moved(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
+                ("moved_bytes", ctypes.c_uint64), ("stayed_bytes", ctypes.c_uint64)]
+
+
+class _BlockInfo(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("device", ctypes.c_int32),
+                ("address", ctypes.c_uint64), ("bytes", ctypes.c_uint64),
+                ("capacity", ctypes.c_uint64), ("generation", ctypes.c_uint64),
+                ("device_bytes", ctypes.c_uint64), ("host_bytes", ctypes.c_uint64),
+                ("file_bytes", ctypes.c_uint64), ("pins", ctypes.c_uint32),
+                ("tag", ctypes.c_char * 32)]
+
+
+_handle = ctypes.c_void_p
+_ARGUMENTS: Dict[str, Sequence[Any]] = {
+    "tessera_shared": [ctypes.POINTER(_handle)],
+    "tessera_prefetch": [_handle, ctypes.POINTER(_c_address), ctypes.c_size_t],
+    "tessera_evict": [_handle, ctypes.POINTER(_c_address), ctypes.c_size_t],
+    "tessera_pin": [_handle, _c_address],
+    "tessera_unpin": [_handle, _c_address],
+    "tessera_tag_push": [_handle, ctypes.c_char_p],
+    "tessera_tag_pop": [_handle],
+    "tessera_sleep": [_handle, ctypes.c_char_p, ctypes.POINTER(_Moved)],
+    "tessera_wake": [_handle, ctypes.c_char_p, ctypes.POINTER(_Moved)],
+    "tessera_query": [_handle, _c_address, ctypes.POINTER(_BlockInfo)],
+    "tessera_stats_json": [_handle, ctypes.c_char_p, ctypes.c_size_t,
+                           ctypes.POINTER(ctypes.c_size_t)],
+    "tessera_set_automatic": [_handle, ctypes.c_int],
+    "tessera_mark": [_handle, ctypes.c_char_p, ctypes.c_uint64],
+}
+
+
+@functools.lru_cache(maxsize=None)
+def _function(name: str) -> Callable[..., int]:
+    function = getattr(_library.load(), name)
+    function.argtypes = _ARGUMENTS[name]
+    function.restype = ctypes.c_int
+    return function  # type: ignore[no-any-return]
+
+
+def check(result: int) -> None:
+    """Raises what a result means."""
+    if result == 0:
+        return
+    last_error = _library.load().tessera_last_error
+    last_error.restype = ctypes.c_char_p
+    text = (last_error() or b"").decode(errors="replace")
+    raise _ERRORS.get(result, TesseraError)(text or f"result {result}")
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Calls it on the allocator that this process shares."""
+    allocator = _handle()
+    check(_function("tessera_shared")(ctypes.byref(allocator)))
+    check(_function(name)(allocator, *arguments))
+
+
+def call_with_addresses(name: str, addresses: Sequence[int]) -> None:
+    """The same for a list of blocks; an empty list is nothing to do."""
+    if addresses:
+        call(name, (_c_address * len(addresses))(*addresses), len(addresses))
+
+
+def move_tag(name: str, tag: Optional[str]) -> Moved:
+    """tessera_sleep or tessera_wake."""
+    moved = _Moved(size=ctypes.sizeof(_Moved))
+    call(name, None if tag is None else tag.encode(), ctypes.byref(moved))
+    return Moved(moved.moved_bytes, moved.stayed_bytes)
+
+
+def query(address: int) -> BlockInfo:
+    """The block that holds the address."""
+    info = _BlockInfo(size=ctypes.sizeof(_BlockInfo))
+    call("tessera_query", address, ctypes.byref(info))
+    return BlockInfo(info.address, info.bytes, info.device_bytes, info.host_bytes, info.file_bytes,
+                     info.pins, info.tag.decode(errors="replace"))
+
+
+def stats() -> Dict[str, Dict[str, Any]]:
+    """All statistics, group by group."""
+    capacity = 1 << 16
+    needed = ctypes.c_size_t(capacity)
+    while True:  # the text may grow between two calls
+        buffer = ctypes.create_string_buffer(max(capacity, needed.value))
+        capacity = len(buffer)
+        call("tessera_stats_json", buffer, capacity, ctypes.byref(needed))
+        if needed.value <= capacity:
+            return json.loads(buffer.value)  # type: ignore[no-any-return]

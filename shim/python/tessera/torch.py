@@ -1,0 +1,158 @@
+"""PyTorch's way in: an allocator, and ways to have its work seen.
+
+Importing this needs no PyTorch; using it does. docs/pytorch.md says which way fits what.
+"""
+
+import contextlib
+import ctypes
+import os
+import threading
+import warnings
+from typing import Any, Iterator, Optional
+
+from . import _api, _library, _offload, _tensors
+
+_HOOKS = {
+    "set_reset_fn": "tessera_torch_reset",
+    "set_memory_fraction_fn": "tessera_torch_memory_fraction",
+    "set_base_alloc_fn": "tessera_torch_base_alloc",
+    "set_record_stream_fn": "tessera_torch_record_stream",
+}
+_lock = threading.Lock()
+_library_handle: Optional[ctypes.CDLL] = None
+_enabled = False
+_tracks = 0
+
+
+def _hooks_library() -> ctypes.CDLL:
+    global _library_handle
+    with _lock:
+        if _library_handle is None:
+            _library_handle = ctypes.CDLL(str(_library.folder() / "libtessera_torch.so"))
+            _library_handle.tessera_torch_begin.argtypes = [ctypes.POINTER(ctypes.c_uint64),
+                                                            ctypes.c_size_t, ctypes.c_size_t]
+            _library_handle.tessera_torch_end.argtypes = [ctypes.c_void_p]
+        return _library_handle
+
+
+def _choose(**options: Optional[str]) -> None:
+    """Options as the library reads them: from the environment, once, when it starts."""
+    for name, value in options.items():
+        if value is not None:
+            os.environ["TESSERA_" + name.upper()] = str(value)
+
+
+def enable(device_memory: Optional[str] = None, host_memory: Optional[str] = None,
+           file_dir: Optional[str] = None, **options: str) -> None:
+    """Every CUDA tensor comes from Tessera from now on.
+
+    Call it before PyTorch has allocated on a GPU. Options are those of docs/tuning.md with _ for -,
+    sizes like "20GiB". Under `tessera run` they are given there, and not here.
+    """
+    global _enabled
+    import torch
+    given = {"device_memory": device_memory, "host_memory": host_memory, "file_dir": file_dir, **options}
+    if _library.preloaded() and any(value is not None for value in given.values()):
+        raise ValueError("Tessera runs already: give its options to `tessera run`")
+    _choose(**given)
+    library = _hooks_library()
+    allocator = torch.cuda.memory.CUDAPluggableAllocator(
+        library._name, "tessera_torch_malloc", "tessera_torch_free")
+    for setter, name in _HOOKS.items():
+        set_hook = getattr(allocator._allocator, setter, None)
+        if set_hook is not None:
+            set_hook(ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+    torch.cuda.memory.change_current_allocator(allocator)
+    _enabled = True
+
+
+def watched() -> bool:
+    """Whether all work is seen, so that blocks may leave by themselves."""
+    return _library.preloaded() or _tracks > 0
+
+
+def _begin(function: Any, args: Any, kwargs: Any) -> None:
+    addresses, written = _tensors.operands(function, args, kwargs)
+    array = (ctypes.c_uint64 * len(addresses))(*addresses)
+    _api.check(_hooks_library().tessera_torch_begin(array, len(addresses), written))
+
+
+def _end(stream: int) -> None:
+    _api.check(_hooks_library().tessera_torch_end(stream))
+
+
+def _tracking_mode() -> Any:
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Tracking(TorchDispatchMode):  # type: ignore[misc]
+        """Brackets every operator."""
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            _begin(func, args, kwargs)
+            try:
+                return func(*args, **kwargs)
+            finally:
+                started = torch.cuda.is_initialized()
+                _end(torch.cuda.current_stream().cuda_stream if started else 0)
+
+    return Tracking()
+
+
+def _stop_automatic() -> None:
+    """Outside, nobody sees what is used: everything comes back as far as it fits."""
+    _api.call("tessera_set_automatic", 0)
+    stayed = _api.move_tag("tessera_wake", None).stayed_bytes
+    if stayed:
+        warnings.warn(f"{stayed} bytes of tensors do not fit on the device and stay away: use "
+                      "them inside track(), or pin() them first", RuntimeWarning, stacklevel=4)
+
+
+@contextlib.contextmanager
+def track() -> Iterator[None]:
+    """Eager code inside may use more than the device holds: every operator's tensors are brought in.
+
+    For programs that do not run under `tessera run`, where this does nothing. Custom kernels that
+    PyTorch does not dispatch are not seen, and neither are graphs.
+    """
+    global _tracks
+    if _library.preloaded():
+        yield
+        return
+    with _lock:
+        _tracks += 1
+        if _tracks == 1:
+            _api.call("tessera_set_automatic", 1)
+    try:
+        with _tracking_mode():
+            yield
+    finally:
+        with _lock:
+            _tracks -= 1
+            if _tracks == 0:
+                _stop_automatic()
+
+
+@contextlib.contextmanager
+def offload_activations(least_bytes: int = 1 << 20, lag: int = 4, ahead: int = 2) -> Iterator[None]:
+    """What autograd saves inside leaves the device early, in place, and is back before backward.
+
+    `lag`: so many later tensors are saved before one leaves. `ahead`: so many come back early.
+    Needs `tessera run` or track(): a tensor that is used again in forward must be able to return.
+    """
+    import torch
+    if not watched():
+        raise RuntimeError("offload_activations() needs `tessera run`, or track() around it")
+    offload = _offload.ActivationOffload(
+        lambda addresses: _api.call_with_addresses("tessera_evict", addresses),
+        lambda addresses: _api.call_with_addresses("tessera_prefetch", addresses),
+        least_bytes, lag, ahead)
+    try:
+        with torch.autograd.graph.saved_tensors_hooks(offload.pack, offload.unpack):
+            yield
+    finally:
+        failure = offload.close()
+        if failure is not None:
+            warnings.warn(f"activations stayed on the device: {failure}", RuntimeWarning,
+                          stacklevel=3)

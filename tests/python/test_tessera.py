@@ -1,0 +1,93 @@
+"""Hints, tags, sleep and figures on the software device, without a framework."""
+
+import unittest
+
+import tessera
+from support import MIB, DeviceTest
+
+
+class Hints(DeviceTest):
+    def test_an_evicted_tensor_is_in_host_memory_and_a_pin_brings_it_back(self):
+        tensor = self.tensor()
+        tessera.evict(tensor)
+        self.assertEqual(tessera.query(tensor).host_bytes, 4 * MIB)
+        tessera.pin(tensor)
+        self.assertEqual(tessera.query(tensor).device_bytes, 4 * MIB)
+        with self.assertRaises(tessera.Busy):
+            tessera.evict(tensor)
+        tessera.unpin(tensor)
+        with self.assertRaises(tessera.TesseraError):
+            tessera.unpin(tensor)
+
+    def test_a_prefetched_tensor_arrives(self):
+        tensor = self.tensor()
+        tessera.evict(tensor)
+        tessera.prefetch(tensor, tensor)
+        tessera.pin(tensor)
+        tessera.unpin(tensor)
+        self.assertEqual(tessera.query(tensor).host_bytes, 0)
+
+    def test_pinning_is_all_or_nothing(self):
+        tensor = self.tensor()
+        with self.assertRaises(tessera.NotFound):
+            tessera.pin(tensor, 4096)
+        self.assertEqual(tessera.query(tensor).pins, 0)
+
+    def test_foreign_memory_is_not_found_and_the_text_says_so(self):
+        with self.assertRaisesRegex(tessera.NotFound, "no live block"):
+            tessera.evict(4096)
+
+    def test_an_empty_tensor_is_nothing_to_do(self):
+        tessera.evict(0)
+        tessera.prefetch()
+
+
+class Tags(DeviceTest):
+    def test_a_tag_sleeps_and_wakes(self):
+        with tessera.tag("weights"):
+            tensor = self.tensor()
+        other = self.tensor()
+        self.assertEqual(tessera.query(tensor).tag, "weights")
+        self.assertEqual(tessera.query(other).tag, "")
+        self.assertEqual(tessera.sleep("weights"), tessera.Moved(4 * MIB, 0))
+        self.assertEqual(tessera.query(tensor).device_bytes, 0)
+        self.assertEqual(tessera.query(other).device_bytes, 4 * MIB)
+        self.assertEqual(tessera.wake("weights"), tessera.Moved(4 * MIB, 0))
+        self.assertEqual(tessera.query(tensor).device_bytes, 4 * MIB)
+
+    def test_without_a_tag_all_blocks_move(self):
+        with tessera.tag("weights"):
+            tensor = self.tensor()
+        other = self.tensor()
+        self.assertEqual(tessera.sleep().stayed_bytes, 0)
+        for each in (tensor, other):
+            self.assertEqual(tessera.query(each).device_bytes, 0)
+        self.assertGreaterEqual(tessera.wake().moved_bytes, 8 * MIB)
+
+    def test_a_misspelled_tag_is_an_error(self):
+        with self.assertRaises(tessera.NotFound):
+            tessera.sleep("wieghts")
+
+    def test_a_tag_ends_with_an_exception_too(self):
+        with self.assertRaises(KeyError), tessera.tag("lost"):
+            raise KeyError
+        self.assertEqual(tessera.query(self.tensor()).tag, "")
+
+
+class Figures(DeviceTest):
+    def test_statistics_are_grouped_numbers(self):
+        before = tessera.stats()["blocks"]["live_blocks"]
+        self.tensor()
+        self.assertEqual(tessera.stats()["blocks"]["live_blocks"], before + 1)
+
+    def test_the_report_is_for_people(self):
+        with tessera.tag("shown"):
+            self.tensor()
+        self.assertRegex(tessera.report(), r"(?s)device\n +device_capacity +32\.0 MiB.*shown +4\.0 MiB")
+
+    def test_marks_are_taken(self):
+        tessera.mark("iteration", 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
