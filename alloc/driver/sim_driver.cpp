@@ -11,11 +11,12 @@
 
 #include "base/log.hpp"
 #include "driver/native_codes.hpp"
-#include "driver/sim_engines.hpp"
 #include "driver/sim_launch.hpp"
 #include "driver/sim_memory.hpp"
 #include "driver/sim_pins.hpp"
+#include "driver/sim_real_engines.hpp"
 #include "driver/sim_transfer.hpp"
+#include "driver/sim_virtual_engines.hpp"
 
 namespace tessera {
 namespace {
@@ -52,12 +53,17 @@ struct SimDriver::Target {
 };
 
 SimDriver::SimDriver(SimOptions options, const Clock& clock)
+    : SimDriver(options, std::make_unique<RealEngines>(options.devices, clock)) {}
+
+SimDriver::SimDriver(SimOptions options, VirtualClock& clock)
+    : SimDriver(options, std::make_unique<VirtualEngines>(options.devices, clock)) {}
+
+SimDriver::SimDriver(SimOptions options, std::unique_ptr<SimEngines> engines)
     : serial_(next_serial.fetch_add(1, std::memory_order_relaxed)),
       options_(std::move(options)),
-      clock_(clock),
       memory_(std::make_unique<SimMemory>(options_)),
       pins_(std::make_unique<SimPins>()),
-      engines_(std::make_unique<SimEngines>(options_.devices, clock)) {}
+      engines_(std::move(engines)) {}
 
 SimDriver::~SimDriver() {
   const std::vector<std::string> lines = leaks();
@@ -276,13 +282,14 @@ Status SimDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId st
     MutexLock lock(mutex_);
     TESSERA_TRY(check_host(from, bytes));
     TESSERA_TRY_ASSIGN(const SimBytes device, memory_->bytes_at(to, bytes, on.device));
-    const SimPace pace{&clock_, options_.copy_bytes_per_second};
     const bool pinned = pins_->holds(range_of(from, bytes));
     const bool staged = !pinned && bytes <= kStaged;
-    auto stage = std::make_shared<std::vector<std::byte>>(staged ? bytes.value() : 0);
-    if (staged) std::memcpy(stage->data(), from, bytes.value());
+    const Bytes there(device.bytes.size());  // none on a machine without contents
+    auto stage = std::make_shared<std::vector<std::byte>>(staged ? there.value() : 0);
+    if (!stage->empty()) std::memcpy(stage->data(), from, there.value());
     const void* const source = staged ? stage->data() : from;
-    SimWork work = make_transfer("copy_in", device.bytes, bytes_of(source, bytes), pace);
+    SimWork work = make_transfer("copy_in", device.bytes, bytes_of(source, there));
+    work.time = options_.inbound.time_for(bytes);
     work.keeps = std::move(stage);
     work.ranges = {range_of(to, bytes)};
     if (!staged) work.ranges.push_back(range_of(from, bytes));
@@ -301,8 +308,9 @@ Status SimDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream)
     MutexLock lock(mutex_);
     TESSERA_TRY(check_host(to, bytes));
     TESSERA_TRY_ASSIGN(const SimBytes device, memory_->bytes_at(from, bytes, on.device));
-    const SimPace pace{&clock_, options_.copy_bytes_per_second};
-    SimWork work = make_transfer("copy_out", bytes_of(to, bytes), device.bytes, pace);
+    SimWork work =
+        make_transfer("copy_out", bytes_of(to, Bytes(device.bytes.size())), device.bytes);
+    work.time = options_.outbound.time_for(bytes);
     work.ranges = {range_of(from, bytes), range_of(to, bytes)};
     TESSERA_TRY_ASSIGN(op, engines_->submit(on.stream, SimEngine::kOutbound, std::move(work)));
     if (pins_->holds(range_of(to, bytes))) return {};
@@ -322,8 +330,9 @@ Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   if (target.location != source.location) {
     engine = target.location == FrameLocation::kHost ? SimEngine::kOutbound : SimEngine::kInbound;
   }
-  const SimPace pace{&clock_, engine == SimEngine::kCompute ? 0 : options_.copy_bytes_per_second};
-  SimWork work = make_transfer("copy", target.bytes, source.bytes, pace);
+  SimWork work = make_transfer("copy", target.bytes, source.bytes);
+  if (engine == SimEngine::kInbound) work.time = options_.inbound.time_for(bytes);
+  if (engine == SimEngine::kOutbound) work.time = options_.outbound.time_for(bytes);
   work.ranges = {range_of(to, bytes), range_of(from, bytes)};
   return engines_->submit(on.stream, engine, std::move(work)).status();
 }
@@ -354,8 +363,24 @@ Status SimDriver::launch(const Launch& launch, StreamId stream) {
   engines_->wait_for_room();
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   TESSERA_TRY_ASSIGN(SimWork work, make_launch(launch));
+  work.time = options_.kernel_time;
+  if (options_.contents == SimContents::kNone) work.run = nullptr;
   // With the lock, so that a mapping cannot leave between an unmap's check and its end.
   MutexLock lock(mutex_);
+  return engines_->submit(on.stream, SimEngine::kCompute, std::move(work)).status();
+}
+
+Status SimDriver::occupy(StreamId stream, Nanoseconds time, std::span<const DeviceRange> ranges) {
+  engines_->wait_for_room();
+  TESSERA_TRY_ASSIGN(const Target on, target(stream));
+  SimWork work;
+  work.name = "a kernel";
+  work.time = time;
+  MutexLock lock(mutex_);
+  for (const DeviceRange& range : ranges) {
+    TESSERA_TRY(memory_->bytes_at(range.address, range.bytes, on.device).status());
+    work.ranges.push_back(range_of(range.address, range.bytes));
+  }
   return engines_->submit(on.stream, SimEngine::kCompute, std::move(work)).status();
 }
 

@@ -1,10 +1,11 @@
-// A strict CUDA device in host memory: the contract of driver.hpp with real bytes in real time.
+// A strict CUDA device in software: the contract of driver.hpp, in real or in virtual time, with
+// real bytes or with none (sim_options.hpp).
 //
-// Frames live in one memfd per device and are mapped with mmap, so an address without a mapping is
-// a real SIGSEGV. Each device has a compute engine and an inbound and an outbound copy engine; they
-// are threads (SimEngines) that carry out what a pure scheduler (SimSchedule) lets run. Stricter
-// than a GPU: what a GPU leaves undefined is an error here, whose message names both operands
-// (DESIGN §4).
+// Real bytes live in one memfd per device and are mapped with mmap, so an address without a mapping
+// is a real SIGSEGV. Each device has a compute engine and an inbound and an outbound copy engine
+// (SimEngines: threads, or a queue of events), which carry out what a pure scheduler (SimSchedule)
+// lets run. Stricter than a GPU: what a GPU leaves undefined is an error here, whose message names
+// both operands (DESIGN §4).
 //
 // Thread safety: every call may be made from any thread.
 //
@@ -23,6 +24,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,7 @@ namespace tessera {
 class SimEngines;
 class SimMemory;
 class SimPins;
+class VirtualClock;
 
 struct SimFrameInfo {
   FrameId frame;
@@ -51,10 +54,17 @@ struct SimMapping {
   std::uint64_t access = 0;  // bit n: device n may read and write
 };
 
+struct DeviceRange {
+  Address address;
+  Bytes bytes;
+};
+
 class SimDriver final : public Driver {
  public:
-  // REQUIRES: `clock` outlives the driver.
+  // In real time. REQUIRES: `clock` runs, and outlives the driver.
   SimDriver(SimOptions options, const Clock& clock);
+  // In virtual time: whoever waits makes the clock jump. REQUIRES: `clock` outlives the driver.
+  SimDriver(SimOptions options, VirtualClock& clock);
   ~SimDriver() override;
   SimDriver(const SimDriver&) = delete;
   SimDriver& operator=(const SimDriver&) = delete;
@@ -89,6 +99,9 @@ class SimDriver final : public Driver {
   // `launch.kernel` is a `const sim_kernel*`.
   Status launch(const Launch& launch, StreamId stream) override;
 
+  // A kernel of no code: takes `time`, and may touch these ranges.
+  Status occupy(StreamId stream, Nanoseconds time, std::span<const DeviceRange> ranges);
+
   // ---- more than the contract, for softcuda ------------------------------------------------
   // The device of streams 0, 1 and 2 for the calling thread; 0 until set.
   Status set_current_device(DeviceId device);
@@ -116,6 +129,8 @@ class SimDriver final : public Driver {
   std::vector<std::string> leaks();
 
  private:
+  SimDriver(SimOptions options, std::unique_ptr<SimEngines> engines);
+
   struct Target;  // a stream as the engines know it, with its device
 
   Status check_device(DeviceId device) const;
@@ -128,7 +143,6 @@ class SimDriver final : public Driver {
 
   const std::uint64_t serial_;  // tells this driver from others the thread may have used
   const SimOptions options_;
-  const Clock& clock_;
   // Holds what is mapped still while work over it is checked and queued. Never held while waiting.
   Mutex mutex_{LockRank::kDriver};
   std::unique_ptr<SimMemory> memory_;

@@ -1,10 +1,5 @@
 #include "driver/sim_engines.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
-#include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,7 +11,6 @@ namespace {
 
 // Work queued and not over, of all devices together; a GPU holds about a thousand launches.
 constexpr std::size_t kMaxUnfinished = 8192;
-constexpr const char* kEngineNames[kSimEngines] = {"compute", "inbound", "outbound", "host"};
 
 Status unknown_handle(std::string_view kind, std::uint64_t handle) {
   return {Code::kDriver, fmt::format("there is no {} {:#x}", kind, handle), native::kInvalidHandle};
@@ -27,37 +21,13 @@ Status not_ready(std::string_view kind, std::uint64_t handle) {
           native::kNotReady};
 }
 
-// The program's own signals belong to its own threads; faults stay, they are a kernel's.
-void block_signals_of_the_program() {
-  sigset_t signals;
-  sigfillset(&signals);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) {
-    sigdelset(&signals, fault);
-  }
-  pthread_sigmask(SIG_SETMASK, &signals, nullptr);
-}
-
 }  // namespace
 
-SimEngines::SimEngines(int devices, const Clock& clock) : clock_(clock), schedule_(devices) {
-  for (int i = 0; i < devices; ++i) devices_.push_back(std::make_unique<Device>());
-}
-
-SimEngines::~SimEngines() {
-  {
-    MutexLock lock(mutex_);
-    while (schedule_.unfinished() > 0) any_finished_.wait(mutex_);
-    stopping_ = true;
-    for (const auto& device : devices_) {
-      for (Condition& ready : device->ready) ready.notify_all();
-    }
-  }
-  for (const auto& device : devices_) {
-    for (std::thread& thread : device->threads) {
-      if (thread.joinable()) thread.join();
-    }
-  }
-}
+SimEngines::SimEngines(int devices, const Clock& clock)
+    : clock_(clock),
+      schedule_(devices),
+      device_count_(static_cast<std::size_t>(devices)),
+      errors_(device_count_) {}
 
 // ---- streams and events ----------------------------------------------------------------------
 
@@ -69,7 +39,7 @@ StreamId SimEngines::legacy(DeviceId device) {
 StreamId SimEngines::thread_stream(DeviceId device) {
   MutexLock lock(mutex_);
   std::vector<StreamId>& own = thread_streams_[std::this_thread::get_id()];
-  own.resize(devices_.size());
+  own.resize(device_count_);
   StreamId& stream = own[device.value()];
   if (stream == StreamId()) stream = schedule_.add_stream(device, SimStreamKind::kThread);
   return stream;
@@ -119,17 +89,17 @@ Result<const SimSchedule::Event*> SimEngines::find(EventId event) const {
 
 void SimEngines::wait_for_room() {
   MutexLock lock(mutex_);
-  while (schedule_.unfinished() >= kMaxUnfinished) any_finished_.wait(mutex_);
+  while (schedule_.unfinished() >= kMaxUnfinished) await_progress();
 }
 
 Result<SimOp> SimEngines::submit(StreamId stream, SimEngine engine, SimWork work) {
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const DeviceId device, find(stream));
   TESSERA_TRY(error(device));
-  TESSERA_TRY(start_threads(device));
+  TESSERA_TRY(prepare(device));
   const SimOp op = schedule_.submit(stream, engine, clock_.now());
   works_.emplace(op, std::move(work));
-  notify_ready();
+  start_ready();
   return op;
 }
 
@@ -159,10 +129,7 @@ Status SimEngines::wait_event(StreamId stream, EventId event) {
 // The last first: of a stream's operations it ends last, so the waiter sleeps once.
 void SimEngines::wait_all(const std::vector<SimOp>& ops) {
   for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-    if (schedule_.is_finished(*op)) continue;
-    const auto awaited = awaited_.insert(*op);
-    while (!schedule_.is_finished(*op)) awaited_finished_.wait(mutex_);
-    awaited_.erase(awaited);
+    if (!schedule_.is_finished(*op)) await(*op);
   }
 }
 
@@ -250,73 +217,26 @@ std::vector<std::string> SimEngines::leaks() {
   return lines;
 }
 
-// ---- engine threads --------------------------------------------------------------------------
+// ---- carrying out ----------------------------------------------------------------------------
 
-Status SimEngines::start_threads(DeviceId device) {
-  Device& record = *devices_[device.value()];
-  if (record.started) return {};
-  try {
-    for (std::size_t i = 0; i < kSimEngines; ++i) {
-      if (record.threads[i].joinable()) continue;  // an earlier try got this far
-      const auto engine = static_cast<SimEngine>(i);
-      record.threads[i] = std::thread([this, device, engine] { run_engine(device, engine); });
-    }
-  } catch (const std::system_error& error) {
-    return {Code::kOutOfMemory,
-            fmt::format("no thread for an engine of device {}: {}", device.value(), error.what()),
-            native::kOutOfMemory};
-  }
-  record.started = true;
-  return {};
+void SimEngines::run(DeviceId device, SimOp op) {
+  const SimWork& work = works_.at(op);  // stays where it is until retire()
+  if (!error(device).is_ok() || !work.run) return;
+  mutex_.unlock();
+  Status status = work.run(work);
+  mutex_.lock();
+  Status& first = errors_[device.value()];
+  if (!status.is_ok() && first.is_ok()) first = std::move(status);
 }
 
-void SimEngines::run_engine(DeviceId device, SimEngine engine) {
-  block_signals_of_the_program();
-  const auto index = static_cast<std::size_t>(engine);
-  pthread_setname_np(pthread_self(),
-                     fmt::format("sim{}-{}", device.value(), kEngineNames[index]).c_str());
-  Device& own = *devices_[device.value()];
-  MutexLock lock(mutex_);
-  while (true) {
-    const std::optional<SimOp> op = schedule_.start(device, engine);
-    if (!op) {
-      if (stopping_) return;
-      own.ready[index].wait(mutex_);
-      continue;
-    }
-    const SimWork& work = works_.at(*op);  // stays where it is until it is taken out below
-    const bool drop = !own.error.is_ok();
-    mutex_.unlock();
-    Status status = drop ? Status() : work.run(work);
-    mutex_.lock();
-    if (!status.is_ok() && own.error.is_ok()) own.error = std::move(status);
-    const auto over = works_.extract(*op);
-    schedule_.finish(*op, clock_.now());
-    notify_ready();
-    any_finished_.notify_all();
-    wake_waiters();
-    // What the work holds may belong to the caller: it goes without the lock.
-    mutex_.unlock();
-    { const auto gone = std::move(over.mapped()); }
-    mutex_.lock();
-  }
-}
-
-// Waking a thread costs a tenth of a page's copy: only those whose operation is over, or the marker
-// behind it.
-void SimEngines::wake_waiters() {
-  const auto over = [this](SimOp op) { return schedule_.is_finished(op); };
-  if (std::any_of(awaited_.begin(), awaited_.end(), over)) awaited_finished_.notify_all();
-}
-
-void SimEngines::notify_ready() {
-  for (std::size_t device = 0; device < devices_.size(); ++device) {
-    for (std::size_t i = 0; i < kSimEngines; ++i) {
-      if (schedule_.has_ready(DeviceId(device), static_cast<SimEngine>(i))) {
-        devices_[device]->ready[i].notify_one();
-      }
-    }
-  }
+void SimEngines::retire(SimOp op) {
+  const auto over = works_.extract(op);
+  schedule_.finish(op, clock_.now());
+  start_ready();
+  // What the work holds may belong to the caller: it goes without the lock.
+  mutex_.unlock();
+  { const auto gone = std::move(over.mapped()); }
+  mutex_.lock();
 }
 
 }  // namespace tessera

@@ -1,18 +1,16 @@
-// The simulated devices' engines: threads that carry out what the schedule lets run, in real time.
+// The simulated devices' engines: queues of work, and who waits for it. Who carries it out, and in
+// what time, is said by the two kinds: RealEngines (threads) and VirtualEngines (a queue of events).
 //
-// Each device has four: compute, inbound copies, outbound copies, and host functions. They start
-// with the first work of their device. Work that fails poisons its device: what is queued behind it
-// is dropped, and every later call about the device returns that first error.
+// Each device has four: compute, inbound copies, outbound copies, and host functions. Work that
+// fails poisons its device: what is queued behind it is dropped, and every later call about the
+// device returns that first error.
 //
 // Thread safety: every call may be made from any thread. Calls that wait hold no lock meanwhile.
 //
 // Invariants: `works_` holds exactly the unfinished operations that are not markers.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -30,10 +28,10 @@ namespace tessera {
 
 class SimEngines {
  public:
-  // REQUIRES: `clock` outlives the engines.
-  SimEngines(int devices, const Clock& clock);
-  // Waits for all queued work.
-  ~SimEngines();
+  // Each kind waits for all queued work at its end.
+  virtual ~SimEngines() = default;
+  SimEngines(const SimEngines&) = delete;
+  SimEngines& operator=(const SimEngines&) = delete;
 
   // ---- streams. Errors: native 400 for a stream or event that is not there -------------------
   StreamId legacy(DeviceId device) EXCLUDES_LOCK(mutex_);
@@ -65,34 +63,43 @@ class SimEngines {
   Status check_untouched(const SimRange& range, std::string_view action) EXCLUDES_LOCK(mutex_);
   std::vector<std::string> leaks() EXCLUDES_LOCK(mutex_);
 
- private:
-  struct Device {
-    bool started = false;
-    Status error;
-    std::array<Condition, kSimEngines> ready;
-    std::array<std::thread, kSimEngines> threads;
-  };
+ protected:
+  // REQUIRES: `clock` outlives the engines.
+  SimEngines(int devices, const Clock& clock);
 
-  Status start_threads(DeviceId device) REQUIRES_LOCK(mutex_);
-  void run_engine(DeviceId device, SimEngine engine) EXCLUDES_LOCK(mutex_);
-  void notify_ready() REQUIRES_LOCK(mutex_);
-  void wake_waiters() REQUIRES_LOCK(mutex_);
+  // ---- what a kind brings --------------------------------------------------------------------
+  // Called before the first work of a device, and again after a failure.
+  virtual Status prepare(DeviceId device) REQUIRES_LOCK(mutex_) = 0;
+  // Work may have become ready that an idle engine could start.
+  virtual void start_ready() REQUIRES_LOCK(mutex_) = 0;
+  // Returns when some work may be over. Gives the lock up meanwhile.
+  virtual void await_progress() REQUIRES_LOCK(mutex_) = 0;
+  // Returns when `op` is over. Likewise.
+  virtual void await(SimOp op) REQUIRES_LOCK(mutex_) = 0;
+
+  // ---- what a kind uses ----------------------------------------------------------------------
+  // Runs started work, or drops it on a poisoned device. Gives the lock up meanwhile.
+  void run(DeviceId device, SimOp op) REQUIRES_LOCK(mutex_);
+  // Started work is over. Gives the lock up at its end.
+  void retire(SimOp op) REQUIRES_LOCK(mutex_);
+  std::size_t device_count() const { return device_count_; }
+  const SimWork& work(SimOp op) const REQUIRES_LOCK(mutex_) { return works_.at(op); }
+
+  const Clock& clock_;
+  Mutex mutex_{LockRank::kSimulator};
+  SimSchedule schedule_ GUARDED_BY(mutex_);
+
+ private:
   void wait_all(const std::vector<SimOp>& ops) REQUIRES_LOCK(mutex_);
   Result<DeviceId> find(StreamId stream) const REQUIRES_LOCK(mutex_);
   Result<const SimSchedule::Event*> find(EventId event) const REQUIRES_LOCK(mutex_);
   const Status& error(DeviceId device) const REQUIRES_LOCK(mutex_) {
-    return devices_[device.value()]->error;
+    return errors_[device.value()];
   }
 
-  const Clock& clock_;
-  Mutex mutex_{LockRank::kSimulator};
-  Condition any_finished_;      // for those who wait for room, or for the end
-  Condition awaited_finished_;  // for those who wait for an operation in awaited_
-  std::multiset<SimOp> awaited_ GUARDED_BY(mutex_);
-  bool stopping_ GUARDED_BY(mutex_) = false;
-  SimSchedule schedule_ GUARDED_BY(mutex_);
+  const std::size_t device_count_;
+  std::vector<Status> errors_ GUARDED_BY(mutex_);  // the first of each device
   std::unordered_map<SimOp, SimWork> works_ GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<Device>> devices_;  // the list never changes
   // A thread id is used again after its thread has ended, and so is the stream.
   std::unordered_map<std::thread::id, std::vector<StreamId>> thread_streams_ GUARDED_BY(mutex_);
 };

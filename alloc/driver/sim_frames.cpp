@@ -16,19 +16,25 @@ Status unknown_frame(std::string_view action, FrameId frame) {
           native::kInvalidHandle};
 }
 
+std::unique_ptr<SimPool> make_pool(const SimOptions& options, std::string name, Bytes capacity) {
+  if (options.contents == SimContents::kNone) {
+    return std::make_unique<SimCount>(std::move(name), capacity);
+  }
+  return std::make_unique<SimStore>(std::move(name), capacity, options.granularity);
+}
+
 }  // namespace
 
 SimFrames::SimFrames(const SimOptions& options)
-    : host_(std::make_unique<SimStore>("the host", options.host_memory, options.granularity)) {
+    : host_(make_pool(options, "the host", options.host_memory)) {
   for (int i = 0; i < options.devices; ++i) {
-    devices_.push_back(std::make_unique<SimStore>(fmt::format("device {}", i), options.memory,
-                                                  options.granularity));
+    devices_.push_back(make_pool(options, fmt::format("device {}", i), options.memory));
   }
 }
 
 SimFrames::~SimFrames() = default;
 
-SimStore& SimFrames::store(DeviceId device, FrameLocation location) const {
+SimPool& SimFrames::store(DeviceId device, FrameLocation location) const {
   return location == FrameLocation::kHost ? *host_ : *devices_[device.value()];
 }
 
@@ -85,7 +91,7 @@ bool SimFrames::hide(FrameId frame, void* at) const {
 }
 
 MemoryInfo SimFrames::info(DeviceId device) const {
-  const SimStore& memory = *devices_[device.value()];
+  const SimPool& memory = *devices_[device.value()];
   return {.free = memory.capacity() - memory.used(), .total = memory.capacity()};
 }
 
@@ -99,14 +105,14 @@ std::vector<std::string> SimFrames::leaks() const {
 }
 
 Status SimFrames::validate() const {
-  std::map<const SimStore*, Bytes> sums;
+  std::map<const SimPool*, Bytes> sums;
   for (const auto& [id, frame] : frames_) {
     sums[&store(frame.device, frame.location)] += frame.bytes;
     if (frame.owners == 0 && frame.mappings == 0) {
       return {Code::kInternal, fmt::format("frame {:#x} is kept by nobody", id.value())};
     }
   }
-  const auto matches = [&](const SimStore& memory) {
+  const auto matches = [&](const SimPool& memory) {
     return sums[&memory] == memory.used() && memory.used() <= memory.capacity();
   };
   bool all_match = matches(*host_);

@@ -1,7 +1,7 @@
 // The simulated machine's physical memory: frames of each device and of the host, by the byte.
 //
-// One memfd per device and one for the host (SimStore), opened with the first frame. Pages of a
-// freed frame are given back to the system, so a new frame reads as zero.
+// One pool per device and one for the host (sim_pool.hpp); where they hold bytes, a new frame reads
+// as zero.
 //
 // Thread safety: none; SimDriver locks.
 //
@@ -21,7 +21,7 @@
 
 namespace tessera {
 
-class SimStore;
+class SimPool;
 
 class SimFrames {
  public:
@@ -50,7 +50,7 @@ class SimFrames {
   void add_mapping(FrameId frame);
   void remove_mapping(FrameId frame);
 
-  // Shows the frame at an address, or ends that; see SimStore. REQUIRES: the frame is there.
+  // Shows the frame at an address, or ends that; see SimPool. REQUIRES: the frame is there.
   bool show(FrameId frame, void* at) const;
   bool hide(FrameId frame, void* at) const;
   MemoryInfo info(DeviceId device) const;
@@ -59,13 +59,13 @@ class SimFrames {
   Status validate() const;
 
  private:
-  SimStore& store(DeviceId device, FrameLocation location) const;
+  SimPool& store(DeviceId device, FrameLocation location) const;
   void free_if_unused(std::map<FrameId, Frame>::iterator frame);
 
   std::uint64_t next_frame_ = 16;
   std::map<FrameId, Frame> frames_;
-  std::vector<std::unique_ptr<SimStore>> devices_;
-  std::unique_ptr<SimStore> host_;
+  std::vector<std::unique_ptr<SimPool>> devices_;
+  std::unique_ptr<SimPool> host_;
 };
 
 }  // namespace tessera

@@ -1,7 +1,5 @@
 #include "driver/sim_memory.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -13,10 +11,6 @@
 
 namespace tessera {
 namespace {
-
-// Far from where programs and libraries lie, so that an integer which happens to look like a device
-// address is rare, as it is on a GPU.
-constexpr std::uint64_t kFirstHint = 0x6e55'0000'0000;
 
 Status violation(std::string message) {
   return {Code::kDriver, std::move(message), native::kInvalidValue};
@@ -30,18 +24,13 @@ Status no_memory(std::string_view what, const SimRange& range) {
 
 void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
-void* map_nothing(std::uint64_t hint, std::uint64_t bytes, int fixed) {
-  return ::mmap(pointer(hint), bytes, PROT_NONE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
-}
-
 }  // namespace
 
 SimMemory::SimMemory(const SimOptions& options)
-    : options_(options), frames_(options), next_hint_(kFirstHint) {}
+    : options_(options), frames_(options), addresses_(make_addresses(options.contents)) {}
 
 SimMemory::~SimMemory() {
-  for (const auto& [start, bytes] : ranges_) ::munmap(pointer(start), bytes);
+  for (const auto& [start, bytes] : ranges_) addresses_->release({start, bytes});
 }
 
 Status SimMemory::check_shape(std::string_view action, const SimRange& range) const {
@@ -63,20 +52,12 @@ Result<Address> SimMemory::reserve(Bytes bytes, Bytes alignment) {
   if ((align & (align - 1)) != 0) {
     return violation(fmt::format("reserve: alignment {:#x} is not a power of two", align));
   }
-  // One alignment more than asked, so that an aligned start is inside wherever the system puts it.
   const std::uint64_t slack = bytes.value() + align;
-  const SimRange wanted{next_hint_, slack};
   if (slack < align) return violation("reserve: more bytes than there are addresses");
-  void* const got = map_nothing(next_hint_, slack, 0);
-  if (got == MAP_FAILED) return no_memory("reserve", wanted);
-  const auto first = reinterpret_cast<std::uint64_t>(got);
-  const std::uint64_t start = (first + align - 1) / align * align;
-  if (start > first) ::munmap(got, start - first);
-  const std::uint64_t end = start + bytes.value();
-  if (end < first + slack) ::munmap(pointer(end), first + slack - end);
-  if (first == next_hint_) next_hint_ = end;
-  ranges_[start] = bytes.value();
-  return Address(start);
+  const auto start = addresses_->reserve(bytes.value(), align);
+  if (!start) return no_memory("reserve", {0, slack});
+  ranges_[*start] = bytes.value();
+  return Address(*start);
 }
 
 Status SimMemory::release(Address address, Bytes bytes) {
@@ -90,7 +71,7 @@ Status SimMemory::release(Address address, Bytes bytes) {
     return violation(fmt::format("release {} while frame {:#x} is mapped at {:#x}",
                                  range.to_string(), mapping->second.frame.value(), mapping->first));
   }
-  if (::munmap(pointer(range.start), range.bytes) != 0) return no_memory("release", range);
+  if (!addresses_->release(range)) return no_memory("release", range);
   ranges_.erase(found);
   return {};
 }
@@ -134,7 +115,7 @@ Status SimMemory::map(Address address, Bytes bytes, FrameId frame) {
                                    frame.value(), range.to_string(), other.frame.value(), start));
     }
   }
-  mappings_[range.start] = Mapping{.bytes = range.bytes, .frame = frame};
+  mappings_[range.start] = Mapping{.bytes = range.bytes, .frame = frame, .record = record};
   frames_.add_mapping(frame);
   return {};
 }
@@ -168,7 +149,7 @@ Status SimMemory::set_access(Address address, Bytes bytes, DeviceId device) {
     Status status = no_memory("set_access", range);
     // What was opened until the failure is closed again.
     for (auto opened = first; opened != std::next(at); ++opened) {
-      if (opened->second.access == 0) map_nothing(opened->first, opened->second.bytes, MAP_FIXED);
+      if (opened->second.access == 0) addresses_->close({opened->first, opened->second.bytes});
     }
     return status;
   }
@@ -187,9 +168,7 @@ Status SimMemory::unmap(Address address, Bytes bytes) {
     if (!frames_.hide(at->second.frame, pointer(at->first))) return no_memory("unmap", range);
   }
   // Until here the bytes can still be seen, only more slowly, so that a failure changes nothing.
-  if (map_nothing(range.start, range.bytes, MAP_FIXED) == MAP_FAILED) {
-    return no_memory("unmap", range);
-  }
+  if (!addresses_->close(range)) return no_memory("unmap", range);
   while (mapping != mappings_.end() && mapping->first < range.end()) {
     frames_.remove_mapping(mapping->second.frame);
     mapping = mappings_.erase(mapping);
@@ -226,24 +205,22 @@ std::optional<SimMapping> SimMemory::mapping_at(Address address) const {
 
 Result<SimBytes> SimMemory::bytes_at(Address address, Bytes bytes, DeviceId device) const {
   const SimRange range = range_of(address, bytes);
-  SimBytes found;
-  for (std::uint64_t at = range.start; at < range.end();) {
-    const auto mapping = holding(at);
-    if (mapping == mappings_.end()) {
+  SimBytes found{.bytes = addresses_->bytes(range)};
+  auto mapping = holding(range.start);
+  for (std::uint64_t at = range.start; at < range.end(); ++mapping) {
+    if (mapping == mappings_.end() || mapping->first > at) {
       return violation(fmt::format("{} is not mapped at {:#x}", range.to_string(), at));
     }
-    const SimFrames::Frame& frame = *frames_.find(mapping->second.frame);
+    const SimFrames::Frame& frame = *mapping->second.record;
     const std::uint64_t may_use = std::uint64_t{1} << device.value() | std::uint64_t{1}
                                                                            << frame.device.value();
     if ((mapping->second.access & may_use) == 0) {
       return violation(fmt::format("device {} has no access to {} at {:#x}", device.value(),
                                    range.to_string(), at));
     }
-    const std::uint64_t end = std::min(range.end(), mapping->first + mapping->second.bytes);
     if (at == range.start) found.location = frame.location;
-    at = end;
+    at = mapping->first + mapping->second.bytes;
   }
-  found.bytes = {reinterpret_cast<std::byte*>(range.start), range.bytes};
   return found;
 }
 

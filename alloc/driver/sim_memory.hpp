@@ -1,11 +1,11 @@
 // The simulated machine's addresses: reserved ranges, and which frame is mapped where, for whom.
 //
-// A reserved range is a PROT_NONE mapping of the process, so that a touch of an address without a
-// frame, or without access, is a real fault. The bookkeeping is exact and refuses what a GPU would
+// Where contents are real, a touch of an address without a frame, or without access, is a real fault
+// (SimAddresses). The bookkeeping is exact either way and refuses what a GPU would
 // leave undefined. It knows nothing of queued work: SimDriver asks the engines before it unmaps.
 //
 // A mapping comes into being with its first access: until then the addresses stay empty, as they
-// are without access on a GPU. SimStore says how pages get there.
+// are without access on a GPU. SimPool says how pages get there.
 //
 // Thread safety: none; SimDriver locks.
 //
@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@
 
 #include "base/status.hpp"
 #include "base/units.hpp"
+#include "driver/sim_addresses.hpp"
 #include "driver/sim_driver.hpp"
 #include "driver/sim_frames.hpp"
 #include "driver/sim_work.hpp"
@@ -31,7 +33,7 @@ namespace tessera {
 // A stretch of addresses that work may use.
 struct SimBytes {
   FrameLocation location = FrameLocation::kDevice;  // of the first byte
-  std::span<std::byte> bytes;
+  std::span<std::byte> bytes;  // empty on a machine without contents
 };
 
 class SimMemory {
@@ -65,6 +67,7 @@ class SimMemory {
   struct Mapping {
     std::uint64_t bytes = 0;
     FrameId frame;
+    const SimFrames::Frame* record = nullptr;  // which stays where it is while it is mapped
     std::uint64_t access = 0;
   };
   using Mappings = std::map<std::uint64_t, Mapping>;
@@ -76,7 +79,7 @@ class SimMemory {
 
   const SimOptions options_;
   SimFrames frames_;
-  std::uint64_t next_hint_;
+  const std::unique_ptr<SimAddresses> addresses_;
   std::map<std::uint64_t, std::uint64_t> ranges_;  // start → bytes
   Mappings mappings_;                              // by start
 };

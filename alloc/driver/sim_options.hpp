@@ -1,21 +1,33 @@
 // What kind of machine the simulated driver is.
 //
+// Two switches are independent. Contents: bytes that are there, or bookkeeping alone, for a device
+// of 80 GB on any machine. Time: a SimDriver on a VirtualClock runs in virtual time, on any other
+// clock in real time.
+//
 // Thread safety: a value.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "base/link_speed.hpp"
 #include "base/units.hpp"
 
 namespace tessera {
+
+enum class SimContents : std::uint8_t {
+  kReal,  // frames in memory files; a stray touch is a real fault
+  kNone,  // nothing can be read or written, and kernels only take their time
+};
 
 struct SimOptions {
   int devices = 1;                          // at most 64
   Bytes memory = 1_GiB;                     // of each device
   Bytes host_memory = 16_GiB;               // all host frames together
   Bytes granularity = 2_MiB;                // a power of two, at least 64 KiB
-  std::uint64_t copy_bytes_per_second = 0;  // of each copy engine; 0 = as fast as memcpy
+  LinkSpeed inbound{}, outbound{};          // of the copy engines; as fast as memcpy where empty
+  Nanoseconds kernel_time{};                // of each launch, at least
+  SimContents contents = SimContents::kReal;
   bool host_frames = true;                  // false: create_frame(kHost) is not supported
   bool virtual_memory = true;  // false: no reserve, no frames, no mappings, as on some vGPUs
   std::string name = "Tessera software device";

@@ -38,8 +38,7 @@ void* map_aligned(int file, std::uint64_t bytes, std::uint64_t alignment) {
 }  // namespace
 
 SimStore::SimStore(std::string name, Bytes capacity, Bytes granularity)
-    : name_(std::move(name)),
-      capacity_(capacity),
+    : SimPool(std::move(name), capacity),
       granularity_(granularity),
       extent_(round_up(capacity * 4, granularity)) {
   free_.give(0, extent_ / granularity_);
@@ -53,13 +52,13 @@ SimStore::~SimStore() {
 Status SimStore::open() {
   if (file_ >= 0) return {};
   const int file = ::memfd_create("tessera-sim", MFD_CLOEXEC);
-  if (file < 0) return refused("no memory file", name_);
+  if (file < 0) return refused("no memory file", name());
   void* home = MAP_FAILED;
   if (::ftruncate(file, static_cast<off_t>(extent_.value())) == 0) {
     home = map_aligned(file, extent_.value(), granularity_.value());
   }
   if (home == MAP_FAILED) {
-    Status status = refused("no room to map the memory file", name_);
+    Status status = refused("no room to map the memory file", name());
     ::close(file);
     return status;
   }
@@ -85,34 +84,25 @@ bool SimStore::hide(Bytes offset, Bytes bytes, void* where) const {
   return move_pages(where, at(offset), offset, bytes);
 }
 
-Result<Bytes> SimStore::take(Bytes bytes) {
-  const Bytes left = capacity_ - used_;
-  if (bytes > left) {
-    return Status(Code::kOutOfMemory,
-                  fmt::format("a frame of {} bytes on {}: {} of {} bytes are free", bytes.value(),
-                              name_, left.value(), capacity_.value()),
-                  native::kOutOfMemory);
-  }
+Result<Bytes> SimStore::place(Bytes bytes) {
   TESSERA_TRY(open());
   const auto start = free_.take(bytes / granularity_);
   if (!start) {
     return Status(Code::kOutOfMemory,
                   fmt::format("a frame of {} bytes on {}: the longest free piece has {}",
-                              bytes.value(), name_, (granularity_ * free_.largest()).value()),
+                              bytes.value(), name(), (granularity_ * free_.largest()).value()),
                   native::kOutOfMemory);
   }
-  used_ += bytes;
   return granularity_ * *start;
 }
 
-void SimStore::give(Bytes offset, Bytes bytes) {
+void SimStore::clear(Bytes offset, Bytes bytes) {
   const int failed =
       ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                   static_cast<off_t>(offset.value()), static_cast<off_t>(bytes.value()));
   // Then the pages stay in use, and the next frame here must be cleared by hand.
   if (failed != 0) std::memset(at(offset), 0, bytes.value());
   free_.give(offset / granularity_, bytes / granularity_);
-  used_ -= bytes;
 }
 
 }  // namespace tessera

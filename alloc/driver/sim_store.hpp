@@ -9,50 +9,35 @@
 //
 // Thread safety: none; the owner locks.
 //
-// Invariants: used() is the sum of all pieces taken, at most capacity().
+// Invariants: those of sim_pool.hpp; pieces never overlap.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
 #include "base/extent_map.hpp"
-#include "base/status.hpp"
-#include "base/units.hpp"
+#include "driver/sim_pool.hpp"
 
 namespace tessera {
 
-class SimStore {
+class SimStore final : public SimPool {
  public:
   SimStore(std::string name, Bytes capacity, Bytes granularity);
-  ~SimStore();
-  SimStore(const SimStore&) = delete;
-  SimStore& operator=(const SimStore&) = delete;
+  ~SimStore() override;
 
-  // An offset of `bytes` free bytes, all zero. REQUIRES: bytes is a multiple of the granularity.
-  // Errors: kOutOfMemory, also when the system refuses the file.
-  Result<Bytes> take(Bytes bytes);
-  // REQUIRES: the very piece that take() returned.
-  void give(Bytes offset, Bytes bytes);
-
-  // Makes the piece readable and writable there. False, with errno, when the system refuses.
-  bool show(Bytes offset, Bytes bytes, void* where) const;
-  // Takes the page tables home. The bytes are still to be seen there until something else is
-  // mapped, which the caller does next. False, with errno, when the system refuses. REQUIRES: shown
-  // there.
-  bool hide(Bytes offset, Bytes bytes, void* where) const;
+  bool show(Bytes offset, Bytes bytes, void* where) const override;
+  // Takes the page tables home.
+  bool hide(Bytes offset, Bytes bytes, void* where) const override;
   std::byte* at(Bytes offset) const { return home_ + offset.value(); }
-  Bytes capacity() const { return capacity_; }
-  Bytes used() const { return used_; }
 
  private:
+  Result<Bytes> place(Bytes bytes) override;
+  void clear(Bytes offset, Bytes bytes) override;
   Status open();
   bool move_pages(void* from, void* to, Bytes offset, Bytes bytes) const;
 
-  const std::string name_;
-  const Bytes capacity_;
   const Bytes granularity_;
   const Bytes extent_;  // of the file
-  Bytes used_;
   int file_ = -1;
   std::byte* home_ = nullptr;
   ExtentMap free_;  // in granules

@@ -37,7 +37,8 @@ struct SimWork {
   std::vector<SimRange> ranges;       // what it reads and writes
   std::vector<std::byte> parameters;  // of a kernel: any aligned word of it may be an address
   std::shared_ptr<const void> keeps;  // memory that the work reads and nobody else holds
-  std::function<Status(const SimWork&)> run;
+  Nanoseconds time{};                 // how long it takes, at least
+  std::function<Status(const SimWork&)> run;  // may be empty: then it only takes its time
 
   // The operand by which this work may touch the range, in words for a message.
   std::optional<std::string> touch(const SimRange& range) const;

@@ -19,7 +19,8 @@ SimOptions sim_options(const Environment& environment) {
   SimOptions options;
   options.devices = environment.devices;
   options.memory = environment.memory;
-  options.copy_bytes_per_second = environment.bandwidth;
+  options.inbound.bytes_per_second = environment.bandwidth;
+  options.outbound.bytes_per_second = environment.bandwidth;
   options.host_frames = environment.host_frames;
   // Always: cuMemAlloc needs it. A machine without it only refuses the calls (virtual_memory.cpp).
   options.virtual_memory = true;

@@ -189,7 +189,7 @@ TEST_F(SimDriverTest, WideFillsNeedTheirAlignment) {
 }
 
 TEST_F(SimDriverTest, ACopyOverTheLinkKeepsItsPace) {
-  SimMachine slow({.memory = 64_MiB, .copy_bytes_per_second = 100'000'000});
+  SimMachine slow({.memory = 64_MiB, .inbound = {.bytes_per_second = 100'000'000}});
   const Address at = slow.driver().reserve(2_MiB, 2_MiB).take();
   const FrameId frame = slow.driver().create_frame(kDevice, FrameLocation::kDevice, 2_MiB).take();
   ASSERT_TRUE(slow.driver().map(at, 2_MiB, frame).is_ok());

@@ -6,6 +6,7 @@
 #include <future>
 
 #include "driver/native_codes.hpp"
+#include "driver/sim_real_engines.hpp"
 
 namespace tessera {
 namespace {
@@ -38,7 +39,7 @@ class SimEnginesTest : public ::testing::Test {
 
   SteadyClock clock_;
   std::promise<void> gate_;
-  SimEngines engines_{2, clock_};
+  RealEngines engines_{2, clock_};
 };
 
 TEST_F(SimEnginesTest, WorkRunsAndIsWaitedFor) {

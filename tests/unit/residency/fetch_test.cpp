@@ -23,7 +23,9 @@ TEST(ResidencyFetch, AMissIsCountedAndAHitIsNot) {
 }
 
 TEST(ResidencyFetch, TheStreamWaitsForTheBytesAndTheCallerDoesNot) {
-  ResidencyMachine machine({.sim = {.memory = 64_MiB, .copy_bytes_per_second = 50'000'000}});
+  ResidencyMachine machine({.sim = {.memory = 64_MiB,
+                                    .inbound = {50'000'000, {}},
+                                    .outbound = {50'000'000, {}}}});
   auto* run = machine.add();
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));

@@ -43,7 +43,9 @@ TEST(ResidencyProgress, EvictingWaitsForTheWorkThatUsesTheRun) {
 }
 
 TEST(ResidencyProgress, AnEvictedRunThatIsArrivingLeavesToo) {
-  ResidencyMachine machine({.sim = {.memory = 64_MiB, .copy_bytes_per_second = 100'000'000}});
+  ResidencyMachine machine({.sim = {.memory = 64_MiB,
+                                    .inbound = {100'000'000, {}},
+                                    .outbound = {100'000'000, {}}}});
   auto* run = machine.add({0, 2});
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));

@@ -184,7 +184,9 @@ TEST(ResidencyRoom, PagesLeaveAheadOfNeed) {
 
 TEST(ResidencyRoom, APageUsedWhileItLeavesIsForwarded) {
   ResidencyMachine machine({.device = 8_MiB, .options = {.low_percent = 50, .high_percent = 50},
-                            .sim = {.memory = 64_MiB, .copy_bytes_per_second = 50'000'000}});
+                            .sim = {.memory = 64_MiB,
+                                    .inbound = {50'000'000, {}},
+                                    .outbound = {50'000'000, {}}}});
   const auto runs = machine.add_many(5);
   for (std::size_t i = 0; i < 4; ++i) {
     ASSERT_OK(machine.write(runs[i], 1));

@@ -1,0 +1,48 @@
+// Simulated engines in real time: one thread for each, started with the first work of its device.
+//
+// An engine carries out one piece of work at a time. Work that is done before the time it should
+// take keeps its engine busy until then.
+//
+// Thread safety: as sim_engines.hpp says.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "driver/sim_engines.hpp"
+
+namespace tessera {
+
+class RealEngines final : public SimEngines {
+ public:
+  // REQUIRES: `clock` runs, and outlives the engines.
+  RealEngines(int devices, const Clock& clock);
+  ~RealEngines() override;
+
+ private:
+  struct Device {
+    bool started = false;
+    std::array<Condition, kSimEngines> ready;
+    std::array<std::thread, kSimEngines> threads;
+  };
+
+  Status prepare(DeviceId device) override REQUIRES_LOCK(mutex_);
+  void start_ready() override REQUIRES_LOCK(mutex_);
+  void await_progress() override REQUIRES_LOCK(mutex_);
+  void await(SimOp op) override REQUIRES_LOCK(mutex_);
+  void wake_waiters() REQUIRES_LOCK(mutex_);
+  void run_engine(DeviceId device, SimEngine engine) EXCLUDES_LOCK(mutex_);
+  // Runs the work and lets its time pass.
+  void carry_out(DeviceId device, SimOp op) REQUIRES_LOCK(mutex_);
+
+  Condition any_finished_;      // for those who wait for room, or for the end
+  Condition awaited_finished_;  // for those who wait for an operation in awaited_
+  std::multiset<SimOp> awaited_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::vector<std::unique_ptr<Device>> devices_;  // the list never changes
+};
+
+}  // namespace tessera

@@ -1,0 +1,59 @@
+#include "driver/sim_virtual_engines.hpp"
+
+#include <thread>
+
+namespace tessera {
+namespace {
+
+constexpr bool one_at_a_time(SimEngine engine) {
+  return engine == SimEngine::kInbound || engine == SimEngine::kOutbound;
+}
+
+}  // namespace
+
+VirtualEngines::VirtualEngines(int devices, VirtualClock& clock)
+    : SimEngines(devices, clock), time_(clock), busy_(device_count()) {}
+
+VirtualEngines::~VirtualEngines() {
+  MutexLock lock(mutex_);
+  while (schedule_.unfinished() > 0) await_progress();
+}
+
+Status VirtualEngines::prepare(DeviceId) { return {}; }
+
+void VirtualEngines::start_ready() {
+  for (std::size_t i = 0; i < busy_.size(); ++i) {
+    const DeviceId device(i);
+    for (std::size_t j = 0; j < kSimEngines; ++j) {
+      const auto engine = static_cast<SimEngine>(j);
+      bool& busy = busy_[i][j];
+      while (!busy) {
+        const std::optional<SimOp> op = schedule_.start(device, engine);
+        if (!op) break;
+        busy = one_at_a_time(engine);
+        time_.schedule(time_.now() + work(*op).time,
+                       [this, device, engine, started = *op] { finish(device, engine, started); });
+      }
+    }
+  }
+}
+
+void VirtualEngines::finish(DeviceId device, SimEngine engine, SimOp op) {
+  MutexLock lock(mutex_);
+  run(device, op);
+  busy_[device.value()][static_cast<std::size_t>(engine)] = false;
+  retire(op);
+}
+
+void VirtualEngines::await_progress() {
+  mutex_.unlock();
+  // Nothing to come, and yet somebody waits: another thread is carrying it out.
+  if (!time_.step()) std::this_thread::yield();
+  mutex_.lock();
+}
+
+void VirtualEngines::await(SimOp op) {
+  while (!schedule_.is_finished(op)) await_progress();
+}
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+// Simulated engines in virtual time: no threads, a queue of events on a VirtualClock.
+//
+// Work takes the time it says (SimWork::time) and nothing else does: queueing takes none, and the
+// clock moves only while somebody waits. A copy engine carries out one copy at a time; kernels of
+// different streams run beside each other. What work does, it does at its end, in the thread that
+// lets time pass.
+//
+// Thread safety: as sim_engines.hpp says.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "base/virtual_clock.hpp"
+#include "driver/sim_engines.hpp"
+
+namespace tessera {
+
+class VirtualEngines final : public SimEngines {
+ public:
+  // REQUIRES: `clock` outlives the engines.
+  VirtualEngines(int devices, VirtualClock& clock);
+  ~VirtualEngines() override;
+
+ private:
+  Status prepare(DeviceId device) override REQUIRES_LOCK(mutex_);
+  void start_ready() override REQUIRES_LOCK(mutex_);
+  void await_progress() override REQUIRES_LOCK(mutex_);
+  void await(SimOp op) override REQUIRES_LOCK(mutex_);
+  void finish(DeviceId device, SimEngine engine, SimOp op) EXCLUDES_LOCK(mutex_);
+
+  VirtualClock& time_;
+  std::vector<std::array<bool, kSimEngines>> busy_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tessera
