@@ -75,25 +75,39 @@ Status not_ours(Address address) {
 
 }  // namespace
 
-// The whole machine, bottom up: driver, tiers, then for each device in use tier, residency, pages,
-// blocks (device_heap.cpp), and the pump that keeps it moving.
 Result<std::unique_ptr<Allocator>> Allocator::create(std::unique_ptr<Driver> driver,
                                                      const Options& options, const Clock& clock) {
   TESSERA_TRY(options.validate());
   set_log_level(options.level());
-  std::unique_ptr<Allocator> a(new Allocator(std::move(driver), options, clock));
-  TESSERA_TRY_ASSIGN(a->file_, open_file_tier(options));
+  std::unique_ptr<FileTier> file;
+  TESSERA_TRY_ASSIGN(file, open_file_tier(options));
+  return create({clock, std::move(driver), std::move(file), system_host_pages()}, options);
+}
+
+// The whole machine, bottom up: driver, tiers, then for each device in use tier, residency, pages,
+// blocks (device_heap.cpp), and the pump that keeps it moving.
+Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
+                                                     const Options& options) {
+  TESSERA_TRY(options.validate());
+  set_log_level(options.level());
+  const Clock& clock = foundations.clock;
+  HostPages& pages = foundations.host_pages;
+  const bool pump = foundations.pump;
+  std::unique_ptr<Allocator> a(new Allocator(std::move(foundations), options));
   const Bytes host = host_budget(options);
-  a->host_ = std::make_unique<HostTier>(*a->driver_, host,
-                                        staging_reserve(host, a->file_->usage().capacity));
+  const Bytes staging = staging_reserve(host, a->file_->usage().capacity);
+  a->host_ = std::make_unique<HostTier>(*a->driver_, host, staging, pages);
   a->trace_ = open_trace(options, clock);
   Allocator* self = a.get();
-  a->pump_ = std::make_unique<Pump>([self] { return self->advance(); });
+  if (pump) a->pump_ = std::make_unique<Pump>([self] { return self->advance(); });
   return a;
 }
 
-Allocator::Allocator(std::unique_ptr<Driver> driver, const Options& options, const Clock& clock)
-    : driver_(std::move(driver)), options_(options), log_(clock, kEvents) {}
+Allocator::Allocator(Foundations foundations, const Options& options)
+    : driver_(std::move(foundations.driver)),
+      options_(options),
+      log_(foundations.clock, kEvents),
+      file_(std::move(foundations.file)) {}
 
 Allocator::~Allocator() = default;
 
@@ -148,7 +162,7 @@ bool Allocator::advance() {
 }
 
 void Allocator::kick_pump(DeviceHeap& heap) {
-  if (heap.residency().has_work()) pump_->kick();
+  if (pump_ && heap.residency().has_work()) pump_->kick();
 }
 
 // ---- blocks -------------------------------------------------------------------------------------
@@ -243,6 +257,20 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
   kick_pump(*heap);
   if (!status.is_ok()) return explain_use(std::move(status), *heap, runs);
   use.heap = heap;
+  return {};
+}
+
+Status Allocator::begin_use(std::span<const Address> addresses, std::size_t written,
+                            StreamId stream, std::string_view name, AnnouncedUse& use) {
+  const bool all = written == addresses.size();
+  TESSERA_TRY(begin_use(addresses, stream, all ? Access::kWrite : Access::kRead, Use::Kind::kGate,
+                        name, use));
+  if (all) return {};
+  for (Address address : addresses.last(written)) {
+    DeviceHeap* const heap = heap_of(address);
+    Run* const run = heap == nullptr ? nullptr : heap->blocks().live_run_of(address);
+    if (run != nullptr) heap->residency().note_written(*run);
+  }
   return {};
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "api/device_heap.hpp"
+#include "api/foundations.hpp"
 #include "api/options.hpp"
 #include "api/pump.hpp"
 #include "api/stats_report.hpp"
@@ -42,8 +43,11 @@ struct AnnouncedUse {
 
 class Allocator {
  public:
+  // On this machine. REQUIRES: `clock` outlives the allocator.
   static Result<std::unique_ptr<Allocator>> create(std::unique_ptr<Driver> driver,
                                                    const Options& options, const Clock& clock);
+  // On a machine of the caller's. REQUIRES: what `foundations` refers to outlives the allocator.
+  static Result<std::unique_ptr<Allocator>> create(Foundations foundations, const Options& options);
   ~Allocator();
 
   Result<Address> allocate(DeviceId device, Bytes bytes, StreamId stream);
@@ -55,6 +59,9 @@ class Allocator {
   // Addresses that are in no live block are ignored. `name` is the work's, for the trace.
   Status begin_use(std::span<const Address> addresses, StreamId stream, Access access,
                    Use::Kind kind, std::string_view name, AnnouncedUse& use);
+  // Queued work that writes the blocks of the last `written` addresses and only reads the others.
+  Status begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream,
+                   std::string_view name, AnnouncedUse& use);
   void end_use(AnnouncedUse& use);
   // Whether a trace is written: only then does the name of a use matter.
   bool traces() const { return trace_ != nullptr; }
@@ -95,6 +102,8 @@ class Allocator {
 
   StatsSnapshot stats() const;
   Status write_timeline(const std::string& path) const;
+  // Moves on what is under way; false when nothing is in flight any more.
+  bool advance();
   // Writes what the options ask for at the end of a program.
   Status finish();
   Status validate() const;
@@ -103,7 +112,7 @@ class Allocator {
   static constexpr std::size_t kMaxDevices = 64;
   static constexpr std::size_t kEvents = 1 << 16;
 
-  Allocator(std::unique_ptr<Driver> driver, const Options& options, const Clock& clock);
+  Allocator(Foundations foundations, const Options& options);
   Result<DeviceHeap*> heap(DeviceId device);
   DeviceHeap* heap_of(Address address) const;
   // Calls `act(heap, run)` while the run cannot go away. Errors: kNotFound.
@@ -114,8 +123,6 @@ class Allocator {
   Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use);
   Status begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use);
   Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;
-  // Whether anything is in flight still.
-  bool advance();
   void trace_op(std::span<const Address> addresses, StreamId stream, Access access,
                 std::string_view name);
   void kick_pump(DeviceHeap& heap);
@@ -138,7 +145,7 @@ class Allocator {
   std::array<std::atomic<DeviceHeap*>, kMaxDevices> heaps_{};
   std::atomic<std::uint64_t> low_{0};
   std::atomic<std::uint64_t> high_{0};
-  std::unique_ptr<Pump> pump_;  // last: it stops before what it pumps goes
+  std::unique_ptr<Pump> pump_;  // or none; last: it stops before what it pumps goes
 };
 
 }  // namespace tessera

@@ -9,9 +9,12 @@
 namespace tessera {
 namespace {
 
+// By the runs' own addresses: where the system put our records must not decide who comes first.
+bool is_before(const Run* a, const Run* b) { return a->address < b->address; }
+
 std::vector<Run*> distinct(std::span<Run* const> runs) {
   std::vector<Run*> result(runs.begin(), runs.end());
-  std::sort(result.begin(), result.end());
+  std::sort(result.begin(), result.end(), is_before);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
@@ -68,7 +71,7 @@ Status Residency::check_fits(std::span<Run* const> runs) const {
   Bytes wanted, pinned;
   for (const Run* run : runs) wanted += run->shape.bytes();
   for (const auto& run : runs_) {
-    if (run->pins.load() != 0 && !std::binary_search(runs.begin(), runs.end(), run.get())) {
+    if (run->pins.load() != 0 && !std::binary_search(runs.begin(), runs.end(), run.get(), is_before)) {
       pinned += run->shape.bytes();
     }
   }

@@ -234,6 +234,8 @@ void Residency::end_use(std::span<Run* const> runs, StreamId stream, Use use) {
   gate_.leave(use.gate_slot);
 }
 
+void Residency::note_written(Run& run) { raise_to(run.written, run.used.load()); }
+
 void Residency::hold(std::span<Run* const> runs) {
   for (Run* run : runs) run->holds.fetch_add(1);
   held_uses_.fetch_add(1);

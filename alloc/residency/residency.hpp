@@ -89,6 +89,7 @@ class Residency {
     return true;
   }
   void end_use(std::span<Run* const> runs, StreamId stream, Use use);
+  void note_written(Run& run);  // of a use that has not ended: it may write this run, too
   // For a block that was just allocated (Run::live is counted already): backs its run for
   // `stream`; with kNoStream it waits for the bytes. kUndefined: no other block lives in the run,
   // so what its pages held need not come back.

@@ -6,7 +6,6 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
-#include "tier/checksum.hpp"
 #include "tier/uring_io.hpp"
 
 namespace tessera {
@@ -25,8 +24,8 @@ Result<std::unique_ptr<FileTier>> FileTier::open(const std::string& directory, B
   return std::make_unique<FileTier>(std::move(io), capacity);
 }
 
-FileTier::FileTier(std::unique_ptr<FileIo> io, Bytes capacity)
-    : io_(std::move(io)), capacity_(capacity) {
+FileTier::FileTier(std::unique_ptr<FileIo> io, Bytes capacity, Checksum checksum)
+    : io_(std::move(io)), capacity_(capacity), checksum_(checksum) {
   const MutexLock lock(mutex_);
   free_.give(0, capacity_ / kBasePage);
 }
@@ -94,7 +93,7 @@ Result<IoTicket> FileTier::write(const Frame& frame, const void* host) {
   }
   TESSERA_TRY_ASSIGN(const IoTicket ticket, io_->write(host, moving.bytes, moving.offset));
   // The disk is at work meanwhile; nobody changes the bytes before the ticket is finished.
-  moving.checksum = checksum_of(host, moving.bytes);
+  moving.checksum = checksum_(host, moving.bytes);
   note(ticket, moving);
   return ticket;
 }
@@ -137,7 +136,7 @@ Status FileTier::finish(IoTicket ticket, Status outcome) {
     }
   }
   if (moving.writing || !outcome.is_ok()) return outcome;
-  const std::uint64_t found = checksum_of(moving.host, moving.bytes);
+  const std::uint64_t found = checksum_(moving.host, moving.bytes);
   if (found == moving.checksum) return outcome;
   return Status(Code::kDataLoss,
                 fmt::format("file tier: {} bytes at {} have checksum {:016x} and were written with "

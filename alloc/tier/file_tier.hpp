@@ -20,18 +20,21 @@
 
 #include "base/mutex.hpp"
 #include "base/extent_map.hpp"
+#include "tier/checksum.hpp"
 #include "tier/file_io.hpp"
 #include "tier/tier.hpp"
 
 namespace tessera {
+
+using Checksum = std::uint64_t (*)(const void* data, Bytes bytes);
 
 class FileTier final : public Tier {
  public:
   // Errors: kIo with the directory and the reason. `capacity` zero makes a tier that is always
   // full and touches no directory.
   static Result<std::unique_ptr<FileTier>> open(const std::string& directory, Bytes capacity);
-  // `io` may be null when `capacity` is zero.
-  FileTier(std::unique_ptr<FileIo> io, Bytes capacity);
+  // `io` may be null when `capacity` is zero. `checksum` is taken of what is written and read.
+  FileTier(std::unique_ptr<FileIo> io, Bytes capacity, Checksum checksum = checksum_of);
   // REQUIRES: every frame came back and no transfer is in flight.
   ~FileTier() override;
 
@@ -67,6 +70,7 @@ class FileTier final : public Tier {
 
   const std::unique_ptr<FileIo> io_;
   const Bytes capacity_;
+  const Checksum checksum_;
   mutable Mutex mutex_{LockRank::kTier};
   ExtentMap free_ GUARDED_BY(mutex_);   // in base pages
   ExtentMap stale_ GUARDED_BY(mutex_);  // the part of it that still takes space on the disk

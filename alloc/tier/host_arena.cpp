@@ -17,7 +17,7 @@ namespace tessera {
 
 // jemalloc hands its hooks back with every call; the region travels behind them.
 struct HostArena::Region : extent_hooks_s {
-  Region(Driver& driver, Bytes capacity, Bytes chunk);
+  Region(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages);
   HostRegion memory;
 };
 
@@ -34,8 +34,8 @@ struct ArenaConfig {
 
 }  // namespace
 
-HostArena::Region::Region(Driver& driver, Bytes capacity, Bytes chunk)
-    : extent_hooks_s{}, memory(driver, capacity, chunk) {
+HostArena::Region::Region(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages)
+    : extent_hooks_s{}, memory(driver, capacity, chunk, pages) {
   // Absent hooks (commit, purge, ...) tell jemalloc not to try: pinned memory stays as it is.
   alloc = [](extent_hooks_t* hooks, void* wanted, std::size_t size, std::size_t alignment,
              bool* zero, bool* commit, unsigned) -> void* {
@@ -57,8 +57,8 @@ HostArena::Region::Region(Driver& driver, Bytes capacity, Bytes chunk)
   };
 }
 
-HostArena::HostArena(Driver& driver, Bytes capacity, Bytes chunk)
-    : region_(std::make_unique<Region>(driver, capacity, chunk)) {
+HostArena::HostArena(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages)
+    : region_(std::make_unique<Region>(driver, capacity, chunk, pages)) {
   if (!capacity) return;
   ArenaConfig config{region_.get(), false};
   unsigned index = 0;

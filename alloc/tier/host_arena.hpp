@@ -16,13 +16,15 @@
 #include "base/status.hpp"
 #include "base/units.hpp"
 #include "driver/driver.hpp"
+#include "tier/host_pages.hpp"
 
 namespace tessera {
 
 class HostArena {
  public:
   // The region grows by `chunk` at a time, or by what the last one has left under the bound.
-  HostArena(Driver& driver, Bytes capacity, Bytes chunk = 64_MiB);
+  HostArena(Driver& driver, Bytes capacity, Bytes chunk = 64_MiB,
+            HostPages& pages = system_host_pages());
   // REQUIRES: nothing of it is in use.
   ~HostArena();
   HostArena(const HostArena&) = delete;

@@ -23,8 +23,8 @@ std::uint64_t unit_of(const void* pointer) {
 
 }  // namespace
 
-HostRegion::HostRegion(Driver& driver, Bytes capacity, Bytes chunk)
-    : driver_(driver), capacity_(capacity / kUnit * kUnit), chunk_(round_up(chunk, kUnit)) {
+HostRegion::HostRegion(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages)
+    : driver_(driver), pages_(pages), capacity_(capacity / kUnit * kUnit), chunk_(round_up(chunk, kUnit)) {
   if (!capacity_) return;
   // Only the last chunk is shorter than chunk_, so this holds them all, their gaps and the start.
   reserved_ = capacity_ + (capacity_ / chunk_ + 2) * (2 * kChunkAlignment);
@@ -129,13 +129,11 @@ Status HostRegion::validate() const {
 
 // Makes the chunk usable and its memory free.
 bool HostRegion::back(Chunk& chunk, Bytes bytes) {
-  if (::mprotect(chunk.start, bytes.value(), PROT_READ | PROT_WRITE) != 0) {
+  if (!pages_.open(chunk.start, bytes)) {
     log_line(LogLevel::kWarning, "the machine refuses {} bytes of host memory: {}", bytes.value(),
              std::strerror(errno));
     return false;
   }
-  // A wish: without huge pages everything works, with more TLB misses.
-  [[maybe_unused]] const int wished = ::madvise(chunk.start, bytes.value(), MADV_HUGEPAGE);
   if (pinned()) {
     const Status registered = driver_.register_host(chunk.start, bytes);
     chunk.registered = registered.is_ok();
@@ -160,10 +158,7 @@ void HostRegion::unback(Chunk& chunk) {
     }
     chunk.registered = false;
   }
-  // Both only fail for ranges that are not ours; the addresses stay reserved either way.
-  [[maybe_unused]] const int emptied =
-      ::madvise(chunk.start, chunk.backed.value(), MADV_DONTNEED);
-  [[maybe_unused]] const int closed = ::mprotect(chunk.start, chunk.backed.value(), PROT_NONE);
+  pages_.close(chunk.start, chunk.backed);
   backed_ -= chunk.backed;
   chunk.backed = Bytes();
 }

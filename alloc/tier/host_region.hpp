@@ -18,6 +18,7 @@
 #include "base/extent_map.hpp"
 #include "base/mutex.hpp"
 #include "driver/driver.hpp"
+#include "tier/host_pages.hpp"
 
 namespace tessera {
 
@@ -25,8 +26,8 @@ class HostRegion {
  public:
   static constexpr Bytes kUnit = 4_KiB;
 
-  // REQUIRES: `driver` outlives the region; `chunk` is not zero.
-  HostRegion(Driver& driver, Bytes capacity, Bytes chunk);
+  // REQUIRES: `driver` and `pages` outlive the region; `chunk` is not zero.
+  HostRegion(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages = system_host_pages());
   ~HostRegion();
   HostRegion(const HostRegion&) = delete;
   HostRegion& operator=(const HostRegion&) = delete;
@@ -62,6 +63,7 @@ class HostRegion {
   Chunk* unbacked_chunk(Bytes bytes) REQUIRES_LOCK(mutex_);
 
   Driver& driver_;
+  HostPages& pages_;
   Bytes capacity_;
   const Bytes chunk_;
   std::byte* base_ = nullptr;

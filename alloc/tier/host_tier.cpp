@@ -21,9 +21,9 @@ Bytes adoptable_of(Bytes reserve) {
 
 }  // namespace
 
-HostTier::HostTier(Driver& driver, Bytes capacity, Bytes staging)
-    : arena_(driver, capacity),
-      staging_arena_(driver, staging, std::max(staging, kBasePage)),
+HostTier::HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages)
+    : arena_(driver, capacity, 64_MiB, pages),
+      staging_arena_(driver, staging, std::max(staging, kBasePage), pages),
       capacity_(capacity),
       staging_capacity_(staging),
       adoptable_(adoptable_of(staging)) {}

@@ -19,7 +19,8 @@ namespace tessera {
 class HostTier final : public Tier {
  public:
   // `capacity` counts frames taken by take(); `staging` those taken by take_staging().
-  HostTier(Driver& driver, Bytes capacity, Bytes staging);
+  HostTier(Driver& driver, Bytes capacity, Bytes staging,
+           HostPages& pages = system_host_pages());
   ~HostTier() override;
 
   TierKind kind() const override { return TierKind::kHost; }

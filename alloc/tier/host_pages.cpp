@@ -1,0 +1,30 @@
+#include "tier/host_pages.hpp"
+
+#include <sys/mman.h>
+
+namespace tessera {
+namespace {
+
+class SystemHostPages final : public HostPages {
+ public:
+  bool open(void* start, Bytes bytes) override {
+    if (::mprotect(start, bytes.value(), PROT_READ | PROT_WRITE) != 0) return false;
+    // A wish: without huge pages everything works, with more TLB misses.
+    [[maybe_unused]] const int wished = ::madvise(start, bytes.value(), MADV_HUGEPAGE);
+    return true;
+  }
+  void close(void* start, Bytes bytes) override {
+    // Both only fail for ranges that are not ours; the addresses stay reserved either way.
+    [[maybe_unused]] const int emptied = ::madvise(start, bytes.value(), MADV_DONTNEED);
+    [[maybe_unused]] const int closed = ::mprotect(start, bytes.value(), PROT_NONE);
+  }
+};
+
+}  // namespace
+
+HostPages& system_host_pages() {
+  static SystemHostPages pages;
+  return pages;
+}
+
+}  // namespace tessera

@@ -1,0 +1,33 @@
+// What makes reserved host addresses usable memory, as an interface.
+//
+// Why an interface: a simulated machine without contents has a host tier of terabytes that takes no
+// memory (NoHostPages); the bookkeeping above is the same.
+//
+// Thread safety: every call may be made from any thread.
+#pragma once
+
+#include "base/units.hpp"
+
+namespace tessera {
+
+class HostPages {
+ public:
+  virtual ~HostPages() = default;
+  // Makes the range readable and writable. False, with errno, when the machine refuses.
+  // REQUIRES: the range is reserved, and nothing else is.
+  virtual bool open(void* start, Bytes bytes) = 0;
+  // Gives the memory back and keeps the addresses. REQUIRES: it was opened.
+  virtual void close(void* start, Bytes bytes) = 0;
+};
+
+// The system's own, with huge pages where it has them.
+HostPages& system_host_pages();
+
+// Addresses alone: a touch is a fault, before and after.
+class NoHostPages final : public HostPages {
+ public:
+  bool open(void*, Bytes) override { return true; }
+  void close(void*, Bytes) override {}
+};
+
+}  // namespace tessera

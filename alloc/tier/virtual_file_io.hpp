@@ -1,0 +1,51 @@
+// FileIo on a modelled disk: transfers take time on a virtual clock, and move nothing.
+//
+// Reads and writes are a queue each, one transfer at a time, in the order they were asked for.
+//
+// Thread safety: as file_io.hpp says.
+//
+// Invariants: at most kMaxTransfers are in flight.
+#pragma once
+
+#include <unordered_map>
+
+#include "base/link_speed.hpp"
+#include "base/mutex.hpp"
+#include "base/virtual_clock.hpp"
+#include "tier/file_io.hpp"
+
+namespace tessera {
+
+class VirtualFileIo final : public FileIo {
+ public:
+  static constexpr std::size_t kMaxTransfers = 256;
+
+  // REQUIRES: `clock` outlives it.
+  VirtualFileIo(VirtualClock& clock, LinkSpeed read, LinkSpeed write);
+
+  Result<IoTicket> read(void* host, Bytes bytes, Bytes offset) override;
+  Result<IoTicket> write(const void* host, Bytes bytes, Bytes offset) override;
+  Status poll(IoTicket ticket) override;
+  // Lets time pass until the transfer is over.
+  Status wait(IoTicket ticket) override;
+  Status discard(Bytes offset, Bytes bytes) override;
+
+ private:
+  struct Queue {
+    LinkSpeed speed;
+    Nanoseconds free_at{};
+  };
+  Result<IoTicket> start(Queue& queue, Bytes bytes) REQUIRES_LOCK(mutex_);
+
+  VirtualClock& clock_;
+  Mutex mutex_{LockRank::kTier};
+  Queue read_ GUARDED_BY(mutex_);
+  Queue write_ GUARDED_BY(mutex_);
+  std::uint64_t last_ticket_ GUARDED_BY(mutex_) = 0;
+  std::unordered_map<IoTicket, Nanoseconds> over_at_ GUARDED_BY(mutex_);
+};
+
+// In place of a checksum where there are no bytes.
+std::uint64_t checksum_of_nothing(const void* host, Bytes bytes);
+
+}  // namespace tessera

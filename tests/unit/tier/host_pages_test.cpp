@@ -1,0 +1,45 @@
+#include "tier/host_pages.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "base/virtual_clock.hpp"
+#include "driver/sim_driver.hpp"
+#include "tier/host_tier.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(HostPages, TheSystemsOwnAreWritableWhileOpenAndZeroWhenOpenedAgain) {
+  const std::size_t size = (2_MiB).value();
+  void* const start = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(start, MAP_FAILED);
+  HostPages& pages = system_host_pages();
+  ASSERT_TRUE(pages.open(start, 2_MiB));
+  std::memset(start, 7, size);
+  pages.close(start, 2_MiB);
+  ASSERT_TRUE(pages.open(start, 2_MiB));
+  EXPECT_EQ(static_cast<unsigned char*>(start)[size - 1], 0);
+  ::munmap(start, size);
+}
+
+TEST(HostPages, WithoutPagesAHostTierOfAnySizeTakesNoMemory) {
+  VirtualClock clock;
+  SimDriver driver({.memory = 64_MiB, .contents = SimContents::kNone}, clock);
+  NoHostPages none;
+  {
+    HostTier tier(driver, 512_GiB, 64_MiB, none);
+    std::vector<Frame> frames;
+    for (int i = 0; i < 1000; ++i) frames.push_back(tier.take(PageClass::kLarge).take());
+    EXPECT_EQ(tier.usage().used, 1000 * 32_MiB);
+    EXPECT_TRUE(tier.pinned());
+    for (const Frame& frame : frames) tier.give_back(frame);
+    EXPECT_TRUE(tier.validate().is_ok());
+  }
+  EXPECT_TRUE(driver.leaks().empty());
+}
+
+}  // namespace
+}  // namespace tessera
