@@ -16,6 +16,11 @@ mark_as_advanced(TESSERA_FMT_INCLUDE)
 add_library(tessera_fmt STATIC cmake/fmt_library.cpp)
 target_include_directories(tessera_fmt SYSTEM PUBLIC ${TESSERA_FMT_INCLUDE})
 
+# Optional: without it `tessera replay` reads traces that are not compressed.
+find_library(TESSERA_ZSTD_ARCHIVE NAMES libzstd.a)
+find_path(TESSERA_ZSTD_INCLUDE zstd.h)
+mark_as_advanced(TESSERA_ZSTD_ARCHIVE TESSERA_ZSTD_INCLUDE)
+
 # Static, because a preloaded library must not drag others into the program it serves.
 function(tessera_static_library target archive header)
   string(MAKE_C_IDENTIFIER ${target} key)

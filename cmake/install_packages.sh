@@ -3,7 +3,7 @@
 #   install_packages.sh SET...        sets: build check
 set -eu
 build="build-essential cmake ninja-build python3 dpkg-dev bzip2 xz-utils libfmt-dev libcli11-dev
-  nlohmann-json3-dev libxxhash-dev liburing-dev libgtest-dev libgmock-dev libbenchmark-dev"
+  nlohmann-json3-dev libxxhash-dev liburing-dev libzstd-dev libgtest-dev libgmock-dev libbenchmark-dev"
 check="clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev pkg-config"
 
 missing=""

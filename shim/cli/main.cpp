@@ -10,6 +10,7 @@
 #include "doctor_command.hpp"
 #include "installation.hpp"
 #include "plan_command.hpp"
+#include "replay_command.hpp"
 #include "run_command.hpp"
 #include "tessera/tessera.h"
 
@@ -29,8 +30,10 @@ struct CommandLine {
       : run(app.add_subcommand("run", "run a program with a heap larger than the GPU")),
         demo(app.add_subcommand("demo", "see a program run on a device a third of its size")),
         doctor(app.add_subcommand("doctor", "what this machine can do, and what to fix")),
+        replay(app.add_subcommand("replay", "play a trace on a machine in virtual time")),
         plan(app) {
     run_options.add_to(*run);
+    replay_options.add_to(*replay);
     run->footer("Write: tessera run [options] -- program [arguments]\n"
                 "Every option is also an environment variable: TESSERA_DEVICE_MEMORY=4GiB.");
     demo->add_flag("--software", demo_options.software, "use the software device, also with a GPU");
@@ -48,7 +51,9 @@ struct CommandLine {
   CLI::App* run;
   CLI::App* demo;
   CLI::App* doctor;
+  CLI::App* replay;
   PlanCommand plan;
+  ReplayCommandOptions replay_options;
   RunOptions run_options;
   DemoOptions demo_options;
   DoctorOptions doctor_options;
@@ -83,5 +88,6 @@ int main(int argc, char** argv) {
   const Installation installation = find_installation();
   if (*commands.demo) return demo_command(installation, commands.demo_options);
   if (*commands.doctor) return doctor_command(installation, commands.doctor_options);
+  if (*commands.replay) return replay_command(commands.replay_options);
   return run_command(installation, commands.run_options, program);
 }

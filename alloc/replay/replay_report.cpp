@@ -1,0 +1,62 @@
+#include "replay/replay_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "policy/policy.hpp"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+std::string replay_json(const Trace& trace, const ReplayResult& result) {
+  const ReplayOptions& options = result.options;
+  const tessera_stats& stats = result.stats;
+  Json json;
+  json["trace"] = trace.name;
+  json["policy"] = options.policy;
+  json["seed"] = options.seed;
+  json["iterations"] = options.iterations;
+  json["events"] = result.events;
+  json["ops"] = result.ops;
+  json["device_memory"] = options.device_memory.value();
+  json["host_memory"] = options.host_memory.value();
+  json["file_memory"] = options.file_memory.value();
+  json["h2d"] = options.h2d;
+  json["d2h"] = options.d2h;
+  json["file_read"] = options.file_read;
+  json["file_write"] = options.file_write;
+  json["compute_ns"] = result.bounds.compute.value();
+  json["makespan_ns"] = result.makespan.value();
+  json["stall_ns"] = (result.makespan - result.bounds.compute).value();
+  json["lower_bound_ns"] = result.lower_bound.value();
+  json["iteration_ns"] = Json::array();
+  for (const Nanoseconds time : result.iterations) json["iteration_ns"].push_back(time.value());
+  json["peak_device_bytes"] = stats.device_peak;
+  json["liveness_peak_bytes"] = result.bounds.liveness_peak.value();
+  json["largest_step_bytes"] = result.bounds.largest_step.value();
+  json["bytes_h2d"] = stats.bytes_in;
+  json["bytes_d2h"] = stats.bytes_out;
+  json["bytes_file_read"] = stats.bytes_file_read;
+  json["bytes_file_written"] = stats.bytes_file_written;
+  json["evictions"] = stats.evictions;
+  json["clean_evictions"] = stats.clean_evictions;
+  json["discards"] = stats.discards;
+  json["forwards"] = stats.forwards;
+  json["fetches"] = stats.fetches;
+  json["late_fetches"] = stats.late_fetches;
+  // A name from a trace may be any bytes; the object stays JSON.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string policies_json() {
+  Json list = Json::array();
+  for (const PolicyEntry& entry : policies()) {
+    list.push_back({{"name", entry.name}, {"source", entry.source}, {"summary", entry.summary}});
+  }
+  return list.dump();
+}
+
+}  // namespace tessera

@@ -1,0 +1,33 @@
+// Drives the real allocator through a trace, as a program would, in virtual time.
+//
+// Each operation announces its blocks and is queued behind them on its stream; calls take no time
+// of their own, so the program runs ahead of its device as far as memory, and a bound, let it. An
+// operation starts when its stream is free and all its blocks are there.
+//
+// Thread safety: stateless.
+#pragma once
+
+#include <vector>
+
+#include "replay/bounds.hpp"
+#include "replay/replay_options.hpp"
+#include "replay/trace.hpp"
+#include "tessera/tessera.h"
+
+namespace tessera {
+
+struct ReplayResult {
+  ReplayOptions options;  // with device_memory as it was
+  TraceBounds bounds;
+  Nanoseconds lower_bound;
+  Nanoseconds makespan;
+  std::vector<Nanoseconds> iterations;  // from mark to mark, the last one to the end
+  tessera_stats stats{};
+  std::size_t events = 0, ops = 0;
+};
+
+// Errors: kInvalidArgument for a trace without operations; kOutOfMemory when the trace does not
+// fit, with the event.
+Result<ReplayResult> replay(const Trace& trace, ReplayOptions options);
+
+}  // namespace tessera

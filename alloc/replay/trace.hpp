@@ -1,0 +1,72 @@
+// A trace as values: what a program allocated, used and freed, in order.
+//
+// A block here is one allocation: an id that is freed and allocated again names two blocks. Operands
+// of all operations lie in one array, because a trace has millions of them.
+//
+// Thread safety: values.
+//
+// Invariants: every index is in its array; an operation's operands are live where it stands; each
+// block is allocated once and freed at most once, later.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace tessera {
+
+struct TraceBlock {
+  std::uint64_t id = 0;      // as the trace names it
+  Bytes bytes;
+  std::uint32_t stream = 0;  // index into Trace::streams
+  std::uint32_t tag = 0;     // index into Trace::words
+  std::uint32_t device = 0;
+  std::optional<Nanoseconds> regenerate;  // what remaking its bytes would take
+};
+
+struct TraceOp {
+  Nanoseconds time;
+  std::size_t first = 0;      // of its operands: those it only reads, then those it writes
+  std::uint32_t reads = 0;    // blocks that it reads and does not write
+  std::uint32_t writes = 0;
+  std::uint32_t updates = 0;  // of the writes, the first so many are read as well
+  std::uint32_t stream = 0;
+  std::uint32_t device = 0;
+  std::uint32_t name = 0;     // index into Trace::words
+};
+
+struct TraceMark {
+  std::uint32_t kind = 0;  // index into Trace::words
+  std::uint64_t number = 0;
+};
+
+struct TraceEvent {
+  enum class Kind : std::uint8_t { kAlloc, kFree, kOp, kMark };
+  Kind kind = Kind::kMark;
+  std::uint32_t index = 0;  // of the block, operation or mark
+};
+
+struct Trace {
+  std::string name;
+  std::string source;
+  Bytes device_memory;  // of the recorded run; 0 when the trace does not say
+  std::vector<TraceEvent> events;
+  std::vector<TraceBlock> blocks;
+  std::vector<TraceOp> ops;
+  std::vector<TraceMark> marks;
+  std::vector<std::uint32_t> operands;  // indices of blocks
+  std::vector<std::uint64_t> streams;   // as the trace names them
+  std::vector<std::string> words;       // names of operations, tags, kinds of marks; the first is ""
+
+  std::span<const std::uint32_t> operands_of(const TraceOp& op) const {
+    return std::span(operands).subspan(op.first, op.reads + op.writes);
+  }
+  bool is_iteration(const TraceMark& mark) const { return words[mark.kind] == "iteration"; }
+  std::uint32_t devices() const;
+};
+
+}  // namespace tessera

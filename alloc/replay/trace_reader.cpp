@@ -1,0 +1,157 @@
+#include "replay/trace_reader.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "replay/trace_builder.hpp"
+#include "replay/zstd_text.hpp"
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+
+Status wrong(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
+
+// A number that a recorder may have written with a point is taken when it is whole.
+Result<std::uint64_t> number(const Json& line, const char* key, std::optional<std::uint64_t> absent) {
+  const auto found = line.find(key);
+  if (found == line.end()) {
+    if (absent) return *absent;
+    return wrong(fmt::format("\"{}\" is missing", key));
+  }
+  if (found->is_number_unsigned()) return found->get<std::uint64_t>();
+  if (found->is_number_float()) {
+    const double value = found->get<double>();
+    if (value >= 0 && value < 1e18 && value == static_cast<double>(static_cast<std::uint64_t>(value))) {
+      return static_cast<std::uint64_t>(value);
+    }
+  }
+  return wrong(fmt::format("\"{}\" is not a whole number", key));
+}
+
+Result<std::string_view> text(const Json& line, const char* key) {
+  const auto found = line.find(key);
+  if (found == line.end()) return std::string_view();
+  if (!found->is_string()) return wrong(fmt::format("\"{}\" is not a string", key));
+  return std::string_view(found->get_ref<const std::string&>());
+}
+
+Result<std::vector<std::uint64_t>> ids(const Json& line, const char* key) {
+  std::vector<std::uint64_t> found;
+  const auto list = line.find(key);
+  if (list == line.end()) return found;
+  if (!list->is_array()) return wrong(fmt::format("\"{}\" is not a list", key));
+  for (const Json& id : *list) {
+    if (!id.is_number_unsigned()) return wrong(fmt::format("\"{}\" holds what is no id", key));
+    found.push_back(id.get<std::uint64_t>());
+  }
+  return found;
+}
+
+Status read_header(const Json& line, TraceBuilder& trace) {
+  std::uint64_t version = 0, memory = 0;
+  TESSERA_TRY_ASSIGN(version, number(line, "version", 1));
+  TESSERA_TRY_ASSIGN(memory, number(line, "device_memory", 0));
+  std::string_view name, source;
+  TESSERA_TRY_ASSIGN(name, text(line, "name"));
+  TESSERA_TRY_ASSIGN(source, text(line, "source"));
+  if (version != 1) return wrong(fmt::format("version {} of the format is not known", version));
+  trace.header(std::string(name), std::string(source), Bytes(memory));
+  return {};
+}
+
+Status read_alloc(const Json& line, TraceBuilder& trace) {
+  TraceBuilder::Alloc alloc;
+  std::uint64_t bytes = 0;
+  TESSERA_TRY_ASSIGN(alloc.id, number(line, "id", {}));
+  TESSERA_TRY_ASSIGN(bytes, number(line, "bytes", {}));
+  TESSERA_TRY_ASSIGN(alloc.stream, number(line, "stream", 0));
+  TESSERA_TRY_ASSIGN(alloc.device, number(line, "device", 0));
+  TESSERA_TRY_ASSIGN(alloc.tag, text(line, "tag"));
+  alloc.bytes = Bytes(bytes);
+  if (line.contains("regen_ns")) {
+    std::uint64_t time = 0;
+    TESSERA_TRY_ASSIGN(time, number(line, "regen_ns", {}));
+    alloc.regenerate = Nanoseconds(time);
+  }
+  return trace.alloc(alloc);
+}
+
+Status read_op(const Json& line, TraceBuilder& trace) {
+  TraceBuilder::Op op;
+  std::uint64_t time = 0;
+  std::vector<std::uint64_t> reads, writes;
+  TESSERA_TRY_ASSIGN(op.name, text(line, "name"));
+  TESSERA_TRY_ASSIGN(time, number(line, "ns", 0));
+  TESSERA_TRY_ASSIGN(op.stream, number(line, "stream", 0));
+  TESSERA_TRY_ASSIGN(op.device, number(line, "device", 0));
+  TESSERA_TRY_ASSIGN(reads, ids(line, "r"));
+  TESSERA_TRY_ASSIGN(writes, ids(line, "w"));
+  op.time = Nanoseconds(time);
+  op.reads = reads;
+  op.writes = writes;
+  return trace.op(op);
+}
+
+Status read_mark(const Json& line, TraceBuilder& trace) {
+  std::string_view kind;
+  std::uint64_t count = 0;
+  TESSERA_TRY_ASSIGN(kind, text(line, "kind"));
+  TESSERA_TRY_ASSIGN(count, number(line, "n", 0));
+  return trace.mark(kind, count);
+}
+
+Status read_free(const Json& line, TraceBuilder& trace) {
+  std::uint64_t id = 0;
+  TESSERA_TRY_ASSIGN(id, number(line, "id", {}));
+  return trace.free(id);
+}
+
+Status read_line(const std::string& text_of_line, TraceBuilder& trace) {
+  const Json line = Json::parse(text_of_line, nullptr, false);
+  if (!line.is_object()) return wrong("not a JSON object");
+  std::string_view kind;
+  TESSERA_TRY_ASSIGN(kind, text(line, "t"));
+  if (kind == "op") return read_op(line, trace);
+  if (kind == "alloc") return read_alloc(line, trace);
+  if (kind == "free") return read_free(line, trace);
+  if (kind == "mark") return read_mark(line, trace);
+  if (kind == "header") return read_header(line, trace);
+  return wrong(fmt::format("\"t\" is \"{}\", none of header, alloc, op, mark, free", kind));
+}
+
+}  // namespace
+
+Result<Trace> read_trace(std::istream& lines, const std::string& name) {
+  TraceBuilder trace;
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const Status read = read_line(line, trace);
+    if (!read.is_ok()) return wrong(fmt::format("{}:{}: {}", name, number, read.message()));
+  }
+  return trace.take();
+}
+
+Result<Trace> read_trace(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Status(Code::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
+  if (!is_zstd(file)) {
+    auto trace = read_trace(file, path);
+    if (trace.is_ok() && file.bad()) return Status(Code::kIo, fmt::format("{}: read error", path));
+    return trace;
+  }
+  std::string plain;
+  TESSERA_TRY_ASSIGN(plain, unpack_zstd(file, path));
+  std::istringstream lines(std::move(plain));
+  return read_trace(lines, path);
+}
+
+}  // namespace tessera

@@ -1,0 +1,62 @@
+#include "replay/virtual_machine.hpp"
+
+#include <utility>
+
+#include "tier/virtual_file_io.hpp"
+
+namespace tessera {
+namespace {
+
+// As often as the pump's thread looks.
+constexpr Nanoseconds kLook{100'000};
+
+std::unique_ptr<FileTier> make_file(VirtualClock& clock, const ReplayOptions& options) {
+  auto io = std::make_unique<VirtualFileIo>(clock, LinkSpeed{options.file_read, {}},
+                                            LinkSpeed{options.file_write, {}});
+  return std::make_unique<FileTier>(std::move(io), options.file_memory, checksum_of_nothing);
+}
+
+Options allocator_options(const ReplayOptions& options) {
+  Options own;
+  own.device_memory = options.device_memory;
+  own.host_memory = options.host_memory;
+  own.policy = options.policy;
+  own.log_level = "quiet";
+  return own;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptions& options,
+                                                               std::uint32_t devices) {
+  std::unique_ptr<VirtualMachine> machine(new VirtualMachine);
+  VirtualClock& clock = machine->clock_;
+  auto driver = std::make_unique<SimDriver>(
+      SimOptions{.devices = static_cast<int>(devices),
+                 .memory = options.device_memory,
+                 .inbound = {options.h2d, {}},
+                 .outbound = {options.d2h, {}},
+                 .contents = SimContents::kNone,
+                 .name = "Tessera virtual device"},
+      clock);
+  machine->driver_ = driver.get();
+  Foundations foundations{clock, std::move(driver), make_file(clock, options), machine->pages_,
+                          false};
+  TESSERA_TRY_ASSIGN(machine->allocator_,
+                     Allocator::create(std::move(foundations), allocator_options(options)));
+  return machine;
+}
+
+void VirtualMachine::look() {
+  if (clock_.now() < next_look_) return;
+  next_look_ = clock_.now() + kLook;
+  allocator_->advance();
+}
+
+bool VirtualMachine::step() {
+  const bool stepped = clock_.step();
+  look();
+  return stepped;
+}
+
+}  // namespace tessera

@@ -1,0 +1,39 @@
+// A whole machine in virtual time and without contents, with the real allocator on it.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <memory>
+
+#include "api/allocator.hpp"
+#include "base/virtual_clock.hpp"
+#include "driver/sim_driver.hpp"
+#include "replay/replay_options.hpp"
+
+namespace tessera {
+
+class VirtualMachine {
+ public:
+  // REQUIRES: options.device_memory is not zero. Errors: the allocator's.
+  static Result<std::unique_ptr<VirtualMachine>> create(const ReplayOptions& options,
+                                                        std::uint32_t devices);
+
+  VirtualClock& clock() { return clock_; }
+  SimDriver& driver() { return *driver_; }
+  Allocator& allocator() { return *allocator_; }
+  // What the pump's thread does on a real machine; call it whenever time may have passed.
+  void look();
+  // Lets the next thing happen. False when nothing is under way.
+  bool step();
+
+ private:
+  VirtualMachine() = default;
+
+  VirtualClock clock_;
+  NoHostPages pages_;
+  SimDriver* driver_ = nullptr;  // the allocator's
+  std::unique_ptr<Allocator> allocator_;
+  Nanoseconds next_look_{};
+};
+
+}  // namespace tessera

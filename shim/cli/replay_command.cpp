@@ -1,0 +1,124 @@
+#include "replay_command.hpp"
+
+#include <iterator>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "rounded.hpp"
+#include "tessera/replay.h"
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kWrongUse = 2;
+
+int refuse(int code) {
+  fmt::print(stderr, "tessera: {}\n", tessera_replay_last_error());
+  return code;
+}
+
+struct Destroy {
+  void operator()(tessera_replay* replay) const { tessera_replay_destroy(replay); }
+};
+
+std::string time_of(const Json& json, const char* key) {
+  return rounded_seconds(json.at(key).get<double>() / 1e9);
+}
+
+std::string bytes_of(const Json& json, const char* key) {
+  return rounded_bytes(json.at(key).get<std::uint64_t>());
+}
+
+}  // namespace
+
+ReplayCommandOptions::ReplayCommandOptions()
+    : settings{
+          {"policy", "TESSERA_POLICY", "NAME", "who leaves first; --list-policies names them", ""},
+          {"device-memory", "TESSERA_DEVICE_MEMORY", "SIZE",
+           "memory of each device (the trace's own, or what needs no moves)", ""},
+          {"host-memory", "TESSERA_HOST_MEMORY", "SIZE", "pinned host memory (64GiB)", ""},
+          {"file-memory", "TESSERA_FILE_MEMORY", "SIZE", "size of the spill file (0)", ""},
+          {"h2d", "TESSERA_H2D", "RATE", "bytes per second to a device (25e9)", ""},
+          {"d2h", "TESSERA_D2H", "RATE", "bytes per second from a device (25e9)", ""},
+          {"file-read", "TESSERA_FILE_READ", "RATE", "bytes per second from the disk (6e9)", ""},
+          {"file-write", "TESSERA_FILE_WRITE", "RATE", "bytes per second to the disk (3e9)", ""},
+          {"iterations", "TESSERA_ITERATIONS", "N", "times to play the trace's steps (1)", ""},
+          {"seed", "TESSERA_SEED", "N", "for policies that draw lots (0)", ""},
+      } {}
+
+void ReplayCommandOptions::add_to(CLI::App& app) {
+  app.add_option("trace", trace, "the trace: JSON Lines, plain or zstd")->type_name("FILE");
+  for (Setting& setting : settings) {
+    app.add_option(std::string("--") + setting.name, setting.value, setting.help)
+        ->envname(setting.variable)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+        ->type_name(setting.value_name);
+  }
+  app.add_flag("--json", json, "print one JSON object");
+  app.add_flag("--list-policies", list_policies, "name, source and one line of each policy");
+}
+
+std::string replay_table(const std::string& text) {
+  const Json json = Json::parse(text);
+  std::string table;
+  const auto row = [&table](const char* name, const std::string& value) {
+    fmt::format_to(std::back_inserter(table), "{:<16}{}\n", name, value);
+  };
+  row("policy", json.at("policy").get<std::string>());
+  row("compute", time_of(json, "compute_ns"));
+  row("lower bound", time_of(json, "lower_bound_ns"));
+  row("makespan", fmt::format("{}, {} of it stalled", time_of(json, "makespan_ns"),
+                              time_of(json, "stall_ns")));
+  row("device", fmt::format("{} at most, of {}", bytes_of(json, "peak_device_bytes"),
+                            bytes_of(json, "device_memory")));
+  row("liveness peak", bytes_of(json, "liveness_peak_bytes"));
+  row("largest step", bytes_of(json, "largest_step_bytes"));
+  row("link", fmt::format("{} in, {} out", bytes_of(json, "bytes_h2d"),
+                          bytes_of(json, "bytes_d2h")));
+  row("file", fmt::format("{} read, {} written", bytes_of(json, "bytes_file_read"),
+                          bytes_of(json, "bytes_file_written")));
+  row("pages", fmt::format("{} evicted, {} fetched, {} of them late",
+                           json.at("evictions").get<std::uint64_t>(),
+                           json.at("fetches").get<std::uint64_t>(),
+                           json.at("late_fetches").get<std::uint64_t>()));
+  return table;
+}
+
+std::string policy_table(const std::string& text) {
+  std::string table;
+  for (const Json& policy : Json::parse(text)) {
+    fmt::format_to(std::back_inserter(table), "{:<16}{}: {}\n",
+                   policy.at("name").get<std::string>(), policy.at("source").get<std::string>(),
+                   policy.at("summary").get<std::string>());
+  }
+  return table;
+}
+
+int replay_command(const ReplayCommandOptions& options) {
+  if (options.list_policies) {
+    const char* const policies = tessera_replay_policies();
+    fmt::print("{}", options.json ? std::string(policies) + "\n" : policy_table(policies));
+    return 0;
+  }
+  if (options.trace.empty()) {
+    fmt::print(stderr, "tessera: no trace given; write: tessera replay FILE [options]\n");
+    return kWrongUse;
+  }
+  tessera_replay* made = nullptr;
+  if (tessera_replay_create(&made) != TESSERA_OK) return refuse(1);
+  const std::unique_ptr<tessera_replay, Destroy> replay(made);
+  for (const auto& setting : options.settings) {
+    if (setting.value.empty()) continue;
+    if (tessera_replay_set(made, setting.name, setting.value.c_str()) != TESSERA_OK) {
+      fmt::print(stderr, "tessera: --{}\n", tessera_replay_last_error());
+      return kWrongUse;
+    }
+  }
+  const char* json = nullptr;
+  if (tessera_replay_run(made, options.trace.c_str(), &json) != TESSERA_OK) return refuse(1);
+  fmt::print("{}", options.json ? std::string(json) + "\n" : replay_table(json));
+  return 0;
+}

@@ -1,0 +1,85 @@
+#include "replay_command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/replay.h"
+
+namespace {
+
+class ReplayCommandTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    trace_ = ::testing::TempDir() + "replay_command_test.jsonl";
+    std::ofstream(trace_) << R"({"t":"alloc","id":1,"bytes":2097152})" << "\n"
+                          << R"({"t":"op","name":"a","ns":1000,"w":[1]})" << "\n";
+  }
+  void TearDown() override { std::filesystem::remove(trace_); }
+
+  static int run(ReplayCommandOptions options, std::string& output) {
+    ::testing::internal::CaptureStdout();
+    const int code = replay_command(options);
+    output = ::testing::internal::GetCapturedStdout();
+    return code;
+  }
+  static void set(ReplayCommandOptions& options, const std::string& name, const char* value) {
+    for (auto& setting : options.settings) {
+      if (name == setting.name) setting.value = value;
+    }
+  }
+
+  std::string trace_;
+};
+
+TEST_F(ReplayCommandTest, PrintsOneObjectOrATable) {
+  ReplayCommandOptions options;
+  options.trace = trace_;
+  options.json = true;
+  std::string output;
+  ASSERT_EQ(run(options, output), 0);
+  EXPECT_EQ(nlohmann::json::parse(output).at("makespan_ns"), 1000);
+  options.json = false;
+  ASSERT_EQ(run(options, output), 0);
+  EXPECT_NE(output.find("makespan"), std::string::npos) << output;
+  EXPECT_EQ(output, replay_table(R"({"policy":"recency","compute_ns":1000,"lower_bound_ns":1000,
+      "makespan_ns":1000,"stall_ns":0,"peak_device_bytes":2097152,"device_memory":33554432,
+      "liveness_peak_bytes":2097152,"largest_step_bytes":2097152,"bytes_h2d":0,"bytes_d2h":0,
+      "bytes_file_read":0,"bytes_file_written":0,"evictions":0,"fetches":0,"late_fetches":0})"));
+}
+
+TEST_F(ReplayCommandTest, EverySettingIsAnOptionOfTheLibrary) {
+  tessera_replay* replay = nullptr;
+  ASSERT_EQ(tessera_replay_create(&replay), TESSERA_OK);
+  for (const auto& setting : ReplayCommandOptions().settings) {
+    const tessera_result result = tessera_replay_set(replay, setting.name, "nonsense");
+    EXPECT_EQ(result, TESSERA_INVALID_ARGUMENT) << setting.name;
+  }
+  tessera_replay_destroy(replay);
+}
+
+TEST_F(ReplayCommandTest, WrongUseAndWrongTracesHaveTheirOwnCodes) {
+  ReplayCommandOptions options;
+  std::string output;
+  EXPECT_EQ(run(options, output), 2) << "no trace";
+  options.trace = trace_ + ".missing";
+  EXPECT_EQ(run(options, output), 1);
+  options.trace = trace_;
+  set(options, "policy", "wishful");
+  EXPECT_EQ(run(options, output), 2);
+}
+
+TEST_F(ReplayCommandTest, PoliciesAreListedWithoutATrace) {
+  ReplayCommandOptions options;
+  options.list_policies = true;
+  std::string output;
+  ASSERT_EQ(run(options, output), 0);
+  EXPECT_NE(output.find("recency"), std::string::npos);
+  EXPECT_NE(output.find("lru"), std::string::npos);
+}
+
+}  // namespace

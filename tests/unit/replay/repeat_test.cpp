@@ -1,0 +1,74 @@
+#include "replay/repeat.hpp"
+
+#include <gtest/gtest.h>
+
+#include "replay/bounds.hpp"
+#include "trace_text.hpp"
+
+namespace tessera {
+namespace {
+
+// "a1 a2 o12 f2 m": allocations, operations with their operands, frees, marks.
+std::string shape(const Trace& trace) {
+  std::string text;
+  for (const TraceEvent& event : trace.events) {
+    if (!text.empty()) text += ' ';
+    switch (event.kind) {
+      case TraceEvent::Kind::kAlloc: text += 'a' + std::to_string(trace.blocks[event.index].id); break;
+      case TraceEvent::Kind::kFree: text += 'f' + std::to_string(trace.blocks[event.index].id); break;
+      case TraceEvent::Kind::kMark: text += 'm'; break;
+      case TraceEvent::Kind::kOp:
+        text += 'o';
+        for (const std::uint32_t block : trace.operands_of(trace.ops[event.index])) {
+          text += std::to_string(trace.blocks[block].id);
+        }
+    }
+  }
+  return text;
+}
+
+constexpr const char* kTrace = R"({"t":"alloc","id":1,"bytes":4}
+{"t":"alloc","id":2,"bytes":4}
+{"t":"mark","kind":"iteration","n":1}
+{"t":"alloc","id":3,"bytes":4}
+{"t":"op","ns":10,"r":[1],"w":[3]}
+{"t":"free","id":2}
+{"t":"op","ns":10,"r":[3],"w":[1]}
+{"t":"free","id":3}
+{"t":"free","id":1}
+)";
+
+TEST(Repeat, OnceIsTheTraceItself) {
+  EXPECT_EQ(shape(repeat_steps(trace_of(kTrace), 1)), "a1 a2 m a3 o13 f2 o31 f3 f1");
+}
+
+TEST(Repeat, EachTimeFindsTheBlocksOfTheFirst) {
+  const Trace trace = repeat_steps(trace_of(kTrace), 3);
+  EXPECT_EQ(shape(trace),
+            "a1 a2 m a3 o13 f2 o31 f3 a2 m a3 o13 f2 o31 f3 a2 m a3 o13 f2 o31 f3 f1");
+  EXPECT_EQ(bounds_of(trace).compute, Nanoseconds(60));
+  EXPECT_EQ(bounds_of(trace).liveness_peak, Bytes(12));
+}
+
+TEST(Repeat, WhatComesBeforeTheFirstIterationIsPlayedOnce) {
+  const Trace trace = repeat_steps(trace_of(R"({"t":"alloc","id":1,"bytes":4}
+{"t":"op","w":[1]}
+{"t":"mark","kind":"iteration","n":1}
+{"t":"op","r":[1]}
+)"),
+                                   2);
+  EXPECT_EQ(shape(trace), "a1 o1 m o1 m o1");
+}
+
+TEST(Repeat, WhatTheStepsLeaveIsFreedBeforeTheNext) {
+  const Trace trace = repeat_steps(trace_of(R"({"t":"alloc","id":1,"bytes":4}
+{"t":"op","r":[1]}
+{"t":"alloc","id":2,"bytes":4}
+{"t":"op","r":[2]}
+)"),
+                                   2);
+  EXPECT_EQ(shape(trace), "a1 o1 a2 o2 f2 o1 a2 o2");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,36 @@
+#include "replay/replay_options.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
+  ReplayOptions options;
+  for (const auto& [name, value] :
+       {std::pair{"device-memory", "4GiB"}, {"file-memory", "1TiB"}, {"h2d", "12.5e9"},
+        {"file-write", "3000000000"}, {"policy", "lru"}, {"iterations", "5"}, {"seed", "42"}}) {
+    EXPECT_TRUE(options.set(name, value).is_ok()) << name;
+  }
+  EXPECT_EQ(options.device_memory, 4_GiB);
+  EXPECT_EQ(options.file_memory, 1_TiB);
+  EXPECT_EQ(options.h2d, 12'500'000'000U);
+  EXPECT_EQ(options.file_write, 3'000'000'000U);
+  EXPECT_EQ(options.policy, "lru");
+  EXPECT_EQ(options.iterations, 5U);
+  EXPECT_EQ(options.seed, 42U);
+}
+
+TEST(ReplayOptions, RefuseOthersAndSayWhy) {
+  ReplayOptions options;
+  EXPECT_EQ(options.set("colour", "red").code(), Code::kNotFound);
+  EXPECT_EQ(options.set("policy", "wishful").code(), Code::kInvalidArgument);
+  EXPECT_EQ(options.set("iterations", "0").code(), Code::kInvalidArgument);
+  EXPECT_EQ(options.set("h2d", "fast").message(),
+            "h2d: 'fast' is not a number of bytes per second; write 25e9");
+  EXPECT_EQ(options.set("device-memory", "much").code(), Code::kInvalidArgument);
+  EXPECT_EQ(options.set("seed", "-1").code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tessera

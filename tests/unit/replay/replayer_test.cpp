@@ -1,0 +1,125 @@
+#include "replay/replayer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "replay/replay_report.hpp"
+#include "trace_text.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr Bytes kBlock = 32_MiB;
+constexpr std::uint64_t kMs = 1'000'000;
+
+// A device for two blocks, whose link moves one in a millisecond.
+ReplayOptions two_blocks() {
+  ReplayOptions options;
+  options.policy = "lru";
+  options.device_memory = 2 * kBlock;
+  options.host_memory = 1_GiB;
+  options.h2d = options.d2h = kBlock.value() * 1000;
+  return options;
+}
+
+ReplayResult played(const Trace& trace, const ReplayOptions& options) {
+  auto result = replay(trace, options);
+  EXPECT_TRUE(result.is_ok()) << result.status().to_string();
+  return result.is_ok() ? result.take() : ReplayResult();
+}
+
+TEST(Replayer, ATraceThatFitsTakesItsComputeTime) {
+  const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
+                               op_line(2 * kMs, "w", 2) + op_line(3 * kMs, "r", 1));
+  const ReplayResult result = played(trace, two_blocks());
+  EXPECT_EQ(result.makespan, Nanoseconds(6 * kMs));
+  EXPECT_EQ(result.lower_bound, Nanoseconds(6 * kMs));
+  EXPECT_EQ(result.stats.bytes_in + result.stats.bytes_out, 0U);
+}
+
+// By hand, in milliseconds. Operations a and b run 0-1 and 1-2. The third block needs the room of
+// the first: out 1-2, behind a. c runs 2-3, the second block leaves 2-3, the first comes 3-4, and d
+// runs 4-5: one millisecond in which nothing computes.
+TEST(Replayer, AStallIsExactlyTheTimeInWhichTheDeviceWaitsForACopy) {
+  const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
+                               op_line(kMs, "w", 2) + alloc_line(3, kBlock) +
+                               op_line(kMs, "w", 3) + op_line(kMs, "r", 1));
+  const ReplayResult result = played(trace, two_blocks());
+  EXPECT_EQ(result.bounds.compute, Nanoseconds(4 * kMs));
+  EXPECT_EQ(result.makespan, Nanoseconds(5 * kMs));
+  EXPECT_EQ(result.lower_bound, Nanoseconds(4 * kMs));
+  EXPECT_EQ(result.stats.bytes_in, kBlock.value());
+  EXPECT_EQ(result.stats.late_fetches, 1U);
+  EXPECT_EQ(result.stats.device_peak, (2 * kBlock).value());
+}
+
+TEST(Replayer, StreamsRunBesideEachOther) {
+  const Trace trace = trace_of(alloc_line(1, kBlock) + R"({"t":"op","ns":100,"stream":1,"r":[1]}
+{"t":"op","ns":70,"stream":2,"r":[1]}
+{"t":"op","ns":20,"stream":2,"r":[1]}
+)");
+  EXPECT_EQ(played(trace, two_blocks()).makespan, Nanoseconds(100));
+}
+
+TEST(Replayer, IterationsAreTimedFromMarkToMark) {
+  const Trace trace = trace_of(alloc_line(1, kBlock) +
+                               R"({"t":"mark","kind":"iteration","n":1})" + "\n" +
+                               op_line(kMs, "w", 1) + op_line(kMs, "r", 1));
+  ReplayOptions options = two_blocks();
+  options.iterations = 3;
+  const ReplayResult result = played(trace, options);
+  EXPECT_EQ(result.iterations, std::vector<Nanoseconds>(3, Nanoseconds(2 * kMs)));
+  EXPECT_EQ(result.makespan, Nanoseconds(6 * kMs));
+}
+
+TEST(Replayer, TheSameTraceAndOptionsGiveTheSameBytes) {
+  for (const char* policy : {"lru", "recency"}) {
+    const Trace trace = trace_of(random_trace(7, 60, 2000));
+    ReplayOptions options = two_blocks();
+    options.policy = policy;
+    options.device_memory = 640_MiB;
+    options.host_memory = 512_MiB;
+    options.file_memory = 16_GiB;
+    const std::string first = replay_json(trace, played(trace, options));
+    EXPECT_EQ(first, replay_json(trace, played(trace, options)));
+    EXPECT_NE(first.find("\"bytes_file_read\":"), std::string::npos);
+    EXPECT_EQ(first.find("\"bytes_h2d\":0,"), std::string::npos) << first;
+    EXPECT_EQ(first.find("\"bytes_file_written\":0,"), std::string::npos) << first;
+  }
+}
+
+TEST(Replayer, NoRunIsFasterThanItsLowerBound) {
+  for (std::uint64_t seed = 1; seed < 6; ++seed) {
+    const Trace trace = trace_of(random_trace(seed, 40, 500));
+    ReplayOptions options = two_blocks();
+    options.device_memory = 512_MiB;
+    options.host_memory = 4_GiB;
+    const ReplayResult result = played(trace, options);
+    EXPECT_LE(result.lower_bound, result.makespan) << seed;
+    EXPECT_LE(result.stats.device_peak, (512_MiB).value()) << seed;
+  }
+}
+
+TEST(Replayer, WhatDoesNotFitIsAnErrorThatNamesTheEvent) {
+  const Trace large = trace_of(alloc_line(1, kBlock) + op_line(1, "w", 1) +
+                               alloc_line(2, 8 * kBlock) + op_line(1, "w", 2));
+  const auto result = replay(large, two_blocks());
+  EXPECT_EQ(result.status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(result.status().message().rfind("event 3 of 4: ", 0), 0U)
+      << result.status().to_string();
+  EXPECT_EQ(replay(trace_of(alloc_line(1, kBlock)), two_blocks()).status().code(),
+            Code::kInvalidArgument);
+}
+
+TEST(Replayer, SeveralDevicesEachHaveTheirMemory) {
+  const Trace trace = trace_of(R"({"t":"alloc","id":1,"bytes":67108864,"device":0}
+{"t":"alloc","id":2,"bytes":67108864,"device":1}
+{"t":"op","ns":50,"r":[1]}
+{"t":"op","ns":50,"device":1,"r":[2]}
+)");
+  const ReplayResult result = played(trace, two_blocks());
+  EXPECT_EQ(result.makespan, Nanoseconds(50));
+  EXPECT_EQ(result.stats.bytes_out, 0U);
+}
+
+}  // namespace
+}  // namespace tessera

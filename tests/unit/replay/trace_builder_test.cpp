@@ -1,0 +1,51 @@
+#include "replay/trace_builder.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+using Ids = std::vector<std::uint64_t>;
+
+TEST(TraceBuilder, AnIdThatIsUsedAgainIsAnotherBlock) {
+  TraceBuilder builder;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(builder.alloc({.id = 7, .bytes = 1_MiB, .tag = "t", .regenerate = {}}).is_ok());
+    ASSERT_TRUE(builder.free(7).is_ok());
+  }
+  const Trace trace = builder.take();
+  ASSERT_EQ(trace.blocks.size(), 2U);
+  EXPECT_EQ(trace.events[3].index, 1U);
+  EXPECT_EQ(trace.words[trace.blocks[1].tag], "t");
+}
+
+TEST(TraceBuilder, OperandsAreReadThenUpdatedThenWrittenEachOnce) {
+  TraceBuilder builder;
+  for (std::uint64_t id : {10, 11, 12}) {
+    ASSERT_TRUE(builder.alloc({.id = id, .bytes = 1_MiB, .tag = {}, .regenerate = {}}).is_ok());
+  }
+  const Ids reads{12, 10, 12}, writes{11, 10};
+  ASSERT_TRUE(builder.op({.name = "op", .time = Nanoseconds(5), .reads = reads, .writes = writes})
+                  .is_ok());
+  const Trace trace = builder.take();
+  const TraceOp& op = trace.ops[0];
+  EXPECT_EQ(op.reads, 1U);
+  EXPECT_EQ(op.writes, 2U);
+  EXPECT_EQ(op.updates, 1U);
+  EXPECT_EQ(trace.operands, (std::vector<std::uint32_t>{2, 0, 1}));
+}
+
+TEST(TraceBuilder, RefusesWhatNoProgramDoes) {
+  TraceBuilder builder;
+  ASSERT_TRUE(builder.alloc({.id = 1, .bytes = 1_MiB, .tag = {}, .regenerate = {}}).is_ok());
+  EXPECT_FALSE(builder.alloc({.id = 1, .bytes = 1_MiB, .tag = {}, .regenerate = {}}).is_ok());
+  EXPECT_FALSE(builder.alloc({.id = 2, .bytes = {}, .tag = {}, .regenerate = {}}).is_ok());
+  EXPECT_FALSE(builder.free(2).is_ok());
+  const Ids reads{2};
+  EXPECT_EQ(builder.op({.name = "", .time = {}, .reads = reads, .writes = {}}).message(),
+            "use of block 2, which is not allocated");
+  EXPECT_EQ(builder.take().events.size(), 1U) << "what was refused left nothing";
+}
+
+}  // namespace
+}  // namespace tessera
