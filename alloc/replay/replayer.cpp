@@ -200,6 +200,7 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   }
   TESSERA_TRY(program.finish());
   result.makespan = machine->clock().now();
+  machine->allocator().advance();  // counts what has arrived by now
   result.iterations = differences(program.marks(), result.makespan);
   result.stats = machine->allocator().stats().totals;
   return result;

@@ -47,6 +47,7 @@ class VirtualAllocatorTest : public ::testing::Test {
   tessera_stats stats() { return allocator_->stats().totals; }
   void finish() {
     ASSERT_TRUE(driver_->synchronize(stream_).is_ok());
+    allocator_->advance();  // counts what has arrived
     EXPECT_TRUE(allocator_->validate().is_ok());
   }
 
