@@ -16,9 +16,11 @@ Status unknown_handle(std::string_view kind, std::uint64_t handle) {
   return {Code::kDriver, fmt::format("there is no {} {:#x}", kind, handle), native::kInvalidHandle};
 }
 
-Status not_ready(std::string_view kind, std::uint64_t handle) {
-  return {Code::kNotReady, fmt::format("work of {} {:#x} has not run yet", kind, handle),
-          native::kNotReady};
+// Asked for in loops, so it is made once.
+Status not_ready() {
+  static const Status status(Code::kNotReady, "what was queued has not run yet",
+                             native::kNotReady);
+  return status;
 }
 
 }  // namespace
@@ -164,7 +166,7 @@ Status SimEngines::query(StreamId stream) {
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const DeviceId device, find(stream));
   TESSERA_TRY(error(device));
-  if (!schedule_.pending(stream).empty()) return not_ready("stream", stream.value());
+  if (!schedule_.pending(stream).empty()) return not_ready();
   return {};
 }
 
@@ -172,7 +174,7 @@ Status SimEngines::query(EventId event) {
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const SimSchedule::Event* const recorded, find(event));
   TESSERA_TRY(error(recorded->device));
-  if (!schedule_.is_finished(recorded->op)) return not_ready("event", event.value());
+  if (!schedule_.is_finished(recorded->op)) return not_ready();
   return {};
 }
 
@@ -186,7 +188,7 @@ Result<std::int64_t> SimEngines::elapsed(EventId a, EventId b) {
       return Status(Code::kDriver, fmt::format("event {:#x} was never recorded", event.value()),
                     native::kInvalidHandle);
     }
-    if (!schedule_.is_finished(recorded->op)) return not_ready("event", event.value());
+    if (!schedule_.is_finished(recorded->op)) return not_ready();
     at[i] = static_cast<std::int64_t>(recorded->finished.value());
   }
   return at[1] - at[0];

@@ -69,6 +69,7 @@ std::vector<StreamId> SimSchedule::owned_streams() const {
 std::vector<EventId> SimSchedule::events() const {
   std::vector<EventId> all;
   for (const auto& [id, event] : events_) all.push_back(id);
+  std::ranges::sort(all);
   return all;
 }
 

@@ -60,7 +60,7 @@ class SimSchedule {
   EventId add_event(DeviceId device);
   bool remove_event(EventId event);
   const Event* find(EventId event) const;
-  // The streams that somebody must still destroy, and all events.
+  // The streams that somebody must still destroy, and all events, in ascending order.
   std::vector<StreamId> owned_streams() const;
   std::vector<EventId> events() const;
 
@@ -115,7 +115,7 @@ class SimSchedule {
   std::uint64_t next_event_ = 16;
   std::vector<StreamId> legacy_;
   std::map<StreamId, Stream> streams_;
-  std::map<EventId, Event> events_;
+  std::unordered_map<EventId, Event> events_;
   std::unordered_map<SimOp, Op> ops_;  // unfinished ones only
   std::vector<std::array<std::deque<SimOp>, kSimEngines>> ready_;
 };
