@@ -36,6 +36,7 @@ class Model {
     for (int turn = 0; turn < kTurns; ++turn) {
       const Time begin = now_;
       result_ = {};
+      let_go(now_);
       result_.peak = used_;
       for (std::uint32_t step = 0; step < iteration_.steps.size() && result_.possible; ++step) {
         go_through(step);
@@ -134,8 +135,14 @@ class Model {
     releases_.push({gone, bytes});
   }
 
+  // What has left by now does not count any more.
+  void let_go(Time now) {
+    for (; !releases_.empty() && releases_.top().at <= now; releases_.pop()) used_ -= releases_.top().bytes;
+  }
+
   // When there is room, if ever: by what is leaving already, then by whoever is used last.
   std::optional<Time> make_room(Bytes bytes, Time from, bool demanded) {
+    let_go(from);
     while (used_ + bytes > machine_.device) {
       if (!releases_.empty()) {
         from = std::max(from, releases_.top().at);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "learn/run_class.hpp"
 
 namespace tessera {
 
@@ -25,6 +26,7 @@ struct IterationRun {
   TagId tag{};
   Nanoseconds regenerate{};  // its bytes can be remade in this time; 0 = they cannot
   bool pinned = false;     // has to stay on the device
+  RunClass kind = RunClass::kUnknown;  // as its tag says
 };
 
 struct IterationStep {

@@ -102,5 +102,14 @@ TEST(Forecast, RemakesWhatIsRegeneratedWithoutTheLinks) {
   EXPECT_EQ(result.stall, Nanoseconds(30));
 }
 
+TEST(Forecast, WhatHasLeftIsNotInThePeakEvenWhereThereIsRoom) {
+  const Iteration iteration = forward_and_backward(4, Bytes(100), Nanoseconds(100));
+  AbsencePlan plan;
+  for (const Gap& gap : find_gaps(iteration)) {
+    if (gap.dead || gap.run == 0) plan.push_back({.gap = gap, .back_at = gap.dead ? gap.until : 6});
+  }
+  EXPECT_EQ(forecast(iteration, machine(Bytes(4000)), plan).peak, Bytes(300));
+}
+
 }  // namespace
 }  // namespace tessera

@@ -1,0 +1,50 @@
+#include "learn/occupancy.hpp"
+
+#include <algorithm>
+
+namespace tessera {
+
+template <class Visit>
+void Occupancy::for_each_step(const Absence& absence, Visit visit) const {
+  const Gap& gap = absence.gap;
+  const std::uint32_t inside = time_.steps_inside(gap);
+  const std::uint32_t begin = gap.dead ? 0 : time_.steps_leaving(gap, absence.to);
+  for (std::uint32_t position = begin; position < inside; ++position) {
+    const std::uint32_t step = time_.step_at(gap, position);
+    if (step == absence.back_at && !gap.dead) return;
+    visit(step);
+  }
+}
+
+Occupancy::Occupancy(const Iteration& iteration, Bytes device, const GapTime& time)
+    : iteration_(iteration), time_(time) {
+  std::vector<bool> used(iteration.runs.size());
+  double all = 0;
+  for (const RunUse& use : iteration.uses) {
+    if (!used[use.run]) all += static_cast<double>(iteration.runs[use.run].bytes.value());
+    used[use.run] = true;
+  }
+  excess_.assign(iteration.steps.size(), all - static_cast<double>(device.value()));
+  for (const Gap& gap : find_gaps(iteration)) {
+    if (gap.dead && !iteration.runs[gap.run].pinned) take({.gap = gap, .back_at = gap.until});
+  }
+}
+
+bool Occupancy::fits() const { return most() <= 0; }
+
+double Occupancy::most() const {
+  return excess_.empty() ? 0 : *std::max_element(excess_.begin(), excess_.end());
+}
+
+bool Occupancy::helps(const Absence& absence) const {
+  bool over = false;
+  for_each_step(absence, [&](std::uint32_t step) { over |= excess_[step] > 0; });
+  return over;
+}
+
+void Occupancy::take(const Absence& absence) {
+  const auto bytes = static_cast<double>(iteration_.runs[absence.gap.run].bytes.value());
+  for_each_step(absence, [&](std::uint32_t step) { excess_[step] -= bytes; });
+}
+
+}  // namespace tessera

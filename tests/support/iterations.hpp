@@ -1,0 +1,141 @@
+// Iterations made by hand: a builder, and the shapes that the checks of papers.md ask for.
+//
+// Thread safety: none.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <random>
+#include <vector>
+
+#include "learn/absence.hpp"
+
+namespace tessera::test {
+
+class IterationBuilder {
+ public:
+  std::uint32_t run(Bytes bytes, RunClass kind = RunClass::kUnknown, Nanoseconds regenerate = {}) {
+    iteration_.runs.push_back({.bytes = bytes, .regenerate = regenerate, .kind = kind});
+    return static_cast<std::uint32_t>(iteration_.runs.size() - 1);
+  }
+  void step(std::uint64_t nanoseconds, std::initializer_list<RunUse> uses) {
+    step(nanoseconds, std::vector<RunUse>(uses));
+  }
+  void step(std::uint64_t nanoseconds, const std::vector<RunUse>& uses) {
+    const auto first = static_cast<std::uint32_t>(iteration_.uses.size());
+    iteration_.uses.insert(iteration_.uses.end(), uses.begin(), uses.end());
+    iteration_.steps.push_back({.duration = Nanoseconds(nanoseconds), .first_use = first,
+                                .end_use = static_cast<std::uint32_t>(iteration_.uses.size())});
+  }
+  const Iteration& done() const { return iteration_; }
+
+ private:
+  Iteration iteration_;
+};
+
+inline RunUse reads(std::uint32_t run) { return {.run = run}; }
+inline RunUse writes(std::uint32_t run) { return {.run = run, .writes = true}; }
+inline RunUse makes(std::uint32_t run) { return {.run = run, .writes = true, .fresh = true}; }
+
+// Equal layers: forward i makes activation i, backward i (in reverse) reads it. Nothing else.
+inline Iteration stack(std::uint32_t layers, Bytes bytes, std::uint64_t nanoseconds) {
+  IterationBuilder build;
+  for (std::uint32_t i = 0; i < layers; ++i) build.run(bytes);
+  for (std::uint32_t i = 0; i < layers; ++i) build.step(nanoseconds, {makes(i)});
+  for (std::uint32_t i = layers; i-- > 0;) build.step(nanoseconds, {reads(i)});
+  return build.done();
+}
+
+// Where the runs of a training iteration are: activations first, then weights, optimizer states,
+// gradients of weights.
+struct TrainingShape {
+  std::uint32_t layers = 8;
+  Bytes activation = 8_MiB;
+  Bytes weight = 4_MiB;
+  Bytes optimizer = 8_MiB;
+  std::uint64_t nanoseconds = 1'000'000;  // forward; backward takes twice as long, the update half
+  Nanoseconds regenerate{};               // of an activation
+
+  std::uint32_t weight_of(std::uint32_t layer) const { return layers + layer; }
+  std::uint32_t optimizer_of(std::uint32_t layer) const { return 2 * layers + layer; }
+  std::uint32_t gradient_of(std::uint32_t layer) const { return 3 * layers + layer; }
+};
+
+// Forward, backward, update: nothing is tagged.
+inline Iteration training(const TrainingShape& shape = {}) {
+  IterationBuilder build;
+  const std::uint32_t n = shape.layers;
+  for (std::uint32_t i = 0; i < n; ++i) build.run(shape.activation, RunClass::kUnknown, shape.regenerate);
+  for (std::uint32_t i = 0; i < n; ++i) build.run(shape.weight);
+  for (std::uint32_t i = 0; i < n; ++i) build.run(shape.optimizer);
+  for (std::uint32_t i = 0; i < n; ++i) build.run(shape.weight);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    std::vector<RunUse> uses{makes(i), reads(shape.weight_of(i))};
+    if (i > 0) uses.push_back(reads(i - 1));
+    build.step(shape.nanoseconds, uses);
+  }
+  for (std::uint32_t i = n; i-- > 0;) {
+    build.step(2 * shape.nanoseconds,
+               {reads(i), reads(shape.weight_of(i)), makes(shape.gradient_of(i))});
+  }
+  for (std::uint32_t i = 0; i < n; ++i) {
+    build.step(shape.nanoseconds / 2, {reads(shape.gradient_of(i)), writes(shape.weight_of(i)),
+                                       writes(shape.optimizer_of(i))});
+  }
+  return build.done();
+}
+
+// Any steps, any uses, some fresh, some pinned, some remade: for contracts.
+inline Iteration random_iteration(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&random](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };
+  IterationBuilder build;
+  const std::uint32_t runs = 1 + below(24), steps = 1 + below(30);
+  for (std::uint32_t i = 0; i < runs; ++i) {
+    build.run(1_MiB * (1 + below(32)), RunClass(below(7)), Nanoseconds(below(3) == 0 ? below(900'000) : 0));
+  }
+  std::vector<bool> temporary(runs), seen(runs);
+  for (std::uint32_t i = 0; i < runs; ++i) temporary[i] = below(2) == 0;
+  for (std::uint32_t i = 0; i < steps; ++i) {
+    std::vector<RunUse> uses;
+    for (std::uint32_t run = 0; run < runs; ++run) {
+      if (below(5) != 0) continue;
+      const bool fresh = temporary[run] && !seen[run];
+      seen[run] = true;
+      uses.push_back({.run = run, .writes = fresh || below(4) == 0, .fresh = fresh});
+    }
+    build.step(1000 + below(2'000'000), uses);
+  }
+  Iteration iteration = build.done();
+  for (IterationRun& run : iteration.runs) run.pinned = below(12) == 0;
+  return iteration;
+}
+
+inline Bytes pinned_bytes(const Iteration& iteration) {
+  Bytes bytes;
+  for (const IterationRun& run : iteration.runs) bytes += run.pinned ? run.bytes : Bytes();
+  return bytes;
+}
+
+inline Bytes all_bytes(const Iteration& iteration) {
+  Bytes bytes;
+  for (const IterationRun& run : iteration.runs) bytes += run.bytes;
+  return bytes;
+}
+
+// Both links as fast, and no file.
+inline Machine machine_of(Bytes device, double rate) {
+  return {.device = device, .host = 1_TiB, .out_rate = rate, .in_rate = rate};
+}
+
+// Absences that move something: not the frees, which are in every plan.
+inline AbsencePlan moves_of(const AbsencePlan& plan) {
+  AbsencePlan moves;
+  for (const Absence& absence : plan) {
+    if (!absence.gap.dead) moves.push_back(absence);
+  }
+  return moves;
+}
+
+}  // namespace tessera::test
