@@ -2,10 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <optional>
+#include <system_error>
+
+#include "policy/atc24_policy.hpp"
 #include "policy/auto_policy.hpp"
 #include "policy/belady_policy.hpp"
+#include "policy/capuchin_policy.hpp"
+#include "policy/delta_policy.hpp"
+#include "policy/flashneuron_policy.hpp"
+#include "policy/l2l_policy.hpp"
+#include "policy/lohan_policy.hpp"
 #include "policy/lru_policy.hpp"
+#include "policy/patrickstar_policy.hpp"
 #include "policy/recency_policy.hpp"
+#include "policy/stronghold_policy.hpp"
+#include "policy/superneurons_policy.hpp"
+#include "policy/tba_policy.hpp"
+#include "policy/te_groups_policy.hpp"
+#include "policy/vdnn_policy.hpp"
+#include "policy/zero_infinity_policy.hpp"
+#include "policy/zero_offload_policy.hpp"
 
 namespace tessera {
 namespace {
@@ -13,6 +31,26 @@ namespace {
 template <class P>
 std::unique_ptr<Policy> make() {
   return std::make_unique<P>();
+}
+
+template <class P>
+std::unique_ptr<Policy> make_with(double number) {
+  return std::make_unique<P>(number);
+}
+
+std::optional<double> number_of(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::unique_ptr<Policy> made_by(const PolicyEntry& entry, std::string_view name) {
+  if (name == entry.name) return entry.make();
+  const std::size_t colon = name.find(':');
+  if (!entry.make_with || colon != entry.name.size() || name.substr(0, colon) != entry.name) return nullptr;
+  const std::optional<double> number = number_of(name.substr(colon + 1));
+  return number ? entry.make_with(*number) : nullptr;
 }
 
 }  // namespace
@@ -26,6 +64,34 @@ const std::vector<PolicyEntry>& policies() {
       {"lru", "folklore", "least recently used leaves first", &make<LruPolicy>},
       {"belady", "Belady, IBM Systems Journal 1966", "farthest next use of the learned iteration leaves first",
        &make<BeladyPolicy>},
+      {"vdnn-all", "vDNN, MICRO 2016", "every saved activation leaves, one comes back per layer",
+       &make<VdnnAllPolicy>},
+      {"vdnn-conv", "vDNN, MICRO 2016", "inputs of weighted layers leave", &make<VdnnConvPolicy>},
+      {"vdnn-dyn", "vDNN, MICRO 2016", "the first of none, conv, all that fits", &make<VdnnDynPolicy>},
+      {"superneurons", "SuperNeurons, PPoPP 2018",
+       "outputs of weighted layers leave, cheap ones are remade, if memory does not do",
+       &make<SuperneuronsPolicy>},
+      {"capuchin", "Capuchin, ASPLOS 2020", "longest free time first, with feedback", &make<CapuchinPolicy>},
+      {"delta", "DELTA, TACO 2024", "bytes x idle time / cost leaves first, copied or remade",
+       &make<DeltaPolicy>},
+      {"patrickstar", "PatrickStar, TPDS 2022", "farthest next moment of the recorded iteration",
+       &make<PatrickstarPolicy>},
+      {"stronghold", "STRONGHOLD, SC 2022", "a window of layers stays, sized so that computing covers fetching",
+       &make<StrongholdPolicy>},
+      {"l2l", "L2L, arXiv 2002.05645", "one layer at a time, the next on its way", &make<L2lPolicy>},
+      {"zero-offload", "ZeRO-Offload, USENIX ATC 2021", "optimizer states and gradients are away until the update",
+       &make<ZeroOffloadPolicy>},
+      {"zero-infinity", "ZeRO-Infinity, SC 2021", "all states leave, to the cheapest tier that is fast enough",
+       &make<ZeroInfinityPolicy>},
+      {"te-groups", "NVIDIA Transformer Engine", "the first n of L layers leave, by deadlines; n fits or is given",
+       &make<TeGroupsPolicy>, &make_with<TeGroupsPolicy>},
+      {"tba", "SSDTrain, arXiv 2408.10013", "the first layers go to SSD, as many as its writes keep up with",
+       &make<TbaPolicy>},
+      {"atc24", "Kuaishou, USENIX ATC 2024", "the share alpha of what is saved leaves; alpha fits or is given",
+       &make<Atc24Policy>, &make_with<Atc24Policy>},
+      {"lohan", "LoHan, ICDE 2025", "searches how many activations move, dear ones first", &make<LohanPolicy>},
+      {"flashneuron", "FlashNeuron, FAST 2021", "in order of creation, as long as copies end in time",
+       &make<FlashneuronPolicy>},
   };
   return entries;
 }
@@ -33,7 +99,7 @@ const std::vector<PolicyEntry>& policies() {
 Result<std::unique_ptr<Policy>> make_policy(std::string_view name) {
   std::string known;
   for (const PolicyEntry& entry : policies()) {
-    if (entry.name == name) return entry.make();
+    if (std::unique_ptr<Policy> policy = made_by(entry, name)) return policy;
     known += known.empty() ? "" : ", ";
     known += entry.name;
   }

@@ -37,9 +37,11 @@ struct PolicyEntry {
   std::string_view source;   // the paper, or "ours"
   std::string_view summary;  // one line
   std::unique_ptr<Policy> (*make)();
+  std::unique_ptr<Policy> (*make_with)(double) = nullptr;  // of "NAME:NUMBER", where it takes a number
 };
 
 const std::vector<PolicyEntry>& policies();
+// "NAME", or "NAME:NUMBER" for those that take a number: atc24:0.5.
 // Errors: kInvalidArgument naming the policies there are.
 Result<std::unique_ptr<Policy>> make_policy(std::string_view name);
 

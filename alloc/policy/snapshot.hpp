@@ -14,14 +14,14 @@ namespace tessera {
 // One run that may leave the tier in question. Epochs count announced uses of the whole device.
 struct RunPicture {
   std::size_t run = 0;          // the engine's name for it; decisions repeat it
-  Bytes bytes;                  // in the tier that is short, and able to leave it now
-  Bytes clean;                  // of those, bytes whose copy in a lower tier is still valid
+  Bytes bytes{};                // in the tier that is short, and able to leave it now
+  Bytes clean{};                // of those, bytes whose copy in a lower tier is still valid
   std::uint64_t used = 0;       // epoch of the last use
   std::uint64_t gap = 0;        // last known distance between two uses; 0 = unknown
   std::uint64_t next = 0;       // epoch of the next use, where a learned iteration tells; 0 = unknown
   bool idle = true;             // no queued work uses it: it can leave without waiting
   bool dead = false;            // its bytes do not matter: leaving moves nothing
-  TagId tag;
+  TagId tag{};
 };
 
 // Which tier is short, and by how much. Leaving `device` goes to host, leaving `host` to file.
@@ -29,9 +29,9 @@ enum class Shortage : std::uint8_t { kDevice, kHost };
 
 struct Snapshot {
   Shortage shortage = Shortage::kDevice;
-  Bytes need;                   // at least so much must leave
+  Bytes need{};                 // at least so much must leave
   std::uint64_t epoch = 0;      // now
-  std::vector<RunPicture> runs; // all that may leave, in no order
+  std::vector<RunPicture> runs{};  // all that may leave, in no order
 };
 
 // What shall leave, first to last; the engine stops when enough has left.

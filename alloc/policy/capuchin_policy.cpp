@@ -1,0 +1,84 @@
+#include "policy/capuchin_policy.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "learn/forecast.hpp"
+#include "learn/occupancy.hpp"
+#include "policy/plan_ground.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr double kFeedback = 0.05;  // of a copy, per round
+constexpr int kRounds = 20;
+
+struct Candidate {
+  Gap gap;
+  double free_time;
+  double cost_per_byte;  // of what cannot be hidden
+  Away to;
+};
+
+std::vector<Candidate> candidates_of(const PlanGround& ground) {
+  std::vector<Candidate> candidates;
+  for (const Gap& gap : ground.gaps) {
+    Candidate one{gap, ground.time.free_time(gap), 0, Away::kHost};
+    double cost = std::max(0.0, -one.free_time);
+    const auto remake = static_cast<double>(ground.iteration.runs[gap.run].regenerate.value());
+    if (one.free_time < 0 && remake > 0 && remake < cost) {
+      cost = remake;
+      one.to = Away::kRegenerated;
+    }
+    one.cost_per_byte = cost / static_cast<double>(std::max(ground.bytes_of(gap), 1_B).value());
+    candidates.push_back(one);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    if ((a.free_time >= 0) != (b.free_time >= 0)) return a.free_time >= 0;
+    return a.free_time >= 0 ? a.free_time > b.free_time : a.cost_per_byte < b.cost_per_byte;
+  });
+  return candidates;
+}
+
+}  // namespace
+
+AbsencePlan CapuchinPolicy::plan_with_lead(const Iteration& iteration, const Machine& machine,
+                                           double lead) {
+  PlanGround ground(iteration, machine);
+  Occupancy occupancy(iteration, machine.device, ground.time);
+  for (const Candidate& candidate : candidates_of(ground)) {
+    if (occupancy.fits()) break;
+    const double before = lead * ground.time.copy_in(candidate.gap.run);
+    const bool remade = candidate.to == Away::kRegenerated;
+    Absence absence{.gap = candidate.gap,
+                    .back_at = remade ? candidate.gap.until
+                                      : ground.time.back_by(candidate.gap, before),
+                    .to = candidate.to};
+    // With no time to hide it in, it is away as long as it can be: it comes when it is needed.
+    if (candidate.free_time < 0) absence.back_at = candidate.gap.until;
+    if (!occupancy.helps(absence)) continue;
+    occupancy.take(absence);
+    ground.plan.push_back(absence);
+  }
+  return std::move(ground.plan);
+}
+
+AbsencePlan CapuchinPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+  AbsencePlan best = plan_with_lead(iteration, machine, 1);
+  Forecast reached = forecast(iteration, machine, best);
+  int useless = 0;
+  for (int round = 1; round <= kRounds && reached.late > 0 && useless < 3; ++round) {
+    AbsencePlan plan = plan_with_lead(iteration, machine, 1 + kFeedback * round);
+    const Forecast result = forecast(iteration, machine, plan);
+    if (!result.possible || result.makespan >= reached.makespan) {
+      ++useless;
+      continue;
+    }
+    useless = 0;
+    best = std::move(plan);
+    reached = result;
+  }
+  return best;
+}
+
+}  // namespace tessera

@@ -1,0 +1,25 @@
+// STRONGHOLD: a window of layers stays on the device; the next is fetched while the window computes.
+//
+// Sun et al., "STRONGHOLD: Fast and Affordable Billion-Scale Deep Learning Model Training", SC 2022
+// (papers.md §4.2). The window is the smallest number of layers whose computing covers the fetch of the
+// next one's weights, as far as they fit beside it. Weights leave behind the window; optimizer
+// states and gradients are away until the update.
+//
+// Not here: the update on the processor (we run the program's own), and its round-robin buffers.
+//
+// Thread safety: stateless.
+#pragma once
+
+#include "policy/planned_policy.hpp"
+
+namespace tessera {
+
+class StrongholdPolicy final : public PlannedPolicy {
+ public:
+  std::string_view name() const override { return "stronghold"; }
+  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  // Layers fetched ahead, at least 1.
+  static std::uint32_t window(const Iteration& iteration, const Machine& machine);
+};
+
+}  // namespace tessera

@@ -1,0 +1,46 @@
+#include "policy/superneurons_policy.hpp"
+
+#include <utility>
+
+#include "policy/lru_policy.hpp"
+#include "policy/plan_ground.hpp"
+
+namespace tessera {
+namespace {
+
+// What is between two uses on the way back is remade for each of them.
+void remake_for_each_use(PlanGround& ground, const std::vector<bool>& outputs) {
+  for (const Gap& gap : ground.gaps) {
+    if (gap.wraps || gap.after < ground.structure.forward_end || outputs[gap.run]) continue;
+    if (ground.class_of(gap) != RunClass::kActivation) continue;
+    if (ground.iteration.runs[gap.run].regenerate == Nanoseconds()) continue;
+    ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = Away::kRegenerated});
+  }
+}
+
+}  // namespace
+
+Decision SuperneuronsPolicy::decide(const Snapshot& snapshot) const {
+  return LruPolicy().decide(snapshot);
+}
+
+AbsencePlan SuperneuronsPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+  PlanGround ground(iteration, machine);
+  if (planned_peak(iteration, machine, ground.plan) <= machine.device) return std::move(ground.plan);
+  const std::vector<bool> outputs = beside_weights(iteration, ground.structure, true);
+  std::vector<Gap> leaving;
+  for (const Gap& gap : ground.saved_activations()) {
+    if (outputs[gap.run]) {
+      leaving.push_back(gap);
+    } else if (iteration.runs[gap.run].regenerate != Nanoseconds()) {
+      ground.plan.push_back({.gap = gap, .back_at = gap.until, .to = Away::kRegenerated});
+    }
+  }
+  ground.leave_in_chain(std::move(leaving), Away::kHost);
+  if (planned_peak(iteration, machine, ground.plan) > machine.device) {
+    remake_for_each_use(ground, outputs);
+  }
+  return std::move(ground.plan);
+}
+
+}  // namespace tessera

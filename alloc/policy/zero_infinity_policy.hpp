@@ -1,0 +1,25 @@
+// ZeRO-Infinity: every state leaves, to the cheapest tier that keeps the device busy enough.
+//
+// Rajbhandari et al., "ZeRO-Infinity: Breaking the GPU Memory Wall for Extreme Scale Deep Learning", SC
+// 2021 (papers.md §4.5). Efficiency = compute / (compute + bytes / bandwidth), which is its ait·bw / (ait·bw
+// + peak) with both sides times the bytes; a class of runs goes to the file where that is at least a half,
+// else to the host while it has room. Weights, gradients, states and saved activations all leave, and come
+// back through a queue per tier, as late as it can bring them in time.
+//
+// Not here: partitioning over devices, tiling of one huge layer. The staging ring is the file tier's.
+//
+// Thread safety: stateless.
+#pragma once
+
+#include "policy/planned_policy.hpp"
+
+namespace tessera {
+
+class ZeroInfinityPolicy final : public PlannedPolicy {
+ public:
+  std::string_view name() const override { return "zero-infinity"; }
+  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  static double efficiency(double compute_ns, Bytes bytes, double rate);
+};
+
+}  // namespace tessera

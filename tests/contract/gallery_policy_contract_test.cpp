@@ -1,0 +1,29 @@
+// All published policies: deciding and planning.
+#include "plan_contract.hpp"
+#include "policy/atc24_policy.hpp"
+#include "policy/capuchin_policy.hpp"
+#include "policy/delta_policy.hpp"
+#include "policy/flashneuron_policy.hpp"
+#include "policy/l2l_policy.hpp"
+#include "policy/lohan_policy.hpp"
+#include "policy/patrickstar_policy.hpp"
+#include "policy/stronghold_policy.hpp"
+#include "policy/superneurons_policy.hpp"
+#include "policy/tba_policy.hpp"
+#include "policy/te_groups_policy.hpp"
+#include "policy/vdnn_policy.hpp"
+#include "policy/zero_infinity_policy.hpp"
+#include "policy/zero_offload_policy.hpp"
+#include "policy_contract.hpp"
+
+namespace tessera::contract {
+
+using Gallery = ::testing::Types<VdnnAllPolicy, VdnnConvPolicy, VdnnDynPolicy, SuperneuronsPolicy,
+                                 CapuchinPolicy, DeltaPolicy, PatrickstarPolicy, StrongholdPolicy,
+                                 L2lPolicy, ZeroOffloadPolicy, ZeroInfinityPolicy, TeGroupsPolicy,
+                                 TbaPolicy, Atc24Policy, LohanPolicy, FlashneuronPolicy>;
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Gallery, PolicyContract, Gallery);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gallery, PlanContract, Gallery);
+
+}  // namespace tessera::contract

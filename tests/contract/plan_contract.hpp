@@ -1,0 +1,122 @@
+// One suite for every plan: what policy/policy.hpp promises of plan(), on random iterations.
+//
+// Join it with INSTANTIATE_TYPED_TEST_SUITE_P(Name, PlanContract, YourPolicy); the policy is made by
+// its default constructor.
+//
+// Thread safety: a test suite.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <tuple>
+
+#include "iterations.hpp"
+#include "learn/forecast.hpp"
+#include "learn/gap_time.hpp"
+#include "learn/structure.hpp"
+#include "policy/policy.hpp"
+
+namespace tessera::contract {
+
+template <class P>
+class PlanContract : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t kIterations = 120;
+
+  static Machine machine_for(const Iteration& iteration, std::uint64_t seed) {
+    const Bytes least = largest_step(iteration) + test::pinned_bytes(iteration);
+    const Bytes most = std::max(least, test::all_bytes(iteration));
+    Machine machine = test::machine_of(least + (most - least) / 4 * (seed % 5), 25e9);
+    if (seed % 3 == 0) machine.file_read_rate = machine.file_write_rate = 3e9;
+    if (seed % 7 == 0) machine.in_rate = 1e9;
+    return machine;
+  }
+
+  template <class Visit>
+  void for_many(Visit visit) {
+    for (std::uint64_t seed = 0; seed < kIterations; ++seed) {
+      SCOPED_TRACE(::testing::Message() << "iteration " << seed);
+      const Iteration iteration = test::random_iteration(seed);
+      const Machine machine = machine_for(iteration, seed);
+      visit(iteration, machine, policy_.plan(iteration, machine));
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+
+  P policy_;
+};
+
+inline auto key_of(const Gap& gap) {
+  return std::tuple(gap.run, gap.after, gap.until, gap.wraps, gap.dead);
+}
+
+TYPED_TEST_SUITE_P(PlanContract);
+
+TYPED_TEST_P(PlanContract, NamesOnlyGapsOfTheIterationAndNoneTwice) {
+  this->for_many([](const Iteration& iteration, const Machine&, const AbsencePlan& plan) {
+    std::set<decltype(key_of(Gap()))> gaps, seen;
+    for (const Gap& gap : find_gaps(iteration)) gaps.insert(key_of(gap));
+    for (const Absence& absence : plan) {
+      EXPECT_TRUE(gaps.count(key_of(absence.gap)) != 0) << absence.gap.run;
+      EXPECT_TRUE(seen.insert(key_of(absence.gap)).second) << absence.gap.run;
+    }
+  });
+}
+
+TYPED_TEST_P(PlanContract, LeavesPinnedRunsAlone) {
+  this->for_many([](const Iteration& iteration, const Machine&, const AbsencePlan& plan) {
+    for (const Absence& absence : plan) EXPECT_FALSE(iteration.runs[absence.gap.run].pinned);
+  });
+}
+
+TYPED_TEST_P(PlanContract, BeginsTheWayBackInsideTheGapOrAtItsEnd) {
+  this->for_many([](const Iteration& iteration, const Machine& machine, const AbsencePlan& plan) {
+    const GapTime time(iteration, machine);
+    for (const Absence& absence : plan) {
+      if (absence.back_at == absence.gap.until) continue;
+      EXPECT_EQ(time.inside(absence.gap, absence.back_at), absence.back_at) << absence.gap.run;
+    }
+  });
+}
+
+TYPED_TEST_P(PlanContract, RemakesOnlyWhatCanBeRemade) {
+  this->for_many([](const Iteration& iteration, const Machine&, const AbsencePlan& plan) {
+    for (const Absence& absence : plan) {
+      if (absence.to != Away::kRegenerated) continue;
+      EXPECT_GT(iteration.runs[absence.gap.run].regenerate, Nanoseconds()) << absence.gap.run;
+    }
+  });
+}
+
+TYPED_TEST_P(PlanContract, IsPossibleWheneverTheLargestStepFits) {
+  this->for_many([](const Iteration& iteration, const Machine& machine, const AbsencePlan& plan) {
+    EXPECT_TRUE(forecast(iteration, machine, plan).possible);
+  });
+}
+
+TYPED_TEST_P(PlanContract, SaysTheSameAgain) {
+  this->for_many([this](const Iteration& iteration, const Machine& machine, const AbsencePlan& plan) {
+    const AbsencePlan again = this->policy_.plan(iteration, machine);
+    ASSERT_EQ(again.size(), plan.size());
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+      EXPECT_EQ(key_of(again[i].gap), key_of(plan[i].gap));
+      EXPECT_EQ(again[i].back_at, plan[i].back_at);
+      EXPECT_EQ(again[i].to, plan[i].to);
+    }
+  });
+}
+
+TYPED_TEST_P(PlanContract, CopesWithAnIterationWithoutUses) {
+  test::IterationBuilder build;
+  build.step(1000, {});
+  EXPECT_TRUE(this->policy_.plan(build.done(), test::machine_of(1_GiB, 25e9)).empty());
+  EXPECT_TRUE(this->policy_.plan(Iteration(), test::machine_of(1_GiB, 25e9)).empty());
+}
+
+REGISTER_TYPED_TEST_SUITE_P(PlanContract, NamesOnlyGapsOfTheIterationAndNoneTwice, LeavesPinnedRunsAlone,
+                            BeginsTheWayBackInsideTheGapOrAtItsEnd, RemakesOnlyWhatCanBeRemade,
+                            IsPossibleWheneverTheLargestStepFits, SaysTheSameAgain,
+                            CopesWithAnIterationWithoutUses);
+
+}  // namespace tessera::contract

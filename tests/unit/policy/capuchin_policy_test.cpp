@@ -1,0 +1,60 @@
+#include "policy/capuchin_policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include "iterations.hpp"
+#include "learn/forecast.hpp"
+#include "learn/gap_time.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(CapuchinPolicy, ChoicesWithFreeTimeStallNothing) {
+  const Iteration iteration = test::training();
+  const Machine machine = test::machine_of(160_MiB, 25e9);
+  const AbsencePlan plan = CapuchinPolicy().plan(iteration, machine);
+  const GapTime time(iteration, machine);
+  ASSERT_FALSE(test::moves_of(plan).empty());
+  for (const Absence& absence : test::moves_of(plan)) EXPECT_GE(time.free_time(absence.gap), 0);
+  const Forecast result = forecast(iteration, machine, plan);
+  EXPECT_EQ(result.stall, Nanoseconds());
+  EXPECT_LE(result.peak, machine.device);
+}
+
+TEST(CapuchinPolicy, TakesTheLongestFreeTimeFirstAndNoMoreThanNeeded) {
+  const Iteration iteration = test::stack(6, 8_MiB, 1'000'000);
+  const AbsencePlan one = test::moves_of(CapuchinPolicy().plan(iteration, test::machine_of(40_MiB, 25e9)));
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].gap.run, 0u);
+  EXPECT_TRUE(test::moves_of(CapuchinPolicy().plan(iteration, test::machine_of(48_MiB, 25e9))).empty());
+}
+
+TEST(CapuchinPolicy, FeedbackRemovesLateArrivals) {
+  // Two runs come back for one step: each trigger alone would do, together the second is late.
+  test::IterationBuilder build;
+  const auto a = build.run(10_MiB), b = build.run(10_MiB), c = build.run(20_MiB);
+  build.step(100'000, {test::makes(a), test::makes(b)});
+  for (int i = 0; i < 6; ++i) build.step(500'000, {});
+  build.step(500'000, {test::makes(c)});
+  for (int i = 0; i < 40; ++i) build.step(50'000, {});
+  build.step(100'000, {test::reads(a), test::reads(b)});
+  const Machine machine = test::machine_of(20_MiB, 21e9);
+  const Forecast first = forecast(build.done(), machine, CapuchinPolicy::plan_with_lead(build.done(), machine, 1));
+  const Forecast fed = forecast(build.done(), machine, CapuchinPolicy().plan(build.done(), machine));
+  EXPECT_GT(first.late, 0u);
+  EXPECT_EQ(fed.late, 0u);
+  EXPECT_LT(fed.makespan, first.makespan);
+}
+
+TEST(CapuchinPolicy, WhatCannotBeHiddenIsRemadeIfThatIsCheaper) {
+  test::TrainingShape shape;
+  shape.regenerate = Nanoseconds(1000);
+  const Iteration iteration = test::training(shape);
+  const Machine slow = test::machine_of(80_MiB, 0.1e9);
+  bool remade = false;
+  for (const Absence& absence : CapuchinPolicy().plan(iteration, slow)) remade |= absence.to == Away::kRegenerated;
+  EXPECT_TRUE(remade);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,52 @@
+#include "policy/stronghold_policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include "iterations.hpp"
+#include "learn/forecast.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::uint32_t kLayers = 12;
+constexpr std::uint64_t kCompute = 1'000'000;
+
+// Equal layers of one step and one weight each, again and again.
+Iteration uniform() {
+  test::IterationBuilder build;
+  for (std::uint32_t i = 0; i < kLayers; ++i) build.run(8_MiB, RunClass::kWeight);
+  for (std::uint32_t i = 0; i < kLayers; ++i) build.step(kCompute, {test::reads(i)});
+  return build.done();
+}
+
+Machine machine_with(double copies_per_step) {
+  const double rate = static_cast<double>((8_MiB).value()) * 1e9 / (copies_per_step * double{kCompute});
+  return test::machine_of(80_MiB, rate);
+}
+
+TEST(StrongholdPolicy, TheWindowIsCopyTimeOverComputeTimeRoundedUp) {
+  EXPECT_EQ(StrongholdPolicy::window(uniform(), machine_with(0.3)), 1u);
+  EXPECT_EQ(StrongholdPolicy::window(uniform(), machine_with(0.999)), 1u);
+  EXPECT_EQ(StrongholdPolicy::window(uniform(), machine_with(1.5)), 2u);
+  EXPECT_EQ(StrongholdPolicy::window(uniform(), machine_with(2.5)), 3u);
+  EXPECT_EQ(StrongholdPolicy::window(uniform(), machine_with(3.999)), 4u);
+}
+
+TEST(StrongholdPolicy, TheWindowGivesWayToTheDevice) {
+  Machine machine = machine_with(3.5);
+  machine.device = 24_MiB;
+  EXPECT_EQ(StrongholdPolicy::window(uniform(), machine), 2u);
+}
+
+TEST(StrongholdPolicy, AWindowThatCoversTheFetchStallsNothing) {
+  const Machine machine = machine_with(0.9);
+  const AbsencePlan plan = StrongholdPolicy().plan(uniform(), machine);
+  EXPECT_EQ(plan.size(), kLayers);
+  const Forecast result = forecast(uniform(), machine, plan);
+  EXPECT_EQ(result.stall, Nanoseconds());
+  EXPECT_LE(result.peak, 24_MiB);
+  EXPECT_EQ(result.out, Bytes()) << "weights that nobody writes have their copy";
+}
+
+}  // namespace
+}  // namespace tessera
