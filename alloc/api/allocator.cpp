@@ -107,6 +107,7 @@ Allocator::Allocator(Foundations foundations, const Options& options)
     : driver_(std::move(foundations.driver)),
       options_(options),
       log_(foundations.clock, kEvents),
+      exposures_(options.explain),
       file_(std::move(foundations.file)) {}
 
 Allocator::~Allocator() = default;
@@ -378,9 +379,11 @@ Status Allocator::unpin(Address address) {
 }
 
 Status Allocator::expose(Address address, const char* reason) {
-  return with_run(address, [reason](DeviceHeap& heap, Run* run) {
+  TESSERA_TRY(with_run(address, [reason](DeviceHeap& heap, Run* run) {
     return heap.residency().pin(run, reason);
-  });
+  }));
+  exposures_.note(reason);
+  return {};
 }
 
 Status Allocator::retire_stream(StreamId stream) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "api/device_heap.hpp"
+#include "api/exposure_log.hpp"
 #include "api/foundations.hpp"
 #include "api/options.hpp"
 #include "api/pump.hpp"
@@ -97,7 +98,8 @@ class Allocator {
     return address.value() >= low_.load(std::memory_order_relaxed) &&
            address.value() < high_.load(std::memory_order_relaxed);
   }
-  // As cuMemGetInfo should say: what could be allocated before anything has to leave the device.
+  // As cuMemGetInfo should say: what could be allocated before anything has to leave the device, or
+  // where the options say so, before the heap is full.
   Result<MemoryInfo> memory_info(DeviceId device);
 
   StatsSnapshot stats() const;
@@ -114,6 +116,7 @@ class Allocator {
 
   Allocator(Foundations foundations, const Options& options);
   Result<DeviceHeap*> heap(DeviceId device);
+  MemoryInfo enlarged(DeviceHeap& heap) const;
   DeviceHeap* heap_of(Address address) const;
   // Calls `act(heap, run)` while the run cannot go away. Errors: kNotFound.
   template <class Act>
@@ -135,6 +138,7 @@ class Allocator {
   const Options options_;
   EventLog log_;
   TagTable tags_;
+  ExposureLog exposures_;
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<HostTier> host_;
   std::unique_ptr<FileTier> file_;

@@ -73,9 +73,25 @@ std::pair<Address, Address> Allocator::managed_range() const {
 Result<MemoryInfo> Allocator::memory_info(DeviceId device) {
   DeviceHeap* heap = nullptr;
   TESSERA_TRY_ASSIGN(heap, this->heap(device));
+  if (options_.report_memory == "virtual") return enlarged(*heap);
   const Bytes capacity = heap->tier().usage().capacity;
   const Bytes live = heap->residency().live_bytes();
   return MemoryInfo{capacity > live ? capacity - live : Bytes(), heap->total_memory()};
+}
+
+// The device as if the tiers below were part of it. What other devices hold down there is not free;
+// where they hold it may change, so as much counts as cannot be in their own memory.
+MemoryInfo Allocator::enlarged(DeviceHeap& heap) const {
+  const Bytes below = host_->usage().capacity + file_->usage().capacity;
+  Bytes taken = heap.residency().live_bytes();
+  for (const auto& entry : heaps_) {
+    DeviceHeap* other = entry.load(std::memory_order_acquire);
+    if (other == nullptr || other == &heap) continue;
+    const Bytes live = other->residency().live_bytes(), own = other->tier().usage().capacity;
+    if (live > own) taken += live - own;
+  }
+  const Bytes total = heap.tier().usage().capacity + below;
+  return MemoryInfo{total > taken ? total - taken : Bytes(), total};
 }
 
 StatsSnapshot Allocator::stats() const {
@@ -92,7 +108,7 @@ StatsSnapshot Allocator::stats() const {
       stats.tags.push_back({tags_.name_of(use.tag), use.live_blocks, use.live_bytes});
     }
     for (const auto& [reason, bytes] : heap->residency().exposures()) {
-      stats.exposures.push_back({reason, bytes});
+      stats.exposures.push_back({reason, bytes, exposures_.first_call(reason)});
     }
   }
   const TierUsage host = host_->usage(), file = file_->usage();
@@ -133,7 +149,9 @@ Status Allocator::finish() {
   const auto keep_first = [&result](Status status) {
     if (result.is_ok()) result = std::move(status);
   };
-  if (!options_.stats.empty()) keep_first(write_stats(stats(), options_.stats));
+  const StatsSnapshot last = stats();
+  for (const std::string& line : exposure_lines(last)) log_line(LogLevel::kWarning, "{}", line);
+  if (!options_.stats.empty()) keep_first(write_stats(last, options_.stats));
   if (!options_.timeline.empty()) keep_first(write_timeline(options_.timeline));
   if (trace_) keep_first(trace_->flush());
   return result;

@@ -35,6 +35,10 @@ constexpr OptionEntry kTable[] = {
     {"heap-size", kBehaviour, &Options::heap_size, "auto", "",
      "Addresses reserved per device; auto is ample for all tiers together.",
      "Costs addresses, not memory. Only for drivers that refuse the reservation."},
+    {"report-memory", kBehaviour, &Options::report_memory, "device", "device|virtual",
+     "What a program is told of total and free memory: device is the truth, virtual the whole heap, as "
+     "if host memory and file were part of it.",
+     "virtual is for frameworks that size themselves by it and would else leave the heap unused."},
     {"off", kBehaviour, &Options::off, "false", "",
      "Leaves the program alone: every call goes to the CUDA driver.",
      "For finding out whether Tessera is the cause of something."},
@@ -59,6 +63,9 @@ constexpr OptionEntry kTable[] = {
     {"timeline", kDebugging, &Options::timeline, "", "",
      "File for a timeline of moves and stalls that ui.perfetto.dev opens.",
      "Written at the end from a bounded log of the last events."},
+    {"explain", kDebugging, &Options::explain, "false", "",
+     "Remembers for each reason that keeps blocks in device memory where its first call came from.",
+     "For finding the line of a program that exposes memory; some 100 microseconds per reason."},
     {"log-level", kDebugging, &Options::log_level, "warning", "quiet|error|warning|info|debug",
      "Which messages go to standard error.", "debug tells every move."},
 };

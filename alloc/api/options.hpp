@@ -27,6 +27,7 @@ struct Options {
   std::optional<Bytes> file_memory;
   std::string file_dir;  // "" means auto: /var/tmp, and no file tier unless file_memory is given
   std::optional<Bytes> heap_size;
+  std::string report_memory = "device";
   bool off = false;
   // Performance.
   std::string policy = "recency";
@@ -36,6 +37,7 @@ struct Options {
   std::string stats;     // files to write at the end; "" for none, "-" for standard error
   std::string trace;
   std::string timeline;
+  bool explain = false;
   std::string log_level = "warning";
 
   // The defaults, overridden by TESSERA_... . Errors: kInvalidArgument naming the variable.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/size_text.hpp"
 #include "observe/emitter.hpp"
 #include "observe/text_file.hpp"
 
@@ -62,6 +63,14 @@ std::map<std::string, Bytes> by_name(const std::vector<Part>& parts, Name name) 
   return sums;
 }
 
+std::map<std::string, std::string> first_calls(const StatsSnapshot& stats) {
+  std::map<std::string, std::string> calls;
+  for (const auto& exposure : stats.exposures) {
+    if (!exposure.first_call.empty()) calls.emplace(exposure.reason, exposure.first_call);
+  }
+  return calls;
+}
+
 Emitter emit(const StatsSnapshot& stats) {
   Emitter out;
   out.group("tessera");
@@ -75,6 +84,8 @@ Emitter emit(const StatsSnapshot& stats) {
   out.group("exposed_bytes_by_reason");
   const auto reason = [](const auto& exposure) { return exposure.reason; };
   for (const auto& [name, bytes] : by_name(stats.exposures, reason)) out.bytes(name, bytes);
+  out.group("first_call_by_reason");
+  for (const auto& [name, call] : first_calls(stats)) out.text(name, call);
   out.group("stall_time_by_cause");
   for (const auto& cause : stats.causes) out.time(cause.name, cause.time);
   return out;
@@ -140,6 +151,24 @@ std::string stats_json(const StatsSnapshot& stats) { return emit(stats).json(); 
 Status write_stats(const StatsSnapshot& stats, const std::string& path) {
   return write_text_file(path,
                          path.ends_with(".json") ? stats_json(stats) + "\n" : stats_table(stats));
+}
+
+std::vector<std::string> exposure_lines(const StatsSnapshot& stats) {
+  constexpr std::size_t kMostLines = 16;
+  const auto sums = by_name(stats.exposures, [](const auto& exposure) { return exposure.reason; });
+  const auto calls = first_calls(stats);
+  std::vector<std::string> lines;
+  for (const auto& [reason, bytes] : sums) {
+    if (lines.size() == kMostLines) {
+      lines.push_back(fmt::format("{} more reasons are in the statistics", sums.size() - kMostLines));
+      break;
+    }
+    const auto call = calls.find(reason);
+    lines.push_back(fmt::format("exposed: {} had to stay in device memory: {}{}{}",
+                                rounded_size(bytes), reason, call == calls.end() ? "" : ", first by ",
+                                call == calls.end() ? "" : call->second));
+  }
+  return lines;
 }
 
 Status check_sums(const StatsSnapshot& stats) {

@@ -25,8 +25,9 @@ struct StatsSnapshot {
     Bytes bytes;       // as asked for
   };
   struct Exposure {
-    std::string reason;
+    std::string reason;      // the call that exposed them first
     Bytes bytes;
+    std::string first_call;  // of this reason: where it came from, when that is asked for, else ""
   };
   struct StallCause {
     std::string name;
@@ -45,6 +46,10 @@ std::string stats_table(const StatsSnapshot& stats);
 std::string stats_json(const StatsSnapshot& stats);
 // JSON when `path` ends in .json, else the table; "-" is standard error. Errors: kIo.
 Status write_stats(const StatsSnapshot& stats, const std::string& path);
+
+// The lines for a person at the end of a program, when something is exposed: what, how much, since
+// which call. Bounded; without line ends.
+std::vector<std::string> exposure_lines(const StatsSnapshot& stats);
 
 // Whether what should add up does: the equations of docs/stats.md. Errors: kInternal with the
 // equation and both sides.

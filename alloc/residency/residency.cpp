@@ -283,8 +283,9 @@ Status Residency::poll_streams() {
 Status Residency::pin(Run* run, const char* exposed_by) {
   TESSERA_TRY(fetch_and_hold({&run, 1}, kNoStream));
   MutexLock lock(mutex_);
-  if (exposed_by == nullptr || run->exposed == nullptr) run->pins.fetch_add(1);
-  if (exposed_by != nullptr) run->exposed = exposed_by;
+  const bool exposes = exposed_by != nullptr && run->exposed == nullptr;
+  if (exposed_by == nullptr || exposes) run->pins.fetch_add(1);
+  if (exposes) run->exposed = exposed_by;
   let_go({&run, 1});
   return {};
 }

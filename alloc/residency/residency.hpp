@@ -133,7 +133,7 @@ class Residency {
   ResidencyStats stats() const;
   // Pages of runs with a live block: what the device would have to hold to be free of misses.
   Bytes live_bytes() const;
-  // Exposed bytes by the call that exposed them.
+  // Exposed bytes by the call that exposed them first.
   std::vector<std::pair<const char*, Bytes>> exposures() const;
   // Bytes of `run` in device, host and file.
   std::array<Bytes, 3> whereabouts(const Run& run) const;

@@ -32,6 +32,8 @@ RunOptions::RunOptions()
            "size of the spill file (auto: none, or by the space in --file-dir)", ""},
           {"file-dir", "TESSERA_FILE_DIR", "DIR", "folder for the spill file", ""},
           {"policy", "TESSERA_POLICY", "NAME", "who leaves device memory first: recency, lru", ""},
+          {"report-memory", "TESSERA_REPORT_MEMORY", "WHAT",
+           "what cuMemGetInfo tells: device (the truth) or virtual (the whole heap)", ""},
           {"stats", "TESSERA_STATS", "FILE",
            "write statistics at the end (.json for JSON, - for standard error)", ""},
           {"trace", "TESSERA_TRACE", "FILE", "record allocations and launches", ""},
@@ -45,6 +47,8 @@ void RunOptions::add_to(CLI::App& app) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
         ->type_name(setting.value_name);
   }
+  app.add_flag("--explain", explain, "find out which calls keep blocks in device memory")
+      ->envname("TESSERA_EXPLAIN");
   app.add_flag("--software", software, "use the software device instead of a GPU")
       ->envname("TESSERA_SOFTWARE");
   app.add_option("--software-memory", software_memory, "memory of the software device (1GiB)")
@@ -88,6 +92,7 @@ void RunOptions::apply(ChildEnvironment& environment) const {
     environment.set(setting.variable, file ? std::filesystem::absolute(setting.value).string()
                                            : setting.value);
   }
+  if (explain) environment.set("TESSERA_EXPLAIN", "1");
   if (!software_memory.empty()) environment.set(kSoftwareMemory, software_memory);
 }
 
@@ -100,7 +105,7 @@ SplitLine split_at_program(const std::vector<std::string>& arguments) {
       program = word == "--" ? i + 1 : i;
       break;
     }
-    const bool alone = word == "--software" || word == "--help" || word == "-h" ||
+    const bool alone = word == "--software" || word == "--explain" || word == "--help" || word == "-h" ||
                        word.find('=') != std::string::npos;
     i += alone ? 1 : 2;
   }

@@ -31,6 +31,7 @@ struct RunOptions {
   void apply(ChildEnvironment& environment) const;
 
   std::vector<Setting> settings;
+  bool explain = false;
   bool software = false;
   std::string software_memory;
 };

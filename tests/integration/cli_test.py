@@ -51,7 +51,7 @@ class Words(unittest.TestCase):
     def test_help_names_every_option_and_its_variable(self):
         text = tessera("run", "--help").stdout
         for option in ("device-memory", "host-memory", "file-memory", "file-dir", "policy", "stats", "trace",
-                       "timeline", "software", "software-memory"):
+                       "timeline", "report-memory", "explain", "software", "software-memory"):
             self.assertIn("--" + option, text)
             self.assertIn("TESSERA_" + option.upper().replace("-", "_"), text)
 

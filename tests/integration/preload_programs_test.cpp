@@ -50,7 +50,8 @@ TEST(PreloadPrograms, GraphsOfEveryOriginFindTheirBlocksAtEachLaunch) {
 }
 
 TEST(PreloadPrograms, AddressesInPackedStructsTablesAndGlobalsAreFound) {
-  expect_same_on_small_device("./hidden_addresses preload_kernels.so", "22MiB");
+  expect_same_on_small_device("./hidden_addresses preload_kernels.so", "22MiB",
+                              {{"TESSERA_LOG_LEVEL", "error"}});  // it exposes, which is a warning
 }
 
 TEST(PreloadPrograms, WhatAGlobalNamesStaysAndIsCounted) {
@@ -60,6 +61,9 @@ TEST(PreloadPrograms, WhatAGlobalNamesStaysAndIsCounted) {
   EXPECT_EQ(kept.exit_code, 0) << kept.message;
   const auto report = nlohmann::json::parse(contents(stats));
   EXPECT_EQ(report["exposed_bytes_by_reason"].value("pointer outside the heap", 0), 2 * (2 << 20));
+  EXPECT_TRUE(report["first_call_by_reason"].empty());
+  EXPECT_EQ(kept.message,
+            "tessera: exposed: 4.00 MiB had to stay in device memory: pointer outside the heap\n");
 }
 
 TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {
@@ -94,6 +98,34 @@ TEST(PreloadPrograms, CallsThatKeepAnAddressHoldItsBlockAndAreCounted) {
     EXPECT_EQ(exposed.value(call, 0), 2 << 20) << call;
   }
   EXPECT_EQ(report["held"]["exposed_bytes"].get<int>(), 6 * (2 << 20));
+}
+
+TEST(PreloadPrograms, OnRequestTheFirstCallThatKeptABlockIsExplained) {
+  const std::string stats = scratch("s.json");
+  const Outcome kept =
+      run_preloaded("./kept_addresses", {{"TESSERA_STATS", stats}, {"TESSERA_EXPLAIN", "1"}});
+  EXPECT_EQ(kept.exit_code, 0) << kept.message;
+  const auto calls = nlohmann::json::parse(contents(stats))["first_call_by_reason"];
+  EXPECT_EQ(calls.size(), 6u);
+  const std::string call = calls.value("cuTexObjectCreate", "");
+  const std::size_t ours = call.find("cuTexObjectCreate (libtessera_preload.so");
+  const std::size_t program = call.find("kept_addresses+");
+  EXPECT_LT(ours, program) << call;
+  EXPECT_NE(program, std::string::npos) << call;
+  EXPECT_NE(kept.message.find("exposed: 2.00 MiB had to stay in device memory: cuTexObjectCreate, "
+                              "first by "),
+            std::string::npos) << kept.message;
+}
+
+TEST(PreloadPrograms, TheMemoryThatAProgramSeesCanBeTheWholeHeap) {
+  const Environment budgets = {{"TESSERA_SOFTWARE_MEMORY", "64MiB"},
+                               {"TESSERA_DEVICE_MEMORY", "16MiB"},
+                               {"TESSERA_HOST_MEMORY", "32MiB"},
+                               {"TESSERA_FILE_MEMORY", "48MiB"}};
+  EXPECT_EQ(run_preloaded("./memory_info", budgets).output, "free 14 MiB of 64 MiB\n");
+  Environment enlarged = budgets;
+  enlarged["TESSERA_REPORT_MEMORY"] = "virtual";
+  EXPECT_EQ(run_preloaded("./memory_info", enlarged).output, "free 94 MiB of 96 MiB\n");
 }
 
 TEST(PreloadPrograms, TrainingGivesTheSameBitsFromAllThreeTiers) {

@@ -42,6 +42,32 @@ TEST_F(AllocatorReport, MemoryInfoIsWhatCouldBeAllocatedWithoutAMove) {
   EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, 32_MiB);
 }
 
+TEST_F(AllocatorReport, MemoryInfoOnRequestIsThatOfTheWholeHeap) {
+  Options options = small(32_MiB, 64_MiB, 128_MiB);
+  options.report_memory = "virtual";
+  start(options);
+  const Bytes heap = 32_MiB + 64_MiB + 128_MiB;
+  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().total, heap);
+  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, heap);
+  for (int i = 0; i < 12; ++i) allocate(4_MiB);
+  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, heap - 48_MiB);
+  // 16 MiB of them cannot be in the memory of their own device.
+  EXPECT_EQ(allocator_->memory_info(DeviceId(1)).value().free, heap - 16_MiB);
+}
+
+TEST_F(AllocatorReport, AnExposureCountsForTheFirstCallAndSaysWhereThatCameFrom) {
+  Options options = small(32_MiB, 64_MiB);
+  options.explain = true;
+  start(options);
+  const Address block = allocate(4_MiB);
+  ASSERT_TRUE(allocator_->expose(block, "first").is_ok());
+  ASSERT_TRUE(allocator_->expose(block, "second").is_ok());
+  const StatsSnapshot stats = allocator_->stats();
+  ASSERT_EQ(stats.exposures.size(), 1u);
+  EXPECT_EQ(stats.exposures[0].reason, "first");
+  EXPECT_NE(stats.exposures[0].first_call.find(" < "), std::string::npos);
+}
+
 TEST_F(AllocatorReport, TheManagedRangeHoldsEveryBlock) {
   start(small(32_MiB, 64_MiB));
   EXPECT_EQ(allocator_->managed_range().second, Address());

@@ -38,7 +38,7 @@ StatsSnapshot sample() {
   s.pinned_bytes = 8 << 20, s.exposed_bytes = 2 << 20;
   stats.facts = {{"policy", "recency"}};
   stats.tags = {{"", 10, 100_MiB}, {"weights", 20, 200_MiB}};
-  stats.exposures = {{"cuIpcGetMemHandle", 2_MiB}};
+  stats.exposures = {{"cuIpcGetMemHandle", 2_MiB, "share (program+0x10) < main (program+0x20)"}};
   stats.causes = {{"fetch", 20, Nanoseconds(1'000'000'000)}, {"room", 1, Nanoseconds(500'000'000)}};
   return stats;
 }
@@ -134,6 +134,24 @@ TEST(StatsReport, PartsOfOneNameOnSeveralDevicesAreOneLine) {
   const auto json = nlohmann::json::parse(stats_json(stats));
   EXPECT_EQ(json["live_bytes_by_tag"]["kv"], 7u << 20);
   EXPECT_EQ(json["live_bytes_by_tag"]["untagged"], 1u << 20);
+}
+
+TEST(StatsReport, EveryReasonIsALineWithItsSumAndItsFirstCall) {
+  StatsSnapshot stats;
+  EXPECT_TRUE(exposure_lines(stats).empty());
+  stats.exposures = {{"a", 3_MiB, ""}, {"b", 1_MiB, "f < g"}, {"a", 4_MiB, ""}};
+  const std::vector<std::string> lines = exposure_lines(stats);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0], "exposed: 7.00 MiB had to stay in device memory: a");
+  EXPECT_EQ(lines[1], "exposed: 1.00 MiB had to stay in device memory: b, first by f < g");
+}
+
+TEST(StatsReport, LinesAboutExposuresAreBounded) {
+  StatsSnapshot stats;
+  for (int i = 0; i < 100; ++i) stats.exposures.push_back({std::to_string(i), 1_MiB, ""});
+  const std::vector<std::string> lines = exposure_lines(stats);
+  ASSERT_EQ(lines.size(), 17u);
+  EXPECT_EQ(lines.back(), "84 more reasons are in the statistics");
 }
 
 TEST(StatsReport, TheEndingOfTheNameChoosesTheForm) {

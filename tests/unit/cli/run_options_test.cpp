@@ -17,6 +17,7 @@ TEST(RunOptions, TheProgramBeginsAfterTwoDashesOrAtTheFirstOtherWord) {
       {{"--device-memory", "1GiB", "--", "p"}, {"--device-memory", "1GiB"}, {"p"}},
       {{"--device-memory=1GiB", "p", "-v"}, {"--device-memory=1GiB"}, {"p", "-v"}},
       {{"--software", "p", "--", "q"}, {"--software"}, {"p", "--", "q"}},
+      {{"--explain", "p", "q"}, {"--explain"}, {"p", "q"}},
       {{"--", "--odd", "-x"}, {}, {"--odd", "-x"}},
       {{"--", "p", "--stats", "f"}, {}, {"p", "--stats", "f"}},
       {{"--stats", "-", "p"}, {"--stats", "-"}, {"p"}},
@@ -57,7 +58,9 @@ TEST(RunOptions, ValuesReachTheProgramByItsEnvironment) {
   options.set("stats", "-");
   options.set("trace", "here.jsonl");
   ChildEnvironment environment;
+  options.explain = true;
   options.apply(environment);
+  EXPECT_EQ(environment.get("TESSERA_EXPLAIN"), "1");
   EXPECT_EQ(environment.get("TESSERA_DEVICE_MEMORY"), "96MiB");
   EXPECT_EQ(environment.get("TESSERA_STATS"), "-");
   EXPECT_EQ(environment.get("TESSERA_TRACE").front(), '/');
