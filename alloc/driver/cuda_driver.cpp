@@ -154,13 +154,20 @@ Status CudaDriver::wait_event(StreamId stream, EventId event) {
 }
 
 Result<EventId> CudaDriver::create_event(DeviceId device) {
+  return make_event(device, CU_EVENT_DISABLE_TIMING);
+}
+
+Result<EventId> CudaDriver::create_timed_event(DeviceId device) {
+  return make_event(device, CU_EVENT_DEFAULT);
+}
+
+Result<EventId> CudaDriver::make_event(DeviceId device, unsigned flags) {
   if (!exists(device)) return no_device(device);
   TESSERA_TRY_ASSIGN(const CUcontext adopted, contexts_->adopted(device));
   const CudaScope scope(*symbols_, adopted);
   TESSERA_TRY(scope.status());
   CUevent event = nullptr;
-  TESSERA_TRY(cuda_status(*symbols_, symbols_->cuEventCreate(&event, CU_EVENT_DISABLE_TIMING),
-                          "cuEventCreate"));
+  TESSERA_TRY(cuda_status(*symbols_, symbols_->cuEventCreate(&event, flags), "cuEventCreate"));
   return id_of(event);
 }
 
@@ -190,6 +197,14 @@ Status CudaDriver::synchronize(EventId event) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
   return cuda_status(*symbols_, symbols_->cuEventSynchronize(handle(event)), "cuEventSynchronize");
+}
+
+Result<std::int64_t> CudaDriver::elapsed(EventId start, EventId end) {
+  float milliseconds = 0;
+  TESSERA_TRY(cuda_status(*symbols_,
+                          symbols_->cuEventElapsedTime(&milliseconds, handle(start), handle(end)),
+                          "cuEventElapsedTime"));
+  return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
 }
 
 // ---- work --------------------------------------------------------------------------------------

@@ -51,10 +51,12 @@ class CudaDriver final : public Driver {
   Status synchronize(StreamId stream) override;
   Status wait_event(StreamId stream, EventId event) override;
   Result<EventId> create_event(DeviceId device) override;
+  Result<EventId> create_timed_event(DeviceId device) override;
   Status destroy_event(EventId event) override;
   Status record_event(EventId event, StreamId stream) override;
   Status query(EventId event) override;
   Status synchronize(EventId event) override;
+  Result<std::int64_t> elapsed(EventId start, EventId end) override;
 
   Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
   Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
@@ -72,6 +74,7 @@ class CudaDriver final : public Driver {
 
   CudaDriver(std::unique_ptr<CudaSymbols> symbols, std::vector<std::unique_ptr<Device>> devices);
 
+  Result<EventId> make_event(DeviceId device, unsigned flags);
   bool exists(DeviceId device) const { return device.value() < devices_.size(); }
   static Result<std::unique_ptr<Device>> describe(const CudaSymbols& symbols, int ordinal);
   // OK when a host frame can be made, mapped and written by copies: no attribute can be trusted.

@@ -13,6 +13,11 @@
 #include "base/status.hpp"
 #include "driver/cuda_resolver.hpp"
 
+// cuda.h means the second version, which only drivers since 12.8 have; the first takes the same and
+// every driver has it.
+#undef cuEventElapsedTime
+extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end);
+
 // Without one of these there is no driver that Tessera can work with.
 #define TESSERA_CUDA_REQUIRED(X)                                                                  \
   X(cuInit)                                                                                       \
@@ -46,6 +51,7 @@
   X(cuEventRecord)                                                                                \
   X(cuEventQuery)                                                                                 \
   X(cuEventSynchronize)                                                                           \
+  X(cuEventElapsedTime)                                                                           \
   X(cuLaunchKernel)
 
 // Virtual memory management (CUDA 10.2): null members mean that the machine has none. The exchange of

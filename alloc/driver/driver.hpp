@@ -110,6 +110,8 @@ class Driver {
   // Later work on `stream` waits for what `event` recorded last; at once if nothing.
   virtual Status wait_event(StreamId stream, EventId event) = 0;
   virtual Result<EventId> create_event(DeviceId device) = 0;
+  // One that also notes when; dearer to record.
+  virtual Result<EventId> create_timed_event(DeviceId device) = 0;
   virtual Status destroy_event(EventId event) = 0;
   // The event stands for all work queued on `stream` so far. Errors: kNotFound when the stream
   // does not exist (any more).
@@ -117,6 +119,9 @@ class Driver {
   // OK when what was recorded has run, kNotReady before.
   virtual Status query(EventId event) = 0;
   virtual Status synchronize(EventId event) = 0;
+  // Nanoseconds from `start` to `end`. pre: both are timed events, and were recorded.
+  // Errors: kNotReady while one of them has not run.
+  virtual Result<std::int64_t> elapsed(EventId start, EventId end) = 0;
 
   // ---- work --------------------------------------------------------------------------------
   // Host memory that is not registered makes these slow and synchronous, never wrong.

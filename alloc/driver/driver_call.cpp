@@ -22,10 +22,12 @@ std::string_view name_of(DriverCall call) {
     case DriverCall::kSynchronizeStream: return "synchronize_stream";
     case DriverCall::kWaitEvent: return "wait_event";
     case DriverCall::kCreateEvent: return "create_event";
+    case DriverCall::kCreateTimedEvent: return "create_timed_event";
     case DriverCall::kDestroyEvent: return "destroy_event";
     case DriverCall::kRecordEvent: return "record_event";
     case DriverCall::kQueryEvent: return "query_event";
     case DriverCall::kSynchronizeEvent: return "synchronize_event";
+    case DriverCall::kElapsed: return "elapsed";
     case DriverCall::kCopyIn: return "copy_in";
     case DriverCall::kCopyOut: return "copy_out";
     case DriverCall::kCopy: return "copy";

@@ -139,6 +139,11 @@ Result<EventId> FaultDriver::create_event(DeviceId device) {
   return inner_.create_event(device);
 }
 
+Result<EventId> FaultDriver::create_timed_event(DeviceId device) {
+  TESSERA_TRY(admit(DriverCall::kCreateTimedEvent));
+  return inner_.create_timed_event(device);
+}
+
 Status FaultDriver::destroy_event(EventId event) {
   TESSERA_TRY(admit(DriverCall::kDestroyEvent));
   return inner_.destroy_event(event);
@@ -157,6 +162,11 @@ Status FaultDriver::query(EventId event) {
 Status FaultDriver::synchronize(EventId event) {
   TESSERA_TRY(admit(DriverCall::kSynchronizeEvent));
   return inner_.synchronize(event);
+}
+
+Result<std::int64_t> FaultDriver::elapsed(EventId start, EventId end) {
+  TESSERA_TRY(admit(DriverCall::kElapsed));
+  return inner_.elapsed(start, end);
 }
 
 Status FaultDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId stream) {

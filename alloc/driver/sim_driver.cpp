@@ -253,6 +253,8 @@ Result<EventId> SimDriver::create_event(DeviceId device) {
   return engines_->add_event(device);
 }
 
+Result<EventId> SimDriver::create_timed_event(DeviceId device) { return create_event(device); }
+
 Status SimDriver::destroy_event(EventId event) { return engines_->remove_event(event); }
 
 Status SimDriver::record_event(EventId event, StreamId stream) {
@@ -269,7 +271,9 @@ Status SimDriver::query(EventId event) { return engines_->query(event); }
 
 Status SimDriver::synchronize(EventId event) { return engines_->synchronize(event); }
 
-Result<std::int64_t> SimDriver::elapsed(EventId a, EventId b) { return engines_->elapsed(a, b); }
+Result<std::int64_t> SimDriver::elapsed(EventId start, EventId end) {
+  return engines_->elapsed(start, end);
+}
 
 // ---- work --------------------------------------------------------------------------------------
 

@@ -88,10 +88,12 @@ class SimDriver final : public Driver {
   Status synchronize(StreamId stream) override;
   Status wait_event(StreamId stream, EventId event) override;
   Result<EventId> create_event(DeviceId device) override;
+  Result<EventId> create_timed_event(DeviceId device) override;
   Status destroy_event(EventId event) override;
   Status record_event(EventId event, StreamId stream) override;
   Status query(EventId event) override;
   Status synchronize(EventId event) override;
+  Result<std::int64_t> elapsed(EventId start, EventId end) override;
   Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
   Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
@@ -115,9 +117,6 @@ class SimDriver final : public Driver {
   // `count` elements of `width` (1, 2 or 4) bytes, each set to the low bytes of `value`.
   Status fill_elements(Address to, std::uint32_t value, std::uint32_t width, std::uint64_t count,
                        StreamId stream);
-  // Nanoseconds from event `a` to event `b`; kNotReady before both have run, native code 400 when
-  // one was never recorded.
-  Result<std::int64_t> elapsed(EventId a, EventId b);
   // One more destroy_frame is needed; also for a destroyed frame that is still mapped.
   Status retain_frame(FrameId frame);
   std::optional<SimFrameInfo> frame(FrameId frame);

@@ -21,6 +21,7 @@ std::uint64_t number(Address address) { return address.value(); }
 std::uint64_t number(const void* host) { return reinterpret_cast<std::uintptr_t>(host); }
 std::uint64_t number(FrameLocation location) { return static_cast<std::uint64_t>(location); }
 std::uint64_t number(std::uint8_t value) { return value; }
+std::uint64_t number(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 std::uint64_t number(const DeviceProperties& properties) { return properties.total_memory.value(); }
 std::uint64_t number(const MemoryInfo& info) { return info.free.value(); }
 
@@ -159,6 +160,10 @@ Result<EventId> TraceDriver::create_event(DeviceId device) {
   return noted(DriverCall::kCreateEvent, {number(device)}, inner_.create_event(device));
 }
 
+Result<EventId> TraceDriver::create_timed_event(DeviceId device) {
+  return noted(DriverCall::kCreateTimedEvent, {number(device)}, inner_.create_timed_event(device));
+}
+
 Status TraceDriver::destroy_event(EventId event) {
   return noted(DriverCall::kDestroyEvent, {number(event)}, inner_.destroy_event(event));
 }
@@ -174,6 +179,10 @@ Status TraceDriver::query(EventId event) {
 
 Status TraceDriver::synchronize(EventId event) {
   return noted(DriverCall::kSynchronizeEvent, {number(event)}, inner_.synchronize(event));
+}
+
+Result<std::int64_t> TraceDriver::elapsed(EventId start, EventId end) {
+  return noted(DriverCall::kElapsed, {number(start), number(end)}, inner_.elapsed(start, end));
 }
 
 Status TraceDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId stream) {

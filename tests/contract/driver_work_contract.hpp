@@ -95,6 +95,29 @@ TYPED_TEST_P(DriverWorkContract, RecordingAgainMovesTheEvent) {
   EXPECT_EQ(this->get(at, 1, this->stream()).front(), churned(1, 100000));
 }
 
+TYPED_TEST_P(DriverWorkContract, TimedEventsTellTheTimeBetweenThem) {
+  const StreamId stream = this->stream();
+  const Address at = this->memory();
+  const auto start = this->driver().create_timed_event(this->kDevice);
+  const auto end = this->driver().create_timed_event(this->kDevice);
+  ASSERT_STATUS_OK(start.status());
+  ASSERT_STATUS_OK(end.status());
+  this->put(at, {1});
+  ASSERT_STATUS_OK(this->driver().synchronize(this->kDevice));
+  ASSERT_STATUS_OK(this->driver().record_event(start.value(), stream));
+  ASSERT_STATUS_OK(this->churn(at, 1, 100000, stream));
+  ASSERT_STATUS_OK(this->driver().record_event(end.value(), stream));
+  ASSERT_STATUS_OK(this->driver().synchronize(end.value()));
+  const auto forwards = this->driver().elapsed(start.value(), end.value());
+  const auto backwards = this->driver().elapsed(end.value(), start.value());
+  ASSERT_STATUS_OK(forwards.status());
+  ASSERT_STATUS_OK(backwards.status());
+  EXPECT_GT(forwards.value(), 0);
+  EXPECT_EQ(backwards.value(), -forwards.value());
+  EXPECT_STATUS_OK(this->driver().destroy_event(start.value()));
+  EXPECT_STATUS_OK(this->driver().destroy_event(end.value()));
+}
+
 TYPED_TEST_P(DriverWorkContract, ADestroyedStreamFinishesItsWork) {
   const StreamId stream = this->stream();
   const Address at = this->memory();
@@ -186,7 +209,7 @@ TYPED_TEST_P(DriverWorkContract, AnyThreadMayMakeAnyCall) {
 REGISTER_TYPED_TEST_SUITE_P(DriverWorkContract, AStreamRunsItsWorkInOrder,
                             AnEventOrdersWorkOfTwoStreams, AnEventThatWasNeverRecordedHoldsNobody,
                             AnEventIsNotReadyUntilItsWorkHasRun, RecordingAgainMovesTheEvent,
-                            ADestroyedStreamFinishesItsWork, TheDefaultStreamsTakeWork,
+                            TimedEventsTellTheTimeBetweenThem, ADestroyedStreamFinishesItsWork, TheDefaultStreamsTakeWork,
                             AFillSetsItsBytesAndNoOthers, PageableHostMemoryMayBeReusedAtOnce,
                             HostMemoryIsRegisteredOnce, AnyThreadMayMakeAnyCall);
 
