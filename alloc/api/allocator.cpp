@@ -232,7 +232,8 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
 
 // Queued work on one device allocates nothing, also when something has to come.
 Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream, Access access,
-                            Use::Kind kind, std::string_view name, AnnouncedUse& use) {
+                            Use::Kind kind, const char* name, AnnouncedUse& use) {
+  use.use.work = name;
   if (kind == Use::Kind::kGate && !trace_ && try_use(addresses, stream, access, use)) return {};
   thread_local std::vector<Run*> runs;
   runs.clear();
@@ -252,7 +253,7 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
     if (Run* run = lookup->run_of(address)) runs.push_back(run);
   }
   if (runs.empty()) return {};
-  if (trace_) trace_op(addresses, stream, access, name);
+  if (trace_) trace_op(addresses, stream, access, name != nullptr ? name : "");
   if (kind == Use::Kind::kHold) return begin_held({{heap, runs}}, access, use);
   Status status = heap->residency().begin_use(runs, stream, access, kind, use.use);
   kick_pump(*heap);
@@ -262,7 +263,7 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
 }
 
 Status Allocator::begin_use(std::span<const Address> addresses, std::size_t written,
-                            StreamId stream, std::string_view name, AnnouncedUse& use) {
+                            StreamId stream, const char* name, AnnouncedUse& use) {
   const bool all = written == addresses.size();
   TESSERA_TRY(begin_use(addresses, stream, all ? Access::kWrite : Access::kRead, Use::Kind::kGate,
                         name, use));

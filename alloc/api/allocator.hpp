@@ -57,15 +57,14 @@ class Allocator {
   Status free_after(Address address, std::span<const StreamId> streams);
   Status trim();
 
-  // Addresses that are in no live block are ignored. `name` is the work's, for the trace.
+  // Addresses that are in no live block are ignored. `name` is the work's, or null, for the trace
+  // and the learner: one pointer means one kind of work.
   Status begin_use(std::span<const Address> addresses, StreamId stream, Access access,
-                   Use::Kind kind, std::string_view name, AnnouncedUse& use);
+                   Use::Kind kind, const char* name, AnnouncedUse& use);
   // Queued work that writes the blocks of the last `written` addresses and only reads the others.
   Status begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream,
-                   std::string_view name, AnnouncedUse& use);
+                   const char* name, AnnouncedUse& use);
   void end_use(AnnouncedUse& use);
-  // Whether a trace is written: only then does the name of a use matter.
-  bool traces() const { return trace_ != nullptr; }
   Status touch(Address address, StreamId stream, Access access);
 
   Status prefetch(std::span<const Address> addresses);

@@ -53,8 +53,7 @@ tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void*
     Allocator& heap = *allocator->allocator;
     AnnouncedUse announced;
     TESSERA_TRY(heap.begin_use(words_of(words, bytes), stream_id(stream), Access::kWrite,
-                               Use::Kind::kGate, heap.traces() && name != nullptr ? name : "",
-                               announced));
+                               Use::Kind::kGate, name, announced));
     pack_use(std::move(announced), use);
     return {};
   });

@@ -22,10 +22,10 @@ inline Access access_of(tessera_access access) {
   return access == TESSERA_READ ? Access::kRead : Access::kWrite;
 }
 
-// words: device heap · gate slot · stream · what is held
+// words: device heap · gate slot and watch · stream · what is held
 inline void pack_use(AnnouncedUse announced, tessera_use* use) {
   use->opaque[0] = reinterpret_cast<std::uint64_t>(announced.heap);
-  use->opaque[1] = announced.use.gate_slot;
+  use->opaque[1] = announced.use.gate_slot | std::uint64_t{announced.use.watch} << 32;
   use->opaque[2] = announced.stream.value();
   use->opaque[3] = 0;
   if (announced.held.empty()) return;
@@ -38,6 +38,7 @@ inline AnnouncedUse unpack_use(tessera_use* use) {
   AnnouncedUse announced;
   announced.heap = reinterpret_cast<DeviceHeap*>(use->opaque[0]);
   announced.use.gate_slot = static_cast<std::uint32_t>(use->opaque[1]);
+  announced.use.watch = static_cast<std::uint32_t>(use->opaque[1] >> 32);
   announced.stream = StreamId(use->opaque[2]);
   if (auto* held = reinterpret_cast<std::vector<AnnouncedUse::Part>*>(use->opaque[3])) {
     announced.held = std::move(*held);

@@ -69,7 +69,7 @@ Status BlockCache::free(Address address, StreamId stream) {
 // A block that is out of the caches becomes live, with its bytes in place; or nothing has changed.
 Status BlockCache::start(const Located& block, const Request& request) {
   block.word->begin(block.capacity() - request.bytes);
-  block.run->live.fetch_add(1);
+  if (block.run->live.fetch_add(1) == 0) block.run->fresh.store(true, std::memory_order_relaxed);
   const bool single = block.owner->kind == OwnerKind::kSingle;
   if (single) block.single().stream.store(request.key.stream, std::memory_order_relaxed);
   if (block.run->missing.load() == 0) return Status::ok();

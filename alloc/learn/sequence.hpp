@@ -35,8 +35,8 @@ class SequenceLearner {
 
   // Launches of the learned period; 0 while there is none.
   std::size_t period() const { return learned_.size(); }
-  // Launches noted so far.
-  std::uint64_t count() const { return count_; }
+  // The launches repeat earlier ones at this moment.
+  bool repeats() const { return distance_ != 0; }
 
  private:
   std::uint64_t at(std::uint64_t index) const { return history_[index % kHistory]; }

@@ -1,8 +1,8 @@
 // Farthest next use leaves first: the fewest misses that on-demand eviction can have.
 //
 // Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5,
-// 1966. The future is the learned iteration's; a run of which it says nothing is taken for one that
-// never comes back, and leaves first, the least recently used before others. Optimal for runs of one size
+// 1966. The future is the learned iteration's; a run of which it says nothing is expected
+// where its own past says (recency_policy.hpp). Optimal for runs of one size
 // and misses of one cost, so here a yardstick, not a bound.
 //
 // Thread safety: stateless.

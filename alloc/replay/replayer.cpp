@@ -114,7 +114,7 @@ class Program {
     const StreamId stream = stream_of(op.stream, op.device);
     AnnouncedUse use;
     TESSERA_TRY(machine_.allocator().begin_use(operands_, op.writes, stream,
-                                               trace_.words[op.name], use));
+                                               trace_.words[op.name].c_str(), use));
     Status queued = machine_.driver().occupy(stream, op.time, ranges_);
     if (queued.is_ok()) queued = note(stream);
     machine_.allocator().end_use(use);

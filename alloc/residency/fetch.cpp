@@ -20,6 +20,8 @@ std::vector<Run*> distinct(std::span<Run* const> runs) {
 }
 
 // The driver may be out of memory though the budget is not; so often more leaves to help it.
+// What comes takes its room in parts of this size: few enough calls, and soon enough a first one.
+constexpr Bytes kPart = 64_MiB;
 constexpr int kMountRounds = 16;
 
 Status data_loss(PageRef page) {
@@ -45,6 +47,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream) {
       for (Run* run : runs) run->holds.fetch_add(1);
       const Nanoseconds begin = log_.now();
       waited_ = false;
+      follow_plan();
       Status status = fetch(runs, stream);
       if (waited_) note_stall(*runs.front(), begin);
       work_ahead();
@@ -100,10 +103,28 @@ Status Residency::bring_in(std::span<Run* const> runs) {
   TESSERA_TRY_ASSIGN(pages, absent_pages(runs));
   if (pages.empty()) return {};
   TESSERA_TRY(check_backing(pages));
-  Status room = make_room(total_bytes(pages));
-  if (room.is_ok()) return bring(std::move(pages));
+  Status room = bring_by_parts(pages);
+  if (room.is_ok()) return room;
   if (room.code() != Code::kOutOfMemory || pages.size() == 1) return room;
+  std::erase_if(pages, [](const PageRef& page) { return is_mapped(page->state); });
   return bring_one_by_one(pages);  // the tiers below are too full to swap all at once
+}
+
+// All that has to leave begins to; what comes takes its room as it becomes free, so that both
+// directions of the link are busy.
+Status Residency::bring_by_parts(std::span<const PageRef> pages) {
+  TESSERA_TRY(finish_moves(Await::kNone));
+  const Bytes wanted = total_bytes(pages), room = device_room() + leaving_bytes();
+  if (room < wanted) TESSERA_TRY(page_out(wanted - room, Patience::kDemand).status());
+  for (std::size_t first = 0; first < pages.size();) {
+    std::size_t end = first;
+    for (Bytes part; end < pages.size() && part < kPart; ++end) part += pages[end].bytes();
+    const auto part = pages.subspan(first, end - first);
+    TESSERA_TRY(make_room(total_bytes(part)));
+    TESSERA_TRY(bring({part.begin(), part.end()}));
+    first = end;
+  }
+  return {};
 }
 
 Result<std::vector<PageRef>> Residency::absent_pages(std::span<Run* const> runs) {
@@ -162,7 +183,7 @@ Status Residency::bring(std::vector<PageRef> pages) {
     if (rising != pages.end()) {
       TESSERA_TRY(settle(*rising));
     } else if (!moving_.empty()) {
-      TESSERA_TRY(finish_moves(true));
+      TESSERA_TRY(finish_moves(Await::kOldest));
     } else {
       TESSERA_TRY(make_host_room(pages.front().bytes()));
     }
@@ -205,7 +226,7 @@ Status Residency::mount(std::span<const PageRef> pages) {
     Bytes leaving;
     TESSERA_TRY_ASSIGN(leaving, page_out(total_bytes(rest), Patience::kDemand));
     if (!leaving && moving_.empty()) return status;
-    TESSERA_TRY(finish_moves(true));
+    TESSERA_TRY(finish_moves(Await::kOldest));
     tiers_.device.trim();
     status = mount_and_note(rest);
   }
@@ -261,7 +282,7 @@ Status Residency::await_arrivals(std::span<Run* const> runs, StreamId stream) {
 
 Status Residency::prefetch(std::span<Run* const> runs) {
   MutexLock lock(mutex_);
-  TESSERA_TRY(finish_moves(false));
+  TESSERA_TRY(finish_moves(Await::kNone));
   Bytes room = device_room();
   std::vector<PageRef> ready;
   for (Run* run : runs) {

@@ -37,7 +37,8 @@ Status for_each_stretch(std::span<const PageRef> pages, Visit visit) {
 PageMover::PageMover(Driver& driver, DeviceId device, TierStack tiers, Gate& gate, EventLog& log,
                      ResidencyStats& stats, StreamId inbound, StreamId outbound)
     : driver_(driver), device_(device), tiers_(tiers), gate_(gate), log_(log), stats_(stats),
-      inbound_(inbound), outbound_(outbound) {}
+      inbound_(inbound), outbound_(outbound), in_meter_(driver, device),
+      out_meter_(driver, device) {}
 
 PageMover::~PageMover() {
   for (EventId event : spare_events_) {
@@ -131,8 +132,10 @@ Status PageMover::fill_frame(PageRef page) {
   if (page->state == PageState::kEmpty) return step(page, PageEvent::kBack);
   EventId event;
   TESSERA_TRY_ASSIGN(event, take_event());
+  in_meter_.before(inbound_);
   Status status = driver_.copy_in(page.address(), HostTier::bytes_of(*page->host), page.bytes(),
                                   inbound_);
+  in_meter_.after(inbound_, page.bytes());
   if (status.is_ok()) status = record_or_wait(event, inbound_);
   if (!status.is_ok()) {
     spare_events_.push_back(event);
@@ -188,8 +191,10 @@ Status PageMover::copy_out(PageRef page) {
   TESSERA_TRY_ASSIGN(event, take_event());
   Status status = take_host_frame(page);
   if (status.is_ok()) {
+    out_meter_.before(outbound_);
     status = driver_.copy_out(HostTier::bytes_of(*page->host), page.address(), page.bytes(),
                               outbound_);
+    out_meter_.after(outbound_, page.bytes());
     if (status.is_ok()) status = record_or_wait(event, outbound_);
     if (!status.is_ok()) return_host_frame(page);
   }

@@ -14,6 +14,7 @@
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
 #include "residency/gate.hpp"
+#include "residency/link_meter.hpp"
 #include "residency/residency_stats.hpp"
 #include "residency/run.hpp"
 #include "tier/tier_stack.hpp"
@@ -75,6 +76,10 @@ class PageMover {
   // A staging frame becomes an ordinary host frame, if the budget has room.
   bool adopt(PageRef page);
 
+  // Bytes per second that the links were seen to carry; 0 = not yet.
+  double in_rate() { return in_meter_.rate(); }
+  double out_rate() { return out_meter_.rate(); }
+
   // Whether the copy in a lower tier equals the device's bytes.
   static bool is_clean(const PageRef& page);
 
@@ -105,6 +110,8 @@ class PageMover {
   const StreamId inbound_;
   const StreamId outbound_;
   std::vector<EventId> spare_events_;
+  LinkMeter in_meter_;
+  LinkMeter out_meter_;
 };
 
 }  // namespace tessera

@@ -19,15 +19,17 @@ void Residency::forget(PageRef page) {
   in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
 }
 
-// Finishes every move that is done. With `wait_for_one`, waits for the oldest first.
-Status Residency::finish_moves(bool wait_for_one) {
+// Finishes every move that is done, and one that is waited for.
+Status Residency::finish_moves(Await await) {
   Status result;
-  waited_ = waited_ || (wait_for_one && !moving_.empty());
+  waited_ = waited_ || (await != Await::kNone && !moving_.empty());
   std::vector<PageRef> vacant, still_moving, arrived;
   const std::vector<PageRef> moving = std::exchange(moving_, {});
   for (const PageRef& page : moving) {
-    const Result<bool> done = finish_move(page, wait_for_one, vacant);
-    wait_for_one = false;
+    const bool wait = await == Await::kOldest ||
+                      (await == Await::kLeaving && page->state == PageState::kLeaving);
+    if (wait) await = Await::kNone;
+    const Result<bool> done = finish_move(page, wait, vacant);
     if (!done.is_ok() && result.is_ok()) result = done.status();
     (done.is_ok() && done.value() ? arrived : still_moving).push_back(page);
   }
@@ -109,15 +111,16 @@ Status Residency::sink(PageRef page) {
 
 void Residency::advance() {
   MutexLock lock(mutex_);
-  if (Status status = finish_moves(false); !status.is_ok()) {
+  if (Status status = finish_moves(Await::kNone); !status.is_ok()) {
     log_line(LogLevel::kDebug, "a move did not finish: {}", status.to_string());
   }
+  follow_plan();
   work_ahead();
 }
 
 Status Residency::drain() {
   MutexLock lock(mutex_);
-  while (!moving_.empty()) TESSERA_TRY(finish_moves(true));
+  while (!moving_.empty()) TESSERA_TRY(finish_moves(Await::kOldest));
   return {};
 }
 
@@ -131,9 +134,9 @@ Status Residency::evict(std::span<Run* const> runs) {
 Status Residency::evict_run(Run& run) {
   for (Bytes before = run.shape.bytes() + Bytes(1);;) {
     if (!run.may_leave()) return Status(Code::kBusy, "the block is pinned or in use");
-    while (run.has(PageState::kArriving)) TESSERA_TRY(finish_moves(true));
-    TESSERA_TRY(leave(run, Patience::kDemand, Which::kAll).status());
-    while (run.has(PageState::kLeaving)) TESSERA_TRY(finish_moves(true));
+    while (run.has(PageState::kArriving)) TESSERA_TRY(finish_moves(Await::kOldest));
+    TESSERA_TRY(leave(run, run.shape.bytes(), Patience::kDemand, Which::kAll).status());
+    while (run.has(PageState::kLeaving)) TESSERA_TRY(finish_moves(Await::kOldest));
     const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kArriving);
     if (!left) return {};
     if (left >= before) return Status(Code::kBusy, "the block was used while it left");

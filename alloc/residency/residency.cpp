@@ -49,7 +49,7 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
                      StreamId inbound, StreamId outbound, EventId mark)
     : driver_(driver), device_(device), tiers_(tiers), policy_(std::move(policy)), log_(log),
       options_(options), inbound_(inbound), outbound_(outbound), mark_(mark),
-      streams_(driver, device),
+      streams_(driver, device), conductor_(driver, device, *policy_),
       mover_(driver, device, tiers, gate_, log, stats_, inbound, outbound) {}
 
 Residency::~Residency() {
@@ -87,6 +87,7 @@ Result<Run*> Residency::add(Address address, RunShape shape, TagId tag) {
                               shape.bytes() / 1_MiB, heap / 1_MiB, stats_.run_bytes / 1_MiB));
   }
   stats_.run_bytes += shape.bytes();
+  if (stats_.run_bytes > tiers_.device.usage().capacity) conductor_.log().switch_on();
   run->index = runs_.size();
   runs_.push_back(std::move(run));
   return runs_.back().get();
@@ -95,6 +96,10 @@ Result<Run*> Residency::add(Address address, RunShape shape, TagId tag) {
 Status Residency::remove(Run* run) {
   MutexLock lock(mutex_);
   if (run->holds.load() != 0) return Status(Code::kBusy, "a call under way uses the block");
+  follow_plan();
+  conductor_.forget(*run);
+  std::erase_if(orders_.leave, [run](const Conductor::Leave& order) { return order.run == run; });
+  std::erase(orders_.come, run);
   Status result = await_uses(*run);
   run->quiet = run->used.load();
   run->live.store(0);
@@ -156,8 +161,8 @@ bool Residency::all_present(std::span<Run* const> runs) {
 // was stamped after this epoch was drawn, and a greater label can only be noted after that too.) Only
 // the fences of per-thread default streams are recorded with the gate open; once there is such a
 // stream, stamps only rise.
-void Residency::stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot,
-                          Access access) {
+std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId stream,
+                                   std::uint32_t slot, Access access) {
   const std::uint64_t epoch = epoch_.fetch_add(1) + 1;
   const std::uint64_t bit = bit_of(stream, slot);
   const auto stamp = [epoch, rising = own_streams_.load(std::memory_order_relaxed)](
@@ -174,6 +179,7 @@ void Residency::stamp_all(std::span<Run* const> runs, StreamId stream, std::uint
     note_stream(*run, bit);
   }
   if (bit != 0) streams_.note_use(slot, epoch);
+  return epoch;
 }
 
 // For work that was queued before the call: the gate may close and open meanwhile, so stamps rise.
@@ -213,15 +219,27 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
     held = true;
     gate_slot = gate_.enter();
   }
-  stamp_all(runs, stream, slot, access);
-  use = {kind, gate_slot};
+  use = {.kind = kind, .work = use.work, .gate_slot = gate_slot};
+  note_use(runs, stream, slot, access, use);
   if (kind == Use::Kind::kHold && !held) hold(runs);
   if (kind == Use::Kind::kHold) gate_.leave(gate_slot);
   if (kind == Use::Kind::kGate && held) let_go(runs);  // inside the gate they are as safe
   return {};
 }
 
+// The watch runs from here, behind what the work waits for, to end_use.
+void Residency::note_launch(std::span<Run* const> runs, StreamId stream, std::uint64_t epoch,
+                            Access access, Use& use) {
+  std::optional<Stopwatches::Watch> watch;
+  if (use.kind == Use::Kind::kGate && stream != kNoStream && conductor_.times()) {
+    watch = conductor_.watches().start(stream);
+  }
+  if (watch) use.watch = *watch;
+  conductor_.log().note(use.work, runs, epoch, access == Access::kWrite, watch);
+}
+
 void Residency::end_use(std::span<Run* const> runs, StreamId stream, Use use) {
+  if (use.watch != Use::kNoWatch) conductor_.watches().stop(use.watch, stream);
   const bool held = use.kind == Use::Kind::kHold;
   // Work may have been queued after a fence that was labelled with the first stamp: stamp again.
   if (held) stamp_outside(runs, stream, slot_for_use(stream));
@@ -234,7 +252,11 @@ void Residency::end_use(std::span<Run* const> runs, StreamId stream, Use use) {
   gate_.leave(use.gate_slot);
 }
 
-void Residency::note_written(Run& run) { raise_to(run.written, run.used.load()); }
+void Residency::note_written(Run& run) {
+  const std::uint64_t epoch = run.used.load();
+  raise_to(run.written, epoch);
+  if (conductor_.log().is_on()) conductor_.log().note_write(run, epoch);
+}
 
 void Residency::hold(std::span<Run* const> runs) {
   for (Run* run : runs) run->holds.fetch_add(1);

@@ -26,8 +26,10 @@
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
 #include "policy/policy.hpp"
+#include "residency/conductor.hpp"
 #include "residency/gate.hpp"
 #include "residency/page_mover.hpp"
+#include "residency/residency_options.hpp"
 #include "residency/residency_stats.hpp"
 #include "residency/run.hpp"
 #include "residency/stream_table.hpp"
@@ -36,17 +38,6 @@
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
-
-// What sleeping or waking did: bytes that changed sides, and those that did not.
-struct Moved {
-  Bytes moved;
-  Bytes stayed;
-};
-
-struct ResidencyOptions {
-  std::uint32_t low_percent = 6;    // of the device budget: start paging out when less is free
-  std::uint32_t high_percent = 12;  // ... until so much is free
-};
 
 class Residency {
  public:
@@ -75,19 +66,7 @@ class Residency {
   // where runs that it finds in the page map cannot go away: remove() closes the gate before it
   // takes anything apart. Takes no lock, unless `stream` is new.
   template <class Find>
-  bool try_use(Find find, StreamId stream, Access access, Use& use) {
-    const std::uint32_t slot = slot_for_use(stream);
-    const std::uint32_t gate_slot = gate_.enter();
-    const std::optional<std::span<Run* const>> runs = find();
-    if (!runs || !all_present(*runs)) {
-      gate_.leave(gate_slot);
-      return false;
-    }
-    counts_.add(runs->size());
-    stamp_all(*runs, stream, slot, access);
-    use = {Use::Kind::kGate, gate_slot};
-    return true;
-  }
+  bool try_use(Find find, StreamId stream, Access access, Use& use);
   void end_use(std::span<Run* const> runs, StreamId stream, Use use);
   void note_written(Run& run);  // of a use that has not ended: it may write this run, too
   // For a block that was just allocated (Run::live is counted already): backs its run for
@@ -98,7 +77,7 @@ class Residency {
   void note_free(Run* run, StreamId stream);
   // Fences all uses and frees noted so far, and looks which are over: streams().passed() then tells.
   Status poll_streams();
-  // The newest epoch; a use or free that is noted later gets a greater one.
+  // The newest epoch; what is noted later gets a greater one.
   std::uint64_t epoch() const { return epoch_.load(); }
 
   // ---- hints ----
@@ -123,11 +102,12 @@ class Residency {
   // ---- progress ----
   // Finishes what is done, and pages out ahead of need. Cheap when nothing is in flight.
   void advance();
-  bool has_work() const { return in_flight_.load(std::memory_order_relaxed) != 0; }
+  bool has_work() const {
+    return in_flight_.load(std::memory_order_relaxed) != 0 || conductor_.has_news();
+  }
   // Waits until no move is in flight.
   Status drain();
-  // Gives unused frames back to the driver.
-  void trim();
+  void trim();  // gives unused frames back to the driver
 
   StreamTable& streams() { return streams_; }
   ResidencyStats stats() const;
@@ -147,7 +127,12 @@ class Residency {
   static bool all_present(std::span<Run* const> runs);
   std::uint32_t slot_for_use(StreamId stream);
   void expect_own_streams();
-  void stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access);
+  std::uint64_t stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot,
+                          Access access);
+  void note_use(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access,
+                Use& use);
+  void note_launch(std::span<Run* const> runs, StreamId stream, std::uint64_t epoch, Access access,
+                   Use& use);
   void stamp_outside(std::span<Run* const> runs, StreamId stream, std::uint32_t slot);
   Status check_fits(std::span<Run* const> runs) const REQUIRES_LOCK(mutex_);
   Status check_backing(std::span<const PageRef> pages) const REQUIRES_LOCK(mutex_);
@@ -162,6 +147,7 @@ class Residency {
   Status fetch(std::span<Run* const> runs, StreamId stream) REQUIRES_LOCK(mutex_);
   Status bring_in(std::span<Run* const> runs) REQUIRES_LOCK(mutex_);
   Result<std::vector<PageRef>> absent_pages(std::span<Run* const> runs) REQUIRES_LOCK(mutex_);
+  Status bring_by_parts(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
   Status bring(std::vector<PageRef> pages) REQUIRES_LOCK(mutex_);
   Status bring_one_by_one(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
   Status mount(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
@@ -173,14 +159,16 @@ class Residency {
   void go_on(PageRef page) REQUIRES_LOCK(mutex_);
 
   // room.cpp: who leaves
-  enum class Patience : std::uint8_t { kAhead, kDemand };  // ahead of need nothing is waited for
+  // Ahead of need nothing is waited for, and only idle runs leave; by plan the copy waits instead.
+  enum class Patience : std::uint8_t { kAhead, kPlanned, kDemand };
   Status make_room(Bytes bytes) REQUIRES_LOCK(mutex_);
   Status make_host_room(Bytes bytes) REQUIRES_LOCK(mutex_);
-  enum class Which : std::uint8_t { kAll, kIdle, kWithoutCopy };  // who may be chosen
+  enum class Which : std::uint8_t { kAll, kIdle, kWithoutCopy, kDead };  // who may be chosen
   Result<Bytes> page_out(Bytes bytes, Patience patience) REQUIRES_LOCK(mutex_);
   Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full)
       REQUIRES_LOCK(mutex_);
-  Result<Bytes> leave(Run& run, Patience patience, Which which) REQUIRES_LOCK(mutex_);
+  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which)
+      REQUIRES_LOCK(mutex_);
   Status copy_out(PageRef page, std::uint64_t used, Patience patience) REQUIRES_LOCK(mutex_);
   Status force_out(Bytes bytes) REQUIRES_LOCK(mutex_);
   Result<Bytes> sink_coldest(Bytes bytes) REQUIRES_LOCK(mutex_);
@@ -194,6 +182,13 @@ class Residency {
   Bytes leaving_bytes() const REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
 
+  // follow.cpp: what a plan wants
+  void follow_plan() REQUIRES_LOCK(mutex_);
+  void carry_out_orders() REQUIRES_LOCK(mutex_);
+  bool carry_out(const Conductor::Leave& order) REQUIRES_LOCK(mutex_);
+  bool bring_back(Run& run) REQUIRES_LOCK(mutex_);
+  Machine machine() REQUIRES_LOCK(mutex_);
+
   // sleep.cpp: many at once, by tag
   enum class Side : std::uint8_t { kThere, kAway };
   std::vector<Run*> tagged(std::optional<TagId> tag, Side side) const REQUIRES_LOCK(mutex_);
@@ -204,7 +199,8 @@ class Residency {
   Status bring_back(std::span<Run* const> runs);
 
   // progress.cpp: what is under way
-  Status finish_moves(bool wait_for_one) REQUIRES_LOCK(mutex_);
+  enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // the oldest that leaves
+  Status finish_moves(Await await) REQUIRES_LOCK(mutex_);
   Result<bool> finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant)
       REQUIRES_LOCK(mutex_);
   Result<bool> finish_sink(PageRef page, bool wait) REQUIRES_LOCK(mutex_);
@@ -227,6 +223,7 @@ class Residency {
   const EventId mark_;  // on the inbound stream, behind the newest copy
 
   StreamTable streams_;
+  Conductor conductor_;
   Gate gate_;
   std::atomic<std::uint64_t> epoch_{0};
   std::atomic<bool> own_streams_{false};  // somebody uses a per-thread default stream
@@ -243,8 +240,11 @@ class Residency {
   std::vector<PageRef> moving_ GUARDED_BY(mutex_);    // pages with a transfer in flight, oldest first
   std::vector<PageRef> stranded_ GUARDED_BY(mutex_);  // cold in a staging frame: must move on
   std::uint32_t let_go_seen_ GUARDED_BY(mutex_) = 0;  // let_go_ when room was looked for last
+  Conductor::Orders orders_ GUARDED_BY(mutex_);  // not carried out yet, oldest first
   bool waited_ GUARDED_BY(mutex_) = false;            // by the fetch under way, for a move
   bool file_failed_ GUARDED_BY(mutex_) = false;       // the spill file refused a write: no more
 };
 
 }  // namespace tessera
+
+#include "residency/residency_inline.hpp"

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// After so many rounds in which others used our victims again, victims are barred from use.
+// After so many choices of victims that others used again, victims are barred from use.
 constexpr int kPoliteRounds = 4;
 constexpr int kMaxRounds = 64;
 // Host memory that is full is emptied by so much at a time, so that several writes are in flight.
@@ -48,23 +48,25 @@ Status Residency::no_room(Bytes bytes) const {
 
 Status Residency::make_room(Bytes bytes) {
   let_go_seen_ = let_go_.load();
-  TESSERA_TRY(finish_moves(false));
+  TESSERA_TRY(finish_moves(Await::kNone));
   Bytes room = device_room();
-  for (int round = 0; room < bytes; ++round) {
+  for (int round = 0; room < bytes;) {
     if (round == kMaxRounds) return no_room(bytes);
     const Bytes leaving = leaving_bytes();
     if (round >= kPoliteRounds && !leaving) {
+      ++round;
       TESSERA_TRY(force_out(bytes - room));
     } else if (room + leaving < bytes) {
+      ++round;
       Bytes out;
       TESSERA_TRY_ASSIGN(out, page_out(bytes - room - leaving, Patience::kDemand));
       if (!out && !leaving) {  // what arrives now can leave again
         if (moving_.empty()) return no_room(bytes);
-        TESSERA_TRY(finish_moves(true));
+        TESSERA_TRY(finish_moves(Await::kOldest));
       }
     }
-    if (device_room() < bytes && leaving_bytes()) TESSERA_TRY(finish_moves(true));
-    if (device_room() > room) round = -1;  // progress
+    if (device_room() < bytes && leaving_bytes()) TESSERA_TRY(finish_moves(Await::kLeaving));
+    if (device_room() > room) round = 0;  // progress
     room = device_room();
   }
   return {};
@@ -90,6 +92,7 @@ Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) const {
     picture.used = run->used.load();
     picture.idle = streams_.passed(run->streams.load(), picture.used);
     if (which == Which::kIdle && (!picture.idle || run->coming)) continue;
+    if (which == Which::kDead && !(picture.dead && picture.idle)) continue;
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run.get(), i};
       if (page->state != leaves_from || (!from_device && !page->host)) continue;
@@ -101,6 +104,7 @@ Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) const {
     if (!picture.bytes) continue;
     picture.run = run->index;
     picture.gap = run->gap.load();
+    picture.next = run->next;
     picture.tag = run->tag;
     snapshot.runs.push_back(picture);
   }
@@ -128,7 +132,7 @@ Result<Bytes> Residency::page_out(Bytes bytes, Patience patience, Which which, b
   Bytes total;
   for (std::size_t index : decision.leave) {
     if (total >= bytes) break;
-    Result<Bytes> left = leave(*runs_[index], patience, which);
+    Result<Bytes> left = leave(*runs_[index], bytes - total, patience, which);
     full = !left.is_ok() && left.status().code() == Code::kOutOfMemory;
     if (full) break;
     if (!left.is_ok()) return left.status();
@@ -137,7 +141,8 @@ Result<Bytes> Residency::page_out(Bytes bytes, Patience patience, Which which, b
   return total;
 }
 
-Result<Bytes> Residency::leave(Run& run, Patience patience, Which which) {
+// So much of the run as is wanted, by whole pages: what is used next may be the rest of it.
+Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which which) {
   run.coming = false;
   std::uint64_t used, mask;
   {
@@ -153,12 +158,14 @@ Result<Bytes> Residency::leave(Run& run, Patience patience, Which which) {
   if (!idle && patience == Patience::kAhead) return Bytes();
 
   std::vector<PageRef> free_at_once, to_copy;
-  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+  for (std::uint32_t i = run.shape.pages(); wanted && i-- > 0;) {
     const PageRef page{&run, i};
     if (page->state != PageState::kResident) continue;
     (run.is_dead() || PageMover::is_clean(page) ? free_at_once : to_copy).push_back(page);
+    wanted -= std::min(wanted, page.bytes());
   }
   if (which == Which::kWithoutCopy) to_copy.clear();
+  if (!idle && patience == Patience::kPlanned) free_at_once.clear();  // in a while
   Bytes total;
   if (!free_at_once.empty()) {
     if (!idle) {
@@ -186,7 +193,7 @@ Status Residency::copy_out(PageRef page, std::uint64_t used, Patience patience) 
     page->copied = used;
     Status status = mover_.copy_out(page);
     if (status.is_ok()) started(page);
-    if (status.code() != Code::kOutOfMemory || patience == Patience::kAhead) return status;
+    if (status.code() != Code::kOutOfMemory || patience != Patience::kDemand) return status;
     TESSERA_TRY(make_host_room(page.bytes()));
   }
 }
@@ -201,9 +208,9 @@ Status Residency::force_out(Bytes bytes) {
   for (std::size_t index : decision.leave) {
     Run& run = *runs_[index];
     run.missing.fetch_add(1);
-    const Result<Bytes> left = leave(run, Patience::kDemand, Which::kAll);
+    const Result<Bytes> left = leave(run, bytes, Patience::kDemand, Which::kAll);
     Status status = left.status();
-    while (status.is_ok() && run.has(PageState::kLeaving)) status = finish_moves(true);
+    while (status.is_ok() && run.has(PageState::kLeaving)) status = finish_moves(Await::kOldest);
     run.missing.fetch_sub(1);
     TESSERA_TRY(status);
     out += left.value();
@@ -221,7 +228,7 @@ Status Residency::make_host_room(Bytes bytes) {
     const Bytes batch = std::min(kSinkBatch, part_of(tiers_.host.usage().capacity, 10));
     TESSERA_TRY_ASSIGN(sunk, sink_coldest(std::max(bytes, batch)));
   }
-  if (!moving_.empty()) return finish_moves(true);
+  if (!moving_.empty()) return finish_moves(Await::kOldest);
   if (sunk) return {};
   return Status(Code::kOutOfMemory, "host memory is full and nothing can go to the file");
 }
@@ -298,7 +305,7 @@ void Residency::work_ahead() {
   const TierUsage device = tiers_.device.usage();
   if (stats_.run_bytes <= device.capacity) return;  // all fits: nobody has to leave
   const Bytes coming_free = device.capacity - device.used + leaving_bytes();
-  if (coming_free < part_of(device.capacity, options_.low_percent)) {
+  if (!conductor_.leads() && coming_free < part_of(device.capacity, options_.low_percent)) {
     const Bytes want = part_of(device.capacity, options_.high_percent) - coming_free;
     if (const auto left = page_out(want, Patience::kAhead); !left.is_ok()) {
       log_line(LogLevel::kDebug, "paging out ahead: {}", left.status().to_string());

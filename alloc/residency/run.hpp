@@ -58,6 +58,7 @@ struct Run {
   std::atomic<std::uint64_t> used{0};      // epoch of the last announced use
   std::atomic<std::uint64_t> written{0};   // epoch of the last announced use that may write
   std::atomic<std::uint64_t> gap{0};       // epochs between its last two uses; 0 = unknown
+  std::atomic<bool> fresh{true};           // allocated since its last use
   std::atomic<std::uint64_t> streams{0};   // bit per StreamTable slot that may still use it
 
   std::atomic<std::uint32_t> pins{0};      // by the caller, and 1 when exposed
@@ -65,6 +66,7 @@ struct Run {
 
   std::vector<Page> pages;
   std::uint64_t quiet = 0;        // every use up to this epoch is known to be over
+  std::uint64_t next = 0;         // epoch of the next use that a learned iteration tells; 0 = unknown
   std::size_t index = 0;          // where the engine's list has it
   bool coming = false;            // prefetched: pages that reach the host go on to the device
   const char* exposed = nullptr;  // why it may not move, if it may not

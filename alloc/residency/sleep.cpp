@@ -93,8 +93,8 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
       if (queued >= kBatch) break;
       passed = run->address + Bytes(1);
       queued += bytes_there(*run);
-      while (run->has(PageState::kArriving)) TESSERA_TRY(finish_moves(true));
-      TESSERA_TRY(leave(*run, Patience::kDemand, Which::kAll).status());
+      while (run->has(PageState::kArriving)) TESSERA_TRY(finish_moves(Await::kOldest));
+      TESSERA_TRY(leave(*run, run->shape.bytes(), Patience::kDemand, Which::kAll).status());
     }
     if (!queued) return {};
   }
@@ -104,7 +104,7 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
 Status Residency::finish_leaving(std::optional<TagId> tag) {
   MutexLock lock(mutex_);
   for (Run* run : tagged(tag, Side::kThere)) {
-    while (run->has(PageState::kLeaving)) TESSERA_TRY(finish_moves(true));
+    while (run->has(PageState::kLeaving)) TESSERA_TRY(finish_moves(Await::kOldest));
     if (!bytes_there(*run)) continue;
     if (Status status = evict_run(*run); !status.is_ok() && status.code() != Code::kBusy) {
       return status;

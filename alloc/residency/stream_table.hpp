@@ -74,7 +74,7 @@ class StreamTable {
     std::atomic<std::uint64_t> completed{0};  // every user has passed this epoch
     std::vector<User> users;                  // under mutex_
   };
-  static constexpr std::size_t kMaxPending = 32;
+  static constexpr std::size_t kMaxPending = 1024;
   static constexpr std::uint64_t kForever = ~std::uint64_t{0};
 
   // The newest epoch that a question about `epoch` can mean on this slot.

@@ -15,7 +15,10 @@ enum class Contents : std::uint8_t { kKept, kUndefined };
 struct Use {
   enum class Kind : std::uint8_t { kGate, kHold };
   Kind kind = Kind::kGate;
+  const void* work = nullptr;  // set by the caller: equal pointers are equal work, for the learner
   std::uint32_t gate_slot = 0;
+  std::uint32_t watch = kNoWatch;  // times the work, where the learner asked for it
+  static constexpr std::uint32_t kNoWatch = ~std::uint32_t{0};
 };
 
 }  // namespace tessera

@@ -25,18 +25,16 @@ TEST(BeladyPolicy, SendsAwayFirstWhatIsUsedLast) {
             (std::vector<std::size_t>{1, 3, 0, 2}));
 }
 
-TEST(BeladyPolicy, TakesTheUnknownForWhatNeverComesBack) {
-  EXPECT_EQ(BeladyPolicy().decide(snapshot_of({110, 0, 101})).leave.front(), 1u);
+TEST(BeladyPolicy, ExpectsTheUnknownWhereItsPastSays) {
+  Snapshot snapshot = snapshot_of({105, 0, 150});
+  snapshot.runs[1].gap = 40;  // used at 90, so due at 130
+  EXPECT_EQ(BeladyPolicy().decide(snapshot).leave, (std::vector<std::size_t>{2, 1, 0}));
 }
 
-TEST(BeladyPolicy, TakesAPredictionThatDidNotComeTrueForUnknown) {
-  EXPECT_EQ(BeladyPolicy().decide(snapshot_of({110, 99, 101})).leave.front(), 1u);
-}
-
-TEST(BeladyPolicy, OfUnknownsSendsAwayTheLeastRecentlyUsed) {
-  Snapshot snapshot = snapshot_of({0, 0});
-  snapshot.runs[1].used = 50;
-  EXPECT_EQ(BeladyPolicy().decide(snapshot).leave, (std::vector<std::size_t>{1, 0}));
+TEST(BeladyPolicy, DoesNotTrustAPredictionThatDidNotComeTrue) {
+  Snapshot snapshot = snapshot_of({105, 99});
+  snapshot.runs[1].gap = 40;
+  EXPECT_EQ(BeladyPolicy().decide(snapshot).leave.front(), 1u);
 }
 
 }  // namespace

@@ -52,6 +52,27 @@ TEST(Replayer, AStallIsExactlyTheTimeInWhichTheDeviceWaitsForACopy) {
   EXPECT_EQ(result.stats.device_peak, (2 * kBlock).value());
 }
 
+// Sixteen layers, written forwards and read backwards, on a device for half of them; a step lasts as
+// long as one copy: each direction of the link has half of the time to spare.
+TEST(Replayer, AutoHidesNearlyAllMovesOnceItKnowsTheIteration) {
+  std::string text;
+  constexpr std::uint64_t kLayers = 16;
+  for (std::uint64_t i = 1; i <= kLayers; ++i) text += alloc_line(i, kBlock);
+  text += R"({"t":"mark","kind":"iteration","n":1})" "\n";
+  for (std::uint64_t i = 1; i <= kLayers; ++i) text += op_line(kMs, "w", i);
+  for (std::uint64_t i = kLayers; i > 0; --i) text += op_line(kMs, "r", i);
+  ReplayOptions options = two_blocks();
+  options.device_memory = kLayers / 2 * kBlock;
+  options.iterations = 8;
+  options.policy = "lru";
+  const ReplayResult lru = played(trace_of(text), options);
+  options.policy = "auto";
+  const ReplayResult learned = played(trace_of(text), options);
+  ASSERT_EQ(learned.iterations.size(), 8U);
+  EXPECT_LT(learned.makespan, lru.makespan);
+  EXPECT_LE(learned.iterations.back(), Nanoseconds(2 * kLayers * kMs * 110 / 100));
+}
+
 TEST(Replayer, StreamsRunBesideEachOther) {
   const Trace trace = trace_of(alloc_line(1, kBlock) + R"({"t":"op","ns":100,"stream":1,"r":[1]}
 {"t":"op","ns":70,"stream":2,"r":[1]}

@@ -1,0 +1,245 @@
+#include "residency/conductor.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+
+std::uint64_t signature_of(const void* work, std::span<const LaunchLog::Use> uses) {
+  auto hash = reinterpret_cast<std::uint64_t>(work);
+  for (const LaunchLog::Use& use : uses) {
+    hash = (hash ^ use.run->shape.bytes().value()) * kOdd;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+// The runs that a plan may move, each once, in the order of their first mention; written if one of
+// its mentions is, and fresh likewise.
+std::span<LaunchLog::Use> parts(std::span<LaunchLog::Use> uses) {
+  std::size_t kept = 0;
+  for (const LaunchLog::Use& use : uses) {
+    if (use.run->shape.pages() == 1) continue;
+    const auto known = std::find_if(uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(kept),
+                                    [&](const LaunchLog::Use& other) { return other.run == use.run; });
+    if (known == uses.begin() + static_cast<std::ptrdiff_t>(kept)) {
+      uses[kept++] = use;
+    } else {
+      known->writes |= use.writes;
+      known->fresh |= use.fresh;
+    }
+  }
+  return uses.first(kept);
+}
+
+}  // namespace
+
+void Conductor::read(const Machine& machine, Orders& orders) {
+  if (wanted_ && knows_durations()) make_plan(machine);
+  log_.take(batch_);
+  auto write = batch_.writes.begin();
+  std::size_t first = 0;
+  for (const LaunchLog::Launch& launch : batch_.launches) {
+    const std::span<LaunchLog::Use> uses = std::span(batch_.uses).subspan(first, launch.uses);
+    first += launch.uses;
+    for (; write != batch_.writes.end() && write->first <= launch.epoch; ++write) {
+      for (LaunchLog::Use& use : uses) use.writes |= use.run == write->second;
+    }
+    read_launch(launch, parts(uses), orders);
+  }
+  if (batch_.lost) lose_way();
+  times_.store(sequence_.repeats() && due_.empty(), std::memory_order_relaxed);
+  trim_history();
+}
+
+void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
+                            Orders& orders) {
+  remember(uses);
+  const SequenceLearner::Noted noted = sequence_.note(signature_of(launch.work, uses));
+  if (launch.watch) keep_watch(*launch.watch, noted.position);
+  if (noted.learned) adopt_iteration();
+  if (wanted_) ++waited_;
+  if (noted.position && !due_.empty()) {
+    follow(*noted.position, launch.epoch, uses, orders);
+  } else {
+    lose_way();
+  }
+}
+
+// ---- learning -----------------------------------------------------------------------------------
+
+void Conductor::remember(std::span<const LaunchLog::Use> uses) {
+  steps_.push_back({static_cast<std::uint32_t>(mentions_.size()),
+                    static_cast<std::uint32_t>(uses.size()), std::nullopt});
+  for (const LaunchLog::Use& use : uses) {
+    mentions_.push_back({use.run->address, use.run->shape.bytes(), use.run->tag,
+                         use.run->pins.load() != 0, use.writes, use.fresh});
+  }
+}
+
+// Of an iteration that waits for its durations, or of one that may be learned soon.
+void Conductor::keep_watch(Stopwatches::Watch watch, std::optional<std::size_t> position) {
+  if (!wanted_ && due_.empty()) {
+    steps_.back().watch = watch;
+  } else if (wanted_ && position && !unread_[*position] && !iteration_.steps[*position].duration) {
+    unread_[*position] = watch;
+  } else {
+    watches_.give_back(watch);
+  }
+}
+
+// The older half goes when there are twice as many steps as an iteration may have.
+void Conductor::trim_history() {
+  if (steps_.size() < 2 * kMaxSteps) return;
+  const std::uint32_t dropped = steps_[kMaxSteps].first;
+  for (std::size_t i = 0; i < kMaxSteps; ++i) {
+    if (steps_[i].watch) watches_.give_back(*steps_[i].watch);
+  }
+  steps_.erase(steps_.begin(), steps_.begin() + kMaxSteps);
+  mentions_.erase(mentions_.begin(), mentions_.begin() + dropped);
+  for (Step& step : steps_) step.first -= dropped;
+}
+
+// The last period() launches are the iteration.
+void Conductor::adopt_iteration() {
+  lose_way();
+  due_.clear();
+  wanted_ = false;
+  for (const auto& watch : unread_) {
+    if (watch) watches_.give_back(*watch);
+  }
+  const std::size_t period = sequence_.period();
+  if (period > std::min(kMaxSteps, steps_.size())) return;
+  iteration_ = {};
+  unread_.clear();
+  for (Step& step : std::span(steps_).last(period)) {
+    unread_.push_back(std::exchange(step.watch, std::nullopt));
+  }
+  build_iteration(period);
+  for (Step& step : steps_) {
+    if (step.watch) watches_.give_back(*std::exchange(step.watch, std::nullopt));
+  }
+  runs_.assign(iteration_.runs.size(), nullptr);
+  distances_ = next_use_distances(iteration_);
+  wanted_ = true;
+  waited_ = 0;
+}
+
+// What a block held when the iteration began was used in the one before: the run that did so there is
+// the run that does so here, since both are the same iteration.
+void Conductor::build_iteration(std::size_t period) {
+  std::unordered_map<std::uint64_t, std::uint32_t> run_at, last_use;  // by address
+  if (steps_.size() >= 2 * period) last_use = last_uses(period);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // a run, and a use that is its, too
+  for (const Step& step : std::span(steps_).last(period)) {
+    const auto first = static_cast<std::uint32_t>(iteration_.uses.size());
+    for (const Mention& mention : std::span(mentions_).subspan(step.first, step.count)) {
+      const std::uint64_t address = mention.address.value();
+      const auto [known, is_new] = run_at.try_emplace(address);
+      if (is_new || mention.fresh) {
+        known->second = static_cast<std::uint32_t>(iteration_.runs.size());
+        iteration_.runs.push_back(
+            {.bytes = mention.bytes, .tag = mention.tag, .pinned = mention.pinned});
+        const auto before = last_use.find(address);
+        if (!mention.fresh && before != last_use.end()) links.push_back({known->second, before->second});
+      }
+      iteration_.uses.push_back(
+          {.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
+    }
+    iteration_.steps.push_back(
+        {.first_use = first, .end_use = static_cast<std::uint32_t>(iteration_.uses.size())});
+  }
+  std::vector<std::uint32_t> same(iteration_.runs.size());  // the run that stands for each
+  std::iota(same.begin(), same.end(), 0u);
+  for (const auto& [run, use] : links) same[run] = iteration_.uses[use].run;
+  for (RunUse& use : iteration_.uses) {
+    // A chain ends at the run that the iteration itself allocates, or comes back to where it began.
+    for (std::size_t i = 0; i < same.size() && same[use.run] != use.run; ++i) use.run = same[use.run];
+  }
+}
+
+// Of the period before the last: each address's last use, as an index into the uses of an iteration.
+std::unordered_map<std::uint64_t, std::uint32_t> Conductor::last_uses(std::size_t period) const {
+  std::unordered_map<std::uint64_t, std::uint32_t> last;
+  std::uint32_t use = 0;
+  for (const Step& step : std::span(steps_).subspan(steps_.size() - 2 * period, period)) {
+    for (const Mention& mention : std::span(mentions_).subspan(step.first, step.count)) {
+      last[mention.address.value()] = use++;
+    }
+  }
+  return last;
+}
+
+// Nearly all, or all that one more iteration could time; the rest is taken for as long as the others
+// are on average.
+bool Conductor::knows_durations() {
+  std::uint64_t sum = 0, timed = 0;
+  for (std::size_t i = 0; i < unread_.size(); ++i) {
+    Nanoseconds& duration = iteration_.steps[i].duration;
+    if (unread_[i]) {
+      const Result<Nanoseconds> time = watches_.read(*unread_[i]);
+      if (time.status().code() == Code::kNotReady) return false;
+      unread_[i].reset();
+      if (time.is_ok()) duration = std::max(time.value(), Nanoseconds(1));
+    }
+    sum += duration.value();
+    timed += duration ? 1 : 0;
+  }
+  const std::size_t steps = iteration_.steps.size();
+  if (timed * 10 < steps * 9 && waited_ < steps) return false;
+  for (IterationStep& step : iteration_.steps) {
+    if (!step.duration) step.duration = Nanoseconds(timed == 0 ? 1 : sum / timed);
+  }
+  return true;
+}
+
+void Conductor::make_plan(const Machine& machine) {
+  wanted_ = false;
+  due_.assign(iteration_.steps.size(), {});
+  for (const Absence& absence : policy_.plan(iteration_, machine)) {
+    if (absence.gap.dead) continue;  // nothing to keep: it goes when its room is needed
+    due_[absence.gap.after].leave.push_back(absence.gap.run);
+    if (absence.back_at != absence.gap.until) due_[absence.back_at].come.push_back(absence.gap.run);
+  }
+}
+
+// ---- following ----------------------------------------------------------------------------------
+
+void Conductor::follow(std::size_t position, std::uint64_t epoch,
+                       std::span<const LaunchLog::Use> uses, Orders& orders) {
+  leads_ = true;
+  const IterationStep& step = iteration_.steps[position];
+  if (uses.size() != step.end_use - step.first_use) return lose_way();  // of one hash, yet another
+  for (std::uint32_t i = 0; i < uses.size(); ++i) {
+    const std::uint32_t use = step.first_use + i;
+    runs_[iteration_.uses[use].run] = uses[i].run;
+    uses[i].run->next = epoch + distances_[use];
+  }
+  for (const std::uint32_t run : due_[position].leave) {
+    if (runs_[run] != nullptr) orders.leave.push_back({runs_[run], epoch});
+  }
+  for (const std::uint32_t run : due_[position].come) {
+    if (runs_[run] != nullptr) orders.come.push_back(runs_[run]);
+  }
+}
+
+void Conductor::lose_way() {
+  if (!leads_) return;
+  leads_ = false;
+  for (Run* const run : runs_) {
+    if (run != nullptr) run->next = 0;
+  }
+}
+
+// REQUIRES (of the caller): what was noted of the run has been read.
+void Conductor::forget(const Run& run) {
+  for (Run*& known : runs_) {
+    if (known == &run) known = nullptr;
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,110 @@
+// Reads what was launched, learns the iteration, has the policy plan it, and says what is due.
+//
+// Between the pure learner (learn/) and the engine that moves pages: it knows runs and epochs, moves
+// nothing. A plan is followed as long as the launches keep to the iteration; at the first that
+// does not, orders cease and predictions end, and the policy's decide() is all there is until the
+// iteration is found again.
+//
+// A launch is known by its work and the sizes of its runs, in order, not by their addresses: an
+// activation may lie elsewhere in every iteration. Which run plays a part of the plan is seen at each
+// use. Runs of one page, which small blocks share, play no part; they are left to decide().
+//
+// Thread safety: log(), watches() and times() by any thread; the rest under the engine's lock.
+//
+// Bounds: iterations of up to kMaxSteps launches are planned.
+#pragma once
+
+#include <atomic>
+#include <unordered_map>
+#include <vector>
+
+#include "learn/sequence.hpp"
+#include "policy/policy.hpp"
+#include "residency/launch_log.hpp"
+
+namespace tessera {
+
+class Conductor {
+ public:
+  static constexpr std::size_t kMaxSteps = std::size_t{1} << 16;
+
+  struct Leave {
+    Run* run = nullptr;
+    std::uint64_t used = 0;  // its last use then: not to be carried out after another
+  };
+  struct Orders {
+    std::vector<Leave> leave;
+    std::vector<Run*> come;
+  };
+
+  Conductor(Driver& driver, DeviceId device, const Policy& policy)
+      : policy_(policy), watches_(driver, device, kWatches) {}
+
+  LaunchLog& log() { return log_; }
+  Stopwatches& watches() { return watches_; }
+  // Launches shall be timed now: they repeat, and no plan is followed yet.
+  bool times() const { return times_.load(std::memory_order_relaxed); }
+
+  // Something was launched that was not read yet.
+  bool has_news() const { return log_.has_news(); }
+  // Reads what was launched since the last call; `orders` become due in their order.
+  void read(const Machine& machine, Orders& orders);
+  // A plan is followed at this moment.
+  bool leads() const { return leads_; }
+  // The run goes away. REQUIRES: no launch announces it any more.
+  void forget(const Run& run);
+
+ private:
+  static constexpr std::size_t kWatches = 8192;
+
+  // What is kept of a launch; the runs themselves may be gone.
+  struct Mention {
+    Address address;
+    Bytes bytes;
+    TagId tag;
+    bool pinned = false, writes = false, fresh = false;
+  };
+  struct Step {
+    std::uint32_t first = 0;  // into mentions_
+    std::uint32_t count = 0;
+    std::optional<Stopwatches::Watch> watch;
+  };
+  struct Due {
+    std::vector<std::uint32_t> leave, come;  // indices of Iteration::runs
+  };
+
+  void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
+                   Orders& orders);
+  void remember(std::span<const LaunchLog::Use> uses);
+  void keep_watch(Stopwatches::Watch watch, std::optional<std::size_t> position);
+  void trim_history();
+  void adopt_iteration();
+  void build_iteration(std::size_t period);
+  std::unordered_map<std::uint64_t, std::uint32_t> last_uses(std::size_t period) const;
+  bool knows_durations();
+  void make_plan(const Machine& machine);
+  void follow(std::size_t position, std::uint64_t epoch, std::span<const LaunchLog::Use> uses,
+              Orders& orders);
+  void lose_way();
+
+  const Policy& policy_;
+  Stopwatches watches_;
+  LaunchLog log_;
+  std::atomic<bool> times_{false};
+
+  SequenceLearner sequence_;
+  std::vector<Step> steps_;  // the newest launches
+  std::vector<Mention> mentions_;
+  LaunchLog::Batch batch_;
+
+  Iteration iteration_;
+  std::vector<Run*> runs_;                     // of the iteration, as last seen; null when gone
+  std::vector<std::optional<Stopwatches::Watch>> unread_;  // by step
+  std::size_t waited_ = 0;                     // launches since the iteration was adopted
+  bool wanted_ = false;                        // a plan, as soon as the durations are known
+  std::vector<std::uint32_t> distances_;       // by use of the iteration
+  std::vector<Due> due_;                       // by step; empty = no plan
+  bool leads_ = false;
+};
+
+}  // namespace tessera

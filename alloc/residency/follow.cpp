@@ -1,0 +1,73 @@
+// What a plan wants: runs that leave after their use and come back before the next, in time.
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+
+Machine Residency::machine() {
+  return {.device = tiers_.device.usage().capacity, .host = tiers_.host.usage().capacity,
+          .out_rate = mover_.out_rate(), .in_rate = mover_.in_rate()};
+}
+
+void Residency::follow_plan() {
+  if (!conductor_.log().is_on()) return;
+  conductor_.read(machine(), orders_);
+  if (!conductor_.leads()) orders_ = {};
+  carry_out_orders();
+}
+
+// Who comes waits for room, in the order of need: the first that finds none keeps the others back.
+void Residency::carry_out_orders() {
+  std::erase_if(orders_.leave, [this](const Conductor::Leave& order) NO_THREAD_SAFETY_ANALYSIS {
+    return carry_out(order);
+  });
+  std::size_t done = 0;
+  while (done < orders_.come.size() && bring_back(*orders_.come[done])) ++done;
+  orders_.come.erase(orders_.come.begin(), orders_.come.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+// True when the order is settled: its copies are under way, or it is void.
+bool Residency::carry_out(const Conductor::Leave& order) {
+  Run& run = *order.run;
+  if (run.used.load() != order.used || !run.may_leave()) return true;
+  const Result<Bytes> left = leave(run, run.shape.bytes(), Patience::kPlanned, Which::kAll);
+  if (!left.is_ok()) {
+    log_line(LogLevel::kDebug, "a planned move was given up: {}", left.status().to_string());
+    return true;
+  }
+  return !run.has(PageState::kResident);
+}
+
+// True when all pages of the run are there, on their way, or cannot come: a plan that cannot be followed
+// is no error, the page comes when it is used.
+bool Residency::bring_back(Run& run) {
+  run.coming = true;
+  std::vector<PageRef> ready;
+  Bytes room = device_room(), wanted;
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const PageRef page{&run, i};
+    if (page->state != PageState::kCold) continue;
+    if (!page->host) {
+      start_rise(page);  // and goes on by itself from there
+    } else if (wanted + page.bytes() <= room) {
+      ready.push_back(page);
+      wanted += page.bytes();
+    } else {
+      bool full = false;
+      const Result<Bytes> freed = page_out(page.bytes(), Patience::kAhead, Which::kDead, full);
+      if (!freed.is_ok() || !freed.value()) break;
+      room = device_room();
+      --i;  // once more
+    }
+  }
+  if (const Status mounted = mount_and_note(ready); !mounted.is_ok()) {
+    log_line(LogLevel::kDebug, "a planned move was given up: {}", mounted.to_string());
+  }
+  return !std::any_of(run.pages.begin(), run.pages.end(), [](const Page& page) {
+    return page.state == PageState::kCold && page.host;
+  });
+}
+
+}  // namespace tessera

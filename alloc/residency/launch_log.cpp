@@ -1,0 +1,37 @@
+#include "residency/launch_log.hpp"
+
+#include <utility>
+
+namespace tessera {
+
+void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t epoch,
+                     bool writes, std::optional<Stopwatches::Watch> watch) {
+  MutexLock lock(mutex_);
+  if (noted_.launches.size() == kMaxLaunches) {
+    noted_.lost = true;
+    return;
+  }
+  for (Run* const run : runs) {
+    noted_.uses.push_back({run, writes, run->fresh.load(std::memory_order_relaxed)});
+    if (noted_.uses.back().fresh) run->fresh.store(false, std::memory_order_relaxed);
+  }
+  noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch});
+  news_.store(true, std::memory_order_relaxed);
+}
+
+void LaunchLog::note_write(Run& run, std::uint64_t epoch) {
+  MutexLock lock(mutex_);
+  if (!noted_.lost) noted_.writes.push_back({epoch, &run});
+}
+
+void LaunchLog::take(Batch& batch) {
+  batch.launches.clear();
+  batch.uses.clear();
+  batch.writes.clear();
+  batch.lost = false;
+  MutexLock lock(mutex_);
+  std::swap(batch, noted_);
+  news_.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace tessera

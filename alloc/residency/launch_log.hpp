@@ -1,0 +1,63 @@
+// Launches in the order in which they were announced, for the learner to read later.
+//
+// A launch pays one lock that is rarely contended and a copy of its list; all thinking is the
+// reader's. Off until memory is short, and then a launch pays one load.
+//
+// Thread safety: every call may be made from any thread.
+//
+// Bounds: kMaxLaunches wait to be read; those beyond are lost, and the batch says so.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "residency/run.hpp"
+#include "residency/stopwatches.hpp"
+
+namespace tessera {
+
+class LaunchLog {
+ public:
+  static constexpr std::size_t kMaxLaunches = std::size_t{1} << 16;
+
+  struct Use {
+    Run* run = nullptr;
+    bool writes = false;
+    bool fresh = false;  // the first use since the run was allocated
+  };
+  struct Launch {
+    const void* work = nullptr;
+    std::uint64_t epoch = 0;
+    std::uint32_t uses = 0;  // of Batch::uses, in order
+    std::optional<Stopwatches::Watch> watch;
+  };
+  struct Batch {
+    std::vector<Launch> launches;
+    std::vector<Use> uses;
+    std::vector<std::pair<std::uint64_t, Run*>> writes;  // noted after their launch, by its epoch
+    bool lost = false;                                   // launches are missing at the end
+  };
+
+  void switch_on() { on_.store(true, std::memory_order_relaxed); }
+  bool has_news() const { return news_.load(std::memory_order_relaxed); }
+  bool is_on() const { return on_.load(std::memory_order_relaxed); }
+
+  void note(const void* work, std::span<Run* const> runs, std::uint64_t epoch, bool writes,
+            std::optional<Stopwatches::Watch> watch);
+  // The launch of this epoch, announced as one that reads, writes the run.
+  void note_write(Run& run, std::uint64_t epoch);
+  // All that was noted since the last call. `batch` is reused.
+  void take(Batch& batch);
+
+ private:
+  std::atomic<bool> on_{false};
+  std::atomic<bool> news_{false};
+  Mutex mutex_{LockRank::kStreams};
+  Batch noted_ GUARDED_BY(mutex_);
+};
+
+}  // namespace tessera

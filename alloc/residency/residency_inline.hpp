@@ -1,0 +1,31 @@
+// The path of a launch whose pages are all present, which the compiler shall see whole.
+//
+// Thread safety: as residency.hpp, which includes this file and nobody else does.
+#pragma once
+
+#include "residency/residency.hpp"
+
+namespace tessera {
+
+template <class Find>
+bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
+  const std::uint32_t slot = slot_for_use(stream);
+  const std::uint32_t gate_slot = gate_.enter();
+  const std::optional<std::span<Run* const>> runs = find();
+  if (!runs || !all_present(*runs)) {
+    gate_.leave(gate_slot);
+    return false;
+  }
+  counts_.add(runs->size());
+  use = {.kind = Use::Kind::kGate, .work = use.work, .gate_slot = gate_slot};
+  note_use(*runs, stream, slot, access, use);
+  return true;
+}
+
+inline void Residency::note_use(std::span<Run* const> runs, StreamId stream, std::uint32_t slot,
+                                Access access, Use& use) {
+  const std::uint64_t epoch = stamp_all(runs, stream, slot, access);
+  if (conductor_.log().is_on()) note_launch(runs, stream, epoch, access, use);
+}
+
+}  // namespace tessera

@@ -1,0 +1,23 @@
+// What the engine is told when it is made, and what it answers to sleep and wake.
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstdint>
+
+#include "base/units.hpp"
+
+namespace tessera {
+
+// What sleeping or waking did: bytes that changed sides, and those that did not.
+struct Moved {
+  Bytes moved;
+  Bytes stayed;
+};
+
+struct ResidencyOptions {
+  std::uint32_t low_percent = 6;    // of the device budget: start paging out when less is free
+  std::uint32_t high_percent = 12;  // ... until so much is free
+};
+
+}  // namespace tessera

@@ -1,0 +1,179 @@
+#include "residency/conductor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "base/virtual_clock.hpp"
+#include "driver/sim_driver.hpp"
+
+namespace tessera {
+namespace {
+
+using DeviceRun = tessera::Run;  // a test has a Run() of its own
+
+// Away in every gap that is longer than a step, back with the step before.
+class EveryGap final : public Policy {
+ public:
+  std::string_view name() const override { return "every-gap"; }
+  Decision decide(const Snapshot&) const override { return {}; }
+  AbsencePlan plan(const Iteration& iteration, const Machine&) const override {
+    seen = iteration;
+    AbsencePlan plan;
+    const auto steps = static_cast<std::uint32_t>(iteration.steps.size());
+    for (const Gap& gap : find_gaps(iteration)) {
+      if ((gap.until + steps - gap.after) % steps == 1) continue;
+      plan.push_back({.gap = gap, .back_at = (gap.until + steps - 1) % steps});
+    }
+    return plan;
+  }
+  mutable Iteration seen;
+};
+
+// A program of kLayers layers: activation i is written in step i and read in step 2 * kLayers - 1 - i.
+class ConductorTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kLayers = 20;
+
+  ~ConductorTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
+
+  DeviceRun* make_run(std::uint32_t pages = 2) {
+    runs_.emplace_back(Address((runs_.size() + 1) << 26), RunShape{0, pages}, TagId());
+    return &runs_.back();
+  }
+  void launch(const char& work, DeviceRun* run, bool writes) {
+    const auto watch = conductor_.times() ? conductor_.watches().start(stream_) : std::nullopt;
+    conductor_.log().note(&work, {&run, 1}, ++epoch_, writes, watch);
+    EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(100 + (&work - works_)), {}).is_ok());
+    if (watch) conductor_.watches().stop(*watch, stream_);
+    EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
+    Conductor::Orders orders;
+    conductor_.read(Machine{.device = 64_MiB}, orders);
+    for (const Conductor::Leave& leave : orders.leave) left_.push_back(leave);
+    for (DeviceRun* come : orders.come) came_.push_back(come);
+  }
+  // New runs every time, as an allocator may give them; they are live where the next iteration begins.
+  void iterate() {
+    std::vector<DeviceRun*> activations;
+    for (std::size_t i = 0; i < kLayers; ++i) {
+      activations.push_back(make_run());
+      launch(works_[i], activations.back(), true);
+    }
+    for (std::size_t i = kLayers; i-- > 0;) launch(works_[2 * kLayers - 1 - i], activations[i], false);
+  }
+  void forget_orders() {
+    left_.clear();
+    came_.clear();
+  }
+
+  VirtualClock clock_;
+  SimDriver sim_{{.memory = 64_MiB, .contents = SimContents::kNone}, clock_};
+  const StreamId stream_ = sim_.create_stream(DeviceId(0)).take();
+  EveryGap policy_;
+  Conductor conductor_{sim_, DeviceId(0), policy_};
+  const char works_[2 * kLayers + 1] = {};
+  std::deque<DeviceRun> runs_;
+  std::uint64_t epoch_ = 0;
+  std::vector<Conductor::Leave> left_;
+  std::vector<DeviceRun*> came_;
+};
+
+TEST_F(ConductorTest, GivesNoOrdersBeforeTheProgramRepeats) {
+  iterate();
+  EXPECT_FALSE(conductor_.leads());
+  EXPECT_TRUE(left_.empty() && came_.empty());
+}
+
+TEST_F(ConductorTest, LeadsFromTheThirdIterationOn) {
+  for (int i = 0; i < 2; ++i) iterate();
+  forget_orders();
+  iterate();
+  EXPECT_TRUE(conductor_.leads());
+  EXPECT_FALSE(left_.empty());
+}
+
+TEST_F(ConductorTest, KnowsWhichRunPlaysAPartThoughItLiesElsewhereEachTime) {
+  for (int i = 0; i < 3; ++i) iterate();
+  forget_orders();
+  const std::size_t before = runs_.size();
+  iterate();
+  // All but the last layer have a gap between their two uses.
+  ASSERT_EQ(left_.size(), kLayers - 1);
+  ASSERT_EQ(came_.size(), kLayers - 1);
+  for (std::size_t i = 0; i + 1 < kLayers; ++i) {
+    EXPECT_EQ(left_[i].run, &runs_[before + i]);
+    EXPECT_EQ(came_[i], &runs_[before + kLayers - 2 - i]);
+  }
+}
+
+TEST_F(ConductorTest, FollowsBlocksAcrossTheBeginningOfTheLearnedIteration) {
+  // The launches that are learned begin in the middle: with reads of what was written before.
+  std::vector<DeviceRun*> activations;
+  for (std::size_t i = 0; i < kLayers; ++i) activations.push_back(make_run());
+  for (std::size_t i = kLayers; i-- > 0;) launch(works_[2 * kLayers - 1 - i], activations[i], false);
+  for (int i = 0; i < 3; ++i) iterate();
+  ASSERT_EQ(policy_.seen.steps.size(), 2 * kLayers);
+  for (const Gap& gap : find_gaps(policy_.seen)) EXPECT_NE(gap.after, gap.until);
+}
+
+TEST_F(ConductorTest, MeasuresHowLongEachStepTakes) {
+  for (int i = 0; i < 3; ++i) iterate();
+  ASSERT_EQ(policy_.seen.steps.size(), 2 * kLayers);
+  // The first few were not timed, since nobody knew yet that they repeat.
+  std::size_t exact = 0;
+  for (std::size_t i = 0; i < 2 * kLayers; ++i) {
+    exact += policy_.seen.steps[i].duration == Nanoseconds(100 + i) ? 1 : 0;
+  }
+  EXPECT_GE(exact, 2 * kLayers - 2 * SequenceLearner::kContext);
+}
+
+TEST_F(ConductorTest, TellsOfEachRunWhenItIsUsedNext) {
+  for (int i = 0; i < 3; ++i) iterate();
+  DeviceRun* const run = make_run();
+  launch(works_[0], run, true);
+  EXPECT_EQ(run->next, epoch_ + 2 * kLayers - 1);
+}
+
+TEST_F(ConductorTest, CeasesAtOnceWhenTheProgramDoesSomethingElse) {
+  for (int i = 0; i < 3; ++i) iterate();
+  DeviceRun* const run = make_run();
+  launch(works_[0], run, true);
+  forget_orders();
+  launch(works_[2 * kLayers], make_run(), true);
+  EXPECT_FALSE(conductor_.leads());
+  EXPECT_TRUE(left_.empty() && came_.empty());
+  EXPECT_EQ(run->next, 0u);
+}
+
+TEST_F(ConductorTest, LeadsAgainSoonAfterABreak) {
+  for (int i = 0; i < 3; ++i) iterate();
+  for (int i = 0; i < 5; ++i) launch(works_[2 * kLayers], make_run(), true);
+  iterate();
+  EXPECT_TRUE(conductor_.leads());
+}
+
+TEST_F(ConductorTest, LeavesRunsOfOnePageOutOfIt) {
+  DeviceRun* const small = make_run(1);
+  for (int i = 0; i < 3; ++i) {
+    iterate();
+    launch(works_[2 * kLayers], small, true);
+  }
+  EXPECT_EQ(policy_.seen.runs.size(), kLayers);
+  EXPECT_EQ(policy_.seen.steps.size(), 2 * kLayers + 1);
+}
+
+TEST_F(ConductorTest, NamesNoRunThatIsGone) {
+  for (int i = 0; i < 3; ++i) iterate();
+  DeviceRun* const gone = make_run();
+  launch(works_[0], gone, true);
+  conductor_.forget(*gone);
+  forget_orders();
+  for (std::size_t i = 1; i < kLayers; ++i) launch(works_[i], make_run(), true);
+  for (std::size_t i = kLayers; i-- > 0;) {
+    launch(works_[2 * kLayers - 1 - i], make_run(), false);
+  }
+  for (DeviceRun* run : came_) EXPECT_NE(run, gone);
+}
+
+}  // namespace
+}  // namespace tessera

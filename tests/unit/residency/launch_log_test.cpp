@@ -1,0 +1,85 @@
+#include "residency/launch_log.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+using DeviceRun = tessera::Run;  // a test has a Run() of its own
+
+class LaunchLogTest : public ::testing::Test {
+ protected:
+  LaunchLog::Batch taken() {
+    LaunchLog::Batch batch;
+    log_.take(batch);
+    return batch;
+  }
+
+  LaunchLog log_;
+  DeviceRun a_{Address(0x1000), RunShape{0, 2}, TagId()};
+  DeviceRun b_{Address(0x9000), RunShape{0, 2}, TagId()};
+  const char work_[1] = {};
+};
+
+TEST_F(LaunchLogTest, IsOffUntilItIsSwitchedOn) {
+  EXPECT_FALSE(log_.is_on());
+  log_.switch_on();
+  EXPECT_TRUE(log_.is_on());
+}
+
+TEST_F(LaunchLogTest, GivesLaunchesInTheirOrderAndOnce) {
+  DeviceRun* const both[] = {&a_, &b_};
+  DeviceRun* const one[] = {&b_};
+  log_.note(work_, both, 5, true, std::nullopt);
+  log_.note(nullptr, one, 6, false, 3);
+  EXPECT_TRUE(log_.has_news());
+  const LaunchLog::Batch batch = taken();
+  ASSERT_EQ(batch.launches.size(), 2u);
+  EXPECT_EQ(batch.launches[0].work, work_);
+  EXPECT_EQ(batch.launches[0].uses, 2u);
+  EXPECT_EQ(batch.launches[1].epoch, 6u);
+  EXPECT_EQ(batch.launches[1].watch, 3u);
+  ASSERT_EQ(batch.uses.size(), 3u);
+  EXPECT_EQ(batch.uses[2].run, &b_);
+  EXPECT_TRUE(batch.uses[0].writes);
+  EXPECT_FALSE(batch.uses[2].writes);
+  EXPECT_FALSE(log_.has_news());
+  EXPECT_TRUE(taken().launches.empty());
+}
+
+TEST_F(LaunchLogTest, CallsOnlyTheFirstUseOfABlockFresh) {
+  DeviceRun* const one[] = {&a_};
+  log_.note(work_, one, 1, true, std::nullopt);
+  log_.note(work_, one, 2, true, std::nullopt);
+  a_.fresh.store(true);
+  log_.note(work_, one, 3, true, std::nullopt);
+  const LaunchLog::Batch batch = taken();
+  EXPECT_TRUE(batch.uses[0].fresh);
+  EXPECT_FALSE(batch.uses[1].fresh);
+  EXPECT_TRUE(batch.uses[2].fresh);
+}
+
+TEST_F(LaunchLogTest, TellsOfWritesThatWereNotedLater) {
+  DeviceRun* const one[] = {&a_};
+  log_.note(work_, one, 7, false, std::nullopt);
+  log_.note_write(a_, 7);
+  const LaunchLog::Batch batch = taken();
+  ASSERT_EQ(batch.writes.size(), 1u);
+  EXPECT_EQ(batch.writes[0].first, 7u);
+  EXPECT_EQ(batch.writes[0].second, &a_);
+}
+
+TEST_F(LaunchLogTest, LosesTheNewestWhenNobodyReadsAndSaysSo) {
+  DeviceRun* const one[] = {&a_};
+  for (std::uint64_t i = 1; i <= LaunchLog::kMaxLaunches + 1; ++i) {
+    log_.note(work_, one, i, false, std::nullopt);
+  }
+  const LaunchLog::Batch batch = taken();
+  EXPECT_EQ(batch.launches.size(), LaunchLog::kMaxLaunches);
+  EXPECT_EQ(batch.launches.back().epoch, LaunchLog::kMaxLaunches);
+  EXPECT_TRUE(batch.lost);
+  EXPECT_FALSE(taken().lost);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,55 @@
+#include "residency/link_meter.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/virtual_clock.hpp"
+#include "driver/sim_driver.hpp"
+
+namespace tessera {
+namespace {
+
+class LinkMeterTest : public ::testing::Test {
+ protected:
+  ~LinkMeterTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
+
+  // A copy of 1000 bytes that takes so long.
+  void copy(std::uint64_t nanoseconds) {
+    meter_.before(stream_);
+    EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(nanoseconds), {}).is_ok());
+    meter_.after(stream_, Bytes(1000));
+  }
+
+  VirtualClock clock_;
+  SimDriver sim_{{.memory = 64_MiB, .contents = SimContents::kNone}, clock_};
+  const StreamId stream_ = sim_.create_stream(DeviceId(0)).take();
+  LinkMeter meter_{sim_, DeviceId(0)};
+};
+
+TEST_F(LinkMeterTest, KnowsNothingBeforeACopyIsOver) {
+  EXPECT_EQ(meter_.rate(), 0);
+  copy(100);
+  EXPECT_EQ(meter_.rate(), 0);
+}
+
+TEST_F(LinkMeterTest, TellsBytesPerSecondWithoutTheWaitsBetween) {
+  copy(100);
+  ASSERT_TRUE(sim_.occupy(stream_, Nanoseconds(5000), {}).is_ok());
+  copy(100);
+  ASSERT_TRUE(sim_.synchronize(stream_).is_ok());
+  EXPECT_DOUBLE_EQ(meter_.rate(), 1e10);
+}
+
+TEST_F(LinkMeterTest, MeasuresAgainAfterAWhile) {
+  for (int i = 0; i < 8; ++i) copy(100);
+  ASSERT_TRUE(sim_.synchronize(stream_).is_ok());
+  EXPECT_DOUBLE_EQ(meter_.rate(), 1e10);
+  for (int i = 0; i < 100; ++i) copy(200);  // untimed
+  ASSERT_TRUE(sim_.synchronize(stream_).is_ok());
+  EXPECT_DOUBLE_EQ(meter_.rate(), 1e10);
+  for (int i = 0; i < 5000; ++i) copy(200);
+  ASSERT_TRUE(sim_.synchronize(stream_).is_ok());
+  EXPECT_DOUBLE_EQ(meter_.rate(), 5e9);
+}
+
+}  // namespace
+}  // namespace tessera
