@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/size_text.hpp"
+#include "policy/policy.hpp"
 
 namespace tessera {
 namespace {
@@ -42,10 +43,11 @@ constexpr OptionEntry kTable[] = {
     {"off", kBehaviour, &Options::off, "false", "",
      "Leaves the program alone: every call goes to the CUDA driver.",
      "For finding out whether Tessera is the cause of something."},
-    {"policy", kPerformance, &Options::policy, "recency", "recency|lru",
-     "Who leaves device memory first: recency weighs cost and guards against thrashing, lru is the "
-     "oldest use.",
-     "lru is there to compare with."},
+    {"policy", kPerformance, &Options::policy, "recency", "",
+     "Who leaves device memory, and when: recency weighs cost and guards against thrashing; auto "
+     "learns the iteration and plans it.",
+     "auto pays where a program repeats itself. The others of tessera replay --list-policies are "
+     "there to compare with."},
     {"low-watermark", kPerformance, &Options::low_watermark, "6", "",
      "Percent of device memory; when less than this is free, cold blocks start to leave ahead of "
      "need.",
@@ -137,8 +139,11 @@ std::string text_of(const std::string& field) { return field; }
 Status Options::set(std::string_view name, std::string_view value) {
   const OptionEntry* const entry = find(name);
   if (entry == nullptr) return no_such_option(name);
-  const Status stored = std::visit(
-      [&](auto field) { return store(this->*field, value, entry->choices); }, entry->field);
+  Status stored = name == "policy" ? make_policy(value).status() : Status();
+  if (stored.is_ok()) {
+    stored = std::visit([&](auto field) { return store(this->*field, value, entry->choices); },
+                        entry->field);
+  }
   if (stored.is_ok()) return stored;
   return Status(stored.code(), fmt::format("{}: {}", name, stored.message()));
 }
