@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-enum class Away : std::uint8_t { kHost, kFile, kRegenerated };
+enum class Away : std::uint8_t { kHost, kFile, kRegenerated, kPeer };
 
 struct Absence {
   Gap gap;
@@ -31,6 +31,8 @@ struct Machine {
   double in_rate = 0;
   double file_write_rate = 0;
   double file_read_rate = 0;
+  Bytes peer{};          // of another device that may be borrowed
+  double peer_rate = 0;  // each way, all links to it together
 };
 
 using AbsencePlan = std::vector<Absence>;

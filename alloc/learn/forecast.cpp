@@ -62,12 +62,14 @@ class Model {
     bool operator>(const Release& other) const { return at > other.at; }
   };
 
-  // The file lies behind the host: its slower link is the one that counts.
+  // The file lies behind the host: its slower link is the one that counts. A peer has links of its own.
   double out_rate(Away to) const {
+    if (to == Away::kPeer) return machine_.peer_rate;
     return to == Away::kFile ? std::min(machine_.out_rate, machine_.file_write_rate)
                              : machine_.out_rate;
   }
   double in_rate(Away to) const {
+    if (to == Away::kPeer) return machine_.peer_rate;
     return to == Away::kFile ? std::min(machine_.in_rate, machine_.file_read_rate)
                              : machine_.in_rate;
   }
@@ -128,7 +130,8 @@ class Model {
     Time gone = std::max(from, run.ready);
     const bool copies = !dead && !run.has_copy && run.written_ever && to != Away::kRegenerated;
     if (copies) {
-      gone = out_free_ = std::max(out_free_, gone) + copy_time(bytes, out_rate(to));
+      Time& free = out_free_[to == Away::kPeer ? 1 : 0];
+      gone = free = std::max(free, gone) + copy_time(bytes, out_rate(to));
       result_.out += bytes;
       run.has_copy = true;
     }
@@ -181,8 +184,8 @@ class Model {
       run.ready = run.written_ever ? from + static_cast<double>(what.regenerate.value()) : from;
       return true;
     }
-    in_free_ = std::max(in_free_, from) + copy_time(what.bytes, in_rate(run.to));
-    run.ready = in_free_;
+    Time& free = in_free_[run.to == Away::kPeer ? 1 : 0];
+    run.ready = free = std::max(free, from) + copy_time(what.bytes, in_rate(run.to));
     result_.in += what.bytes;
     return true;
   }
@@ -199,7 +202,8 @@ class Model {
   std::priority_queue<Release, std::vector<Release>, std::greater<>> releases_;
   std::uint64_t position_ = 0;
   Bytes used_;
-  Time now_ = 0, out_free_ = 0, in_free_ = 0;
+  Time now_ = 0;
+  Time out_free_[2] = {0, 0}, in_free_[2] = {0, 0};  // of the host's links, and of the peer's
   Forecast result_;
 };
 

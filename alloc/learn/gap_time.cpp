@@ -25,6 +25,7 @@ GapTime::GapTime(const Iteration& iteration, const Machine& machine)
 
 double GapTime::copy_out(std::uint32_t run, Away to) const {
   if (!written_[run] || to == Away::kRegenerated) return 0;
+  if (to == Away::kPeer) return time_for(iteration_.runs[run].bytes, machine_.peer_rate);
   const double link = time_for(iteration_.runs[run].bytes, machine_.out_rate);
   if (to != Away::kFile) return link;
   return std::max(link, time_for(iteration_.runs[run].bytes, machine_.file_write_rate));
@@ -33,6 +34,7 @@ double GapTime::copy_out(std::uint32_t run, Away to) const {
 double GapTime::copy_in(std::uint32_t run, Away to) const {
   const IterationRun& what = iteration_.runs[run];
   if (to == Away::kRegenerated) return static_cast<double>(what.regenerate.value());
+  if (to == Away::kPeer) return time_for(what.bytes, machine_.peer_rate);
   const double link = time_for(what.bytes, machine_.in_rate);
   return to == Away::kFile ? std::max(link, time_for(what.bytes, machine_.file_read_rate)) : link;
 }

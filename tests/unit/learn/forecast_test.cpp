@@ -111,5 +111,21 @@ TEST(Forecast, WhatHasLeftIsNotInThePeakEvenWhereThereIsRoom) {
   EXPECT_EQ(forecast(iteration, machine(Bytes(4000)), plan).peak, Bytes(300));
 }
 
+TEST(Forecast, APeersLinksDoNotWaitForTheHosts) {
+  const Iteration iteration = forward_and_backward(4, Bytes(100), Nanoseconds(100));
+  Machine two = machine(Bytes(200));
+  two.peer = Bytes(1000);
+  two.peer_rate = 10 * kRate;
+  const auto stall_to = [&](Away to) {
+    AbsencePlan plan;
+    for (const Gap& gap : find_gaps(iteration)) {
+      if (gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
+      if (!gap.dead && gap.run < 2) plan.push_back({.gap = gap, .back_at = 5, .to = to});
+    }
+    return forecast(iteration, two, plan).stall;
+  };
+  EXPECT_LT(stall_to(Away::kPeer), stall_to(Away::kHost));
+}
+
 }  // namespace
 }  // namespace tessera

@@ -25,7 +25,7 @@ Iteration ten_steps() {
 constexpr Gap kInner{.run = 0, .after = 1, .until = 6};
 constexpr Gap kOuter{.run = 0, .after = 6, .until = 1, .wraps = true};
 const Machine kMachine{.device = 1_KiB, .host = 1_KiB, .out_rate = 2e9, .in_rate = 1e9,
-                       .file_write_rate = 1e9, .file_read_rate = 0.5e9};
+                       .file_write_rate = 1e9, .file_read_rate = 0.5e9, .peer_rate = 4e9};
 
 TEST(GapTime, MeasuresGapsInsideAndAroundTheIteration) {
   const Iteration iteration = ten_steps();
@@ -45,6 +45,8 @@ TEST(GapTime, CopiesTakeAsLongAsTheirSlowestLink) {
   EXPECT_EQ(time.copy_out(0, Away::kFile), 100);
   EXPECT_EQ(time.copy_in(0, Away::kFile), 200);
   EXPECT_EQ(time.copy_in(0, Away::kRegenerated), 7);
+  EXPECT_EQ(time.copy_out(0, Away::kPeer), 25);
+  EXPECT_EQ(time.copy_in(0, Away::kPeer), 25);
   EXPECT_EQ(time.copy_out(1), 0) << "what is never written has its copy";
   EXPECT_EQ(time.free_time(kInner), 250);
 }
