@@ -12,13 +12,19 @@
 #include "policy/capuchin_policy.hpp"
 #include "policy/delta_policy.hpp"
 #include "policy/flashneuron_policy.hpp"
+#include "policy/flexgen_policy.hpp"
+#include "policy/flexmoe_policy.hpp"
 #include "policy/l2l_policy.hpp"
+#include "policy/lamina_policy.hpp"
 #include "policy/lohan_policy.hpp"
 #include "policy/lru_policy.hpp"
+#include "policy/mpress_policy.hpp"
 #include "policy/patrickstar_policy.hpp"
 #include "policy/recency_policy.hpp"
+#include "policy/str_policy.hpp"
 #include "policy/stronghold_policy.hpp"
 #include "policy/superneurons_policy.hpp"
+#include "policy/swapadvisor_policy.hpp"
 #include "policy/tba_policy.hpp"
 #include "policy/te_groups_policy.hpp"
 #include "policy/vdnn_policy.hpp"
@@ -92,6 +98,17 @@ const std::vector<PolicyEntry>& policies() {
       {"lohan", "LoHan, ICDE 2025", "searches how many activations move, dear ones first", &make<LohanPolicy>},
       {"flashneuron", "FlashNeuron, FAST 2021", "in order of creation, as long as copies end in time",
        &make<FlashneuronPolicy>},
+      {"flexgen", "FlexGen, ICML 2023", "a linear program splits weights, KV cache and the rest over the tiers",
+       &make<FlexgenPolicy>},
+      {"swapadvisor", "SwapAdvisor, ASPLOS 2020", "breeds how many runs of each size are on the device",
+       &make<SwapadvisorPolicy>},
+      {"str", "STR, TPDS 2023", "the exact optimum for iterations of a few gaps", &make<StrPolicy>},
+      {"mpress", "MPress, HPCA 2023", "soon back: to a peer; late: to the host; by free time",
+       &make<MpressPolicy>},
+      {"flexmoe", "FlexMoE, SIGMOD 2023", "least frequently used leaves first, frequency decays",
+       &make<FlexmoePolicy>},
+      {"lamina", "Lamina, arXiv 2405.01814", "the KV cache has a tier of its own, all else stays",
+       &make<LaminaPolicy>},
   };
   return entries;
 }

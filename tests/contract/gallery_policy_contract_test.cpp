@@ -4,11 +4,17 @@
 #include "policy/capuchin_policy.hpp"
 #include "policy/delta_policy.hpp"
 #include "policy/flashneuron_policy.hpp"
+#include "policy/flexgen_policy.hpp"
+#include "policy/flexmoe_policy.hpp"
 #include "policy/l2l_policy.hpp"
+#include "policy/lamina_policy.hpp"
 #include "policy/lohan_policy.hpp"
+#include "policy/mpress_policy.hpp"
 #include "policy/patrickstar_policy.hpp"
+#include "policy/str_policy.hpp"
 #include "policy/stronghold_policy.hpp"
 #include "policy/superneurons_policy.hpp"
+#include "policy/swapadvisor_policy.hpp"
 #include "policy/tba_policy.hpp"
 #include "policy/te_groups_policy.hpp"
 #include "policy/vdnn_policy.hpp"
@@ -21,7 +27,9 @@ namespace tessera::contract {
 using Gallery = ::testing::Types<VdnnAllPolicy, VdnnConvPolicy, VdnnDynPolicy, SuperneuronsPolicy,
                                  CapuchinPolicy, DeltaPolicy, PatrickstarPolicy, StrongholdPolicy,
                                  L2lPolicy, ZeroOffloadPolicy, ZeroInfinityPolicy, TeGroupsPolicy,
-                                 TbaPolicy, Atc24Policy, LohanPolicy, FlashneuronPolicy>;
+                                 TbaPolicy, Atc24Policy, LohanPolicy, FlashneuronPolicy,
+                                 FlexgenPolicy, SwapadvisorPolicy, StrPolicy, MpressPolicy, FlexmoePolicy,
+                                 LaminaPolicy>;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gallery, PolicyContract, Gallery);
 INSTANTIATE_TYPED_TEST_SUITE_P(Gallery, PlanContract, Gallery);

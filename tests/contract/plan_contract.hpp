@@ -22,7 +22,7 @@ namespace tessera::contract {
 template <class P>
 class PlanContract : public ::testing::Test {
  protected:
-  static constexpr std::uint64_t kIterations = 120;
+  static constexpr std::uint64_t kIterations = 80;
 
   static Machine machine_for(const Iteration& iteration, std::uint64_t seed) {
     const Bytes least = largest_step(iteration) + test::pinned_bytes(iteration);

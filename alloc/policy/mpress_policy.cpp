@@ -1,0 +1,71 @@
+#include "policy/mpress_policy.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "learn/occupancy.hpp"
+#include "policy/plan_ground.hpp"
+
+namespace tessera {
+namespace {
+
+class Assignment {
+ public:
+  explicit Assignment(PlanGround& ground)
+      : ground_(ground), occupancy_(ground.iteration, ground.machine.device, ground.time),
+        peer_left_(ground.machine.peer_rate > 0 ? ground.machine.peer : Bytes()) {}
+
+  bool fits() const { return occupancy_.fits(); }
+
+  // False when no tier hides its copies; then it is not taken.
+  bool take_hidden(const Gap& gap) {
+    if (ground_.time.free_time(gap) >= 0) return take(ground_.in_time(gap));
+    if (ground_.bytes_of(gap) <= peer_left_ && ground_.time.free_time(gap, Away::kPeer) >= 0) {
+      return take(ground_.in_time(gap, Away::kPeer));
+    }
+    if (ground_.iteration.runs[gap.run].regenerate == Nanoseconds()) return false;
+    return take({.gap = gap, .back_at = gap.until, .to = Away::kRegenerated});
+  }
+
+  void take_exposed(const Gap& gap) {
+    const bool peer = ground_.bytes_of(gap) <= peer_left_ &&
+                      ground_.machine.peer_rate > ground_.machine.in_rate;
+    take({.gap = gap, .back_at = gap.until, .to = peer ? Away::kPeer : Away::kHost});
+  }
+
+ private:
+  // True also when it would not help: then there is nothing more to try.
+  bool take(const Absence& absence) {
+    if (!occupancy_.helps(absence)) return true;
+    occupancy_.take(absence);
+    if (absence.to == Away::kPeer) peer_left_ -= ground_.bytes_of(absence.gap);
+    ground_.plan.push_back(absence);
+    return true;
+  }
+
+  PlanGround& ground_;
+  Occupancy occupancy_;
+  Bytes peer_left_;
+};
+
+}  // namespace
+
+AbsencePlan MpressPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+  PlanGround ground(iteration, machine);
+  std::vector<Gap> longest = ground.gaps, exposed;
+  std::stable_sort(longest.begin(), longest.end(), [&](const Gap& a, const Gap& b) {
+    return ground.time.between(a) > ground.time.between(b);
+  });
+  Assignment assignment(ground);
+  for (const Gap& gap : longest) {
+    if (assignment.fits()) break;
+    if (!assignment.take_hidden(gap)) exposed.push_back(gap);
+  }
+  for (const Gap& gap : exposed) {
+    if (assignment.fits()) break;
+    assignment.take_exposed(gap);
+  }
+  return std::move(ground.plan);
+}
+
+}  // namespace tessera

@@ -1,0 +1,128 @@
+#include "policy/swapadvisor_policy.hpp"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "learn/forecast.hpp"
+#include "policy/capuchin_policy.hpp"
+#include "policy/object_walk.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t kPopulation = 8;
+constexpr std::size_t kWork = 2'000'000;  // uses walked over in all
+
+struct Individual {
+  ObjectCounts genes;
+  AbsencePlan plan;
+  Forecast fitness;
+};
+
+bool is_fitter(const Individual& a, const Individual& b) {
+  if (a.fitness.possible != b.fitness.possible) return a.fitness.possible;
+  if (a.fitness.makespan != b.fitness.makespan) return a.fitness.makespan < b.fitness.makespan;
+  return a.fitness.out + a.fitness.in < b.fitness.out + b.fitness.in;
+}
+
+ObjectCounts least_counts(const ObjectWalk& walk) {
+  ObjectCounts counts;
+  for (const SizeClass& one : walk.classes()) counts.push_back(one.least);
+  return counts;
+}
+
+// The same share of each class beyond what it needs at least.
+ObjectCounts even_counts(const ObjectWalk& walk) {
+  ObjectCounts counts = least_counts(walk);
+  double least = 0, all = 0;
+  for (const SizeClass& one : walk.classes()) {
+    least += static_cast<double>((one.object * one.least).value());
+    all += static_cast<double>((one.object * one.most).value());
+  }
+  const double room = static_cast<double>(walk.capacity().value()) - least;
+  const double share = all > least ? std::clamp(room / (all - least), 0.0, 1.0) : 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    counts[i] += static_cast<std::uint32_t>(share * (walk.classes()[i].most - walk.classes()[i].least));
+  }
+  return counts;
+}
+
+class Breeding {
+ public:
+  Breeding(const Iteration& iteration, const Machine& machine, const ObjectWalk& walk, std::uint64_t seed)
+      : iteration_(iteration), machine_(machine), walk_(walk), random_(seed) {}
+
+  AbsencePlan best_of(std::size_t trials) {
+    population_.push_back(grown(even_counts(walk_)));
+    for (std::size_t i = 1; i < trials; ++i) {
+      population_.push_back(grown(child()));
+      std::stable_sort(population_.begin(), population_.end(), is_fitter);
+      if (population_.size() > kPopulation) population_.pop_back();
+    }
+    return std::move(population_.front().plan);
+  }
+
+ private:
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
+
+  Individual grown(ObjectCounts genes) const {
+    Individual one{std::move(genes), {}, {}};
+    one.plan = walk_.plan(one.genes);
+    one.fitness = forecast(iteration_, machine_, one.plan);
+    return one;
+  }
+
+  ObjectCounts child() {
+    ObjectCounts genes = population_[below(population_.size())].genes;
+    const ObjectCounts& other = population_[below(population_.size())].genes;
+    for (std::size_t i = 0; i < genes.size(); ++i) {
+      if (below(2) == 0) genes[i] = other[i];
+    }
+    mutate(genes);
+    return genes;
+  }
+
+  // One class has more objects, others as many fewer as that takes.
+  void mutate(ObjectCounts& genes) {
+    const std::size_t richer = below(genes.size());
+    const SizeClass& own = walk_.classes()[richer];
+    genes[richer] += static_cast<std::uint32_t>(below(own.most - genes[richer] + 1));
+    std::vector<std::size_t> poorer;
+    while (walk_.bytes_of(genes) > walk_.capacity()) {
+      poorer.clear();
+      for (std::size_t i = 0; i < genes.size(); ++i) {
+        if (genes[i] > walk_.classes()[i].least) poorer.push_back(i);
+      }
+      --genes[poorer[below(poorer.size())]];
+    }
+  }
+
+  const Iteration& iteration_;
+  const Machine& machine_;
+  const ObjectWalk& walk_;
+  std::mt19937_64 random_;
+  std::vector<Individual> population_;
+};
+
+// Objects cannot do with less, and still do not fit: their rounding costs what is not there.
+bool is_too_tight(const ObjectWalk& walk) {
+  return walk.classes().empty() || walk.bytes_of(least_counts(walk)) > walk.capacity();
+}
+
+}  // namespace
+
+AbsencePlan SwapadvisorPolicy::seed_plan(const Iteration& iteration, const Machine& machine) {
+  const ObjectWalk walk(iteration, machine);
+  if (is_too_tight(walk)) return CapuchinPolicy().plan(iteration, machine);
+  return walk.plan(even_counts(walk));
+}
+
+AbsencePlan SwapadvisorPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+  const ObjectWalk walk(iteration, machine);
+  if (is_too_tight(walk)) return CapuchinPolicy().plan(iteration, machine);
+  const std::size_t uses = std::max<std::size_t>(1, iteration.uses.size());
+  return Breeding(iteration, machine, walk, seed_).best_of(std::clamp<std::size_t>(kWork / uses, 16, 64));
+}
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+#include "policy/lamina_policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include "iterations.hpp"
+
+namespace tessera {
+namespace {
+
+Iteration decode() {
+  test::IterationBuilder build;
+  for (int i = 0; i < 8; ++i) build.run(8_MiB, i < 4 ? RunClass::kWeight : RunClass::kKvCache);
+  for (std::uint32_t i = 0; i < 4; ++i) build.step(1'000'000, {test::reads(i), test::writes(4 + i)});
+  return build.done();
+}
+
+TEST(LaminaPolicy, ClassTagsKeepTheCacheApartFromTheWeights) {
+  const AbsencePlan plan = LaminaPolicy().plan(decode(), test::machine_of(48_MiB, 25e9));
+  EXPECT_EQ(plan.size(), 4u);
+  for (const Absence& absence : plan) {
+    EXPECT_GE(absence.gap.run, 4u);
+    EXPECT_EQ(absence.to, Away::kHost);
+  }
+}
+
+TEST(LaminaPolicy, APeerThatHoldsTheWholeCacheHasIt) {
+  Machine machine = test::machine_of(48_MiB, 25e9);
+  machine.peer_rate = 50e9;
+  machine.peer = 32_MiB;
+  for (const Absence& absence : LaminaPolicy().plan(decode(), machine)) EXPECT_EQ(absence.to, Away::kPeer);
+  machine.peer = 31_MiB;
+  for (const Absence& absence : LaminaPolicy().plan(decode(), machine)) EXPECT_EQ(absence.to, Away::kHost);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,53 @@
+#include "policy/mpress_policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include "iterations.hpp"
+#include "learn/forecast.hpp"
+
+namespace tessera {
+namespace {
+
+Machine with_peer(Bytes device, double host_rate, Bytes peer, double peer_rate) {
+  Machine machine = test::machine_of(device, host_rate);
+  machine.peer = peer;
+  machine.peer_rate = peer_rate;
+  return machine;
+}
+
+TEST(MpressPolicy, FreeTimeThatCoversOnlyTheFastTierSendsItThere) {
+  // 8 MiB: 8 ms over the host's link, 0.2 ms to the peer. The longest gap is 18 ms, the others are shorter.
+  const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
+  const AbsencePlan plan =
+      test::moves_of(MpressPolicy().plan(iteration, with_peer(40_MiB, 1.05e9, 1_GiB, 50e9)));
+  ASSERT_FALSE(plan.empty());
+  for (const Absence& absence : plan) {
+    EXPECT_EQ(absence.to, absence.gap.run == 0 ? Away::kHost : Away::kPeer) << absence.gap.run;
+  }
+}
+
+TEST(MpressPolicy, ThePeerLendsNoMoreThanItHas) {
+  const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
+  const AbsencePlan plan = MpressPolicy().plan(iteration, with_peer(24_MiB, 0.1e9, 16_MiB, 50e9));
+  Bytes lent;
+  for (const Absence& absence : plan) lent += absence.to == Away::kPeer ? 8_MiB : 0_B;
+  EXPECT_EQ(lent, 16_MiB);
+}
+
+TEST(MpressPolicy, WithoutAPeerThereIsTheHost) {
+  const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
+  for (const Absence& absence : MpressPolicy().plan(iteration, test::machine_of(40_MiB, 1e9))) {
+    EXPECT_EQ(absence.to, Away::kHost);
+  }
+}
+
+TEST(MpressPolicy, ThePeersLinksAreBesideTheHosts) {
+  const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
+  const Machine alone = test::machine_of(40_MiB, 2e9);
+  const Machine helped = with_peer(40_MiB, 2e9, 1_GiB, 50e9);
+  EXPECT_LT(forecast(iteration, helped, MpressPolicy().plan(iteration, helped)).makespan,
+            forecast(iteration, alone, MpressPolicy().plan(iteration, alone)).makespan);
+}
+
+}  // namespace
+}  // namespace tessera

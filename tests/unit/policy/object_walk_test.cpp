@@ -1,0 +1,40 @@
+#include "policy/object_walk.hpp"
+
+#include <gtest/gtest.h>
+
+#include "iterations.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(ObjectWalk, RunsOfLikeSizeShareAClass) {
+  test::IterationBuilder build;
+  build.step(1, {test::reads(build.run(5_MiB)), test::reads(build.run(7_MiB)), test::reads(build.run(9_MiB))});
+  const ObjectWalk walk(build.done(), test::machine_of(64_MiB, 25e9));
+  ASSERT_EQ(walk.classes().size(), 2u);
+  EXPECT_EQ(walk.classes()[0].object, 7_MiB);
+  EXPECT_EQ(walk.classes()[0].least, 2u);
+  EXPECT_EQ(walk.classes()[0].most, 2u);
+  EXPECT_EQ(walk.bytes_of({2, 1}), 23_MiB);
+}
+
+TEST(ObjectWalk, PinnedRunsNeedNoObject) {
+  Iteration iteration = test::stack(3, 8_MiB, 1000);
+  iteration.runs[1].pinned = true;
+  const ObjectWalk walk(iteration, test::machine_of(64_MiB, 25e9));
+  EXPECT_EQ(walk.capacity(), 56_MiB);
+  EXPECT_EQ(walk.classes()[0].most, 2u);
+}
+
+TEST(ObjectWalk, TheRunUsedFarthestInTheFutureGivesItsObject) {
+  const Iteration iteration = test::stack(5, 8_MiB, 1'000'000);
+  const ObjectWalk walk(iteration, test::machine_of(64_MiB, 25e9));
+  EXPECT_TRUE(test::moves_of(walk.plan({5})).empty());
+  const AbsencePlan one = test::moves_of(walk.plan({4}));
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].gap.run, 0u);
+  EXPECT_EQ(test::moves_of(walk.plan({2})).size(), 3u);
+}
+
+}  // namespace
+}  // namespace tessera
