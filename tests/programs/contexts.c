@@ -7,17 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "check.h"
+
 #define COUNT (1 << 20)
 #define BLOCKS 12
-
-static void check(CUresult result, const char* call) {
-  const char* name = "unknown error";
-  if (result == CUDA_SUCCESS) return;
-  cuGetErrorName(result, &name);
-  fprintf(stderr, "%s: %s\n", call, name);
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 static void work(unsigned seed) {
   static unsigned host[COUNT];

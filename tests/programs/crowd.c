@@ -8,21 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "check.h"
+
 #define THREADS 4
 #define ROUNDS 10
 #define COUNT (1 << 19)
 
 static CUcontext context;
 static CUfunction add_one;
-
-static void check(CUresult result, const char* call) {
-  const char* name = "unknown error";
-  if (result == CUDA_SUCCESS) return;
-  cuGetErrorName(result, &name);
-  fprintf(stderr, "%s: %s\n", call, name);
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 static CUdeviceptr make(int round, CUstream stream) {
   CUdeviceptr made;

@@ -9,16 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define COUNT (1 << 20)
+#include "check.h"
 
-static void check(CUresult result, const char* call) {
-  const char* name = "unknown error";
-  if (result == CUDA_SUCCESS) return;
-  cuGetErrorName(result, &name);
-  fprintf(stderr, "%s: %s\n", call, name);
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
+#define COUNT (1 << 20)
 
 static int ended_well(pid_t child) {
   int status = 0;

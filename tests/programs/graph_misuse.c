@@ -7,18 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "check.h"
+
 #define OTHERS 10
 #define COUNT (1 << 19)
 #define BYTES (COUNT * sizeof(int))
-
-static void check(CUresult result, const char* call) {
-  const char* name = "unknown error";
-  if (result == CUDA_SUCCESS) return;
-  cuGetErrorName(result, &name);
-  fprintf(stderr, "%s: %s\n", call, name);
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 static void fail(const char* what) {
   fprintf(stderr, "%s\n", what);

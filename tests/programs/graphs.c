@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
+
 #define BLOCKS 12
 #define COUNT (1 << 19)
 #define BYTES (COUNT * sizeof(int))
@@ -25,15 +27,6 @@ static CUfunction add_one, add_to_lists;
 static CUstream stream, other;
 static int host_calls;
 static const unsigned grid = (COUNT + 255) / 256;
-
-static void check(CUresult result, const char* call) {
-  const char* name = "unknown error";
-  if (result == CUDA_SUCCESS) return;
-  cuGetErrorName(result, &name);
-  fprintf(stderr, "%s: %s\n", call, name);
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 static void launch_add_one(int to, CUstream on) {
   int count = COUNT;

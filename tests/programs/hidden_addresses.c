@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
+
 #define BLOCKS 24
 #define COUNT (1 << 18)
 #define MANY 4094
@@ -20,15 +22,6 @@ static int expected[BLOCKS];
 static CUfunction add_packed, add_to_many, add_by_table, add_by_tables, add_to_global;
 static CUstream stream;
 static const unsigned grid = (COUNT + 255) / 256;
-
-static void check(CUresult result, const char* call) {
-  const char* name = "unknown error";
-  if (result == CUDA_SUCCESS) return;
-  cuGetErrorName(result, &name);
-  fprintf(stderr, "%s: %s\n", call, name);
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 static void launch(CUfunction function, void** parameters, void** extra) {
   CHECK(cuLaunchKernel(function, grid, 1, 1, 256, 1, 1, 0, stream, parameters, extra));

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "check.h"
+
 #define POINTERS 16
 #define REFUSED 5000
 #define QUEUED 200
@@ -17,15 +19,6 @@
 static CUdeviceptr target[POINTERS];
 static CUfunction sixteen;
 static CUstream stream;
-
-static void check(CUresult result, const char* call) {
-  const char* name = "unknown error";
-  if (result == CUDA_SUCCESS) return;
-  cuGetErrorName(result, &name);
-  fprintf(stderr, "%s: %s\n", call, name);
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 static double now(void) {
   struct timespec time;

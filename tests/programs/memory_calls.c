@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
+
 #define BLOCKS 12
 #define ROW 2048
 #define ROWS 512
@@ -22,15 +24,6 @@ static unsigned char *pinned, *pageable;
 static CUstream stream;
 static CUcontext context;
 static CUdevice device;
-
-static void check(CUresult result, const char* call) {
-  const char* name = "unknown error";
-  if (result == CUDA_SUCCESS) return;
-  cuGetErrorName(result, &name);
-  fprintf(stderr, "%s: %s\n", call, name);
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 static uint32_t seed = 1;
 static void scribble(unsigned char* to) {

@@ -7,17 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "check.h"
+
 #define BLOCKS 20
 #define COUNT (1 << 20)
-
-static void check(CUresult result, const char* call) {
-  const char* name = "unknown error";
-  if (result == CUDA_SUCCESS) return;
-  cuGetErrorName(result, &name);
-  fprintf(stderr, "%s: %s\n", call, name);
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 static void set_on_short_stream(CUdeviceptr block, unsigned value) {
   CUstream stream;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
+#include "check.h"
+
 #define THREADS 4
 #define ROUNDS 40
 #define COUNT (1 << 18)
@@ -26,15 +28,6 @@ static reset_hook hook_reset;
 static CUcontext contexts[2];
 static CUfunction adders[2];
 static int devices = 0;
-
-static void check(CUresult result, const char* call) {
-  const char* name = "unknown error";
-  if (result == CUDA_SUCCESS) return;
-  cuGetErrorName(result, &name);
-  fprintf(stderr, "%s: %s\n", call, name);
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 static void* hook(void* library, const char* name) {
   void* const found = dlsym(library, name);

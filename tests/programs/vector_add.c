@@ -7,16 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define COUNT 100000
+#include "check.h"
 
-static void check(CUresult result, const char* call) {
-  const char* name = "unknown error";
-  if (result == CUDA_SUCCESS) return;
-  cuGetErrorName(result, &name);
-  fprintf(stderr, "%s: %s\n", call, name);
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
+#define COUNT 100000
 
 int main(int argc, char** argv) {
   static float a[COUNT], b[COUNT], sum[COUNT];

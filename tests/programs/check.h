@@ -1,0 +1,22 @@
+/* Ends the program with one line when a driver call fails: for programs that test, and so must not go
+ * on after it.
+ *
+ * Thread safety: any thread.
+ */
+#ifndef TESSERA_PROGRAMS_CHECK_H
+#define TESSERA_PROGRAMS_CHECK_H
+
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline void check(CUresult result, const char* call) {
+  const char* name = "unknown error";
+  if (result == CUDA_SUCCESS) return;
+  cuGetErrorName(result, &name);
+  fprintf(stderr, "%s: %s\n", call, name);
+  exit(1);
+}
+#define CHECK(call) check(call, #call)
+
+#endif
