@@ -12,7 +12,7 @@ void Occupancy::for_each_step(const Absence& absence, Visit visit) const {
   for (std::uint32_t position = begin; position < inside; ++position) {
     const std::uint32_t step = time_.step_at(gap, position);
     if (step == absence.back_at && !gap.dead) return;
-    visit(step);
+    if (!visit(step)) return;
   }
 }
 
@@ -25,12 +25,11 @@ Occupancy::Occupancy(const Iteration& iteration, Bytes device, const GapTime& ti
     used[use.run] = true;
   }
   excess_.assign(iteration.steps.size(), all - static_cast<double>(device.value()));
+  over_ = !excess_.empty() && excess_[0] > 0 ? excess_.size() : 0;
   for (const Gap& gap : find_gaps(iteration)) {
     if (gap.dead && !iteration.runs[gap.run].pinned) take({.gap = gap, .back_at = gap.until});
   }
 }
-
-bool Occupancy::fits() const { return most() <= 0; }
 
 double Occupancy::most() const {
   return excess_.empty() ? 0 : *std::max_element(excess_.begin(), excess_.end());
@@ -38,13 +37,18 @@ double Occupancy::most() const {
 
 bool Occupancy::helps(const Absence& absence) const {
   bool over = false;
-  for_each_step(absence, [&](std::uint32_t step) { over |= excess_[step] > 0; });
+  for_each_step(absence, [&](std::uint32_t step) { return !(over = excess_[step] > 0); });
   return over;
 }
 
 void Occupancy::take(const Absence& absence) {
   const auto bytes = static_cast<double>(iteration_.runs[absence.gap.run].bytes.value());
-  for_each_step(absence, [&](std::uint32_t step) { excess_[step] -= bytes; });
+  for_each_step(absence, [&](std::uint32_t step) {
+    const bool was_over = excess_[step] > 0;
+    excess_[step] -= bytes;
+    if (was_over && excess_[step] <= 0) --over_;
+    return true;
+  });
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 // Thread safety: const calls from any thread.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "learn/gap_time.hpp"
@@ -17,7 +18,7 @@ class Occupancy {
  public:
   Occupancy(const Iteration& iteration, Bytes device, const GapTime& time);
 
-  bool fits() const;
+  bool fits() const { return over_ == 0; }
   // Bytes over what the device has in the fullest step; negative: so much is free.
   double most() const;
   // Some step that is over would be less so.
@@ -25,12 +26,14 @@ class Occupancy {
   void take(const Absence& absence);
 
  private:
+  // Until visit(step) says false.
   template <class Visit>
   void for_each_step(const Absence& absence, Visit visit) const;
 
   const Iteration& iteration_;
   const GapTime& time_;
   std::vector<double> excess_;
+  std::size_t over_ = 0;  // steps with any
 };
 
 }  // namespace tessera

@@ -42,10 +42,12 @@ std::size_t covering(const std::vector<Layer>& layers, std::size_t layer) {
 }
 
 Bytes largest_window(const std::vector<Layer>& layers, std::size_t window) {
-  Bytes largest;
+  Bytes bytes;
+  for (std::size_t i = 0; i <= window; ++i) bytes += layers[i % layers.size()].weights;
+  Bytes largest = bytes;
   for (std::size_t first = 0; first < layers.size(); ++first) {
-    Bytes bytes;
-    for (std::size_t i = 0; i <= window; ++i) bytes += layers[(first + i) % layers.size()].weights;
+    bytes += layers[(first + window + 1) % layers.size()].weights;
+    bytes -= layers[first].weights;
     largest = std::max(largest, bytes);
   }
   return largest;
