@@ -33,7 +33,7 @@ class Cover {
   AbsencePlan choose() {
     AbsencePlan plan;
     for (const Gap& gap : gaps_) {
-      if (gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
+      if (is_freed(gap)) plan.push_back({.gap = gap, .back_at = gap.until});
     }
     take_hidden(plan);
     take_exposed(plan);
@@ -56,6 +56,8 @@ class Cover {
     const std::uint32_t span = gap.wraps ? gap.until + count_ - gap.after : gap.until - gap.after;
     return {(gap.after + 1) % count_, span > 0 ? span - 1 : 0};
   }
+  // A pinned run keeps its room, whatever it holds.
+  bool is_freed(const Gap& gap) const { return gap.dead && !iteration_.runs[gap.run].pinned; }
   double bytes_of(const Gap& gap) const {
     return static_cast<double>(iteration_.runs[gap.run].bytes.value());
   }
@@ -76,7 +78,7 @@ class Cover {
     }
     excess_.assign(count_, all - static_cast<double>(machine_.device.value()));
     for (const Gap& gap : gaps_) {
-      if (gap.dead) relieve(inside(gap), bytes_of(gap));
+      if (is_freed(gap)) relieve(inside(gap), bytes_of(gap));
     }
   }
 
