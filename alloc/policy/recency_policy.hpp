@@ -9,7 +9,7 @@
 // when the next use comes, there is no need to guess.
 //
 // Cost: leaving is cheaper when nothing has to be copied (dead: free; clean: half), and a run that
-// queued work still uses would make us wait. Both only order runs of like expectation.
+// queued work still uses would make us wait, which weighs most.
 //
 // Sources: inter-reference gap, Phalke & Gopinath, SIGMETRICS 1995; the bimodal answer to cyclic
 // scans, Qureshi et al., ISCA 2007; cost and recency, GreedyDual, Young 1994.

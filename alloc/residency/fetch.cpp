@@ -288,6 +288,7 @@ Status Residency::prefetch(std::span<Run* const> runs) {
   for (Run* run : runs) {
     if (run->missing.load() == 0) continue;
     run->coming = true;
+    run->called = run->used.load();
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run, i};
       if (page->state != PageState::kCold) continue;

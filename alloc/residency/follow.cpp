@@ -44,6 +44,7 @@ bool Residency::carry_out(const Conductor::Leave& order) {
 // is no error, the page comes when it is used.
 bool Residency::bring_back(Run& run) {
   run.coming = true;
+  run.called = run.used.load();
   std::vector<PageRef> ready;
   Bytes room = device_room(), wanted;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {

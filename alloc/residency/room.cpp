@@ -91,7 +91,7 @@ Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) const {
     if (from_device && !picture.dead && !automatic_.load()) continue;
     picture.used = run->used.load();
     picture.idle = streams_.passed(run->streams.load(), picture.used);
-    if (which == Which::kIdle && (!picture.idle || run->coming)) continue;
+    if (which == Which::kIdle && (!picture.idle || run->is_expected())) continue;
     if (which == Which::kDead && !(picture.dead && picture.idle)) continue;
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run.get(), i};

@@ -69,6 +69,7 @@ struct Run {
   std::uint64_t next = 0;         // epoch of the next use that a learned iteration tells; 0 = unknown
   std::size_t index = 0;          // where the engine's list has it
   bool coming = false;            // prefetched: pages that reach the host go on to the device
+  std::uint64_t called = 0;       // the last use there was when it was prefetched
   const char* exposed = nullptr;  // why it may not move, if it may not
 
   std::array<Bytes, kPageStates> bytes_by_state;  // of its pages, in each state
@@ -78,6 +79,8 @@ struct Run {
   bool has(PageState state) const { return static_cast<bool>(bytes_in(state)); }
   Address page_address(std::uint32_t page) const { return address + shape.offset(page); }
   bool is_dead() const { return live.load() == 0; }
+  // Prefetched, and not used since: whoever called it back has a use for it.
+  bool is_expected() const { return coming && used.load() <= called; }
   bool may_leave() const { return holds.load() == 0 && pins.load() == 0; }
 };
 
