@@ -9,6 +9,10 @@
 namespace tessera {
 namespace {
 
+// Covering looks at every step of every gap, several times, and launches wait meanwhile: about a second
+// at this many. Beyond it the known next uses have to do.
+constexpr std::size_t kMostWork = std::size_t{1} << 24;
+
 bool is_better(const Forecast& a, const Forecast& b) {
   if (a.possible != b.possible) return a.possible;
   if (a.makespan != b.makespan) return a.makespan < b.makespan;
@@ -23,6 +27,7 @@ Decision AutoPolicy::decide(const Snapshot& snapshot) const {
 
 AbsencePlan AutoPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   AbsencePlan best;
+  if (iteration.uses.size() * iteration.steps.size() > kMostWork) return best;
   Forecast reached = forecast(iteration, machine, best);
   for (const GapOrder order : {GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest}) {
     AbsencePlan plan = cover_excess(iteration, machine, order);

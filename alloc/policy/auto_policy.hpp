@@ -7,6 +7,8 @@
 // Sources: free time, Capuchin (papers.md §3.3); the queue of each link, FlashNeuron (§5.2);
 // simulation as the judge, SwapAdvisor (§3.4).
 //
+// Bounds: an iteration of so many launches and uses that planning would take seconds is not planned.
+//
 // Thread safety: stateless.
 #pragma once
 
