@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <functional>
 #include <optional>
 
 #include <fmt/format.h>
@@ -99,7 +100,10 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
   a->host_ = std::make_unique<HostTier>(*a->driver_, host, staging, pages);
   a->trace_ = open_trace(options, clock);
   Allocator* self = a.get();
-  if (pump) a->pump_ = std::make_unique<Pump>([self] { return self->advance(); });
+  std::function<void()> look;
+  if (pump && !options.control_dir.empty()) a->board_ = LiveBoard::open_if_possible();
+  if (a->board_) look = [self] { self->show(); };
+  if (pump) a->pump_ = std::make_unique<Pump>([self] { return self->advance(); }, look);
   return a;
 }
 

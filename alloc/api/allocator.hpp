@@ -20,6 +20,7 @@
 #include "api/device_heap.hpp"
 #include "api/exposure_log.hpp"
 #include "api/foundations.hpp"
+#include "api/live_board.hpp"
 #include "api/options.hpp"
 #include "api/pump.hpp"
 #include "api/stats_report.hpp"
@@ -102,6 +103,8 @@ class Allocator {
   Result<MemoryInfo> memory_info(DeviceId device);
 
   StatsSnapshot stats() const;
+  // For who looks from outside, if anybody does.
+  void show() const;
   Status write_timeline(const std::string& path) const;
   // Moves on what is under way; false when nothing is in flight any more.
   bool advance();
@@ -148,6 +151,7 @@ class Allocator {
   std::array<std::atomic<DeviceHeap*>, kMaxDevices> heaps_{};
   std::atomic<std::uint64_t> low_{0};
   std::atomic<std::uint64_t> high_{0};
+  std::unique_ptr<LiveBoard> board_;  // or none
   std::unique_ptr<Pump> pump_;  // or none; last: it stops before what it pumps goes
 };
 

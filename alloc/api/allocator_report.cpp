@@ -121,6 +121,19 @@ StatsSnapshot Allocator::stats() const {
   return stats;
 }
 
+// With more tags than the page has room for, the sums alone are shown.
+void Allocator::show() const {
+  if (!board_->wanted()) return;
+  StatsSnapshot now = stats();
+  std::string text = stats_json(now);
+  if (text.size() > LiveBoard::kCapacity) {
+    now.tags.clear();
+    now.exposures.clear();
+    text = stats_json(now);
+  }
+  board_->publish(text);
+}
+
 // An out-of-memory status becomes the message that adds up; all others stay as they are.
 Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked) const {
   if (status.code() != Code::kOutOfMemory) return status;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "api/call.hpp"
 #include "api/copy_out.hpp"
 #include "api/handles.hpp"
@@ -77,6 +79,23 @@ tessera_result tessera_options_set(tessera_options* options, const char* name, c
       return null_argument("options, name and value");
     }
     return options->options.set(name, value);
+  });
+}
+
+tessera_result tessera_options_get(const tessera_options* options, const char* name, char* value,
+                                   size_t capacity) {
+  return api_call([&]() -> Status {
+    if (options == nullptr || name == nullptr || value == nullptr) {
+      return null_argument("options, name and value");
+    }
+    std::string text;
+    TESSERA_TRY_ASSIGN(text, options->options.get(name));
+    if (text.size() >= capacity) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("{} needs {} bytes", name, text.size() + 1));
+    }
+    std::memcpy(value, text.c_str(), text.size() + 1);
+    return {};
   });
 }
 

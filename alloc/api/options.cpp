@@ -40,6 +40,10 @@ constexpr OptionEntry kTable[] = {
      "What a program is told of total and free memory: device is the truth, virtual the whole heap, as "
      "if host memory and file were part of it.",
      "virtual is for frameworks that size themselves by it and would else leave the heap unused."},
+    {"control-dir", kBehaviour, &Options::control_dir, "", "",
+     "Private folder of the socket by which `tessera sleep` and `tessera wake` of the same user reach "
+     "the program; empty is none, and `tessera top` does not see it either.",
+     "`tessera run` sets it. Without somebody looking it costs a thread that sleeps."},
     {"off", kBehaviour, &Options::off, "false", "",
      "Leaves the program alone: every call goes to the CUDA driver.",
      "For finding out whether Tessera is the cause of something."},

@@ -7,10 +7,12 @@ namespace {
 
 // A copy of a base page takes longer than this on any link, so looking more often finds nothing.
 constexpr std::chrono::microseconds kInterval{100};
+constexpr std::chrono::milliseconds kBetweenLooks{250};
 
 }  // namespace
 
-Pump::Pump(std::function<bool()> work) : work_(std::move(work)), thread_([this] { run(); }) {}
+Pump::Pump(std::function<bool()> work, std::function<void()> look)
+    : work_(std::move(work)), look_(std::move(look)), thread_([this] { run(); }) {}
 
 Pump::~Pump() {
   {
@@ -29,13 +31,30 @@ void Pump::wake() {
   changed_.notify_all();
 }
 
-void Pump::run() {
-  for (;;) {
-    {
-      MutexLock lock(mutex_);
-      while (!awake_.load() && !stopping_) changed_.wait(mutex_);
-      if (stopping_) return;
+// For a kick, or for the time of the next look; false when it is time to stop.
+bool Pump::wait_for_kick() {
+  MutexLock lock(mutex_);
+  while (!awake_.load() && !stopping_) {
+    if (!look_) {
+      changed_.wait(mutex_);
+    } else if (!changed_.wait_for(mutex_, kBetweenLooks)) {
+      break;
     }
+  }
+  return !stopping_;
+}
+
+void Pump::look_if_due() {
+  if (!look_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - looked_ < kBetweenLooks) return;
+  looked_ = now;
+  look_();
+}
+
+void Pump::run() {
+  while (wait_for_kick()) {
+    look_if_due();
     // Asleep before the last look, so that a kick during it is not missed.
     awake_.store(false);
     if (!work_()) continue;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <thread>
 
@@ -17,8 +18,9 @@ namespace tessera {
 
 class Pump {
  public:
-  // `work` advances what is under way and tells whether anything still is.
-  explicit Pump(std::function<bool()> work);
+  // `work` advances what is under way and tells whether anything still is. `look`, if any, is called
+  // about four times a second, also when nothing is.
+  explicit Pump(std::function<bool()> work, std::function<void()> look = {});
   // Stops between two looks.
   ~Pump();
 
@@ -29,8 +31,12 @@ class Pump {
  private:
   void wake();
   void run();
+  bool wait_for_kick();
+  void look_if_due();
 
   const std::function<bool()> work_;
+  const std::function<void()> look_;
+  std::chrono::steady_clock::time_point looked_;  // of the pump's own thread
   std::atomic<bool> awake_{false};
   Mutex mutex_{LockRank::kApi};
   Condition changed_;

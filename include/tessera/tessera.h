@@ -52,6 +52,10 @@ TESSERA_API void tessera_options_destroy(tessera_options* options);
 /* Errors: NOT_FOUND for no such option, INVALID_ARGUMENT for a value it does not take. */
 TESSERA_API tessera_result tessera_options_set(tessera_options* options, const char* name,
                                                const char* value);
+/* The value as tessera_options_set takes it, with the ending zero. Errors: NOT_FOUND for no such
+ * option, INVALID_ARGUMENT when it needs more than `capacity` bytes. */
+TESSERA_API tessera_result tessera_options_get(const tessera_options* options, const char* name,
+                                               char* value, size_t capacity);
 
 /* ---- the allocator --------------------------------------------------------------------------- */
 

@@ -9,10 +9,12 @@
 #include "demo_command.hpp"
 #include "doctor_command.hpp"
 #include "installation.hpp"
+#include "move_command.hpp"
 #include "plan_command.hpp"
 #include "replay_command.hpp"
 #include "run_command.hpp"
 #include "tessera/tessera.h"
+#include "top_command.hpp"
 
 namespace {
 
@@ -31,9 +33,18 @@ struct CommandLine {
         demo(app.add_subcommand("demo", "see a program run on a device a third of its size")),
         doctor(app.add_subcommand("doctor", "what this machine can do, and what to fix")),
         replay(app.add_subcommand("replay", "play a trace on a machine in virtual time")),
-        plan(app) {
+        sleep(app.add_subcommand("sleep", "move a running program's blocks out of device memory")),
+        wake(app.add_subcommand("wake", "bring them back")),
+        top(app.add_subcommand("top", "this user's programs under Tessera, live")),
+        plan(app),
+        sleep_options(*sleep),
+        wake_options(*wake) {
     run_options.add_to(*run);
     replay_options.add_to(*replay);
+    top->add_flag("--once", top_options.once, "look once (it takes two seconds) and end");
+    top->add_flag("--json", top_options.json, "print one JSON object for each look, a line each");
+    top->add_option("--interval", top_options.interval, "seconds between two looks (1)")
+        ->check(CLI::Range(0.5, 3600.0));
     run->footer("Write: tessera run [options] -- program [arguments]\n"
                 "Every option is also an environment variable: TESSERA_DEVICE_MEMORY=4GiB.");
     demo->add_flag("--software", demo_options.software, "use the software device, also with a GPU");
@@ -52,7 +63,13 @@ struct CommandLine {
   CLI::App* demo;
   CLI::App* doctor;
   CLI::App* replay;
+  CLI::App* sleep;
+  CLI::App* wake;
+  CLI::App* top;
   PlanCommand plan;
+  MoveOptions sleep_options;
+  MoveOptions wake_options;
+  TopOptions top_options;
   ReplayCommandOptions replay_options;
   RunOptions run_options;
   DemoOptions demo_options;
@@ -85,6 +102,9 @@ int main(int argc, char** argv) {
     return finish_parsing(app, error);
   }
   if (commands.plan.was_called()) return commands.plan.run();
+  if (*commands.sleep) return move_command("sleep", commands.sleep_options);
+  if (*commands.wake) return move_command("wake", commands.wake_options);
+  if (*commands.top) return top_command(commands.top_options);
   const Installation installation = find_installation();
   if (*commands.demo) return demo_command(installation, commands.demo_options);
   if (*commands.doctor) return doctor_command(installation, commands.doctor_options);

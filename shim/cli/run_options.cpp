@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include "child_environment.hpp"
+#include "control_client.hpp"
 #include "tessera/tessera.h"
 
 namespace {
 
+constexpr const char* kControlFolder = "TESSERA_CONTROL_DIR";
 constexpr const char* kSoftwareMemory = "TESSERA_SOFTWARE_MEMORY";
 
 bool is_path(const std::string& name) {
@@ -49,6 +51,8 @@ void RunOptions::add_to(CLI::App& app) {
   }
   app.add_flag("--explain", explain, "find out which calls keep blocks in device memory")
       ->envname("TESSERA_EXPLAIN");
+  app.add_flag("--no-control", no_control,
+               "cannot be seen by `tessera top`, nor told to sleep or wake");
   app.add_flag("--software", software, "use the software device instead of a GPU")
       ->envname("TESSERA_SOFTWARE");
   app.add_option("--software-memory", software_memory, "memory of the software device (1GiB)")
@@ -92,6 +96,11 @@ void RunOptions::apply(ChildEnvironment& environment) const {
     environment.set(setting.variable, file ? std::filesystem::absolute(setting.value).string()
                                            : setting.value);
   }
+  if (no_control) {
+    environment.remove(kControlFolder);
+  } else if (environment.get(kControlFolder).empty()) {
+    environment.set(kControlFolder, control_folders().front());
+  }
   if (explain) environment.set("TESSERA_EXPLAIN", "1");
   if (!software_memory.empty()) environment.set(kSoftwareMemory, software_memory);
 }
@@ -105,7 +114,8 @@ SplitLine split_at_program(const std::vector<std::string>& arguments) {
       program = word == "--" ? i + 1 : i;
       break;
     }
-    const bool alone = word == "--software" || word == "--explain" || word == "--help" || word == "-h" ||
+    const bool alone = word == "--software" || word == "--explain" ||
+                       word == "--no-control" || word == "--help" || word == "-h" ||
                        word.find('=') != std::string::npos;
     i += alone ? 1 : 2;
   }

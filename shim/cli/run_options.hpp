@@ -32,6 +32,7 @@ struct RunOptions {
 
   std::vector<Setting> settings;
   bool explain = false;
+  bool no_control = false;
   bool software = false;
   std::string software_memory;
 };

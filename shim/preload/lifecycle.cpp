@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "control_server.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
 #include "true_driver.hpp"
@@ -30,6 +31,7 @@ void stop_in_child() {
   off.store(true);
   detail::allocator.store(nullptr);
   tessera_share(nullptr);
+  forget_control();
 }
 
 void finish(tessera_allocator* allocator) {
@@ -37,6 +39,7 @@ void finish(tessera_allocator* allocator) {
 }
 
 void finish_at_exit() {
+  stop_control();
   tessera_allocator* const allocator = running();
   const Entry entry;
   if (allocator != nullptr && !entry.nested()) finish(allocator);
@@ -44,11 +47,14 @@ void finish_at_exit() {
 
 void* resolve(const char* name, void*) { return true_symbol(name); }
 
-tessera_result create(tessera_allocator** allocator) {
+// `folder` gets that of the control socket.
+template <std::size_t kSize>
+tessera_result create(tessera_allocator** allocator, char (&folder)[kSize]) {
   if (true_driver().cuFuncGetParamInfo == nullptr) return TESSERA_NOT_SUPPORTED;
   tessera_options* options = nullptr;
   tessera_result result = tessera_options_create(&options);
   if (result == TESSERA_OK) result = tessera_options_set_resolver(options, resolve, nullptr);
+  if (result == TESSERA_OK) result = tessera_options_get(options, "control-dir", folder, kSize);
   if (result == TESSERA_OK) result = tessera_allocator_create(options, allocator);
   tessera_options_destroy(options);
   return result;
@@ -79,13 +85,15 @@ tessera_allocator* started() {
   (void)call_true(&TrueDriver::cuCtxGetCurrent, &context);
   home.store(context);
   tessera_allocator* allocator = nullptr;
-  if (create(&allocator) != TESSERA_OK) {
+  char folder[108] = "";
+  if (create(&allocator, folder) != TESSERA_OK) {
     off.store(true);
     say("not in use: %s", reason_of_failure());
     return nullptr;
   }
   detail::allocator.store(allocator, std::memory_order_release);
   tessera_share(allocator);
+  start_control(folder);
   return allocator;
 }
 
@@ -112,6 +120,7 @@ void leave_context(CUcontext context) {
   stats.size = sizeof(stats);
   const bool alone = tessera_get_stats(allocator, &stats) == TESSERA_OK && stats.devices <= 1;
   if (context != home.load() || !alone) return;
+  stop_control();
   finish(allocator);
   tessera_share(nullptr);
   pointer_tables().forget_all();

@@ -24,6 +24,11 @@ static tessera_allocator* make_allocator(const char* device_memory, const char* 
   EXPECT(tessera_options_set(options, "log-level", "error") == TESSERA_OK);
   EXPECT(tessera_options_set(options, "no-such-option", "1") == TESSERA_NOT_FOUND);
   EXPECT(tessera_options_set(options, "device-memory", "much") == TESSERA_INVALID_ARGUMENT);
+  char value[6];
+  EXPECT(tessera_options_get(options, "log-level", value, sizeof(value)) == TESSERA_OK);
+  EXPECT(strcmp(value, "error") == 0);
+  EXPECT(tessera_options_get(options, "log-level", value, 5) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_options_get(options, "no-such-option", value, 6) == TESSERA_NOT_FOUND);
   EXPECT(tessera_allocator_create(options, &allocator) == TESSERA_OK);
   tessera_options_destroy(options);
   return allocator;

@@ -35,6 +35,17 @@ TEST(Pump, MissesNoKickThatComesDuringItsLastLook) {
   EXPECT_EQ(done.load(), 2000);
 }
 
+TEST(Pump, LooksAlsoWhileNobodyKicks) {
+  std::atomic<int> looks{0};
+  Pump pump([] { return false; },
+            [&] {
+              looks.fetch_add(1);
+              looks.notify_all();
+            });
+  for (int seen = looks.load(); seen < 2; seen = looks.load()) looks.wait(seen);
+  EXPECT_GE(looks.load(), 2);
+}
+
 TEST(Pump, StopsWithWorkInFlight) {
   Pump pump([] { return true; });
   pump.kick();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "child_environment.hpp"
+#include "control_client.hpp"
 
 namespace {
 
@@ -17,6 +18,7 @@ TEST(RunOptions, TheProgramBeginsAfterTwoDashesOrAtTheFirstOtherWord) {
       {{"--device-memory", "1GiB", "--", "p"}, {"--device-memory", "1GiB"}, {"p"}},
       {{"--device-memory=1GiB", "p", "-v"}, {"--device-memory=1GiB"}, {"p", "-v"}},
       {{"--software", "p", "--", "q"}, {"--software"}, {"p", "--", "q"}},
+      {{"--no-control", "p"}, {"--no-control"}, {"p"}},
       {{"--explain", "p", "q"}, {"--explain"}, {"p", "q"}},
       {{"--", "--odd", "-x"}, {}, {"--odd", "-x"}},
       {{"--", "p", "--stats", "f"}, {}, {"p", "--stats", "f"}},
@@ -61,6 +63,10 @@ TEST(RunOptions, ValuesReachTheProgramByItsEnvironment) {
   options.explain = true;
   options.apply(environment);
   EXPECT_EQ(environment.get("TESSERA_EXPLAIN"), "1");
+  EXPECT_EQ(environment.get("TESSERA_CONTROL_DIR"), control_folders().front());
+  options.no_control = true;
+  options.apply(environment);
+  EXPECT_EQ(environment.get("TESSERA_CONTROL_DIR"), "");
   EXPECT_EQ(environment.get("TESSERA_DEVICE_MEMORY"), "96MiB");
   EXPECT_EQ(environment.get("TESSERA_STATS"), "-");
   EXPECT_EQ(environment.get("TESSERA_TRACE").front(), '/');

@@ -1,0 +1,80 @@
+#include "top_command.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "live_reader.hpp"
+#include "top_view.hpp"
+
+namespace {
+
+using std::chrono::duration;
+
+// A program looks four times a second whether it is watched.
+constexpr duration<double> kUntilItAnswers{0.6};
+
+class Sampler {
+ public:
+  // The processes there are, with what happened since the last call; asks them to go on for `wanted`.
+  std::vector<TopRow> look(duration<double> wanted) {
+    std::vector<TopRow> rows;
+    std::map<Key, TopRow> now;
+    std::map<int, int> allocators;
+    for (const LiveProcess& process : live_processes()) {
+      const Key key{process.pid, allocators[process.pid]++};
+      process.page->watch_for(static_cast<std::uint64_t>(wanted.count() * 1e9));
+      auto row = row_of(process);
+      if (!row) continue;
+      const auto before = last_.find(key);
+      if (before != last_.end()) row->rates = rates_between(before->second, *row);
+      rows.push_back(*row);
+      now.emplace(key, std::move(*row));
+    }
+    last_ = std::move(now);
+    return rows;
+  }
+
+ private:
+  using Key = std::pair<int, int>;
+
+  static std::optional<TopRow> row_of(const LiveProcess& process) {
+    const auto sample = process.page->read();
+    if (!sample) return std::nullopt;
+    auto stats = nlohmann::json::parse(sample->text, nullptr, false);
+    if (!stats.is_object()) return std::nullopt;
+    return TopRow{process.pid, process.name, sample->written_ns, std::move(stats), std::nullopt};
+  }
+
+  std::map<Key, TopRow> last_;
+};
+
+void print(const std::vector<TopRow>& rows, bool json) {
+  if (json) {
+    fmt::print("{}\n", top_json(rows).dump());
+  } else {
+    fmt::print("{}{}", ::isatty(STDOUT_FILENO) != 0 ? "\033[H\033[J" : "", top_table(rows));
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int top_command(const TopOptions& options) {
+  const duration<double> interval(options.interval);
+  const auto wanted = interval + 2 * kUntilItAnswers;
+  Sampler sampler;
+  sampler.look(wanted);
+  std::this_thread::sleep_for(kUntilItAnswers);
+  sampler.look(wanted);
+  do {
+    std::this_thread::sleep_for(interval);
+    print(sampler.look(wanted), options.json);
+  } while (!options.once && std::ferror(stdout) == 0);
+  return 0;
+}

@@ -1,0 +1,16 @@
+// `tessera top`: this user's programs under Tessera, live.
+//
+// Programs write their figures to a page of shared memory while somebody looks (tessera/live.h); so
+// a program that hangs, or is stopped, is still shown, as it was.
+//
+// Thread safety: none.
+#pragma once
+
+struct TopOptions {
+  bool once = false;
+  bool json = false;
+  double interval = 1;  // seconds between two looks
+};
+
+// Goes on until it is ended, or once. 0.
+int top_command(const TopOptions& options);

@@ -1,0 +1,90 @@
+#include "top_view.hpp"
+
+#include <fmt/format.h>
+
+#include "rounded.hpp"
+
+namespace {
+
+// Figures of another version may lack one.
+std::uint64_t figure(const TopRow& row, const char* group, const char* name) {
+  const auto found = row.stats.find(group);
+  return found == row.stats.end() ? 0 : found->value(name, std::uint64_t{0});
+}
+
+// 0 when a counter went back.
+double per_second(const TopRow& before, const TopRow& after, const char* group, const char* name,
+                  double seconds) {
+  const std::uint64_t old = figure(before, group, name), now = figure(after, group, name);
+  return now < old ? 0 : static_cast<double>(now - old) / seconds;
+}
+
+std::string tier(const TopRow& row, const char* kind) {
+  return fmt::format("{} / {}",
+                     rounded_bytes(figure(row, kind, fmt::format("{}_used", kind).c_str())),
+                     rounded_bytes(figure(row, kind, fmt::format("{}_capacity", kind).c_str())));
+}
+
+std::string speed(double bytes) { return rounded_bytes(static_cast<std::uint64_t>(bytes)); }
+
+std::string line_of(const TopRow& row) {
+  std::string rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9} {:>6}", "-", "-", "-", "-", "-", "-");
+  if (row.rates) {
+    const TopRates& r = *row.rates;
+    rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9.0f} {:>5.0f}%", speed(r.bytes_in),
+                        speed(r.bytes_out), speed(r.file_read), speed(r.file_written), r.launches,
+                        100 * r.stall_share);
+  }
+  return fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {} {:>9}\n", row.pid, row.name.substr(0, 15),
+                     tier(row, "device"), tier(row, "host"), tier(row, "file"), rates,
+                     rounded_bytes(figure(row, "held", "exposed_bytes")));
+}
+
+nlohmann::json json_of(const TopRow& row) {
+  nlohmann::json one = {{"pid", row.pid}, {"name", row.name}, {"written_ns", row.written_ns},
+                        {"stats", row.stats}, {"rates", nullptr}};
+  if (!row.rates) return one;
+  const TopRates& r = *row.rates;
+  one["rates"] = {{"seconds", r.seconds},
+                  {"bytes_in_per_s", r.bytes_in},
+                  {"bytes_out_per_s", r.bytes_out},
+                  {"bytes_file_read_per_s", r.file_read},
+                  {"bytes_file_written_per_s", r.file_written},
+                  {"launches_per_s", r.launches},
+                  {"stall_share", r.stall_share}};
+  return one;
+}
+
+}  // namespace
+
+std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after) {
+  const bool same = before.pid == after.pid && after.written_ns > before.written_ns &&
+                    figure(after, "uses", "launches") >= figure(before, "uses", "launches");
+  if (!same) return std::nullopt;
+  const double seconds = static_cast<double>(after.written_ns - before.written_ns) / 1e9;
+  const auto rate = [&](const char* group, const char* name) {
+    return per_second(before, after, group, name, seconds);
+  };
+  return TopRates{seconds,
+                  rate("moves", "bytes_in"),
+                  rate("moves", "bytes_out"),
+                  rate("moves", "bytes_file_read"),
+                  rate("moves", "bytes_file_written"),
+                  rate("uses", "launches"),
+                  rate("waits", "stall_ns") / 1e9};
+}
+
+std::string top_table(const std::vector<TopRow>& rows) {
+  if (rows.empty()) return "no program of this user runs under `tessera run`\n";
+  std::string table = fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>9}\n",
+                                  "PID", "PROGRAM", "DEVICE", "HOST", "FILE", "IN/s", "OUT/s",
+                                  "READ/s", "WRITE/s", "LAUNCH/s", "STALL", "EXPOSED");
+  for (const TopRow& row : rows) table += line_of(row);
+  return table;
+}
+
+nlohmann::json top_json(const std::vector<TopRow>& rows) {
+  nlohmann::json processes = nlohmann::json::array();
+  for (const TopRow& row : rows) processes.push_back(json_of(row));
+  return {{"processes", processes}};
+}

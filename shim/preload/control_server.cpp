@@ -1,0 +1,179 @@
+#include "control_server.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "lifecycle.hpp"
+#include "outcome.hpp"
+
+namespace tessera::preload {
+namespace {
+
+constexpr std::size_t kMostRequest = 64;
+
+struct Server {
+  std::string path;
+  int listener = -1;
+  int stop = -1;
+  std::thread thread;
+};
+
+constinit Server* server = nullptr;  // leaked in a child of fork, whose thread it is not
+
+bool is_private_folder(const char* folder) {
+  if (::mkdir(folder, 0700) != 0 && errno != EEXIST) return false;
+  struct stat facts {};
+  if (::lstat(folder, &facts) != 0) return false;
+  const bool ours = S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid();
+  if (!ours || (facts.st_mode & 077) != 0) errno = EPERM;
+  return ours && (facts.st_mode & 077) == 0;
+}
+
+// -1 with errno. The name is of this process alone, so what is there is of one that is dead.
+int listen_at(const std::string& path) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(name.sun_path)) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener < 0) return -1;
+  ::unlink(path.c_str());
+  const bool bound = ::bind(listener, reinterpret_cast<sockaddr*>(&name), sizeof(name)) == 0 &&
+                     ::chmod(path.c_str(), 0600) == 0 && ::listen(listener, 4) == 0;
+  if (bound) return listener;
+  const int why = errno;
+  ::close(listener);
+  errno = why;
+  return -1;
+}
+
+bool is_same_user(int peer) {
+  ucred who{};
+  socklen_t size = sizeof(who);
+  return ::getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == ::geteuid();
+}
+
+// Up to the line's end, which is left out; false when it does not come in time or is too long.
+bool read_line(int peer, std::string& line) {
+  const timeval patience{2, 0};
+  (void)::setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  (void)::setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  char letter = 0;
+  while (line.size() < kMostRequest && ::recv(peer, &letter, 1, 0) == 1) {
+    if (letter == '\n') return true;
+    line += letter;
+  }
+  return false;
+}
+
+std::string answer(const std::string& request) {
+  tessera_allocator* const allocator = running();
+  const std::size_t blank = request.find(' ');
+  const std::string verb = request.substr(0, blank);
+  const std::string tag = blank == std::string::npos ? "" : request.substr(blank + 1);
+  const bool known = (verb == "sleep" || verb == "wake") && (tag == "*" || tag.starts_with(':'));
+  if (!known) return "error no such request\n";
+  if (allocator == nullptr) return "error the program is not using Tessera now\n";
+  tessera_moved moved{};
+  moved.size = sizeof(moved);
+  const Entry entry;
+  const char* const name = tag == "*" ? nullptr : tag.c_str() + 1;
+  const tessera_result result = verb == "sleep" ? tessera_sleep(allocator, name, &moved)
+                                                : tessera_wake(allocator, name, &moved);
+  if (result != TESSERA_OK) return std::string("error ") + tessera_last_error() + "\n";
+  return "ok " + std::to_string(moved.moved_bytes) + " " + std::to_string(moved.stayed_bytes) + "\n";
+}
+
+void serve(int listener) {
+  const int peer = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  if (peer < 0) return;
+  std::string request;
+  if (is_same_user(peer) && read_line(peer, request)) {
+    const std::string reply = answer(request);
+    (void)::send(peer, reply.data(), reply.size(), MSG_NOSIGNAL);
+  }
+  ::close(peer);
+}
+
+void run(int listener, int stop) {
+  pollfd ends[] = {{stop, POLLIN, 0}, {listener, POLLIN, 0}};
+  for (;;) {
+    if (::poll(ends, 2, -1) < 0 && errno != EINTR) return;
+    if ((ends[0].revents & POLLIN) != 0) return;
+    if ((ends[1].revents & POLLIN) != 0) serve(listener);
+  }
+}
+
+// The program's signals are for its own threads. False, with errno, when there is no thread to be had.
+bool start_thread(Server& made) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int why = 0;
+  try {
+    made.thread = std::thread([listener = made.listener, stop = made.stop] { run(listener, stop); });
+  } catch (const std::system_error& error) {
+    why = error.code().value();
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = why;
+  return why == 0;
+}
+
+void close_all(const Server& made) {
+  if (made.listener >= 0) {
+    ::unlink(made.path.c_str());
+    ::close(made.listener);
+  }
+  if (made.stop >= 0) ::close(made.stop);
+}
+
+}  // namespace
+
+void start_control(const char* folder) {
+  if (*folder == '\0') return;
+  auto made = std::make_unique<Server>();
+  made->path = std::string(folder) + "/" + std::to_string(::getpid()) + ".sock";
+  if (is_private_folder(folder)) made->listener = listen_at(made->path);
+  if (made->listener >= 0) made->stop = ::eventfd(0, EFD_CLOEXEC);
+  if (made->stop < 0 || !start_thread(*made)) {
+    say("no control socket in %s: %s", folder, std::strerror(errno));
+    close_all(*made);
+    return;
+  }
+  server = made.release();
+}
+
+void stop_control() {
+  if (server == nullptr) return;
+  const std::unique_ptr<Server> ending(server);
+  server = nullptr;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto told = ::write(ending->stop, &one, sizeof(one));
+  ending->thread.join();
+  close_all(*ending);
+}
+
+void forget_control() {
+  if (server == nullptr) return;
+  ::close(server->listener);
+  ::close(server->stop);
+  server = nullptr;
+}
+
+}  // namespace tessera::preload

@@ -1,0 +1,173 @@
+"""Running programs as others see them: tessera top, tessera sleep, tessera wake, on the software device.
+
+Usage: watch_test.py BUILD_FOLDER
+"""
+
+import json
+import os
+import pathlib
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+TESSERA = BUILD / "bin/tessera"
+PROGRAMS = BUILD / "lib/tessera"
+MIB = 1 << 20
+
+
+class Watched(unittest.TestCase):
+    """Each test has a runtime folder of its own, and programs that wait in it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
+        self.environment["XDG_RUNTIME_DIR"] = str(self.folder)
+
+    def start(self, *options):
+        program = subprocess.Popen(
+            [TESSERA, "run", "--software", "--device-memory", "64MiB", "--host-memory", "64MiB", *options,
+             "--", PROGRAMS / "watched"],
+            env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, program)
+        self.assertEqual(program.stdout.readline(), f"{program.pid}\n")
+        return program
+
+    def end(self, program):
+        if program.poll() is None:
+            program.kill()
+        program.communicate()
+
+    def finish(self, program):
+        output, message = program.communicate("go on\n", timeout=60)
+        self.assertEqual((program.returncode, output, message), (0, "ok\n", ""))
+
+    def tessera(self, *words):
+        return subprocess.run([TESSERA, *map(str, words)], env=self.environment, capture_output=True, text=True,
+                              timeout=120)
+
+    def top(self, program):
+        result = self.tessera("top", "--once", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        mine = [one for one in json.loads(result.stdout)["processes"] if one["pid"] == program.pid]
+        self.assertLessEqual(len(mine), 1)
+        return mine[0] if mine else None
+
+    def socket_of(self, program):
+        return self.folder / "tessera" / f"{program.pid}.sock"
+
+
+class Top(Watched):
+    def test_a_program_is_seen_with_figures_that_move(self):
+        program = self.start()
+        before = self.top(program)
+        self.assertEqual(before["name"], "watched")
+        self.assertEqual(before["stats"]["device"]["device_used"], 16 * MIB)
+        self.assertEqual(before["stats"]["blocks"]["allocations"], 4)
+        self.assertEqual(before["rates"]["bytes_out_per_s"], 0)
+        self.assertEqual(self.tessera("sleep", program.pid).returncode, 0)
+        after = self.top(program)
+        self.assertEqual(after["stats"]["device"]["device_used"], 0)
+        self.assertEqual(after["stats"]["host"]["host_used"], 16 * MIB)
+        self.finish(program)
+        self.assertIsNone(self.top(program))
+
+    def test_the_table_has_a_line_for_it(self):
+        program = self.start()
+        result = self.tessera("top", "--once")
+        self.assertRegex(result.stdout, rf"(?m)^ *{program.pid} watched +16\.0 MiB / 64\.0 MiB ")
+
+    def test_a_killed_program_leaves_nothing_to_see(self):
+        program = self.start()
+        program.kill()
+        program.wait()
+        self.assertIsNone(self.top(program))
+
+    def test_a_program_that_does_not_want_to_be_seen_is_not(self):
+        program = self.start("--no-control")
+        self.assertIsNone(self.top(program))
+        self.assertFalse((self.folder / "tessera").exists())
+        self.assertEqual(self.tessera("sleep", program.pid).returncode, 1)
+
+
+class SleepAndWake(Watched):
+    def moved(self, verb, program, *tag):
+        result = self.tessera(verb, program.pid, *tag, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def test_all_blocks_leave_and_come_back_with_their_bytes(self):
+        program = self.start()
+        self.assertEqual(self.moved("sleep", program), {"moved_bytes": 16 * MIB, "stayed_bytes": 0})
+        self.assertEqual(self.moved("wake", program), {"moved_bytes": 16 * MIB, "stayed_bytes": 0})
+        self.finish(program)
+
+    def test_what_sleeps_comes_back_when_it_is_used(self):
+        program = self.start()
+        self.assertEqual(self.moved("sleep", program, "")["moved_bytes"], 16 * MIB)
+        self.finish(program)
+
+    def test_the_words_for_people(self):
+        program = self.start()
+        self.assertEqual(self.tessera("sleep", program.pid).stdout, "16.0 MiB left device memory, 0 B stayed there\n")
+
+    def refused(self, pattern, *words, code=1):
+        result = self.tessera(*words)
+        self.assertEqual(result.returncode, code)
+        self.assertRegex(result.stderr, r"^tessera: [^\n]*" + pattern + r"[^\n]*\n$")
+
+    def test_errors_come_back_and_the_program_goes_on(self):
+        program = self.start()
+        self.refused("no-such-tag", "sleep", program.pid, "no-such-tag")
+        self.refused("does not run under", "sleep", os.getpid())
+        self.refused("31 characters", "wake", program.pid, "x" * 32, code=2)
+        self.refused("PID", "wake", "nobody", code=2)
+        self.finish(program)
+
+    def test_no_room_below_is_an_error_and_nothing_is_lost(self):
+        program = self.start("--host-memory", "0")
+        result = self.tessera("sleep", program.pid)
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"^tessera: sleep: [^\n]+\n$")
+        output, _ = program.communicate("go on\n", timeout=60)
+        self.assertEqual((program.returncode, output), (0, "ok\n"))
+
+    def test_requests_that_are_none_are_answered_and_bounded(self):
+        program = self.start()
+        for request in (b"die\n", b"sleep\n", b"sleep kv\n", b"sleep *x\n", b"\n"):
+            with socket.socket(socket.AF_UNIX) as peer:
+                peer.connect(str(self.socket_of(program)))
+                peer.sendall(request)
+                self.assertEqual(peer.recv(100), b"error no such request\n", request)
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.connect(str(self.socket_of(program)))
+            peer.sendall(b"x" * 64)
+            self.assertEqual(peer.recv(100), b"")
+        self.finish(program)
+
+
+class TheSocket(Watched):
+    def test_it_is_private_and_goes_with_the_program(self):
+        program = self.start()
+        path = self.socket_of(program)
+        self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
+        self.assertEqual(stat.S_IMODE(path.parent.stat().st_mode), 0o700)
+        self.finish(program)
+        self.assertFalse(path.exists())
+
+    def test_a_folder_that_others_may_use_is_refused_and_the_program_runs(self):
+        (self.folder / "tessera").mkdir(mode=0o755)
+        program = self.start()
+        self.assertFalse(self.socket_of(program).exists())
+        output, message = program.communicate("go on\n", timeout=60)
+        self.assertEqual((program.returncode, output), (0, "ok\n"))
+        self.assertRegex(message, r"^tessera: no control socket in [^\n]+\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,60 @@
+#include "top_view.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+TopRow row(std::uint64_t seconds, std::uint64_t scale) {
+  return {42, "python3", seconds * 1'000'000'000,
+          {{"device", {{"device_used", 96 << 20}, {"device_capacity", 128 << 20}}},
+           {"moves", {{"bytes_in", scale * (10 << 20)}, {"bytes_out", scale * (20 << 20)}}},
+           {"waits", {{"stall_ns", scale * 250'000'000}}},
+           {"uses", {{"launches", scale * 1000}}},
+           {"held", {{"exposed_bytes", 2 << 20}}}},
+          std::nullopt};
+}
+
+TEST(TopView, RatesAreDifferencesOverTheTimeBetween) {
+  const auto rates = rates_between(row(10, 1), row(12, 3));
+  ASSERT_TRUE(rates.has_value());
+  EXPECT_DOUBLE_EQ(rates->seconds, 2);
+  EXPECT_DOUBLE_EQ(rates->bytes_in, 10 << 20);
+  EXPECT_DOUBLE_EQ(rates->bytes_out, 20 << 20);
+  EXPECT_DOUBLE_EQ(rates->launches, 1000);
+  EXPECT_DOUBLE_EQ(rates->stall_share, 0.25);
+  EXPECT_DOUBLE_EQ(rates->file_read, 0);  // a figure that is missing is none
+}
+
+TEST(TopView, ThereAreNoRatesWithoutTimeOrOfAnotherAllocator) {
+  EXPECT_FALSE(rates_between(row(10, 1), row(10, 1)).has_value());
+  EXPECT_FALSE(rates_between(row(10, 3), row(12, 1)).has_value());
+}
+
+TEST(TopView, TheTableHasALineForEachProgram) {
+  TopRow known = row(12, 3);
+  known.rates = rates_between(row(10, 1), known);
+  const std::string table = top_table({known, row(1, 1)});
+  EXPECT_NE(table.find("42 python3             96.0 MiB / 128 MiB"), std::string::npos) << table;
+  EXPECT_NE(table.find("10.0 MiB  20.0 MiB"), std::string::npos) << table;
+  EXPECT_NE(table.find("  25%  2.00 MiB\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("      -  2.00 MiB\n"), std::string::npos) << table;
+  const auto first = table.find('\n');
+  EXPECT_EQ(table.find('\n', first + 1) - first, first + 1) << "the columns are not aligned\n" << table;
+}
+
+TEST(TopView, NobodyIsASentence) {
+  EXPECT_EQ(top_table({}), "no program of this user runs under `tessera run`\n");
+  EXPECT_EQ(top_json({}).dump(), "{\"processes\":[]}");
+}
+
+TEST(TopView, JsonHasTheStatisticsAndTheRates) {
+  TopRow known = row(12, 3);
+  EXPECT_TRUE(top_json({known})["processes"][0]["rates"].is_null());
+  known.rates = rates_between(row(10, 1), known);
+  const auto process = top_json({known})["processes"][0];
+  EXPECT_EQ(process["pid"], 42);
+  EXPECT_EQ(process["stats"]["held"]["exposed_bytes"], 2 << 20);
+  EXPECT_EQ(process["rates"]["launches_per_s"], 1000.0);
+}
+
+}  // namespace
