@@ -3,24 +3,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void must(CUresult result) {
-  if (result == CUDA_SUCCESS) return;
-  fprintf(stderr, "CUDA error %d\n", (int)result);
-  exit(1);
-}
+#include "check.h"
 
 int main(void) {
   CUdevice device;
   CUcontext context;
   CUdeviceptr block;
   size_t free_bytes, total_bytes;
-  must(cuInit(0));
-  must(cuDeviceGet(&device, 0));
-  must(cuDevicePrimaryCtxRetain(&context, device));
-  must(cuCtxSetCurrent(context));
-  must(cuMemAlloc(&block, (size_t)2 << 20));
-  must(cuMemGetInfo(&free_bytes, &total_bytes));
+  CHECK(cuInit(0));
+  CHECK(cuDeviceGet(&device, 0));
+  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuCtxSetCurrent(context));
+  CHECK(cuMemAlloc(&block, (size_t)2 << 20));
+  CHECK(cuMemGetInfo(&free_bytes, &total_bytes));
   printf("free %zu MiB of %zu MiB\n", free_bytes >> 20, total_bytes >> 20);
-  must(cuMemFree(block));
+  CHECK(cuMemFree(block));
   return 0;
 }

@@ -34,7 +34,7 @@ TEST(TopView, TheTableHasALineForEachProgram) {
   TopRow known = row(12, 3);
   known.rates = rates_between(row(10, 1), known);
   const std::string table = top_table({known, row(1, 1)});
-  EXPECT_NE(table.find("42 python3             96.0 MiB / 128 MiB"), std::string::npos) << table;
+  EXPECT_NE(table.find("42 python3            96.0 MiB / 128 MiB"), std::string::npos) << table;
   EXPECT_NE(table.find("10.0 MiB  20.0 MiB"), std::string::npos) << table;
   EXPECT_NE(table.find("  25%  2.00 MiB\n"), std::string::npos) << table;
   EXPECT_NE(table.find("      -  2.00 MiB\n"), std::string::npos) << table;
