@@ -16,10 +16,10 @@ Status unknown_handle(std::string_view kind, std::uint64_t handle) {
   return {Code::kDriver, fmt::format("there is no {} {:#x}", kind, handle), native::kInvalidHandle};
 }
 
-// Asked for in loops, so it is made once.
+// Asked for in loops, so it is made once; and never unmade, for threads ask while the process ends.
 Status not_ready() {
-  static const Status status(Code::kNotReady, "what was queued has not run yet",
-                             native::kNotReady);
+  static const Status& status =
+      *new Status(Code::kNotReady, "what was queued has not run yet", native::kNotReady);
   return status;
 }
 
