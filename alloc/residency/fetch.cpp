@@ -19,9 +19,9 @@ std::vector<Run*> distinct(std::span<Run* const> runs) {
   return result;
 }
 
-// The driver may be out of memory though the budget is not; so often more leaves to help it.
 // What comes takes its room in parts of this size: few enough calls, and soon enough a first one.
 constexpr Bytes kPart = 64_MiB;
+// The driver may be out of memory though the budget is not; so often more leaves to help it.
 constexpr int kMountRounds = 16;
 
 Status data_loss(PageRef page) {
