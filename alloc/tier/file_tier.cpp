@@ -1,6 +1,7 @@
 #include "tier/file_tier.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,7 +26,7 @@ Result<std::unique_ptr<FileTier>> FileTier::open(const std::string& directory, B
 }
 
 FileTier::FileTier(std::unique_ptr<FileIo> io, Bytes capacity, Checksum checksum)
-    : io_(std::move(io)), capacity_(capacity), checksum_(checksum) {
+    : io_(std::move(io)), capacity_(capacity), checksum_(std::move(checksum)) {
   const MutexLock lock(mutex_);
   free_.give(0, capacity_ / kBasePage);
 }

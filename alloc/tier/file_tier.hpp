@@ -13,6 +13,7 @@
 // Invariants: those of tier.hpp; free units and units in frames add up to the capacity.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,7 +27,8 @@
 
 namespace tessera {
 
-using Checksum = std::uint64_t (*)(const void* data, Bytes bytes);
+// In place of `checksum_of` where memory is simulated.
+using Checksum = std::function<std::uint64_t(const void* data, Bytes bytes)>;
 
 class FileTier final : public Tier {
  public:

@@ -15,6 +15,7 @@
 #include "run_command.hpp"
 #include "tessera/tessera.h"
 #include "top_command.hpp"
+#include "torture_command.hpp"
 
 namespace {
 
@@ -36,11 +37,13 @@ struct CommandLine {
         sleep(app.add_subcommand("sleep", "move a running program's blocks out of device memory")),
         wake(app.add_subcommand("wake", "bring them back")),
         top(app.add_subcommand("top", "this user's programs under Tessera, live")),
+        torture(app.add_subcommand("torture", "disasters by seed, on machines in virtual time")),
         plan(app),
         sleep_options(*sleep),
         wake_options(*wake) {
     run_options.add_to(*run);
     replay_options.add_to(*replay);
+    torture_options.add_to(*torture);
     top->add_flag("--once", top_options.once, "look once (it takes two seconds) and end");
     top->add_flag("--json", top_options.json, "print one JSON object for each look, a line each");
     top->add_option("--interval", top_options.interval, "seconds between two looks (1)")
@@ -66,11 +69,13 @@ struct CommandLine {
   CLI::App* sleep;
   CLI::App* wake;
   CLI::App* top;
+  CLI::App* torture;
   PlanCommand plan;
   MoveOptions sleep_options;
   MoveOptions wake_options;
   TopOptions top_options;
   ReplayCommandOptions replay_options;
+  TortureOptions torture_options;
   RunOptions run_options;
   DemoOptions demo_options;
   DoctorOptions doctor_options;
@@ -108,6 +113,7 @@ int main(int argc, char** argv) {
   const Installation installation = find_installation();
   if (*commands.demo) return demo_command(installation, commands.demo_options);
   if (*commands.doctor) return doctor_command(installation, commands.doctor_options);
+  if (*commands.torture) return torture_command(commands.torture_options);
   if (*commands.replay) return replay_command(commands.replay_options);
   return run_command(installation, commands.run_options, program);
 }

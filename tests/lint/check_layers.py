@@ -4,7 +4,7 @@ import re
 
 import source_tree
 
-ORDER = ["replay", "api", "block", "page", "residency", "tier", "driver", "observe", "base"]
+ORDER = ["torture", "replay", "api", "block", "page", "residency", "tier", "driver", "observe", "base"]
 FRONTS = {
     "block": "block/block_cache.hpp",
     "page": "page/page_manager.hpp",
@@ -22,7 +22,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 
 def layer_allows(layer, target, header):
-    if layer in ("replay", "api") and target != "replay" or target == layer or target == "base":
+    if layer in ("torture", "replay", "api") and target not in ("torture", "replay") or target == layer or target == "base":
         return True
     if layer == "base":
         return False

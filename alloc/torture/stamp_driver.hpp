@@ -1,0 +1,108 @@
+// A driver over the simulated device whose copies carry stamps, and which notes every illegal call.
+//
+// The simulated device runs without contents; this keeps its own books of which frame is mapped where
+// and moves stamps in stream order, at both ends of each copy. A source that changes while it is
+// copied leaves torn bytes behind. Delays of copies, the disasters of a device that does not fail,
+// are made here too.
+//
+// Thread safety: none; virtual time has one thread.
+//
+// Invariants: the first violation is kept; nothing of it reaches the allocator as an error, unless
+// the simulated device itself refused the call.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "driver/sim_driver.hpp"
+#include "torture/stamp_memory.hpp"
+
+namespace tessera {
+
+// What a kernel of a torture program does with one block.
+struct StampUse {
+  Address address;
+  Bytes bytes;
+  Stamp expected = 0;  // 0: its contents are not defined, and not looked at
+  Stamp leaves = 0;    // 0: it only reads
+};
+
+class StampDriver final : public Driver {
+ public:
+  // REQUIRES: both outlive it; `sim` runs in virtual time and without contents.
+  StampDriver(SimDriver& sim, StampMemory& memory) : sim_(sim), memory_(memory) {}
+
+  // A kernel that checks and leaves stamps, at its start and at its end. Errors: none that are not
+  // violations.
+  Status run_kernel(StreamId stream, Nanoseconds time, std::vector<StampUse> uses);
+  // The next `count` copies take so much longer.
+  void delay_copies(int count, Nanoseconds time);
+  // What the allocator or the device under it did wrong, first of all.
+  const std::optional<std::string>& violation() const { return violation_; }
+  void note_violation(std::string what);
+
+  int device_count() override { return sim_.device_count(); }
+  Result<DeviceProperties> properties(DeviceId device) override;
+  Result<MemoryInfo> memory_info(DeviceId device) override;
+  Status synchronize(DeviceId device) override;
+  Result<Address> reserve(Bytes bytes, Bytes alignment) override;
+  Status release(Address address, Bytes bytes) override;
+  Result<FrameId> create_frame(DeviceId device, FrameLocation location, Bytes bytes) override;
+  Status destroy_frame(FrameId frame) override;
+  Status map(Address address, Bytes bytes, FrameId frame) override;
+  Status set_access(Address address, Bytes bytes, DeviceId device) override;
+  Status unmap(Address address, Bytes bytes) override;
+  Status register_host(void* host, Bytes bytes) override;
+  Status unregister_host(void* host) override;
+  Result<StreamId> create_stream(DeviceId device) override;
+  Status destroy_stream(StreamId stream) override;
+  Status synchronize(StreamId stream) override;
+  Status wait_event(StreamId stream, EventId event) override;
+  Result<EventId> create_event(DeviceId device) override;
+  Status destroy_event(EventId event) override;
+  Status record_event(EventId event, StreamId stream) override;
+  Status query(EventId event) override;
+  Status synchronize(EventId event) override;
+  Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
+  Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
+  // Tessera makes no copies within a device and no fills: they are violations here.
+  Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
+  Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
+  Status launch(const Launch& launch, StreamId stream) override;
+
+ private:
+  struct Mapping {
+    Bytes bytes;
+    std::uint64_t frame = 0;  // its number here
+  };
+  struct Piece {
+    Place place;
+    Bytes bytes;
+  };
+
+  // Notes a call that no correct program makes; passes the status on.
+  Status noted(const char* call, Status status);
+  // The frames under a range, in order; a violation where one is missing.
+  std::vector<Piece> pieces(const char* who, Address address, Bytes bytes);
+  // A copy of `bytes` with stamps carried along; `submit` queues the one of the device.
+  template <class Submit>
+  Status carry(Place host, Address device, Bytes bytes, StreamId stream, bool inward, Submit submit);
+  void check_uses(const std::vector<StampUse>& uses);
+  void begin_kernel(const std::vector<StampUse>& uses);
+  void end_kernel(const std::vector<StampUse>& uses);
+  Status delay(StreamId stream);
+
+  SimDriver& sim_;
+  StampMemory& memory_;
+  std::map<std::uint64_t, Mapping> mappings_;  // by address
+  std::unordered_map<FrameId, std::uint64_t> frames_;
+  std::uint64_t last_frame_ = 0;
+  int delayed_copies_ = 0;
+  Nanoseconds delay_{};
+  std::optional<std::string> violation_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,83 @@
+#include "torture/torture_machine.hpp"
+
+#include <cerrno>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+constexpr std::uint64_t kLink = 25'000'000'000;  // bytes per second, each way
+constexpr std::uint64_t kDiskRead = 6'000'000'000;
+constexpr std::uint64_t kDiskWrite = 3'000'000'000;
+
+SimOptions device_options(const TortureSetup& setup) {
+  return {.devices = setup.devices,
+          .memory = setup.device,
+          .inbound = {kLink, {}},
+          .outbound = {kLink, {}},
+          .contents = SimContents::kNone,
+          .name = "Tessera torture device"};
+}
+
+Options allocator_options(const TortureSetup& setup) {
+  Options options;
+  options.device_memory = setup.device;
+  options.host_memory = setup.host;
+  options.policy = setup.policy;
+  options.low_watermark = setup.low;
+  options.high_watermark = setup.high;
+  options.log_level = "quiet";
+  return options;
+}
+
+}  // namespace
+
+bool RefusedHostPages::open(void*, Bytes) {
+  if (refused_) errno = ENOMEM;
+  return !refused_;
+}
+
+TortureMachine::TortureMachine(const TortureSetup& setup)
+    : sim_(device_options(setup), clock_), driver_(sim_, memory_) {}
+
+TortureMachine::~TortureMachine() = default;
+
+Result<std::unique_ptr<TortureMachine>> TortureMachine::create(const TortureSetup& setup) {
+  std::unique_ptr<TortureMachine> machine(new TortureMachine(setup));
+  auto faults = std::make_unique<FaultDriver>(machine->driver_);
+  auto disk = std::make_unique<StampFileIo>(machine->clock_, machine->memory_,
+                                            LinkSpeed{kDiskRead, {}}, LinkSpeed{kDiskWrite, {}});
+  machine->faults_ = faults.get();
+  machine->disk_ = disk.get();
+  const auto digest = [memory = &machine->memory_](const void* host, Bytes bytes) {
+    return memory->digest(host_place(host), bytes);
+  };
+  Foundations foundations{machine->clock_, std::move(faults),
+                          std::make_unique<FileTier>(std::move(disk), setup.file, digest),
+                          machine->pages_, false};
+  TESSERA_TRY_ASSIGN(machine->allocator_,
+                     Allocator::create(std::move(foundations), allocator_options(setup)));
+  return machine;
+}
+
+void TortureMachine::make_peace() {
+  faults_->clear();
+  disk_->arm(DiskTrouble::kNone, 1);
+  pages_.refuse(false);
+  driver_.delay_copies(0, {});
+}
+
+std::vector<std::string> TortureMachine::end() {
+  disk_violation_ = disk_->violation();
+  allocator_.reset();
+  faults_ = nullptr;
+  disk_ = nullptr;
+  return sim_.leaks();
+}
+
+std::optional<std::string> TortureMachine::violation() const {
+  if (driver_.violation()) return driver_.violation();
+  return disk_ != nullptr ? disk_->violation() : disk_violation_;
+}
+
+}  // namespace tessera

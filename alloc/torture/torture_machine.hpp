@@ -1,0 +1,70 @@
+// A machine in virtual time whose memories hold stamps, with the real allocator on it, and every place
+// where a disaster can strike.
+//
+// Thread safety: one thread.
+//
+// Invariants: calls of the program go to driver(), where nothing fails; calls of the allocator go
+// through faults().
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "api/allocator.hpp"
+#include "base/virtual_clock.hpp"
+#include "driver/fault_driver.hpp"
+#include "torture/stamp_driver.hpp"
+#include "torture/stamp_file_io.hpp"
+#include "torture/torture_program.hpp"
+
+namespace tessera {
+
+// Host memory that takes nothing, and can be refused.
+class RefusedHostPages final : public HostPages {
+ public:
+  void refuse(bool refused) { refused_ = refused; }
+  bool open(void*, Bytes) override;
+  void close(void*, Bytes) override {}
+
+ private:
+  bool refused_ = false;
+};
+
+class TortureMachine {
+ public:
+  // Errors: the allocator's.
+  static Result<std::unique_ptr<TortureMachine>> create(const TortureSetup& setup);
+  ~TortureMachine();
+
+  VirtualClock& clock() { return clock_; }
+  SimDriver& sim() { return sim_; }
+  StampDriver& driver() { return driver_; }
+  FaultDriver& faults() { return *faults_; }
+  StampFileIo& disk() { return *disk_; }
+  RefusedHostPages& host_pages() { return pages_; }
+  Allocator& allocator() { return *allocator_; }
+
+  // Ends all trouble.
+  void make_peace();
+  // The allocator goes; what is left behind then has leaked. REQUIRES: the program's streams and
+  // events are gone.
+  std::vector<std::string> end();
+  // The first thing that the allocator did wrong, as far as the machine can tell.
+  std::optional<std::string> violation() const;
+
+ private:
+  explicit TortureMachine(const TortureSetup& setup);
+
+  VirtualClock clock_;
+  StampMemory memory_;
+  RefusedHostPages pages_;
+  SimDriver sim_;
+  StampDriver driver_;
+  FaultDriver* faults_ = nullptr;  // the allocator's
+  StampFileIo* disk_ = nullptr;    // likewise
+  std::optional<std::string> disk_violation_;
+  std::unique_ptr<Allocator> allocator_;
+};
+
+}  // namespace tessera

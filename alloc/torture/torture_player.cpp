@@ -1,0 +1,387 @@
+#include "torture/torture_player.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "driver/native_codes.hpp"
+
+namespace tessera {
+namespace {
+
+using Kind = TortureKind;
+
+// How often the machine may have to look until nothing is under way; each look lets time pass.
+constexpr int kMaxLooks = 100'000;
+
+}  // namespace
+
+TorturePlayer::TorturePlayer(const TortureSetup& setup, TortureMachine& machine)
+    : setup_(setup), machine_(machine) {
+  for (int device = 0; device < setup.devices; ++device) {
+    for (std::uint32_t i = 0; i < setup.streams; ++i) {
+      Result<StreamId> made = machine.sim().create_stream(DeviceId(static_cast<std::uint64_t>(device)));
+      if (passed("create_stream", made.status())) streams_.push_back(made.value());
+    }
+  }
+  for (std::uint32_t tag = 0; tag < TortureProgram::kTags; ++tag) {
+    tags_[tag] = machine.allocator().tags().intern(tag_name(tag)).take();
+  }
+}
+
+TorturePlayer::~TorturePlayer() {
+  for (const StreamId stream : streams_) {
+    if (!machine_.sim().destroy_stream(stream).is_ok()) machine_.driver().note_violation("a stream was gone");
+  }
+}
+
+// ---- what may happen, and what may not ----------------------------------------------------------
+
+void TorturePlayer::fail(std::string what) {
+  if (!failure_) failure_ = std::move(what);
+}
+
+std::uint64_t TorturePlayer::struck() const {
+  return driver_struck_ + machine_.disk().struck() + host_troubles_;
+}
+
+bool TorturePlayer::explained(const Status& status) const {
+  switch (status.code()) {
+    case Code::kOk:
+    case Code::kOutOfMemory:
+    case Code::kBusy: return true;
+    case Code::kDriver:
+    case Code::kNotReady: return driver_struck_ > 0;
+    case Code::kIo: return machine_.disk().struck() > 0;
+    case Code::kDataLoss: return machine_.disk().corrupted();
+    default: return false;
+  }
+}
+
+bool TorturePlayer::passed(const char* call, const Status& status) {
+  note_struck();
+  digest_ = (digest_ ^ static_cast<std::uint64_t>(status.code())) * 0x100000001b3;
+  if (status.is_ok()) return true;
+  ++errors_;
+  if (!explained(status)) fail(fmt::format("{} returned {}", call, status.to_string()));
+  return false;
+}
+
+void TorturePlayer::expect_wrong(const char* call, const Status& status) {
+  const bool refused = status.code() == Code::kNotFound || status.code() == Code::kInvalidArgument;
+  if (!refused) fail(fmt::format("{} with a wrong address returned {}", call, status.to_string()));
+}
+
+void TorturePlayer::note_struck() {
+  const std::uint64_t failed = machine_.faults().failed();
+  if (!driver_trouble_ || failed == driver_noted_) return;
+  driver_struck_ += failed - driver_noted_;
+  driver_noted_ = failed;
+  switch (*driver_trouble_) {
+    case DriverCall::kRelease:
+    case DriverCall::kUnmap:
+    case DriverCall::kDestroyFrame:
+    case DriverCall::kUnregisterHost:
+    case DriverCall::kDestroyStream:
+    case DriverCall::kDestroyEvent: may_leak_ = true; break;
+    default: break;
+  }
+}
+
+// What the pump's thread does on a real machine.
+void TorturePlayer::look() {
+  machine_.allocator().advance();
+  if (const auto violation = machine_.violation()) fail(*violation);
+  const Status valid = machine_.allocator().validate();
+  if (!valid.is_ok()) fail(fmt::format("the books are wrong: {}", valid.to_string()));
+  digest_ = (digest_ ^ machine_.clock().now().value()) * 0x100000001b3;
+}
+
+// ---- streams ------------------------------------------------------------------------------------
+
+std::uint32_t TorturePlayer::number_of(const TortureOp& op) const {
+  const std::uint32_t device = op.slots[0] % static_cast<std::uint32_t>(setup_.devices);
+  return device * setup_.streams + op.stream;
+}
+
+DeviceId TorturePlayer::device_of(std::uint32_t stream) const {
+  return DeviceId(stream / setup_.streams);
+}
+
+void TorturePlayer::follow(std::uint32_t stream, std::uint32_t earlier) {
+  if (stream == earlier) return;
+  SimDriver& sim = machine_.sim();
+  const Result<EventId> event = sim.create_event(device_of(earlier));
+  if (!passed("create_event", event.status())) return;
+  passed("record_event", sim.record_event(event.value(), streams_[earlier]));
+  passed("wait_event", sim.wait_event(streams_[stream], event.value()));
+  passed("destroy_event", sim.destroy_event(event.value()));
+}
+
+void TorturePlayer::follow_all(std::uint32_t stream, StreamSet earlier) {
+  for (std::uint32_t other = 0; other < streams_.size(); ++other) {
+    if (earlier.test(other)) follow(stream, other);
+  }
+}
+
+void TorturePlayer::end_stream(const TortureOp& op) {
+  const std::uint32_t number = number_of(op);
+  const bool announced = op.variant % 2 == 0;
+  if (announced) passed("retire_stream", machine_.allocator().retire_stream(streams_[number]));
+  SimDriver& sim = machine_.sim();
+  const Result<StreamId> next = sim.create_stream(device_of(number));
+  if (!passed("create_stream", next.status())) return;
+  const StreamId old = std::exchange(streams_[number], next.value());
+  const Result<EventId> event = sim.create_event(device_of(number));
+  if (!passed("create_event", event.status())) return;
+  passed("record_event", sim.record_event(event.value(), old));
+  passed("wait_event", sim.wait_event(next.value(), event.value()));
+  passed("destroy_event", sim.destroy_event(event.value()));
+  passed("destroy_stream", sim.destroy_stream(old));
+}
+
+// ---- blocks -------------------------------------------------------------------------------------
+
+TortureBlock* TorturePlayer::block_at(const TortureOp& op, std::size_t operand) {
+  TortureBlock& block = blocks_[op.slots[operand]];
+  return block ? &block : nullptr;
+}
+
+// Those of one device, each once.
+std::vector<TortureBlock*> TorturePlayer::operands_of(const TortureOp& op) {
+  std::vector<TortureBlock*> blocks;
+  const auto devices = static_cast<std::uint32_t>(setup_.devices);
+  for (std::size_t i = 0; i < op.operands; ++i) {
+    TortureBlock* const block = block_at(op, i);
+    if (block == nullptr || op.slots[i] % devices != op.slots[0] % devices) continue;
+    if (std::find(blocks.begin(), blocks.end(), block) == blocks.end()) blocks.push_back(block);
+  }
+  return blocks;
+}
+
+void TorturePlayer::allocate(const TortureOp& op) {
+  TortureBlock& block = blocks_[op.slots[0]];
+  if (block) return;
+  const std::uint32_t number = number_of(op);
+  const StreamId stream = op.variant == 0 ? kNoStream : streams_[number];
+  passed("push", TagStack::push(tags_[op.tag]));
+  const Result<Address> address = machine_.allocator().allocate(device_of(number), op.bytes, stream);
+  passed("pop", TagStack::pop());
+  if (!passed("allocate", address.status())) return;
+  block = {address.value(), op.bytes, 0, number, {}, 0, false};
+  block.users.set(number);
+}
+
+void TorturePlayer::free(const TortureOp& op) {
+  TortureBlock* const block = block_at(op);
+  if (block != nullptr) free(*block, number_of(op), op.variant % 4);
+}
+
+void TorturePlayer::free(TortureBlock& block, std::uint32_t stream, std::uint32_t way) {
+  Allocator& allocator = machine_.allocator();
+  Status freed;
+  if (way == 0) {  // nothing queued uses it any more
+    for (std::uint32_t user = 0; user < streams_.size(); ++user) {
+      if (block.users.test(user)) passed("synchronize", machine_.sim().synchronize(streams_[user]));
+    }
+    freed = allocator.free(block.address, kNoStream);
+  } else if (way == 1) {
+    std::vector<StreamId> users;
+    for (std::uint32_t user = 0; user < streams_.size(); ++user) {
+      if (block.users.test(user)) users.push_back(streams_[user]);
+    }
+    freed = allocator.free_after(block.address, users);
+  } else {
+    follow_all(stream, block.users);
+    freed = allocator.free(block.address, streams_[stream]);
+  }
+  if (passed("free", freed)) block = {};
+}
+
+void TorturePlayer::use(const TortureOp& op, bool blocking) {
+  const std::vector<TortureBlock*> blocks = operands_of(op);
+  if (blocks.empty()) return;
+  use(blocks, std::min<std::size_t>(op.written, blocks.size()), op, number_of(op), blocking);
+}
+
+bool TorturePlayer::use(const std::vector<TortureBlock*>& blocks, std::size_t written,
+                        const TortureOp& op, std::uint32_t stream, bool blocking) {
+  std::vector<Address> addresses;
+  std::vector<StampUse> uses;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    TortureBlock& block = *blocks[i];
+    const bool writes = i + written >= blocks.size();
+    if (writes) follow_all(stream, block.users);
+    follow(stream, block.writer);
+    addresses.push_back(block.address + block.bytes * (op.variant % 4) / 4);
+    uses.push_back({block.address, block.bytes, block.stamp, writes ? ++last_stamp_ : 0});
+  }
+  AnnouncedUse announced;
+  const Access access = written == 0 ? Access::kRead : Access::kWrite;
+  Allocator& allocator = machine_.allocator();
+  const Status begun =
+      blocking ? allocator.begin_use(addresses, streams_[stream], access, Use::Kind::kHold, "work",
+                                     announced)
+               : allocator.begin_use(addresses, written, streams_[stream], "work", announced);
+  if (!passed("begin_use", begun)) return false;
+  const bool queued = passed("launch", machine_.driver().run_kernel(streams_[stream], op.time, uses));
+  if (blocking) passed("synchronize", machine_.sim().synchronize(streams_[stream]));
+  allocator.end_use(announced);
+  for (std::size_t i = 0; i < blocks.size() && queued; ++i) {
+    TortureBlock& block = *blocks[i];
+    if (uses[i].leaves != 0) {
+      block.stamp = uses[i].leaves;
+      block.writer = stream;
+      block.users.reset();
+    }
+    block.users.set(stream);
+  }
+  return queued;
+}
+
+// ---- hints --------------------------------------------------------------------------------------
+
+void TorturePlayer::hint(const TortureOp& op) {
+  std::vector<Address> addresses;
+  for (const TortureBlock* block : operands_of(op)) addresses.push_back(block->address);
+  if (op.kind == Kind::kPrefetch) passed("prefetch", machine_.allocator().prefetch(addresses));
+  if (op.kind == Kind::kEvict) passed("evict", machine_.allocator().evict(addresses));
+}
+
+void TorturePlayer::pin(const TortureOp& op) {
+  TortureBlock* const block = block_at(op);
+  if (block == nullptr) return;
+  Allocator& allocator = machine_.allocator();
+  if (op.kind == Kind::kUnpin) {
+    if (block->pins > 0 && passed("unpin", allocator.unpin(block->address))) --block->pins;
+    return;
+  }
+  // Most of the device stays free, or nothing would be left to see.
+  Bytes kept;
+  for (const TortureBlock& other : blocks_) {
+    if (other.pins > 0 || other.exposed) kept += other.bytes;
+  }
+  if (kept + block->bytes > setup_.device / 4) return;
+  if (op.kind == Kind::kPin) {
+    if (passed("pin", allocator.pin(block->address))) ++block->pins;
+  } else if (passed("expose", allocator.expose(block->address, "torture"))) {
+    block->exposed = true;
+  }
+}
+
+void TorturePlayer::sleep_or_wake(const TortureOp& op) {
+  const char* const tag = op.variant == 0 ? nullptr : tag_name(op.tag);
+  Allocator& allocator = machine_.allocator();
+  const Result<Moved> moved = op.kind == Kind::kSleep ? allocator.sleep(tag) : allocator.wake(tag);
+  passed(op.kind == Kind::kSleep ? "sleep" : "wake", moved.status());
+}
+
+// ---- mistakes and disasters ---------------------------------------------------------------------
+
+void TorturePlayer::call_wrongly(const TortureOp& op) {
+  Allocator& allocator = machine_.allocator();
+  const Address nowhere(op.bytes.value());
+  switch (op.variant) {
+    case 0: return expect_wrong("free", allocator.free(nowhere, stream(op.stream)));
+    case 1: return expect_wrong("evict", allocator.evict({&nowhere, 1}));
+    case 2: return expect_wrong("touch", allocator.touch(nowhere, stream(op.stream), Access::kRead));
+    case 3: return expect_wrong("sleep", allocator.sleep("no such tag").status());
+    default: break;
+  }
+  const TortureBlock* const block = block_at(op);
+  if (block == nullptr || block->bytes < 2_B) return;
+  const Address inside = block->address + 1_B;
+  if (op.variant < 6) return expect_wrong("free", allocator.free(inside, stream(op.stream)));
+  if (block->pins == 0) expect_wrong("unpin", allocator.unpin(block->address));
+}
+
+void TorturePlayer::make_trouble(const TortureOp& op) {
+  switch (op.kind) {
+    case Kind::kDriverTrouble: {
+      Status status(Code::kDriver, "injected", native::kUnknown);
+      if (op.call == DriverCall::kCreateFrame && op.variant % 2 != 0) {
+        status = Status(Code::kOutOfMemory, "injected", native::kOutOfMemory);
+      }
+      if (op.call == DriverCall::kSetAccess && op.variant % 2 != 0) {
+        status = Status(Code::kNotReady, "injected", native::kNotReady);
+      }
+      note_struck();
+      driver_trouble_ = op.call;
+      driver_noted_ = 0;
+      return machine_.faults().fail({op.call, op.nth, status, op.variant == 0});
+    }
+    case Kind::kDiskTrouble: return machine_.disk().arm(op.trouble, static_cast<int>(op.nth));
+    case Kind::kHostTrouble:
+      ++host_troubles_;
+      return machine_.host_pages().refuse(true);
+    case Kind::kLateCopies:
+      return machine_.driver().delay_copies(static_cast<int>(op.nth), op.time);
+    default: return;
+  }
+}
+
+void TorturePlayer::play(const TortureOp& op) {
+  switch (op.kind) {
+    case Kind::kAllocate: allocate(op); break;
+    case Kind::kFree: free(op); break;
+    case Kind::kUse: use(op, false); break;
+    case Kind::kBlockingUse: use(op, true); break;
+    case Kind::kPrefetch:
+    case Kind::kEvict: hint(op); break;
+    case Kind::kPin:
+    case Kind::kUnpin:
+    case Kind::kExpose: pin(op); break;
+    case Kind::kSleep:
+    case Kind::kWake: sleep_or_wake(op); break;
+    case Kind::kTrim: passed("trim", machine_.allocator().trim()); break;
+    case Kind::kRest: machine_.clock().run_until(machine_.clock().now() + op.time); break;
+    case Kind::kEndStream: end_stream(op); break;
+    case Kind::kAutomatic:
+      passed("set_automatic", machine_.allocator().set_automatic(op.variant % 4 != 0));
+      break;
+    case Kind::kWrong: call_wrongly(op); break;
+    case Kind::kPeace:
+      note_struck();
+      machine_.make_peace();
+      break;
+    default: make_trouble(op); break;
+  }
+  note_struck();
+  look();
+}
+
+// ---- the end ------------------------------------------------------------------------------------
+
+void TorturePlayer::settle() {
+  for (int i = 0; i < kMaxLooks && !failure_; ++i) {
+    const bool busy = machine_.allocator().advance();
+    if (!machine_.clock().step() && !busy) return;
+  }
+  if (!failure_) fail("moves that never end");
+}
+
+void TorturePlayer::finish() {
+  note_struck();
+  machine_.make_peace();
+  passed("set_automatic", machine_.allocator().set_automatic(true));
+  settle();
+  for (TortureBlock& block : blocks_) {
+    for (; block.pins > 0; --block.pins) passed("unpin", machine_.allocator().unpin(block.address));
+  }
+  for (TortureBlock& block : blocks_) {
+    if (!block || failure_) continue;
+    use({&block}, 0, TortureOp{}, block.writer, true);
+    look();
+  }
+  for (TortureBlock& block : blocks_) {
+    if (!block || failure_) continue;
+    free(block, block.writer, 0);
+    look();
+  }
+  if (!failure_) passed("trim", machine_.allocator().trim());
+  settle();
+  look();
+}
+
+}  // namespace tessera

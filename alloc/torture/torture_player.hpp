@@ -1,0 +1,86 @@
+// Plays the operations of a torture program: the program's side of the allocator's calls.
+//
+// Threads of a program are interleaved between calls, by the order of the list; within a call nothing
+// else happens but what time brings.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "torture/torture_blocks.hpp"
+#include "torture/torture_machine.hpp"
+
+namespace tessera {
+
+class TorturePlayer {
+ public:
+  // REQUIRES: `machine` outlives it.
+  TorturePlayer(const TortureSetup& setup, TortureMachine& machine);
+  ~TorturePlayer();
+  TorturePlayer(const TorturePlayer&) = delete;
+  TorturePlayer& operator=(const TorturePlayer&) = delete;
+
+  void play(const TortureOp& op);
+  // Peace: every block that is left is read once more, and freed.
+  void finish();
+  // What was wrong, first of all.
+  const std::optional<std::string>& failure() const { return failure_; }
+  std::uint64_t errors() const { return errors_; }  // calls that returned one
+  std::uint64_t struck() const;                     // disasters that happened
+  // Changes with everything that the program got to see.
+  std::uint64_t digest() const { return digest_; }
+  // Whether a call that gives something back was made to fail: then it may stay behind.
+  bool may_leak() const { return may_leak_; }
+
+ private:
+  void fail(std::string what);
+  // Whether the call succeeded; an error that nothing explains is a failure.
+  bool passed(const char* call, const Status& status);
+  bool explained(const Status& status) const;
+  void expect_wrong(const char* call, const Status& status);
+  void look();
+
+  StreamId stream(std::uint32_t number) const { return streams_[number % streams_.size()]; }
+  std::uint32_t number_of(const TortureOp& op) const;
+  DeviceId device_of(std::uint32_t stream) const;
+  void follow(std::uint32_t stream, std::uint32_t earlier);
+  void follow_all(std::uint32_t stream, StreamSet earlier);
+  TortureBlock* block_at(const TortureOp& op, std::size_t operand = 0);
+  std::vector<TortureBlock*> operands_of(const TortureOp& op);
+
+  void allocate(const TortureOp& op);
+  void free(const TortureOp& op);
+  void free(TortureBlock& block, std::uint32_t stream, std::uint32_t way);
+  void use(const TortureOp& op, bool blocking);
+  bool use(const std::vector<TortureBlock*>& blocks, std::size_t written, const TortureOp& op,
+           std::uint32_t stream, bool blocking);
+  void hint(const TortureOp& op);
+  void pin(const TortureOp& op);
+  void sleep_or_wake(const TortureOp& op);
+  void end_stream(const TortureOp& op);
+  void call_wrongly(const TortureOp& op);
+  void make_trouble(const TortureOp& op);
+  void note_struck();
+  void settle();
+
+  const TortureSetup setup_;
+  TortureMachine& machine_;
+  std::vector<StreamId> streams_;  // those of one device, then those of the next
+  std::array<TagId, TortureProgram::kTags> tags_{};
+  TortureBlocks blocks_;
+  Stamp last_stamp_ = 0;
+  std::uint64_t driver_struck_ = 0;
+  std::uint64_t driver_noted_ = 0;  // of those, by the trouble that is under way
+  std::uint64_t host_troubles_ = 0;
+  std::optional<DriverCall> driver_trouble_;
+  bool may_leak_ = false;
+  std::uint64_t errors_ = 0;
+  std::uint64_t digest_ = 0;
+  std::optional<std::string> failure_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,190 @@
+#include "torture/torture_program.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "base/page_class.hpp"
+#include "policy/policy.hpp"
+
+namespace tessera {
+namespace {
+
+using Kind = TortureKind;
+
+// splitmix64: the same numbers everywhere, unlike the distributions of the standard library.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t roll() {
+    std::uint64_t mixed = state_ += 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+    return mixed ^ (mixed >> 31);
+  }
+  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(roll() % n); }
+
+ private:
+  std::uint64_t state_;
+};
+
+struct Share {
+  Kind kind;
+  std::uint32_t weight;
+};
+
+constexpr Share kShares[] = {
+    {Kind::kAllocate, 22}, {Kind::kFree, 10},      {Kind::kUse, 40},     {Kind::kBlockingUse, 5},
+    {Kind::kPrefetch, 4},  {Kind::kEvict, 5},      {Kind::kPin, 2},      {Kind::kUnpin, 2},
+    {Kind::kExpose, 1},    {Kind::kSleep, 2},      {Kind::kWake, 2},     {Kind::kTrim, 1},
+    {Kind::kRest, 8},      {Kind::kEndStream, 1},  {Kind::kAutomatic, 1}, {Kind::kWrong, 1},
+    {Kind::kPeace, 2},
+};
+constexpr Share kTroubles[] = {{Kind::kDriverTrouble, 6},
+                               {Kind::kDiskTrouble, 5},
+                               {Kind::kHostTrouble, 1},
+                               {Kind::kLateCopies, 2}};
+
+// What can fail while a program runs; the others are made at start and end.
+constexpr DriverCall kCalls[] = {
+    DriverCall::kCreateFrame,       DriverCall::kDestroyFrame,  DriverCall::kMap,
+    DriverCall::kSetAccess,         DriverCall::kUnmap,         DriverCall::kRegisterHost,
+    DriverCall::kUnregisterHost,    DriverCall::kWaitEvent,     DriverCall::kCreateEvent,
+    DriverCall::kDestroyEvent,      DriverCall::kRecordEvent,   DriverCall::kQueryEvent,
+    DriverCall::kSynchronizeEvent,  DriverCall::kCopyIn,        DriverCall::kCopyOut,
+    DriverCall::kSynchronizeDevice, DriverCall::kSynchronizeStream, DriverCall::kCreateStream,
+    DriverCall::kReserve,           DriverCall::kProperties,    DriverCall::kMemoryInfo,
+};
+
+template <std::size_t kCount>
+std::uint32_t sum_of(const Share (&shares)[kCount]) {
+  std::uint32_t sum = 0;
+  for (const Share& share : shares) sum += share.weight;
+  return sum;
+}
+
+template <std::size_t kCount>
+Kind pick(const Share (&shares)[kCount], std::uint32_t number) {
+  for (const Share& share : shares) {
+    if (number < share.weight) return share.kind;
+    number -= share.weight;
+  }
+  return shares[0].kind;
+}
+
+// All classes of sizes: slots of slabs, base pages, large pages with and without a tail.
+Bytes draw_size(Dice& dice, Bytes device) {
+  const std::uint32_t kind = dice.below(10);
+  Bytes bytes = Bytes(1 + dice.below(1 << 20));
+  if (kind == 0) bytes = Bytes(1 + dice.below(2048));
+  if (kind >= 3) bytes = kBasePage * (1 + dice.below(4)) - Bytes(dice.below(2) * 300'000);
+  if (kind >= 8) bytes = kLargePage + Bytes(dice.below(3) * 3'000'000);
+  return std::min(bytes, std::max(device / 2, kBasePage));
+}
+
+TortureSetup draw_setup(Dice& dice) {
+  TortureSetup setup;
+  setup.devices = dice.below(5) == 0 ? 2 : 1;
+  constexpr std::uint32_t kDevicePages[] = {4, 6, 8, 12, 20, 40, 64};
+  setup.device = kBasePage * kDevicePages[dice.below(std::size(kDevicePages))];
+  constexpr std::uint32_t kBelow[] = {0, 2, 5, 12, 40, 100};
+  setup.host = kBasePage * kBelow[dice.below(std::size(kBelow))];
+  setup.file = kBasePage * kBelow[dice.below(std::size(kBelow))];
+  setup.policy = policies()[dice.below(static_cast<std::uint32_t>(policies().size()))].name;
+  setup.low = dice.below(3) * 10;
+  setup.high = setup.low * 2 + 5;
+  setup.streams = 2 + dice.below(3);
+  return setup;
+}
+
+void draw_trouble(Dice& dice, TortureOp& op) {
+  op.kind = pick(kTroubles, dice.below(sum_of(kTroubles)));
+  op.call = kCalls[dice.below(std::size(kCalls))];
+  op.trouble = static_cast<DiskTrouble>(1 + dice.below(kDiskTroubles));
+  op.nth = 1 + dice.below(dice.below(2) == 0 ? 2 : 12);
+  op.time = Nanoseconds(1000 + dice.below(100'000'000));
+}
+
+TortureOp draw_op(Dice& dice, const TortureSetup& setup, bool troubled) {
+  TortureOp op;
+  op.kind = pick(kShares, dice.below(sum_of(kShares)));
+  for (auto& slot : op.slots) slot = dice.below(TortureProgram::kSlots);
+  op.operands = 1 + dice.below(TortureOp::kOperands);
+  op.written = dice.below(op.operands + 1);
+  op.stream = dice.below(setup.streams);
+  op.variant = dice.below(8);
+  op.tag = dice.below(TortureProgram::kTags);
+  op.bytes = draw_size(dice, setup.device);
+  op.time = Nanoseconds(dice.below(4) == 0 ? dice.below(20'000'000) : dice.below(200'000));
+  if (troubled && dice.below(9) == 0) draw_trouble(dice, op);
+  return op;
+}
+
+}  // namespace
+
+const char* tag_name(std::uint32_t tag) {
+  constexpr const char* kNames[TortureProgram::kTags] = {"", "weight", "cache"};
+  return kNames[tag];
+}
+
+TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
+  Dice dice(seed);
+  TortureProgram program;
+  program.setup = draw_setup(dice);
+  const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
+  program.ops.reserve(operations);
+  for (std::uint32_t i = 0; i < operations; ++i) {
+    program.ops.push_back(draw_op(dice, program.setup, troubled));
+  }
+  return program;
+}
+
+std::string describe(const TortureSetup& setup) {
+  return fmt::format("{} devices of {} MiB, host {} MiB, file {} MiB, policy {}, watermarks {} and {}",
+                     setup.devices, setup.device / 1_MiB, setup.host / 1_MiB, setup.file / 1_MiB,
+                     setup.policy, setup.low, setup.high);
+}
+
+std::string describe(const TortureOp& op) {
+  const std::uint32_t slot = op.slots[0];
+  const std::string blocks = fmt::format(
+      "{}", fmt::join(op.slots.begin(), op.slots.begin() + op.operands, ", "));
+  switch (op.kind) {
+    case Kind::kAllocate:
+      return fmt::format("allocate block {}: {} bytes on stream {}, tag '{}'", slot,
+                         op.bytes.value(), op.stream, tag_name(op.tag));
+    case Kind::kFree: return fmt::format("free block {} by way {} on stream {}", slot, op.variant % 4, op.stream);
+    case Kind::kUse:
+    case Kind::kBlockingUse:
+      return fmt::format("use {} (write the last {}) on stream {} for {} ns{}", blocks, op.written,
+                         op.stream, op.time.value(),
+                         op.kind == Kind::kUse ? "" : ", and wait for it");
+    case Kind::kPrefetch: return fmt::format("prefetch {}", blocks);
+    case Kind::kEvict: return fmt::format("evict {}", slot);
+    case Kind::kPin: return fmt::format("pin {}", slot);
+    case Kind::kUnpin: return fmt::format("unpin {}", slot);
+    case Kind::kExpose: return fmt::format("expose {}", slot);
+    case Kind::kSleep: return fmt::format("sleep '{}'", op.variant == 0 ? "all" : tag_name(op.tag));
+    case Kind::kWake: return fmt::format("wake '{}'", op.variant == 0 ? "all" : tag_name(op.tag));
+    case Kind::kTrim: return "trim";
+    case Kind::kRest: return fmt::format("rest for {} ns", op.time.value());
+    case Kind::kEndStream:
+      return fmt::format("end stream {}{}", op.stream, op.variant % 2 == 0 ? "" : ", unannounced");
+    case Kind::kAutomatic: return op.variant % 4 == 0 ? "automatic off" : "automatic on";
+    case Kind::kWrong: return fmt::format("call with a wrong address, way {}", op.variant);
+    case Kind::kDriverTrouble:
+      return fmt::format("trouble: {} number {} fails{}", name_of(op.call), op.nth,
+                         op.variant == 0 ? ", and all after it" : "");
+    case Kind::kDiskTrouble:
+      return fmt::format("trouble: transfer {} of the disk meets {}", op.nth, name_of(op.trouble));
+    case Kind::kHostTrouble: return "trouble: the machine refuses more host memory";
+    case Kind::kLateCopies:
+      return fmt::format("trouble: {} copies come {} ns late", op.nth, op.time.value());
+    case Kind::kPeace: return "peace";
+  }
+  return "";
+}
+
+}  // namespace tessera

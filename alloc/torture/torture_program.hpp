@@ -1,0 +1,86 @@
+// A program of disasters: a machine and a list of operations, all drawn from one seed.
+//
+// Operations are plain values that name what they act on by numbers of their own, never by what
+// earlier ones did: any part of the list is a program too, which is what makes a failing one small.
+//
+// Thread safety: values.
+//
+// Invariants: the same seed and length give the same program on every machine.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "driver/driver_call.hpp"
+#include "torture/stamp_file_io.hpp"
+
+namespace tessera {
+
+enum class TortureKind : std::uint8_t {
+  kAllocate,
+  kFree,
+  kUse,          // queued work
+  kBlockingUse,  // a call that returns when its work is done
+  kPrefetch,
+  kEvict,
+  kPin,
+  kUnpin,
+  kExpose,
+  kSleep,
+  kWake,
+  kTrim,
+  kRest,       // the program computes on the host, and time passes
+  kEndStream,  // a stream ends, announced or not, and another one takes its place
+  kAutomatic,  // blocks leave by themselves, or do not
+  kWrong,      // a call with an address that is not a block's
+  kDriverTrouble,
+  kDiskTrouble,
+  kHostTrouble,   // host memory is refused
+  kLateCopies,
+  kPeace,         // no more trouble, for a while
+};
+
+struct TortureOp {
+  static constexpr std::size_t kOperands = 3;
+
+  TortureKind kind = TortureKind::kRest;
+  std::array<std::uint32_t, kOperands> slots{};  // where the program keeps its blocks
+  std::uint32_t operands = 1;                    // of `slots`, from the first
+  std::uint32_t written = 0;                     // of those, from the last
+  std::uint32_t stream = 0;
+  std::uint32_t variant = 0;  // which way to do it, of those that the kind has
+  std::uint32_t tag = 0;
+  Bytes bytes;
+  Nanoseconds time{};
+  DriverCall call = DriverCall::kMap;
+  DiskTrouble trouble = DiskTrouble::kNone;
+  std::uint32_t nth = 1;
+};
+
+struct TortureSetup {
+  int devices = 1;
+  Bytes device, host, file;
+  std::string policy;
+  std::uint32_t low = 0, high = 0;
+  std::uint32_t streams = 1;  // for each device
+};
+
+struct TortureProgram {
+  static constexpr std::uint32_t kSlots = 20;
+  static constexpr std::uint32_t kTags = 3;
+
+  TortureSetup setup;
+  std::vector<TortureOp> ops;
+};
+
+const char* tag_name(std::uint32_t tag);
+
+TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations);
+// "write 3 of 7, 3 on stream 1 for 2000 ns".
+std::string describe(const TortureOp& op);
+std::string describe(const TortureSetup& setup);
+
+}  // namespace tessera

@@ -1,0 +1,86 @@
+#include "torture_command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+
+namespace {
+
+using Numbers = std::vector<std::uint32_t>;
+
+TEST(TortureCommand, SeedsAreOneOrARange) {
+  std::uint64_t first = 0, last = 0;
+  EXPECT_TRUE(parse_seeds("7", first, last));
+  EXPECT_EQ(last, 7U);
+  EXPECT_TRUE(parse_seeds("3..9", first, last));
+  EXPECT_EQ(first, 3U);
+  EXPECT_EQ(last, 9U);
+  for (const char* const wrong : {"", "9..3", "..3", "3..", "a", "-1", "1..2..3"}) {
+    EXPECT_FALSE(parse_seeds(wrong, first, last)) << wrong;
+  }
+}
+
+TEST(TortureCommand, AListOfOperationsIsShort) {
+  EXPECT_EQ(kept_text({0, 1, 2, 5, 7, 8}), "0-2,5,7-8");
+  EXPECT_EQ(kept_text({}), "");
+}
+
+TEST(TortureCommand, AFailingListIsMadeSmall) {
+  Numbers all;
+  for (std::uint32_t i = 0; i < 100; ++i) all.push_back(i);
+  const auto has = [](const Numbers& list, std::uint32_t n) {
+    return std::find(list.begin(), list.end(), n) != list.end();
+  };
+  int asked = 0;
+  const auto fails = [&](const Numbers& list) {
+    ++asked;
+    return has(list, 17) && has(list, 60) && has(list, 99);
+  };
+  EXPECT_EQ(minimise(all, 1000, fails), (Numbers{17, 60, 99}));
+  EXPECT_LT(asked, 200);
+  EXPECT_TRUE(fails(minimise(all, 3, fails))) << "also when it has to stop early";
+}
+
+TEST(TortureCommand, WhatAChildSaysIsHeard) {
+  const TortureOutcome good = in_child([] { return std::string(R"({"passed":true})"); }, 10);
+  EXPECT_TRUE(good.passed) << good.failure;
+  const TortureOutcome bad =
+      in_child([] { return std::string(R"({"passed":false,"failure":"wrong data"})"); }, 10);
+  EXPECT_FALSE(bad.passed);
+  EXPECT_EQ(bad.failure, "wrong data");
+}
+
+TEST(TortureCommand, AChildThatCrashesOrHangsIsAFailure) {
+  const TortureOutcome crashed = in_child(
+      []() -> std::string {
+        std::signal(SIGTERM, SIG_DFL);
+        std::raise(SIGTERM);
+        return R"({"passed":true})";
+      },
+      10);
+  EXPECT_FALSE(crashed.passed);
+  EXPECT_NE(crashed.failure.find("crashed"), std::string::npos) << crashed.failure;
+  const TortureOutcome hung = in_child(
+      []() -> std::string {
+        for (;;) std::raise(SIGCONT);
+      },
+      1);
+  EXPECT_FALSE(hung.passed);
+  EXPECT_NE(hung.failure.find("hung"), std::string::npos) << hung.failure;
+}
+
+TEST(TortureCommand, PrintsOneObjectAndExitsWithWhatCameOfIt) {
+  TortureOptions options;
+  options.seeds = "1..2";
+  options.operations = 20;
+  options.json = true;
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(torture_command(options), 0);
+  const std::string output = ::testing::internal::GetCapturedStdout();
+  EXPECT_NE(output.find(R"("seeds":2)"), std::string::npos) << output;
+  options.seeds = "x";
+  EXPECT_EQ(torture_command(options), 2);
+}
+
+}  // namespace

@@ -1,0 +1,83 @@
+#include "torture/stamp_driver.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+constexpr Bytes kPage = 2_MiB;
+
+class StampDriverTest : public ::testing::Test {
+ protected:
+  StampDriverTest()
+      : sim_({.memory = 16_MiB, .contents = SimContents::kNone}, clock_), driver_(sim_, memory_) {
+    start_ = driver_.reserve(2 * kPage, kPage).take();
+    stream_ = driver_.create_stream(DeviceId()).take();
+    EXPECT_TRUE(driver_.register_host(host_, kPage).is_ok());
+    for (int i = 0; i < 2; ++i) {
+      const FrameId frame = driver_.create_frame(DeviceId(), FrameLocation::kDevice, kPage).take();
+      EXPECT_TRUE(driver_.map(page(i), kPage, frame).is_ok());
+    }
+    EXPECT_TRUE(driver_.set_access(start_, 2 * kPage, DeviceId()).is_ok());
+  }
+
+  Address page(int number) const { return start_ + kPage * static_cast<std::uint64_t>(number); }
+  void run(StampUse use) { EXPECT_TRUE(driver_.run_kernel(stream_, Nanoseconds(1000), {use}).is_ok()); }
+  bool is_well() {
+    EXPECT_TRUE(driver_.synchronize(stream_).is_ok());
+    return !driver_.violation();
+  }
+
+  VirtualClock clock_;
+  StampMemory memory_;
+  SimDriver sim_;
+  StampDriver driver_;
+  Address start_;
+  StreamId stream_;
+  // An address is enough: nothing is read or written there.
+  void* host_ = reinterpret_cast<void*>(std::uintptr_t{1} << 40);
+};
+
+TEST_F(StampDriverTest, AStampGoesOutAndComesBackSomewhereElse) {
+  run({page(0), kPage, 0, 7});
+  EXPECT_TRUE(driver_.copy_out(host_, page(0), kPage, stream_).is_ok());
+  EXPECT_TRUE(driver_.copy_in(page(1), host_, kPage, stream_).is_ok());
+  run({page(1), kPage, 7, 0});
+  EXPECT_TRUE(is_well()) << *driver_.violation();
+}
+
+TEST_F(StampDriverTest, AKernelThatFindsAnotherStampIsAViolation) {
+  run({page(0), kPage, 0, 7});
+  run({page(0), kPage, 8, 0});
+  EXPECT_FALSE(is_well());
+}
+
+TEST_F(StampDriverTest, ACopyBesideAWriterIsTorn) {
+  const StreamId other = driver_.create_stream(DeviceId()).take();
+  run({page(0), kPage, 0, 7});
+  ASSERT_TRUE(is_well());
+  EXPECT_TRUE(driver_.copy_out(host_, page(0), kPage, other).is_ok());
+  run({page(0), kPage, 0, 8});
+  EXPECT_TRUE(driver_.synchronize(other).is_ok());
+  EXPECT_EQ(memory_.stamp_of(host_place(host_), kPage), kTorn);
+}
+
+TEST_F(StampDriverTest, IllegalCallsAreNoted) {
+  EXPECT_FALSE(driver_.unmap(page(0), 1_MiB).is_ok());
+  ASSERT_TRUE(driver_.violation());
+  EXPECT_NE(driver_.violation()->find("illegal unmap"), std::string::npos);
+}
+
+TEST_F(StampDriverTest, CopiesCanBeLate) {
+  driver_.delay_copies(1, Nanoseconds(5000));
+  EXPECT_TRUE(driver_.copy_out(host_, page(0), kPage, stream_).is_ok());
+  EXPECT_TRUE(is_well());
+  const Nanoseconds late = clock_.now();
+  EXPECT_GE(late, Nanoseconds(5000));
+  EXPECT_TRUE(driver_.copy_out(host_, page(0), kPage, stream_).is_ok());
+  EXPECT_TRUE(is_well());
+  EXPECT_LT(clock_.now() - late, Nanoseconds(5000)) << "only one was";
+}
+
+}  // namespace
+}  // namespace tessera

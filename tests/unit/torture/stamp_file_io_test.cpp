@@ -1,0 +1,88 @@
+#include "torture/stamp_file_io.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+constexpr Bytes kPage = 2_MiB;
+
+class StampFileIoTest : public ::testing::Test {
+ protected:
+  StampFileIoTest() : disk_(clock_, memory_, LinkSpeed{1'000'000'000, {}}, LinkSpeed{1'000'000'000, {}}) {
+    memory_.write(host_place(host_), kPage, 7);
+  }
+
+  Status write() {
+    const Result<IoTicket> ticket = disk_.write(host_, kPage, Bytes());
+    return ticket.is_ok() ? disk_.wait(ticket.value()) : ticket.status();
+  }
+  Status read() {
+    const Result<IoTicket> ticket = disk_.read(host_, kPage, Bytes());
+    return ticket.is_ok() ? disk_.wait(ticket.value()) : ticket.status();
+  }
+  std::optional<Stamp> found() { return memory_.stamp_of(host_place(host_), kPage); }
+
+  VirtualClock clock_;
+  StampMemory memory_;
+  StampFileIo disk_;
+  void* host_ = reinterpret_cast<void*>(std::uintptr_t{1} << 40);
+};
+
+TEST_F(StampFileIoTest, WhatWasWrittenComesBack) {
+  EXPECT_TRUE(write().is_ok());
+  memory_.write(host_place(host_), kPage, 8);
+  EXPECT_TRUE(read().is_ok());
+  EXPECT_EQ(found(), 7U);
+  EXPECT_EQ(disk_.struck(), 0U);
+}
+
+TEST_F(StampFileIoTest, BadNewsIsAnErrorWhereItIsOne) {
+  for (const DiskTrouble trouble : {DiskTrouble::kRefuse, DiskTrouble::kFail}) {
+    disk_.arm(trouble, 1);
+    EXPECT_EQ(write().code(), Code::kIo) << name_of(trouble);
+    EXPECT_TRUE(write().is_ok()) << "once only";
+  }
+  disk_.arm(DiskTrouble::kBusy, 2);
+  EXPECT_TRUE(write().is_ok());
+  EXPECT_EQ(write().code(), Code::kBusy);
+  EXPECT_FALSE(disk_.corrupted());
+}
+
+TEST_F(StampFileIoTest, SilentTroubleChangesWhatComesBack) {
+  for (const DiskTrouble trouble : {DiskTrouble::kShortWrite, DiskTrouble::kFlip}) {
+    memory_.write(host_place(host_), kPage, 7);
+    disk_.arm(trouble, 1);
+    EXPECT_TRUE(write().is_ok());
+    EXPECT_TRUE(read().is_ok());
+    EXPECT_NE(found(), 7U) << name_of(trouble);
+    EXPECT_TRUE(disk_.corrupted());
+  }
+}
+
+TEST_F(StampFileIoTest, AFullDiskStaysFullUntilPeace) {
+  disk_.arm(DiskTrouble::kFull, 1);
+  EXPECT_EQ(write().code(), Code::kIo);
+  EXPECT_EQ(write().code(), Code::kIo);
+  disk_.arm(DiskTrouble::kNone, 1);
+  EXPECT_TRUE(write().is_ok());
+}
+
+TEST_F(StampFileIoTest, ALateTransferIsNotReadyForASecond) {
+  disk_.arm(DiskTrouble::kLate, 1);
+  const IoTicket ticket = disk_.write(host_, kPage, Bytes()).take();
+  clock_.run_until(Nanoseconds(500'000'000));
+  EXPECT_EQ(disk_.poll(ticket).code(), Code::kNotReady);
+  EXPECT_TRUE(disk_.wait(ticket).is_ok());
+  EXPECT_GE(clock_.now(), Nanoseconds(1'000'000'000));
+}
+
+TEST_F(StampFileIoTest, AChangeUnderAWriteIsAViolation) {
+  const IoTicket ticket = disk_.write(host_, kPage, Bytes()).take();
+  memory_.write(host_place(host_), kPage, 9);
+  EXPECT_TRUE(disk_.wait(ticket).is_ok());
+  EXPECT_TRUE(disk_.violation());
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,78 @@
+#include "torture/torture_player.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+class TorturePlayerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setup_.device = 8_MiB;
+    setup_.host = 16_MiB;
+    setup_.policy = "lru";
+    setup_.high = 5;
+    setup_.streams = 2;
+    machine_ = TortureMachine::create(setup_).take();
+    player_.emplace(setup_, *machine_);
+  }
+  static TortureOp allocate(std::uint32_t slot) {
+    return {.kind = TortureKind::kAllocate, .slots = {slot}, .bytes = 3_MiB};
+  }
+  static TortureOp use(std::uint32_t slot, std::uint32_t stream, std::uint32_t written) {
+    return {.kind = TortureKind::kUse, .slots = {slot}, .written = written, .stream = stream,
+            .time = Nanoseconds(1000)};
+  }
+
+  TortureSetup setup_;
+  std::unique_ptr<TortureMachine> machine_;
+  std::optional<TorturePlayer> player_;
+};
+
+TEST_F(TorturePlayerTest, ARightProgramPassesAndMovesItsBlocks) {
+  for (std::uint32_t slot = 0; slot < 4; ++slot) {
+    player_->play(allocate(slot));
+    player_->play(use(slot, slot % 2, 1));
+  }
+  for (std::uint32_t slot = 0; slot < 4; ++slot) player_->play(use(slot, 1, 0));
+  EXPECT_GT(machine_->allocator().stats().totals.evictions, 0U);
+  player_->finish();
+  EXPECT_FALSE(player_->failure()) << *player_->failure();
+  EXPECT_EQ(player_->errors(), 0U);
+}
+
+TEST_F(TorturePlayerTest, WrongDataIsAFailure) {
+  player_->play(allocate(0));
+  player_->play(use(0, 0, 1));
+  // Somebody writes over the block, and says nothing.
+  const auto mapping = machine_->allocator().managed_range().first;
+  EXPECT_TRUE(machine_->sim().synchronize(DeviceId()).is_ok());
+  std::optional<SimMapping> found;
+  for (Address at = mapping; !found; at = at + kBasePage) found = machine_->sim().mapping_at(at);
+  EXPECT_TRUE(machine_->driver()
+                  .run_kernel(StreamId(), Nanoseconds(1), {{found->address, kBasePage, 0, 99}})
+                  .is_ok());
+  EXPECT_TRUE(machine_->sim().synchronize(DeviceId()).is_ok());
+  player_->finish();
+  ASSERT_TRUE(player_->failure());
+  EXPECT_NE(player_->failure()->find("wrong data"), std::string::npos) << *player_->failure();
+}
+
+TEST_F(TorturePlayerTest, AnErrorWithoutADisasterIsAFailure) {
+  machine_->faults().fail({DriverCall::kMap, 1, Status(Code::kDriver, "injected", 999), false});
+  player_->play(allocate(0));
+  ASSERT_TRUE(player_->failure());
+  EXPECT_NE(player_->failure()->find("allocate returned"), std::string::npos) << *player_->failure();
+}
+
+TEST_F(TorturePlayerTest, AnErrorAfterADisasterIsNone) {
+  player_->play({.kind = TortureKind::kDriverTrouble, .variant = 1, .call = DriverCall::kMap});
+  player_->play(allocate(0));
+  player_->finish();
+  EXPECT_FALSE(player_->failure()) << *player_->failure();
+  EXPECT_EQ(player_->errors(), 1U);
+  EXPECT_EQ(player_->struck(), 1U);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,42 @@
+#include "torture/torture_program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace tessera {
+namespace {
+
+std::string text_of(const TortureProgram& program) {
+  std::string text = describe(program.setup);
+  for (const TortureOp& op : program.ops) text += "\n" + describe(op);
+  return text;
+}
+
+TEST(TortureProgram, IsMadeByItsSeedAlone) {
+  EXPECT_EQ(text_of(make_torture(7, 200)), text_of(make_torture(7, 200)));
+  EXPECT_NE(text_of(make_torture(7, 200)), text_of(make_torture(8, 200)));
+}
+
+TEST(TortureProgram, AShorterOneIsTheBeginningOfALongerOne) {
+  EXPECT_EQ(text_of(make_torture(7, 200)).find(text_of(make_torture(7, 100))), 0U);
+}
+
+TEST(TortureProgram, EveryKindAndEveryTroubleIsDrawn) {
+  std::set<TortureKind> kinds;
+  std::set<DiskTrouble> troubles;
+  for (const TortureOp& op : make_torture(1, 5000).ops) kinds.insert(op.kind);
+  for (std::uint64_t seed = 1; seed < 10; ++seed) {
+    for (const TortureOp& op : make_torture(seed, 2000).ops) {
+      kinds.insert(op.kind);
+      if (op.kind == TortureKind::kDiskTrouble) troubles.insert(op.trouble);
+      EXPECT_LT(op.slots[0], TortureProgram::kSlots);
+      EXPECT_GT(op.bytes, Bytes());
+    }
+  }
+  EXPECT_EQ(kinds.size(), static_cast<std::size_t>(TortureKind::kPeace) + 1);
+  EXPECT_EQ(troubles.size(), static_cast<std::size_t>(kDiskTroubles));
+}
+
+}  // namespace
+}  // namespace tessera

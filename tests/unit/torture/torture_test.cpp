@@ -1,0 +1,56 @@
+#include "torture/torture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace tessera {
+namespace {
+
+using Kept = std::vector<std::uint32_t>;
+
+TEST(Torture, ListsOfOperationsAreRead) {
+  EXPECT_EQ(parse_kept("", 3).take(), (Kept{0, 1, 2}));
+  EXPECT_EQ(parse_kept("0-2,5", 6).take(), (Kept{0, 1, 2, 5}));
+  for (const char* const wrong : {"6", "2-1", "a", "1,1", "3,2", "1-", "-"}) {
+    EXPECT_EQ(parse_kept(wrong, 6).status().code(), Code::kInvalidArgument) << wrong;
+  }
+}
+
+TEST(Torture, TheSameSeedSeesTheSame) {
+  const Kept all = parse_kept("", 120).take();
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const TortureResult first = torture(seed, 120, all).take();
+    const TortureResult second = torture(seed, 120, all).take();
+    EXPECT_EQ(first.digest, second.digest) << seed;
+    EXPECT_FALSE(first.failure) << *first.failure;
+  }
+}
+
+TEST(Torture, SeedsMoveBlocksAndMeetDisasters) {
+  TortureResult sum;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const TortureResult result = torture(seed, 150, parse_kept("", 150).take()).take();
+    sum.disasters += result.disasters;
+    sum.errors += result.errors;
+    sum.evictions += result.evictions;
+    sum.sinks += result.sinks;
+  }
+  EXPECT_GT(sum.disasters, 20U);
+  EXPECT_GT(sum.errors, 0U);
+  EXPECT_GT(sum.evictions, 100U);
+  EXPECT_GT(sum.sinks, 10U);
+}
+
+TEST(Torture, AFailureIsToldWithItsList) {
+  TortureResult result;
+  result.failure = "wrong data";
+  result.played = 2;
+  const auto json = nlohmann::json::parse(torture_json(3, 10, {4, 6}, result));
+  EXPECT_FALSE(json.at("passed").get<bool>());
+  EXPECT_EQ(json.at("list").size(), 2U);
+  EXPECT_EQ(json.at("list")[1].get<std::string>().find("6: "), 0U);
+}
+
+}  // namespace
+}  // namespace tessera
