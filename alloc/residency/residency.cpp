@@ -107,6 +107,9 @@ Status Residency::remove(Run* run) {
   run->coming = false;
   const Status unmapped = take_back(*run);
   if (result.is_ok()) result = unmapped;
+  for (const Page& page : run->pages) {
+    if (page.device) stats_.lost_bytes += page.device->bytes();
+  }
 
   const auto of_run = [run](const PageRef& page) { return page.run == run; };
   std::erase_if(moving_, of_run);
@@ -377,7 +380,7 @@ std::array<Bytes, 3> Residency::whereabouts(const Run& run) const {
 
 Status Residency::validate() const {
   MutexLock lock(mutex_);
-  Bytes run_bytes, device_bytes, moving_bytes, listed_bytes;
+  Bytes run_bytes, device_bytes = stats_.lost_bytes, moving_bytes, listed_bytes;
   for (const auto& run : runs_) {
     TESSERA_TRY(validate_run(*run));
     run_bytes += run->shape.bytes();

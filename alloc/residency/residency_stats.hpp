@@ -22,6 +22,7 @@ struct ResidencyStats {
   Nanoseconds stall_time;
   std::uint64_t launches = 0, uses = 0;       // announced uses, and runs in them
   Bytes run_bytes;                            // pages of all runs
+  Bytes lost_bytes;                           // frames that could not be unmapped at their run's end
   Bytes pinned_bytes, exposed_bytes;          // of runs that may not move
 };
 

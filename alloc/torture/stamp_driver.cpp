@@ -228,6 +228,9 @@ Status StampDriver::wait_event(StreamId stream, EventId event) {
   return noted("wait_event", sim_.wait_event(stream, event));
 }
 Result<EventId> StampDriver::create_event(DeviceId device) { return sim_.create_event(device); }
+Result<EventId> StampDriver::create_timed_event(DeviceId device) {
+  return sim_.create_timed_event(device);
+}
 Status StampDriver::destroy_event(EventId event) {
   return noted("destroy_event", sim_.destroy_event(event));
 }
@@ -237,6 +240,11 @@ Status StampDriver::record_event(EventId event, StreamId stream) {
 Status StampDriver::query(EventId event) { return noted("query", sim_.query(event)); }
 Status StampDriver::synchronize(EventId event) {
   return noted("synchronize", sim_.synchronize(event));
+}
+Result<std::int64_t> StampDriver::elapsed(EventId start, EventId end) {
+  Result<std::int64_t> time = sim_.elapsed(start, end);
+  if (!time.is_ok()) return noted("elapsed", time.status());
+  return time;
 }
 
 }  // namespace tessera

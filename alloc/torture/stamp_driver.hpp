@@ -62,10 +62,12 @@ class StampDriver final : public Driver {
   Status synchronize(StreamId stream) override;
   Status wait_event(StreamId stream, EventId event) override;
   Result<EventId> create_event(DeviceId device) override;
+  Result<EventId> create_timed_event(DeviceId device) override;
   Status destroy_event(EventId event) override;
   Status record_event(EventId event, StreamId stream) override;
   Status query(EventId event) override;
   Status synchronize(EventId event) override;
+  Result<std::int64_t> elapsed(EventId start, EventId end) override;
   Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
   Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
   // Tessera makes no copies within a device and no fills: they are violations here.

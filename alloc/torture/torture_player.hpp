@@ -78,6 +78,7 @@ class TorturePlayer {
   std::uint64_t host_troubles_ = 0;
   std::optional<DriverCall> driver_trouble_;
   bool may_leak_ = false;
+  bool pinned_ = false;  // something was, once
   std::uint64_t errors_ = 0;
   std::uint64_t digest_ = 0;
   std::optional<std::string> failure_;

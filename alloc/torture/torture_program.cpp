@@ -56,6 +56,7 @@ constexpr DriverCall kCalls[] = {
     DriverCall::kSynchronizeEvent,  DriverCall::kCopyIn,        DriverCall::kCopyOut,
     DriverCall::kSynchronizeDevice, DriverCall::kSynchronizeStream, DriverCall::kCreateStream,
     DriverCall::kReserve,           DriverCall::kProperties,    DriverCall::kMemoryInfo,
+    DriverCall::kCreateTimedEvent,  DriverCall::kElapsed,
 };
 
 template <std::size_t kCount>

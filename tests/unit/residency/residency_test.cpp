@@ -260,6 +260,18 @@ TEST(ResidencyFailures, AnEngineThatCannotBeMadeLeavesNothing) {
   }
 }
 
+TEST(ResidencyFailures, FramesThatCannotBeUnmappedAreCountedAsLost) {
+  ResidencyMachine machine;
+  auto* run = machine.add({0, 2});
+  ASSERT_OK(machine.write(run, 1));
+  machine.fault().fail({DriverCall::kUnmap, 1, Status(Code::kDriver, "injected", 999), true});
+  EXPECT_EQ(machine.residency().remove(run).code(), Code::kDriver);
+  machine.fault().clear();
+  EXPECT_EQ(machine.valid(), "ok");
+  EXPECT_EQ(machine.residency().stats().lost_bytes, 4_MiB);
+  machine.abandon();
+}
+
 TEST(ResidencyFailures, APoisonedDeviceReportsItselfAndNothingHangs) {
   ResidencyMachine machine({.device = 8_MiB});
   const auto runs = machine.add_many(8);

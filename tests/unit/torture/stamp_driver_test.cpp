@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/virtual_clock.hpp"
+
 namespace tessera {
 namespace {
 
@@ -50,16 +52,6 @@ TEST_F(StampDriverTest, AKernelThatFindsAnotherStampIsAViolation) {
   run({page(0), kPage, 0, 7});
   run({page(0), kPage, 8, 0});
   EXPECT_FALSE(is_well());
-}
-
-TEST_F(StampDriverTest, ACopyBesideAWriterIsTorn) {
-  const StreamId other = driver_.create_stream(DeviceId()).take();
-  run({page(0), kPage, 0, 7});
-  ASSERT_TRUE(is_well());
-  EXPECT_TRUE(driver_.copy_out(host_, page(0), kPage, other).is_ok());
-  run({page(0), kPage, 0, 8});
-  EXPECT_TRUE(driver_.synchronize(other).is_ok());
-  EXPECT_EQ(memory_.stamp_of(host_place(host_), kPage), kTorn);
 }
 
 TEST_F(StampDriverTest, IllegalCallsAreNoted) {

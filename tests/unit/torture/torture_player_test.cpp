@@ -17,11 +17,20 @@ class TorturePlayerTest : public ::testing::Test {
     player_.emplace(setup_, *machine_);
   }
   static TortureOp allocate(std::uint32_t slot) {
-    return {.kind = TortureKind::kAllocate, .slots = {slot}, .bytes = 3_MiB};
+    TortureOp op;
+    op.kind = TortureKind::kAllocate;
+    op.slots = {slot};
+    op.bytes = 3_MiB;
+    return op;
   }
   static TortureOp use(std::uint32_t slot, std::uint32_t stream, std::uint32_t written) {
-    return {.kind = TortureKind::kUse, .slots = {slot}, .written = written, .stream = stream,
-            .time = Nanoseconds(1000)};
+    TortureOp op;
+    op.kind = TortureKind::kUse;
+    op.slots = {slot};
+    op.written = written;
+    op.stream = stream;
+    op.time = Nanoseconds(1000);
+    return op;
   }
 
   TortureSetup setup_;
@@ -66,7 +75,10 @@ TEST_F(TorturePlayerTest, AnErrorWithoutADisasterIsAFailure) {
 }
 
 TEST_F(TorturePlayerTest, AnErrorAfterADisasterIsNone) {
-  player_->play({.kind = TortureKind::kDriverTrouble, .variant = 1, .call = DriverCall::kMap});
+  TortureOp trouble;
+  trouble.kind = TortureKind::kDriverTrouble;
+  trouble.variant = 1;
+  player_->play(trouble);
   player_->play(allocate(0));
   player_->finish();
   EXPECT_FALSE(player_->failure()) << *player_->failure();
