@@ -30,7 +30,7 @@ class StreamJoin {
 
   Driver& driver_;
   const DeviceId device_;
-  Mutex mutex_{LockRank::kApi};
+  Mutex mutex_{LockRank::kGiveBack};
   bool started_ GUARDED_BY(mutex_) = false;
   StreamId stream_ GUARDED_BY(mutex_);
   EventId event_ GUARDED_BY(mutex_);

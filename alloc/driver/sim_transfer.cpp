@@ -22,6 +22,7 @@ SimWork make_fill(std::span<std::byte> to, std::uint32_t value, std::uint32_t wi
   SimWork work;
   work.name = "fill";
   work.run = [to, value, width](const SimWork&) {
+    if (to.empty()) return Status();
     if (width == 1) {
       std::memset(to.data(), static_cast<int>(value & 0xff), to.size());
       return Status();

@@ -10,7 +10,8 @@ namespace {
 TEST(ObjectWalk, RunsOfLikeSizeShareAClass) {
   test::IterationBuilder build;
   build.step(1, {test::reads(build.run(5_MiB)), test::reads(build.run(7_MiB)), test::reads(build.run(9_MiB))});
-  const ObjectWalk walk(build.done(), test::machine_of(64_MiB, 25e9));
+  const Machine machine = test::machine_of(64_MiB, 25e9);
+  const ObjectWalk walk(build.done(), machine);
   ASSERT_EQ(walk.classes().size(), 2u);
   EXPECT_EQ(walk.classes()[0].object, 7_MiB);
   EXPECT_EQ(walk.classes()[0].least, 2u);
@@ -21,14 +22,16 @@ TEST(ObjectWalk, RunsOfLikeSizeShareAClass) {
 TEST(ObjectWalk, PinnedRunsNeedNoObject) {
   Iteration iteration = test::stack(3, 8_MiB, 1000);
   iteration.runs[1].pinned = true;
-  const ObjectWalk walk(iteration, test::machine_of(64_MiB, 25e9));
+  const Machine machine = test::machine_of(64_MiB, 25e9);
+  const ObjectWalk walk(iteration, machine);
   EXPECT_EQ(walk.capacity(), 56_MiB);
   EXPECT_EQ(walk.classes()[0].most, 2u);
 }
 
 TEST(ObjectWalk, TheRunUsedFarthestInTheFutureGivesItsObject) {
   const Iteration iteration = test::stack(5, 8_MiB, 1'000'000);
-  const ObjectWalk walk(iteration, test::machine_of(64_MiB, 25e9));
+  const Machine machine = test::machine_of(64_MiB, 25e9);
+  const ObjectWalk walk(iteration, machine);
   EXPECT_TRUE(test::moves_of(walk.plan({5})).empty());
   const AbsencePlan one = test::moves_of(walk.plan({4}));
   ASSERT_EQ(one.size(), 1u);

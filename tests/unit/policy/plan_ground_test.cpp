@@ -9,7 +9,8 @@ namespace {
 
 TEST(PlanGround, BeginsWithWhatTheProgramFreesAndOffersTheRest) {
   const Iteration iteration = test::stack(4, 1_MiB, 100);
-  const PlanGround ground(iteration, test::machine_of(8_MiB, 25e9));
+  const Machine machine = test::machine_of(8_MiB, 25e9);
+  const PlanGround ground(iteration, machine);
   EXPECT_EQ(ground.plan.size(), 4u);
   EXPECT_EQ(ground.gaps.size(), 3u) << "there is no step inside the gap of the last layer";
 }
@@ -17,14 +18,16 @@ TEST(PlanGround, BeginsWithWhatTheProgramFreesAndOffersTheRest) {
 TEST(PlanGround, OffersNothingOfPinnedRuns) {
   Iteration iteration = test::stack(4, 1_MiB, 100);
   iteration.runs[0].pinned = true;
-  const PlanGround ground(iteration, test::machine_of(8_MiB, 25e9));
+  const Machine machine = test::machine_of(8_MiB, 25e9);
+  const PlanGround ground(iteration, machine);
   EXPECT_EQ(ground.plan.size(), 3u);
   EXPECT_EQ(ground.gaps.size(), 2u);
 }
 
 TEST(PlanGround, SavedActivationsAreThoseThatWaitForTheWayBack) {
   const Iteration iteration = test::training({.layers = 5});
-  const PlanGround ground(iteration, test::machine_of(1_GiB, 25e9));
+  const Machine machine = test::machine_of(1_GiB, 25e9);
+  const PlanGround ground(iteration, machine);
   const std::vector<Gap> saved = ground.saved_activations();
   ASSERT_EQ(saved.size(), 4u);
   for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(saved[i].run, i);
@@ -32,7 +35,8 @@ TEST(PlanGround, SavedActivationsAreThoseThatWaitForTheWayBack) {
 
 TEST(PlanGround, AChainBringsEachRunBackWhenTheOneBeforeItIsUsed) {
   const Iteration iteration = test::stack(5, 1_MiB, 100);
-  PlanGround ground(iteration, test::machine_of(8_MiB, 25e9));
+  const Machine machine = test::machine_of(8_MiB, 25e9);
+  PlanGround ground(iteration, machine);
   ground.plan.clear();
   ground.leave_in_chain(ground.saved_activations(), Away::kFile);
   ASSERT_EQ(ground.plan.size(), 4u);
@@ -47,7 +51,8 @@ TEST(PlanGround, AChainBringsEachRunBackWhenTheOneBeforeItIsUsed) {
 TEST(PlanGround, LayersBringRunsBackAheadOfTheirNeed) {
   const test::TrainingShape shape{.layers = 4};
   const Iteration iteration = test::training(shape);
-  PlanGround ground(iteration, test::machine_of(1_GiB, 25e9));
+  const Machine machine = test::machine_of(1_GiB, 25e9);
+  PlanGround ground(iteration, machine);
   ground.plan.clear();
   const Gap gap{.run = shape.weight_of(0), .after = 0, .until = 7};
   ground.leave_for_layers(gap, Away::kHost, 2);
@@ -66,7 +71,8 @@ TEST(PlanGround, KnowsWhatIsReadAndWrittenBesideWeights) {
 
 TEST(PlanGround, ThePlannedPeakIsThatOfADeviceWithoutLimit) {
   const Iteration iteration = test::stack(4, 1_MiB, 100);
-  const PlanGround ground(iteration, test::machine_of(1_MiB, 25e9));
+  const Machine machine = test::machine_of(1_MiB, 25e9);
+  const PlanGround ground(iteration, machine);
   EXPECT_EQ(planned_peak(iteration, ground.machine, ground.plan), 4_MiB);
 }
 
