@@ -60,8 +60,8 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
                             Orders& orders) {
   remember(uses);
   const SequenceLearner::Noted noted = sequence_.note(signature_of(launch.work, uses));
+  if (noted.learned) adopt_iteration();  // first: positions are of the new iteration from now on
   if (launch.watch) keep_watch(*launch.watch, noted.position);
-  if (noted.learned) adopt_iteration();
   if (wanted_) ++waited_;
   if (noted.position && !due_.empty()) {
     follow(*noted.position, launch.epoch, uses, orders);
@@ -112,10 +112,10 @@ void Conductor::adopt_iteration() {
   for (const auto& watch : unread_) {
     if (watch) watches_.give_back(*watch);
   }
+  unread_.clear();  // also when the new one is too long to be planned
   const std::size_t period = sequence_.period();
   if (period > std::min(kMaxSteps, steps_.size())) return;
   iteration_ = {};
-  unread_.clear();
   for (Step& step : std::span(steps_).last(period)) {
     unread_.push_back(std::exchange(step.watch, std::nullopt));
   }

@@ -28,7 +28,8 @@ TESSERA_API void tessera_managed_range(tessera_allocator* allocator, tessera_add
 
 /* Like tessera_use_begin, for work whose operands are not known: every naturally aligned 8-byte
  * word of the `bytes` at `words` that points into a live block names that block. `name` (may be
- * NULL) is the kernel's, for traces and the learner. Access is assumed to be WRITE. */
+ * NULL) is the kernel's, for traces and the learner, which knows it by the pointer: it must stay
+ * the same for the same kernel. Access is assumed to be WRITE. */
 TESSERA_API tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words,
                                                    size_t bytes, tessera_stream stream,
                                                    const char* name, tessera_use* use);
