@@ -209,6 +209,12 @@ class Model {
 
 }  // namespace
 
+bool is_better(const Forecast& a, const Forecast& b) {
+  if (a.possible != b.possible) return a.possible;
+  if (a.makespan != b.makespan) return a.makespan < b.makespan;
+  return a.out + a.in < b.out + b.in;
+}
+
 Forecast forecast(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan) {
   return Model(iteration, machine, plan).run();
 }

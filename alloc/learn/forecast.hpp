@@ -23,6 +23,9 @@ struct Forecast {
   bool possible = true;    // no step needs more than the device has
 };
 
+// Possible at all, then sooner done, then fewer bytes moved.
+bool is_better(const Forecast& a, const Forecast& b);
+
 // REQUIRES: absences use gaps of this iteration, each at most once.
 Forecast forecast(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan);
 

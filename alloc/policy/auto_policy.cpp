@@ -9,15 +9,9 @@
 namespace tessera {
 namespace {
 
-// Covering looks at every step of every gap, several times, and launches wait meanwhile: about a second
-// at this many. Beyond it the known next uses have to do.
+// Covering looks at every step of every gap, several times, and launches wait meanwhile. Beyond so many
+// the known next uses have to do.
 constexpr std::size_t kMostWork = std::size_t{1} << 24;
-
-bool is_better(const Forecast& a, const Forecast& b) {
-  if (a.possible != b.possible) return a.possible;
-  if (a.makespan != b.makespan) return a.makespan < b.makespan;
-  return a.out + a.in < b.out + b.in;
-}
 
 }  // namespace
 

@@ -31,12 +31,6 @@ bool advance(std::vector<std::size_t>& chosen, const std::vector<Choices>& choic
   return false;
 }
 
-bool is_better(const Forecast& a, const Forecast& b) {
-  if (a.possible != b.possible) return a.possible;
-  if (a.makespan != b.makespan) return a.makespan < b.makespan;
-  return a.out + a.in < b.out + b.in;
-}
-
 }  // namespace
 
 AbsencePlan StrPolicy::plan(const Iteration& iteration, const Machine& machine) const {

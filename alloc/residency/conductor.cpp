@@ -38,8 +38,7 @@ std::span<LaunchLog::Use> parts(std::span<LaunchLog::Use> uses) {
 
 }  // namespace
 
-void Conductor::read(const Machine& machine, Orders& orders) {
-  if (wanted_ && knows_durations()) make_plan(machine);
+void Conductor::read(Orders& orders) {
   log_.take(batch_);
   auto write = batch_.writes.begin();
   std::size_t first = 0;

@@ -47,8 +47,11 @@ class Conductor {
 
   // Something was launched that was not read yet.
   bool has_news() const { return log_.has_news(); }
+  // An iteration is known with its durations, and waits for its plan.
+  bool wants_plan() { return wanted_ && knows_durations(); }
+  void make_plan(const Machine& machine);
   // Reads what was launched since the last call; `orders` become due in their order.
-  void read(const Machine& machine, Orders& orders);
+  void read(Orders& orders);
   // A plan is followed at this moment.
   bool leads() const { return leads_; }
   // The run goes away. REQUIRES: no launch announces it any more.
@@ -82,7 +85,6 @@ class Conductor {
   void build_iteration(std::size_t period);
   std::unordered_map<std::uint64_t, std::uint32_t> last_uses(std::size_t period) const;
   bool knows_durations();
-  void make_plan(const Machine& machine);
   void follow(std::size_t position, std::uint64_t epoch, std::span<const LaunchLog::Use> uses,
               Orders& orders);
   void lose_way();

@@ -13,7 +13,8 @@ Machine Residency::machine() {
 
 void Residency::follow_plan() {
   if (!conductor_.log().is_on()) return;
-  conductor_.read(machine(), orders_);
+  if (conductor_.wants_plan()) conductor_.make_plan(machine());
+  conductor_.read(orders_);
   if (!conductor_.leads()) orders_ = {};
   carry_out_orders();
 }

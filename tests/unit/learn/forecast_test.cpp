@@ -2,33 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include "iterations.hpp"
+
 namespace tessera {
 namespace {
 
 // 1 byte takes 1 ns on either link.
 constexpr double kRate = 1e9;
 
-// `layers` activations, written forwards and read backwards, each in a step of `duration`.
-Iteration forward_and_backward(std::uint32_t layers, Bytes bytes, Nanoseconds duration) {
-  Iteration iteration;
-  for (std::uint32_t i = 0; i < 2 * layers; ++i) {
-    const bool forward = i < layers;
-    const std::uint32_t run = forward ? i : 2 * layers - 1 - i;
-    iteration.uses.push_back({.run = run, .writes = forward, .fresh = forward});
-    iteration.steps.push_back({.duration = duration, .first_use = i, .end_use = i + 1});
-  }
-  iteration.runs.assign(layers, {.bytes = bytes});
-  return iteration;
-}
-
-Machine machine(Bytes device) {
-  return {.device = device, .host = 1_GiB, .out_rate = kRate, .in_rate = kRate,
-          .file_write_rate = kRate, .file_read_rate = kRate};
-}
-
 TEST(Forecast, TakesTheTimeOfTheStepsWhereAllFits) {
-  const Iteration iteration = forward_and_backward(4, Bytes(100), Nanoseconds(100));
-  const Forecast result = forecast(iteration, machine(Bytes(400)), {});
+  const Iteration iteration = test::stack(4, Bytes(100), 100);
+  const Forecast result = forecast(iteration, test::machine_of(Bytes(400), kRate), {});
   EXPECT_TRUE(result.possible);
   EXPECT_EQ(result.makespan, Nanoseconds(800));
   EXPECT_EQ(result.stall, Nanoseconds());
@@ -37,27 +21,27 @@ TEST(Forecast, TakesTheTimeOfTheStepsWhereAllFits) {
 }
 
 TEST(Forecast, SaysWhenAStepAloneDoesNotFit) {
-  const Iteration iteration = forward_and_backward(4, Bytes(100), Nanoseconds(100));
-  EXPECT_FALSE(forecast(iteration, machine(Bytes(99)), {}).possible);
+  const Iteration iteration = test::stack(4, Bytes(100), 100);
+  EXPECT_FALSE(forecast(iteration, test::machine_of(Bytes(99), kRate), {}).possible);
 }
 
 TEST(Forecast, StallsForWhatIsFetchedOnDemand) {
-  const Iteration iteration = forward_and_backward(4, Bytes(100), Nanoseconds(100));
-  const Forecast result = forecast(iteration, machine(Bytes(200)), {});
+  const Iteration iteration = test::stack(4, Bytes(100), 100);
+  const Forecast result = forecast(iteration, test::machine_of(Bytes(200), kRate), {});
   EXPECT_TRUE(result.possible);
   EXPECT_GT(result.stall, Nanoseconds());
   EXPECT_LE(result.peak, Bytes(200));
 }
 
 TEST(Forecast, HidesAnAbsenceWhoseGapIsLongEnough) {
-  const Iteration iteration = forward_and_backward(4, Bytes(100), Nanoseconds(100));
+  const Iteration iteration = test::stack(4, Bytes(100), 100);
   AbsencePlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
     // Layer 0 is away from the end of step 0 to step 7: out in step 1, in during step 6.
     if (gap.run == 0 && !gap.dead) plan.push_back({.gap = gap, .back_at = 6});
     if (gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
   }
-  const Forecast result = forecast(iteration, machine(Bytes(300)), plan);
+  const Forecast result = forecast(iteration, test::machine_of(Bytes(300), kRate), plan);
   EXPECT_EQ(result.makespan, Nanoseconds(800));
   EXPECT_EQ(result.out, Bytes(100));
   EXPECT_EQ(result.in, Bytes(100));
@@ -66,12 +50,12 @@ TEST(Forecast, HidesAnAbsenceWhoseGapIsLongEnough) {
 }
 
 TEST(Forecast, CountsTheWaitForATriggerThatIsTooLate) {
-  const Iteration iteration = forward_and_backward(2, Bytes(100), Nanoseconds(100));
+  const Iteration iteration = test::stack(2, Bytes(100), 100);
   AbsencePlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
     if (gap.run == 0 && !gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
   }
-  const Forecast result = forecast(iteration, machine(Bytes(200)), plan);
+  const Forecast result = forecast(iteration, test::machine_of(Bytes(200), kRate), plan);
   // Out while step 1 runs, in on demand: step 3 waits for all of it.
   EXPECT_EQ(result.stall, Nanoseconds(100));
   EXPECT_EQ(result.late, 1u);
@@ -84,12 +68,12 @@ TEST(Forecast, CopiesARunThatIsOnlyReadOutOnce) {
   iteration.steps = {{.duration = Nanoseconds(100), .first_use = 0, .end_use = 1},
                      {.duration = Nanoseconds(1000), .first_use = 1, .end_use = 1}};
   const std::vector<Gap> gaps = find_gaps(iteration);
-  const Forecast result = forecast(iteration, machine(Bytes(100)), {{.gap = gaps[0], .back_at = 1}});
+  const Forecast result = forecast(iteration, test::machine_of(Bytes(100), kRate), {{.gap = gaps[0], .back_at = 1}});
   EXPECT_EQ(result.out, Bytes());
 }
 
 TEST(Forecast, RemakesWhatIsRegeneratedWithoutTheLinks) {
-  Iteration iteration = forward_and_backward(2, Bytes(100), Nanoseconds(100));
+  Iteration iteration = test::stack(2, Bytes(100), 100);
   iteration.runs[0].regenerate = Nanoseconds(30);
   AbsencePlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
@@ -97,23 +81,23 @@ TEST(Forecast, RemakesWhatIsRegeneratedWithoutTheLinks) {
       plan.push_back({.gap = gap, .back_at = gap.until, .to = Away::kRegenerated});
     }
   }
-  const Forecast result = forecast(iteration, machine(Bytes(200)), plan);
+  const Forecast result = forecast(iteration, test::machine_of(Bytes(200), kRate), plan);
   EXPECT_EQ(result.out + result.in, Bytes());
   EXPECT_EQ(result.stall, Nanoseconds(30));
 }
 
 TEST(Forecast, WhatHasLeftIsNotInThePeakEvenWhereThereIsRoom) {
-  const Iteration iteration = forward_and_backward(4, Bytes(100), Nanoseconds(100));
+  const Iteration iteration = test::stack(4, Bytes(100), 100);
   AbsencePlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
     if (gap.dead || gap.run == 0) plan.push_back({.gap = gap, .back_at = gap.dead ? gap.until : 6});
   }
-  EXPECT_EQ(forecast(iteration, machine(Bytes(4000)), plan).peak, Bytes(300));
+  EXPECT_EQ(forecast(iteration, test::machine_of(Bytes(4000), kRate), plan).peak, Bytes(300));
 }
 
 TEST(Forecast, APeersLinksDoNotWaitForTheHosts) {
-  const Iteration iteration = forward_and_backward(4, Bytes(100), Nanoseconds(100));
-  Machine two = machine(Bytes(200));
+  const Iteration iteration = test::stack(4, Bytes(100), 100);
+  Machine two = test::machine_of(Bytes(200), kRate);
   two.peer = Bytes(1000);
   two.peer_rate = 10 * kRate;
   const auto stall_to = [&](Away to) {
@@ -125,6 +109,16 @@ TEST(Forecast, APeersLinksDoNotWaitForTheHosts) {
     return forecast(iteration, two, plan).stall;
   };
   EXPECT_LT(stall_to(Away::kPeer), stall_to(Away::kHost));
+}
+
+TEST(Forecast, IsBetterWhenPossibleThenSoonerThenMovingLess) {
+  const Forecast slow{.makespan = Nanoseconds(9)}, fast{.makespan = Nanoseconds(8), .out = Bytes(2)};
+  const Forecast busy{.makespan = Nanoseconds(8), .out = Bytes(1), .in = Bytes(3)};
+  const Forecast never{.makespan = Nanoseconds(1), .possible = false};
+  EXPECT_TRUE(is_better(slow, never));
+  EXPECT_TRUE(is_better(fast, slow));
+  EXPECT_TRUE(is_better(fast, busy));
+  EXPECT_FALSE(is_better(fast, fast));
 }
 
 }  // namespace

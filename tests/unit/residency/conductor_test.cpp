@@ -48,7 +48,8 @@ class ConductorTest : public ::testing::Test {
     if (watch) conductor_.watches().stop(*watch, stream_);
     EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
     Conductor::Orders orders;
-    conductor_.read(Machine{.device = 64_MiB}, orders);
+    if (conductor_.wants_plan()) conductor_.make_plan({.device = 64_MiB});
+    conductor_.read(orders);
     for (const Conductor::Leave& leave : orders.leave) left_.push_back(leave);
     for (DeviceRun* come : orders.come) came_.push_back(come);
   }
