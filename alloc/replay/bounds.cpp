@@ -139,4 +139,23 @@ ForcedMoves forced_moves(const Trace& trace, std::uint32_t device, Bytes capacit
   return paging.moves();
 }
 
+Bytes forced_in_from(const Trace& trace, std::uint32_t device, Bytes capacity,
+                     std::size_t first_op) {
+  Paging paging(trace, capacity);
+  Bytes before;
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    if (i == first_op) before = paging.moves().in;
+    if (trace.ops[i].device == device) paging.run(trace.ops[i]);
+  }
+  return paging.moves().in - before;
+}
+
+Nanoseconds compute_from(const Trace& trace, std::size_t first_op) {
+  std::vector<Nanoseconds> busy(trace.streams.size());
+  for (std::size_t i = first_op; i < trace.ops.size(); ++i) {
+    busy[trace.ops[i].stream] += trace.ops[i].time;
+  }
+  return busy.empty() ? Nanoseconds() : *std::ranges::max_element(busy);
+}
+
 }  // namespace tessera

@@ -33,4 +33,12 @@ struct ForcedMoves {
 };
 ForcedMoves forced_moves(const Trace& trace, std::uint32_t device, Bytes capacity);
 
+// Bytes that must come in while the operations from `first_op` on run: the part of `forced_moves`
+// in which they stand. A run may bring more of them before, so this bounds the average of many
+// equal passes, not a single one.
+Bytes forced_in_from(const Trace& trace, std::uint32_t device, Bytes capacity, std::size_t first_op);
+
+// Compute time of the busiest stream from the operation `first_op` on.
+Nanoseconds compute_from(const Trace& trace, std::size_t first_op);
+
 }  // namespace tessera

@@ -86,8 +86,11 @@ class Repeater {
 
 }  // namespace
 
-Trace repeat_steps(Trace trace, std::uint32_t times) {
-  if (times <= 1) return trace;
+RepeatedTrace repeat_steps(Trace trace, std::uint32_t times) {
+  if (times <= 1) {
+    const std::size_t begin = begin_of_steps(trace, end_of_ops(trace));
+    return {std::move(trace), begin};
+  }
   const Parts parts = split(trace);
   std::vector<std::uint32_t> left, freed;  // of the steps' own blocks; of those before
   {
@@ -105,13 +108,15 @@ Trace repeat_steps(Trace trace, std::uint32_t times) {
   Repeater repeater(trace);
   repeater.play(parts.before, false);
   repeater.play(parts.steps, false);
+  std::size_t last_pass = 0;
   for (std::uint32_t time = 1; time < times; ++time) {
     for (const std::uint32_t block : left) repeater.free(block);
     for (const std::uint32_t block : freed) repeater.allocate(block);
+    last_pass = trace.events.size();
     repeater.play(parts.steps, true);
   }
   repeater.play(parts.behind, false);
-  return trace;
+  return {std::move(trace), last_pass};
 }
 
 }  // namespace tessera

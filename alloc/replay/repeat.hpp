@@ -12,7 +12,12 @@
 
 namespace tessera {
 
+struct RepeatedTrace {
+  Trace trace;
+  std::size_t last_pass = 0;  // the event with which the steps are played for the last time
+};
+
 // REQUIRES: times > 0. Indices of blocks and operations change; `times` of 1 gives the same trace.
-Trace repeat_steps(Trace trace, std::uint32_t times);
+RepeatedTrace repeat_steps(Trace trace, std::uint32_t times);
 
 }  // namespace tessera

@@ -9,6 +9,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json json_of(const LastPass& pass) {
+  return {{"iterations", pass.iterations},
+          {"ns", pass.time.value()},
+          {"lower_bound_ns", pass.lower_bound.value()},
+          {"bytes_h2d", pass.in.value()},
+          {"bytes_d2h", pass.out.value()},
+          {"bytes_file_read", pass.file_read.value()},
+          {"bytes_file_written", pass.file_written.value()}};
+}
+
 }  // namespace
 
 std::string replay_json(const Trace& trace, const ReplayResult& result) {
@@ -34,6 +44,7 @@ std::string replay_json(const Trace& trace, const ReplayResult& result) {
   json["lower_bound_ns"] = result.lower_bound.value();
   json["iteration_ns"] = Json::array();
   for (const Nanoseconds time : result.iterations) json["iteration_ns"].push_back(time.value());
+  json["last_pass"] = json_of(result.last_pass);
   json["peak_device_bytes"] = stats.device_peak;
   json["liveness_peak_bytes"] = result.bounds.liveness_peak.value();
   json["largest_step_bytes"] = result.bounds.largest_step.value();

@@ -16,12 +16,20 @@
 
 namespace tessera {
 
+// The last time that the steps were played: what a long run comes to.
+struct LastPass {
+  Nanoseconds time, lower_bound;  // the bound as in time_bounds.hpp
+  std::size_t iterations = 0;     // marks of iterations in it
+  Bytes in, out, file_read, file_written;
+};
+
 struct ReplayResult {
   ReplayOptions options;  // with device_memory as it was
   TraceBounds bounds;
   Nanoseconds lower_bound;
   Nanoseconds makespan;
   std::vector<Nanoseconds> iterations;  // from mark to mark, the last one to the end
+  LastPass last_pass;
   tessera_stats stats{};
   std::size_t events = 0, ops = 0;
 };

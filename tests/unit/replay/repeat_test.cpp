@@ -39,11 +39,13 @@ constexpr const char* kTrace = R"({"t":"alloc","id":1,"bytes":4}
 )";
 
 TEST(Repeat, OnceIsTheTraceItself) {
-  EXPECT_EQ(shape(repeat_steps(trace_of(kTrace), 1)), "a1 a2 m a3 o13 f2 o31 f3 f1");
+  EXPECT_EQ(shape(repeat_steps(trace_of(kTrace), 1).trace), "a1 a2 m a3 o13 f2 o31 f3 f1");
+  EXPECT_EQ(repeat_steps(trace_of(kTrace), 1).last_pass, 2U);
 }
 
 TEST(Repeat, EachTimeFindsTheBlocksOfTheFirst) {
-  const Trace trace = repeat_steps(trace_of(kTrace), 3);
+  const auto [trace, last_pass] = repeat_steps(trace_of(kTrace), 3);
+  EXPECT_EQ(last_pass, 16U);
   EXPECT_EQ(shape(trace),
             "a1 a2 m a3 o13 f2 o31 f3 a2 m a3 o13 f2 o31 f3 a2 m a3 o13 f2 o31 f3 f1");
   EXPECT_EQ(bounds_of(trace).compute, Nanoseconds(60));
@@ -56,7 +58,7 @@ TEST(Repeat, WhatComesBeforeTheFirstIterationIsPlayedOnce) {
 {"t":"mark","kind":"iteration","n":1}
 {"t":"op","r":[1]}
 )"),
-                                   2);
+                                   2).trace;
   EXPECT_EQ(shape(trace), "a1 o1 m o1 m o1");
 }
 
@@ -66,7 +68,7 @@ TEST(Repeat, WhatTheStepsLeaveIsFreedBeforeTheNext) {
 {"t":"alloc","id":2,"bytes":4}
 {"t":"op","r":[2]}
 )"),
-                                   2);
+                                   2).trace;
   EXPECT_EQ(shape(trace), "a1 o1 a2 o2 f2 o1 a2 o2");
 }
 

@@ -13,6 +13,8 @@ TEST(ReplayReport, HasEveryKeyOfTheFormat) {
   result.bounds.compute = Nanoseconds(70);
   result.makespan = Nanoseconds(100);
   result.iterations = {Nanoseconds(60), Nanoseconds(40)};
+  result.last_pass.time = Nanoseconds(40);
+  result.last_pass.in = Bytes(3);
   result.stats.bytes_in = 5;
   Trace trace;
   trace.name = "a \xff trace";
@@ -25,6 +27,8 @@ TEST(ReplayReport, HasEveryKeyOfTheFormat) {
   }
   EXPECT_EQ(json.at("stall_ns"), 30);
   EXPECT_EQ(json.at("bytes_h2d"), 5);
+  EXPECT_EQ(json.at("last_pass").at("ns"), 40);
+  EXPECT_EQ(json.at("last_pass").at("bytes_h2d"), 3);
   EXPECT_EQ(json.at("iteration_ns"), nlohmann::json({60, 40}));
 }
 

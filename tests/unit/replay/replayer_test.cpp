@@ -92,6 +92,20 @@ TEST(Replayer, IterationsAreTimedFromMarkToMark) {
   EXPECT_EQ(result.makespan, Nanoseconds(6 * kMs));
 }
 
+TEST(Replayer, TheLastPassIsToldApart) {
+  std::string text = alloc_line(1, kBlock) + alloc_line(2, kBlock) + alloc_line(3, kBlock) +
+                     "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
+  for (std::uint64_t i = 1; i <= 3; ++i) text += op_line(kMs, "w", i);
+  ReplayOptions options = two_blocks();
+  options.iterations = 5;
+  const ReplayResult result = played(trace_of(text), options);
+  EXPECT_EQ(result.last_pass.iterations, 1U);
+  EXPECT_EQ(result.last_pass.time, result.iterations.back());
+  EXPECT_GE(result.last_pass.lower_bound, Nanoseconds(3 * kMs));
+  EXPECT_GT(result.last_pass.out, Bytes());
+  EXPECT_LT(result.last_pass.out.value(), result.stats.bytes_out);
+}
+
 TEST(Replayer, TheSameTraceAndOptionsGiveTheSameBytes) {
   for (const char* policy : {"lru", "recency"}) {
     const Trace trace = trace_of(random_trace(7, 60, 2000));

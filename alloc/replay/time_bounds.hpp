@@ -1,0 +1,22 @@
+// No plan that only moves bytes is faster than this: for a whole trace, and for one pass of many.
+//
+// Each is the greatest of the compute time and, for each link, the least bytes that must pass it over
+// its speed (bounds.hpp says how they are counted and when the counts are proven). A single pass may
+// be faster than its bound by what was brought before it; the average of all passes cannot.
+//
+// Thread safety: stateless.
+#pragma once
+
+#include "replay/replay_options.hpp"
+#include "replay/trace.hpp"
+
+namespace tessera {
+
+// REQUIRES: `compute` is that of the trace, and the options say how much memory a device has.
+Nanoseconds lower_bound(const Trace& trace, const ReplayOptions& options, Nanoseconds compute);
+
+// Of one of the equal passes that `trace` ends with. REQUIRES: passes > 0; each has `pass_ops`.
+Nanoseconds pass_lower_bound(const Trace& trace, const ReplayOptions& options,
+                             std::size_t pass_ops, std::uint32_t passes);
+
+}  // namespace tessera
