@@ -46,7 +46,7 @@ endforeach()
 # All that `tessera demo` opens.
 add_custom_target(demo_files)
 add_dependencies(demo_files tessera ${program_targets})
-foreach(target tessera_cli tessera_preload tessera_torch softcuda)
+foreach(target tessera_cli tessera_preload tessera_torch softcuda softnvrtc)
   if(TARGET ${target})
     add_dependencies(demo_files ${target})
   endif()

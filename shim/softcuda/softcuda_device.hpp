@@ -1,0 +1,117 @@
+// What a kernel's source sees on the software device, and how its blocks are run.
+//
+// Why apart from softcuda_kernel.hpp: sources that the stand-in for NVRTC compiles while a program
+// runs take this alone, and every standard header would cost them more time than the kernel does.
+//
+// A source whose kernels call __syncthreads() defines SOFTCUDA_BARRIERS first: then each thread of a
+// block has a stack of its own (softcuda_fibers.hpp), else they are turns of a loop. Shared memory
+// needs no more than a variable: blocks of one device run one after another.
+//
+// Thread safety: threadIdx and its like, and shared memory, are thread-local.
+//
+// Invariants: the parameter layout is CUDA's, natural alignment in order.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../alloc/driver/sim_kernel.h"
+
+#define __shared__ thread_local
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+static thread_local dim3 gridDim, blockDim, blockIdx, threadIdx;
+
+#if defined(SOFTCUDA_BARRIERS)
+#include "softcuda_fibers.hpp"
+#endif
+
+namespace softcuda {
+
+#if !defined(SOFTCUDA_BARRIERS)
+template <class Body>
+inline void for_each_thread(const sim_block& block, const Body& body) {
+  for (unsigned z = 0; z < block.block[2]; ++z) {
+    for (unsigned y = 0; y < block.block[1]; ++y) {
+      for (unsigned x = 0; x < block.block[0]; ++x) {
+        threadIdx = {x, y, z};
+        body();
+      }
+    }
+  }
+}
+#endif
+
+template <size_t...>
+struct Places {};
+template <size_t count, size_t... found>
+struct PlacesBelow : PlacesBelow<count - 1, count - 1, found...> {};
+template <size_t... found>
+struct PlacesBelow<0, found...> {
+  using All = Places<found...>;
+};
+
+template <class... Parameters>
+struct Layout {
+  static constexpr size_t kCount = sizeof...(Parameters);
+  struct Table {
+    sim_parameter entries[kCount == 0 ? 1 : kCount] = {};
+    uint32_t bytes = 0;
+  };
+  static constexpr Table make() {
+    constexpr size_t sizes[] = {sizeof(Parameters)..., 0};
+    constexpr size_t alignments[] = {alignof(Parameters)..., 1};
+    Table table;
+    size_t end = 0;
+    for (size_t i = 0; i < kCount; ++i) {
+      const size_t offset = (end + alignments[i] - 1) / alignments[i] * alignments[i];
+      table.entries[i] = {static_cast<uint32_t>(offset), static_cast<uint32_t>(sizes[i])};
+      end = offset + sizes[i];
+    }
+    table.bytes = static_cast<uint32_t>(end);
+    return table;
+  }
+  static constexpr Table kTable = make();
+};
+
+template <class T>
+T load(const void* parameters, uint32_t offset) {
+  T value;
+  __builtin_memcpy(&value, static_cast<const char*>(parameters) + offset, sizeof(T));
+  return value;
+}
+
+template <auto kernel, class... Parameters, size_t... place>
+void run_block(const sim_block* block, [[maybe_unused]] const void* parameters, Places<place...>) {
+  [[maybe_unused]] constexpr auto& table = Layout<Parameters...>::kTable;
+  gridDim = {block->grid[0], block->grid[1], block->grid[2]};
+  blockDim = {block->block[0], block->block[1], block->block[2]};
+  blockIdx = {block->index[0], block->index[1], block->index[2]};
+  for_each_thread(*block,
+                  [&] { kernel(load<Parameters>(parameters, table.entries[place].offset)...); });
+}
+
+template <auto kernel, class... Parameters>
+constexpr sim_kernel describe(const char* name, void (*)(Parameters...)) {
+  using Known = Layout<Parameters...>;
+  return {SIM_KERNEL_ABI_VERSION, name,
+          [](const sim_block* block, const void* parameters) {
+            run_block<kernel, Parameters...>(block, parameters,
+                                             typename PlacesBelow<Known::kCount>::All());
+          },
+          static_cast<uint32_t>(Known::kCount), Known::kTable.entries, Known::kTable.bytes};
+}
+
+}  // namespace softcuda
+
+// `kernel` is known to the device as `name`.
+#define TESSERA_KERNEL_AS(name, kernel)                                                            \
+  extern "C" {                                                                                     \
+  __attribute__((visibility("default"))) extern const sim_kernel tessera_kernel_##name;            \
+  }                                                                                                \
+  constexpr sim_kernel tessera_kernel_##name = softcuda::describe<&kernel>(#name, &kernel);
+#define TESSERA_KERNEL(name) TESSERA_KERNEL_AS(name, name)

@@ -1,0 +1,17 @@
+// The headers in device/ and those that they include, as bytes: no path to them has to be found when
+// the library has been moved.
+#define FILE_BYTES(name, path) \
+  .globl name, name##_end; \
+  .hidden name, name##_end; \
+  name: .incbin path; \
+  name##_end: .byte 0;
+
+  .section .rodata
+FILE_BYTES(file_softnvrtc, "shim/softnvrtc/device/softnvrtc.hpp")
+FILE_BYTES(file_numbers, "shim/softnvrtc/device/numbers.hpp")
+FILE_BYTES(file_vectors, "shim/softnvrtc/device/vectors.hpp")
+FILE_BYTES(file_cuda_fp16, "shim/softnvrtc/device/cuda_fp16.h")
+FILE_BYTES(file_softcuda_device, "shim/softcuda/softcuda_device.hpp")
+FILE_BYTES(file_softcuda_fibers, "shim/softcuda/softcuda_fibers.hpp")
+FILE_BYTES(file_sim_kernel, "alloc/driver/sim_kernel.h")
+  .section .note.GNU-stack, "", %progbits

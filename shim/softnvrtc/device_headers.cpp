@@ -1,0 +1,36 @@
+#include "device_headers.hpp"
+
+#include <array>
+
+#define DEVICE_FILE(name) extern "C" const char file_##name[], file_##name##_end[];
+DEVICE_FILE(softnvrtc)
+DEVICE_FILE(numbers)
+DEVICE_FILE(vectors)
+DEVICE_FILE(cuda_fp16)
+DEVICE_FILE(softcuda_device)
+DEVICE_FILE(softcuda_fibers)
+DEVICE_FILE(sim_kernel)
+#undef DEVICE_FILE
+
+namespace softnvrtc {
+namespace {
+
+DeviceHeader header(const char* path, const char* begin, const char* end) {
+  return {path, {begin, static_cast<std::size_t>(end - begin)}};
+}
+
+}  // namespace
+
+std::span<const DeviceHeader> device_headers() {
+  static const std::array all = {
+      header(kFirstHeader, file_softnvrtc, file_softnvrtc_end),
+      header("shim/softnvrtc/device/numbers.hpp", file_numbers, file_numbers_end),
+      header("shim/softnvrtc/device/vectors.hpp", file_vectors, file_vectors_end),
+      header("shim/softnvrtc/device/cuda_fp16.h", file_cuda_fp16, file_cuda_fp16_end),
+      header("shim/softcuda/softcuda_device.hpp", file_softcuda_device, file_softcuda_device_end),
+      header("shim/softcuda/softcuda_fibers.hpp", file_softcuda_fibers, file_softcuda_fibers_end),
+      header("alloc/driver/sim_kernel.h", file_sim_kernel, file_sim_kernel_end)};
+  return all;
+}
+
+}  // namespace softnvrtc

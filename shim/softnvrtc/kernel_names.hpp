@@ -1,0 +1,23 @@
+// Reads from a source which kernels it has, by its words alone.
+//
+// Why: a kernel object holds a descriptor for each kernel, which a line after the source makes, and
+// that line needs the name. Only extern "C" kernels are looked for; others have a name that the
+// program asks for by nvrtcAddNameExpression. A kernel that a macro makes is not seen.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace softnvrtc {
+
+struct SourceFacts {
+  std::vector<std::string> kernels;  // extern "C" ones that are defined, each once
+  bool has_barriers = false;
+};
+
+SourceFacts read_source(std::string_view source);
+
+}  // namespace softnvrtc

@@ -1,0 +1,65 @@
+#include "program.hpp"
+
+#include <mutex>
+
+#include "host_compiler.hpp"
+#include "kernel_names.hpp"
+
+namespace softnvrtc {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<nvrtcProgram, std::unique_ptr<Program>> programs;
+};
+
+Registry& registry() {
+  static auto& all = *new Registry;  // a program may compile until its very end
+  return all;
+}
+
+// The source under its own name, and after it a descriptor for each kernel.
+std::string whole_source(const Program& program, const SourceFacts& facts) {
+  std::string text = "#line 1 \"" + program.name + "\"\n" + program.source + "\n";
+  for (const std::string& kernel : facts.kernels) text += "TESSERA_KERNEL(" + kernel + ")\n";
+  for (const auto& [expression, lowered] : program.expressions) {
+    text += "TESSERA_KERNEL_AS(" + lowered + ", (" + expression + "))\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+nvrtcProgram add(std::unique_ptr<Program> program) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto handle = reinterpret_cast<nvrtcProgram>(program.get());
+  all.programs[handle] = std::move(program);
+  return handle;
+}
+
+Program* find(nvrtcProgram handle) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.programs.find(handle);
+  return found == all.programs.end() ? nullptr : found->second.get();
+}
+
+void remove(nvrtcProgram handle) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.programs.erase(handle);
+}
+
+nvrtcResult build(Program& program, const std::vector<std::string>& options) {
+  const SourceFacts facts = read_source(program.source);
+  CompileRequest request{whole_source(program, facts), program.headers, options};
+  if (facts.has_barriers) request.options.push_back("-DSOFTCUDA_BARRIERS");
+  CompileResult result = compile(request);
+  program.compiled = true;
+  program.log = std::move(result.log);
+  program.object = result.succeeded ? std::move(result.object) : std::string();
+  return result.succeeded ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
+}
+
+}  // namespace softnvrtc

@@ -1,0 +1,215 @@
+// CUDA C as text, compiled by the stand-in for NVRTC and run on the software device.
+#if __has_include(<nvrtc.h>)
+#include "softcuda_library.hpp"
+
+#include <numeric>
+#include <vector>
+
+#include <nvrtc.h>
+
+namespace {
+
+using softcuda_test::build_path;
+using softcuda_test::in_child;
+
+void* compiler() {
+  static void* const handle =
+      ::dlopen(build_path("lib/softcuda/libnvrtc.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  return handle;
+}
+
+#define RTC(name) (*reinterpret_cast<decltype(&name)>(::dlsym(compiler(), #name)))
+
+// A program from its source to what came of it.
+struct Compiled {
+  nvrtcProgram program = nullptr;
+  nvrtcResult result = NVRTC_SUCCESS;
+
+  explicit Compiled(const char* source, std::vector<const char*> options = {},
+                    const char* expression = nullptr) {
+    EXPECT_EQ(RTC(nvrtcCreateProgram)(&program, source, "my.cu", 0, nullptr, nullptr), NVRTC_SUCCESS);
+    if (expression != nullptr) RTC(nvrtcAddNameExpression)(program, expression);
+    result = RTC(nvrtcCompileProgram)(program, static_cast<int>(options.size()), options.data());
+  }
+  ~Compiled() { EXPECT_EQ(RTC(nvrtcDestroyProgram)(&program), NVRTC_SUCCESS); }
+  Compiled(const Compiled&) = delete;
+  Compiled& operator=(const Compiled&) = delete;
+
+  std::string log() const {
+    std::size_t bytes = 0;
+    EXPECT_EQ(RTC(nvrtcGetProgramLogSize)(program, &bytes), NVRTC_SUCCESS);
+    std::string text(bytes, ' ');
+    EXPECT_EQ(RTC(nvrtcGetProgramLog)(program, text.data()), NVRTC_SUCCESS);
+    return text;
+  }
+  CUfunction kernel(const char* name) const {
+    EXPECT_EQ(result, NVRTC_SUCCESS) << log();
+    std::size_t bytes = 0;
+    EXPECT_EQ(RTC(nvrtcGetPTXSize)(program, &bytes), NVRTC_SUCCESS);
+    std::vector<char> object(bytes);
+    EXPECT_EQ(RTC(nvrtcGetPTX)(program, object.data()), NVRTC_SUCCESS);
+    CUmodule module = nullptr;
+    CUfunction function = nullptr;
+    EXPECT_OK(CU(cuModuleLoadData)(&module, object.data()));
+    EXPECT_OK(CU(cuModuleGetFunction)(&function, module, name));
+    return function;
+  }
+};
+
+// Stands first: the process that it leaves may not have started a machine.
+TEST(SoftnvrtcFault, AFaultBetweenBarriersIsAnErrorAndNoCrash) {
+  EXPECT_TRUE(in_child([] {
+    CUcontext context = nullptr;
+    EXPECT_OK(CU(cuInit)(0));
+    EXPECT_OK(CU(cuDevicePrimaryCtxRetain)(&context, 0));
+    EXPECT_OK(CU(cuCtxSetCurrent)(context));
+    const Compiled compiled(R"(extern "C" __global__ void wild() {
+      __syncthreads();
+      if (threadIdx.x == 3) *(float*)16 = 1;
+      __syncthreads();
+    })");
+    EXPECT_OK(CU(cuLaunchKernel)(compiled.kernel("wild"), 1, 1, 1, 8, 1, 1, 0, nullptr, nullptr,
+                                 nullptr));
+    return CU(cuCtxSynchronize)() == CUDA_ERROR_ILLEGAL_ADDRESS;
+  }));
+}
+
+class Softnvrtc : public softcuda_test::SoftwareDevice {
+ protected:
+  void SetUp() override {
+    SoftwareDevice::SetUp();
+    ASSERT_NE(compiler(), nullptr) << ::dlerror();
+  }
+
+  // What `kernel(float* out, const float* in)` makes of 0, 1, 2 ..., in blocks of `threads`.
+  std::vector<float> run(CUfunction kernel, unsigned blocks, unsigned threads) {
+    std::vector<float> values(blocks * threads);
+    std::iota(values.begin(), values.end(), 0.0F);
+    const std::size_t bytes = values.size() * sizeof(float);
+    CUdeviceptr in = allocate(bytes);
+    CUdeviceptr out = allocate(bytes);
+    EXPECT_OK(CU(cuMemcpyHtoD)(in, values.data(), bytes));
+    void* parameters[] = {&out, &in};
+    EXPECT_OK(CU(cuLaunchKernel)(kernel, blocks, 1, 1, threads, 1, 1, 0, nullptr, parameters, nullptr));
+    EXPECT_OK(CU(cuMemcpyDtoH)(values.data(), out, bytes));
+    EXPECT_OK(CU(cuMemFree)(in));
+    EXPECT_OK(CU(cuMemFree)(out));
+    return values;
+  }
+};
+
+constexpr const char* kReverse = R"(
+  extern "C" __global__ void __launch_bounds__(64) reverse(float* out, const float* in) {
+    __shared__ __align__(16) float row[64];
+    const unsigned place = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int times = 0; times < 3; ++times) {
+      row[threadIdx.x] = in[place];
+      __syncthreads();
+      out[place] = row[blockDim.x - 1 - threadIdx.x];
+      __syncthreads();
+    }
+  })";
+
+TEST_F(Softnvrtc, ThreadsOfABlockMeetAtABarrierInEveryBlockAndLaunch) {
+  const Compiled compiled(kReverse, {"--gpu-architecture=sm_90", "--minimal"});
+  const CUfunction reverse = compiled.kernel("reverse");
+  for (const unsigned threads : {8U, 64U, 32U}) {
+    const auto got = run(reverse, 3, threads);
+    for (unsigned i = 0; i < got.size(); ++i) {
+      const unsigned first = i / threads * threads;
+      ASSERT_EQ(got[i], static_cast<float>(2 * first + threads - 1 - i)) << threads << " " << i;
+    }
+  }
+}
+
+TEST_F(Softnvrtc, AThreadThatHasEndedIsNotWaitedFor) {
+  const Compiled compiled(R"(extern "C" __global__ void half_ends(float* out, const float* in) {
+    out[threadIdx.x] = in[threadIdx.x];
+    if (threadIdx.x >= 4) return;
+    __syncthreads();
+    out[threadIdx.x] = out[threadIdx.x + 4];
+  })");
+  EXPECT_EQ(run(compiled.kernel("half_ends"), 1, 8), (std::vector<float>{4, 5, 6, 7, 4, 5, 6, 7}));
+}
+
+TEST_F(Softnvrtc, VectorsHalvesAndFunctionsOnNumbersCompute) {
+  const Compiled compiled(R"(#include <cuda_fp16.h>
+  __device__ __forceinline__ float twice(float x) { return x + x; }
+  extern "C" __global__ void mixed(float* out, const float* in) {
+    float4 four = *((float4*)(in + 4 * threadIdx.x));
+    half two = hsqrt((half)four.y * (half)four.y);
+    *((float4*)(out + 4 * threadIdx.x)) = make_float4(
+        twice(four.x), (float)two, __int_as_float(__float_as_int(four.z)), max(sqrt(four.w * four.w), 0.0f));
+  })");
+  auto got = run(compiled.kernel("mixed"), 4, 1);
+  EXPECT_EQ(got, (std::vector<float>{0, 1, 2, 3}));
+}
+
+TEST_F(Softnvrtc, KernelsAreFoundWhereverTheyAreWritten) {
+  const Compiled compiled(R"(// extern "C" __global__ void none() {}
+  extern "C" __global__ void declared(float* out, const float* in);
+  extern "C" {
+  __global__ void second(float* out, const float* in) { out[threadIdx.x] = in[threadIdx.x] + 2; }
+  }
+  extern "C" __global__ __launch_bounds__(128) void declared(float* out, const float* in) {
+    out[threadIdx.x] = in[threadIdx.x] + 1;
+  })");
+  EXPECT_EQ(run(compiled.kernel("declared"), 1, 2), (std::vector<float>{1, 2}));
+  EXPECT_EQ(run(compiled.kernel("second"), 1, 2), (std::vector<float>{2, 3}));
+}
+
+TEST_F(Softnvrtc, ATemplateIsReachedByItsExpression) {
+  const char* const expression = "scale<float, 3>";
+  const Compiled compiled(R"(template <class T, int factor>
+  __global__ void scale(T* out, const T* in) { out[threadIdx.x] = in[threadIdx.x] * factor; })",
+                          {}, expression);
+  const char* lowered = nullptr;
+  ASSERT_EQ(RTC(nvrtcGetLoweredName)(compiled.program, expression, &lowered), NVRTC_SUCCESS);
+  EXPECT_EQ(run(compiled.kernel(lowered), 1, 3), (std::vector<float>{0, 3, 6}));
+  EXPECT_EQ(RTC(nvrtcGetLoweredName)(compiled.program, "other", &lowered),
+            NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID);
+}
+
+TEST_F(Softnvrtc, MacrosAndHeadersOfTheProgramAreUsed) {
+  const char* const text = "#define OFFSET 5\n";
+  const char* const name = "offset.h";
+  nvrtcProgram program = nullptr;
+  ASSERT_EQ(RTC(nvrtcCreateProgram)(&program, R"(#include "offset.h"
+    static_assert(OFFSET == 5 && WIDTH == 7, "");)", nullptr, 1, &text, &name), NVRTC_SUCCESS);
+  const char* const options[] = {"-DWIDTH=7"};
+  EXPECT_EQ(RTC(nvrtcCompileProgram)(program, 1, options), NVRTC_SUCCESS);
+  EXPECT_EQ(RTC(nvrtcDestroyProgram)(&program), NVRTC_SUCCESS);
+}
+
+TEST_F(Softnvrtc, AnErrorIsInTheLogWithItsLine) {
+  const Compiled compiled("\n\nextern \"C\" __global__ void k(float* out) { out[0] = nothing; }");
+  EXPECT_EQ(compiled.result, NVRTC_ERROR_COMPILATION);
+  EXPECT_NE(compiled.log().find("my.cu:3:"), std::string::npos) << compiled.log();
+  EXPECT_NE(compiled.log().find("nothing"), std::string::npos) << compiled.log();
+  std::size_t bytes = 0;
+  EXPECT_EQ(RTC(nvrtcGetPTXSize)(compiled.program, &bytes), NVRTC_ERROR_INVALID_PROGRAM);
+}
+
+TEST_F(Softnvrtc, AFrameThatNoThreadsStackHoldsIsRefused) {
+  const Compiled compiled(R"(extern "C" __global__ void k(float* out) {
+    volatile float large[20000];
+    for (int i = 0; i < 20000; ++i) large[i] = 1;
+    __syncthreads();
+    out[0] = large[threadIdx.x];
+  })");
+  EXPECT_EQ(compiled.result, NVRTC_ERROR_COMPILATION);
+  EXPECT_NE(compiled.log().find("frame"), std::string::npos) << compiled.log();
+}
+
+TEST_F(Softnvrtc, WhatCannotBeMeantIsAnError) {
+  EXPECT_EQ(Compiled("", {"--make-it-fast"}).result, NVRTC_ERROR_INVALID_OPTION);
+  int stranger = 0;
+  auto handle = reinterpret_cast<nvrtcProgram>(&stranger);
+  EXPECT_EQ(RTC(nvrtcCompileProgram)(handle, 0, nullptr), NVRTC_ERROR_INVALID_PROGRAM);
+  EXPECT_EQ(RTC(nvrtcDestroyProgram)(&handle), NVRTC_ERROR_INVALID_PROGRAM);
+  EXPECT_EQ(RTC(nvrtcCreateProgram)(nullptr, "", "", 0, nullptr, nullptr), NVRTC_ERROR_INVALID_INPUT);
+  EXPECT_STREQ(RTC(nvrtcGetErrorString)(NVRTC_ERROR_COMPILATION), "NVRTC_ERROR_COMPILATION");
+}
+
+}  // namespace
+#endif
