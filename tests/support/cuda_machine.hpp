@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -22,8 +23,10 @@ class CudaMachine {
     const char* const value = std::getenv("TESSERA_TEST_CUDA");
     return value != nullptr && std::string(value) == "1";
   }
+  // Found from where this program lies, so that the folder may be moved to a machine with a GPU.
   static std::string built(const std::string& file) {
-    return std::string(TESSERA_TEST_BUILD_DIR) + "/lib/" + file;
+    const auto tests = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    return (tests.parent_path() / "lib" / file).string();
   }
 
   CudaMachine() {
