@@ -1,0 +1,130 @@
+// What the driver says of itself and of the device, and which host memory it gives.
+#include "gpu.hpp"
+
+namespace first_light {
+namespace {
+
+Answer about(const Settings&) {
+  Gpu gpu;
+  Answer answer;
+  char name[128] = "";
+  int version = 0;
+  std::size_t free_bytes = 0, total = 0;
+  MUST(cuDeviceGetName(name, sizeof(name), gpu.device()));
+  MUST(cuDriverGetVersion(&version));
+  MUST(cuMemGetInfo(&free_bytes, &total));
+  answer.results = {{"name", name}, {"cuda", version}, {"free", free_bytes}, {"total", total}};
+  const std::pair<const char*, int> kAttributes[] = {
+      {"virtual_memory_management", 102}, {"posix_fd_handles", 103}, {"rdma_with_vmm", 110},
+      {"memory_pools", 115},              {"host_numa_id", 134},     {"host_numa_vmm", 141},
+      {"host_vmm", 145},                  {"concurrent_managed", 89}, {"async_engines", 40},
+      {"pageable_memory", 88},            {"l2_bytes", 38},          {"multiprocessors", 16},
+      {"capability_major", 75},           {"capability_minor", 76},  {"stream_memory_ops", 92}};
+  Json& attributes = answer.results["attributes"];
+  for (const auto& [text, number] : kAttributes) {
+    int value = 0;
+    const auto which = static_cast<CUdevice_attribute>(number);
+    const CUresult asked = cuDeviceGetAttribute(&value, which, gpu.device());
+    attributes[text] = asked == CUDA_SUCCESS ? Json(value) : outcome(asked);
+  }
+  return answer;
+}
+
+Answer granularity(const Settings&) {
+  Gpu gpu;
+  Answer answer;
+  for (const Place place : {Place::kDevice, Place::kHost}) {
+    const CUmemAllocationProp wanted = properties(gpu, place);
+    for (const bool recommended : {false, true}) {
+      std::size_t bytes = 0;
+      const CUresult asked = cuMemGetAllocationGranularity(
+          &bytes, &wanted,
+          recommended ? CU_MEM_ALLOC_GRANULARITY_RECOMMENDED : CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+      answer.results[text(place)][recommended ? "recommended" : "minimum"] =
+          asked == CUDA_SUCCESS ? Json(bytes) : outcome(asked);
+    }
+  }
+  return answer;
+}
+
+// Create, map, give access, copy there and back: the only proof that counts.
+Json try_location(const Gpu& gpu, CUmemLocationType type, int id, CUmemAllocationHandleType shared) {
+  CUmemAllocationProp wanted{};
+  wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  wanted.location.type = type;
+  wanted.location.id = id;
+  wanted.requestedHandleTypes = shared;
+  CUmemGenericAllocationHandle handle = 0;
+  const CUresult created = cuMemCreate(&handle, 2 * kMiB, &wanted, 0);
+  if (created != CUDA_SUCCESS) return {{"works", false}, {"call", "cuMemCreate"}, {"code", created}};
+  Json found = {{"works", true}};
+  {
+    Window window(gpu, 2 * kMiB);
+    CUresult result = cuMemMap(window.at(), 2 * kMiB, 0, handle, 0);
+    if (result == CUDA_SUCCESS) {
+      result = window.open(0, 2 * kMiB);
+      if (result != CUDA_SUCCESS) found = {{"works", false}, {"call", "cuMemSetAccess"}};
+      std::uint32_t out = 42, back = 0;
+      if (result == CUDA_SUCCESS) result = cuMemcpyHtoD(window.at(), &out, sizeof(out));
+      if (result == CUDA_SUCCESS) result = cuMemcpyDtoH(&back, window.at(), sizeof(back));
+      if (result == CUDA_SUCCESS && back != out) found = {{"works", false}, {"call", "compare"}};
+      found["cpu_access_code"] = window.open_for_cpu(0, 2 * kMiB);
+      (void)cuMemUnmap(window.at(), 2 * kMiB);
+    }
+    found["code"] = result;
+    if (result != CUDA_SUCCESS) found["works"] = false;
+  }
+  (void)cuMemRelease(handle);
+  return found;
+}
+
+Answer host_frames(const Settings&) {
+  Gpu gpu;
+  const int node = properties(gpu, Place::kHost).location.id;
+  Json results = {{"node", node}};
+  const auto none = CU_MEM_HANDLE_TYPE_NONE;
+  results["host_numa"] = try_location(gpu, CU_MEM_LOCATION_TYPE_HOST_NUMA, node, none);
+  results["host_numa_as_file"] = try_location(gpu, CU_MEM_LOCATION_TYPE_HOST_NUMA, node,
+                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  results["host"] = try_location(gpu, CU_MEM_LOCATION_TYPE_HOST, 0, none);
+  results["host_numa_current"] =
+      try_location(gpu, CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 0, none);
+  return yes_if(results["host_numa"]["works"], results);
+}
+
+Answer host_frames_in_memory_info(const Settings&) {
+  Gpu gpu;
+  std::size_t before = 0, after = 0, total = 0;
+  MUST(cuMemGetInfo(&before, &total));
+  Frame frame(gpu, Place::kHost, 64 * kMiB);
+  MUST(cuMemGetInfo(&after, &total));
+  return yes_if(before - after >= frame.bytes(), {{"free_before", before}, {"free_after", after}});
+}
+
+Answer parameter_layout(const Settings&) {
+  Gpu gpu;
+  const CUfunction kernel = gpu.plain("fill_words");
+  Json offsets = Json::array();
+  CUresult result = CUDA_SUCCESS;
+  for (std::size_t i = 0; result == CUDA_SUCCESS; ++i) {
+    std::size_t offset = 0, bytes = 0;
+    result = cuFuncGetParamInfo(kernel, i, &offset, &bytes);
+    if (result == CUDA_SUCCESS) offsets.push_back({offset, bytes});
+  }
+  const Json wanted = {{0, 8}, {8, 8}, {16, 4}};
+  return yes_if(offsets == wanted, {{"layout", offsets}, {"end", outcome(result)}});
+}
+
+}  // namespace
+
+std::vector<Probe> fact_probes() {
+  return {{"about", "what are the driver and the device", about},
+          {"granularity", "in which units is memory made", granularity},
+          {"host_frames", "can host memory stand behind device addresses", host_frames},
+          {"host_frames_in_memory_info", "does cuMemGetInfo count host frames as device memory",
+           host_frames_in_memory_info},
+          {"parameter_layout", "does cuFuncGetParamInfo give the layout of parameters",
+           parameter_layout}};
+}
+
+}  // namespace first_light

@@ -1,0 +1,92 @@
+// One question to the driver of a GPU, and its answer as one line of JSON.
+//
+// Plain documented driver API, nothing of Tessera: what these programs say must be true whether our
+// code is right or wrong. A wrong guess can make a context unusable, so a question depends on nothing
+// that an earlier one left behind. A driver call that fails ends its question with the call and its
+// code, which is an answer too.
+//
+// Thread safety: none; a probe that needs threads makes its own.
+#pragma once
+
+#include <cuda.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace first_light {
+
+using Json = nlohmann::ordered_json;
+
+// Thrown where a call failed that the question cannot do without.
+struct Failure {
+  std::string call;
+  CUresult code;
+};
+
+// Thrown where this machine lacks what the question is about: it could not be asked.
+struct NotHere {
+  std::string why;
+};
+
+void must(CUresult result, const char* call);
+#define MUST(call) ::first_light::must((call), #call)
+
+// "CUDA_ERROR_NOT_READY"
+std::string name_of(CUresult code);
+// {"code": 600, "error": "CUDA_ERROR_NOT_READY"}
+Json outcome(CUresult code);
+
+struct Settings {
+  bool quick = false;             // a few rounds: shows that it runs
+  std::string directory = "/var/tmp";  // for questions about the disk
+};
+
+// What a probe found: yes or no, or numbers only.
+struct Answer {
+  std::string answer = "measured";  // "yes", "no", "measured"
+  Json results = Json::object();
+};
+inline Answer yes_if(bool yes, Json results = Json::object()) {
+  return {yes ? "yes" : "no", std::move(results)};
+}
+
+struct Probe {
+  const char* name;
+  const char* question;
+  Answer (*ask)(const Settings& settings);
+};
+
+// Each file of probes has one of these.
+std::vector<Probe> fact_probes();
+std::vector<Probe> mapping_probes();
+std::vector<Probe> swap_probes();
+std::vector<Probe> race_probes();
+std::vector<Probe> query_probes();
+std::vector<Probe> transfer_probes();
+std::vector<Probe> graph_probes();
+std::vector<Probe> atomic_probes();
+std::vector<Probe> bulk_copy_probes();
+std::vector<Probe> call_cost_probes();
+std::vector<Probe> link_probes();
+std::vector<Probe> disk_probes();
+
+// Seconds on the wall since it was made.
+class Watch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// {"median": .., "least": .., "most": .., "count": ..}
+Json spread(std::vector<double> values);
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+}  // namespace first_light
