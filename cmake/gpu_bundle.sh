@@ -1,31 +1,60 @@
 #!/bin/sh
-# Packs the release build for a GPU machine: one relocatable folder, build/tessera-gpu, and its tar.
+# Packs what a GPU machine needs into one relocatable folder, build/tessera-gpu, and its tar: the
+# release programs, the tests that ask a driver, and bench/gpu with its probes and scripts.
 # With nvcc at hand the kernels are compiled for the GPU too.
 set -eu
 jobs=${1:-2}
+largest=60  # MiB
 kernels=OFF
 if command -v nvcc >/dev/null 2>&1 || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]; then
   kernels=ON
 fi
 cmake --preset gpu -DTESSERA_GPU_KERNELS=$kernels
-cmake --build --preset gpu -j"$jobs"
+cmake --build --preset gpu -j"$jobs" --target gpu_bundle_files
 
 bundle=build/tessera-gpu
 rm -rf "$bundle" "$bundle.tar.gz"
-mkdir -p "$bundle"
-for part in bin lib tests bench; do
-  mkdir -p "$bundle/$part"
+mkdir -p "$bundle/tests" "$bundle/bench/gpu" "$bundle/bench/traces" "$bundle/python"
+cp -a build/gpu/bin build/gpu/lib "$bundle/"
+for test in contract_cuda_driver_contract_test c_api_tessera_test c_api_readme_example; do
+  cp "build/gpu/tests/$test" "$bundle/tests/"
 done
-cp -a build/gpu/bin/. "$bundle/bin/"
-cp -a build/gpu/lib/. "$bundle/lib/"
-for part in tests bench; do
-  find "build/gpu/$part" -maxdepth 1 -type f -perm -u+x -exec cp {} "$bundle/$part/" \;
-done
-# Every library of the build machine that a bare machine may lack, next to ours.
-for program in "$bundle"/bin/* "$bundle"/lib/*.so "$bundle"/tests/* "$bundle"/bench/*; do
-  ldd "$program" 2>/dev/null | sed -n 's/^[[:space:]]*[^ ]* => \([^ ]*\) .*/\1/p'
-done | grep -E '/lib(stdc\+\+|gcc_s|uring|benchmark|gmock|gtest|fmt)[.-]' | sort -u |
+find build/gpu/bench/gpu -maxdepth 1 -type f \( -perm -u+x -o -name '*.fatbin' -o -name '*.so' \) \
+  -exec cp {} "$bundle/bench/gpu/" \;
+cp -R bench/gpu/run.sh bench/gpu/run.py bench/gpu/sections bench/gpu/programs "$bundle/bench/gpu/"
+cp bench/traces/*.py "$bundle/bench/traces/"
+cp -R shim/python/tessera "$bundle/python/"
+find "$bundle" -name __pycache__ -prune -exec rm -rf {} +
+git describe --always --dirty >"$bundle/COMMIT" 2>/dev/null || echo unknown >"$bundle/COMMIT"
+
+# Libraries of the build machine that a bare machine may lack lie next to ours. The C++ runtime does
+# not: a program whose Python is newer than ours must find its own.
+programs=$(find "$bundle" -type f \( -perm -u+x -o -name '*.so*' \) ! -name '*.sh')
+for program in $programs; do
+  ldd "$program" 2>/dev/null | sed -n 's/^[[:space:]]*[^ ]* => \(\/[^ ]*\) .*/\1/p'
+done | grep -vE "$bundle|/(lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s|cuda)|ld-linux[^/]*)\.so" | sort -u |
   while read -r library; do cp -L "$library" "$bundle/lib/"; done
-find "$bundle" -type f -perm -u+x -exec strip --strip-debug {} + 2>/dev/null || true
+for program in $programs; do strip --strip-debug "$program" 2>/dev/null || true; done
+
+# Moved, it must still run, and ask only for what every Linux machine with a driver has.
+moved=$(mktemp -d)
+trap 'rm -rf "$moved"' EXIT
+cp -a "$bundle" "$moved/"
+missing=$(for program in $(find "$moved" -type f \( -perm -u+x -o -name '*.so*' \) ! -name '*.sh'); do
+  ldd "$program" 2>/dev/null | grep 'not found' | grep -v libcuda.so.1 || true
+done)
+if [ -n "$missing" ]; then
+  echo "gpu_bundle.sh: libraries are missing: $missing" >&2
+  exit 1
+fi
+"$moved/tessera-gpu/bin/tessera" run --software -- "$moved/tessera-gpu/lib/tessera/vector_add" \
+  "$moved/tessera-gpu/lib/tessera/vector_add_kernels.so"
+sh "$moved/tessera-gpu/bench/gpu/run.sh" --software --only first_light --out "$moved/out" >/dev/null
+
+size=$(du -sm "$bundle" | cut -f1)
+if [ "$size" -ge "$largest" ]; then
+  echo "gpu_bundle.sh: $bundle has $size MiB; it must stay under $largest" >&2
+  exit 1
+fi
 tar -czf "$bundle.tar.gz" -C build tessera-gpu
 du -sh "$bundle" "$bundle.tar.gz"

@@ -1,0 +1,96 @@
+"""Runs the sections that are asked for, each in its own time, and writes one JSON file for each."""
+
+import argparse
+import datetime
+import pathlib
+import re
+import shlex
+import shutil
+import sys
+import time
+import traceback
+
+from sections import contract, first_light, machine, sanitizer, speed
+from sections.place import Place
+from sections.record import Record
+
+# Section, and its share of the time in seconds.
+SECTIONS = {"first_light": (first_light, 120), "contract": (contract, 60), "speed": (speed, 60),
+            "sanitizer": (sanitizer, 60)}
+TOTAL = sum(limit for _, limit in SECTIONS.values())
+
+
+def names(text):
+    chosen = text.split(",")
+    for name in chosen:
+        if name not in SECTIONS:
+            raise argparse.ArgumentTypeError(f"no such section: {name}; there are {', '.join(SECTIONS)}")
+    return chosen
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="run.sh", description="Measures what only a GPU can tell.")
+    parser.add_argument("--only", type=names, default=list(SECTIONS), metavar="SECTION,...",
+                        help="these sections alone: " + ", ".join(SECTIONS))
+    parser.add_argument("--out", type=pathlib.Path, metavar="DIR",
+                        help="folder for the JSON files (default: one for this GPU and day)")
+    parser.add_argument("--root", type=pathlib.Path, metavar="DIR",
+                        help="the build folder or bundle (default: the one that this lies in)")
+    parser.add_argument("--minutes", type=float, default=TOTAL / 60, metavar="M",
+                        help="stretch or shrink every section's time to M minutes in all")
+    parser.add_argument("--software", action="store_true",
+                        help="on the software device, a few rounds: shows that it runs")
+    return parser.parse_args(arguments)
+
+
+def find_root(scripts):
+    """A bundle holds these scripts in bench/gpu; a checkout has its builds in build/."""
+    tree = scripts.parent.parent
+    for root in (tree, tree / "build" / "gpu", tree / "build" / "release"):
+        if (root / "bin" / "tessera").is_file():
+            return root
+    sys.exit("run.sh: no build here: `make gpu-bundle`, or --root")
+
+
+def default_folder(facts):
+    gpu = re.sub(r"[^a-z0-9]+", "-", facts["gpu"].lower()).strip("-")
+    day = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
+    return pathlib.Path(__file__).resolve().parent.parent / "results" / "gpu" / f"{day}-{gpu}"
+
+
+def run_section(name, place, record):
+    """A section that breaks is recorded and stops no other."""
+    try:
+        SECTIONS[name][0].run(place, record)
+        record.finish()
+    except Exception:
+        record.finish(traceback.format_exc(limit=4))
+        print(traceback.format_exc(limit=4), file=sys.stderr)
+
+
+def main(arguments):
+    options = parse(arguments)
+    root = options.root or find_root(pathlib.Path(__file__).resolve().parent)
+    place = Place(root, software=options.software, quick=options.software)
+    facts = machine.describe(place)
+    folder = options.out or default_folder(facts)
+    folder.mkdir(parents=True, exist_ok=True)
+    command = "run.sh " + " ".join(shlex.quote(word) for word in arguments)
+    print(f"{facts['gpu']}, driver {facts['driver']}, commit {facts['commit']}", flush=True)
+    start = time.monotonic()
+    scale = options.minutes * 60 / TOTAL
+    summary = []
+    for name in options.only:
+        print(f"== {name}", flush=True)
+        record = Record(folder / f"{name}.json", name, facts, command.strip(),
+                        SECTIONS[name][1] * scale)
+        run_section(name, place, record)
+        summary.append(f"{name}: {len(record.body['results'])} results in {record.body['seconds']} s"
+                       + ("" if record.body["complete"] else ", NOT COMPLETE"))
+    shutil.rmtree(place.scratch, ignore_errors=True)
+    print("\n".join(["", *summary, f"{time.monotonic() - start:.0f} s in all, results in {folder}"]))
+    return 0 if "problem" not in facts else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,92 @@
+"""The driver contract and the C API on this driver, and programs that must compute the same under it."""
+
+import json
+
+# Programs of lib/tessera: (name, kernels, device memory that is too small for it).
+PROGRAMS = [("memory_calls", None, "8MiB"), ("memory_calls_ptds", None, "8MiB"),
+            ("launches", "preload_kernels", "11MiB"), ("graphs", "preload_kernels", "16MiB"),
+            ("hidden_addresses", "preload_kernels", "22MiB"), ("crowd", "preload_kernels", "12MiB"),
+            ("contexts", None, "24MiB"), ("forks", None, "24MiB"),
+            ("kept_addresses", None, "24MiB")]
+TRAINING = ["--steps", "4", "--layers", "8", "--width", "512", "--batch", "128"]
+
+
+def suite(place, record):
+    """tests/contract/cuda_driver_contract_test.cpp, on the machine's own driver."""
+    report = place.scratch / "contract.json"
+    test = place.test("contract_cuda_driver_contract_test")
+    outcome = place.run([test, f"--gtest_output=json:{report}"], record.left(40),
+                        {} if place.software else {"TESSERA_TEST_CUDA": "1"})
+    if not report.is_file():
+        record.add("driver contract", answer="failed", failed=outcome.failure())
+        return
+    tests = [test for group in json.loads(report.read_text())["testsuites"] for test in group["testsuite"]]
+    broken = {test["name"]: test["failures"][0]["failure"][:500] for test in tests if "failures" in test}
+    record.add("driver contract", answer="no" if broken or not outcome.well else "yes",
+               tests=len(tests), broken=broken, seconds=round(outcome.seconds, 2))
+
+
+def c_api(place, record):
+    for test in ("c_api_tessera_test", "c_api_readme_example"):
+        outcome = place.run([place.test(test)], record.left(30))
+        record.add(test, answer="yes" if outcome.well else "no",
+                   **({} if outcome.well else {"failed": outcome.failure()}))
+
+
+def compare(place, record, name, command, memory):
+    """Alone, then under Tessera with too little device memory: it must say the same."""
+    alone = place.run(command, record.left(20))
+    small = place.run(place.under_tessera(command, "--device-memory", memory, "--no-control"),
+                      record.left(20), {"TESSERA_LOG_LEVEL": "error"})
+    same = alone.well and small.well and alone.out == small.out
+    record.add(name, answer="yes" if same else "no", device_memory=memory,
+               seconds_alone=round(alone.seconds, 3), seconds=round(small.seconds, 3),
+               **({} if same else {"alone": alone.failure(), "failed": small.failure(),
+                                   "output_alone": alone.out[-500:], "output": small.out[-500:]}))
+
+
+def programs(place, record):
+    for name, kernels, memory in PROGRAMS:
+        if record.over():
+            record.out_of_time(name)
+            continue
+        command = [place.program(name)] + ([place.kernels(kernels)] if kernels else [])
+        compare(place, record, name, command, memory)
+
+
+def training(place, record):
+    """A program that trains, on a device, on a third of it, and with a spill file: equal losses."""
+    ways = {"alone": [], "20MiB of device memory": ["--device-memory", "20MiB"],
+            "three tiers": ["--device-memory", "20MiB", "--host-memory", "8MiB", "--file-memory",
+                            "256MiB", "--file-dir", "/var/tmp"]}
+    losses, seconds, failed = {}, {}, {}
+    for way, options in ways.items():
+        file = place.scratch / "losses"
+        file.unlink(missing_ok=True)
+        command = [place.program("train"), "--kernels", place.kernels("train_kernels"), *TRAINING,
+                   "--losses", str(file)]
+        outcome = place.run(place.under_tessera(command, "--no-control", *options) if options
+                            else command, record.left(30))
+        losses[way] = file.read_text() if file.is_file() else None
+        seconds[way] = round(outcome.seconds, 3)
+        if not outcome.well:
+            failed[way] = outcome.failure()
+    same = not failed and len(set(losses.values())) == 1
+    record.add("train", answer="yes" if same else "no", seconds=seconds, failed=failed)
+
+
+def random_operations(place, record):
+    """Random blocks, kernels, hints, threads; every block carries what it must hold."""
+    operations = 2000 if place.quick else 1_000_000
+    found = place.run_json([place.probe("random_operations"), "--operations", str(operations),
+                            "--seconds", str(max(record.left() - 5, 1))], record.left())
+    record.add("random operations", answer="no" if "failed" in found or found.get("wrong") else "yes",
+               **found)
+
+
+def run(place, record):
+    suite(place, record)
+    c_api(place, record)
+    programs(place, record)
+    training(place, record)
+    random_operations(place, record)

@@ -1,0 +1,55 @@
+"""One section's results as JSON, with all that a number needs beside it; on disk after each of them."""
+
+import datetime
+import json
+import os
+import time
+
+
+class Record:
+    """Results are appended; the file is whole at any moment, also when the run is cut off."""
+
+    def __init__(self, path, section, machine, command, limit):
+        self.path = path
+        self._deadline = time.monotonic() + limit
+        self._start = time.monotonic()
+        self.body = {"section": section, **machine, "command": command,
+                     "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+                     "limit_seconds": limit, "complete": False, "seconds": 0.0, "results": []}
+        self._write()
+
+    def left(self, at_most=None):
+        """Seconds until the section's time is over."""
+        left = max(self._deadline - time.monotonic(), 0.0)
+        return left if at_most is None else min(left, at_most)
+
+    def over(self):
+        return self.left() <= 0
+
+    def add(self, name, **facts):
+        self.body["results"].append({"name": name, **facts})
+        self._write()
+        short = json.dumps(facts)
+        print(f"  {name}: {short if len(short) < 200 else short[:197] + '...'}", flush=True)
+
+    def not_here(self, name, why):
+        """Said, never skipped in silence."""
+        self.add(name, answer="not supported here", why=why)
+
+    def out_of_time(self, name):
+        self.add(name, answer="no time left")
+
+    def finish(self, failure=None):
+        if failure is not None:
+            self.body["failure"] = failure
+        self.body["complete"] = failure is None and not self._late()
+        self._write()
+
+    def _late(self):
+        return any(result.get("answer") == "no time left" for result in self.body["results"])
+
+    def _write(self):
+        self.body["seconds"] = round(time.monotonic() - self._start, 3)
+        partial = self.path.with_suffix(".partial")
+        partial.write_text(json.dumps(self.body, indent=1) + "\n", encoding="utf-8")
+        os.replace(partial, self.path)
