@@ -12,6 +12,7 @@ using Json = nlohmann::ordered_json;
 Json json_of(const LastPass& pass) {
   return {{"iterations", pass.iterations},
           {"ns", pass.time.value()},
+          {"compute_ns", pass.compute.value()},
           {"lower_bound_ns", pass.lower_bound.value()},
           {"bytes_h2d", pass.in.value()},
           {"bytes_d2h", pass.out.value()},

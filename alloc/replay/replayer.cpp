@@ -175,12 +175,14 @@ std::vector<Nanoseconds> differences(const std::vector<Nanoseconds>& marks, Nano
 }
 
 // The first pass also fills an empty machine: the others say what one takes.
-Nanoseconds bound_of_pass(const RepeatedTrace& repeated, const ReplayOptions& options) {
+void bound_pass(const RepeatedTrace& repeated, const ReplayOptions& options, LastPass& pass) {
   const auto& events = repeated.trace.events;
   const auto ops = std::count_if(events.begin() + static_cast<std::ptrdiff_t>(repeated.last_pass),
                                  events.end(), [](const TraceEvent& e) { return e.kind == Kind::kOp; });
   const std::uint32_t passes = std::max<std::uint32_t>(options.iterations, 2) - 1;
-  return pass_lower_bound(repeated.trace, options, static_cast<std::size_t>(ops), passes);
+  const auto pass_ops = static_cast<std::size_t>(ops);
+  pass.compute = compute_from(repeated.trace, repeated.trace.ops.size() - pass_ops);
+  pass.lower_bound = pass_lower_bound(repeated.trace, options, pass_ops, passes);
 }
 
 }  // namespace
@@ -220,7 +222,7 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   result.iterations = differences(program.marks(), result.makespan);
   result.stats = machine->allocator().stats().totals;
   result.last_pass = program.last_pass();
-  result.last_pass.lower_bound = bound_of_pass(repeated, options);
+  bound_pass(repeated, options, result.last_pass);
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include "demo_command.hpp"
 #include "doctor_command.hpp"
 #include "installation.hpp"
+#include "league_command.hpp"
 #include "move_command.hpp"
 #include "plan_command.hpp"
 #include "replay_command.hpp"
@@ -34,6 +35,7 @@ struct CommandLine {
         demo(app.add_subcommand("demo", "see a program run on a device a third of its size")),
         doctor(app.add_subcommand("doctor", "what this machine can do, and what to fix")),
         replay(app.add_subcommand("replay", "play a trace on a machine in virtual time")),
+        league(app.add_subcommand("league", "every policy on traces, under several budgets")),
         sleep(app.add_subcommand("sleep", "move a running program's blocks out of device memory")),
         wake(app.add_subcommand("wake", "bring them back")),
         top(app.add_subcommand("top", "this user's programs under Tessera, live")),
@@ -44,6 +46,7 @@ struct CommandLine {
     run_options.add_to(*run);
     replay_options.add_to(*replay);
     torture_options.add_to(*torture);
+    league_options.add_to(*league);
     top->add_flag("--once", top_options.once, "look once (it takes two seconds) and end");
     top->add_flag("--json", top_options.json, "print one JSON object for each look, a line each");
     top->add_option("--interval", top_options.interval, "seconds between two looks (1)")
@@ -66,6 +69,7 @@ struct CommandLine {
   CLI::App* demo;
   CLI::App* doctor;
   CLI::App* replay;
+  CLI::App* league;
   CLI::App* sleep;
   CLI::App* wake;
   CLI::App* top;
@@ -76,6 +80,7 @@ struct CommandLine {
   TopOptions top_options;
   ReplayCommandOptions replay_options;
   TortureOptions torture_options;
+  LeagueOptions league_options;
   RunOptions run_options;
   DemoOptions demo_options;
   DoctorOptions doctor_options;
@@ -114,6 +119,7 @@ int main(int argc, char** argv) {
   if (*commands.demo) return demo_command(installation, commands.demo_options);
   if (*commands.doctor) return doctor_command(installation, commands.doctor_options);
   if (*commands.torture) return torture_command(commands.torture_options);
+  if (*commands.league) return league_command(commands.league_options);
   if (*commands.replay) return replay_command(commands.replay_options);
   return run_command(installation, commands.run_options, program);
 }

@@ -49,14 +49,18 @@ ReplayCommandOptions::ReplayCommandOptions()
           {"seed", "TESSERA_SEED", "N", "for policies that draw lots (0)", ""},
       } {}
 
-void ReplayCommandOptions::add_to(CLI::App& app) {
-  app.add_option("trace", trace, "the trace: JSON Lines, plain or zstd")->type_name("FILE");
-  for (Setting& setting : settings) {
+void add_settings(CLI::App& app, std::vector<ReplayCommandOptions::Setting>& settings) {
+  for (auto& setting : settings) {
     app.add_option(std::string("--") + setting.name, setting.value, setting.help)
         ->envname(setting.variable)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
         ->type_name(setting.value_name);
   }
+}
+
+void ReplayCommandOptions::add_to(CLI::App& app) {
+  app.add_option("trace", trace, "the trace: JSON Lines, plain or zstd")->type_name("FILE");
+  add_settings(app, settings);
   app.add_flag("--json", json, "print one JSON object");
   app.add_flag("--list-policies", list_policies, "name, source and one line of each policy");
 }

@@ -26,6 +26,9 @@ struct ReplayCommandOptions {
   bool list_policies = false;
 };
 
+// The library's options as options of a command. REQUIRES: `settings` outlives `app`.
+void add_settings(CLI::App& app, std::vector<ReplayCommandOptions::Setting>& settings);
+
 // The result for people. REQUIRES: `json` is a result of the library.
 std::string replay_table(const std::string& json);
 std::string policy_table(const std::string& json);

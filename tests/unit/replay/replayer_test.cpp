@@ -101,6 +101,7 @@ TEST(Replayer, TheLastPassIsToldApart) {
   const ReplayResult result = played(trace_of(text), options);
   EXPECT_EQ(result.last_pass.iterations, 1U);
   EXPECT_EQ(result.last_pass.time, result.iterations.back());
+  EXPECT_EQ(result.last_pass.compute, Nanoseconds(3 * kMs));
   EXPECT_GE(result.last_pass.lower_bound, Nanoseconds(3 * kMs));
   EXPECT_GT(result.last_pass.out, Bytes());
   EXPECT_LT(result.last_pass.out.value(), result.stats.bytes_out);

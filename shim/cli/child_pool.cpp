@@ -1,0 +1,155 @@
+#include "child_pool.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include <fmt/format.h>
+
+namespace {
+
+constexpr unsigned kClockFactor = 20;
+constexpr int kNoMemory = 3;
+
+struct Child {
+  pid_t process = -1;
+  int output = -1;
+  std::size_t number = 0;
+};
+
+void limit(int what, rlim_t amount) {
+  const rlimit both{amount, amount};
+  // Without the limit the work still runs.
+  [[maybe_unused]] const int refused = setrlimit(static_cast<__rlimit_resource_t>(what), &both);
+}
+
+// Ends without what belongs to the parent: buffers that both have are written by it.
+[[noreturn]] void be_child(const std::function<std::string(std::size_t)>& work, std::size_t number,
+                           int output, const ChildLimits& limits) {
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_CPU, limits.cpu_seconds);
+  limit(RLIMIT_DATA, limits.memory);
+  alarm(limits.cpu_seconds * kClockFactor);
+  std::string text;
+  try {
+    text = work(number);
+  } catch (const std::bad_alloc&) {
+    _exit(kNoMemory);
+  }
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t written = write(output, text.data() + done, text.size() - done);
+    if (written < 0 && errno != EINTR) _exit(1);
+    if (written > 0) done += static_cast<std::size_t>(written);
+  }
+  _exit(0);
+}
+
+std::string end_of(int status, const ChildLimits& limits) {
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    // The hard limit on processor time ends with SIGKILL; so does a system without memory.
+    if (signal == SIGXCPU || signal == SIGKILL || signal == SIGALRM) {
+      return fmt::format("no end after {} s", limits.cpu_seconds);
+    }
+    return fmt::format("it crashed: {}", strsignal(signal));
+  }
+  if (WEXITSTATUS(status) == kNoMemory) {
+    return fmt::format("it needs more than {} MiB", limits.memory >> 20);
+  }
+  return WEXITSTATUS(status) == 0 ? "" : fmt::format("it ended with code {}", WEXITSTATUS(status));
+}
+
+class Pool {
+ public:
+  Pool(std::size_t count, const ChildLimits& limits,
+       const std::function<std::string(std::size_t)>& work)
+      : limits_(limits), work_(work), answers_(count) {}
+
+  std::size_t running() const { return children_.size(); }
+  std::vector<ChildAnswer> take() { return std::move(answers_); }
+
+  // Whether a child was begun; if not, its answer says why.
+  bool begin(std::size_t number) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+      answers_[number].failure = fmt::format("no pipe: {}", std::strerror(errno));
+      return false;
+    }
+    std::fflush(nullptr);
+    const pid_t process = fork();
+    if (process == 0) {
+      close(ends[0]);
+      be_child(work_, number, ends[1], limits_);
+    }
+    close(ends[1]);
+    if (process < 0) {
+      answers_[number].failure = fmt::format("no process: {}", std::strerror(errno));
+      close(ends[0]);
+      return false;
+    }
+    children_.push_back({process, ends[0], number});
+    return true;
+  }
+  // Reads what there is, waiting for something. Returns how many children ended.
+  std::size_t await() {
+    std::vector<pollfd> ready;
+    for (const Child& child : children_) ready.push_back({child.output, POLLIN, 0});
+    if (poll(ready.data(), ready.size(), -1) < 0) return 0;
+    std::size_t ended = 0;
+    for (std::size_t i = children_.size(); i-- > 0;) {
+      if (ready[i].revents == 0 || read_more(children_[i])) continue;
+      finish(children_[i]);
+      children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
+      ++ended;
+    }
+    return ended;
+  }
+
+ private:
+  // False at the end of what the child wrote.
+  bool read_more(const Child& child) {
+    char buffer[4096];
+    const ssize_t got = read(child.output, buffer, sizeof(buffer));
+    if (got > 0) answers_[child.number].text.append(buffer, static_cast<std::size_t>(got));
+    return got > 0 || (got < 0 && errno == EINTR);
+  }
+  void finish(const Child& child) {
+    close(child.output);
+    int status = 0;
+    while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) continue;
+    ChildAnswer& answer = answers_[child.number];
+    answer.failure = end_of(status, limits_);
+    if (!answer.failure.empty()) answer.text.clear();
+  }
+
+  const ChildLimits limits_;
+  const std::function<std::string(std::size_t)>& work_;
+  std::vector<ChildAnswer> answers_;
+  std::vector<Child> children_;
+};
+
+}  // namespace
+
+std::vector<ChildAnswer> run_in_children(std::size_t count, int jobs, const ChildLimits& limits,
+                                         const std::function<std::string(std::size_t)>& work,
+                                         const std::function<void(std::size_t)>& ended) {
+  Pool pool(count, limits, work);
+  std::size_t next = 0, done = 0;
+  while (done < count) {
+    while (next < count && pool.running() < static_cast<std::size_t>(jobs)) {
+      if (!pool.begin(next++)) ended(++done);
+    }
+    if (pool.running() == 0) continue;
+    for (std::size_t over = pool.await(); over > 0; --over) ended(++done);
+  }
+  return pool.take();
+}

@@ -1,0 +1,226 @@
+#include "league_command.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "child_pool.hpp"
+#include "league_page.hpp"
+#include "league_row.hpp"
+#include "league_text.hpp"
+#include "tessera/replay.h"
+
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::pair<std::string, std::string>>;  // names of options, values
+
+constexpr int kWrongUse = 2;
+constexpr std::uint64_t kPage = 2 << 20;
+
+// Replays one trace with these options: the library's JSON, or {"failure":…}.
+std::string played(const std::string& path, const Words& words) {
+  struct Destroy {
+    void operator()(tessera_replay* replay) const { tessera_replay_destroy(replay); }
+  };
+  const auto failed = [] {
+    return Json{{"failure", tessera_replay_last_error()}}.dump(-1, ' ', false,
+                                                               Json::error_handler_t::replace);
+  };
+  tessera_replay* made = nullptr;
+  if (tessera_replay_create(&made) != TESSERA_OK) return failed();
+  const std::unique_ptr<tessera_replay, Destroy> replay(made);
+  for (const auto& [name, value] : words) {
+    if (tessera_replay_set(made, name.c_str(), value.c_str()) != TESSERA_OK) return failed();
+  }
+  const char* json = nullptr;
+  if (tessera_replay_run(made, path.c_str(), &json) != TESSERA_OK) return failed();
+  return json;
+}
+
+// "a/gpt2.jsonl.zst" is gpt2.
+std::string name_of(const std::string& path) {
+  std::filesystem::path name = std::filesystem::path(path).filename();
+  for (const char* const extension : {".zst", ".jsonl", ".json"}) {
+    if (name.extension() == extension) name = name.stem();
+  }
+  return name.string();
+}
+
+std::vector<std::string> all_policies() {
+  std::vector<std::string> names;
+  for (const Json& policy : Json::parse(tessera_replay_policies())) names.push_back(policy.at("name"));
+  return names;
+}
+
+class LeagueRun {
+ public:
+  explicit LeagueRun(const LeagueOptions& options)
+      : options_(options),
+        jobs_(options.jobs > 0 ? options.jobs
+                               : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
+    league_.iterations = options.iterations;
+    league_.budgets = options.budgets;
+    std::ranges::sort(league_.budgets, std::greater());
+    league_.budgets.erase(std::ranges::unique(league_.budgets).begin(), league_.budgets.end());
+    for (const std::string& path : options.traces) {
+      league_.traces.emplace_back().name = name_of(path);
+    }
+    for (const std::string& name : options.policies) {
+      if (name != "all") league_.policies.push_back(name);
+      for (const std::string& each : name == "all" ? all_policies() : std::vector<std::string>()) {
+        if (std::ranges::find(league_.policies, each) == league_.policies.end()) {
+          league_.policies.push_back(each);
+        }
+      }
+    }
+    for (const auto& setting : options.settings) {
+      if (!setting.value.empty()) settings_.emplace_back(setting.name, setting.value);
+    }
+    league_.settings = settings_;
+    if (options.host_budget > 0) {
+      league_.settings.emplace_back("host-budget", fmt::format("{} %", options.host_budget));
+    }
+  }
+
+  // False, and one line said why, when an option is not what it should be.
+  bool check() const {
+    Words words = settings_;
+    for (const std::string& policy : league_.policies) words.emplace_back("policy", policy);
+    tessera_replay* replay = nullptr;
+    bool well = tessera_replay_create(&replay) == TESSERA_OK;
+    for (const auto& [name, value] : words) {
+      well = well && tessera_replay_set(replay, name.c_str(), value.c_str()) == TESSERA_OK;
+    }
+    tessera_replay_destroy(replay);
+    if (!well) fmt::print(stderr, "tessera: --{}\n", tessera_replay_last_error());
+    std::map<std::string, int> names;
+    for (const LeagueTrace& trace : league_.traces) {
+      if (++names[trace.name] < 2) continue;
+      fmt::print(stderr, "tessera: two traces are called {}\n", trace.name);
+      return false;
+    }
+    return well;
+  }
+
+  void measure_traces() {
+    const auto work = [&](std::size_t i) {
+      return played(options_.traces[i], {{"device-memory", "16TiB"}, {"host-memory", "0"}});
+    };
+    const auto answers = in_children(league_.traces.size(), work);
+    for (std::size_t i = 0; i < answers.size(); ++i) read_trace_figures(answers[i], league_.traces[i]);
+  }
+  void play() {
+    for (std::size_t trace = 0; trace < league_.traces.size(); ++trace) {
+      for (std::size_t policy = 0; policy < league_.policies.size(); ++policy) {
+        for (std::size_t budget = 0; budget < league_.budgets.size(); ++budget) {
+          league_.rows.push_back({.trace = trace, .policy = policy, .budget = budget,
+                                  .device_memory = share_of(trace, league_.budgets[budget]),
+                                  .failure = ""});
+        }
+      }
+    }
+    const auto answers = in_children(league_.rows.size(), [&](std::size_t i) { return play_row(i); });
+    for (std::size_t i = 0; i < answers.size(); ++i) read_row_figures(answers[i], league_.rows[i]);
+  }
+  const League& league() const { return league_; }
+
+ private:
+  std::vector<ChildAnswer> in_children(std::size_t count,
+                                       const std::function<std::string(std::size_t)>& work) const {
+    const bool watched = isatty(STDERR_FILENO) == 1;
+    const ChildLimits limits{.cpu_seconds = options_.cpu_seconds};
+    return run_in_children(count, jobs_, limits, work, [&](std::size_t done) {
+      if (watched) fmt::print(stderr, "\r{} of {}{}", done, count, done == count ? "\n" : "");
+    });
+  }
+  // In whole pages, because a part of one is no use.
+  std::uint64_t share_of(std::size_t trace, std::uint32_t percent) const {
+    return (league_.traces[trace].liveness_peak * percent / 100 + kPage - 1) / kPage * kPage;
+  }
+  std::string play_row(std::size_t number) const {
+    const LeagueRow& row = league_.rows[number];
+    const LeagueTrace& trace = league_.traces[row.trace];
+    if (!trace.failure.empty()) return Json{{"failure", trace.failure}}.dump();
+    Words words = settings_;
+    words.emplace_back("policy", league_.policies[row.policy]);
+    words.emplace_back("device-memory", fmt::to_string(row.device_memory));
+    words.emplace_back("iterations", fmt::to_string(league_.iterations));
+    if (options_.host_budget > 0) {
+      words.emplace_back("host-memory", fmt::to_string(share_of(row.trace, options_.host_budget)));
+    }
+    return played(options_.traces[row.trace], words);
+  }
+
+  const LeagueOptions& options_;
+  const int jobs_;
+  Words settings_;
+  League league_;
+};
+
+bool write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file.fail()) return true;
+  fmt::print(stderr, "tessera: {} cannot be written\n", path.string());
+  return false;
+}
+
+}  // namespace
+
+LeagueOptions::LeagueOptions() {
+  for (auto& setting : ReplayCommandOptions().settings) {
+    const std::string name = setting.name;
+    if (name.ends_with("-memory") ? name != "device-memory"
+                                  : name.starts_with("file-") || name == "h2d" || name == "d2h") {
+      settings.push_back(setting);
+    }
+  }
+}
+
+void LeagueOptions::add_to(CLI::App& app) {
+  app.add_option("traces", traces, "traces: JSON Lines, plain or zstd")->type_name("FILE")->required();
+  app.add_option("--budgets", budgets, "device memory in percent of the liveness peak (90,70,50,35)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 400))
+      ->type_name("LIST");
+  app.add_option("--policies", policies, "names, or all (all)")->delimiter(',')->type_name("LIST");
+  app.add_option("--iterations", iterations, "passes over each trace; the last counts (6)")
+      ->check(CLI::Range(1, 100'000));
+  app.add_option("--host-budget", host_budget, "pinned host memory in percent of the liveness peak")
+      ->check(CLI::Range(1, 10'000));
+  app.add_option("--jobs", jobs, "replays at a time (one for each processor)")->check(CLI::Range(1, 1024));
+  app.add_option("--cpu-seconds", cpu_seconds, "processor time that one replay may take (120)")
+      ->check(CLI::Range(1, 100'000));
+  app.add_option("--out", out, "folder for league.json, league.csv, league.html (.)")->type_name("DIR");
+  add_settings(app, settings);
+}
+
+int league_command(const LeagueOptions& options) {
+  LeagueRun run(options);
+  if (!run.check()) return kWrongUse;
+  std::error_code problem;
+  const std::filesystem::path folder(options.out);
+  std::filesystem::create_directories(folder, problem);
+  if (problem) {
+    fmt::print(stderr, "tessera: --out: {}: {}\n", options.out, problem.message());
+    return kWrongUse;
+  }
+  run.measure_traces();
+  run.play();
+  fmt::print("{}", league_table(run.league()));
+  const bool written = write_file(folder / "league.json", league_json(run.league())) &&
+                       write_file(folder / "league.csv", league_csv(run.league())) &&
+                       write_file(folder / "league.html", league_page(run.league()));
+  return written ? 0 : 1;
+}

@@ -1,0 +1,30 @@
+// `tessera league TRACES...`: every policy on every trace under every budget, each replay in a
+// process of its own.
+//
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "replay_command.hpp"
+
+struct LeagueOptions {
+  LeagueOptions();
+  void add_to(CLI::App& app);
+
+  std::vector<std::string> traces;
+  std::vector<std::uint32_t> budgets = {90, 70, 50, 35};  // percent of the liveness peak
+  std::vector<std::string> policies = {"all"};
+  std::uint32_t host_budget = 0;  // likewise; 0: what the settings say
+  std::uint32_t iterations = 6;
+  int jobs = 0;  // 0: as many as there are processors
+  std::uint32_t cpu_seconds = 120;
+  std::string out = ".";
+  std::vector<ReplayCommandOptions::Setting> settings;  // of the machine
+};
+
+int league_command(const LeagueOptions& options);

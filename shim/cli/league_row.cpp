@@ -1,0 +1,62 @@
+#include "league_row.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using Json = nlohmann::json;
+
+// The object, or null and `failure` says why.
+Json told(const ChildAnswer& answer, std::string& failure) {
+  failure = answer.failure;
+  if (!failure.empty()) return nullptr;
+  Json json = Json::parse(answer.text, nullptr, false);
+  if (json.is_object() && json.contains("last_pass")) return json;
+  failure = json.is_object() ? json.value("failure", "no answer") : "no answer";
+  failure.resize(std::min(failure.find('\n'), failure.size()));  // the rest is advice
+  return nullptr;
+}
+
+class Pass {
+ public:
+  explicit Pass(const Json& json)
+      : json_(json.at("last_pass")),
+        iterations_(std::max<std::uint64_t>(json_.at("iterations").get<std::uint64_t>(), 1)) {}
+
+  std::uint64_t each(const char* key) const { return json_.at(key).get<std::uint64_t>() / iterations_; }
+  std::uint64_t iterations() const { return iterations_; }
+
+ private:
+  const Json& json_;
+  std::uint64_t iterations_;
+};
+
+}  // namespace
+
+double LeagueRow::ratio() const {
+  return static_cast<double>(step_ns) / static_cast<double>(std::max<std::uint64_t>(lower_bound_ns, 1));
+}
+
+void read_trace_figures(const ChildAnswer& answer, LeagueTrace& trace) {
+  const Json json = told(answer, trace.failure);
+  if (json.is_null()) return;
+  const Pass pass(json);
+  trace.liveness_peak = json.at("liveness_peak_bytes").get<std::uint64_t>();
+  trace.largest_step = json.at("largest_step_bytes").get<std::uint64_t>();
+  trace.step_ns = pass.each("compute_ns");
+  trace.ops = json.at("ops").get<std::uint64_t>() / pass.iterations();
+}
+
+void read_row_figures(const ChildAnswer& answer, LeagueRow& row) {
+  const Json json = told(answer, row.failure);
+  if (json.is_null()) return;
+  const Pass pass(json);
+  row.step_ns = pass.each("ns");
+  row.lower_bound_ns = pass.each("lower_bound_ns");
+  row.bytes_h2d = pass.each("bytes_h2d");
+  row.bytes_d2h = pass.each("bytes_d2h");
+  row.bytes_file_read = pass.each("bytes_file_read");
+  row.bytes_file_written = pass.each("bytes_file_written");
+}

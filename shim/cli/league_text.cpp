@@ -1,0 +1,163 @@
+#include "league_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "league_scores.hpp"
+#include "rounded.hpp"
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kNamed = 3;  // of policies that share a first place
+
+// Four digits are more than the model is worth.
+double short_number(double value) { return std::round(value * 1e4) / 1e4; }
+
+Json json_of(const LeagueTrace& trace) {
+  Json json{{"trace", trace.name}};
+  if (!trace.failure.empty()) {
+    json["failure"] = trace.failure;
+    return json;
+  }
+  json["liveness_peak_bytes"] = trace.liveness_peak;
+  json["largest_step_bytes"] = trace.largest_step;
+  json["compute_ns"] = trace.step_ns;
+  json["ops"] = trace.ops;
+  return json;
+}
+
+Json json_of(const League& league, const LeagueRow& row) {
+  Json json{{"trace", league.traces[row.trace].name},
+            {"policy", league.policies[row.policy]},
+            {"budget", league.budgets[row.budget]},
+            {"device_memory", row.device_memory}};
+  if (!row.well()) {
+    json["failure"] = row.failure;
+    return json;
+  }
+  json["step_ns"] = row.step_ns;
+  json["lower_bound_ns"] = row.lower_bound_ns;
+  json["ratio"] = short_number(row.ratio());
+  json["bytes_h2d"] = row.bytes_h2d;
+  json["bytes_d2h"] = row.bytes_d2h;
+  json["bytes_file_read"] = row.bytes_file_read;
+  json["bytes_file_written"] = row.bytes_file_written;
+  return json;
+}
+
+Json json_of(const League& league, const LeagueCell& cell) {
+  Json best = Json::array();
+  for (const std::size_t policy : cell.best) best.push_back(league.policies[policy]);
+  return {{"trace", league.traces[cell.trace].name},
+          {"budget", league.budgets[cell.budget]},
+          {"best", std::move(best)},
+          {"step_ns", cell.step_ns}};
+}
+
+Json json_of(const League& league, const LeagueStanding& standing) {
+  return {{"policy", league.policies[standing.policy]},
+          {"finished", standing.finished},
+          {"firsts", standing.firsts},
+          {"mean_ratio", short_number(standing.mean_ratio)},
+          {"mean_behind", short_number(standing.mean_behind)},
+          {"worst_behind", short_number(standing.worst_behind)}};
+}
+
+// A list with a line for each of its members.
+template <class Members>
+std::string lines_of(const League& league, const Members& members) {
+  std::string text = "[";
+  const char* before = "\n";
+  for (const auto& member : members) {
+    text += before;
+    text += json_of(league, member).dump(-1, ' ', false, Json::error_handler_t::replace);
+    before = ",\n";
+  }
+  return text + "]";
+}
+
+std::string quoted(std::string text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  for (std::size_t at = 0; (at = text.find('"', at)) != text.npos; at += 2) text.insert(at, 1, '"');
+  return '"' + text + '"';
+}
+
+std::string names_of(const League& league, const LeagueCell& cell) {
+  if (cell.best.empty()) return "-";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kNamed, cell.best.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + league.policies[cell.best[i]];
+  }
+  if (cell.best.size() > kNamed) text += fmt::format(" and {} more", cell.best.size() - kNamed);
+  return text;
+}
+
+}  // namespace
+
+std::string league_json(const League& league) {
+  Json head{{"iterations", league.iterations},
+            {"settings", Json::object()},
+            {"budgets", league.budgets},
+            {"policies", league.policies},
+            {"traces", Json::array()}};
+  for (const auto& [name, value] : league.settings) head["settings"][name] = value;
+  for (const LeagueTrace& trace : league.traces) head["traces"].push_back(json_of(trace));
+  std::string text = head.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.pop_back();  // the brace that closes
+  return text + ",\n\"standings\":" + lines_of(league, standings_of(league)) +
+         ",\n\"cells\":" + lines_of(league, cells_of(league)) +
+         ",\n\"rows\":" + lines_of(league, league.rows) + "}\n";
+}
+
+std::string league_csv(const League& league) {
+  std::string text =
+      "trace,policy,budget,device_memory,step_ns,lower_bound_ns,ratio,bytes_h2d,bytes_d2h,"
+      "bytes_file_read,bytes_file_written,failure\n";
+  for (const LeagueRow& row : league.rows) {
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},", quoted(league.traces[row.trace].name),
+                   quoted(league.policies[row.policy]), league.budgets[row.budget],
+                   row.device_memory);
+    if (row.well()) {
+      fmt::format_to(std::back_inserter(text), "{},{},{:.4f},{},{},{},{},\n", row.step_ns,
+                     row.lower_bound_ns, row.ratio(), row.bytes_h2d, row.bytes_d2h,
+                     row.bytes_file_read, row.bytes_file_written);
+    } else {
+      text += ",,,,,,," + quoted(row.failure) + "\n";
+    }
+  }
+  return text;
+}
+
+std::string league_table(const League& league) {
+  const std::vector<LeagueCell> cells = cells_of(league);
+  std::string text = fmt::format("{:<16} {:>8} {:>6} {:>11} {:>12} {:>12}\n", "policy", "finished",
+                                 "first", "over bound", "behind best", "at worst");
+  for (const LeagueStanding& s : standings_of(league)) {
+    fmt::format_to(std::back_inserter(text), "{:<16} {:>5}/{:<2} {:>6} {:>11.3f} {:>12.3f} {:>12.3f}\n",
+                   league.policies[s.policy], s.finished, cells.size(), s.firsts, s.mean_ratio,
+                   s.mean_behind, s.worst_behind);
+  }
+  text += fmt::format("\n{:<28} {:>6} {:>10} {:>10}  {}\n", "trace", "budget", "step", "over bound",
+                      "first");
+  for (const LeagueCell& cell : cells) {
+    fmt::format_to(std::back_inserter(text), "{:<28} {:>5}% ", league.traces[cell.trace].name,
+                   league.budgets[cell.budget]);
+    if (cell.best.empty()) {
+      text += fmt::format("{:>10} {:>10}  {}\n", "-", "-",
+                          league.row(cell.trace, 0, cell.budget).failure);
+      continue;
+    }
+    const LeagueRow& best = league.row(cell.trace, cell.best.front(), cell.budget);
+    fmt::format_to(std::back_inserter(text), "{:>10} {:>10.3f}  {}\n",
+                   rounded_seconds(static_cast<double>(cell.step_ns) / 1e9), best.ratio(),
+                   names_of(league, cell));
+  }
+  return text;
+}

@@ -1,0 +1,95 @@
+"""`tessera league` from outside, on two tiny traces: every file holds every replay, and the same bytes twice.
+
+Usage: league_test.py BUILD_FOLDER
+"""
+
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TESSERA = pathlib.Path(sys.argv.pop(1)).resolve() / "bin" / "tessera"
+MIB = 1 << 20
+
+
+def write_trace(path, layers, nanoseconds):
+    """Written forwards, read backwards: what a training step does with activations."""
+    lines = [{"t": "alloc", "id": i, "bytes": 32 * MIB} for i in range(layers)]
+    lines.append({"t": "mark", "kind": "iteration", "n": 1})
+    lines += [{"t": "op", "name": "forward", "ns": nanoseconds, "w": [i]} for i in range(layers)]
+    lines += [{"t": "op", "name": "back", "ns": nanoseconds, "r": [i]} for i in reversed(range(layers))]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+class League(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        write_trace(self.folder / "deep.jsonl", 16, 2_000_000)
+        write_trace(self.folder / "flat.jsonl", 6, 100_000)
+
+    def league(self, *words, out="out"):
+        return subprocess.run([TESSERA, "league", *map(str, words), "--out", self.folder / out],
+                              cwd=self.folder, capture_output=True, text=True, timeout=250)
+
+    def files(self, out="out"):
+        return {name: (self.folder / out / name).read_bytes()
+                for name in ("league.json", "league.csv", "league.html")}
+
+    def test_every_policy_on_every_trace_under_every_budget(self):
+        result = self.league("deep.jsonl", "flat.jsonl", "--budgets", "90,50", "--iterations", 4)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        league = json.loads(self.files()["league.json"])
+        listed = subprocess.run([TESSERA, "replay", "--list-policies", "--json"], capture_output=True, check=True)
+        self.assertEqual(league["policies"], [policy["name"] for policy in json.loads(listed.stdout)])
+        self.assertEqual(len(league["rows"]), 2 * 2 * len(league["policies"]))
+        for row in league["rows"]:
+            self.assertNotIn("failure", row)
+            self.assertGreaterEqual(row["step_ns"], 0.9 * row["lower_bound_ns"], row)
+        self.assertTrue(all(cell["best"] for cell in league["cells"]))
+        self.assertIn("auto", result.stdout)
+
+    def test_csv_and_json_tell_the_same(self):
+        self.league("flat.jsonl", "--policies", "lru,belady", "--budgets", "50")
+        files = self.files()
+        rows = list(csv.DictReader(files["league.csv"].decode().splitlines()))
+        told = json.loads(files["league.json"])["rows"]
+        self.assertEqual([(row["policy"], int(row["step_ns"])) for row in rows],
+                         [(row["policy"], row["step_ns"]) for row in told])
+
+    def test_the_same_league_gives_the_same_bytes_with_any_number_of_jobs(self):
+        words = ["deep.jsonl", "flat.jsonl", "--policies", "auto,lru,capuchin", "--budgets", "70,35"]
+        self.league(*words, "--jobs", 1, out="one")
+        self.league(*words, "--jobs", 4, out="four")
+        self.assertEqual(self.files("one"), self.files("four"))
+
+    def test_what_fails_is_a_row_that_says_why(self):
+        (self.folder / "broken.jsonl").write_text("nonsense\n")
+        result = self.league("broken.jsonl", "flat.jsonl", "--policies", "lru", "--budgets", "90,1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = json.loads(self.files()["league.json"])["rows"]
+        self.assertIn("broken.jsonl:1", rows[0]["failure"])
+        self.assertNotIn("failure", rows[2])
+        self.assertNotIn("\n", rows[3]["failure"])
+
+    def test_a_short_host_wears_the_disk(self):
+        words = ["deep.jsonl", "--policies", "lru", "--budgets", "50", "--file-memory", "4GiB"]
+        self.league(*words)
+        self.assertEqual(json.loads(self.files()["league.json"])["rows"][0]["bytes_file_written"], 0)
+        self.league(*words, "--host-budget", "10")
+        self.assertGreater(json.loads(self.files()["league.json"])["rows"][0]["bytes_file_written"], 0)
+
+    def test_wrong_words_are_one_line_and_exit_code_two(self):
+        for words in ([], ["flat.jsonl", "--policies", "best"], ["flat.jsonl", "--budgets", "0"],
+                      ["flat.jsonl", "--h2d", "fast"], ["flat.jsonl", "flat.jsonl"]):
+            result = self.league(*words)
+            self.assertEqual(result.returncode, 2, words)
+            self.assertRegex(result.stderr, r"^tessera: [^\n]+\n$", words)
+
+
+if __name__ == "__main__":
+    unittest.main()

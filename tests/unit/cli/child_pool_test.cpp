@@ -1,0 +1,69 @@
+#include "child_pool.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <new>
+
+namespace {
+
+using ::testing::HasSubstr;
+
+const auto kNobody = [](std::size_t) {};
+
+TEST(ChildPool, AnswersStandByNumberAndNotByWhoIsFirst) {
+  std::size_t last = 0;
+  const auto answers = run_in_children(
+      7, 3, {}, [](std::size_t i) { return std::string(1000 * (7 - i), static_cast<char>('a' + i)); },
+      [&](std::size_t done) { last = done; });
+  ASSERT_EQ(answers.size(), 7U);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    EXPECT_EQ(answers[i].text, std::string(1000 * (7 - i), static_cast<char>('a' + i)));
+    EXPECT_EQ(answers[i].failure, "");
+  }
+  EXPECT_EQ(last, 7U);
+}
+
+TEST(ChildPool, LongAnswersArriveWhole) {
+  const auto answers = run_in_children(
+      2, 2, {}, [](std::size_t) { return std::string(3 << 20, 'x'); }, kNobody);
+  EXPECT_EQ(answers[1].text.size(), std::size_t{3} << 20);
+}
+
+TEST(ChildPool, ACrashIsTheAnswerOfOnePieceOnly) {
+  const auto answers = run_in_children(
+      3, 2, {},
+      [](std::size_t i) {
+        if (i == 1) std::raise(SIGABRT);
+        if (i == 2) _exit(9);
+        return std::string("well");
+      },
+      kNobody);
+  EXPECT_EQ(answers[0].text, "well");
+  EXPECT_THAT(answers[1].failure, HasSubstr("crashed"));
+  EXPECT_EQ(answers[2].failure, "it ended with code 9");
+}
+
+TEST(ChildPool, WorkThatNeverEndsIsEnded) {
+  const auto answers = run_in_children(
+      1, 1, {.cpu_seconds = 1},
+      [](std::size_t) {
+        for (volatile bool forever = true; forever;) continue;
+        return std::string();
+      },
+      kNobody);
+  EXPECT_EQ(answers[0].failure, "no end after 1 s");
+}
+
+TEST(ChildPool, WorkWithoutMemorySaysSo) {
+  const auto answers = run_in_children(
+      1, 1, {}, [](std::size_t) -> std::string { throw std::bad_alloc(); }, kNobody);
+  EXPECT_EQ(answers[0].failure, "it needs more than 4096 MiB");
+}
+
+TEST(ChildPool, NoWorkGivesNoAnswers) {
+  EXPECT_TRUE(run_in_children(0, 1, {}, [](std::size_t) { return std::string(); }, kNobody).empty());
+}
+
+}  // namespace

@@ -1,0 +1,59 @@
+#include "league_row.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+constexpr const char* kReplay = R"({"liveness_peak_bytes":900,"largest_step_bytes":80,"ops":40,
+  "last_pass":{"iterations":2,"ns":300,"compute_ns":180,"lower_bound_ns":200,"bytes_h2d":10,
+  "bytes_d2h":12,"bytes_file_read":14,"bytes_file_written":16}})";
+
+TEST(LeagueRow, FiguresAreOfOneIterationOfTheLastPass) {
+  LeagueRow row;
+  read_row_figures({kReplay, ""}, row);
+  EXPECT_TRUE(row.well());
+  EXPECT_EQ(row.step_ns, 150U);
+  EXPECT_EQ(row.bytes_h2d, 5U);
+  EXPECT_EQ(row.bytes_file_written, 8U);
+  EXPECT_DOUBLE_EQ(row.ratio(), 1.5);
+}
+
+TEST(LeagueRow, ATraceIsMeasuredWithAmpleMemory) {
+  LeagueTrace trace;
+  read_trace_figures({kReplay, ""}, trace);
+  EXPECT_EQ(trace.liveness_peak, 900U);
+  EXPECT_EQ(trace.largest_step, 80U);
+  EXPECT_EQ(trace.step_ns, 90U);
+  EXPECT_EQ(trace.ops, 20U);
+}
+
+TEST(LeagueRow, AFailureSaysWhyInOneLine) {
+  LeagueRow row;
+  read_row_figures({R"({"failure":"no room\nand advice"})", ""}, row);
+  EXPECT_EQ(row.failure, "no room");
+  read_row_figures({"", "it crashed"}, row);
+  EXPECT_EQ(row.failure, "it crashed");
+  read_row_figures({"half an ans", ""}, row);
+  EXPECT_EQ(row.failure, "no answer");
+  read_row_figures({"", ""}, row);
+  EXPECT_EQ(row.failure, "no answer");
+}
+
+TEST(LeagueRow, WithoutMarksAPassIsOneIteration) {
+  LeagueRow row;
+  read_row_figures({R"({"last_pass":{"iterations":0,"ns":300,"compute_ns":0,"lower_bound_ns":0,
+    "bytes_h2d":0,"bytes_d2h":0,"bytes_file_read":0,"bytes_file_written":0}})", ""}, row);
+  EXPECT_EQ(row.step_ns, 300U);
+  EXPECT_DOUBLE_EQ(row.ratio(), 300);  // a bound of nothing counts as a nanosecond
+}
+
+TEST(LeagueRow, RowsAreFoundByTheirNumbers) {
+  League league;
+  league.policies = {"a", "b"};
+  league.budgets = {90, 50, 30};
+  league.rows.resize(12);
+  league.rows[1 * 6 + 1 * 3 + 2].step_ns = 5;
+  EXPECT_EQ(league.row(1, 1, 2).step_ns, 5U);
+}
+
+}  // namespace
