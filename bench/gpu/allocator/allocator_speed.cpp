@@ -116,9 +116,15 @@ class Blocks {
 
 std::string mib(std::size_t bytes) { return std::to_string(bytes / kMiB) + "MiB"; }
 
+// Room for all blocks on either side, and so much of it that none leaves ahead of need.
+std::vector<std::pair<std::string, std::string>> roomy(std::size_t total) {
+  const std::string enough = mib(total + total / 4 + 256 * kMiB);
+  return {{"device-memory", enough}, {"host-memory", enough}};
+}
+
 // All blocks out, then all in: each way alone.
 Json one_way(std::size_t block, std::size_t total, const Rates& bare) {
-  const Heap heap({{"device-memory", mib(total + 256 * kMiB)}, {"host-memory", mib(2 * total)}});
+  const Heap heap(roomy(total));
   Blocks blocks(heap, total / block, block);
   std::vector<double> out, in;
   for (int turn = 0; turn < 3; ++turn) {
@@ -186,7 +192,7 @@ Json moves(bool quick) {
 Json sleep_and_wake(bool quick) {
   const Gpu gpu;
   const std::size_t total = quick ? 64 * kMiB : 8192 * kMiB, block = 32 * kMiB;
-  const Heap heap({{"device-memory", mib(total + 256 * kMiB)}, {"host-memory", mib(total + 256 * kMiB)}});
+  const Heap heap(roomy(total));
   HEAP_MUST(tessera_tag_push(heap, "kv"));
   Blocks blocks(heap, total / block, block);
   HEAP_MUST(tessera_tag_pop(heap));

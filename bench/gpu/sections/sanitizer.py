@@ -2,8 +2,11 @@
 
 import shutil
 
+from sections import torch_runs
+
 OK = 0
 FOUND = 99  # our exit code for "errors were found"
+FEATURES = "adam_over_lists_of_tensors,batched_products,batched_solves,joined_and_sorted,two_streams"
 
 
 def tool():
@@ -29,6 +32,11 @@ def checks(place):
         "TESSERA_TEST_CUDA": "1"}
     yield "graphs under tessera run", place.under_tessera(
         [place.program("graphs"), place.kernels("preload_kernels")], *tessera), {}
+    if not torch_runs.absent(place):
+        # An access to a page that is away is a wrong access: here a missed use would show.
+        yield "PyTorch's ways under tessera run", place.under_tessera(
+            place.script("features.py") + ["--tiny", "--only", FEATURES], *tessera), \
+            torch_runs.environment(place)
 
 
 def run(place, record):

@@ -2,6 +2,8 @@
 
 import statistics
 
+from sections import torch_runs
+
 
 def allocator(place, record):
     quick = ["--quick"] if place.quick else []
@@ -53,21 +55,14 @@ def ample(place, record):
 
 def torch_pairs(place, record):
     """PyTorch's caching allocator and ours, called through the same Python."""
-    if place.software or not place.has("torch"):
-        record.not_here("PyTorch pairs", "no PyTorch here" if not place.software
-                        else "PyTorch needs the CUDA runtime, which needs a GPU")
+    why = torch_runs.absent(place)
+    if why:
+        record.not_here("PyTorch pairs", why)
         return
     for allocator_name in ("native", "tessera"):
         found = place.run_json([*place.script("torch_pairs.py"), allocator_name], record.left(30),
-                               torch_environment(place))
+                               torch_runs.environment(place))
         record.add(f"PyTorch pairs, {allocator_name}", **found)
-
-
-def torch_environment(place):
-    """Where the Python package and its library lie."""
-    python = [place.root / "python", place.scripts.parent.parent / "shim" / "python"]
-    return {"PYTHONPATH": ":".join(str(path) for path in python),
-            "TESSERA_LIBRARY_DIR": str(place.root / "lib")}
 
 
 def run(place, record):

@@ -1,0 +1,51 @@
+"""JAX and CuPy, unmodified, at half of the memory that they took alone."""
+
+from sections import torch_runs
+
+# On demand: each array is an allocation of its own, which can leave by itself.
+JAX_WAYS = {"arena": {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
+            "array by array": {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}}
+
+
+def half(peak):
+    return torch_runs.budget(peak, 0.5)
+
+
+def jax(place, record):
+    if place.software or not place.has("jax"):
+        record.not_here("JAX", "no JAX here" if not place.software
+                        else "JAX needs the CUDA runtime, which needs a GPU")
+        return
+    reference = place.run_json(place.script("jax_step.py"), record.left(40), JAX_WAYS["arena"])
+    record.add("JAX, alone", **torch_runs.compare(reference, reference))
+    if not reference.get("peak_bytes"):
+        return
+    options = half(reference["peak_bytes"])
+    for way, variables in JAX_WAYS.items():
+        if record.over():
+            record.out_of_time(f"JAX, half, {way}")
+            continue
+        command = place.under_tessera(place.script("jax_step.py"), "--no-control", *options)
+        found = place.run_json(command, record.left(40), variables)
+        record.add(f"JAX, half, {way}", options=options, **torch_runs.compare(reference, found))
+
+
+def cupy(place, record):
+    if place.software or not place.has("cupy"):
+        record.not_here("CuPy", "no CuPy here" if not place.software
+                        else "CuPy needs the CUDA runtime, which needs a GPU")
+        return
+    reference = place.run_json(place.script("cupy_step.py"), record.left(40))
+    record.add("CuPy, alone", **reference)
+    if "digest" not in reference:
+        return
+    options = half(reference["pool_bytes"])
+    found = place.run_json(place.under_tessera(place.script("cupy_step.py"), "--no-control", *options),
+                           record.left(40))
+    same = found.get("digest") == reference["digest"]
+    record.add("CuPy, half", answer="yes" if same else "no", options=options, **found)
+
+
+def run(place, record):
+    cupy(place, record)
+    jax(place, record)

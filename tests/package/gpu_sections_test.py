@@ -1,0 +1,136 @@
+"""What the sections about frameworks conclude from runs, on made-up runs: no framework is needed.
+
+Usage: gpu_sections_test.py BUILD_FOLDER
+"""
+
+import contextlib
+import io
+import json
+import pathlib
+import py_compile
+import sys
+import tempfile
+import unittest
+
+GPU = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"
+sys.path.insert(0, str(GPU))
+
+from sections import choices, frameworks, place, pytorch, record, torch_runs  # noqa: E402
+
+GIB = 1 << 30
+
+
+class MadeUpPlace(place.Place):
+    """Every run of train_step.py gives these losses; `answers` says otherwise for some commands."""
+
+    def __init__(self, answers=None):
+        super().__init__("/nowhere")
+        self.answers = answers or {}
+        self.commands = []
+
+    def has(self, module):
+        return True
+
+    def run_json(self, command, limit, more=None):
+        line = " ".join(command)
+        self.commands.append(line)
+        for part, answer in self.answers.items():
+            if part in line:
+                return dict(answer)
+        return {"losses": [1.0.hex(), 0.5.hex()], "step_seconds": [9.0, 9.0, 2.0, 2.0, 2.0],
+                "peak_reserved": 8 * GIB, "peak_bytes": 8 * GIB, "pool_bytes": 8 * GIB,
+                "digest": "d", "ways": {"attention": {"digest": "d", "seconds": 1.0}}}
+
+
+def results_of(section, made_up, limit=100):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "section.json"
+        written = record.Record(file, "section", {"gpu": "none"}, "run.sh", limit)
+        with contextlib.redirect_stdout(io.StringIO()):
+            section.run(made_up, written)
+        written.finish()
+        body = json.loads(file.read_text())
+    return body, {result["name"]: result for result in body["results"]}
+
+
+class Scripts(unittest.TestCase):
+    def test_every_script_compiles(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for script in GPU.rglob("*.py"):
+                py_compile.compile(str(script), cfile=folder + "/compiled", doraise=True)
+
+    def test_the_sections_together_take_less_than_nine_minutes(self):
+        import run
+        self.assertLess(sum(limit for _, limit in run.SECTIONS.values()), 9 * 60)
+
+
+class Comparisons(unittest.TestCase):
+    RUN = {"losses": [1.0.hex(), 0.5.hex()], "step_seconds": [9.0, 9.0, 1.0, 3.0, 2.0]}
+
+    def test_the_first_steps_do_not_count_as_time(self):
+        self.assertEqual(torch_runs.step_seconds(self.RUN), 2.0)
+        self.assertIsNone(torch_runs.step_seconds({}))
+
+    def test_equal_bits_are_equal(self):
+        facts = torch_runs.compare(self.RUN, self.RUN)
+        self.assertEqual((facts["answer"], facts["times_reference"]), ("yes", 1.0))
+
+    def test_one_bit_is_a_difference(self):
+        other = {**self.RUN, "losses": [1.0.hex(), 0.5000000000000001.hex()]}
+        facts = torch_runs.compare(self.RUN, other)
+        self.assertEqual((facts["answer"], facts["first_different_step"]), ("no", 1))
+        self.assertGreater(facts["largest_relative_difference"], 0)
+
+    def test_a_run_that_stopped_early_is_a_difference(self):
+        facts = torch_runs.compare(self.RUN, {**self.RUN, "losses": [1.0.hex()]})
+        self.assertEqual((facts["answer"], facts["first_different_step"]), ("no", 1))
+
+    def test_a_run_without_losses_failed(self):
+        facts = torch_runs.compare(self.RUN, {"failed": {"exit_code": 1}})
+        self.assertEqual((facts["answer"], facts["failed"]), ("failed", {"exit_code": 1}))
+
+    def test_budgets_leave_room_on_the_host_for_what_must_leave(self):
+        self.assertEqual(torch_runs.budget(8 * GIB, None), [])
+        options = dict(zip(*[iter(torch_runs.budget(8 * GIB, 0.25))] * 2))
+        self.assertEqual(options["--device-memory"], "2048MiB")
+        self.assertGreaterEqual(int(options["--host-memory"][:-3]), 6 * 1024)
+
+
+class Sections(unittest.TestCase):
+    def test_pytorch_runs_alone_first_and_then_on_parts_of_that_peak(self):
+        made_up = MadeUpPlace()
+        body, results = results_of(pytorch, made_up)
+        self.assertTrue(body["complete"])
+        self.assertEqual({result.get("answer") for result in results.values()} - {None}, {"yes"})
+        self.assertNotIn("tessera run", made_up.commands[0])
+        self.assertIn("gpt2, 50%, auto", results)
+        self.assertIn("--device-memory 4096MiB", " ".join(made_up.commands))
+
+    def test_a_model_that_fails_alone_is_held_against_nothing(self):
+        body, results = results_of(pytorch, MadeUpPlace({"resnet50": {"failed": {"exit_code": 1}}}))
+        self.assertEqual(results["resnet50, alone"]["answer"], "failed")
+        self.assertEqual(results["gpt2, 50%, auto"]["answer"], "yes")
+
+    def test_what_is_not_reached_is_said(self):
+        body, results = results_of(pytorch, MadeUpPlace(), limit=0)
+        self.assertFalse(body["complete"])
+        self.assertEqual({result.get("answer") for result in results.values()} - {None, "yes"},
+                         {"no time left"})
+
+    def test_ways_of_hiding_work_are_compared_by_digest(self):
+        alone = {"ways": {"a": {"digest": "1", "seconds": 1}, "b": {"digest": "1", "seconds": 1},
+                          "c": {"error": "none here"}, "d": {"digest": "1", "seconds": 1}}}
+        found = {"ways": {"a": {"digest": "1", "seconds": 1}, "b": {"digest": "2", "seconds": 1},
+                          "c": {"digest": "1", "seconds": 1}}}
+        answers = {name: facts["answer"] for name, facts in pytorch.same_digests(alone, found)}
+        self.assertEqual(answers, {"a": "yes", "b": "no", "c": "not supported here", "d": "failed"})
+
+    def test_choices_and_frameworks_hold_every_way_against_the_program_alone(self):
+        for section, name in ((choices, "tessera run, 50% of keep, auto"), (frameworks, "CuPy, half")):
+            body, results = results_of(section, MadeUpPlace())
+            self.assertTrue(body["complete"])
+            self.assertEqual(results[name]["answer"], "yes")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
