@@ -174,7 +174,7 @@ Status SimEngines::query(EventId event) {
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const SimSchedule::Event* const recorded, find(event));
   TESSERA_TRY(error(recorded->device));
-  if (!schedule_.is_finished(recorded->op)) return not_ready();
+  if (!recorded->over) return not_ready();
   return {};
 }
 
@@ -188,7 +188,7 @@ Result<std::int64_t> SimEngines::elapsed(EventId a, EventId b) {
       return Status(Code::kDriver, fmt::format("event {:#x} was never recorded", event.value()),
                     native::kInvalidHandle);
     }
-    if (!schedule_.is_finished(recorded->op)) return not_ready();
+    if (!recorded->over) return not_ready();
     at[i] = static_cast<std::int64_t>(recorded->finished.value());
   }
   return at[1] - at[0];

@@ -80,6 +80,7 @@ SimOp SimSchedule::submit(StreamId stream, SimEngine engine, Nanoseconds now) {
 void SimSchedule::record(EventId event, StreamId stream, Nanoseconds now) {
   Event& recorded = events_.at(event);
   recorded.recorded = true;
+  recorded.over = false;
   recorded.finished = now;
   // Known before it is queued: a marker on an idle stream is over within enqueue().
   recorded.op = SimOp(next_op_);
@@ -159,7 +160,10 @@ void SimSchedule::retire(SimOp op, const Op& record, Nanoseconds now) {
   }
   const auto event = events_.find(record.event);
   // A later record has taken the event over.
-  if (event != events_.end() && event->second.op == op) event->second.finished = now;
+  if (event != events_.end() && event->second.op == op) {
+    event->second.over = true;
+    event->second.finished = now;
+  }
 }
 
 std::vector<SimOp> SimSchedule::pending(StreamId stream) const {

@@ -45,7 +45,8 @@ class SimSchedule {
     DeviceId device;
     bool recorded = false;
     SimOp op{};              // the marker of the last record
-    Nanoseconds finished{};  // when that marker was over
+    bool over = true;        // whether that marker is, or there is none
+    Nanoseconds finished{};  // when it was
   };
 
   explicit SimSchedule(int devices);

@@ -19,18 +19,26 @@ void Residency::forget(PageRef page) {
   in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
 }
 
-// Finishes every move that is done, and one that is waited for.
+// Finishes every move that is done, and one that is waited for. Copies of one direction end in the
+// order in which they were queued, so behind one that is under way nobody need be asked.
 Status Residency::finish_moves(Await await) {
   Status result;
   waited_ = waited_ || (await != Await::kNone && !moving_.empty());
   std::vector<PageRef> vacant, still_moving, arrived;
   const std::vector<PageRef> moving = std::exchange(moving_, {});
+  bool coming = false, going = false;  // whether a copy of that direction is known to be under way
   for (const PageRef& page : moving) {
-    const bool wait = await == Await::kOldest ||
-                      (await == Await::kLeaving && page->state == PageState::kLeaving);
+    const bool leaving = page->state == PageState::kLeaving;
+    bool* const under_way = leaving ? &going : page->state == PageState::kArriving ? &coming : nullptr;
+    const bool wait = await == Await::kOldest || (await == Await::kLeaving && leaving);
     if (wait) await = Await::kNone;
+    if (!wait && under_way && *under_way) {
+      still_moving.push_back(page);
+      continue;
+    }
     const Result<bool> done = finish_move(page, wait, vacant);
     if (!done.is_ok() && result.is_ok()) result = done.status();
+    if (under_way && done.is_ok() && !done.value()) *under_way = true;
     (done.is_ok() && done.value() ? arrived : still_moving).push_back(page);
   }
   moving_ = std::move(still_moving);
