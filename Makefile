@@ -11,7 +11,7 @@ TEST = $(FIXED_ADDRESSES) ctest -j$(JOBS) --output-on-failure --no-tests=error -
 # do not run our code, and tests labelled "unsanitized" say at their registration why they cannot run.
 UNDER_SANITIZER = -LE 'bench|lint|package|unsanitized'
 
-.PHONY: build demo check test lint asan tsan clang bench format install gpu-bundle packages check-packages clean
+.PHONY: build demo check test lint asan tsan clang bench league format install gpu-bundle packages check-packages clean
 
 packages: ; @sh cmake/install_packages.sh build
 check-packages: ; @sh cmake/install_packages.sh build check
@@ -58,6 +58,12 @@ clang: check-packages
 
 bench: build
 	@for program in build/release/bench/*_bench; do echo "== $$program"; "$$program" || exit 1; done
+
+# Every policy on the traces of twelve families; docs/league.md reads the result.
+league: packages
+	$(CONFIGURE) release
+	$(COMPILE) release --target tessera_cli
+	sh bench/league.sh build/release
 
 format: check-packages
 	@find alloc shim include tests bench \( -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cu' \) -print0 \

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Re-creates the league: the traces of the twelve families, every policy, four budgets.
+#
+# Usage: league.sh BUILD_FOLDER [OUT_FOLDER]     (a release build; OUT_FOLDER is bench/results)
+# docs/league.md explains what comes out. It takes both cores of a small machine for some minutes.
+set -eu
+
+tessera=$(realpath "$1")/bin/tessera
+traces=$(realpath "$1")/league
+out=${2:-$(dirname "$0")/results}
+generate="${PYTHON:-python3} $(dirname "$0")/traces/generate.py"
+mkdir -p "$traces" "$out"
+
+# One family a line: batches that fill a good part of an A100, one iteration that is played again and
+# again. Experts route every batch otherwise, so three of these make a pass.
+while read -r model batch iterations; do
+  $generate "$model" --batch "$batch" --iterations "$iterations" --gpu A100-80G -o "$traces/$model-b$batch.jsonl"
+  set -- "$@" "$traces/$model-b$batch.jsonl"
+done <<END
+gpt2-medium 16 1
+llama3-1b 8 1
+bert-base 64 1
+t5-small 64 1
+vit-b16 256 1
+resnet50 256 1
+vgg16 256 1
+alexnet 512 1
+unet 16 1
+pipeline-gpt2-small-stage0 16 1
+moe-8x7b 64 3
+decode-llama3-1b 64 1
+END
+[ $# -gt 12 ] && shift $(($# - 12))
+
+"$tessera" league "$@" --budgets 90,70,50,35 --policies all --iterations 6 --host-memory 128GiB --out "$out"
+# What is written to a disk when the host is short as well: a quarter of what is live.
+echo
+"$tessera" league "$@" --budgets 50 --policies all --iterations 4 --host-budget 25 --file-memory 1TiB \
+  --out "$out/short-host"
