@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "replay/rmm_log.hpp"
 #include "replay/trace_builder.hpp"
 #include "replay/zstd_text.hpp"
 
@@ -134,6 +135,7 @@ Result<Trace> read_trace(std::istream& lines, const std::string& name) {
   std::string line;
   for (std::size_t number = 1; std::getline(lines, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (number == 1 && is_rmm_log(line)) return read_rmm_log(lines, name);
     const Status read = read_line(line, trace);
     if (!read.is_ok()) return wrong(fmt::format("{}:{}: {}", name, number, read.message()));
   }

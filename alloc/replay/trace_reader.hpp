@@ -1,4 +1,4 @@
-// Reads a trace: JSON Lines, plain or compressed with zstd (DESIGN §8).
+// Reads a trace: JSON Lines (DESIGN §8) or a log of RMM (rmm_log.hpp), plain or compressed with zstd.
 //
 // Unknown keys are ignored; anything else that is not understood is an error with its line number,
 // because a trace that is read in part would be replayed as something else.
