@@ -80,15 +80,15 @@ def main(arguments):
     print(f"{facts['gpu']}, driver {facts['driver']}, commit {facts['commit']}", flush=True)
     start = time.monotonic()
     usual = sum(SECTIONS[name][1] for name in options.only)
-    scale = options.minutes * 60 / usual if options.minutes else 1
+    # The software device is as slow as the machine is busy, and has nothing to hurry for.
+    scale = options.minutes * 60 / usual if options.minutes else 4 if options.software else 1
     summary = []
     for name in options.only:
         print(f"== {name}", flush=True)
         record = Record(folder / f"{name}.json", name, facts, command.strip(),
                         SECTIONS[name][1] * scale)
         run_section(name, place, record)
-        summary.append(f"{name}: {len(record.body['results'])} results in {record.body['seconds']} s"
-                       + ("" if record.body["complete"] else ", NOT COMPLETE"))
+        summary += record.summary(name)
     shutil.rmtree(place.scratch, ignore_errors=True)
     print("\n".join(["", *summary, f"{time.monotonic() - start:.0f} s in all, results in {folder}"]))
     return 0 if "problem" not in facts else 1

@@ -11,11 +11,12 @@ import py_compile
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 GPU = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(GPU))
 
-from sections import choices, frameworks, place, pytorch, record, torch_runs  # noqa: E402
+from sections import choices, first_light, frameworks, place, pytorch, record, torch_runs  # noqa: E402
 
 GIB = 1 << 30
 
@@ -94,6 +95,35 @@ class Comparisons(unittest.TestCase):
         options = dict(zip(*[iter(torch_runs.budget(8 * GIB, 0.25))] * 2))
         self.assertEqual(options["--device-memory"], "2048MiB")
         self.assertGreaterEqual(int(options["--host-memory"][:-3]), 6 * 1024)
+
+
+# In place of the probes: one crashes, one never ends, one leaves a context that cannot be used.
+ASKED = """#!/bin/sh
+[ "$1" = --list ] && { echo "fine crashes hangs poisons last"; exit 0; }
+shift 2
+for name in "$@"; do
+  [ "$name" = crashes ] && kill -SEGV $$
+  [ "$name" = hangs ] && exec tail -f /dev/null
+  echo "{\\"probe\\": \\"$name\\", \\"answer\\": \\"yes\\"}"
+  [ "$name" = poisons ] && exit 3
+done
+"""
+
+
+class Questions(unittest.TestCase):
+    def test_one_that_crashes_hangs_or_spoils_the_context_stops_no_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "bench" / "gpu" / "first_light"
+            program.parent.mkdir(parents=True)
+            program.write_text(ASKED)
+            program.chmod(0o755)
+            with mock.patch.object(first_light, "LONGEST", 1):
+                body, results = results_of(first_light, place.Place(folder))
+        self.assertEqual({name: result["answer"] for name, result in results.items()},
+                         {"fine": "yes", "crashes": "failed", "hangs": "failed", "poisons": "yes",
+                          "last": "yes"})
+        self.assertEqual(results["crashes"]["failed"]["exit_code"], -11)
+        self.assertTrue(body["complete"])
 
 
 class Sections(unittest.TestCase):

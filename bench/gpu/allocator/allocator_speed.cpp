@@ -102,9 +102,7 @@ class Blocks {
     HEAP_MUST(tessera_prefetch(heap_, &addresses_[which % addresses_.size()], 1));
   }
   void evict_all() { HEAP_MUST(tessera_evict(heap_, addresses_.data(), addresses_.size())); }
-  void prefetch_all() {
-    HEAP_MUST(tessera_prefetch(heap_, addresses_.data(), addresses_.size()));
-  }
+  void prefetch_all() { HEAP_MUST(tessera_prefetch(heap_, addresses_.data(), addresses_.size())); }
   void wait() { stream_.wait(); }
   std::size_t count() const { return addresses_.size(); }
 
@@ -142,8 +140,10 @@ Json one_way(std::size_t block, std::size_t total, const Rates& bare) {
   // The first turn also pins host memory.
   const double best_out = *std::max_element(out.begin(), out.end());
   const double best_in = *std::max_element(in.begin(), in.end());
-  return {{"out_bytes_per_second", out}, {"in_bytes_per_second", in},
-          {"share_of_link_out", best_out / bare.out}, {"share_of_link_in", best_in / bare.in}};
+  return {{"out_bytes_per_second", out},
+          {"in_bytes_per_second", in},
+          {"share_of_link_out", best_out / bare.out},
+          {"share_of_link_in", best_in / bare.in}};
 }
 
 // Round and round over twice as much as fits, each block written: every block moves both ways.
@@ -163,8 +163,8 @@ Json duplex(std::size_t block, std::size_t total, const Rates& bare) {
   for (int turn = 0; turn < 3; ++turn) round();
   const double seconds = watch.seconds();
   const tessera_stats after = heap.stats();
-  const auto moved = static_cast<double>(after.bytes_in - before.bytes_in + after.bytes_out -
-                                         before.bytes_out);
+  const auto moved =
+      static_cast<double>(after.bytes_in - before.bytes_in + after.bytes_out - before.bytes_out);
   return {{"bytes_in", after.bytes_in - before.bytes_in},
           {"bytes_out", after.bytes_out - before.bytes_out},
           {"seconds", seconds},

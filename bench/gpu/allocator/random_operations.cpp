@@ -32,7 +32,8 @@ struct Block {
   bool pinned;
 };
 
-// One thread's program: what it does depends on its seed alone, except where a hint finds a block busy.
+// One thread's program: what it does depends on its seed alone, except where a hint finds a block
+// busy.
 class Player {
  public:
   Player(Gpu& gpu, tessera_allocator* heap, unsigned seed, Tally& tally)
@@ -74,9 +75,9 @@ class Player {
 
   std::size_t size() {
     const std::size_t kind = below(100);
-    if (kind < 60) return 512 * (1 + below(256));          // up to 128 KiB
-    if (kind < 95) return 64 * 1024 * (1 + below(64));     // up to 4 MiB
-    return kMiB * (32 + below(9));                         // large pages and a tail
+    if (kind < 60) return 512 * (1 + below(256));       // up to 128 KiB
+    if (kind < 95) return 64 * 1024 * (1 + below(64));  // up to 4 MiB
+    return kMiB * (32 + below(9));                      // large pages and a tail
   }
 
   void make_block() {
@@ -124,8 +125,10 @@ class Player {
   void hint(Block& block, std::size_t choice) {
     if (choice < 94) {
       const tessera_result left = tessera_evict(heap_, &block.address, 1);
-      if (left == TESSERA_BUSY) ++tally_.busy;
-      else heap_must(left, "tessera_evict");
+      if (left == TESSERA_BUSY)
+        ++tally_.busy;
+      else
+        heap_must(left, "tessera_evict");
     } else if (choice < 97) {
       HEAP_MUST(tessera_prefetch(heap_, &block.address, 1));
     } else if (choice < 99) {
@@ -183,11 +186,16 @@ Json play(const Plan& plan) {
   }
   for (std::thread& thread : threads) thread.join();
   const tessera_stats stats = heap.stats();
-  Json found = {{"operations", tally.done.load()}, {"wrong", tally.wrong.load()},
-                {"threads", kThreads},             {"seed", plan.seed},
-                {"evictions", stats.evictions},    {"fetches", stats.fetches},
-                {"bytes_in", stats.bytes_in},      {"bytes_out", stats.bytes_out},
-                {"busy_hints", tally.busy.load()}, {"play_seconds", watch.seconds()}};
+  Json found = {{"operations", tally.done.load()},
+                {"wrong", tally.wrong.load()},
+                {"threads", kThreads},
+                {"seed", plan.seed},
+                {"evictions", stats.evictions},
+                {"fetches", stats.fetches},
+                {"bytes_in", stats.bytes_in},
+                {"bytes_out", stats.bytes_out},
+                {"busy_hints", tally.busy.load()},
+                {"play_seconds", watch.seconds()}};
   for (const std::string& error : errors) {
     if (!error.empty()) throw HeapFailure{"random operations", error + " after " + found.dump()};
   }

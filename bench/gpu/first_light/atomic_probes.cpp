@@ -11,8 +11,8 @@ constexpr std::size_t kPage = 2 * kMiB;
 
 enum class Kind { kInteger, kFloat, kDouble, kHalves, kWide };
 
-// Kernels of device_kernels.cu: every thread adds one, `rounds` times, to the first word. Few threads
-// where an attempt can fail, since each failure is a way over the link and back.
+// Kernels of device_kernels.cu: every thread adds one, `rounds` times, to the first word. Few
+// threads where an attempt can fail, since each failure is a way over the link and back.
 struct Atomic {
   const char* name;
   std::size_t bytes;

@@ -56,7 +56,7 @@ template <Place place>
 Answer vmm(const Settings& settings) {
   Gpu gpu;
   Answer answer;
-  for (const std::size_t mib : {2, 32, 512}) {
+  for (const std::size_t mib : {std::size_t{2}, std::size_t{32}, std::size_t{512}}) {
     if (settings.quick && mib > 32) continue;
     const int rounds = settings.quick ? 2 : mib == 2 ? 300 : mib == 32 ? 60 : 8;
     answer.results[std::to_string(mib) + " MiB"] = vmm_costs(gpu, place, mib * kMiB, rounds);
@@ -84,7 +84,8 @@ Answer calls_over_many(const Settings& settings) {
     costs.time("unmap at once", [&] { return window.unmap(0, kPages * kPage); });
     must(map_all(), "cuMemMap");
     costs.time("set_access each", [&] {
-      for (std::size_t i = 0; i < kPages; ++i) must(window.open(i * kPage, kPage), "cuMemSetAccess");
+      for (std::size_t i = 0; i < kPages; ++i)
+        must(window.open(i * kPage, kPage), "cuMemSetAccess");
       return CUDA_SUCCESS;
     });
     costs.time("unmap each", [&] {
@@ -149,14 +150,13 @@ Answer other_calls(const Settings& settings) {
 }  // namespace
 
 std::vector<Probe> call_cost_probes() {
-  return {{"cost_of_device_frames", "microseconds of each call, device frames", vmm<Place::kDevice>},
-          {"cost_of_host_frames", "microseconds of each call, host frames", vmm<Place::kHost>},
-          {"cost_of_calls_over_many", "one call over sixteen pages, or sixteen calls",
-           calls_over_many},
-          {"cost_among_many_mappings", "does set access slow down as mappings grow",
-           set_access_among_many},
-          {"cost_of_other_calls", "microseconds of launches, events, waits, allocations",
-           other_calls}};
+  return {
+      {"cost_of_device_frames", "microseconds of each call, device frames", vmm<Place::kDevice>},
+      {"cost_of_host_frames", "microseconds of each call, host frames", vmm<Place::kHost>},
+      {"cost_of_calls_over_many", "one call over sixteen pages, or sixteen calls", calls_over_many},
+      {"cost_among_many_mappings", "does set access slow down as mappings grow",
+       set_access_among_many},
+      {"cost_of_other_calls", "microseconds of launches, events, waits, allocations", other_calls}};
 }
 
 }  // namespace first_light

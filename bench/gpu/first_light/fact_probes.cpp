@@ -14,16 +14,27 @@ Answer about(const Settings&) {
   MUST(cuDriverGetVersion(&version));
   MUST(cuMemGetInfo(&free_bytes, &total));
   answer.results = {{"name", name}, {"cuda", version}, {"free", free_bytes}, {"total", total}};
-  const std::pair<const char*, int> kAttributes[] = {
-      {"virtual_memory_management", 102}, {"posix_fd_handles", 103}, {"rdma_with_vmm", 110},
-      {"memory_pools", 115},              {"host_numa_id", 134},     {"host_numa_vmm", 141},
-      {"host_vmm", 145},                  {"concurrent_managed", 89}, {"async_engines", 40},
-      {"pageable_memory", 88},            {"l2_bytes", 38},          {"multiprocessors", 16},
-      {"capability_major", 75},           {"capability_minor", 76},  {"stream_memory_ops", 92}};
+  const std::pair<const char*, CUdevice_attribute> kAttributes[] = {
+      {"virtual_memory_management", CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED},
+      {"posix_fd_handles", CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED},
+      {"rdma_with_vmm", CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED},
+      {"memory_pools", CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED},
+      {"host_numa_id", CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID},
+      {"host_numa_vmm", CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED},
+      {"host_vmm", CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED},
+      {"concurrent_managed", CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS},
+      {"async_engines", CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT},
+      {"pageable_memory", CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS},
+      {"l2_bytes", CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE},
+      {"multiprocessors", CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT},
+      {"capability_major", CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
+      {"capability_minor", CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
+      {"only_partial_host_native_atomic",
+       CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED},
+      {"host_native_atomics", CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED}};
   Json& attributes = answer.results["attributes"];
-  for (const auto& [text, number] : kAttributes) {
+  for (const auto& [text, which] : kAttributes) {
     int value = 0;
-    const auto which = static_cast<CUdevice_attribute>(number);
     const CUresult asked = cuDeviceGetAttribute(&value, which, gpu.device());
     attributes[text] = asked == CUDA_SUCCESS ? Json(value) : outcome(asked);
   }
@@ -48,7 +59,8 @@ Answer granularity(const Settings&) {
 }
 
 // Create, map, give access, copy there and back: the only proof that counts.
-Json try_location(const Gpu& gpu, CUmemLocationType type, int id, CUmemAllocationHandleType shared) {
+Json try_location(const Gpu& gpu, CUmemLocationType type, int id,
+                  CUmemAllocationHandleType shared) {
   CUmemAllocationProp wanted{};
   wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   wanted.location.type = type;
@@ -56,7 +68,8 @@ Json try_location(const Gpu& gpu, CUmemLocationType type, int id, CUmemAllocatio
   wanted.requestedHandleTypes = shared;
   CUmemGenericAllocationHandle handle = 0;
   const CUresult created = cuMemCreate(&handle, 2 * kMiB, &wanted, 0);
-  if (created != CUDA_SUCCESS) return {{"works", false}, {"call", "cuMemCreate"}, {"code", created}};
+  if (created != CUDA_SUCCESS)
+    return {{"works", false}, {"call", "cuMemCreate"}, {"code", created}};
   Json found = {{"works", true}};
   {
     Window window(gpu, 2 * kMiB);
@@ -87,8 +100,7 @@ Answer host_frames(const Settings&) {
   results["host_numa_as_file"] = try_location(gpu, CU_MEM_LOCATION_TYPE_HOST_NUMA, node,
                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   results["host"] = try_location(gpu, CU_MEM_LOCATION_TYPE_HOST, 0, none);
-  results["host_numa_current"] =
-      try_location(gpu, CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 0, none);
+  results["host_numa_current"] = try_location(gpu, CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT, 0, none);
   return yes_if(results["host_numa"]["works"], results);
 }
 

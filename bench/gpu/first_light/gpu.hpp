@@ -11,6 +11,10 @@
 
 #include "probe.hpp"
 
+// cuda.h means the second version, which only drivers since 12.8 have; the first takes the same.
+#undef cuEventElapsedTime
+extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end);
+
 namespace first_light {
 
 class Gpu {

@@ -24,7 +24,8 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
   CUgraphExec exec() const { return exec_; }
   Json codes() const {
-    return {{"queue", static_cast<int>(queued_)}, {"end_capture", static_cast<int>(ended_)},
+    return {{"queue", static_cast<int>(queued_)},
+            {"end_capture", static_cast<int>(ended_)},
             {"instantiate", static_cast<int>(made_)}};
   }
 
@@ -69,8 +70,8 @@ Answer replay_after_swap(const Settings& settings) {
     const bool right = launched == CUDA_SUCCESS && sums[0] == Words::expected(kPage, 2) &&
                        sums[1] == set_sum && sums[2] == Words::expected(kPage, 4);
     if (!right) {
-      results["first_wrong"] = {{"round", round}, {"on", text(frame.place())},
-                                {"launch", outcome(launched)}};
+      results["first_wrong"] = {
+          {"round", round}, {"on", text(frame.place())}, {"launch", outcome(launched)}};
       all = false;
       break;
     }
@@ -79,7 +80,8 @@ Answer replay_after_swap(const Settings& settings) {
   return yes_if(all, results);
 }
 
-// A captured copy or set of a block that is in no memory at that moment, but is when it is launched.
+// A captured copy or set of a block that is in no memory at that moment, but is when it is
+// launched.
 Answer capture_while_unmapped(const Settings&) {
   Gpu gpu;
   Words words(gpu);
@@ -100,8 +102,8 @@ Answer capture_while_unmapped(const Settings&) {
     });
     Json one = graph.codes();
     window.mount(device);
-    const CUresult launched = graph.exec() == nullptr ? CUDA_ERROR_INVALID_HANDLE
-                                                      : cuGraphLaunch(graph.exec(), stream);
+    const CUresult launched =
+        graph.exec() == nullptr ? CUDA_ERROR_INVALID_HANDLE : cuGraphLaunch(graph.exec(), stream);
     const std::uint64_t wanted = words.sum(copies ? source : threes, kPage, stream);
     const bool right = words.sum(window.at(), kPage, stream) == wanted;
     one["launch"] = outcome(launched);
@@ -130,7 +132,9 @@ Answer swap_during_capture(const Settings&) {
     const CUresult ended = cuStreamEndCapture(stream, &graph);
     if (graph != nullptr) (void)cuGraphDestroy(graph);
     results[mode == CU_STREAM_CAPTURE_MODE_RELAXED ? "relaxed" : "global"] = {
-        {"cuMemUnmap", unmapped}, {"cuMemMap", mapped}, {"cuMemSetAccess", opened},
+        {"cuMemUnmap", unmapped},
+        {"cuMemMap", mapped},
+        {"cuMemSetAccess", opened},
         {"cuStreamEndCapture", ended}};
     all = all && unmapped == CUDA_SUCCESS && mapped == CUDA_SUCCESS && opened == CUDA_SUCCESS &&
           ended == CUDA_SUCCESS;
@@ -141,12 +145,12 @@ Answer swap_during_capture(const Settings&) {
 }  // namespace
 
 std::vector<Probe> graph_probes() {
-  return {{"graph_after_swap", "does a graph run right after its blocks were swapped",
-           replay_after_swap},
-          {"capture_while_unmapped", "can a copy or set of an unmapped block be captured",
-           capture_while_unmapped},
-          {"swap_during_capture", "may mappings change while a stream captures",
-           swap_during_capture}};
+  return {
+      {"graph_after_swap", "does a graph run right after its blocks were swapped",
+       replay_after_swap},
+      {"capture_while_unmapped", "can a copy or set of an unmapped block be captured",
+       capture_while_unmapped},
+      {"swap_during_capture", "may mappings change while a stream captures", swap_during_capture}};
 }
 
 }  // namespace first_light

@@ -79,8 +79,8 @@ double rate(std::size_t bytes, const Event& started, const Event& ended) {
 }
 
 // `total` bytes in copies of `bytes`, one way or both ways at once.
-Json rates(HostMemory& inward, HostMemory& outward, CUdeviceptr a, CUdeviceptr b,
-           std::size_t bytes, std::size_t total) {
+Json rates(HostMemory& inward, HostMemory& outward, CUdeviceptr a, CUdeviceptr b, std::size_t bytes,
+           std::size_t total) {
   Stream in, out;
   Event in_started, in_ended, out_started, out_ended;
   const std::size_t copies = std::max<std::size_t>(total / bytes, 1);
@@ -129,9 +129,8 @@ Answer link(const Settings& settings, Make make) {
 }
 
 Answer link_allocated(const Settings& settings) {
-  return link(settings, [](const Gpu&, std::size_t bytes) {
-    return std::make_unique<AllocatedHost>(bytes);
-  });
+  return link(settings,
+              [](const Gpu&, std::size_t bytes) { return std::make_unique<AllocatedHost>(bytes); });
 }
 Answer link_registered(const Settings& settings) {
   return link(settings, [](const Gpu&, std::size_t bytes) {
@@ -180,12 +179,12 @@ Answer kernel_speed(const Settings& settings) {
 }  // namespace
 
 std::vector<Probe> link_probes() {
-  return {{"link_allocated", "bytes per second, memory of cuMemAllocHost", link_allocated},
-          {"link_registered", "bytes per second, memory pinned by cuMemHostRegister",
-           link_registered},
-          {"link_host_frames", "bytes per second, host frames", link_frames},
-          {"kernel_on_host_frames", "bytes per second of kernels, device and host frames",
-           kernel_speed}};
+  return {
+      {"link_allocated", "bytes per second, memory of cuMemAllocHost", link_allocated},
+      {"link_registered", "bytes per second, memory pinned by cuMemHostRegister", link_registered},
+      {"link_host_frames", "bytes per second, host frames", link_frames},
+      {"kernel_on_host_frames", "bytes per second of kernels, device and host frames",
+       kernel_speed}};
 }
 
 }  // namespace first_light

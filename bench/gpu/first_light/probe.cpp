@@ -14,9 +14,7 @@ std::string name_of(CUresult code) {
   return name;
 }
 
-Json outcome(CUresult code) {
-  return {{"code", static_cast<int>(code)}, {"error", name_of(code)}};
-}
+Json outcome(CUresult code) { return {{"code", static_cast<int>(code)}, {"error", name_of(code)}}; }
 
 Json spread(std::vector<double> values) {
   if (values.empty()) return {{"count", 0}};

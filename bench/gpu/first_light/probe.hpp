@@ -1,9 +1,9 @@
 // One question to the driver of a GPU, and its answer as one line of JSON.
 //
 // Plain documented driver API, nothing of Tessera: what these programs say must be true whether our
-// code is right or wrong. A wrong guess can make a context unusable, so a question depends on nothing
-// that an earlier one left behind. A driver call that fails ends its question with the call and its
-// code, which is an answer too.
+// code is right or wrong. A wrong guess can make a context unusable, so a question depends on
+// nothing that an earlier one left behind. A driver call that fails ends its question with the call
+// and its code, which is an answer too.
 //
 // Thread safety: none; a probe that needs threads makes its own.
 #pragma once
@@ -40,7 +40,7 @@ std::string name_of(CUresult code);
 Json outcome(CUresult code);
 
 struct Settings {
-  bool quick = false;             // a few rounds: shows that it runs
+  bool quick = false;                  // a few rounds: shows that it runs
   std::string directory = "/var/tmp";  // for questions about the disk
 };
 

@@ -13,7 +13,8 @@ Json ask(CUpointer_attribute which, CUdeviceptr address, bool distance = false) 
   const CUresult asked = cuPointerGetAttribute(&value, which, address);
   if (asked != CUDA_SUCCESS) return outcome(asked);
   if constexpr (std::is_pointer_v<T>) {
-    return reinterpret_cast<std::uint64_t>(value) == address ? Json("same") : Json(value != nullptr);
+    return reinterpret_cast<std::uint64_t>(value) == address ? Json("same")
+                                                             : Json(value != nullptr);
   } else {
     if (distance) return static_cast<std::int64_t>(value) - static_cast<std::int64_t>(address);
     return value;
@@ -87,7 +88,9 @@ Answer attributes_after_swap(const Settings&) {
   Json changed = Json::array();
   for (const auto& [name, value] : before.items()) {
     if (cold.at(name) != value || after.at(name) != value) {
-      changed.push_back({{"attribute", name}, {"before", value}, {"cold", cold.at(name)},
+      changed.push_back({{"attribute", name},
+                         {"before", value},
+                         {"cold", cold.at(name)},
                          {"after", after.at(name)}});
     }
   }
@@ -97,8 +100,7 @@ Answer attributes_after_swap(const Settings&) {
 }  // namespace
 
 std::vector<Probe> query_probes() {
-  return {{"pointer_attributes", "what is told about an address in each state",
-           pointer_attributes},
+  return {{"pointer_attributes", "what is told about an address in each state", pointer_attributes},
           {"attributes_after_swap", "do a block's attributes change with a swap",
            attributes_after_swap}};
 }

@@ -1,4 +1,5 @@
-// Mappings that change while other threads and kernels work: does it wait, does it disturb, code 600?
+// Mappings that change while other threads and kernels work: does it wait, does it disturb, code
+// 600?
 #include "gpu.hpp"
 
 #include <atomic>
@@ -60,8 +61,9 @@ class Neighbour {
       PinnedHost host(kPage);
       while (go_on_) {
         for (int i = 0; i < 16; ++i) {
-          must(launch(kernel, 32, 128, stream, CUdeviceptr(block), std::uint64_t{kPage / 4}, rounds),
-               "churn_words");
+          must(
+              launch(kernel, 32, 128, stream, CUdeviceptr(block), std::uint64_t{kPage / 4}, rounds),
+              "churn_words");
           ++launches_;
         }
         MUST(cuMemcpyDtoHAsync(host.as<void>(), block, kPage, stream));
@@ -149,9 +151,10 @@ Answer remap_in_two_threads(const Settings& settings) {
   exchange(worst);
   other.join();
   const double two = together.seconds();
-  return {"measured", {{"one_thread_us_each", 1e6 * one / rounds},
-                       {"two_threads_us_each", 1e6 * two / rounds},
-                       {"worst_code", worst.load()}}};
+  return {"measured",
+          {{"one_thread_us_each", 1e6 * one / rounds},
+           {"two_threads_us_each", 1e6 * two / rounds},
+           {"worst_code", worst.load()}}};
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ class Bystander {
   std::uint64_t launches_ = 0;
 };
 
-// A block that lives at one address, in a device frame or in a host frame; each is also mapped at an
-// address of its own, by which the copies go.
+// A block that lives at one address, in a device frame or in a host frame; each is also mapped at
+// an address of its own, by which the copies go.
 class Traveller {
  public:
   Traveller(Gpu& gpu, std::size_t bytes)
@@ -66,7 +66,8 @@ class Traveller {
   // Copy, wait, then other memory behind the address. Nothing may use the block meanwhile.
   void move_to(Place place, CUstream stream) {
     const bool out = place == Place::kHost;
-    MUST(cuMemcpyDtoDAsync(out ? host_alias_.at() : device_alias_.at(), home_.at(), bytes_, stream));
+    MUST(
+        cuMemcpyDtoDAsync(out ? host_alias_.at() : device_alias_.at(), home_.at(), bytes_, stream));
     MUST(cuStreamSynchronize(stream));
     const Watch watch;
     must(home_.unmap(0, bytes_), "cuMemUnmap");
@@ -80,7 +81,8 @@ class Traveller {
     (out ? out_us_ : in_us_).push_back(1e6 * watch.seconds());
   }
   Json times() const {
-    return {{"remap_out_us", spread(out_us_)}, {"remap_in_us", spread(in_us_)},
+    return {{"remap_out_us", spread(out_us_)},
+            {"remap_in_us", spread(in_us_)},
             {"not_ready", not_ready_}};
   }
 
@@ -138,9 +140,9 @@ Answer swap_large(const Settings& settings) {
 }  // namespace
 
 std::vector<Probe> swap_probes() {
-  return {{"swap_2_mib", "does a 2 MiB page keep its bytes, device to host to device", swap_small},
-          {"swap_32_mib", "does a 32 MiB page keep its bytes, device to host to device",
-           swap_large}};
+  return {
+      {"swap_2_mib", "does a 2 MiB page keep its bytes, device to host to device", swap_small},
+      {"swap_32_mib", "does a 32 MiB page keep its bytes, device to host to device", swap_large}};
 }
 
 }  // namespace first_light

@@ -83,7 +83,8 @@ Answer transfers_block(Place place, const Settings& settings) {
     const bool waited = cuEventQuery(ended) == CUDA_SUCCESS;
     stream.wait();
     any = any || (waited && result == CUDA_SUCCESS);
-    results[transfer.name] = {{"code", static_cast<int>(result)}, {"waited_for_the_kernel", waited},
+    results[transfer.name] = {{"code", static_cast<int>(result)},
+                              {"waited_for_the_kernel", waited},
                               {"call_us", 1e6 * took}};
   }
   return yes_if(any, results);
@@ -130,24 +131,20 @@ Answer transfers_right(const Settings&) {
   note("cuMemcpyDtoD from host frame", result, right_is(ends.device, six));
 
   result = cuMemcpyDtoH(ends.pageable.data(), ends.window.at(), kPage);
-  note("cuMemcpyDtoH from host frame", result,
-       ends.pageable[1] == (1U ^ 6U) * 2654435761U);
+  note("cuMemcpyDtoH from host frame", result, ends.pageable[1] == (1U ^ 6U) * 2654435761U);
 
   std::memset(ends.pinned.as<void>(), 0x11, kPage);
   result = cuMemcpyHtoD(ends.window.at(), ends.pinned.as<void>(), kPage);
   MUST(cuMemsetD8(ends.device, 0x11, kPage));
-  note("cuMemcpyHtoD to host frame", result,
-       same(ends.window.at(), ends.device));
+  note("cuMemcpyHtoD to host frame", result, same(ends.window.at(), ends.device));
 
   result = cuMemsetD8(ends.window.at(), 0x22, kPage);
   MUST(cuMemsetD8(ends.device, 0x22, kPage));
-  note("cuMemsetD8 on host frame", result,
-       same(ends.window.at(), ends.device));
+  note("cuMemsetD8 on host frame", result, same(ends.window.at(), ends.device));
 
   result = cuMemsetD32(ends.window.at(), 77, kPage / 4);
   MUST(cuMemsetD32(ends.device, 77, kPage / 4));
-  note("cuMemsetD32 on host frame", result,
-       same(ends.window.at(), ends.device));
+  note("cuMemsetD32 on host frame", result, same(ends.window.at(), ends.device));
   return yes_if(all, results);
 }
 
@@ -163,8 +160,7 @@ Answer transfer_over_mixed_run(const Settings&) {
   PlainBlock source(2 * kPage);
   words.fill(source, 2 * kPage, 8, stream);
   const CUresult result = cuMemcpyDtoDAsync(window.at(), source, 2 * kPage, stream);
-  const bool right =
-      words.sum(window.at(), 2 * kPage, stream) == Words::expected(2 * kPage, 8);
+  const bool right = words.sum(window.at(), 2 * kPage, stream) == Words::expected(2 * kPage, 8);
   return yes_if(right, outcome(result));
 }
 

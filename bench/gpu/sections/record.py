@@ -1,5 +1,6 @@
 """One section's results as JSON, with all that a number needs beside it; on disk after each of them."""
 
+import collections
 import datetime
 import json
 import os
@@ -44,6 +45,18 @@ class Record:
             self.body["failure"] = failure
         self.body["complete"] = failure is None and not self._late()
         self._write()
+
+    def summary(self, name):
+        """A few lines: how many answers of each kind, and whose answer was bad."""
+        kinds = collections.Counter(result.get("answer", "measured") for result in self.body["results"])
+        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        lines = [f"{name}: {counts or 'nothing'}, {self.body['seconds']:.0f} s"
+                 + ("" if self.body["complete"] else ", NOT COMPLETE")]
+        for kind in ("failed", "no", "no time left"):
+            those = [result["name"] for result in self.body["results"] if result.get("answer") == kind]
+            if those:
+                lines.append(f"  {kind}: {'; '.join(those)}")
+        return lines
 
     def _late(self):
         return any(result.get("answer") == "no time left" for result in self.body["results"])
