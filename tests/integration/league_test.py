@@ -6,10 +6,12 @@ Usage: league_test.py BUILD_FOLDER
 import csv
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 TESSERA = pathlib.Path(sys.argv.pop(1)).resolve() / "bin" / "tessera"
 MIB = 1 << 20
@@ -60,6 +62,14 @@ class League(unittest.TestCase):
         told = json.loads(files["league.json"])["rows"]
         self.assertEqual([(row["policy"], int(row["step_ns"])) for row in rows],
                          [(row["policy"], row["step_ns"]) for row in told])
+
+    def test_the_page_has_a_well_formed_curve_for_each_trace(self):
+        self.league("deep.jsonl", "flat.jsonl", "--policies", "lru,belady")
+        curves = re.findall(r"<svg.*?</svg>", self.files()["league.html"].decode(), re.DOTALL)
+        self.assertEqual(len(curves), 2)
+        for curve in curves:
+            lines = xml.etree.ElementTree.fromstring(curve).findall(".//polyline")
+            self.assertEqual([len(line.get("points").split()) for line in lines], [4, 4])
 
     def test_the_same_league_gives_the_same_bytes_with_any_number_of_jobs(self):
         words = ["deep.jsonl", "flat.jsonl", "--policies", "auto,lru,capuchin", "--budgets", "70,35"]
