@@ -1,0 +1,104 @@
+"""PyTorch's memory snapshot as a trace: python -m tessera.snapshot SNAPSHOT.pickle TRACE.jsonl
+
+Takes what `torch.cuda.memory._dump_snapshot(file)` writes after `_record_memory_history()`. Such a
+snapshot knows who was allocated and freed, and when, but not who was used. So each of these becomes an
+operation as well, which takes the time since the one before: it writes the block that was allocated,
+or reads the one that is freed. `tessera replay TRACE.jsonl` plays the result.
+"""
+
+import argparse
+import itertools
+import json
+import pickle
+import sys
+from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Tuple
+
+Line = Dict[str, Any]
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """A snapshot is lists, dicts, texts and numbers: a pickle that wants code run is none."""
+
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        raise pickle.UnpicklingError(f"not a snapshot: it asks for {module_name}.{global_name}")
+
+
+def read_snapshot(file: BinaryIO) -> Dict[str, Any]:
+    """Raises pickle.UnpicklingError for anything else, and runs nothing that is in it."""
+    snapshot = _PlainUnpickler(file).load()
+    if not isinstance(snapshot, dict) or not isinstance(snapshot.get("device_traces"), list):
+        raise pickle.UnpicklingError("not a snapshot: it has no device_traces")
+    return snapshot
+
+
+def _entries(snapshot: Dict[str, Any]) -> List[Tuple[int, Dict[str, Any]]]:
+    """Allocations and frees of all devices with their device, in the order of time."""
+    found = [(device, entry) for device, entries in enumerate(snapshot["device_traces"]) for entry in entries
+             if entry["action"] in ("alloc", "free_requested") and entry["size"] > 0]
+    return sorted(found, key=lambda one: one[1].get("time_us", 0))
+
+
+def _from_before(snapshot: Dict[str, Any], entries: List[Tuple[int, Dict[str, Any]]]) -> Dict[Tuple[int, int], int]:
+    """(device, address) -> bytes of the blocks that were there when recording began."""
+    before: Dict[Tuple[int, int], int] = {}
+    seen = set()
+    for device, entry in entries:
+        key = (device, entry["addr"])
+        if key not in seen and entry["action"] == "free_requested":
+            before[key] = entry["size"]
+        seen.add(key)
+    for segment in snapshot.get("segments", []):
+        address = segment["address"]
+        for block in segment.get("blocks", []):
+            key = (segment.get("device", 0), address)
+            if block.get("state") == "active_allocated" and key not in seen:
+                before[key] = block["size"]
+            address += block["size"]
+    return before
+
+
+def trace_lines(snapshot: Dict[str, Any], name: str = "torch") -> Iterator[Line]:
+    """The lines of the trace, as docs/traces.md has them."""
+    entries = _entries(snapshot)
+    numbers = itertools.count(1)
+    live: Dict[Tuple[int, int], int] = {}
+    yield {"t": "header", "version": 1, "name": name, "source": "torch memory snapshot"}
+    for (device, address), size in _from_before(snapshot, entries).items():
+        live[device, address] = next(numbers)
+        yield {"t": "alloc", "id": live[device, address], "bytes": size, "device": device, "tag": "before"}
+        yield {"t": "op", "name": "before", "device": device, "w": [live[device, address]]}
+    last: Optional[int] = None
+    for device, entry in entries:
+        key = (device, entry["addr"])
+        now = int(entry.get("time_us", 0))
+        place: Line = {"stream": entry.get("stream", 0), "device": device}
+        op: Line = {"t": "op", "name": entry["action"], "ns": 1000 * max(0, now - (now if last is None else last))}
+        last = now
+        if entry["action"] == "alloc":
+            live[key] = next(numbers)
+            yield {"t": "alloc", "id": live[key], "bytes": entry["size"], **place}
+            yield {**op, **place, "w": [live[key]]}
+        else:
+            yield {**op, **place, "r": [live[key]]}
+            yield {"t": "free", "id": live.pop(key)}
+
+
+def main(words: Optional[List[str]] = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tessera.snapshot", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("snapshot", help="what torch.cuda.memory._dump_snapshot wrote")
+    parser.add_argument("trace", help="file to write")
+    given = parser.parse_args(words)
+    try:
+        with open(given.snapshot, "rb") as file:
+            snapshot = read_snapshot(file)
+        with open(given.trace, "w", encoding="utf-8") as trace:
+            for line in trace_lines(snapshot):
+                trace.write(json.dumps(line, separators=(",", ":")) + "\n")
+    except (OSError, EOFError, KeyError, TypeError, pickle.UnpicklingError) as error:
+        print(f"tessera: {given.snapshot}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
