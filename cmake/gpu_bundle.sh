@@ -21,7 +21,7 @@ for test in contract_cuda_driver_contract_test c_api_tessera_test c_api_readme_e
 done
 find build/gpu/bench/gpu -maxdepth 1 -type f \( -perm -u+x -o -name '*.fatbin' -o -name '*.so' \) \
   -exec cp {} "$bundle/bench/gpu/" \;
-cp -R bench/gpu/run.sh bench/gpu/run.py bench/gpu/sections bench/gpu/programs "$bundle/bench/gpu/"
+cp -R bench/gpu/run.sh bench/gpu/*.py bench/gpu/sections bench/gpu/programs "$bundle/bench/gpu/"
 cp bench/traces/*.py "$bundle/bench/traces/"
 cp -R shim/python/tessera "$bundle/python/"
 find "$bundle" -name __pycache__ -prune -exec rm -rf {} +

@@ -17,6 +17,7 @@ GPU = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(GPU))
 
 from sections import choices, first_light, frameworks, place, pytorch, record, torch_runs  # noqa: E402
+import table  # noqa: E402
 
 GIB = 1 << 30
 
@@ -126,6 +127,22 @@ class Questions(unittest.TestCase):
         self.assertTrue(body["complete"])
 
 
+class Tables(unittest.TestCase):
+    BODY = {"section": "speed", "gpu": "a GPU", "driver": "1", "commit": "c", "date": "d",
+            "command": "run.sh", "complete": True, "results": [
+                {"name": "pairs", "cost": {"median": 81.25, "least": 1.0}, "bytes": 2 << 20, "turns": [1, 2.5]},
+                {"name": "asked", "question": "?", "answer": "failed", "error": "CUDA_ERROR_UNKNOWN"}]}
+
+    def test_a_row_has_medians_and_the_last_of_lists_and_the_reason_of_a_failure(self):
+        lines = list(table.table(self.BODY))
+        self.assertIn("| pairs | measured | cost 81.2, bytes 2097 k, turns 2.5 |", lines)
+        self.assertIn("| asked | failed | CUDA_ERROR_UNKNOWN |", lines)
+
+    def test_a_result_without_its_machine_is_refused(self):
+        with self.assertRaises(ValueError):
+            list(table.table({**self.BODY, "gpu": ""}))
+
+
 class Sections(unittest.TestCase):
     def test_pytorch_runs_alone_first_and_then_on_parts_of_that_peak(self):
         made_up = MadeUpPlace()
@@ -154,6 +171,16 @@ class Sections(unittest.TestCase):
                           "c": {"digest": "1", "seconds": 1}}}
         answers = {name: facts["answer"] for name, facts in pytorch.same_digests(alone, found)}
         self.assertEqual(answers, {"a": "yes", "b": "no", "c": "not supported here", "d": "failed"})
+
+    def test_ways_that_a_spoiled_process_left_are_asked_in_another(self):
+        first = {"ways": {"a": {"digest": "1", "seconds": 1}, "b": {"error": "CUDA error"}}, "left": ["c"]}
+        second = {"ways": {"c": {"digest": "3", "seconds": 1}}, "left": []}
+        made_up = MadeUpPlace({"--only c": second, "features.py": first})
+        with tempfile.TemporaryDirectory() as folder:
+            written = record.Record(pathlib.Path(folder) / "a.json", "a", {}, "run.sh", 100)
+            found = pytorch.all_ways(made_up, written, None)
+        self.assertEqual(set(found["ways"]), {"a", "b", "c"})
+        self.assertEqual(len(made_up.commands), 2)
 
     def test_choices_and_frameworks_hold_every_way_against_the_program_alone(self):
         for section, name in ((choices, "tessera run, 50% of keep, auto"), (frameworks, "CuPy, half")):

@@ -1,8 +1,9 @@
 """Ways in which PyTorch programs hide work from whoever watches launches, each computed once.
 
-Prints one JSON object: for each way a digest of what it computed, or why it could not. Run alone and under
-Tessera the digests must be equal. Between the ways a ballast is touched, so that everything else has
-had to leave device memory when there is too little of it.
+Prints a line of JSON after each way: for all so far a digest of what it computed, or why it could not, and
+which ways are left. Run alone and under Tessera the digests must be equal. Between the ways a ballast is
+touched, so that everything else has had to leave device memory when there is too little of it. An error
+that spoils the process ends it; whoever runs it asks for what is left in another one.
 """
 
 import argparse
@@ -206,26 +207,35 @@ def compiled_with_graphs(bench):
     return results
 
 
+def spoiled(error):
+    """After such an error nothing works in this process any more."""
+    return "CUDA error" in str(error)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only")
+    parser.add_argument("--only", default=",".join(WAYS))
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
     torch.use_deterministic_algorithms(True, warn_only=True)
     bench = Bench(options.device, options.tiny)
-    found = {}
-    for name, function in WAYS.items():
-        if options.only and name not in options.only.split(","):
-            continue
+    found, left = {}, options.only.split(",")
+    while left:
+        name = left.pop(0)
         start = time.perf_counter()
+        end = False
         try:
             bench.touch_ballast()
-            facts = {"digest": digest(*function(bench))}
+            facts = {"digest": digest(*WAYS[name](bench))}
         except Exception as error:  # one way that fails must not hide the others
             facts = {"error": f"{type(error).__name__}: {error}"[:400]}
+            end = spoiled(error)
         found[name] = {**facts, "seconds": round(time.perf_counter() - start, 4)}
-        print(json.dumps({"ways": found, "torch": torch.__version__}), flush=True)
+        print(json.dumps({"ways": found, "left": left, "torch": torch.__version__}), flush=True)
+        if end:
+            # The context is lost: an orderly end could hang in it.
+            os._exit(0)
 
 
 if __name__ == "__main__":
