@@ -30,6 +30,19 @@ TEST(ResidencyProgress, AdvancingFinishesWhatIsDone) {
   EXPECT_EQ(machine.residency().stats().stalls, 0U);
 }
 
+TEST(ResidencyProgress, BehindACopyUnderWayNobodyIsAsked) {
+  // A page takes 50 ms, so all of them are under way while this looks.
+  ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {40'000'000, {}}}});
+  auto* run = machine.add({0, 7});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.prefetch(run));
+  const std::uint64_t before = machine.fault().calls(DriverCall::kQueryEvent);
+  machine.residency().advance();
+  EXPECT_LT(machine.fault().calls(DriverCall::kQueryEvent) - before, 7U);
+  EXPECT_OK(machine.check(run, 1));
+}
+
 TEST(ResidencyProgress, EvictingWaitsForTheWorkThatUsesTheRun) {
   ResidencyMachine machine;
   const StreamId stream = machine.stream();
