@@ -1,5 +1,6 @@
 #include "device_memory.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,6 +35,8 @@ Result<Address> DeviceMemory::allocate(Context& context, Bytes bytes, bool poole
   Range range{.base = taken.value(), .bytes = bytes, .context = &context};
   range.pooled = pooled;
   if (!ranges_.add(range)) return Status(Code::kInternal, "two allocations at one address");
+  live_ += bytes;
+  peak_ = std::max(peak_, live_);
   return taken;
 }
 
@@ -69,6 +72,11 @@ Result<MemoryInfo> DeviceMemory::info(DeviceId device) {
   const MutexLock lock(mutex_);
   TESSERA_TRY(collect(false));
   return driver_.memory_info(device);
+}
+
+Bytes DeviceMemory::peak() {
+  const MutexLock lock(mutex_);
+  return peak_;
 }
 
 Status DeviceMemory::settle() {
@@ -118,6 +126,7 @@ Result<Address> DeviceMemory::take_frame(DeviceId device, Bytes bytes, FrameId& 
 }
 
 Status DeviceMemory::give(Address address, Bytes bytes) {
+  live_ -= bytes;
   if (const auto large = frames_.find(address); large != frames_.end()) {
     TESSERA_TRY(give_frame(address, round_up(bytes, granularity_), large->second));
     frames_.erase(large);

@@ -33,6 +33,8 @@ class DeviceMemory {
   Status free_in_order(Address address, StreamId stream);
   // What could be allocated now.
   Result<MemoryInfo> info(DeviceId device);
+  // The most bytes that were allocated at once, of all devices together.
+  Bytes peak();
   // Waits for all frees in stream order.
   Status settle();
 
@@ -63,6 +65,8 @@ class DeviceMemory {
   std::map<Address, Chunk> chunks_ GUARDED_BY(mutex_);
   std::map<Address, FrameId> frames_ GUARDED_BY(mutex_);  // of large allocations
   std::vector<Pending> pending_ GUARDED_BY(mutex_);
+  Bytes live_ GUARDED_BY(mutex_);  // as asked for
+  Bytes peak_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera::softcuda

@@ -31,6 +31,14 @@ void forget_machine_in_child() {
   if (the_machine.exchange(nullptr) != nullptr) forked = true;
 }
 
+void report_at_exit() {
+  report_unsupported_calls();
+  if (Machine* const machine = Machine::get(); machine != nullptr) {
+    log_line(LogLevel::kError, "software device: at most {} bytes were allocated at once",
+             machine->memory.peak().value());
+  }
+}
+
 CUresult start_once() {
   const auto environment = read_environment();
   if (!environment.is_ok()) {
@@ -40,7 +48,7 @@ CUresult start_once() {
   if (environment.value().devices == 0) return CUDA_ERROR_NO_DEVICE;
   the_machine = new Machine(environment.value());  // never deleted, see machine.hpp
   ::pthread_atfork(nullptr, nullptr, forget_machine_in_child);
-  if (environment.value().verbose) std::atexit(report_unsupported_calls);
+  if (environment.value().verbose) std::atexit(report_at_exit);
   return CUDA_SUCCESS;
 }
 
