@@ -16,7 +16,7 @@ from unittest import mock
 GPU = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(GPU))
 
-from sections import choices, first_light, frameworks, place, pytorch, record, torch_runs  # noqa: E402
+from sections import choices, first_light, frameworks, place, pytorch, record, sanitizer, torch_runs  # noqa: E402
 import table  # noqa: E402
 
 GIB = 1 << 30
@@ -125,6 +125,30 @@ class Questions(unittest.TestCase):
                           "last": "yes"})
         self.assertEqual(results["crashes"]["failed"]["exit_code"], -11)
         self.assertTrue(body["complete"])
+
+
+class Sanitizer(unittest.TestCase):
+    def test_found_errors_and_programs_that_fail_are_told_apart(self):
+        codes = {"launches": 0, "train": 99, "c_api_tessera_test": 1}
+
+        class Checked(MadeUpPlace):
+            def run(self, command, limit, more=None):
+                self.commands.append(command)
+                code = next((code for name, code in codes.items() if name in " ".join(command)), 0)
+                return place.Outcome(code, "", "========= ERROR SUMMARY: 3 errors", 1.0)
+
+        made_up = Checked()
+        with mock.patch.object(sanitizer, "tool", lambda: "compute-sanitizer"):
+            body, results = results_of(sanitizer, made_up)
+        self.assertEqual(results["launches under tessera run"]["answer"], "clean")
+        self.assertEqual(results["train under tessera run"]["answer"], "errors found")
+        self.assertEqual(results["C API"]["answer"], "failed")
+        self.assertTrue(all(command[0] == "compute-sanitizer" for command in made_up.commands))
+
+    def test_a_machine_without_it_says_so(self):
+        with mock.patch.object(sanitizer, "tool", lambda: None):
+            body, results = results_of(sanitizer, MadeUpPlace())
+        self.assertEqual(results["memcheck"]["answer"], "not supported here")
 
 
 class Tables(unittest.TestCase):

@@ -143,6 +143,71 @@ Answer link_frames(const Settings& settings) {
   });
 }
 
+using BatchCopy = CUresult (*)(CUdeviceptr*, CUdeviceptr*, std::size_t*, std::size_t,
+                               CUmemcpyAttributes*, std::size_t*, std::size_t, CUstream);
+
+// Looked up, because drivers before 13.0 do not have this form of it.
+BatchCopy batch_copy() {
+  void* found = nullptr;
+  CUdriverProcAddressQueryResult state{};
+  const CUresult asked =
+      cuGetProcAddress("cuMemcpyBatchAsync", &found, 13000, CU_GET_PROC_ADDRESS_DEFAULT, &state);
+  if (asked != CUDA_SUCCESS || found == nullptr) throw NotHere{"no cuMemcpyBatchAsync of 13.0"};
+  return reinterpret_cast<BatchCopy>(found);
+}
+
+struct Timed {
+  double call_us, all_us;
+  Json json() const { return {{"call_us", call_us}, {"until_done_us", all_us}}; }
+};
+
+template <class Queue>
+Timed timed(const Stream& stream, Queue queue) {
+  Timed best{1e30, 1e30};
+  for (int turn = 0; turn < 5; ++turn) {
+    const Watch watch;
+    queue();
+    const double called = watch.seconds();
+    stream.wait();
+    best = {std::min(best.call_us, 1e6 * called), std::min(best.all_us, 1e6 * watch.seconds())};
+  }
+  return best;
+}
+
+// Many small moves: a call for each, or one call for all.
+Answer copies_in_a_batch(const Settings& settings) {
+  Gpu gpu;
+  Answer answer;
+  const BatchCopy batch = batch_copy();
+  for (const std::size_t bytes : {kMiB / 16, 2 * kMiB}) {
+    const std::size_t count = settings.quick ? 4 : 128;
+    const Stream stream;
+    const PlainBlock device(count * bytes);
+    const PinnedHost host(count * bytes);
+    std::vector<CUdeviceptr> to, from;
+    std::vector<std::size_t> sizes(count, bytes);
+    for (std::size_t i = 0; i < count; ++i) {
+      to.push_back(device + i * bytes);
+      from.push_back(reinterpret_cast<CUdeviceptr>(host.as<char>() + i * bytes));
+    }
+    CUmemcpyAttributes attributes{};
+    attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    std::size_t first = 0;
+    const Timed each = timed(stream, [&] {
+      for (std::size_t i = 0; i < count; ++i) {
+        MUST(cuMemcpyHtoDAsync(to[i], host.as<char>() + i * bytes, bytes, stream));
+      }
+    });
+    const Timed at_once = timed(stream, [&] {
+      must(batch(to.data(), from.data(), sizes.data(), count, &attributes, &first, 1, stream),
+           "cuMemcpyBatchAsync");
+    });
+    answer.results[std::to_string(count) + " copies of " + std::to_string(bytes)] = {
+        {"a call each", each.json()}, {"one call", at_once.json()}};
+  }
+  return answer;
+}
+
 // What a kernel gets from a block that stayed on the host: the price of a missed access.
 Answer kernel_speed(const Settings& settings) {
   Gpu gpu;
@@ -183,6 +248,8 @@ std::vector<Probe> link_probes() {
       {"link_allocated", "bytes per second, memory of cuMemAllocHost", link_allocated},
       {"link_registered", "bytes per second, memory pinned by cuMemHostRegister", link_registered},
       {"link_host_frames", "bytes per second, host frames", link_frames},
+      {"copies_in_a_batch", "microseconds of many copies, a call each or one call",
+       copies_in_a_batch},
       {"kernel_on_host_frames", "bytes per second of kernels, device and host frames",
        kernel_speed}};
 }

@@ -18,7 +18,7 @@ class OwnStreams(torch.autograd.graph.saved_tensors_hooks):
 
     def _pack(self, tensor):
         worth = tensor.is_cuda and tensor.nbytes >= LEAST_BYTES and not isinstance(
-            tensor, torch.nn.Parameter) and tensor.is_contiguous()
+            tensor, torch.nn.Parameter)
         if not worth or self.streams is None:
             return tensor
         out = self.streams[0]

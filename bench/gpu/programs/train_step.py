@@ -35,6 +35,8 @@ def parse():
 def deterministic():
     torch.manual_seed(1)
     torch.use_deterministic_algorithms(True, warn_only=True)
+    # It would fill every new tensor, which no real program does.
+    torch.utils.deterministic.fill_uninitialized_memory = False
     torch.backends.cudnn.benchmark = False
     torch.backends.cuda.enable_mem_efficient_sdp(False)
 

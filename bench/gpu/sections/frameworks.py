@@ -2,9 +2,11 @@
 
 from sections import torch_runs
 
+# Without them XLA picks its algorithms by timing, and no two runs need agree.
+SAME_EACH_TIME = {"XLA_FLAGS": "--xla_gpu_autotune_level=0 --xla_gpu_deterministic_ops=true"}
 # On demand: each array is an allocation of its own, which can leave by itself.
-JAX_WAYS = {"arena": {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
-            "array by array": {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}}
+JAX_WAYS = {"arena": {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", **SAME_EACH_TIME},
+            "array by array": {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform", **SAME_EACH_TIME}}
 
 
 def half(peak):
