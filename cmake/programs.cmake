@@ -29,7 +29,8 @@ foreach(source IN LISTS kernel_sources)
   target_compile_options(kernels_${name} PRIVATE -Wall -Wextra -Werror -Wno-unknown-pragmas -O3
     -ffp-contract=off -fno-math-errno)
   set_target_properties(kernels_${name} PROPERTIES OUTPUT_NAME ${name} PREFIX "" SUFFIX .so
-    LIBRARY_OUTPUT_DIRECTORY "${program_dir}" C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default)
+    LIBRARY_OUTPUT_DIRECTORY "${program_dir}" C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default
+    UNITY_BUILD OFF)
   list(APPEND program_targets kernels_${name})
   if(TESSERA_GPU_KERNELS)
     find_program(TESSERA_NVCC nvcc HINTS ENV CUDA_HOME "${TESSERA_CUDA_INCLUDE}/.." PATH_SUFFIXES bin REQUIRED)

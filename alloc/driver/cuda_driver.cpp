@@ -16,10 +16,6 @@ CUevent handle(EventId event) { return reinterpret_cast<CUevent>(event.value());
 StreamId id_of(CUstream stream) { return StreamId(reinterpret_cast<std::uint64_t>(stream)); }
 EventId id_of(CUevent event) { return EventId(reinterpret_cast<std::uint64_t>(event)); }
 
-Status no_device(DeviceId device) {
-  return Status(Code::kInvalidArgument, "no CUDA device " + std::to_string(device.value()));
-}
-
 int attribute_of(const CudaSymbols& cuda, CUdevice device, CUdevice_attribute attribute) {
   int value = 0;
   return cuda.cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
@@ -60,11 +56,9 @@ Result<std::unique_ptr<CudaDriver::Device>> CudaDriver::describe(const CudaSymbo
       cuda.virtual_memory() &&
       attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) != 0;
   if (!properties.virtual_memory) return described;
-  described->numa_node =
-      std::max(0, attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID));
+  described->numa_node = std::max(0, attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID));
   described->rdma_capable =
-      attribute_of(cuda, device,
-                   CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0;
+      attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0;
   return described;
 }
 
@@ -76,10 +70,15 @@ CudaDriver::CudaDriver(std::unique_ptr<CudaSymbols> symbols,
 
 CudaDriver::~CudaDriver() = default;
 
+Status CudaDriver::check_exists(DeviceId device) const {
+  if (device.value() < devices_.size()) return {};
+  return Status(Code::kInvalidArgument, "no CUDA device " + std::to_string(device.value()));
+}
+
 int CudaDriver::device_count() { return static_cast<int>(devices_.size()); }
 
 Result<MemoryInfo> CudaDriver::memory_info(DeviceId device) {
-  if (!exists(device)) return no_device(device);
+  TESSERA_TRY(check_exists(device));
   const CudaScope scope(*symbols_, *contexts_, device);
   TESSERA_TRY(scope.status());
   std::size_t free = 0;
@@ -89,7 +88,7 @@ Result<MemoryInfo> CudaDriver::memory_info(DeviceId device) {
 }
 
 Status CudaDriver::synchronize(DeviceId device) {
-  if (!exists(device)) return no_device(device);
+  TESSERA_TRY(check_exists(device));
   {
     const CudaScope scope(*symbols_, *contexts_, device);
     TESSERA_TRY(scope.status());
@@ -107,9 +106,9 @@ Status CudaDriver::synchronize(DeviceId device) {
 Status CudaDriver::register_host(void* host, Bytes bytes) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(
-      *symbols_, symbols_->cuMemHostRegister(host, bytes.value(), CU_MEMHOSTREGISTER_PORTABLE),
-      "cuMemHostRegister");
+  return cuda_status(*symbols_,
+                     symbols_->cuMemHostRegister(host, bytes.value(), CU_MEMHOSTREGISTER_PORTABLE),
+                     "cuMemHostRegister");
 }
 
 Status CudaDriver::unregister_host(void* host) {
@@ -121,7 +120,7 @@ Status CudaDriver::unregister_host(void* host) {
 // ---- streams and events ------------------------------------------------------------------------
 
 Result<StreamId> CudaDriver::create_stream(DeviceId device) {
-  if (!exists(device)) return no_device(device);
+  TESSERA_TRY(check_exists(device));
   TESSERA_TRY_ASSIGN(const CUcontext adopted, contexts_->adopted(device));
   const CudaScope scope(*symbols_, adopted);
   TESSERA_TRY(scope.status());
@@ -147,10 +146,9 @@ Status CudaDriver::synchronize(StreamId stream) {
 Status CudaDriver::wait_event(StreamId stream, EventId event) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(*symbols_,
-                     symbols_->cuStreamWaitEvent(handle(stream), handle(event),
-                                                 CU_EVENT_WAIT_DEFAULT),
-                     "cuStreamWaitEvent");
+  return cuda_status(
+      *symbols_, symbols_->cuStreamWaitEvent(handle(stream), handle(event), CU_EVENT_WAIT_DEFAULT),
+      "cuStreamWaitEvent");
 }
 
 Result<EventId> CudaDriver::create_event(DeviceId device) {
@@ -162,7 +160,7 @@ Result<EventId> CudaDriver::create_timed_event(DeviceId device) {
 }
 
 Result<EventId> CudaDriver::make_event(DeviceId device, unsigned flags) {
-  if (!exists(device)) return no_device(device);
+  TESSERA_TRY(check_exists(device));
   TESSERA_TRY_ASSIGN(const CUcontext adopted, contexts_->adopted(device));
   const CudaScope scope(*symbols_, adopted);
   TESSERA_TRY(scope.status());
@@ -182,8 +180,8 @@ Status CudaDriver::record_event(EventId event, StreamId stream) {
   TESSERA_TRY(scope.status());
   const CUresult result = symbols_->cuEventRecord(handle(event), handle(stream));
   const Status status = cuda_status(*symbols_, result, "cuEventRecord");
-  const bool dead = result == CUDA_ERROR_INVALID_HANDLE ||
-                    result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  const bool dead =
+      result == CUDA_ERROR_INVALID_HANDLE || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
   return dead ? Status(Code::kNotFound, std::string(status.message())) : status;
 }
 
@@ -212,34 +210,34 @@ Result<std::int64_t> CudaDriver::elapsed(EventId start, EventId end) {
 Status CudaDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId stream) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(
-      *symbols_, symbols_->cuMemcpyHtoDAsync(to.value(), from, bytes.value(), handle(stream)),
-      "cuMemcpyHtoDAsync");
+  return cuda_status(*symbols_,
+                     symbols_->cuMemcpyHtoDAsync(to.value(), from, bytes.value(), handle(stream)),
+                     "cuMemcpyHtoDAsync");
 }
 
 Status CudaDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(
-      *symbols_, symbols_->cuMemcpyDtoHAsync(to, from.value(), bytes.value(), handle(stream)),
-      "cuMemcpyDtoHAsync");
+  return cuda_status(*symbols_,
+                     symbols_->cuMemcpyDtoHAsync(to, from.value(), bytes.value(), handle(stream)),
+                     "cuMemcpyDtoHAsync");
 }
 
 Status CudaDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(*symbols_,
-                     symbols_->cuMemcpyDtoDAsync(to.value(), from.value(), bytes.value(),
-                                                 handle(stream)),
-                     "cuMemcpyDtoDAsync");
+  return cuda_status(
+      *symbols_,
+      symbols_->cuMemcpyDtoDAsync(to.value(), from.value(), bytes.value(), handle(stream)),
+      "cuMemcpyDtoDAsync");
 }
 
 Status CudaDriver::fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(
-      *symbols_, symbols_->cuMemsetD8Async(to.value(), value, bytes.value(), handle(stream)),
-      "cuMemsetD8Async");
+  return cuda_status(*symbols_,
+                     symbols_->cuMemsetD8Async(to.value(), value, bytes.value(), handle(stream)),
+                     "cuMemsetD8Async");
 }
 
 Status CudaDriver::launch(const Launch& launch, StreamId stream) {
@@ -253,8 +251,8 @@ Status CudaDriver::launch(const Launch& launch, StreamId stream) {
   return cuda_status(
       *symbols_,
       symbols_->cuLaunchKernel(function, launch.grid.x, launch.grid.y, launch.grid.z,
-                               launch.block.x, launch.block.y, launch.block.z,
-                               launch.shared_bytes, handle(stream), nullptr, extra.data()),
+                               launch.block.x, launch.block.y, launch.block.z, launch.shared_bytes,
+                               handle(stream), nullptr, extra.data()),
       "cuLaunchKernel");
 }
 

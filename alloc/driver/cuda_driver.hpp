@@ -67,15 +67,15 @@ class CudaDriver final : public Driver {
  private:
   struct Device {
     DeviceProperties properties;
-    int numa_node = 0;           // where host frames come from
-    bool rdma_capable = false;   // frames may be made reachable for network cards
+    int numa_node = 0;          // where host frames come from
+    bool rdma_capable = false;  // frames may be made reachable for network cards
     std::once_flag probed;
   };
 
   CudaDriver(std::unique_ptr<CudaSymbols> symbols, std::vector<std::unique_ptr<Device>> devices);
 
   Result<EventId> make_event(DeviceId device, unsigned flags);
-  bool exists(DeviceId device) const { return device.value() < devices_.size(); }
+  Status check_exists(DeviceId device) const;
   static Result<std::unique_ptr<Device>> describe(const CudaSymbols& symbols, int ordinal);
   // OK when a host frame can be made, mapped and written by copies: no attribute can be trusted.
   Status try_host_frame(DeviceId device, Bytes bytes);

@@ -10,10 +10,6 @@
 namespace tessera {
 namespace {
 
-Status no_device(DeviceId device) {
-  return Status(Code::kInvalidArgument, "no CUDA device " + std::to_string(device.value()));
-}
-
 Status no_virtual_memory() {
   return Status(Code::kNotSupported, "the CUDA driver has no virtual memory management");
 }
@@ -37,7 +33,7 @@ CUmemAllocationProp frame_properties(DeviceId device, FrameLocation location, in
 
 // The granularity and the probe need a context, so they wait until a device is first asked about.
 Result<DeviceProperties> CudaDriver::properties(DeviceId device) {
-  if (!exists(device)) return no_device(device);
+  TESSERA_TRY(check_exists(device));
   Device& entry = *devices_[device.value()];
   if (!entry.properties.virtual_memory) return entry.properties;
   Status status;
@@ -46,8 +42,8 @@ Result<DeviceProperties> CudaDriver::properties(DeviceId device) {
         frame_properties(device, FrameLocation::kDevice, 0, entry.rdma_capable);
     std::size_t granularity = 0;
     status = cuda_status(*symbols_,
-                         symbols_->cuMemGetAllocationGranularity(
-                             &granularity, &frame, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+                         symbols_->cuMemGetAllocationGranularity(&granularity, &frame,
+                                                                 CU_MEM_ALLOC_GRANULARITY_MINIMUM),
                          "cuMemGetAllocationGranularity");
     if (!status.is_ok()) {
       entry.properties.virtual_memory = false;
@@ -65,8 +61,7 @@ Result<Address> CudaDriver::reserve(Bytes bytes, Bytes alignment) {
   TESSERA_TRY(scope.status());
   CUdeviceptr address = 0;
   TESSERA_TRY(cuda_status(
-      *symbols_,
-      symbols_->cuMemAddressReserve(&address, bytes.value(), alignment.value(), 0, 0),
+      *symbols_, symbols_->cuMemAddressReserve(&address, bytes.value(), alignment.value(), 0, 0),
       "cuMemAddressReserve"));
   if (alignment.value() == 0 || address % alignment.value() == 0) return Address(address);
   TESSERA_TRY(release(Address(address), bytes));
@@ -83,7 +78,7 @@ Status CudaDriver::release(Address address, Bytes bytes) {
 }
 
 Result<FrameId> CudaDriver::create_frame(DeviceId device, FrameLocation location, Bytes bytes) {
-  if (!exists(device)) return no_device(device);
+  TESSERA_TRY(check_exists(device));
   const Device& entry = *devices_[device.value()];
   if (!entry.properties.virtual_memory) return no_virtual_memory();
   const CudaScope scope(*symbols_, *contexts_, device);
@@ -115,7 +110,7 @@ Status CudaDriver::map(Address address, Bytes bytes, FrameId frame) {
 }
 
 Status CudaDriver::set_access(Address address, Bytes bytes, DeviceId device) {
-  if (!exists(device)) return no_device(device);
+  TESSERA_TRY(check_exists(device));
   if (!symbols_->virtual_memory()) return no_virtual_memory();
   const CudaScope scope(*symbols_, *contexts_, device);
   TESSERA_TRY(scope.status());
@@ -132,8 +127,7 @@ Status CudaDriver::unmap(Address address, Bytes bytes) {
   if (!symbols_->virtual_memory()) return no_virtual_memory();
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
-  return cuda_status(*symbols_, symbols_->cuMemUnmap(address.value(), bytes.value()),
-                     "cuMemUnmap");
+  return cuda_status(*symbols_, symbols_->cuMemUnmap(address.value(), bytes.value()), "cuMemUnmap");
 }
 
 // ---- the probe ---------------------------------------------------------------------------------
@@ -141,8 +135,8 @@ Status CudaDriver::unmap(Address address, Bytes bytes) {
 Status CudaDriver::try_host_frame(DeviceId device, Bytes bytes) {
   TESSERA_TRY_ASSIGN(const FrameId frame, create_frame(device, FrameLocation::kHost, bytes));
   const Result<Address> range = reserve(bytes, bytes);
-  Status status = range.is_ok() ? use_host_frame(device, range.value(), bytes, frame)
-                                : range.status();
+  Status status =
+      range.is_ok() ? use_host_frame(device, range.value(), bytes, frame) : range.status();
   if (range.is_ok()) {
     const Status released = release(range.value(), bytes);
     if (status.is_ok()) status = released;

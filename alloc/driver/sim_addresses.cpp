@@ -13,8 +13,6 @@ constexpr std::uint64_t aligned(std::uint64_t address, std::uint64_t alignment) 
   return (address + alignment - 1) / alignment * alignment;
 }
 
-void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
-
 void* map_nothing(std::uint64_t hint, std::uint64_t bytes, int fixed) {
   return ::mmap(pointer(hint), bytes, PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
@@ -23,7 +21,8 @@ void* map_nothing(std::uint64_t hint, std::uint64_t bytes, int fixed) {
 class ProcessAddresses final : public SimAddresses {
  public:
   std::optional<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment) override {
-    // One alignment more than asked, so that an aligned start is inside wherever the system puts it.
+    // One alignment more than asked, so that an aligned start is inside wherever the system puts
+    // it.
     const std::uint64_t slack = bytes + alignment;
     void* const got = map_nothing(next_hint_, slack, 0);
     if (got == MAP_FAILED) return std::nullopt;

@@ -41,10 +41,6 @@ std::span<std::byte> bytes_of(void* host, Bytes bytes) {
   return {static_cast<std::byte*>(host), bytes.value()};
 }
 
-Status violation(std::string message) {
-  return {Code::kDriver, std::move(message), native::kInvalidValue};
-}
-
 }  // namespace
 
 struct SimDriver::Target {

@@ -12,17 +12,11 @@
 namespace tessera {
 namespace {
 
-Status violation(std::string message) {
-  return {Code::kDriver, std::move(message), native::kInvalidValue};
-}
-
 Status no_memory(std::string_view what, const SimRange& range) {
   return {Code::kOutOfMemory,
           fmt::format("{} {}: {}", what, range.to_string(), std::strerror(errno)),
           native::kOutOfMemory};
 }
-
-void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
 

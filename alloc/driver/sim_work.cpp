@@ -4,7 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "driver/native_codes.hpp"
+
 namespace tessera {
+
+Status violation(std::string message) {
+  return {Code::kDriver, std::move(message), native::kInvalidValue};
+}
 
 std::string SimRange::to_string() const { return fmt::format("[{:#x}, {:#x})", start, end()); }
 

@@ -31,6 +31,10 @@ inline SimRange range_of(Address address, Bytes bytes) { return {address.value()
 inline SimRange range_of(const void* host, Bytes bytes) {
   return {reinterpret_cast<std::uintptr_t>(host), bytes.value()};
 }
+inline void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
+
+// What the documented driver answers to a call that breaks its rules; the message says which.
+Status violation(std::string message);
 
 struct SimWork {
   const char* name = "";              // "copy_in", or the kernel's; outlives the work

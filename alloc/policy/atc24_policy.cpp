@@ -8,14 +8,14 @@
 namespace tessera {
 namespace {
 
-constexpr Bytes kLeast = 1_MiB;
+constexpr Bytes kLeastBlock = 1_MiB;
 
 AbsencePlan plan_of_share(const Iteration& iteration, const Machine& machine, double alpha) {
   PlanGround ground(iteration, machine);
   std::vector<Gap> chosen;
   double seen = 0, taken = 0;
   for (const Gap& gap : ground.saved_activations()) {
-    if (ground.bytes_of(gap) <= kLeast) continue;
+    if (ground.bytes_of(gap) <= kLeastBlock) continue;
     const auto bytes = static_cast<double>(ground.bytes_of(gap).value());
     seen += bytes;
     if (taken + bytes / 2 > alpha * seen) continue;

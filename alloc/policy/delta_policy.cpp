@@ -13,7 +13,7 @@ namespace {
 // What each move costs beside its bytes, in bytes: a page's worth.
 constexpr double kFixedCost = 2 << 20;
 
-double score_of(const RunPicture& run, std::uint64_t now) {
+double relief_per_move(const RunPicture& run, std::uint64_t now) {
   const auto bytes = static_cast<double>(run.bytes.value());
   const auto clean = static_cast<double>(std::min(run.clean, run.bytes).value());
   const double idle = static_cast<double>(now > run.used ? now - run.used : 0) + 1;
@@ -42,7 +42,7 @@ Filtered direct(const PlanGround& ground, const Gap& gap) {
 Decision DeltaPolicy::decide(const Snapshot& snapshot) const {
   std::vector<RankedRun> ranked;
   ranked.reserve(snapshot.runs.size());
-  for (const RunPicture& run : snapshot.runs) ranked.push_back({&run, score_of(run, snapshot.epoch)});
+  for (const RunPicture& run : snapshot.runs) ranked.push_back({&run, relief_per_move(run, snapshot.epoch)});
   return highest_first(std::move(ranked), snapshot.need);
 }
 

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr Bytes kLeast = 512_KiB;
+constexpr Bytes kLeastTensor = 512_KiB;
 
 std::uint32_t first_need(const std::vector<Gap>& layer) {
   std::uint32_t step = layer.front().until;
@@ -23,7 +23,7 @@ AbsencePlan plan_leaving(const Iteration& iteration, const Machine& machine, std
   for (std::size_t i = 0; i < leaving; ++i) {
     const std::uint32_t back = first_need(layers[layers.size() - 1 - leaving + i]);
     for (const Gap& gap : layers[i]) {
-      if (ground.bytes_of(gap) < kLeast || ground.time.steps_inside(gap) == 0) continue;
+      if (ground.bytes_of(gap) < kLeastTensor || ground.time.steps_inside(gap) == 0) continue;
       const std::uint32_t inside = back == gap.until ? back : ground.time.inside(gap, back);
       ground.plan.push_back({.gap = gap, .back_at = inside});
     }

@@ -17,8 +17,6 @@ enum Column { kThread, kTime, kAction, kPointer, kSize, kStream };
 
 using Row = std::array<std::string_view, kColumns>;
 
-Status wrong(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
-
 std::string_view without_end(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;

@@ -12,8 +12,6 @@ namespace {
 // Events, blocks and operands are named by 32 bits.
 constexpr std::size_t kMaxEvents = std::numeric_limits<std::uint32_t>::max();
 
-Status wrong(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
-
 std::vector<std::uint32_t> without(const std::vector<std::uint32_t>& from,
                                    const std::vector<std::uint32_t>& taken) {
   std::vector<std::uint32_t> rest;
@@ -22,6 +20,8 @@ std::vector<std::uint32_t> without(const std::vector<std::uint32_t>& from,
 }
 
 }  // namespace
+
+Status wrong(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 
 TraceBuilder::TraceBuilder() { word(""); }
 
@@ -33,13 +33,15 @@ void TraceBuilder::header(std::string name, std::string source, Bytes device_mem
 
 Status TraceBuilder::check_room(std::uint64_t device) const {
   if (trace_.events.size() >= kMaxEvents) return wrong("more events than a trace may have");
-  if (device >= kMaxDevices) return wrong(fmt::format("device {} of at most {}", device, kMaxDevices));
+  if (device >= kMaxDevices)
+    return wrong(fmt::format("device {} of at most {}", device, kMaxDevices));
   return {};
 }
 
 Status TraceBuilder::alloc(const Alloc& alloc) {
   TESSERA_TRY(check_room(alloc.device));
-  if (live_.contains(alloc.id)) return wrong(fmt::format("block {} is allocated already", alloc.id));
+  if (live_.contains(alloc.id))
+    return wrong(fmt::format("block {} is allocated already", alloc.id));
   if (!alloc.bytes) return wrong(fmt::format("block {} has no bytes", alloc.id));
   live_[alloc.id] = static_cast<std::uint32_t>(trace_.blocks.size());
   add(TraceEvent::Kind::kAlloc, trace_.blocks.size());
@@ -55,7 +57,8 @@ Status TraceBuilder::alloc(const Alloc& alloc) {
 Status TraceBuilder::free(std::uint64_t id) {
   TESSERA_TRY(check_room(0));
   const auto found = live_.find(id);
-  if (found == live_.end()) return wrong(fmt::format("free of block {}, which is not allocated", id));
+  if (found == live_.end())
+    return wrong(fmt::format("free of block {}, which is not allocated", id));
   add(TraceEvent::Kind::kFree, found->second);
   live_.erase(found);
   return {};
@@ -68,7 +71,8 @@ Result<std::vector<std::uint32_t>> TraceBuilder::blocks_of(
   blocks.reserve(ids.size());
   for (const std::uint64_t id : ids) {
     const auto found = live_.find(id);
-    if (found == live_.end()) return wrong(fmt::format("use of block {}, which is not allocated", id));
+    if (found == live_.end())
+      return wrong(fmt::format("use of block {}, which is not allocated", id));
     blocks.push_back(found->second);
   }
   std::ranges::sort(blocks);

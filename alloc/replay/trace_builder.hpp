@@ -15,6 +15,9 @@
 
 namespace tessera {
 
+// What is said of an event that no program could have made.
+Status wrong(std::string message);
+
 class TraceBuilder {
  public:
   static constexpr std::uint32_t kMaxDevices = 64;

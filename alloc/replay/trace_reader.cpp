@@ -16,12 +16,11 @@
 namespace tessera {
 namespace {
 
-using Json = nlohmann::json;
-
-Status wrong(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
+using nlohmann::json;
 
 // A number that a recorder may have written with a point is taken when it is whole.
-Result<std::uint64_t> number(const Json& line, const char* key, std::optional<std::uint64_t> absent) {
+Result<std::uint64_t> number(const json& line, const char* key,
+                             std::optional<std::uint64_t> absent) {
   const auto found = line.find(key);
   if (found == line.end()) {
     if (absent) return *absent;
@@ -30,33 +29,34 @@ Result<std::uint64_t> number(const Json& line, const char* key, std::optional<st
   if (found->is_number_unsigned()) return found->get<std::uint64_t>();
   if (found->is_number_float()) {
     const double value = found->get<double>();
-    if (value >= 0 && value < 1e18 && value == static_cast<double>(static_cast<std::uint64_t>(value))) {
+    if (value >= 0 && value < 1e18 &&
+        value == static_cast<double>(static_cast<std::uint64_t>(value))) {
       return static_cast<std::uint64_t>(value);
     }
   }
   return wrong(fmt::format("\"{}\" is not a whole number", key));
 }
 
-Result<std::string_view> text(const Json& line, const char* key) {
+Result<std::string_view> text(const json& line, const char* key) {
   const auto found = line.find(key);
   if (found == line.end()) return std::string_view();
   if (!found->is_string()) return wrong(fmt::format("\"{}\" is not a string", key));
   return std::string_view(found->get_ref<const std::string&>());
 }
 
-Result<std::vector<std::uint64_t>> ids(const Json& line, const char* key) {
+Result<std::vector<std::uint64_t>> ids(const json& line, const char* key) {
   std::vector<std::uint64_t> found;
   const auto list = line.find(key);
   if (list == line.end()) return found;
   if (!list->is_array()) return wrong(fmt::format("\"{}\" is not a list", key));
-  for (const Json& id : *list) {
+  for (const json& id : *list) {
     if (!id.is_number_unsigned()) return wrong(fmt::format("\"{}\" holds what is no id", key));
     found.push_back(id.get<std::uint64_t>());
   }
   return found;
 }
 
-Status read_header(const Json& line, TraceBuilder& trace) {
+Status read_header(const json& line, TraceBuilder& trace) {
   std::uint64_t version = 0, memory = 0;
   TESSERA_TRY_ASSIGN(version, number(line, "version", 1));
   TESSERA_TRY_ASSIGN(memory, number(line, "device_memory", 0));
@@ -68,7 +68,7 @@ Status read_header(const Json& line, TraceBuilder& trace) {
   return {};
 }
 
-Status read_alloc(const Json& line, TraceBuilder& trace) {
+Status read_alloc(const json& line, TraceBuilder& trace) {
   TraceBuilder::Alloc alloc;
   std::uint64_t bytes = 0;
   TESSERA_TRY_ASSIGN(alloc.id, number(line, "id", {}));
@@ -85,7 +85,7 @@ Status read_alloc(const Json& line, TraceBuilder& trace) {
   return trace.alloc(alloc);
 }
 
-Status read_op(const Json& line, TraceBuilder& trace) {
+Status read_op(const json& line, TraceBuilder& trace) {
   TraceBuilder::Op op;
   std::uint64_t time = 0;
   std::vector<std::uint64_t> reads, writes;
@@ -101,7 +101,7 @@ Status read_op(const Json& line, TraceBuilder& trace) {
   return trace.op(op);
 }
 
-Status read_mark(const Json& line, TraceBuilder& trace) {
+Status read_mark(const json& line, TraceBuilder& trace) {
   std::string_view kind;
   std::uint64_t count = 0;
   TESSERA_TRY_ASSIGN(kind, text(line, "kind"));
@@ -109,14 +109,14 @@ Status read_mark(const Json& line, TraceBuilder& trace) {
   return trace.mark(kind, count);
 }
 
-Status read_free(const Json& line, TraceBuilder& trace) {
+Status read_free(const json& line, TraceBuilder& trace) {
   std::uint64_t id = 0;
   TESSERA_TRY_ASSIGN(id, number(line, "id", {}));
   return trace.free(id);
 }
 
 Status read_line(const std::string& text_of_line, TraceBuilder& trace) {
-  const Json line = Json::parse(text_of_line, nullptr, false);
+  const json line = json::parse(text_of_line, nullptr, false);
   if (!line.is_object()) return wrong("not a JSON object");
   std::string_view kind;
   TESSERA_TRY_ASSIGN(kind, text(line, "t"));

@@ -10,8 +10,6 @@
 namespace tessera {
 namespace {
 
-using Contents = StampMemory::Contents;
-
 std::string text_of(const std::optional<Stamp>& stamp) {
   if (!stamp) return "none";
   return *stamp == kTorn ? "torn bytes" : fmt::format("{:#x}", *stamp);
@@ -58,7 +56,8 @@ std::vector<StampDriver::Piece> StampDriver::pieces(const char* who, Address add
     found.push_back({device_place(mapping.frame, offset), part});
     at = at + part;
   }
-  if (at < end) note_violation(fmt::format("{} touches {:#x}, where nothing is mapped", who, at.value()));
+  if (at < end)
+    note_violation(fmt::format("{} touches {:#x}, where nothing is mapped", who, at.value()));
   return found;
 }
 
@@ -70,8 +69,9 @@ void StampDriver::check_uses(const std::vector<StampUse>& uses) {
       if (use.expected == 0) continue;
       const std::optional<Stamp> found = memory_.stamp_of(piece.place, piece.bytes);
       if (found == use.expected) continue;
-      note_violation(fmt::format("wrong data in the block at {:#x}: it should hold {:#x} and holds {}",
-                                 use.address.value(), use.expected, text_of(found)));
+      note_violation(
+          fmt::format("wrong data in the block at {:#x}: it should hold {:#x} and holds {}",
+                      use.address.value(), use.expected, text_of(found)));
     }
   }
 }
@@ -104,7 +104,8 @@ Status StampDriver::run_kernel(StreamId stream, Nanoseconds time, std::vector<St
   std::vector<DeviceRange> ranges;
   for (const StampUse& use : uses) ranges.push_back({use.address, use.bytes});
   const auto shared = std::make_shared<const std::vector<StampUse>>(std::move(uses));
-  TESSERA_TRY(noted("launch", sim_.host_function(stream, [this, shared] { begin_kernel(*shared); })));
+  TESSERA_TRY(
+      noted("launch", sim_.host_function(stream, [this, shared] { begin_kernel(*shared); })));
   TESSERA_TRY(noted("launch", sim_.occupy(stream, time, ranges)));
   return noted("launch", sim_.host_function(stream, [this, shared] { end_kernel(*shared); }));
 }
@@ -116,7 +117,7 @@ Status StampDriver::carry(Place host, Address device, Bytes bytes, StreamId stre
                           Submit submit) {
   struct Step {
     Piece from, to;
-    Contents seen;  // in `from` when the copy began
+    StampMemory::Contents seen;  // in `from` when the copy began
   };
   const auto steps = std::make_shared<std::vector<Step>>();
   TESSERA_TRY(delay(stream));
@@ -214,7 +215,9 @@ Status StampDriver::unregister_host(void* host) {
 
 // ---- all else goes on as it is ------------------------------------------------------------------
 
-Result<DeviceProperties> StampDriver::properties(DeviceId device) { return sim_.properties(device); }
+Result<DeviceProperties> StampDriver::properties(DeviceId device) {
+  return sim_.properties(device);
+}
 Result<MemoryInfo> StampDriver::memory_info(DeviceId device) { return sim_.memory_info(device); }
 Status StampDriver::synchronize(DeviceId device) { return sim_.synchronize(device); }
 Result<StreamId> StampDriver::create_stream(DeviceId device) { return sim_.create_stream(device); }

@@ -21,7 +21,7 @@
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using Words = std::vector<std::pair<std::string, std::string>>;  // names of options, values
 
 constexpr int kWrongUse = 2;

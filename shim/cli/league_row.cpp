@@ -6,7 +6,7 @@
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // The object, or null and `failure` says why.
 Json told(const ChildAnswer& answer, std::string& failure) {

@@ -10,12 +10,12 @@
 
 namespace {
 
-using Json = nlohmann::json;
+using nlohmann::json;
 constexpr std::uint64_t kMostPieces = 2000;
 
 // Published files have true and 1.
-bool flag(const Json& node, const char* key) {
-  const Json& value = node.at(key);
+bool flag(const json& node, const char* key) {
+  const json& value = node.at(key);
   return value.is_boolean() ? value.get<bool>() : value.get<double>() != 0;
 }
 
@@ -25,13 +25,13 @@ std::uint64_t whole_bytes(double bytes) {
   return static_cast<std::uint64_t>(std::min(bytes, kMost));
 }
 
-std::string read_graph(const Json& json, SplitInput& input) {
-  input.accelerators = json.at("maxFPGAs").get<std::uint32_t>();
-  input.cpus = json.at("maxCPUs").get<std::uint32_t>();
-  input.accelerator_bytes = whole_bytes(json.at("maxSizePerFPGA").get<double>());
+std::string read_graph(const json& graph, SplitInput& input) {
+  input.accelerators = graph.at("maxFPGAs").get<std::uint32_t>();
+  input.cpus = graph.at("maxCPUs").get<std::uint32_t>();
+  input.accelerator_bytes = whole_bytes(graph.at("maxSizePerFPGA").get<double>());
   std::unordered_map<std::uint64_t, std::size_t> place;
   std::uint64_t alone = std::uint64_t{1} << 63;
-  for (const Json& node : json.at("nodes")) {
+  for (const json& node : graph.at("nodes")) {
     const std::uint64_t id = node.at("id").get<std::uint64_t>();
     if (!place.emplace(id, input.nodes.size()).second) return fmt::format("two nodes {}", id);
     input.names.push_back(id);
@@ -41,7 +41,7 @@ std::string read_graph(const Json& json, SplitInput& input) {
          node.contains("colorClass") ? node.at("colorClass").get<std::uint64_t>() : alone++,
          flag(node, "isBackwardNode"), !flag(node, "supportedOnFpga")});
   }
-  for (const Json& edge : json.at("edges")) {
+  for (const json& edge : graph.at("edges")) {
     const auto from = place.find(edge.at("sourceId").get<std::uint64_t>());
     const auto to = place.find(edge.at("destId").get<std::uint64_t>());
     if (from == place.end() || to == place.end()) return "an edge has an end that is no node";
@@ -56,7 +56,7 @@ class TraceInput {
   TraceInput(double bandwidth, SplitInput& input) : bandwidth_(bandwidth), input_(input) {}
 
   // False at the end of the iteration.
-  bool add(const Json& line);
+  bool add(const json& line);
   // Puts operations together into pieces of like time.
   void finish();
 
@@ -69,7 +69,7 @@ class TraceInput {
   };
   static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
-  void add_op(const Json& line);
+  void add_op(const json& line);
   void begin_iteration();
   void hold(Block& block, tessera_split_node& node);
 
@@ -87,7 +87,7 @@ void TraceInput::begin_iteration() {
   for (auto& [id, block] : blocks_) block = {block.bytes, false, false, kNobody};
 }
 
-bool TraceInput::add(const Json& line) {
+bool TraceInput::add(const json& line) {
   const std::string kind = line.at("t").get<std::string>();
   if (kind == "alloc") {
     blocks_[line.at("id").get<std::uint64_t>()] = {line.at("bytes").get<std::uint64_t>()};
@@ -107,11 +107,11 @@ void TraceInput::hold(Block& block, tessera_split_node& node) {
   block.touched = true;
 }
 
-void TraceInput::add_op(const Json& line) {
+void TraceInput::add_op(const json& line) {
   const std::size_t number = input_.nodes.size();
   tessera_split_node node{};
   node.accelerator_time = line.value("ns", 0.0);
-  for (const Json& id : line.value("r", Json::array())) {
+  for (const json& id : line.value("r", json::array())) {
     Block& block = blocks_.at(id.get<std::uint64_t>());
     hold(block, node);
     if (block.writer == kNobody) continue;
@@ -121,7 +121,7 @@ void TraceInput::add_op(const Json& line) {
     }
     block.handed_on = true;
   }
-  for (const Json& id : line.value("w", Json::array())) {
+  for (const json& id : line.value("w", json::array())) {
     Block& block = blocks_.at(id.get<std::uint64_t>());
     hold(block, node);
     block.writer = number;
@@ -150,7 +150,7 @@ std::string read_trace(std::istream& text, double bandwidth, SplitInput& input) 
   try {
     for (std::string line; std::getline(text, line);) {
       ++number;
-      if (line.find_first_not_of(" \t\r") != std::string::npos && !trace.add(Json::parse(line)))
+      if (line.find_first_not_of(" \t\r") != std::string::npos && !trace.add(json::parse(line)))
         break;
     }
   } catch (const std::exception& e) {
@@ -166,7 +166,7 @@ std::string read_split_input(std::istream& text, double bandwidth, SplitInput& i
   std::string first;
   std::getline(text, first);
   // A trace begins with a line that is a whole object and says what it is.
-  const Json header = Json::parse(first, nullptr, false);
+  const json header = json::parse(first, nullptr, false);
   if (header.is_object() && header.contains("t")) {
     text.seekg(0);
     return read_trace(text, bandwidth, input);
@@ -174,7 +174,7 @@ std::string read_split_input(std::istream& text, double bandwidth, SplitInput& i
   std::ostringstream rest;
   rest << first << '\n' << text.rdbuf();
   try {
-    return read_graph(Json::parse(rest.str()), input);
+    return read_graph(json::parse(rest.str()), input);
   } catch (const std::exception& e) {
     return fmt::format("neither a trace nor a graph: {}", e.what());
   }

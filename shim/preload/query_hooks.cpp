@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cuda_api.hpp"
+#include "exposure.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
@@ -63,8 +64,6 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-bool served(CUdeviceptr address) { return managed(address) && running() != nullptr; }
-
 }  // namespace
 
 TESSERA_HOOK cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
@@ -76,8 +75,7 @@ TESSERA_HOOK cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   if (!ask || entry.nested()) return call_true(&TrueDriver::cuMemGetInfo_v2, free, total);
   std::uint64_t free_bytes = 0;
   std::uint64_t total_bytes = 0;
-  const tessera_result result =
-      tessera_memory_info(allocator, device, &free_bytes, &total_bytes);
+  const tessera_result result = tessera_memory_info(allocator, device, &free_bytes, &total_bytes);
   if (result == TESSERA_NOT_SUPPORTED) {
     return call_true(&TrueDriver::cuMemGetInfo_v2, free, total);
   }
@@ -98,8 +96,7 @@ TESSERA_HOOK cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUde
   return CUDA_SUCCESS;
 }
 
-TESSERA_HOOK cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
-                                   CUdeviceptr address) {
+TESSERA_HOOK cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
   if (!served(address)) {
     return call_true(&TrueDriver::cuPointerGetAttribute, data, attribute, address);
   }
@@ -115,8 +112,8 @@ TESSERA_HOOK cuPointerGetAttributes(unsigned count, CUpointer_attribute* attribu
   if (!served(address) || attributes == nullptr || data == nullptr) {
     return call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data, address);
   }
-  const CUresult zeros = call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data,
-                                   CUdeviceptr{0});
+  const CUresult zeros =
+      call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data, CUdeviceptr{0});
   tessera_block_info block;
   if (zeros != CUDA_SUCCESS || !find_block(address, block)) return zeros;
   for (unsigned i = 0; i < count; ++i) {

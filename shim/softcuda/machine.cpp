@@ -64,6 +64,13 @@ Machine::Machine(const Environment& asked)
       modules(ranges),
       captures(streams, graphs) {}
 
+Status Machine::finish_all() {
+  for (int device = 0; device < environment.devices; ++device) {
+    TESSERA_TRY(driver.synchronize(DeviceId(static_cast<std::uint64_t>(device))));
+  }
+  return {};
+}
+
 Machine* Machine::get() { return the_machine.load(std::memory_order_acquire); }
 
 CUresult Machine::start() {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "base/status.hpp"
 #include "capture.hpp"
 #include "context.hpp"
 #include "device_memory.hpp"
@@ -27,6 +28,9 @@ class Machine {
   // Null before start() succeeded, and in a forked child.
   static Machine* get();
   static CUresult start();
+
+  // Waits for the work of every device.
+  Status finish_all();
 
   Environment environment;
   SteadyClock clock;

@@ -1,4 +1,5 @@
-// cuMem{Alloc,Free,GetInfo,GetAddressRange,Host*}: memory of the device and pinned memory of the host.
+// cuMem{Alloc,Free,GetInfo,GetAddressRange,Host*}: memory of the device and pinned memory of the
+// host.
 #include "call.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
@@ -18,12 +19,9 @@ CUresult allocate(Machine& machine, Context& context, CUdeviceptr* address, size
 }
 
 // Freed memory may not be in use by queued work, on any device that could reach it.
-CUresult finish_all(Machine& machine) {
+CUresult finish_uncaptured(Machine& machine) {
   SOFTCUDA_TRY(machine.captures.check_safe());
-  for (int device = 0; device < machine.environment.devices; ++device) {
-    SOFTCUDA_TRY(machine.driver.synchronize(DeviceId(static_cast<std::uint64_t>(device))));
-  }
-  return CUDA_SUCCESS;
+  return to_result(machine.finish_all());
 }
 
 }  // namespace
@@ -64,7 +62,7 @@ CUresult cuMemAllocManaged(CUdeviceptr*, size_t, unsigned) {
 CUresult cuMemFree(CUdeviceptr address) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     if (address == 0) return CUDA_SUCCESS;
-    SOFTCUDA_TRY(finish_all(machine));
+    SOFTCUDA_TRY(finish_uncaptured(machine));
     return to_result(machine.memory.free(Address(address)));
   });
 }
@@ -97,15 +95,15 @@ CUresult cuMemAllocHost(void** host, size_t bytes) { return cuMemHostAlloc(host,
 CUresult cuMemFreeHost(void* host) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     if (host == nullptr) return CUDA_SUCCESS;
-    SOFTCUDA_TRY(finish_all(machine));
+    SOFTCUDA_TRY(finish_uncaptured(machine));
     return to_result(machine.host_memory.free(host));
   });
 }
 
 CUresult cuMemHostRegister(void* host, size_t bytes, unsigned flags) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
-    constexpr unsigned kAll = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
-                              CU_MEMHOSTREGISTER_READ_ONLY;
+    constexpr unsigned kAll =
+        CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
     if (host == nullptr || bytes == 0 || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
     SOFTCUDA_TRY(machine.captures.check_safe());
     return to_result(machine.host_memory.pin(context, host, Bytes(bytes), flags));
@@ -115,7 +113,7 @@ CUresult cuMemHostRegister(void* host, size_t bytes, unsigned flags) {
 CUresult cuMemHostUnregister(void* host) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     if (host == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    SOFTCUDA_TRY(finish_all(machine));
+    SOFTCUDA_TRY(finish_uncaptured(machine));
     return to_result(machine.host_memory.unpin(host));
   });
 }

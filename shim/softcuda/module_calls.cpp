@@ -7,13 +7,6 @@ using namespace tessera::softcuda;  // NOLINT
 namespace {
 
 // Queued kernels of a module must have run before its code goes away.
-CUresult finish_all(Machine& machine) {
-  for (int device = 0; device < machine.environment.devices; ++device) {
-    SOFTCUDA_TRY(machine.driver.synchronize(DeviceId(static_cast<std::uint64_t>(device))));
-  }
-  return CUDA_SUCCESS;
-}
-
 template <class Handle>
 CUresult give(Handle* target, const Result<Module*>& module) {
   if (!module.is_ok()) return to_result(module.status());
@@ -41,7 +34,7 @@ CUresult give_global(Machine& machine, CUdeviceptr* address, size_t* bytes, void
 }
 
 CUresult unload(Machine& machine, void* module) {
-  SOFTCUDA_TRY(finish_all(machine));
+  SOFTCUDA_TRY(machine.finish_all());
   return to_result(machine.modules.unload(static_cast<Module*>(module)));
 }
 
@@ -70,9 +63,8 @@ CUresult cuModuleUnload(CUmodule module) {
 }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  return in_context([&](Machine& machine, Context&) {
-    return give_function(machine, function, module, name);
-  });
+  return in_context(
+      [&](Machine& machine, Context&) { return give_function(machine, function, module, name); });
 }
 
 CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
@@ -95,8 +87,8 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*,
   });
 }
 
-CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned,
-                               CUlibraryOption*, void**, unsigned) {
+CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**,
+                               unsigned, CUlibraryOption*, void**, unsigned) {
   return with_machine([&](Machine& machine) -> CUresult {
     if (library == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return give(library, machine.modules.load_file(path, nullptr));
@@ -108,9 +100,8 @@ CUresult cuLibraryUnload(CUlibrary library) {
 }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  return with_machine([&](Machine& machine) {
-    return give_function(machine, kernel, library, name);
-  });
+  return with_machine(
+      [&](Machine& machine) { return give_function(machine, kernel, library, name); });
 }
 
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {

@@ -13,6 +13,8 @@
 
 namespace tessera::test {
 
+inline constexpr double kRate = 1e9;  // 1 byte takes 1 ns
+
 class IterationBuilder {
  public:
   std::uint32_t run(Bytes bytes, RunClass kind = RunClass::kUnknown, Nanoseconds regenerate = {}) {
@@ -25,7 +27,8 @@ class IterationBuilder {
   void step(std::uint64_t nanoseconds, const std::vector<RunUse>& uses) {
     const auto first = static_cast<std::uint32_t>(iteration_.uses.size());
     iteration_.uses.insert(iteration_.uses.end(), uses.begin(), uses.end());
-    iteration_.steps.push_back({.duration = Nanoseconds(nanoseconds), .first_use = first,
+    iteration_.steps.push_back({.duration = Nanoseconds(nanoseconds),
+                                .first_use = first,
                                 .end_use = static_cast<std::uint32_t>(iteration_.uses.size())});
   }
   const Iteration& done() const { return iteration_; }
@@ -66,7 +69,8 @@ struct TrainingShape {
 inline Iteration training(const TrainingShape& shape = {}) {
   IterationBuilder build;
   const std::uint32_t n = shape.layers;
-  for (std::uint32_t i = 0; i < n; ++i) build.run(shape.activation, RunClass::kUnknown, shape.regenerate);
+  for (std::uint32_t i = 0; i < n; ++i)
+    build.run(shape.activation, RunClass::kUnknown, shape.regenerate);
   for (std::uint32_t i = 0; i < n; ++i) build.run(shape.weight);
   for (std::uint32_t i = 0; i < n; ++i) build.run(shape.optimizer);
   for (std::uint32_t i = 0; i < n; ++i) build.run(shape.weight);
@@ -89,11 +93,14 @@ inline Iteration training(const TrainingShape& shape = {}) {
 // Any steps, any uses, some fresh, some pinned, some remade: for contracts.
 inline Iteration random_iteration(std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  const auto below = [&random](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };
+  const auto below = [&random](std::uint64_t n) {
+    return static_cast<std::uint32_t>(random() % n);
+  };
   IterationBuilder build;
   const std::uint32_t runs = 1 + below(24), steps = 1 + below(30);
   for (std::uint32_t i = 0; i < runs; ++i) {
-    build.run(1_MiB * (1 + below(32)), RunClass(below(7)), Nanoseconds(below(3) == 0 ? below(900'000) : 0));
+    build.run(1_MiB * (1 + below(32)), RunClass(below(7)),
+              Nanoseconds(below(3) == 0 ? below(900'000) : 0));
   }
   std::vector<bool> temporary(runs), seen(runs);
   for (std::uint32_t i = 0; i < runs; ++i) temporary[i] = below(2) == 0;

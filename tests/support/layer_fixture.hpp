@@ -23,6 +23,9 @@
 
 namespace tessera {
 
+inline constexpr TagId kTag{3};                         // some program's
+inline constexpr Bytes kEverything{~std::uint64_t{0}};  // more than there is
+
 struct LayerSizes {
   Bytes device = 128_MiB;
   Bytes host = 64_MiB;
@@ -91,15 +94,14 @@ class LayerTest : public testing::Test {
   };
   std::unique_ptr<Hold> hold(StreamId stream) {
     auto held = std::make_unique<Hold>();
-    expect_ok(stack_->sim.host_function(
-        stream, [over = held->over.get_future().share()] { over.wait(); }));
+    expect_ok(stack_->sim.host_function(stream,
+                                        [over = held->over.get_future().share()] { over.wait(); }));
     return held;
   }
   // Fills [address, address + bytes) as announced work on `stream`.
   Status fill(Address address, std::uint8_t value, Bytes bytes, StreamId stream) {
-    return use(address, stream, Access::kWrite, Use::Kind::kGate, [&] {
-      return driver().fill(address, value, bytes, stream);
-    });
+    return use(address, stream, Access::kWrite, Use::Kind::kGate,
+               [&] { return driver().fill(address, value, bytes, stream); });
   }
   // Whether every byte there has this value; waits for the stream.
   bool holds(Address address, std::uint8_t value, Bytes bytes, StreamId stream) {
@@ -109,8 +111,8 @@ class LayerTest : public testing::Test {
       return queued.is_ok() ? driver().synchronize(stream) : queued;
     });
     expect_ok(copied);
-    return copied.is_ok() &&
-           std::all_of(seen.begin(), seen.end(), [value](std::uint8_t byte) { return byte == value; });
+    return copied.is_ok() && std::all_of(seen.begin(), seen.end(),
+                                         [value](std::uint8_t byte) { return byte == value; });
   }
 
   static void expect_ok(const Status& status) { EXPECT_TRUE(status.is_ok()) << status.to_string(); }

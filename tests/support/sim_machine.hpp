@@ -14,6 +14,9 @@
 
 namespace tessera {
 
+// The one of machines that have no other.
+inline constexpr DeviceId kDevice{0};
+
 // void churn(uint32_t* data, uint32_t count, uint32_t rounds), one thread for each element.
 inline void run_churn_block(const sim_block* block, const void* parameters) {
   struct {

@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // The page as another process finds it.
-class Page {
+class SharedPage {
  public:
-  Page() {
+  SharedPage() {
     for (const auto& link : fs::directory_iterator("/proc/self/fd")) {
       std::error_code gone;
       if (!fs::read_symlink(link.path(), gone).string().starts_with("/memfd:" TESSERA_LIVE_NAME)) {
@@ -29,7 +29,7 @@ class Page {
           ::mmap(nullptr, sizeof(tessera_live), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0));
     }
   }
-  ~Page() {
+  ~SharedPage() {
     if (page_ == nullptr) return;
     ::munmap(page_, sizeof(tessera_live));
     ::close(file_);
@@ -37,7 +37,9 @@ class Page {
   tessera_live* operator->() { return page_; }
   bool found() const { return page_ != nullptr; }
   int file() const { return file_; }
-  std::string text() const { return {reinterpret_cast<const char*>(page_->text), page_->text_bytes}; }
+  std::string text() const {
+    return {reinterpret_cast<const char*>(page_->text), page_->text_bytes};
+  }
 
  private:
   int file_ = -1;
@@ -47,7 +49,7 @@ class Page {
 TEST(LiveBoard, IsAPrivatePageThatNobodyCanShorten) {
   const auto board = LiveBoard::open();
   ASSERT_TRUE(board.is_ok());
-  Page page;
+  SharedPage page;
   ASSERT_TRUE(page.found());
   EXPECT_EQ(page->magic, TESSERA_LIVE_MAGIC);
   EXPECT_EQ(page->pid, ::getpid());
@@ -59,13 +61,13 @@ TEST(LiveBoard, IsAPrivatePageThatNobodyCanShorten) {
 
 TEST(LiveBoard, NothingIsLeftOfIt) {
   (void)LiveBoard::open();
-  EXPECT_FALSE(Page().found());
+  EXPECT_FALSE(SharedPage().found());
 }
 
 TEST(LiveBoard, ShowsTheNewestTextUnderAnEvenSequence) {
   const auto board = LiveBoard::open();
   ASSERT_TRUE(board.is_ok());
-  Page page;
+  SharedPage page;
   board.value()->publish("a longer text");
   board.value()->publish("{\"a\":1}");
   EXPECT_EQ(page.text(), "{\"a\":1}");
@@ -76,7 +78,7 @@ TEST(LiveBoard, ShowsTheNewestTextUnderAnEvenSequence) {
 TEST(LiveBoard, AFullPageIsShownAndMoreIsNot) {
   const auto board = LiveBoard::open();
   ASSERT_TRUE(board.is_ok());
-  Page page;
+  SharedPage page;
   const std::string full(LiveBoard::kCapacity, 'x');
   board.value()->publish(full);
   EXPECT_EQ(page.text(), full);
@@ -87,7 +89,7 @@ TEST(LiveBoard, AFullPageIsShownAndMoreIsNot) {
 TEST(LiveBoard, IsWantedAsLongAsTheReaderSaid) {
   const auto board = LiveBoard::open();
   ASSERT_TRUE(board.is_ok());
-  Page page;
+  SharedPage page;
   EXPECT_FALSE(board.value()->wanted());
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);

@@ -10,8 +10,6 @@
 namespace tessera {
 namespace {
 
-constexpr TagId kTag{3};
-
 class BlockCacheTest : public LayerTest {
  protected:
   BlockCacheTest() : stream_(new_stream()) {}
@@ -119,8 +117,9 @@ TEST_F(BlockCacheTest, ZeroBytesAreInvalidAndHugeOnesOutOfMemory) {
     return blocks().allocate(bytes, stream_, kTag).status().code();
   };
   EXPECT_EQ(code_of(Bytes()), Code::kInvalidArgument);
-  for (const std::uint64_t bytes : {~std::uint64_t{0}, ~std::uint64_t{0} - 511, std::uint64_t{1} << 63,
-                                    (64_TiB).value(), (64_TiB).value() + 1, (5_GiB).value()}) {
+  for (const std::uint64_t bytes :
+       {~std::uint64_t{0}, ~std::uint64_t{0} - 511, std::uint64_t{1} << 63, (64_TiB).value(),
+        (64_TiB).value() + 1, (5_GiB).value()}) {
     EXPECT_EQ(code_of(Bytes(bytes)), Code::kOutOfMemory) << bytes;
   }
 }

@@ -8,8 +8,6 @@
 namespace tessera {
 namespace {
 
-constexpr TagId kTag{3};
-
 class BlockStepsTest : public LayerTest {
  protected:
   explicit BlockStepsTest(LayerSizes sizes = {.device = 128_MiB, .host = 64_MiB})
@@ -168,7 +166,8 @@ TEST_F(BlockStepsTest, ADestroyedStreamsBlocksServeItsNamesakeOnlyWhenItsWorkIsO
 
 class WarmLimitTest : public BlockStepsTest {
  protected:
-  WarmLimitTest() : BlockStepsTest({.device = 128_MiB, .host = 64_MiB, .blocks = {.warm_limit = 8_MiB}}) {}
+  WarmLimitTest()
+      : BlockStepsTest({.device = 128_MiB, .host = 64_MiB, .blocks = {.warm_limit = 8_MiB}}) {}
 };
 
 TEST_F(WarmLimitTest, CachedBlocksAboveTheLimitGoBackOnceTheirWorkIsOver) {

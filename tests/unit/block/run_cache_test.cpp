@@ -9,8 +9,6 @@
 namespace tessera {
 namespace {
 
-constexpr Bytes kEverything{~std::uint64_t{0}};
-
 class RunCacheTest : public LayerTest {
  protected:
   RunCacheTest() : a_(new_stream()), b_(new_stream()) {}

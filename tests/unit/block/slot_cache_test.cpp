@@ -10,7 +10,6 @@
 namespace tessera {
 namespace {
 
-constexpr Bytes kEverything{~std::uint64_t{0}};
 constexpr Bytes kQuarter = 512_KiB;  // four slots per slab
 
 class SlotCacheTest : public LayerTest {

@@ -13,8 +13,6 @@
 namespace tessera {
 namespace {
 
-constexpr DeviceId kDevice{0};
-
 class SimDriverTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -7,11 +7,10 @@
 
 #include "driver/native_codes.hpp"
 #include "driver/sim_real_engines.hpp"
+#include "sim_machine.hpp"
 
 namespace tessera {
 namespace {
-
-constexpr DeviceId kDevice{0};
 
 class SimEnginesTest : public ::testing::Test {
  protected:

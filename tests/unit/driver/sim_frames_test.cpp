@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "driver/native_codes.hpp"
+#include "sim_machine.hpp"
 
 namespace tessera {
 namespace {
-
-constexpr DeviceId kDevice{0};
 
 class SimFramesTest : public ::testing::Test {
  protected:

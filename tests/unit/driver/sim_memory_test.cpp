@@ -5,11 +5,10 @@
 #include <cstdlib>
 
 #include "driver/native_codes.hpp"
+#include "sim_machine.hpp"
 
 namespace tessera {
 namespace {
-
-constexpr DeviceId kDevice{0};
 
 class SimMemoryTest : public ::testing::Test {
  protected:

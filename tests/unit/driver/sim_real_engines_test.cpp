@@ -4,10 +4,10 @@
 
 #include <atomic>
 
+#include "sim_machine.hpp"
+
 namespace tessera {
 namespace {
-
-constexpr DeviceId kDevice{0};
 
 TEST(RealEngines, WorkKeepsItsEngineBusyForItsTime) {
   SteadyClock clock;

@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "sim_machine.hpp"
+
 namespace tessera {
 namespace {
 
-constexpr DeviceId kDevice{0};
 constexpr Nanoseconds kNow{10};
 
 class SimScheduleTest : public ::testing::Test {

@@ -4,11 +4,10 @@
 #include "base/virtual_clock.hpp"
 #include "driver/native_codes.hpp"
 #include "driver/sim_driver.hpp"
+#include "sim_machine.hpp"
 
 namespace tessera {
 namespace {
-
-constexpr DeviceId kDevice{0};
 
 class SimWithoutContentsTest : public ::testing::Test {
  protected:

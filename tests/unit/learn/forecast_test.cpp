@@ -7,8 +7,7 @@
 namespace tessera {
 namespace {
 
-// 1 byte takes 1 ns on either link.
-constexpr double kRate = 1e9;
+using test::kRate;
 
 TEST(Forecast, TakesTheTimeOfTheStepsWhereAllFits) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
@@ -68,7 +67,8 @@ TEST(Forecast, CopiesARunThatIsOnlyReadOutOnce) {
   iteration.steps = {{.duration = Nanoseconds(100), .first_use = 0, .end_use = 1},
                      {.duration = Nanoseconds(1000), .first_use = 1, .end_use = 1}};
   const std::vector<Gap> gaps = find_gaps(iteration);
-  const Forecast result = forecast(iteration, test::machine_of(Bytes(100), kRate), {{.gap = gaps[0], .back_at = 1}});
+  const Forecast result =
+      forecast(iteration, test::machine_of(Bytes(100), kRate), {{.gap = gaps[0], .back_at = 1}});
   EXPECT_EQ(result.out, Bytes());
 }
 
@@ -112,7 +112,8 @@ TEST(Forecast, APeersLinksDoNotWaitForTheHosts) {
 }
 
 TEST(Forecast, IsBetterWhenPossibleThenSoonerThenMovingLess) {
-  const Forecast slow{.makespan = Nanoseconds(9)}, fast{.makespan = Nanoseconds(8), .out = Bytes(2)};
+  const Forecast slow{.makespan = Nanoseconds(9)},
+      fast{.makespan = Nanoseconds(8), .out = Bytes(2)};
   const Forecast busy{.makespan = Nanoseconds(8), .out = Bytes(1), .in = Bytes(3)};
   const Forecast never{.makespan = Nanoseconds(1), .possible = false};
   EXPECT_TRUE(is_better(slow, never));

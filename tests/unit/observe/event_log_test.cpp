@@ -4,17 +4,10 @@
 
 #include <thread>
 
+#include "hand_clock.hpp"
+
 namespace tessera {
 namespace {
-
-class HandClock final : public Clock {
- public:
-  Nanoseconds now() const override { return now_; }
-  void set(std::uint64_t ns) { now_ = Nanoseconds(ns); }
-
- private:
-  Nanoseconds now_;
-};
 
 Event numbered(std::uint64_t number) {
   return {EventKind::kMark, 0, Nanoseconds(0), Nanoseconds(0), Address(), Bytes(number)};

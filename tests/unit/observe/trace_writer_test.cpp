@@ -4,23 +4,15 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
 
+#include "hand_clock.hpp"
+
 namespace tessera {
 namespace {
-
-class HandClock final : public Clock {
- public:
-  Nanoseconds now() const override { return Nanoseconds(now_.load()); }
-  void set(std::uint64_t ns) { now_ = ns; }
-
- private:
-  std::atomic<std::uint64_t> now_{1000};
-};
 
 class TraceWriterTest : public ::testing::Test {
  protected:
@@ -37,10 +29,10 @@ class TraceWriterTest : public ::testing::Test {
     return all;
   }
 
-  HandClock clock_;
-  const std::string path_ =
-      ::testing::TempDir() + "trace_" +
-      ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
+  HandClock clock_{1000};
+  const std::string path_ = ::testing::TempDir() + "trace_" +
+                            ::testing::UnitTest::GetInstance()->current_test_info()->name() +
+                            ".jsonl";
 };
 
 TEST_F(TraceWriterTest, EveryKindOfLineHasTheKeysOfTheFormat) {
@@ -96,7 +88,7 @@ TEST_F(TraceWriterTest, AnOldPieceIsWrittenByTheNextCall) {
 TEST_F(TraceWriterTest, TheFileIsTheOwnersAlone) {
   ::remove(path_.c_str());
   open();
-  struct stat info{};
+  struct stat info {};
   ASSERT_EQ(::stat(path_.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777u, 0600u);
 }
@@ -111,7 +103,7 @@ TEST_F(TraceWriterTest, ItEndsAtItsLimitWithWholeLines) {
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("limit"), std::string::npos);
   EXPECT_GT(lines().size(), 50u);
   EXPECT_LT(lines().size(), 1000u);
-  struct stat info{};
+  struct stat info {};
   ASSERT_EQ(::stat(path_.c_str(), &info), 0);
   EXPECT_LE(info.st_size, 4096);
 }

@@ -7,15 +7,16 @@
 namespace tessera {
 namespace {
 
-Iteration decode() {
+Iteration four_layers() {
   test::IterationBuilder build;
   for (int i = 0; i < 8; ++i) build.run(8_MiB, i < 4 ? RunClass::kWeight : RunClass::kKvCache);
-  for (std::uint32_t i = 0; i < 4; ++i) build.step(1'000'000, {test::reads(i), test::writes(4 + i)});
+  for (std::uint32_t i = 0; i < 4; ++i)
+    build.step(1'000'000, {test::reads(i), test::writes(4 + i)});
   return build.done();
 }
 
 TEST(LaminaPolicy, ClassTagsKeepTheCacheApartFromTheWeights) {
-  const AbsencePlan plan = LaminaPolicy().plan(decode(), test::machine_of(48_MiB, 25e9));
+  const AbsencePlan plan = LaminaPolicy().plan(four_layers(), test::machine_of(48_MiB, 25e9));
   EXPECT_EQ(plan.size(), 4u);
   for (const Absence& absence : plan) {
     EXPECT_GE(absence.gap.run, 4u);
@@ -27,9 +28,11 @@ TEST(LaminaPolicy, APeerThatHoldsTheWholeCacheHasIt) {
   Machine machine = test::machine_of(48_MiB, 25e9);
   machine.peer_rate = 50e9;
   machine.peer = 32_MiB;
-  for (const Absence& absence : LaminaPolicy().plan(decode(), machine)) EXPECT_EQ(absence.to, Away::kPeer);
+  for (const Absence& absence : LaminaPolicy().plan(four_layers(), machine))
+    EXPECT_EQ(absence.to, Away::kPeer);
   machine.peer = 31_MiB;
-  for (const Absence& absence : LaminaPolicy().plan(decode(), machine)) EXPECT_EQ(absence.to, Away::kHost);
+  for (const Absence& absence : LaminaPolicy().plan(four_layers(), machine))
+    EXPECT_EQ(absence.to, Away::kHost);
 }
 
 }  // namespace

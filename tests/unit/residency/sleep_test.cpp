@@ -24,8 +24,8 @@ std::vector<Run*> written(ResidencyMachine& machine, TagId tag, std::size_t coun
   return runs;
 }
 
-void check_all(ResidencyMachine& machine, const std::vector<Run*>& runs,
-               std::uint64_t generation = 1) {
+void check_each(ResidencyMachine& machine, const std::vector<Run*>& runs,
+                std::uint64_t generation = 1) {
   for (Run* run : runs) EXPECT_OK(machine.check(run, generation));
 }
 
@@ -59,7 +59,7 @@ TEST(ResidencySleep, WakingBringsEveryByteBackAndIsNotLate) {
   EXPECT_EQ(moved.stayed, Bytes());
   for (auto* run : weights) EXPECT_EQ(run->missing.load(), 0U);
   EXPECT_EQ(machine.residency().stats().late_fetches, 0U);
-  check_all(machine, weights, 7);
+  check_each(machine, weights, 7);
 }
 
 TEST(ResidencySleep, WithoutATagMeansAll) {
@@ -68,8 +68,8 @@ TEST(ResidencySleep, WithoutATagMeansAll) {
   const auto cache = written(machine, kCache, 2);
   EXPECT_EQ(machine.residency().sleep(std::nullopt).take().moved, 8_MiB);
   EXPECT_EQ(machine.residency().wake(std::nullopt).take().moved, 8_MiB);
-  check_all(machine, weights);
-  check_all(machine, cache);
+  check_each(machine, weights);
+  check_each(machine, cache);
 }
 
 TEST(ResidencySleep, AUseBringsItsOwnRunBackAndTheOthersSleepOn) {
@@ -139,7 +139,7 @@ TEST(ResidencySleep, GoesOnToTheFileWhenTheHostIsFull) {
   ASSERT_OK(machine.settle());
   EXPECT_GT(machine.tiers().file.usage().used, Bytes());
   EXPECT_EQ(machine.residency().wake(kWeights).take().moved, 14_MiB);
-  check_all(machine, weights, 3);
+  check_each(machine, weights, 3);
 }
 
 TEST(ResidencySleep, FailsWithoutRoomBelowAndLosesNothing) {
@@ -147,7 +147,7 @@ TEST(ResidencySleep, FailsWithoutRoomBelowAndLosesNothing) {
   const auto weights = written(machine, kWeights, 7);
   EXPECT_EQ(machine.residency().sleep(kWeights).status().code(), Code::kOutOfMemory);
   EXPECT_EQ(machine.valid(), "ok");
-  check_all(machine, weights);
+  check_each(machine, weights);
 }
 
 TEST(ResidencySleep, WhatDoesNotFitWhenWokenStaysAway) {
@@ -160,7 +160,7 @@ TEST(ResidencySleep, WhatDoesNotFitWhenWokenStaysAway) {
   EXPECT_EQ(moved.moved, 4_MiB);
   EXPECT_EQ(moved.stayed, 10_MiB);
   for (auto* run : cache) ASSERT_OK(machine.residency().unpin(run));
-  check_all(machine, weights);
+  check_each(machine, weights);
 }
 
 TEST(ResidencySleep, OthersLeaveForTheTagThatWakes) {
@@ -171,8 +171,8 @@ TEST(ResidencySleep, OthersLeaveForTheTagThatWakes) {
   const Moved moved = machine.residency().wake(kWeights).take();
   EXPECT_EQ(moved.moved, 14_MiB);
   for (auto* run : weights) EXPECT_EQ(run->missing.load(), 0U);
-  check_all(machine, weights, 4);
-  check_all(machine, cache, 5);
+  check_each(machine, weights, 4);
+  check_each(machine, cache, 5);
 }
 
 TEST(ResidencySleep, AFailedCopyIsReportedAndTheBytesStay) {
@@ -182,7 +182,7 @@ TEST(ResidencySleep, AFailedCopyIsReportedAndTheBytesStay) {
   machine.fault().fail({DriverCall::kCopyOut, 1, Status(Code::kDriver, "no copy"), false});
   EXPECT_FALSE(machine.residency().sleep(kWeights).is_ok());
   machine.fault().clear();
-  check_all(machine, weights);
+  check_each(machine, weights);
   EXPECT_OK(machine.residency().sleep(kWeights).status());
 }
 
@@ -196,7 +196,7 @@ TEST(ResidencySleep, WithoutAutomaticNoLiveRunLeavesUnasked) {
   ASSERT_OK(machine.residency().sleep(kWeights).status());
   EXPECT_OK(machine.write(extra, 1));
   ASSERT_OK(machine.residency().set_automatic(true));
-  check_all(machine, weights);
+  check_each(machine, weights);
 }
 
 TEST(ResidencySleep, WorkThatNobodyAnnouncedIsWaitedForWithoutAutomatic) {

@@ -2,29 +2,31 @@
 
 #include <gtest/gtest.h>
 
+#include "base/page_class.hpp"
 #include "base/virtual_clock.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr Bytes kPage = 2_MiB;
-
 class StampDriverTest : public ::testing::Test {
  protected:
   StampDriverTest()
       : sim_({.memory = 16_MiB, .contents = SimContents::kNone}, clock_), driver_(sim_, memory_) {
-    start_ = driver_.reserve(2 * kPage, kPage).take();
+    start_ = driver_.reserve(2 * kBasePage, kBasePage).take();
     stream_ = driver_.create_stream(DeviceId()).take();
-    EXPECT_TRUE(driver_.register_host(host_, kPage).is_ok());
+    EXPECT_TRUE(driver_.register_host(host_, kBasePage).is_ok());
     for (int i = 0; i < 2; ++i) {
-      const FrameId frame = driver_.create_frame(DeviceId(), FrameLocation::kDevice, kPage).take();
-      EXPECT_TRUE(driver_.map(page(i), kPage, frame).is_ok());
+      const FrameId frame =
+          driver_.create_frame(DeviceId(), FrameLocation::kDevice, kBasePage).take();
+      EXPECT_TRUE(driver_.map(page(i), kBasePage, frame).is_ok());
     }
-    EXPECT_TRUE(driver_.set_access(start_, 2 * kPage, DeviceId()).is_ok());
+    EXPECT_TRUE(driver_.set_access(start_, 2 * kBasePage, DeviceId()).is_ok());
   }
 
-  Address page(int number) const { return start_ + kPage * static_cast<std::uint64_t>(number); }
-  void run(StampUse use) { EXPECT_TRUE(driver_.run_kernel(stream_, Nanoseconds(1000), {use}).is_ok()); }
+  Address page(int number) const { return start_ + kBasePage * static_cast<std::uint64_t>(number); }
+  void run(StampUse use) {
+    EXPECT_TRUE(driver_.run_kernel(stream_, Nanoseconds(1000), {use}).is_ok());
+  }
   bool is_well() {
     EXPECT_TRUE(driver_.synchronize(stream_).is_ok());
     return !driver_.violation();
@@ -41,16 +43,16 @@ class StampDriverTest : public ::testing::Test {
 };
 
 TEST_F(StampDriverTest, AStampGoesOutAndComesBackSomewhereElse) {
-  run({page(0), kPage, 0, 7});
-  EXPECT_TRUE(driver_.copy_out(host_, page(0), kPage, stream_).is_ok());
-  EXPECT_TRUE(driver_.copy_in(page(1), host_, kPage, stream_).is_ok());
-  run({page(1), kPage, 7, 0});
+  run({page(0), kBasePage, 0, 7});
+  EXPECT_TRUE(driver_.copy_out(host_, page(0), kBasePage, stream_).is_ok());
+  EXPECT_TRUE(driver_.copy_in(page(1), host_, kBasePage, stream_).is_ok());
+  run({page(1), kBasePage, 7, 0});
   EXPECT_TRUE(is_well()) << *driver_.violation();
 }
 
 TEST_F(StampDriverTest, AKernelThatFindsAnotherStampIsAViolation) {
-  run({page(0), kPage, 0, 7});
-  run({page(0), kPage, 8, 0});
+  run({page(0), kBasePage, 0, 7});
+  run({page(0), kBasePage, 8, 0});
   EXPECT_FALSE(is_well());
 }
 
@@ -62,11 +64,11 @@ TEST_F(StampDriverTest, IllegalCallsAreNoted) {
 
 TEST_F(StampDriverTest, CopiesCanBeLate) {
   driver_.delay_copies(1, Nanoseconds(5000));
-  EXPECT_TRUE(driver_.copy_out(host_, page(0), kPage, stream_).is_ok());
+  EXPECT_TRUE(driver_.copy_out(host_, page(0), kBasePage, stream_).is_ok());
   EXPECT_TRUE(is_well());
   const Nanoseconds late = clock_.now();
   EXPECT_GE(late, Nanoseconds(5000));
-  EXPECT_TRUE(driver_.copy_out(host_, page(0), kPage, stream_).is_ok());
+  EXPECT_TRUE(driver_.copy_out(host_, page(0), kBasePage, stream_).is_ok());
   EXPECT_TRUE(is_well());
   EXPECT_LT(clock_.now() - late, Nanoseconds(5000)) << "only one was";
 }

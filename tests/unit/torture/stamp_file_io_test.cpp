@@ -2,26 +2,27 @@
 
 #include <gtest/gtest.h>
 
+#include "base/page_class.hpp"
+
 namespace tessera {
 namespace {
 
-constexpr Bytes kPage = 2_MiB;
-
 class StampFileIoTest : public ::testing::Test {
  protected:
-  StampFileIoTest() : disk_(clock_, memory_, LinkSpeed{1'000'000'000, {}}, LinkSpeed{1'000'000'000, {}}) {
-    memory_.write(host_place(host_), kPage, 7);
+  StampFileIoTest()
+      : disk_(clock_, memory_, LinkSpeed{1'000'000'000, {}}, LinkSpeed{1'000'000'000, {}}) {
+    memory_.write(host_place(host_), kBasePage, 7);
   }
 
   Status write() {
-    const Result<IoTicket> ticket = disk_.write(host_, kPage, Bytes());
+    const Result<IoTicket> ticket = disk_.write(host_, kBasePage, Bytes());
     return ticket.is_ok() ? disk_.wait(ticket.value()) : ticket.status();
   }
   Status read() {
-    const Result<IoTicket> ticket = disk_.read(host_, kPage, Bytes());
+    const Result<IoTicket> ticket = disk_.read(host_, kBasePage, Bytes());
     return ticket.is_ok() ? disk_.wait(ticket.value()) : ticket.status();
   }
-  std::optional<Stamp> found() { return memory_.stamp_of(host_place(host_), kPage); }
+  std::optional<Stamp> found() { return memory_.stamp_of(host_place(host_), kBasePage); }
 
   VirtualClock clock_;
   StampMemory memory_;
@@ -31,7 +32,7 @@ class StampFileIoTest : public ::testing::Test {
 
 TEST_F(StampFileIoTest, WhatWasWrittenComesBack) {
   EXPECT_TRUE(write().is_ok());
-  memory_.write(host_place(host_), kPage, 8);
+  memory_.write(host_place(host_), kBasePage, 8);
   EXPECT_TRUE(read().is_ok());
   EXPECT_EQ(found(), 7U);
   EXPECT_EQ(disk_.struck(), 0U);
@@ -51,7 +52,7 @@ TEST_F(StampFileIoTest, BadNewsIsAnErrorWhereItIsOne) {
 
 TEST_F(StampFileIoTest, SilentTroubleChangesWhatComesBack) {
   for (const DiskTrouble trouble : {DiskTrouble::kShortWrite, DiskTrouble::kFlip}) {
-    memory_.write(host_place(host_), kPage, 7);
+    memory_.write(host_place(host_), kBasePage, 7);
     disk_.arm(trouble, 1);
     EXPECT_TRUE(write().is_ok());
     EXPECT_TRUE(read().is_ok());
@@ -70,7 +71,7 @@ TEST_F(StampFileIoTest, AFullDiskStaysFullUntilPeace) {
 
 TEST_F(StampFileIoTest, ALateTransferIsNotReadyForASecond) {
   disk_.arm(DiskTrouble::kLate, 1);
-  const IoTicket ticket = disk_.write(host_, kPage, Bytes()).take();
+  const IoTicket ticket = disk_.write(host_, kBasePage, Bytes()).take();
   clock_.run_until(Nanoseconds(500'000'000));
   EXPECT_EQ(disk_.poll(ticket).code(), Code::kNotReady);
   EXPECT_TRUE(disk_.wait(ticket).is_ok());
@@ -78,8 +79,8 @@ TEST_F(StampFileIoTest, ALateTransferIsNotReadyForASecond) {
 }
 
 TEST_F(StampFileIoTest, AChangeUnderAWriteIsAViolation) {
-  const IoTicket ticket = disk_.write(host_, kPage, Bytes()).take();
-  memory_.write(host_place(host_), kPage, 9);
+  const IoTicket ticket = disk_.write(host_, kBasePage, Bytes()).take();
+  memory_.write(host_place(host_), kBasePage, 9);
   EXPECT_TRUE(disk_.wait(ticket).is_ok());
   EXPECT_TRUE(disk_.violation());
 }
