@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -322,7 +323,7 @@ void Allocator::end_use(AnnouncedUse& use) {
 
 Status Allocator::explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const {
   Bytes asked;
-  for (const Run* run : runs) asked += run->shape.bytes();
+  for (const Run* run : std::set<const Run*>(runs.begin(), runs.end())) asked += run->shape.bytes();
   return explain(std::move(status), heap, asked);
 }
 

@@ -72,6 +72,17 @@ TEST_F(AllocatorTest, AUseOfMoreThanTheDeviceIsAnErrorAtOnce) {
   EXPECT_EQ(status.code(), Code::kOutOfMemory);
 }
 
+TEST_F(AllocatorTest, ABlockThatAUseNamesTwiceIsSaidToBeUsedOnce) {
+  start(small(32_MiB, 128_MiB));
+  std::vector<Address> words;
+  for (int i = 0; i < 10; ++i) words.insert(words.end(), 3, allocate(4_MiB));
+  AnnouncedUse use;
+  const Status status =
+      allocator_->begin_use(words, StreamId(), Access::kWrite, Use::Kind::kHold, "", use);
+  EXPECT_EQ(status.code(), Code::kOutOfMemory);
+  EXPECT_NE(status.message().find("uses 40.0 MiB, more"), std::string_view::npos) << status.message();
+}
+
 TEST_F(AllocatorTest, AForeignAddressIsNotFoundAndAUseOfItIsNothing) {
   start(small(32_MiB, 32_MiB));
   const Address foreign(0x1000);
