@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+from virtual_environment import python_with, skip
+
 TINYGRAD = "0.14.0"
 PAGE = 2 << 20
 # Members of each ensemble: as many as make one member's step fit into a third of the memory of all.
@@ -24,33 +26,10 @@ MODELS = {"transformer": 7, "conv": 6, "mlp": 6}
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "python" / "tinygrad_training.py"
 
 
-def skip(why):
-    print(f"skipped: {why}")
-    sys.exit(77)
-
-
-def python_with_tinygrad(build):
-    """The interpreter of a virtual environment in the build's cache, made once."""
-    folder = build / "cache" / f"tinygrad-{TINYGRAD}"
-    python, done = folder / "bin" / "python", folder / "complete"
-    if not done.exists():
-        for command in ([sys.executable, "-m", "venv", "--clear", folder],
-                        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--timeout", "10",
-                         "--retries", "1", f"tinygrad=={TINYGRAD}"]):
-            try:
-                made = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
-            except subprocess.TimeoutExpired:
-                skip(f"tinygrad {TINYGRAD} did not arrive in time")
-            if made.returncode != 0:
-                skip(f"no tinygrad {TINYGRAD}: {(made.stderr or made.stdout).strip().splitlines()[-1]}")
-        done.touch()
-    return python
-
-
 class Run:
     def __init__(self, build, scratch):
         self.build, self.scratch = build, scratch
-        self.python = python_with_tinygrad(build)
+        self.python = python_with(build, "tinygrad", TINYGRAD)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
         # Kernels are host code here, so they may not enter the user's own cache of kernels.
         self.environment = kept | {"DEV": "CUDA", "TRAINING": "1", "PARALLEL": "0", "PYTHONHASHSEED": "0",
