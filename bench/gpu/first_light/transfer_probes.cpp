@@ -65,6 +65,7 @@ const Transfer kTransfers[] = {
      }}};
 
 // Queued behind a kernel that runs for a while: a call that does not wait comes back before it.
+// Copies of pageable memory wait on every driver, and say nothing about the place.
 Answer transfers_block(Place place, const Settings& settings) {
   Gpu gpu;
   Ends ends(gpu, place);
@@ -80,9 +81,11 @@ Answer transfers_block(Place place, const Settings& settings) {
     const Watch watch;
     const CUresult result = transfer.call(ends, stream);
     const double took = watch.seconds();
-    const bool waited = cuEventQuery(ended) == CUDA_SUCCESS;
+    const bool waited =
+        took > static_cast<double>(nanoseconds) / 4e9 && cuEventQuery(ended) == CUDA_SUCCESS;
     stream.wait();
-    any = any || (waited && result == CUDA_SUCCESS);
+    const bool pageable = std::string(transfer.name).find("pageable") != std::string::npos;
+    any = any || (waited && result == CUDA_SUCCESS && !pageable);
     results[transfer.name] = {{"code", static_cast<int>(result)},
                               {"waited_for_the_kernel", waited},
                               {"call_us", 1e6 * took}};

@@ -23,6 +23,7 @@ class Asked:
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.child.stdout, selectors.EVENT_READ)
         self.pending = b""
+        self.message = ""  # the last line that was no answer
 
     def answer(self, limit):
         """The next answer; None when there is none within the limit or the process has ended."""
@@ -33,6 +34,7 @@ class Asked:
                 self.pending = rest
                 if line.startswith(b"{"):
                     return json.loads(line)
+                self.message = line.decode(errors="replace")
                 continue
             left = deadline - time.monotonic()
             if left <= 0 or not self.selector.select(left):
@@ -73,6 +75,6 @@ def run(place, record):
         code = asked.end()
         # The one that was being asked: it crashed or hung. After an unusable context (3) none was.
         if names and code != 3 and not record.over():
-            record.add(names.pop(0), answer="failed", failed={"exit_code": code})
+            record.add(names.pop(0), answer="failed", failed={"exit_code": code, "message": asked.message})
     for name in names:
         record.out_of_time(name)
