@@ -118,7 +118,7 @@ class Questions(unittest.TestCase):
             program.parent.mkdir(parents=True)
             program.write_text(ASKED)
             program.chmod(0o755)
-            with mock.patch.object(first_light, "LONGEST", 1):
+            with mock.patch.object(first_light, "LONGEST", 5):
                 body, results = results_of(first_light, place.Place(folder))
         self.assertEqual({name: result["answer"] for name, result in results.items()},
                          {"fine": "yes", "crashes": "failed", "hangs": "failed", "poisons": "yes",
