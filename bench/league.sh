@@ -12,7 +12,7 @@ generate="${PYTHON:-python3} $(dirname "$0")/traces/generate.py"
 mkdir -p "$traces" "$out"
 
 # One family a line: batches that fill a good part of an A100, one iteration that is played again and
-# again. Experts route every batch otherwise, so three of these make a pass.
+# again. Experts route every batch otherwise, so two of these make a pass.
 while read -r model batch iterations; do
   $generate "$model" --batch "$batch" --iterations "$iterations" --gpu A100-80G -o "$traces/$model-b$batch.jsonl"
   set -- "$@" "$traces/$model-b$batch.jsonl"
@@ -27,7 +27,7 @@ vgg16 256 1
 alexnet 512 1
 unet 16 1
 pipeline-gpt2-small-stage0 16 1
-moe-8x7b 64 3
+moe-8x7b 64 2
 decode-llama3-1b 64 1
 END
 [ $# -gt 12 ] && shift $(($# - 12))

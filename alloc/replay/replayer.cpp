@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -53,6 +54,7 @@ class Program {
   }
   Status play(const TraceEvent& event) {
     machine_.look();
+    note_moves_before();
     switch (event.kind) {
       case Kind::kAlloc: return allocate(event.index);
       case Kind::kFree: return free(event.index);
@@ -71,10 +73,11 @@ class Program {
 
   // Here begins what is to be told apart: the last pass.
   Status begin_last_pass() {
-    before_ = machine_.allocator().stats().totals;
     marks_before_ = marks_.size();
-    return machine_.driver().host_function(streams_.front(),
-                                           [this] { pass_began_ = machine_.clock().now(); });
+    return machine_.driver().host_function(streams_.front(), [this] {
+      pass_began_ = machine_.clock().now();
+      note_before_ = true;
+    });
   }
   LastPass last_pass() const {
     const tessera_stats after = machine_.allocator().stats().totals;
@@ -122,6 +125,12 @@ class Program {
     machine_.allocator().end_use(use);
     return queued;
   }
+  // The program is ahead of its device, so what was moved before a pass is known when the device comes
+  // to it. That may be inside a call that holds the allocator's locks, so it is looked up behind it.
+  void note_moves_before() {
+    if (!std::exchange(note_before_, false)) return;
+    before_ = machine_.allocator().stats().totals;
+  }
   // An event behind the operation that was just queued.
   Status note(StreamId stream) {
     EventId event;
@@ -137,7 +146,10 @@ class Program {
   Status await_oldest() {
     const EventId oldest = pending_.front();
     Status over = machine_.driver().query(oldest);
-    while (over.code() == Code::kNotReady && machine_.step()) over = machine_.driver().query(oldest);
+    while (over.code() == Code::kNotReady && machine_.step()) {
+      note_moves_before();
+      over = machine_.driver().query(oldest);
+    }
     pending_.pop_front();
     spare_.push_back(oldest);
     return over;
@@ -162,6 +174,7 @@ class Program {
   std::vector<EventId> spare_;
   std::vector<Nanoseconds> marks_;
   Nanoseconds pass_began_{};
+  bool note_before_ = false;
   tessera_stats before_{};
   std::size_t marks_before_ = 0;
 };

@@ -71,7 +71,8 @@ class LeagueRun {
     league_.iterations = options.iterations;
     league_.budgets = options.budgets;
     std::ranges::sort(league_.budgets, std::greater());
-    league_.budgets.erase(std::ranges::unique(league_.budgets).begin(), league_.budgets.end());
+    league_.budgets.erase(std::unique(league_.budgets.begin(), league_.budgets.end()),
+                          league_.budgets.end());
     for (const std::string& path : options.traces) {
       league_.traces.emplace_back().name = name_of(path);
     }
