@@ -18,15 +18,20 @@ std::vector<CUdeviceptr> GraphExecs::settle(Entry& entry) {
   held_blocks().hold(held);
   std::swap(held, entry.held);
   entry.words = all.empty() ? nullptr : std::make_shared<const Words>(std::move(all));
+  entry.judged = false;
+  entry.parts = nullptr;
   return held;  // of before
 }
 
-void GraphExecs::set(CUgraphExec exec, GraphWords words) {
+void GraphExecs::set(CUgraphExec exec, GraphWords words, CUgraph source,
+                     std::vector<CUgraphNode> order) {
   std::vector<CUdeviceptr> before;
   {
     const std::unique_lock<std::shared_mutex> lock(mutex_);
     Entry& entry = execs_[exec];
     entry.nodes = std::move(words);
+    entry.source = source;
+    entry.order = std::move(order);
     before = settle(entry);
   }
   held_blocks().let_go(before);
@@ -63,6 +68,46 @@ GraphWords GraphExecs::forget(CUgraphExec exec) {
 void GraphExecs::forget_all() {
   const std::unique_lock<std::shared_mutex> lock(mutex_);
   execs_.clear();
+}
+
+template <class Which>
+void GraphExecs::keep_whole(Which which) {
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  for (auto& [exec, entry] : execs_) {
+    if (!which(entry)) continue;
+    entry.order.clear();
+    entry.parts = nullptr;
+  }
+}
+
+void GraphExecs::forget_nodes_of(CUgraph source) {
+  keep_whole([&](const Entry& entry) { return entry.source == source; });
+}
+
+void GraphExecs::forget_node(CUgraphNode node) {
+  keep_whole([&](const Entry& entry) {
+    return std::find(entry.order.begin(), entry.order.end(), node) != entry.order.end();
+  });
+}
+
+std::shared_ptr<const std::vector<GraphPart>> GraphExecs::parts(CUgraphExec exec) {
+  {
+    const std::shared_lock<std::shared_mutex> lock(mutex_);
+    const auto known = execs_.find(exec);
+    if (known == execs_.end() || known->second.judged) {
+      return known != execs_.end() ? known->second.parts : nullptr;
+    }
+  }
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  const auto known = execs_.find(exec);
+  if (known == execs_.end()) return nullptr;
+  Entry& entry = known->second;
+  entry.judged = true;
+  std::vector<GraphPart> parts = cut(entry.order, entry.nodes);
+  if (parts.size() > 1) {
+    entry.parts = std::make_shared<const std::vector<GraphPart>>(std::move(parts));
+  }
+  return entry.parts;
 }
 
 std::shared_ptr<const Words> GraphExecs::words(CUgraphExec exec) {

@@ -11,31 +11,47 @@
 #include <unordered_map>
 
 #include "cuda_api.hpp"
+#include "graph_parts.hpp"
 #include "graph_words.hpp"
 
 namespace tessera::preload {
 
 class GraphExecs {
  public:
-  // The graph was instantiated, or updated as a whole.
-  void set(CUgraphExec exec, GraphWords words);
+  // The graph was instantiated, or updated as a whole. `source` is what it can be cut by: the graph
+  // that it was instantiated from, and `order` that graph's nodes; none after an update.
+  void set(CUgraphExec exec, GraphWords words, CUgraph source = nullptr,
+           std::vector<CUgraphNode> order = {});
   // Nodes of it have other parameters now; `replaced` are nodes whose words no longer count.
   void change(CUgraphExec exec, CUgraphNode node, Words words,
               const GraphWords* replaced = nullptr);
   // What it held; to be set again if the graph is not destroyed after all.
   GraphWords forget(CUgraphExec exec);
   void forget_all();
+  // Handles of nodes mean nothing any more, of a whole graph or of one node: what was instantiated
+  // with them cannot be cut.
+  void forget_nodes_of(CUgraph source);
+  void forget_node(CUgraphNode node);
 
   // What a launch needs; null for a graph that holds nothing of ours. Cheap.
   std::shared_ptr<const Words> words(CUgraphExec exec);
+  // How it is launched when it has to be cut; null when it does not, or cannot be. Cheap but for the
+  // first time after a change.
+  std::shared_ptr<const std::vector<GraphPart>> parts(CUgraphExec exec);
 
  private:
   struct Entry {
     GraphWords nodes;
     std::shared_ptr<const Words> words;  // of all nodes, each once
     std::vector<CUdeviceptr> held;
+    CUgraph source = nullptr;
+    std::vector<CUgraphNode> order;
+    bool judged = false;  // whether it has to be cut
+    std::shared_ptr<const std::vector<GraphPart>> parts;
   };
 
+  template <class Which>
+  void keep_whole(Which which);
   // Takes the words together, and holds their blocks instead of those held before.
   std::vector<CUdeviceptr> settle(Entry& entry);
 

@@ -2,6 +2,7 @@
 //
 // A launch on a stream that is being captured runs nothing: it makes a child graph, which is read when
 // the outer graph is instantiated.
+#include "capture.hpp"
 #include "cuda_api.hpp"
 #include "exposure.hpp"
 #include "graph_execs.hpp"
@@ -24,18 +25,29 @@ CUresult expose_all(const GraphWords& found) {
   return CUDA_SUCCESS;
 }
 
+enum class Made { kNew, kUpdated };
+
 // Reads the graph before `call` instantiates it or updates `*exec` with it, and remembers it after.
 template <class Call>
-CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long flags, Call call) {
+CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long flags, Made made,
+                         Call call) {
   if (running() == nullptr || exec == nullptr) return call();
   GraphWords found;
   // What is wrong with the graph the driver says itself.
   if (read_graph(graph, found) != CUDA_SUCCESS) return call();
-  if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 || found.changed_by_device) {
+  const bool by_device =
+      (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 || found.changed_by_device;
+  if (by_device) {
     if (const CUresult exposed = expose_all(found); exposed != CUDA_SUCCESS) return exposed;
   }
   const CUresult result = call();
-  if (result == CUDA_SUCCESS) graph_execs().set(*exec, std::move(found));
+  if (result != CUDA_SUCCESS) return result;
+  // An update names nodes of another graph, by which nothing can be cut.
+  if (by_device || made == Made::kUpdated) {
+    graph_execs().set(*exec, std::move(found));
+  } else {
+    graph_execs().set(*exec, std::move(found), graph, order_to_cut(graph));
+  }
   return result;
 }
 
@@ -43,14 +55,18 @@ template <class Function>
 CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*function, CUstream given) {
   const auto words = running() != nullptr ? graph_execs().words(exec) : nullptr;
   if (words == nullptr) return call_true(function, exec, given);
-  const ManagedUse use(*words, stream, "cuGraphLaunch");
-  return use.status() == CUDA_SUCCESS ? call_true(function, exec, given) : use.status();
+  const auto launch_with = [&](const Words& needed) {
+    const ManagedUse use(needed, stream, "cuGraphLaunch");
+    return use.status() == CUDA_SUCCESS ? call_true(function, exec, given) : use.status();
+  };
+  const auto parts = capturing(stream) ? nullptr : graph_execs().parts(exec);
+  return parts == nullptr ? launch_with(*words) : launch_parts(exec, *parts, launch_with);
 }
 
 template <class Function, class... Args>
 CUresult instantiate(Function TrueDriver::*function, unsigned long long flags, CUgraphExec* exec,
                      CUgraph graph, Args... args) {
-  return with_graph_read(exec, graph, flags,
+  return with_graph_read(exec, graph, flags, Made::kNew,
                          [&] { return call_true(function, exec, graph, args...); });
 }
 
@@ -97,14 +113,14 @@ TESSERA_HOOK cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph,
 
 TESSERA_HOOK cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* error,
                                CUgraphExecUpdateResult* outcome) {
-  return with_graph_read(&exec, graph, 0, [&] {
+  return with_graph_read(&exec, graph, 0, Made::kUpdated, [&] {
     return call_true(&TrueDriver::cuGraphExecUpdate, exec, graph, error, outcome);
   });
 }
 
 TESSERA_HOOK cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
                                   CUgraphExecUpdateResultInfo* outcome) {
-  return with_graph_read(&exec, graph, 0, [&] {
+  return with_graph_read(&exec, graph, 0, Made::kUpdated, [&] {
     return call_true(&TrueDriver::cuGraphExecUpdate_v2, exec, graph, outcome);
   });
 }
@@ -118,6 +134,12 @@ TESSERA_HOOK cuGraphExecDestroy(CUgraphExec exec) {
   const CUresult result = call_true(&TrueDriver::cuGraphExecDestroy, exec);
   if (result != CUDA_SUCCESS && !held.by_node.empty()) graph_execs().set(exec, std::move(held));
   return result;
+}
+
+// Before the call, as above.
+TESSERA_HOOK cuGraphDestroy(CUgraph graph) {
+  if (running() != nullptr) graph_execs().forget_nodes_of(graph);
+  return call_true(&TrueDriver::cuGraphDestroy, graph);
 }
 
 // ---- conditional nodes: the one kind whose graphs are told only here ---------------------------
@@ -134,6 +156,7 @@ TESSERA_HOOK cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNo
 }
 
 TESSERA_HOOK cuGraphDestroyNode(CUgraphNode node) {
+  if (running() != nullptr) graph_execs().forget_node(node);
   const std::vector<CUgraph> bodies = forget_bodies(node);
   const CUresult result = call_true(&TrueDriver::cuGraphDestroyNode, node);
   if (result != CUDA_SUCCESS && !bodies.empty()) note_bodies(node, bodies);

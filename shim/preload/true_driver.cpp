@@ -44,6 +44,9 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuGraphMemsetNodeGetParams, "cuGraphMemsetNodeGetParams");
   look_up(found->cuGraphBatchMemOpNodeGetParams, "cuGraphBatchMemOpNodeGetParams");
   look_up(found->cuGraphChildGraphNodeGetGraph, "cuGraphChildGraphNodeGetGraph");
+  look_up(found->cuGraphGetEdges_v2, "cuGraphGetEdges_v2");
+  look_up(found->cuGraphNodeGetEnabled, "cuGraphNodeGetEnabled");
+  look_up(found->cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled");
   return found;
 }
 

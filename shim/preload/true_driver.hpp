@@ -39,6 +39,9 @@ struct TrueDriver {
   decltype(&::cuGraphMemsetNodeGetParams) cuGraphMemsetNodeGetParams = nullptr;
   decltype(&::cuGraphBatchMemOpNodeGetParams) cuGraphBatchMemOpNodeGetParams = nullptr;
   decltype(&::cuGraphChildGraphNodeGetGraph) cuGraphChildGraphNodeGetGraph = nullptr;
+  decltype(&::cuGraphGetEdges_v2) cuGraphGetEdges_v2 = nullptr;
+  decltype(&::cuGraphNodeGetEnabled) cuGraphNodeGetEnabled = nullptr;
+  decltype(&::cuGraphNodeSetEnabled) cuGraphNodeSetEnabled = nullptr;
 };
 
 const TrueDriver& true_driver();

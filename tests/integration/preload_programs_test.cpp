@@ -49,6 +49,18 @@ TEST(PreloadPrograms, GraphsOfEveryOriginFindTheirBlocksAtEachLaunch) {
   expect_same_on_small_device("./graphs preload_kernels.so", "16MiB");
 }
 
+TEST(PreloadPrograms, AGraphThatDoesNotFitIsLaunchedInParts) {
+  expect_same_on_small_device("./large_graph preload_kernels.so", "10MiB");
+}
+
+TEST(PreloadPrograms, AGraphOfWhichOneNodeDoesNotFitIsOutOfMemory) {
+  const Outcome launched = run_preloaded("./large_graph preload_kernels.so",
+                                         {{"TESSERA_DEVICE_MEMORY", "2MiB"}});
+  EXPECT_EQ(launched.exit_code, 1);
+  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"),
+            std::string::npos) << launched.message;
+}
+
 TEST(PreloadPrograms, AddressesInPackedStructsTablesAndGlobalsAreFound) {
   expect_same_on_small_device("./hidden_addresses preload_kernels.so", "22MiB",
                               {{"TESSERA_LOG_LEVEL", "error"}});  // it exposes, which is a warning
