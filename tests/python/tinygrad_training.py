@@ -29,8 +29,8 @@ class ConvNet:
     def __init__(self):
         self.first = nn.Conv2d(3, 8, 3, padding=1)
         self.second = nn.Conv2d(8, 16, 3, padding=1)
-        self.wide = nn.Linear(16 * 16 * 16, 384)
-        self.head = nn.Linear(384, 10)
+        self.wide = nn.Linear(16 * 16 * 16, 256)
+        self.head = nn.Linear(256, 10)
 
     def __call__(self, x):
         x = self.second(self.first(x).relu().max_pool2d()).relu()
