@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "held_blocks.hpp"
 
@@ -30,6 +31,7 @@ void GraphExecs::set(CUgraphExec exec, GraphWords words, CUgraph source,
     const std::unique_lock<std::shared_mutex> lock(mutex_);
     Entry& entry = execs_[exec];
     entry.nodes = std::move(words);
+    let_go_of_source(entry);
     entry.source = source;
     entry.order = std::move(order);
     before = settle(entry);
@@ -58,6 +60,7 @@ GraphWords GraphExecs::forget(CUgraphExec exec) {
     const std::unique_lock<std::shared_mutex> lock(mutex_);
     const auto known = execs_.find(exec);
     if (known == execs_.end()) return {};
+    let_go_of_source(known->second);
     gone = std::move(known->second);
     execs_.erase(known);
   }
@@ -70,44 +73,61 @@ void GraphExecs::forget_all() {
   execs_.clear();
 }
 
-template <class Which>
-void GraphExecs::keep_whole(Which which) {
+void GraphExecs::let_go_of_source(Entry& entry) {
+  if (!std::exchange(entry.keeps_source, false)) return;
+  const auto keeps_it = [&](const auto& other) {
+    return other.second.keeps_source && other.second.source == entry.source;
+  };
+  if (std::none_of(execs_.begin(), execs_.end(), keeps_it)) due_.push_back(entry.source);
+}
+
+bool GraphExecs::keep(CUgraph source) {
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  bool kept = false;
+  for (auto& [exec, entry] : execs_) {
+    if (entry.source != source || entry.order.empty()) continue;
+    entry.keeps_source = judge(entry) != nullptr;
+    if (!entry.keeps_source) entry.order.clear();
+    kept = kept || entry.keeps_source;
+  }
+  return kept;
+}
+
+std::vector<CUgraph> GraphExecs::take_due() {
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  return std::exchange(due_, {});
+}
+
+void GraphExecs::forget_node(CUgraphNode node) {
   const std::unique_lock<std::shared_mutex> lock(mutex_);
   for (auto& [exec, entry] : execs_) {
-    if (!which(entry)) continue;
+    if (std::find(entry.order.begin(), entry.order.end(), node) == entry.order.end()) continue;
     entry.order.clear();
     entry.parts = nullptr;
   }
 }
 
-void GraphExecs::forget_nodes_of(CUgraph source) {
-  keep_whole([&](const Entry& entry) { return entry.source == source; });
-}
-
-void GraphExecs::forget_node(CUgraphNode node) {
-  keep_whole([&](const Entry& entry) {
-    return std::find(entry.order.begin(), entry.order.end(), node) != entry.order.end();
-  });
+const std::vector<GraphPart>* GraphExecs::judge(Entry& entry) {
+  if (std::exchange(entry.judged, true)) return entry.parts.get();
+  std::vector<GraphPart> parts = cut(entry.order, entry.nodes);
+  if (parts.size() > 1) {
+    entry.parts = std::make_shared<const std::vector<GraphPart>>(std::move(parts));
+  }
+  return entry.parts.get();
 }
 
 std::shared_ptr<const std::vector<GraphPart>> GraphExecs::parts(CUgraphExec exec) {
   {
     const std::shared_lock<std::shared_mutex> lock(mutex_);
     const auto known = execs_.find(exec);
-    if (known == execs_.end() || known->second.judged) {
-      return known != execs_.end() ? known->second.parts : nullptr;
-    }
+    if (known == execs_.end()) return nullptr;
+    if (known->second.judged) return known->second.parts;
   }
   const std::unique_lock<std::shared_mutex> lock(mutex_);
   const auto known = execs_.find(exec);
   if (known == execs_.end()) return nullptr;
-  Entry& entry = known->second;
-  entry.judged = true;
-  std::vector<GraphPart> parts = cut(entry.order, entry.nodes);
-  if (parts.size() > 1) {
-    entry.parts = std::make_shared<const std::vector<GraphPart>>(std::move(parts));
-  }
-  return entry.parts;
+  (void)judge(known->second);
+  return known->second.parts;
 }
 
 std::shared_ptr<const Words> GraphExecs::words(CUgraphExec exec) {

@@ -28,9 +28,12 @@ class GraphExecs {
   // What it held; to be set again if the graph is not destroyed after all.
   GraphWords forget(CUgraphExec exec);
   void forget_all();
-  // Handles of nodes mean nothing any more, of a whole graph or of one node: what was instantiated
-  // with them cannot be cut.
-  void forget_nodes_of(CUgraph source);
+  // The program destroys the graph. True when an executable has to be cut by its nodes: then the graph
+  // is kept, and becomes due when the last such executable ends or is updated.
+  bool keep(CUgraph source);
+  // Graphs that were kept, and are for the caller to destroy now.
+  std::vector<CUgraph> take_due();
+  // The node's handle means nothing any more: what was instantiated with it cannot be cut.
   void forget_node(CUgraphNode node);
 
   // What a launch needs; null for a graph that holds nothing of ours. Cheap.
@@ -45,18 +48,22 @@ class GraphExecs {
     std::shared_ptr<const Words> words;  // of all nodes, each once
     std::vector<CUdeviceptr> held;
     CUgraph source = nullptr;
+    bool keeps_source = false;  // the program has destroyed it
     std::vector<CUgraphNode> order;
     bool judged = false;  // whether it has to be cut
     std::shared_ptr<const std::vector<GraphPart>> parts;
   };
 
-  template <class Which>
-  void keep_whole(Which which);
+  // Whether it has to be cut, and how; the answer is remembered.
+  const std::vector<GraphPart>* judge(Entry& entry);
+  // The entry is about to lose its source, or to end.
+  void let_go_of_source(Entry& entry);
   // Takes the words together, and holds their blocks instead of those held before.
   std::vector<CUdeviceptr> settle(Entry& entry);
 
   std::shared_mutex mutex_;
   std::unordered_map<CUgraphExec, Entry> execs_;
+  std::vector<CUgraph> due_;
 };
 
 // The process's one.

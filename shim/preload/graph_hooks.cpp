@@ -7,6 +7,7 @@
 #include "exposure.hpp"
 #include "graph_execs.hpp"
 #include "managed_use.hpp"
+#include "outcome.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -23,6 +24,15 @@ CUresult expose_all(const GraphWords& found) {
     }
   }
   return CUDA_SUCCESS;
+}
+
+// Graphs that the program has destroyed, and that no executable is cut by any longer.
+void destroy_due() {
+  for (const CUgraph graph : graph_execs().take_due()) {
+    if (call_true(&TrueDriver::cuGraphDestroy, graph) != CUDA_SUCCESS) {
+      say("a graph that was kept for its executable could not be destroyed");
+    }
+  }
 }
 
 enum class Made { kNew, kUpdated };
@@ -48,6 +58,7 @@ CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long fl
   } else {
     graph_execs().set(*exec, std::move(found), graph, order_to_cut(graph));
   }
+  destroy_due();
   return result;
 }
 
@@ -133,12 +144,13 @@ TESSERA_HOOK cuGraphExecDestroy(CUgraphExec exec) {
   GraphWords held = graph_execs().forget(exec);
   const CUresult result = call_true(&TrueDriver::cuGraphExecDestroy, exec);
   if (result != CUDA_SUCCESS && !held.by_node.empty()) graph_execs().set(exec, std::move(held));
+  destroy_due();
   return result;
 }
 
-// Before the call, as above.
+// A graph whose executable has to be cut stays until that ends: parts are told by its nodes.
 TESSERA_HOOK cuGraphDestroy(CUgraph graph) {
-  if (running() != nullptr) graph_execs().forget_nodes_of(graph);
+  if (running() != nullptr && graph_execs().keep(graph)) return CUDA_SUCCESS;
   return call_true(&TrueDriver::cuGraphDestroy, graph);
 }
 

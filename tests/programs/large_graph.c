@@ -1,4 +1,4 @@
-/* One graph over more memory than a small device holds, kept and launched as a whole.
+/* One graph over more memory than a small device holds, kept or destroyed before its launches.
  *
  * Usage: large_graph KERNELS. The first block is set, and each block becomes a copy of the one before
  * and gets one more, in an order that only the dependencies tell. Then a node gets another block, and
@@ -83,6 +83,18 @@ static void launch_twice(CUgraphExec exec) {
   CHECK(cuGraphLaunch(exec, NULL));
 }
 
+/* As most programs do: the graph is gone before its executable is launched. */
+static void launch_alone(const int* expected) {
+  CUgraph copy_of_all;
+  CUgraphExec exec;
+  CHECK(cuGraphClone(&copy_of_all, graph));
+  CHECK(cuGraphInstantiate(&exec, copy_of_all, 0));
+  CHECK(cuGraphDestroy(copy_of_all));
+  launch_twice(exec);
+  compare("alone", expected);
+  CHECK(cuGraphExecDestroy(exec));
+}
+
 int main(int argc, char** argv) {
   CUdevice device;
   CUcontext context;
@@ -101,8 +113,9 @@ int main(int argc, char** argv) {
   make_graph(context);
   CHECK(cuGraphInstantiate(&exec, graph, 0));
 
-  launch_twice(exec);
   for (int i = 0; i < BLOCKS; ++i) expected[i] = (int)FIRST + i;
+  launch_alone(expected);
+  launch_twice(exec);
   compare("whole", expected);
 
   /* The fifth block's addition goes to the last block but one, and is overwritten there. */
