@@ -15,7 +15,7 @@
 
 struct ChildLimits {
   unsigned cpu_seconds = 120;
-  std::uint64_t memory = std::uint64_t{4} << 30;  // bytes of data, shared pages not counted
+  std::uint64_t memory = std::uint64_t{4} << 30;  // bytes of data beside the parent's own
 };
 
 struct ChildAnswer {

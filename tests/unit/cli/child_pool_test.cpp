@@ -62,6 +62,14 @@ TEST(ChildPool, WorkWithoutMemorySaysSo) {
   EXPECT_EQ(answers[0].failure, "it needs more than 4096 MiB");
 }
 
+TEST(ChildPool, MemoryIsBounded) {
+  const auto answers = run_in_children(
+      2, 1, {.memory = 64 << 20},
+      [](std::size_t i) { return std::string(i == 0 ? 1 << 20 : 512 << 20, 'x').substr(0, 3); }, kNobody);
+  EXPECT_EQ(answers[0].text, "xxx");
+  EXPECT_NE(answers[1].failure, "");
+}
+
 TEST(ChildPool, NoWorkGivesNoAnswers) {
   EXPECT_TRUE(run_in_children(0, 1, {}, [](std::size_t) { return std::string(); }, kNobody).empty());
 }
