@@ -23,7 +23,7 @@ std::uint64_t signature_of(const void* work, std::span<const LaunchLog::Use> use
 std::span<LaunchLog::Use> parts(std::span<LaunchLog::Use> uses) {
   std::size_t kept = 0;
   for (const LaunchLog::Use& use : uses) {
-    if (use.run->shape.pages() == 1) continue;
+    if (use.run->shape.bytes() <= kBasePage) continue;
     const auto known = std::find_if(uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(kept),
                                     [&](const LaunchLog::Use& other) { return other.run == use.run; });
     if (known == uses.begin() + static_cast<std::ptrdiff_t>(kept)) {

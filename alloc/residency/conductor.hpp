@@ -7,7 +7,7 @@
 //
 // A launch is known by its work and the sizes of its runs, in order, not by their addresses: an
 // activation may lie elsewhere in every iteration. Which run plays a part of the plan is seen at each
-// use. Runs of one page, which small blocks share, play no part; they are left to decide().
+// use. Runs of one base page, which small blocks share, play no part; they are left to decide().
 //
 // Thread safety: log(), watches() and times() by any thread; the rest under the engine's lock.
 //

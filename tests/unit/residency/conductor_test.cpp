@@ -37,8 +37,8 @@ class ConductorTest : public ::testing::Test {
 
   ~ConductorTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
 
-  DeviceRun* make_run(std::uint32_t pages = 2) {
-    runs_.emplace_back(Address((runs_.size() + 1) << 26), RunShape{0, pages}, TagId());
+  DeviceRun* make_run(RunShape shape = {0, 2}) {
+    runs_.emplace_back(Address((runs_.size() + 1) << 26), shape, TagId());
     return &runs_.back();
   }
   void launch(const char& work, DeviceRun* run, bool writes) {
@@ -153,8 +153,17 @@ TEST_F(ConductorTest, LeadsAgainSoonAfterABreak) {
   EXPECT_TRUE(conductor_.leads());
 }
 
-TEST_F(ConductorTest, LeavesRunsOfOnePageOutOfIt) {
-  DeviceRun* const small = make_run(1);
+TEST_F(ConductorTest, TakesOneLargePageForARunLikeOthers) {
+  DeviceRun* const large = make_run({1, 0});
+  for (int i = 0; i < 3; ++i) {
+    iterate();
+    launch(works_[2 * kLayers], large, true);
+  }
+  EXPECT_EQ(policy_.seen.runs.size(), kLayers + 1);
+}
+
+TEST_F(ConductorTest, LeavesRunsOfOneBasePageOutOfIt) {
+  DeviceRun* const small = make_run({0, 1});
   for (int i = 0; i < 3; ++i) {
     iterate();
     launch(works_[2 * kLayers], small, true);
