@@ -23,8 +23,12 @@ Time copy_time(Bytes bytes, double rate) {
 class Model {
  public:
   Model(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan)
-      : iteration_(iteration), machine_(machine), distances_(next_use_distances(iteration)),
-        runs_(iteration.runs.size()), leaving_(iteration.steps.size()),
+      : iteration_(iteration),
+        machine_(machine),
+        distances_(next_use_distances(iteration)),
+        dead_(last_uses_before_fresh(iteration)),
+        runs_(iteration.runs.size()),
+        leaving_(iteration.steps.size()),
         coming_(iteration.steps.size()) {
     for (const Absence& absence : plan) {
       leaving_[absence.gap.after].push_back(&absence);
@@ -49,11 +53,11 @@ class Model {
 
  private:
   struct RunState {
-    bool there = false;       // has its room on the device
-    bool has_copy = false;    // in a lower tier, and valid
+    bool there = false;     // has its room on the device
+    bool has_copy = false;  // in a lower tier, and valid
     bool written_ever = false;
-    Time ready = 0;           // its bytes are on the device
-    std::uint64_t next = 0;   // step of the next use, counted over the turns
+    Time ready = 0;          // its bytes are on the device
+    std::uint64_t next = 0;  // step of the next use, counted over the turns
     Away to = Away::kHost;
   };
   struct Release {
@@ -62,7 +66,8 @@ class Model {
     bool operator>(const Release& other) const { return at > other.at; }
   };
 
-  // The file lies behind the host: its slower link is the one that counts. A peer has links of its own.
+  // The file lies behind the host: its slower link is the one that counts. A peer has links of its
+  // own.
   double out_rate(Away to) const {
     if (to == Away::kPeer) return machine_.peer_rate;
     return to == Away::kFile ? std::min(machine_.out_rate, machine_.file_write_rate)
@@ -118,6 +123,7 @@ class Model {
       run.has_copy = false;
       run.written_ever = true;
     }
+    if (dead_[index] && !iteration_.runs[use.run].pinned) leave(use.run, now_, Away::kHost, true);
   }
 
   void leave(std::uint32_t index, Time from, Away to, bool dead) {
@@ -140,7 +146,8 @@ class Model {
 
   // What has left by now does not count any more.
   void let_go(Time now) {
-    for (; !releases_.empty() && releases_.top().at <= now; releases_.pop()) used_ -= releases_.top().bytes;
+    for (; !releases_.empty() && releases_.top().at <= now; releases_.pop())
+      used_ -= releases_.top().bytes;
   }
 
   // When there is room, if ever: by what is leaving already, then by whoever is used last.
@@ -193,6 +200,7 @@ class Model {
   const Iteration& iteration_;
   const Machine& machine_;
   const std::vector<std::uint32_t> distances_;
+  const std::vector<bool> dead_;  // by use: what the run held does not matter any more
   std::vector<RunState> runs_;
   std::vector<std::vector<const Absence*>> leaving_;
   std::vector<std::vector<std::uint32_t>> coming_;

@@ -51,4 +51,12 @@ std::vector<std::uint32_t> next_use_distances(const Iteration& iteration) {
   return distances;
 }
 
+std::vector<bool> last_uses_before_fresh(const Iteration& iteration) {
+  std::vector<bool> last(iteration.uses.size());
+  for_each_pair(iteration, [&](std::uint32_t, LastUse from, LastUse to) {
+    last[from.use] = iteration.uses[to.use].fresh;
+  });
+  return last;
+}
+
 }  // namespace tessera

@@ -62,4 +62,7 @@ std::vector<Gap> find_gaps(const Iteration& iteration);
 // For each use, in how many steps its run is used again: 1 to the number of steps.
 std::vector<std::uint32_t> next_use_distances(const Iteration& iteration);
 
+// For each use, whether it is the last before its run is allocated anew: nothing is kept after it.
+std::vector<bool> last_uses_before_fresh(const Iteration& iteration);
+
 }  // namespace tessera

@@ -28,13 +28,6 @@ TEST_P(ExcessCover, HidesAllAtHalfTheMemoryWhereTheLinksAreFastEnough) {
   EXPECT_EQ(result.stall, Nanoseconds());
 }
 
-TEST_P(ExcessCover, IsNoWorseThanNoPlanWhereNothingCanBeHidden) {
-  const Iteration iteration = test::stack(8, Bytes(100), 10);
-  const Machine small = test::machine_of(Bytes(300), kRate);
-  const Forecast planned = forecast(iteration, small, cover_excess(iteration, small, GetParam()));
-  EXPECT_LE(planned.makespan, forecast(iteration, small, {}).makespan);
-}
-
 TEST_P(ExcessCover, LeavesPinnedRunsWhereTheyAre) {
   Iteration iteration = test::stack(8, Bytes(100), 100);
   for (IterationRun& run : iteration.runs) run.pinned = true;

@@ -72,6 +72,17 @@ TEST(Forecast, CopiesARunThatIsOnlyReadOutOnce) {
   EXPECT_EQ(result.out, Bytes());
 }
 
+TEST(Forecast, CopiesNothingOutThatIsAllocatedAnewBeforeItIsRead) {
+  test::IterationBuilder build;  // each step has a buffer of its own, and two of them fit
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    build.run(Bytes(100));
+    build.step(100, {test::makes(i)});
+  }
+  const Forecast result = forecast(build.done(), test::machine_of(Bytes(200), kRate), {});
+  EXPECT_EQ(result.out + result.in, Bytes());
+  EXPECT_EQ(result.makespan, Nanoseconds(600));
+}
+
 TEST(Forecast, RemakesWhatIsRegeneratedWithoutTheLinks) {
   Iteration iteration = test::stack(2, Bytes(100), 100);
   iteration.runs[0].regenerate = Nanoseconds(30);

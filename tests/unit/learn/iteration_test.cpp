@@ -48,6 +48,11 @@ TEST(Iteration, TellsForEachUseHowFarTheNextOneIs) {
   EXPECT_EQ(next_use_distances(make_iteration()), (std::vector<std::uint32_t>{2, 2, 3, 1, 1}));
 }
 
+TEST(Iteration, TellsAfterWhichUsesNothingIsKept) {
+  EXPECT_EQ(last_uses_before_fresh(make_iteration()),
+            (std::vector<bool>{false, false, false, true, false}));
+}
+
 TEST(Iteration, LeavesOutARunThatNobodyUses) {
   Iteration iteration = make_iteration();
   iteration.runs.resize(4);
