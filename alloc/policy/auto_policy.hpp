@@ -1,8 +1,9 @@
 // Ours: recency until the iteration is learned, then the best of several plans for it.
 //
-// Plans differ in which gaps they take first; which of them suits a program depends on where its
-// memory peaks and how fast the links are, so all are made and the forecast decides. No plan is
-// among them: where nothing can be hidden, Belady's rule on known next uses moves the fewest bytes.
+// Plans differ in which gaps they take first and how early runs come back; which of them suits a program
+// depends on where its memory peaks and how fast the links are, so all are made, those of the best
+// published planners with ours, and the forecast decides. No plan is among them: where nothing can be
+// hidden, Belady's rule on known next uses moves the fewest bytes.
 //
 // Sources: free time, Capuchin (papers.md §3.3); the queue of each link, FlashNeuron (§5.2);
 // simulation as the judge, SwapAdvisor (§3.4).
