@@ -21,8 +21,7 @@ void* map_nothing(std::uint64_t hint, std::uint64_t bytes, int fixed) {
 class ProcessAddresses final : public SimAddresses {
  public:
   std::optional<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment) override {
-    // One alignment more than asked, so that an aligned start is inside wherever the system puts
-    // it.
+    // One alignment more than asked, so that an aligned start is inside wherever it is put.
     const std::uint64_t slack = bytes + alignment;
     void* const got = map_nothing(next_hint_, slack, 0);
     if (got == MAP_FAILED) return std::nullopt;

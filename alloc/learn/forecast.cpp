@@ -66,8 +66,7 @@ class Model {
     bool operator>(const Release& other) const { return at > other.at; }
   };
 
-  // The file lies behind the host: its slower link is the one that counts. A peer has links of its
-  // own.
+  // The file lies behind the host: the slower link counts. A peer has links of its own.
   double out_rate(Away to) const {
     if (to == Away::kPeer) return machine_.peer_rate;
     return to == Away::kFile ? std::min(machine_.out_rate, machine_.file_write_rate)

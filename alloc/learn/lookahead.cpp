@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "learn/gap_time.hpp"
+
 namespace tessera {
 namespace {
 
@@ -26,14 +28,8 @@ class LookAhead {
         count_(iteration.steps.size()),
         distances_(next_use_distances(iteration)),
         dead_(last_uses_before_fresh(iteration)),
-        runs_(iteration.runs.size()) {
-    Time begin = 0;
-    for (const IterationStep& step : iteration.steps) {
-      begins_.push_back(begin);
-      begin += static_cast<Time>(step.duration.value());
-    }
-    begins_.push_back(begin);
-  }
+        time_(iteration, machine),
+        runs_(iteration.runs.size()) {}
 
   AbsencePlan plan() {
     for (std::uint64_t at = 0; at < kTurnsPlayed * count_; ++at) {
@@ -62,6 +58,9 @@ class LookAhead {
     bool operator>(const Release& other) const { return at > other.at; }
   };
 
+  Time begin_of(std::uint64_t step) const {
+    return time_.begin_of(static_cast<std::uint32_t>(step));
+  }
   const IterationStep& step_at(std::uint64_t at) const { return iteration_.steps[at % count_]; }
   Time copy_time(Bytes bytes, double rate) const {
     return rate > 0 ? static_cast<Time>(bytes.value()) * 1e9 / rate : 0;
@@ -130,11 +129,10 @@ class LookAhead {
   // The time in which the device computes from the begin of one step to the begin of another.
   Time between(std::uint64_t from, std::uint64_t to) const {
     const auto turns = static_cast<Time>(to / count_) - static_cast<Time>(from / count_);
-    return turns * begins_.back() + begins_[to % count_] - begins_[from % count_];
+    return turns * begin_of(count_) + begin_of(to % count_) - begin_of(from % count_);
   }
 
-  // When there is room: what leaves now, then whoever is needed last, if that is later than what
-  // comes.
+  // When there is room: what leaves now, then whoever is needed later than what comes, the last first.
   std::optional<Time> make_room(Bytes bytes) {
     Time from = now_;
     let_go(now_);
@@ -220,7 +218,7 @@ class LookAhead {
   const std::uint64_t count_;
   const std::vector<std::uint32_t> distances_;
   const std::vector<bool> dead_;  // by use
-  std::vector<Time> begins_;
+  const GapTime time_;
   std::vector<RunState> runs_;
   std::set<std::pair<std::uint64_t, std::uint32_t>>
       by_next_;  // (next use, run) of those on the device
