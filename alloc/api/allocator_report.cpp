@@ -14,7 +14,7 @@ OomFigures::Tier figures_of(const Tier& tier) {
   return {usage.capacity, usage.used};
 }
 
-void add_device(tessera_stats& s, DeviceHeap& heap) {
+void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
   const BlockStats blocks = heap.blocks().stats();
   const ResidencyStats moves = heap.residency().stats();
   const TierUsage tier = heap.tier().usage();
@@ -41,11 +41,22 @@ void add_device(tessera_stats& s, DeviceHeap& heap) {
   s.discards += moves.discards;
   s.stalls += moves.stalls;
   s.stall_ns += moves.stall_time.value();
+  add_parts(stalls, moves.stall_parts);
   s.late_fetches += moves.late_fetches;
   s.launches += moves.launches;
   s.uses += moves.uses;
   s.pinned_bytes += moves.pinned_bytes.value();
   s.exposed_bytes += moves.exposed_bytes.value();
+}
+
+// Those there were.
+std::vector<StatsSnapshot::Stalls> causes_of(const StallParts& stalls) {
+  std::vector<StatsSnapshot::Stalls> causes;
+  for (std::size_t i = 0; i < kStallCauses; ++i) {
+    const auto& [count, time] = stalls[i];
+    if (count != 0 || time) causes.push_back({name_of(static_cast<StallCause>(i)), count, time});
+  }
+  return causes;
 }
 
 }  // namespace
@@ -100,10 +111,11 @@ StatsSnapshot Allocator::stats() const {
   s.size = sizeof(s);
   stats.facts = {{"policy", options_.policy},
                  {"host_memory", host_->pinned() ? "pinned" : "pageable"}};
+  StallParts stalls{};
   for (const auto& entry : heaps_) {
     DeviceHeap* heap = entry.load(std::memory_order_acquire);
     if (heap == nullptr) continue;
-    add_device(s, *heap);
+    add_device(s, stalls, *heap);
     for (const TagUse& use : heap->blocks().tags()) {
       stats.tags.push_back({tags_.name_of(use.tag), use.live_blocks, use.live_bytes});
     }
@@ -111,6 +123,7 @@ StatsSnapshot Allocator::stats() const {
       stats.exposures.push_back({reason, bytes, exposures_.first_call(reason)});
     }
   }
+  stats.causes = causes_of(stalls);
   const TierUsage host = host_->usage(), file = file_->usage();
   s.host_capacity = host.capacity.value();
   s.host_used = host.used.value();

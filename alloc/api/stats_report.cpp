@@ -86,6 +86,8 @@ Emitter emit(const StatsSnapshot& stats) {
   for (const auto& [name, bytes] : by_name(stats.exposures, reason)) out.bytes(name, bytes);
   out.group("first_call_by_reason");
   for (const auto& [name, call] : first_calls(stats)) out.text(name, call);
+  out.group("stalls_by_cause");
+  for (const auto& cause : stats.causes) out.count(cause.name, cause.stalls);
   out.group("stall_time_by_cause");
   for (const auto& cause : stats.causes) out.time(cause.name, cause.time);
   return out;

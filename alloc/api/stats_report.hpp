@@ -29,8 +29,8 @@ struct StatsSnapshot {
     Bytes bytes;
     std::string first_call;  // of this reason: where it came from, when that is asked for, else ""
   };
-  struct StallCause {
-    std::string name;
+  struct Stalls {
+    std::string name;        // of the cause
     std::uint64_t stalls = 0;
     Nanoseconds time;
   };
@@ -39,7 +39,7 @@ struct StatsSnapshot {
   std::vector<Fact> facts;
   std::vector<Tag> tags;             // empty, or all live blocks
   std::vector<Exposure> exposures;   // empty, or all exposed bytes
-  std::vector<StallCause> causes;    // empty, or all stalls
+  std::vector<Stalls> causes;    // empty, or all stalls
 };
 
 std::string stats_table(const StatsSnapshot& stats);

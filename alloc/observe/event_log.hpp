@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
 #include "base/units.hpp"
+#include "observe/stall_cause.hpp"
 
 namespace tessera {
 
@@ -35,6 +36,7 @@ struct Event {
   Nanoseconds end;
   Address address;
   Bytes bytes;
+  StallCause cause = StallCause::kMapping;  // of a stall: what took most of it
 };
 
 class EventLog {

@@ -39,6 +39,11 @@ bool moves_bytes(EventKind kind) {
   return kind != EventKind::kStall && kind != EventKind::kMark;
 }
 
+std::string detail_of(const Event& event) {
+  if (event.kind == EventKind::kStall) return std::string(" ") + name_of(event.cause);
+  return moves_bytes(event.kind) ? " " + rounded_size(event.bytes) : std::string();
+}
+
 double microseconds(Nanoseconds time) { return static_cast<double>(time.value()) / 1000.0; }
 
 class Drawing {
@@ -51,8 +56,7 @@ class Drawing {
     const unsigned lane = lane_for(event, track);
     add("{{\"name\":\"{}{}\",\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f},"
         "\"args\":{{\"address\":\"0x{:x}\",\"bytes\":{}}}}}",
-        name_of(event.kind),
-        moves_bytes(event.kind) ? " " + rounded_size(event.bytes) : std::string(), event.device,
+        name_of(event.kind), detail_of(event), event.device,
         thread_of(track, lane), microseconds(event.begin - origin_),
         microseconds(event.end - event.begin), event.address.value(), event.bytes.value());
   }

@@ -24,6 +24,12 @@ constexpr Bytes kPart = 64_MiB;
 // The driver may be out of memory though the budget is not; so often more leaves to help it.
 constexpr int kMountRounds = 16;
 
+// Who keeps the call waiting: the run with the most bytes to come.
+const Run& latest_of(std::span<Run* const> runs) {
+  const auto away = [](const Run* run) { return run->shape.bytes() - run->bytes_in(PageState::kResident); };
+  return **std::ranges::max_element(runs, {}, away);
+}
+
 Status data_loss(PageRef page) {
   return Status(Code::kDataLoss, fmt::format("the page at {:#x} came back corrupt from the spill file",
                                              page.address().value()));
@@ -40,34 +46,40 @@ Bytes total_bytes(std::span<const PageRef> pages) {
 // Success leaves the runs held. While only calls under way on other threads are in the way, waits
 // until one of them lets go: they return by themselves.
 Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream) {
+  Stall stall(log_);
   for (;;) {
     const std::uint32_t seen = let_go_.load();
     {
       MutexLock lock(mutex_);
       for (Run* run : runs) run->holds.fetch_add(1);
-      const Nanoseconds begin = log_.now();
-      waited_ = false;
+      stall.go_on();
       follow_plan();
+      const Run& latest = latest_of(runs);
+      stall_ = &stall;
       Status status = fetch(runs, stream);
-      if (waited_) note_stall(*runs.front(), begin);
+      stall_ = nullptr;
+      const bool others = status.code() == Code::kBusy;
+      if (!others && stall.has_waited()) note_stall(stall, latest);
       work_ahead();
       if (status.is_ok()) {
         held_uses_.fetch_add(1);
         return status;
       }
       for (Run* run : runs) run->holds.fetch_sub(1);
-      if (status.code() != Code::kBusy) return status;
+      if (!others) return status;
     }
+    stall.step_aside();
     let_go_.wait(seen);
   }
 }
 
-void Residency::note_stall(const Run& run, Nanoseconds begin) {
+void Residency::note_stall(const Stall& stall, const Run& run) {
   const Nanoseconds end = log_.now();
   stats_.stalls += 1;
-  stats_.stall_time += end - begin;
-  log_.record({EventKind::kStall, static_cast<std::uint16_t>(device_.value()), begin, end,
-               run.address, run.shape.bytes()});
+  stats_.stall_time += end - stall.begin();
+  add_parts(stats_.stall_parts, stall.parts(end));
+  log_.record({EventKind::kStall, static_cast<std::uint16_t>(device_.value()), stall.begin(), end,
+               run.address, run.shape.bytes(), stall.main_cause()});
 }
 
 Status Residency::check_fits(std::span<Run* const> runs) const {
@@ -245,6 +257,9 @@ Status Residency::mount_and_note(std::span<const PageRef> pages) {
 // state; its copy is done. Errors: the driver's, and the transfer may go on; a failed read from the
 // file. A failed write is no error here: the page has its bytes.
 Status Residency::settle(PageRef page) {
+  if (!is_moving(page->state)) return {};
+  await_users(page);
+  const StallWait waiting(stall_, cause_of(page->state));
   Result<bool> done = true;
   switch (page->state) {
     case PageState::kArriving: done = mover_.finish_arrival(page, true); break;
@@ -256,7 +271,6 @@ Status Residency::settle(PageRef page) {
       return done.status();
     default: return {};
   }
-  waited_ = true;
   if (done.is_ok()) forget(page);
   return done.status();
 }

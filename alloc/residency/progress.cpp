@@ -23,7 +23,6 @@ void Residency::forget(PageRef page) {
 // order in which they were queued, so behind one that is under way nobody need be asked.
 Status Residency::finish_moves(Await await) {
   Status result;
-  waited_ = waited_ || (await != Await::kNone && !moving_.empty());
   std::vector<PageRef> vacant, still_moving, arrived;
   const std::vector<PageRef> moving = std::exchange(moving_, {});
   bool coming = false, going = false;  // whether a copy of that direction is known to be under way
@@ -49,9 +48,22 @@ Status Residency::finish_moves(Await await) {
   return result;
 }
 
+// A copy out begins when the work that was queued before it is over: waited for by itself, so that a
+// stall says which of the two it was. The copy, which is waited for next, stands behind that work in any
+// case, so a failure here is told there.
+void Residency::await_users(PageRef page) {
+  if (page->state != PageState::kLeaving || streams_.passed(page->users, page->copied)) return;
+  const StallWait waiting(stall_, StallCause::kWork);
+  if (Status status = streams_.wait(page->users, page->copied); !status.is_ok()) {
+    log_line(LogLevel::kDebug, "waiting for work: {}", status.to_string());
+  }
+}
+
 // Whether the page's transfer has ended. A failure of the spill file is dealt with here: the page
 // has kept its valid copy, or reports its loss when it is used.
 Result<bool> Residency::finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant) {
+  if (wait) await_users(page);
+  const StallWait waiting(wait ? stall_ : nullptr, cause_of(page->state));
   switch (page->state) {
     case PageState::kArriving: return mover_.finish_arrival(page, wait);
     case PageState::kLeaving: {

@@ -11,7 +11,6 @@
 //
 // Thread safety: every call may be made from any thread. Between begin_use and end_use a thread makes
 // no other call here: it might wait for itself.
-//
 // Invariants: validate(), checked after every step of the fuzz test.
 #pragma once
 
@@ -24,7 +23,6 @@
 
 #include "base/mutex.hpp"
 #include "driver/driver.hpp"
-#include "observe/event_log.hpp"
 #include "policy/policy.hpp"
 #include "residency/conductor.hpp"
 #include "residency/gate.hpp"
@@ -32,6 +30,7 @@
 #include "residency/residency_options.hpp"
 #include "residency/residency_stats.hpp"
 #include "residency/run.hpp"
+#include "residency/stall.hpp"
 #include "residency/stream_table.hpp"
 #include "residency/use.hpp"
 #include "residency/use_counts.hpp"
@@ -204,11 +203,12 @@ class Residency {
   Result<bool> finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant)
       REQUIRES_LOCK(mutex_);
   Result<bool> finish_sink(PageRef page, bool wait) REQUIRES_LOCK(mutex_);
+  void await_users(PageRef page) REQUIRES_LOCK(mutex_);
   void move_on(PageRef page) REQUIRES_LOCK(mutex_);
   void clear_stranded() REQUIRES_LOCK(mutex_);
   void started(PageRef page) REQUIRES_LOCK(mutex_);
   void forget(PageRef page) REQUIRES_LOCK(mutex_);
-  void note_stall(const Run& run, Nanoseconds begin) REQUIRES_LOCK(mutex_);
+  void note_stall(const Stall& stall, const Run& run) REQUIRES_LOCK(mutex_);
   Status sink(PageRef page) REQUIRES_LOCK(mutex_);
   Status evict_run(Run& run) REQUIRES_LOCK(mutex_);
 
@@ -241,7 +241,7 @@ class Residency {
   std::vector<PageRef> stranded_ GUARDED_BY(mutex_);  // cold in a staging frame: must move on
   std::uint32_t let_go_seen_ GUARDED_BY(mutex_) = 0;  // let_go_ when room was looked for last
   Conductor::Orders orders_ GUARDED_BY(mutex_);  // not carried out yet, oldest first
-  bool waited_ GUARDED_BY(mutex_) = false;            // by the fetch under way, for a move
+  Stall* stall_ GUARDED_BY(mutex_) = nullptr;         // of the call that fetches, while it does
   bool file_failed_ GUARDED_BY(mutex_) = false;       // the spill file refused a write: no more
 };
 

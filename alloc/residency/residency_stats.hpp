@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/units.hpp"
+#include "observe/stall_cause.hpp"
 
 namespace tessera {
 
@@ -20,6 +21,7 @@ struct ResidencyStats {
   std::uint64_t late_fetches = 0;             // pages missing when work was about to be queued
   std::uint64_t stalls = 0;                   // calls of the program that waited for a move
   Nanoseconds stall_time;
+  StallParts stall_parts;                     // both, by what they waited for
   std::uint64_t launches = 0, uses = 0;       // announced uses, and runs in them
   Bytes run_bytes;                            // pages of all runs
   Bytes lost_bytes;                           // frames that could not be unmapped at their run's end

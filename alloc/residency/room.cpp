@@ -169,7 +169,7 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
   Bytes total;
   if (!free_at_once.empty()) {
     if (!idle) {
-      waited_ = true;
+      const StallWait waiting(stall_, StallCause::kWork);
       TESSERA_TRY(streams_.wait(mask, used));
     }
     run.quiet = std::max(run.quiet, used);
@@ -180,6 +180,7 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
   if (to_copy.empty()) return total;
   TESSERA_TRY(streams_.make_wait(outbound_, mask, used));
   for (const PageRef& page : to_copy) {
+    page->users = mask;
     Status status = copy_out(page, used, patience);
     if (status.code() == Code::kOutOfMemory && total) break;
     TESSERA_TRY(status);

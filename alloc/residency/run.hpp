@@ -35,6 +35,7 @@ struct Page {
   std::optional<Frame> host;   // while `device` is there too: a copy as of epoch `copied`
   std::optional<Frame> file;   // likewise
   std::uint64_t copied = 0;    // the run's last use when the copy below was (or is being) made
+  std::uint64_t users = 0;     // kLeaving: the slots of the streams that the copy waits for
   EventId event;               // kLeaving, kArriving: the copy
   IoTicket io;                 // kSinking, kRising: the transfer
   Nanoseconds started;         // when the transfer in flight was queued

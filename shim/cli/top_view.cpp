@@ -1,5 +1,7 @@
 #include "top_view.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "rounded.hpp"
@@ -19,6 +21,26 @@ double per_second(const TopRow& before, const TopRow& after, const char* group, 
   return now < old ? 0 : static_cast<double>(now - old) / seconds;
 }
 
+// Names of the figures of a group, without the unit's ending.
+std::map<std::string, double> shares_by_cause(const TopRow& before, const TopRow& after,
+                                              double seconds) {
+  constexpr const char* kGroup = "stall_time_by_cause";
+  std::map<std::string, double> shares;
+  const auto found = after.stats.find(kGroup);
+  if (found == after.stats.end()) return shares;
+  for (const auto& [name, value] : found->items()) {
+    const double share = per_second(before, after, kGroup, name.c_str(), seconds) / 1e9;
+    if (share > 0) shares[name.substr(0, name.rfind("_ns"))] = share;
+  }
+  return shares;
+}
+
+std::string main_cause(const TopRates& rates) {
+  const auto& shares = rates.stall_share_by_cause;
+  const auto main = std::ranges::max_element(shares, {}, [](const auto& share) { return share.second; });
+  return main == shares.end() ? "-" : main->first;
+}
+
 std::string tier(const TopRow& row, const char* kind) {
   return fmt::format("{} / {}",
                      rounded_bytes(figure(row, kind, fmt::format("{}_used", kind).c_str())),
@@ -28,12 +50,13 @@ std::string tier(const TopRow& row, const char* kind) {
 std::string speed(double bytes) { return rounded_bytes(static_cast<std::uint64_t>(bytes)); }
 
 std::string line_of(const TopRow& row) {
-  std::string rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9} {:>6}", "-", "-", "-", "-", "-", "-");
+  std::string rates =
+      fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11}", "-", "-", "-", "-", "-", "-", "-");
   if (row.rates) {
     const TopRates& r = *row.rates;
-    rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9.0f} {:>5.0f}%", speed(r.bytes_in),
+    rates = fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9.0f} {:>5.0f}% {:<11}", speed(r.bytes_in),
                         speed(r.bytes_out), speed(r.file_read), speed(r.file_written), r.launches,
-                        100 * r.stall_share);
+                        100 * r.stall_share, main_cause(r));
   }
   return fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {} {:>9}\n", row.pid, row.name.substr(0, 15),
                      tier(row, "device"), tier(row, "host"), tier(row, "file"), rates,
@@ -51,7 +74,8 @@ nlohmann::json json_of(const TopRow& row) {
                   {"bytes_file_read_per_s", r.file_read},
                   {"bytes_file_written_per_s", r.file_written},
                   {"launches_per_s", r.launches},
-                  {"stall_share", r.stall_share}};
+                  {"stall_share", r.stall_share},
+                  {"stall_share_by_cause", r.stall_share_by_cause}};
   return one;
 }
 
@@ -71,14 +95,15 @@ std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after)
                   rate("moves", "bytes_file_read"),
                   rate("moves", "bytes_file_written"),
                   rate("uses", "launches"),
-                  rate("waits", "stall_ns") / 1e9};
+                  rate("waits", "stall_ns") / 1e9,
+                  shares_by_cause(before, after, seconds)};
 }
 
 std::string top_table(const std::vector<TopRow>& rows) {
   if (rows.empty()) return "no program of this user runs under `tessera run`\n";
-  std::string table = fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>9}\n",
+  std::string table = fmt::format("{:>8} {:<15} {:>21} {:>21} {:>21} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:<11} {:>9}\n",
                                   "PID", "PROGRAM", "DEVICE", "HOST", "FILE", "IN/s", "OUT/s",
-                                  "READ/s", "WRITE/s", "LAUNCH/s", "STALL", "EXPOSED");
+                                  "READ/s", "WRITE/s", "LAUNCH/s", "STALL", "WAITING FOR", "EXPOSED");
   for (const TopRow& row : rows) table += line_of(row);
   return table;
 }

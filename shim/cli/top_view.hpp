@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct TopRates {
   double file_read = 0, file_written = 0;
   double launches = 0;
   double stall_share = 0;  // seconds that threads waited, per second: 2 when two did all the time
+  std::map<std::string, double> stall_share_by_cause;
 };
 
 struct TopRow {

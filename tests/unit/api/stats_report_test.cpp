@@ -39,7 +39,8 @@ StatsSnapshot sample() {
   stats.facts = {{"policy", "recency"}};
   stats.tags = {{"", 10, 100_MiB}, {"weights", 20, 200_MiB}};
   stats.exposures = {{"cuIpcGetMemHandle", 2_MiB, "share (program+0x10) < main (program+0x20)"}};
-  stats.causes = {{"fetch", 20, Nanoseconds(1'000'000'000)}, {"room", 1, Nanoseconds(500'000'000)}};
+  stats.causes = {{"copy_in", 20, Nanoseconds(1'000'000'000)},
+                  {"mapping", 1, Nanoseconds(500'000'000)}};
   return stats;
 }
 
@@ -65,7 +66,7 @@ TEST(StatsReport, EveryFieldOfTheStructIsInTheJsonUnderItsOwnName) {
   EXPECT_EQ(figures["clean_evictions"], 4u);
   // Two 32-bit fields first, then one number per field.
   const std::size_t fields = 1 + (sizeof(tessera_stats) - 2 * sizeof(std::uint32_t)) / 8;
-  const std::size_t parts = 2 + 1 + 2;
+  const std::size_t parts = 2 + 1 + 2 + 2;
   EXPECT_EQ(figures.size(), fields + parts);
 }
 
@@ -100,7 +101,7 @@ TEST(StatsReport, RandomConsistentFiguresAreAcceptedAndOneMoreIsNot) {
       stats.tags.push_back(tag);
       s.live_blocks += tag.blocks;
       s.live_bytes += tag.bytes.value();
-      const StatsSnapshot::StallCause cause{"c", up_to(9), Nanoseconds(up_to(1 << 20))};
+      const StatsSnapshot::Stalls cause{"c", up_to(9), Nanoseconds(up_to(1 << 20))};
       stats.causes.push_back(cause);
       s.stalls += cause.stalls;
       s.stall_ns += cause.time.value();

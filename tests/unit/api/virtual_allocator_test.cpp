@@ -44,6 +44,25 @@ class VirtualAllocatorTest : public ::testing::Test {
     ASSERT_TRUE(begun.is_ok()) << begun.to_string();
     allocator_->end_use(use);
   }
+  // Work that takes so long and uses the block.
+  void work(Address address, Bytes bytes, Nanoseconds time) {
+    AnnouncedUse use;
+    const Status begun = allocator_->begin_use({&address, 1}, 1, stream_, "work", use);
+    ASSERT_TRUE(begun.is_ok()) << begun.to_string();
+    const DeviceRange range{address, bytes};
+    EXPECT_TRUE(driver_->occupy(stream_, time, {&range, 1}).is_ok());
+    allocator_->end_use(use);
+  }
+  // Also looks whether the statistics add up.
+  std::uint64_t stalled_for(std::string_view cause) {
+    const StatsSnapshot now = allocator_->stats();
+    const Status sums = check_sums(now);
+    EXPECT_TRUE(sums.is_ok()) << sums.to_string();
+    for (const auto& part : now.causes) {
+      if (part.name == cause) return part.time.value();
+    }
+    return 0;
+  }
   tessera_stats stats() { return allocator_->stats().totals; }
   void finish() {
     ASSERT_TRUE(driver_->synchronize(stream_).is_ok());
@@ -102,6 +121,40 @@ TEST_F(VirtualAllocatorTest, TheFileTierTakesWhatTheHostCannot) {
   use(blocks.front(), 0);
   finish();
   EXPECT_GT(stats().bytes_file_read, 0U);
+}
+
+TEST_F(VirtualAllocatorTest, AStallIsSplitIntoTheWorkAndTheCopyThatItWaitedFor) {
+  const Address first = allocate(32_GiB), second = allocate(32_GiB);
+  work(first, 32_GiB, Nanoseconds(2'000'000'000));
+  work(second, 32_GiB, Nanoseconds(1'000'000'000));
+  EXPECT_EQ(stats().stalls, 0U);
+  allocate(32_GiB);
+  EXPECT_EQ(stalled_for("work"), 3'000'000'000U);
+  EXPECT_NEAR(static_cast<double>(stalled_for("copy_out")), 1e9, 1e6);
+  EXPECT_EQ(stats().stalls, 1U);
+  EXPECT_EQ(stats().stall_ns, stalled_for("work") + stalled_for("copy_out"));
+}
+
+TEST_F(VirtualAllocatorTest, AWaitForBytesThatComeIsOne) {
+  const Address block = allocate(32_GiB);
+  work(block, 32_GiB, Nanoseconds(5));
+  ASSERT_TRUE(allocator_->evict({&block, 1}).is_ok());
+  EXPECT_EQ(stats().stalls, 0U) << "it was asked for";
+  ASSERT_TRUE(allocator_->pin(block).is_ok());
+  EXPECT_NEAR(static_cast<double>(stalled_for("copy_in")), 1e9, 1e6);
+}
+
+TEST_F(VirtualAllocatorTest, WaitsForTheFileAreToldApart) {
+  std::vector<Address> blocks;
+  for (int i = 0; i < 30; ++i) {
+    blocks.push_back(allocate(16_GiB));
+    use(blocks.back(), 1);
+  }
+  EXPECT_GT(stalled_for("file_write"), 0U);
+  EXPECT_EQ(stalled_for("file_read"), 0U);
+  use(blocks.front(), 0);
+  finish();
+  EXPECT_GT(stalled_for("file_read"), 0U);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ TopRow row(std::uint64_t seconds, std::uint64_t scale) {
           {{"device", {{"device_used", 96 << 20}, {"device_capacity", 128 << 20}}},
            {"moves", {{"bytes_in", scale * (10 << 20)}, {"bytes_out", scale * (20 << 20)}}},
            {"waits", {{"stall_ns", scale * 250'000'000}}},
+           {"stall_time_by_cause", {{"copy_in_ns", scale * 50'000'000}, {"work_ns", scale * 200'000'000}}},
            {"uses", {{"launches", scale * 1000}}},
            {"held", {{"exposed_bytes", 2 << 20}}}},
           std::nullopt};
@@ -22,6 +23,8 @@ TEST(TopView, RatesAreDifferencesOverTheTimeBetween) {
   EXPECT_DOUBLE_EQ(rates->bytes_out, 20 << 20);
   EXPECT_DOUBLE_EQ(rates->launches, 1000);
   EXPECT_DOUBLE_EQ(rates->stall_share, 0.25);
+  EXPECT_DOUBLE_EQ(rates->stall_share_by_cause.at("copy_in"), 0.05);
+  EXPECT_DOUBLE_EQ(rates->stall_share_by_cause.at("work"), 0.2);
   EXPECT_DOUBLE_EQ(rates->file_read, 0);  // a figure that is missing is none
 }
 
@@ -36,8 +39,8 @@ TEST(TopView, TheTableHasALineForEachProgram) {
   const std::string table = top_table({known, row(1, 1)});
   EXPECT_NE(table.find("42 python3            96.0 MiB / 128 MiB"), std::string::npos) << table;
   EXPECT_NE(table.find("10.0 MiB  20.0 MiB"), std::string::npos) << table;
-  EXPECT_NE(table.find("  25%  2.00 MiB\n"), std::string::npos) << table;
-  EXPECT_NE(table.find("      -  2.00 MiB\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("  25% work         2.00 MiB\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("      - -            2.00 MiB\n"), std::string::npos) << table;
   const auto first = table.find('\n');
   EXPECT_EQ(table.find('\n', first + 1) - first, first + 1) << "the columns are not aligned\n" << table;
 }

@@ -33,6 +33,12 @@ TEST(Timeline, TimesAreMicrosecondsSinceTheFirstEvent) {
   EXPECT_EQ(slice["name"], "fetch 32.0 MiB");
 }
 
+TEST(Timeline, AStallSaysWhatItWasFor) {
+  Event stall = move(EventKind::kStall, 0, 10);
+  stall.cause = StallCause::kFileRead;
+  EXPECT_EQ(drawn({stall})["traceEvents"].back()["name"], "stall file_read");
+}
+
 TEST(Timeline, EachLinkHasATrackOfItsOwn) {
   const auto trace = drawn({move(EventKind::kFetch, 0, 10), move(EventKind::kEvict, 0, 10),
                             move(EventKind::kFileRead, 0, 10), move(EventKind::kFileWrite, 0, 10),

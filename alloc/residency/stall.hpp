@@ -1,0 +1,65 @@
+// How long one call of the program waits, and for what.
+//
+// Each wait is timed where it is made, by a StallWait. What is left of the call's time is its own work
+// on pages: with it, the parts are the whole.
+//
+// Thread safety: none; a call's own, changed under the engine's lock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "observe/event_log.hpp"
+#include "observe/stall_cause.hpp"
+#include "residency/page_state.hpp"
+
+namespace tessera {
+
+// Of who waits for the transfer of a page in this state.
+StallCause cause_of(PageState state);
+
+class Stall {
+ public:
+  explicit Stall(const EventLog& log) : log_(log) {}
+
+  Nanoseconds now() const { return log_.now(); }
+  // The call has the lock: it begins, or goes on after it stepped aside for others.
+  void go_on();
+  void step_aside();
+  // It has waited so long.
+  void add(StallCause cause, Nanoseconds time);
+
+  bool has_waited() const { return waited_ != 0; }
+  Nanoseconds begin() const { return begin_; }
+  // What it waited for longest. REQUIRES: has_waited().
+  StallCause main_cause() const;
+  // Of the call, which ends at `end`: one stall for its main cause, its time for each. REQUIRES: likewise.
+  StallParts parts(Nanoseconds end) const;
+
+ private:
+  const EventLog& log_;
+  bool begun_ = false;
+  Nanoseconds begin_, aside_;
+  std::uint32_t waited_ = 0;  // a bit for each cause there was
+  std::array<Nanoseconds, kStallCauses> times_;
+};
+
+// One wait. Without a stall (nobody's call waits, or it asked to) it is not timed.
+class StallWait {
+ public:
+  StallWait(Stall* stall, StallCause cause) : stall_(stall), cause_(cause) {
+    if (stall_ != nullptr) begin_ = stall_->now();
+  }
+  ~StallWait() {
+    if (stall_ != nullptr) stall_->add(cause_, stall_->now() - begin_);
+  }
+  StallWait(const StallWait&) = delete;
+  StallWait& operator=(const StallWait&) = delete;
+
+ private:
+  Stall* const stall_;
+  const StallCause cause_;
+  Nanoseconds begin_;
+};
+
+}  // namespace tessera
