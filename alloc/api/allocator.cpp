@@ -127,14 +127,18 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   if (DeviceHeap* known = entry.load(std::memory_order_acquire)) return known;
   MutexLock lock(mutex_);
   if (DeviceHeap* known = entry.load()) return known;
+  BackingTier* backing = nullptr;
+  TESSERA_TRY_ASSIGN(backing, backing_for(device));
   std::unique_ptr<DeviceHeap> made;
-  TESSERA_TRY_ASSIGN(made, DeviceHeap::create(*driver_, device, *host_, *file_, log_, options_));
+  TESSERA_TRY_ASSIGN(made, DeviceHeap::create(*driver_, device, {*host_, *file_, backing}, log_,
+                                              options_));
   const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();
   if (high_.load() == 0 || low < low_.load()) low_.store(low);
   if (high > high_.load()) high_.store(high);
   TESSERA_TRY(made->residency().set_automatic(automatic_));
   owned_.push_back(std::move(made));
   entry.store(owned_.back().get(), std::memory_order_release);
+  if (backing != nullptr) backed_devices_.fetch_or(std::uint64_t{1} << device.value());
   return owned_.back().get();
 }
 
@@ -211,7 +215,7 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
                         AnnouncedUse& use) {
   const auto first = std::find_if(addresses.begin(), addresses.end(),
                                   [this](Address address) { return manages(address); });
-  if (first == addresses.end()) return true;
+  if (first == addresses.end()) return !guards_all_work();
   DeviceHeap* const heap = heap_of(*first);
   if (heap == nullptr) return false;
   FoundRuns found;
@@ -257,7 +261,10 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
     }
     if (Run* run = lookup->run_of(address)) runs.push_back(run);
   }
-  if (runs.empty()) return {};
+  if (runs.empty()) {
+    if (kind == Use::Kind::kGate && guards_all_work()) enter_gates(use);
+    return {};
+  }
   if (trace_) trace_op(addresses, stream, access, name != nullptr ? name : "");
   if (kind == Use::Kind::kHold) return begin_held({{heap, runs}}, access, use);
   Status status = heap->residency().begin_use(runs, stream, access, kind, use.use);
@@ -317,6 +324,7 @@ Status Allocator::begin_held(std::vector<AnnouncedUse::Part> parts, Access acces
 void Allocator::end_use(AnnouncedUse& use) {
   if (use.heap != nullptr) use.heap->residency().end_use({}, use.stream, use.use);
   for (auto& part : use.held) part.heap->residency().end_use(part.runs, use.stream, use.use);
+  if (use.gates != 0) leave_gates(use);
   use.heap = nullptr;
   use.held.clear();
 }

@@ -41,6 +41,7 @@ struct AnnouncedUse {
   Use use;
   StreamId stream;
   std::vector<Part> held;      // blocking uses, and uses of several devices
+  std::uint64_t gates = 0;     // of work that names no block: a bit per device whose gate it is in
 };
 
 class Allocator {
@@ -66,6 +67,9 @@ class Allocator {
   Status begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream,
                    const char* name, AnnouncedUse& use);
   void end_use(AnnouncedUse& use);
+  // Whether work that names no block is to be announced all the same: pages are host-backed, and none
+  // may change places while work starts that could reach it unseen.
+  bool guards_all_work() const { return backed_devices_.load(std::memory_order_acquire) != 0; }
   Status touch(Address address, StreamId stream, Access access);
 
   Status prefetch(std::span<const Address> addresses);
@@ -118,6 +122,12 @@ class Allocator {
 
   Allocator(Foundations foundations, const Options& options);
   Result<DeviceHeap*> heap(DeviceId device);
+  // The tier behind pages that leave, or null: the options or the machine do not have it so.
+  // Errors: kNotSupported where the options insist.
+  Result<BackingTier*> backing_for(DeviceId device) REQUIRES_LOCK(mutex_);
+  void enter_gates(AnnouncedUse& use);
+  void leave_gates(AnnouncedUse& use);
+  TierUsage host_usage() const;
   MemoryInfo enlarged(DeviceHeap& heap) const;
   DeviceHeap* heap_of(Address address) const;
   // Calls `act(heap, run)` while the run cannot go away. Errors: kNotFound.
@@ -144,10 +154,13 @@ class Allocator {
   std::unique_ptr<TraceWriter> trace_;
   std::unique_ptr<HostTier> host_;
   std::unique_ptr<FileTier> file_;
+  std::unique_ptr<BackingTier> backing_;          // made before the first heap that stands on it
+  std::atomic<std::uint64_t> backed_devices_{0};  // a bit per device whose pages are host-backed
 
   mutable Mutex mutex_{LockRank::kApi};
   std::vector<std::unique_ptr<DeviceHeap>> owned_ GUARDED_BY(mutex_);
   bool automatic_ GUARDED_BY(mutex_) = true;
+  std::string unhinted_ GUARDED_BY(mutex_) = "off";  // what the statistics say of it
   std::array<std::atomic<DeviceHeap*>, kMaxDevices> heaps_{};
   std::atomic<std::uint64_t> low_{0};
   std::atomic<std::uint64_t> high_{0};

@@ -9,10 +9,7 @@
 namespace tessera {
 namespace {
 
-OomFigures::Tier figures_of(const Tier& tier) {
-  const TierUsage usage = tier.usage();
-  return {usage.capacity, usage.used};
-}
+OomFigures::Tier figures_of(const TierUsage& usage) { return {usage.capacity, usage.used}; }
 
 void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
   const BlockStats blocks = heap.blocks().stats();
@@ -93,7 +90,7 @@ Result<MemoryInfo> Allocator::memory_info(DeviceId device) {
 // The device as if the tiers below were part of it. What other devices hold down there is not free;
 // where they hold it may change, so as much counts as cannot be in their own memory.
 MemoryInfo Allocator::enlarged(DeviceHeap& heap) const {
-  const Bytes below = host_->usage().capacity + file_->usage().capacity;
+  const Bytes below = host_usage().capacity + file_->usage().capacity;
   Bytes taken = heap.residency().live_bytes();
   for (const auto& entry : heaps_) {
     DeviceHeap* other = entry.load(std::memory_order_acquire);
@@ -112,6 +109,10 @@ StatsSnapshot Allocator::stats() const {
   stats.facts = {{"policy", options_.policy},
                  {"host_memory", host_->pinned() ? "pinned" : "pageable"}};
   StallParts stalls{};
+  {
+    const MutexLock lock(mutex_);
+    stats.facts.push_back({"unhinted_access", unhinted_});
+  }
   for (const auto& entry : heaps_) {
     DeviceHeap* heap = entry.load(std::memory_order_acquire);
     if (heap == nullptr) continue;
@@ -124,7 +125,7 @@ StatsSnapshot Allocator::stats() const {
     }
   }
   stats.causes = causes_of(stalls);
-  const TierUsage host = host_->usage(), file = file_->usage();
+  const TierUsage host = host_usage(), file = file_->usage();
   s.host_capacity = host.capacity.value();
   s.host_used = host.used.value();
   s.host_peak = host.peak_used.value();
@@ -156,9 +157,9 @@ Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked) const {
                                                        : OomFigures::Cause::kHeapFull;
   figures.asked = asked;
   figures.device = heap.device();
-  figures.device_tier = figures_of(heap.tier());
-  figures.host_tier = figures_of(*host_);
-  figures.file_tier = figures_of(*file_);
+  figures.device_tier = figures_of(heap.tier().usage());
+  figures.host_tier = figures_of(host_usage());
+  figures.file_tier = figures_of(file_->usage());
   figures.pinned = moves.pinned_bytes;
   figures.exposed = moves.exposed_bytes;
   const std::string message = fmt::format("{}\n{}", status.message(), oom_message(figures));

@@ -20,8 +20,8 @@ DeviceHeap::DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Byte
       tier_(driver, device, budget) {}
 
 Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId device,
-                                                       HostTier& host, FileTier& file,
-                                                       EventLog& log, const Options& options) {
+                                                       const Below& below, EventLog& log,
+                                                       const Options& options) {
   DeviceProperties properties;
   TESSERA_TRY_ASSIGN(properties, driver.properties(device));
   if (!properties.virtual_memory) {
@@ -35,7 +35,7 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
 
   std::unique_ptr<Policy> policy;
   TESSERA_TRY_ASSIGN(policy, make_policy(options.policy));
-  const TierStack tiers{heap->tier_, host, file};
+  const TierStack tiers{heap->tier_, below.host, below.file, below.backing};
   TESSERA_TRY_ASSIGN(heap->residency_,
                      Residency::create(driver, device, tiers, std::move(policy), log,
                                        {options.low_watermark, options.high_watermark}));

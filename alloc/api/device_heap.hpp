@@ -18,9 +18,15 @@ namespace tessera {
 
 class DeviceHeap {
  public:
+  // What lies below its own tier. `backing` may be null, see TierStack.
+  struct Below {
+    HostTier& host;
+    FileTier& file;
+    BackingTier* backing = nullptr;
+  };
   // Errors: kNotSupported without virtual memory management, kOutOfMemory without addresses.
   static Result<std::unique_ptr<DeviceHeap>> create(Driver& driver, DeviceId device,
-                                                    HostTier& host, FileTier& file, EventLog& log,
+                                                    const Below& below, EventLog& log,
                                                     const Options& options);
 
   DeviceId device() const { return device_; }

@@ -59,6 +59,10 @@ tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void*
   });
 }
 
+int tessera_guards_all_work(tessera_allocator* allocator) {
+  return allocator != nullptr && allocator->allocator->guards_all_work() ? 1 : 0;
+}
+
 tessera_result tessera_use_begin_blocking(tessera_allocator* allocator,
                                           const tessera_address* addresses, size_t count,
                                           tessera_stream stream, tessera_access access,

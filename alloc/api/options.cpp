@@ -40,6 +40,11 @@ constexpr OptionEntry kTable[] = {
      "What a program is told of total and free memory: device is the truth, virtual the whole heap, as "
      "if host memory and file were part of it.",
      "virtual is for frameworks that size themselves by it and would else leave the heap unused."},
+    {"unhinted-access", kBehaviour, &Options::unhinted_access, "off", "off|auto|host-backed",
+     "What a kernel finds that uses a block which has left and whose address nobody could see: off is "
+     "a fault, host-backed the block, in host memory at the same address.",
+     "host-backed is slower: nothing of the program runs while blocks change places, and there is no "
+     "file. auto takes it where the machine has it and no file is asked for."},
     {"control-dir", kBehaviour, &Options::control_dir, "", "",
      "Private folder of the socket by which `tessera sleep` and `tessera wake` of the same user reach "
      "the program; empty is none, and `tessera top` does not see it either.",
@@ -177,6 +182,12 @@ Status Options::validate() const {
                   fmt::format("low-watermark ({}) must be below high-watermark ({}), and that at "
                               "most 50 percent",
                               low_watermark, high_watermark));
+  }
+  const bool file = !file_dir.empty() || file_memory.value_or(Bytes()) != Bytes();
+  if (unhinted_access == "host-backed" && file) {
+    return Status(Code::kInvalidArgument,
+                  "unhinted-access host-backed keeps all bytes in memory: file-memory must be 0, and "
+                  "file-dir empty");
   }
   if (device_memory && *device_memory == Bytes(0)) {
     return Status(Code::kInvalidArgument, "device-memory must not be 0");

@@ -29,6 +29,7 @@ struct Options {
   std::optional<Bytes> heap_size;
   std::string control_dir;  // "" for no way in from outside
   std::string report_memory = "device";
+  std::string unhinted_access = "off";
   bool off = false;
   // Performance.
   std::string policy = "recency";

@@ -22,12 +22,15 @@ inline Access access_of(tessera_access access) {
   return access == TESSERA_READ ? Access::kRead : Access::kWrite;
 }
 
-// words: device heap · gate slot and watch · stream · what is held
+inline constexpr std::uint64_t kGatesAlone = 1;  // in the heap's word: the last one holds the gates
+
+// words: device heap · gate slot and watch · stream · what is held, or the gates
 inline void pack_use(AnnouncedUse announced, tessera_use* use) {
   use->opaque[0] = reinterpret_cast<std::uint64_t>(announced.heap);
   use->opaque[1] = announced.use.gate_slot | std::uint64_t{announced.use.watch} << 32;
   use->opaque[2] = announced.stream.value();
-  use->opaque[3] = 0;
+  use->opaque[3] = announced.gates;
+  if (announced.gates != 0) use->opaque[0] = kGatesAlone;
   if (announced.held.empty()) return;
   auto* held = new std::vector<AnnouncedUse::Part>(std::move(announced.held));
   use->opaque[3] = reinterpret_cast<std::uint64_t>(held);
@@ -36,11 +39,14 @@ inline void pack_use(AnnouncedUse announced, tessera_use* use) {
 // Leaves `use` empty: ending it twice does nothing.
 inline AnnouncedUse unpack_use(tessera_use* use) {
   AnnouncedUse announced;
-  announced.heap = reinterpret_cast<DeviceHeap*>(use->opaque[0]);
+  const bool gates_alone = use->opaque[0] == kGatesAlone;
+  if (!gates_alone) announced.heap = reinterpret_cast<DeviceHeap*>(use->opaque[0]);
   announced.use.gate_slot = static_cast<std::uint32_t>(use->opaque[1]);
   announced.use.watch = static_cast<std::uint32_t>(use->opaque[1] >> 32);
   announced.stream = StreamId(use->opaque[2]);
-  if (auto* held = reinterpret_cast<std::vector<AnnouncedUse::Part>*>(use->opaque[3])) {
+  if (gates_alone) {
+    announced.gates = use->opaque[3];
+  } else if (auto* held = reinterpret_cast<std::vector<AnnouncedUse::Part>*>(use->opaque[3])) {
     announced.held = std::move(*held);
     announced.use.kind = Use::Kind::kHold;
     delete held;

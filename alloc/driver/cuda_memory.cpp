@@ -50,7 +50,9 @@ Result<DeviceProperties> CudaDriver::properties(DeviceId device) {
       return;
     }
     entry.properties.granularity = Bytes(granularity);
-    entry.properties.host_frames = try_host_frame(device, Bytes(granularity)).is_ok();
+    const Status tried = try_host_frame(device, Bytes(granularity));
+    entry.properties.host_frames = tried.is_ok();
+    if (!tried.is_ok()) entry.properties.host_frames_problem = tried.to_string();
   });
   return entry.properties;
 }

@@ -89,7 +89,8 @@ Result<DeviceProperties> SimDriver::properties(DeviceId device) {
                           .total_memory = options_.memory,
                           .granularity = options_.granularity,
                           .virtual_memory = options_.virtual_memory,
-                          .host_frames = options_.virtual_memory && options_.host_frames};
+                          .host_frames = options_.virtual_memory && options_.host_frames,
+                          .host_frames_problem = {}};
 }
 
 Result<MemoryInfo> SimDriver::memory_info(DeviceId device) {

@@ -246,7 +246,16 @@ Status Residency::mount(std::span<const PageRef> pages) {
 }
 
 Status Residency::mount_and_note(std::span<const PageRef> pages) {
-  Status status = mover_.mount(pages);
+  const auto swaps = [](const PageRef& page) { return page->state == PageState::kCold; };
+  Status status;
+  if (tiers_.is_backed() && std::any_of(pages.begin(), pages.end(), swaps)) {
+    const Gate::Closed closed(gate_);
+    TESSERA_TRY(await_all_work());
+    const StallWait waiting(stall_, StallCause::kCopyIn);
+    status = mover_.mount(pages);
+  } else {
+    status = mover_.mount(pages);
+  }
   for (const PageRef& page : pages) {
     if (page->state == PageState::kArriving) started(page);
   }

@@ -4,6 +4,10 @@
 namespace tessera {
 
 Status PageMover::take_host_frame(PageRef page) {
+  if (tiers_.backing != nullptr) {
+    TESSERA_TRY_ASSIGN(page->host, tiers_.backing->take(page.page_class()));
+    return {};
+  }
   auto frame = tiers_.host.take(page.page_class());
   page->staging = !frame.is_ok();
   if (page->staging) {
@@ -19,6 +23,7 @@ Status PageMover::take_host_frame(PageRef page) {
 
 void PageMover::return_host_frame(PageRef page) {
   if (!page->host) return;
+  if (tiers_.backing != nullptr) return return_backing_frame(page);
   if (page->staging) {
     tiers_.host.give_back_staging(*page->host);
   } else {

@@ -74,6 +74,16 @@ Result<EventId> PageMover::take_event() {
 // ---- onto the device ----------------------------------------------------------------------------
 
 Status PageMover::mount(std::span<const PageRef> pages) {
+  if (tiers_.backing == nullptr) return mount_missing(pages);
+  std::vector<PageRef> empty, cold;
+  for (const PageRef& page : pages) {
+    (page->state == PageState::kEmpty ? empty : cold).push_back(page);
+  }
+  TESSERA_TRY(mount_missing(empty));
+  return swap_in(cold);
+}
+
+Status PageMover::mount_missing(std::span<const PageRef> pages) {
   std::size_t mapped = 0;
   Status status;
   while (mapped < pages.size() && (status = map_frame(pages[mapped])).is_ok()) ++mapped;

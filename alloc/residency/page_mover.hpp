@@ -41,12 +41,19 @@ class PageMover {
 
   // Puts device frames under pages that are kEmpty (-> kResident) or kCold in host (-> kArriving,
   // the copy is queued on the inbound stream). Access is set once per contiguous stretch.
+  // With a backing tier kCold pages are there at once (-> kResident), and it REQUIRES what swap_out
+  // does.
   // Errors: kOutOfMemory when the device tier has no frame; pages done before it stay done.
   Status mount(std::span<const PageRef> pages);
   // kResident -> kLeaving, as of Page::copied, which the caller has set. REQUIRES: the outbound
   // stream waits for the page's users already.
   // Errors: kOutOfMemory when neither the host budget nor the staging reserve has a frame.
   Status copy_out(PageRef page);
+  // kResident -> kCold with a backing tier: the bytes go to host frames, which are then mapped in the
+  // device frames' place, so that whoever touches the pages unannounced finds them. Gives the bytes
+  // that left. REQUIRES: the gate is closed, and all work on the device is over.
+  // Errors: kOutOfMemory when the backing tier has no frame for the first page.
+  Result<Bytes> swap_out(std::span<const PageRef> pages);
   // kCold in host -> kSinking; errors: kOutOfMemory when the file tier is full.
   Status sink(PageRef page);
   // kCold in file -> kRising; errors: kBusy when no host or staging frame is free.
@@ -85,6 +92,7 @@ class PageMover {
 
  private:
   Status step(PageRef page, PageEvent event);
+  Status mount_missing(std::span<const PageRef> pages);
   Status map_frame(PageRef page);
   void unmap_frame(PageRef page);
   Status grant_access(std::span<const PageRef> pages);
@@ -96,6 +104,18 @@ class PageMover {
   Status keep_frame(PageRef page);
   Status take_frames(std::span<const PageRef> pages, bool dead);
   Status release_frame(PageRef page, bool dead);
+  // page_swaps.cpp: moves while nobody can look
+  Status swap_in(std::span<const PageRef> pages);
+  Status take_place(PageRef page);
+  Status fill_in_place(std::span<const PageRef> pages);
+  Status arrived(PageRef page);
+  Status copy_to_backing(std::span<const PageRef> pages);
+  Status over(StreamId stream, Status queued);
+  Result<Bytes> leave_place(std::span<const PageRef> pages);
+  Status left(PageRef page);
+  void back(std::span<const PageRef> pages);
+  void return_backing_frame(PageRef page);
+
   Status take_host_frame(PageRef page);
   void return_host_frame(PageRef page);
   Result<EventId> take_event();

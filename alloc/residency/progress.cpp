@@ -120,6 +120,7 @@ void Residency::clear_stranded() {
 }
 
 Status Residency::sink(PageRef page) {
+  if (tiers_.is_backed()) return Status(Code::kOutOfMemory, "no address can have the file behind it");
   if (file_failed_) return Status(Code::kOutOfMemory, "the spill file is not written any more");
   Status status = mover_.sink(page);
   while (status.code() == Code::kOutOfMemory && drop_file_copies(page.bytes())) {

@@ -87,7 +87,9 @@ Result<Run*> Residency::add(Address address, RunShape shape, TagId tag) {
                               shape.bytes() / 1_MiB, heap / 1_MiB, stats_.run_bytes / 1_MiB));
   }
   stats_.run_bytes += shape.bytes();
-  if (stats_.run_bytes > tiers_.device.usage().capacity) conductor_.log().switch_on();
+  // Moves by plan run beside the program's work, which host-backed pages may not.
+  const bool fits = stats_.run_bytes <= tiers_.device.usage().capacity;
+  if (!fits && !tiers_.is_backed()) conductor_.log().switch_on();
   run->index = runs_.size();
   runs_.push_back(std::move(run));
   return runs_.back().get();
@@ -126,6 +128,11 @@ Status Residency::await_uses(const Run& run) {
   Status status = fence_all();
   if (status.is_ok()) status = streams_.wait(run.streams.load(), run.used.load());
   return status.is_ok() ? status : driver_.synchronize(device_);
+}
+
+Status Residency::await_all_work() {
+  const StallWait waiting(stall_, StallCause::kWork);
+  return streams_.wait_for_all(epoch_.load());
 }
 
 // Takes all frames away from a run whose bytes do not matter any more. When its copies cannot be
@@ -253,6 +260,21 @@ void Residency::end_use(std::span<Run* const> runs, StreamId stream, Use use) {
   }
   if (held) return let_go(runs);
   gate_.leave(use.gate_slot);
+}
+
+std::uint32_t Residency::begin_unnamed(StreamId stream) {
+  const std::uint32_t slot = slot_for_use(stream);
+  const std::uint32_t gate_slot = gate_.enter();
+  if (stream == kNoStream) {
+    streams_.note_unknown();
+  } else {
+    streams_.note_use(slot, epoch_.fetch_add(1) + 1);
+  }
+  return gate_slot;
+}
+
+void Residency::end_unnamed(StreamId stream, std::uint32_t gate_slot) {
+  end_use({}, stream, {.kind = Use::Kind::kGate, .gate_slot = gate_slot});
 }
 
 void Residency::note_written(Run& run) {
@@ -403,6 +425,7 @@ Status Residency::validate() const {
     return Status(Code::kInternal, "a device frame is out that no page has");
   }
   TESSERA_TRY(tiers_.device.validate());
+  if (tiers_.is_backed()) return tiers_.backing->validate();
   TESSERA_TRY(tiers_.host.validate());
   return tiers_.file.validate();
 }

@@ -4,10 +4,9 @@
 // the tiers, ordering from the driver's streams and events. One lock serialises decisions and
 // bookkeeping; a use whose pages are all present takes no lock, only the gate.
 //
-// How a use goes: begin_use enters the gate, sees that nothing is missing, stamps, returns; the
-// caller queues its work; end_use leaves. If something is missing it leaves the gate, takes the
-// lock, *holds* the runs, makes room, starts the copies, makes the stream wait for them, and enters
-// the gate again.
+// How a use goes: begin_use enters the gate, sees that nothing is missing, stamps, returns; the caller
+// queues its work; end_use leaves. If something is missing it leaves the gate, takes the lock, *holds*
+// the runs, makes room, starts the copies, makes the stream wait for them, and enters the gate again.
 //
 // Thread safety: every call may be made from any thread. Between begin_use and end_use a thread makes
 // no other call here: it might wait for itself.
@@ -55,25 +54,27 @@ class Residency {
   Status remove(Run* run);
 
   // ---- uses ----
-  // Every page of every run is in device memory as far as `stream` is concerned when this returns,
-  // and stays until the work queued before end_use is over. Duplicates are allowed.
-  // Errors: kOutOfMemory when the runs do not fit together, kDataLoss, kIo, kDriver.
+  // Every page of every run is in device memory as far as `stream` is concerned when this returns, and
+  // stays until the work queued before end_use is over. Duplicates are allowed. Errors: kOutOfMemory
+  // when the runs do not fit together, kDataLoss, kIo, kDriver.
   Status begin_use(std::span<Run* const> runs, StreamId stream, Access access, Use::Kind kind,
                    Use& use);
-  // The same for queued work when nothing has to come: true, and the use has begun, or false and
-  // nothing has happened. `find()` names the runs, or says no by nullopt; it is called inside the gate,
-  // where runs that it finds in the page map cannot go away: remove() closes the gate before it
-  // takes anything apart. Takes no lock, unless `stream` is new.
+  // The same for queued work when nothing has to come: true, and the use has begun, or false and nothing
+  // has happened. `find()` names the runs, or says no by nullopt; it is called inside the gate, where
+  // runs in the page map cannot go away: remove() closes it first. Takes no lock, unless `stream` is new.
   template <class Find>
   bool try_use(Find find, StreamId stream, Access access, Use& use);
   void end_use(std::span<Run* const> runs, StreamId stream, Use use);
+  // Queued work that names no run but may reach any, where pages are host-backed: none changes places
+  // before it is over. kNoStream: on a stream that may be another device's. Gives the gate's slot.
+  std::uint32_t begin_unnamed(StreamId stream);
+  void end_unnamed(StreamId stream, std::uint32_t gate_slot);
   void note_written(Run& run);  // of a use that has not ended: it may write this run, too
-  // For a block that was just allocated (Run::live is counted already): backs its run for
-  // `stream`; with kNoStream it waits for the bytes. kUndefined: no other block lives in the run,
-  // so what its pages held need not come back.
+  // For a block that was just allocated (Run::live is counted already): backs its run for `stream`;
+  // with kNoStream it waits for the bytes. kUndefined: no other block lives in the run, so what its
+  // pages held need not come back.
   Status ensure(Run* run, StreamId stream, Contents contents = Contents::kKept);
-  // A block of the run was freed on `stream`: work queued there so far may still use it.
-  void note_free(Run* run, StreamId stream);
+  void note_free(Run* run, StreamId stream);  // of a block; work queued there so far may still use it
   // Fences all uses and frees noted so far, and looks which are over: streams().passed() then tells.
   Status poll_streams();
   // The newest epoch; what is noted later gets a greater one.
@@ -84,9 +85,9 @@ class Residency {
   Status prefetch(std::span<Run* const> runs);
   // Moves runs out and waits for it. Errors: kBusy for a pinned or held run.
   Status evict(std::span<Run* const> runs);
-  // Moves the runs with the tag (without one: all runs) out and gives their frames back to the
-  // driver. Pinned runs, and runs that are used meanwhile, stay. Errors: kOutOfMemory when the
-  // tiers below have no room, kIo, kDriver; what has left by then comes back when it is used.
+  // Moves the runs with the tag (without one: all runs) out and gives their frames back to the driver.
+  // Pinned runs, and runs that are used meanwhile, stay. Errors: kOutOfMemory when the tiers below have
+  // no room, kIo, kDriver; what has left by then comes back when it is used.
   Result<Moved> sleep(std::optional<TagId> tag);
   // Brings their live bytes back and waits for them. Others may have to leave; what does not fit
   // all the same stays away until it is used. Errors: kDataLoss, kIo, kDriver.
@@ -104,18 +105,15 @@ class Residency {
   bool has_work() const {
     return in_flight_.load(std::memory_order_relaxed) != 0 || conductor_.has_news();
   }
-  // Waits until no move is in flight.
-  Status drain();
+  Status drain();  // waits until no move is in flight
   void trim();  // gives unused frames back to the driver
 
   StreamTable& streams() { return streams_; }
   ResidencyStats stats() const;
   // Pages of runs with a live block: what the device would have to hold to be free of misses.
   Bytes live_bytes() const;
-  // Exposed bytes by the call that exposed them first.
-  std::vector<std::pair<const char*, Bytes>> exposures() const;
-  // Bytes of `run` in device, host and file.
-  std::array<Bytes, 3> whereabouts(const Run& run) const;
+  std::vector<std::pair<const char*, Bytes>> exposures() const;  // by the call that exposed first
+  std::array<Bytes, 3> whereabouts(const Run& run) const;  // bytes in device, host and file
   Status validate() const;
 
  private:
@@ -137,6 +135,7 @@ class Residency {
   Status check_backing(std::span<const PageRef> pages) const REQUIRES_LOCK(mutex_);
 
   Status await_uses(const Run& run) REQUIRES_LOCK(mutex_);
+  Status await_all_work() REQUIRES_LOCK(mutex_);  // REQUIRES: the gate is closed
   Status take_back(Run& run) REQUIRES_LOCK(mutex_);
   void hold(std::span<Run* const> runs);
   void let_go(std::span<Run* const> runs);
@@ -169,6 +168,7 @@ class Residency {
   Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which)
       REQUIRES_LOCK(mutex_);
   Status copy_out(PageRef page, std::uint64_t used, Patience patience) REQUIRES_LOCK(mutex_);
+  Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience) REQUIRES_LOCK(mutex_);
   Status force_out(Bytes bytes) REQUIRES_LOCK(mutex_);
   Result<Bytes> sink_coldest(Bytes bytes) REQUIRES_LOCK(mutex_);
   Bytes drop_idle_copies(Bytes bytes) REQUIRES_LOCK(mutex_);

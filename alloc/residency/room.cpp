@@ -38,11 +38,12 @@ Status Residency::no_room(Bytes bytes) const {
   if (held_uses_.load() > 0 || let_go_.load() != let_go_seen_) {
     return Status(Code::kBusy, "calls under way use device memory");
   }
+  const TierUsage host = tiers_.host_usage();
   return Status(Code::kOutOfMemory,
                 fmt::format("{} MiB of device memory are needed, {} MiB are free, and nothing else "
                             "can leave: host {} of {} MiB used, file {} of {} MiB used",
-                            bytes / 1_MiB, device_room() / 1_MiB, tiers_.host.usage().used / 1_MiB,
-                            tiers_.host.usage().capacity / 1_MiB, tiers_.file.usage().used / 1_MiB,
+                            bytes / 1_MiB, device_room() / 1_MiB, host.used / 1_MiB,
+                            host.capacity / 1_MiB, tiers_.file.usage().used / 1_MiB,
                             tiers_.file.usage().capacity / 1_MiB));
 }
 
@@ -178,6 +179,12 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
     total += device_room() - before;
   }
   if (to_copy.empty()) return total;
+  if (tiers_.is_backed()) {
+    const Result<Bytes> swapped = swap_out(to_copy, patience);
+    if (swapped.is_ok()) return total + swapped.value();
+    if (swapped.status().code() == Code::kOutOfMemory && total) return total;
+    return swapped.status();
+  }
   TESSERA_TRY(streams_.make_wait(outbound_, mask, used));
   for (const PageRef& page : to_copy) {
     page->users = mask;
@@ -196,6 +203,23 @@ Status Residency::copy_out(PageRef page, std::uint64_t used, Patience patience) 
     if (status.is_ok()) started(page);
     if (status.code() != Code::kOutOfMemory || patience != Patience::kDemand) return status;
     TESSERA_TRY(make_host_room(page.bytes()));
+  }
+}
+
+// All work is waited for, also what did not announce the run, so this is over when it returns.
+Result<Bytes> Residency::swap_out(std::span<const PageRef> pages, Patience patience) {
+  const auto once = [&]() NO_THREAD_SAFETY_ANALYSIS -> Result<Bytes> {
+    const Gate::Closed closed(gate_);
+    if (!pages.front().run->may_leave()) return Bytes();
+    TESSERA_TRY(await_all_work());
+    const StallWait waiting(stall_, StallCause::kCopyOut);
+    return mover_.swap_out(pages);
+  };
+  for (;;) {
+    Result<Bytes> out = once();
+    if (out.is_ok() || out.status().code() != Code::kOutOfMemory) return out;
+    if (patience != Patience::kDemand) return out;
+    TESSERA_TRY(make_host_room(pages.front().bytes()));
   }
 }
 
@@ -303,6 +327,7 @@ Result<Bytes> Residency::sink_coldest(Bytes bytes) {
 // ---- ahead of need ------------------------------------------------------------------------------
 
 void Residency::work_ahead() {
+  if (tiers_.is_backed()) return;  // each move would keep the program waiting
   const TierUsage device = tiers_.device.usage();
   if (stats_.run_bytes <= device.capacity) return;  // all fits: nobody has to leave
   const Bytes coming_free = device.capacity - device.used + leaving_bytes();

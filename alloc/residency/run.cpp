@@ -25,6 +25,9 @@ Status validate_run(const Run& run) {
     if (page.device && page.device->page_class != run.shape.page_class(i)) {
       return broken(run, i, "a frame of another page class");
     }
+    if (page.backed && (page.state != PageState::kCold || !page.host)) {
+      return broken(run, i, "backed by a frame that it does not have");
+    }
     switch (page.state) {
       case PageState::kCold:
         if (!page.host && !page.file) return broken(run, i, "its bytes are nowhere");

@@ -31,6 +31,7 @@ namespace tessera {
 struct Page {
   PageState state = PageState::kEmpty;
   bool staging = false;        // the host frame is from the staging reserve, and must move on soon
+  bool backed = false;         // kCold: the host frame is mapped at the page's own address
   std::optional<Frame> device;
   std::optional<Frame> host;   // while `device` is there too: a copy as of epoch `copied`
   std::optional<Frame> file;   // likewise

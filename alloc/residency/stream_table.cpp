@@ -246,6 +246,13 @@ Status StreamTable::wait(std::uint64_t mask, std::uint64_t epoch) {
   return {};
 }
 
+Status StreamTable::wait_for_all(std::uint64_t epoch) {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  if (unknown_.load()) return driver_.synchronize(device_);
+  TESSERA_TRY(fence(kAll, epoch));
+  return wait(kAll, epoch);
+}
+
 Status StreamTable::wait_for_device(std::uint64_t mask, std::uint64_t epoch) {
   TESSERA_TRY(driver_.synchronize(device_));
   MutexLock lock(mutex_);

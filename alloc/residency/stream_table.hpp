@@ -52,6 +52,12 @@ class StreamTable {
   bool passed(std::uint64_t mask, std::uint64_t epoch) const;
   // Waits for that. REQUIRES: fence(mask, epoch) was called.
   Status wait(std::uint64_t mask, std::uint64_t epoch);
+  // Work was queued on a stream that cannot be fenced here: from now on wait_for_all waits for the
+  // device. Inside the gate.
+  void note_unknown() { unknown_.store(true); }
+  // Waits until all work is over that was noted up to `epoch`. By fences where it can: a program that
+  // captures a stream must not find the device waited for. REQUIRES: the gate is closed.
+  Status wait_for_all(std::uint64_t epoch);
   // Makes `waiter` wait for that on the device. REQUIRES: as wait().
   Status make_wait(StreamId waiter, std::uint64_t mask, std::uint64_t epoch);
   // The program destroys the stream: records its last fence while that is possible.
@@ -104,6 +110,7 @@ class StreamTable {
   Mutex mutex_{LockRank::kStreams};
   std::array<Key, kKeys> keys_;
   std::array<Slot, kSlots> slots_;
+  std::atomic<bool> unknown_{false};
   std::uint32_t used_slots_ GUARDED_BY(mutex_) = 0;
   std::vector<EventId> spare_events_ GUARDED_BY(mutex_);
 };

@@ -37,12 +37,23 @@ struct Driver {
         memory_info(TESSERA_ENTRY(library, cuMemGetInfo)),
         create(TESSERA_ENTRY(library, cuMemCreate)),
         destroy(TESSERA_ENTRY(library, cuMemRelease)),
+        reserve(TESSERA_ENTRY(library, cuMemAddressReserve)),
+        unreserve(TESSERA_ENTRY(library, cuMemAddressFree)),
+        map(TESSERA_ENTRY(library, cuMemMap)),
+        unmap(TESSERA_ENTRY(library, cuMemUnmap)),
+        set_access(TESSERA_ENTRY(library, cuMemSetAccess)),
+        copy_in(TESSERA_ENTRY(library, cuMemcpyHtoD)),
+        copy_out(TESSERA_ENTRY(library, cuMemcpyDtoH)),
         host_alloc(TESSERA_ENTRY(library, cuMemHostAlloc)),
         host_free(TESSERA_ENTRY(library, cuMemFreeHost)) {}
 
   bool complete() const {
     return init && version && error_name && device_count && device_name && attribute && retain &&
            release && set_current && memory_info && host_alloc && host_free;
+  }
+  bool maps_memory() const {
+    return create && destroy && reserve && unreserve && map && unmap && set_access && copy_in &&
+           copy_out;
   }
 
   decltype(cuInit)* init;
@@ -57,6 +68,13 @@ struct Driver {
   decltype(cuMemGetInfo)* memory_info;
   decltype(cuMemCreate)* create;
   decltype(cuMemRelease)* destroy;
+  decltype(cuMemAddressReserve)* reserve;
+  decltype(cuMemAddressFree)* unreserve;
+  decltype(cuMemMap)* map;
+  decltype(cuMemUnmap)* unmap;
+  decltype(cuMemSetAccess)* set_access;
+  decltype(cuMemcpyHtoD)* copy_in;
+  decltype(cuMemcpyDtoH)* copy_out;
   decltype(cuMemHostAlloc)* host_alloc;
   decltype(cuMemFreeHost)* host_free;
 };
@@ -73,9 +91,26 @@ std::string problem_of(const Driver& driver, CUresult result) {
   return name;
 }
 
-// Tried, because drivers before 12.9 do not answer the attribute although the memory works.
-bool host_frames_work(const Driver& driver, CUdevice device) {
-  if (driver.create == nullptr || driver.destroy == nullptr) return false;
+constexpr std::size_t kFrame = std::size_t{2} << 20;
+
+// Writes and reads through `address`, behind which there is host memory.
+CUresult use_host_frame(const Driver& driver, CUdevice device, CUdeviceptr address) {
+  CUmemAccessDesc access{};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.location.id = device;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  CUresult result = driver.set_access(address, kFrame, &access, 1);
+  const std::uint64_t sent = 0x5445535345524121;
+  std::uint64_t back = 0;
+  if (result == CUDA_SUCCESS) result = driver.copy_in(address, &sent, sizeof(sent));
+  if (result == CUDA_SUCCESS) result = driver.copy_out(&back, address, sizeof(back));
+  return result == CUDA_SUCCESS && back != sent ? CUDA_ERROR_UNKNOWN : result;
+}
+
+// Tried, because drivers before 12.9 do not answer the attribute although the memory works. The first
+// error, and all is undone.
+CUresult try_host_frame(const Driver& driver, CUdevice device) {
+  if (!driver.maps_memory()) return CUDA_ERROR_NOT_SUPPORTED;
   int node = -1;
   if (driver.attribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, device) != CUDA_SUCCESS) node = -1;
   CUmemAllocationProp properties{};
@@ -83,8 +118,21 @@ bool host_frames_work(const Driver& driver, CUdevice device) {
   properties.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
   properties.location.id = std::max(node, 0);
   CUmemGenericAllocationHandle handle{};
-  if (driver.create(&handle, std::size_t{2} << 20, &properties, 0) != CUDA_SUCCESS) return false;
-  return driver.destroy(handle) == CUDA_SUCCESS;
+  CUdeviceptr address = 0;
+  CUresult result = driver.create(&handle, kFrame, &properties, 0);
+  if (result != CUDA_SUCCESS) return result;
+  const auto keep_first = [&](CUresult next) { result = result == CUDA_SUCCESS ? next : result; };
+  result = driver.reserve(&address, kFrame, kFrame, 0, 0);
+  if (result == CUDA_SUCCESS) {
+    result = driver.map(address, kFrame, 0, handle, 0);
+    if (result == CUDA_SUCCESS) {
+      result = use_host_frame(driver, device, address);
+      keep_first(driver.unmap(address, kFrame));
+    }
+    keep_first(driver.unreserve(address, kFrame));
+  }
+  keep_first(driver.destroy(handle));
+  return result;
 }
 
 bool pinning_works(const Driver& driver) {
@@ -110,7 +158,9 @@ std::string ask_device(const Driver& driver, int device, DeviceFacts& facts) {
     if (asked != CUDA_SUCCESS) problem = problem_of(driver, asked);
     facts.free_bytes = free_bytes;
     facts.total_bytes = total_bytes;
-    facts.host_frames = host_frames_work(driver, device);
+    const CUresult tried = try_host_frame(driver, device);
+    facts.host_frames = tried == CUDA_SUCCESS;
+    if (!facts.host_frames) facts.host_frames_problem = problem_of(driver, tried);
     facts.pins_host_memory = pinning_works(driver);
   }
   if (driver.release(device) != CUDA_SUCCESS && problem.empty()) problem = "context not released";

@@ -13,6 +13,7 @@ struct DeviceFacts {
   std::uint64_t total_bytes = 0;
   bool virtual_memory = false;  // pages can be mapped and unmapped
   bool host_frames = false;     // host memory can stand behind device addresses
+  std::string host_frames_problem;  // what trying it ran into, or ""
   bool pins_host_memory = false;
 };
 

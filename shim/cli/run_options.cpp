@@ -36,6 +36,8 @@ RunOptions::RunOptions()
           {"policy", "TESSERA_POLICY", "NAME", "who leaves device memory first: recency, lru", ""},
           {"report-memory", "TESSERA_REPORT_MEMORY", "WHAT",
            "what cuMemGetInfo tells: device (the truth) or virtual (the whole heap)", ""},
+          {"unhinted-access", "TESSERA_UNHINTED_ACCESS", "HOW",
+           "what a kernel finds by an address nobody saw: off (a fault), auto, or host-backed", ""},
           {"stats", "TESSERA_STATS", "FILE",
            "write statistics at the end (.json for JSON, - for standard error)", ""},
           {"trace", "TESSERA_TRACE", "FILE", "record allocations and launches", ""},

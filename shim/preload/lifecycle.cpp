@@ -16,6 +16,7 @@ namespace detail {
 constinit std::atomic<tessera_allocator*> allocator{nullptr};
 constinit std::atomic<CUdeviceptr> range_low{0};
 constinit std::atomic<CUdeviceptr> range_high{0};
+constinit std::atomic<bool> guards_all{false};
 }  // namespace detail
 
 thread_local constinit bool Entry::inside_ = false;
@@ -102,6 +103,7 @@ void learn_range(tessera_allocator* allocator) {
   tessera_address high = 0;
   tessera_managed_range(allocator, &low, &high);
   if (low == detail::range_low.load() && high == detail::range_high.load()) return;
+  detail::guards_all.store(tessera_guards_all_work(allocator) != 0);
   detail::range_low.store(low);
   detail::range_high.store(high);
 }
@@ -125,6 +127,7 @@ void leave_context(CUcontext context) {
   tessera_share(nullptr);
   pointer_tables().forget_all();
   detail::allocator.store(nullptr);
+  detail::guards_all.store(false);
   detail::range_high.store(0);
   detail::range_low.store(0);
   tessera_allocator_destroy(allocator);

@@ -22,6 +22,7 @@ extern constinit std::atomic<tessera_allocator*> allocator;
 // No device in use: an empty range. It only ever grows, so both ends may be read apart.
 extern constinit std::atomic<CUdeviceptr> range_low;
 extern constinit std::atomic<CUdeviceptr> range_high;
+extern constinit std::atomic<bool> guards_all;
 }  // namespace detail
 
 // The allocator, or null when Tessera does not work in this process (yet).
@@ -35,6 +36,9 @@ inline bool managed(CUdeviceptr address) {
   return address < detail::range_high.load(std::memory_order_relaxed) &&
          address >= detail::range_low.load(std::memory_order_relaxed);
 }
+
+// Whether a launch that names no block of ours has to be announced as well.
+inline bool guards_all_work() { return detail::guards_all.load(std::memory_order_relaxed); }
 
 // To be called after an allocation: each device that is used for the first time adds its part.
 void learn_range(tessera_allocator* allocator);

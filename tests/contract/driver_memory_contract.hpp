@@ -154,6 +154,21 @@ TYPED_TEST_P(DriverMemoryContract, AHostFrameServesAtADeviceAddressWithoutDevice
   EXPECT_EQ(this->get(at, 2), (std::vector<std::uint32_t>{churned(3, 1), churned(4, 1)}));
 }
 
+TYPED_TEST_P(DriverMemoryContract, AHostFrameMayStandAtTwoAddresses) {
+  if (!this->properties_.host_frames) GTEST_SKIP() << "no host frames on this machine";
+  const FrameId frame = this->frame(1, FrameLocation::kHost);
+  const Address first = this->range(1), second = this->range(1);
+  for (const Address at : {first, second}) {
+    this->map(at, frame);
+    this->allow(at);
+  }
+  this->put(first, {5, 6});
+  EXPECT_EQ(this->get(second, 2), (std::vector<std::uint32_t>{5, 6}));
+  ASSERT_STATUS_OK(this->driver().synchronize(this->kDevice));
+  this->unmap(second);
+  EXPECT_EQ(this->get(first, 2), (std::vector<std::uint32_t>{5, 6}));
+}
+
 REGISTER_TYPED_TEST_SUITE_P(DriverMemoryContract, ADeviceSaysWhatItIs,
                             AnUnknownDeviceIsAnInvalidArgument,
                             AFrameTakesItsBytesFromTheFreeMemory, AReservedRangeIsAligned,
@@ -162,6 +177,7 @@ REGISTER_TYPED_TEST_SUITE_P(DriverMemoryContract, ADeviceSaysWhatItIs,
                             AFrameKeepsItsBytesWhileItIsNotMapped,
                             AFrameMovesToAnotherAddressWithItsBytes, OneSetAccessCoversManyMappings,
                             ADestroyedFrameLivesAsLongAsItsMapping, TheMemoryOfAFrameComesBack,
-                            AHostFrameServesAtADeviceAddressWithoutDeviceMemory);
+                            AHostFrameServesAtADeviceAddressWithoutDeviceMemory,
+                            AHostFrameMayStandAtTwoAddresses);
 
 }  // namespace tessera::contract

@@ -18,7 +18,7 @@ struct Step {
 // on two streams, with a run that ends and a stream that goes.
 class Life {
  public:
-  Life() : machine_({.device = 8_MiB, .host = 4_MiB, .file = 32_MiB}) {
+  explicit Life(const ResidencySetup& setup) : machine_(setup) {
     for (int i = 0; i < 7; ++i) runs_.push_back(machine_.add());
     runs_.push_back(machine_.add({0, 2}));
     first_ = machine_.stream();
@@ -90,10 +90,14 @@ class Life {
   StreamId first_, second_;
 };
 
-void every_call(std::optional<DriverCall> call, const Status& status) {
+const ResidencySetup kTracked = {.device = 8_MiB, .host = 4_MiB, .file = 32_MiB};
+const ResidencySetup kHostBacked = {.device = 8_MiB, .backing = 32_MiB};
+
+void every_call(std::optional<DriverCall> call, const Status& status,
+                const ResidencySetup& setup = kTracked) {
   for (std::uint64_t nth = 1;; ++nth) {
     SCOPED_TRACE(testing::Message() << "call " << nth);
-    Life life;
+    Life life(setup);
     life.live({call, nth, status});
     const bool struck = life.machine().fault().failed() > 0;
     life.machine().finish();
@@ -117,6 +121,20 @@ INSTANTIATE_TEST_SUITE_P(
                     DriverCall::kWaitEvent, DriverCall::kCreateEvent, DriverCall::kRecordEvent,
                     DriverCall::kQueryEvent, DriverCall::kSynchronizeEvent, DriverCall::kCopyIn,
                     DriverCall::kCopyOut),
+    [](const auto& info) { return std::string(name_of(info.param)); });
+
+class EveryCallFailsOnceHostBacked : public testing::TestWithParam<DriverCall> {};
+
+TEST_P(EveryCallFailsOnceHostBacked, WithAnErrorOfTheDriver) {
+  every_call(GetParam(), Status(Code::kDriver, "injected", 999), kHostBacked);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Calls, EveryCallFailsOnceHostBacked,
+    testing::Values(DriverCall::kCreateFrame, DriverCall::kReserve, DriverCall::kMap,
+                    DriverCall::kSetAccess, DriverCall::kUnmap, DriverCall::kCopy,
+                    DriverCall::kSynchronizeStream, DriverCall::kRecordEvent,
+                    DriverCall::kSynchronizeEvent),
     [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST(SomeCallsFailOnce, WhenFramesAreOut) {

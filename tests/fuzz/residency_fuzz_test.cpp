@@ -51,6 +51,7 @@ class Fuzz {
     setup.host = kBasePage * below(6);
     setup.staging = kBasePage * (4 + below(3));
     setup.file = kBasePage * below(12);
+    if (below(4) == 0) setup.backing = kBasePage * (4 + below(12));
     setup.policy = below(3) == 0 ? "lru" : "recency";
     setup.options.low_percent = static_cast<std::uint32_t>(below(3) * 20);
     setup.options.high_percent = setup.options.low_percent * 2;

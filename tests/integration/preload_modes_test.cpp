@@ -32,6 +32,12 @@ TEST(PreloadModes, WithoutVirtualMemoryManagementTheDriverAllocates) {
   expect_untouched_with_one_line({{"TESSERA_SOFTWARE_VMM", "0"}}, "not in use");
 }
 
+TEST(PreloadModes, WithoutTheHostBackedPagesThatWereAskedForTheDriverAllocates) {
+  expect_untouched_with_one_line({{"TESSERA_UNHINTED_ACCESS", "host-backed"},
+                                  {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}},
+                                 "no host memory can stand behind addresses");
+}
+
 TEST(PreloadModes, AProgramWithoutCudaNoticesNothing) {
   const Outcome plain = run_preloaded("/bin/sh -c 'echo here; exit 3'");
   EXPECT_EQ(plain.exit_code, 3);

@@ -78,6 +78,40 @@ TEST(PreloadPrograms, WhatAGlobalNamesStaysAndIsCounted) {
             "tessera: exposed: 4.00 MiB had to stay in device memory: pointer outside the heap\n");
 }
 
+// What no call shows: addresses that only kernels write.
+TEST(PreloadPrograms, HostBackedPagesAreFoundByKernelsThatNobodyToldOf) {
+  const std::string stats = scratch("s.json");
+  expect_same_on_small_device("./unseen_addresses preload_kernels.so", "8MiB",
+                              {{"TESSERA_UNHINTED_ACCESS", "host-backed"},
+                               {"TESSERA_HOST_MEMORY", "64MiB"},
+                               {"TESSERA_STATS", stats}});
+  const auto report = nlohmann::json::parse(contents(stats));
+  EXPECT_EQ(report["tessera"].value("unhinted_access", ""), "host-backed");
+  EXPECT_GT(report["moves"]["evictions"].get<std::uint64_t>(), 0u);
+}
+
+TEST(PreloadPrograms, WithoutThemSuchAKernelFaultsAndTheProgramIsTold) {
+  for (const Environment& mode : {Environment{{"TESSERA_UNHINTED_ACCESS", "off"}},
+                                  Environment{{"TESSERA_UNHINTED_ACCESS", "auto"},
+                                              {"TESSERA_SOFTWARE_HOST_FRAMES", "0"}}}) {
+    Environment small = mode;
+    small["TESSERA_SOFTWARE_MEMORY"] = "8MiB";
+    const Outcome faulted = run_preloaded("./unseen_addresses preload_kernels.so", small);
+    EXPECT_EQ(faulted.exit_code, 1);
+    EXPECT_NE(faulted.message.find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos)
+        << faulted.message;
+  }
+}
+
+TEST(PreloadPrograms, HostBackedPagesServeProgramsThatHideNothing) {
+  const Environment backed = {{"TESSERA_UNHINTED_ACCESS", "host-backed"},
+                              {"TESSERA_HOST_MEMORY", "96MiB"}};
+  expect_same_on_small_device("./launches preload_kernels.so", "11MiB", backed);
+  expect_same_on_small_device("./graphs preload_kernels.so", "16MiB", backed);
+  expect_same_on_small_device("./crowd preload_kernels.so", "12MiB", backed);
+  expect_same_on_small_device("./memory_calls", "8MiB", backed);
+}
+
 TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {
   expect_same_on_small_device("./crowd preload_kernels.so", "12MiB");
 }

@@ -78,3 +78,32 @@ extern "C" __global__ void add_to_global(int count) {
   if (i < count) global_target[i] += 1;
 }
 TESSERA_KERNEL(add_to_global)
+
+// Addresses that only kernels write: a list of blocks, and its head in a global.
+struct Node {
+  struct Node* next;
+  int numbers[1];
+};
+extern "C" {
+__device__ struct Node* list_head;
+}
+extern "C" __global__ void put_in_front(struct Node* node, struct Node* next) {
+  if (blockIdx.x * blockDim.x + threadIdx.x != 0) return;
+  node->next = next;
+  list_head = node;
+}
+TESSERA_KERNEL(put_in_front)
+
+extern "C" __global__ void add_to_list(struct Node* head, int count) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= count) return;
+  for (struct Node* node = head; node != 0; node = node->next) node->numbers[i] += 1;
+}
+TESSERA_KERNEL(add_to_list)
+
+extern "C" __global__ void add_to_list_of_global(int count) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= count) return;
+  for (struct Node* node = list_head; node != 0; node = node->next) node->numbers[i] += 1;
+}
+TESSERA_KERNEL(add_to_list_of_global)

@@ -62,6 +62,7 @@ struct ResidencySetup {
   Bytes host = 64_MiB;
   Bytes staging = 8_MiB;
   Bytes file = 0_B;
+  Bytes backing = 0_B;  // takes the place of host and file
   std::string policy = "recency";
   ResidencyOptions options = {};
   SimOptions sim = {.memory = 64_MiB};
@@ -76,7 +77,10 @@ class ResidencyMachine {
     auto io = std::make_unique<MemoryFile>();
     io_ = io.get();
     file_ = std::make_unique<FileTier>(std::move(io), setup.file);
-    auto made = Residency::create(driver_, DeviceId(0), {*device_, *host_, *file_},
+    if (setup.backing) {
+      backing_ = std::make_unique<BackingTier>(driver_, DeviceId(0), setup.backing);
+    }
+    auto made = Residency::create(driver_, DeviceId(0), tiers(),
                                   make_policy(setup.policy).take(), log_, setup.options);
     created_ = made.status();
     if (made.is_ok()) residency_ = made.take();
@@ -103,8 +107,12 @@ class ResidencyMachine {
     for (const TierUsage& usage : {device_->usage(), host_->usage(), file_->usage()}) {
       EXPECT_EQ(usage.used, Bytes()) << "bytes of frames that never came back";
     }
+    if (backing_) {
+      EXPECT_EQ(backing_->usage().used, Bytes()) << "host frames that never came back";
+    }
     device_.reset();
     host_.reset();
+    backing_.reset();
     for (const std::string& leak : sim_.leaks()) ADD_FAILURE() << "leaked " << leak;
   }
 
@@ -113,7 +121,7 @@ class ResidencyMachine {
   FaultDriver& fault() { return driver_; }
   SimDriver& sim() { return sim_; }
   MemoryFile& file() { return *io_; }
-  TierStack tiers() { return {*device_, *host_, *file_}; }
+  TierStack tiers() { return {*device_, *host_, *file_, backing_.get()}; }
   EventLog& log() { return log_; }
   std::uint64_t wrong() const { return wrong_.load(); }
   void forgive() { wrong_.store(0); }
@@ -195,6 +203,7 @@ class ResidencyMachine {
   std::unique_ptr<HostTier> host_;
   MemoryFile* io_ = nullptr;
   std::unique_ptr<FileTier> file_;
+  std::unique_ptr<BackingTier> backing_;
   Status created_;
   std::unique_ptr<Residency> residency_;
   std::vector<Range> ranges_;

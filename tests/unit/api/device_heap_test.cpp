@@ -10,7 +10,7 @@ namespace {
 class DeviceHeapTest : public ::testing::Test {
  protected:
   Result<std::unique_ptr<DeviceHeap>> make(const Options& options) {
-    return DeviceHeap::create(sim_, DeviceId(), host_, *file_, log_, options);
+    return DeviceHeap::create(sim_, DeviceId(), {host_, *file_}, log_, options);
   }
 
   SteadyClock clock_;

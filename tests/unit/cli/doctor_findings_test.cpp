@@ -13,7 +13,7 @@ DriverFacts good_driver() {
   facts.found = true;
   facts.path = "/lib/libcuda.so.1";
   facts.version = 12080;
-  facts.devices = {{"Some GPU", 70ull << 30, 80ull << 30, true, true, true}};
+  facts.devices = {{"Some GPU", 70ull << 30, 80ull << 30, true, true, "", true}};
   return facts;
 }
 
@@ -33,7 +33,7 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
   no_device.devices.clear();
   no_device.problem = "no device";
   DriverFacts poor = good_driver();
-  poor.devices[0] = {"Poor GPU", 1, 2, false, false, false};
+  poor.devices[0] = {"Poor GPU", 1, 2, false, false, "CUDA_ERROR_NOT_PERMITTED", false};
   for (const DriverFacts& facts : {none, no_device, poor}) {
     for (const Finding& finding : judge_driver(facts, false)) findings.push_back(finding);
   }
@@ -55,6 +55,21 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
     bad += finding.state != State::kGood;
   }
   EXPECT_EQ(bad, 11u);
+}
+
+TEST(DoctorFindings, HostBackedPagesAreOfferedOrTheReasonIsGiven) {
+  const auto value_of = [](const DriverFacts& facts) {
+    for (const Finding& finding : judge_driver(facts, false)) {
+      if (finding.name == "device 0 host-backed pages") return finding.value;
+    }
+    return std::string();
+  };
+  DriverFacts facts = good_driver();
+  EXPECT_NE(value_of(facts).find("--unhinted-access host-backed"), std::string::npos);
+  facts.devices[0].host_frames = false;
+  facts.devices[0].host_frames_problem = "CUDA_ERROR_NOT_PERMITTED";
+  EXPECT_EQ(value_of(facts),
+            "no (CUDA_ERROR_NOT_PERMITTED): what leaves is decided by tracking alone");
 }
 
 TEST(DoctorFindings, NoDriverPointsToTheSoftwareDevice) {

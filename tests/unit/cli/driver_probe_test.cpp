@@ -25,6 +25,7 @@ TEST(DriverProbe, TheSoftwareDeviceIsUsable) {
   EXPECT_GE(facts.version, 12000);
   EXPECT_TRUE(facts.devices[0].virtual_memory);
   EXPECT_TRUE(facts.devices[0].pins_host_memory);
+  EXPECT_TRUE(facts.devices[0].host_frames) << facts.devices[0].host_frames_problem;
   EXPECT_EQ(facts.devices[0].total_bytes, 1u << 30);
 }
 

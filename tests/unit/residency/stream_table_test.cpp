@@ -100,6 +100,27 @@ TEST_F(Streams, WaitingEndsWithTheUse) {
   helper.join();
 }
 
+TEST_F(Streams, AllWorkIsWaitedForByFences) {
+  const StreamId first = stream(), second = stream();
+  held_use(first, 1);
+  use(second, 2);
+  let_go();
+  EXPECT_TRUE(table_->wait_for_all(2).is_ok());
+  EXPECT_TRUE(table_->passed(~std::uint64_t{0}, 2));
+}
+
+TEST_F(Streams, WorkOnAnUnknownStreamIsWaitedForWithTheDevice) {
+  const StreamId unknown = stream();
+  std::atomic<bool> ran{false};
+  table_->note_unknown();
+  ASSERT_TRUE(driver().host_function(unknown, [&] {
+    std::this_thread::yield();
+    ran.store(true);
+  }).is_ok());
+  EXPECT_TRUE(table_->wait_for_all(1).is_ok());
+  EXPECT_TRUE(ran.load());
+}
+
 TEST_F(Streams, AnotherStreamCanBeMadeToWait) {
   const StreamId waiter = stream();
   const EventId event = driver().create_event(DeviceId(0)).take();

@@ -1,0 +1,67 @@
+// Host-backed pages: whether a device has them, and the gates of work that names no block.
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "api/allocator.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+
+// The option decides, then what the machine was seen to do (DeviceProperties::host_frames).
+Result<BackingTier*> Allocator::backing_for(DeviceId device) {
+  if (options_.unhinted_access == "off") return nullptr;
+  TESSERA_TRY_ASSIGN(const DeviceProperties properties, driver_->properties(device));
+  const Bytes capacity = host_->usage().capacity;
+  std::string reason;
+  if (!properties.host_frames) {
+    reason = fmt::format("no host memory can stand behind addresses of {}{}{}", properties.name,
+                         properties.host_frames_problem.empty() ? "" : ": ",
+                         properties.host_frames_problem);
+  } else if (file_->usage().capacity != Bytes()) {
+    reason = "the spill file cannot stand behind an address";
+  } else if (capacity < 2 * kBasePage) {
+    reason = "there is no host memory to stand behind addresses";
+  }
+  if (!reason.empty() && options_.unhinted_access == "host-backed") {
+    return Status(Code::kNotSupported, fmt::format("unhinted-access host-backed: {}", reason));
+  }
+  if (!reason.empty()) {
+    log_line(LogLevel::kInfo, "unhinted-access off: {}", reason);
+    if (backing_ == nullptr) unhinted_ = fmt::format("off: {}", reason);
+    return nullptr;
+  }
+  if (backing_ == nullptr) {
+    backing_ = std::make_unique<BackingTier>(*driver_, device, capacity);
+  } else {
+    TESSERA_TRY(backing_->admit(device));
+  }
+  unhinted_ = "host-backed";
+  return backing_.get();
+}
+
+// A thread has the same slot at every gate. With several devices nobody tells whose stream it is.
+void Allocator::enter_gates(AnnouncedUse& use) {
+  const std::uint64_t backed = backed_devices_.load(std::memory_order_acquire);
+  if (!std::has_single_bit(backed)) use.stream = kNoStream;
+  for (std::size_t device = 0; device < heaps_.size(); ++device) {
+    if ((backed >> device & 1) == 0) continue;
+    use.use.gate_slot = heaps_[device].load()->residency().begin_unnamed(use.stream);
+  }
+  use.gates = backed;
+}
+
+void Allocator::leave_gates(AnnouncedUse& use) {
+  for (std::size_t device = 0; device < heaps_.size(); ++device) {
+    if ((use.gates >> device & 1) == 0) continue;
+    heaps_[device].load()->residency().end_unnamed(use.stream, use.use.gate_slot);
+  }
+  use.gates = 0;
+}
+
+// The budget for host memory is one, whichever tier has it.
+TierUsage Allocator::host_usage() const {
+  return guards_all_work() ? backing_->usage() : host_->usage();
+}
+
+}  // namespace tessera
