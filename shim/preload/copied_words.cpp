@@ -10,6 +10,7 @@
 #include "lifecycle.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
+#include "tensor_maps.hpp"
 #include "true_driver.hpp"
 
 namespace tessera::preload {
@@ -30,7 +31,8 @@ bool find_block(CUdeviceptr address, tessera_block_info& info) {
   return tessera_query(running(), address, &info) == TESSERA_OK;
 }
 
-// Words at multiples of eight from where they are copied to, that name live blocks.
+// Words at multiples of eight from where they are copied to, that name live blocks; a tensor map is a
+// word at its first byte.
 std::vector<Word> words_of(CUdeviceptr to, const void* from, std::size_t bytes) {
   std::vector<Word> words;
   const char* const begin = static_cast<const char*>(from);
@@ -41,6 +43,11 @@ std::vector<Word> words_of(CUdeviceptr to, const void* from, std::size_t bytes) 
     std::memcpy(&word, begin + i, sizeof(word));
     if (managed(word) && find_block(word, info)) words.push_back({i, word});
   }
+  const std::size_t skipped = (0 - to) % TensorMaps::kAlignment;
+  if (bytes < skipped + sizeof(CUtensorMap) || !tensor_maps().any()) return words;
+  tensor_maps().visit(begin + skipped, bytes - skipped, [&](std::size_t i, CUdeviceptr tensor) {
+    if (find_block(tensor, info)) words.push_back({skipped + i, tensor});
+  });
   return words;
 }
 

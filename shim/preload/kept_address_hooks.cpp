@@ -2,9 +2,11 @@
 //
 // Kernels reach such memory by a descriptor in which no address can be seen, and a stream that waits
 // for a word reads it at any time; so the block stays in device memory. Surfaces are of arrays alone,
-// which are the driver's.
+// which are the driver's. A tensor map is known again by its bytes, so its block need not stay.
 #include "cuda_api.hpp"
 #include "exposure.hpp"
+#include "lifecycle.hpp"
+#include "tensor_maps.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -39,6 +41,21 @@ CUresult keeping(CUdeviceptr address, const char* call, Function TrueDriver::*fu
                  Args... args) {
   const CUresult exposed = expose(address, call);
   return exposed == CUDA_SUCCESS ? call_true(function, args...) : exposed;
+}
+
+bool is_live(CUdeviceptr address) {
+  tessera_block_info info{};
+  info.size = sizeof(info);
+  return tessera_query(running(), address, &info) == TESSERA_OK;
+}
+
+// Remembers what `map` stands for; the block stays in device memory only where there are too many.
+template <class Function, class... Args>
+CUresult encoding(CUtensorMap* map, CUdeviceptr tensor, const char* call,
+                  Function TrueDriver::*function, Args... args) {
+  const CUresult encoded = call_true(function, map, args...);
+  if (encoded != CUDA_SUCCESS || !served(tensor)) return encoded;
+  return tensor_maps().add(*map, tensor, is_live) ? encoded : expose(tensor, call);
 }
 
 template <class Function, class... Args>
@@ -91,9 +108,9 @@ TESSERA_HOOK cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, 
                                     const cuuint32_t* steps, CUtensorMapInterleave interleave,
                                     CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
                                     CUtensorMapFloatOOBfill fill) {
-  return keeping(address_of(tensor), "cuTensorMapEncodeTiled", &TrueDriver::cuTensorMapEncodeTiled,
-                 map, type, rank, tensor, sizes, strides, box, steps, interleave, swizzle,
-                 promotion, fill);
+  return encoding(map, address_of(tensor), "cuTensorMapEncodeTiled",
+                  &TrueDriver::cuTensorMapEncodeTiled, type, rank, tensor, sizes, strides, box,
+                  steps, interleave, swizzle, promotion, fill);
 }
 
 TESSERA_HOOK cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
@@ -103,9 +120,9 @@ TESSERA_HOOK cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type,
                                      const cuuint32_t* steps, CUtensorMapInterleave interleave,
                                      CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
                                      CUtensorMapFloatOOBfill fill) {
-  return keeping(address_of(tensor), "cuTensorMapEncodeIm2col",
-                 &TrueDriver::cuTensorMapEncodeIm2col, map, type, rank, tensor, sizes, strides,
-                 lower, upper, channels, pixels, steps, interleave, swizzle, promotion, fill);
+  return encoding(map, address_of(tensor), "cuTensorMapEncodeIm2col",
+                  &TrueDriver::cuTensorMapEncodeIm2col, type, rank, tensor, sizes, strides, lower,
+                  upper, channels, pixels, steps, interleave, swizzle, promotion, fill);
 }
 
 TESSERA_HOOK cuTensorMapEncodeIm2colWide(
@@ -114,14 +131,15 @@ TESSERA_HOOK cuTensorMapEncodeIm2colWide(
     cuuint32_t pixels, const cuuint32_t* steps, CUtensorMapInterleave interleave,
     CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
     CUtensorMapFloatOOBfill fill) {
-  return keeping(address_of(tensor), "cuTensorMapEncodeIm2colWide",
-                 &TrueDriver::cuTensorMapEncodeIm2colWide, map, type, rank, tensor, sizes, strides,
-                 lower, upper, channels, pixels, steps, interleave, mode, swizzle, promotion, fill);
+  return encoding(map, address_of(tensor), "cuTensorMapEncodeIm2colWide",
+                  &TrueDriver::cuTensorMapEncodeIm2colWide, type, rank, tensor, sizes, strides,
+                  lower, upper, channels, pixels, steps, interleave, mode, swizzle, promotion,
+                  fill);
 }
 
 TESSERA_HOOK cuTensorMapReplaceAddress(CUtensorMap* map, void* tensor) {
-  return keeping(address_of(tensor), "cuTensorMapReplaceAddress",
-                 &TrueDriver::cuTensorMapReplaceAddress, map, tensor);
+  return encoding(map, address_of(tensor), "cuTensorMapReplaceAddress",
+                  &TrueDriver::cuTensorMapReplaceAddress, tensor);
 }
 
 #define TESSERA_WORD_HOOKS(kind, bits)                                                            \

@@ -8,6 +8,7 @@
 #include "control_server.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
+#include "tensor_maps.hpp"
 #include "true_driver.hpp"
 
 namespace tessera::preload {
@@ -126,6 +127,7 @@ void leave_context(CUcontext context) {
   finish(allocator);
   tessera_share(nullptr);
   pointer_tables().forget_all();
+  tensor_maps().forget_all();
   detail::allocator.store(nullptr);
   detail::guards_all.store(false);
   detail::range_high.store(0);

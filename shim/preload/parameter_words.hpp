@@ -2,7 +2,7 @@
 //
 // Each word of the parameters is compared with the managed range, anew for every launch; words inside
 // it go to Tessera, which knows the live blocks. A parameter of one word is one word; in a larger one,
-// and in packed parameters, a word may begin at any byte.
+// and in packed parameters, a word may begin at any byte. A tensor map among them stands for its block.
 //
 // Thread safety: stateless.
 #pragma once
@@ -12,6 +12,7 @@
 #include "cuda_api.hpp"
 #include "found_words.hpp"
 #include "kernel_layouts.hpp"
+#include "tensor_maps.hpp"
 
 namespace tessera::preload {
 
@@ -29,11 +30,17 @@ inline std::span<const char> packed_parameters(void** extra) {
   return begin != nullptr ? std::span(begin, bytes) : std::span<const char>();
 }
 
+inline void scan_parameter(const void* begin, std::size_t bytes, FoundWords& found) {
+  found.scan(begin, bytes);
+  if (bytes < sizeof(CUtensorMap) || !tensor_maps().any()) return;
+  tensor_maps().visit(begin, bytes, [&](std::size_t, CUdeviceptr tensor) { found.add(tensor); });
+}
+
 // `name` is the kernel's, and may stay null. Errors: the driver's, for what is no function.
 inline CUresult read_parameters(CUfunction function, void** parameters, void** extra,
                                 FoundWords& found, const char*& name) {
   const std::span<const char> packed = packed_parameters(extra);
-  found.scan(packed.data(), packed.size());
+  scan_parameter(packed.data(), packed.size(), found);
   const auto look = [&](const char* function_name, std::span<const ParameterPlace> places) {
     name = function_name;
     if (parameters == nullptr) return;
@@ -41,7 +48,7 @@ inline CUresult read_parameters(CUfunction function, void** parameters, void** e
       if (place.bytes == sizeof(CUdeviceptr)) {
         found.look_at(parameters[place.index]);
       } else {
-        found.scan(parameters[place.index], place.bytes);
+        scan_parameter(parameters[place.index], place.bytes, found);
       }
     }
   };

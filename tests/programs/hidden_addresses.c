@@ -19,7 +19,8 @@
 
 static CUdeviceptr block[BLOCKS], table, tables, global;
 static int expected[BLOCKS];
-static CUfunction add_packed, add_to_many, add_by_table, add_by_tables, add_to_global;
+static CUfunction add_packed, add_to_many, add_by_table, add_by_tables, add_to_global, add_by_map,
+    add_by_map_in_memory;
 static CUstream stream;
 static const unsigned grid = (COUNT + 255) / 256;
 
@@ -128,8 +129,44 @@ static void by_global(int to) {
   ++expected[always];
 }
 
-static void (*const ways[])(int) = {by_packed_struct, by_packed_buffer, by_many,   by_table,
-                                    by_old_table,     by_copied_table,  by_global, by_table_of_tables};
+static CUtensorMap map_of(CUdeviceptr tensor) {
+  CUtensorMap map;
+  const cuuint64_t sizes[] = {1024, 256}, strides[] = {4096};
+  const cuuint32_t box[] = {32, 8}, steps[] = {1, 1};
+  CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, (void*)tensor, sizes,
+                               strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                               CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  return map;
+}
+
+static void by_tensor_map(int to) {
+  CUtensorMap map = map_of(block[(to + 1) % BLOCKS]);
+  int count = COUNT;
+  void* parameters[] = {&map, &count};
+  CHECK(cuTensorMapReplaceAddress(&map, (void*)block[to]));
+  for (int i = 1; i < BLOCKS; ++i) by_packed_struct((to + i) % BLOCKS);
+  launch(add_by_map, parameters, NULL);
+  ++expected[to];
+}
+
+static void by_tensor_map_in_memory(int to) {
+  const CUtensorMap map = map_of(block[to]);
+  const CUdeviceptr place = table + 1024;
+  int count = COUNT;
+  void* parameters[] = {(void*)&place, &count};
+  CHECK(cuStreamSynchronize(stream));
+  CHECK(cuMemcpyHtoD(place, &map, sizeof(map)));
+  for (int i = 1; i < BLOCKS; ++i) by_packed_struct((to + i) % BLOCKS);
+  launch(add_by_map_in_memory, parameters, NULL);
+  CHECK(cuStreamSynchronize(stream));
+  CHECK(cuMemsetD8(place, 0, sizeof(map)));
+  ++expected[to];
+}
+
+static void (*const ways[])(int) = {
+    by_packed_struct, by_packed_buffer, by_many,            by_table,      by_old_table,
+    by_copied_table,  by_global,        by_table_of_tables, by_tensor_map, by_tensor_map_in_memory};
 #define WAYS (int)(sizeof(ways) / sizeof(ways[0]))
 
 static void load(const char* file) {
@@ -141,6 +178,8 @@ static void load(const char* file) {
   CHECK(cuModuleGetFunction(&add_by_table, module, "add_by_table"));
   CHECK(cuModuleGetFunction(&add_by_tables, module, "add_by_tables"));
   CHECK(cuModuleGetFunction(&add_to_global, module, "add_to_global"));
+  CHECK(cuModuleGetFunction(&add_by_map, module, "add_by_map"));
+  CHECK(cuModuleGetFunction(&add_by_map_in_memory, module, "add_by_map_in_memory"));
   CHECK(cuModuleGetGlobal(&global, &bytes, module, "global_target"));
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define BYTES ((size_t)2 << 20)
+#define MAPS (1 << 16) /* as many as are remembered */
 
 static void say(const char* call, CUresult result) {
   const char* name = "?";
@@ -42,16 +43,26 @@ static void textures(void) {
   say("cuTexObjectCreate", cuTexObjectCreate(&texture, &resource, &reading, NULL));
 }
 
+static CUresult encode(CUtensorMap* map, CUdeviceptr tensor, cuuint64_t rows) {
+  const cuuint64_t sizes[] = {1024, rows}, strides[] = {4096};
+  const cuuint32_t box[] = {32, 8}, steps[] = {1, 1};
+  return cuTensorMapEncodeTiled(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, (void*)tensor, sizes,
+                                strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+/* Maps are known again by their bytes, up to a bound; those of freed blocks make way. So of these the
+ * last block alone has to stay. */
 static void tensor_maps(void) {
   CUtensorMap map;
-  const cuuint64_t sizes[] = {1024, 512}, strides[] = {4096};
-  const cuuint32_t box[] = {32, 8}, steps[] = {1, 1};
-  say("cuTensorMapEncodeTiled",
-      cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, (void*)block(), sizes,
-                             strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                             CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  CUdeviceptr freed = block(), many = block(), last = block();
+  for (cuuint64_t i = 0; i < 1000; ++i) must(encode(&map, freed, 1 + i));
+  say("cuTensorMapEncodeTiled", encode(&map, block(), 512));
   say("cuTensorMapReplaceAddress", cuTensorMapReplaceAddress(&map, (void*)block()));
+  must(cuMemFree(freed));
+  for (cuuint64_t i = 0; i < MAPS - 2; ++i) must(encode(&map, many, 1 + i));
+  must(encode(&map, last, 1));
 }
 
 static void words(CUstream stream) {

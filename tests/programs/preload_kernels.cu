@@ -3,6 +3,10 @@
 // Thread safety: each element is written by one thread.
 #include "softcuda_kernel.hpp"
 
+#if !defined(__CUDACC__)
+#include "softcuda_tensor_map.hpp"
+#endif
+
 extern "C" __global__ void add_one(int* target, int count) {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < count) target[i] += 1;
@@ -107,3 +111,22 @@ extern "C" __global__ void add_to_list_of_global(int count) {
   for (struct Node* node = list_head; node != 0; node = node->next) node->numbers[i] += 1;
 }
 TESSERA_KERNEL(add_to_list_of_global)
+
+// A descriptor in which no address can be seen, by value and in memory. A GPU's own copies by maps take
+// other code, which is not here.
+#if !defined(__CUDACC__)
+struct alignas(64) Map {
+  uint64_t words[16];
+};
+extern "C" __global__ void add_by_map(Map map, int count) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < count) reinterpret_cast<int*>(softcuda::tensor_address(map.words))[i] += 1;
+}
+TESSERA_KERNEL(add_by_map)
+
+extern "C" __global__ void add_by_map_in_memory(const Map* map, int count) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < count) reinterpret_cast<int*>(softcuda::tensor_address(map->words))[i] += 1;
+}
+TESSERA_KERNEL(add_by_map_in_memory)
+#endif
