@@ -1,4 +1,4 @@
-"""Packages from PyPI for tests: a virtual environment for each, in the build's cache, made once."""
+"""Packages from PyPI, in a virtual environment for each, in the build's cache, made once."""
 
 import subprocess
 import sys
@@ -6,13 +6,17 @@ import sys
 SKIPPED = 77
 
 
+class Unavailable(Exception):
+    """The package cannot be had, as without network."""
+
+
 def skip(why):
     print(f"skipped: {why}")
     sys.exit(SKIPPED)
 
 
-def python_with(build, package, version):
-    """The interpreter that finds the package. Ends the test as skipped where it cannot be had, as without network."""
+def environment_with(build, package, version):
+    """The interpreter that finds the package. Raises Unavailable."""
     folder = build / "cache" / f"{package}-{version}"
     python, done = folder / "bin" / "python", folder / "complete"
     if done.exists():
@@ -22,9 +26,17 @@ def python_with(build, package, version):
                      "--retries", "1", f"{package}=={version}"]):
         try:
             made = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
-        except subprocess.TimeoutExpired:
-            skip(f"{package} {version} did not arrive in time")
+        except subprocess.TimeoutExpired as late:
+            raise Unavailable(f"{package} {version} did not arrive in time") from late
         if made.returncode != 0:
-            skip(f"no {package} {version}: {(made.stderr or made.stdout).strip().splitlines()[-1]}")
+            raise Unavailable(f"no {package} {version}: {(made.stderr or made.stdout).strip().splitlines()[-1]}")
     done.touch()
     return python
+
+
+def python_with(build, package, version):
+    """For tests: where the package cannot be had, the test ends as skipped."""
+    try:
+        return environment_with(build, package, version)
+    except Unavailable as why:
+        return skip(str(why))

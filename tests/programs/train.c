@@ -4,16 +4,11 @@
  *
  * Softmax cross-entropy over 32 classes; the data are noisy copies of one prototype for each class,
  * from a seeded generator, so the loss falls. All sums have one order: two runs on one device give
- * the same bits. Prints each step's loss, the most device memory that was allocated at once, and the
- * time of a step; --losses FILE gets the losses as hexadecimal floats. On an error it prints the call
- * and CUDA's name for it, and exits with 1.
+ * the same bits. Prints each step's loss, the most device memory that was allocated at once, and
+ * the time of a step; --losses FILE gets the losses as hexadecimal floats. On an error it prints
+ * the call and CUDA's name for it, and exits with 1.
  */
-#include <cuda.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "workload.h"
 
 #define INPUTS 256
 #define CLASSES 32
@@ -23,12 +18,13 @@ struct options {
   const char* kernels;
   const char* losses;
   int steps, layers, width, batch;
-  size_t occupy;
+  size_t occupy, offload;
 };
 
-/* One linear layer: its weights and its bias, each with two moments, and a gradient while it lasts. */
+/* One linear layer: its weights and its bias, each with two moments, and a gradient while it lasts.
+ */
 struct tensor {
-  CUdeviceptr value, first, second, gradient;
+  struct buffer value, first, second, gradient;
   int count;
 };
 struct layer {
@@ -38,58 +34,13 @@ struct layer {
 
 static struct options options = {.steps = 8, .layers = 20, .width = 1024, .batch = 256};
 static struct layer layers[MOST_LAYERS + 2]; /* in, the hidden ones, out */
-static CUdeviceptr hidden[MOST_LAYERS + 1], act[MOST_LAYERS];
+static struct buffer hidden[MOST_LAYERS + 1], act[MOST_LAYERS], upstream, delta;
 static CUstream compute, upload;
 static CUfunction linear, weight_gradient, input_gradient, bias_gradient, tanh_residual,
     tanh_gradient, softmax_loss, adam;
-static size_t live_bytes, peak_bytes;
 
-static void check(CUresult result, const char* call) {
-  const char* name = "unknown error";
-  if (result == CUDA_SUCCESS) return;
-  cuGetErrorName(result, &name);
-  fflush(stdout);
-  fprintf(stderr, "train: %s: %s\n", call, name);
-  exit(1);
-}
-#define CHECK(call) check(call, #call)
-
-static void fail(const char* what, const char* which) {
-  fprintf(stderr, "train: %s %s\n", what, which);
-  exit(2);
-}
-
-/* ---- memory ------------------------------------------------------------------------------------ */
-
-static CUdeviceptr allocate(size_t bytes) {
-  CUdeviceptr address;
-  CHECK(cuMemAlloc(&address, bytes));
-  live_bytes += bytes;
-  if (live_bytes > peak_bytes) peak_bytes = live_bytes;
-  return address;
-}
-
-static CUdeviceptr allocate_floats(int rows, int columns) {
-  return allocate((size_t)rows * (size_t)columns * sizeof(float));
-}
-
-static void release(CUdeviceptr* address, int rows, int columns) {
-  CHECK(cuMemFree(*address));
-  live_bytes -= (size_t)rows * (size_t)columns * sizeof(float);
-  *address = 0;
-}
-
-/* ---- made-up data ------------------------------------------------------------------------------ */
-
-static uint64_t seed = 20260101;
-
-static uint32_t random_bits(void) {
-  seed = seed * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(seed >> 33);
-}
-
-/* Between -1 and 1. */
-static float random_float(void) { return (float)random_bits() * (2.0f / 2147483648.0f) - 1.0f; }
+/* ---- made-up data ------------------------------------------------------------------------------
+ */
 
 static void make_batch(float* inputs, int* labels) {
   static float prototypes[CLASSES][INPUTS];
@@ -106,62 +57,64 @@ static void make_batch(float* inputs, int* labels) {
   }
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------- */
-
-static unsigned parts(int count, int each) { return (unsigned)((count + each - 1) / each); }
-
-/* x threads by y threads, in blocks of block_x by block_y. */
-static void launch(CUfunction function, unsigned x, unsigned y, unsigned block_x, unsigned block_y,
-                   void** parameters) {
-  CHECK(cuLaunchKernel(function, (x + block_x - 1) / block_x, (y + block_y - 1) / block_y, 1, block_x,
-                       block_y, 1, 0, compute, parameters, NULL));
-}
+/* ---- kernels -----------------------------------------------------------------------------------
+ */
 
 static void run_linear(CUdeviceptr out, CUdeviceptr in, struct layer* l) {
-  void* p[] = {&out, &in, &l->weight.value, &l->bias.value, &options.batch, &l->inner, &l->columns};
-  launch(linear, parts(l->columns, 32), parts(options.batch, 4), 8, 8, p);
+  bring(&l->weight.value);
+  launch_linear(linear, out, in, l->weight.value.at, l->bias.value.at, options.batch, l->inner,
+                l->columns, compute);
+  put_away(&l->weight.value, 0);
 }
 
 static void run_elementwise(CUfunction function, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c) {
-  int count = options.batch * options.width;
-  void* p[] = {&a, &b, &c, &count};
-  launch(function, parts(count, 32), 1, 64, 1, p);
+  launch_elementwise(function, a, b, c, options.batch * options.width, compute);
 }
 
-/* Gradients of one layer's weights and bias, in new buffers; then of its input, if one is wanted. */
-static void run_backward(struct layer* l, CUdeviceptr in, CUdeviceptr delta, CUdeviceptr out,
+/* Gradients of one layer's weights and bias, in new buffers; then of its input, if one is wanted.
+ */
+static void run_backward(struct layer* l, CUdeviceptr in, CUdeviceptr delta_at, CUdeviceptr out,
                          CUdeviceptr add) {
-  l->weight.gradient = allocate_floats(l->inner, l->columns);
-  l->bias.gradient = allocate_floats(1, l->columns);
-  void* w[] = {&l->weight.gradient, &in, &delta, &options.batch, &l->inner, &l->columns};
-  launch(weight_gradient, parts(l->columns, 32), parts(l->inner, 4), 8, 8, w);
-  void* b[] = {&l->bias.gradient, &delta, &options.batch, &l->columns};
-  launch(bias_gradient, parts(l->columns, 32), 1, 32, 1, b);
+  struct buffer *weights = &l->weight.gradient, *biases = &l->bias.gradient;
+  make_buffer(weights, floats(l->inner, l->columns));
+  make_buffer(biases, floats(1, l->columns));
+  void* w[] = {&weights->at, &in, &delta_at, &options.batch, &l->inner, &l->columns};
+  launch(weight_gradient, parts(l->columns, 32), parts(l->inner, 4), 8, 8, compute, w);
+  void* b[] = {&biases->at, &delta_at, &options.batch, &l->columns};
+  launch(bias_gradient, parts(l->columns, 32), 1, 32, 1, compute, b);
+  put_away(weights, 1);
   if (out == 0) return;
-  void* i[] = {&out, &delta, &l->weight.value, &add, &options.batch, &l->inner, &l->columns};
-  launch(input_gradient, parts(l->inner, 4), parts(options.batch, 4), 8, 8, i);
+  bring(&l->weight.value);
+  void* i[] = {&out, &delta_at, &l->weight.value.at, &add, &options.batch, &l->inner, &l->columns};
+  launch(input_gradient, parts(l->inner, 4), parts(options.batch, 4), 8, 8, compute, i);
+  put_away(&l->weight.value, 0);
 }
 
-static void run_adam(struct tensor* t, int rows, int columns, float rate) {
+static void run_adam(struct tensor* t, float rate) {
   float epsilon = 1e-8f;
-  void* p[] = {&t->value, &t->first, &t->second, &t->gradient, &rate, &epsilon, &t->count};
-  launch(adam, parts(t->count, 32), 1, 256, 1, p);
-  release(&t->gradient, rows, columns);
+  struct buffer* const used[] = {&t->value, &t->first, &t->second, &t->gradient};
+  for (int i = 0; i < 4; ++i) bring(used[i]);
+  void* p[] = {&t->value.at, &t->first.at, &t->second.at, &t->gradient.at,
+               &rate,        &epsilon,     &t->count};
+  launch(adam, parts(t->count, 32), 1, 256, 1, compute, p);
+  for (int i = 0; i < 3; ++i) put_away(used[i], 1);
+  drop_buffer(&t->gradient);
 }
 
-/* ---- the network ------------------------------------------------------------------------------- */
+/* ---- the network -------------------------------------------------------------------------------
+ */
 
 static void make_tensor(struct tensor* t, int rows, int columns, float scale, float* staging) {
-  size_t bytes = (size_t)rows * (size_t)columns * sizeof(float);
+  const size_t bytes = floats(rows, columns);
+  struct buffer* const made[] = {&t->value, &t->first, &t->second};
   t->count = rows * columns;
-  t->value = allocate(bytes);
-  t->first = allocate(bytes);
-  t->second = allocate(bytes);
-  for (int i = 0; i < t->count; ++i) staging[i] = scale * random_float();
-  CHECK(cuMemcpyHtoDAsync(t->value, staging, bytes, compute));
-  CHECK(cuMemsetD32Async(t->first, 0, (size_t)t->count, compute));
-  CHECK(cuMemsetD32Async(t->second, 0, (size_t)t->count, compute));
+  for (int i = 0; i < 3; ++i) make_buffer(made[i], bytes);
+  fill_random(staging, bytes, scale);
+  CHECK(cuMemcpyHtoDAsync(t->value.at, staging, bytes, compute));
+  CHECK(cuMemsetD32Async(t->first.at, 0, (size_t)t->count, compute));
+  CHECK(cuMemsetD32Async(t->second.at, 0, (size_t)t->count, compute));
   CHECK(cuStreamSynchronize(compute)); /* staging is used again */
+  for (int i = 0; i < 3; ++i) put_away(made[i], 1);
 }
 
 static void make_layer(struct layer* l, int inner, int columns, float scale, float* staging) {
@@ -175,14 +128,23 @@ static void make_network(void) {
   int width = options.width;
   int largest = width > INPUTS ? width : INPUTS;
   float* staging;
-  CHECK(cuMemHostAlloc((void**)&staging, (size_t)largest * (size_t)largest * sizeof(float), 0));
+  CHECK(cuMemHostAlloc((void**)&staging, floats(largest, largest), 0));
   make_layer(&layers[0], INPUTS, width, 0.1f, staging);
   for (int l = 1; l <= options.layers; ++l) make_layer(&layers[l], width, width, 0.02f, staging);
   make_layer(&layers[options.layers + 1], width, CLASSES, 0.02f, staging);
   CHECK(cuMemFreeHost(staging));
 }
 
-/* ---- one step ---------------------------------------------------------------------------------- */
+/* A hidden layer's way back, or its update, with what lives beside them. */
+static size_t largest_phase(void) {
+  const size_t weight = floats(options.width, options.width),
+               rows = floats(options.batch, options.width);
+  const size_t back = 2 * weight + 4 * rows, step = 4 * weight;
+  return (back > step ? back : step) + 3 * floats(options.batch, INPUTS) + 4 * LEAST_MOVED;
+}
+
+/* ---- one step ----------------------------------------------------------------------------------
+ */
 
 struct batch {
   float* host_inputs; /* pinned */
@@ -192,9 +154,9 @@ struct batch {
 };
 
 static void make_buffers(struct batch* b) {
-  CHECK(cuMemHostAlloc((void**)&b->host_inputs, (size_t)options.batch * INPUTS * sizeof(float), 0));
+  CHECK(cuMemHostAlloc((void**)&b->host_inputs, floats(options.batch, INPUTS), 0));
   CHECK(cuMemHostAlloc((void**)&b->host_labels, (size_t)options.batch * sizeof(int), 0));
-  b->inputs = allocate_floats(options.batch, INPUTS);
+  b->inputs = allocate(floats(options.batch, INPUTS));
   b->labels = allocate((size_t)options.batch * sizeof(int));
   CHECK(cuEventCreate(&b->uploaded, CU_EVENT_DISABLE_TIMING));
   CHECK(cuEventCreate(&b->used, CU_EVENT_DISABLE_TIMING));
@@ -205,38 +167,44 @@ static void send_batch(struct batch* b) {
   CHECK(cuEventSynchronize(b->uploaded));
   make_batch(b->host_inputs, b->host_labels);
   CHECK(cuStreamWaitEvent(upload, b->used, 0));
-  CHECK(cuMemcpyHtoDAsync(b->inputs, b->host_inputs, (size_t)options.batch * INPUTS * sizeof(float),
-                          upload));
+  CHECK(cuMemcpyHtoDAsync(b->inputs, b->host_inputs, floats(options.batch, INPUTS), upload));
   CHECK(cuMemcpyHtoDAsync(b->labels, b->host_labels, (size_t)options.batch * sizeof(int), upload));
   CHECK(cuEventRecord(b->uploaded, upload));
 }
 
 static void forward(struct batch* b, CUdeviceptr logits) {
-  hidden[0] = allocate_floats(options.batch, options.width);
-  run_linear(hidden[0], b->inputs, &layers[0]);
+  const size_t bytes = floats(options.batch, options.width);
+  make_buffer(&hidden[0], bytes);
+  run_linear(hidden[0].at, b->inputs, &layers[0]);
   for (int l = 0; l < options.layers; ++l) {
-    act[l] = allocate_floats(options.batch, options.width);
-    hidden[l + 1] = allocate_floats(options.batch, options.width);
-    run_linear(act[l], hidden[l], &layers[l + 1]);
-    run_elementwise(tanh_residual, hidden[l + 1], act[l], hidden[l]);
+    make_buffer(&act[l], bytes);
+    run_linear(act[l].at, hidden[l].at, &layers[l + 1]);
+    make_buffer(&hidden[l + 1], bytes);
+    run_elementwise(tanh_residual, hidden[l + 1].at, act[l].at, hidden[l].at);
+    put_away(&act[l], 1);
+    put_away(&hidden[l], 1);
   }
-  run_linear(logits, hidden[options.layers], &layers[options.layers + 1]);
+  run_linear(logits, hidden[options.layers].at, &layers[options.layers + 1]);
 }
 
 static void backward(struct batch* b, CUdeviceptr delta_logits) {
-  int rows = options.batch, width = options.width, last = options.layers;
-  CUdeviceptr upstream = allocate_floats(rows, width), delta = allocate_floats(rows, width);
-  run_backward(&layers[last + 1], hidden[last], delta_logits, upstream, 0);
-  release(&hidden[last], rows, width);
+  const size_t bytes = floats(options.batch, options.width);
+  const int last = options.layers;
+  make_buffer(&upstream, bytes);
+  make_buffer(&delta, bytes);
+  run_backward(&layers[last + 1], hidden[last].at, delta_logits, upstream.at, 0);
+  drop_buffer(&hidden[last]);
   for (int l = last - 1; l >= 0; --l) {
-    run_elementwise(tanh_gradient, delta, upstream, act[l]);
-    run_backward(&layers[l + 1], hidden[l], delta, upstream, upstream);
-    release(&act[l], rows, width);
-    release(&hidden[l], rows, width);
+    bring(&act[l]);
+    run_elementwise(tanh_gradient, delta.at, upstream.at, act[l].at);
+    bring(&hidden[l]);
+    run_backward(&layers[l + 1], hidden[l].at, delta.at, upstream.at, upstream.at);
+    drop_buffer(&act[l]);
+    drop_buffer(&hidden[l]);
   }
-  run_backward(&layers[0], b->inputs, upstream, 0, 0);
-  release(&upstream, rows, width);
-  release(&delta, rows, width);
+  run_backward(&layers[0], b->inputs, upstream.at, 0, 0);
+  drop_buffer(&upstream);
+  drop_buffer(&delta);
 }
 
 static void update(int step) {
@@ -250,8 +218,8 @@ static void update(int step) {
   for (int i = 0; i < 60; ++i) root = 0.5 * (root + (1.0 - second) / root);
   float rate = (float)(1e-4 * root / (1.0 - first));
   for (int l = 0; l <= options.layers + 1; ++l) {
-    run_adam(&layers[l].weight, layers[l].inner, layers[l].columns, rate);
-    run_adam(&layers[l].bias, 1, layers[l].columns, rate);
+    run_adam(&layers[l].weight, rate);
+    run_adam(&layers[l].bias, rate);
   }
 }
 
@@ -259,67 +227,56 @@ static void update(int step) {
 static float train_step(int step, struct batch* b, float* losses) {
   int rows = options.batch, classes = CLASSES;
   double sum = 0.0;
-  CUdeviceptr logits = allocate_floats(rows, classes), delta = allocate_floats(rows, classes);
-  CUdeviceptr loss = allocate_floats(rows, 1);
+  CUdeviceptr logits = allocate(floats(rows, classes)), change = allocate(floats(rows, classes));
+  CUdeviceptr loss = allocate(floats(rows, 1));
   CHECK(cuStreamWaitEvent(compute, b->uploaded, 0));
   forward(b, logits);
-  void* p[] = {&delta, &loss, &logits, &b->labels, &rows, &classes};
-  launch(softmax_loss, (unsigned)rows, 1, 64, 1, p);
-  CHECK(cuMemcpyDtoHAsync(losses, loss, (size_t)rows * sizeof(float), compute));
-  backward(b, delta);
+  void* p[] = {&change, &loss, &logits, &b->labels, &rows, &classes};
+  launch(softmax_loss, (unsigned)rows, 1, 64, 1, compute, p);
+  CHECK(cuMemcpyDtoHAsync(losses, loss, floats(rows, 1), compute));
+  backward(b, change);
   CHECK(cuEventRecord(b->used, compute));
   update(step);
-  release(&logits, rows, classes);
-  release(&delta, rows, classes);
-  release(&loss, rows, 1);
+  release(&logits, floats(rows, classes));
+  release(&change, floats(rows, classes));
+  release(&loss, floats(rows, 1));
   CHECK(cuStreamSynchronize(compute));
   for (int row = 0; row < rows; ++row) sum += (double)losses[row];
   return (float)(sum / rows);
 }
 
-/* ---- the program ------------------------------------------------------------------------------- */
+/* ---- the program -------------------------------------------------------------------------------
+ */
 
-static void load_kernels(void) {
-  static const struct {
-    const char* name;
-    CUfunction* function;
-  } wanted[] = {{"linear", &linear},
-                {"weight_gradient", &weight_gradient},
-                {"input_gradient", &input_gradient},
-                {"bias_gradient", &bias_gradient},
-                {"tanh_residual", &tanh_residual},
-                {"tanh_gradient", &tanh_gradient},
-                {"softmax_loss", &softmax_loss},
-                {"adam", &adam}};
-  CUmodule module;
-  long bytes = 0;
-  FILE* file = fopen(options.kernels, "rb");
-  if (file == NULL || fseek(file, 0, SEEK_END) != 0 || (bytes = ftell(file)) <= 0) {
-    fail("cannot read", options.kernels);
-  }
-  char* image = calloc((size_t)bytes + 1, 1);
-  rewind(file);
-  if (image == NULL || fread(image, 1, (size_t)bytes, file) != (size_t)bytes) {
-    fail("cannot read", options.kernels);
-  }
-  fclose(file);
-  CHECK(cuModuleLoadData(&module, image));
-  for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); ++i) {
-    CHECK(cuModuleGetFunction(wanted[i].function, module, wanted[i].name));
-  }
-  free(image);
-}
+static const struct kernel kKernels[] = {{"linear", &linear},
+                                         {"weight_gradient", &weight_gradient},
+                                         {"input_gradient", &input_gradient},
+                                         {"bias_gradient", &bias_gradient},
+                                         {"tanh_residual", &tanh_residual},
+                                         {"tanh_gradient", &tanh_gradient},
+                                         {"softmax_loss", &softmax_loss},
+                                         {"adam", &adam}};
 
 static void read_options(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--kernels") == 0) options.kernels = argv[i + 1];
-    else if (strcmp(argv[i], "--losses") == 0) options.losses = argv[i + 1];
-    else if (strcmp(argv[i], "--steps") == 0) options.steps = atoi(argv[i + 1]);
-    else if (strcmp(argv[i], "--layers") == 0) options.layers = atoi(argv[i + 1]);
-    else if (strcmp(argv[i], "--width") == 0) options.width = atoi(argv[i + 1]);
-    else if (strcmp(argv[i], "--batch") == 0) options.batch = atoi(argv[i + 1]);
-    else if (strcmp(argv[i], "--occupy") == 0) options.occupy = strtoull(argv[i + 1], NULL, 10);
-    else fail("unknown option", argv[i]);
+    if (strcmp(argv[i], "--kernels") == 0)
+      options.kernels = argv[i + 1];
+    else if (strcmp(argv[i], "--losses") == 0)
+      options.losses = argv[i + 1];
+    else if (strcmp(argv[i], "--steps") == 0)
+      options.steps = atoi(argv[i + 1]);
+    else if (strcmp(argv[i], "--layers") == 0)
+      options.layers = atoi(argv[i + 1]);
+    else if (strcmp(argv[i], "--width") == 0)
+      options.width = atoi(argv[i + 1]);
+    else if (strcmp(argv[i], "--batch") == 0)
+      options.batch = atoi(argv[i + 1]);
+    else if (strcmp(argv[i], "--occupy") == 0)
+      options.occupy = strtoull(argv[i + 1], NULL, 10);
+    else if (strcmp(argv[i], "--offload") == 0)
+      options.offload = strtoull(argv[i + 1], NULL, 10);
+    else
+      fail("unknown option", argv[i]);
   }
   if (argc % 2 == 0) fail("no value for", argv[argc - 1]);
   if (options.kernels == NULL) fail("missing", "--kernels FILE");
@@ -333,33 +290,24 @@ static void read_options(int argc, char** argv) {
   }
 }
 
-static double seconds(void) {
-  struct timespec now;
-  timespec_get(&now, TIME_UTC);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 int main(int argc, char** argv) {
-  CUdevice device;
-  CUcontext context;
   CUdeviceptr ballast;
   struct batch batches[2];
   float* losses;
   FILE* file = NULL;
 
+  program_name = "train";
   read_options(argc, argv);
+  allow_offload(options.offload, largest_phase());
   if (options.losses != NULL && (file = fopen(options.losses, "w")) == NULL) {
     fail("cannot write", options.losses);
   }
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  const CUdevice device = open_device();
   CHECK(cuStreamCreate(&compute, CU_STREAM_NON_BLOCKING));
   CHECK(cuStreamCreate(&upload, CU_STREAM_NON_BLOCKING));
-  load_kernels();
+  LOAD_KERNELS(options.kernels, kKernels);
   if (options.occupy > 0) CHECK(cuMemAlloc(&ballast, options.occupy));
-  CHECK(cuMemHostAlloc((void**)&losses, (size_t)options.batch * sizeof(float), 0));
+  CHECK(cuMemHostAlloc((void**)&losses, floats(options.batch, 1), 0));
   make_network();
   for (int i = 0; i < 2; ++i) make_buffers(&batches[i]);
 
@@ -369,12 +317,12 @@ int main(int argc, char** argv) {
     if (step < options.steps) send_batch(&batches[step % 2]); /* the next one, meanwhile */
     float loss = train_step(step, &batches[(step - 1) % 2], losses);
     printf("step %d loss %.6f\n", step, (double)loss);
-    if (file != NULL && fprintf(file, "%a\n", (double)loss) < 0) fail("cannot write", options.losses);
+    if (file != NULL && fprintf(file, "%a\n", (double)loss) < 0)
+      fail("cannot write", options.losses);
   }
   double each = (seconds() - start) / options.steps;
   if (file != NULL && fclose(file) != 0) fail("cannot write", options.losses);
-  printf("live peak %zu bytes\n", peak_bytes);
-  printf("%.4f seconds per step\n", each);
+  report(each);
   CHECK(cuDevicePrimaryCtxRelease(device));
   return 0;
 }

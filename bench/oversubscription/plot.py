@@ -1,0 +1,54 @@
+"""Draws throughput over oversubscription, one SVG for each program. Equal input gives equal bytes.
+
+Usage: plot.py RESULTS.json FOLDER      (needs matplotlib)
+"""
+
+import json
+import pathlib
+import sys
+
+import matplotlib
+
+matplotlib.use("svg")
+matplotlib.rcParams.update({"svg.hashsalt": "tessera", "svg.fonttype": "none", "font.size": 9,
+                            "axes.spines.top": False, "axes.spines.right": False})
+
+from matplotlib import pyplot  # noqa: E402
+
+# Key of a row, name, colour, marker, line.
+LINES = (("auto", "Tessera, auto", "#1b6ca8", "o", "-"), ("recency", "Tessera, recency", "#6fb1dd", "s", "-"),
+         ("offload", "explicit offload", "#d98032", "^", "--"), ("paging", "paging on demand", "#8a8a8a", "v", "--"))
+
+
+def draw(program, folder):
+    rows = program["rows"]
+    figure, axes = pyplot.subplots(figsize=(6, 3.4), layout="constrained")
+    bound = [min(100, 100 * program["memory_ns"] / row["lower_bound_ns"]) for row in rows]
+    axes.fill_between([row["ratio"] for row in rows], bound, 100, color="#eeeeee", linewidth=0)
+    axes.text(4, 101, "above the bound", ha="right", va="bottom", color="#666666")
+    for key, name, colour, marker, line in LINES:
+        points = [(row["ratio"], 100 * program["memory_ns"] / row[key]["ns"]) for row in rows if row.get(key)]
+        if points:
+            axes.plot(*zip(*points), label=name, color=colour, marker=marker, linestyle=line, markersize=4)
+    axes.set(title=program["title"], xlabel="live bytes / device memory", ylabel="throughput, % of all in memory",
+             xscale="log", ylim=(0, 110))
+    axes.set_xticks([row["ratio"] for row in rows], [f"{row['ratio']:g}" for row in rows])
+    axes.minorticks_off()
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    axes.legend(frameon=False)
+    figure.savefig(pathlib.Path(folder) / f"{program['name']}.svg", metadata={"Date": None})
+    pyplot.close(figure)
+
+
+def main(path, folder):
+    body = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    if not body.get("environment") or body.get("smoke"):
+        sys.exit(f"{path}: not a result that can be told to anyone")
+    for program in body["programs"]:
+        draw(program, folder)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
