@@ -1,0 +1,65 @@
+/* The paths that a program takes all the time, again and again: a use of sixteen blocks, a touch, an
+ * allocation that is served from the cache, with its free. All must succeed.
+ *
+ * Each function runs twice, so that whoever counts its instructions
+ * (tests/integration/instruction_counts_test.py) can leave the first time out.
+ */
+#include "tessera/tessera.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ROUNDS 1000
+#define BLOCKS 16
+
+static tessera_allocator* allocator;
+static tessera_address blocks[BLOCKS];
+
+static void must(tessera_result result) {
+  if (result == TESSERA_OK) return;
+  fprintf(stderr, "%s\n", tessera_last_error());
+  exit(1);
+}
+
+__attribute__((noinline)) static void use_of_sixteen_blocks(void) {
+  for (int i = 0; i < ROUNDS; ++i) {
+    tessera_use use;
+    must(tessera_use_begin(allocator, blocks, BLOCKS, NULL, TESSERA_WRITE, &use));
+    tessera_use_end(allocator, &use);
+  }
+}
+
+__attribute__((noinline)) static void touch(void) {
+  for (int i = 0; i < ROUNDS; ++i) must(tessera_touch(allocator, blocks[0], NULL, TESSERA_READ));
+}
+
+__attribute__((always_inline)) static inline void pairs(size_t bytes) {
+  for (int i = 0; i < ROUNDS; ++i) {
+    tessera_address block;
+    must(tessera_malloc(allocator, 0, bytes, NULL, &block));
+    must(tessera_free(allocator, block, NULL));
+  }
+}
+
+__attribute__((noinline)) static void cached_pair_of_4_kib(void) { pairs(4096); }
+__attribute__((noinline)) static void cached_pair_of_8_mib(void) { pairs((size_t)8 << 20); }
+
+int main(void) {
+  static void (*const paths[])(void) = {use_of_sixteen_blocks, touch, cached_pair_of_4_kib,
+                                        cached_pair_of_8_mib};
+  tessera_options* options = NULL;
+  must(tessera_options_create(&options));
+  must(tessera_options_set(options, "device-memory", "128MiB"));
+  must(tessera_options_set(options, "host-memory", "16MiB"));
+  must(tessera_allocator_create(options, &allocator));
+  tessera_options_destroy(options);
+  for (int i = 0; i < BLOCKS; ++i) must(tessera_malloc(allocator, 0, 1 << 21, NULL, &blocks[i]));
+  for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); ++i) {
+    paths[i]();
+    paths[i]();
+  }
+  for (int i = 0; i < BLOCKS; ++i) must(tessera_free(allocator, blocks[i], NULL));
+  tessera_allocator_destroy(allocator);
+  puts("ok");
+  return 0;
+}

@@ -1,0 +1,94 @@
+"""Instructions on the paths that programs take all the time, against tests/golden/instructions.txt.
+
+Counted by callgrind on one thread, so a count is the same on every machine and in every run; another
+compiler makes other code, for which the bound is wide. A count that has changed fails with the table as
+it is now and the line that accepts it.
+
+Usage: instruction_counts_test.py BUILD_FOLDER [--accept]
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = SOURCE / "tests/golden/instructions.txt"
+SKIPPED = 77
+TOLERANCE, TOLERANCE_OF_OTHERS = 0.03, 0.5
+LAUNCHES, ROUNDS = 5000, 1000  # of one turn of tests/programs/launch_cost.c and tests/c_api/hot_paths.c
+PATHS = ("use_of_sixteen_blocks", "touch", "cached_pair_of_4_kib", "cached_pair_of_8_mib")
+
+
+def count(program, function, preload=""):
+    """Instructions inside the second call of the function, with all that it calls."""
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "lib/softcuda"), LD_PRELOAD=preload)
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out"
+        ran = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
+                              f"--toggle-collect={function}", f"--dump-after={function}", *program],
+                             cwd=BUILD / "lib/tessera", env=environment, capture_output=True, text=True, timeout=60)
+        if ran.returncode != 0:
+            sys.exit(f"{program[0]} under callgrind: {ran.stderr[-2000:]}")
+        second = pathlib.Path(f"{out}.2")
+        total = int(re.search(r"^totals: (\d+)", second.read_text(), re.M).group(1)) if second.exists() else 0
+    if total == 0:
+        sys.exit(f"callgrind saw nothing of {function} in {program[0]}")
+    return total
+
+
+def measure():
+    launch = ["./launch_cost", "preload_kernels.so", "1000", "1"]
+    bare = count(launch, "refused")
+    hooked = count(launch, "refused", str(BUILD / "lib/libtessera_preload.so"))
+    rows = {"hooked_launch_of_16_pointers": round((hooked - bare) / LAUNCHES)}
+    rows.update({name: round(count([BUILD / "tests/c_api_hot_paths"], name) / ROUNDS) for name in PATHS})
+    return rows
+
+
+def compiler():
+    for path in BUILD.glob("CMakeFiles/*/CMakeCXXCompiler.cmake"):
+        found = dict(re.findall(r'set\(CMAKE_CXX_COMPILER_(ID|VERSION) "([^"]*)"\)', path.read_text()))
+        return f"{found['ID']} {found['VERSION'].split('.')[0]}"
+    return "unknown"
+
+
+def table(rows):
+    return f"compiler: {compiler()}\n" + "".join(f"{name:<30}{value:>6}\n" for name, value in rows.items())
+
+
+def complaints(golden, rows):
+    same = golden.get("compiler:") == compiler()
+    tolerance = TOLERANCE if same else TOLERANCE_OF_OTHERS
+    for name, value in rows.items():
+        expected = int(golden.get(name, "0"))
+        if abs(value - expected) > tolerance * expected:
+            yield f"{name}: {value} instructions, {expected} are accepted ({tolerance:.0%} more or less)"
+
+
+def main():
+    if shutil.which("valgrind") is None:
+        print("skipped: no valgrind; `make check` installs it")
+        return SKIPPED
+    if "CMAKE_BUILD_TYPE:STRING=Release" not in (BUILD / "CMakeCache.txt").read_text():
+        print("skipped: instructions are counted in the release build alone")
+        return SKIPPED
+    rows = measure()
+    print(table(rows), end="")
+    if "--accept" in sys.argv:
+        GOLDEN.write_text(table(rows))
+        return 0
+    golden = dict(line.split(maxsplit=1) for line in GOLDEN.read_text().splitlines())
+    wrong = list(complaints(golden, rows))
+    if not wrong:
+        return 0
+    print("\n".join(wrong))
+    print(f"If that is meant: python3 {pathlib.Path(__file__).relative_to(SOURCE)} {BUILD} --accept")
+    return 1
+
+
+sys.exit(main())
