@@ -56,8 +56,9 @@ clang: check-packages
 	run-clang-tidy-14 -quiet -j$(JOBS) -p build/clang '(unity_.*_cxx\.cxx|/(alloc|shim)/.*\.cpp)$$' >build/clang/tidy.log 2>&1 \
 	  || { grep -A3 error: build/clang/tidy.log; exit 1; }
 
+# Every table and plot of docs/benchmarks.md, in about ten minutes on two processors with nothing else to do.
 bench: build
-	@for program in build/release/bench/*_bench; do echo "== $$program"; "$$program" || exit 1; done
+	python3 bench/run.py build/release
 
 # Every policy on the traces of twelve families; docs/league.md reads the result.
 league: packages
