@@ -23,7 +23,7 @@ class Gate {
   // The two sides use sequentially consistent operations on different locations (Dekker): either the
   // entering thread sees the gate closed, or the closing thread sees it inside.
   std::uint32_t enter() {
-    const std::uint32_t index = thread_number() % kSlots;
+    const std::uint32_t index = thread_number();
     slots_[index].inside.fetch_add(1);
     if (closed_.load()) enter_when_open(slots_[index]);
     return index;
@@ -46,7 +46,6 @@ class Gate {
   };
 
  private:
-  static constexpr std::size_t kSlots = 64;
   struct alignas(64) Slot {
     std::atomic<std::uint32_t> inside{0};
   };
@@ -56,7 +55,7 @@ class Gate {
   void close();
   void open();
 
-  std::array<Slot, kSlots> slots_;
+  std::array<Slot, kThreadSlots> slots_;
   alignas(64) std::atomic<bool> closed_{false};
 };
 

@@ -24,13 +24,13 @@ class UseCounts {
   // One launch of so many uses.
   void add(std::uint64_t uses) {
     const std::uint32_t thread = thread_number();
-    if (thread < kShared) {
+    if (thread < kOwnThreadNumbers) {
       Slot& own = slots_[thread];
       bump(own.launches, 1);
       bump(own.uses, uses);
     } else {
-      slots_[kShared].launches.fetch_add(1, std::memory_order_relaxed);
-      slots_[kShared].uses.fetch_add(uses, std::memory_order_relaxed);
+      slots_[thread].launches.fetch_add(1, std::memory_order_relaxed);
+      slots_[thread].uses.fetch_add(uses, std::memory_order_relaxed);
     }
   }
 
@@ -44,7 +44,6 @@ class UseCounts {
   }
 
  private:
-  static constexpr std::uint32_t kShared = 63;
   struct alignas(64) Slot {
     std::atomic<std::uint64_t> launches{0};
     std::atomic<std::uint64_t> uses{0};
@@ -54,7 +53,7 @@ class UseCounts {
     own.store(own.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
   }
 
-  std::array<Slot, kShared + 1> slots_;
+  std::array<Slot, kThreadSlots> slots_;
 };
 
 }  // namespace tessera
