@@ -60,9 +60,9 @@ Status BlockCache::free(Address address, StreamId stream) {
   if (!ended) return not_ours(address);
   ThreadCache* const cache = threads_.mine();
   count_free(cache, block->capacity() - ended->slack);
-  residency_.note_free(block->run, stream);
+  const std::uint64_t epoch = residency_.note_free(block->run, stream);
   block->run->live.fetch_sub(1);
-  cache_freed(*block, stream, cache);
+  cache_freed(*block, {stream, epoch}, cache);
   return Status::ok();
 }
 

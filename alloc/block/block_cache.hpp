@@ -111,6 +111,11 @@ class BlockCache {
   };
   struct Located {
     Run* run = nullptr;
+  // Work queued on `stream` so far may use the block until the stream has passed `epoch`.
+  struct Freed {
+    StreamId stream;
+    std::uint64_t epoch = 0;
+  };
     BlockOwner* owner = nullptr;
     BlockWord* word = nullptr;
     Address address;
@@ -133,8 +138,8 @@ class BlockCache {
   Address take_shared(const CacheKey& key, ThreadCache* cache);
   Address take_slots(const CacheKey& key, ThreadCache* cache);
   Status grow(const CacheKey& key, Address& address);
-  void cache_freed(const Located& block, StreamId stream, ThreadCache* cache);
-  void cache_late(const Located& block, StreamId stream);
+  void cache_freed(const Located& block, Freed freed, ThreadCache* cache);
+  void cache_late(const Located& block, Freed freed);
   void put_shared(Address address);
   Status give_back(Bytes bytes, bool quiet) REQUIRES_LOCK(give_back_mutex_);
   Status wait_for_cached();

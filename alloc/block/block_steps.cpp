@@ -100,12 +100,12 @@ Status BlockCache::grow(const CacheKey& key, Address& address) {
 }
 
 // A block that was just freed goes where the next request for it will look first.
-void BlockCache::cache_freed(const Located& block, StreamId stream, ThreadCache* cache) {
-  const StreamId freed_on = stream_key(stream);
+void BlockCache::cache_freed(const Located& block, Freed freed, ThreadCache* cache) {
+  const StreamId freed_on = stream_key(freed.stream);
   CacheKey key{block.owner->size_class, freed_on, block.owner->tag};
   if (block.owner->kind == OwnerKind::kSlab) {
     key.stream = block.slab().stream;
-    if (freed_on != key.stream && freed_on != kNoStream) return cache_late(block, stream);
+    if (freed_on != key.stream && freed_on != kNoStream) return cache_late(block, freed);
   } else {
     SingleBlock& single = block.single();
     single.freed_on.store(freed_on, std::memory_order_relaxed);
@@ -120,14 +120,14 @@ void BlockCache::cache_freed(const Located& block, StreamId stream, ThreadCache*
   shed();
 }
 
-void BlockCache::cache_late(const Located& block, StreamId stream) {
+void BlockCache::cache_late(const Located& block, Freed freed) {
   StreamTable& streams = residency_.streams();
-  const std::uint32_t slot = streams.slot_of(stream);
-  if (stream == kPerThreadStream) {  // nobody else can fence it
+  const std::uint32_t slot = streams.slot_of(freed.stream);
+  if (freed.stream == kPerThreadStream) {  // nobody else can fence it
     const Status fenced = streams.fence_own(slot);
     if (!fenced.is_ok()) log_line(LogLevel::kDebug, "no fence: {}", fenced.to_string());
   }
-  slots_.give_late(block.slab(), block.address, std::uint64_t{1} << slot, residency_.epoch());
+  slots_.give_late(block.slab(), block.address, std::uint64_t{1} << slot, freed.epoch);
 }
 
 // REQUIRES: the block is free and in no cache.
@@ -194,7 +194,7 @@ Status BlockCache::retire(StreamId stream) {
   const StreamId key = stream_key(stream);
   const std::uint64_t mask = std::uint64_t{1} << residency_.streams().slot_of(stream);
   threads_.steal_all([this](Address address) { put_shared(address); });
-  slots_.retire(key, mask, residency_.epoch());
+  slots_.retire(key, mask, residency_.streams().open_epoch());
   runs_.retire(key);
   return residency_.streams().retire(stream);
 }

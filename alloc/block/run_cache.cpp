@@ -7,7 +7,7 @@
 namespace tessera {
 
 bool RunCache::is_quiet(const SingleBlock& block) const {
-  return streams_.passed(block.run->streams.load(), block.run->used.load());
+  return streams_.passed(block.run->streams.load(), block.run->last_work());
 }
 
 SingleBlock* RunCache::take_newest(const LineKey& key) {

@@ -106,7 +106,7 @@ std::vector<std::unique_ptr<Slab>> SlotCache::remove_empty(Bytes bytes, bool qui
     for (Slab* const slab : home.with_free) {
       if (kBasePage * empty.size() >= bytes) break;
       if (!slab->is_empty()) continue;
-      if (quiet && !streams_.passed(slab->run->streams.load(), slab->run->used.load())) continue;
+      if (quiet && !streams_.passed(slab->run->streams.load(), slab->run->last_work())) continue;
       empty.push_back(slab);
     }
   }

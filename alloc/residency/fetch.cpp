@@ -101,7 +101,7 @@ Status Residency::check_fits(std::span<Run* const> runs) const {
 Status Residency::fetch(std::span<Run* const> runs, StreamId stream) {
   if (stream != kNoStream) {  // news of this stream's progress, as fine-grained as its misses
     const Gate::Closed closed(gate_);
-    TESSERA_TRY(streams_.fence(std::uint64_t{1} << streams_.slot_of(stream), epoch_.load()));
+    TESSERA_TRY(streams_.fence(std::uint64_t{1} << streams_.slot_of(stream), StreamTable::kAllSoFar));
   }
   const std::vector<Run*> wanted = distinct(runs);
   TESSERA_TRY(bring_in(wanted));
@@ -311,7 +311,7 @@ Status Residency::prefetch(std::span<Run* const> runs) {
   for (Run* run : runs) {
     if (run->missing.load() == 0) continue;
     run->coming = true;
-    run->called = run->used.load();
+    run->called = run->last_work();
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run, i};
       if (page->state != PageState::kCold) continue;

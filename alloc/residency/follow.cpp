@@ -32,7 +32,7 @@ void Residency::carry_out_orders() {
 // True when the order is settled: its copies are under way, or it is void.
 bool Residency::carry_out(const Conductor::Leave& order) {
   Run& run = *order.run;
-  if (run.used.load() != order.used || !run.may_leave()) return true;
+  if (run.last_work() != order.used || !run.may_leave()) return true;
   const Result<Bytes> left = leave(run, run.shape.bytes(), Patience::kPlanned, Which::kAll);
   if (!left.is_ok()) {
     log_line(LogLevel::kDebug, "a planned move was given up: {}", left.status().to_string());
@@ -45,7 +45,7 @@ bool Residency::carry_out(const Conductor::Leave& order) {
 // is no error, the page comes when it is used.
 bool Residency::bring_back(Run& run) {
   run.coming = true;
-  run.called = run.used.load();
+  run.called = run.last_work();
   std::vector<PageRef> ready;
   Bytes room = device_room(), wanted;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {

@@ -227,7 +227,7 @@ bool PageMover::is_clean(const PageRef& page) {
 PageMover::Verdict PageMover::judge(PageRef page) const {
   const Run& run = *page.run;
   const bool leaving = page->state == PageState::kLeaving;
-  const bool quiet = run.used.load() <= run.quiet && run.may_leave();
+  const bool quiet = run.last_work() <= run.quiet && run.may_leave();
   if (quiet && run.is_dead()) return Verdict::kDiscard;
   // Quiet is not enough: pages of one run may be copied at different times, with a write between.
   if (quiet && is_clean(page)) return Verdict::kUnmap;

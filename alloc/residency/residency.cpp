@@ -103,7 +103,7 @@ Status Residency::remove(Run* run) {
   std::erase_if(orders_.leave, [run](const Conductor::Leave& order) { return order.run == run; });
   std::erase(orders_.come, run);
   Status result = await_uses(*run);
-  run->quiet = run->used.load();
+  run->quiet = run->last_work();
   run->live.store(0);
   run->pins.store(0);
   run->coming = false;
@@ -126,13 +126,13 @@ Status Residency::remove(Run* run) {
 
 Status Residency::await_uses(const Run& run) {
   Status status = fence_all();
-  if (status.is_ok()) status = streams_.wait(run.streams.load(), run.used.load());
+  if (status.is_ok()) status = streams_.wait(run.streams.load(), run.last_work());
   return status.is_ok() ? status : driver_.synchronize(device_);
 }
 
 Status Residency::await_all_work() {
   const StallWait waiting(stall_, StallCause::kWork);
-  return streams_.wait_for_all(epoch_.load());
+  return streams_.wait_for_all(streams_.open_epoch());
 }
 
 // Takes all frames away from a run whose bytes do not matter any more. When its copies cannot be
@@ -173,7 +173,7 @@ bool Residency::all_present(std::span<Run* const> runs) {
 // stream, stamps only rise.
 std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId stream,
                                    std::uint32_t slot, Access access) {
-  const std::uint64_t epoch = epoch_.fetch_add(1) + 1;
+  const std::uint64_t epoch = streams_.tick();
   const std::uint64_t bit = bit_of(stream, slot);
   const auto stamp = [epoch, rising = own_streams_.load(std::memory_order_relaxed)](
                          std::atomic<std::uint64_t>& of) {
@@ -194,7 +194,7 @@ std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId stream,
 
 // For work that was queued before the call: the gate may close and open meanwhile, so stamps rise.
 void Residency::stamp_outside(std::span<Run* const> runs, StreamId stream, std::uint32_t slot) {
-  const std::uint64_t epoch = epoch_.fetch_add(1) + 1;
+  const std::uint64_t epoch = streams_.tick();
   const std::uint64_t bit = bit_of(stream, slot);
   for (Run* run : runs) {
     const std::uint64_t before = raise_to(run->used, epoch);
@@ -268,7 +268,7 @@ std::uint32_t Residency::begin_unnamed(StreamId stream) {
   if (stream == kNoStream) {
     streams_.note_unknown();
   } else {
-    streams_.note_use(slot, epoch_.fetch_add(1) + 1);
+    streams_.note_use(slot, streams_.tick());
   }
   return gate_slot;
 }
@@ -314,9 +314,20 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
   return {};
 }
 
-void Residency::note_free(Run* run, StreamId stream) {
-  if (stream == kNoStream) return;
-  stamp_outside({&run, 1}, stream, slot_for_use(stream));
+// The stream's stamp comes first: who sees the run's must find that the stream has not passed it. An
+// epoch that was closed meanwhile does not count, since who closed it (leave()) may have read the
+// run's streams before this one was among them: it closes first and reads then, this stamps first
+// and looks then, so one of the two sees the other.
+std::uint64_t Residency::note_free(Run* run, StreamId stream) {
+  if (stream == kNoStream) return 0;
+  const std::uint32_t slot = slot_for_use(stream);
+  for (;;) {
+    const std::uint64_t epoch = streams_.open_epoch();
+    streams_.note_use(slot, epoch);
+    note_stream(*run, bit_of(stream, slot));
+    raise_to(run->freed, epoch);
+    if (streams_.epoch() < epoch) return epoch;
+  }
 }
 
 Status Residency::poll_streams() {

@@ -74,11 +74,12 @@ class Residency {
   // with kNoStream it waits for the bytes. kUndefined: no other block lives in the run, so what its
   // pages held need not come back.
   Status ensure(Run* run, StreamId stream, Contents contents = Contents::kKept);
-  void note_free(Run* run, StreamId stream);  // of a block; work queued there so far may still use it
+  // A block of the run was freed: work queued on `stream` so far may still use it, until the stream
+  // has passed the epoch that is returned.
+  std::uint64_t note_free(Run* run, StreamId stream);
   // Fences all uses and frees noted so far, and looks which are over: streams().passed() then tells.
   Status poll_streams();
-  // The newest epoch; what is noted later gets a greater one.
-  std::uint64_t epoch() const { return epoch_.load(); }
+  std::uint64_t epoch() const { return streams_.epoch(); }  // of the newest use
 
   // ---- hints ----
   // Starts bringing runs in while that needs nobody in use to leave.
@@ -225,7 +226,6 @@ class Residency {
   StreamTable streams_;
   Conductor conductor_;
   Gate gate_;
-  std::atomic<std::uint64_t> epoch_{0};
   std::atomic<bool> own_streams_{false};  // somebody uses a per-thread default stream
   UseCounts counts_;
   std::atomic<std::uint32_t> in_flight_{0};

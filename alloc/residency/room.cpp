@@ -75,7 +75,7 @@ Status Residency::make_room(Bytes bytes) {
 
 Status Residency::fence_all() {
   const Gate::Closed closed(gate_);
-  return streams_.fence(~std::uint64_t{0}, epoch_.load());
+  return streams_.fence(~std::uint64_t{0}, StreamTable::kAllSoFar);
 }
 
 Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) const {
@@ -84,13 +84,13 @@ Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) const {
   Snapshot snapshot;
   snapshot.shortage = shortage;
   snapshot.need = need;
-  snapshot.epoch = epoch_.load();
+  snapshot.epoch = streams_.epoch();
   for (const auto& run : runs_) {
     if (!run->has(leaves_from) || (from_device && !run->may_leave())) continue;
     RunPicture picture;
     picture.dead = run->is_dead();
     if (from_device && !picture.dead && !automatic_.load()) continue;
-    picture.used = run->used.load();
+    picture.used = run->last_work();
     picture.idle = streams_.passed(run->streams.load(), picture.used);
     if (which == Which::kIdle && (!picture.idle || run->is_expected())) continue;
     if (which == Which::kDead && !(picture.dead && picture.idle)) continue;
@@ -151,7 +151,8 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
     // but not yet queued holds the run.
     const Gate::Closed closed(gate_);
     if (!run.may_leave()) return Bytes();
-    used = run.used.load();
+    used = run.last_work();
+    streams_.close(used);  // uses and frees from now on have greater epochs
     mask = run.streams.load();
     TESSERA_TRY(streams_.fence(mask, used));
   }

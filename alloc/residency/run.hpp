@@ -14,6 +14,7 @@
 //  4. bytes_by_state counts each page in the state it is in.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -62,6 +63,7 @@ struct Run {
   std::atomic<std::uint64_t> gap{0};       // epochs between its last two uses; 0 = unknown
   std::atomic<bool> fresh{true};           // allocated since its last use
   std::atomic<std::uint64_t> streams{0};   // bit per StreamTable slot that may still use it
+  std::atomic<std::uint64_t> freed{0};     // epoch in which a block of it was freed last
 
   std::atomic<std::uint32_t> pins{0};      // by the caller, and 1 when exposed
   std::atomic<std::uint32_t> holds{0};     // calls under way that need it: it may not leave
@@ -82,7 +84,9 @@ struct Run {
   Address page_address(std::uint32_t page) const { return address + shape.offset(page); }
   bool is_dead() const { return live.load() == 0; }
   // Prefetched, and not used since: whoever called it back has a use for it.
-  bool is_expected() const { return coming && used.load() <= called; }
+  bool is_expected() const { return coming && last_work() <= called; }
+  // Nothing that was queued for it is newer.
+  std::uint64_t last_work() const { return std::max(used.load(), freed.load()); }
   bool may_leave() const { return holds.load() == 0 && pins.load() == 0; }
 };
 

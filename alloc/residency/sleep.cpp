@@ -60,7 +60,7 @@ Status Residency::account_for_unannounced() {
   if (automatic_.load()) return {};
   TESSERA_TRY(driver_.synchronize(device_));
   MutexLock lock(mutex_);
-  const std::uint64_t epoch = epoch_.fetch_add(1) + 1;
+  const std::uint64_t epoch = streams_.tick();
   for (const auto& run : runs_) {
     if (!bytes_there(*run)) continue;
     raise_to(run->used, epoch);

@@ -143,8 +143,11 @@ void StreamTable::drop_pending(User& user, std::size_t count) {
   user.pending.erase(user.pending.begin(), end);
 }
 
+// A free stamps with the epoch it saw open. Whoever saw `label` open had queued its work before the
+// epoch is closed here, hence before the event.
 Status StreamTable::record(Slot& slot, User& user) {
   const std::uint64_t label = slot.last.load();
+  close(label);
   EventId event;
   TESSERA_TRY_ASSIGN(event, take_event());
   if (Status status = driver_.record_event(event, user.stream); !status.is_ok()) {
@@ -254,6 +257,7 @@ Status StreamTable::wait_for_all(std::uint64_t epoch) {
 }
 
 Status StreamTable::wait_for_device(std::uint64_t mask, std::uint64_t epoch) {
+  close(epoch);
   TESSERA_TRY(driver_.synchronize(device_));
   MutexLock lock(mutex_);
   for (std::size_t i : SlotsIn{mask}) {

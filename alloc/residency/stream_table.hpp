@@ -5,6 +5,10 @@
 // events recorded on the stream, each labelled with the newest epoch it covers. They are recorded
 // only when somebody asks, so a program that never runs short records none.
 //
+// The clock of epochs stands here because the two meet: a use gets an epoch of its own, a free the one
+// that comes next, which it shares with its neighbours; and a fence closes all epochs that it covers,
+// so a stamp given later is greater than the fence's label. Frees thus cost no tick.
+//
 // Up to 64 slots, so that a block can name its users in one word; more streams than that share
 // slots, which only makes answers later, never wrong.
 //
@@ -32,9 +36,19 @@ inline constexpr StreamId kNoStream{~std::uint64_t{0}};
 class StreamTable {
  public:
   static constexpr std::uint32_t kSlots = 64;
+  static constexpr std::uint64_t kAllSoFar = ~std::uint64_t{0};  // for fence(): all noted uses
 
   StreamTable(Driver& driver, DeviceId device) : driver_(driver), device_(device) {}
   ~StreamTable();
+
+  // For work that is about to be queued: an epoch nobody else gets.
+  std::uint64_t tick() { return epoch_.fetch_add(1) + 1; }
+  // For work that is queued already. REQUIRES: note_use() with it before anybody reads the stamp.
+  std::uint64_t open_epoch() const { return epoch_.load() + 1; }
+  // Stamps from now on are greater than `epoch`.
+  void close(std::uint64_t epoch) { raise_to(epoch_, epoch); }
+  // The newest that was ticked or closed.
+  std::uint64_t epoch() const { return epoch_.load(); }
 
   // The slot of a stream, given one at its first use. Cheap afterwards.
   std::uint32_t slot_of(StreamId stream);
@@ -75,7 +89,7 @@ class StreamTable {
     std::uint64_t completed = 0;  // label of the newest fence that has passed
     std::vector<Fence> pending;   // oldest first, at most kMaxPending
   };
-  struct Slot {
+  struct alignas(64) Slot {
     std::atomic<std::uint64_t> last{0};       // newest epoch noted
     std::atomic<std::uint64_t> completed{0};  // every user has passed this epoch
     std::vector<User> users;                  // under mutex_
@@ -110,6 +124,7 @@ class StreamTable {
   Mutex mutex_{LockRank::kStreams};
   std::array<Key, kKeys> keys_;
   std::array<Slot, kSlots> slots_;
+  alignas(64) std::atomic<std::uint64_t> epoch_{0};
   std::atomic<bool> unknown_{false};
   std::uint32_t used_slots_ GUARDED_BY(mutex_) = 0;
   std::vector<EventId> spare_events_ GUARDED_BY(mutex_);

@@ -35,8 +35,8 @@ class SlotCacheTest : public LayerTest {
   }
   void give_late(Slab& slab, Address slot) {
     const std::uint32_t index = residency().streams().slot_of(b_);
-    residency().note_free(slab.run, b_);
-    cache_.give_late(slab, slot, std::uint64_t{1} << index, residency().epoch());
+    const std::uint64_t epoch = residency().note_free(slab.run, b_);
+    cache_.give_late(slab, slot, std::uint64_t{1} << index, epoch);
   }
   void give_back(std::vector<std::unique_ptr<Slab>> slabs) {
     for (const auto& slab : slabs) expect_ok(pages().release(slab->run));
@@ -97,7 +97,7 @@ TEST_F(SlotCacheTest, WhatStandsInLineCanBeWaitedFor) {
   const auto slots = take(4);
   for (const Address slot : slots) give_late(slab, slot);
   const SlotCache::Late late = cache_.latest();
-  EXPECT_EQ(late.epoch, residency().epoch());
+  EXPECT_EQ(late.epoch, slab.run->last_work());
   expect_ok(residency().poll_streams());
   expect_ok(residency().streams().wait(late.mask, late.epoch));
   cache_.settle_all();
@@ -111,7 +111,7 @@ TEST_F(SlotCacheTest, TheSlotsOfAStreamThatIsGoneStandInLine) {
   auto held = hold(b_);
   residency().note_free(slab.run, b_);
   const std::uint64_t mask = std::uint64_t{1} << residency().streams().slot_of(b_);
-  cache_.retire(a_, mask, residency().epoch());
+  cache_.retire(a_, mask, epoch);
   expect_sound(1);
   EXPECT_TRUE(take(1).empty());
   EXPECT_EQ(cache_.empty_bytes(), Bytes());
@@ -138,7 +138,7 @@ TEST_F(SlotCacheTest, OnlySlabsWithoutASlotInUseLeave) {
 TEST_F(SlotCacheTest, AnEmptySlabInUseByAStreamLeavesOnlyWhenToldToWait) {
   Slab& slab = add();
   auto held = hold(b_);
-  residency().note_free(slab.run, b_);
+  const std::uint64_t epoch = residency().note_free(slab.run, b_);
   expect_ok(residency().poll_streams());
   EXPECT_TRUE(cache_.remove_empty(kEverything, true).empty());
   auto gone = cache_.remove_empty(kEverything, false);

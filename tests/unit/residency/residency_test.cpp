@@ -192,11 +192,26 @@ TEST(ResidencyUses, AFreedBlockIsNotedOnItsStream) {
   ResidencyMachine machine;
   auto* run = machine.add();
   ASSERT_OK(machine.touch({run}));
-  const std::uint64_t before = run->used.load();
-  machine.residency().note_free(run, machine.stream());
-  EXPECT_GT(run->used.load(), before);
+  const std::uint64_t used = run->used.load();
+  const std::uint64_t epoch = machine.residency().note_free(run, machine.stream());
+  EXPECT_GT(epoch, used);
+  EXPECT_EQ(run->last_work(), epoch);
+  EXPECT_EQ(run->used.load(), used);  // a free is no use
   machine.residency().note_free(run, kNoStream);
-  EXPECT_EQ(run->used.load(), before + 1);
+  EXPECT_EQ(run->last_work(), epoch);
+}
+
+TEST(ResidencyUses, FreesShareAnEpochUntilAUseOrAFenceComesBetween) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  ASSERT_OK(machine.touch({run}));
+  const std::uint64_t first = machine.residency().note_free(run, machine.stream());
+  EXPECT_EQ(machine.residency().note_free(run, machine.stream()), first);
+  ASSERT_OK(machine.residency().poll_streams());
+  const std::uint64_t second = machine.residency().note_free(run, machine.stream());
+  EXPECT_GT(second, first);
+  ASSERT_OK(machine.touch({run}));
+  EXPECT_GT(machine.residency().note_free(run, machine.stream()), second);
 }
 
 TEST(ResidencyPins, APinnedRunStaysAndAnUnpinnedOneMayGo) {
