@@ -18,6 +18,7 @@ BlockCache::~BlockCache() {
   threads_.close();
   const auto release = [this](Run* run) {
     const Status released = pages_.release(run);
+    if (released.code() == Code::kBusy) run->words = {};  // it stays, and the words go
     if (!released.is_ok()) {
       log_line(LogLevel::kWarning, "a run was not given back: {}", released.to_string());
     }
@@ -61,23 +62,28 @@ Status BlockCache::free(Address address, StreamId stream) {
   ThreadCache* const cache = threads_.mine();
   count_free(cache, block->capacity() - ended->slack);
   const std::uint64_t epoch = residency_.note_free(block->run, stream);
-  block->run->live.fetch_sub(1);
+  if (block->owner->kind == OwnerKind::kSingle) {
+    block->run->live.store(0, std::memory_order_release);
+  }
   cache_freed(*block, {stream, epoch}, cache);
   return Status::ok();
 }
 
 // A block that is out of the caches becomes live, with its bytes in place; or nothing has changed.
 Status BlockCache::start(const Located& block, const Request& request) {
-  block.word->begin(block.capacity() - request.bytes);
-  if (block.run->live.fetch_add(1) == 0) block.run->fresh.store(true, std::memory_order_relaxed);
   const bool single = block.owner->kind == OwnerKind::kSingle;
-  if (single) block.single().stream.store(request.key.stream, std::memory_order_relaxed);
+  if (single) {
+    block.single().stream.store(request.key.stream, std::memory_order_relaxed);
+    block.run->fresh.store(true, std::memory_order_relaxed);
+    block.run->live.store(1, std::memory_order_release);
+  }
+  block.word->begin(block.capacity() - request.bytes);
   if (block.run->missing.load() == 0) return Status::ok();
   Status backed = residency_.ensure(block.run, request.stream,
                                     single ? Contents::kUndefined : Contents::kKept);
   if (backed.is_ok()) return backed;
   block.word->end();
-  block.run->live.fetch_sub(1);
+  if (single) block.run->live.store(0, std::memory_order_release);
   return backed;
 }
 

@@ -14,16 +14,17 @@
 // slots freed on another stream come back to their own one in step 3, and a slab changes hands by
 // being wholly free in step 6. Larger blocks change streams in step 3; none changes its tag.
 //
-// Why allocate() counts the block in Run::live before it reads Run::missing: the engine drops the
-// bytes of dead runs, and does it by raising `missing` first and reading `live` after. One of the
-// two sees the other.
+// Which blocks live is told by their words alone; Run::live counts a slot from when it leaves the
+// shared cache, because to count what threads take from their own would write to a line that they
+// share. allocate() makes the word live before it reads Run::missing: the engine drops the bytes of
+// dead runs, and does it by raising `missing` first and reading the words after. One of the two sees
+// the other.
 //
 // Thread safety: every call may be made from any thread; look-ups take no lock. validate() and the
 // destructor when no other call is under way.
 //
 // Invariants (validate()): every slot and every single block is live, or in exactly one cache, or
-// in line for a stream; Run::live is the number of live blocks in it; the runs are those of the
-// page manager.
+// in line for a stream; Run::live adds up; the runs are those of the page manager.
 #pragma once
 
 #include <memory>
@@ -72,11 +73,12 @@ class BlockCache {
 
   // The live block that holds this byte. Errors: kNotFound. `run` is valid until it is freed.
   Result<BlockInfo> find(Address address) const;
-  // The run that has this byte, if any block in it is live, else null: all that a launch has to know.
+  // The run that has this byte, if any block in it may be live, else null: all that a launch has to
+  // know.
   // REQUIRES: a Lookup lives, or the caller is inside the gate (Residency::try_use).
   Run* live_run_of(Address address) const {
     Run* const run = pages_.find(address);
-    return run && !run->is_dead() ? run : nullptr;
+    return run && run->live.load(std::memory_order_relaxed) != 0 ? run : nullptr;
   }
   // Looks up many addresses; the runs it tells stay valid while it lives. Keep it short, and
   // allocate, free and trim nothing meanwhile.
@@ -109,13 +111,13 @@ class BlockCache {
     StreamId stream;
     CacheKey key;
   };
-  struct Located {
-    Run* run = nullptr;
   // Work queued on `stream` so far may use the block until the stream has passed `epoch`.
   struct Freed {
     StreamId stream;
     std::uint64_t epoch = 0;
   };
+  struct Located {
+    Run* run = nullptr;
     BlockOwner* owner = nullptr;
     BlockWord* word = nullptr;
     Address address;
@@ -137,7 +139,8 @@ class BlockCache {
   Result<Address> serve(const Request& request, ThreadCache* cache);
   Address take_shared(const CacheKey& key, ThreadCache* cache);
   Address take_slots(const CacheKey& key, ThreadCache* cache);
-  Status grow(const CacheKey& key, Address& address);
+  Result<Address> grow(const CacheKey& key, ThreadCache* cache);
+  Address keep_rest(const CacheKey& key, ThreadCache* cache, std::span<const Address> slots);
   void cache_freed(const Located& block, Freed freed, ThreadCache* cache);
   void cache_late(const Located& block, Freed freed);
   void put_shared(Address address);

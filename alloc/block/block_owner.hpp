@@ -25,8 +25,9 @@ struct BlockOwner {
   Run* run = nullptr;
 };
 
-// A block of its own: at the start of its run, and as long.
-struct SingleBlock : BlockOwner {
+// A block of its own: at the start of its run, and as long. Alone in its cache line, because threads
+// write to their own blocks only.
+struct alignas(64) SingleBlock : BlockOwner {
   SingleBlock(SizeClass single_class, TagId single_tag)
       : BlockOwner(OwnerKind::kSingle, single_class, single_tag) {}
 

@@ -27,7 +27,7 @@ struct TagUse {
 
 // The sum of live bytes and its highest value. Threads add to it in grains, so that small blocks do
 // not share a cache line between threads.
-class LiveMeter {
+class alignas(64) LiveMeter {
  public:
   static constexpr std::int64_t kGrain = 256 << 10;
 

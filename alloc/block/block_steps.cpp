@@ -12,9 +12,11 @@ namespace {
 enum Pool : std::uint32_t { kSlabs, kSingles };
 
 constexpr Bytes kEverything{~std::uint64_t{0}};
-// Slots that a miss brings into the thread's cache, the one asked for included; of small classes.
-constexpr std::size_t kRefill = 4;
-constexpr Bytes kRefillLimit = 64_KiB;
+// A miss brings one line of slots, the one asked for included; a thread without a cache gets just that.
+using SlotLine = std::array<Address, Slab::kLineSlots>;
+std::span<Address> wanted(SlotLine& line, const ThreadCache* cache) {
+  return std::span(line).first(cache ? line.size() : 1);
+}
 
 }  // namespace
 
@@ -38,7 +40,9 @@ Result<Address> BlockCache::allocate_slow(const Request& request, ThreadCache* c
 // Steps 2 to 5, once.
 Result<Address> BlockCache::serve(const Request& request, ThreadCache* cache) {
   Address address = take_shared(request.key, cache);
-  if (!address) TESSERA_TRY(grow(request.key, address));
+  if (!address) {
+    TESSERA_TRY_ASSIGN(address, grow(request.key, cache));
+  }
   const auto block = locate(pages_.find(address), address);
   const Status started = start(*block, request);
   if (!started.is_ok()) {
@@ -70,33 +74,36 @@ Address BlockCache::take_shared(const CacheKey& key, ThreadCache* cache) {
 }
 
 Address BlockCache::take_slots(const CacheKey& key, ThreadCache* cache) {
-  std::array<Address, kRefill> slots;
-  const bool refill = cache && key.size_class.bytes() <= kRefillLimit;
-  const std::size_t taken = slots_.take(key, std::span(slots).first(refill ? kRefill : 1));
-  if (taken == 0) return {};
-  if (taken > 1) cache->make_place(key, [this](Address address) { put_shared(address); });
-  for (std::size_t i = taken; i-- > 1;) {
+  SlotLine line;
+  const std::size_t taken = slots_.take(key, wanted(line, cache));
+  return taken == 0 ? Address() : keep_rest(key, cache, std::span(line).first(taken));
+}
+
+// The first is returned, the others wait in the thread's cache.
+Address BlockCache::keep_rest(const CacheKey& key, ThreadCache* cache,
+                              std::span<const Address> slots) {
+  if (slots.size() > 1) cache->make_place(key, [this](Address address) { put_shared(address); });
+  for (std::size_t i = slots.size(); i-- > 1;) {
     if (!cache->push(key, slots[i])) put_shared(slots[i]);
   }
   return slots[0];
 }
 
 // Step 4.
-Status BlockCache::grow(const CacheKey& key, Address& address) {
+Result<Address> BlockCache::grow(const CacheKey& key, ThreadCache* cache) {
   if (key.size_class.is_slot()) {
     auto slab = std::make_unique<Slab>(key.size_class, key.stream, key.tag);
     const Domain domain{kSlabs, key.stream, key.tag};
-    TESSERA_TRY_ASSIGN(slab->run, pages_.acquire(kBasePage, domain, slab.get()));
-    address = slab->address(slab->take());
-    slots_.add(std::move(slab));
-    return Status::ok();
+    TESSERA_TRY_ASSIGN(slab->run, pages_.acquire(kBasePage, domain, slab.get(), BlockWord::raw(slab->words())));
+    SlotLine line;
+    const std::size_t taken = slots_.add(std::move(slab), wanted(line, cache));
+    return keep_rest(key, cache, std::span(line).first(taken));
   }
   auto block = std::make_unique<SingleBlock>(key.size_class, key.tag);
   const Domain domain{kSingles, key.stream, key.tag};
-  TESSERA_TRY_ASSIGN(block->run, pages_.acquire(key.size_class.bytes(), domain, block.get()));
-  address = block->run->address;
-  runs_.add(std::move(block));
-  return Status::ok();
+  TESSERA_TRY_ASSIGN(block->run, pages_.acquire(key.size_class.bytes(), domain, block.get(),
+                                                BlockWord::raw({&block->word, 1})));
+  return runs_.add(std::move(block))->run->address;
 }
 
 // A block that was just freed goes where the next request for it will look first.

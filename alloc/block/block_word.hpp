@@ -5,12 +5,14 @@
 // capacity, which is always small: classes waste less than a base page.
 //
 // Thread safety: read() by any thread; begin() by the one thread that took the block out of a
-// cache; end() by any thread, and exactly one wins.
+// cache; end() by any thread, and exactly one wins. begin() is sequentially consistent: it is one side
+// of the race with an engine that drops the bytes of runs without a live block (block_cache.hpp).
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "base/check.hpp"
 #include "base/units.hpp"
@@ -32,7 +34,7 @@ class BlockWord {
     DCHECK_LT(slack, kSlackLimit);
     const BlockState before = unpack(word_.load(std::memory_order_relaxed));
     DCHECK(!before.live);
-    word_.store(pack({true, slack, before.generation + 1}), std::memory_order_release);
+    word_.store(pack({true, slack, before.generation + 1}));
   }
 
   // Ends the life and tells what it was; nothing when the block is not live.
@@ -46,6 +48,12 @@ class BlockWord {
   }
 
   static constexpr Bytes kSlackLimit{1u << 23};
+
+  // As the engine reads them: odd while the block lives.
+  static std::span<const std::atomic<std::uint64_t>> raw(std::span<const BlockWord> words) {
+    static_assert(sizeof(BlockWord) == sizeof(words[0].word_) && kLive == 1);
+    return {&words.front().word_, words.size()};
+  }
 
  private:
   static constexpr std::uint64_t kLive = 1;

@@ -7,26 +7,40 @@
 
 namespace tessera {
 
+std::uint32_t Slab::line_slots(Bytes slot_bytes) {
+  const std::uint64_t fit = kLineBytes / slot_bytes;
+  return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(fit, 1, kLineSlots)));
+}
+
 Slab::Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag)
     : BlockOwner(OwnerKind::kSlab, slab_class, slab_tag),
       stream(slab_stream),
       slots_(static_cast<std::uint32_t>(kBasePage / slab_class.bytes())),
+      line_shift_(static_cast<std::uint32_t>(std::countr_zero(line_slots(slab_class.bytes())))),
       reciprocal_((std::uint64_t{1} << kReciprocalShift) / (slab_class.bytes() / kBlockAlignment) +
                   1),
-      words_(slots_),
+      lines_((slots_ + line_mask()) >> line_shift_),
       free_((slots_ + 63) / 64, ~std::uint64_t{0}),
       free_slots_(slots_) {
   if (slots_ % 64 != 0) free_.back() = (std::uint64_t{1} << slots_ % 64) - 1;
 }
 
-std::uint32_t Slab::take() {
+// A line does not reach into the next word of the bitmap.
+std::size_t Slab::take_line(std::span<std::uint32_t> out) {
   DCHECK_GT(free_slots_, 0u);
   while (free_[first_word_] == 0) ++first_word_;
   std::uint64_t& word = free_[first_word_];
-  const auto bit = static_cast<std::uint32_t>(std::countr_zero(word));
-  word &= word - 1;
-  --free_slots_;
-  return first_word_ * 64 + bit;
+  const auto lowest = [&] {
+    return first_word_ * 64 + static_cast<std::uint32_t>(std::countr_zero(word));
+  };
+  const std::uint32_t last = lowest() | line_mask();
+  std::size_t taken = 0;
+  while (taken < out.size() && word != 0 && lowest() <= last) {
+    out[taken++] = lowest();
+    word &= word - 1;
+  }
+  free_slots_ -= static_cast<std::uint32_t>(taken);
+  return taken;
 }
 
 void Slab::give(std::uint32_t slot) {

@@ -3,11 +3,17 @@
 // A bitmap, and not a chain, because it costs one bit per slot, serves the lowest address first
 // (which keeps sparse slabs sparse, so that they empty), and cannot hold a slot twice.
 //
+// A thread takes the slots of one cache line of words at a time, so threads that share a slab do not
+// share a line. Where slots are large, lines hold fewer words: the slots of a line are never more than
+// kLineBytes, and the words of a slab a thousandth of its page.
+//
 // Thread safety: words and slot_at() by any thread; the free slots under the slot cache's lock.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "block/block_owner.hpp"
@@ -16,12 +22,20 @@ namespace tessera {
 
 class Slab : public BlockOwner {
  public:
+  static constexpr std::uint32_t kLineSlots = 8;  // at most
+  static constexpr Bytes kLineBytes = 128_KiB;
+
   // REQUIRES: `slab_class` is a slot class. All slots start free.
   Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag);
+
+  // So many slots of a size have their words in one line: a power of two.
+  static std::uint32_t line_slots(Bytes slot_bytes);
 
   const StreamId stream;  // key of the stream all of its blocks are for
 
   std::uint32_t slots() const { return slots_; }
+  // Of all slots, and of places in lines that no slot has.
+  std::span<const BlockWord> words() const { return {lines_.front().words.data(), lines_.size() * kLineSlots}; }
   // The slot that holds this byte of the page; none in the tail that no slot has.
   std::optional<std::uint32_t> slot_at(Bytes offset) const {
     const auto unit = offset / kBlockAlignment;
@@ -31,11 +45,16 @@ class Slab : public BlockOwner {
   }
   Bytes offset(std::uint32_t slot) const { return size_class.bytes() * slot; }
   Address address(std::uint32_t slot) const { return run->address + offset(slot); }
-  BlockWord& word(std::uint32_t slot) { return words_[slot]; }
-  const BlockWord& word(std::uint32_t slot) const { return words_[slot]; }
+  BlockWord& word(std::uint32_t slot) {
+    return lines_[slot >> line_shift_].words[slot & line_mask()];
+  }
+  const BlockWord& word(std::uint32_t slot) const {
+    return lines_[slot >> line_shift_].words[slot & line_mask()];
+  }
 
-  // The lowest free slot, taken. REQUIRES: free_slots() > 0.
-  std::uint32_t take();
+  // The lowest free slot and others of its line, taken, at most out.size(); how many.
+  // REQUIRES: free_slots() > 0, out is not empty.
+  std::size_t take_line(std::span<std::uint32_t> out);
   // REQUIRES: the slot is not free.
   void give(std::uint32_t slot);
   bool is_free(std::uint32_t slot) const { return (free_[slot / 64] >> slot % 64 & 1) != 0; }
@@ -49,10 +68,18 @@ class Slab : public BlockOwner {
   // page has 2^12 units, a slot at most 2^11.
   static constexpr int kReciprocalShift = 24;
 
+  struct alignas(64) Line {
+    std::array<BlockWord, kLineSlots> words;
+  };
+  std::uint32_t line_mask() const { return (1u << line_shift_) - 1; }
+
   const std::uint32_t slots_;
+  const std::uint32_t line_shift_;  // so many slots, as a power of two, have their words in one line
   const std::uint64_t reciprocal_;
-  std::vector<BlockWord> words_;
-  std::vector<std::uint64_t> free_;
+  std::vector<Line> lines_;
+
+  // What follows changes while other threads read what stands above.
+  alignas(64) std::vector<std::uint64_t> free_;
   std::uint32_t free_slots_;
   std::uint32_t first_word_ = 0;  // no free slot is in a word of free_ before it
 };

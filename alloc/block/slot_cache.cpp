@@ -1,6 +1,7 @@
 #include "block/slot_cache.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -15,12 +16,22 @@ std::size_t SlotCache::take(const CacheKey& key, std::span<Address> out) {
   const auto found = homes_.find(key);
   if (found == homes_.end()) return 0;
   auto& with_free = found->second.with_free;
-  std::size_t taken = 0;
-  while (taken < out.size() && !with_free.empty()) {
-    Slab& slab = **with_free.begin();
-    if (slab.is_empty()) --empty_;
-    while (taken < out.size() && slab.free_slots() > 0) out[taken++] = slab.address(slab.take());
-    if (slab.free_slots() == 0) with_free.erase(with_free.begin());
+  if (with_free.empty()) return 0;
+  Slab& slab = **with_free.begin();
+  const std::size_t taken = take_line(slab, out);
+  if (slab.free_slots() == 0) with_free.erase(with_free.begin());
+  return taken;
+}
+
+// They count as live from here on, so that a thread that has them in its cache need not count.
+std::size_t SlotCache::take_line(Slab& slab, std::span<Address> out) {
+  if (slab.is_empty()) --empty_;
+  std::array<std::uint32_t, Slab::kLineSlots> slots;
+  const std::size_t taken = slab.take_line(std::span(slots).first(std::min(out.size(), slots.size())));
+  for (std::size_t i = 0; i < taken; ++i) out[i] = slab.address(slots[i]);
+  Run& run = *slab.run;
+  if (run.live.fetch_add(static_cast<std::uint32_t>(taken)) == 0) {
+    run.fresh.store(true, std::memory_order_relaxed);
   }
   return taken;
 }
@@ -61,11 +72,13 @@ void SlotCache::free_slot(Home& home, Slab& slab, std::uint32_t slot) {
 
 void SlotCache::give(Slab& slab, Address address) {
   MutexLock lock(mutex_);
+  slab.run->live.fetch_sub(1);
   free_slot(homes_[key_of(slab)], slab, slot_of(slab, address));
 }
 
 void SlotCache::give_late(Slab& slab, Address address, std::uint64_t mask, std::uint64_t epoch) {
   MutexLock lock(mutex_);
+  slab.run->live.fetch_sub(1);
   homes_[key_of(slab)].late.push_back({&slab, slot_of(slab, address), mask, epoch});
 }
 
@@ -75,18 +88,24 @@ void SlotCache::retire(StreamId stream, std::uint64_t mask, std::uint64_t epoch)
     if (key.stream != stream) continue;
     for (Slab* const slab : home.with_free) {
       if (slab->is_empty()) --empty_;
-      while (slab->free_slots() > 0) home.late.push_back({slab, slab->take(), mask, epoch});
+      std::uint32_t slot = 0;
+      while (slab->free_slots() > 0) {
+        slab->take_line({&slot, 1});
+        home.late.push_back({slab, slot, mask, epoch});
+      }
     }
     home.with_free.clear();
   }
 }
 
-void SlotCache::add(std::unique_ptr<Slab> slab) {
+std::size_t SlotCache::add(std::unique_ptr<Slab> slab, std::span<Address> out) {
   MutexLock lock(mutex_);
+  ++empty_;
+  const std::size_t taken = out.empty() ? 0 : take_line(*slab, out);
   if (slab->free_slots() > 0) homes_[key_of(*slab)].with_free.insert(slab.get());
-  if (slab->is_empty()) ++empty_;
   const Slab* const key = slab.get();
   slabs_.emplace(key, std::move(slab));
+  return taken;
 }
 
 std::unique_ptr<Slab> SlotCache::detach(Slab& slab) {
@@ -170,7 +189,7 @@ Status SlotCache::validate(const std::function<std::uint32_t(const Slab&)>& cach
     for (std::uint32_t i = 0; i < slab->slots(); ++i) live += slab->word(i).read().live ? 1u : 0u;
     const std::uint32_t elsewhere = late[key] + cached(*key);
     if (live + slab->free_slots() + elsewhere != slab->slots() ||
-        live != slab->run->live.load()) {
+        live + cached(*key) != slab->run->live.load()) {
       return Status(Code::kInternal,
                     fmt::format("a slab of {} slots has {} live ({} counted), {} free, {} elsewhere",
                                 slab->slots(), live, slab->run->live.load(), slab->free_slots(),

@@ -7,7 +7,7 @@
 // Thread safety: every call may be made from any thread.
 //
 // Invariants (validate()): each slot of each slab is in one place: free in the slab, in its
-// domain's line, in a thread's cache, or live.
+// domain's line, in a thread's cache, or live. Run::live counts the last two.
 #pragma once
 
 #include <deque>
@@ -30,7 +30,7 @@ class SlotCache {
   // REQUIRES: `streams` outlives it.
   explicit SlotCache(const StreamTable& streams) : streams_(streams) {}
 
-  // Up to out.size() free slots, lowest slab first; how many.
+  // Free slots of one line of the lowest slab that has any, at most out.size(); how many.
   std::size_t take(const CacheKey& key, std::span<Address> out);
   // Frees those slots in the domain's line whose streams have passed, as of the last poll. False
   // when the line is empty.
@@ -44,8 +44,10 @@ class SlotCache {
   // The stream is going: its free slots wait for its last work, too.
   void retire(StreamId stream, std::uint64_t mask, std::uint64_t epoch);
 
-  // REQUIRES: slab->run is set. Slots that are taken stay so.
-  void add(std::unique_ptr<Slab> slab);
+  // As take(), from a new slab. REQUIRES: slab->run is set, all slots are free.
+  std::size_t add(std::unique_ptr<Slab> slab, std::span<Address> out);
+  // Puts a slab back that remove_empty() gave.
+  void add(std::unique_ptr<Slab> slab) { add(std::move(slab), {}); }
   // Slabs without a slot in use leave the cache, those only whose run no stream uses any more if
   // `quiet`; at least `bytes` if there are so many.
   std::vector<std::unique_ptr<Slab>> remove_empty(Bytes bytes, bool quiet);
@@ -81,6 +83,7 @@ class SlotCache {
 
   static CacheKey key_of(const Slab& slab) { return {slab.size_class, slab.stream, slab.tag}; }
   static std::uint32_t slot_of(const Slab& slab, Address address);
+  std::size_t take_line(Slab& slab, std::span<Address> out) REQUIRES_LOCK(mutex_);
   void free_slot(Home& home, Slab& slab, std::uint32_t slot) REQUIRES_LOCK(mutex_);
   void settle_home(Home& home) REQUIRES_LOCK(mutex_);
   std::unique_ptr<Slab> detach(Slab& slab) REQUIRES_LOCK(mutex_);

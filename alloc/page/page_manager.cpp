@@ -35,7 +35,8 @@ PageManager::~PageManager() {
   }
 }
 
-Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, void* owner) {
+Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, void* owner,
+                                  std::span<const std::atomic<std::uint64_t>> words) {
   if (!bytes) return Status(Code::kInvalidArgument, "a run of no bytes");
   if (bytes > space_->bytes()) {
     return Status(Code::kOutOfMemory, fmt::format("{} bytes are more than the {} bytes of addresses",
@@ -56,6 +57,7 @@ Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, void* owner) {
   }
   Run* const run = added.value();
   run->owner = owner;
+  run->words = words;
   runs_.emplace(*position, Placed{run, shape, domain});
   map_->set(run->address, base_pages(shape), run);
   stats_.in_runs += shape.bytes();

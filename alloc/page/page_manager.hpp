@@ -16,9 +16,11 @@
 //  4. A base window is never wholly free.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 
 #include "base/extent_map.hpp"
 #include "base/mutex.hpp"
@@ -54,9 +56,10 @@ class PageManager {
   // Removes the runs there are. REQUIRES: no other call is under way.
   ~PageManager();
 
-  // A run of at least `bytes` for the domain, with nothing behind it yet. `owner` becomes
-  // Run::owner. Errors: kOutOfMemory without such a stretch of addresses, or as Residency::add.
-  Result<Run*> acquire(Bytes bytes, Domain domain, void* owner);
+  // A run of at least `bytes` for the domain, with nothing behind it yet. `owner` and `words` become
+  // Run's. Errors: kOutOfMemory without such a stretch of addresses, or as Residency::add.
+  Result<Run*> acquire(Bytes bytes, Domain domain, void* owner,
+                       std::span<const std::atomic<std::uint64_t>> words = {});
   // Waits for the run's uses and readers, then takes its pages back; `run` is gone afterwards.
   // REQUIRES: acquire returned it; the calling thread is not a Reader.
   // Errors: kBusy, and the run is as before; else as Residency::remove: the run is gone all the

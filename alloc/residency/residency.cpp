@@ -105,6 +105,7 @@ Status Residency::remove(Run* run) {
   Status result = await_uses(*run);
   run->quiet = run->last_work();
   run->live.store(0);
+  run->words = {};
   run->pins.store(0);
   run->coming = false;
   const Status unmapped = take_back(*run);

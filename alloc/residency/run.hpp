@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/page_class.hpp"
@@ -54,10 +55,13 @@ struct Run {
   const RunShape shape;
   const TagId tag;
   void* owner = nullptr;  // the record of the layer above; set once, before the run is published
+  // One for each block it can have, odd while the block lives; likewise. Who makes a block live does so
+  // sequentially consistently and reads `missing` after.
+  std::span<const std::atomic<std::uint64_t>> words;
 
   // All that a launch reads and writes of a run, in one cache line.
   alignas(64) std::atomic<std::uint32_t> missing;  // pages not present; 0 = a launch may use it
-  std::atomic<std::uint32_t> live{0};      // live blocks; 0 = its bytes do not matter
+  std::atomic<std::uint32_t> live{0};      // blocks that may be live; 0 = no launch can mean it
   std::atomic<std::uint64_t> used{0};      // epoch of the last announced use
   std::atomic<std::uint64_t> written{0};   // epoch of the last announced use that may write
   std::atomic<std::uint64_t> gap{0};       // epochs between its last two uses; 0 = unknown
@@ -82,7 +86,11 @@ struct Run {
   Bytes bytes_in(PageState state) const { return bytes_by_state[static_cast<std::size_t>(state)]; }
   bool has(PageState state) const { return static_cast<bool>(bytes_in(state)); }
   Address page_address(std::uint32_t page) const { return address + shape.offset(page); }
-  bool is_dead() const { return live.load() == 0; }
+  // No block of it lives, so its bytes do not matter.
+  bool is_dead() const {
+    if (words.empty()) return live.load() == 0;
+    return std::none_of(words.begin(), words.end(), [](const auto& word) { return word.load() & 1; });
+  }
   // Prefetched, and not used since: whoever called it back has a use for it.
   bool is_expected() const { return coming && last_work() <= called; }
   // Nothing that was queued for it is newer.

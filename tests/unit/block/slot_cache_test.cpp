@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "layer_fixture.hpp"
@@ -30,7 +31,13 @@ class SlotCacheTest : public LayerTest {
   }
   std::vector<Address> take(std::size_t count, TagId tag = TagId(1)) {
     std::vector<Address> slots(count);
-    slots.resize(cache_.take(key(tag), slots));
+    std::size_t taken = 0;
+    while (taken < count) {
+      const std::size_t more = cache_.take(key(tag), std::span(slots).subspan(taken));
+      if (more == 0) break;
+      taken += more;
+    }
+    slots.resize(taken);
     return slots;
   }
   void give_late(Slab& slab, Address slot) {
@@ -57,6 +64,18 @@ TEST_F(SlotCacheTest, TakesWhatIsThereAndNoMore) {
   EXPECT_EQ(take(3).size(), 1u);
   EXPECT_TRUE(take(1).empty());
   expect_sound(4);
+}
+
+TEST_F(SlotCacheTest, CountsWhatIsOutAsLive) {
+  Slab& slab = add();
+  EXPECT_TRUE(slab.run->is_dead());
+  slab.run->fresh.store(false);
+  const auto slots = take(2);
+  EXPECT_EQ(slab.run->live.load(), 2u);
+  EXPECT_TRUE(slab.run->fresh.load());
+  cache_.give(slab, slots[0]);
+  give_late(slab, slots[1]);
+  EXPECT_TRUE(slab.run->is_dead());
 }
 
 TEST_F(SlotCacheTest, FillsTheLowestSlabFirst) {
@@ -109,7 +128,7 @@ TEST_F(SlotCacheTest, TheSlotsOfAStreamThatIsGoneStandInLine) {
   Slab& slab = add();
   const auto slots = take(1);
   auto held = hold(b_);
-  residency().note_free(slab.run, b_);
+  const std::uint64_t epoch = residency().note_free(slab.run, b_);
   const std::uint64_t mask = std::uint64_t{1} << residency().streams().slot_of(b_);
   cache_.retire(a_, mask, epoch);
   expect_sound(1);
@@ -138,7 +157,7 @@ TEST_F(SlotCacheTest, OnlySlabsWithoutASlotInUseLeave) {
 TEST_F(SlotCacheTest, AnEmptySlabInUseByAStreamLeavesOnlyWhenToldToWait) {
   Slab& slab = add();
   auto held = hold(b_);
-  const std::uint64_t epoch = residency().note_free(slab.run, b_);
+  residency().note_free(slab.run, b_);
   expect_ok(residency().poll_streams());
   EXPECT_TRUE(cache_.remove_empty(kEverything, true).empty());
   auto gone = cache_.remove_empty(kEverything, false);
