@@ -83,12 +83,10 @@ void Residency::note_stall(const Stall& stall, const Run& run) {
 }
 
 Status Residency::check_fits(std::span<Run* const> runs) const {
-  Bytes wanted, pinned;
-  for (const Run* run : runs) wanted += run->shape.bytes();
-  for (const auto& run : runs_) {
-    if (run->pins.load() != 0 && !std::binary_search(runs.begin(), runs.end(), run.get(), is_before)) {
-      pinned += run->shape.bytes();
-    }
+  Bytes wanted, pinned = pinned_bytes_;
+  for (const Run* run : runs) {
+    wanted += run->shape.bytes();
+    if (run->pins.load() != 0) pinned -= run->shape.bytes();
   }
   const Bytes capacity = tiers_.device.usage().capacity;
   if (wanted + pinned <= capacity) return {};

@@ -106,7 +106,7 @@ Status Residency::remove(Run* run) {
   run->quiet = run->last_work();
   run->live.store(0);
   run->words = {};
-  run->pins.store(0);
+  if (run->pins.exchange(0) != 0) pinned_bytes_ -= run->shape.bytes();
   run->coming = false;
   const Status unmapped = take_back(*run);
   if (result.is_ok()) result = unmapped;
@@ -343,7 +343,9 @@ Status Residency::pin(Run* run, const char* exposed_by) {
   TESSERA_TRY(fetch_and_hold({&run, 1}, kNoStream));
   MutexLock lock(mutex_);
   const bool exposes = exposed_by != nullptr && run->exposed == nullptr;
-  if (exposed_by == nullptr || exposes) run->pins.fetch_add(1);
+  if ((exposed_by == nullptr || exposes) && run->pins.fetch_add(1) == 0) {
+    pinned_bytes_ += run->shape.bytes();
+  }
   if (exposes) run->exposed = exposed_by;
   let_go({&run, 1});
   return {};
@@ -353,7 +355,7 @@ Status Residency::unpin(Run* run) {
   MutexLock lock(mutex_);
   const std::uint32_t own = run->exposed != nullptr ? 1 : 0;
   if (run->pins.load() <= own) return Status(Code::kInvalidArgument, "the block is not pinned");
-  run->pins.fetch_sub(1);
+  if (run->pins.fetch_sub(1) == 1) pinned_bytes_ -= run->shape.bytes();
   return {};
 }
 
@@ -365,8 +367,8 @@ ResidencyStats Residency::stats() const {
   const UseCounts::Sum counts = counts_.sum();
   stats.launches = counts.launches;
   stats.uses = counts.uses;
+  stats.pinned_bytes = pinned_bytes_;
   for (const auto& run : runs_) {
-    if (run->pins.load() != 0) stats.pinned_bytes += run->shape.bytes();
     if (run->exposed != nullptr) stats.exposed_bytes += run->shape.bytes();
   }
   return stats;
@@ -414,10 +416,11 @@ std::array<Bytes, 3> Residency::whereabouts(const Run& run) const {
 
 Status Residency::validate() const {
   MutexLock lock(mutex_);
-  Bytes run_bytes, device_bytes = stats_.lost_bytes, moving_bytes, listed_bytes;
+  Bytes run_bytes, pinned_bytes, device_bytes = stats_.lost_bytes, moving_bytes, listed_bytes;
   for (const auto& run : runs_) {
     TESSERA_TRY(validate_run(*run));
     run_bytes += run->shape.bytes();
+    if (run->pins.load() != 0) pinned_bytes += run->shape.bytes();
     for (const Page& page : run->pages) {
       if (page.device) device_bytes += page.device->bytes();
     }
@@ -433,6 +436,7 @@ Status Residency::validate() const {
     return Status(Code::kInternal, "a page moves that is not listed, or one is listed twice");
   }
   if (run_bytes != stats_.run_bytes) return Status(Code::kInternal, "run bytes do not add up");
+  if (pinned_bytes != pinned_bytes_) return Status(Code::kInternal, "pinned bytes do not add up");
   if (device_bytes != tiers_.device.usage().used) {
     return Status(Code::kInternal, "a device frame is out that no page has");
   }

@@ -74,8 +74,7 @@ class Residency {
   // with kNoStream it waits for the bytes. kUndefined: no other block lives in the run, so what its
   // pages held need not come back.
   Status ensure(Run* run, StreamId stream, Contents contents = Contents::kKept);
-  // A block of the run was freed: work queued on `stream` so far may still use it, until the stream
-  // has passed the epoch that is returned.
+  // Of a block; work queued there so far may use it until the stream has passed the epoch returned.
   std::uint64_t note_free(Run* run, StreamId stream);
   // Fences all uses and frees noted so far, and looks which are over: streams().passed() then tells.
   Status poll_streams();
@@ -237,6 +236,7 @@ class Residency {
   ResidencyStats stats_ GUARDED_BY(mutex_);
   PageMover mover_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Run>> runs_ GUARDED_BY(mutex_);
+  Bytes pinned_bytes_ GUARDED_BY(mutex_);  // of runs with a pin
   std::vector<PageRef> moving_ GUARDED_BY(mutex_);    // pages with a transfer in flight, oldest first
   std::vector<PageRef> stranded_ GUARDED_BY(mutex_);  // cold in a staging frame: must move on
   std::uint32_t let_go_seen_ GUARDED_BY(mutex_) = 0;  // let_go_ when room was looked for last
