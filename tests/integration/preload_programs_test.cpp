@@ -140,10 +140,13 @@ TEST(PreloadPrograms, CallsThatKeepAnAddressHoldItsBlockAndAreCounted) {
   const auto report = nlohmann::json::parse(contents(stats));
   const auto& exposed = report["exposed_bytes_by_reason"];
   for (const char* call : {"cuTexObjectCreate", "cuTensorMapEncodeTiled", "cuStreamWriteValue32",
-                           "cuStreamWriteValue64", "cuStreamBatchMemOp"}) {
+                           "cuStreamWriteValue64", "cuStreamBatchMemOp",
+                           "cuMemGetHandleForAddressRange", "cuPointerSetAttribute",
+                           "cuGraphInstantiate"}) {
     EXPECT_EQ(exposed.value(call, 0), 2 << 20) << call;
   }
-  EXPECT_EQ(report["held"]["exposed_bytes"].get<int>(), 5 * (2 << 20));
+  EXPECT_EQ(report["held"]["exposed_bytes"].get<int>(), 8 * (2 << 20));
+  EXPECT_NE(kept.message.find("cannot be shared by legacy IPC handles"), std::string::npos);
 }
 
 TEST(PreloadPrograms, OnRequestTheFirstCallThatKeptABlockIsExplained) {
@@ -152,7 +155,7 @@ TEST(PreloadPrograms, OnRequestTheFirstCallThatKeptABlockIsExplained) {
       run_preloaded("./kept_addresses", {{"TESSERA_STATS", stats}, {"TESSERA_EXPLAIN", "1"}});
   EXPECT_EQ(kept.exit_code, 0) << kept.message;
   const auto calls = nlohmann::json::parse(contents(stats))["first_call_by_reason"];
-  EXPECT_EQ(calls.size(), 5u);
+  EXPECT_EQ(calls.size(), 8u);
   const std::string call = calls.value("cuTexObjectCreate", "");
   const std::size_t ours = call.find("cuTexObjectCreate (libtessera_preload.so");
   const std::size_t program = call.find("kept_addresses+");

@@ -75,6 +75,34 @@ static void words(CUstream stream) {
   say("cuStreamBatchMemOp", cuStreamBatchMemOp(stream, 1, &operation, 0));
 }
 
+/* For other processes, network cards and storage. */
+static void sharing(void) {
+  CUipcMemHandle handle;
+  CUdeviceptr synchronous = block();
+  unsigned yes = 1;
+  int file;
+  say("cuIpcGetMemHandle", cuIpcGetMemHandle(&handle, block()));
+  say("cuMemGetHandleForAddressRange",
+      cuMemGetHandleForAddressRange(&file, block(), BYTES, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
+  (void)cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, synchronous);
+}
+
+/* The device launches such a graph by itself. */
+static void graph_of_the_device(CUcontext context) {
+  CUDA_MEMSET_NODE_PARAMS set;
+  CUgraph graph;
+  CUgraphNode node;
+  CUgraphExec exec;
+  memset(&set, 0, sizeof(set));
+  set.dst = block();
+  set.elementSize = 1;
+  set.width = BYTES;
+  set.height = 1;
+  must(cuGraphCreate(&graph, 0));
+  must(cuGraphAddMemsetNode(&node, graph, NULL, 0, &set, context));
+  say("cuGraphInstantiate", cuGraphInstantiate(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH));
+}
+
 int main(void) {
   CUdevice device;
   CUcontext context;
@@ -87,6 +115,8 @@ int main(void) {
   textures();
   tensor_maps();
   words(stream);
+  sharing();
+  graph_of_the_device(context);
   must(cuStreamDestroy(stream));
   return 0;
 }

@@ -112,6 +112,20 @@ extern "C" __global__ void add_to_list_of_global(int count) {
 }
 TESSERA_KERNEL(add_to_list_of_global)
 
+// A kernel that goes on while a queue in host memory is filled; one thread.
+struct Queue {
+  volatile int put;  // entries that are there
+  int* targets[64];
+};
+extern "C" __global__ void serve_queue(struct Queue* queue, int wanted, int count) {
+  for (int served = 0; served < wanted;) {
+    if (queue->put <= served) continue;
+    int* const target = queue->targets[served++];
+    for (int i = 0; i < count; ++i) target[i] += 1;
+  }
+}
+TESSERA_KERNEL(serve_queue)
+
 // A descriptor in which no address can be seen, by value and in memory. A GPU's own copies by maps take
 // other code, which is not here.
 #if !defined(__CUDACC__)

@@ -1,8 +1,9 @@
-/* Kernels that follow addresses which only kernels have written, over more memory than a small device
- * holds: a list of blocks, linked on the device. No call shows where it leads.
+/* Kernels that follow addresses which no call shows, over more memory than a small device holds: those
+ * of a list that kernels have linked, those in a table in host memory or in a table too large to be
+ * searched, and those that a kernel is given by a queue while it runs.
  *
- * Usage: unseen_addresses KERNELS. One thread adds to all blocks, by a launch that names the first and
- * by one that names none, also as a graph, while another reads block after block, so that blocks move
+ * Usage: unseen_addresses KERNELS. One thread adds to all blocks, by launches that name the first of a
+ * list or no block at all, also as a graph, while another reads block after block, so that blocks move
  * all the time. At the end all numbers are compared. Prints "ok" or what failed.
  */
 #include <cuda.h>
@@ -16,10 +17,12 @@
 #define BLOCKS 12
 #define COUNT (1 << 18)
 #define ROUNDS 12
+#define WAYS 6
+#define LARGE (1 << 15) /* words: more than are searched for addresses in a copy */
 #define NUMBERS sizeof(CUdeviceptr) /* where they begin in a block */
 
 static CUdeviceptr block[BLOCKS];
-static CUfunction put_in_front, add_to_list, add_to_list_of_global;
+static CUfunction put_in_front, add_to_list, add_to_list_of_global, add_by_table, serve_queue;
 static CUcontext context;
 static atomic_int adding = 1;
 static const unsigned grid = (COUNT + 255) / 256;
@@ -52,6 +55,46 @@ static CUgraphExec graph_of_global(CUstream stream) {
   return exec;
 }
 
+static void* host_memory(size_t bytes) {
+  void* memory;
+  CHECK(cuMemHostAlloc(&memory, bytes, CU_MEMHOSTALLOC_DEVICEMAP));
+  return memory;
+}
+
+static void by_table_in_host_memory(CUstream stream, CUdeviceptr* table) {
+  int used = BLOCKS, count = COUNT;
+  void* parameters[] = {&table, &used, &count};
+  for (int i = 0; i < BLOCKS; ++i) table[i] = block[i] + NUMBERS;
+  launch(add_by_table, stream, parameters);
+}
+
+static void by_large_table(CUstream stream, CUdeviceptr* words, CUdeviceptr large) {
+  int used = BLOCKS, count = COUNT;
+  CUdeviceptr first = large + (LARGE - BLOCKS) * sizeof(CUdeviceptr);
+  void* parameters[] = {&first, &used, &count};
+  for (int i = 0; i < BLOCKS; ++i) words[LARGE - BLOCKS + i] = block[i] + NUMBERS;
+  CHECK(cuMemcpyHtoDAsync(large, words, LARGE * sizeof(CUdeviceptr), stream));
+  launch(add_by_table, stream, parameters);
+}
+
+struct queue {
+  atomic_int put;
+  CUdeviceptr targets[64];
+};
+
+/* The kernel runs before it can know what it is about to touch. */
+static void by_queue(CUstream stream, struct queue* queue) {
+  int wanted = BLOCKS, count = COUNT;
+  void* parameters[] = {&queue, &wanted, &count};
+  atomic_store(&queue->put, 0);
+  CHECK(cuLaunchKernel(serve_queue, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
+  for (int i = 0; i < BLOCKS; ++i) {
+    queue->targets[i] = block[i] + NUMBERS;
+    atomic_store(&queue->put, i + 1);
+  }
+  CHECK(cuStreamSynchronize(stream));
+}
+
 static void* add(void* unused) {
   int count = COUNT;
   void* by_head[] = {&block[0], &count};
@@ -60,12 +103,24 @@ static void* add(void* unused) {
   CHECK(cuCtxSetCurrent(context));
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   CUgraphExec exec = graph_of_global(stream);
+  CUdeviceptr* const table = host_memory(BLOCKS * sizeof(CUdeviceptr));
+  struct queue* const queue = host_memory(sizeof(struct queue));
+  CUdeviceptr* const words = host_memory(LARGE * sizeof(CUdeviceptr));
+  CUdeviceptr large;
+  CHECK(cuMemAlloc(&large, LARGE * sizeof(CUdeviceptr)));
   for (int round = 0; round < ROUNDS; ++round) {
     launch(add_to_list, stream, by_head);
     launch(add_to_list_of_global, stream, by_global);
     CHECK(cuGraphLaunch(exec, stream));
+    by_table_in_host_memory(stream, table);
+    by_large_table(stream, words, large);
+    by_queue(stream, queue);
   }
   CHECK(cuStreamSynchronize(stream));
+  CHECK(cuMemFreeHost(table));
+  CHECK(cuMemFreeHost(queue));
+  CHECK(cuMemFreeHost(words));
+  CHECK(cuMemFree(large));
   CHECK(cuGraphExecDestroy(exec));
   CHECK(cuStreamDestroy(stream));
   atomic_store(&adding, 0);
@@ -77,8 +132,8 @@ static int compare(void) {
   for (int i = 0; i < BLOCKS; ++i) {
     CHECK(cuMemcpyDtoH(numbers, block[i] + NUMBERS, COUNT * sizeof(int)));
     for (int n = 0; n < COUNT; ++n) {
-      if (numbers[n] == i + 3 * ROUNDS) continue;
-      fprintf(stderr, "block %d, number %d: %d, not %d\n", i, n, numbers[n], i + 3 * ROUNDS);
+      if (numbers[n] == i + WAYS * ROUNDS) continue;
+      fprintf(stderr, "block %d, number %d: %d, not %d\n", i, n, numbers[n], i + WAYS * ROUNDS);
       return 1;
     }
   }
@@ -104,6 +159,8 @@ int main(int argc, char** argv) {
   CHECK(cuModuleGetFunction(&put_in_front, module, "put_in_front"));
   CHECK(cuModuleGetFunction(&add_to_list, module, "add_to_list"));
   CHECK(cuModuleGetFunction(&add_to_list_of_global, module, "add_to_list_of_global"));
+  CHECK(cuModuleGetFunction(&add_by_table, module, "add_by_table"));
+  CHECK(cuModuleGetFunction(&serve_queue, module, "serve_queue"));
   for (int i = 0; i < BLOCKS; ++i) CHECK(cuMemAlloc(&block[i], NUMBERS + COUNT * sizeof(int)));
   link_all();
   if (pthread_create(&adder, NULL, add, NULL) != 0) return 2;
