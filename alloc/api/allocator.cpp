@@ -111,7 +111,7 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
 Allocator::Allocator(Foundations foundations, const Options& options)
     : driver_(std::move(foundations.driver)),
       options_(options),
-      log_(foundations.clock, kEvents),
+      log_(foundations.clock, kEvents, !options.history.empty()),
       exposures_(options.explain),
       file_(std::move(foundations.file)) {}
 

@@ -110,6 +110,8 @@ class Allocator {
   // For who looks from outside, if anybody does.
   void show() const;
   Status write_timeline(const std::string& path) const;
+  // Of the whole run so far. Errors: kInvalidArgument when none is kept (options.history); kIo.
+  Status write_history(const std::string& path) const;
   // Moves on what is under way; false when nothing is in flight any more.
   bool advance();
   // Writes what the options ask for at the end of a program.

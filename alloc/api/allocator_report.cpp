@@ -1,7 +1,12 @@
 // What the allocator tells: queries, statistics, out-of-memory messages, the files at the end.
+#include <cerrno>
+#include <tuple>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "api/allocator.hpp"
+#include "api/history_report.hpp"
 #include "api/oom_report.hpp"
 #include "base/log.hpp"
 #include "observe/timeline.hpp"
@@ -44,6 +49,14 @@ void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
   s.uses += moves.uses;
   s.pinned_bytes += moves.pinned_bytes.value();
   s.exposed_bytes += moves.exposed_bytes.value();
+}
+
+constexpr int kHistoryTries = 16;
+
+// What a history has to add up to.
+auto progress_of(const StatsSnapshot& stats) {
+  const tessera_stats& s = stats.totals;
+  return std::tuple(s.bytes_in, s.bytes_out, s.bytes_file_read, s.bytes_file_written, s.stall_ns);
 }
 
 // Those there were.
@@ -171,6 +184,35 @@ Status Allocator::write_timeline(const std::string& path) const {
   return tessera::write_timeline(log_, path);
 }
 
+Status Allocator::write_history(const std::string& path) const {
+  auto picture = log_.history();
+  if (!picture) return Status(Code::kInvalidArgument, "no history was kept");
+  StatsSnapshot now = stats();
+  // What ends meanwhile is in one of them only: once more, but not for ever.
+  for (int tries = 0; tries < kHistoryTries; ++tries) {
+    picture = log_.history();
+    const auto before = progress_of(std::exchange(now, stats()));
+    if (before == progress_of(now)) break;
+  }
+  HistoryReport report{program_invocation_short_name, std::move(*picture), {}, {}, std::move(now)};
+  const auto shown = [this](TagId tag) {
+    const std::string name = tags_.name_of(tag);
+    return name.empty() ? std::string("untagged") : name;
+  };
+  for (const TagHistory& tag : report.picture.tags) {
+    report.tags.push_back(tag.others ? "other tags" : shown(tag.tag));
+  }
+  CostliestRuns costliest;
+  for (const auto& entry : heaps_) {
+    DeviceHeap* heap = entry.load(std::memory_order_acquire);
+    if (heap == nullptr) continue;
+    const ResidencyStats moves = heap->residency().stats();
+    for (const CostlyRun& run : moves.costliest.runs()) costliest.offer(run);
+  }
+  for (const CostlyRun& run : costliest.runs()) report.blocks.push_back({run, shown(run.tag)});
+  return tessera::write_history(report, path);
+}
+
 Status Allocator::finish() {
   Status result;
   const auto keep_first = [&result](Status status) {
@@ -180,6 +222,7 @@ Status Allocator::finish() {
   for (const std::string& line : exposure_lines(last)) log_line(LogLevel::kWarning, "{}", line);
   if (!options_.stats.empty()) keep_first(write_stats(last, options_.stats));
   if (!options_.timeline.empty()) keep_first(write_timeline(options_.timeline));
+  if (!options_.history.empty()) keep_first(write_history(options_.history));
   if (trace_) keep_first(trace_->flush());
   return result;
 }

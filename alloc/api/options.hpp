@@ -39,6 +39,7 @@ struct Options {
   std::string stats;     // files to write at the end; "" for none, "-" for standard error
   std::string trace;
   std::string timeline;
+  std::string history;
   bool explain = false;
   std::string log_level = "warning";
 

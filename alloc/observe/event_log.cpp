@@ -4,18 +4,13 @@
 
 namespace tessera {
 
-const char* name_of(EventKind kind) {
-  constexpr const char* kNames[] = {"fetch",   "evict",   "file_read", "file_write",
-                                    "forward", "discard", "stall",     "mark"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
-EventLog::EventLog(const Clock& clock, std::size_t capacity) : clock_(clock), capacity_(capacity) {
+EventLog::EventLog(const Clock& clock, std::size_t capacity, bool with_history)
+    : clock_(clock), capacity_(capacity), with_history_(with_history) {
   DCHECK(capacity > 0);
+  if (with_history) history_.emplace(clock.now());
 }
 
-void EventLog::record(const Event& event) {
-  const MutexLock lock(mutex_);
+void EventLog::keep(const Event& event) {
   // The ring grows to its bound as it is used: a quiet program pays for what it did.
   if (ring_.size() < capacity_) {
     ring_.push_back(event);
@@ -23,6 +18,32 @@ void EventLog::record(const Event& event) {
     ring_[recorded_ % capacity_] = event;
   }
   ++recorded_;
+}
+
+void EventLog::record(const Event& event) {
+  const MutexLock lock(mutex_);
+  keep(event);
+  const auto link = link_of(event.kind);
+  if (history_ && link) history_->add_move(*link, event.bytes, event.begin, event.end);
+}
+
+void EventLog::record(const Event& stall, const StallParts& parts) {
+  const MutexLock lock(mutex_);
+  keep(stall);
+  if (history_) history_->add_stall(parts, stall.begin, stall.end);
+}
+
+// The time is taken under the lock: devices share tags.
+void EventLog::change_place(TagId tag, Nearest from, Nearest to, Bytes bytes) {
+  if (!with_history_ || from == to) return;
+  const MutexLock lock(mutex_);
+  history_->change_place(tag, from, to, bytes, now());
+}
+
+std::optional<HistoryPicture> EventLog::history() const {
+  const MutexLock lock(mutex_);
+  if (!history_) return std::nullopt;
+  return history_->picture(now());
 }
 
 void EventLog::record(EventKind kind, DeviceId device, Nanoseconds begin, Address address,

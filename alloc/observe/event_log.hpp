@@ -1,63 +1,53 @@
-// What happened to pages, as a bounded ring of values: the source of the timeline.
+// What happened to pages, as a bounded ring of values: the source of the timeline; and on request as
+// the history of the whole run: the source of the report.
 //
 // Old events are overwritten, never waited for; `lost()` counts them, so a picture that is not
-// whole says so.
+// whole says so. The history loses none.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
 #include "base/units.hpp"
-#include "observe/stall_cause.hpp"
+#include "observe/event.hpp"
+#include "observe/history.hpp"
 
 namespace tessera {
-
-enum class EventKind : std::uint8_t {
-  kFetch,      // host to device
-  kEvict,      // device to host
-  kFileRead,   // file to host
-  kFileWrite,  // host to file
-  kForward,    // a page-out dropped, the page had been used again
-  kDiscard,    // a page left without moving a byte
-  kStall,      // a call of the program waited for a move
-  kMark,       // the program's own mark; bytes is its number
-};
-
-const char* name_of(EventKind kind);
-
-struct Event {
-  EventKind kind = EventKind::kMark;
-  std::uint16_t device = 0;
-  Nanoseconds begin;
-  Nanoseconds end;
-  Address address;
-  Bytes bytes;
-  StallCause cause = StallCause::kMapping;  // of a stall: what took most of it
-};
 
 class EventLog {
  public:
   // Keeps the last `capacity` events. REQUIRES: capacity > 0.
-  EventLog(const Clock& clock, std::size_t capacity);
+  EventLog(const Clock& clock, std::size_t capacity, bool with_history = false);
 
   Nanoseconds now() const { return clock_.now(); }
   void record(const Event& event);
   // An event that ends now.
   void record(EventKind kind, DeviceId device, Nanoseconds begin, Address address, Bytes bytes);
+  // A stall, and what it was for.
+  void record(const Event& stall, const StallParts& parts);
+  // Bytes of a tag are nearest in another place than before; for the history alone, and free without.
+  void change_place(TagId tag, Nearest from, Nearest to, Bytes bytes);
   // Oldest first.
   std::vector<Event> events() const;
   std::uint64_t lost() const;
+  // Up to now; nothing where none is kept.
+  std::optional<HistoryPicture> history() const;
 
  private:
+  void keep(const Event& event) REQUIRES_LOCK(mutex_);
+
   const Clock& clock_;
   mutable Mutex mutex_{LockRank::kObserve};
   std::vector<Event> ring_ GUARDED_BY(mutex_);
   std::uint64_t recorded_ GUARDED_BY(mutex_) = 0;
+  std::optional<History> history_ GUARDED_BY(mutex_);
   const std::size_t capacity_;
+  const bool with_history_;
 };
 
 }  // namespace tessera

@@ -25,7 +25,7 @@ constexpr Bytes kPart = 64_MiB;
 constexpr int kMountRounds = 16;
 
 // Who keeps the call waiting: the run with the most bytes to come.
-const Run& latest_of(std::span<Run* const> runs) {
+Run& latest_of(std::span<Run* const> runs) {
   const auto away = [](const Run* run) { return run->shape.bytes() - run->bytes_in(PageState::kResident); };
   return **std::ranges::max_element(runs, {}, away);
 }
@@ -54,7 +54,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream) {
       for (Run* run : runs) run->holds.fetch_add(1);
       stall.go_on();
       follow_plan();
-      const Run& latest = latest_of(runs);
+      Run& latest = latest_of(runs);
       stall_ = &stall;
       Status status = fetch(runs, stream);
       stall_ = nullptr;
@@ -73,13 +73,16 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream) {
   }
 }
 
-void Residency::note_stall(const Stall& stall, const Run& run) {
+void Residency::note_stall(const Stall& stall, Run& run) {
   const Nanoseconds end = log_.now();
+  const StallParts parts = stall.parts(end);
   stats_.stalls += 1;
   stats_.stall_time += end - stall.begin();
-  add_parts(stats_.stall_parts, stall.parts(end));
+  add_parts(stats_.stall_parts, parts);
+  run.cost.stalls += 1;
+  run.cost.stalled += end - stall.begin();
   log_.record({EventKind::kStall, static_cast<std::uint16_t>(device_.value()), stall.begin(), end,
-               run.address, run.shape.bytes(), stall.main_cause()});
+               run.address, run.shape.bytes(), stall.main_cause()}, parts);
 }
 
 Status Residency::check_fits(std::span<Run* const> runs) const {

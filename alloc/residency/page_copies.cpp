@@ -31,6 +31,7 @@ void PageMover::return_host_frame(PageRef page) {
   }
   page->host.reset();
   page->staging = false;
+  note_place(page);
 }
 
 Status PageMover::sink(PageRef page) {
@@ -71,8 +72,7 @@ Result<bool> PageMover::finish_sink(PageRef page, bool wait) {
     return outcome;
   }
   stats_.sinks += 1;
-  stats_.bytes_file_written += page.bytes();
-  log_.record(EventKind::kFileWrite, device_, page->started, page.address(), page.bytes());
+  note_move(page, EventKind::kFileWrite);
   const bool wanted = page.run->holds.load() != 0 || page.run->coming;
   if (!wanted) return_host_frame(page);
   return true;
@@ -92,8 +92,7 @@ Result<bool> PageMover::finish_rise(PageRef page, bool wait) {
     return outcome;
   }
   stats_.rises += 1;
-  stats_.bytes_file_read += page.bytes();
-  log_.record(EventKind::kFileRead, device_, page->started, page.address(), page.bytes());
+  note_move(page, EventKind::kFileRead);
   TESSERA_TRY(step(page, PageEvent::kRisen));
   return true;
 }
@@ -107,6 +106,7 @@ void PageMover::drop_file_copy(PageRef page) {
   if (!page->file) return;
   tiers_.file.give_back(*page->file);
   page->file.reset();
+  note_place(page);
 }
 
 Status PageMover::discard(PageRef page) {

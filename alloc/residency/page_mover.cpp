@@ -32,6 +32,12 @@ Status for_each_stretch(std::span<const PageRef> pages, Visit visit) {
   return result;
 }
 
+Nearest nearest_of(const Page& page) {
+  if (is_mapped(page.state)) return Nearest::kDevice;
+  if (page.host && page.state != PageState::kRising) return Nearest::kHost;
+  return page.file ? Nearest::kFile : Nearest::kNowhere;
+}
+
 }  // namespace
 
 PageMover::PageMover(Driver& driver, DeviceId device, TierStack tiers, Gate& gate, EventLog& log,
@@ -61,7 +67,24 @@ Status PageMover::step(PageRef page, PageEvent event) {
   page->state = *to;
   if (was_present && !is_present(*to)) page.run->missing.fetch_add(1);
   if (!was_present && is_present(*to)) page.run->missing.fetch_sub(1);
+  note_place(page);
   return {};
+}
+
+void PageMover::note_place(PageRef page) {
+  const Nearest place = nearest_of(*page);
+  log_.change_place(page.run->tag, page->place, place, page.bytes());
+  page->place = place;
+}
+
+// The page's bytes went over a link: for the sums, its run and the log alike.
+void PageMover::note_move(PageRef page, EventKind kind) {
+  const std::array<Bytes*, kLinks> sums = {&stats_.bytes_in, &stats_.bytes_out,
+                                           &stats_.bytes_file_read, &stats_.bytes_file_written};
+  const auto link = static_cast<std::size_t>(*link_of(kind));
+  *sums[link] += page.bytes();
+  page.run->cost.moved[link] += page.bytes();
+  log_.record(kind, device_, page->started, page.address(), page.bytes());
 }
 
 Result<EventId> PageMover::take_event() {
@@ -183,8 +206,7 @@ Result<bool> PageMover::finish_arrival(PageRef page, bool wait) {
   TESSERA_TRY(step(page, PageEvent::kArrive));
   spare_events_.push_back(page->event);
   stats_.fetches += 1;
-  stats_.bytes_in += page.bytes();
-  log_.record(EventKind::kFetch, device_, page->started, page.address(), page.bytes());
+  note_move(page, EventKind::kFetch);
   if (!is_clean(page)) {
     drop_copies(page);
   } else if (page->staging) {
@@ -275,9 +297,8 @@ Status PageMover::take_frames(std::span<const PageRef> pages, bool dead) {
 Status PageMover::forward(PageRef page) {
   spare_events_.push_back(page->event);
   return_host_frame(page);
-  stats_.bytes_out += page.bytes();
   stats_.forwards += 1;
-  log_.record(EventKind::kForward, device_, page->started, page.address(), page.bytes());
+  note_move(page, EventKind::kForward);
   return step(page, PageEvent::kForward);
 }
 
@@ -291,7 +312,7 @@ Status PageMover::release_frame(PageRef page, bool dead) {
   page->device.reset();
   page.run->streams.store(0);  // the gate is closed, and all uses are over
   if (copied || page->state == PageState::kArriving) spare_events_.push_back(page->event);
-  if (copied) stats_.bytes_out += page.bytes();
+  if (copied) note_move(page, EventKind::kEvict);
   if (dead) {
     drop_copies(page);
     stats_.discards += 1;
@@ -299,7 +320,6 @@ Status PageMover::release_frame(PageRef page, bool dead) {
   }
   if (copied) {
     stats_.evictions += 1;
-    log_.record(EventKind::kEvict, device_, page->started, page.address(), page.bytes());
   } else {
     stats_.clean_evictions += 1;
     log_.record(EventKind::kDiscard, device_, log_.now(), page.address(), page.bytes());

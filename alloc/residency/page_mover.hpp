@@ -93,6 +93,8 @@ class PageMover {
  private:
   Status step(PageRef page, PageEvent event);
   Status mount_missing(std::span<const PageRef> pages);
+  void note_place(PageRef page);
+  void note_move(PageRef page, EventKind kind);
   Status map_frame(PageRef page);
   void unmap_frame(PageRef page);
   Status grant_access(std::span<const PageRef> pages);

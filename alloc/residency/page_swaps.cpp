@@ -73,8 +73,7 @@ Result<Bytes> PageMover::leave_place(std::span<const PageRef> pages) {
 Status PageMover::left(PageRef page) {
   page.run->streams.store(0);  // the gate is closed, and all uses are over
   stats_.evictions += 1;
-  stats_.bytes_out += page.bytes();
-  log_.record(EventKind::kEvict, device_, page->started, page.address(), page.bytes());
+  note_move(page, EventKind::kEvict);
   TESSERA_TRY(step(page, PageEvent::kCopyOut));
   return step(page, PageEvent::kUnmap);
 }
@@ -146,8 +145,7 @@ Status PageMover::fill_in_place(std::span<const PageRef> pages) {
 Status PageMover::arrived(PageRef page) {
   return_host_frame(page);  // nobody can say that it stays equal
   stats_.fetches += 1;
-  stats_.bytes_in += page.bytes();
-  log_.record(EventKind::kFetch, device_, page->started, page.address(), page.bytes());
+  note_move(page, EventKind::kFetch);
   TESSERA_TRY(step(page, PageEvent::kCopyIn));
   return step(page, PageEvent::kArrive);
 }
@@ -164,6 +162,7 @@ void PageMover::return_backing_frame(PageRef page) {
   }
   page->backed = false;
   page->host.reset();
+  note_place(page);
 }
 
 }  // namespace tessera

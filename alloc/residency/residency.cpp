@@ -110,6 +110,7 @@ Status Residency::remove(Run* run) {
   run->coming = false;
   const Status unmapped = take_back(*run);
   if (result.is_ok()) result = unmapped;
+  stats_.costliest.offer({run->address, run->shape.bytes(), run->tag, true, run->cost});
   for (const Page& page : run->pages) {
     if (page.device) stats_.lost_bytes += page.device->bytes();
   }
@@ -370,6 +371,7 @@ ResidencyStats Residency::stats() const {
   stats.pinned_bytes = pinned_bytes_;
   for (const auto& run : runs_) {
     if (run->exposed != nullptr) stats.exposed_bytes += run->shape.bytes();
+    stats.costliest.offer({run->address, run->shape.bytes(), run->tag, false, run->cost});
   }
   return stats;
 }

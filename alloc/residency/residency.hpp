@@ -208,7 +208,7 @@ class Residency {
   void clear_stranded() REQUIRES_LOCK(mutex_);
   void started(PageRef page) REQUIRES_LOCK(mutex_);
   void forget(PageRef page) REQUIRES_LOCK(mutex_);
-  void note_stall(const Stall& stall, const Run& run) REQUIRES_LOCK(mutex_);
+  void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(mutex_);
   Status sink(PageRef page) REQUIRES_LOCK(mutex_);
   Status evict_run(Run& run) REQUIRES_LOCK(mutex_);
 

@@ -7,6 +7,7 @@
 
 #include "base/units.hpp"
 #include "observe/stall_cause.hpp"
+#include "residency/run_cost.hpp"
 
 namespace tessera {
 
@@ -26,6 +27,7 @@ struct ResidencyStats {
   Bytes run_bytes;                            // pages of all runs
   Bytes lost_bytes;                           // frames that could not be unmapped at their run's end
   Bytes pinned_bytes, exposed_bytes;          // of runs that may not move
+  CostliestRuns costliest;
 };
 
 }  // namespace tessera

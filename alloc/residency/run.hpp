@@ -26,6 +26,7 @@
 #include "base/status.hpp"
 #include "base/units.hpp"
 #include "residency/page_state.hpp"
+#include "residency/run_cost.hpp"
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
@@ -34,6 +35,7 @@ struct Page {
   PageState state = PageState::kEmpty;
   bool staging = false;        // the host frame is from the staging reserve, and must move on soon
   bool backed = false;         // kCold: the host frame is mapped at the page's own address
+  Nearest place = Nearest::kNowhere;  // as last told to the event log
   std::optional<Frame> device;
   std::optional<Frame> host;   // while `device` is there too: a copy as of epoch `copied`
   std::optional<Frame> file;   // likewise
@@ -79,6 +81,7 @@ struct Run {
   bool coming = false;            // prefetched: pages that reach the host go on to the device
   std::uint64_t called = 0;       // the last use there was when it was prefetched
   const char* exposed = nullptr;  // why it may not move, if it may not
+  RunCost cost;
 
   std::array<Bytes, kPageStates> bytes_by_state;  // of its pages, in each state
 

@@ -72,7 +72,7 @@ TESSERA_API void tessera_share(tessera_allocator* allocator);
  * switching on. Whoever then uses a block that is away must wake or pin it first. */
 TESSERA_API tessera_result tessera_set_automatic(tessera_allocator* allocator, int on);
 
-/* Writes what the options ask for at the end of a program: statistics, timeline, trace. */
+/* Writes what the options ask for at the end of a program: statistics, timeline, history, trace. */
 TESSERA_API tessera_result tessera_finish(tessera_allocator* allocator);
 
 #ifdef __cplusplus

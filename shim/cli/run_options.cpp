@@ -14,7 +14,8 @@ constexpr const char* kControlFolder = "TESSERA_CONTROL_DIR";
 constexpr const char* kSoftwareMemory = "TESSERA_SOFTWARE_MEMORY";
 
 bool is_path(const std::string& name) {
-  return name == "file-dir" || name == "stats" || name == "trace" || name == "timeline";
+  return name == "file-dir" || name == "stats" || name == "trace" || name == "timeline" ||
+         name == "history";
 }
 
 std::string set_in(tessera_options* options, const char* name, const std::string& value) {
@@ -42,6 +43,7 @@ RunOptions::RunOptions()
            "write statistics at the end (.json for JSON, - for standard error)", ""},
           {"trace", "TESSERA_TRACE", "FILE", "record allocations and launches", ""},
           {"timeline", "TESSERA_TIMELINE", "FILE", "write a timeline for ui.perfetto.dev", ""},
+          {"history", "TESSERA_HISTORY", "FILE", "write what `tessera report` draws", ""},
       } {}
 
 void RunOptions::add_to(CLI::App& app) {

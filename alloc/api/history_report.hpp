@@ -1,0 +1,32 @@
+// The history of a run as a file, which `tessera report` draws. docs/report.md explains it.
+//
+// Thread safety: values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/stats_report.hpp"
+#include "observe/history.hpp"
+#include "residency/run_cost.hpp"
+
+namespace tessera {
+
+struct HistoryReport {
+  std::string program;
+  HistoryPicture picture;
+  std::vector<std::string> tags;  // names, one for each of picture.tags
+  struct Block {
+    CostlyRun run;
+    std::string tag;
+  };
+  std::vector<Block> blocks;      // the costliest, first the one that cost most
+  StatsSnapshot stats;
+};
+
+// One JSON object: integers are bytes and nanoseconds, lists have one number for each slot of time.
+std::string history_json(const HistoryReport& report);
+// Errors: kIo.
+Status write_history(const HistoryReport& report, const std::string& path);
+
+}  // namespace tessera

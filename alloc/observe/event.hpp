@@ -1,0 +1,62 @@
+// One thing that happened to a page, or to a call.
+//
+// Thread safety: values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/units.hpp"
+#include "observe/stall_cause.hpp"
+
+namespace tessera {
+
+enum class EventKind : std::uint8_t {
+  kFetch,      // host to device
+  kEvict,      // device to host
+  kFileRead,   // file to host
+  kFileWrite,  // host to file
+  kForward,    // a page-out dropped, the page had been used again
+  kDiscard,    // a page left without moving a byte
+  kStall,      // a call of the program waited for a move
+  kMark,       // the program's own mark; bytes is its number
+};
+
+constexpr const char* name_of(EventKind kind) {
+  constexpr const char* kNames[] = {"fetch",   "evict",   "file_read", "file_write",
+                                    "forward", "discard", "stall",     "mark"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+struct Event {
+  EventKind kind = EventKind::kMark;
+  std::uint16_t device = 0;
+  Nanoseconds begin;
+  Nanoseconds end;
+  Address address;
+  Bytes bytes;
+  StallCause cause = StallCause::kMapping;  // of a stall: what took most of it
+};
+
+// The ways that bytes move.
+enum class Link : std::uint8_t { kIn, kOut, kFileRead, kFileWrite };
+inline constexpr std::size_t kLinks = 4;
+
+// The way that bytes moved in this event, if any did.
+constexpr std::optional<Link> link_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::kFetch: return Link::kIn;
+    case EventKind::kEvict:
+    case EventKind::kForward: return Link::kOut;
+    case EventKind::kFileRead: return Link::kFileRead;
+    case EventKind::kFileWrite: return Link::kFileWrite;
+    default: return std::nullopt;
+  }
+}
+
+// The nearest tier that has the bytes of a page.
+enum class Nearest : std::uint8_t { kNowhere, kDevice, kHost, kFile };
+inline constexpr std::size_t kPlaces = 3;  // all but nowhere
+
+}  // namespace tessera

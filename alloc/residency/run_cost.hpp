@@ -1,0 +1,50 @@
+// What a run has cost so far, and the few runs that cost most.
+//
+// Thread safety: values.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/units.hpp"
+#include "observe/event.hpp"
+
+namespace tessera {
+
+struct RunCost {
+  std::array<Bytes, kLinks> moved;
+  std::uint64_t stalls = 0;  // calls that waited until it was there
+  Nanoseconds stalled;       // how long
+
+  Bytes all_moved() const {
+    Bytes sum;
+    for (Bytes bytes : moved) sum += bytes;
+    return sum;
+  }
+};
+
+struct CostlyRun {
+  Address address;
+  Bytes bytes;
+  TagId tag;
+  bool gone = false;
+  RunCost cost;
+};
+
+// The costliest runs first: by what calls waited for them, then by what was moved of them.
+class CostliestRuns {
+ public:
+  static constexpr std::size_t kMost = 16;
+
+  void offer(const CostlyRun& run);
+  std::span<const CostlyRun> runs() const& { return runs_; }
+  std::span<const CostlyRun> runs() const&& = delete;  // it would look into what is gone
+
+ private:
+  std::vector<CostlyRun> runs_;  // at most kMost, in order
+};
+
+}  // namespace tessera
