@@ -7,6 +7,7 @@
 #include "demo_report.hpp"
 #include "driver_probe.hpp"
 #include "machine_probe.hpp"
+#include "report_command.hpp"
 #include "rounded.hpp"
 #include "run_command.hpp"
 
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kAmpleSoftware = 4096 * kMiB;
 
-// Where this run's files lie: losses, statistics, timeline. Kept, as the user is told of it.
+// Where this run's files lie: losses, statistics, timeline, report. Kept, as the user is told of it.
 fs::path make_folder() {
   std::error_code error;
   fs::path base = fs::temp_directory_path(error);
@@ -130,6 +131,7 @@ void Demo::run_small_tessera() {
   options.set("file-dir", file_dir_);
   options.set("stats", file("stats.json"));
   options.set("timeline", file("timeline.json"));
+  options.set("history", file("history.json"));
   ChildEnvironment environment;
   const std::string problem = prepare(installation_, options, environment);
   if (!problem.empty()) {
@@ -140,6 +142,11 @@ void Demo::run_small_tessera() {
   report_.small_tessera = train(training_.command(losses), environment, losses);
   if (!read_figures(file("stats.json"), report_.figures)) say("(c) left no statistics");
   report_.timeline = file("timeline.json");
+  report_.page = file("report.html");
+  if (const std::string problem = write_report(file("history.json"), report_.page); !problem.empty()) {
+    say(problem);
+    report_.page.clear();
+  }
 }
 
 void Demo::run() {
@@ -188,6 +195,7 @@ int demo_command(const Installation& installation, const DemoOptions& options) {
     return 1;
   }
   fmt::print("The {} losses of (a) and (c) are equal bit by bit.\n", report.alone.losses.size());
+  if (!report.page.empty()) fmt::print("What (c) did, to look at: {}\n", report.page);
   fmt::print("Timeline of (c), for https://ui.perfetto.dev: {}\n", report.timeline);
   return 0;
 }

@@ -130,6 +130,7 @@ std::string DemoReport::json() const {
                                    {"slowdown", slowdown()},
                                    {"losses_equal", alone.losses == small_tessera.losses},
                                    {"timeline", timeline},
+                                   {"report", page},
                                    {"faults", faults()}};
   report["c"]["device_peak"] = figures.device_peak;
   report["c"]["host_peak"] = figures.host_peak;

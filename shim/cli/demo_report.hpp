@@ -24,6 +24,7 @@ struct DemoReport {
   std::uint64_t ample = 0;        // device memory of (a)
   std::uint64_t small = 0;        // device memory of (b) and (c)
   std::string timeline;           // where it lies
+  std::string page;               // likewise, the report of (c)
   TrainingResult alone;           // (a)
   TrainingResult small_alone;     // (b)
   TrainingResult small_tessera;   // (c)

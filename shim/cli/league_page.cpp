@@ -1,40 +1,18 @@
 #include "league_page.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include <fmt/format.h>
 
+#include "html_page.hpp"
 #include "league_scores.hpp"
 #include "rounded.hpp"
 #include "svg_plot.hpp"
 
 namespace {
 
-constexpr const char* kHead = R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Tessera: the league</title>
-<style>
-body{font:15px/1.45 system-ui,sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem;color:#222}
-h2{margin-top:2.5rem}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:13px}
-th,td{padding:.15rem .6rem;text-align:right;border-bottom:1px solid #eee}
-th:first-child,td:first-child{text-align:left}
-td.best{background:#dff2e1;font-weight:600}
-td.none{color:#999}
-.pair{display:flex;flex-wrap:wrap;gap:2rem;align-items:flex-start}
-svg{width:38rem;max-width:100%}
-svg .title{font:600 14px sans-serif}
-svg .tick,svg .axis{font:11px sans-serif;fill:#555}
-svg .rule{stroke:#eee}
-.key span{margin-right:1.2rem}
-</style></head><body>
-<h1>The league</h1>
-)";
-
-// Colours that people with weak sight for red or green tell apart.
-constexpr std::array<const char*, 6> kColours = {"#d55e00", "#0072b2", "#009e73",
-                                                 "#cc79a7", "#56b4e9", "#e69f00"};
+constexpr std::size_t kLeaders = 6;  // have a colour
 
 class Page {
  public:
@@ -42,11 +20,11 @@ class Page {
       : league_(league), cells_(cells_of(league)), standings_(standings_of(league)) {}
 
   std::string write() {
-    add("{}", kHead);
+    add("{}<h1>The league</h1>\n", page_head("the league"));
     introduction();
     standings();
     for (std::size_t trace = 0; trace < league_.traces.size(); ++trace) section(trace);
-    add("</body></html>\n");
+    add("{}", page_end());
     return std::move(html_);
   }
 
@@ -91,18 +69,17 @@ class Page {
   }
   // The colour of a policy: the leaders have one.
   std::string colour_of(std::size_t policy) const {
-    for (std::size_t i = 0; i < std::min(kColours.size(), standings_.size()); ++i) {
-      if (standings_[i].policy == policy) return kColours[i];
+    for (std::size_t i = 0; i < std::min(kLeaders, standings_.size()); ++i) {
+      if (standings_[i].policy == policy) return kPageColours[i];
     }
     return "";
   }
   std::string key() const {
-    std::string text = "<p class=\"key\">";
-    for (std::size_t i = 0; i < std::min(kColours.size(), standings_.size()); ++i) {
-      text += fmt::format("<span style=\"color:{}\">&#9679; {}</span>", kColours[i],
-                          policy_name(standings_[i].policy));
+    std::vector<std::pair<std::string, std::string>> leaders;
+    for (std::size_t i = 0; i < std::min(kLeaders, standings_.size()); ++i) {
+      leaders.emplace_back(league_.policies[standings_[i].policy], kPageColours[i]);
     }
-    return text + "</p>";
+    return colour_key(leaders);
   }
   // In percent of the time with ample memory; a pass may gain on the one before it, so never more.
   static double throughput(const LeagueTrace& trace, const LeagueRow& row) {

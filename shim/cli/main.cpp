@@ -13,6 +13,7 @@
 #include "move_command.hpp"
 #include "plan_command.hpp"
 #include "replay_command.hpp"
+#include "report_command.hpp"
 #include "run_command.hpp"
 #include "tessera/tessera.h"
 #include "top_command.hpp"
@@ -39,6 +40,7 @@ struct CommandLine {
         sleep(app.add_subcommand("sleep", "move a running program's blocks out of device memory")),
         wake(app.add_subcommand("wake", "bring them back")),
         top(app.add_subcommand("top", "this user's programs under Tessera, live")),
+        report(app.add_subcommand("report", "what a run did, as one page to look at")),
         torture(app.add_subcommand("torture", "disasters by seed, on machines in virtual time")),
         plan(app),
         sleep_options(*sleep),
@@ -47,6 +49,7 @@ struct CommandLine {
     replay_options.add_to(*replay);
     torture_options.add_to(*torture);
     league_options.add_to(*league);
+    report_options.add_to(*report);
     top->add_flag("--once", top_options.once, "look once (it takes two seconds) and end");
     top->add_flag("--json", top_options.json, "print one JSON object for each look, a line each");
     top->add_option("--interval", top_options.interval, "seconds between two looks (1)")
@@ -73,6 +76,7 @@ struct CommandLine {
   CLI::App* sleep;
   CLI::App* wake;
   CLI::App* top;
+  CLI::App* report;
   CLI::App* torture;
   PlanCommand plan;
   MoveOptions sleep_options;
@@ -81,6 +85,7 @@ struct CommandLine {
   ReplayCommandOptions replay_options;
   TortureOptions torture_options;
   LeagueOptions league_options;
+  ReportOptions report_options;
   RunOptions run_options;
   DemoOptions demo_options;
   DoctorOptions doctor_options;
@@ -114,6 +119,7 @@ int main(int argc, char** argv) {
   if (commands.plan.was_called()) return commands.plan.run();
   if (*commands.sleep) return move_command("sleep", commands.sleep_options);
   if (*commands.wake) return move_command("wake", commands.wake_options);
+  if (*commands.report) return report_command(commands.report_options);
   if (*commands.top) return top_command(commands.top_options);
   const Installation installation = find_installation();
   if (*commands.demo) return demo_command(installation, commands.demo_options);

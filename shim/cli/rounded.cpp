@@ -20,5 +20,6 @@ std::string rounded_bytes(std::uint64_t bytes) {
 }
 
 std::string rounded_seconds(double seconds) {
-  return seconds < 1 ? three_digits(seconds * 1000, "ms") : three_digits(seconds, "s");
+  if (seconds >= 1) return three_digits(seconds, "s");
+  return seconds >= 1e-3 || seconds == 0 ? three_digits(seconds * 1e3, "ms") : three_digits(seconds * 1e6, "us");
 }

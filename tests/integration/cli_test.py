@@ -51,7 +51,7 @@ class Words(unittest.TestCase):
     def test_help_names_every_option_and_its_variable(self):
         text = tessera("run", "--help").stdout
         for option in ("device-memory", "host-memory", "file-memory", "file-dir", "policy", "stats", "trace",
-                       "timeline", "report-memory", "explain", "software", "software-memory"):
+                       "timeline", "history", "report-memory", "explain", "software", "software-memory"):
             self.assertIn("--" + option, text)
             self.assertIn("TESSERA_" + option.upper().replace("-", "_"), text)
 
@@ -199,6 +199,7 @@ class Demo(unittest.TestCase):
         self.assertGreater(report["c"]["bytes_file_read"], 0)
         timeline = pathlib.Path(report["timeline"])
         self.assertIn("traceEvents", json.loads(timeline.read_text()))
+        self.assertIn("</html>", pathlib.Path(report["report"]).read_text())
         for path in timeline.parent.iterdir():
             path.unlink()
         timeline.parent.rmdir()

@@ -12,9 +12,11 @@ TEST(Rounded, SizesHaveAboutThreeDigits) {
   EXPECT_EQ(rounded_bytes(3ull << 50), "3072 TiB");
 }
 
-TEST(Rounded, TimesAreInSecondsOrMilliseconds) {
+TEST(Rounded, TimesAreInTheUnitThatFits) {
   EXPECT_EQ(rounded_seconds(0.34), "340 ms");
   EXPECT_EQ(rounded_seconds(7.123), "7.12 s");
+  EXPECT_EQ(rounded_seconds(603e-6), "603 us");
+  EXPECT_EQ(rounded_seconds(0), "0.00 ms");
 }
 
 }  // namespace

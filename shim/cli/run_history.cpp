@@ -1,0 +1,116 @@
+#include "run_history.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFormat = 1;
+constexpr std::array<const char*, 4> kLinks = {"in", "out", "file_read", "file_write"};
+constexpr std::array<const char*, 4> kLinkSums = {"bytes_in", "bytes_out", "bytes_file_read",
+                                                  "bytes_file_written"};
+constexpr std::array<const char*, 3> kPlaces = {"device", "host", "file"};
+
+std::string word(const Json& json, const char* name) { return json.at(name).get<std::string>(); }
+std::vector<double> numbers(const Json& json) { return json.get<std::vector<double>>(); }
+
+RunHistory::Block block_of(const Json& json) {
+  const auto number = [&](const char* name) { return json.at(name).get<std::uint64_t>(); };
+  return {word(json, "address"), word(json, "tag"),   json.at("gone").get<bool>(), number("bytes"),
+          number("in"),          number("out"),       number("file_read"),         number("file_write"),
+          number("stalls"),      number("stall_ns")};
+}
+
+// Throws what nlohmann throws at JSON of another shape.
+void fill(const Json& json, RunHistory& history) {
+  history.program = word(json, "program");
+  history.slot_seconds = json.at("slot_ns").get<double>() / 1e9;
+  history.seconds = json.at("ended_ns").get<double>() / 1e9;
+  history.stats = json.at("stats");
+  for (const char* const link : kLinks) history.links.push_back({link, numbers(json.at("links").at(link))});
+  for (const auto& [cause, times] : json.at("stalls").items()) history.stalls.push_back({cause, numbers(times)});
+  for (const Json& entry : json.at("residency")) {
+    RunHistory::Tag tag{word(entry, "tag"), {}};
+    for (std::size_t i = 0; i < kPlaces.size(); ++i) tag.bytes[i] = numbers(entry.at(kPlaces[i]));
+    history.tags.push_back(std::move(tag));
+  }
+  for (const Json& block : json.at("blocks")) history.blocks.push_back(block_of(block));
+}
+
+bool is_even(const RunHistory& history) {
+  const auto fits = [&](const std::vector<double>& values) { return values.size() == history.slots(); };
+  const auto series_fits = [&](const RunHistory::Series& series) { return fits(series.values); };
+  return history.slots() > 0 && history.slot_seconds > 0 &&
+         std::ranges::all_of(history.links, series_fits) &&
+         std::ranges::all_of(history.stalls, series_fits) &&
+         std::ranges::all_of(history.tags, [&](const auto& tag) { return std::ranges::all_of(tag.bytes, fits); });
+}
+
+std::string check_sums(const RunHistory& history) {
+  const auto differ = [](const char* name, double sum, std::uint64_t figure) {
+    return fmt::format("its figures do not add up: {} is {}, its parts are {:.0f}", name, figure, sum);
+  };
+  for (std::size_t i = 0; i < kLinks.size(); ++i) {
+    const std::uint64_t figure = history.figure("moves", kLinkSums[i]);
+    if (history.links[i].sum() != static_cast<double>(figure)) {
+      return differ(kLinkSums[i], history.links[i].sum(), figure);
+    }
+  }
+  for (const auto& series : history.stalls) {
+    const std::string name = series.name + "_ns";
+    const std::uint64_t figure = history.figure("stall_time_by_cause", name.c_str());
+    if (series.sum() != static_cast<double>(figure)) return differ(name.c_str(), series.sum(), figure);
+  }
+  return "";
+}
+
+}  // namespace
+
+// Whole numbers below 2^53, so exact: nine petabytes, or a hundred days.
+double RunHistory::Series::sum() const { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+std::uint64_t RunHistory::figure(const char* group, const char* name) const {
+  const auto found = stats.find(group);
+  return found == stats.end() ? 0 : found->value(name, std::uint64_t{0});
+}
+
+RunHistory with_slots(RunHistory history, std::size_t most) {
+  const std::size_t each = (history.slots() + most - 1) / most;
+  if (each <= 1) return history;
+  const auto merge = [each](std::vector<double>& values, bool mean) {
+    std::vector<double> merged;
+    for (std::size_t first = 0; first < values.size(); first += each) {
+      const std::size_t count = std::min(each, values.size() - first);
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
+      const double sum = std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(count), 0.0);
+      merged.push_back(mean ? sum / static_cast<double>(count) : sum);
+    }
+    values = std::move(merged);
+  };
+  for (auto& series : history.links) merge(series.values, false);
+  for (auto& series : history.stalls) merge(series.values, false);
+  for (auto& tag : history.tags) {
+    for (auto& bytes : tag.bytes) merge(bytes, true);
+  }
+  history.slot_seconds *= static_cast<double>(each);
+  return history;
+}
+
+std::string parse_history(const std::string& text, RunHistory& history) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("tessera_history")) {
+    return "not a history; `tessera run --history FILE` writes one";
+  }
+  try {
+    if (json.at("tessera_history") != kFormat) return "of another version of Tessera";
+    fill(json, history);
+  } catch (const nlohmann::json::exception& error) {
+    return error.what();
+  }
+  if (!is_even(history)) return "its lists are not equally long";
+  return check_sums(history);
+}

@@ -1,0 +1,46 @@
+// What `tessera run --history FILE` left: read, and held against its own statistics.
+//
+// Thread safety: values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+struct RunHistory {
+  struct Series {  // one number for each slot of time
+    std::string name;
+    std::vector<double> values;
+    double sum() const;
+  };
+  struct Tag {
+    std::string name;
+    std::array<std::vector<double>, 3> bytes;  // on the device, in host memory, in the file: means
+  };
+  struct Block {
+    std::string address, tag;
+    bool gone = false;
+    std::uint64_t bytes = 0, in = 0, out = 0, file_read = 0, file_written = 0, stalls = 0, stall_ns = 0;
+  };
+
+  std::string program;
+  double slot_seconds = 0, seconds = 0;  // of a slot, of the run
+  std::vector<Series> links;             // in, out, file read, file write: bytes
+  std::vector<Series> stalls;            // by cause: nanoseconds
+  std::vector<Tag> tags;
+  std::vector<Block> blocks;             // first the one that cost most
+  nlohmann::ordered_json stats;          // of tessera_stats_json
+
+  std::size_t slots() const { return links.empty() ? 0 : links[0].values.size(); }
+  // 0 when the statistics are of a version without it.
+  std::uint64_t figure(const char* group, const char* name) const;
+};
+
+// The same with at most so many slots, each for several: for the eye, which gets lost in more.
+RunHistory with_slots(RunHistory history, std::size_t most);
+
+// "" or why `text` is no history: it cannot be read, or its sums are not those of its statistics.
+std::string parse_history(const std::string& text, RunHistory& history);

@@ -1,0 +1,165 @@
+#include "report_page.hpp"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "report_command.hpp"
+
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::ordered_json;
+
+// Two tags over four slots, one of them a part; moves and waits that add up.
+Json sample_history() {
+  return {{"tessera_history", 1},
+          {"program", "<train>"},
+          {"slot_ns", 1'000'000},
+          {"ended_ns", 3'500'000},
+          {"links", {{"in", {0, 1 << 20, 1 << 20, 0}}, {"out", {0, 1 << 20, 0, 0}},
+                     {"file_read", {0, 0, 0, 0}}, {"file_write", {0, 0, 0, 7}}}},
+          {"stalls", {{"copy_out", {0, 500'000, 100'000, 0}}, {"mapping", {0, 0, 0, 3'000}}}},
+          {"residency", {{{"tag", "weights"}, {"device", {1 << 20, 1 << 20, 0, 0}},
+                          {"host", {0, 0, 1 << 20, 1 << 20}}, {"file", {0, 0, 0, 0}}},
+                         {{"tag", "a&b"}, {"device", {0, 0, 1 << 20, 1 << 20}}, {"host", {0, 0, 0, 0}},
+                          {"file", {0, 0, 0, 0}}}}},
+          {"blocks", {{{"address", "0x7000"}, {"bytes", 2 << 20}, {"tag", "weights"}, {"gone", true},
+                       {"stalls", 2}, {"stall_ns", 603'000}, {"in", 1 << 20}, {"out", 1 << 20},
+                       {"file_read", 0}, {"file_write", 7}}}},
+          {"stats", {{"tessera", {{"version", "0.1.0"}, {"policy", "auto"}, {"host_memory", "pinned"}}},
+                     {"blocks", {{"peak_live_bytes", 4 << 20}}},
+                     {"device", {{"device_capacity", 2 << 20}, {"device_peak", 2 << 20}}},
+                     {"host", {{"host_capacity", 8 << 20}, {"host_peak", 1 << 20}}},
+                     {"moves", {{"bytes_in", 2 << 20}, {"bytes_out", 1 << 20}, {"bytes_file_read", 0},
+                                {"bytes_file_written", 7}}},
+                     {"waits", {{"stalls", 2}, {"stall_ns", 603'000}, {"late_fetches", 3}}},
+                     {"stalls_by_cause", {{"copy_out", 2}, {"mapping", 0}}},
+                     {"stall_time_by_cause", {{"copy_out_ns", 600'000}, {"mapping_ns", 3'000}}}}}};
+}
+
+std::string report_of(const Json& json) {
+  RunHistory history;
+  EXPECT_EQ(parse_history(json.dump(), history), "");
+  return report_page(history);
+}
+
+std::string problem_of(const Json& json) {
+  RunHistory history;
+  return parse_history(json.dump(), history);
+}
+
+TEST(RunHistory, IsReadWithItsSums) {
+  RunHistory history;
+  ASSERT_EQ(parse_history(sample_history().dump(), history), "");
+  EXPECT_EQ(history.program, "<train>");
+  EXPECT_EQ(history.slots(), 4U);
+  EXPECT_DOUBLE_EQ(history.seconds, 0.0035);
+  EXPECT_EQ(history.links[0].sum(), 2 << 20);
+  EXPECT_EQ(history.figure("moves", "bytes_in"), 2U << 20);
+  EXPECT_EQ(history.figure("moves", "no_such"), 0U);
+  EXPECT_EQ(history.blocks[0].stall_ns, 603'000U);
+}
+
+TEST(RunHistory, FewerSlotsHaveTheSameSumsAndMeans) {
+  RunHistory history;
+  ASSERT_EQ(parse_history(sample_history().dump(), history), "");
+  const RunHistory coarse = with_slots(history, 3);
+  EXPECT_EQ(coarse.slots(), 2U);
+  EXPECT_DOUBLE_EQ(coarse.slot_seconds, 0.002);
+  EXPECT_EQ(coarse.links[0].values, (std::vector<double>{1 << 20, 1 << 20}));
+  EXPECT_EQ(coarse.stalls[0].sum(), history.stalls[0].sum());
+  EXPECT_EQ(coarse.tags[0].bytes[0], (std::vector<double>{1 << 20, 0}));
+  EXPECT_EQ(with_slots(history, 4).slots(), 4U);
+}
+
+TEST(RunHistory, OneThatDoesNotAddUpIsRefused) {
+  Json json = sample_history();
+  json["links"]["out"][2] = 1;
+  EXPECT_THAT(problem_of(json), HasSubstr("do not add up: bytes_out is 1048576, its parts are 1048577"));
+  json = sample_history();
+  json["stalls"]["copy_out"][0] = 1;
+  EXPECT_THAT(problem_of(json), HasSubstr("do not add up: copy_out_ns"));
+}
+
+TEST(RunHistory, WhatIsNoneIsASentence) {
+  RunHistory history;
+  EXPECT_THAT(parse_history("{}", history), HasSubstr("--history"));
+  EXPECT_THAT(parse_history("nonsense", history), HasSubstr("--history"));
+  Json json = sample_history();
+  json["tessera_history"] = 2;
+  EXPECT_THAT(problem_of(json), HasSubstr("another version"));
+  json = sample_history();
+  json.erase("links");
+  EXPECT_THAT(problem_of(json), HasSubstr("links"));
+  json = sample_history();
+  json["residency"][0]["host"].push_back(1);
+  EXPECT_THAT(problem_of(json), HasSubstr("equally long"));
+}
+
+TEST(ReportPage, NeedsNothingButItself) {
+  const std::string page = report_of(sample_history());
+  for (const char* const outside : {"http:", "https:", "src=", "href=", "<script", "url(", "@import"}) {
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  }
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+}
+
+TEST(ReportPage, SaysWhatWasWaitedForMost) {
+  const std::string page = report_of(sample_history());
+  EXPECT_THAT(page, HasSubstr("waited 603 us in all, 17.2 % of the run; 100 % of that for <b>what makes room"));
+  EXPECT_THAT(page, HasSubstr("<code>copy_out</code></td><td>2</td>"));
+}
+
+TEST(ReportPage, NamesOfTheProgramAreEscaped) {
+  const std::string page = report_of(sample_history());
+  EXPECT_THAT(page, HasSubstr("<h1>&lt;train&gt;</h1>"));
+  EXPECT_THAT(page, HasSubstr("a&amp;b"));
+  EXPECT_THAT(page, Not(HasSubstr("a&b")));
+}
+
+TEST(ReportPage, EverySumStandsBesideItsStatistic) {
+  const std::string page = report_of(sample_history());
+  EXPECT_THAT(page, HasSubstr("data-sum=\"moves.bytes_in\" data-value=\"2097152\""));
+  EXPECT_THAT(page, HasSubstr("data-figure=\"moves.bytes_in\" data-value=\"2097152\""));
+  EXPECT_THAT(page, HasSubstr("data-sum=\"stall_time_by_cause.copy_out_ns\" data-value=\"600000\""));
+}
+
+TEST(ReportPage, AQuietRunSaysSoAndHasNoBadNumbers) {
+  Json json = sample_history();
+  for (auto& [link, bytes] : json["links"].items()) bytes = {0, 0, 0, 0};
+  for (auto& [name, figure] : json["stats"]["moves"].items()) figure = 0;
+  json["stalls"] = Json::object();
+  json["blocks"] = Json::array();
+  json["residency"] = Json::array();
+  const std::string page = report_of(json);
+  EXPECT_THAT(page, HasSubstr("No call of the program waited"));
+  EXPECT_THAT(page, HasSubstr("all of it fitted"));
+  for (const char* const bad : {"inf", "nan"}) EXPECT_THAT(page, Not(HasSubstr(bad)));
+}
+
+TEST(ReportPage, TagsBeyondTheColoursAreOne) {
+  Json json = sample_history();
+  for (int i = 0; i < 20; ++i) {
+    json["residency"].push_back({{"tag", "t" + std::to_string(i)}, {"device", {i, i, i, i}}, {"host", {0, 0, 0, 0}},
+                                 {"file", {0, 0, 0, 0}}});
+  }
+  const std::string page = report_of(json);
+  EXPECT_THAT(page, HasSubstr("all others"));
+  EXPECT_THAT(page, HasSubstr("</i>t19<"));
+  EXPECT_THAT(page, Not(HasSubstr("</i>t2<")));
+}
+
+TEST(ReportCommand, WritesThePageOrSaysWhyNot) {
+  const std::string base = ::testing::TempDir() + "report_command";
+  std::ofstream(base + ".json") << sample_history().dump();
+  EXPECT_EQ(write_report(base + ".json", base + ".html"), "");
+  EXPECT_GT(std::filesystem::file_size(base + ".html"), 4000U);
+  EXPECT_THAT(write_report(base + ".json", base + ".json"), HasSubstr("a name of its own"));
+  EXPECT_THAT(write_report("/no/such/file", base + ".html"), HasSubstr("cannot be read"));
+  EXPECT_THAT(write_report(base + ".json", "/no/such/folder/page.html"), HasSubstr("cannot be written"));
+}
+
+}  // namespace
