@@ -15,12 +15,13 @@ from ._api import call_with_addresses as _call_with_addresses
 from ._api import move_tag as _move_tag
 from ._api import query as _query
 from ._api import stats
+from ._blocks import free, malloc
 from ._library import LibraryNotFound
 from ._tensors import address_of as _address_of
 from ._tensors import addresses_of as _addresses_of
 
 __all__ = ["BlockInfo", "Busy", "LibraryNotFound", "Moved", "NotFound", "OutOfMemory",
-           "TesseraError", "evict", "mark", "pin", "prefetch", "query", "report", "sleep", "stats",
+           "TesseraError", "evict", "free", "malloc", "mark", "pin", "prefetch", "query", "report", "sleep", "stats",
            "tag", "unpin", "wake"]
 
 

@@ -6,7 +6,7 @@ Calls release the interpreter's lock, since many of them may wait for copies.
 import ctypes
 import functools
 import json
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Type
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, Type
 
 from . import _library
 
@@ -69,6 +69,11 @@ class _BlockInfo(ctypes.Structure):
 _handle = ctypes.c_void_p
 _ARGUMENTS: Dict[str, Sequence[Any]] = {
     "tessera_shared": [ctypes.POINTER(_handle)],
+    "tessera_malloc": [_handle, ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64,
+                       ctypes.POINTER(_c_address)],
+    "tessera_free": [_handle, _c_address, ctypes.c_uint64],
+    "tessera_memory_info": [_handle, ctypes.c_int, ctypes.POINTER(ctypes.c_uint64),
+                            ctypes.POINTER(ctypes.c_uint64)],
     "tessera_prefetch": [_handle, ctypes.POINTER(_c_address), ctypes.c_size_t],
     "tessera_evict": [_handle, ctypes.POINTER(_c_address), ctypes.c_size_t],
     "tessera_pin": [_handle, _c_address],
@@ -108,6 +113,19 @@ def call(name: str, *arguments: Any) -> None:
     allocator = _handle()
     check(_function("tessera_shared")(ctypes.byref(allocator)))
     check(_function(name)(allocator, *arguments))
+
+
+def look_around() -> None:
+    """After an allocation: the preload library, where it is, learns of new addresses."""
+    allocator = _handle()
+    check(_function("tessera_shared")(ctypes.byref(allocator)))
+
+
+def memory_info(device: int) -> Tuple[int, int]:
+    """Free and total bytes of a device."""
+    free, total = ctypes.c_uint64(), ctypes.c_uint64()
+    call("tessera_memory_info", device, ctypes.byref(free), ctypes.byref(total))
+    return free.value, total.value
 
 
 def call_with_addresses(name: str, addresses: Sequence[int]) -> None:
