@@ -130,6 +130,10 @@ StatsSnapshot Allocator::stats() const {
     DeviceHeap* heap = entry.load(std::memory_order_acquire);
     if (heap == nullptr) continue;
     add_device(s, stalls, *heap);
+    // At the end of a program the driver may tell nothing any more.
+    if (const auto memory = driver_->memory_info(heap->device()); memory.is_ok()) {
+      s.graph_peak += memory.value().graph_peak.value();
+    }
     for (const TagUse& use : heap->blocks().tags()) {
       stats.tags.push_back({tags_.name_of(use.tag), use.live_blocks, use.live_bytes});
     }

@@ -53,6 +53,8 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.group("held");
   out.bytes("pinned_bytes", Bytes(s.pinned_bytes));
   out.bytes("exposed_bytes", Bytes(s.exposed_bytes));
+  out.group("outside");
+  out.bytes("graph_peak", Bytes(s.graph_peak));
 }
 
 // Parts of one name are one line: devices report theirs apart. In order of name.

@@ -84,7 +84,14 @@ Result<MemoryInfo> CudaDriver::memory_info(DeviceId device) {
   std::size_t free = 0;
   std::size_t total = 0;
   TESSERA_TRY(cuda_status(*symbols_, symbols_->cuMemGetInfo(&free, &total), "cuMemGetInfo"));
-  return MemoryInfo{Bytes(free), Bytes(total)};
+  cuuint64_t graphs = 0;
+  if (symbols_->cuDeviceGetGraphMemAttribute != nullptr &&
+      symbols_->cuDeviceGetGraphMemAttribute(static_cast<CUdevice>(device.value()),
+                                             CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH,
+                                             &graphs) != CUDA_SUCCESS) {
+    graphs = 0;  // a figure for people: what cannot be told is left out
+  }
+  return MemoryInfo{Bytes(free), Bytes(total), Bytes(graphs)};
 }
 
 Status CudaDriver::synchronize(DeviceId device) {

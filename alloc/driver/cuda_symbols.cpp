@@ -31,6 +31,7 @@ Result<CudaSymbols> CudaSymbols::find(const CudaResolver& resolver) {
 #undef TESSERA_CUDA_FIND
 #define TESSERA_CUDA_FIND(name) (void)look_up(resolver, TESSERA_CUDA_NAME(name), found.name);
   TESSERA_CUDA_OPTIONAL(TESSERA_CUDA_FIND)
+  TESSERA_CUDA_TELLING(TESSERA_CUDA_FIND)
 #undef TESSERA_CUDA_FIND
   return found;
 }

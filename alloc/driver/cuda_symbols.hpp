@@ -67,12 +67,16 @@ extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent star
   X(cuMemSetAccess)                                                                               \
   X(cuThreadExchangeStreamCaptureMode)
 
+// Where it is missing, what it would tell is not told.
+#define TESSERA_CUDA_TELLING(X) X(cuDeviceGetGraphMemAttribute)
+
 namespace tessera {
 
 struct CudaSymbols {
 #define TESSERA_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   TESSERA_CUDA_REQUIRED(TESSERA_CUDA_MEMBER)
   TESSERA_CUDA_OPTIONAL(TESSERA_CUDA_MEMBER)
+  TESSERA_CUDA_TELLING(TESSERA_CUDA_MEMBER)
 #undef TESSERA_CUDA_MEMBER
 
   // Errors: kNotSupported naming the first required symbol that `resolver` does not have.

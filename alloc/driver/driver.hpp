@@ -42,6 +42,8 @@ struct DeviceProperties {
 struct MemoryInfo {
   Bytes free;
   Bytes total;
+  // The most that graphs whose nodes allocate have had at once: the driver's own, of no frame.
+  Bytes graph_peak = {};
 };
 
 enum class FrameLocation : std::uint8_t {

@@ -198,6 +198,7 @@ typedef struct tessera_stats {
   uint64_t late_fetches;              /* pages that were not there when work needed them */
   uint64_t launches, uses;            /* announced uses; blocks in them */
   uint64_t pinned_bytes, exposed_bytes;
+  uint64_t graph_peak; /* most that graphs allocated by themselves: outside of heap and budget */
 } tessera_stats;
 
 TESSERA_API tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* stats);

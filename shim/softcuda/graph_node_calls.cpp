@@ -6,21 +6,6 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-// A node whose work `make(machine, work)` makes.
-template <class Make>
-CUresult add_node(CUgraphNode* handle, CUgraph into, const CUgraphNode* after,
-                  const CUgraphEdgeData* edges, size_t count, Make make) {
-  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return on_graph(into, [&](Machine& machine, Graph& graph) -> CUresult {
-    std::vector<GraphNode*> nodes;
-    SOFTCUDA_TRY(find_nodes(machine, graph, after, edges, count, nodes));
-    Work work = EmptyWork{};
-    SOFTCUDA_TRY(make(machine, work));
-    *handle = handle_of(machine.graphs.add(graph, std::move(work), nodes));
-    return CUDA_SUCCESS;
-  });
-}
-
 // Of a node made from one struct of parameters.
 template <class Params>
 CUresult add_made(CUgraphNode* handle, CUgraph into, const CUgraphNode* after, size_t count,
@@ -41,15 +26,6 @@ CUresult set_made(CUgraphNode handle, CUgraphNodeType type, const Params* params
     SOFTCUDA_TRY(make_work(machine, *params, work));
     machine.graphs.set(node, std::move(work));
     return CUDA_SUCCESS;
-  });
-}
-
-// `body(work)` of a node of that kind.
-template <class Kind, class Body>
-CUresult with_work(CUgraphNode handle, Body body) {
-  return on_node(handle, [&](Machine&, GraphNode& node) {
-    const auto* const work = std::get_if<Kind>(&node.work);
-    return work == nullptr ? CUDA_ERROR_INVALID_VALUE : (body(*work), CUDA_SUCCESS);
   });
 }
 

@@ -52,6 +52,11 @@ struct Runner {
   CUresult operator()(const RecordWork& work) const {
     return to_result(machine.driver.record_event(id_of(work.event), stream));
   }
+  CUresult operator()(const SignalWork&) const { return CUDA_ERROR_NOT_SUPPORTED; }
+  CUresult operator()(const AwaitWork&) const { return CUDA_ERROR_NOT_SUPPORTED; }
+  // Its memory is there all the time.
+  CUresult operator()(const AllocWork&) const { return CUDA_SUCCESS; }
+  CUresult operator()(const FreeWork&) const { return CUDA_SUCCESS; }
 };
 
 }  // namespace

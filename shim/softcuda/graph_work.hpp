@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda_api.hpp"
+#include "graph_memory.hpp"
 #include "kernel_launch.hpp"
 
 namespace tessera::softcuda {
@@ -41,9 +42,18 @@ struct RecordWork {
   CUevent event;
 };
 
+struct SignalWork {};  // of semaphores of others: not made here, but they have their number
+struct AwaitWork {};
+struct AllocWork {
+  std::shared_ptr<GraphMemory> memory;
+};
+struct FreeWork {
+  CUdeviceptr address = 0;
+};
+
 // The place in the list is the CUgraphNodeType.
 using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork,
-                          RecordWork>;
+                          RecordWork, SignalWork, AwaitWork, AllocWork, FreeWork>;
 
 inline CUgraphNodeType type_of(const Work& work) {
   return static_cast<CUgraphNodeType>(work.index());

@@ -14,6 +14,7 @@
 #include "device_memory.hpp"
 #include "driver/sim_driver.hpp"
 #include "environment.hpp"
+#include "graph_memory.hpp"
 #include "host_memory.hpp"
 #include "modules.hpp"
 #include "ranges.hpp"
@@ -41,6 +42,7 @@ class Machine {
   HostMemory host_memory;
   Streams streams;
   Modules modules;
+  GraphMemoryUses graph_memory;
   Graphs graphs;
   Captures captures;
 };

@@ -10,12 +10,19 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-// Captured, this would be a node that allocates or frees, which this device does not have.
-CUresult refuse_capture(Machine& machine, StreamId stream) {
-  return machine.captures.look_at(stream, [](Capture& capture, auto&) {
-    capture.valid = false;
-    return CUDA_ERROR_NOT_SUPPORTED;
+// In a capture this makes a node, and the graph's own memory.
+std::optional<CUresult> capture_allocation(Machine& machine, Context& context, CUdeviceptr* address,
+                                           size_t bytes, StreamId stream) {
+  Status taken;
+  const auto captured = machine.captures.capture(stream, [&]() -> Work {
+    const auto memory = GraphMemory::take(machine, context, Bytes(bytes));
+    taken = memory.status();
+    if (!memory.is_ok()) return EmptyWork{};
+    *address = memory.value()->address().value();
+    return AllocWork{memory.value()};
   });
+  if (captured && *captured == CUDA_SUCCESS && !taken.is_ok()) return to_result(taken);
+  return captured;
 }
 
 CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream) {
@@ -23,7 +30,8 @@ CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream) {
     if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
-    SOFTCUDA_TRY(refuse_capture(machine, id.value()));
+    const auto captured = capture_allocation(machine, context, address, bytes, id.value());
+    if (captured) return *captured;
     const auto allocated = machine.memory.allocate(context, Bytes(bytes), true);
     if (!allocated.is_ok()) return to_result(allocated.status());
     *address = allocated.value().value();
@@ -71,7 +79,9 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
-    SOFTCUDA_TRY(refuse_capture(machine, id.value()));
+    const auto captured =
+        machine.captures.capture(id.value(), [&] { return FreeWork{address}; });
+    if (captured) return *captured;
     return to_result(machine.memory.free_in_order(Address(address), id.value()));
   });
 }

@@ -49,6 +49,17 @@ TEST(PreloadPrograms, GraphsOfEveryOriginFindTheirBlocksAtEachLaunch) {
   expect_same_on_small_device("./graphs preload_kernels.so", "16MiB");
 }
 
+TEST(PreloadPrograms, WhatGraphsAllocateIsTheDriversAndIsTold) {
+  const std::string stats = scratch("s.json");
+  EXPECT_EQ(run("./graph_memory preload_kernels.so").output, "ok\n");
+  const Outcome ran = run_preloaded("./graph_memory preload_kernels.so", {{"TESSERA_STATS", stats}});
+  EXPECT_EQ(ran.exit_code, 0) << ran.message;
+  EXPECT_EQ(ran.output, "ok\n");
+  const auto report = nlohmann::json::parse(contents(stats));
+  EXPECT_EQ(report["outside"]["graph_peak"].get<int>(), 8 << 20);
+  EXPECT_EQ(report["blocks"]["peak_live_bytes"].get<int>(), 8 << 20) << "the program's own two";
+}
+
 TEST(PreloadPrograms, AGraphThatDoesNotFitIsLaunchedInParts) {
   expect_same_on_small_device("./large_graph preload_kernels.so", "10MiB");
 }

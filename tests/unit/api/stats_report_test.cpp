@@ -36,6 +36,7 @@ StatsSnapshot sample() {
   s.stalls = 21, s.stall_ns = 1'500'000'000, s.late_fetches = 6;
   s.launches = 1000, s.uses = 4000;
   s.pinned_bytes = 8 << 20, s.exposed_bytes = 2 << 20;
+  s.graph_peak = 6 << 20;
   stats.facts = {{"policy", "recency"}};
   stats.tags = {{"", 10, 100_MiB}, {"weights", 20, 200_MiB}};
   stats.exposures = {{"cuIpcGetMemHandle", 2_MiB, "share (program+0x10) < main (program+0x20)"}};

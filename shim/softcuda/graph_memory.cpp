@@ -1,0 +1,30 @@
+#include "graph_memory.hpp"
+
+#include "base/atomic_max.hpp"
+#include "base/log.hpp"
+#include "machine.hpp"
+
+namespace tessera::softcuda {
+
+Result<std::shared_ptr<GraphMemory>> GraphMemory::take(Machine& machine, Context& context,
+                                                       Bytes bytes) {
+  TESSERA_TRY_ASSIGN(const Address address, machine.memory.allocate(context, bytes, true));
+  return std::make_shared<GraphMemory>(machine, context.device, address, bytes);
+}
+
+GraphMemory::GraphMemory(Machine& machine, DeviceId device, Address address, Bytes bytes)
+    : machine_(machine), device_(device), address_(address), bytes_(bytes) {
+  GraphMemoryUse& use = machine.graph_memory[device.value()];
+  raise_to(use.high, use.now.fetch_add(bytes.value()) + bytes.value());
+}
+
+GraphMemory::~GraphMemory() {
+  machine_.graph_memory[device_.value()].now.fetch_sub(bytes_.value());
+  Status status = machine_.driver.synchronize(device_);
+  if (status.is_ok()) status = machine_.memory.free(address_);
+  if (!status.is_ok()) {
+    log_line(LogLevel::kDebug, "a graph's memory is left behind: {}", status.to_string());
+  }
+}
+
+}  // namespace tessera::softcuda

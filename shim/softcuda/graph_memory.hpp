@@ -1,0 +1,50 @@
+// Memory that a graph allocates for itself.
+//
+// On a GPU the driver reserves it when the graph is first launched, and keeps it. Here it is there
+// from the making of the node to the end of the last graph, or executable, that has the node: so the
+// address, which the node tells at once, never is another's meanwhile.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/status.hpp"
+#include "base/units.hpp"
+
+namespace tessera::softcuda {
+
+class Machine;
+struct Context;
+
+// What graphs have of each device, in bytes.
+struct GraphMemoryUse {
+  std::atomic<std::uint64_t> now{0};
+  std::atomic<std::uint64_t> high{0};
+};
+using GraphMemoryUses = std::array<GraphMemoryUse, 64>;
+
+class GraphMemory {
+ public:
+  // Errors: kOutOfMemory.
+  static Result<std::shared_ptr<GraphMemory>> take(Machine& machine, Context& context, Bytes bytes);
+  GraphMemory(Machine& machine, DeviceId device, Address address, Bytes bytes);
+  // Waits for the device's work, which may use it.
+  ~GraphMemory();
+  GraphMemory(const GraphMemory&) = delete;
+  GraphMemory& operator=(const GraphMemory&) = delete;
+
+  Address address() const { return address_; }
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  Machine& machine_;
+  const DeviceId device_;
+  const Address address_;
+  const Bytes bytes_;
+};
+
+}  // namespace tessera::softcuda
