@@ -143,7 +143,9 @@ class BlockCache {
   Address keep_rest(const CacheKey& key, ThreadCache* cache, std::span<const Address> slots);
   void cache_freed(const Located& block, Freed freed, ThreadCache* cache);
   void cache_late(const Located& block, Freed freed);
-  void put_shared(Address address);
+  void make_place(const CacheKey& key, ThreadCache& cache);
+  void put_shared(std::span<const Address> addresses);
+  void put_shared(Address address) { put_shared({&address, 1}); }
   Status give_back(Bytes bytes, bool quiet) REQUIRES_LOCK(give_back_mutex_);
   Status wait_for_cached();
   void shed();

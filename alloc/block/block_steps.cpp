@@ -82,7 +82,7 @@ Address BlockCache::take_slots(const CacheKey& key, ThreadCache* cache) {
 // The first is returned, the others wait in the thread's cache.
 Address BlockCache::keep_rest(const CacheKey& key, ThreadCache* cache,
                               std::span<const Address> slots) {
-  if (slots.size() > 1) cache->make_place(key, [this](Address address) { put_shared(address); });
+  if (slots.size() > 1) make_place(key, *cache);
   for (std::size_t i = slots.size(); i-- > 1;) {
     if (!cache->push(key, slots[i])) put_shared(slots[i]);
   }
@@ -120,7 +120,7 @@ void BlockCache::cache_freed(const Located& block, Freed freed, ThreadCache* cac
   }
   if (cache) {
     if (cache->push(key, block.address)) return;
-    cache->make_place(key, [this](Address address) { put_shared(address); });
+    make_place(key, *cache);
     if (cache->push(key, block.address)) return shed();
   }
   put_shared(block.address);
@@ -137,14 +137,27 @@ void BlockCache::cache_late(const Located& block, Freed freed) {
   slots_.give_late(block.slab(), block.address, std::uint64_t{1} << slot, freed.epoch);
 }
 
-// REQUIRES: the block is free and in no cache.
-void BlockCache::put_shared(Address address) {
-  const auto block = locate(pages_.find(address), address);
-  if (block->owner->kind == OwnerKind::kSlab) {
-    slots_.give(block->slab(), address);
-  } else {
-    runs_.put(block->single());
+// What has to go for the key goes to the shared cache at once.
+void BlockCache::make_place(const CacheKey& key, ThreadCache& cache) {
+  std::array<Address, ThreadCache::kPerMagazine> out;
+  std::size_t count = 0;
+  cache.make_place(key, [&](Address address) { out[count++] = address; });
+  put_shared(std::span(out).first(count));
+}
+
+// REQUIRES: the blocks are free and in no cache; what one magazine held, at most.
+void BlockCache::put_shared(std::span<const Address> addresses) {
+  std::array<SlotCache::Place, ThreadCache::kPerMagazine> slots;
+  std::size_t count = 0;
+  for (const Address address : addresses) {
+    const auto block = locate(pages_.find(address), address);
+    if (block->owner->kind == OwnerKind::kSlab) {
+      slots[count++] = {&block->slab(), address};
+    } else {
+      runs_.put(block->single());
+    }
   }
+  slots_.give(std::span(slots).first(count));
 }
 
 Status BlockCache::trim() {

@@ -24,6 +24,13 @@ struct CacheKey {
   constexpr auto operator<=>(const CacheKey&) const = default;
 };
 
+// For tables: the upper bits are the better ones.
+constexpr std::uint64_t mixed(const CacheKey& key) {
+  return (key.stream.value() >> 4 ^ key.stream.value() ^ key.tag.value() << 9) *
+             0x9E3779B97F4A7C15u +
+         key.size_class.index * 0xC2B2AE3D27D4EB4Fu;
+}
+
 // Addresses of the driver's stream objects have the top bit clear.
 inline StreamId stream_key(StreamId stream) {
   static constinit thread_local std::uint64_t thread = 0;

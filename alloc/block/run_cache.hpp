@@ -5,11 +5,15 @@
 // whose extents merge, and their frames to the device tier, which recycles them. So a cached large
 // run becomes small ones by release and acquire, without a second place that splits.
 //
+// Blocks are spread over shards by class and tag, each with a lock of its own.
+//
 // Thread safety: every call may be made from any thread.
 //
 // Invariants (validate()): a cached block is not live; the bytes add up.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -68,16 +72,29 @@ class RunCache {
     constexpr auto operator<=>(const LineKey&) const = default;
   };
   using Lines = std::map<LineKey, Line>;
+  struct alignas(64) Shard {
+    mutable Mutex mutex{LockRank::kBlock};  // one shard at a time
+    std::unordered_map<const SingleBlock*, std::unique_ptr<SingleBlock>> blocks GUARDED_BY(mutex);
+    Lines lines GUARDED_BY(mutex);  // none is empty
+  };
+  static constexpr std::size_t kShards = 16;
+  static constexpr int kShardShift = 64 - 4;
 
+  static std::size_t shard_of(SizeClass size_class, TagId tag) {
+    return mixed({size_class, StreamId(), tag}) >> kShardShift;
+  }
+  Shard& shard_of(const SingleBlock& block) { return shards_[shard_of(block.size_class, block.tag)]; }
   bool is_quiet(const SingleBlock& block) const;
-  SingleBlock* take_newest(const LineKey& key) REQUIRES_LOCK(mutex_);
+  SingleBlock* take_newest(Shard& shard, const LineKey& key) REQUIRES_LOCK(shard.mutex);
+  void count_out(Bytes bytes) { cached_bytes_ -= bytes.value(); }
+  Status validate_shard(const Shard& shard,
+                        const std::unordered_set<const BlockOwner*>& in_thread_caches,
+                        Bytes& bytes) const;
 
   const StreamTable& streams_;
-  mutable Mutex mutex_{LockRank::kBlock};
-  std::unordered_map<const SingleBlock*, std::unique_ptr<SingleBlock>> blocks_ GUARDED_BY(mutex_);
-  Lines lines_ GUARDED_BY(mutex_);  // none is empty
-  Bytes cached_bytes_ GUARDED_BY(mutex_);
-  std::uint64_t turn_ GUARDED_BY(mutex_) = 0;
+  std::array<Shard, kShards> shards_;
+  std::atomic<std::uint64_t> cached_bytes_{0};
+  std::atomic<std::uint64_t> turn_{0};
 };
 
 }  // namespace tessera

@@ -12,9 +12,10 @@ std::uint32_t SlotCache::slot_of(const Slab& slab, Address address) {
 }
 
 std::size_t SlotCache::take(const CacheKey& key, std::span<Address> out) {
-  MutexLock lock(mutex_);
-  const auto found = homes_.find(key);
-  if (found == homes_.end()) return 0;
+  Shard& shard = shard_of(key);
+  MutexLock lock(shard.mutex);
+  const auto found = shard.homes.find(key);
+  if (found == shard.homes.end()) return 0;
   auto& with_free = found->second.with_free;
   if (with_free.empty()) return 0;
   Slab& slab = **with_free.begin();
@@ -37,27 +38,31 @@ std::size_t SlotCache::take_line(Slab& slab, std::span<Address> out) {
 }
 
 bool SlotCache::has_late(const CacheKey& key) const {
-  MutexLock lock(mutex_);
-  const auto found = homes_.find(key);
-  return found != homes_.end() && !found->second.late.empty();
+  const Shard& shard = shard_of(key);
+  MutexLock lock(shard.mutex);
+  const auto found = shard.homes.find(key);
+  return found != shard.homes.end() && !found->second.late.empty();
 }
 
 bool SlotCache::settle(const CacheKey& key) {
-  MutexLock lock(mutex_);
-  const auto found = homes_.find(key);
-  if (found == homes_.end() || found->second.late.empty()) return false;
+  Shard& shard = shard_of(key);
+  MutexLock lock(shard.mutex);
+  const auto found = shard.homes.find(key);
+  if (found == shard.homes.end() || found->second.late.empty()) return false;
   settle_home(found->second);
   return true;
 }
 
 void SlotCache::settle_all() {
-  MutexLock lock(mutex_);
-  for (auto& [key, home] : homes_) settle_home(home);
+  for (Shard& shard : shards_) {
+    MutexLock lock(shard.mutex);
+    for (auto& [key, home] : shard.homes) settle_home(home);
+  }
 }
 
 // The whole line is looked at: a stream that never ends must not hold up the others.
 void SlotCache::settle_home(Home& home) {
-  std::erase_if(home.late, [&](const LateSlot& late) NO_THREAD_SAFETY_ANALYSIS {
+  std::erase_if(home.late, [&](const LateSlot& late) {
     if (!streams_.passed(late.mask, late.epoch)) return false;
     free_slot(home, *late.slab, late.slot);
     return true;
@@ -70,111 +75,139 @@ void SlotCache::free_slot(Home& home, Slab& slab, std::uint32_t slot) {
   if (slab.is_empty()) ++empty_;
 }
 
-void SlotCache::give(Slab& slab, Address address) {
-  MutexLock lock(mutex_);
-  slab.run->live.fetch_sub(1);
-  free_slot(homes_[key_of(slab)], slab, slot_of(slab, address));
+void SlotCache::give(std::span<const Place> slots) {
+  if (slots.empty()) return;
+  const CacheKey key = key_of(*slots.front().slab);
+  Shard& shard = shard_of(key);
+  MutexLock lock(shard.mutex);
+  Home& home = shard.homes[key];
+  for (const Place& place : slots) {
+    place.slab->run->live.fetch_sub(1);
+    free_slot(home, *place.slab, slot_of(*place.slab, place.address));
+  }
 }
 
 void SlotCache::give_late(Slab& slab, Address address, std::uint64_t mask, std::uint64_t epoch) {
-  MutexLock lock(mutex_);
+  Shard& shard = shard_of(key_of(slab));
+  MutexLock lock(shard.mutex);
   slab.run->live.fetch_sub(1);
-  homes_[key_of(slab)].late.push_back({&slab, slot_of(slab, address), mask, epoch});
+  shard.homes[key_of(slab)].late.push_back({&slab, slot_of(slab, address), mask, epoch});
 }
 
 void SlotCache::retire(StreamId stream, std::uint64_t mask, std::uint64_t epoch) {
-  MutexLock lock(mutex_);
-  for (auto& [key, home] : homes_) {
-    if (key.stream != stream) continue;
-    for (Slab* const slab : home.with_free) {
-      if (slab->is_empty()) --empty_;
-      std::uint32_t slot = 0;
-      while (slab->free_slots() > 0) {
-        slab->take_line({&slot, 1});
-        home.late.push_back({slab, slot, mask, epoch});
+  for (Shard& shard : shards_) {
+    MutexLock lock(shard.mutex);
+    for (auto& [key, home] : shard.homes) {
+      if (key.stream != stream) continue;
+      for (Slab* const slab : home.with_free) {
+        if (slab->is_empty()) --empty_;
+        std::uint32_t slot = 0;
+        while (slab->free_slots() > 0) {
+          slab->take_line({&slot, 1});
+          home.late.push_back({slab, slot, mask, epoch});
+        }
       }
+      home.with_free.clear();
     }
-    home.with_free.clear();
   }
 }
 
 std::size_t SlotCache::add(std::unique_ptr<Slab> slab, std::span<Address> out) {
-  MutexLock lock(mutex_);
+  const CacheKey key = key_of(*slab);
+  Shard& shard = shard_of(key);
+  MutexLock lock(shard.mutex);
   ++empty_;
   const std::size_t taken = out.empty() ? 0 : take_line(*slab, out);
-  if (slab->free_slots() > 0) homes_[key_of(*slab)].with_free.insert(slab.get());
-  const Slab* const key = slab.get();
-  slabs_.emplace(key, std::move(slab));
+  if (slab->free_slots() > 0) shard.homes[key].with_free.insert(slab.get());
+  const Slab* const known = slab.get();
+  shard.slabs.emplace(known, std::move(slab));
   return taken;
 }
 
-std::unique_ptr<Slab> SlotCache::detach(Slab& slab) {
-  const auto home = homes_.find(key_of(slab));
+std::unique_ptr<Slab> SlotCache::detach(Shard& shard, Slab& slab) {
+  const auto home = shard.homes.find(key_of(slab));
   home->second.with_free.erase(&slab);
-  if (home->second.with_free.empty() && home->second.late.empty()) homes_.erase(home);
+  if (home->second.with_free.empty() && home->second.late.empty()) shard.homes.erase(home);
   --empty_;
-  return std::move(slabs_.extract(&slab).mapped());
+  return std::move(shard.slabs.extract(&slab).mapped());
 }
 
 std::vector<std::unique_ptr<Slab>> SlotCache::remove_empty(Bytes bytes, bool quiet) {
-  MutexLock lock(mutex_);
   std::vector<std::unique_ptr<Slab>> removed;
-  if (empty_ == 0) return removed;
-  std::vector<Slab*> empty;
-  for (const auto& [key, home] : homes_) {
-    for (Slab* const slab : home.with_free) {
-      if (kBasePage * empty.size() >= bytes) break;
-      if (!slab->is_empty()) continue;
-      if (quiet && !streams_.passed(slab->run->streams.load(), slab->run->last_work())) continue;
-      empty.push_back(slab);
+  for (Shard& shard : shards_) {
+    if (empty_.load() == 0) break;
+    MutexLock lock(shard.mutex);
+    std::vector<Slab*> empty;
+    for (const auto& [key, home] : shard.homes) {
+      for (Slab* const slab : home.with_free) {
+        if (kBasePage * (removed.size() + empty.size()) >= bytes) break;
+        if (!slab->is_empty()) continue;
+        if (quiet && !streams_.passed(slab->run->streams.load(), slab->run->last_work())) continue;
+        empty.push_back(slab);
+      }
     }
+    for (Slab* const slab : empty) removed.push_back(detach(shard, *slab));
   }
-  removed.reserve(empty.size());
-  for (Slab* const slab : empty) removed.push_back(detach(*slab));
   return removed;
 }
 
 SlotCache::Late SlotCache::latest() const {
-  MutexLock lock(mutex_);
   Late latest;
-  for (const auto& [key, home] : homes_) {
-    for (const LateSlot& late : home.late) {
-      latest.mask |= late.mask;
-      latest.epoch = std::max(latest.epoch, late.epoch);
+  for (const Shard& shard : shards_) {
+    MutexLock lock(shard.mutex);
+    for (const auto& [key, home] : shard.homes) {
+      for (const LateSlot& late : home.late) {
+        latest.mask |= late.mask;
+        latest.epoch = std::max(latest.epoch, late.epoch);
+      }
     }
   }
   return latest;
 }
 
-Bytes SlotCache::empty_bytes() const {
-  MutexLock lock(mutex_);
-  return kBasePage * empty_;
-}
+Bytes SlotCache::empty_bytes() const { return kBasePage * empty_.load(); }
 
 std::uint64_t SlotCache::slabs() const {
-  MutexLock lock(mutex_);
-  return slabs_.size();
+  std::uint64_t slabs = 0;
+  for (const Shard& shard : shards_) {
+    MutexLock lock(shard.mutex);
+    slabs += shard.slabs.size();
+  }
+  return slabs;
 }
 
 void SlotCache::for_each(const std::function<void(const Slab&)>& see) const {
-  MutexLock lock(mutex_);
-  for (const auto& [key, slab] : slabs_) see(*slab);
+  for (const Shard& shard : shards_) {
+    MutexLock lock(shard.mutex);
+    for (const auto& [key, slab] : shard.slabs) see(*slab);
+  }
 }
 
 std::vector<std::unique_ptr<Slab>> SlotCache::remove_all() {
-  MutexLock lock(mutex_);
   std::vector<std::unique_ptr<Slab>> removed;
-  for (auto& [key, slab] : slabs_) removed.push_back(std::move(slab));
-  slabs_.clear();
-  homes_.clear();
+  for (Shard& shard : shards_) {
+    MutexLock lock(shard.mutex);
+    for (auto& [key, slab] : shard.slabs) removed.push_back(std::move(slab));
+    shard.slabs.clear();
+    shard.homes.clear();
+  }
   empty_ = 0;
   return removed;
 }
 
 Status SlotCache::validate(const std::function<std::uint32_t(const Slab&)>& cached) const {
-  MutexLock lock(mutex_);
+  std::uint64_t empty = 0;
+  for (const Shard& shard : shards_) TESSERA_TRY(validate_shard(shard, cached, empty));
+  if (empty != empty_.load()) return Status(Code::kInternal, "empty slabs do not add up");
+  return Status::ok();
+}
+
+Status SlotCache::validate_shard(const Shard& shard,
+                                 const std::function<std::uint32_t(const Slab&)>& cached,
+                                 std::uint64_t& empty) const {
+  MutexLock lock(shard.mutex);
   std::unordered_map<const Slab*, std::uint32_t> late;
-  for (const auto& [key, home] : homes_) {
+  for (const auto& [key, home] : shard.homes) {
     for (const LateSlot& slot : home.late) ++late[slot.slab];
     for (const Slab* const slab : home.with_free) {
       if (key_of(*slab) != key || slab->free_slots() == 0) {
@@ -182,8 +215,7 @@ Status SlotCache::validate(const std::function<std::uint32_t(const Slab&)>& cach
       }
     }
   }
-  std::uint64_t empty = 0;
-  for (const auto& [key, slab] : slabs_) {
+  for (const auto& [key, slab] : shard.slabs) {
     TESSERA_TRY(slab->validate());
     std::uint32_t live = 0;
     for (std::uint32_t i = 0; i < slab->slots(); ++i) live += slab->word(i).read().live ? 1u : 0u;
@@ -197,7 +229,6 @@ Status SlotCache::validate(const std::function<std::uint32_t(const Slab&)>& cach
     }
     empty += slab->is_empty() ? 1 : 0;
   }
-  if (empty != empty_) return Status(Code::kInternal, "empty slabs do not add up");
   return Status::ok();
 }
 

@@ -4,12 +4,17 @@
 // freed on the slab's own stream (or on none) serves again at once; one freed on another stream
 // waits in a line of its domain until that stream has passed the free.
 //
+// Domains are spread over shards with a lock each, and a thread's cache comes back a batch at a time,
+// so threads that free each other's blocks seldom meet at a lock.
+//
 // Thread safety: every call may be made from any thread.
 //
 // Invariants (validate()): each slot of each slab is in one place: free in the slab, in its
 // domain's line, in a thread's cache, or live. Run::live counts the last two.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -37,8 +42,13 @@ class SlotCache {
   bool settle(const CacheKey& key);
   bool has_late(const CacheKey& key) const;
 
-  // The slot at `address` is free for the slab's stream.
-  void give(Slab& slab, Address address);
+  struct Place {
+    Slab* slab;
+    Address address;
+  };
+  // These slots, all of one domain, are free for its stream.
+  void give(std::span<const Place> slots);
+  void give(Slab& slab, Address address) { give({{{&slab, address}}}); }
   // It is, once the streams in `mask` have passed `epoch`.
   void give_late(Slab& slab, Address address, std::uint64_t mask, std::uint64_t epoch);
   // The stream is going: its free slots wait for its last work, too.
@@ -81,18 +91,29 @@ class SlotCache {
     std::deque<LateSlot> late;  // in the order of their frees
   };
 
+  struct alignas(64) Shard {
+    mutable Mutex mutex{LockRank::kBlock};  // one shard at a time
+    std::map<CacheKey, Home> homes GUARDED_BY(mutex);
+    std::unordered_map<const Slab*, std::unique_ptr<Slab>> slabs GUARDED_BY(mutex);
+  };
+  static constexpr std::size_t kShards = 16;
+  static constexpr int kShardShift = 64 - 4;
+
   static CacheKey key_of(const Slab& slab) { return {slab.size_class, slab.stream, slab.tag}; }
   static std::uint32_t slot_of(const Slab& slab, Address address);
-  std::size_t take_line(Slab& slab, std::span<Address> out) REQUIRES_LOCK(mutex_);
-  void free_slot(Home& home, Slab& slab, std::uint32_t slot) REQUIRES_LOCK(mutex_);
-  void settle_home(Home& home) REQUIRES_LOCK(mutex_);
-  std::unique_ptr<Slab> detach(Slab& slab) REQUIRES_LOCK(mutex_);
+  Shard& shard_of(const CacheKey& key) { return shards_[mixed(key) >> kShardShift]; }
+  const Shard& shard_of(const CacheKey& key) const { return shards_[mixed(key) >> kShardShift]; }
+  // Under the lock of the slab's shard.
+  std::size_t take_line(Slab& slab, std::span<Address> out);
+  void free_slot(Home& home, Slab& slab, std::uint32_t slot);
+  void settle_home(Home& home);
+  Status validate_shard(const Shard& shard, const std::function<std::uint32_t(const Slab&)>& cached,
+                        std::uint64_t& empty) const;
+  std::unique_ptr<Slab> detach(Shard& shard, Slab& slab) REQUIRES_LOCK(shard.mutex);
 
   const StreamTable& streams_;
-  mutable Mutex mutex_{LockRank::kBlock};
-  std::map<CacheKey, Home> homes_ GUARDED_BY(mutex_);
-  std::unordered_map<const Slab*, std::unique_ptr<Slab>> slabs_ GUARDED_BY(mutex_);
-  std::uint64_t empty_ GUARDED_BY(mutex_) = 0;  // slabs without a slot in use
+  std::array<Shard, kShards> shards_;
+  std::atomic<std::uint64_t> empty_{0};  // slabs without a slot in use
 };
 
 }  // namespace tessera

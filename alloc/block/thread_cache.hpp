@@ -92,6 +92,7 @@ class ThreadCache {
   const ThreadCounts& counts() const { return counts_; }
 
   static constexpr std::uint32_t limit_of(SizeClass size_class) {
+    if (size_class.is_slot()) return kPerMagazine;
     const std::uint64_t fit = kMagazineBytes / size_class.bytes();
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fit, 1, kPerMagazine));
   }
@@ -103,12 +104,7 @@ class ThreadCache {
   };
   static_assert(sizeof(Magazine) == 64);
 
-  static std::size_t index_of(const CacheKey& key) {
-    const std::uint64_t mixed = (key.stream.value() >> 4 ^ key.stream.value() ^ key.tag.value() << 9) *
-                                    0x9E3779B97F4A7C15u +
-                                key.size_class.index * 0xC2B2AE3D27D4EB4Fu;
-    return mixed >> 58;
-  }
+  static std::size_t index_of(const CacheKey& key) { return mixed(key) >> 58; }
   template <class Give>
   static void take_out(std::atomic<std::uint64_t>& place, Give&& give) {
     if (place.load(std::memory_order_relaxed) == 0) return;
@@ -122,5 +118,6 @@ class ThreadCache {
 };
 
 static_assert(ThreadCache::kMagazines == 64, "index_of takes six bits");
+static_assert(kSlotLimit * ThreadCache::kPerMagazine <= ThreadCache::kMagazineBytes);
 
 }  // namespace tessera
