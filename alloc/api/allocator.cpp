@@ -335,7 +335,25 @@ Status Allocator::explain_use(Status status, DeviceHeap& heap, std::span<Run* co
   return explain(std::move(status), heap, asked);
 }
 
+// The common case of touch(), as try_use() is that of begin_use().
+bool Allocator::try_touch(DeviceHeap& heap, Address address, StreamId stream, Access access) {
+  Use use;
+  use.work = "touch";
+  Run* run = nullptr;
+  const auto find = [&]() -> std::optional<std::span<Run* const>> {
+    run = heap.blocks().block_run_of(address);
+    if (run == nullptr) return std::nullopt;
+    return std::span<Run* const>(&run, 1);
+  };
+  if (!heap.residency().try_use(find, stream, access, use)) return false;
+  heap.residency().end_use({}, stream, use);
+  kick_pump(heap);
+  return true;
+}
+
 Status Allocator::touch(Address address, StreamId stream, Access access) {
+  DeviceHeap* const heap = heap_of(address);
+  if (heap != nullptr && !trace_ && try_touch(*heap, address, stream, access)) return {};
   // A use asks for whole runs and ignores what is no block; here that is an error.
   TESSERA_TRY(with_run(address, [](DeviceHeap&, Run*) { return Status(); }));
   AnnouncedUse use;

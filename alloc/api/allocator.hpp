@@ -137,6 +137,7 @@ class Allocator {
   Status with_run(Address address, Act act);
   bool try_use(std::span<const Address> addresses, StreamId stream, Access access,
                AnnouncedUse& use);
+  bool try_touch(DeviceHeap& heap, Address address, StreamId stream, Access access);
   Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use);
   Status begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use);
   Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;

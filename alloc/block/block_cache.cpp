@@ -109,13 +109,8 @@ std::optional<BlockInfo> BlockCache::info_of(Run* run, Address address) {
                    block->owner->tag, state.generation};
 }
 
-Run* BlockCache::Lookup::run_of(Address address) const {
-  Run* const run = pages_.find(address);
-  return run && info_of(run, address) ? run : nullptr;
-}
-
 std::optional<BlockInfo> BlockCache::Lookup::block_of(Address address) const {
-  return info_of(pages_.find(address), address);
+  return info_of(blocks_.pages_.find(address), address);
 }
 
 Result<BlockInfo> BlockCache::find(Address address) const {

@@ -80,18 +80,23 @@ class BlockCache {
     Run* const run = pages_.find(address);
     return run && run->live.load(std::memory_order_relaxed) != 0 ? run : nullptr;
   }
+  // The run of the live block that has this byte, else null. REQUIRES: as live_run_of().
+  Run* block_run_of(Address address) const {
+    Run* const run = pages_.find(address);
+    return run && info_of(run, address) ? run : nullptr;
+  }
   // Looks up many addresses; the runs it tells stay valid while it lives. Keep it short, and
   // allocate, free and trim nothing meanwhile.
   class Lookup {
    public:
-    explicit Lookup(const BlockCache& blocks) : pages_(blocks.pages_), reader_(blocks.pages_) {}
+    explicit Lookup(const BlockCache& blocks) : blocks_(blocks), reader_(blocks.pages_) {}
     // Of the live block that holds this byte; null when there is none.
-    Run* run_of(Address address) const;
+    Run* run_of(Address address) const { return blocks_.block_run_of(address); }
     // All of it; nothing when there is none.
     std::optional<BlockInfo> block_of(Address address) const;
 
    private:
-    const PageManager& pages_;
+    const BlockCache& blocks_;
     const PageManager::Reader reader_;
   };
 

@@ -1,27 +1,23 @@
 #include "residency/gate.hpp"
 
+#include "base/backoff.hpp"
 #include "base/check.hpp"
 
 namespace tessera {
 
-void Gate::enter_when_open(Slot& slot) {
+void Gate::enter_when_open(std::uint32_t slot) {
   do {
-    slot.inside.fetch_sub(1);
-    slot.inside.notify_all();
+    leave(slot);
     closed_.wait(true);
-    slot.inside.fetch_add(1);
+    come(slot);
   } while (closed_.load());
 }
-
-void Gate::wake_closer(Slot& slot) { slot.inside.notify_all(); }
 
 void Gate::close() {
   DCHECK(!closed_.load());
   closed_.store(true);
-  for (Slot& slot : slots_) {
-    for (std::uint32_t inside = slot.inside.load(); inside != 0; inside = slot.inside.load()) {
-      slot.inside.wait(inside);
-    }
+  for (const Slot& slot : slots_) {
+    for (Backoff backoff; slot.inside.load() != 0;) backoff.pause();
   }
 }
 

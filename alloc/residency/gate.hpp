@@ -1,8 +1,9 @@
 // The gate: open while work is queued, closed for the short time in which mappings change.
 //
 // A launch must not start between the moment its operands were found in device memory and the
-// moment they are unmapped. Launches pass through the gate (shared, tens of nanoseconds: one
-// counter in the thread's own cache line); whoever unmaps closes it, which waits for those inside.
+// moment they are unmapped. Launches pass through the gate (shared: one ordered store into the
+// thread's own cache line on the way in, a plain one on the way out); whoever unmaps closes it, which
+// waits for those inside and looks again and again, because nobody says that he has left.
 //
 // Thread safety: that is its job. A thread leaves by the slot it entered by, makes no call that
 // could close the gate in between, and enters once at a time.
@@ -24,13 +25,18 @@ class Gate {
   // entering thread sees the gate closed, or the closing thread sees it inside.
   std::uint32_t enter() {
     const std::uint32_t index = thread_number();
-    slots_[index].inside.fetch_add(1);
-    if (closed_.load()) enter_when_open(slots_[index]);
+    come(index);
+    if (closed_.load()) enter_when_open(index);
     return index;
   }
+  // By the thread that entered.
   void leave(std::uint32_t slot) {
-    slots_[slot].inside.fetch_sub(1);
-    if (closed_.load()) wake_closer(slots_[slot]);
+    auto& inside = slots_[slot].inside;
+    if (slot < kOwnThreadNumbers) {
+      inside.store(inside.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    } else {
+      inside.fetch_sub(1, std::memory_order_release);
+    }
   }
 
   // Closed for the life of the object. Calls of one gate exclude each other by the caller's lock.
@@ -50,8 +56,15 @@ class Gate {
     std::atomic<std::uint32_t> inside{0};
   };
 
-  void enter_when_open(Slot& slot);
-  static void wake_closer(Slot& slot);
+  void come(std::uint32_t slot) {
+    auto& inside = slots_[slot].inside;
+    if (slot < kOwnThreadNumbers) {
+      inside.store(inside.load(std::memory_order_relaxed) + 1);
+    } else {
+      inside.fetch_add(1);
+    }
+  }
+  void enter_when_open(std::uint32_t slot);
   void close();
   void open();
 

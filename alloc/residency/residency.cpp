@@ -167,8 +167,8 @@ bool Residency::all_present(std::span<Run* const> runs) {
 
 // REQUIRES: inside the gate.
 //
-// A launch stamps by plain stores, so of two launches that stamp a run at once the smaller epoch may
-// stay. That is as good: both are inside the gate, so neither the engine reads a stamp nor is a fence
+// A launch stamps by plain stores, so of two launches that stamp a run or a stream at once the smaller
+// epoch may stay, also of a free that stamps the stream meanwhile: its work is queued by then. That is as good: both are inside the gate, so neither the engine reads a stamp nor is a fence
 // recorded before both are out, and every epoch or label from before is smaller than either. (The run
 // was stamped after this epoch was drawn, and a greater label can only be noted after that too.) Only
 // the fences of per-thread default streams are recorded with the gate open; once there is such a
@@ -177,8 +177,8 @@ std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId stream,
                                    std::uint32_t slot, Access access) {
   const std::uint64_t epoch = streams_.tick();
   const std::uint64_t bit = bit_of(stream, slot);
-  const auto stamp = [epoch, rising = own_streams_.load(std::memory_order_relaxed)](
-                         std::atomic<std::uint64_t>& of) {
+  const bool rising = own_streams_.load(std::memory_order_relaxed);
+  const auto stamp = [epoch, rising](std::atomic<std::uint64_t>& of) {
     if (rising) return raise_to(of, epoch);
     const std::uint64_t before = of.load(std::memory_order_relaxed);
     if (before < epoch) of.store(epoch, std::memory_order_release);
@@ -190,7 +190,12 @@ std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId stream,
     if (access == Access::kWrite) stamp(run->written);
     note_stream(*run, bit);
   }
-  if (bit != 0) streams_.note_use(slot, epoch);
+  if (bit == 0) return epoch;
+  if (rising) {
+    streams_.note_use(slot, epoch);
+  } else {
+    streams_.note_use_inside(slot, epoch);
+  }
   return epoch;
 }
 

@@ -52,8 +52,14 @@ class StreamTable {
 
   // The slot of a stream, given one at its first use. Cheap afterwards.
   std::uint32_t slot_of(StreamId stream);
-  // A use with this epoch is about to be queued on the slot's stream. Cheap.
+  // A use with this epoch is about to be queued on the slot's stream, or work of it is queued. Cheap.
   void note_use(std::uint32_t slot, std::uint64_t epoch) { raise_to(slots_[slot].last, epoch); }
+  // The same by a plain store: of two at once the smaller may stay. REQUIRES: the caller is inside the
+  // gate, and nobody fences his own stream (fence_own).
+  void note_use_inside(std::uint32_t slot, std::uint64_t epoch) {
+    std::atomic<std::uint64_t>& last = slots_[slot].last;
+    if (last.load(std::memory_order_relaxed) < epoch) last.store(epoch, std::memory_order_release);
+  }
   // A per-thread default stream can be fenced by its own thread only: call after queueing there.
   Status fence_own(std::uint32_t slot);
 
