@@ -1,164 +1,262 @@
-// What a cached pair of allocate and free costs, beside jemalloc's own pair.
+// What allocations cost, beside other allocators that take turns with ours in the same run.
 //
-// jemalloc serves host memory, so its pair is the floor and not a rival: ours looks the block up in
-// a page map, keeps count for the engine and stamps the stream besides. Both take turns in one run.
-// The goal is a pair within 100 ns at each size.
+// Goals: a cached pair within 60 ns at each size on one thread; two threads at least 1.8 times as fast
+// as one; a pair among a million live blocks at most twice one among a thousand; bookkeeping at most a
+// thousandth of the managed bytes; a touch of a resident block within 20 ns.
 #include <CLI/CLI.hpp>
-#include <jemalloc/jemalloc.h>
 
 #include <algorithm>
-#include <barrier>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "block/block_cache.hpp"
-#include "driver/sim_driver.hpp"
+#include "alloc_workload.hpp"
+#include "contender.hpp"
 #include "environment.hpp"
+#include "fragmentation.hpp"
+#include "metadata.hpp"
 
 namespace tessera::bench {
 namespace {
 
-constexpr double kGoal = 100;  // nanoseconds for a pair, on one thread
+constexpr double kPairGoal = 60;          // nanoseconds
+constexpr double kTouchGoal = 20;         // nanoseconds
+constexpr double kThreadsGoal = 1.8;      // throughput of two threads over that of one
+constexpr double kScalingGoal = 2.0;      // cost at 10^6 live blocks over that at 10^3
+constexpr double kMetadataGoal = 0.001;   // of the managed bytes
+
+constexpr int kLimitedOperations = 200000;  // of each try for the least memory
 
 struct Row {
-  Bytes bytes;
+  std::string workload;
+  Bytes bytes;             // of a block; 0 where sizes are drawn
   unsigned threads = 1;
-  double ours = 0, reference = 0;  // nanoseconds of one thread's pair, medians
+  std::size_t live = 0;    // blocks; 0 where it does not matter
+  std::vector<double> ns;  // of one operation, by contender
 };
 
-void must(const Status& status) {
-  if (status.is_ok()) return;
-  std::cerr << "alloc_bench: " << status.to_string() << "\n";
-  std::exit(EXIT_FAILURE);
-}
-template <class T>
-T must(Result<T> result) {
-  must(result.status());
-  return result.take();
-}
-
-// The allocator over a simulated device, which the measured pairs never reach.
-struct Machine {
-  SteadyClock clock;
-  SimDriver driver{{.memory = 1_GiB}, clock};
-  EventLog log{clock, 16};
-  DeviceTier device{driver, DeviceId(0), 1_GiB};
-  HostTier host{driver, Bytes(), Bytes()};
-  std::unique_ptr<FileTier> file = must(FileTier::open("", Bytes()));
-  std::unique_ptr<Residency> residency =
-      must(Residency::create(driver, DeviceId(0), {device, host, *file},
-                             must(make_policy("recency")), log, {}));
-  std::unique_ptr<PageManager> pages =
-      must(PageManager::create(driver, *residency, 16_GiB, 1_GiB));
-  BlockCache blocks{*residency, *pages};
+struct Goal {
+  std::string what;
+  double value = 0, goal = 0;
+  bool at_most = true;
+  bool reached() const { return at_most ? value <= goal : value >= goal; }
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+struct FragmentationRow {
+  std::string contender;
+  Fragmentation figures;
+  std::optional<Bytes> least;  // memory that suffices; nothing where it cannot be limited
+};
+
+struct Report {
+  std::vector<std::string> contenders;
+  std::vector<Row> rows;
+  std::vector<FragmentationRow> fragmentation;
+  std::vector<Metadata> metadata;
+  std::vector<Goal> goals;
+};
+
+std::string text_of(Bytes bytes) {
+  if (!bytes) return "drawn";
+  if (bytes >= 1_GiB) return fmt::format("{} GiB", bytes / 1_GiB);
+  if (bytes >= 1_MiB) return fmt::format("{} MiB", bytes / 1_MiB);
+  if (bytes >= 1_KiB) return fmt::format("{} KiB", bytes / 1_KiB);
+  return fmt::format("{} B", bytes.value());
 }
 
-// Nanoseconds of one pair. A batch is shorter than a time slice, so that most see no other program.
-double time_batch(const std::function<void(int pairs)>& work, int pairs) {
-  const auto begin = std::chrono::steady_clock::now();
-  work(pairs);
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  return took.count() / pairs;
+// ---- measuring ----------------------------------------------------------------------------------
+
+using Workloads = std::vector<std::unique_ptr<Workload>>;
+
+Workloads for_each(std::span<const Entry> contenders, const WorkloadMaker& make) {
+  Workloads workloads;
+  for (const Entry& entry : contenders) workloads.push_back(make(*entry.contender));
+  return workloads;
 }
 
-// Batches of both in turn, on each of the row's threads at once.
-Row measure(Machine& machine, StreamId stream, Row row, int rounds, int pairs) {
-  const auto ours = [&](int count) {
-    for (int i = 0; i < count; ++i) {
-      const Address block = must(machine.blocks.allocate(row.bytes, stream, TagId()));
-      must(machine.blocks.free(block, stream));
-    }
-  };
-  const auto reference = [&](int count) {
-    for (int i = 0; i < count; ++i) {
-      void* volatile block = je_malloc(row.bytes.value());  // volatile: the pair may not vanish
-      je_free(block);
-    }
-  };
-  std::barrier start(static_cast<std::ptrdiff_t>(row.threads));
-  std::vector<std::vector<double>> mine(row.threads), theirs(row.threads);
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < row.threads; ++i) {
-    threads.emplace_back([&, i] {
-      ours(16);  // fills this thread's caches
-      reference(16);
-      start.arrive_and_wait();
-      for (int round = 0; round < rounds; ++round) {
-        mine[i].push_back(time_batch(ours, pairs));
-        theirs[i].push_back(time_batch(reference, pairs));
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  const auto middle = [](const std::vector<std::vector<double>>& by_thread) {
-    std::vector<double> all;
-    for (const auto& times : by_thread) all.insert(all.end(), times.begin(), times.end());
-    return median(std::move(all));
-  };
-  row.ours = middle(mine);
-  row.reference = middle(theirs);
-  return row;
+std::vector<double> column(std::span<const Cost> costs, double Cost::*cost) {
+  std::vector<double> column;
+  for (const Cost& one : costs) column.push_back(one.*cost);
+  return column;
 }
 
-bool reached(const Row& row) { return row.threads > 1 || row.ours <= kGoal; }
-
-void print_table(const std::vector<Row>& rows) {
-  fmt::print("\n{:>10} {:>8} {:>12} {:>14} {:>7}  {}\n", "bytes", "threads", "tessera/ns",
-             "jemalloc/ns", "ratio", "goal");
-  for (const Row& row : rows) {
-    const std::string goal =
-        row.threads > 1 ? "" : fmt::format("<= {} ns: {}", kGoal, reached(row) ? "reached" : "missed");
-    fmt::print("{:>10} {:>8} {:>12.1f} {:>14.1f} {:>7.2f}  {}\n", row.bytes.value(), row.threads,
-               row.ours, row.reference, row.ours / row.reference, goal);
+void measure_pairs(std::span<const Entry> contenders, bool smoke, Report& report) {
+  for (const Bytes bytes : {16_B, 512_B, 4_KiB, 64_KiB, 512_KiB, 1_MiB, 64_MiB, 1_GiB}) {
+    // Host allocators give large blocks back to the system in every pair: fewer tell as much.
+    const int pairs = smoke ? 20 : bytes > 1_MiB ? 4000 : 20000;
+    const auto costs = measure(for_each(contenders, cached_pair(bytes)), Turns::kBoth,
+                               smoke ? 1 : 41, pairs);
+    report.rows.push_back({"cached pair", bytes, 1, 0, column(costs, &Cost::alone)});
+    report.rows.push_back({"cached pair", bytes, 2, 0, column(costs, &Cost::together)});
+    report.goals.push_back({fmt::format("cached pair of {}, ns", text_of(bytes)), costs[0].alone,
+                            kPairGoal, true});
+    report.goals.push_back({fmt::format("two threads over one, {}", text_of(bytes)),
+                            2 * costs[0].alone / costs[0].together, kThreadsGoal, false});
   }
 }
 
-nlohmann::ordered_json json_of(const Row& row) {
-  return {{"bytes", row.bytes.value()},  {"threads", row.threads},
-          {"tessera_ns", row.ours},      {"jemalloc_ns", row.reference},
-          {"ratio", row.ours / row.reference}, {"goal_ns", row.threads > 1 ? 0 : kGoal},
-          {"reached", reached(row)}};
+void measure_touch(std::span<const Entry> contenders, bool smoke, Report& report) {
+  for (const Bytes bytes : {4_KiB, 64_MiB}) {
+    const auto costs = measure(for_each(contenders.first(1), touches(bytes)), Turns::kAlone,
+                               smoke ? 1 : 41, smoke ? 20 : 20000);
+    report.rows.push_back({"touch of a resident block", bytes, 1, 0, column(costs, &Cost::alone)});
+    report.goals.push_back({fmt::format("touch of a block of {}, ns", text_of(bytes)),
+                            costs[0].alone, kTouchGoal, true});
+  }
+}
+
+void measure_mixes(std::span<const Entry> contenders, bool smoke, Report& report) {
+  const int rounds = smoke ? 1 : 21, operations = smoke ? 300 : 20000;
+  const auto add = [&](const char* name, const WorkloadMaker& make) {
+    const auto costs = measure(for_each(contenders, make), Turns::kAlone, rounds, operations);
+    report.rows.push_back({name, Bytes(), 1, 0, column(costs, &Cost::alone)});
+  };
+  add("random_allocations", random_allocations());
+  add("multi_stream_allocations", multi_stream_allocations());
+  for (const Bytes bytes : {512_B, 2_MiB}) {
+    const auto costs = measure(for_each(contenders, cross_thread_free(bytes)), Turns::kTogether,
+                               rounds, operations);
+    report.rows.push_back({"cross-thread free, half a pair", bytes, 2, 0,
+                           column(costs, &Cost::together)});
+  }
+}
+
+// All sets of live blocks at once, so that they take turns too.
+void measure_scaling(std::span<const Entry> contenders, bool smoke, Report& report) {
+  std::vector<std::size_t> sets = {1000, 10000, 100000, 1000000};
+  if (smoke) sets = {100, 1000};
+  Workloads workloads;
+  for (const std::size_t live : sets) {
+    for (auto& one : for_each(contenders, replace_among(live, 512_B))) workloads.push_back(std::move(one));
+  }
+  const auto costs = measure(workloads, Turns::kAlone, smoke ? 1 : 21, smoke ? 300 : 20000);
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const auto own = std::span(costs).subspan(i * contenders.size(), contenders.size());
+    report.rows.push_back({"replace one among live", 512_B, 1, sets[i], column(own, &Cost::alone)});
+  }
+  report.goals.push_back({"among 10^6 blocks over among 10^3",
+                          costs[(sets.size() - 1) * contenders.size()].alone / costs[0].alone,
+                          kScalingGoal, true});
+}
+
+void measure_fragmentation(bool smoke, Report& report) {
+  using Maker = std::unique_ptr<Contender> (*)(Bytes);
+  const std::map<std::string, Maker> limited = {
+      {"tessera", make_tessera}, {"best-fit", make_best_fit}, {"torch-rules", make_torch_rules}};
+  for (const Entry& entry : make_contenders(64_GiB)) {
+    const auto figures = fragmentation(*entry.contender, smoke ? 4000 : 1000000);
+    if (!figures) continue;
+    report.fragmentation.push_back({entry.name, *figures, std::nullopt});
+    const auto maker = limited.find(entry.name);
+    if (smoke || maker == limited.end()) continue;
+    report.fragmentation.back().least = least_memory(maker->second, kLimitedOperations);
+  }
+}
+
+void count_metadata(bool smoke, Report& report) {
+  for (const Bytes bytes : {512_B, 4_KiB, 16_KiB, 64_KiB, 2_MiB}) {
+    report.metadata.push_back(metadata_of(bytes, smoke ? 1000 : 1000000));
+    report.goals.push_back({fmt::format("bookkeeping of 10^6 blocks of {}", text_of(bytes)),
+                            report.metadata.back().part(), kMetadataGoal, true});
+  }
+}
+
+// ---- printing -----------------------------------------------------------------------------------
+
+void print_report(const Report& report) {
+  fmt::print("{:<32}{:>8}{:>8}{:>9}", "ns of processor time", "block", "threads", "live");
+  for (const std::string& name : report.contenders) fmt::print("{:>13}", name);
+  fmt::print("\n");
+  for (const Row& row : report.rows) {
+    fmt::print("{:<32}{:>8}{:>8}{:>9}", row.workload, text_of(row.bytes), row.threads,
+               row.live == 0 ? "" : std::to_string(row.live));
+    for (const double ns : row.ns) fmt::print("{:>13.1f}", ns);
+    fmt::print("\n");
+  }
+  fmt::print("\n{:<32}{:>14}{:>14}{:>12}{:>12}{:>18}\n", "10^6 mixed operations",
+             "most held/MiB", "of it used", "held/used", "mean", "least memory/MiB");
+  for (const auto& [name, figures, least] : report.fragmentation) {
+    fmt::print("{:<32}{:>14}{:>14}{:>12.3f}{:>12.3f}{:>18}\n", name, figures.reserved / 1_MiB,
+               figures.used / 1_MiB,
+               static_cast<double>(figures.reserved.value()) /
+                   static_cast<double>(figures.used.value()),
+               figures.mean, least ? std::to_string(*least / 1_MiB) : "");
+  }
+  fmt::print("\n{:<32}{:>14}{:>12}{:>12}{:>12}{:>12}\n", "bookkeeping, blocks of", "managed/MiB",
+             "blocks/KiB", "runs/KiB", "map/KiB", "part");
+  for (const Metadata& row : report.metadata) {
+    fmt::print("{:<32}{:>14}{:>12}{:>12}{:>12}{:>11.4f}%\n", text_of(row.block_bytes),
+               row.managed / 1_MiB, row.block_records / 1_KiB, row.runs / 1_KiB,
+               row.page_map / 1_KiB, 100 * row.part());
+  }
+  fmt::print("\n{:<48}{:>10}{:>12}\n", "goal", "is", "should be");
+  for (const Goal& goal : report.goals) {
+    fmt::print("{:<48}{:>10.4g}{:>12}  {}\n", goal.what, goal.value,
+               fmt::format("{} {}", goal.at_most ? "<=" : ">=", goal.goal),
+               goal.reached() ? "reached" : "missed");
+  }
+}
+
+nlohmann::ordered_json json_of(const Report& report) {
+  nlohmann::ordered_json json;
+  for (const Row& row : report.rows) {
+    nlohmann::ordered_json times;
+    for (std::size_t i = 0; i < row.ns.size(); ++i) times[report.contenders[i]] = row.ns[i];
+    nlohmann::ordered_json live;  // null
+    if (row.live != 0) live = row.live;
+    json["results"].push_back({{"workload", row.workload}, {"block", text_of(row.bytes)},
+                               {"threads", row.threads}, {"live", live}, {"ns", times}});
+  }
+  for (const auto& [name, figures, least] : report.fragmentation) {
+    json["fragmentation"].push_back({{"contender", name}, {"reserved", figures.reserved.value()},
+                                     {"used", figures.used.value()}, {"mean_ratio", figures.mean},
+                                     {"least_memory", least.value_or(Bytes()).value()}});
+  }
+  for (const Metadata& row : report.metadata) {
+    json["metadata"].push_back(
+        {{"bytes", row.block_bytes.value()}, {"blocks", row.blocks}, {"managed", row.managed.value()},
+         {"block_records", row.block_records.value()}, {"runs", row.runs.value()},
+         {"page_map", row.page_map.value()}, {"part", row.part()}});
+  }
+  for (const Goal& goal : report.goals) {
+    json["goals"].push_back({{"what", goal.what}, {"value", goal.value}, {"goal", goal.goal},
+                             {"at_most", goal.at_most}, {"reached", goal.reached()}});
+  }
+  return json;
 }
 
 int run(bool smoke, bool json) {
   if (!smoke && !may_measure()) return EXIT_FAILURE;
-  const int rounds = smoke ? 1 : 301;
-  const int pairs = smoke ? 100 : 2000;
-  Machine machine;
-  const StreamId stream = must(machine.driver.create_stream(DeviceId(0)));
-  std::vector<Row> rows;
-  for (const Bytes bytes : {512_B, 1_MiB, 64_MiB}) {
-    for (const unsigned threads : {1u, 2u}) {
-      // jemalloc gives large blocks back to the system in every pair; fewer of them tell as much.
-      const int count = bytes > 1_MiB ? pairs / 10 : pairs;
-      rows.push_back(measure(machine, stream, {bytes, threads}, rounds, count));
-    }
+  Report report;
+  {
+    const std::vector<Entry> contenders = make_contenders(64_GiB);
+    for (const Entry& entry : contenders) report.contenders.push_back(entry.name);
+    measure_pairs(contenders, smoke, report);
+    measure_touch(contenders, smoke, report);
+    measure_mixes(contenders, smoke, report);
+    measure_scaling(contenders, smoke, report);
   }
-  must(machine.driver.destroy_stream(stream));
+  measure_fragmentation(smoke, report);
+  count_metadata(smoke, report);
   const Environment environment = read_environment(TESSERA_BENCH_BUILD_DIR);
   if (json) {
-    nlohmann::ordered_json report = {{"environment", to_json(environment)}, {"smoke", smoke}};
-    for (const Row& row : rows) report["results"].push_back(json_of(row));
-    std::cout << report.dump(2) << "\n";
+    nlohmann::ordered_json all = {{"environment", to_json(environment)}, {"smoke", smoke}};
+    all.update(json_of(report));
+    std::cout << all.dump(2) << "\n";
     return EXIT_SUCCESS;
   }
   print(environment);
-  print_table(rows);
+  print_report(report);
   if (smoke) fmt::print("\nA smoke run: the numbers mean nothing.\n");
   return EXIT_SUCCESS;
 }
@@ -168,8 +266,8 @@ int run(bool smoke, bool json) {
 
 int main(int argc, char** argv) {
   bool smoke = false, json = false;
-  CLI::App app("A cached pair of allocate and free beside jemalloc's own");
-  app.add_flag("--smoke", smoke, "a few pairs: shows that it runs");
+  CLI::App app("What allocations cost, beside other allocators");
+  app.add_flag("--smoke", smoke, "a few operations: shows that it runs");
   app.add_flag("--json", json, "print one JSON object");
   CLI11_PARSE(app, argc, argv);
   return tessera::bench::run(smoke, json);

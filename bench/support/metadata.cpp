@@ -1,0 +1,71 @@
+#include "metadata.hpp"
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+#include "block/block_cache.hpp"
+#include "driver/sim_driver.hpp"
+
+namespace tessera::bench {
+namespace {
+
+// A node of a tree or of a hash table holds, besides its value, links of this size.
+constexpr std::uint64_t kTreeLinks = 32;
+constexpr std::uint64_t kHashLinks = 24;  // its place in the array of buckets included
+
+template <class T>
+T must(Result<T> result) {
+  if (result.is_ok()) return result.take();
+  std::cerr << "alloc_bench: " << result.status().to_string() << "\n";
+  std::exit(EXIT_FAILURE);
+}
+
+std::uint64_t bytes_of_slab(SizeClass size_class) {
+  const std::uint64_t slots = kBasePage / size_class.bytes();
+  const std::uint64_t lines = round_up(Bytes(slots), Bytes(Slab::line_slots(size_class.bytes()))) /
+                              Bytes(Slab::line_slots(size_class.bytes()));
+  return sizeof(Slab) + lines * 64 + (slots + 63) / 64 * 8 + 2 * sizeof(void*) + kHashLinks;
+}
+
+std::uint64_t bytes_of_run(RunShape shape) {
+  return sizeof(Run) + shape.pages() * sizeof(Page) + sizeof(void*) +
+         // the page manager's entry: position, run, shape, domain
+         kTreeLinks + 2 * sizeof(std::uint64_t) + sizeof(RunShape) + sizeof(Domain);
+}
+
+}  // namespace
+
+// The blocks are made, so that the counts of slabs and runs are what a million blocks have.
+Metadata metadata_of(Bytes block_bytes, std::uint64_t blocks) {
+  const SizeClass size_class = *size_class_for(block_bytes);
+  const Bytes memory = round_up(size_class.bytes() * blocks * 11 / 10, 1_GiB) + 1_GiB;
+  SteadyClock clock;
+  SimDriver driver({.memory = memory, .contents = SimContents::kNone}, clock);
+  EventLog log(clock, 16);
+  DeviceTier device(driver, DeviceId(0), memory);
+  HostTier host(driver, Bytes(), Bytes());
+  const auto file = must(FileTier::open("", Bytes()));
+  const auto residency = must(Residency::create(driver, DeviceId(0), {device, host, *file},
+                                                must(make_policy("recency")), log, {}));
+  const auto pages = must(PageManager::create(driver, *residency, 2 * memory, memory));
+  BlockCache cache(*residency, *pages);
+  for (std::uint64_t i = 0; i < blocks; ++i) must(cache.allocate(block_bytes, kNoStream, TagId()));
+
+  const BlockStats stats = cache.stats();
+  const PageStats page_stats = pages->stats();
+  Metadata metadata;
+  metadata.block_bytes = block_bytes;
+  metadata.blocks = blocks;
+  metadata.managed = page_stats.in_runs;
+  const RunShape shape = shape_for(size_class.is_slot() ? kBasePage : size_class.bytes());
+  metadata.block_records =
+      Bytes(size_class.is_slot()
+                ? stats.slabs * bytes_of_slab(size_class)
+                : stats.single_blocks * (sizeof(SingleBlock) + sizeof(void*) + kHashLinks));
+  metadata.runs = Bytes(page_stats.runs * bytes_of_run(shape));
+  metadata.page_map = Bytes(page_stats.in_runs / kBasePage * sizeof(Run*));
+  return metadata;
+}
+
+}  // namespace tessera::bench
