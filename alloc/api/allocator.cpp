@@ -22,12 +22,14 @@ Bytes staging_reserve(Bytes host, Bytes file) {
   return std::clamp(host / 8, 2 * kLargePage, 8 * kLargePage);
 }
 
-// A spill file that cannot be had is no reason not to start: one line, and on without it.
+// Spill files that cannot be had are no reason not to start: one line, and on without them.
 Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
-  const Result<Bytes> capacity = file_budget(options);
-  Status missing = capacity.status();
-  if (capacity.is_ok()) {
-    auto tier = FileTier::open(spill_directory(options), capacity.value());
+  auto budgets = file_budgets(options);
+  Status missing = budgets.status();
+  if (budgets.is_ok()) {
+    std::vector<FileSpace> spaces;
+    for (auto& [directory, bytes] : budgets.value()) spaces.push_back({directory, bytes});
+    auto tier = FileTier::open(std::move(spaces), options.file_write_budget.value_or(kNoWriteBudget));
     if (tier.is_ok()) return tier;
     missing = tier.status();
   }
@@ -98,7 +100,8 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
   std::unique_ptr<Allocator> a(new Allocator(std::move(foundations), options));
   const Bytes host = host_budget(options);
   const Bytes staging = staging_reserve(host, a->file_->usage().capacity);
-  a->host_ = std::make_unique<HostTier>(*a->driver_, host, staging, pages);
+  a->host_pages_ = std::make_unique<RegisteredPages>(pages, *a->file_);
+  a->host_ = std::make_unique<HostTier>(*a->driver_, host, staging, *a->host_pages_);
   a->trace_ = open_trace(options, clock);
   Allocator* self = a.get();
   std::function<void()> look;

@@ -28,6 +28,7 @@
 #include "base/clock.hpp"
 #include "observe/event_log.hpp"
 #include "observe/trace_writer.hpp"
+#include "tier/registered_pages.hpp"
 
 namespace tessera {
 
@@ -155,8 +156,9 @@ class Allocator {
   TagTable tags_;
   ExposureLog exposures_;
   std::unique_ptr<TraceWriter> trace_;
-  std::unique_ptr<HostTier> host_;
   std::unique_ptr<FileTier> file_;
+  std::unique_ptr<RegisteredPages> host_pages_;
+  std::unique_ptr<HostTier> host_;
   std::unique_ptr<BackingTier> backing_;          // made before the first heap that stands on it
   std::atomic<std::uint64_t> backed_devices_{0};  // a bit per device whose pages are host-backed
 

@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/log.hpp"
 #include "base/page_class.hpp"
@@ -66,21 +68,44 @@ Bytes host_budget(const Options& options) {
   return whole_pages(options.host_memory.value_or(available_host_memory() / 4));
 }
 
-Result<Bytes> file_budget(const Options& options) {
-  if (!options.file_memory && options.file_dir.empty()) return Bytes(0);
-  if (options.file_memory == Bytes(0)) return Bytes(0);
-  const std::string directory = spill_directory(options);
-  TESSERA_TRY_ASSIGN(const Bytes space, free_space(directory));
+Result<std::vector<FileBudget>> file_budgets(const Options& options) {
+  std::vector<FileBudget> budgets;
+  if (!options.file_memory && options.file_dir.empty()) return budgets;
+  if (options.file_memory == Bytes(0)) return budgets;
+  Bytes space;
+  Status last;
+  for (const std::string& directory : spill_directories(options)) {
+    const Result<Bytes> free = free_space(directory);
+    if (!last.is_ok()) log_text(LogLevel::kWarning, last.message());
+    last = free.status();
+    if (!free.is_ok()) continue;
+    budgets.push_back({directory, free.value()});
+    space += free.value();
+  }
+  if (budgets.empty()) return last;
+  if (!last.is_ok()) log_text(LogLevel::kWarning, last.message());
   const Bytes asked = options.file_memory.value_or(std::min(space / 2, kLargestAutoFile));
   if (asked > space) {
     log_line(LogLevel::kWarning, "file-memory {} is more than is free in {}: {} will be used",
-             rounded_size(asked), directory, rounded_size(space));
+             rounded_size(asked), fmt::join(spill_directories(options), ", "), rounded_size(space));
   }
-  return whole_pages(std::min(asked, space));
+  const double part = space ? static_cast<double>(asked.value()) / static_cast<double>(space.value()) : 0;
+  for (FileBudget& budget : budgets) {
+    const auto share = static_cast<std::uint64_t>(static_cast<double>(budget.bytes.value()) * part);
+    // What is lost to rounding is a page of each.
+    budget.bytes = whole_pages(std::min(Bytes(share) + kBasePage - Bytes(1), budget.bytes));
+  }
+  return budgets;
 }
 
-std::string spill_directory(const Options& options) {
-  return options.file_dir.empty() ? std::string("/var/tmp") : options.file_dir;
+std::vector<std::string> spill_directories(const Options& options) {
+  if (options.file_dir.empty()) return {"/var/tmp"};
+  std::vector<std::string> directories;
+  std::istringstream words(options.file_dir);
+  for (std::string word; std::getline(words, word, ':');) {
+    if (!word.empty()) directories.push_back(word);
+  }
+  return directories;
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "api/options.hpp"
 
@@ -20,8 +21,16 @@ Result<Bytes> free_space(const std::string& directory);
 // 90 % of `free` or the option's value, in whole base pages, and never more than `free`.
 Bytes device_budget(const Options& options, Bytes free);
 Bytes host_budget(const Options& options);
-// 0 when there is to be no file tier; never more than the directory has room for. Errors: kIo when the directory cannot be asked.
-Result<Bytes> file_budget(const Options& options);
-std::string spill_directory(const Options& options);
+// How much may lie in a spill file, and where.
+struct FileBudget {
+  std::string directory;
+  Bytes bytes;
+};
+// Empty when there is to be no file tier. Each directory gets a part of the whole as large as its part of
+// their free space, and never more than it has room for; one that cannot be asked is said and left out.
+// Errors: kIo when none can be asked.
+Result<std::vector<FileBudget>> file_budgets(const Options& options);
+// Those of file-dir, which separates them by ':'.
+std::vector<std::string> spill_directories(const Options& options);
 
 }  // namespace tessera

@@ -31,8 +31,12 @@ constexpr OptionEntry kTable[] = {
      "More makes the heap larger; bytes that reach the file move at the speed of the disk."},
     {"file-dir", kBehaviour, &Options::file_dir, "", "",
      "Directory for the spill file, which has no name and vanishes with the process; empty is "
-     "/var/tmp.",
-     "Choose a fast local disk; on tmpfs the file would be memory again."},
+     "/var/tmp. Several with ':' between: a file in each, all used at once.",
+     "Choose a fast local disk, or several; on tmpfs the file would be memory again."},
+    {"file-write-budget", kBehaviour, &Options::file_write_budget, "auto", "",
+     "Bytes that may be written to the spill files in all; auto is no limit.",
+     "For disks that wear out. When it is used, one line says so and nothing more is spilled: host "
+     "memory must do, or memory runs out."},
     {"heap-size", kBehaviour, &Options::heap_size, "auto", "",
      "Addresses reserved per device; auto is ample for all tiers together.",
      "Costs addresses, not memory. Only for drivers that refuse the reservation."},

@@ -26,6 +26,7 @@ struct Options {
   std::optional<Bytes> host_memory;
   std::optional<Bytes> file_memory;
   std::string file_dir;  // "" means auto: /var/tmp, and no file tier unless file_memory is given
+  std::optional<Bytes> file_write_budget;
   std::optional<Bytes> heap_size;
   std::string control_dir;  // "" for no way in from outside
   std::string report_memory = "device";

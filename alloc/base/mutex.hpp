@@ -40,6 +40,7 @@ enum class LockRank : int {
   kGate = 45,
   kStreams = 50,
   kTier = 60,
+  kFileIo = 61,
   kAliases = 62,
   kDriver = 70,
   kSimulator = 80,

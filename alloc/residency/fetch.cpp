@@ -158,19 +158,19 @@ Result<std::vector<PageRef>> Residency::absent_pages(std::span<Run* const> runs)
   return pages;
 }
 
-// Once the spill file takes no more, new pages must leave the staging reserve free: pages that have
+// Once a spill file takes no more, new pages must leave the staging reserve free: pages that have
 // nowhere else to go would fill it, and then nothing could be brought back.
 Status Residency::check_backing(std::span<const PageRef> pages) const {
   Bytes wanted, backed;
   for (const PageRef& page : pages) {
     if (page->state == PageState::kEmpty) wanted += page.bytes();
   }
-  if (!file_failed_ || !wanted) return {};
+  const Bytes file = tiers_.file.reach();
+  if (!wanted || file == tiers_.file.usage().capacity) return {};
   for (const auto& run : runs_) {
     if (!run->is_dead()) backed += run->shape.bytes() - run->bytes_in(PageState::kEmpty);
   }
-  const Bytes room = tiers_.device.usage().capacity + tiers_.host.usage().capacity +
-                     tiers_.file.usage().used;
+  const Bytes room = tiers_.device.usage().capacity + tiers_.host.usage().capacity + file;
   if (backed + wanted <= room) return {};
   return Status(Code::kOutOfMemory,
                 fmt::format("the spill file takes no more: {} MiB are needed, {} of {} MiB are in use",

@@ -86,16 +86,10 @@ Result<bool> Residency::finish_move(PageRef page, bool wait, std::vector<PageRef
   }
 }
 
-// A write that fails costs no bytes, but the file is not trusted with more of them.
+// A write that fails costs no bytes; the file tier said it, and asks no more of that file.
 Result<bool> Residency::finish_sink(PageRef page, bool wait) {
   const Result<bool> done = mover_.finish_sink(page, wait);
-  if (done.is_ok()) return done;
-  if (!file_failed_) {
-    log_line(LogLevel::kError, "the spill file is not written any more: {}",
-             done.status().to_string());
-  }
-  file_failed_ = true;
-  return true;
+  return done.is_ok() ? done : true;
 }
 
 // What comes after a step, for pages nobody waits for.
@@ -121,7 +115,9 @@ void Residency::clear_stranded() {
 
 Status Residency::sink(PageRef page) {
   if (tiers_.is_backed()) return Status(Code::kOutOfMemory, "no address can have the file behind it");
-  if (file_failed_) return Status(Code::kOutOfMemory, "the spill file is not written any more");
+  if (!tiers_.file.takes_writes()) {
+    return Status(Code::kOutOfMemory, "the spill files are not written any more");
+  }
   Status status = mover_.sink(page);
   while (status.code() == Code::kOutOfMemory && drop_file_copies(page.bytes())) {
     status = mover_.sink(page);

@@ -242,7 +242,6 @@ class Residency {
   std::uint32_t let_go_seen_ GUARDED_BY(mutex_) = 0;  // let_go_ when room was looked for last
   Conductor::Orders orders_ GUARDED_BY(mutex_);  // not carried out yet, oldest first
   Stall* stall_ GUARDED_BY(mutex_) = nullptr;         // of the call that fetches, while it does
-  bool file_failed_ GUARDED_BY(mutex_) = false;       // the spill file refused a write: no more
 };
 
 }  // namespace tessera

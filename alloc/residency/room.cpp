@@ -339,8 +339,7 @@ void Residency::work_ahead() {
     }
   }
   const TierUsage host = tiers_.host.usage();
-  const TierUsage file = tiers_.file.usage();
-  if (is_sinking() || file_failed_ || file.used >= file.capacity) return;
+  if (is_sinking() || tiers_.file.usage().used >= tiers_.file.reach()) return;
   if (stats_.run_bytes <= device.capacity + host.capacity) return;
   if (host.capacity - host.used < part_of(host.capacity, options_.low_percent)) {
     if (const auto sunk = sink_coldest(part_of(host.capacity, options_.high_percent));

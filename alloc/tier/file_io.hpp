@@ -30,6 +30,12 @@ class FileIo {
   virtual Status poll(IoTicket ticket) = 0;
   virtual Status wait(IoTicket ticket) = 0;
 
+  // Memory that transfers will name again and again, until it is detached: where the system lets us, it
+  // is made known once instead of at each transfer. Only a wish. REQUIRES: readable and writable, not
+  // attached yet; nothing is in flight in it when it is detached.
+  virtual void attach(void*, Bytes) {}
+  virtual void detach(void*) {}
+
   // Tells the file system that the range's bytes are not needed any more.
   virtual Status discard(Bytes offset, Bytes bytes) = 0;
 };

@@ -7,28 +7,56 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "base/size_text.hpp"
 #include "tier/uring_io.hpp"
 
 namespace tessera {
 namespace {
 
-// The most free space, in base pages, that the file keeps before it gives some back.
-constexpr std::uint64_t kMaxStale = 1_GiB / kBasePage;
-
-std::uint64_t units_of(PageClass page_class) { return page_bytes(page_class) / kBasePage; }
+std::vector<FileSpace> one_space(std::unique_ptr<FileIo> io, Bytes capacity) {
+  std::vector<FileSpace> spaces;
+  if (io) spaces.push_back({"", capacity, std::move(io)});
+  return spaces;
+}
 
 }  // namespace
 
+Result<std::unique_ptr<FileTier>> FileTier::open(std::vector<FileSpace> spaces,
+                                                 Bytes write_budget) {
+  std::vector<FileSpace> usable;
+  Status last;
+  for (FileSpace& space : spaces) {
+    if (space.capacity < kBasePage) continue;
+    auto io = UringIo::open(space.directory, space.capacity);
+    if (io.is_ok()) {
+      usable.push_back({std::move(space.directory), space.capacity, io.take()});
+      continue;
+    }
+    if (!last.is_ok()) log_text(LogLevel::kWarning, last.message());
+    last = io.status();
+  }
+  if (usable.empty() && !last.is_ok()) return last;
+  if (!last.is_ok()) log_text(LogLevel::kWarning, last.message());
+  return std::make_unique<FileTier>(std::move(usable), write_budget);
+}
+
 Result<std::unique_ptr<FileTier>> FileTier::open(const std::string& directory, Bytes capacity) {
-  if (capacity < kBasePage) return std::make_unique<FileTier>(nullptr, Bytes());
-  TESSERA_TRY_ASSIGN(auto io, UringIo::open(directory, capacity));
-  return std::make_unique<FileTier>(std::move(io), capacity);
+  std::vector<FileSpace> spaces;
+  spaces.push_back({directory, capacity});
+  return open(std::move(spaces));
 }
 
 FileTier::FileTier(std::unique_ptr<FileIo> io, Bytes capacity, Checksum checksum)
-    : io_(std::move(io)), capacity_(capacity), checksum_(std::move(checksum)) {
+    : FileTier(one_space(std::move(io), capacity), kNoWriteBudget, std::move(checksum)) {}
+
+FileTier::FileTier(std::vector<FileSpace> spaces, Bytes write_budget, Checksum checksum)
+    : checksum_(std::move(checksum)), write_budget_(write_budget) {
   const MutexLock lock(mutex_);
-  free_.give(0, capacity_ / kBasePage);
+  for (FileSpace& space : spaces) {
+    files_.push_back(std::make_unique<FileStore>(std::move(space.io), capacity_, space.capacity,
+                                                 std::move(space.directory)));
+    capacity_ += files_.back()->capacity();
+  }
 }
 
 FileTier::~FileTier() {
@@ -38,69 +66,122 @@ FileTier::~FileTier() {
 }
 
 Result<Frame> FileTier::take(PageClass page_class) {
-  const std::uint64_t units = units_of(page_class);
+  const Bytes bytes = page_bytes(page_class);
   const MutexLock lock(mutex_);
-  const auto start = free_.take(units);
-  if (!start) {
+  const auto place = take_place(bytes);
+  if (!place) {
     return Status(Code::kOutOfMemory,
                   fmt::format("file tier: {} bytes asked, {} of {} are in frames that are out",
-                              page_bytes(page_class).value(), used_.value(), capacity_.value()));
+                              bytes.value(), used_.value(), capacity_.value()));
   }
-  for (std::uint64_t unit = *start; unit < *start + units; ++unit) stale_.take_exactly(unit, 1);
-  used_ += page_bytes(page_class);
+  used_ += bytes;
   peak_used_ = std::max(peak_used_, used_);
-  return Frame{TierKind::kFile, page_class, (kBasePage * *start).value()};
+  return Frame{TierKind::kFile, page_class, place->value()};
+}
+
+// The file with the least under way, and of equals the next in turn.
+std::optional<Bytes> FileTier::take_place(Bytes bytes) {
+  std::vector<FileStore*> files;
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    files.push_back(files_[(turn_ + i) % files_.size()].get());
+  }
+  std::stable_sort(files.begin(), files.end(), [](const FileStore* a, const FileStore* b) {
+    return a->moving() < b->moving();
+  });
+  for (FileStore* file : files) {
+    const auto place = file->take(bytes);
+    if (!place) continue;
+    ++turn_;
+    return place;
+  }
+  return std::nullopt;
+}
+
+FileStore& FileTier::file_of(Bytes place) const {
+  const auto file = std::find_if(files_.begin(), files_.end(),
+                                 [place](const auto& other) { return other->holds(place); });
+  DCHECK(file != files_.end());
+  return **file;
 }
 
 void FileTier::give_back(Frame frame) {
-  const std::uint64_t start = Bytes(frame.value) / kBasePage;
   const MutexLock lock(mutex_);
   DCHECK_GE(used_, frame.bytes());
   used_ -= frame.bytes();
-  free_.give(start, units_of(frame.page_class));
-  if (contents_.erase(frame.value) == 0) return;  // never written: it takes no space
-  stale_.give(start, units_of(frame.page_class));
-  if (stale_.free_count() > kMaxStale) release_stale();
+  const bool written = contents_.erase(frame.value) != 0;
+  file_of(Bytes(frame.value)).give_back(Bytes(frame.value), frame.bytes(), written);
 }
 
 TierUsage FileTier::usage() const {
   const MutexLock lock(mutex_);
-  return {capacity_, used_, kBasePage * stale_.free_count(), peak_used_};
+  Bytes spare;
+  for (const auto& file : files_) spare += file->spare();
+  return {capacity_, used_, spare, peak_used_};
 }
 
 void FileTier::trim() {
   const MutexLock lock(mutex_);
-  release_stale();
+  for (const auto& file : files_) file->trim();
 }
 
 Status FileTier::validate() const {
   const MutexLock lock(mutex_);
-  TESSERA_TRY(free_.validate());
-  TESSERA_TRY(stale_.validate());
-  if (used_ + kBasePage * free_.free_count() != capacity_ / kBasePage * kBasePage ||
-      stale_.free_count() > free_.free_count()) {
-    return Status(Code::kInternal, fmt::format("file tier: {} used, {} units free, {} stale, of {}",
-                                               used_.value(), free_.free_count(),
-                                               stale_.free_count(), capacity_.value()));
+  Bytes used;
+  for (const auto& file : files_) {
+    TESSERA_TRY(file->validate());
+    used += file->used();
   }
-  return Status::ok();
+  if (used == used_) return {};
+  return Status(Code::kInternal, fmt::format("file tier: {} used, {} in its files, of {}",
+                                             used_.value(), used.value(), capacity_.value()));
 }
 
+// ---- what may be written -------------------------------------------------------------------------
+
+bool FileTier::takes_writes() const {
+  const MutexLock lock(mutex_);
+  return !spent_ && std::any_of(files_.begin(), files_.end(),
+                                [](const auto& file) { return !file->failed(); });
+}
+
+Bytes FileTier::reach() const {
+  const MutexLock lock(mutex_);
+  Bytes room;
+  for (const auto& file : files_) room += file->room();
+  return used_ + (spent_ ? Bytes() : room);
+}
+
+bool FileTier::allow_write(Bytes bytes) {
+  if (!spent_ && bytes + written_ <= write_budget_) return true;
+  if (!spent_) {
+    log_line(LogLevel::kWarning, "the spill files are not written any more: {} of the write budget "
+             "of {} are used", rounded_size(written_), rounded_size(write_budget_));
+  }
+  spent_ = true;
+  return false;
+}
+
+// ---- transfers ------------------------------------------------------------------------------------
+
 Result<IoTicket> FileTier::write(const Frame& frame, const void* host) {
-  Moving moving{true, host, Bytes(frame.value), frame.bytes(), 0};
+  Moving moving{.writing = true, .host = host, .place = Bytes(frame.value), .bytes = frame.bytes()};
   {
     const MutexLock lock(mutex_);
+    if (!allow_write(moving.bytes)) {
+      return Status(Code::kOutOfMemory, "file tier: the write budget is used");
+    }
+    moving.file = &file_of(moving.place);
     contents_.insert_or_assign(frame.value, std::nullopt);
   }
-  TESSERA_TRY_ASSIGN(const IoTicket ticket, io_->write(host, moving.bytes, moving.offset));
+  TESSERA_TRY_ASSIGN(moving.ticket, moving.file->io().write(host, moving.bytes,
+                                                            moving.place - moving.file->first()));
   // The disk is at work meanwhile; nobody changes the bytes before the ticket is finished.
   moving.checksum = checksum_(host, moving.bytes);
-  note(ticket, moving);
-  return ticket;
+  return note(moving);
 }
 
 Result<IoTicket> FileTier::read(const Frame& frame, void* host) {
-  Moving moving{false, host, Bytes(frame.value), frame.bytes(), 0};
+  Moving moving{.host = host, .place = Bytes(frame.value), .bytes = frame.bytes()};
   {
     const MutexLock lock(mutex_);
     const auto found = contents_.find(frame.value);
@@ -109,31 +190,56 @@ Result<IoTicket> FileTier::read(const Frame& frame, void* host) {
                     fmt::format("file tier: nothing is written at {}", frame.value));
     }
     moving.checksum = *found->second;
+    moving.file = &file_of(moving.place);
   }
-  TESSERA_TRY_ASSIGN(const IoTicket ticket, io_->read(host, moving.bytes, moving.offset));
-  note(ticket, moving);
+  TESSERA_TRY_ASSIGN(moving.ticket, moving.file->io().read(host, moving.bytes,
+                                                           moving.place - moving.file->first()));
+  return note(moving);
+}
+
+Status FileTier::poll(IoTicket ticket) {
+  const auto moving = find(ticket);
+  if (!moving) return no_such(ticket);
+  return finish(ticket, *moving, moving->file->io().poll(moving->ticket));
+}
+
+Status FileTier::wait(IoTicket ticket) {
+  const auto moving = find(ticket);
+  if (!moving) return no_such(ticket);
+  return finish(ticket, *moving, moving->file->io().wait(moving->ticket));
+}
+
+IoTicket FileTier::note(const Moving& moving) {
+  const MutexLock lock(mutex_);
+  const IoTicket ticket(++last_ticket_);
+  moving_.emplace(ticket, moving);
+  moving.file->begin(moving.bytes);
+  if (moving.writing) written_ += moving.bytes;
   return ticket;
 }
 
-Status FileTier::poll(IoTicket ticket) { return finish(ticket, io_->poll(ticket)); }
-Status FileTier::wait(IoTicket ticket) { return finish(ticket, io_->wait(ticket)); }
-
-void FileTier::note(IoTicket ticket, const Moving& moving) {
+std::optional<FileTier::Moving> FileTier::find(IoTicket ticket) const {
   const MutexLock lock(mutex_);
-  moving_.emplace(ticket, moving);
+  const auto found = moving_.find(ticket);
+  return found == moving_.end() ? std::nullopt : std::optional(found->second);
 }
 
-Status FileTier::finish(IoTicket ticket, Status outcome) {
+Status FileTier::no_such(IoTicket ticket) const {
+  return Status(Code::kInvalidArgument, fmt::format("no transfer {}", ticket.value()));
+}
+
+Status FileTier::finish(IoTicket ticket, const Moving& moving, Status outcome) {
   if (outcome.code() == Code::kNotReady) return outcome;
-  Moving moving;
   {
     const MutexLock lock(mutex_);
-    const auto found = moving_.find(ticket);
-    if (found == moving_.end()) return outcome;
-    moving = found->second;
-    moving_.erase(found);
+    moving_.erase(ticket);
+    moving.file->end(moving.bytes);
     if (moving.writing && outcome.is_ok()) {
-      contents_.insert_or_assign(moving.offset.value(), moving.checksum);
+      contents_.insert_or_assign(moving.place.value(), moving.checksum);
+    }
+    if (moving.writing && !outcome.is_ok() && !moving.file->failed()) {
+      log_line(LogLevel::kError, "a spill file is not written any more: {}", outcome.to_string());
+      moving.file->fail();
     }
   }
   if (moving.writing || !outcome.is_ok()) return outcome;
@@ -142,17 +248,15 @@ Status FileTier::finish(IoTicket ticket, Status outcome) {
   return Status(Code::kDataLoss,
                 fmt::format("file tier: {} bytes at {} have checksum {:016x} and were written with "
                             "{:016x}",
-                            moving.bytes.value(), moving.offset.value(), found, moving.checksum));
+                            moving.bytes.value(), moving.place.value(), found, moving.checksum));
 }
 
-// Tells the file system that free space is free. Where it cannot know, the space is used again.
-void FileTier::release_stale() {
-  while (const std::uint64_t count = stale_.largest()) {
-    const auto start = stale_.take(count);
-    if (!start) return;
-    const Status discarded = io_->discard(kBasePage * *start, kBasePage * count);
-    if (!discarded.is_ok()) log_line(LogLevel::kDebug, "{}", discarded.to_string());
-  }
+void FileTier::attach(void* start, Bytes bytes) {
+  for (const auto& file : files_) file->io().attach(start, bytes);
+}
+
+void FileTier::detach(void* start) {
+  for (const auto& file : files_) file->io().detach(start);
 }
 
 }  // namespace tessera

@@ -1,16 +1,17 @@
-// Frames in a private spill file; `value` of a frame is its offset.
+// Frames in private spill files, one in each directory; `value` of a frame is its place: the files' offsets,
+// one file after the other.
 //
-// The file is nameless (O_TMPFILE, mode 0600), so nothing is left after any end of the process. A
+// The files are nameless (O_TMPFILE, mode 0600), so nothing is left after any end of the process. A
 // checksum is taken of every page written and verified on the way back; a mismatch is an error,
 // never data (DESIGN §6.6).
 //
-// Space of frames that came back is used again first. It goes back to the file system in one piece
-// when a lot of it has gathered, or by trim(): a hole punched per page would cost more than it
-// frees.
+// Frames go to the file that has the least under way, in turn where that is equal, so that several disks
+// work together. A file that fails to write gets no more, and is said once; the others go on. When the
+// bytes written reach the write budget, nothing is written any more: disks wear out.
 //
 // Thread safety: as tier.hpp says. Each ticket is polled or waited for by one thread.
 //
-// Invariants: those of tier.hpp; free units and units in frames add up to the capacity.
+// Invariants: those of tier.hpp; those of each file (file_store.hpp).
 #pragma once
 
 #include <functional>
@@ -18,11 +19,11 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/mutex.hpp"
-#include "base/extent_map.hpp"
 #include "tier/checksum.hpp"
-#include "tier/file_io.hpp"
+#include "tier/file_store.hpp"
 #include "tier/tier.hpp"
 
 namespace tessera {
@@ -30,12 +31,27 @@ namespace tessera {
 // In place of `checksum_of` where memory is simulated.
 using Checksum = std::function<std::uint64_t(const void* data, Bytes bytes)>;
 
+// A directory, or one simulated, and how much may lie there.
+struct FileSpace {
+  std::string directory;
+  Bytes capacity;
+  std::unique_ptr<FileIo> io{};
+};
+
+inline constexpr Bytes kNoWriteBudget{~std::uint64_t{0}};
+
 class FileTier final : public Tier {
  public:
-  // Errors: kIo with the directory and the reason. `capacity` zero makes a tier that is always
-  // full and touches no directory.
+  // Makes a file in each of the directories; one that cannot be used is said and left out. A capacity of
+  // less than a page touches no directory, and a tier without any is always full. Errors: kIo with
+  // directory and reason when there are some and none can be used.
+  static Result<std::unique_ptr<FileTier>> open(std::vector<FileSpace> spaces,
+                                                Bytes write_budget = kNoWriteBudget);
   static Result<std::unique_ptr<FileTier>> open(const std::string& directory, Bytes capacity);
-  // `io` may be null when `capacity` is zero. `checksum` is taken of what is written and read.
+  // REQUIRES: every space has an io. `checksum` is taken of what is written and read.
+  explicit FileTier(std::vector<FileSpace> spaces, Bytes write_budget = kNoWriteBudget,
+                    Checksum checksum = checksum_of);
+  // Of one file. `io` may be null when `capacity` is zero.
   FileTier(std::unique_ptr<FileIo> io, Bytes capacity, Checksum checksum = checksum_of);
   // REQUIRES: every frame came back and no transfer is in flight.
   ~FileTier() override;
@@ -56,29 +72,48 @@ class FileTier final : public Tier {
   Status poll(IoTicket ticket);
   Status wait(IoTicket ticket);
 
+  // Whether any file still takes writes; once it does not, it never will again.
+  bool takes_writes() const;
+  // The most that frames which hold something can come to.
+  Bytes reach() const;
+  // See FileIo.
+  void attach(void* start, Bytes bytes);
+  void detach(void* start);
+
  private:
   struct Moving {
+    FileStore* file = nullptr;
+    IoTicket ticket{};  // the file's own
     bool writing = false;
     const void* host = nullptr;
-    Bytes offset;
+    Bytes place;
     Bytes bytes;
     std::uint64_t checksum = 0;  // of a write's bytes, or what a read must find
   };
 
-  void note(IoTicket ticket, const Moving& moving);
+  FileStore& file_of(Bytes place) const REQUIRES_LOCK(mutex_);
+  std::optional<Bytes> take_place(Bytes bytes) REQUIRES_LOCK(mutex_);
+  bool allow_write(Bytes bytes) REQUIRES_LOCK(mutex_);
+  IoTicket note(const Moving& moving);
+  // What is under way by that name; nothing if it is unknown.
+  std::optional<Moving> find(IoTicket ticket) const;
   // Ends the transfer: what `outcome`, and for a read the bytes, make of it.
-  Status finish(IoTicket ticket, Status outcome);
-  void release_stale() REQUIRES_LOCK(mutex_);
+  Status finish(IoTicket ticket, const Moving& moving, Status outcome);
+  Status no_such(IoTicket ticket) const;
 
-  const std::unique_ptr<FileIo> io_;
-  const Bytes capacity_;
   const Checksum checksum_;
+  const Bytes write_budget_;
   mutable Mutex mutex_{LockRank::kTier};
-  ExtentMap free_ GUARDED_BY(mutex_);   // in base pages
-  ExtentMap stale_ GUARDED_BY(mutex_);  // the part of it that still takes space on the disk
+  // None comes or goes, so their io may be used without the lock; the rest of them is guarded by it.
+  std::vector<std::unique_ptr<FileStore>> files_;
+  std::size_t turn_ GUARDED_BY(mutex_) = 0;
+  Bytes capacity_ GUARDED_BY(mutex_);
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
-  // By offset, for each frame that a write was started to: the checksum, once it was complete.
+  Bytes written_ GUARDED_BY(mutex_);  // since the start
+  bool spent_ GUARDED_BY(mutex_) = false;  // the write budget is, and that was said
+  std::uint64_t last_ticket_ GUARDED_BY(mutex_) = 0;
+  // By place, for each frame that a write was started to: the checksum, once it was complete.
   std::unordered_map<std::uint64_t, std::optional<std::uint64_t>> contents_ GUARDED_BY(mutex_);
   std::unordered_map<IoTicket, Moving> moving_ GUARDED_BY(mutex_);
 };

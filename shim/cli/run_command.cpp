@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -16,15 +17,25 @@ int refuse(int code, const std::string& why) {
   return code;
 }
 
+std::string complaint_of(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    return fmt::format("--file-dir: {} is not a folder", folder);
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    return fmt::format("--file-dir: {}: {}", folder, std::strerror(errno));
+  }
+  return "";
+}
+
+// Of the first folder that cannot be used; ':' stands between several.
 std::string folder_complaint(const RunOptions& options) {
   for (const auto& setting : options.settings) {
-    if (std::strcmp(setting.name, "file-dir") != 0 || setting.value.empty()) continue;
-    std::error_code error;
-    if (!std::filesystem::is_directory(setting.value, error)) {
-      return fmt::format("--file-dir: {} is not a folder", setting.value);
-    }
-    if (::access(setting.value.c_str(), W_OK | X_OK) != 0) {
-      return fmt::format("--file-dir: {}: {}", setting.value, std::strerror(errno));
+    if (std::strcmp(setting.name, "file-dir") != 0) continue;
+    std::istringstream folders(setting.value);
+    for (std::string folder; std::getline(folders, folder, ':');) {
+      const std::string complaint = folder.empty() ? "" : complaint_of(folder);
+      if (!complaint.empty()) return complaint;
     }
   }
   return "";

@@ -1,6 +1,7 @@
 #include "run_options.hpp"
 
 #include <filesystem>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,18 @@ bool is_path(const std::string& name) {
          name == "history";
 }
 
+// The program may change its folder before these are used. Of file-dir each of several, between ':'.
+std::string absolute_paths(const std::string& name, const std::string& value) {
+  if (name != "file-dir") return std::filesystem::absolute(value).string();
+  std::string paths;
+  std::istringstream folders(value);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (folder.empty()) continue;
+    paths += (paths.empty() ? "" : ":") + std::filesystem::absolute(folder).string();
+  }
+  return paths;
+}
+
 std::string set_in(tessera_options* options, const char* name, const std::string& value) {
   if (tessera_options_set(options, name, value.c_str()) == TESSERA_OK) return "";
   return fmt::format("--{}", tessera_last_error());
@@ -33,7 +46,9 @@ RunOptions::RunOptions()
            "pinned host memory to use (auto: a quarter of the RAM available)", ""},
           {"file-memory", "TESSERA_FILE_MEMORY", "SIZE",
            "size of the spill file (auto: none, or by the space in --file-dir)", ""},
-          {"file-dir", "TESSERA_FILE_DIR", "DIR", "folder for the spill file", ""},
+          {"file-dir", "TESSERA_FILE_DIR", "DIR[:DIR...]", "folders for the spill files", ""},
+          {"file-write-budget", "TESSERA_FILE_WRITE_BUDGET", "SIZE",
+           "bytes that may be written to them in all (auto: no limit)", ""},
           {"policy", "TESSERA_POLICY", "NAME", "who leaves device memory first: recency, lru", ""},
           {"report-memory", "TESSERA_REPORT_MEMORY", "WHAT",
            "what cuMemGetInfo tells: device (the truth) or virtual (the whole heap)", ""},
@@ -97,8 +112,8 @@ void RunOptions::apply(ChildEnvironment& environment) const {
   for (const Setting& setting : settings) {
     if (setting.value.empty()) continue;
     const bool file = is_path(setting.name) && setting.value != "-";
-    environment.set(setting.variable, file ? std::filesystem::absolute(setting.value).string()
-                                           : setting.value);
+    environment.set(setting.variable,
+                    file ? absolute_paths(setting.name, setting.value) : setting.value);
   }
   if (no_control) {
     environment.remove(kControlFolder);

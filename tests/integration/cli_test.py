@@ -112,6 +112,7 @@ class Run(unittest.TestCase):
     def test_a_folder_that_is_none_is_named(self):
         self.refused(2, "--file-dir: /no/such", "--software", "--file-dir", "/no/such", "--", "true")
         self.refused(2, "not a folder", "--software", "--file-dir", str(TESSERA), "--", "true")
+        self.refused(2, "--file-dir: /no/such", "--software", "--file-dir", "/tmp:/no/such", "--", "true")
 
     def test_without_a_gpu_it_says_what_to_do(self):
         if has_gpu():

@@ -30,23 +30,57 @@ TEST(Budgets, HostMemoryMayBeNothing) {
 }
 
 TEST(Budgets, WithoutADirectoryAndASizeThereIsNoFileTier) {
-  EXPECT_EQ(file_budget(Options()).value(), Bytes(0));
+  EXPECT_TRUE(file_budgets(Options()).value().empty());
 }
 
 TEST(Budgets, ADirectoryAloneGivesHalfItsSpaceButABoundedOne) {
   Options options;
   options.file_dir = "/tmp";
-  const auto budget = file_budget(options);
-  ASSERT_TRUE(budget.is_ok());
-  EXPECT_LE(budget.value(), 256_GiB);
-  EXPECT_EQ(spill_directory(options), "/tmp");
+  const auto budgets = file_budgets(options);
+  ASSERT_TRUE(budgets.is_ok());
+  ASSERT_EQ(budgets.value().size(), 1u);
+  EXPECT_LE(budgets.value()[0].bytes, 256_GiB);
+  EXPECT_EQ(budgets.value()[0].directory, "/tmp");
 }
 
 TEST(Budgets, ASizeAloneSpillsToTheSystemsPlaceForLargeFiles) {
   Options options;
   options.file_memory = 64_MiB;
-  EXPECT_EQ(file_budget(options).value(), 64_MiB);
-  EXPECT_EQ(spill_directory(options), "/var/tmp");
+  const auto budgets = file_budgets(options);
+  ASSERT_EQ(budgets.value().size(), 1u);
+  EXPECT_EQ(budgets.value()[0].bytes, 64_MiB);
+  EXPECT_EQ(budgets.value()[0].directory, "/var/tmp");
+}
+
+TEST(Budgets, SeveralDirectoriesShareTheWholeByTheirFreeSpace) {
+  Options options;
+  options.file_dir = "/tmp:/var/tmp";
+  options.file_memory = 64_MiB;
+  const auto budgets = file_budgets(options);
+  ASSERT_TRUE(budgets.is_ok());
+  ASSERT_EQ(budgets.value().size(), 2u);
+  const Bytes first = budgets.value()[0].bytes, second = budgets.value()[1].bytes;
+  EXPECT_GE(first + second, 64_MiB);
+  EXPECT_LE(first + second, 68_MiB);  // a page of each is rounding
+  const double part = static_cast<double>(first.value()) / static_cast<double>((first + second).value());
+  const auto free = [](const char* directory) {
+    return static_cast<double>(free_space(directory).value().value());
+  };
+  EXPECT_NEAR(part, free("/tmp") / (free("/tmp") + free("/var/tmp")), 0.1);
+}
+
+TEST(Budgets, OneOfSeveralDirectoriesThatIsNotThereIsLeftOut) {
+  Options options;
+  options.file_dir = "/no/such/directory:/tmp";
+  options.file_memory = 64_MiB;
+  set_log_level(LogLevel::kWarning);
+  ::testing::internal::CaptureStderr();
+  const auto budgets = file_budgets(options);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("/no/such/directory"), std::string::npos);
+  ASSERT_TRUE(budgets.is_ok());
+  ASSERT_EQ(budgets.value().size(), 1u);
+  EXPECT_EQ(budgets.value()[0].directory, "/tmp");
+  EXPECT_EQ(budgets.value()[0].bytes, 64_MiB);
 }
 
 TEST(Budgets, AFileIsNeverLargerThanItsDisk) {
@@ -55,9 +89,9 @@ TEST(Budgets, AFileIsNeverLargerThanItsDisk) {
   options.file_memory = 1_TiB * 1000;
   set_log_level(LogLevel::kWarning);
   ::testing::internal::CaptureStderr();
-  const auto budget = file_budget(options);
-  ASSERT_TRUE(budget.is_ok());
-  EXPECT_LT(budget.value(), 1_TiB * 1000);
+  const auto budgets = file_budgets(options);
+  ASSERT_TRUE(budgets.is_ok());
+  EXPECT_LT(budgets.value()[0].bytes, 1_TiB * 1000);
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("more than is free in /tmp"),
             std::string::npos);
 }
@@ -66,13 +100,13 @@ TEST(Budgets, AFileOfNoBytesAsksNoDirectory) {
   Options options;
   options.file_dir = "/no/such/directory";
   options.file_memory = Bytes(0);
-  EXPECT_EQ(file_budget(options).value(), Bytes(0));
+  EXPECT_TRUE(file_budgets(options).value().empty());
 }
 
 TEST(Budgets, ADirectoryThatIsNotThereIsNamed) {
   Options options;
   options.file_dir = "/no/such/directory";
-  const auto budget = file_budget(options);
+  const auto budget = file_budgets(options);
   ASSERT_FALSE(budget.is_ok());
   EXPECT_EQ(budget.status().code(), Code::kIo);
   EXPECT_NE(budget.status().message().find("/no/such/directory"), std::string_view::npos);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "child_environment.hpp"
 #include "control_client.hpp"
 
@@ -71,6 +73,15 @@ TEST(RunOptions, ValuesReachTheProgramByItsEnvironment) {
   EXPECT_EQ(environment.get("TESSERA_STATS"), "-");
   EXPECT_EQ(environment.get("TESSERA_TRACE").front(), '/');
   EXPECT_EQ(environment.get("TESSERA_HOST_MEMORY"), "");
+}
+
+TEST(RunOptions, EachOfSeveralFoldersIsMadeAbsolute) {
+  RunOptions options;
+  options.set("file-dir", "here:/tmp::there");
+  ChildEnvironment environment;
+  options.apply(environment);
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(environment.get("TESSERA_FILE_DIR"), here + "/here:/tmp:" + here + "/there");
 }
 
 }  // namespace

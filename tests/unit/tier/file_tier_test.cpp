@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "base/log.hpp"
 #include "block_buffer.hpp"
 
 namespace tessera {
@@ -226,6 +227,103 @@ TEST(FileTierOverABadDisk, AFailedWriteLeavesNothingToRead) {
   tier.give_back(frame);
   tier.trim();
   EXPECT_TRUE(tier.validate().is_ok());
+}
+
+// Several disks, of which the test knows each.
+class FileTierOfTwo : public testing::Test {
+ protected:
+  void SetUp() override { make(kNoWriteBudget); }
+  void make(Bytes budget) {
+    std::vector<FileSpace> spaces;
+    for (auto& io : io_) {
+      auto owned = std::make_unique<OneOutcomeIo>();
+      io = owned.get();
+      spaces.push_back({"/somewhere", 8_MiB, std::move(owned)});
+    }
+    tier_ = std::make_unique<FileTier>(std::move(spaces), budget,
+                                       [](const void*, Bytes) { return std::uint64_t{0}; });
+  }
+  Frame take() { return tier_->take(PageClass::kBase).value(); }
+  std::size_t disk_of(const Frame& frame) const { return frame.value / (8_MiB).value(); }
+
+  OneOutcomeIo* io_[2] = {};
+  std::unique_ptr<FileTier> tier_;
+  BlockBuffer buffer_{kBasePage};
+};
+
+TEST_F(FileTierOfTwo, FramesGoToTheDisksInTurn) {
+  const Frame a = take(), b = take(), c = take();
+  EXPECT_NE(disk_of(a), disk_of(b));
+  EXPECT_EQ(disk_of(a), disk_of(c));
+  EXPECT_EQ(tier_->usage().capacity, 16_MiB);
+  for (const Frame& frame : {a, b, c}) tier_->give_back(frame);
+  EXPECT_TRUE(tier_->validate().is_ok());
+}
+
+TEST_F(FileTierOfTwo, ADiskWithLessUnderWayIsPreferred) {
+  const Frame a = take();
+  const IoTicket ticket = tier_->write(a, buffer_.data()).value();
+  const Frame b = take(), c = take();
+  EXPECT_NE(disk_of(b), disk_of(a));
+  EXPECT_NE(disk_of(c), disk_of(a));
+  EXPECT_TRUE(tier_->wait(ticket).is_ok());
+  for (const Frame& frame : {a, b, c}) tier_->give_back(frame);
+}
+
+TEST_F(FileTierOfTwo, ADiskThatFailsToWriteGetsNoMoreAndTheOtherGoesOn) {
+  const Frame a = take();
+  io_[disk_of(a)]->outcome = Status(Code::kIo, "worn out");
+  EXPECT_EQ(tier_->wait(tier_->write(a, buffer_.data()).value()).code(), Code::kIo);
+  EXPECT_TRUE(tier_->takes_writes());
+  EXPECT_EQ(tier_->reach(), 8_MiB + kBasePage);
+  std::vector<Frame> rest;
+  for (auto frame = tier_->take(PageClass::kBase); frame.is_ok();
+       frame = tier_->take(PageClass::kBase)) {
+    rest.push_back(frame.value());
+    EXPECT_NE(disk_of(rest.back()), disk_of(a));
+  }
+  EXPECT_EQ(rest.size(), 4u);
+  io_[disk_of(rest[0])]->outcome = Status(Code::kIo, "worn out too");
+  EXPECT_FALSE(tier_->wait(tier_->write(rest[0], buffer_.data()).value()).is_ok());
+  EXPECT_FALSE(tier_->takes_writes());
+  tier_->give_back(a);
+  for (const Frame& frame : rest) tier_->give_back(frame);
+  EXPECT_TRUE(tier_->validate().is_ok());
+}
+
+TEST_F(FileTierOfTwo, NothingIsWrittenBeyondTheBudgetAndThatIsSaidOnce) {
+  make(3 * kBasePage - Bytes(1));
+  const Frame frame = take();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(tier_->wait(tier_->write(frame, buffer_.data()).value()).is_ok());
+  }
+  EXPECT_TRUE(tier_->takes_writes());
+  set_log_level(LogLevel::kWarning);
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(tier_->write(frame, buffer_.data()).status().code(), Code::kOutOfMemory);
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("4.00 MiB of the write budget of"), std::string::npos) << said;
+  EXPECT_EQ(said.find("write budget"), said.rfind("write budget"));
+  EXPECT_FALSE(tier_->takes_writes());
+  EXPECT_EQ(tier_->reach(), kBasePage);
+  EXPECT_TRUE(tier_->wait(tier_->read(frame, buffer_.data()).value()).is_ok());
+  tier_->give_back(frame);
+}
+
+TEST(FileTierOfSeveral, ADirectoryThatCannotBeUsedIsLeftOut) {
+  std::vector<FileSpace> spaces;
+  spaces.push_back({"/nonexistent", 64_MiB});
+  spaces.push_back({testing::TempDir(), 64_MiB});
+  set_log_level(LogLevel::kWarning);
+  testing::internal::CaptureStderr();
+  auto opened = FileTier::open(std::move(spaces));
+  const std::string said = testing::internal::GetCapturedStderr();
+  if (opened.status().code() == Code::kNotSupported) GTEST_SKIP() << opened.status().to_string();
+  ASSERT_TRUE(opened.is_ok());
+  EXPECT_NE(said.find("/nonexistent"), std::string::npos);
+  EXPECT_EQ(opened.value()->usage().capacity, 64_MiB);
 }
 
 }  // namespace

@@ -152,6 +152,42 @@ TEST_F(UringIoTest, ATransferOutlivesTheThreadThatStartedIt) {
   }
 }
 
+TEST_F(UringIoTest, MemoryThatWasAttachedMovesTheSameAndMayBeDetached) {
+  BlockBuffer attached(8_MiB, 5);
+  io_->attach(attached.data(), 8_MiB);
+  expect_ok(io_->wait(write(attached, 8_MiB, Bytes())));
+  BlockBuffer other(8_MiB);
+  expect_ok(io_->wait(read(other, 8_MiB, Bytes())));
+  EXPECT_TRUE(other.holds(5));
+  expect_ok(io_->wait(write(other, 8_MiB, 16_MiB)));
+  expect_ok(io_->wait(read(attached, 8_MiB, 16_MiB)));
+  EXPECT_TRUE(attached.holds(5));
+  io_->detach(attached.data());
+  EXPECT_EQ(io_->attached(), 0u);
+  expect_ok(io_->wait(read(attached, 8_MiB, Bytes())));
+  EXPECT_TRUE(attached.holds(5));
+}
+
+TEST_F(UringIoTest, APieceThatTheSystemRefusesIsUsedWithoutBeingAttached) {
+  io_->attach(reinterpret_cast<void*>(0x1000), 4_MiB);
+  EXPECT_EQ(io_->attached(), 0u);
+  BlockBuffer out(4_MiB, 1);
+  io_->attach(out.data(), 4_MiB);  // after a refusal nothing more is tried
+  EXPECT_EQ(io_->attached(), 0u);
+  expect_ok(io_->wait(write(out, 4_MiB, Bytes())));
+  io_->detach(out.data());
+}
+
+TEST_F(UringIoTest, ATransferThatReachesOutOfWhatIsAttachedIsDoneWithout) {
+  BlockBuffer out(8_MiB, 3);
+  io_->attach(out.data(), 512_KiB);
+  expect_ok(io_->wait(write(out, 8_MiB, Bytes())));
+  BlockBuffer in(8_MiB);
+  expect_ok(io_->wait(read(in, 8_MiB, Bytes())));
+  EXPECT_TRUE(in.holds(3));
+  io_->detach(out.data());
+}
+
 TEST_F(UringIoTest, DiscardedBytesReadAsZeros) {
   BlockBuffer out(2_MiB, 1);
   expect_ok(io_->wait(write(out, 2_MiB, 4_MiB)));

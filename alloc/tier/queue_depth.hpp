@@ -1,0 +1,48 @@
+// How many requests to keep in flight on one disk, in one direction: found while it works.
+//
+// Too few leave a disk idle; more than it needs only make each of them slower, and what is read behind
+// them late. So the first transfers that are large enough to fill the queue are done at several depths in
+// turn, each measured over a stretch of bytes, and the smallest that is nearly as fast as the best stays.
+// Nothing is written or read for it alone: a disk that wears out is not worn by asking.
+//
+// Thread safety: none; the owner locks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/units.hpp"
+
+namespace tessera {
+
+class QueueDepth {
+ public:
+  static constexpr std::array<unsigned, 4> kDepths = {8, 16, 32, 64};
+  static constexpr unsigned kMost = 64;
+  static constexpr int kRounds = 3;
+  // What is moved at a depth before it is measured, and then while it is.
+  static constexpr Bytes kSettling = 8_MiB;
+  static constexpr Bytes kMeasured = 32_MiB;
+
+  unsigned depth() const { return kDepths[candidate_]; }
+  // A request of `bytes` ended; `full`: as many as depth() were in flight, and more waited. What is not
+  // full says nothing about the disk.
+  void ended(Bytes bytes, Nanoseconds now, bool full);
+  bool is_settled() const { return round_ == kRounds; }
+  // At depth(), bytes per second; 0 before it is settled.
+  std::uint64_t speed() const { return speed_; }
+
+ private:
+  void next();
+  void settle();
+
+  std::size_t candidate_ = 2;  // the first is the one that most disks need
+  int round_ = 0;
+  Bytes moved_;  // at this depth, without a gap
+  Nanoseconds since_;
+  std::array<std::array<std::uint64_t, kRounds>, kDepths.size()> speeds_{};
+  std::size_t measured_ = 0;  // candidates in this round
+  std::uint64_t speed_ = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,32 @@
+// Host pages that the spill files know: made known to them when they are opened, and forgotten before they
+// are closed, so that a transfer need not look its memory up each time.
+//
+// Thread safety: as host_pages.hpp says.
+#pragma once
+
+#include "tier/file_tier.hpp"
+#include "tier/host_pages.hpp"
+
+namespace tessera {
+
+class RegisteredPages final : public HostPages {
+ public:
+  // REQUIRES: both outlive it.
+  RegisteredPages(HostPages& pages, FileTier& file) : pages_(pages), file_(file) {}
+
+  bool open(void* start, Bytes bytes) override {
+    if (!pages_.open(start, bytes)) return false;
+    file_.attach(start, bytes);
+    return true;
+  }
+  void close(void* start, Bytes bytes) override {
+    file_.detach(start);
+    pages_.close(start, bytes);
+  }
+
+ private:
+  HostPages& pages_;
+  FileTier& file_;
+};
+
+}  // namespace tessera
