@@ -3,8 +3,13 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <ucontext.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <mutex>
+
+#include "base/atomic_max.hpp"
 
 namespace tessera {
 namespace {
@@ -15,9 +20,49 @@ struct Guard {
   sigset_t mask;  // of the thread before the handler ran
 };
 
-// Read in a signal handler, where the first touch of an ordinary thread-local could allocate; eight
-// bytes of static TLS are always to be had.
-[[gnu::tls_model("initial-exec")]] thread_local Guard* guard_of_this_thread = nullptr;
+// In a signal handler the first touch of a thread-local could allocate, so threads that guard a call are
+// found there by their system's number.
+struct Slot {
+  std::atomic<pid_t> thread{0};  // 0: free
+  std::atomic<Guard*> guard{nullptr};
+};
+constexpr std::size_t kMaxGuards = 1024;
+Slot slots[kMaxGuards];
+std::atomic<std::size_t> slots_used{0};  // all beyond were never taken
+
+// A thread's slot, from its first guarded call to its end.
+class OwnSlot {
+ public:
+  OwnSlot() {
+    const pid_t self = gettid();
+    for (std::size_t i = 0; i < kMaxGuards; ++i) {
+      pid_t nobody = 0;
+      if (!slots[i].thread.compare_exchange_strong(nobody, self)) continue;
+      slot_ = &slots[i];
+      raise_to(slots_used, i + 1);
+      return;
+    }
+  }
+  ~OwnSlot() {
+    if (slot_ != nullptr) slot_->thread.store(0);
+  }
+  OwnSlot(const OwnSlot&) = delete;
+  OwnSlot& operator=(const OwnSlot&) = delete;
+
+  // Null when there are too many threads: a fault then stays a fault.
+  Slot* get() const { return slot_; }
+
+ private:
+  Slot* slot_ = nullptr;
+};
+
+Slot* slot_of_this_thread() {
+  const pid_t self = gettid();
+  const std::size_t used = slots_used.load();
+  const auto slot = std::find_if(slots, slots + used,
+                                 [self](const Slot& s) { return s.thread.load() == self; });
+  return slot == slots + used ? nullptr : slot;
+}
 
 struct sigaction handler_before[2];  // SIGSEGV, SIGBUS; written once, before the handler can run
 
@@ -41,7 +86,8 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-  Guard* const guard = guard_of_this_thread;
+  Slot* const slot = slot_of_this_thread();
+  Guard* const guard = slot == nullptr ? nullptr : slot->guard.load();
   // A code of 0 or less is a signal that somebody sent.
   if (guard == nullptr || info->si_code <= 0) {
     pass_on(signal, info, context);
@@ -49,7 +95,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   }
   guard->fault = {signal, reinterpret_cast<std::uint64_t>(info->si_addr)};
   guard->mask = static_cast<const ucontext_t*>(context)->uc_sigmask;
-  guard_of_this_thread = nullptr;
+  slot->guard.store(nullptr);
   siglongjmp(guard->resume, 1);
 }
 
@@ -68,6 +114,8 @@ void install_handler() {
 std::optional<SimFault> run_guarded(void (*function)(void*), void* argument) {
   static std::once_flag installed;
   std::call_once(installed, install_handler);
+  thread_local const OwnSlot own;
+  Slot* const slot = own.get();
   Guard guard;
   // The signal mask is not saved here, which would cost a system call per launch; the handler knows
   // it.
@@ -75,9 +123,9 @@ std::optional<SimFault> run_guarded(void (*function)(void*), void* argument) {
     pthread_sigmask(SIG_SETMASK, &guard.mask, nullptr);
     return guard.fault;
   }
-  guard_of_this_thread = &guard;
+  if (slot != nullptr) slot->guard.store(&guard);
   function(argument);
-  guard_of_this_thread = nullptr;
+  if (slot != nullptr) slot->guard.store(nullptr);
   return std::nullopt;
 }
 

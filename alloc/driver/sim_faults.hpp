@@ -8,6 +8,8 @@
 //
 // Thread safety: each thread guards its own calls.
 //
+// Bounds: 1024 threads that guard calls at a time; a kernel's fault on any further one stays a fault.
+//
 // Invariants: the handler is installed at most once per process, and never taken away, since
 // somebody may have chained to it.
 #pragma once
