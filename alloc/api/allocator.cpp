@@ -15,13 +15,6 @@
 namespace tessera {
 namespace {
 
-// Room for pages on their way between device and file, or through a full host tier; beyond the host
-// budget, because without it a full budget could not be exchanged page for page.
-Bytes staging_reserve(Bytes host, Bytes file) {
-  if (!host && !file) return {};
-  return std::clamp(host / 8, 2 * kLargePage, 8 * kLargePage);
-}
-
 // Spill files that cannot be had are no reason not to start: one line, and on without them.
 Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
   auto budgets = file_budgets(options);
@@ -99,7 +92,7 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
   const bool pump = foundations.pump;
   std::unique_ptr<Allocator> a(new Allocator(std::move(foundations), options));
   const Bytes host = host_budget(options);
-  const Bytes staging = staging_reserve(host, a->file_->usage().capacity);
+  const Bytes staging = HostTier::staging_for(host, a->file_->usage().capacity);
   a->host_pages_ = std::make_unique<RegisteredPages>(pages, *a->file_);
   a->host_ = std::make_unique<HostTier>(*a->driver_, host, staging, *a->host_pages_);
   a->trace_ = open_trace(options, clock);
@@ -134,7 +127,9 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   TESSERA_TRY_ASSIGN(backing, backing_for(device));
   std::unique_ptr<DeviceHeap> made;
   TESSERA_TRY_ASSIGN(made, DeviceHeap::create(*driver_, device, {*host_, *file_, backing}, log_,
-                                              options_));
+                                              options_,
+                                              pump_ ? Rehearsal::Answer::kWhenReady
+                                                    : Rehearsal::Answer::kWaits));
   const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();
   if (high_.load() == 0 || low < low_.load()) low_.store(low);
   if (high > high_.load()) high_.store(high);

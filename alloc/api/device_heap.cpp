@@ -21,7 +21,8 @@ DeviceHeap::DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Byte
 
 Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId device,
                                                        const Below& below, EventLog& log,
-                                                       const Options& options) {
+                                                       const Options& options,
+                                                       Rehearsal::Answer answer) {
   DeviceProperties properties;
   TESSERA_TRY_ASSIGN(properties, driver.properties(device));
   if (!properties.virtual_memory) {
@@ -35,10 +36,13 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
 
   std::unique_ptr<Policy> policy;
   TESSERA_TRY_ASSIGN(policy, make_policy(options.policy));
+  const auto rehearse = [answer](const Policy& own) {
+    return std::make_unique<Rehearsal>(own, answer);
+  };
   const TierStack tiers{heap->tier_, below.host, below.file, below.backing};
   TESSERA_TRY_ASSIGN(heap->residency_,
                      Residency::create(driver, device, tiers, std::move(policy), log,
-                                       {options.low_watermark, options.high_watermark}));
+                                       {options.low_watermark, options.high_watermark, rehearse}));
   const Bytes addresses = options.heap_size.value_or(tiers.capacity() * kAddressesPerByte);
   TESSERA_TRY_ASSIGN(heap->pages_, PageManager::create(driver, *heap->residency_,
                                                        std::max(addresses, 2 * kLargePage),

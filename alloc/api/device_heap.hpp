@@ -11,6 +11,7 @@
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
 #include "page/page_manager.hpp"
+#include "rehearse/rehearsal.hpp"
 #include "residency/residency.hpp"
 #include "tier/tier_stack.hpp"
 
@@ -27,7 +28,8 @@ class DeviceHeap {
   // Errors: kNotSupported without virtual memory management, kOutOfMemory without addresses.
   static Result<std::unique_ptr<DeviceHeap>> create(Driver& driver, DeviceId device,
                                                     const Below& below, EventLog& log,
-                                                    const Options& options);
+                                                    const Options& options,
+                                                    Rehearsal::Answer answer);
 
   DeviceId device() const { return device_; }
   Bytes total_memory() const { return total_memory_; }

@@ -27,6 +27,7 @@ struct Absence {
 struct Machine {
   Bytes device{};  // for the runs of the iteration
   Bytes host{};
+  Bytes file{};
   double out_rate = 0;
   double in_rate = 0;
   double file_write_rate = 0;

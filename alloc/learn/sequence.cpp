@@ -70,8 +70,18 @@ void SequenceLearner::look_up_context() {
 
 void SequenceLearner::adopt() {
   learned_.clear();
-  places_.clear();
   for (std::uint64_t i = count_ - distance_; i < count_; ++i) learned_.push_back(at(i));
+  find_places();
+}
+
+void SequenceLearner::teach(std::vector<std::uint64_t> period) {
+  learned_ = std::move(period);
+  find_places();
+}
+
+// The period has just been gone through, so its last launch is where we are.
+void SequenceLearner::find_places() {
+  places_.clear();
   for (std::size_t last = 0; last < learned_.size(); ++last) {
     std::uint64_t context = 0;
     for (std::size_t back = kContext; back-- > 0;) {

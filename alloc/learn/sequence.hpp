@@ -32,6 +32,8 @@ class SequenceLearner {
     std::optional<std::size_t> position;  // of this launch in the learned period, if it follows it
   };
   Noted note(std::uint64_t signature);
+  // As if this period had been learned: the next launch is expected to be its first.
+  void teach(std::vector<std::uint64_t> period);
 
   // Launches of the learned period; 0 while there is none.
   std::size_t period() const { return learned_.size(); }
@@ -45,6 +47,7 @@ class SequenceLearner {
   void follow_learned(std::uint64_t signature);
   void look_up_context();
   void adopt();
+  void find_places();
 
   std::vector<std::uint64_t> history_;  // a ring
   std::uint64_t count_ = 0;

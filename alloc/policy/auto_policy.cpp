@@ -1,53 +1,61 @@
 #include "policy/auto_policy.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "learn/excess_cover.hpp"
-#include "learn/forecast.hpp"
 #include "learn/lookahead.hpp"
-#include "policy/capuchin_policy.hpp"
-#include "policy/delta_policy.hpp"
-#include "policy/mpress_policy.hpp"
 #include "policy/recency_policy.hpp"
 
 namespace tessera {
 namespace {
 
-// Covering looks at every step of every gap, several times, and launches wait meanwhile. Beyond so
-// many the known next uses have to do.
+// Covering looks at every step of every gap, several times. Beyond so many the others have to do.
 constexpr std::size_t kMostWork = std::size_t{1} << 24;
 
 // How early runs may come back: parts of an iteration.
 constexpr std::uint64_t kLeads[] = {256, 64, 16, 8, 4};
 
+// These search for long themselves.
+constexpr std::string_view kSlow[] = {"auto", "swapadvisor", "str"};
+
 }  // namespace
 
-Decision AutoPolicy::decide(const Snapshot& snapshot) const {
-  return RecencyPolicy().decide(snapshot);
+AutoPolicy::AutoPolicy() {
+  rivals_.push_back(std::make_unique<RecencyPolicy>());
+  for (const PolicyEntry& entry : policies()) {
+    if (entry.name == rivals_.front()->name() || std::ranges::count(kSlow, entry.name) != 0) continue;
+    rivals_.push_back(entry.make());
+  }
 }
 
-AbsencePlan AutoPolicy::plan(const Iteration& iteration, const Machine& machine) const {
-  if (iteration.uses.size() * iteration.steps.size() > kMostWork) return {};
-  AbsencePlan best;
-  Forecast reached = forecast(iteration, machine, best);
-  const auto offer = [&](AbsencePlan plan) {
-    const Forecast result = forecast(iteration, machine, plan);
-    if (!is_better(result, reached)) return;
-    best = std::move(plan);
-    reached = result;
+Decision AutoPolicy::decide(const Snapshot& snapshot) const {
+  return rivals_.front()->decide(snapshot);
+}
+
+std::vector<Strategy> AutoPolicy::strategies(const Iteration& iteration,
+                                             const Machine& machine) const {
+  std::vector<Strategy> all;
+  const auto offer = [&](std::string_view name, AbsencePlan plan) {
+    all.push_back({name, std::move(plan), rivals_.front().get()});
   };
-  for (const GapOrder order : {GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest}) {
-    offer(cover_excess(iteration, machine, order));
+  offer("recency", {});
+  if (iteration.uses.size() * iteration.steps.size() <= kMostWork) {
+    Nanoseconds period;
+    for (const IterationStep& step : iteration.steps) period += step.duration;
+    for (const std::uint64_t part : kLeads) {
+      offer("look ahead", look_ahead(iteration, machine, Nanoseconds(period.value() / part)));
+    }
+    for (const GapOrder order : {GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest}) {
+      offer("cover", cover_excess(iteration, machine, order));
+    }
   }
-  Nanoseconds period;
-  for (const IterationStep& step : iteration.steps) period += step.duration;
-  for (const std::uint64_t part : kLeads) {
-    offer(look_ahead(iteration, machine, Nanoseconds(period.value() / part)));
+  for (const auto& rival : rivals_) {
+    if (rival != rivals_.front()) {
+      all.push_back({rival->name(), rival->plan(iteration, machine), rival.get()});
+    }
   }
-  offer(CapuchinPolicy().plan(iteration, machine));
-  offer(DeltaPolicy().plan(iteration, machine));
-  offer(MpressPolicy().plan(iteration, machine));
-  return best;
+  return all;
 }
 
 }  // namespace tessera

@@ -1,14 +1,10 @@
-// Ours: recency until the iteration is learned, then the best of several plans for it.
+// Ours: recency until the iteration is learned, then the strategy that did best in a rehearsal.
 //
-// Plans differ in which gaps they take first and how early runs come back; which of them suits a program
-// depends on where its memory peaks and how fast the links are, so all are made, those of the best
-// published planners with ours, and the forecast decides. No plan is among them: where nothing can be
-// hidden, Belady's rule on known next uses moves the fewest bytes.
+// Plans differ in which gaps they take first and how early runs come back, policies in who leaves when
+// no plan says so. Which of them suits a program depends on where its memory peaks and how fast the links
+// are, so all are offered: ours, and those of the published ones that are quick to plan.
 //
-// Sources: free time, Capuchin (papers.md §3.3); the queue of each link, FlashNeuron (§5.2);
-// simulation as the judge, SwapAdvisor (§3.4).
-//
-// Bounds: an iteration of so many launches and uses that planning would take seconds is not planned.
+// Sources: the gallery (policy.hpp) for the rivals; excess_cover.hpp and lookahead.hpp for our own.
 //
 // Thread safety: stateless.
 #pragma once
@@ -19,9 +15,14 @@ namespace tessera {
 
 class AutoPolicy final : public Policy {
  public:
+  AutoPolicy();
   std::string_view name() const override { return "auto"; }
   Decision decide(const Snapshot& snapshot) const override;
-  AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+  std::vector<Strategy> strategies(const Iteration& iteration,
+                                   const Machine& machine) const override;
+
+ private:
+  std::vector<std::unique_ptr<Policy>> rivals_;  // recency is the first
 };
 
 }  // namespace tessera

@@ -63,6 +63,10 @@ std::unique_ptr<Policy> made_by(const PolicyEntry& entry, std::string_view name)
 
 AbsencePlan Policy::plan(const Iteration&, const Machine&) const { return {}; }
 
+std::vector<Strategy> Policy::strategies(const Iteration& iteration, const Machine& machine) const {
+  return {{name(), plan(iteration, machine), this}};
+}
+
 const std::vector<PolicyEntry>& policies() {
   static const std::vector<PolicyEntry> entries = {
       {"auto", "ours", "learns the iteration and hides its moves; recency until then", &make<AutoPolicy>},

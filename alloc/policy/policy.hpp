@@ -2,7 +2,8 @@
 //
 // Two questions. decide(): memory is short now, who leaves? plan(): the program repeats this
 // iteration, which runs shall be away in which gaps? The engine carries a plan out as long as the
-// program keeps to the iteration; whatever a plan leaves open falls to decide().
+// program keeps to the iteration; whatever a plan leaves open falls to decide(). A policy that is
+// not sure names several strategies, and the engine follows the one that does best in a rehearsal.
 //
 // A policy is a pure function of what it is given: no driver, no lock, no clock, no memory of its
 // own between calls. What a decision needs to know about the past is in the snapshot, so the same
@@ -21,6 +22,15 @@
 
 namespace tessera {
 
+class Policy;
+
+// One way through an iteration: who is away when, and whose decide() is asked for the rest.
+struct Strategy {
+  std::string_view name;
+  AbsencePlan plan;
+  const Policy* rest = nullptr;
+};
+
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -29,6 +39,8 @@ class Policy {
   virtual Decision decide(const Snapshot& snapshot) const = 0;
   // Absences in gaps of the iteration, each gap at most once; none: decide() is asked as it goes.
   virtual AbsencePlan plan(const Iteration& iteration, const Machine& machine) const;
+  // The ways that may be the best here, the likeliest first; at least one. The policy outlives them.
+  virtual std::vector<Strategy> strategies(const Iteration& iteration, const Machine& machine) const;
 };
 
 // One row of the gallery: `name` is what --policy takes.

@@ -9,14 +9,16 @@ namespace {
 
 constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
 
-std::uint64_t signature_of(const void* work, std::span<const LaunchLog::Use> uses) {
+std::uint64_t signature_of(const void* work, const auto& uses, auto bytes_of) {
   auto hash = reinterpret_cast<std::uint64_t>(work);
-  for (const LaunchLog::Use& use : uses) {
-    hash = (hash ^ use.run->shape.bytes().value()) * kOdd;
+  for (const auto& use : uses) {
+    hash = (hash ^ bytes_of(use).value()) * kOdd;
     hash ^= hash >> 29;
   }
   return hash;
 }
+
+Bytes run_bytes(const LaunchLog::Use& use) { return use.run->shape.bytes(); }
 
 // The runs that a plan may move, each once, in the order of their first mention; written if one of
 // its mentions is, and fresh likewise.
@@ -39,6 +41,9 @@ std::span<LaunchLog::Use> parts(std::span<LaunchLog::Use> uses) {
 }  // namespace
 
 void Conductor::read(Orders& orders) {
+  if (asked_) {
+    if (const std::optional<Strategy> found = planner_.answer()) adopt(*found);
+  }
   log_.take(batch_);
   auto write = batch_.writes.begin();
   std::size_t first = 0;
@@ -51,14 +56,14 @@ void Conductor::read(Orders& orders) {
     read_launch(launch, parts(uses), orders);
   }
   if (batch_.lost) lose_way();
-  times_.store(sequence_.repeats() && due_.empty(), std::memory_order_relaxed);
+  times_.store(sequence_.repeats() && due_.empty() && !asked_, std::memory_order_relaxed);
   trim_history();
 }
 
 void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                             Orders& orders) {
   remember(uses);
-  const SequenceLearner::Noted noted = sequence_.note(signature_of(launch.work, uses));
+  const SequenceLearner::Noted noted = sequence_.note(signature_of(launch.work, uses, run_bytes));
   if (noted.learned) adopt_iteration();  // first: positions are of the new iteration from now on
   if (launch.watch) keep_watch(*launch.watch, noted.position);
   if (wanted_) ++waited_;
@@ -107,7 +112,7 @@ void Conductor::trim_history() {
 void Conductor::adopt_iteration() {
   lose_way();
   due_.clear();
-  wanted_ = false;
+  wanted_ = asked_ = false;
   for (const auto& watch : unread_) {
     if (watch) watches_.give_back(*watch);
   }
@@ -122,7 +127,7 @@ void Conductor::adopt_iteration() {
   for (Step& step : steps_) {
     if (step.watch) watches_.give_back(*std::exchange(step.watch, std::nullopt));
   }
-  runs_.assign(iteration_.runs.size(), nullptr);
+  runs_.assign(iteration_.runs.size(), {});
   distances_ = next_use_distances(iteration_);
   wanted_ = true;
   waited_ = 0;
@@ -196,10 +201,31 @@ bool Conductor::knows_durations() {
   return true;
 }
 
-void Conductor::make_plan(const Machine& machine) {
+void Conductor::ask_for_plan(const Machine& machine) {
   wanted_ = false;
+  asked_ = true;
+  planner_.ask(iteration_, machine);
+}
+
+void Conductor::lead(Iteration iteration, const Strategy& strategy) {
+  log_.switch_on();
+  iteration_ = std::move(iteration);
+  std::vector<std::uint64_t> signatures;
+  for (std::uint32_t step = 0; step < iteration_.steps.size(); ++step) {
+    const auto bytes_of = [this](const RunUse& use) { return iteration_.runs[use.run].bytes; };
+    signatures.push_back(signature_of(nullptr, iteration_.uses_of(step), bytes_of));
+  }
+  sequence_.teach(std::move(signatures));
+  runs_.assign(iteration_.runs.size(), {});
+  distances_ = next_use_distances(iteration_);
+  adopt(strategy);
+}
+
+void Conductor::adopt(const Strategy& strategy) {
+  asked_ = false;
+  rest_ = strategy.rest;
   due_.assign(iteration_.steps.size(), {});
-  for (const Absence& absence : policy_.plan(iteration_, machine)) {
+  for (const Absence& absence : strategy.plan) {
     if (absence.gap.dead) continue;  // nothing to keep: it goes when its room is needed
     due_[absence.gap.after].leave.push_back(absence.gap.run);
     if (absence.back_at != absence.gap.until) due_[absence.back_at].come.push_back(absence.gap.run);
@@ -215,29 +241,29 @@ void Conductor::follow(std::size_t position, std::uint64_t epoch,
   if (uses.size() != step.end_use - step.first_use) return lose_way();  // of one hash, yet another
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
     const std::uint32_t use = step.first_use + i;
-    runs_[iteration_.uses[use].run] = uses[i].run;
+    runs_[iteration_.uses[use].run] = {uses[i].run, epoch};
     uses[i].run->next = epoch + distances_[use];
   }
   for (const std::uint32_t run : due_[position].leave) {
-    if (runs_[run] != nullptr) orders.leave.push_back({runs_[run], epoch});
+    if (runs_[run].run != nullptr) orders.leave.push_back(runs_[run]);
   }
   for (const std::uint32_t run : due_[position].come) {
-    if (runs_[run] != nullptr) orders.come.push_back(runs_[run]);
+    if (runs_[run].run != nullptr) orders.come.push_back(runs_[run]);
   }
 }
 
 void Conductor::lose_way() {
   if (!leads_) return;
   leads_ = false;
-  for (Run* const run : runs_) {
-    if (run != nullptr) run->next = 0;
+  for (const Order& known : runs_) {
+    if (known.run != nullptr) known.run->next = 0;
   }
 }
 
 // REQUIRES (of the caller): what was noted of the run has been read.
 void Conductor::forget(const Run& run) {
-  for (Run*& known : runs_) {
-    if (known == &run) known = nullptr;
+  for (Order& known : runs_) {
+    if (known.run == &run) known.run = nullptr;
   }
 }
 

@@ -1,7 +1,7 @@
 // Reads what was launched, learns the iteration, has the policy plan it, and says what is due.
 //
 // Between the pure learner (learn/) and the engine that moves pages: it knows runs and epochs, moves
-// nothing. A plan is followed as long as the launches keep to the iteration; at the first that
+// nothing. A strategy is followed as long as the launches keep to the iteration; at the first that
 // does not, orders cease and predictions end, and the policy's decide() is all there is until the
 // iteration is found again.
 //
@@ -20,6 +20,7 @@
 
 #include "learn/sequence.hpp"
 #include "policy/policy.hpp"
+#include "residency/planner.hpp"
 #include "residency/launch_log.hpp"
 
 namespace tessera {
@@ -28,17 +29,17 @@ class Conductor {
  public:
   static constexpr std::size_t kMaxSteps = std::size_t{1} << 16;
 
-  struct Leave {
+  struct Order {
     Run* run = nullptr;
     std::uint64_t used = 0;  // its last use then: not to be carried out after another
   };
   struct Orders {
-    std::vector<Leave> leave;
-    std::vector<Run*> come;
+    std::vector<Order> leave, come;
   };
 
-  Conductor(Driver& driver, DeviceId device, const Policy& policy)
-      : policy_(policy), watches_(driver, device, kWatches) {}
+  // REQUIRES: all of them outlive it.
+  Conductor(Driver& driver, DeviceId device, const Policy& policy, Planner& planner)
+      : policy_(policy), planner_(planner), watches_(driver, device, kWatches) {}
 
   LaunchLog& log() { return log_; }
   Stopwatches& watches() { return watches_; }
@@ -47,13 +48,18 @@ class Conductor {
 
   // Something was launched that was not read yet.
   bool has_news() const { return log_.has_news(); }
-  // An iteration is known with its durations, and waits for its plan.
+  // An iteration is known with its durations, and nobody was asked for its plan yet.
   bool wants_plan() { return wanted_ && knows_durations(); }
-  void make_plan(const Machine& machine);
+  void ask_for_plan(const Machine& machine);
+  // As if the iteration had been learned and the strategy been the answer: it begins with the next
+  // launch, whose work, as that of all others, is null.
+  void lead(Iteration iteration, const Strategy& strategy);
   // Reads what was launched since the last call; `orders` become due in their order.
   void read(Orders& orders);
-  // A plan is followed at this moment.
+  // A strategy is followed at this moment.
   bool leads() const { return leads_; }
+  // Who is to be asked for what no plan says.
+  const Policy& decider() const { return leads_ ? *rest_ : policy_; }
   // The run goes away. REQUIRES: no launch announces it any more.
   void forget(const Run& run);
 
@@ -82,6 +88,7 @@ class Conductor {
   void keep_watch(Stopwatches::Watch watch, std::optional<std::size_t> position);
   void trim_history();
   void adopt_iteration();
+  void adopt(const Strategy& strategy);
   void build_iteration(std::size_t period);
   std::unordered_map<std::uint64_t, std::uint32_t> last_uses(std::size_t period) const;
   bool knows_durations();
@@ -90,6 +97,7 @@ class Conductor {
   void lose_way();
 
   const Policy& policy_;
+  Planner& planner_;
   Stopwatches watches_;
   LaunchLog log_;
   std::atomic<bool> times_{false};
@@ -100,12 +108,14 @@ class Conductor {
   LaunchLog::Batch batch_;
 
   Iteration iteration_;
-  std::vector<Run*> runs_;                     // of the iteration, as last seen; null when gone
+  std::vector<Order> runs_;                    // of the iteration, as last seen; null when gone
   std::vector<std::optional<Stopwatches::Watch>> unread_;  // by step
   std::size_t waited_ = 0;                     // launches since the iteration was adopted
   bool wanted_ = false;                        // a plan, as soon as the durations are known
+  bool asked_ = false;                         // the planner, who has not answered yet
   std::vector<std::uint32_t> distances_;       // by use of the iteration
   std::vector<Due> due_;                       // by step; empty = no plan
+  const Policy* rest_ = nullptr;               // of the strategy
   bool leads_ = false;
 };
 

@@ -1,19 +1,32 @@
 // What a plan wants: runs that leave after their use and come back before the next, in time.
 #include <algorithm>
+#include <utility>
 
 #include "base/log.hpp"
 #include "residency/residency.hpp"
 
 namespace tessera {
 
+// What a plan does not move is not there for it.
 Machine Residency::machine() {
-  return {.device = tiers_.device.usage().capacity, .host = tiers_.host.usage().capacity,
+  Bytes small;
+  for (const auto& run : runs_) {
+    if (run->shape.bytes() <= kBasePage && !run->is_dead()) small += run->shape.bytes();
+  }
+  const Bytes device = tiers_.device.usage().capacity;
+  return {.device = device - std::min(small, device / 2), .host = tiers_.host.usage().capacity,
+          .file = tiers_.file.usage().capacity,
           .out_rate = mover_.out_rate(), .in_rate = mover_.in_rate()};
+}
+
+void Residency::lead(Iteration iteration, const Strategy& strategy) {
+  MutexLock lock(mutex_);
+  conductor_.lead(std::move(iteration), strategy);
 }
 
 void Residency::follow_plan() {
   if (!conductor_.log().is_on()) return;
-  if (conductor_.wants_plan()) conductor_.make_plan(machine());
+  if (conductor_.wants_plan()) conductor_.ask_for_plan(machine());
   conductor_.read(orders_);
   if (!conductor_.leads()) orders_ = {};
   carry_out_orders();
@@ -21,16 +34,16 @@ void Residency::follow_plan() {
 
 // Who comes waits for room, in the order of need: the first that finds none keeps the others back.
 void Residency::carry_out_orders() {
-  std::erase_if(orders_.leave, [this](const Conductor::Leave& order) NO_THREAD_SAFETY_ANALYSIS {
+  std::erase_if(orders_.leave, [this](const Conductor::Order& order) NO_THREAD_SAFETY_ANALYSIS {
     return carry_out(order);
   });
   std::size_t done = 0;
-  while (done < orders_.come.size() && bring_back(*orders_.come[done])) ++done;
+  while (done < orders_.come.size() && bring_back(orders_.come[done])) ++done;
   orders_.come.erase(orders_.come.begin(), orders_.come.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
 // True when the order is settled: its copies are under way, or it is void.
-bool Residency::carry_out(const Conductor::Leave& order) {
+bool Residency::carry_out(const Conductor::Order& order) {
   Run& run = *order.run;
   if (run.last_work() != order.used || !run.may_leave()) return true;
   const Result<Bytes> left = leave(run, run.shape.bytes(), Patience::kPlanned, Which::kAll);
@@ -42,8 +55,10 @@ bool Residency::carry_out(const Conductor::Leave& order) {
 }
 
 // True when all pages of the run are there, on their way, or cannot come: a plan that cannot be followed
-// is no error, the page comes when it is used.
-bool Residency::bring_back(Run& run) {
+// is no error, the page comes when it is used. And then it has: it may have left again since.
+bool Residency::bring_back(const Conductor::Order& order) {
+  Run& run = *order.run;
+  if (run.used.load() != order.used) return true;
   run.coming = true;
   run.called = run.last_work();
   std::vector<PageRef> ready;

@@ -34,7 +34,7 @@ Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId de
   auto mark = driver.create_event(device);
   if (outbound.is_ok() && mark.is_ok()) {
     return std::unique_ptr<Residency>(new Residency(driver, device, tiers, std::move(policy), log,
-                                                    options, inbound, outbound.value(),
+                                                    std::move(options), inbound, outbound.value(),
                                                     mark.value()));
   }
   const Status failed = outbound.is_ok() ? mark.status() : outbound.status();
@@ -47,9 +47,10 @@ Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId de
 Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
                      std::unique_ptr<Policy> policy, EventLog& log, ResidencyOptions options,
                      StreamId inbound, StreamId outbound, EventId mark)
-    : driver_(driver), device_(device), tiers_(tiers), policy_(std::move(policy)), log_(log),
-      options_(options), inbound_(inbound), outbound_(outbound), mark_(mark),
-      streams_(driver, device), conductor_(driver, device, *policy_),
+    : driver_(driver), device_(device), tiers_(tiers), policy_(std::move(policy)),
+      planner_(options.make_planner(*policy_)), log_(log), options_(std::move(options)), inbound_(inbound),
+      outbound_(outbound), mark_(mark), streams_(driver, device),
+      conductor_(driver, device, *policy_, *planner_),
       mover_(driver, device, tiers, gate_, log, stats_, inbound, outbound) {}
 
 Residency::~Residency() {
@@ -100,8 +101,9 @@ Status Residency::remove(Run* run) {
   if (run->holds.load() != 0) return Status(Code::kBusy, "a call under way uses the block");
   follow_plan();
   conductor_.forget(*run);
-  std::erase_if(orders_.leave, [run](const Conductor::Leave& order) { return order.run == run; });
-  std::erase(orders_.come, run);
+  for (auto* orders : {&orders_.leave, &orders_.come}) {
+    std::erase_if(*orders, [run](const Conductor::Order& order) { return order.run == run; });
+  }
   Status result = await_uses(*run);
   run->quiet = run->last_work();
   run->live.store(0);

@@ -49,8 +49,7 @@ class Residency {
   // A run at `address` with nothing behind it. Errors: kOutOfMemory when all tiers together could
   // not hold it beside the runs there are.
   Result<Run*> add(Address address, RunShape shape, TagId tag);
-  // Waits for its uses, unmaps it, gives its frames back. `run` is gone afterwards, except after
-  // kBusy: a blocking use has not ended.
+  // Waits for its uses, gives its frames back. `run` is gone then, except after kBusy: one goes on.
   Status remove(Run* run);
 
   // ---- uses ----
@@ -92,6 +91,8 @@ class Residency {
   // Brings their live bytes back and waits for them. Others may have to leave; what does not fit
   // all the same stays away until it is used. Errors: kDataLoss, kIo, kDriver.
   Result<Moved> wake(std::optional<TagId> tag);
+  // As if this iteration had been learned and this been the answer, from the next use on.
+  void lead(Iteration iteration, const Strategy& strategy);
   // Off: live runs leave by evict() and sleep() only, since work may use them unannounced; these
   // wait for all work on the device then. Switching on waits for it too. Errors: the driver's.
   Status set_automatic(bool on);
@@ -165,8 +166,7 @@ class Residency {
   Result<Bytes> page_out(Bytes bytes, Patience patience) REQUIRES_LOCK(mutex_);
   Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full)
       REQUIRES_LOCK(mutex_);
-  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which)
-      REQUIRES_LOCK(mutex_);
+  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which) REQUIRES_LOCK(mutex_);
   Status copy_out(PageRef page, std::uint64_t used, Patience patience) REQUIRES_LOCK(mutex_);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience) REQUIRES_LOCK(mutex_);
   Status force_out(Bytes bytes) REQUIRES_LOCK(mutex_);
@@ -184,8 +184,8 @@ class Residency {
   // follow.cpp: what a plan wants
   void follow_plan() REQUIRES_LOCK(mutex_);
   void carry_out_orders() REQUIRES_LOCK(mutex_);
-  bool carry_out(const Conductor::Leave& order) REQUIRES_LOCK(mutex_);
-  bool bring_back(Run& run) REQUIRES_LOCK(mutex_);
+  bool carry_out(const Conductor::Order& order) REQUIRES_LOCK(mutex_);
+  bool bring_back(const Conductor::Order& order) REQUIRES_LOCK(mutex_);
   Machine machine() REQUIRES_LOCK(mutex_);
 
   // sleep.cpp: many at once, by tag
@@ -216,10 +216,10 @@ class Residency {
   const DeviceId device_;
   TierStack tiers_;
   const std::unique_ptr<Policy> policy_;
+  const std::unique_ptr<Planner> planner_;
   EventLog& log_;
   const ResidencyOptions options_;
-  const StreamId inbound_;
-  const StreamId outbound_;
+  const StreamId inbound_, outbound_;
   const EventId mark_;  // on the inbound stream, behind the newest copy
 
   StreamTable streams_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/units.hpp"
+#include "residency/planner.hpp"
 
 namespace tessera {
 
@@ -18,6 +19,7 @@ struct Moved {
 struct ResidencyOptions {
   std::uint32_t low_percent = 6;    // of the device budget: start paging out when less is free
   std::uint32_t high_percent = 12;  // ... until so much is free
+  MakePlanner make_planner = first_strategy;
 };
 
 }  // namespace tessera

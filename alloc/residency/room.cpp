@@ -129,7 +129,7 @@ Result<Bytes> Residency::page_out(Bytes bytes, Patience patience) {
 }
 
 Result<Bytes> Residency::page_out(Bytes bytes, Patience patience, Which which, bool& full) {
-  const Decision decision = policy_->decide(picture(Shortage::kDevice, bytes, which));
+  const Decision decision = conductor_.decider().decide(picture(Shortage::kDevice, bytes, which));
   Bytes total;
   for (std::size_t index : decision.leave) {
     if (total >= bytes) break;
@@ -229,7 +229,7 @@ Result<Bytes> Residency::swap_out(std::span<const PageRef> pages, Patience patie
 Status Residency::force_out(Bytes bytes) {
   TESSERA_TRY(fence_all());
   TESSERA_TRY(streams_.poll());
-  const Decision decision = policy_->decide(picture(Shortage::kDevice, bytes, Which::kAll));
+  const Decision decision = conductor_.decider().decide(picture(Shortage::kDevice, bytes, Which::kAll));
   Bytes out;
   for (std::size_t index : decision.leave) {
     Run& run = *runs_[index];
@@ -302,7 +302,7 @@ bool Residency::is_sinking() const {
 
 // Bytes whose host frames are free now or will be when their write is done.
 Result<Bytes> Residency::sink_coldest(Bytes bytes) {
-  const Decision decision = policy_->decide(picture(Shortage::kHost, bytes, Which::kAll));
+  const Decision decision = conductor_.decider().decide(picture(Shortage::kHost, bytes, Which::kAll));
   Bytes total;
   for (std::size_t index : decision.leave) {
     Run& run = *runs_[index];

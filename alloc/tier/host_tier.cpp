@@ -28,6 +28,12 @@ HostTier::HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pag
       staging_capacity_(staging),
       adoptable_(adoptable_of(staging)) {}
 
+// Room for pages on their way between device and file, or through a full host tier.
+Bytes HostTier::staging_for(Bytes host, Bytes file) {
+  if (!host && !file) return {};
+  return std::clamp(host / 8, 2 * kLargePage, 8 * kLargePage);
+}
+
 HostTier::~HostTier() {
   const MutexLock lock(mutex_);
   DCHECK_EQ(used_, Bytes());

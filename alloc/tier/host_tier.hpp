@@ -22,6 +22,8 @@ class HostTier final : public Tier {
   HostTier(Driver& driver, Bytes capacity, Bytes staging,
            HostPages& pages = system_host_pages());
   ~HostTier() override;
+  // The reserve that goes with such budgets: without it a full one could not be exchanged page for page.
+  static Bytes staging_for(Bytes host, Bytes file);
 
   TierKind kind() const override { return TierKind::kHost; }
   Result<Frame> take(PageClass page_class) override;

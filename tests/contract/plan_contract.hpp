@@ -1,4 +1,5 @@
-// One suite for every plan: what policy/policy.hpp promises of plan(), on random iterations.
+// One suite for every plan: what policy/policy.hpp promises of those that a policy offers, on random
+// iterations.
 //
 // Join it with INSTANTIATE_TYPED_TEST_SUITE_P(Name, PlanContract, YourPolicy); the policy is made by
 // its default constructor.
@@ -33,15 +34,25 @@ class PlanContract : public ::testing::Test {
     return machine;
   }
 
+  // Each iteration with its machine.
   template <class Visit>
-  void for_many(Visit visit) {
+  void for_many_iterations(Visit visit) {
     for (std::uint64_t seed = 0; seed < kIterations; ++seed) {
       SCOPED_TRACE(::testing::Message() << "iteration " << seed);
       const Iteration iteration = test::random_iteration(seed);
-      const Machine machine = machine_for(iteration, seed);
-      visit(iteration, machine, policy_.plan(iteration, machine));
+      visit(iteration, machine_for(iteration, seed));
       if (::testing::Test::HasFailure()) return;
     }
+  }
+  // ... and each plan for it.
+  template <class Visit>
+  void for_many(Visit visit) {
+    for_many_iterations([&](const Iteration& iteration, const Machine& machine) {
+      for (const Strategy& strategy : policy_.strategies(iteration, machine)) {
+        SCOPED_TRACE(::testing::Message() << strategy.name);
+        visit(iteration, machine, strategy.plan);
+      }
+    });
   }
 
   P policy_;
@@ -96,13 +107,19 @@ TYPED_TEST_P(PlanContract, IsPossibleWheneverTheLargestStepFits) {
 }
 
 TYPED_TEST_P(PlanContract, SaysTheSameAgain) {
-  this->for_many([this](const Iteration& iteration, const Machine& machine, const AbsencePlan& plan) {
-    const AbsencePlan again = this->policy_.plan(iteration, machine);
-    ASSERT_EQ(again.size(), plan.size());
-    for (std::size_t i = 0; i < plan.size(); ++i) {
-      EXPECT_EQ(key_of(again[i].gap), key_of(plan[i].gap));
-      EXPECT_EQ(again[i].back_at, plan[i].back_at);
-      EXPECT_EQ(again[i].to, plan[i].to);
+  this->for_many_iterations([this](const Iteration& iteration, const Machine& machine) {
+    const std::vector<Strategy> once = this->policy_.strategies(iteration, machine);
+    const std::vector<Strategy> again = this->policy_.strategies(iteration, machine);
+    ASSERT_EQ(again.size(), once.size());
+    for (std::size_t s = 0; s < once.size(); ++s) {
+      const AbsencePlan &a = once[s].plan, &b = again[s].plan;
+      EXPECT_EQ(again[s].name, once[s].name);
+      ASSERT_EQ(b.size(), a.size()) << once[s].name;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        EXPECT_EQ(key_of(b[i].gap), key_of(a[i].gap));
+        EXPECT_EQ(b[i].back_at, a[i].back_at);
+        EXPECT_EQ(b[i].to, a[i].to);
+      }
     }
   });
 }
@@ -110,8 +127,11 @@ TYPED_TEST_P(PlanContract, SaysTheSameAgain) {
 TYPED_TEST_P(PlanContract, CopesWithAnIterationWithoutUses) {
   test::IterationBuilder build;
   build.step(1000, {});
-  EXPECT_TRUE(this->policy_.plan(build.done(), test::machine_of(1_GiB, 25e9)).empty());
-  EXPECT_TRUE(this->policy_.plan(Iteration(), test::machine_of(1_GiB, 25e9)).empty());
+  for (const Iteration& iteration : {build.done(), Iteration()}) {
+    for (const Strategy& strategy : this->policy_.strategies(iteration, test::machine_of(1_GiB, 25e9))) {
+      EXPECT_TRUE(strategy.plan.empty()) << strategy.name;
+    }
+  }
 }
 
 REGISTER_TYPED_TEST_SUITE_P(PlanContract, NamesOnlyGapsOfTheIterationAndNoneTwice, LeavesPinnedRunsAlone,

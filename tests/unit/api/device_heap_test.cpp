@@ -10,7 +10,8 @@ namespace {
 class DeviceHeapTest : public ::testing::Test {
  protected:
   Result<std::unique_ptr<DeviceHeap>> make(const Options& options) {
-    return DeviceHeap::create(sim_, DeviceId(), {host_, *file_}, log_, options);
+    return DeviceHeap::create(sim_, DeviceId(), {host_, *file_}, log_, options,
+                              Rehearsal::Answer::kWhenReady);
   }
 
   SteadyClock clock_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "learn/forecast.hpp"
 #include "policy/recency_policy.hpp"
 
@@ -43,22 +45,43 @@ TEST(AutoPolicy, DecidesByRecencyWhereNoPlanHelps) {
   EXPECT_EQ(AutoPolicy().decide(snapshot).leave, RecencyPolicy().decide(snapshot).leave);
 }
 
-TEST(AutoPolicy, HidesEveryMoveAtHalfTheMemoryWhereTheLinksAllowIt) {
-  const Machine half = machine(Bytes(11'000), 1e9);
-  const AbsencePlan plan = AutoPolicy().plan(training(), half);
-  const Forecast planned = forecast(training(), half, plan);
-  EXPECT_TRUE(planned.possible);
-  EXPECT_GT(planned.out, Bytes());
-  EXPECT_EQ(planned.makespan, Nanoseconds(2'400'000));
+bool offers(const std::vector<Strategy>& strategies, std::string_view name) {
+  return std::ranges::any_of(strategies, [name](const Strategy& s) { return s.name == name; });
 }
 
-TEST(AutoPolicy, PlansNothingWorseThanNoPlanWhateverTheMachine) {
-  for (const double rate : {1e6, 1e7, 1e8, 1e10}) {
-    for (const std::uint64_t device : {3'000u, 6'000u, 12'000u, 24'000u}) {
-      const Machine some = machine(Bytes(device), rate);
-      const Forecast planned = forecast(training(), some, AutoPolicy().plan(training(), some));
-      EXPECT_LE(planned.makespan, forecast(training(), some, {}).makespan) << device << " " << rate;
-    }
+Forecast best_forecast(const Machine& machine, std::string_view name) {
+  Forecast best{.possible = false};
+  for (const Strategy& strategy : AutoPolicy().strategies(training(), machine)) {
+    if (strategy.name != name) continue;
+    const Forecast planned = forecast(training(), machine, strategy.plan);
+    if (is_better(planned, best)) best = planned;
+  }
+  return best;
+}
+
+TEST(AutoPolicy, OffersWhatItDoesWithoutAPlanFirst) {
+  const AutoPolicy policy;
+  const std::vector<Strategy> strategies = policy.strategies(training(), machine(Bytes(11'000), 1e9));
+  EXPECT_EQ(strategies.front().name, "recency");
+  EXPECT_TRUE(strategies.front().plan.empty());
+  EXPECT_EQ(strategies.front().rest->name(), "recency");
+}
+
+TEST(AutoPolicy, OffersTheGalleryButNotItself) {
+  const AutoPolicy policy;
+  const std::vector<Strategy> strategies = policy.strategies(training(), machine(Bytes(11'000), 1e9));
+  for (const char* name : {"lru", "belady", "capuchin", "delta", "vdnn-all", "lamina"}) {
+    EXPECT_TRUE(offers(strategies, name)) << name;
+  }
+  EXPECT_FALSE(offers(strategies, "auto"));
+}
+
+TEST(AutoPolicy, HidesEveryMoveAtHalfTheMemoryWhereTheLinksAllowIt) {
+  for (const char* ours : {"look ahead", "cover"}) {
+    const Forecast planned = best_forecast(machine(Bytes(11'000), 1e9), ours);
+    EXPECT_TRUE(planned.possible);
+    EXPECT_GT(planned.out, Bytes());
+    EXPECT_EQ(planned.makespan, Nanoseconds(2'400'000)) << ours;
   }
 }
 

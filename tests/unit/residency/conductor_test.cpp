@@ -48,10 +48,10 @@ class ConductorTest : public ::testing::Test {
     if (watch) conductor_.watches().stop(*watch, stream_);
     EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
     Conductor::Orders orders;
-    if (conductor_.wants_plan()) conductor_.make_plan({.device = 64_MiB});
+    if (conductor_.wants_plan()) conductor_.ask_for_plan({.device = 64_MiB});
     conductor_.read(orders);
-    for (const Conductor::Leave& leave : orders.leave) left_.push_back(leave);
-    for (DeviceRun* come : orders.come) came_.push_back(come);
+    for (const Conductor::Order& leave : orders.leave) left_.push_back(leave);
+    for (const Conductor::Order& come : orders.come) came_.push_back(come.run);
   }
   // New runs every time, as an allocator may give them; they are live where the next iteration begins.
   void iterate() {
@@ -71,11 +71,12 @@ class ConductorTest : public ::testing::Test {
   SimDriver sim_{{.memory = 64_MiB, .contents = SimContents::kNone}, clock_};
   const StreamId stream_ = sim_.create_stream(DeviceId(0)).take();
   EveryGap policy_;
-  Conductor conductor_{sim_, DeviceId(0), policy_};
+  FirstStrategy planner_{policy_};
+  Conductor conductor_{sim_, DeviceId(0), policy_, planner_};
   const char works_[2 * kLayers + 1] = {};
   std::deque<DeviceRun> runs_;
   std::uint64_t epoch_ = 0;
-  std::vector<Conductor::Leave> left_;
+  std::vector<Conductor::Order> left_;
   std::vector<DeviceRun*> came_;
 };
 

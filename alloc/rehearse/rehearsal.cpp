@@ -1,0 +1,83 @@
+#include "rehearse/rehearsal.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "rehearse/stage.hpp"
+
+namespace tessera {
+
+Rehearsal::Rehearsal(const Policy& policy, Answer answer) : policy_(policy), when_(answer) {}
+
+Rehearsal::~Rehearsal() {
+  stop_.store(true);
+  {
+    MutexLock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Rehearsal::ask(const Iteration& iteration, const Machine& machine) {
+  {
+    MutexLock lock(mutex_);
+    stop_.store(true);
+    found_.reset();
+    question_ = {iteration, machine};
+  }
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  changed_.notify_all();
+}
+
+std::optional<Strategy> Rehearsal::answer() {
+  MutexLock lock(mutex_);
+  while (when_ == Answer::kWaits && (question_ || thinking_)) changed_.wait(mutex_);
+  return std::exchange(found_, std::nullopt);
+}
+
+void Rehearsal::run() {
+  while (const std::optional<Question> question = await_question()) {
+    std::optional<Strategy> best = best_of(*question);
+    MutexLock lock(mutex_);
+    thinking_ = false;
+    if (!question_) found_ = std::move(best);
+    changed_.notify_all();
+  }
+}
+
+std::optional<Rehearsal::Question> Rehearsal::await_question() {
+  MutexLock lock(mutex_);
+  while (!question_ && !ending_) changed_.wait(mutex_);
+  if (ending_) return std::nullopt;
+  stop_.store(false);
+  thinking_ = true;
+  return std::exchange(question_, std::nullopt);
+}
+
+std::optional<Strategy> Rehearsal::best_of(const Question& question) {
+  const auto& [iteration, machine] = question;
+  std::vector<Strategy> strategies = policy_.strategies(iteration, machine);
+  Strategy* best = &strategies.front();
+  const bool can_play = machine.in_rate > 0 && machine.out_rate > 0;
+  if (strategies.size() == 1 || !can_play) return std::move(*best);
+  Nanoseconds least(~std::uint64_t{0});
+  std::uint64_t uses = 0;
+  for (Strategy& strategy : strategies) {
+    if (stop_.load() || uses > kMostUses) break;
+    uses += Stage::kPasses * iteration.uses.size();
+    auto stage = Stage::create(iteration, machine, strategy);
+    const Result<Nanoseconds> time =
+        stage.is_ok() ? stage.value()->play(least, stop_) : Result<Nanoseconds>(stage.status());
+    log_line(LogLevel::kDebug, "rehearsed {}: {}", strategy.name,
+             time.is_ok() ? fmt::format("{} ns", time.value().value()) : time.status().to_string());
+    if (!time.is_ok() || time.value() >= least) continue;
+    least = time.value();
+    best = &strategy;
+  }
+  return std::move(*best);
+}
+
+}  // namespace tessera

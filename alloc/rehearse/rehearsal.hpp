@@ -1,0 +1,59 @@
+// Rehearses the strategies of a policy beside the program, and answers with the best.
+//
+// Each is played on the engine itself in virtual time (stage.hpp), so the judge knows all that the engine
+// does, and no model of it has to be kept true. The first strategy is the answer where nothing can be
+// told: no rate of a link is known yet, or nothing could be played.
+//
+// Source: simulation as the judge of plans, SwapAdvisor (papers.md §3.4); here of whole policies.
+//
+// Bounds: kMostUses uses are played for one question; strategies beyond that are not heard.
+//
+// Thread safety: ask() and answer() by one thread at a time; the rehearsals have a thread of their own.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+#include "base/mutex.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+
+class Rehearsal final : public Planner {
+ public:
+  // Of all passes of all strategies.
+  static constexpr std::uint64_t kMostUses = std::uint64_t{1} << 22;
+
+  // kWaits: answer() waits until there is one, so that a run in virtual time depends on nothing else.
+  enum class Answer : std::uint8_t { kWhenReady, kWaits };
+
+  // REQUIRES: `policy` outlives it.
+  Rehearsal(const Policy& policy, Answer answer);
+  // Breaks off what is being played.
+  ~Rehearsal() override;
+
+  void ask(const Iteration& iteration, const Machine& machine) override;
+  std::optional<Strategy> answer() override;
+
+ private:
+  struct Question {
+    Iteration iteration;
+    Machine machine;
+  };
+  void run();
+  std::optional<Question> await_question();
+  std::optional<Strategy> best_of(const Question& question);
+
+  const Policy& policy_;
+  const Answer when_;
+  std::atomic<bool> stop_{false};  // what is being played is not wanted any more
+  Mutex mutex_{LockRank::kObserve};
+  Condition changed_;
+  std::optional<Question> question_ GUARDED_BY(mutex_);  // not begun
+  std::optional<Strategy> found_ GUARDED_BY(mutex_);
+  bool thinking_ GUARDED_BY(mutex_) = false;
+  bool ending_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // from the first question on
+};
+
+}  // namespace tessera

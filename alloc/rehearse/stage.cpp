@@ -1,0 +1,167 @@
+#include "rehearse/stage.hpp"
+
+#include <utility>
+
+#include "base/log.hpp"
+#include "tier/virtual_file_io.hpp"
+
+namespace tessera {
+namespace {
+
+// So many steps a program has queued at most.
+constexpr std::uint64_t kAhead = 256;
+// As often as the pump's thread looks.
+constexpr Nanoseconds kLook{100'000};
+// Addresses cost nothing, and a heap that is cut up needs more of them than it has bytes.
+constexpr std::uint64_t kAddressesPerByte = 4;
+
+LinkSpeed speed(double rate) { return {static_cast<std::uint64_t>(rate), {}}; }
+// Disks are not timed; what a common one does stands for them.
+LinkSpeed file_speed(double rate, double common) { return speed(rate > 0 ? rate : common); }
+constexpr double kCommonRead = 3e9, kCommonWrite = 1.5e9;
+
+// A policy that somebody else owns.
+class Borrowed final : public Policy {
+ public:
+  explicit Borrowed(const Policy& policy) : policy_(policy) {}
+  std::string_view name() const override { return policy_.name(); }
+  Decision decide(const Snapshot& snapshot) const override { return policy_.decide(snapshot); }
+
+ private:
+  const Policy& policy_;
+};
+
+void note(const Status& status) {
+  if (!status.is_ok()) log_line(LogLevel::kDebug, "a rehearsal left: {}", status.to_string());
+}
+
+}  // namespace
+
+Stage::Stage(const Iteration& iteration, const Machine& machine)
+    : iteration_(iteration),
+      dies_(last_uses_before_fresh(iteration)),
+      driver_({.memory = machine.device,
+               .inbound = speed(machine.in_rate),
+               .outbound = speed(machine.out_rate),
+               .contents = SimContents::kNone,
+               .name = "rehearsal"},
+              clock_),
+      log_(clock_, 1),
+      device_(driver_, DeviceId(), machine.device),
+      host_(driver_, machine.host, HostTier::staging_for(machine.host, machine.file), host_pages_),
+      held_(iteration.runs.size()),
+      pinned_(iteration.runs.size()) {}
+
+Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const Machine& machine,
+                                             const Strategy& strategy) {
+  std::unique_ptr<Stage> stage(new Stage(iteration, machine));
+  auto io = std::make_unique<VirtualFileIo>(stage->clock_, file_speed(machine.file_read_rate, kCommonRead),
+                                            file_speed(machine.file_write_rate, kCommonWrite));
+  stage->file_ = std::make_unique<FileTier>(std::move(io), machine.file, checksum_of_nothing);
+  TESSERA_TRY_ASSIGN(stage->stream_, stage->driver_.create_stream(DeviceId()));
+  const TierStack tiers{stage->device_, stage->host_, *stage->file_};
+  TESSERA_TRY_ASSIGN(stage->residency_,
+                     Residency::create(stage->driver_, DeviceId(), tiers,
+                                       std::make_unique<Borrowed>(*strategy.rest), stage->log_, {}));
+  const Bytes addresses = tiers.capacity() * kAddressesPerByte;
+  TESSERA_TRY_ASSIGN(stage->pages_, PageManager::create(stage->driver_, *stage->residency_, addresses,
+                                                        addresses));
+  stage->blocks_ = std::make_unique<BlockCache>(*stage->residency_, *stage->pages_);
+  stage->residency_->lead(iteration, strategy);
+  return stage;
+}
+
+Stage::~Stage() {
+  note(driver_.synchronize(DeviceId()));
+  blocks_.reset();
+  pages_.reset();
+  residency_.reset();
+  for (const EventId event : events_) note(driver_.destroy_event(event));
+  if (stream_ != StreamId()) note(driver_.destroy_stream(stream_));
+}
+
+Result<Nanoseconds> Stage::play(Nanoseconds enough, const std::atomic<bool>& stop) {
+  for (int pass = 0; pass < kPasses; ++pass) {
+    if (pass == kPasses - kCounted) {
+      TESSERA_TRY(driver_.host_function(stream_, [this] { count_began_ = clock_.now(); }));
+    }
+    for (std::uint32_t step = 0; step < iteration_.steps.size(); ++step) {
+      const bool beaten = count_began_ && (clock_.now() - *count_began_) / kCounted > enough;
+      if (beaten || stop.load(std::memory_order_relaxed)) return Status(Code::kBusy, "stopped");
+      TESSERA_TRY(play_step(step));
+    }
+  }
+  TESSERA_TRY(await_all());
+  return (clock_.now() - *count_began_) / kCounted;
+}
+
+Status Stage::play_step(std::uint32_t index) {
+  look();
+  const IterationStep& step = iteration_.steps[index];
+  operands_.clear();
+  ranges_.clear();
+  for (const RunUse& use : iteration_.uses_of(index)) {
+    if (held_[use.run] == nullptr) TESSERA_TRY(allocate(use.run));
+    operands_.push_back(held_[use.run]);
+    ranges_.push_back({held_[use.run]->address, held_[use.run]->shape.bytes()});
+  }
+  TESSERA_TRY(queue(step));
+  for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
+    if (!dies_[i]) continue;
+    const Run* const run = std::exchange(held_[iteration_.uses[i].run], nullptr);
+    TESSERA_TRY(blocks_->free(run->address, stream_));
+  }
+  return {};
+}
+
+Status Stage::allocate(std::uint32_t index) {
+  const IterationRun& run = iteration_.runs[index];
+  Address address;
+  TESSERA_TRY_ASSIGN(address, blocks_->allocate(run.bytes, stream_, run.tag));
+  held_[index] = pages_->find(address);
+  if (!run.pinned || pinned_[index]) return {};
+  pinned_[index] = true;
+  return residency_->pin(held_[index]);
+}
+
+Status Stage::queue(const IterationStep& step) {
+  if (queued_ - awaited_ == kAhead) TESSERA_TRY(await_oldest());
+  Use use;
+  TESSERA_TRY(residency_->begin_use(operands_, stream_, Access::kRead, Use::Kind::kGate, use));
+  for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
+    if (iteration_.uses[i].writes) residency_->note_written(*operands_[i - step.first_use]);
+  }
+  Status queued = driver_.occupy(stream_, step.duration, ranges_);
+  if (queued.is_ok() && events_.size() < kAhead) {
+    EventId event;
+    TESSERA_TRY_ASSIGN(event, driver_.create_event(DeviceId()));
+    events_.push_back(event);
+  }
+  if (queued.is_ok()) queued = driver_.record_event(events_[queued_++ % kAhead], stream_);
+  residency_->end_use({}, stream_, use);
+  return queued;
+}
+
+Status Stage::await_oldest() {
+  const EventId oldest = events_[awaited_ % kAhead];
+  Status over = driver_.query(oldest);
+  while (over.code() == Code::kNotReady && clock_.step()) {
+    look();
+    over = driver_.query(oldest);
+  }
+  ++awaited_;
+  return over;
+}
+
+Status Stage::await_all() {
+  while (awaited_ < queued_) TESSERA_TRY(await_oldest());
+  return driver_.synchronize(stream_);
+}
+
+void Stage::look() {
+  if (clock_.now() < next_look_) return;
+  next_look_ = clock_.now() + kLook;
+  residency_->advance();
+}
+
+}  // namespace tessera

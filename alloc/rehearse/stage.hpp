@@ -1,0 +1,77 @@
+// The allocator itself, on a machine in virtual time, playing one learned iteration of a program.
+//
+// Everything from the blocks down is the production code, so what a strategy takes here is what it takes
+// there, as far as the machine's rates and the durations of the steps are known. The program's side is
+// the iteration: it announces and queues step after step, ahead of its device, allocates what is used
+// fresh and frees what nobody reads again.
+//
+// Thread safety: one thread; several stages beside each other share nothing.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/virtual_clock.hpp"
+#include "block/block_cache.hpp"
+#include "driver/sim_driver.hpp"
+#include "observe/event_log.hpp"
+#include "residency/residency.hpp"
+#include "tier/host_pages.hpp"
+
+namespace tessera {
+
+class Stage {
+ public:
+  // The first passes fill the device. Of the last the mean counts: what one leaves behind the next may
+  // have to pay for.
+  static constexpr int kPasses = 4, kCounted = 2;
+
+  // REQUIRES: the iteration and the strategy's policy outlive it; machine's rates are not zero.
+  // Errors: as Residency::create.
+  static Result<std::unique_ptr<Stage>> create(const Iteration& iteration, const Machine& machine,
+                                               const Strategy& strategy);
+  ~Stage();
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  // The time of one iteration once the device has been filled. Stops early, with kBusy, when it is
+  // sure to take longer than `enough`, or when `stop` is set.
+  // Errors: kOutOfMemory where a step does not fit, and the engine's.
+  Result<Nanoseconds> play(Nanoseconds enough, const std::atomic<bool>& stop);
+
+ private:
+  Stage(const Iteration& iteration, const Machine& machine);
+
+  Status play_step(std::uint32_t step);
+  Status allocate(std::uint32_t run);
+  Status queue(const IterationStep& step);
+  Status await_oldest();
+  Status await_all();
+  void look();
+
+  const Iteration& iteration_;
+  const std::vector<bool> dies_;  // by use: nobody reads the run again before it is allocated anew
+  VirtualClock clock_;
+  NoHostPages host_pages_;
+  SimDriver driver_;
+  EventLog log_;
+  DeviceTier device_;
+  HostTier host_;
+  std::unique_ptr<FileTier> file_;
+  std::unique_ptr<Residency> residency_;
+  std::unique_ptr<PageManager> pages_;
+  std::unique_ptr<BlockCache> blocks_;
+  StreamId stream_;
+  std::vector<Run*> held_;    // by run of the iteration; null while it is not allocated
+  std::vector<bool> pinned_;  // likewise
+  std::vector<Run*> operands_;
+  std::vector<DeviceRange> ranges_;
+  std::vector<EventId> events_;  // a ring: one behind each of the newest steps
+  std::uint64_t queued_ = 0, awaited_ = 0;
+  Nanoseconds next_look_{};
+  std::optional<Nanoseconds> count_began_;  // when the device came to the passes that count
+};
+
+}  // namespace tessera

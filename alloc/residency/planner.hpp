@@ -1,0 +1,49 @@
+// Who finds the strategy for a learned iteration, while the program goes on.
+//
+// The engine asks once it knows an iteration with its durations, and looks for the answer whenever it
+// reads what was launched. Until then the policy decides without a plan.
+//
+// Thread safety: the engine's lock. An implementation may think elsewhere.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "policy/policy.hpp"
+
+namespace tessera {
+
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  // Begins to look for it; a question that was not answered yet is dropped.
+  virtual void ask(const Iteration& iteration, const Machine& machine) = 0;
+  // Once, when it is found. What it refers to lives as long as the planner's policy.
+  virtual std::optional<Strategy> answer() = 0;
+};
+
+// The policy's likeliest, at once.
+class FirstStrategy final : public Planner {
+ public:
+  // REQUIRES: `policy` outlives it.
+  explicit FirstStrategy(const Policy& policy) : policy_(policy) {}
+  void ask(const Iteration& iteration, const Machine& machine) override {
+    answer_ = std::move(policy_.strategies(iteration, machine).front());
+  }
+  std::optional<Strategy> answer() override { return std::exchange(answer_, std::nullopt); }
+
+ private:
+  const Policy& policy_;
+  std::optional<Strategy> answer_;
+};
+
+// Makes the planner of an engine with this policy, which outlives it.
+using MakePlanner = std::function<std::unique_ptr<Planner>(const Policy& policy)>;
+
+inline std::unique_ptr<Planner> first_strategy(const Policy& policy) {
+  return std::make_unique<FirstStrategy>(policy);
+}
+
+}  // namespace tessera

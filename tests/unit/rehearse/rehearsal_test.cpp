@@ -1,0 +1,102 @@
+#include "rehearse/rehearsal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "policy/lru_policy.hpp"
+
+namespace tessera {
+namespace {
+
+// One run after another, all of them too many for the device; nothing is read twice but in the next iteration.
+Iteration cycle(std::uint32_t runs) {
+  Iteration iteration;
+  for (std::uint32_t i = 0; i < runs; ++i) {
+    iteration.uses.push_back({.run = i});
+    iteration.runs.push_back({.bytes = 64_MiB});
+    iteration.steps.push_back({.duration = Nanoseconds(1'000'000), .first_use = i, .end_use = i + 1});
+  }
+  return iteration;
+}
+
+constexpr Machine kMachine{.device = 640_MiB, .host = 4_GiB, .out_rate = 10e9, .in_rate = 10e9};
+
+// Who was used just now leaves first: of a cycle the best.
+class Newest final : public Policy {
+ public:
+  std::string_view name() const override { return "newest"; }
+  Decision decide(const Snapshot& snapshot) const override {
+    std::vector<RunPicture> runs = snapshot.runs;
+    std::ranges::sort(runs, [](const RunPicture& a, const RunPicture& b) { return a.used > b.used; });
+    Decision decision;
+    for (const RunPicture& run : runs) decision.leave.push_back(run.run);
+    return decision;
+  }
+};
+
+class Two final : public Policy {
+ public:
+  std::string_view name() const override { return "two"; }
+  Decision decide(const Snapshot& snapshot) const override { return lru_.decide(snapshot); }
+  std::vector<Strategy> strategies(const Iteration&, const Machine&) const override {
+    return {{"lru", {}, &lru_}, {"newest", {}, &newest_}};
+  }
+
+ private:
+  LruPolicy lru_;
+  Newest newest_;
+};
+
+// Asks again until there is an answer.
+Strategy await_answer(Rehearsal& rehearsal) {
+  for (;;) {
+    if (auto found = rehearsal.answer()) return *std::move(found);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+TEST(Rehearsal, AnswersWithWhatTookTheLeastTime) {
+  const Two policy;
+  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
+  rehearsal.ask(cycle(14), kMachine);
+  EXPECT_EQ(rehearsal.answer().value().name, "newest");
+  EXPECT_FALSE(rehearsal.answer().has_value()) << "one answer for each question";
+}
+
+TEST(Rehearsal, ThinksBesideTheProgram) {
+  const Two policy;
+  Rehearsal rehearsal(policy, Rehearsal::Answer::kWhenReady);
+  EXPECT_FALSE(rehearsal.answer().has_value());
+  rehearsal.ask(cycle(14), kMachine);
+  EXPECT_EQ(await_answer(rehearsal).name, "newest");
+}
+
+TEST(Rehearsal, AnswersWithTheFirstWhereNothingCanBeTold) {
+  const Two policy;
+  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
+  rehearsal.ask(cycle(14), {.device = 640_MiB, .host = 4_GiB});
+  EXPECT_EQ(rehearsal.answer().value().name, "lru") << "no rate is known";
+  rehearsal.ask(cycle(14), {.device = 32_MiB, .host = 4_GiB, .out_rate = 1e9, .in_rate = 1e9});
+  EXPECT_EQ(rehearsal.answer().value().name, "lru") << "nothing fits";
+}
+
+TEST(Rehearsal, TheNewestQuestionIsTheOneThatIsAnswered) {
+  const Two policy;
+  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
+  for (std::uint32_t runs = 100; runs > 2; --runs) rehearsal.ask(cycle(runs), kMachine);
+  rehearsal.ask(cycle(2), kMachine);
+  EXPECT_EQ(rehearsal.answer().value().name, "lru") << "of what fits, both take as long";
+  EXPECT_FALSE(rehearsal.answer().has_value());
+}
+
+TEST(Rehearsal, EndsInTheMiddleOfAThought) {
+  const Two policy;
+  Rehearsal rehearsal(policy, Rehearsal::Answer::kWhenReady);
+  rehearsal.ask(cycle(10'000), kMachine);
+}
+
+}  // namespace
+}  // namespace tessera

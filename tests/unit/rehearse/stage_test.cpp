@@ -1,0 +1,100 @@
+#include "rehearse/stage.hpp"
+
+#include <gtest/gtest.h>
+
+#include "policy/lru_policy.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::uint32_t kLayers = 12;
+constexpr Nanoseconds kStep{10'000'000};
+constexpr Nanoseconds kAnyTime{~std::uint64_t{0}};
+
+// Layers of 64 MiB, written forwards and read backwards, and a weight of 32 MiB for each.
+Iteration training() {
+  Iteration iteration;
+  for (std::uint32_t i = 0; i < 2 * kLayers; ++i) {
+    const bool forward = i < kLayers;
+    const std::uint32_t layer = forward ? i : 2 * kLayers - 1 - i;
+    iteration.uses.push_back({.run = layer, .writes = forward, .fresh = forward});
+    iteration.uses.push_back({.run = kLayers + layer});
+    iteration.steps.push_back({.duration = kStep, .first_use = 2 * i, .end_use = 2 * i + 2});
+  }
+  for (std::uint32_t i = 0; i < kLayers; ++i) iteration.runs.push_back({.bytes = 64_MiB});
+  for (std::uint32_t i = 0; i < kLayers; ++i) iteration.runs.push_back({.bytes = 32_MiB});
+  return iteration;
+}
+
+Machine machine(Bytes device, double rate = 25e9) {
+  return {.device = device, .host = 4_GiB, .out_rate = rate, .in_rate = rate};
+}
+
+class StageTest : public ::testing::Test {
+ protected:
+  Result<Nanoseconds> play(const Machine& machine, AbsencePlan plan = {}, Nanoseconds enough = kAnyTime) {
+    const Strategy strategy{"", std::move(plan), &lru_};
+    std::unique_ptr<Stage> stage;
+    TESSERA_TRY_ASSIGN(stage, Stage::create(iteration_, machine, strategy));
+    return stage->play(enough, stop_);
+  }
+  // Every activation leaves after it was written, and starts back two steps before it is read.
+  AbsencePlan leave_and_come_back() const {
+    AbsencePlan plan;
+    for (const Gap& gap : find_gaps(iteration_)) {
+      if (gap.dead || gap.run >= kLayers || gap.until - gap.after < 4) continue;
+      plan.push_back({.gap = gap, .back_at = gap.until - 2});
+    }
+    return plan;
+  }
+
+  Iteration iteration_ = training();
+  LruPolicy lru_;
+  std::atomic<bool> stop_{false};
+};
+
+TEST_F(StageTest, WhatFitsTakesAsLongAsItsSteps) {
+  EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));
+}
+
+TEST_F(StageTest, WhatDoesNotFitWaitsForItsLinks) {
+  EXPECT_GT(play(machine(640_MiB, 5e9)).take(), kStep * (2 * kLayers));
+  EXPECT_GT(play(machine(640_MiB, 1e9)).take(), play(machine(640_MiB, 5e9)).take());
+}
+
+TEST_F(StageTest, APlanIsFollowedWhetherItPaysOrNot) {
+  const Machine fast = machine(576_MiB, 8e9), slow = machine(512_MiB, 4e9);
+  EXPECT_LT(play(fast, leave_and_come_back()).take(), play(fast).take());
+  EXPECT_GT(play(slow, leave_and_come_back()).take(), play(slow).take());
+}
+
+TEST_F(StageTest, IsAFunctionOfWhatItIsGiven) {
+  EXPECT_EQ(play(machine(640_MiB, 3e9)).take(), play(machine(640_MiB, 3e9)).take());
+}
+
+TEST_F(StageTest, GoesOnToTheFileWhereTheHostIsFull) {
+  Machine small = machine(640_MiB);
+  small.host = 128_MiB;
+  EXPECT_EQ(play(small).status().code(), Code::kOutOfMemory);
+  small.file = 4_GiB;
+  EXPECT_GT(play(small).take(), play(machine(640_MiB)).take());
+}
+
+TEST_F(StageTest, AStepThatDoesNotFitIsOutOfMemory) {
+  EXPECT_EQ(play(machine(64_MiB)).status().code(), Code::kOutOfMemory);
+}
+
+TEST_F(StageTest, PinnedRunsStay) {
+  for (std::uint32_t i = 0; i < kLayers; ++i) iteration_.runs[kLayers + i].pinned = true;
+  EXPECT_TRUE(play(machine(640_MiB)).is_ok());
+  EXPECT_EQ(play(machine(384_MiB)).status().code(), Code::kOutOfMemory);
+}
+
+TEST_F(StageTest, GivesUpWhenItIsBeatenOrStopped) {
+  EXPECT_EQ(play(machine(640_MiB, 1e9), {}, kStep).status().code(), Code::kBusy);
+  stop_.store(true);
+  EXPECT_EQ(play(machine(640_MiB)).status().code(), Code::kBusy);
+}
+
+}  // namespace
+}  // namespace tessera
