@@ -13,11 +13,11 @@ SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"
 ANSWERS = {"yes", "no", "measured", "not supported here", "failed"}
 HEADER = {"section", "gpu", "driver", "cuda", "commit", "date", "command", "complete", "seconds",
           "software", "results"}
-# What the software device is known not to do: device code, and maps of tensors.
+# What the software device is known not to do: device code.
 NOT_HERE = {"atomic_add_32", "atomic_add_64", "atomic_add_float", "atomic_add_double",
             "atomic_add_halves", "atomic_cas_32", "atomic_cas_64", "atomic_cas_128", "bulk_load",
             "bulk_store", "async_load", "read_only_load", "tensor_load", "tensor_store",
-            "tensor_map_after_swap", "address_in_tensor_map", "wgmma_operands"}
+            "tensor_map_after_swap", "wgmma_operands"}
 # Questions whose answer the software device must know, however busy the machine is.
 MUST_BE_YES = {"host_frames", "parameter_layout", "access_over_mixed_run", "swap_2_mib",
                "swap_32_mib", "transfers_right", "graph_after_swap", "capture_while_unmapped"}
