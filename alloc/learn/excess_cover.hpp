@@ -4,7 +4,7 @@
 // have enough of that left: out as early, in as late as possible; between the two its bytes are
 // off the device. Gaps are taken greedily, best first, as long as there is excess where they would help;
 // only then those that cannot be hidden, and they cost a wait: where links are slow, no plan at all can be
-// faster, so whoever asks compares forecasts. After G10's smart migrations
+// faster, so whoever asks compares. After G10's smart migrations
 // (MICRO'23) and Capuchin's free time (papers.md §3.3), with the queue of each link kept exactly.
 //
 // Thread safety: pure functions.
