@@ -1,4 +1,6 @@
 // Who leaves: on demand, ahead of need, and into tiers that are full or failing.
+#include <future>
+
 #include "residency_fixture.hpp"
 
 namespace tessera {
@@ -171,7 +173,10 @@ TEST(ResidencyRoom, WhatFitsIsLeftAlone) {
 TEST(ResidencyRoom, PagesLeaveAheadOfNeed) {
   ResidencyMachine machine({.device = 16_MiB, .options = {.low_percent = 25, .high_percent = 50}});
   const auto runs = machine.add_many(12);
-  for (std::size_t i = 0; i < 8; ++i) ASSERT_OK(machine.write(runs[i], 0));
+  std::promise<void> go;  // until then no run is idle, so none leaves
+  ASSERT_OK(machine.sim().host_function(StreamId(0), [&go] { go.get_future().wait(); }));
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_OK(machine.write(runs[i], 0));
+  go.set_value();
   ASSERT_OK(machine.settle());
   machine.residency().advance();
   ASSERT_OK(machine.settle());
