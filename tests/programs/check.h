@@ -1,5 +1,5 @@
-/* Ends the program with one line when a driver call fails: for programs that test, and so must not go
- * on after it.
+/* How a program for the driver begins, and how it ends with one line when a call fails: for programs
+ * that test, and so must not go on after it.
  *
  * Thread safety: any thread.
  */
@@ -18,5 +18,15 @@ static inline void check(CUresult result, const char* call) {
   exit(1);
 }
 #define CHECK(call) check(call, #call)
+
+/* The first device, with its primary context made current. */
+static inline CUdevice open_device(CUcontext* context) {
+  CUdevice device;
+  CHECK(cuInit(0));
+  CHECK(cuDeviceGet(&device, 0));
+  CHECK(cuDevicePrimaryCtxRetain(context, device));
+  CHECK(cuCtxSetCurrent(*context));
+  return device;
+}
 
 #endif

@@ -67,16 +67,12 @@ static void* work(void* unused) {
 
 int main(int argc, char** argv) {
   pthread_t thread[THREADS];
-  CUdevice device;
   CUmodule module;
   if (argc != 2) {
     fprintf(stderr, "usage: crowd KERNELS\n");
     return 2;
   }
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuModuleGetFunction(&add_one, module, "add_one"));
   for (int i = 0; i < THREADS; ++i) pthread_create(&thread[i], NULL, work, NULL);

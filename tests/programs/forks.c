@@ -20,13 +20,9 @@ static int ended_well(pid_t child) {
 
 int main(void) {
   static unsigned host[COUNT];
-  CUdevice device;
   CUcontext context;
   CUdeviceptr block[16];
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   for (unsigned i = 0; i < 16; ++i) {
     CHECK(cuMemAlloc(&block[i], sizeof(host)));
     CHECK(cuMemsetD32(block[i], i, COUNT));

@@ -85,7 +85,6 @@ static void expect(CUdeviceptr at, int value, size_t bytes) {
 }
 
 int main(int argc, char** argv) {
-  CUdevice device;
   CUcontext context;
   CUmodule module;
   CUdeviceptr first, second;
@@ -93,10 +92,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: graph_memory KERNELS\n");
     return 2;
   }
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuModuleGetFunction(&add_one, module, "add_one"));
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

@@ -43,17 +43,13 @@ static void compare(const CUdeviceptr* others) {
 }
 
 int main(int argc, char** argv) {
-  CUdevice device;
   CUcontext context;
   CUmodule module;
   CUfunction add_one;
   CUstream stream;
   CUdeviceptr block, others[OTHERS];
   if (argc != 2) return 2;
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuModuleGetFunction(&add_one, module, "add_one"));
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

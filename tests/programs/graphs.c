@@ -321,15 +321,11 @@ int main(int argc, char** argv) {
   static void (*const parts[])(void) = {captured, captured_copies, hand_made, nested,
                                         launched_in_a_capture, memory_during_a_capture,
                                         moves_during_a_capture};
-  CUdevice device;
   if (argc != 2) {
     fprintf(stderr, "usage: graphs KERNELS\n");
     return 2;
   }
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   CHECK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
   CHECK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
   load(argv[1]);

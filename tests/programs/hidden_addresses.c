@@ -197,16 +197,12 @@ static int compare(int* host) {
 }
 
 int main(int argc, char** argv) {
-  CUdevice device;
   CUcontext context;
   if (argc != 2) {
     fprintf(stderr, "usage: hidden_addresses KERNELS\n");
     return 2;
   }
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   CHECK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
   load(argv[1]);
   CHECK(cuMemAlloc(&table, 4096));

@@ -96,17 +96,13 @@ static void launch_alone(const int* expected) {
 }
 
 int main(int argc, char** argv) {
-  CUdevice device;
   CUcontext context;
   CUmodule module;
   CUgraphExec exec;
   unsigned enabled = 7;
   int expected[BLOCKS], count = COUNT;
   if (argc != 2) return 2;
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuModuleGetFunction(&add_one, module, "add_one"));
   for (int i = 0; i < BLOCKS; ++i) CHECK(cuMemAlloc(&block[i], BYTES));

@@ -63,7 +63,6 @@ static void measure(const char* name, double (*cost)(void), int rounds) {
 }
 
 int main(int argc, char** argv) {
-  CUdevice device;
   CUcontext context;
   CUmodule module;
   if (argc != 4) {
@@ -71,10 +70,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const int blocks = atoi(argv[2]), rounds = atoi(argv[3]);
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuModuleGetFunction(&sixteen, module, "sixteen"));
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

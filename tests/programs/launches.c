@@ -138,16 +138,12 @@ static int compare(int* host) {
 }
 
 int main(int argc, char** argv) {
-  CUdevice device;
   CUcontext context;
   if (argc != 2) {
     fprintf(stderr, "usage: launches KERNELS\n");
     return 2;
   }
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   CHECK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
   load(argv[1]);
   for (int i = 0; i < BLOCKS; ++i) {

@@ -233,10 +233,7 @@ static void ask_about(int which) {
 }
 
 int main(void) {
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  device = open_device(&context);
   CHECK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
   CHECK(cuMemAllocHost((void**)&pinned, BYTES));
   pageable = malloc(BYTES);

@@ -6,14 +6,10 @@
 #include "check.h"
 
 int main(void) {
-  CUdevice device;
   CUcontext context;
   CUdeviceptr block;
   size_t free_bytes, total_bytes;
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   CHECK(cuMemAlloc(&block, (size_t)2 << 20));
   CHECK(cuMemGetInfo(&free_bytes, &total_bytes));
   printf("free %zu MiB of %zu MiB\n", free_bytes >> 20, total_bytes >> 20);

@@ -30,13 +30,9 @@ static void expect(CUdeviceptr block, unsigned value) {
 }
 
 int main(void) {
-  CUdevice device;
   CUcontext context;
   CUdeviceptr blocks[BLOCKS];
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   for (int i = 0; i < BLOCKS; ++i) CHECK(cuMemAlloc(&blocks[i], COUNT * sizeof(unsigned)));
   for (unsigned round = 1; round <= 4; ++round) {
     for (unsigned i = 0; i < BLOCKS; ++i) set_on_short_stream(blocks[i], round * 1000 + i);

@@ -143,7 +143,6 @@ static int compare(void) {
 }
 
 int main(int argc, char** argv) {
-  CUdevice device;
   CUmodule module;
   pthread_t adder;
   int number;
@@ -151,10 +150,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: unseen_addresses KERNELS\n");
     return 2;
   }
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuModuleGetFunction(&put_in_front, module, "put_in_front"));
   CHECK(cuModuleGetFunction(&add_to_list, module, "add_to_list"));

@@ -29,10 +29,7 @@ int main(int argc, char** argv) {
     a[i] = (float)i;
     b[i] = 2.0f * (float)i;
   }
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  device = open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuModuleGetFunction(&add, module, "vector_add"));
   CHECK(cuMemAlloc(&device_a, sizeof(a)));

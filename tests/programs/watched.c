@@ -14,16 +14,12 @@
 #define BYTES ((size_t)4 << 20)
 
 int main(void) {
-  CUdevice device;
   CUcontext context;
   CUdeviceptr blocks[BLOCKS];
   char line[16];
   unsigned char* bytes = malloc(BYTES);
   if (bytes == NULL) return 1;
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, device));
-  CHECK(cuCtxSetCurrent(context));
+  open_device(&context);
   for (int i = 0; i < BLOCKS; ++i) {
     CHECK(cuMemAlloc(&blocks[i], BYTES));
     memset(bytes, i + 1, BYTES);
