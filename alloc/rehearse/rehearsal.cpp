@@ -12,10 +12,10 @@ namespace tessera {
 Rehearsal::Rehearsal(const Policy& policy, Answer answer) : policy_(policy), when_(answer) {}
 
 Rehearsal::~Rehearsal() {
-  stop_.store(true);
   {
     MutexLock lock(mutex_);
     ending_ = true;
+    stop_.store(true);  // a question that is just being taken up would let it go on
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();

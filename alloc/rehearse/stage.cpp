@@ -126,17 +126,17 @@ Status Stage::allocate(std::uint32_t index) {
 
 Status Stage::queue(const IterationStep& step) {
   if (queued_ - awaited_ == kAhead) TESSERA_TRY(await_oldest());
+  if (events_.size() < kAhead) {
+    EventId event;
+    TESSERA_TRY_ASSIGN(event, driver_.create_event(DeviceId()));
+    events_.push_back(event);
+  }
   Use use;
   TESSERA_TRY(residency_->begin_use(operands_, stream_, Access::kRead, Use::Kind::kGate, use));
   for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
     if (iteration_.uses[i].writes) residency_->note_written(*operands_[i - step.first_use]);
   }
   Status queued = driver_.occupy(stream_, step.duration, ranges_);
-  if (queued.is_ok() && events_.size() < kAhead) {
-    EventId event;
-    TESSERA_TRY_ASSIGN(event, driver_.create_event(DeviceId()));
-    events_.push_back(event);
-  }
   if (queued.is_ok()) queued = driver_.record_event(events_[queued_++ % kAhead], stream_);
   residency_->end_use({}, stream_, use);
   return queued;
