@@ -18,7 +18,7 @@ BlockCache::~BlockCache() {
   threads_.close();
   const auto release = [this](Run* run) {
     const Status released = pages_.release(run);
-    if (released.code() == Code::kBusy) run->words = {};  // it stays, and the words go
+    if (released.code() == Code::kBusy) residency_.disown(run);
     if (!released.is_ok()) {
       log_line(LogLevel::kWarning, "a run was not given back: {}", released.to_string());
     }
@@ -89,7 +89,7 @@ Status BlockCache::start(const Located& block, const Request& request) {
 
 std::optional<BlockCache::Located> BlockCache::locate(Run* run, Address address) {
   if (!run) return std::nullopt;
-  auto* const owner = static_cast<BlockOwner*>(run->owner);
+  auto* const owner = static_cast<BlockOwner*>(run->owner.record);
   if (owner->kind == OwnerKind::kSingle) {
     return Located{run, owner, &static_cast<SingleBlock*>(owner)->word, run->address};
   }

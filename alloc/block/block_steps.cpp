@@ -94,15 +94,15 @@ Result<Address> BlockCache::grow(const CacheKey& key, ThreadCache* cache) {
   if (key.size_class.is_slot()) {
     auto slab = std::make_unique<Slab>(key.size_class, key.stream, key.tag);
     const Domain domain{kSlabs, key.stream, key.tag};
-    TESSERA_TRY_ASSIGN(slab->run, pages_.acquire(kBasePage, domain, slab.get(), BlockWord::raw(slab->words())));
+    TESSERA_TRY_ASSIGN(slab->run, pages_.acquire(kBasePage, domain, {slab.get(), BlockWord::raw(slab->words())}));
     SlotLine line;
     const std::size_t taken = slots_.add(std::move(slab), wanted(line, cache));
     return keep_rest(key, cache, std::span(line).first(taken));
   }
   auto block = std::make_unique<SingleBlock>(key.size_class, key.tag);
   const Domain domain{kSingles, key.stream, key.tag};
-  TESSERA_TRY_ASSIGN(block->run, pages_.acquire(key.size_class.bytes(), domain, block.get(),
-                                                BlockWord::raw({&block->word, 1})));
+  TESSERA_TRY_ASSIGN(block->run, pages_.acquire(key.size_class.bytes(), domain,
+                                                {block.get(), BlockWord::raw({&block->word, 1})}));
   return runs_.add(std::move(block))->run->address;
 }
 

@@ -35,8 +35,7 @@ PageManager::~PageManager() {
   }
 }
 
-Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, void* owner,
-                                  std::span<const std::atomic<std::uint64_t>> words) {
+Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, RunOwner owner) {
   if (!bytes) return Status(Code::kInvalidArgument, "a run of no bytes");
   if (bytes > space_->bytes()) {
     return Status(Code::kOutOfMemory, fmt::format("{} bytes are more than the {} bytes of addresses",
@@ -50,14 +49,12 @@ Result<Run*> PageManager::acquire(Bytes bytes, Domain domain, void* owner,
                   fmt::format("no stretch of {} bytes is left in {} bytes of addresses",
                               shape.bytes().value(), space_->bytes().value()));
   }
-  auto added = residency_.add(address_of(*position), shape, domain.tag);
+  auto added = residency_.add(address_of(*position), shape, domain.tag, owner);
   if (!added.is_ok()) {
     take_back(*position, shape, domain);
     return added.status();
   }
   Run* const run = added.value();
-  run->owner = owner;
-  run->words = words;
   runs_.emplace(*position, Placed{run, shape, domain});
   map_->set(run->address, base_pages(shape), run);
   stats_.in_runs += shape.bytes();

@@ -56,10 +56,9 @@ class PageManager {
   // Removes the runs there are. REQUIRES: no other call is under way.
   ~PageManager();
 
-  // A run of at least `bytes` for the domain, with nothing behind it yet. `owner` and `words` become
-  // Run's. Errors: kOutOfMemory without such a stretch of addresses, or as Residency::add.
-  Result<Run*> acquire(Bytes bytes, Domain domain, void* owner,
-                       std::span<const std::atomic<std::uint64_t>> words = {});
+  // A run of at least `bytes` for the domain, with nothing behind it yet. Errors: kOutOfMemory without
+  // such a stretch of addresses, or as Residency::add.
+  Result<Run*> acquire(Bytes bytes, Domain domain, RunOwner owner);
   // Waits for the run's uses and readers, then takes its pages back; `run` is gone afterwards.
   // REQUIRES: acquire returned it; the calling thread is not a Reader.
   // Errors: kBusy, and the run is as before; else as Residency::remove: the run is gone all the

@@ -78,8 +78,8 @@ Residency::~Residency() {
 
 // ---- runs ---------------------------------------------------------------------------------------
 
-Result<Run*> Residency::add(Address address, RunShape shape, TagId tag) {
-  auto run = std::make_unique<Run>(address, shape, tag);
+Result<Run*> Residency::add(Address address, RunShape shape, TagId tag, RunOwner owner) {
+  auto run = std::make_unique<Run>(address, shape, tag, owner);
   MutexLock lock(mutex_);
   const Bytes heap = tiers_.capacity();
   if (stats_.run_bytes + shape.bytes() > heap) {
@@ -96,6 +96,11 @@ Result<Run*> Residency::add(Address address, RunShape shape, TagId tag) {
   return runs_.back().get();
 }
 
+void Residency::disown(Run* run) {
+  MutexLock lock(mutex_);
+  run->owner = {};
+}
+
 Status Residency::remove(Run* run) {
   MutexLock lock(mutex_);
   if (run->holds.load() != 0) return Status(Code::kBusy, "a call under way uses the block");
@@ -107,7 +112,7 @@ Status Residency::remove(Run* run) {
   Status result = await_uses(*run);
   run->quiet = run->last_work();
   run->live.store(0);
-  run->words = {};
+  run->owner = {};
   if (run->pins.exchange(0) != 0) pinned_bytes_ -= run->shape.bytes();
   run->coming = false;
   const Status unmapped = take_back(*run);

@@ -48,9 +48,11 @@ class Residency {
   // ---- runs ----
   // A run at `address` with nothing behind it. Errors: kOutOfMemory when all tiers together could
   // not hold it beside the runs there are.
-  Result<Run*> add(Address address, RunShape shape, TagId tag);
+  Result<Run*> add(Address address, RunShape shape, TagId tag, RunOwner owner = {});
   // Waits for its uses, gives its frames back. `run` is gone then, except after kBusy: one goes on.
   Status remove(Run* run);
+  // Its owner goes, and leaves a run behind that could not be removed.
+  void disown(Run* run);
 
   // ---- uses ----
   // Every page of every run is in device memory as far as `stream` is concerned when this returns, and

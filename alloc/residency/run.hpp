@@ -46,9 +46,17 @@ struct Page {
   Nanoseconds started;         // when the transfer in flight was queued
 };
 
+// The layer above.
+struct RunOwner {
+  void* record = nullptr;
+  // One for each block it can have, odd while the block lives. Who makes a block live does so sequentially
+  // consistently and reads the run's `missing` after.
+  std::span<const std::atomic<std::uint64_t>> words;
+};
+
 struct Run {
-  Run(Address run_address, RunShape run_shape, TagId run_tag)
-      : address(run_address), shape(run_shape), tag(run_tag), missing(run_shape.pages()),
+  Run(Address run_address, RunShape run_shape, TagId run_tag, RunOwner run_owner = {})
+      : address(run_address), shape(run_shape), tag(run_tag), owner(run_owner), missing(run_shape.pages()),
         pages(run_shape.pages()) {
     bytes_in(PageState::kEmpty) = shape.bytes();
   }
@@ -56,10 +64,7 @@ struct Run {
   const Address address;
   const RunShape shape;
   const TagId tag;
-  void* owner = nullptr;  // the record of the layer above; set once, before the run is published
-  // One for each block it can have, odd while the block lives; likewise. Who makes a block live does so
-  // sequentially consistently and reads `missing` after.
-  std::span<const std::atomic<std::uint64_t>> words;
+  RunOwner owner;  // from before the run is published until it is removed, or its owner gone
 
   // All that a launch reads and writes of a run, in one cache line.
   alignas(64) std::atomic<std::uint32_t> missing;  // pages not present; 0 = a launch may use it
@@ -91,8 +96,8 @@ struct Run {
   Address page_address(std::uint32_t page) const { return address + shape.offset(page); }
   // No block of it lives, so its bytes do not matter.
   bool is_dead() const {
-    if (words.empty()) return live.load() == 0;
-    return std::none_of(words.begin(), words.end(), [](const auto& word) { return word.load() & 1; });
+    if (owner.words.empty()) return live.load() == 0;
+    return std::ranges::none_of(owner.words, [](const auto& word) { return word.load() & 1; });
   }
   // Prefetched, and not used since: whoever called it back has a use for it.
   bool is_expected() const { return coming && last_work() <= called; }

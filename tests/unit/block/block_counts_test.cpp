@@ -95,7 +95,7 @@ TEST_F(BlockCountsTest, ALiveCountThatIsWrongIsInvalid) {
 }
 
 TEST_F(BlockCountsTest, ARunThatNoBlockHasIsInvalid) {
-  Run* const stray = take(pages().acquire(2_MiB, {7, stream_, TagId(1)}, nullptr));
+  Run* const stray = take(pages().acquire(2_MiB, {7, stream_, TagId(1)}, {}));
   EXPECT_EQ(blocks().validate().code(), Code::kInternal);
   expect_ok(pages().release(stray));
 }

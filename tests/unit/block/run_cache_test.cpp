@@ -22,7 +22,7 @@ class RunCacheTest : public LayerTest {
   }
   SingleBlock& add(Bytes bytes, TagId tag = TagId(1)) {
     auto block = std::make_unique<SingleBlock>(*size_class_for(bytes), tag);
-    block->run = take(pages().acquire(bytes, {9, a_, tag}, block.get()));
+    block->run = take(pages().acquire(bytes, {9, a_, tag}, {block.get(), {}}));
     return *cache_.add(std::move(block));
   }
   // Caches it, as freed on `stream` behind the work queued there so far.

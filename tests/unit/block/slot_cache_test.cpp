@@ -24,7 +24,7 @@ class SlotCacheTest : public LayerTest {
   CacheKey key(TagId tag = TagId(1)) const { return {*size_class_for(kQuarter), a_, tag}; }
   Slab& add() {
     auto slab = std::make_unique<Slab>(key().size_class, a_, TagId(1));
-    slab->run = ::tessera::take(pages().acquire(kBasePage, {8, a_, TagId(1)}, slab.get()));
+    slab->run = ::tessera::take(pages().acquire(kBasePage, {8, a_, TagId(1)}, {slab.get(), {}}));
     Slab& added = *slab;
     cache_.add(std::move(slab));
     return added;

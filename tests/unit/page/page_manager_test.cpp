@@ -17,7 +17,7 @@ class PageManagerTest : public LayerTest {
   PageManagerTest() : LayerTest({.device = 128_MiB, .host = 128_MiB, .heap = 512_MiB}) {}
 
   Run* acquire(Bytes bytes, Domain domain = kWeights) {
-    return take(pages().acquire(bytes, domain, nullptr));
+    return take(pages().acquire(bytes, domain, {}));
   }
   void release(Run* run) { expect_ok(pages().release(run)); }
   std::uint64_t window_of(const Run* run) { return (run->address - pages().low()) / kLargePage; }
@@ -95,7 +95,7 @@ TEST_F(PageManagerTest, FindsARunByEveryAddressInIt) {
 
 TEST_F(PageManagerTest, WhatAllTiersTogetherCannotHoldIsRefusedAndNothingChanges) {
   Run* const half = acquire(128_MiB);
-  const auto refused = pages().acquire(160_MiB, kWeights, nullptr);  // 256 MiB in all tiers
+  const auto refused = pages().acquire(160_MiB, kWeights, {});  // 256 MiB in all tiers
   EXPECT_EQ(refused.status().code(), Code::kOutOfMemory);
   EXPECT_EQ(pages().stats().in_windows, 128_MiB);
   expect_ok(pages().validate());
@@ -103,8 +103,8 @@ TEST_F(PageManagerTest, WhatAllTiersTogetherCannotHoldIsRefusedAndNothingChanges
 }
 
 TEST_F(PageManagerTest, MoreThanTheAddressesThereAreIsOutOfMemory) {
-  EXPECT_EQ(pages().acquire(513_MiB, kWeights, nullptr).status().code(), Code::kOutOfMemory);
-  EXPECT_EQ(pages().acquire(Bytes(), kWeights, nullptr).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(pages().acquire(513_MiB, kWeights, {}).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(pages().acquire(Bytes(), kWeights, {}).status().code(), Code::kInvalidArgument);
 }
 
 TEST_F(PageManagerTest, ARunInABlockingUseStaysWhereItIs) {

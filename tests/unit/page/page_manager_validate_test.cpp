@@ -23,7 +23,7 @@ TEST_F(PageManagerValidateTest, HoldsAfterEachOfManyRandomOperations) {
     if (below(5) < 3) {
       const Domain domain{static_cast<std::uint32_t>(below(2)), StreamId(below(2)), TagId(below(2))};
       const Bytes bytes = 1_MiB * (1 + below(below(8) == 0 ? 80 : 9));
-      auto run = pages().acquire(bytes, domain, nullptr);
+      auto run = pages().acquire(bytes, domain, {});
       if (run.is_ok()) {
         runs.push_back(run.value());
       } else {
@@ -47,7 +47,7 @@ TEST_F(PageManagerValidateTest, HoldsAfterEachOfManyRandomOperations) {
 // The engine cannot tell whether work still uses a run: it is given up, its addresses for good.
 TEST_F(PageManagerValidateTest, HoldsWhenTheDriverFailsWhileARunIsRemoved) {
   constexpr Domain kDomain{1, StreamId(0), TagId(7)};
-  Run* const run = take(pages().acquire(2_MiB, kDomain, nullptr));
+  Run* const run = take(pages().acquire(2_MiB, kDomain, {}));
   residency().note_free(run, new_stream());
   const Address address = run->address;
 
@@ -57,7 +57,7 @@ TEST_F(PageManagerValidateTest, HoldsWhenTheDriverFailsWhileARunIsRemoved) {
   EXPECT_EQ(pages().find(address), nullptr);
   EXPECT_EQ(pages().stats().lost, 2_MiB);
   expect_ok(pages().validate());
-  Run* const next = take(pages().acquire(2_MiB, kDomain, nullptr));
+  Run* const next = take(pages().acquire(2_MiB, kDomain, {}));
   EXPECT_NE(next->address, address);
   expect_ok(pages().release(next));
 }
