@@ -1,0 +1,287 @@
+// What page classes cost a move: driver calls by kind, and the time these calls and the bytes take.
+//
+// The engine moves runs of a device without contents in virtual time, and the calls it makes are
+// counted; a price list of published figures turns them into time. Counts are exact and the same on
+// every machine; the prices are one GPU's, and only say which calls matter.
+//
+//   page_bench [--smoke] [--json]
+
+#include <array>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/virtual_clock.hpp"
+#include "driver/sim_driver.hpp"
+#include "driver/trace_driver.hpp"
+#include "environment.hpp"
+#include "page/page_manager.hpp"
+#include "tier/host_pages.hpp"
+#include "tier/virtual_file_io.hpp"
+
+namespace tessera::bench {
+namespace {
+
+// A benchmark has nobody to return an error to.
+void must(const Status& status) {
+  if (status.is_ok()) return;
+  fmt::print(stderr, "{}\n", status.to_string());
+  std::exit(EXIT_FAILURE);
+}
+template <class T>
+T must(Result<T> result) {
+  must(result.status());
+  return result.take();
+}
+
+constexpr std::uint64_t kLink = 25'000'000'000;       // bytes per second, each way
+constexpr std::uint64_t kBytesPerNanosecond = 1'000;  // of a kernel
+constexpr int kWarmUp = 4, kPasses = 8;               // the passes after the first ones are counted
+
+// The calls that remap memory, and microseconds of one: an A100 in kvcached's bench_vmm, the
+// destroy of vAttention's table 3 (ASPLOS 2025).
+struct Price {
+  DriverCall call;
+  const char* name;
+  double microseconds;
+};
+constexpr std::array<Price, 5> kPrices = {{{DriverCall::kCreateFrame, "create", 193},
+                                           {DriverCall::kDestroyFrame, "destroy", 23},
+                                           {DriverCall::kMap, "map", 1.5},
+                                           {DriverCall::kSetAccess, "access", 36},
+                                           {DriverCall::kUnmap, "unmap", 25.6}}};
+
+struct Row {
+  std::string name;
+  Bytes in, out;
+  std::array<std::uint64_t, kPrices.size()> calls{};
+
+  double call_ms() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < kPrices.size(); ++i) {
+      sum += static_cast<double>(calls[i]) * kPrices[i].microseconds / 1e3;
+    }
+    return sum;
+  }
+  // Both ways, one after the other.
+  double copy_ms() const { return static_cast<double>((in + out).value()) / kLink * 1e3; }
+};
+
+// The engine and the page layer, on a device without contents.
+class Machine {
+ public:
+  Machine(Bytes device, Bytes host)
+      : sim_({.memory = device,
+              .inbound = {kLink, {}},
+              .outbound = {kLink, {}},
+              .contents = SimContents::kNone},
+             clock_),
+        driver_(sim_, std::size_t{1} << 21),
+        log_(clock_, 1),
+        device_(driver_, DeviceId(), device),
+        host_(driver_, host, HostTier::staging_for(host, Bytes()), host_pages_),
+        file_(std::make_unique<VirtualFileIo>(clock_, LinkSpeed{}, LinkSpeed{}), Bytes(),
+              checksum_of_nothing) {
+    auto policy = must(make_policy("recency"));
+    residency_ = must(Residency::create(driver_, DeviceId(), {device_, host_, file_},
+                                        std::move(policy), log_, {}));
+    const Bytes addresses = (device + host) * 4;
+    pages_ = must(PageManager::create(driver_, *residency_, addresses, addresses));
+  }
+  ~Machine() {
+    must(sim_.synchronize(DeviceId()));
+    for (Run* run : runs_) must(pages_->release(run));
+  }
+
+  std::vector<Run*> add(Bytes total, Bytes block) {
+    std::vector<Run*> runs;
+    for (Bytes sum; sum < total; sum += block) runs.push_back(add(block));
+    return runs;
+  }
+  Run* add(Bytes block) {
+    Run* const run = must(pages_->acquire(block, {0, StreamId(), TagId()}, {}));
+    run->live.store(1);
+    runs_.push_back(run);
+    return run;
+  }
+  void use(const std::vector<Run*>& runs) {
+    for (Run* run : runs) use(run);
+  }
+  // By a kernel that writes all of it, so that it leaves with its bytes, and that is waited for.
+  void use(Run* run) {
+    Use use;
+    must(residency_->begin_use({&run, 1}, StreamId(), Access::kWrite, Use::Kind::kGate, use));
+    const DeviceRange range{run->address, run->shape.bytes()};
+    const Nanoseconds duration(run->shape.bytes().value() / kBytesPerNanosecond);
+    must(sim_.occupy(StreamId(), duration, {&range, 1}));
+    residency_->end_use({&run, 1}, StreamId(), use);
+    must(sim_.synchronize(StreamId()));
+    residency_->advance();
+  }
+  void evict(const std::vector<Run*>& runs) {
+    must(residency_->evict(runs));
+    must(residency_->drain());
+  }
+  // Forgets what was counted so far.
+  void begin() {
+    must(residency_->drain());
+    driver_.clear();
+    before_ = residency_->stats();
+  }
+  Row end(std::string name) {
+    must(residency_->drain());
+    must(residency_->validate());
+    const ResidencyStats after = residency_->stats();
+    Row row{std::move(name), after.bytes_in - before_.bytes_in,
+            after.bytes_out - before_.bytes_out};
+    must(driver_.dropped() == 0 ? Status() : Status(Code::kInternal, "calls were not counted"));
+    for (const DriverRecord& record : driver_.records()) {
+      for (std::size_t i = 0; i < kPrices.size(); ++i)
+        row.calls[i] += record.call == kPrices[i].call;
+    }
+    return row;
+  }
+
+ private:
+  VirtualClock clock_;
+  NoHostPages host_pages_;
+  SimDriver sim_;
+  TraceDriver driver_;
+  EventLog log_;
+  DeviceTier device_;
+  HostTier host_;
+  FileTier file_;
+  std::unique_ptr<Residency> residency_;
+  std::unique_ptr<PageManager> pages_;
+  std::vector<Run*> runs_;
+  ResidencyStats before_;
+};
+
+// All of a device out, and in again, as blocks of one size.
+Row move_all(Bytes total, Bytes block) {
+  Machine machine(total, total);
+  const auto runs = machine.add(total, block);
+  machine.use(runs);
+  machine.begin();
+  machine.evict(runs);
+  machine.use(runs);
+  return machine.end(fmt::format("all out and in, blocks of {} MiB", block / 1_MiB));
+}
+
+// Two sets of three quarters of the device each, used in turn.
+Row take_turns(Bytes device, Bytes first, Bytes second) {
+  Machine machine(device, device * 2);
+  const std::vector<Run*> sets[] = {machine.add(device * 3 / 4, first),
+                                    machine.add(device * 3 / 4, second)};
+  const auto turn = [&] {
+    for (const auto& set : sets) machine.use(set);
+  };
+  for (int i = 0; i < kWarmUp; ++i) turn();
+  machine.begin();
+  for (int i = 0; i < kPasses; ++i) turn();
+  return machine.end(
+      fmt::format("two sets in turn, blocks of {} and {} MiB", first / 1_MiB, second / 1_MiB));
+}
+
+// A pass over the blocks of a full device, and one base page that has no room beside them.
+Row fall_short(Bytes device, Bytes block) {
+  Machine machine(device, device);
+  std::vector<Run*> runs = machine.add(device, block);
+  runs.push_back(machine.add(kBasePage));
+  for (int i = 0; i < kWarmUp; ++i) machine.use(runs);
+  machine.begin();
+  for (int i = 0; i < kPasses; ++i) machine.use(runs);
+  return machine.end(fmt::format("short of 2 MiB, blocks of {} MiB", block / 1_MiB));
+}
+
+// Blocks of 2 to 510 MiB, their logarithms drawn evenly, half as much again as the device has.
+Row draw(Bytes device, int uses) {
+  Machine machine(device, device * 2);
+  std::mt19937_64 random(1);
+  std::vector<Run*> runs;
+  for (Bytes sum; sum < device * 3 / 2;) {
+    const Bytes size = kBasePage * (std::uint64_t{1} << random() % 8);
+    const Bytes block = size + kBasePage * (random() % (size / kBasePage));
+    runs.push_back(machine.add(block));
+    sum += runs.back()->shape.bytes();
+  }
+  const auto some = [&] {
+    for (int i = 0; i < uses; ++i) machine.use(runs[random() % runs.size()]);
+  };
+  some();
+  machine.begin();
+  some();
+  return machine.end("drawn sizes, used by chance");
+}
+
+std::vector<Row> measure(bool smoke) {
+  const Bytes all = smoke ? 256_MiB : 8_GiB;
+  return {move_all(all, 2_MiB),
+          move_all(all, 16_MiB),
+          move_all(all, 32_MiB),
+          move_all(all, 256_MiB),
+          take_turns(all, 64_MiB, 64_MiB),
+          take_turns(all, 16_MiB, 16_MiB),
+          take_turns(all, 64_MiB, 16_MiB),
+          fall_short(all, 16_MiB),
+          fall_short(all, 64_MiB),
+          draw(smoke ? 1_GiB : all, smoke ? 20 : 400)};
+}
+
+nlohmann::ordered_json row_to_json(const Row& row) {
+  nlohmann::ordered_json json = {
+      {"moves", row.name},
+      {"in, GiB", static_cast<double>(row.in.value()) / (1_GiB).value()},
+      {"out, GiB", static_cast<double>(row.out.value()) / (1_GiB).value()}};
+  for (std::size_t i = 0; i < kPrices.size(); ++i) json[kPrices[i].name] = row.calls[i];
+  json["calls, ms"] = row.call_ms();
+  json["copies, ms"] = row.copy_ms();
+  return json;
+}
+
+void print_rows(const std::vector<Row>& rows) {
+  fmt::print("\n{:<44} {:>7} {:>7}", "moves", "GiB in", "out");
+  for (const Price& price : kPrices) fmt::print(" {:>8}", price.name);
+  fmt::print(" {:>10} {:>11}\n", "calls, ms", "copies, ms");
+  for (const Row& row : rows) {
+    fmt::print("{:<44} {:>7.2f} {:>7.2f}", row.name,
+               static_cast<double>(row.in.value()) / (1_GiB).value(),
+               static_cast<double>(row.out.value()) / (1_GiB).value());
+    for (const std::uint64_t calls : row.calls) fmt::print(" {:>8}", calls);
+    fmt::print(" {:>10.1f} {:>11.1f}\n", row.call_ms(), row.copy_ms());
+  }
+}
+
+int run(bool smoke, bool json) {
+  if (!smoke && !may_measure()) return EXIT_FAILURE;
+  const auto environment = read_environment(TESSERA_BENCH_BUILD_DIR);
+  const std::vector<Row> rows = measure(smoke);
+  if (json) {
+    nlohmann::ordered_json report = {{"environment", to_json(environment)}, {"smoke", smoke}};
+    for (const Row& row : rows) report["results"].push_back(row_to_json(row));
+    std::cout << report.dump(2) << "\n";
+    return EXIT_SUCCESS;
+  }
+  print(environment);
+  print_rows(rows);
+  if (smoke) fmt::print("\nA smoke run: the numbers mean nothing.\n");
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  bool smoke = false, json = false;
+  CLI::App app("What page classes cost a move");
+  app.add_flag("--smoke", smoke, "small devices: shows that it runs");
+  app.add_flag("--json", json, "print one JSON object");
+  CLI11_PARSE(app, argc, argv);
+  return tessera::bench::run(smoke, json);
+}
