@@ -51,8 +51,7 @@ class Residency {
   Result<Run*> add(Address address, RunShape shape, TagId tag, RunOwner owner = {});
   // Waits for its uses, gives its frames back. `run` is gone then, except after kBusy: one goes on.
   Status remove(Run* run);
-  // Its owner goes, and leaves a run behind that could not be removed.
-  void disown(Run* run);
+  void disown(Run* run);  // its owner goes, and leaves a run behind that could not be removed
 
   // ---- uses ----
   // Every page of every run is in device memory as far as `stream` is concerned when this returns, and
