@@ -1,6 +1,9 @@
-// Changes to single nodes of an executable graph: from then on they hold other blocks.
+// Changes to single nodes of an executable graph: from then on they hold other blocks, or call and
+// record something else.
 //
 // Changes to a graph's own nodes need no hook: they are read when it is instantiated.
+#include <algorithm>
+
 #include "cuda_api.hpp"
 #include "graph_execs.hpp"
 #include "lifecycle.hpp"
@@ -18,18 +21,31 @@ CUresult change(Function TrueDriver::*function, CUgraphExec exec, CUgraphNode no
   const bool watched = running() != nullptr && params != nullptr;
   if (watched) words = words_of(*params);
   const CUresult result = call_true(function, exec, node, params, args...);
-  if (watched && result == CUDA_SUCCESS) graph_execs().change(exec, node, std::move(words));
+  if (watched && result == CUDA_SUCCESS) graph_execs().change(exec, std::span(&node, 1), words);
   return result;
 }
 
-// The graph inside the node; its nodes are those that the executable was made from.
-GraphWords embedded_in(CUgraphNode node) {
+// Those that hold words, of the graph inside the node: the executable was made from them. The node
+// itself when it does not tell.
+std::vector<CUgraphNode> nodes_in(CUgraphNode node) {
   GraphWords embedded;
   CUgraph graph = nullptr;
-  if (call_true(&TrueDriver::cuGraphChildGraphNodeGetGraph, node, &graph) == CUDA_SUCCESS) {
-    (void)read_graph(graph, embedded);
-  }
-  return embedded;
+  const bool read =
+      call_true(&TrueDriver::cuGraphChildGraphNodeGetGraph, node, &graph) == CUDA_SUCCESS &&
+      read_graph(graph, embedded) == CUDA_SUCCESS;
+  if (!read) return {node};
+  std::vector<CUgraphNode> nodes;
+  for (const auto& each : embedded.by_node) nodes.push_back(each.first);
+  return nodes;
+}
+
+// Which node of `child` a node of the executable becomes is the driver's to say: what they call and
+// record is known only where there is none of the kind.
+bool calls_or_records(CUgraph child) {
+  const OrderedNodes order = order_to_cut(child);
+  return order.empty() || std::any_of(order.begin(), order.end(), [](const OrderedNode& each) {
+    return each.type == CU_GRAPH_NODE_TYPE_HOST || each.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+  });
 }
 
 template <class Call>
@@ -41,8 +57,19 @@ CUresult change_child(CUgraphExec exec, CUgraphNode node, CUgraph child, Call ca
   if (result != CUDA_SUCCESS) return result;
   Words words;
   for (const auto& [inner, held] : found.by_node) words.insert(words.end(), held.begin(), held.end());
-  const GraphWords replaced = embedded_in(node);
-  graph_execs().change(exec, node, std::move(words), &replaced);
+  if (calls_or_records(child)) graph_execs().forget_order(exec);
+  graph_execs().change(exec, nodes_in(node), words);
+  return result;
+}
+
+CUresult change_other(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {
+  const CUresult result = change(&TrueDriver::cuGraphExecNodeSetParams, exec, node, params);
+  if (result != CUDA_SUCCESS || running() == nullptr) return result;
+  if (params->type == CU_GRAPH_NODE_TYPE_HOST) {
+    graph_execs().change_call(exec, node, {params->host.fn, params->host.userData});
+  } else if (params->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD) {
+    graph_execs().change_event(exec, node, params->eventRecord.event);
+  }
   return result;
 }
 
@@ -84,9 +111,31 @@ TESSERA_HOOK cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode no
 TESSERA_HOOK cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                       CUgraphNodeParams* params) {
   if (params == nullptr || params->type != CU_GRAPH_NODE_TYPE_GRAPH) {
-    return change(&TrueDriver::cuGraphExecNodeSetParams, exec, node, params);
+    return change_other(exec, node, params);
   }
   return change_child(exec, node, params->graph.graph, [&] {
     return call_true(&TrueDriver::cuGraphExecNodeSetParams, exec, node, params);
   });
+}
+
+// ---- what holds no block, but cannot be disabled when the graph is launched in parts ---------------
+
+TESSERA_HOOK cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                          const CUDA_HOST_NODE_PARAMS* params) {
+  const CUresult result =
+      call_true(&TrueDriver::cuGraphExecHostNodeSetParams, exec, node, params);
+  if (result == CUDA_SUCCESS && running() != nullptr) {
+    graph_execs().change_call(exec, node, *params);
+  }
+  return result;
+}
+
+TESSERA_HOOK cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
+                                                CUevent event) {
+  const CUresult result =
+      call_true(&TrueDriver::cuGraphExecEventRecordNodeSetEvent, exec, node, event);
+  if (result == CUDA_SUCCESS && running() != nullptr) {
+    graph_execs().change_event(exec, node, event);
+  }
+  return result;
 }

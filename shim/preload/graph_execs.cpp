@@ -25,7 +25,7 @@ std::vector<CUdeviceptr> GraphExecs::settle(Entry& entry) {
 }
 
 void GraphExecs::set(CUgraphExec exec, GraphWords words, CUgraph source,
-                     std::vector<CUgraphNode> order) {
+                     OrderedNodes order) {
   std::vector<CUdeviceptr> before;
   {
     const std::unique_lock<std::shared_mutex> lock(mutex_);
@@ -39,19 +39,47 @@ void GraphExecs::set(CUgraphExec exec, GraphWords words, CUgraph source,
   held_blocks().let_go(before);
 }
 
-void GraphExecs::change(CUgraphExec exec, CUgraphNode node, Words words,
-                        const GraphWords* replaced) {
+void GraphExecs::change(CUgraphExec exec, std::span<const CUgraphNode> nodes, const Words& words) {
   std::vector<CUdeviceptr> before;
   {
     const std::unique_lock<std::shared_mutex> lock(mutex_);
     Entry& entry = execs_[exec];
-    if (replaced != nullptr) {
-      for (const auto& each : replaced->by_node) entry.nodes.by_node.erase(each.first);
-    }
-    entry.nodes.by_node[node] = std::move(words);
+    for (const CUgraphNode node : nodes) entry.nodes.by_node[node] = words;
     before = settle(entry);
   }
   held_blocks().let_go(before);
+}
+
+template <class Write>
+void GraphExecs::rewrite(CUgraphExec exec, CUgraphNode node, Write write) {
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  const auto known = execs_.find(exec);
+  if (known == execs_.end()) return;
+  Entry& entry = known->second;
+  const auto ordered = std::find_if(entry.order.begin(), entry.order.end(),
+                                    [node](const OrderedNode& each) { return each.node == node; });
+  if (ordered == entry.order.end()) return;
+  write(*ordered);
+  entry.judged = false;
+  entry.parts = nullptr;
+}
+
+void GraphExecs::change_call(CUgraphExec exec, CUgraphNode node,
+                             const CUDA_HOST_NODE_PARAMS& call) {
+  rewrite(exec, node, [&](OrderedNode& ordered) { ordered.call = call; });
+}
+
+void GraphExecs::change_event(CUgraphExec exec, CUgraphNode node, CUevent event) {
+  rewrite(exec, node, [&](OrderedNode& ordered) { ordered.event = event; });
+}
+
+void GraphExecs::forget_order(CUgraphExec exec) {
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  const auto known = execs_.find(exec);
+  if (known == execs_.end()) return;
+  let_go_of_source(known->second);
+  known->second.order.clear();
+  known->second.parts = nullptr;
 }
 
 GraphWords GraphExecs::forget(CUgraphExec exec) {
@@ -101,7 +129,10 @@ std::vector<CUgraph> GraphExecs::take_due() {
 void GraphExecs::forget_node(CUgraphNode node) {
   const std::unique_lock<std::shared_mutex> lock(mutex_);
   for (auto& [exec, entry] : execs_) {
-    if (std::find(entry.order.begin(), entry.order.end(), node) == entry.order.end()) continue;
+    if (std::none_of(entry.order.begin(), entry.order.end(),
+                     [node](const OrderedNode& each) { return each.node == node; })) {
+      continue;
+    }
     entry.order.clear();
     entry.parts = nullptr;
   }

@@ -21,10 +21,14 @@ class GraphExecs {
   // The graph was instantiated, or updated as a whole. `source` is what it can be cut by: the graph
   // that it was instantiated from, and `order` that graph's nodes; none after an update.
   void set(CUgraphExec exec, GraphWords words, CUgraph source = nullptr,
-           std::vector<CUgraphNode> order = {});
-  // Nodes of it have other parameters now; `replaced` are nodes whose words no longer count.
-  void change(CUgraphExec exec, CUgraphNode node, Words words,
-              const GraphWords* replaced = nullptr);
+           OrderedNodes order = {});
+  // Nodes of it have other parameters now; each may use all the words.
+  void change(CUgraphExec exec, std::span<const CUgraphNode> nodes, const Words& words);
+  // A host node calls, or a record node records, something else now.
+  void change_call(CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS& call);
+  void change_event(CUgraphExec exec, CUgraphNode node, CUevent event);
+  // What its nodes call and record is not known any longer.
+  void forget_order(CUgraphExec exec);
   // What it held; to be set again if the graph is not destroyed after all.
   GraphWords forget(CUgraphExec exec);
   void forget_all();
@@ -49,11 +53,14 @@ class GraphExecs {
     std::vector<CUdeviceptr> held;
     CUgraph source = nullptr;
     bool keeps_source = false;  // the program has destroyed it
-    std::vector<CUgraphNode> order;
+    OrderedNodes order;
     bool judged = false;  // whether it has to be cut
     std::shared_ptr<const std::vector<GraphPart>> parts;
   };
 
+  // Lets `write(node)` change what the order says of the node, if it has it.
+  template <class Write>
+  void rewrite(CUgraphExec exec, CUgraphNode node, Write write);
   // Whether it has to be cut, and how; the answer is remembered.
   const std::vector<GraphPart>* judge(Entry& entry);
   // The entry is about to lose its source, or to end.

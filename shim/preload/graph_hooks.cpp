@@ -72,7 +72,7 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
   };
   if (words == nullptr) return launch_with({});
   const auto parts = capturing(stream) ? nullptr : graph_execs().parts(exec);
-  return parts == nullptr ? launch_with(*words) : launch_parts(exec, *parts, launch_with);
+  return parts == nullptr ? launch_with(*words) : launch_parts(exec, *parts, *words, launch_with);
 }
 
 template <class Function, class... Args>

@@ -1,8 +1,8 @@
 #include "graph_parts.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "lifecycle.hpp"
@@ -14,70 +14,9 @@ namespace {
 
 constexpr std::uint64_t kPage = 2 << 20;  // blocks below share one, others have their own
 
-using Nodes = std::vector<CUgraphNode>;
-using Edges = std::pair<Nodes, Nodes>;  // from, to
 using Pages = std::set<std::pair<std::uint64_t, std::uint64_t>>;  // first and last, of one run
 
-CUresult read_edges(CUgraph graph, Edges& edges) {
-  std::size_t count = 0;
-  const auto read = [&](CUgraphNode* from, CUgraphNode* to) {
-    return call_true(&TrueDriver::cuGraphGetEdges_v2, graph, from, to,
-                     static_cast<CUgraphEdgeData*>(nullptr), &count);
-  };
-  const CUresult counted = read(nullptr, nullptr);
-  if (counted != CUDA_SUCCESS || count == 0) return counted;
-  edges.first.resize(count);
-  edges.second.resize(count);
-  return read(edges.first.data(), edges.second.data());
-}
-
-bool read_nodes(CUgraph graph, Nodes& nodes) {
-  std::size_t count = 0;
-  if (call_true(&TrueDriver::cuGraphGetNodes, graph, static_cast<CUgraphNode*>(nullptr), &count) !=
-      CUDA_SUCCESS) {
-    return false;
-  }
-  nodes.resize(count);
-  return count == 0 ||
-         call_true(&TrueDriver::cuGraphGetNodes, graph, nodes.data(), &count) == CUDA_SUCCESS;
-}
-
-bool type_of(CUgraphNode node, CUgraphNodeType& type) {
-  return call_true(&TrueDriver::cuGraphNodeGetType, node, &type) == CUDA_SUCCESS;
-}
-
-// The kinds that CUDA can disable, and those that do nothing.
-bool can_be_cut(CUgraphNode node) {
-  CUgraphNodeType type{};
-  return type_of(node, type) &&
-         (type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY ||
-          type == CU_GRAPH_NODE_TYPE_MEMSET || type == CU_GRAPH_NODE_TYPE_EMPTY);
-}
-
-// Of the nodes that may be next, the one that the graph names first.
-Nodes sorted(const Nodes& nodes, const Edges& edges) {
-  std::map<CUgraphNode, std::size_t> places, waits_for;
-  std::multimap<CUgraphNode, CUgraphNode> followers;
-  for (std::size_t i = 0; i < nodes.size(); ++i) places[nodes[i]] = i;
-  for (std::size_t i = 0; i < edges.first.size(); ++i) {
-    followers.emplace(edges.first[i], edges.second[i]);
-    ++waits_for[edges.second[i]];
-  }
-  std::set<std::size_t> ready;
-  for (const CUgraphNode node : nodes) {
-    if (waits_for[node] == 0) ready.insert(places[node]);
-  }
-  Nodes order;
-  while (!ready.empty()) {
-    const CUgraphNode node = nodes[ready.extract(ready.begin()).value()];
-    order.push_back(node);
-    const auto [begin, end] = followers.equal_range(node);
-    for (auto follower = begin; follower != end; ++follower) {
-      if (--waits_for[follower->second] == 0) ready.insert(places[follower->second]);
-    }
-  }
-  return order;
-}
+void CUDA_CB call_nothing(void*) {}
 
 Pages pages_of(tessera_allocator* allocator, const Words& words) {
   Pages pages;
@@ -106,10 +45,9 @@ std::uint64_t room_of(tessera_allocator* allocator) {
   return stats.device_capacity > held ? (stats.device_capacity - held) / stats.devices : 0;
 }
 
-void add(GraphPart& part, CUgraphNode node, const Words& words) {
-  CUgraphNodeType type{};
-  if (type_of(node, type) && type != CU_GRAPH_NODE_TYPE_EMPTY) part.nodes.push_back(node);
-  part.words.insert(part.words.end(), words.begin(), words.end());
+template <class Item>
+void append(std::vector<Item>& to, const std::vector<Item>& more) {
+  to.insert(to.end(), more.begin(), more.end());
 }
 
 void keep_each_once(Words& words) {
@@ -117,35 +55,50 @@ void keep_each_once(Words& words) {
   words.erase(std::unique(words.begin(), words.end()), words.end());
 }
 
-}  // namespace
-
-std::vector<CUgraphNode> order_to_cut(CUgraph graph) {
-  Nodes nodes;
-  Edges edges;
-  if (!read_nodes(graph, nodes) || !std::all_of(nodes.begin(), nodes.end(), can_be_cut)) return {};
-  if (read_edges(graph, edges) != CUDA_SUCCESS) return {};
-  Nodes order = sorted(nodes, edges);
-  return order.size() == nodes.size() ? order : Nodes();
+// Where words are known of what is not in the order, nobody can say in which part they are needed.
+bool all_are_of(std::span<const OrderedNode> order, const GraphWords& words) {
+  std::unordered_set<CUgraphNode> nodes;
+  for (const OrderedNode& node : order) {
+    if (can_be_disabled(node.type)) nodes.insert(node.node);
+  }
+  return std::all_of(words.by_node.begin(), words.by_node.end(), [&](const auto& each) {
+    return each.second.empty() || nodes.contains(each.first);
+  });
 }
 
-std::vector<GraphPart> cut(std::span<const CUgraphNode> order, const GraphWords& words) {
+// Takes the nodes that must stay together from the front of `rest`.
+GraphPart take_joined(std::span<const OrderedNode>& rest, const GraphWords& words) {
+  GraphPart taken;
+  do {
+    const OrderedNode& node = rest.front();
+    taken.nodes.push_back(node);
+    const auto known = words.by_node.find(node.node);
+    if (known != words.by_node.end()) append(taken.words, known->second);
+    rest = rest.subspan(1);
+  } while (!rest.empty() && rest.front().joined);
+  return taken;
+}
+
+}  // namespace
+
+std::vector<GraphPart> cut(std::span<const OrderedNode> order, const GraphWords& words) {
   tessera_allocator* const allocator = running();
   const Entry entry;
-  if (allocator == nullptr || entry.nested()) return {};
+  if (allocator == nullptr || entry.nested() || !all_are_of(order, words)) return {};
   const std::uint64_t room = room_of(allocator);
   std::vector<GraphPart> parts(1);
   Pages together;
-  for (const CUgraphNode node : order) {
-    const auto known = words.by_node.find(node);
-    const Words own = known != words.by_node.end() ? known->second : Words();
-    const Pages pages = pages_of(allocator, own);
+  while (!order.empty()) {
+    const GraphPart next = take_joined(order, words);
+    const Pages pages = pages_of(allocator, next.words);
     if (bytes_of(pages) > room) return {};
     Pages with_it = together;
     with_it.insert(pages.begin(), pages.end());
     const bool fits = bytes_of(with_it) <= room;
     if (!fits) parts.emplace_back();
     together = fits ? std::move(with_it) : pages;
-    add(parts.back(), node, own);
+    append(parts.back().nodes, next.nodes);
+    append(parts.back().words, next.words);
   }
   for (GraphPart& part : parts) keep_each_once(part.words);
   return parts;
@@ -153,35 +106,62 @@ std::vector<GraphPart> cut(std::span<const CUgraphNode> order, const GraphWords&
 
 EnabledNodes::EnabledNodes(CUgraphExec exec, std::span<const GraphPart> parts) : exec_(exec) {
   for (const GraphPart& part : parts) {
-    for (const CUgraphNode node : part.nodes) {
-      unsigned enabled = 0;
-      status_ = call_true(&TrueDriver::cuGraphNodeGetEnabled, exec_, node, &enabled);
+    for (const OrderedNode& node : part.nodes) {
+      bool enabled = false;
+      status_ = read(node, enabled);
       if (status_ != CUDA_SUCCESS) return;
-      if (enabled != 0) nodes_.emplace(node, true);
+      if (enabled) switches_.push_back({&node, &part, true});
     }
   }
 }
 
 EnabledNodes::~EnabledNodes() {
   CUresult result = CUDA_SUCCESS;
-  for (const auto& [node, on] : nodes_) {
-    const CUresult enabled = on ? CUDA_SUCCESS : enable(node, true);
+  for (const Switch& each : switches_) {
+    const CUresult enabled = each.on ? CUDA_SUCCESS : set(*each.node, true);
     if (result == CUDA_SUCCESS) result = enabled;
+  }
+  // What is queued with the event keeps what it needs of it.
+  if (unheeded_ != nullptr) {
+    const CUresult destroyed = call_true(&TrueDriver::cuEventDestroy_v2, unheeded_);
+    if (result == CUDA_SUCCESS) result = destroyed;
   }
   if (result != CUDA_SUCCESS) say("a graph that was launched in parts could not be made whole again");
 }
 
-CUresult EnabledNodes::enable(CUgraphNode node, bool on) {
-  return call_true(&TrueDriver::cuGraphNodeSetEnabled, exec_, node, on ? 1U : 0U);
+// Nodes that need no switching count as not enabled.
+CUresult EnabledNodes::read(const OrderedNode& node, bool& enabled) {
+  if (can_be_disabled(node.type)) {
+    unsigned told = 0;
+    const CUresult result = call_true(&TrueDriver::cuGraphNodeGetEnabled, exec_, node.node, &told);
+    enabled = told != 0;
+    return result;
+  }
+  const bool records = node.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+  enabled = records || node.type == CU_GRAPH_NODE_TYPE_HOST;
+  if (!records || unheeded_ != nullptr) return CUDA_SUCCESS;
+  return call_true(&TrueDriver::cuEventCreate, &unheeded_, CU_EVENT_DISABLE_TIMING);
+}
+
+CUresult EnabledNodes::set(const OrderedNode& node, bool on) {
+  if (node.type == CU_GRAPH_NODE_TYPE_HOST) {
+    const CUDA_HOST_NODE_PARAMS call = on ? node.call : CUDA_HOST_NODE_PARAMS{call_nothing, nullptr};
+    return call_true(&TrueDriver::cuGraphExecHostNodeSetParams, exec_, node.node, &call);
+  }
+  if (node.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD) {
+    return call_true(&TrueDriver::cuGraphExecEventRecordNodeSetEvent, exec_, node.node,
+                     on ? node.event : unheeded_);
+  }
+  return call_true(&TrueDriver::cuGraphNodeSetEnabled, exec_, node.node, on ? 1U : 0U);
 }
 
 CUresult EnabledNodes::only(const GraphPart& part) {
-  const std::set<CUgraphNode> wanted(part.nodes.begin(), part.nodes.end());
-  for (auto& [node, on] : nodes_) {
-    const bool should = wanted.contains(node);
-    if (on == should) continue;
-    if (const CUresult result = enable(node, should); result != CUDA_SUCCESS) return result;
-    on = should;
+  if (status_ != CUDA_SUCCESS) return status_;
+  for (Switch& each : switches_) {
+    const bool should = each.part == &part;
+    if (each.on == should) continue;
+    if (const CUresult result = set(*each.node, should); result != CUDA_SUCCESS) return result;
+    each.on = should;
   }
   return CUDA_SUCCESS;
 }

@@ -35,6 +35,8 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuFuncGetParamInfo, "cuFuncGetParamInfo");
   look_up(found->cuKernelGetName, "cuKernelGetName");
   look_up(found->cuKernelGetParamInfo, "cuKernelGetParamInfo");
+  look_up(found->cuEventCreate, "cuEventCreate");
+  look_up(found->cuEventDestroy_v2, "cuEventDestroy_v2");
   look_up(found->cuStreamIsCapturing, "cuStreamIsCapturing");
   look_up(found->cuGraphGetNodes, "cuGraphGetNodes");
   look_up(found->cuGraphNodeGetType, "cuGraphNodeGetType");
@@ -44,6 +46,10 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuGraphMemsetNodeGetParams, "cuGraphMemsetNodeGetParams");
   look_up(found->cuGraphBatchMemOpNodeGetParams, "cuGraphBatchMemOpNodeGetParams");
   look_up(found->cuGraphChildGraphNodeGetGraph, "cuGraphChildGraphNodeGetGraph");
+  look_up(found->cuGraphHostNodeGetParams, "cuGraphHostNodeGetParams");
+  look_up(found->cuGraphEventRecordNodeGetEvent, "cuGraphEventRecordNodeGetEvent");
+  look_up(found->cuGraphMemAllocNodeGetParams, "cuGraphMemAllocNodeGetParams");
+  look_up(found->cuGraphMemFreeNodeGetParams, "cuGraphMemFreeNodeGetParams");
   look_up(found->cuGraphGetEdges_v2, "cuGraphGetEdges_v2");
   look_up(found->cuGraphNodeGetEnabled, "cuGraphNodeGetEnabled");
   look_up(found->cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled");

@@ -30,6 +30,8 @@ struct TrueDriver {
   decltype(&::cuFuncGetParamInfo) cuFuncGetParamInfo = nullptr;
   decltype(&::cuKernelGetName) cuKernelGetName = nullptr;
   decltype(&::cuKernelGetParamInfo) cuKernelGetParamInfo = nullptr;
+  decltype(&::cuEventCreate) cuEventCreate = nullptr;
+  decltype(&::cuEventDestroy_v2) cuEventDestroy_v2 = nullptr;
   decltype(&::cuStreamIsCapturing) cuStreamIsCapturing = nullptr;
   decltype(&::cuGraphGetNodes) cuGraphGetNodes = nullptr;
   decltype(&::cuGraphNodeGetType) cuGraphNodeGetType = nullptr;
@@ -39,6 +41,10 @@ struct TrueDriver {
   decltype(&::cuGraphMemsetNodeGetParams) cuGraphMemsetNodeGetParams = nullptr;
   decltype(&::cuGraphBatchMemOpNodeGetParams) cuGraphBatchMemOpNodeGetParams = nullptr;
   decltype(&::cuGraphChildGraphNodeGetGraph) cuGraphChildGraphNodeGetGraph = nullptr;
+  decltype(&::cuGraphHostNodeGetParams) cuGraphHostNodeGetParams = nullptr;
+  decltype(&::cuGraphEventRecordNodeGetEvent) cuGraphEventRecordNodeGetEvent = nullptr;
+  decltype(&::cuGraphMemAllocNodeGetParams) cuGraphMemAllocNodeGetParams = nullptr;
+  decltype(&::cuGraphMemFreeNodeGetParams) cuGraphMemFreeNodeGetParams = nullptr;
   decltype(&::cuGraphGetEdges_v2) cuGraphGetEdges_v2 = nullptr;
   decltype(&::cuGraphNodeGetEnabled) cuGraphNodeGetEnabled = nullptr;
   decltype(&::cuGraphNodeSetEnabled) cuGraphNodeSetEnabled = nullptr;

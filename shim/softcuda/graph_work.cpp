@@ -54,8 +54,12 @@ struct Runner {
   }
   CUresult operator()(const SignalWork&) const { return CUDA_ERROR_NOT_SUPPORTED; }
   CUresult operator()(const AwaitWork&) const { return CUDA_ERROR_NOT_SUPPORTED; }
-  // Its memory is there all the time.
-  CUresult operator()(const AllocWork&) const { return CUDA_SUCCESS; }
+  // Its memory is there all the time, but what was in it is gone, as it may be on a GPU.
+  CUresult operator()(const AllocWork& work) const {
+    const GraphMemory& memory = *work.memory;
+    return set_rows(machine, {memory.address().value(), 0, 0xcd, 1, memory.bytes().value(), 1},
+                    stream);
+  }
   CUresult operator()(const FreeWork&) const { return CUDA_SUCCESS; }
 };
 

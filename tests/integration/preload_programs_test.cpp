@@ -64,6 +64,11 @@ TEST(PreloadPrograms, AGraphThatDoesNotFitIsLaunchedInParts) {
   expect_same_on_small_device("./large_graph preload_kernels.so", "10MiB");
 }
 
+TEST(PreloadPrograms, PartsKeepTheOrderOfHostFunctionsEventsChildrenAndMemory) {
+  expect_same_on_small_device("./mixed_graph preload_kernels.so", "12MiB",
+                              {{"TESSERA_DEVICE_MEMORY", "8MiB"}});
+}
+
 TEST(PreloadPrograms, AGraphOfWhichOneNodeDoesNotFitIsOutOfMemory) {
   const Outcome launched = run_preloaded("./large_graph preload_kernels.so",
                                          {{"TESSERA_DEVICE_MEMORY", "2MiB"}});
