@@ -165,7 +165,8 @@ void Allocator::show() const {
   board_->publish(text);
 }
 
-// An out-of-memory status becomes the message that adds up; all others stay as they are.
+// An out-of-memory status becomes the message that adds up; all others stay as they are. Whoever gets it
+// from us may say it: once.
 Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked) const {
   if (status.code() != Code::kOutOfMemory) return status;
   const ResidencyStats moves = heap.residency().stats();
@@ -179,9 +180,8 @@ Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked) const {
   figures.file_tier = figures_of(file_->usage());
   figures.pinned = moves.pinned_bytes;
   figures.exposed = moves.exposed_bytes;
-  const std::string message = fmt::format("{}\n{}", status.message(), oom_message(figures));
-  log_line(LogLevel::kWarning, "{}", message);
-  return Status(Code::kOutOfMemory, message);
+  return Status(Code::kOutOfMemory,
+                fmt::format("{}\n{}", status.message(), oom_message(figures)));
 }
 
 Status Allocator::write_timeline(const std::string& path) const {

@@ -50,9 +50,7 @@ Made allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, co
     say_unmanaged(device);
     return Made::kNotOurs;
   }
-  // Programs try sizes until one fits; running out is theirs to report.
-  result = outcome == TESSERA_OUT_OF_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY
-                                            : cuda_result_said(outcome, call);
+  result = cuda_result_said(outcome, call);
   if (outcome == TESSERA_OK) {
     learn_range(allocator);
     *address = made;

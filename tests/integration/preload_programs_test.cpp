@@ -27,6 +27,12 @@ void expect_same_on_small_device(const std::string& command, const std::string& 
   EXPECT_EQ(preloaded.message, "");
 }
 
+int occurrences(const std::string& text, const std::string& of) {
+  int count = 0;
+  for (auto at = text.find(of); at != std::string::npos; at = text.find(of, at + 1)) ++count;
+  return count;
+}
+
 TEST(PreloadPrograms, TheSmallestProgramAdds) {
   const Outcome added = run_preloaded("./vector_add vector_add_kernels.so");
   EXPECT_EQ(added.exit_code, 0) << added.message;
@@ -75,6 +81,16 @@ TEST(PreloadPrograms, AGraphOfWhichOneNodeDoesNotFitIsOutOfMemory) {
   EXPECT_EQ(launched.exit_code, 1);
   EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"),
             std::string::npos) << launched.message;
+  EXPECT_EQ(occurrences(launched.message, "one step of work uses"), 1) << launched.message;
+}
+
+TEST(PreloadPrograms, AnAllocationThatNoTierTakesIsExplainedOnce) {
+  const Outcome allocated = run_preloaded("./launches preload_kernels.so",
+                                          {{"TESSERA_DEVICE_MEMORY", "4MiB"},
+                                           {"TESSERA_HOST_MEMORY", "2MiB"}});
+  EXPECT_EQ(allocated.exit_code, 1);
+  EXPECT_NE(allocated.message.find("tessera: cuMemAlloc: "), std::string::npos) << allocated.message;
+  EXPECT_EQ(occurrences(allocated.message, "and no tier has room"), 1) << allocated.message;
 }
 
 TEST(PreloadPrograms, AddressesInPackedStructsTablesMapsAndGlobalsAreFound) {
