@@ -62,6 +62,7 @@ void Conductor::read(Orders& orders) {
 
 void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                             Orders& orders) {
+  ++read_;
   remember(uses);
   const SequenceLearner::Noted noted = sequence_.note(signature_of(launch.work, uses, run_bytes));
   if (noted.learned) adopt_iteration();  // first: positions are of the new iteration from now on
@@ -242,7 +243,7 @@ void Conductor::follow(std::size_t position, std::uint64_t epoch,
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
     const std::uint32_t use = step.first_use + i;
     runs_[iteration_.uses[use].run] = {uses[i].run, epoch};
-    uses[i].run->next = epoch + distances_[use];
+    uses[i].run->next = read_ + distances_[use];
   }
   for (const std::uint32_t run : due_[position].leave) {
     if (runs_[run].run != nullptr) orders.leave.push_back(runs_[run]);

@@ -60,6 +60,10 @@ class Conductor {
   bool leads() const { return leads_; }
   // Who is to be asked for what no plan says.
   const Policy& decider() const { return leads_ ? *rest_ : policy_; }
+  // The epoch of the run's next use, if from `now` on only launches make epochs; 0 = not known.
+  std::uint64_t next_use(const Run& run, std::uint64_t now) const {
+    return run.next > read_ ? now + (run.next - read_) : 0;
+  }
   // The run goes away. REQUIRES: no launch announces it any more.
   void forget(const Run& run);
 
@@ -117,6 +121,7 @@ class Conductor {
   std::vector<Due> due_;                       // by step; empty = no plan
   const Policy* rest_ = nullptr;               // of the strategy
   bool leads_ = false;
+  std::uint64_t read_ = 0;  // launches, ever: a clock that fences do not advance, as they do epochs
 };
 
 }  // namespace tessera

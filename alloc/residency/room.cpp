@@ -105,7 +105,7 @@ Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) const {
     if (!picture.bytes) continue;
     picture.run = run->index;
     picture.gap = run->gap.load();
-    picture.next = run->next;
+    picture.next = conductor_.next_use(*run, snapshot.epoch);
     picture.tag = run->tag;
     snapshot.runs.push_back(picture);
   }

@@ -81,7 +81,7 @@ struct Run {
 
   std::vector<Page> pages;
   std::uint64_t quiet = 0;        // every use up to this epoch is known to be over
-  std::uint64_t next = 0;         // epoch of the next use that a learned iteration tells; 0 = unknown
+  std::uint64_t next = 0;         // launch, as the conductor counts them, of its next use; 0 = unknown
   std::size_t index = 0;          // where the engine's list has it
   bool coming = false;            // prefetched: pages that reach the host go on to the device
   std::uint64_t called = 0;       // the last use there was when it was prefetched

@@ -133,7 +133,18 @@ TEST_F(ConductorTest, TellsOfEachRunWhenItIsUsedNext) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
   launch(works_[0], run, true);
-  EXPECT_EQ(run->next, epoch_ + 2 * kLayers - 1);
+  EXPECT_EQ(conductor_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 1);
+  launch(works_[1], make_run(), true);
+  EXPECT_EQ(conductor_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 2);
+}
+
+TEST_F(ConductorTest, CountsTheWayToTheNextUseInLaunchesWhateverMakesEpochsBetween) {
+  for (int i = 0; i < 3; ++i) iterate();
+  DeviceRun* const run = make_run();
+  launch(works_[0], run, true);
+  epoch_ += 100 * kLayers;  // as fences do
+  launch(works_[1], make_run(), true);
+  EXPECT_EQ(conductor_.next_use(*run, epoch_), epoch_ + 2 * kLayers - 2);
 }
 
 TEST_F(ConductorTest, CeasesAtOnceWhenTheProgramDoesSomethingElse) {
@@ -144,7 +155,7 @@ TEST_F(ConductorTest, CeasesAtOnceWhenTheProgramDoesSomethingElse) {
   launch(works_[2 * kLayers], make_run(), true);
   EXPECT_FALSE(conductor_.leads());
   EXPECT_TRUE(left_.empty() && came_.empty());
-  EXPECT_EQ(run->next, 0u);
+  EXPECT_EQ(conductor_.next_use(*run, epoch_), 0u);
 }
 
 TEST_F(ConductorTest, LeadsAgainSoonAfterABreak) {
