@@ -214,7 +214,7 @@ Row draw(Bytes device, int uses) {
   const auto some = [&] {
     for (int i = 0; i < uses; ++i) machine.use(runs[random() % runs.size()]);
   };
-  some();
+  for (int i = 0; i < kWarmUp; ++i) some();
   machine.begin();
   some();
   return machine.end("drawn sizes, used by chance");

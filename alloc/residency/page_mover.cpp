@@ -112,12 +112,12 @@ Status PageMover::mount_missing(std::span<const PageRef> pages) {
   while (mapped < pages.size() && (status = map_frame(pages[mapped])).is_ok()) ++mapped;
   const auto ready = pages.first(mapped);
   if (Status access = grant_access(ready); !access.is_ok()) {
-    for (const PageRef& page : ready) unmap_frame(page);
+    for (const PageRef& page : ready) unmap_handles(page, page.bytes());
     return access;
   }
   for (std::size_t i = 0; i < ready.size(); ++i) {
     if (Status fill = fill_frame(ready[i]); !fill.is_ok()) {
-      for (const PageRef& page : ready.subspan(i)) unmap_frame(page);
+      for (const PageRef& page : ready.subspan(i)) unmap_handles(page, page.bytes());
       return fill;
     }
   }
@@ -125,21 +125,31 @@ Status PageMover::mount_missing(std::span<const PageRef> pages) {
 }
 
 Status PageMover::map_frame(PageRef page) {
-  Frame frame;
-  TESSERA_TRY_ASSIGN(frame, tiers_.device.take(page.page_class()));
-  if (Status status = driver_.map(page.address(), page.bytes(), FrameId(frame.value));
-      !status.is_ok()) {
-    tiers_.device.give_back(frame);
-    return status;
+  TESSERA_TRY_ASSIGN(page->device, tiers_.device.take(page.page_class()));
+  return map_handles(page);
+}
+
+// All handles of the page's frame stand at its address, or the frame has gone back.
+Status PageMover::map_handles(PageRef page) {
+  const auto handles = HandleTier::handles_of(*page->device);
+  const Bytes each = page.bytes() / handles.size();
+  Bytes mapped;
+  for (const std::uint64_t handle : handles) {
+    if (Status status = driver_.map(page.address() + mapped, each, FrameId(handle));
+        !status.is_ok()) {
+      unmap_handles(page, mapped);
+      return status;
+    }
+    mapped += each;
   }
-  page->device = frame;
   return {};
 }
 
-// Undoes map_frame for a page that did not get further.
-void PageMover::unmap_frame(PageRef page) {
-  Status status = driver_.unmap(page.address(), page.bytes());
-  if (!status.is_ok()) status = driver_.unmap(page.address(), page.bytes());
+// Undoes map_handles for the page's first `mapped` bytes.
+void PageMover::unmap_handles(PageRef page, Bytes mapped) {
+  const auto unmap = [&] { return mapped ? driver_.unmap(page.address(), mapped) : Status(); };
+  Status status = unmap();
+  if (!status.is_ok()) status = unmap();
   if (!status.is_ok()) {
     // The frame stays out and the address stays taken: a leak, said aloud, not a lost byte.
     log_line(LogLevel::kError, "a page could not be unmapped: {}", status.to_string());

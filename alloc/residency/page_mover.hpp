@@ -96,7 +96,8 @@ class PageMover {
   void note_place(PageRef page);
   void note_move(PageRef page, EventKind kind);
   Status map_frame(PageRef page);
-  void unmap_frame(PageRef page);
+  Status map_handles(PageRef page);
+  void unmap_handles(PageRef page, Bytes mapped);
   Status grant_access(std::span<const PageRef> pages);
   Status fill_frame(PageRef page);
   Status record_or_wait(EventId event, StreamId stream);

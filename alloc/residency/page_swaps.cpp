@@ -103,7 +103,7 @@ Status PageMover::swap_in(std::span<const PageRef> pages) {
   while (placed < pages.size() && (status = take_place(pages[placed])).is_ok()) ++placed;
   const auto ready = pages.first(placed);
   if (Status filled = fill_in_place(ready); !filled.is_ok()) {
-    for (const PageRef& page : ready) unmap_frame(page);
+    for (const PageRef& page : ready) unmap_handles(page, page.bytes());
     back(ready);
     return filled;
   }
@@ -114,20 +114,17 @@ Status PageMover::swap_in(std::span<const PageRef> pages) {
 // A device frame in the host frame's place, without its bytes as yet.
 Status PageMover::take_place(PageRef page) {
   page->started = log_.now();
-  Frame frame;
-  TESSERA_TRY_ASSIGN(frame, tiers_.device.take(page.page_class()));
-  Status status;
-  if (page->backed) status = driver_.unmap(page.address(), page.bytes());
-  if (status.is_ok()) {
+  TESSERA_TRY_ASSIGN(page->device, tiers_.device.take(page.page_class()));
+  if (page->backed) {
+    if (Status status = driver_.unmap(page.address(), page.bytes()); !status.is_ok()) {
+      tiers_.device.give_back(*page->device);
+      page->device.reset();
+      return status;
+    }
     page->backed = false;
-    status = driver_.map(page.address(), page.bytes(), FrameId(frame.value));
   }
-  if (status.is_ok()) {
-    page->device = frame;
-    return status;
-  }
-  tiers_.device.give_back(frame);
-  if (!page->backed) back({&page, 1});
+  Status status = map_handles(page);
+  if (!status.is_ok()) back({&page, 1});
   return status;
 }
 

@@ -17,7 +17,7 @@ void undo(Status undone, const char* what) {
 }  // namespace
 
 BackingTier::BackingTier(Driver& driver, DeviceId first, Bytes capacity)
-    : HandleTier(TierKind::kHost, capacity), driver_(driver), devices_{first} {}
+    : HandleTier(TierKind::kHost, capacity, Joining::kNever), driver_(driver), devices_{first} {}
 
 BackingTier::~BackingTier() { destroy_all(); }
 

@@ -3,7 +3,7 @@
 // A frame is a handle of host memory (FrameLocation::kHost). From its creation to its end it is
 // mapped at an address of the tier's, its *alias*, with access for every device that was admitted:
 // copies go through the alias, so that bytes are complete before the frame stands anywhere else.
-// One tier serves all devices of a process.
+// One tier serves all devices of a process. Frames are not joined: an alias is one stretch.
 //
 // Thread safety: as tier.hpp says.
 #pragma once

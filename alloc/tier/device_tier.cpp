@@ -3,7 +3,7 @@
 namespace tessera {
 
 DeviceTier::DeviceTier(Driver& driver, DeviceId device, Bytes capacity)
-    : HandleTier(TierKind::kDevice, capacity), driver_(driver), device_(device) {}
+    : HandleTier(TierKind::kDevice, capacity, Joining::kAllowed), driver_(driver), device_(device) {}
 
 DeviceTier::~DeviceTier() { destroy_all(); }
 

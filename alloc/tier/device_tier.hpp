@@ -1,4 +1,5 @@
-// Device memory as frames; `value` of a frame is the driver's FrameId.
+// Device memory as frames; `value` of a frame is the driver's FrameId, unless it is joined: then
+// handles_of() names them.
 //
 // Thread safety: as tier.hpp says.
 #pragma once

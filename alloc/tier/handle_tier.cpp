@@ -9,7 +9,8 @@
 
 namespace tessera {
 
-HandleTier::HandleTier(TierKind kind, Bytes capacity) : kind_(kind), capacity_(capacity) {}
+HandleTier::HandleTier(TierKind kind, Bytes capacity, Joining joining)
+    : kind_(kind), capacity_(capacity), joining_(joining) {}
 
 void HandleTier::destroy_all() {
   const MutexLock lock(mutex_);
@@ -18,26 +19,61 @@ void HandleTier::destroy_all() {
 }
 
 Result<Frame> HandleTier::take(PageClass page_class) {
-  const Bytes bytes = page_bytes(page_class);
   const MutexLock lock(mutex_);
-  auto& pool = pool_[index_of(page_class)];
-  if (pool.empty()) {
-    if (!make_budget(bytes)) return no_room(bytes);
-    TESSERA_TRY_ASSIGN(const std::uint64_t created, create(bytes));
-    pool.push_back(created);
-  }
-  const std::uint64_t value = pool.back();
-  pool.pop_back();
-  used_ += bytes;
+  TESSERA_TRY_ASSIGN(const Frame frame, find(page_class));
+  used_ += frame.bytes();
   peak_used_ = std::max(peak_used_, used_);
-  return Frame{kind_, page_class, value};
+  return frame;
+}
+
+// A spare frame before a new one, and a new one before joined ones, as long as that destroys nothing.
+Result<Frame> HandleTier::find(PageClass page_class) {
+  auto& pool = pool_[index_of(page_class)];
+  if (!pool.empty()) {
+    const std::uint64_t value = pool.back();
+    pool.pop_back();
+    return Frame{kind_, page_class, value};
+  }
+  const Bytes bytes = page_bytes(page_class);
+  if (used_ + spare() + bytes > capacity_ && can_join(page_class)) return join();
+  if (!make_budget(bytes)) return no_room(bytes);
+  return create(page_class);
 }
 
 void HandleTier::give_back(Frame frame) {
   const MutexLock lock(mutex_);
   DCHECK_GE(used_, frame.bytes());
   used_ -= frame.bytes();
+  if (frame.joined) return part(frame);
   pool_[index_of(frame.page_class)].push_back(frame.value);
+}
+
+std::span<const std::uint64_t> HandleTier::handles_of(const Frame& frame) {
+  if (!frame.joined) return {&frame.value, 1};
+  return *reinterpret_cast<const Parts*>(frame.value);
+}
+
+bool HandleTier::can_join(PageClass page_class) const {
+  return joining_ == Joining::kAllowed && page_class == PageClass::kLarge &&
+         pool_[index_of(PageClass::kBase)].size() >= kBasePerLarge;
+}
+
+Frame HandleTier::join() {
+  auto& pool = pool_[index_of(PageClass::kBase)];
+  auto parts = std::make_unique<Parts>();
+  std::copy(pool.end() - kBasePerLarge, pool.end(), parts->begin());
+  pool.resize(pool.size() - kBasePerLarge);
+  const auto value = reinterpret_cast<std::uint64_t>(parts.get());
+  joined_.emplace(value, std::move(parts));
+  return {kind_, PageClass::kLarge, value, true};
+}
+
+void HandleTier::part(const Frame& frame) {
+  const auto found = joined_.find(frame.value);
+  DCHECK(found != joined_.end());
+  auto& pool = pool_[index_of(PageClass::kBase)];
+  pool.insert(pool.end(), found->second->begin(), found->second->end());
+  joined_.erase(found);
 }
 
 TierUsage HandleTier::usage() const {
@@ -56,6 +92,10 @@ Status HandleTier::validate() const {
     return Status(Code::kInternal, fmt::format("{} tier: {} used and {} spare exceed {}", name_of(kind_),
                                                used_.value(), spare().value(), capacity_.value()));
   }
+  if (kLargePage * joined_.size() > used_) {
+    return Status(Code::kInternal, fmt::format("{} tier: {} joined frames in {} bytes used",
+                                               name_of(kind_), joined_.size(), used_.value()));
+  }
   return Status::ok();
 }
 
@@ -70,12 +110,17 @@ bool HandleTier::make_budget(Bytes bytes) {
   return spare() <= spare_allowed;
 }
 
-// The machine may hold less than the budget says: then what is spare makes room, once.
-Result<std::uint64_t> HandleTier::create(Bytes bytes) {
+// The machine may hold less than the budget says: then what is spare serves or makes room, once.
+Result<Frame> HandleTier::create(PageClass page_class) {
+  const Bytes bytes = page_bytes(page_class);
   auto created = create_handle(bytes);
-  if (created.is_ok() || created.status().code() != Code::kOutOfMemory || !spare()) return created;
-  for (const PageClass page_class : kPageClasses) destroy_spare(page_class, Bytes());
-  return create_handle(bytes);
+  if (!created.is_ok() && created.status().code() == Code::kOutOfMemory && spare()) {
+    if (can_join(page_class)) return join();
+    for (const PageClass other : kPageClasses) destroy_spare(other, Bytes());
+    created = create_handle(bytes);
+  }
+  TESSERA_TRY(created.status());
+  return Frame{kind_, page_class, created.value()};
 }
 
 // Destroys spare frames of the class until no more than `keep` bytes of them are left.

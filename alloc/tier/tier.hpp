@@ -31,6 +31,7 @@ struct Frame {
   TierKind tier = TierKind::kDevice;
   PageClass page_class = PageClass::kBase;
   std::uint64_t value = 0;
+  bool joined = false;  // a large frame that is sixteen base frames in a row (handle_tier.hpp)
 
   Bytes bytes() const { return page_bytes(page_class); }
 };

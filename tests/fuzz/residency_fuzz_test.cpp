@@ -52,10 +52,22 @@ class Fuzz {
     setup.staging = kBasePage * (4 + below(3));
     setup.file = kBasePage * below(12);
     if (below(4) == 0) setup.backing = kBasePage * (4 + below(12));
+    large_ = below(2) == 0;
+    if (large_) grow(setup);
     setup.policy = below(3) == 0 ? "lru" : "recency";
     setup.options.low_percent = static_cast<std::uint32_t>(below(3) * 20);
     setup.options.high_percent = setup.options.low_percent * 2;
     return setup;
+  }
+
+  // So that one large page fits, and takes turns with as many base pages.
+  void grow(ResidencySetup& setup) {
+    setup.device += kLargePage;
+    for (Bytes* const bytes : {&setup.host, &setup.file, &setup.backing}) {
+      if (*bytes) *bytes += kLargePage * (1 + below(2));
+    }
+    setup.staging += 2 * kLargePage;
+    setup.sim.memory = 96_MiB;
   }
 
   void step() {
@@ -75,7 +87,9 @@ class Fuzz {
 
   void add() {
     what_ = "add";
-    const RunShape shape{0, static_cast<std::uint32_t>(1 + below(3))};
+    const std::uint64_t kind = large_ ? below(3) : 0;
+    const RunShape shape{kind == 1 ? 1U : 0U,
+                         static_cast<std::uint32_t>(kind == 2 ? 8 + below(8) : 1 + below(3))};
     const auto added = machine_.residency().add(machine_.reserve(shape), shape, TagId());
     if (!added.is_ok()) {
       EXPECT_EQ(added.status().code(), Code::kOutOfMemory) << added.status().to_string();
@@ -185,6 +199,7 @@ class Fuzz {
   }
 
   std::mt19937_64 random_;
+  bool large_ = false;
   ResidencyMachine machine_;
   std::vector<StreamId> streams_;
   std::vector<Model> models_;

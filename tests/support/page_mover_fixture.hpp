@@ -10,9 +10,12 @@
 
 namespace tessera {
 
-// The device has four base pages, the host two and a staging reserve of two, the file four.
+// By default the device has four base pages, the host two and a staging reserve of two, the file four.
 class Mover : public testing::Test {
  protected:
+  explicit Mover(const ResidencySetup& setup = {
+                     .device = 8_MiB, .host = 4_MiB, .staging = 4_MiB, .file = 8_MiB})
+      : machine_(setup) {}
   ~Mover() override {
     mover_.reset();
     for (StreamId stream : {inbound_, outbound_}) EXPECT_OK(machine_.sim().destroy_stream(stream));
@@ -75,7 +78,7 @@ class Mover : public testing::Test {
   }
 
  private:
-  ResidencyMachine machine_{{.device = 8_MiB, .host = 4_MiB, .staging = 4_MiB, .file = 8_MiB}};
+  ResidencyMachine machine_;
   SteadyClock clock_;
   EventLog log_{clock_, 64};
   Gate gate_;

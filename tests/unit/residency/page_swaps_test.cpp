@@ -29,6 +29,25 @@ class PageSwaps : public testing::Test {
   ResidencyMachine machine_{{.device = 8_MiB, .backing = 24_MiB}};
 };
 
+TEST(PageSwapsOfLargePages, ALargePageComesBackOnBaseFrames) {
+  ResidencyMachine machine({.device = 32_MiB, .backing = 96_MiB});
+  auto* large = machine.add({1, 0});
+  auto* base = machine.add({0, 15});
+  ASSERT_OK(machine.write(large, 1));
+  ASSERT_OK(machine.write(base, 2));
+  auto* last = machine.add({0, 1});
+  ASSERT_OK(machine.write(last, 3));
+  ASSERT_OK(machine.check(large, 1));
+  EXPECT_TRUE(large->pages[0].device->joined);
+  ASSERT_OK(machine.check(base, 2));
+  const std::uint64_t nth = 16 + 5;  // sixteen host frames take the base pages' places first
+  machine.fault().fail({DriverCall::kMap, nth, Status(Code::kDriver, "injected", 999)});
+  EXPECT_EQ(machine.check(large, 1).code(), Code::kDriver);
+  EXPECT_EQ(machine.valid(), "ok");
+  ASSERT_OK(machine.check(large, 1));
+  ASSERT_OK(machine.check(last, 3));
+}
+
 TEST_F(PageSwaps, BytesSurviveTheWayOutAndBack) {
   const auto runs = machine_.add_many(9);
   for (std::uint64_t generation = 0; generation < 3; ++generation) {

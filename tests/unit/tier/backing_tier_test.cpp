@@ -32,6 +32,16 @@ class BackingTierTest : public testing::Test {
   SimMachine machine_{SimOptions{.devices = 2, .memory = 16_MiB}};
 };
 
+TEST_F(BackingTierTest, AnAliasIsOneStretchSoFramesAreNotJoined) {
+  BackingTier tier(sim(), DeviceId(0), 32_MiB);
+  std::vector<Frame> frames;
+  while (frames.size() < kBasePerLarge) frames.push_back(tier.take(PageClass::kBase).value());
+  for (const Frame& frame : frames) tier.give_back(frame);
+  const Frame large = tier.take(PageClass::kLarge).value();
+  EXPECT_EQ(HandleTier::handles_of(large).size(), 1u);
+  tier.give_back(large);
+}
+
 TEST_F(BackingTierTest, WhatIsCopiedToTheAliasStandsWhereverTheFrameIsMapped) {
   BackingTier tier(sim(), DeviceId(0), 8_MiB);
   const Frame frame = tier.take(PageClass::kBase).value();

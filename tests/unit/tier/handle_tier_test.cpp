@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <span>
+#include <vector>
+
 #include "driver/fault_driver.hpp"
 #include "sim_machine.hpp"
 #include "tier/device_tier.hpp"
@@ -15,6 +19,14 @@ class HandleTierTest : public testing::Test {
   void TearDown() override { machine_.finish(); }
 
   Bytes free_memory() { return machine_.driver().memory_info(DeviceId(0)).value().free; }
+  static std::vector<Frame> take(DeviceTier& tier, std::size_t count) {
+    std::vector<Frame> frames;
+    while (frames.size() < count) frames.push_back(tier.take(PageClass::kBase).value());
+    return frames;
+  }
+  static void give_back(DeviceTier& tier, std::span<const Frame> frames) {
+    for (const Frame& frame : frames) tier.give_back(frame);
+  }
 
   SimMachine machine_{SimOptions{.memory = 96_MiB}};
 };
@@ -31,11 +43,9 @@ TEST_F(HandleTierTest, AFrameThatComesBackIsHandedOutAgain) {
 
 TEST_F(HandleTierTest, SpareFramesStayUntilTheOtherClassNeedsTheirBudget) {
   DeviceTier tier(machine_.driver(), DeviceId(0), 64_MiB);
-  std::vector<Frame> frames;
-  for (int i = 0; i < 16; ++i) frames.push_back(tier.take(PageClass::kBase).value());
-  for (const Frame& frame : frames) tier.give_back(frame);
+  give_back(tier, take(tier, 15));
   const Frame large = tier.take(PageClass::kLarge).value();
-  EXPECT_EQ(tier.usage().spare, 32_MiB) << "there was room for both";
+  EXPECT_EQ(tier.usage().spare, 30_MiB) << "there was room for both";
   const Frame other = tier.take(PageClass::kLarge).value();
   EXPECT_EQ(tier.usage().spare, Bytes());
   EXPECT_EQ(free_memory(), 32_MiB);
@@ -44,24 +54,67 @@ TEST_F(HandleTierTest, SpareFramesStayUntilTheOtherClassNeedsTheirBudget) {
 }
 
 TEST_F(HandleTierTest, OnlyAsManySpareFramesAsNeededAreDestroyed) {
-  DeviceTier tier(machine_.driver(), DeviceId(0), 40_MiB);
-  std::vector<Frame> frames;
-  for (int i = 0; i < 20; ++i) frames.push_back(tier.take(PageClass::kBase).value());
-  for (const Frame& frame : frames) tier.give_back(frame);
+  DeviceTier tier(machine_.driver(), DeviceId(0), 36_MiB);
+  give_back(tier, take(tier, 15));
   const Frame large = tier.take(PageClass::kLarge).value();
-  EXPECT_EQ(tier.usage().spare, 8_MiB);
+  EXPECT_EQ(tier.usage().spare, 4_MiB);
+  tier.give_back(large);
+}
+
+TEST_F(HandleTierTest, SixteenSpareBaseFramesStandForALargeOneAndPartAgain) {
+  FaultDriver driver(machine_.driver());
+  DeviceTier tier(driver, DeviceId(0), 32_MiB);
+  std::vector<Frame> frames = take(tier, 16);
+  give_back(tier, frames);
+  const Frame large = tier.take(PageClass::kLarge).value();
+  EXPECT_EQ(large.page_class, PageClass::kLarge);
+  std::set<std::uint64_t> parts;
+  for (const std::uint64_t handle : HandleTier::handles_of(large)) parts.insert(handle);
+  std::set<std::uint64_t> expected;
+  for (const Frame& frame : frames) expected.insert(frame.value);
+  EXPECT_EQ(parts, expected);
+  EXPECT_EQ(tier.usage().used, 32_MiB);
+  EXPECT_FALSE(tier.take(PageClass::kBase).is_ok()) << "a joined frame's parts are out";
+  EXPECT_TRUE(tier.validate().is_ok());
+  tier.give_back(large);
+  frames = take(tier, 16);
+  EXPECT_EQ(driver.calls(DriverCall::kCreateFrame), 16u);
+  EXPECT_EQ(driver.calls(DriverCall::kDestroyFrame), 0u);
+  give_back(tier, frames);
+}
+
+TEST_F(HandleTierTest, AWholeFrameIsTakenBeforeJoinedOnes) {
+  DeviceTier tier(machine_.driver(), DeviceId(0), 64_MiB);
+  const Frame first = tier.take(PageClass::kLarge).value();
+  give_back(tier, take(tier, 16));
+  const Frame second = tier.take(PageClass::kLarge).value();
+  tier.give_back(first);
+  const Frame third = tier.take(PageClass::kLarge).value();
+  EXPECT_EQ(HandleTier::handles_of(second).size(), kBasePerLarge);
+  EXPECT_EQ(HandleTier::handles_of(third).size(), 1u);
+  tier.give_back(second);
+  tier.give_back(third);
+}
+
+TEST_F(HandleTierTest, WhenTheDeviceHasLessThanTheBudgetSpareBaseFramesAreJoined) {
+  DeviceTier tier(machine_.driver(), DeviceId(0), 1_GiB);
+  give_back(tier, take(tier, 40));
+  const Frame large = tier.take(PageClass::kLarge).value();
+  EXPECT_EQ(HandleTier::handles_of(large).size(), kBasePerLarge);
+  EXPECT_EQ(tier.usage().spare, 48_MiB);
   tier.give_back(large);
 }
 
 TEST_F(HandleTierTest, WhenTheDeviceHasLessThanTheBudgetSpareFramesMakeRoom) {
   DeviceTier tier(machine_.driver(), DeviceId(0), 1_GiB);
-  std::vector<Frame> frames;
-  for (int i = 0; i < 40; ++i) frames.push_back(tier.take(PageClass::kBase).value());
-  for (const Frame& frame : frames) tier.give_back(frame);
+  const std::vector<Frame> frames = take(tier, 40);
+  const auto spare = std::span(frames).first(kBasePerLarge - 1);
+  give_back(tier, spare);
   const auto large = tier.take(PageClass::kLarge);
   ASSERT_TRUE(large.is_ok()) << large.status().to_string();
   EXPECT_EQ(tier.usage().spare, Bytes());
   tier.give_back(large.value());
+  give_back(tier, std::span(frames).subspan(spare.size()));
 }
 
 TEST_F(HandleTierTest, OutOfMemoryNamesTheBytes) {
