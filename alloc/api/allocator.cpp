@@ -78,7 +78,10 @@ Result<std::unique_ptr<Allocator>> Allocator::create(std::unique_ptr<Driver> dri
   set_log_level(options.level());
   std::unique_ptr<FileTier> file;
   TESSERA_TRY_ASSIGN(file, open_file_tier(options));
-  return create({clock, std::move(driver), std::move(file), system_host_pages()}, options);
+  constexpr bool kPump = true;
+  return create({clock, std::move(driver), std::move(file), system_host_pages(), kPump,
+                 attached_profiler()},
+                options);
 }
 
 // The whole machine, bottom up: driver, tiers, then for each device in use tier, residency, pages,
@@ -107,7 +110,7 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
 Allocator::Allocator(Foundations foundations, const Options& options)
     : driver_(std::move(foundations.driver)),
       options_(options),
-      log_(foundations.clock, kEvents, !options.history.empty()),
+      log_(foundations.clock, kEvents, !options.history.empty(), foundations.profiler),
       exposures_(options.explain),
       file_(std::move(foundations.file)) {}
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "driver/driver.hpp"
+#include "observe/profiler.hpp"
 #include "tier/file_tier.hpp"
 #include "tier/host_pages.hpp"
 
@@ -20,6 +21,8 @@ struct Foundations {
   HostPages& host_pages;
   // Whether a thread keeps moves going. Without it, the owner calls Allocator::advance().
   bool pump = true;
+  // Who watches the process; null where nobody does, or where time is not the watcher's.
+  Profiler* profiler = nullptr;
 };
 
 }  // namespace tessera

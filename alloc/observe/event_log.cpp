@@ -4,8 +4,8 @@
 
 namespace tessera {
 
-EventLog::EventLog(const Clock& clock, std::size_t capacity, bool with_history)
-    : clock_(clock), capacity_(capacity), with_history_(with_history) {
+EventLog::EventLog(const Clock& clock, std::size_t capacity, bool with_history, Profiler* profiler)
+    : clock_(clock), capacity_(capacity), with_history_(with_history), profiler_(profiler) {
   DCHECK(capacity > 0);
   if (with_history) history_.emplace(clock.now());
 }
@@ -20,7 +20,19 @@ void EventLog::keep(const Event& event) {
   ++recorded_;
 }
 
+Nanoseconds EventLog::begin_move(Link link, Address page, Bytes bytes) const {
+  if (profiler_ != nullptr) profiler_->begin_move(link, page, bytes);
+  return now();
+}
+
+void EventLog::tell_profiler(const Event& event) const {
+  if (profiler_ == nullptr || event.kind == EventKind::kStall) return;
+  if (event.kind == EventKind::kMark) return profiler_->mark(event.bytes.value());
+  profiler_->end_move(event.address);
+}
+
 void EventLog::record(const Event& event) {
+  tell_profiler(event);
   const MutexLock lock(mutex_);
   keep(event);
   const auto link = link_of(event.kind);

@@ -16,15 +16,21 @@
 #include "base/units.hpp"
 #include "observe/event.hpp"
 #include "observe/history.hpp"
+#include "observe/profiler.hpp"
 
 namespace tessera {
 
 class EventLog {
  public:
-  // Keeps the last `capacity` events. REQUIRES: capacity > 0.
-  EventLog(const Clock& clock, std::size_t capacity, bool with_history = false);
+  // Keeps the last `capacity` events. `profiler` may be null; it is told of moves and marks as they
+  // happen. REQUIRES: capacity > 0; the profiler outlives this.
+  EventLog(const Clock& clock, std::size_t capacity, bool with_history = false,
+           Profiler* profiler = nullptr);
 
   Nanoseconds now() const { return clock_.now(); }
+  Profiler* profiler() const { return profiler_; }
+  // Now, when the transfer of a page begins; recording its event ends it.
+  Nanoseconds begin_move(Link link, Address page, Bytes bytes) const;
   void record(const Event& event);
   // An event that ends now.
   void record(EventKind kind, DeviceId device, Nanoseconds begin, Address address, Bytes bytes);
@@ -40,6 +46,7 @@ class EventLog {
 
  private:
   void keep(const Event& event) REQUIRES_LOCK(mutex_);
+  void tell_profiler(const Event& event) const;
 
   const Clock& clock_;
   mutable Mutex mutex_{LockRank::kObserve};
@@ -48,6 +55,7 @@ class EventLog {
   std::optional<History> history_ GUARDED_BY(mutex_);
   const std::size_t capacity_;
   const bool with_history_;
+  Profiler* const profiler_;
 };
 
 }  // namespace tessera

@@ -47,6 +47,7 @@ Bytes total_bytes(std::span<const PageRef> pages) {
 // until one of them lets go: they return by themselves.
 Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream) {
   Stall stall(log_);
+  const ProfilerRange shown(log_.profiler(), "bring in", streams_.open_epoch());
   for (;;) {
     const std::uint32_t seen = let_go_.load();
     {
@@ -69,6 +70,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream) {
       if (!others) return status;
     }
     stall.step_aside();
+    const ProfilerRange waits(log_.profiler(), name_of(StallCause::kOtherCalls));
     let_go_.wait(seen);
   }
 }

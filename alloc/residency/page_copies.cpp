@@ -44,7 +44,7 @@ Status PageMover::sink(PageRef page) {
   }
   page->file = frame;
   page->io = ticket.value();
-  page->started = log_.now();
+  page->started = log_.begin_move(Link::kFileWrite, page.address(), page.bytes());
   return step(page, PageEvent::kSink);
 }
 
@@ -58,7 +58,7 @@ Status PageMover::rise(PageRef page) {
     return ticket.status();
   }
   page->io = ticket.value();
-  page->started = log_.now();
+  page->started = log_.begin_move(Link::kFileRead, page.address(), page.bytes());
   return step(page, PageEvent::kRise);
 }
 

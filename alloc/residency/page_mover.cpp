@@ -185,7 +185,7 @@ Status PageMover::fill_frame(PageRef page) {
     return status;
   }
   page->event = event;
-  page->started = log_.now();
+  page->started = log_.begin_move(Link::kIn, page.address(), page.bytes());
   return step(page, PageEvent::kCopyIn);
 }
 
@@ -245,7 +245,7 @@ Status PageMover::copy_out(PageRef page) {
     return status;
   }
   page->event = event;
-  page->started = log_.now();
+  page->started = log_.begin_move(Link::kOut, page.address(), page.bytes());
   return step(page, PageEvent::kCopyOut);
 }
 

@@ -34,7 +34,7 @@ Result<Bytes> PageMover::swap_out(std::span<const PageRef> pages) {
 Status PageMover::copy_to_backing(std::span<const PageRef> pages) {
   Status status;
   for (const PageRef& page : pages) {
-    page->started = log_.now();
+    page->started = log_.begin_move(Link::kOut, page.address(), page.bytes());
     status =
         driver_.copy(BackingTier::alias_of(*page->host), page.address(), page.bytes(), outbound_);
     if (!status.is_ok()) break;
@@ -113,7 +113,7 @@ Status PageMover::swap_in(std::span<const PageRef> pages) {
 
 // A device frame in the host frame's place, without its bytes as yet.
 Status PageMover::take_place(PageRef page) {
-  page->started = log_.now();
+  page->started = log_.begin_move(Link::kIn, page.address(), page.bytes());
   TESSERA_TRY_ASSIGN(page->device, tiers_.device.take(page.page_class()));
   if (page->backed) {
     if (Status status = driver_.unmap(page.address(), page.bytes()); !status.is_ok()) {

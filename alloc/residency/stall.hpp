@@ -23,6 +23,7 @@ class Stall {
   explicit Stall(const EventLog& log) : log_(log) {}
 
   Nanoseconds now() const { return log_.now(); }
+  Profiler* profiler() const { return log_.profiler(); }
   // The call has the lock: it begins, or goes on after it stepped aside for others.
   void go_on();
   void step_aside();
@@ -47,7 +48,10 @@ class Stall {
 // One wait. Without a stall (nobody's call waits, or it asked to) it is not timed.
 class StallWait {
  public:
-  StallWait(Stall* stall, StallCause cause) : stall_(stall), cause_(cause) {
+  StallWait(Stall* stall, StallCause cause)
+      : stall_(stall),
+        cause_(cause),
+        shown_(stall != nullptr ? stall->profiler() : nullptr, name_of(cause)) {
     if (stall_ != nullptr) begin_ = stall_->now();
   }
   ~StallWait() {
@@ -59,6 +63,7 @@ class StallWait {
  private:
   Stall* const stall_;
   const StallCause cause_;
+  const ProfilerRange shown_;
   Nanoseconds begin_;
 };
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include "hand_clock.hpp"
 
@@ -43,6 +46,42 @@ TEST(EventLog, AnEventEndsWhenItIsRecorded) {
   EXPECT_EQ(event.end, Nanoseconds(500));
   EXPECT_EQ(event.device, 2);
   EXPECT_EQ(event.bytes, 2_MiB);
+}
+
+class Listener final : public Profiler {
+ public:
+  void push(const char* name, std::uint64_t number) override {
+    heard += fmt::format("push {} {}; ", name, number);
+  }
+  void pop() override { heard += "pop; "; }
+  void begin_move(Link link, Address page, Bytes bytes) override {
+    heard += fmt::format("begin {} {:#x} {}; ", static_cast<int>(link), page.value(), bytes.value());
+  }
+  void end_move(Address page) override { heard += fmt::format("end {:#x}; ", page.value()); }
+  void mark(std::uint64_t number) override { heard += fmt::format("mark {}; ", number); }
+
+  std::string heard;
+};
+
+TEST(EventLog, AProfilerHearsOfMovesAndMarksWhileTheyHappen) {
+  HandClock clock;
+  Listener listener;
+  EventLog log(clock, 4, false, &listener);
+  clock.set(7);
+  EXPECT_EQ(log.begin_move(Link::kOut, Address(0x1000), 2_MiB), Nanoseconds(7));
+  EXPECT_EQ(listener.heard, "begin 1 0x1000 2097152; ");
+  log.record(EventKind::kForward, DeviceId(0), Nanoseconds(7), Address(0x1000), 2_MiB);
+  log.record(numbered(3));
+  log.record({EventKind::kStall, 0, Nanoseconds(0), Nanoseconds(9), Address(0x1000), 2_MiB});
+  EXPECT_EQ(listener.heard, "begin 1 0x1000 2097152; end 0x1000; mark 3; ");
+}
+
+TEST(EventLog, WithoutAProfilerAMoveBeginsAllTheSame) {
+  HandClock clock;
+  clock.set(7);
+  const EventLog log(clock, 4);
+  EXPECT_EQ(log.begin_move(Link::kIn, Address(0x1000), 2_MiB), Nanoseconds(7));
+  EXPECT_EQ(log.profiler(), nullptr);
 }
 
 TEST(EventLog, ThreadsRecordTogether) {

@@ -1,0 +1,100 @@
+// NVTX as the profiler's ear. Its headers are all there is to it: at the first call they look for a tool
+// and fill a table of functions; without a tool the table stays empty.
+#include "observe/profiler.hpp"
+
+#if __has_include(<nvtx3/nvToolsExt.h>)
+
+#include <nvtx3/nvToolsExt.h>
+
+#include <unordered_map>
+
+#include "base/mutex.hpp"
+
+namespace tessera {
+namespace {
+
+nvtxEventAttributes_t named(const char* name, std::uint64_t number) {
+  nvtxEventAttributes_t attributes{};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  attributes.message.ascii = name;
+  attributes.payloadType = NVTX_PAYLOAD_TYPE_UNSIGNED_INT64;
+  attributes.payload.ullValue = number;
+  return attributes;
+}
+
+constexpr const char* name_of(Link link) {
+  constexpr const char* kNames[kLinks] = {"in", "out", "file read", "file write"};
+  return kNames[static_cast<std::size_t>(link)];
+}
+
+class NvtxProfiler final : public Profiler {
+ public:
+  explicit NvtxProfiler(nvtxDomainHandle_t domain) : domain_(domain) {}
+
+  void push(const char* name, std::uint64_t number) override {
+    const nvtxEventAttributes_t attributes = named(name, number);
+    nvtxDomainRangePushEx(domain_, &attributes);
+  }
+  void pop() override { nvtxDomainRangePop(domain_); }
+
+  void begin_move(Link link, Address page, Bytes bytes) override {
+    const nvtxRangeId_t begun = begin(name_of(link), bytes.value());
+    const MutexLock lock(mutex_);
+    const auto [known, is_new] = moves_.try_emplace(page.value(), begun);
+    if (is_new) return;
+    nvtxDomainRangeEnd(domain_, known->second);  // it failed
+    known->second = begun;
+  }
+  void end_move(Address page) override {
+    const MutexLock lock(mutex_);
+    const auto known = moves_.extract(page.value());
+    if (!known.empty()) nvtxDomainRangeEnd(domain_, known.mapped());
+  }
+
+  void mark(std::uint64_t number) override {
+    const MutexLock lock(mutex_);
+    if (marked_) nvtxDomainRangeEnd(domain_, iteration_);
+    marked_ = true;
+    iteration_ = begin("iteration", number);
+  }
+
+ private:
+  nvtxRangeId_t begin(const char* name, std::uint64_t number) {
+    const nvtxEventAttributes_t attributes = named(name, number);
+    return nvtxDomainRangeStartEx(domain_, &attributes);
+  }
+
+  const nvtxDomainHandle_t domain_;
+  Mutex mutex_{LockRank::kObserve};
+  std::unordered_map<std::uint64_t, nvtxRangeId_t> moves_ GUARDED_BY(mutex_);  // under way, by page
+  bool marked_ GUARDED_BY(mutex_) = false;
+  nvtxRangeId_t iteration_ GUARDED_BY(mutex_) = 0;
+};
+
+Profiler* find_profiler() {
+  nvtxInitialize(nullptr);
+  const nvtxDomainHandle_t domain = nvtxDomainCreateA("tessera");
+  return domain != nullptr ? new NvtxProfiler(domain) : nullptr;
+}
+
+}  // namespace
+
+// Not destroyed: threads wait and pages move until the very end.
+Profiler* attached_profiler() {
+  static Profiler* const attached = find_profiler();
+  return attached;
+}
+
+}  // namespace tessera
+
+#else
+
+namespace tessera {
+
+Profiler* attached_profiler() { return nullptr; }
+
+}  // namespace tessera
+
+#endif

@@ -1,0 +1,77 @@
+// A profiler that is attached by NVTX is told of stalls and moves while they happen.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+#include <vector>
+
+#include "program_run.hpp"
+
+namespace tessera::programs {
+namespace {
+
+struct Heard {
+  std::vector<std::string> domains;
+  std::map<std::string, int> names;              // of ranges: how many
+  std::map<std::string, std::string> under_way;  // moves by id: names
+  std::map<std::string, int> depth;              // of each thread
+  std::uint64_t bytes_in = 0, bytes_out = 0;
+  int wrong = 0;  // ends of what had not begun
+};
+
+// Names may have blanks: all between the second word and the last one.
+std::string name_in(const std::string& line) {
+  const std::size_t begin = line.find(' ', line.find(' ') + 1) + 1;
+  return line.substr(begin, line.rfind(' ') - begin);
+}
+
+Heard read(const std::string& path) {
+  Heard heard;
+  std::istringstream lines(contents(path));
+  for (std::string line, call, who; std::getline(lines, line);) {
+    std::istringstream(line) >> call >> who;
+    if (call == "domain") heard.domains.push_back(who);
+    if (call == "pop" && --heard.depth[who] < 0) ++heard.wrong;
+    if (call == "end" && heard.under_way.erase(who) == 0) ++heard.wrong;
+    if (call != "push" && call != "start") continue;
+    const std::string name = name_in(line);
+    const std::uint64_t number = std::stoull(line.substr(line.rfind(' ')));
+    ++heard.names[name];
+    if (call == "push") ++heard.depth[who];
+    if (call == "start") heard.under_way[who] = name;
+    if (name == "in") heard.bytes_in += number;
+    if (name == "out") heard.bytes_out += number;
+  }
+  return heard;
+}
+
+const std::string kTool = TESSERA_TEST_BUILD_DIR "/tests/nvtx_tool.so";
+
+TEST(Profiler, HearsOfStallsAndMovesThroughNvtx) {
+  if (!std::filesystem::exists(kTool)) GTEST_SKIP() << "built without the headers of NVTX";
+  const std::string told = scratch("told");
+  const Outcome ran = run_preloaded("./large_graph preload_kernels.so",
+                                    {{"TESSERA_SOFTWARE_MEMORY", "10MiB"},
+                                     {"NVTX_INJECTION64_PATH", kTool},
+                                     {"NVTX_TOOL_OUTPUT", told}});
+  ASSERT_EQ(ran.exit_code, 0) << ran.message;
+  EXPECT_EQ(ran.message, "");
+  const Heard heard = read(told);
+  EXPECT_EQ(heard.domains, std::vector<std::string>{"tessera"});
+  EXPECT_EQ(heard.wrong, 0);
+  for (const auto& [thread, depth] : heard.depth) EXPECT_EQ(depth, 0) << thread;
+  EXPECT_GT(heard.names.at("bring in"), 0);
+  EXPECT_GT(heard.names.count("copy_out") + heard.names.count("work") + heard.names.count("copy_in"), 0u);
+  EXPECT_GT(heard.bytes_out, 12u << 20) << "each block left at least once";
+  EXPECT_GT(heard.bytes_in, 12u << 20);
+}
+
+TEST(Profiler, AToolThatIsNotThereChangesNothing) {
+  const Outcome ran = run_preloaded("./vector_add vector_add_kernels.so",
+                                    {{"NVTX_INJECTION64_PATH", "/nonexistent/tool.so"}});
+  EXPECT_EQ(ran.exit_code, 0) << ran.message;
+  EXPECT_EQ(ran.output, "ok\n");
+}
+
+}  // namespace
+}  // namespace tessera::programs
