@@ -3,7 +3,7 @@
 // Why apart from softcuda_kernel.hpp: sources that the stand-in for NVRTC compiles while a program
 // runs take this alone, and every standard header would cost them more time than the kernel does.
 //
-// A source whose kernels call __syncthreads() defines SOFTCUDA_BARRIERS first: then each thread of a
+// A source whose kernels wait for each other (__syncthreads, warp functions) defines SOFTCUDA_BARRIERS first: then each thread of a
 // block has a stack of its own (softcuda_fibers.hpp), else they are turns of a loop. Shared memory
 // needs no more than a variable: blocks of one device run one after another.
 //

@@ -1,7 +1,9 @@
-// The threads of one block, each on a stack of its own, so that they can meet at a barrier.
+// The threads of one block, each on a stack of its own, so that they can meet: all of them at a barrier,
+// or lanes of one warp.
 //
-// Each thread runs until it waits or ends, then the next one does; when all have had their turn, all
-// that still run are at the barrier, and the next round begins. Stacks are made once for a kernel
+// Each thread runs until it waits or ends, then the next one does; when all have had their turn, those
+// who wait for each other and have all come go on. Who has ended is not waited for. Where nobody can go
+// on the block touches address 0, which the device reports; a GPU would hang. Stacks are made once for a kernel
 // object and stay parked between blocks: making a context costs system calls, a jump does not.
 //
 // The jumps are the compiler's: they cost no call, and a sanitizer that watches the program does not take
@@ -21,10 +23,17 @@ namespace softcuda {
 struct Crew;
 using Place = void*[5];  // as __builtin_setjmp wants it
 
+enum class Waits : unsigned char { kForNobody, kForBlock, kForLanes };
+
 struct Fiber {
   Place place;  // where it waits
   dim3 thread;
   bool ended;
+  Waits waits;
+  unsigned lanes;  // of its warp: who has to come
+  unsigned met;    // who came
+  unsigned long long brought;
+  unsigned long long shown;  // what it brought, from when all had come until they meet again
   Crew* crew;
 };
 
@@ -33,6 +42,7 @@ struct Crew {
   void (*body)(const void*);
   const void* argument;
   unsigned size;
+  unsigned came, agreed;  // at the last barrier: threads, and those that brought something
   Fiber* fibers;  // behind this, in the same mapping; the stacks follow
   size_t mapped;
 };
@@ -104,6 +114,80 @@ inline Crew* take(unsigned size) {
 inline void park(Crew* crew) { dismiss(__atomic_exchange_n(&parked, crew, __ATOMIC_ACQ_REL)); }
 __attribute__((destructor)) static void dismiss_parked() { park(nullptr); }
 
+inline constexpr unsigned kWarp = 32;
+
+inline bool all_wait(const Fiber* warp, unsigned wanted, unsigned living) {
+  for (unsigned lane = 0; lane < kWarp; ++lane) {
+    if ((wanted >> lane & 1) == 0) continue;
+    const Fiber& fiber = warp[lane];
+    if (fiber.waits != Waits::kForLanes || (fiber.lanes & living) != wanted) return false;
+  }
+  return true;
+}
+
+// Lets lanes of one warp go on that have all come. False when there are none.
+inline bool release_lanes(Fiber* warp, unsigned size) {
+  unsigned living = 0;
+  for (unsigned lane = 0; lane < size; ++lane) living |= warp[lane].ended ? 0U : 1U << lane;
+  bool any = false;
+  for (unsigned lane = 0; lane < size; ++lane) {
+    const bool waits = !warp[lane].ended && warp[lane].waits == Waits::kForLanes;
+    const unsigned wanted = waits ? warp[lane].lanes & living : 0;
+    if ((wanted >> lane & 1) == 0 || !all_wait(warp, wanted, living)) continue;
+    for (unsigned other = 0; other < size; ++other) {
+      if ((wanted >> other & 1) == 0) continue;
+      warp[other].waits = Waits::kForNobody;
+      warp[other].met = wanted;
+      warp[other].shown = warp[other].brought;
+    }
+    any = true;
+  }
+  return any;
+}
+
+// The same for the whole block.
+inline bool release_block(Crew& crew, unsigned count) {
+  unsigned came = 0, agreed = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const Fiber& fiber = crew.fibers[i];
+    if (fiber.ended) continue;
+    if (fiber.waits != Waits::kForBlock) return false;
+    ++came;
+    agreed += fiber.brought != 0 ? 1 : 0;
+  }
+  crew.came = came;
+  crew.agreed = agreed;
+  for (unsigned i = 0; i < count; ++i) crew.fibers[i].waits = Waits::kForNobody;
+  return true;
+}
+
+inline bool release(Crew& crew, unsigned count) {
+  bool any = false;
+  for (unsigned first = 0; first < count; first += kWarp) {
+    any |= release_lanes(crew.fibers + first, count - first < kWarp ? count - first : kWarp);
+  }
+  return any || release_block(crew, count);
+}
+
+// The calling thread waits for its block. How many of those that came brought something.
+inline unsigned meet_block(bool brought) {
+  Fiber& self = *running;
+  self.brought = brought ? 1 : 0;
+  self.waits = Waits::kForBlock;
+  leave(self);
+  return running->crew->agreed;
+}
+
+// It waits for these lanes of its warp, and sees then what each of them brought.
+inline const Fiber& meet_lanes(unsigned lanes, unsigned long long brought) {
+  Fiber& self = *running;
+  self.lanes = lanes;
+  self.brought = brought;
+  self.waits = Waits::kForLanes;
+  leave(self);
+  return *running;
+}
+
 template <class Body>
 void for_each_thread(const sim_block& block, const Body& body) {
   const unsigned count = block.block[0] * block.block[1] * block.block[2];
@@ -115,18 +199,25 @@ void for_each_thread(const sim_block& block, const Body& body) {
     fiber.thread = {i % block.block[0], i / block.block[0] % block.block[1],
                     i / block.block[0] / block.block[1]};
     fiber.ended = false;
+    fiber.waits = Waits::kForNobody;
   }
   for (unsigned left = count; left > 0;) {
     left = 0;
     for (unsigned i = 0; i < count; ++i) {
-      if (crew->fibers[i].ended) continue;
-      resume(crew->fibers[i]);
-      left += crew->fibers[i].ended ? 0 : 1;
+      Fiber& fiber = crew->fibers[i];
+      if (!fiber.ended && fiber.waits == Waits::kForNobody) resume(fiber);
+      left += fiber.ended ? 0 : 1;
     }
+    while (left > 0 && !release(*crew, count)) *static_cast<volatile int*>(nullptr) = 0;
   }
   park(crew);
 }
 
 }  // namespace softcuda
 
-inline void __syncthreads() { softcuda::leave(*softcuda::running); }
+inline void __syncthreads() { softcuda::meet_block(false); }
+inline int __syncthreads_count(int yes) { return static_cast<int>(softcuda::meet_block(yes != 0)); }
+inline int __syncthreads_or(int yes) { return softcuda::meet_block(yes != 0) != 0; }
+inline int __syncthreads_and(int yes) {
+  return softcuda::meet_block(yes != 0) == softcuda::running->crew->came;
+}

@@ -10,6 +10,7 @@
 FILE_BYTES(file_softnvrtc, "shim/softnvrtc/device/softnvrtc.hpp")
 FILE_BYTES(file_numbers, "shim/softnvrtc/device/numbers.hpp")
 FILE_BYTES(file_vectors, "shim/softnvrtc/device/vectors.hpp")
+FILE_BYTES(file_warps, "shim/softnvrtc/device/warps.hpp")
 FILE_BYTES(file_cuda_fp16, "shim/softnvrtc/device/cuda_fp16.h")
 FILE_BYTES(file_softcuda_device, "shim/softcuda/softcuda_device.hpp")
 FILE_BYTES(file_softcuda_fibers, "shim/softcuda/softcuda_fibers.hpp")

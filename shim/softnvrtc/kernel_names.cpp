@@ -10,6 +10,11 @@ bool is_word(char character) {
   return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_';
 }
 
+bool is_meeting(std::string_view word) {
+  return word.starts_with("__syncthreads") || word == "__syncwarp" ||
+         (word.starts_with("__") && word.ends_with("_sync"));
+}
+
 // Cuts a source into words and single signs; comments and blanks are gone, a string is one piece.
 class Pieces {
  public:
@@ -75,7 +80,7 @@ class Reader {
     } else if (parentheses_ == 0) {
       take_word(piece);
     }
-    if (piece == "__syncthreads") facts.has_barriers = true;
+    if (is_meeting(piece)) facts.has_meetings = true;
     last_ = piece;
   }
 

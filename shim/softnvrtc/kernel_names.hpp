@@ -15,7 +15,7 @@ namespace softnvrtc {
 
 struct SourceFacts {
   std::vector<std::string> kernels;  // extern "C" ones that are defined, each once
-  bool has_barriers = false;
+  bool has_meetings = false;  // threads wait for each other: barriers, warp functions
 };
 
 SourceFacts read_source(std::string_view source);

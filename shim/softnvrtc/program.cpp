@@ -54,7 +54,11 @@ void remove(nvrtcProgram handle) {
 nvrtcResult build(Program& program, const std::vector<std::string>& options) {
   const SourceFacts facts = read_source(program.source);
   CompileRequest request{whole_source(program, facts), program.headers, options};
-  if (facts.has_barriers) request.options.push_back("-DSOFTCUDA_BARRIERS");
+  bool has_meetings = facts.has_meetings;
+  for (const auto& [name, text] : program.headers) {
+    has_meetings = has_meetings || read_source(text).has_meetings;
+  }
+  if (has_meetings) request.options.push_back("-DSOFTCUDA_BARRIERS");
   CompileResult result = compile(request);
   program.compiled = true;
   program.log = std::move(result.log);

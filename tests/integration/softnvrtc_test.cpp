@@ -74,6 +74,23 @@ TEST(SoftnvrtcFault, AFaultBetweenBarriersIsAnErrorAndNoCrash) {
   }));
 }
 
+// A GPU would hang.
+TEST(SoftnvrtcFault, ThreadsThatWaitForEverAreAnErrorAndNoHang) {
+  EXPECT_TRUE(in_child([] {
+    CUcontext context = nullptr;
+    EXPECT_OK(CU(cuInit)(0));
+    EXPECT_OK(CU(cuDevicePrimaryCtxRetain)(&context, 0));
+    EXPECT_OK(CU(cuCtxSetCurrent)(context));
+    const Compiled compiled(R"(extern "C" __global__ void stuck() {
+      if (threadIdx.x < 4) __syncwarp();
+      else __syncthreads();
+    })");
+    EXPECT_OK(CU(cuLaunchKernel)(compiled.kernel("stuck"), 1, 1, 1, 8, 1, 1, 0, nullptr, nullptr,
+                                 nullptr));
+    return CU(cuCtxSynchronize)() == CUDA_ERROR_ILLEGAL_ADDRESS;
+  }));
+}
+
 class Softnvrtc : public softcuda_test::SoftwareDevice {
  protected:
   void SetUp() override {
@@ -130,6 +147,62 @@ TEST_F(Softnvrtc, AThreadThatHasEndedIsNotWaitedFor) {
     out[threadIdx.x] = out[threadIdx.x + 4];
   })");
   EXPECT_EQ(run(compiled.kernel("half_ends"), 1, 8), (std::vector<float>{4, 5, 6, 7, 4, 5, 6, 7}));
+}
+
+// Warps meet at different times, and the barrier after it counts for all of them.
+TEST_F(Softnvrtc, LanesOfAWarpShuffleAndTheBlockStillMeets) {
+  const Compiled compiled(R"(extern "C" __global__ void total(float* out, const float* in) {
+    __shared__ float sums[32];
+    float sum = in[threadIdx.x];
+    for (int times = 0; times <= threadIdx.x / warpSize; ++times) __syncwarp();
+    for (int by = 16; by > 0; by /= 2) sum += __shfl_down_sync(0xffffffff, sum, by);
+    if (threadIdx.x % warpSize == 0) sums[threadIdx.x / warpSize] = sum;
+    __syncthreads();
+    float all = 0;
+    for (int warp = 0; warp < blockDim.x / warpSize; ++warp) all += sums[warp];
+    out[threadIdx.x] = all;
+  })");
+  for (const unsigned threads : {32U, 128U, 1024U}) {
+    const auto got = run(compiled.kernel("total"), 1, threads);
+    const float expected = static_cast<float>(threads) * static_cast<float>(threads - 1) / 2;
+    EXPECT_EQ(got, std::vector<float>(threads, expected));
+  }
+}
+
+TEST_F(Softnvrtc, EachFormOfShuffleTakesTheLaneThatCudaNames) {
+  const Compiled compiled(R"(extern "C" __global__ void forms(float* out, const float* in) {
+    const unsigned lane = threadIdx.x;
+    const unsigned all = 0xffffffff;
+    bool ok = __shfl_sync(all, lane, 5) == 5 && __shfl_sync(all, lane, 9, 8) == (lane & 24) + 1;
+    ok &= __shfl_up_sync(all, lane, 3) == (lane < 3 ? lane : lane - 3);
+    ok &= __shfl_up_sync(all, lane, 3, 8) == (lane % 8 < 3 ? lane : lane - 3);
+    ok &= __shfl_down_sync(all, lane, 3, 16) == (lane % 16 + 3 < 16 ? lane + 3 : lane);
+    ok &= __shfl_xor_sync(all, lane, 1) == (lane ^ 1);
+    ok &= __shfl_xor_sync(all, lane, 8, 8) == (lane % 16 >= 8 ? lane - 8 : lane);
+    ok &= __shfl_sync(all, 0.5 + lane, 31) == 31.5;
+    out[lane] = ok ? 1 : 0;
+  })");
+  EXPECT_EQ(run(compiled.kernel("forms"), 1, 32), std::vector<float>(32, 1));
+}
+
+TEST_F(Softnvrtc, LanesVoteAndReduceAlsoInPartsOfAWarp) {
+  const Compiled compiled(R"(extern "C" __global__ void votes(float* out, const float* in) {
+    const unsigned lane = threadIdx.x;
+    const unsigned half = lane < 16 ? 0xffffu : 0xffff0000u;
+    bool ok = __ballot_sync(0xffffffff, lane % 4 == 1) == 0x22222222u;
+    if (lane < 16) ok &= __ballot_sync(half, lane == 3) == 8 && __any_sync(half, lane == 3);
+    else ok &= __all_sync(half, lane >= 16) && !__all_sync(half, lane > 16);
+    ok &= __reduce_add_sync(half, lane) == (lane < 16 ? 120 : 376);
+    ok &= __reduce_max_sync(half, (int)lane - 20) == (lane < 16 ? -5 : 11);
+    ok &= __match_any_sync(0xffffffff, lane / 8) == 0xffu << (lane / 8 * 8);
+    ok &= __syncthreads_count(lane < 7) == 7 && __syncthreads_or(lane == 1) && !__syncthreads_and(lane);
+    out[lane] = ok ? 1 : 0;
+    if (lane >= 8) return;
+    out[lane] += __any_sync(0xffffffff, lane == 7);
+  })");
+  auto expected = std::vector<float>(32, 1);
+  std::fill_n(expected.begin(), 8, 2.0F);
+  EXPECT_EQ(run(compiled.kernel("votes"), 1, 32), expected);
 }
 
 TEST_F(Softnvrtc, VectorsHalvesAndFunctionsOnNumbersCompute) {

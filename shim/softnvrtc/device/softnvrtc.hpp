@@ -7,7 +7,7 @@
 // Thread safety: as softcuda_device.hpp says.
 //
 // Invariants: blocks of one device run one after another, and the threads of a block in turns that
-// only a barrier ends, so an atomic operation is a plain one.
+// only a meeting ends, so an atomic operation is a plain one.
 #pragma once
 
 #include "../../softcuda/softcuda_device.hpp"
@@ -24,3 +24,7 @@
 
 #include "numbers.hpp"
 #include "vectors.hpp"
+
+#if defined(SOFTCUDA_BARRIERS)
+#include "warps.hpp"
+#endif
