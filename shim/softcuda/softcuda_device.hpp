@@ -3,9 +3,9 @@
 // Why apart from softcuda_kernel.hpp: sources that the stand-in for NVRTC compiles while a program
 // runs take this alone, and every standard header would cost them more time than the kernel does.
 //
-// A source whose kernels wait for each other (__syncthreads, warp functions) defines SOFTCUDA_BARRIERS first: then each thread of a
-// block has a stack of its own (softcuda_fibers.hpp), else they are turns of a loop. Shared memory
-// needs no more than a variable: blocks of one device run one after another.
+// A source whose threads wait for each other (__syncthreads, warp functions) defines SOFTCUDA_BARRIERS
+// first: then each thread of a block has a stack of its own (softcuda_fibers.hpp), else they are turns
+// of a loop. Shared memory needs no more than a variable: blocks of one device run one after another.
 //
 // Thread safety: threadIdx and its like, and shared memory, are thread-local.
 //
@@ -25,6 +25,10 @@ struct dim3 {
 };
 
 static thread_local dim3 gridDim, blockDim, blockIdx, threadIdx;
+
+namespace softcuda {
+static thread_local void* dynamic_shared;  // as large as the launch says; null when it says 0
+}  // namespace softcuda
 
 #if defined(SOFTCUDA_BARRIERS)
 #include "softcuda_fibers.hpp"
@@ -91,6 +95,7 @@ void run_block(const sim_block* block, [[maybe_unused]] const void* parameters, 
   gridDim = {block->grid[0], block->grid[1], block->grid[2]};
   blockDim = {block->block[0], block->block[1], block->block[2]};
   blockIdx = {block->index[0], block->index[1], block->index[2]};
+  dynamic_shared = block->shared;
   for_each_thread(*block,
                   [&] { kernel(load<Parameters>(parameters, table.entries[place].offset)...); });
 }

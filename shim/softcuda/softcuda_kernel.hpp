@@ -10,7 +10,8 @@
 // the same in both: nothing is fused or reordered.
 //
 // __shared__ works as it is; a source that calls __syncthreads() defines SOFTCUDA_BARRIERS before it
-// includes this page. Shared memory whose size the launch gives (extern __shared__) is not there.
+// includes this page. Shared memory whose size the launch gives (extern __shared__) is not there: only
+// the stand-in for NVRTC writes such a declaration anew.
 //
 // Thread safety: threadIdx and its like are thread-local.
 #pragma once

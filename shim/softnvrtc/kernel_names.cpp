@@ -1,68 +1,16 @@
 #include "kernel_names.hpp"
 
 #include <algorithm>
-#include <cctype>
+
+#include "source_pieces.hpp"
 
 namespace softnvrtc {
 namespace {
-
-bool is_word(char character) {
-  return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_';
-}
 
 bool is_meeting(std::string_view word) {
   return word.starts_with("__syncthreads") || word == "__syncwarp" ||
          (word.starts_with("__") && word.ends_with("_sync"));
 }
-
-// Cuts a source into words and single signs; comments and blanks are gone, a string is one piece.
-class Pieces {
- public:
-  explicit Pieces(std::string_view source) : left_(source) {}
-
-  // "" at the end.
-  std::string_view next() {
-    skip_blanks();
-    if (left_.empty()) return {};
-    if (left_[0] == '"' || left_[0] == '\'') return cut(end_of_string());
-    std::size_t end = 1;
-    if (is_word(left_[0])) {
-      while (end < left_.size() && is_word(left_[end])) ++end;
-    }
-    return cut(end);
-  }
-
- private:
-  std::string_view cut(std::size_t count) {
-    const std::string_view piece = left_.substr(0, count);
-    left_.remove_prefix(std::min(count, left_.size()));
-    return piece;
-  }
-  void skip_to(std::string_view mark) {
-    const std::size_t at = left_.find(mark, 2);
-    cut(at == std::string_view::npos ? left_.size() : at + mark.size());
-  }
-  void skip_blanks() {
-    for (;;) {
-      if (left_.starts_with("//")) {
-        skip_to("\n");
-      } else if (left_.starts_with("/*")) {
-        skip_to("*/");
-      } else if (!left_.empty() && std::isspace(static_cast<unsigned char>(left_[0])) != 0) {
-        cut(1);
-      } else {
-        return;
-      }
-    }
-  }
-  std::size_t end_of_string() const {
-    std::size_t end = 1;
-    while (end < left_.size() && left_[end] != left_[0]) end += left_[end] == '\\' ? 2 : 1;
-    return end + 1;
-  }
-
-  std::string_view left_;
-};
 
 // Follows one declaration: `extern "C" ... __global__ ... NAME ( ... ) {`.
 class Reader {
@@ -122,7 +70,7 @@ class Reader {
 }  // namespace
 
 SourceFacts read_source(std::string_view source) {
-  Pieces pieces(source);
+  SourcePieces pieces(source);
   Reader reader;
   for (auto piece = pieces.next(); !piece.empty(); piece = pieces.next()) reader.take(piece);
   return reader.facts;

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "dynamic_shared.hpp"
 #include "host_compiler.hpp"
 #include "kernel_names.hpp"
 
@@ -20,7 +21,8 @@ Registry& registry() {
 
 // The source under its own name, and after it a descriptor for each kernel.
 std::string whole_source(const Program& program, const SourceFacts& facts) {
-  std::string text = "#line 1 \"" + program.name + "\"\n" + program.source + "\n";
+  std::string text = "#line 1 \"" + program.name + "\"\n" +
+                     with_dynamic_shared(program.source) + "\n";
   for (const std::string& kernel : facts.kernels) text += "TESSERA_KERNEL(" + kernel + ")\n";
   for (const auto& [expression, lowered] : program.expressions) {
     text += "TESSERA_KERNEL_AS(" + lowered + ", (" + expression + "))\n";

@@ -149,6 +149,33 @@ TEST_F(Softnvrtc, AThreadThatHasEndedIsNotWaitedFor) {
   EXPECT_EQ(run(compiled.kernel("half_ends"), 1, 8), (std::vector<float>{4, 5, 6, 7, 4, 5, 6, 7}));
 }
 
+TEST_F(Softnvrtc, SharedMemoryMayHaveTheSizeThatTheLaunchGives) {
+  const Compiled compiled(R"(extern __shared__ __align__(16) unsigned char
+      outside[];
+  template <class T>
+  __device__ T* typed() {
+    extern __shared__ T inside_template[];
+    return inside_template;
+  }
+  extern "C" __global__ void reverse(float* out, const float* in) {
+    extern __shared__ float row[];
+    row[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    const bool same = (void*)outside == (void*)row && typed<float>() == row && __LINE__ == 12;
+    out[threadIdx.x] = same ? row[blockDim.x - 1 - threadIdx.x] : -1;
+  })");
+  CUdeviceptr at = allocate(256 * sizeof(float));
+  void* parameters[] = {&at, &at};
+  std::vector<float> values(256);
+  std::iota(values.begin(), values.end(), 0.0F);
+  EXPECT_OK(CU(cuMemcpyHtoD)(at, values.data(), 1024));
+  EXPECT_OK(CU(cuLaunchKernel)(compiled.kernel("reverse"), 1, 1, 1, 256, 1, 1, 1024, nullptr,
+                               parameters, nullptr));
+  EXPECT_OK(CU(cuMemcpyDtoH)(values.data(), at, 1024));
+  for (unsigned i = 0; i < 256; ++i) ASSERT_EQ(values[i], static_cast<float>(255 - i)) << i;
+  EXPECT_OK(CU(cuMemFree)(at));
+}
+
 // Warps meet at different times, and the barrier after it counts for all of them.
 TEST_F(Softnvrtc, LanesOfAWarpShuffleAndTheBlockStillMeets) {
   const Compiled compiled(R"(extern "C" __global__ void total(float* out, const float* in) {
