@@ -11,7 +11,7 @@ TEST = $(FIXED_ADDRESSES) ctest -j$(JOBS) --output-on-failure --no-tests=error -
 # do not run our code, and tests labelled "unsanitized" say at their registration why they cannot run.
 UNDER_SANITIZER = -LE 'bench|lint|package|unsanitized'
 
-.PHONY: build demo check test lint asan tsan clang bench league format install gpu-bundle packages check-packages clean
+.PHONY: build demo check test lint asan tsan tidy bench league format install gpu-bundle packages check-packages clean
 
 packages: ; @sh cmake/install_packages.sh build
 check-packages: ; @sh cmake/install_packages.sh build check
@@ -27,7 +27,7 @@ demo: packages
 
 # Every suite runs even when an earlier one failed, so that one run shows all that is wrong.
 check: check-packages
-	$(MAKE) -k test asan tsan clang
+	$(MAKE) -k test asan tsan tidy
 
 test: packages
 	$(CONFIGURE) release
@@ -48,13 +48,14 @@ tsan: packages
 	$(COMPILE) tsan
 	$(TEST) build/tsan $(UNDER_SANITIZER)
 
-# Compiled, not run: what counts here is the thread-safety analysis of the library and the shim, and
-# the names, which clang-tidy reads from the same build.
-clang: check-packages
-	$(CONFIGURE) clang -DTESSERA_BUILD_TESTS=OFF -DTESSERA_BUILD_BENCH=OFF
-	$(COMPILE) clang
-	run-clang-tidy-14 -quiet -j$(JOBS) -p build/clang '(unity_.*_cxx\.cxx|/(alloc|shim)/.*\.cpp)$$' >build/clang/tidy.log 2>&1 \
-	  || { grep -A3 error: build/clang/tidy.log; exit 1; }
+# Clang reads the library and the shim as the release build compiles them: its warnings, the analysis of
+# thread safety and the names are errors.
+tidy: check-packages
+	$(CONFIGURE) release
+	$(COMPILE) release
+	run-clang-tidy-14 -quiet -j$(JOBS) -p build/release -extra-arg=-Wthread-safety \
+	  '(/release/CMakeFiles/.*/unity_.*_cxx\.cxx|/(alloc|shim)/.*\.cpp)$$' >build/release/tidy.log 2>&1 \
+	  || { grep -A3 error: build/release/tidy.log; exit 1; }
 
 # Every table and plot of docs/benchmarks.md, in about ten minutes on two processors with nothing else to do.
 bench: build
