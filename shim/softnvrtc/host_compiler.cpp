@@ -23,12 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 
 // Optimised as far as compile time allows. No two operations are fused and none is reordered, so that
-// a kernel gives the same bits on every machine. A frame must fit into the stack of one thread of a
-// block.
+// a kernel gives the same bits on every machine. Kernels read memory as another type than was written,
+// which CUDA's compiler bears. A frame must fit into the stack of one thread of a block.
 constexpr const char* kAlways[] = {
     "-x", "c++", "-O2", "-fPIC", "-shared", "-g0", "-ffp-contract=off", "-fno-math-errno",
-    "-fno-semantic-interposition", "-fno-gnu-unique", "-fvisibility=hidden", "-fno-exceptions",
-    "-Wframe-larger-than=49152", "-Werror=frame-larger-than=49152", "-Wno-attributes"};
+    "-fno-strict-aliasing", "-fno-semantic-interposition", "-fno-gnu-unique", "-fvisibility=hidden",
+    "-fno-exceptions", "-Wframe-larger-than=49152", "-Werror=frame-larger-than=49152",
+    "-Wno-attributes"};
 
 class PrivateFolder {
  public:

@@ -245,6 +245,14 @@ TEST_F(Softnvrtc, VectorsHalvesAndFunctionsOnNumbersCompute) {
   EXPECT_EQ(got, (std::vector<float>{0, 1, 2, 3}));
 }
 
+TEST_F(Softnvrtc, MemoryMayBeReadAsAnotherTypeThanWasWritten) {
+  const Compiled compiled(R"(extern "C" __global__ void pun(float* out, const float* in) {
+    ((short2*)out)[threadIdx.x] = make_short2(0, 0x4000 + threadIdx.x);
+    out[threadIdx.x] += __int_as_float(*(int*)(out + threadIdx.x) & 0xffff0000);
+  })");
+  EXPECT_EQ(run(compiled.kernel("pun"), 1, 2), (std::vector<float>{4, 4.03125F}));
+}
+
 TEST_F(Softnvrtc, KernelsAreFoundWhereverTheyAreWritten) {
   const Compiled compiled(R"(// extern "C" __global__ void none() {}
   extern "C" __global__ void declared(float* out, const float* in);
