@@ -245,6 +245,34 @@ TEST_F(Softnvrtc, VectorsHalvesAndFunctionsOnNumbersCompute) {
   EXPECT_EQ(got, (std::vector<float>{0, 1, 2, 3}));
 }
 
+TEST_F(Softnvrtc, Bfloat16RoundsToNearestAndTiesToEven) {
+  const Compiled compiled(R"(#include <cuda_bf16.h>
+  extern "C" __global__ void kernel(float* out, const float* in) {
+    const nv_bfloat16 one = 1.0f, step = 0.00390625f;  // half of the distance to the next number
+    nv_bfloat16 sum = one;
+    sum += step;
+    const float results[8] = {
+        one + step,                                        // a tie, to even: 1
+        nv_bfloat16(1.0078125f) + step,                    // a tie, to even: up
+        __float2bfloat16(1.00390637f),                     // more than half
+        sum, -one + 2.5f, hsqrt(nv_bfloat16(16)), __hfma(one, one, one),
+        __isnan_of(nv_bfloat16(__int_as_float(0x7fc00000)))};
+    out[threadIdx.x] = results[threadIdx.x];
+  })", {"-D__isnan_of(x)=(float)__hisnan(x)"});
+  EXPECT_EQ(run(compiled.kernel("kernel"), 1, 8),
+            (std::vector<float>{1, 1.015625F, 1.0078125F, 1, 1.5F, 4, 2, 1}));
+}
+
+TEST_F(Softnvrtc, BothHalvesLieWhereHalvesOfAWordLie) {
+  const Compiled compiled(R"(#include <cuda_bf16.h>
+  extern "C" __global__ void kernel(float* out, const float* in) {
+    const nv_bfloat162 both = __floats2bfloat162_rn(in[threadIdx.x], 7);
+    ((nv_bfloat162*)out)[threadIdx.x] = both;
+    out[threadIdx.x] = __low2float(both) * 10 + __uint_as_float(*(unsigned*)(out + threadIdx.x) & 0xffff0000);
+  })");
+  EXPECT_EQ(run(compiled.kernel("kernel"), 1, 4), (std::vector<float>{7, 17, 27, 37}));
+}
+
 TEST_F(Softnvrtc, MemoryMayBeReadAsAnotherTypeThanWasWritten) {
   const Compiled compiled(R"(extern "C" __global__ void pun(float* out, const float* in) {
     ((short2*)out)[threadIdx.x] = make_short2(0, 0x4000 + threadIdx.x);
