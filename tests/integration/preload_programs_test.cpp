@@ -75,6 +75,15 @@ TEST(PreloadPrograms, PartsKeepTheOrderOfHostFunctionsEventsChildrenAndMemory) {
                               {{"TESSERA_DEVICE_MEMORY", "8MiB"}});
 }
 
+TEST(PreloadPrograms, AGraphWhoseMemoryOutlivesTheLaunchIsNotCut) {
+  const Outcome launched = run_preloaded("./mixed_graph preload_kernels.so kept",
+                                         {{"TESSERA_SOFTWARE_MEMORY", "12MiB"},
+                                          {"TESSERA_DEVICE_MEMORY", "8MiB"}});
+  EXPECT_EQ(launched.exit_code, 1);
+  EXPECT_NE(launched.message.find("cuGraphLaunch(exec, NULL): CUDA_ERROR_OUT_OF_MEMORY"),
+            std::string::npos) << launched.message;
+}
+
 TEST(PreloadPrograms, AGraphOfWhichOneNodeDoesNotFitIsOutOfMemory) {
   const Outcome launched = run_preloaded("./large_graph preload_kernels.so",
                                          {{"TESSERA_DEVICE_MEMORY", "2MiB"}});

@@ -1,8 +1,9 @@
 /* One graph of every kind of node that a launch in parts can keep in order, over more memory than a small
  * device holds: host functions, events, child graphs, memory of its own.
  *
- * Usage: mixed_graph KERNELS. Each block becomes a copy of the one before, and gets one more. Host functions
- * note when they are called, and what had been copied to them by then. Prints "ok" or what went wrong.
+ * Usage: mixed_graph KERNELS [kept]. Each block becomes a copy of the one before, and gets one more. Host functions
+ * note when they are called, and what had been copied to them by then. With `kept` the graph does not free
+ * its memory, so that no part of it may be launched alone. Prints "ok" or what went wrong.
  */
 #include <cuda.h>
 #include <stdatomic.h>
@@ -23,7 +24,7 @@ static CUfunction add_one;
 static CUcontext context;
 static CUgraph graph;
 static CUgraphNode last, last_host, plain_child, end;
-static int copied_out;
+static int copied_out, keeps_memory;
 static atomic_int released;
 
 /* What the host functions noted in one launch. */
@@ -169,6 +170,7 @@ static void through_own_memory(int to) {
   then_copy(graph, own, block[to - 1]);
   then_add(graph, own);
   then_copy(graph, block[to], own);
+  if (keeps_memory) return;
   CHECK(cuGraphAddMemFreeNode(&node, graph, &last, 1, own));
   last = node;
 }
@@ -247,7 +249,8 @@ int main(int argc, char** argv) {
   CUevent ready, middle, at_end, at_end_instead;
   int expected[BLOCKS];
   const CUDA_HOST_NODE_PARAMS instead = {note_call, (void*)"d"};
-  if (argc != 2) return 2;
+  if (argc != 2 && argc != 3) return 2;
+  keeps_memory = argc == 3;
   open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuModuleGetFunction(&add_one, module, "add_one"));
