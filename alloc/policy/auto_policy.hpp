@@ -22,6 +22,8 @@ class AutoPolicy final : public Policy {
                                    const Machine& machine) const override;
 
  private:
+  const Policy* rest_of(const Policy& rival) const;
+
   std::vector<std::unique_ptr<Policy>> rivals_;  // recency is the first
 };
 

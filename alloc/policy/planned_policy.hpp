@@ -12,7 +12,7 @@ namespace tessera {
 
 class PlannedPolicy : public Policy {
  public:
-  Decision decide(const Snapshot& snapshot) const override { return BeladyPolicy().decide(snapshot); }
+  Decision decide(const Snapshot& snapshot) const final { return BeladyPolicy().decide(snapshot); }
 };
 
 }  // namespace tessera

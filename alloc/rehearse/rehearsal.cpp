@@ -1,5 +1,8 @@
 #include "rehearse/rehearsal.hpp"
 
+#include <array>
+#include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +11,32 @@
 #include "rehearse/stage.hpp"
 
 namespace tessera {
+namespace {
+
+// What the engine carries out of a plan, in its order.
+using Way = std::vector<std::array<std::uint32_t, 4>>;
+
+Way way_of(const AbsencePlan& plan) {
+  Way way;
+  for (const auto& [gap, back_at, to] : plan) {
+    if (!gap.dead) way.push_back({gap.run, gap.after, gap.until, back_at});
+  }
+  return way;
+}
+
+// Many rules come to the same where there is little to decide.
+class Heard {
+ public:
+  // False: one like it was.
+  bool add(const Strategy& strategy) {
+    return ways_[strategy.rest].insert(way_of(strategy.plan)).second;
+  }
+
+ private:
+  std::map<const Policy*, std::set<Way>> ways_;
+};
+
+}  // namespace
 
 Rehearsal::Rehearsal(const Policy& policy, Answer answer) : policy_(policy), when_(answer) {}
 
@@ -65,8 +94,10 @@ std::optional<Strategy> Rehearsal::best_of(const Question& question) {
   if (strategies.size() == 1 || !can_play) return std::move(*best);
   Nanoseconds least(~std::uint64_t{0});
   std::uint64_t uses = 0;
+  Heard heard;
   for (Strategy& strategy : strategies) {
     if (stop_.load() || uses > kMostUses) break;
+    if (!heard.add(strategy)) continue;
     uses += Stage::kPasses * iteration.uses.size();
     auto stage = Stage::create(iteration, machine, strategy);
     const Result<Nanoseconds> time =

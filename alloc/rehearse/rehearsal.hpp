@@ -2,7 +2,8 @@
 //
 // Each is played on the engine itself in virtual time (stage.hpp), so the judge knows all that the engine
 // does, and no model of it has to be kept true. The first strategy is the answer where nothing can be
-// told: no rate of a link is known yet, or nothing could be played.
+// told: no rate of a link is known yet, or nothing could be played. Of strategies that would do the
+// same one is played.
 //
 // Source: simulation as the judge of plans, SwapAdvisor (papers.md §3.4); here of whole policies.
 //

@@ -76,6 +76,17 @@ TEST(AutoPolicy, OffersTheGalleryButNotItself) {
   EXPECT_FALSE(offers(strategies, "auto"));
 }
 
+TEST(AutoPolicy, NamesOneObjectForAllThatDecideAlike) {
+  const AutoPolicy policy;
+  const std::vector<Strategy> strategies = policy.strategies(training(), machine(Bytes(11'000), 1e9));
+  const auto rest_of = [&](std::string_view name) {
+    return std::ranges::find(strategies, name, &Strategy::name)->rest;
+  };
+  EXPECT_EQ(rest_of("vdnn-all"), rest_of("belady"));
+  EXPECT_EQ(rest_of("capuchin"), rest_of("belady"));
+  EXPECT_NE(rest_of("lru"), rest_of("belady"));
+}
+
 TEST(AutoPolicy, HidesEveryMoveAtHalfTheMemoryWhereTheLinksAllowIt) {
   for (const char* ours : {"look ahead", "cover"}) {
     const Forecast planned = best_forecast(machine(Bytes(11'000), 1e9), ours);

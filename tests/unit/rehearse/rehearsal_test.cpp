@@ -50,6 +50,36 @@ class Two final : public Policy {
   Newest newest_;
 };
 
+// Counts how often it is asked; the strategies differ in name, and by a plan for what is dead anyway.
+class Counting final : public Policy {
+ public:
+  explicit Counting(std::size_t strategies) : strategies_(strategies) {}
+  std::string_view name() const override { return "counting"; }
+  Decision decide(const Snapshot& snapshot) const override {
+    ++asked;
+    return lru_.decide(snapshot);
+  }
+  std::vector<Strategy> strategies(const Iteration&, const Machine&) const override {
+    std::vector<Strategy> all{{"bare", {}, this}};
+    const AbsencePlan nothing{{.gap = {.run = 1, .after = 1, .until = 1, .wraps = true, .dead = true}}};
+    while (all.size() < strategies_) all.push_back({"other", nothing, this});
+    return all;
+  }
+  mutable std::size_t asked = 0;
+
+ private:
+  const std::size_t strategies_;
+  LruPolicy lru_;
+};
+
+std::size_t asked_for(std::size_t strategies, Strategy& answer) {
+  const Counting policy(strategies);
+  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
+  rehearsal.ask(cycle(14), kMachine);
+  answer = rehearsal.answer().value();
+  return policy.asked;
+}
+
 // Asks again until there is an answer.
 Strategy await_answer(Rehearsal& rehearsal) {
   for (;;) {
@@ -64,6 +94,14 @@ TEST(Rehearsal, AnswersWithWhatTookTheLeastTime) {
   rehearsal.ask(cycle(14), kMachine);
   EXPECT_EQ(rehearsal.answer().value().name, "newest");
   EXPECT_FALSE(rehearsal.answer().has_value()) << "one answer for each question";
+}
+
+TEST(Rehearsal, PlaysOnceWhatSeveralWouldDo) {
+  Strategy two, five;
+  const std::size_t once = asked_for(2, two);
+  EXPECT_GT(once, 0u);
+  EXPECT_EQ(asked_for(5, five), once);
+  EXPECT_EQ(five.name, "bare");
 }
 
 TEST(Rehearsal, ThinksBesideTheProgram) {
