@@ -1,5 +1,7 @@
 #include "residency/page_mover.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/log.hpp"
@@ -285,6 +287,7 @@ Status PageMover::vacate(std::span<const PageRef> pages) {
       if (verdict == Verdict::kForward) note_error(result, forward(page));
     }
   }
+  for (auto* pages_out : {&dead, &cold}) std::ranges::sort(*pages_out, {}, &PageRef::address);
   note_error(result, take_frames(dead, true));
   note_error(result, take_frames(cold, false));
   return result;

@@ -70,7 +70,7 @@ class PageMover {
 
   // Takes device frames away behind the closed gate: of dead pages (discarded), kResident pages
   // with a valid copy, kLeaving pages whose copy is done. Skips a page whose run is held or was used
-  // since Run::quiet; a kLeaving one is then forwarded.
+  // since Run::quiet; a kLeaving one is then forwarded. Unmapped once per contiguous stretch.
   Status vacate(std::span<const PageRef> pages);
   // Drops the copies in lower tiers. REQUIRES: no transfer in flight.
   void drop_copies(PageRef page);

@@ -5,6 +5,23 @@
 #include "residency/residency.hpp"
 
 namespace tessera {
+namespace {
+
+// The copy out to wait for so that `bytes` leave, or as many as do. Copies end in their order, so this
+// wait is for all before it, and their pages are unmapped together; but a page in a staging frame
+// goes on to the file at once, which others may be waiting for. REQUIRES: one is leaving.
+PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
+  PageRef awaited;
+  for (const PageRef& page : moving) {
+    if (page->state != PageState::kLeaving) continue;
+    awaited = page;
+    if (page->staging || page.bytes() >= bytes) break;
+    bytes -= page.bytes();
+  }
+  return awaited;
+}
+
+}  // namespace
 
 void Residency::started(PageRef page) {
   moving_.push_back(page);
@@ -19,17 +36,23 @@ void Residency::forget(PageRef page) {
   in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
 }
 
-// Finishes every move that is done, and one that is waited for. Copies of one direction end in the
-// order in which they were queued, so behind one that is under way nobody need be asked.
-Status Residency::finish_moves(Await await) {
+// Finishes every move that is done, and what is waited for. Copies of one direction end in the order in
+// which they were queued, so behind one that is under way nobody need be asked.
+Status Residency::finish_moves(Await await, Bytes bytes) {
   Status result;
   std::vector<PageRef> vacant, still_moving, arrived;
   const std::vector<PageRef> moving = std::exchange(moving_, {});
+  if (await == Await::kLeaving) {
+    const PageRef copy = awaited_copy(moving, bytes);
+    await_users(copy);
+    const StallWait waiting(stall_, cause_of(copy->state));
+    result = mover_.copied_out(copy, true).status();
+  }
   bool coming = false, going = false;  // whether a copy of that direction is known to be under way
   for (const PageRef& page : moving) {
     const bool leaving = page->state == PageState::kLeaving;
     bool* const under_way = leaving ? &going : page->state == PageState::kArriving ? &coming : nullptr;
-    const bool wait = await == Await::kOldest || (await == Await::kLeaving && leaving);
+    const bool wait = await == Await::kOldest;
     if (wait) await = Await::kNone;
     if (!wait && under_way && *under_way) {
       still_moving.push_back(page);
@@ -153,7 +176,9 @@ Status Residency::evict_run(Run& run) {
     if (!run.may_leave()) return Status(Code::kBusy, "the block is pinned or in use");
     while (run.has(PageState::kArriving)) TESSERA_TRY(finish_moves(Await::kOldest));
     TESSERA_TRY(leave(run, run.shape.bytes(), Patience::kDemand, Which::kAll).status());
-    while (run.has(PageState::kLeaving)) TESSERA_TRY(finish_moves(Await::kOldest));
+    while (run.has(PageState::kLeaving)) {
+      TESSERA_TRY(finish_moves(Await::kLeaving, run.bytes_in(PageState::kLeaving)));
+    }
     const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kArriving);
     if (!left) return {};
     if (left >= before) return Status(Code::kBusy, "the block was used while it left");

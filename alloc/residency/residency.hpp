@@ -199,8 +199,8 @@ class Residency {
   Status bring_back(std::span<Run* const> runs);
 
   // progress.cpp: what is under way
-  enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // the oldest that leaves
-  Status finish_moves(Await await) REQUIRES_LOCK(mutex_);
+  enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // as many as `bytes` of what leaves
+  Status finish_moves(Await await, Bytes bytes = {}) REQUIRES_LOCK(mutex_);
   Result<bool> finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant)
       REQUIRES_LOCK(mutex_);
   Result<bool> finish_sink(PageRef page, bool wait) REQUIRES_LOCK(mutex_);

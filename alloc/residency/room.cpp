@@ -66,7 +66,9 @@ Status Residency::make_room(Bytes bytes) {
         TESSERA_TRY(finish_moves(Await::kOldest));
       }
     }
-    if (device_room() < bytes && leaving_bytes()) TESSERA_TRY(finish_moves(Await::kLeaving));
+    if (const Bytes there = device_room(); there < bytes && leaving_bytes()) {
+      TESSERA_TRY(finish_moves(Await::kLeaving, bytes - there));
+    }
     if (device_room() > room) round = 0;  // progress
     room = device_room();
   }
@@ -236,7 +238,9 @@ Status Residency::force_out(Bytes bytes) {
     run.missing.fetch_add(1);
     const Result<Bytes> left = leave(run, bytes, Patience::kDemand, Which::kAll);
     Status status = left.status();
-    while (status.is_ok() && run.has(PageState::kLeaving)) status = finish_moves(Await::kOldest);
+    while (status.is_ok() && run.has(PageState::kLeaving)) {
+      status = finish_moves(Await::kLeaving, run.bytes_in(PageState::kLeaving));
+    }
     run.missing.fetch_sub(1);
     TESSERA_TRY(status);
     out += left.value();

@@ -104,7 +104,9 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
 Status Residency::finish_leaving(std::optional<TagId> tag) {
   MutexLock lock(mutex_);
   for (Run* run : tagged(tag, Side::kThere)) {
-    while (run->has(PageState::kLeaving)) TESSERA_TRY(finish_moves(Await::kOldest));
+    while (run->has(PageState::kLeaving)) {
+      TESSERA_TRY(finish_moves(Await::kLeaving, run->bytes_in(PageState::kLeaving)));
+    }
     if (!bytes_there(*run)) continue;
     if (Status status = evict_run(*run); !status.is_ok() && status.code() != Code::kBusy) {
       return status;

@@ -58,7 +58,7 @@ TEST(ResidencyProgress, EvictingWaitsForTheWorkThatUsesTheRun) {
 TEST(ResidencyProgress, AnEvictedRunThatIsArrivingLeavesToo) {
   ResidencyMachine machine({.sim = {.memory = 64_MiB,
                                     .inbound = {100'000'000, {}},
-                                    .outbound = {100'000'000, {}}}});
+                                    .outbound = {50'000'000, {}}}});
   auto* run = machine.add({0, 2});
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));
@@ -149,6 +149,54 @@ TEST(ResidencyProgress, PagesOfOneRunCopiedAtDifferentTimesKeepTheirNewestBytes)
     ASSERT_OK(machine.evict(run));
     ASSERT_OK(machine.check(run, i + 100));
   }
+}
+
+// ---- what leaves together is unmapped together --------------------------------------------------
+
+std::uint64_t unmaps(ResidencyMachine& machine) { return machine.fault().calls(DriverCall::kUnmap); }
+
+TEST(ResidencyProgress, ARunThatIsEvictedIsUnmappedInOneCall) {
+  ResidencyMachine machine;
+  auto* run = machine.add({0, 8});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  EXPECT_EQ(unmaps(machine), 1U);
+  ASSERT_OK(machine.check(run, 1));
+}
+
+TEST(ResidencyProgress, APartOfARunMakesRoomInOneCall) {
+  ResidencyMachine machine;
+  auto* first = machine.add({0, 8});
+  auto* second = machine.add({0, 3});
+  ASSERT_OK(machine.write(first, 1));
+  ASSERT_OK(machine.write(second, 2));
+  EXPECT_EQ(unmaps(machine), 1U);
+  EXPECT_EQ(first->missing.load(), 3U) << "no more than is needed";
+  ASSERT_OK(machine.check(first, 1));
+  ASSERT_OK(machine.check(second, 2));
+}
+
+TEST(ResidencyProgress, CleanPagesLeaveInOneCall) {
+  ResidencyMachine machine;
+  auto* run = machine.add({0, 8});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.check(run, 1));
+  ASSERT_OK(machine.settle());
+  ASSERT_OK(machine.evict(run));
+  EXPECT_EQ(machine.residency().stats().clean_evictions, 8U);
+  EXPECT_EQ(unmaps(machine), 2U);
+}
+
+TEST(ResidencyProgress, APageInAStagingFrameDoesNotWaitForOthers) {
+  // A copy takes 40 ms: while the first page is on its way to the file, the others are still leaving.
+  ResidencyMachine machine({.host = 0_B, .file = 32_MiB,
+                            .sim = {.memory = 64_MiB, .outbound = {50'000'000, {}}}});
+  auto* run = machine.add({0, 4});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  EXPECT_GE(unmaps(machine), 2U);
+  ASSERT_OK(machine.check(run, 1));
 }
 
 }  // namespace
