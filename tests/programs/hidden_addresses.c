@@ -24,8 +24,12 @@ static CUfunction add_packed, add_to_many, add_by_table, add_by_tables, add_to_g
 static CUstream stream;
 static const unsigned grid = (COUNT + 255) / 256;
 
+static void launch_on(unsigned blocks, CUfunction function, void** parameters, void** extra) {
+  CHECK(cuLaunchKernel(function, blocks, 1, 1, 256, 1, 1, 0, stream, parameters, extra));
+}
+
 static void launch(CUfunction function, void** parameters, void** extra) {
-  CHECK(cuLaunchKernel(function, grid, 1, 1, 256, 1, 1, 0, stream, parameters, extra));
+  launch_on(grid, function, parameters, extra);
 }
 
 struct __attribute__((packed)) packed {
@@ -65,7 +69,7 @@ static void by_many(int to) {
     ++expected[(to + i) % BLOCKS];
   }
   void* parameters[] = {&many};
-  launch(add_to_many, parameters, NULL);
+  launch_on(4, add_to_many, parameters, NULL);  // each thread of the software device copies 32 KiB of them
 }
 
 static void launch_by_table(CUdeviceptr with) {

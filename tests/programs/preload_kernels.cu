@@ -53,9 +53,10 @@ struct Many {
   int* targets[4094];
 };
 extern "C" __global__ void add_to_many(struct Many many) {
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  if (i >= many.count) return;
-  for (int at = 4094 - many.used; at < 4094; ++at) many.targets[at][i] += 1;
+  const int first = (int)(blockIdx.x * blockDim.x + threadIdx.x), step = (int)(gridDim.x * blockDim.x);
+  for (int at = 4094 - many.used; at < 4094; ++at) {
+    for (int i = first; i < many.count; i += step) many.targets[at][i] += 1;
+  }
 }
 TESSERA_KERNEL(add_to_many)
 
