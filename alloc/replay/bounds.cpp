@@ -150,6 +150,30 @@ Bytes forced_in_from(const Trace& trace, std::uint32_t device, Bytes capacity,
   return paging.moves().in - before;
 }
 
+std::vector<Excess> excess_from(const Trace& trace, std::uint32_t device, Bytes capacity,
+                                std::size_t first_op) {
+  const std::vector<std::uint32_t> next = next_needs(trace);
+  std::vector<Excess> of_block(trace.blocks.size()), result;
+  Bytes made, needed;
+  const auto over = [capacity](Bytes bytes) { return bytes - std::min(bytes, capacity); };
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    const TraceOp& op = trace.ops[i];
+    const auto operands = trace.operands_of(op);
+    for (std::size_t at = 0; op.device == device && at < operands.size(); ++at) {
+      Excess& block = of_block[operands[at]];
+      made -= block.made;
+      needed -= block.needed;
+      const bool is_new = i >= first_op && at >= op.reads;
+      const Bytes bytes = next[op.first + at] != kNever ? trace.blocks[operands[at]].bytes : Bytes();
+      block = {is_new || block.made ? bytes : Bytes(), bytes};
+      made += block.made;
+      needed += block.needed;
+    }
+    if (i >= first_op) result.push_back({over(made), over(needed)});
+  }
+  return result;
+}
+
 Nanoseconds compute_from(const Trace& trace, std::size_t first_op) {
   std::vector<Nanoseconds> busy(trace.streams.size());
   for (std::size_t i = first_op; i < trace.ops.size(); ++i) {

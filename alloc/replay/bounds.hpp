@@ -15,6 +15,8 @@
 // Thread safety: stateless.
 #pragma once
 
+#include <vector>
+
 #include "base/link_speed.hpp"
 #include "replay/trace.hpp"
 
@@ -37,6 +39,16 @@ ForcedMoves forced_moves(const Trace& trace, std::uint32_t device, Bytes capacit
 // in which they stand. A run may bring more of them before, so this bounds the average of many
 // equal passes, not a single one.
 Bytes forced_in_from(const Trace& trace, std::uint32_t device, Bytes capacity, std::size_t first_op);
+
+// What one device has no room for at a moment: then it is elsewhere, so its way out lies before that
+// moment and its way in after it.
+struct Excess {
+  Bytes made;    // of what the operations from `first_op` on have written and will read again
+  Bytes needed;  // of all that they will read again, as they find it
+};
+// After each operation from `first_op` on, in the order of the trace.
+std::vector<Excess> excess_from(const Trace& trace, std::uint32_t device, Bytes capacity,
+                                std::size_t first_op);
 
 // Compute time of the busiest stream from the operation `first_op` on.
 Nanoseconds compute_from(const Trace& trace, std::size_t first_op);

@@ -1,8 +1,10 @@
 // No plan that only moves bytes is faster than this: for a whole trace, and for one pass of many.
 //
-// Each is the greatest of the compute time and, for each link, the least bytes that must pass it over
-// its speed (bounds.hpp says how they are counted and when the counts are proven). A single pass may
-// be faster than its bound by what was brought before it; the average of all passes cannot.
+// Each is the greatest of the compute time; for each link, the least bytes that must pass it over its
+// speed (bounds.hpp says how they are counted and when the counts are proven); and, of one stream, the
+// *turn*: where memory is fullest, as at the end of a forward pass, what has no room went out before and
+// comes in after, so these two times add up. A single pass may be faster than its bound by what was
+// brought before it; the average of all passes cannot.
 //
 // Thread safety: stateless.
 #pragma once

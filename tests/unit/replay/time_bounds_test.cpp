@@ -52,5 +52,27 @@ TEST(TimeBounds, APassIsTheAverageOfThePassesThatTheTraceEndsWith) {
   EXPECT_EQ(pass_lower_bound(two_blocks(1), one_block(), 2, 1), Nanoseconds(2 * kSecond));
 }
 
+// Two blocks more than fit are written one after another, and read again in the other order.
+Trace there_and_back(std::uint64_t nanoseconds) {
+  std::string text;
+  for (int block = 1; block <= 3; ++block) text += alloc_line(block, Bytes(10));
+  for (int block = 1; block <= 3; ++block) text += op_line(nanoseconds, "w", block);
+  for (int block = 3; block >= 1; --block) text += op_line(nanoseconds, "r", block);
+  return trace_of(text);
+}
+
+TEST(TimeBounds, WhatHasNoRoomAtTheTurnGoesOutBeforeAndComesInAfter) {
+  EXPECT_EQ(lower_bound(there_and_back(1), one_block(), Nanoseconds(6)), Nanoseconds(4 * kSecond));
+  EXPECT_EQ(pass_lower_bound(there_and_back(1), one_block(), 6, 1), Nanoseconds(4 * kSecond));
+  // The way out hides behind three seconds of computing before the turn, the way in behind those after.
+  EXPECT_EQ(lower_bound(there_and_back(kSecond), one_block(), Nanoseconds(6 * kSecond)),
+            Nanoseconds(6 * kSecond));
+}
+
+TEST(TimeBounds, WhatThePassFoundWrittenNeedNotGoOutInIt) {
+  // The pass is the three reads: two blocks come in, and nothing was made that could go out.
+  EXPECT_EQ(pass_lower_bound(there_and_back(1), one_block(), 3, 1), Nanoseconds(2 * kSecond));
+}
+
 }  // namespace
 }  // namespace tessera
