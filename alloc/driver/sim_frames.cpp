@@ -1,5 +1,7 @@
 #include "driver/sim_frames.hpp"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -73,7 +75,7 @@ void SimFrames::remove_mapping(FrameId frame) {
   free_if_unused(found);
 }
 
-void SimFrames::free_if_unused(std::map<FrameId, Frame>::iterator frame) {
+void SimFrames::free_if_unused(std::unordered_map<FrameId, Frame>::iterator frame) {
   const Frame& record = frame->second;
   if (record.owners > 0 || record.mappings > 0) return;
   store(record.device, record.location).give(record.offset, record.bytes);
@@ -101,6 +103,7 @@ std::vector<std::string> SimFrames::leaks() const {
     lines.push_back(fmt::format("frame {:#x} of {} bytes ({} owners, {} mappings)", id.value(),
                                 frame.bytes.value(), frame.owners, frame.mappings));
   }
+  std::ranges::sort(lines);
   return lines;
 }
 

@@ -9,9 +9,9 @@
 // its capacity; every frame here has an owner or a mapping.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/status.hpp"
@@ -60,10 +60,10 @@ class SimFrames {
 
  private:
   SimPool& store(DeviceId device, FrameLocation location) const;
-  void free_if_unused(std::map<FrameId, Frame>::iterator frame);
+  void free_if_unused(std::unordered_map<FrameId, Frame>::iterator frame);
 
   std::uint64_t next_frame_ = 16;
-  std::map<FrameId, Frame> frames_;
+  std::unordered_map<FrameId, Frame> frames_;
   std::vector<std::unique_ptr<SimPool>> devices_;
   std::unique_ptr<SimPool> host_;
 };
