@@ -175,11 +175,12 @@ bool Residency::all_present(std::span<Run* const> runs) {
 // REQUIRES: inside the gate.
 //
 // A launch stamps by plain stores, so of two launches that stamp a run or a stream at once the smaller
-// epoch may stay, also of a free that stamps the stream meanwhile: its work is queued by then. That is as good: both are inside the gate, so neither the engine reads a stamp nor is a fence
-// recorded before both are out, and every epoch or label from before is smaller than either. (The run
-// was stamped after this epoch was drawn, and a greater label can only be noted after that too.) Only
-// the fences of per-thread default streams are recorded with the gate open; once there is such a
-// stream, stamps only rise.
+// epoch may stay, also of a free that stamps the stream meanwhile: its work is queued by then. That is
+// as good: both are inside the gate, so neither the engine reads a stamp nor is a fence recorded before
+// both are out, and every epoch or label from before is smaller than either. (The run was stamped after
+// this epoch was drawn, and a greater label can only be noted after that too.) Only the fences of
+// per-thread default streams are recorded with the gate open; once there is such a stream, stamps only
+// rise.
 std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId stream,
                                    std::uint32_t slot, Access access) {
   const std::uint64_t epoch = streams_.tick();
