@@ -38,7 +38,7 @@ endif()
 
 # For code that nobody waits for: it compiles in half of the time. Accesses through null or past an object are
 # left to the address sanitizer, which sees them too.
-set(TESSERA_UNOPTIMISED -O0)
+set(TESSERA_UNOPTIMISED -O0 -g0)
 if(TESSERA_SANITIZE)
-  list(APPEND TESSERA_UNOPTIMISED -fno-sanitize=null,alignment,object-size)
+  set(TESSERA_UNOPTIMISED -O0 -fno-sanitize=null,alignment,object-size)
 endif()
