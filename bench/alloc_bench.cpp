@@ -3,13 +3,10 @@
 // Goals: a cached pair within 60 ns at each size on one thread; two threads at least 1.8 times as fast
 // as one; a pair among a million live blocks at most twice one among a thousand; bookkeeping at most a
 // thousandth of the managed bytes; a touch of a resident block within 20 ns.
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -22,9 +19,9 @@
 
 #include "alloc_workload.hpp"
 #include "contender.hpp"
-#include "environment.hpp"
 #include "fragmentation.hpp"
 #include "metadata.hpp"
+#include "program.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -235,8 +232,7 @@ nlohmann::ordered_json json_of(const Report& report) {
   return json;
 }
 
-int run(bool smoke, bool json) {
-  if (!smoke && !may_measure()) return EXIT_FAILURE;
+std::optional<Results> run(bool smoke) {
   Report report;
   {
     const std::vector<Entry> contenders = make_contenders(64_GiB);
@@ -248,27 +244,15 @@ int run(bool smoke, bool json) {
   }
   measure_fragmentation(smoke, report);
   count_metadata(smoke, report);
-  const Environment environment = read_environment(TESSERA_BENCH_BUILD_DIR);
-  if (json) {
-    nlohmann::ordered_json all = {{"environment", to_json(environment)}, {"smoke", smoke}};
-    all.update(json_of(report));
-    std::cout << all.dump(2) << "\n";
-    return EXIT_SUCCESS;
-  }
-  print(environment);
-  print_report(report);
-  if (smoke) fmt::print("\nA smoke run: the numbers mean nothing.\n");
-  return EXIT_SUCCESS;
+  return Results{json_of(report), [report] { print_report(report); }};
 }
 
 }  // namespace
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  bool smoke = false, json = false;
-  CLI::App app("What allocations cost, beside other allocators");
-  app.add_flag("--smoke", smoke, "a few operations: shows that it runs");
-  app.add_flag("--json", json, "print one JSON object");
-  CLI11_PARSE(app, argc, argv);
-  return tessera::bench::run(smoke, json);
+  return tessera::bench::run_program(argc, argv,
+                                     {"What allocations cost, beside other allocators",
+                                      "a few operations: shows that it runs", TESSERA_BENCH_BUILD_DIR, ""},
+                                     tessera::bench::run);
 }

@@ -5,17 +5,17 @@
 // that is queued is shown beside it. The goal, for 16 pointers: 150 ns over the bare call.
 #include <sys/wait.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "environment.hpp"
+#include "program.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -93,34 +93,23 @@ nlohmann::ordered_json row_to_json(const Row& row) {
           {"queued_hooked_ns", row.hooked.queued}};
 }
 
-int run(bool smoke, bool json) {
-  if (!smoke && !may_measure()) return EXIT_FAILURE;
-  const Environment environment = read_environment(TESSERA_BENCH_BUILD_DIR);
+std::optional<Results> run(bool smoke) {
   std::vector<Row> rows;
   for (const int blocks : {16, 1000, 100000}) {
     if (!smoke || blocks <= 1000) rows.push_back(compare(blocks, smoke));
   }
-  if (json) {
-    nlohmann::ordered_json report = {{"environment", to_json(environment)}, {"smoke", smoke}};
-    for (const Row& row : rows) report["results"].push_back(row_to_json(row));
-    std::cout << report.dump(2) << "\n";
-    return EXIT_SUCCESS;
-  }
-  print(environment);
-  print_rows(rows);
-  if (smoke) std::printf("\nA smoke run: the numbers mean nothing.\n");
-  return EXIT_SUCCESS;
+  Results results;
+  for (const Row& row : rows) results.json["results"].push_back(row_to_json(row));
+  results.print = [rows] { print_rows(rows); };
+  return results;
 }
 
 }  // namespace
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  bool smoke = false;
-  bool json = false;
-  CLI::App app("What the preload library adds to a launch");
-  app.add_flag("--smoke", smoke, "one short round: shows that it runs");
-  app.add_flag("--json", json, "print one JSON object");
-  CLI11_PARSE(app, argc, argv);
-  return tessera::bench::run(smoke, json);
+  return tessera::bench::run_program(argc, argv,
+                                     {"What the preload library adds to a launch",
+                                      "one short round: shows that it runs", TESSERA_BENCH_BUILD_DIR, ""},
+                                     tessera::bench::run);
 }

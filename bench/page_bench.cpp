@@ -7,38 +7,25 @@
 //   page_bench [--smoke] [--json]
 
 #include <array>
-#include <cstdlib>
-#include <iostream>
 #include <memory>
 #include <random>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/virtual_clock.hpp"
 #include "driver/sim_driver.hpp"
 #include "driver/trace_driver.hpp"
-#include "environment.hpp"
+#include "must.hpp"
 #include "page/page_manager.hpp"
+#include "program.hpp"
 #include "tier/host_pages.hpp"
 #include "tier/virtual_file_io.hpp"
 
 namespace tessera::bench {
 namespace {
-
-// A benchmark has nobody to return an error to.
-void must(const Status& status) {
-  if (status.is_ok()) return;
-  fmt::print(stderr, "{}\n", status.to_string());
-  std::exit(EXIT_FAILURE);
-}
-template <class T>
-T must(Result<T> result) {
-  must(result.status());
-  return result.take();
-}
 
 constexpr std::uint64_t kLink = 25'000'000'000;       // bytes per second, each way
 constexpr std::uint64_t kBytesPerNanosecond = 1'000;  // of a kernel
@@ -258,30 +245,20 @@ void print_rows(const std::vector<Row>& rows) {
   }
 }
 
-int run(bool smoke, bool json) {
-  if (!smoke && !may_measure()) return EXIT_FAILURE;
-  const auto environment = read_environment(TESSERA_BENCH_BUILD_DIR);
+std::optional<Results> run(bool smoke) {
   const std::vector<Row> rows = measure(smoke);
-  if (json) {
-    nlohmann::ordered_json report = {{"environment", to_json(environment)}, {"smoke", smoke}};
-    for (const Row& row : rows) report["results"].push_back(row_to_json(row));
-    std::cout << report.dump(2) << "\n";
-    return EXIT_SUCCESS;
-  }
-  print(environment);
-  print_rows(rows);
-  if (smoke) fmt::print("\nA smoke run: the numbers mean nothing.\n");
-  return EXIT_SUCCESS;
+  Results results;
+  for (const Row& row : rows) results.json["results"].push_back(row_to_json(row));
+  results.print = [rows] { print_rows(rows); };
+  return results;
 }
 
 }  // namespace
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  bool smoke = false, json = false;
-  CLI::App app("What page classes cost a move");
-  app.add_flag("--smoke", smoke, "small devices: shows that it runs");
-  app.add_flag("--json", json, "print one JSON object");
-  CLI11_PARSE(app, argc, argv);
-  return tessera::bench::run(smoke, json);
+  return tessera::bench::run_program(argc, argv,
+                                     {"What page classes cost a move",
+                                      "small devices: shows that it runs", TESSERA_BENCH_BUILD_DIR, ""},
+                                     tessera::bench::run);
 }

@@ -3,18 +3,17 @@
 //
 // Time is that of the process from start to end. Goals: at most 1.03 times as long where memory is
 // ample, at most 3 times on a third.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
-#include <iostream>
 #include <nlohmann/json.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "environment.hpp"
+#include "program.hpp"
 #include "training.hpp"
 
 namespace tessera::bench {
@@ -121,31 +120,18 @@ class Bench {
   std::vector<Way> ways_;
 };
 
-int run(bool smoke, bool json) {
-  if (!smoke && !may_measure()) return EXIT_FAILURE;
-  const Environment environment = read_environment(kBuild, "/var/tmp");
-  Bench bench(smoke);
-  if (!bench.measure(smoke ? 1 : 5)) return EXIT_FAILURE;
-  if (json) {
-    const nlohmann::ordered_json report = {
-        {"environment", to_json(environment)}, {"smoke", smoke}, {"results", bench.json()}};
-    std::cout << report.dump(2) << "\n";
-    return EXIT_SUCCESS;
-  }
-  print(environment);
-  bench.print();
-  if (smoke) fmt::print("\nA smoke run: the numbers mean nothing.\n");
-  return EXIT_SUCCESS;
+std::optional<Results> run(bool smoke) {
+  const auto bench = std::make_shared<Bench>(smoke);
+  if (!bench->measure(smoke ? 1 : 5)) return std::nullopt;
+  return Results{{{"results", bench->json()}}, [bench] { bench->print(); }};
 }
 
 }  // namespace
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  bool smoke = false, json = false;
-  CLI::App app("A whole program under tessera run, beside the program alone");
-  app.add_flag("--smoke", smoke, "one step: shows that it runs");
-  app.add_flag("--json", json, "print one JSON object");
-  CLI11_PARSE(app, argc, argv);
-  return tessera::bench::run(smoke, json);
+  return tessera::bench::run_program(argc, argv,
+                                     {"A whole program under tessera run, beside the program alone",
+                                      "one step: shows that it runs", TESSERA_BENCH_BUILD_DIR, "/var/tmp"},
+                                     tessera::bench::run);
 }

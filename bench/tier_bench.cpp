@@ -21,6 +21,7 @@
 #include "comparison.hpp"
 #include "driver/sim_driver.hpp"
 #include "environment.hpp"
+#include "must.hpp"
 #include "raw_file.hpp"
 #include "tier/tier_stack.hpp"
 #include "tier/uring_io.hpp"
@@ -34,19 +35,6 @@ struct Options {
   std::string directory = "/var/tmp";
   int rounds() const { return smoke ? 1 : 21; }
 };
-
-// A benchmark has nobody to return an error to.
-void must(const Status& status) {
-  if (status.is_ok()) return;
-  fmt::print(stderr, "{}\n", status.to_string());
-  std::exit(EXIT_FAILURE);
-}
-template <class T>
-T must(Result<T> result) {
-  must(result.status());
-  return result.take();
-}
-void must(bool good, const char* what) { must(good ? Status() : Status(Code::kIo, what)); }
 
 struct Free {
   void operator()(void* memory) const { std::free(memory); }

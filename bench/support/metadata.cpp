@@ -1,11 +1,10 @@
 #include "metadata.hpp"
 
-#include <cstdlib>
-#include <iostream>
 #include <memory>
 
 #include "block/block_cache.hpp"
 #include "driver/sim_driver.hpp"
+#include "must.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -13,13 +12,6 @@ namespace {
 // A node of a tree or of a hash table holds, besides its value, links of this size.
 constexpr std::uint64_t kTreeLinks = 32;
 constexpr std::uint64_t kHashLinks = 24;  // its place in the array of buckets included
-
-template <class T>
-T must(Result<T> result) {
-  if (result.is_ok()) return result.take();
-  std::cerr << "alloc_bench: " << result.status().to_string() << "\n";
-  std::exit(EXIT_FAILURE);
-}
 
 std::uint64_t bytes_of_slab(SizeClass size_class) {
   const std::uint64_t slots = kBasePage / size_class.bytes();

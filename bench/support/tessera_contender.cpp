@@ -6,16 +6,10 @@
 #include "api/allocator.hpp"
 #include "contender.hpp"
 #include "driver/sim_driver.hpp"
+#include "must.hpp"
 
 namespace tessera::bench {
 namespace {
-
-template <class T>
-T must(Result<T> result) {
-  if (result.is_ok()) return result.take();
-  std::cerr << "alloc_bench: " << result.status().to_string() << "\n";
-  std::exit(EXIT_FAILURE);
-}
 
 class TesseraContender final : public Contender {
  public:

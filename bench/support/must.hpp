@@ -1,0 +1,28 @@
+// A benchmark has nobody to return an error to: it says it, and ends.
+//
+// Thread safety: stateless.
+#pragma once
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+
+namespace tessera::bench {
+
+inline void must(const Status& status) {
+  if (status.is_ok()) return;
+  fmt::print(stderr, "{}\n", status.to_string());
+  std::exit(EXIT_FAILURE);
+}
+
+inline void must(bool good, const char* what) { must(good ? Status() : Status(Code::kIo, what)); }
+
+template <class T>
+T must(Result<T> result) {
+  must(result.status());
+  return result.take();
+}
+
+}  // namespace tessera::bench
