@@ -35,11 +35,21 @@ if(TESSERA_SANITIZE)
     -fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(tessera_flags INTERFACE -fsanitize=${TESSERA_SANITIZE})
 endif()
+# Our libraries bring the checker's run time into programs that have none: it is a library of its own, as gcc's is.
+if(TESSERA_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib/linux OUTPUT_VARIABLE checker_folder
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  target_link_options(tessera_flags INTERFACE -shared-libasan "LINKER:-rpath,${checker_folder}")
+  # A driver's functions are found by name and called through types that are not all told.
+  target_compile_options(tessera_flags INTERFACE -fno-sanitize=function)
+endif()
 
 # For code that nobody waits for, the commands and the tests: it compiles in half of the time. Accesses through
 # null or past an object are left to the address sanitizer, which sees them too; alignment is checked in the
-# library alone.
-set(TESSERA_UNOPTIMISED -O0 -g0)
+# library alone. Linked after what brings tessera_flags, because the last of such options is the one that counts.
+add_library(tessera_unoptimised INTERFACE)
 if(TESSERA_SANITIZE)
-  set(TESSERA_UNOPTIMISED -O0 -fno-sanitize=null,alignment,object-size)
+  target_compile_options(tessera_unoptimised INTERFACE -O0 -fno-sanitize=null,alignment,object-size)
+else()
+  target_compile_options(tessera_unoptimised INTERFACE -O0 -g0)
 endif()

@@ -1,6 +1,7 @@
 # jemalloc 5.3 from Debian's source package. Debian's own library cannot be used: its symbols would
 # replace the program's malloc, and its initial-exec TLS makes dlopen of our library fail.
-# The result is kept outside the build folders, so that every preset of one checkout shares one build.
+# The result is kept outside the build folders, so that every preset of one checkout shares one build: it is C,
+# and whichever compiler comes first may build it.
 include(ExternalProject)
 set(TESSERA_JEMALLOC_VERSION 5.3.0)
 set(default_cache "${CMAKE_SOURCE_DIR}/.cache")
@@ -10,7 +11,7 @@ endif()
 set(TESSERA_CACHE_DIR "${default_cache}" CACHE PATH "where dependencies that we build are kept")
 
 file(SHA256 "${CMAKE_CURRENT_LIST_DIR}/build_jemalloc.sh" script_hash)
-string(SHA256 key "${CMAKE_C_COMPILER_ID}-${CMAKE_C_COMPILER_VERSION}-${CMAKE_SYSTEM_PROCESSOR}-${script_hash}")
+string(SHA256 key "${CMAKE_SYSTEM_PROCESSOR}-${script_hash}")
 string(SUBSTRING "${key}" 0 12 key)
 set(jemalloc_root "${TESSERA_CACHE_DIR}/jemalloc-${TESSERA_JEMALLOC_VERSION}-${key}")
 set(jemalloc_archive "${jemalloc_root}/lib/libjemalloc_pic.a")

@@ -29,6 +29,7 @@ class Program {
       if (!status.is_ok()) log_line(LogLevel::kDebug, "the program left: {}", status.to_string());
     };
     for (const StreamId stream : streams_) {
+      note(machine_.driver().synchronize(stream));  // what is queued may write here
       note(machine_.allocator().retire_stream(stream));
       note(machine_.driver().destroy_stream(stream));
     }

@@ -1,10 +1,12 @@
 #include "torture/stamp_driver.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/page_class.hpp"
 #include "driver/native_codes.hpp"
 
 namespace tessera {
@@ -52,7 +54,9 @@ std::vector<StampDriver::Piece> StampDriver::pieces(const char* who, Address add
     const auto& [start, mapping] = *--next;
     const Bytes offset = at - Address(start);
     if (offset >= mapping.bytes) break;
-    const Bytes part = std::min(mapping.bytes - offset, end - at);
+    // A large page stands on one frame or on sixteen: its stamps are the same on either.
+    const Bytes in_page = kBasePage - Bytes(at.value()) % kBasePage;
+    const Bytes part = std::min({mapping.bytes - offset, end - at, in_page});
     found.push_back({device_place(mapping.frame, offset), part});
     at = at + part;
   }

@@ -55,9 +55,9 @@ TEST(TimeBounds, APassIsTheAverageOfThePassesThatTheTraceEndsWith) {
 // Two blocks more than fit are written one after another, and read again in the other order.
 Trace there_and_back(std::uint64_t nanoseconds) {
   std::string text;
-  for (int block = 1; block <= 3; ++block) text += alloc_line(block, Bytes(10));
-  for (int block = 1; block <= 3; ++block) text += op_line(nanoseconds, "w", block);
-  for (int block = 3; block >= 1; --block) text += op_line(nanoseconds, "r", block);
+  for (unsigned block = 1; block <= 3; ++block) text += alloc_line(block, Bytes(10));
+  for (unsigned block = 1; block <= 3; ++block) text += op_line(nanoseconds, "w", block);
+  for (unsigned block = 3; block >= 1; --block) text += op_line(nanoseconds, "r", block);
   return trace_of(text);
 }
 

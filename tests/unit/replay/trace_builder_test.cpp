@@ -21,7 +21,7 @@ TEST(TraceBuilder, AnIdThatIsUsedAgainIsAnotherBlock) {
 
 TEST(TraceBuilder, OperandsAreReadThenUpdatedThenWrittenEachOnce) {
   TraceBuilder builder;
-  for (std::uint64_t id : {10, 11, 12}) {
+  for (std::uint64_t id : {10U, 11U, 12U}) {
     ASSERT_TRUE(builder.alloc({.id = id, .bytes = 1_MiB, .tag = {}, .regenerate = {}}).is_ok());
   }
   const Ids reads{12, 10, 12}, writes{11, 10};

@@ -13,7 +13,7 @@ TEST(VirtualMachine, IsAsLargeAsAskedAndTimeStandsStill) {
   auto made = VirtualMachine::create(options, 2);
   ASSERT_TRUE(made.is_ok()) << made.status().to_string();
   VirtualMachine& machine = *made.value();
-  for (std::uint64_t device : {0, 1}) {
+  for (std::uint64_t device : {0U, 1U}) {
     EXPECT_EQ(machine.allocator().memory_info(DeviceId(device)).value().total, 80_GiB);
   }
   EXPECT_FALSE(machine.step());

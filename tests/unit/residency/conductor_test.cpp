@@ -44,7 +44,7 @@ class ConductorTest : public ::testing::Test {
   void launch(const char& work, DeviceRun* run, bool writes) {
     const auto watch = conductor_.times() ? conductor_.watches().start(stream_) : std::nullopt;
     conductor_.log().note(&work, {&run, 1}, ++epoch_, writes, watch);
-    EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(100 + (&work - works_)), {}).is_ok());
+    EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(100 + static_cast<std::uint64_t>(&work - works_)), {}).is_ok());
     if (watch) conductor_.watches().stop(*watch, stream_);
     EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
     Conductor::Orders orders;

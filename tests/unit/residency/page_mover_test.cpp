@@ -229,7 +229,7 @@ TEST_F(MoverOfLargePages, AMapThatFailsHalfWayIsUndone) {
   auto other = resident_run({1, 0});
   take_all(*resident_run({0, 16}));
   auto run = make_run({1, 0});
-  for (const std::uint64_t nth : {1, 9, 16}) {
+  for (const std::uint64_t nth : {1U, 9U, 16U}) {
     fail(DriverCall::kMap, nth);
     EXPECT_EQ(mover().mount(pages(*run)).code(), Code::kDriver);
     EXPECT_EQ(run->missing.load(), 1U);

@@ -15,7 +15,7 @@ bool can_run() { return true; }
 
 TEST(WideChecksum, IsTheSameAsTheNarrowOne) {
   if (!can_run()) GTEST_SKIP() << "this processor has no AVX2";
-  for (const std::size_t bytes : {0, 1, 16, 200, 4096, 65536, 1 << 21}) {
+  for (const std::size_t bytes : {0U, 1U, 16U, 200U, 4096U, 65536U, 1U << 21}) {
     std::vector<unsigned char> data(bytes);
     for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<unsigned char>(i * 131 + i / 251);
     EXPECT_EQ(narrow_checksum(data.data(), bytes), wide_checksum(data.data(), bytes)) << bytes;
