@@ -1,36 +1,12 @@
-"""How long a kernel takes on a named GPU: the larger of its arithmetic and its traffic, plus a start.
+"""The table of GPUs is the Python package's, so that generated and recorded traces have the same times."""
 
-Peaks are the vendors' published ones without sparsity; a kernel reaches a part of them.
-"""
+import pathlib
+import sys
 
-from dataclasses import dataclass
+_HERE = pathlib.Path(__file__).resolve()
+# As the tree has the package, and as the bundle for a GPU machine has it.
+sys.path[:0] = [str(_HERE.parents[2] / folder) for folder in ("shim/python", "python")]
 
-GB = 1_000_000_000
-TERA = 1_000_000_000_000
-ARITHMETIC_REACHED = 0.6
-TRAFFIC_REACHED = 0.8
-START_NS = 3_000
+from tessera.roofline import GPUS, Gpu  # noqa: E402
 
-
-@dataclass(frozen=True)
-class Gpu:
-    name: str
-    memory: int           # bytes
-    bandwidth: float      # bytes per second
-    full: float           # FLOP per second in fp32 (tensor cores in TF32 where there are any)
-    half: float           # FLOP per second in fp16 or bf16
-
-    def nanoseconds(self, flops: float, moved: int, element_bytes: int) -> int:
-        peak = self.half if element_bytes <= 2 else self.full
-        seconds = max(flops / (peak * ARITHMETIC_REACHED), moved / (self.bandwidth * TRAFFIC_REACHED))
-        return START_NS + round(seconds * 1e9)
-
-
-GPUS = {gpu.name: gpu for gpu in (
-    Gpu("A100-80G", 80 << 30, 2039 * GB, 156 * TERA, 312 * TERA),
-    Gpu("A100-40G", 40 << 30, 1555 * GB, 156 * TERA, 312 * TERA),
-    Gpu("H100", 80 << 30, 3350 * GB, 494.7 * TERA, 989.4 * TERA),
-    Gpu("V100-16G", 16 << 30, 900 * GB, 15.7 * TERA, 125 * TERA),
-    Gpu("T4", 16 << 30, 320 * GB, 8.1 * TERA, 65 * TERA),
-    Gpu("RTX-4090", 24 << 30, 1008 * GB, 82.6 * TERA, 165.2 * TERA),
-)}
+__all__ = ["GPUS", "Gpu"]

@@ -3,7 +3,7 @@
 No framework is imported here; a tensor is what behaves like one.
 """
 
-from typing import Any, Iterable, Iterator, List, Tuple
+from typing import Any, Callable, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 
 def address_of(tensor: Any) -> int:
@@ -24,32 +24,35 @@ def on_device(value: Any) -> bool:
     return bool(getattr(value, "is_cuda", False)) and hasattr(value, "data_ptr")
 
 
-def tensors_in(value: Any) -> Iterator[Any]:
-    """Every tensor in device memory inside lists, tuples and dictionaries."""
-    if on_device(value):
+def tensors_in(value: Any, wanted: Optional[Callable[[Any], bool]] = None) -> Iterator[Any]:
+    """Every tensor in device memory, or all that are wanted, inside lists, tuples and dictionaries."""
+    if (wanted or on_device)(value):
         yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from tensors_in(item)
+            yield from tensors_in(item, wanted)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from tensors_in(item)
+            yield from tensors_in(item, wanted)
 
 
-def operands(function: Any, args: Tuple[Any, ...], kwargs: Any) -> Tuple[List[int], int]:
-    """The addresses an operator uses, written ones first, and how many of them it writes.
-
-    The operator's schema tells which arguments it writes; without one all are taken as written.
-    """
+def by_schema(function: Any, args: Sequence[Any], kwargs: Any,
+              find: Callable[[Any], Iterable[Any]] = tensors_in) -> Tuple[List[Any], List[Any]]:
+    """The tensors an operator writes, and the others it has; without a schema all are taken as written."""
     schema = getattr(function, "_schema", None)
     if schema is None:
-        everything = addresses_of(tensors_in((args, kwargs)))
-        return everything, len(everything)
+        return list(find((args, kwargs))), []
     written: List[Any] = []
     read: List[Any] = []
     for place, argument in enumerate(schema.arguments):
         value = args[place] if place < len(args) else kwargs.get(argument.name)
         alias = getattr(argument, "alias_info", None)
-        (written if alias is not None and alias.is_write else read).extend(tensors_in(value))
+        (written if alias is not None and alias.is_write else read).extend(find(value))
+    return written, read
+
+
+def operands(function: Any, args: Tuple[Any, ...], kwargs: Any) -> Tuple[List[int], int]:
+    """The addresses an operator uses, written ones first, and how many of them it writes."""
+    written, read = by_schema(function, args, kwargs)
     first = addresses_of(written)
     return first + [a for a in addresses_of(read) if a not in first], len(first)
