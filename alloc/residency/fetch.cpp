@@ -182,14 +182,21 @@ Status Residency::check_backing(std::span<const PageRef> pages) const {
 // REQUIRES: room for all of them. Reads from the file are started as far as host frames go, and
 // each page is mounted as soon as its bytes are in host memory.
 Status Residency::bring(std::vector<PageRef> pages) {
-  while (!pages.empty()) {
+  for (int rounds = 0; !pages.empty();) {
     std::vector<PageRef> ready, waiting;
     for (const PageRef& page : pages) {
       bool there = false;
       TESSERA_TRY_ASSIGN(there, on_host(page));
       (there ? ready : waiting).push_back(page);
     }
-    TESSERA_TRY(mount(ready));
+    const Status mounted = mount_and_note(ready);
+    if (mounted.code() == Code::kOutOfMemory && rounds++ < kMountRounds) {
+      // What makes room may send these on to the file: they are asked for again.
+      std::erase_if(pages, [](const PageRef& page) { return is_mapped(page->state); });
+      TESSERA_TRY(help_driver(total_bytes(pages), mounted));
+      continue;
+    }
+    TESSERA_TRY(mounted);
     pages = std::move(waiting);
     if (!ready.empty() || pages.empty()) continue;
     const auto rising = std::find_if(pages.begin(), pages.end(), [](const PageRef& page) {
@@ -231,21 +238,15 @@ Result<bool> Residency::on_host(PageRef page) {
   return false;
 }
 
-Status Residency::mount(std::span<const PageRef> pages) {
-  Status status = mount_and_note(pages);
-  for (int round = 0; status.code() == Code::kOutOfMemory && round < kMountRounds; ++round) {
-    std::vector<PageRef> rest;
-    for (const PageRef& page : pages) {
-      if (!is_mapped(page->state)) rest.push_back(page);
-    }
-    Bytes leaving;
-    TESSERA_TRY_ASSIGN(leaving, page_out(total_bytes(rest), Patience::kDemand));
-    if (!leaving && moving_.empty()) return status;
-    TESSERA_TRY(finish_moves(Await::kOldest));
-    tiers_.device.trim();
-    status = mount_and_note(rest);
-  }
-  return status;
+// The driver has no memory left though the budget has: as many bytes leave, and what is spare goes back.
+// Errors: `refusal` when there is nothing that could leave.
+Status Residency::help_driver(Bytes bytes, const Status& refusal) {
+  Bytes leaving;
+  TESSERA_TRY_ASSIGN(leaving, page_out(bytes, Patience::kDemand));
+  if (!leaving && moving_.empty()) return refusal;
+  TESSERA_TRY(finish_moves(Await::kOldest));
+  tiers_.device.trim();
+  return {};
 }
 
 Status Residency::mount_and_note(std::span<const PageRef> pages) {

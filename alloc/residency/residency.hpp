@@ -150,7 +150,7 @@ class Residency {
   Status bring_by_parts(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
   Status bring(std::vector<PageRef> pages) REQUIRES_LOCK(mutex_);
   Status bring_one_by_one(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
-  Status mount(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
+  Status help_driver(Bytes bytes, const Status& refusal) REQUIRES_LOCK(mutex_);
   Status mount_and_note(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
   Result<bool> on_host(PageRef page) REQUIRES_LOCK(mutex_);
   Status settle(PageRef page) REQUIRES_LOCK(mutex_);

@@ -146,6 +146,25 @@ TEST(ResidencyFetch, ADriverOutOfMemoryBelowTheBudgetIsHelpedByEviction) {
   for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.check(runs[i], i));
 }
 
+TEST(ResidencyFetch, WhatComesMayGoOnToTheFileWhileTheDriverIsHelped) {
+  // The large page fills host memory; those that leave to help the driver push it on to the file.
+  ResidencyMachine machine(
+      {.device = 96_MiB, .host = 32_MiB, .staging = 2_MiB, .file = 256_MiB, .sim = {.memory = 40_MiB}});
+  auto* const large = machine.add({1, 0});
+  ASSERT_OK(machine.write(large, 1));
+  ASSERT_OK(machine.settle());
+  ASSERT_OK(machine.evict(large));
+  ASSERT_OK(machine.settle());
+  machine.tiers().device.trim();
+  const auto small = machine.add_many(20);
+  for (std::uint64_t i = 0; i < small.size(); ++i) ASSERT_OK(machine.write(small[i], i));
+  ASSERT_OK(machine.settle());
+  EXPECT_OK(machine.touch({large}));
+  EXPECT_EQ(machine.valid(), "ok");
+  EXPECT_OK(machine.check(large, 1));
+  for (std::uint64_t i = 0; i < small.size(); ++i) EXPECT_OK(machine.check(small[i], i));
+}
+
 // Everything at once: own runs of each thread over twice the device, shared ones, hints.
 void live(ResidencyMachine& machine, std::vector<tessera::Run*> own, tessera::Run* shared,
           StreamId stream, std::uint64_t thread) {
