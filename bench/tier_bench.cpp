@@ -1,4 +1,5 @@
-// How close the tiers come to what they stand on: copies beside memcpy, the file beside the disk.
+// How close the tiers come to what they stand on: copies beside memcpy, the file beside the disk, fresh
+// memory beside a loop that touches it.
 //
 // The reference of a copy moves the very same bytes, so that the ratio is our path's and not the
 // memory's; one more row tells what the memory does by itself.
@@ -23,6 +24,7 @@
 #include "environment.hpp"
 #include "must.hpp"
 #include "raw_file.hpp"
+#include "tier/first_touch.hpp"
 #include "tier/tier_stack.hpp"
 #include "tier/uring_io.hpp"
 
@@ -148,6 +150,52 @@ void measure_memory(const Options& options, std::vector<Comparison>& results) {
                             [&] { copies.plain_out(); }, "memcpy of other memory", ordinary));
 }
 
+// Fresh memory, as one chunk of the host tier is before its first use.
+class FreshMemory {
+ public:
+  enum class Pages { kSmall, kHuge };
+  FreshMemory(Bytes bytes, Pages pages)
+      : bytes_(bytes),
+        start_(::mmap(nullptr, bytes.value(), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+    must(start_ == MAP_FAILED ? Status(Code::kOutOfMemory, "no addresses") : Status::ok());
+    const int wish = pages == Pages::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
+    [[maybe_unused]] const int wished = ::madvise(start_, bytes.value(), wish);
+  }
+  ~FreshMemory() { ::munmap(start_, bytes_.value()); }
+  FreshMemory(const FreshMemory&) = delete;
+  FreshMemory& operator=(const FreshMemory&) = delete;
+
+  void touch(unsigned threads) {
+    const int refused = touch_first(start_, bytes_, threads);
+    must(refused == 0 ? Status::ok() : Status(Code::kOutOfMemory, std::strerror(refused)));
+  }
+  // What a program does that knows no better, and a driver that pins for it.
+  void touch_in_a_loop() {
+    for (std::uint64_t at = 0; at < bytes_.value(); at += (4_KiB).value()) {
+      static_cast<volatile char*>(start_)[at] = 0;
+    }
+  }
+
+ private:
+  const Bytes bytes_;
+  void* const start_;
+};
+
+void measure_first_touch(const Options& options, std::vector<Comparison>& results) {
+  const Bytes total = options.smoke ? kLargePage : 512_MiB;
+  const unsigned threads = touching_threads(total);
+  const std::string by = fmt::format("first touch by {} thread{}, ", threads, threads == 1 ? "" : "s");
+  for (const auto pages : {FreshMemory::Pages::kSmall, FreshMemory::Pages::kHuge}) {
+    const bool huge = pages == FreshMemory::Pages::kHuge;
+    results.push_back(compare(by + (huge ? "huge pages" : "small pages"), total, 0, options.rounds(),
+                              [&] { FreshMemory(total, pages).touch(threads); },
+                              "a loop over small pages", [&] {
+                                FreshMemory(total, FreshMemory::Pages::kSmall).touch_in_a_loop();
+                              }));
+  }
+}
+
 // All pages of a file tier, moved with as many in flight as fill the ring.
 class FileBench {
  public:
@@ -212,6 +260,7 @@ int run(const Options& options) {
   std::vector<Comparison> results;
   measure_copies(options, results);
   measure_memory(options, results);
+  measure_first_touch(options, results);
   measure_file(options, results);
   if (options.json) {
     const nlohmann::ordered_json report = {{"environment", to_json(environment)},

@@ -2,6 +2,10 @@
 
 #include <sys/mman.h>
 
+#include <cerrno>
+
+#include "tier/first_touch.hpp"
+
 namespace tessera {
 namespace {
 
@@ -11,7 +15,11 @@ class SystemHostPages final : public HostPages {
     if (::mprotect(start, bytes.value(), PROT_READ | PROT_WRITE) != 0) return false;
     // A wish: without huge pages everything works, with more TLB misses.
     [[maybe_unused]] const int wished = ::madvise(start, bytes.value(), MADV_HUGEPAGE);
-    return true;
+    const int refused = touch_first(start, bytes, touching_threads(bytes));
+    if (refused == 0) return true;
+    close(start, bytes);
+    errno = refused;
+    return false;
   }
   void close(void* start, Bytes bytes) override {
     // Both only fail for ranges that are not ours; the addresses stay reserved either way.

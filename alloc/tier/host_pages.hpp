@@ -13,7 +13,7 @@ namespace tessera {
 class HostPages {
  public:
   virtual ~HostPages() = default;
-  // Makes the range readable and writable. False, with errno, when the machine refuses.
+  // Makes the range readable, writable and present. False, with errno, when the machine refuses.
   // REQUIRES: the range is reserved, and nothing else is.
   virtual bool open(void* start, Bytes bytes) = 0;
   // Gives the memory back and keeps the addresses. REQUIRES: it was opened.
