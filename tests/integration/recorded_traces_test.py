@@ -1,0 +1,97 @@
+"""The recorded traces of real models replay: the same each time, and near the generated trace of the same model.
+
+Usage: recorded_traces_test.py BUILD_FOLDER
+"""
+
+import functools
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+RECORDED = SOURCE / "bench/traces/recorded"
+
+# Trace -> operations of the trace and of an iteration, largest live bytes, largest step, ns of an iteration.
+EXPECTED = {
+    "bert-base-b16": (3628, 1308, 4_648_587_196, 375_054_340, 43_548_806),
+    "gpt2-small-b8": (2618, 926, 15_348_874_840, 4_940_464_128, 130_669_856),
+    "resnet50-b32": (2585, 732, 3_089_838_516, 308_288_512, 21_793_952),
+    "unet2d-b16": (5908, 2090, 4_986_699_236, 301_998_592, 53_665_090),
+}
+
+
+def replay(trace, *options):
+    command = [pathlib.Path(sys.argv[1]) / "bin/tessera", "replay", trace, "--json", *options]
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True).stdout
+
+
+@functools.lru_cache(maxsize=None)
+def with_room(trace):
+    """What a replay says that has 80 GB."""
+    return json.loads(replay(trace))
+
+
+class Recorded(unittest.TestCase):
+    def test_every_trace_is_here(self):
+        self.assertEqual({path.name.split(".")[0] for path in RECORDED.glob("*.zst")}, set(EXPECTED))
+
+    def test_operations_bytes_and_times_are_those_of_the_program(self):
+        for name, expected in EXPECTED.items():
+            with self.subTest(name):
+                told = with_room(RECORDED / f"{name}.jsonl.zst")
+                twice = json.loads(replay(RECORDED / f"{name}.jsonl.zst", "--iterations", "2"))
+                self.assertEqual((told["ops"], twice["ops"] - told["ops"], told["liveness_peak_bytes"],
+                                  told["largest_step_bytes"], told["iteration_ns"][0]), expected)
+                self.assertEqual(twice["iteration_ns"], 2 * told["iteration_ns"])
+                self.assertEqual(told["stall_ns"], 0)
+
+    def test_under_half_of_its_memory_each_moves_bytes_and_the_same_ones_every_time(self):
+        for name, (_, _, peak, _, nanoseconds) in EXPECTED.items():
+            with self.subTest(name):
+                options = ("--device-memory", str(peak // 2), "--iterations", "2", "--policy", "auto")
+                texts = {replay(RECORDED / f"{name}.jsonl.zst", *options) for _ in range(2)}
+                self.assertEqual(len(texts), 1)
+                told = json.loads(texts.pop())
+                self.assertGreater(told["iteration_ns"][-1], nanoseconds)
+                self.assertGreater(told["bytes_h2d"], 0)
+                self.assertGreaterEqual(told["makespan_ns"], told["lower_bound_ns"])
+
+
+class Generated(unittest.TestCase):
+    """What the generator makes of the same shape: docs/traces.md explains what remains."""
+
+    def generated(self, model, batch, precision):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name) / "trace.jsonl"
+        subprocess.run([sys.executable, "-B", SOURCE / "bench/traces/generate.py", model, "--batch", str(batch),
+                        "--precision", precision, "--iterations", "1", "-o", path], check=True)
+        return with_room(path)
+
+    def assert_ratio(self, key, name, generated, least, most):
+        told = with_room(RECORDED / f"{name}.jsonl.zst")
+        value, other = (each[key][0] if key == "iteration_ns" else each[key] for each in (told, generated))
+        self.assertGreater(value / other, least)
+        self.assertLess(value / other, most)
+
+    def test_resnet50_is_what_was_generated(self):
+        generated = self.generated("resnet50", 32, "full")
+        self.assert_ratio("liveness_peak_bytes", "resnet50-b32", generated, 1.00, 1.03)
+        self.assert_ratio("iteration_ns", "resnet50-b32", generated, 0.93, 1.00)
+
+    def test_gpt2_keeps_more_in_its_activation_and_its_loss(self):
+        generated = self.generated("gpt2-small", 8, "full")
+        self.assert_ratio("liveness_peak_bytes", "gpt2-small-b8", generated, 1.55, 1.62)
+        self.assert_ratio("iteration_ns", "gpt2-small-b8", generated, 1.40, 1.47)
+
+    def test_bert_casts_its_weights_instead_of_keeping_them_twice(self):
+        generated = self.generated("bert-base", 16, "mixed")
+        self.assert_ratio("liveness_peak_bytes", "bert-base-b16", generated, 0.87, 0.90)
+        self.assert_ratio("iteration_ns", "bert-base-b16", generated, 1.10, 1.15)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
