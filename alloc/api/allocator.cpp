@@ -103,7 +103,12 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
   std::function<void()> look;
   if (pump && !options.control_dir.empty()) a->board_ = LiveBoard::open_if_possible();
   if (a->board_) look = [self] { self->show(); };
-  if (pump) a->pump_ = std::make_unique<Pump>([self] { return self->advance(); }, look);
+  // What is under way goes first: growing takes milliseconds.
+  const auto work = [self] {
+    const bool busy = self->advance();
+    return self->host_->grow_ahead() || busy;
+  };
+  if (pump) a->pump_ = std::make_unique<Pump>(work, look);
   return a;
 }
 

@@ -39,6 +39,7 @@ enum class LockRank : int {
   kResidency = 40,
   kGate = 45,
   kStreams = 50,
+  kHostGrowth = 58,
   kTier = 60,
   kFileIo = 61,
   kAliases = 62,

@@ -82,9 +82,11 @@ HostArena::~HostArena() {
 void* HostArena::allocate(Bytes bytes) {
   if (!arena_ || !bytes) return nullptr;
   const int flags = MALLOCX_ARENA(*arena_) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(kAlignment);
+  std::uint64_t seen = 0;
   do {
+    seen = region_->memory.growths();
     if (void* const found = je_mallocx(bytes.value(), flags)) return found;
-  } while (region_->memory.grow(bytes));
+  } while (region_->memory.grow(bytes, seen));
   // An extent that another thread is just freeing may still be on its way to the region.
   control("purge");
   return je_mallocx(bytes.value(), flags);
@@ -94,6 +96,8 @@ void HostArena::free(void* pointer, Bytes bytes) {
   DCHECK(contains(pointer));
   je_sdallocx(pointer, bytes.value(), MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(kAlignment));
 }
+
+bool HostArena::grow() { return arena_ && region_->memory.grow(HostRegion::kUnit); }
 
 void HostArena::trim() {
   if (!arena_) return;

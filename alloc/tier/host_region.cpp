@@ -39,14 +39,14 @@ HostRegion::HostRegion(Driver& driver, Bytes capacity, Bytes chunk, HostPages& p
   }
   base_ = static_cast<std::byte*>(found);
   const auto address = Bytes(reinterpret_cast<std::uint64_t>(found));
-  const MutexLock lock(mutex_);
+  const MutexLock growing(growth_);
   next_ = round_up(address, kChunkAlignment) - address;
   first_ = base_ + next_.value();
 }
 
 HostRegion::~HostRegion() {
   if (base_ == nullptr) return;
-  const MutexLock lock(mutex_);
+  const MutexLock growing(growth_);
   for (Chunk& chunk : chunks_) {
     if (chunk.backed) unback(chunk);
   }
@@ -66,9 +66,10 @@ void HostRegion::give(void* pointer, Bytes bytes) {
   free_.give(unit_of(pointer), bytes / kUnit);
 }
 
-bool HostRegion::grow(Bytes bytes) {
-  const MutexLock lock(mutex_);
-  const Bytes remaining = capacity_ - backed_;
+bool HostRegion::grow(Bytes bytes, std::optional<std::uint64_t> seen) {
+  const MutexLock growing(growth_);
+  if (seen && *seen != growths()) return true;
+  const Bytes remaining = capacity_ - backed();
   if (!remaining || bytes > remaining) return false;
   if (Chunk* const old = unbacked_chunk(bytes)) return back(*old, std::min(old->bytes, remaining));
   Chunk chunk;
@@ -82,11 +83,9 @@ bool HostRegion::grow(Bytes bytes) {
 }
 
 void HostRegion::trim() {
-  const MutexLock lock(mutex_);
+  const MutexLock growing(growth_);
   for (Chunk& chunk : chunks_) {
-    if (!chunk.backed) continue;
-    // Gaps keep extents inside chunks, so a chunk is free when it is one extent.
-    if (free_.take_exactly(unit_of(chunk.start), chunk.backed / kUnit)) unback(chunk);
+    if (chunk.backed && withdraw(chunk)) unback(chunk);
   }
 }
 
@@ -105,6 +104,7 @@ Bytes HostRegion::backed() const {
 }
 
 Status HostRegion::validate() const {
+  const MutexLock growing(growth_);
   const MutexLock lock(mutex_);
   TESSERA_TRY(free_.validate());
   Bytes backed;
@@ -144,9 +144,18 @@ bool HostRegion::back(Chunk& chunk, Bytes bytes) {
     }
   }
   chunk.backed = bytes;
+  const MutexLock lock(mutex_);
   backed_ += bytes;
   free_.give(unit_of(chunk.start), bytes / kUnit);
+  growths_.fetch_add(1, std::memory_order_release);
   return true;
+}
+
+// Takes the chunk out of what is free; false while a part of it is out.
+bool HostRegion::withdraw(const Chunk& chunk) {
+  const MutexLock lock(mutex_);
+  // Gaps keep extents inside chunks, so a chunk is free when it is one extent.
+  return free_.take_exactly(unit_of(chunk.start), chunk.backed / kUnit);
 }
 
 // Gives the chunk's memory back to the machine. REQUIRES: nothing in it is free or out.
@@ -159,6 +168,7 @@ void HostRegion::unback(Chunk& chunk) {
     chunk.registered = false;
   }
   pages_.close(chunk.start, chunk.backed);
+  const MutexLock lock(mutex_);
   backed_ -= chunk.backed;
   chunk.backed = Bytes();
 }

@@ -5,7 +5,8 @@
 // backed and registered when they are first needed, so start-up does not pin a budget that is
 // never used.
 //
-// Thread safety: every call may be made from any thread.
+// Thread safety: every call may be made from any thread. Backing and pinning a chunk takes
+// milliseconds: growth_ is held meanwhile and mutex_ is not, so take() and give() never wait for it.
 //
 // Invariants (validate())
 //  1. The backed chunks add up to backed(), which is at most the capacity.
@@ -13,6 +14,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/extent_map.hpp"
@@ -37,7 +40,11 @@ class HostRegion {
   // REQUIRES: the range was taken; it may be a part of what was taken, or several parts in a row.
   void give(void* pointer, Bytes bytes);
   // Backs one more chunk, of at least `bytes`. False at the bound, or when the machine refuses.
-  bool grow(Bytes bytes);
+  // With `seen`, a count of growths() by which nothing was found: true at once if it is out of
+  // date, because what another thread has backed meanwhile may do.
+  bool grow(Bytes bytes, std::optional<std::uint64_t> seen = std::nullopt);
+  // How many chunks were backed so far, those given back included.
+  std::uint64_t growths() const { return growths_.load(std::memory_order_acquire); }
   // Gives back to the machine the chunks nothing of which is out.
   void trim();
 
@@ -58,9 +65,10 @@ class HostRegion {
     bool registered = false;
   };
 
-  bool back(Chunk& chunk, Bytes bytes) REQUIRES_LOCK(mutex_);
-  void unback(Chunk& chunk) REQUIRES_LOCK(mutex_);
-  Chunk* unbacked_chunk(Bytes bytes) REQUIRES_LOCK(mutex_);
+  bool back(Chunk& chunk, Bytes bytes) REQUIRES_LOCK(growth_);
+  bool withdraw(const Chunk& chunk) REQUIRES_LOCK(growth_);
+  void unback(Chunk& chunk) REQUIRES_LOCK(growth_);
+  Chunk* unbacked_chunk(Bytes bytes) REQUIRES_LOCK(growth_);
 
   Driver& driver_;
   HostPages& pages_;
@@ -70,10 +78,12 @@ class HostRegion {
   Bytes reserved_;
   std::byte* first_ = nullptr;  // start of the first chunk
   std::atomic<bool> pinned_{true};
+  std::atomic<std::uint64_t> growths_{0};
+  mutable Mutex growth_{LockRank::kHostGrowth};
+  std::vector<Chunk> chunks_ GUARDED_BY(growth_);
+  Bytes next_ GUARDED_BY(growth_);  // from base_ to the first address that no chunk has
   mutable Mutex mutex_{LockRank::kTier};
-  std::vector<Chunk> chunks_ GUARDED_BY(mutex_);
-  Bytes next_ GUARDED_BY(mutex_);  // from base_ to the first address that no chunk has
-  Bytes backed_ GUARDED_BY(mutex_);
+  Bytes backed_ GUARDED_BY(mutex_);    // changes under both
   ExtentMap free_ GUARDED_BY(mutex_);  // in units, by absolute address
 };
 

@@ -9,6 +9,9 @@
 namespace tessera {
 namespace {
 
+constexpr Bytes kChunk = 64_MiB;
+constexpr Bytes kMostAhead = 512_MiB;
+
 Frame frame_at(PageClass page_class, void* bytes) {
   return Frame{TierKind::kHost, page_class, reinterpret_cast<std::uint64_t>(bytes)};
 }
@@ -22,7 +25,7 @@ Bytes adoptable_of(Bytes reserve) {
 }  // namespace
 
 HostTier::HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages)
-    : arena_(driver, capacity, 64_MiB, pages),
+    : arena_(driver, capacity, kChunk, pages),
       staging_arena_(driver, staging, std::max(staging, kBasePage), pages),
       capacity_(capacity),
       staging_capacity_(staging),
@@ -78,6 +81,26 @@ TierUsage HostTier::usage() const {
 void HostTier::trim() {
   arena_.trim();
   staging_arena_.trim();
+}
+
+bool HostTier::grow_ahead() {
+  if (refused_ahead_.load(std::memory_order_relaxed)) return false;
+  const TierUsage now = usage();
+  const bool due = is_due(now);
+  if (!due && !is_staging_due(now)) return false;
+  const bool grown = (due ? arena_ : staging_arena_).grow();
+  if (!grown) refused_ahead_.store(true, std::memory_order_relaxed);
+  return grown;
+}
+
+bool HostTier::is_due(const TierUsage& now) const {
+  const Bytes ahead = std::clamp(now.used / 4, kChunk, kMostAhead);
+  return now.used && now.spare < std::min(ahead, now.capacity - now.used);
+}
+
+bool HostTier::is_staging_due(const TierUsage& now) const {
+  return now.used && now.capacity - now.used < std::max(kChunk, now.capacity / 8) && staging_capacity_ &&
+         !staging_arena_.backed();
 }
 
 Status HostTier::validate() const {

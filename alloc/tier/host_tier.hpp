@@ -10,6 +10,8 @@
 // Invariants: those of tier.hpp; staging frames and adopted frames together fit the reserve.
 #pragma once
 
+#include <atomic>
+
 #include "base/mutex.hpp"
 #include "tier/host_arena.hpp"
 #include "tier/tier.hpp"
@@ -32,6 +34,12 @@ class HostTier final : public Tier {
   void trim() override;
   Status validate() const override;
 
+  // Keeps pinned memory ready for what may come down next, so that who evicts does not pin: backs one
+  // more chunk when less is spare than a quarter of what is used, and the staging reserve when the
+  // budget is nearly used. Nothing before the first frame is taken: most programs fit. True when it
+  // did; it takes as long as pinning takes. The machine refused once: never again.
+  bool grow_ahead();
+
   // A frame on its way between device and file. Errors: kBusy while too much of the reserve is
   // out; kOutOfMemory when it is smaller than the page, or the machine refuses it.
   Result<Frame> take_staging(PageClass page_class);
@@ -47,6 +55,8 @@ class HostTier final : public Tier {
   bool pinned() const { return arena_.pinned() && staging_arena_.pinned(); }
 
  private:
+  bool is_due(const TierUsage& now) const;
+  bool is_staging_due(const TierUsage& now) const;
   Status no_room(Bytes bytes, const char* reason) const REQUIRES_LOCK(mutex_);
 
   HostArena arena_;
@@ -54,6 +64,7 @@ class HostTier final : public Tier {
   const Bytes capacity_;
   const Bytes staging_capacity_;
   const Bytes adoptable_;  // the lower part of the reserve
+  std::atomic<bool> refused_ahead_{false};
   mutable Mutex mutex_{LockRank::kTier};
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <memory>
 #include <thread>
 
 #include "allocator_machine.hpp"
@@ -24,6 +27,40 @@ TEST_F(AllocatorTest, KeepsEveryByteOfThreeTimesTheDevice) {
     }
   }
   EXPECT_GT(allocator_->stats().totals.evictions, 0u);
+}
+
+class CountedPages final : public HostPages {
+ public:
+  bool open(void* start, Bytes bytes) override {
+    ++opened;
+    return system_host_pages().open(start, bytes);
+  }
+  void close(void* start, Bytes bytes) override { system_host_pages().close(start, bytes); }
+  std::atomic<int> opened{0};
+};
+
+TEST_F(AllocatorTest, MoreHostMemoryIsPinnedWhileTheFirstPieceFills) {
+  CountedPages pages;
+  auto driver = std::make_unique<SimDriver>(SimOptions{.memory = 256_MiB}, clock_);
+  sim_ = driver.get();
+  auto file = FileTier::open("", Bytes(0));
+  ASSERT_TRUE(file.is_ok());
+  constexpr bool kPump = true;
+  auto made = Allocator::create({clock_, std::move(driver), file.take(), pages, kPump},
+                                small(32_MiB, 256_MiB));
+  ASSERT_TRUE(made.is_ok()) << made.status().to_string();
+  allocator_ = made.take();
+  std::vector<Address> blocks;
+  for (int i = 0; i < 4; ++i) blocks.push_back(allocate(4_MiB));
+  EXPECT_EQ(pages.opened, 0) << "nothing has left yet";
+  for (int i = 0; i < 8; ++i) blocks.push_back(allocate(4_MiB));
+  // Some 16 MiB are away at any time, and the first piece has 64: only the pump asks for a second.
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (pages.opened < 2 && std::chrono::steady_clock::now() < late) {
+    for (const Address block : blocks) write(block, 7, 4_MiB);
+  }
+  EXPECT_EQ(pages.opened, 2);
+  allocator_.reset();
 }
 
 TEST_F(AllocatorTest, UsesTheFileWhenTheHostIsFull) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <semaphore>
+#include <thread>
 
 #include "driver/fault_driver.hpp"
 #include "sim_machine.hpp"
@@ -37,6 +39,52 @@ TEST_F(HostRegionTest, GrowsByChunksUpToTheBoundAndNoFurther) {
   EXPECT_TRUE(region.grow(8_MiB));
   EXPECT_EQ(region.backed(), 40_MiB);
   EXPECT_FALSE(region.grow(4_KiB));
+  expect_sound(region);
+}
+
+TEST_F(HostRegionTest, GrowsNoFurtherForOneWhoHasNotSeenTheLastGrowth) {
+  HostRegion region(machine_.driver(), 64_MiB, 16_MiB);
+  const std::uint64_t seen = region.growths();
+  EXPECT_TRUE(region.grow(4_KiB, seen));
+  EXPECT_TRUE(region.grow(4_KiB, seen)) << "try again with what is there now";
+  EXPECT_EQ(region.backed(), 16_MiB);
+  EXPECT_TRUE(region.grow(4_KiB, region.growths()));
+  EXPECT_EQ(region.backed(), 32_MiB);
+}
+
+// Pages that take until they are told.
+class SlowPages final : public HostPages {
+ public:
+  bool open(void* start, Bytes bytes) override {
+    opening_.release();
+    go_on_.acquire();
+    return system_host_pages().open(start, bytes);
+  }
+  void close(void* start, Bytes bytes) override { system_host_pages().close(start, bytes); }
+  void wait_until_opening() { opening_.acquire(); }
+  void go_on() { go_on_.release(); }
+
+ private:
+  std::counting_semaphore<> opening_{0};
+  std::counting_semaphore<> go_on_{0};
+};
+
+TEST_F(HostRegionTest, WhoTakesAndGivesDoesNotWaitForOneWhoGrows) {
+  SlowPages pages;
+  HostRegion region(machine_.driver(), 8_MiB, 4_MiB, pages);
+  pages.go_on();
+  ASSERT_TRUE(region.grow(4_KiB));
+  pages.wait_until_opening();
+  std::thread growing([&] { EXPECT_TRUE(region.grow(4_KiB)); });
+  pages.wait_until_opening();
+  void* const found = region.take(4_MiB, 4_KiB);
+  EXPECT_NE(found, nullptr);
+  EXPECT_EQ(region.take(4_KiB, 4_KiB), nullptr) << "what is not backed yet is not free";
+  EXPECT_EQ(region.backed(), 4_MiB);
+  region.give(found, 4_MiB);
+  pages.go_on();
+  growing.join();
+  EXPECT_EQ(region.backed(), 8_MiB);
   expect_sound(region);
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstring>
 #include <vector>
 
@@ -9,6 +10,18 @@
 
 namespace tessera {
 namespace {
+
+class RefusingPages final : public HostPages {
+ public:
+  bool open(void* start, Bytes bytes) override {
+    ++asked;
+    if (refuses) errno = ENOMEM;
+    return !refuses && system_host_pages().open(start, bytes);
+  }
+  void close(void* start, Bytes bytes) override { system_host_pages().close(start, bytes); }
+  int asked = 0;
+  bool refuses = false;
+};
 
 class HostTierTest : public testing::Test {
  protected:
@@ -43,6 +56,53 @@ TEST_F(HostTierTest, AFullBudgetLeavesTheStagingReserve) {
   EXPECT_TRUE(again.is_ok());
   tier.give_back_staging(again.value());
   tier.give_back(ordinary);
+}
+
+TEST_F(HostTierTest, NothingIsPinnedAheadForAProgramThatFits) {
+  HostTier tier(machine_.driver(), 256_MiB, 64_MiB);
+  EXPECT_FALSE(tier.grow_ahead());
+  EXPECT_EQ(tier.usage().spare, Bytes());
+}
+
+TEST_F(HostTierTest, PinsAChunkAheadOfWhatIsUsedAndNoMore) {
+  HostTier tier(machine_.driver(), 256_MiB, Bytes());
+  const Frame frame = tier.take(PageClass::kBase).value();
+  EXPECT_EQ(tier.usage().spare, 62_MiB);
+  EXPECT_TRUE(tier.grow_ahead());
+  EXPECT_EQ(tier.usage().spare, 126_MiB);
+  EXPECT_FALSE(tier.grow_ahead());
+  tier.give_back(frame);
+}
+
+TEST_F(HostTierTest, GrowsAheadToTheBudgetAndThenItsStagingReserve) {
+  HostTier tier(machine_.driver(), 96_MiB, 32_MiB);
+  std::vector<Frame> frames;
+  frames.push_back(tier.take(PageClass::kLarge).value());
+  EXPECT_TRUE(tier.grow_ahead());
+  EXPECT_EQ(tier.usage().spare, 64_MiB) << "all of the budget";
+  EXPECT_FALSE(tier.grow_ahead()) << "64 MiB are free: staging is not near";
+  frames.push_back(tier.take(PageClass::kLarge).value());
+  EXPECT_TRUE(tier.grow_ahead()) << "the staging reserve";
+  EXPECT_FALSE(tier.grow_ahead());
+  expect_sound(tier);
+  for (const Frame& frame : frames) tier.give_back(frame);
+}
+
+TEST_F(HostTierTest, AMachineThatRefusesIsAskedAheadOnce) {
+  RefusingPages pages;
+  {
+    HostTier tier(machine_.driver(), 256_MiB, Bytes(), pages);
+    const Frame frame = tier.take(PageClass::kBase).value();
+    pages.refuses = true;
+    EXPECT_FALSE(tier.grow_ahead());
+    EXPECT_FALSE(tier.grow_ahead());
+    EXPECT_EQ(pages.asked, 2) << "by take(), and once ahead";
+    pages.refuses = false;
+    std::vector<Frame> frames = {frame};
+    for (int i = 0; i < 32; ++i) frames.push_back(tier.take(PageClass::kBase).value());
+    EXPECT_EQ(pages.asked, 3) << "need asks as before";
+    for (const Frame& taken : frames) tier.give_back(taken);
+  }
 }
 
 TEST_F(HostTierTest, ABudgetOfZeroStillStages) {
