@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/available_memory.hpp"
 #include "base/log.hpp"
 #include "base/page_class.hpp"
 #include "base/size_text.hpp"
@@ -22,35 +22,7 @@ constexpr Bytes kLargestAutoFile = 256_GiB;
 
 Bytes whole_pages(Bytes bytes) { return bytes / kBasePage * kBasePage; }
 
-// The first number of a one-line file; nothing for "max" or no such file.
-std::optional<std::uint64_t> number_in(const char* path) {
-  std::ifstream file(path);
-  std::uint64_t number = 0;
-  if (file >> number) return number;
-  return std::nullopt;
-}
-
-Bytes available_in_meminfo() {
-  std::ifstream file("/proc/meminfo");
-  std::string word;
-  while (file >> word) {
-    std::uint64_t kib = 0;
-    if (word == "MemAvailable:" && file >> kib) return Bytes(kib << 10);
-  }
-  return Bytes(0);
-}
-
 }  // namespace
-
-Bytes available_host_memory() {
-  Bytes available = available_in_meminfo();
-  const auto limit = number_in("/sys/fs/cgroup/memory.max");
-  const auto current = number_in("/sys/fs/cgroup/memory.current");
-  if (limit && current) {
-    available = std::min(available, Bytes(*limit > *current ? *limit - *current : 0));
-  }
-  return available;
-}
 
 Result<Bytes> free_space(const std::string& directory) {
   struct statvfs space{};
@@ -65,7 +37,7 @@ Bytes device_budget(const Options& options, Bytes free) {
 }
 
 Bytes host_budget(const Options& options) {
-  return whole_pages(options.host_memory.value_or(available_host_memory() / 4));
+  return whole_pages(options.host_memory.value_or(available_memory() / 4));
 }
 
 Result<std::vector<FileBudget>> file_budgets(const Options& options) {

@@ -1,7 +1,7 @@
 // Turns "auto" into bytes: how much of this machine each tier may use.
 //
 // Asked once when an allocator (or one of its devices) starts; budgets do not follow the machine's
-// load afterwards.
+// load afterwards. Host memory is asked for again before it is taken (tier/host_pages.hpp).
 //
 // Thread safety: stateless.
 #pragma once
@@ -13,8 +13,6 @@
 
 namespace tessera {
 
-// RAM that the kernel would hand out without swapping, within this process's cgroup; 0 if unknown.
-Bytes available_host_memory();
 // Space a normal user may still fill. Errors: kIo with the directory and the reason.
 Result<Bytes> free_space(const std::string& directory);
 

@@ -4,14 +4,27 @@
 
 #include <cerrno>
 
+#include "base/available_memory.hpp"
 #include "tier/first_touch.hpp"
 
 namespace tessera {
 namespace {
 
+// What the rest of the machine, or of the container, is left to go on with.
+constexpr Bytes kLeftForOthers = 128_MiB;
+
+bool is_too_much(Bytes bytes) {
+  const Bytes available = available_memory();
+  return available && bytes + kLeftForOthers > available;
+}
+
 class SystemHostPages final : public HostPages {
  public:
   bool open(void* start, Bytes bytes) override {
+    if (is_too_much(bytes)) {
+      errno = ENOMEM;
+      return false;
+    }
     if (::mprotect(start, bytes.value(), PROT_READ | PROT_WRITE) != 0) return false;
     // A wish: without huge pages everything works, with more TLB misses.
     [[maybe_unused]] const int wished = ::madvise(start, bytes.value(), MADV_HUGEPAGE);

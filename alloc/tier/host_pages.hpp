@@ -20,7 +20,8 @@ class HostPages {
   virtual void close(void* start, Bytes bytes) = 0;
 };
 
-// The system's own, with huge pages where it has them.
+// The system's own, with huge pages where it has them. They refuse what would leave the machine, or this
+// process's control group, so little memory that the kernel might kill for it.
 HostPages& system_host_pages();
 
 // Addresses alone: a touch is a fault, before and after.

@@ -130,10 +130,15 @@ Status HostRegion::validate() const {
 // Makes the chunk usable and its memory free.
 bool HostRegion::back(Chunk& chunk, Bytes bytes) {
   if (!pages_.open(chunk.start, bytes)) {
-    log_line(LogLevel::kWarning, "the machine refuses {} bytes of host memory: {}", bytes.value(),
-             std::strerror(errno));
+    // Every page that is to leave asks again; one line tells of them all.
+    if (!refused_) {
+      log_line(LogLevel::kWarning, "the machine refuses {} bytes of host memory: {}", bytes.value(),
+               std::strerror(errno));
+    }
+    refused_ = true;
     return false;
   }
+  refused_ = false;
   if (pinned()) {
     const Status registered = driver_.register_host(chunk.start, bytes);
     chunk.registered = registered.is_ok();

@@ -82,6 +82,7 @@ class HostRegion {
   mutable Mutex growth_{LockRank::kHostGrowth};
   std::vector<Chunk> chunks_ GUARDED_BY(growth_);
   Bytes next_ GUARDED_BY(growth_);  // from base_ to the first address that no chunk has
+  bool refused_ GUARDED_BY(growth_) = false;  // the last time that the machine was asked
   mutable Mutex mutex_{LockRank::kTier};
   Bytes backed_ GUARDED_BY(mutex_);    // changes under both
   ExtentMap free_ GUARDED_BY(mutex_);  // in units, by absolute address

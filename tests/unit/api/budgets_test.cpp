@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/available_memory.hpp"
+
 namespace tessera {
 namespace {
 
@@ -18,9 +20,9 @@ TEST(Budgets, DeviceMemoryNeverExceedsWhatIsFree) {
 }
 
 TEST(Budgets, AutomaticHostMemoryIsAQuarterOfTheRam) {
-  ASSERT_GT(available_host_memory(), 64_MiB);
+  ASSERT_GT(available_memory(), 64_MiB);
   EXPECT_GT(host_budget(Options()), Bytes(0));
-  EXPECT_LE(host_budget(Options()), available_host_memory() / 3);
+  EXPECT_LE(host_budget(Options()), available_memory() / 3);
 }
 
 TEST(Budgets, HostMemoryMayBeNothing) {

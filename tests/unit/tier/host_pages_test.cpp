@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstring>
 
+#include "base/available_memory.hpp"
 #include "base/virtual_clock.hpp"
 #include "driver/sim_driver.hpp"
 #include "tier/host_tier.hpp"
@@ -22,6 +24,22 @@ TEST(HostPages, TheSystemsOwnAreWritableWhileOpenAndZeroWhenOpenedAgain) {
   pages.close(start, 2_MiB);
   ASSERT_TRUE(pages.open(start, 2_MiB));
   EXPECT_EQ(static_cast<unsigned char*>(start)[size - 1], 0);
+  ::munmap(start, size);
+}
+
+TEST(HostPages, MoreThanTheMachineHasLeftIsRefusedAndNotTried) {
+  const Bytes too_much = available_memory();
+  ASSERT_GT(too_much, Bytes());
+  const std::size_t size = too_much.value() / 4096 * 4096;
+  void* const start =
+      ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(start, MAP_FAILED);
+  errno = 0;
+  EXPECT_FALSE(system_host_pages().open(start, Bytes(size)));
+  EXPECT_EQ(errno, ENOMEM);
+  unsigned char first = 0;
+  EXPECT_EQ(::mincore(start, 1, &first), 0);
+  EXPECT_EQ(first & 1, 0);
   ::munmap(start, size);
 }
 

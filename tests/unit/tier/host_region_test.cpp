@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <semaphore>
+#include <string>
 #include <thread>
 
 #include "driver/fault_driver.hpp"
@@ -183,6 +186,34 @@ TEST_F(HostRegionTest, ABudgetBeyondAllAddressesLeavesAnEmptyRegion) {
   HostRegion region(machine_.driver(), 4096_TiB, 64_MiB);
   EXPECT_FALSE(region.grow(4_KiB));
   EXPECT_NE(testing::internal::GetCapturedStderr().find("cannot be reserved"), std::string::npos);
+}
+
+class RefusedPages final : public HostPages {
+ public:
+  bool open(void*, Bytes) override {
+    if (refuses) errno = ENOMEM;
+    return !refuses;
+  }
+  void close(void*, Bytes) override {}
+  bool refuses = true;
+};
+
+TEST_F(HostRegionTest, AMachineThatRefusesIsSaidOnceEachTimeThatItBegins) {
+  RefusedPages pages;
+  HostRegion region(machine_.driver(), 16_MiB, 4_MiB, pages);
+  const auto lines_of = [&](bool grown) {
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(region.grow(4_KiB), grown);
+    const std::string text = testing::internal::GetCapturedStderr();
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  EXPECT_EQ(lines_of(false), 1);
+  EXPECT_EQ(lines_of(false), 0);
+  pages.refuses = false;
+  EXPECT_EQ(lines_of(true), 0);
+  pages.refuses = true;
+  EXPECT_EQ(lines_of(false), 1);
+  expect_sound(region);
 }
 
 TEST_F(HostRegionTest, WhatTheDriverWillNotPinIsUsedUnpinnedAndSaidOnce) {
