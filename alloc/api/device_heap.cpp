@@ -32,6 +32,7 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   MemoryInfo memory;
   TESSERA_TRY_ASSIGN(memory, driver.memory_info(device));
   const Bytes budget = device_budget(options, memory.free);
+  if (properties.host_node) below.host.settle(*properties.host_node);
   std::unique_ptr<DeviceHeap> heap(new DeviceHeap(driver, device, memory.total, budget));
 
   std::unique_ptr<Policy> policy;

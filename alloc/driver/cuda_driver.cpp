@@ -56,7 +56,11 @@ Result<std::unique_ptr<CudaDriver::Device>> CudaDriver::describe(const CudaSymbo
       cuda.virtual_memory() &&
       attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) != 0;
   if (!properties.virtual_memory) return described;
-  described->numa_node = std::max(0, attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID));
+  int node = -1;
+  if (cuda.cuDeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, device) == CUDA_SUCCESS && node >= 0) {
+    properties.host_node = static_cast<unsigned>(node);
+  }
+  described->numa_node = static_cast<int>(properties.host_node.value_or(0));
   described->rdma_capable =
       attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0;
   return described;

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -37,6 +38,7 @@ struct DeviceProperties {
   bool virtual_memory = false;  // can reserve, create, map: without it Tessera passes through
   bool host_frames = false;  // create_frame(kHost) works: probed by doing it (cuda_facts §4.3)
   std::string host_frames_problem = {};  // what the probe ran into, where it does not
+  std::optional<unsigned> host_node = {};  // the NUMA node of host memory that is nearest, if known
 };
 
 struct MemoryInfo {

@@ -90,7 +90,8 @@ Result<DeviceProperties> SimDriver::properties(DeviceId device) {
                           .granularity = options_.granularity,
                           .virtual_memory = options_.virtual_memory,
                           .host_frames = options_.virtual_memory && options_.host_frames,
-                          .host_frames_problem = {}};
+                          .host_frames_problem = {},
+                          .host_node = options_.host_node};
 }
 
 Result<MemoryInfo> SimDriver::memory_info(DeviceId device) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/link_speed.hpp"
@@ -29,6 +30,7 @@ struct SimOptions {
   Nanoseconds kernel_time{};                // of each launch, at least
   SimContents contents = SimContents::kReal;
   bool host_frames = true;                  // false: create_frame(kHost) is not supported
+  std::optional<unsigned> host_node{};      // as properties() tells it
   bool virtual_memory = true;  // false: no reserve, no frames, no mappings, as on some vGPUs
   std::string name = "Tessera software device";
 };

@@ -97,6 +97,7 @@ void HostArena::free(void* pointer, Bytes bytes) {
   je_sdallocx(pointer, bytes.value(), MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(kAlignment));
 }
 
+void HostArena::settle(unsigned node) { region_->memory.settle(node); }
 bool HostArena::grow() { return arena_ && region_->memory.grow(HostRegion::kUnit); }
 
 void HostArena::trim() {

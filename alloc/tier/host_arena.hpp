@@ -34,6 +34,8 @@ class HostArena {
   void* allocate(Bytes bytes);
   // REQUIRES: allocate(bytes) returned it.
   void free(void* pointer, Bytes bytes);
+  // What is backed from now on is to lie on this NUMA node.
+  void settle(unsigned node);
   // Backs one more chunk, for whoever allocates next. False at the bound, or when the machine refuses.
   bool grow();
   // Gives back to the machine the chunks nothing of which is in use.

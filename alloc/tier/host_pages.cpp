@@ -1,7 +1,11 @@
 #include "tier/host_pages.hpp"
 
+#include <linux/mempolicy.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 #include "base/available_memory.hpp"
@@ -20,6 +24,15 @@ bool is_too_much(Bytes bytes) {
 
 class SystemHostPages final : public HostPages {
  public:
+  void place(void* start, Bytes bytes, unsigned node) override {
+    constexpr unsigned kBits = 8 * sizeof(unsigned long);
+    std::array<unsigned long, 16> nodes{};
+    if (node >= kBits * nodes.size()) return;
+    nodes[node / kBits] = 1ul << (node % kBits);
+    // The kernel reads one bit less than it is told of.
+    [[maybe_unused]] const long wished = ::syscall(SYS_mbind, start, bytes.value(), MPOL_PREFERRED,
+                                                   nodes.data(), kBits * nodes.size() + 1, 0);
+  }
   bool open(void* start, Bytes bytes) override {
     if (is_too_much(bytes)) {
       errno = ENOMEM;

@@ -13,6 +13,9 @@ namespace tessera {
 class HostPages {
  public:
   virtual ~HostPages() = default;
+  // Wishes that what open() puts behind the range comes from this NUMA node; where the machine has no such
+  // node, or no memory left on it, it comes from another. REQUIRES: the range is not open.
+  virtual void place(void*, Bytes, unsigned /*node*/) {}
   // Makes the range readable, writable and present. False, with errno, when the machine refuses.
   // REQUIRES: the range is reserved, and nothing else is.
   virtual bool open(void* start, Bytes bytes) = 0;

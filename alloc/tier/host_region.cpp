@@ -129,6 +129,9 @@ Status HostRegion::validate() const {
 
 // Makes the chunk usable and its memory free.
 bool HostRegion::back(Chunk& chunk, Bytes bytes) {
+  if (const int node = node_.load(std::memory_order_relaxed); node >= 0) {
+    pages_.place(chunk.start, bytes, static_cast<unsigned>(node));
+  }
   if (!pages_.open(chunk.start, bytes)) {
     // Every page that is to leave asks again; one line tells of them all.
     if (!refused_) {

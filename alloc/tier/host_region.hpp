@@ -39,6 +39,8 @@ class HostRegion {
   void* take(Bytes bytes, Bytes alignment);
   // REQUIRES: the range was taken; it may be a part of what was taken, or several parts in a row.
   void give(void* pointer, Bytes bytes);
+  // What is backed from now on is to lie on this NUMA node.
+  void settle(unsigned node) { node_.store(static_cast<int>(node), std::memory_order_relaxed); }
   // Backs one more chunk, of at least `bytes`. False at the bound, or when the machine refuses.
   // With `seen`, a count of growths() by which nothing was found: true at once if it is out of
   // date, because what another thread has backed meanwhile may do.
@@ -79,6 +81,7 @@ class HostRegion {
   std::byte* first_ = nullptr;  // start of the first chunk
   std::atomic<bool> pinned_{true};
   std::atomic<std::uint64_t> growths_{0};
+  std::atomic<int> node_{-1};  // or anywhere
   mutable Mutex growth_{LockRank::kHostGrowth};
   std::vector<Chunk> chunks_ GUARDED_BY(growth_);
   Bytes next_ GUARDED_BY(growth_);  // from base_ to the first address that no chunk has

@@ -83,6 +83,12 @@ void HostTier::trim() {
   staging_arena_.trim();
 }
 
+void HostTier::settle(unsigned node) {
+  if (settled_.exchange(true)) return;
+  arena_.settle(node);
+  staging_arena_.settle(node);
+}
+
 bool HostTier::grow_ahead() {
   if (refused_ahead_.load(std::memory_order_relaxed)) return false;
   const TierUsage now = usage();

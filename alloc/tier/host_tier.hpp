@@ -34,6 +34,9 @@ class HostTier final : public Tier {
   void trim() override;
   Status validate() const override;
 
+  // Memory that is taken from now on is to lie near this NUMA node. The first call decides: one tier
+  // serves all devices, and what is theirs cannot be told apart.
+  void settle(unsigned node);
   // Keeps pinned memory ready for what may come down next, so that who evicts does not pin: backs one
   // more chunk when less is spare than a quarter of what is used, and the staging reserve when the
   // budget is nearly used. Nothing before the first frame is taken: most programs fit. True when it
@@ -65,6 +68,7 @@ class HostTier final : public Tier {
   const Bytes staging_capacity_;
   const Bytes adoptable_;  // the lower part of the reserve
   std::atomic<bool> refused_ahead_{false};
+  std::atomic<bool> settled_{false};
   mutable Mutex mutex_{LockRank::kTier};
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);

@@ -14,6 +14,7 @@ class RegisteredPages final : public HostPages {
   // REQUIRES: both outlive it.
   RegisteredPages(HostPages& pages, FileTier& file) : pages_(pages), file_(file) {}
 
+  void place(void* start, Bytes bytes, unsigned node) override { pages_.place(start, bytes, node); }
   bool open(void* start, Bytes bytes) override {
     if (!pages_.open(start, bytes)) return false;
     file_.attach(start, bytes);

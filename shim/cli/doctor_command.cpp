@@ -70,6 +70,7 @@ int doctor_command(const Installation& installation, const DoctorOptions& option
                                   rounded_bytes(ram / 4)),
                       ""});
   findings.push_back(judge_locked_memory(locked_memory_limit(), driver));
+  findings.push_back(judge_huge_pages(huge_pages_mode()));
   findings.push_back(judge_io_uring(io_uring_refusal()));
   findings.push_back(judge_folder(options.file_dir.empty() ? choose_spill_folder()
                                                            : probe_folder(options.file_dir)));

@@ -80,6 +80,17 @@ Finding judge_locked_memory(std::optional<std::uint64_t> limit, const DriverFact
           "ulimit -l unlimited, or memlock in /etc/security/limits.conf"};
 }
 
+Finding judge_huge_pages(const std::string& mode) {
+  const std::string name = "huge pages";
+  if (mode == "always" || mode == "madvise") {
+    return {name, State::kGood, "yes, for all host memory of Tessera's", ""};
+  }
+  return {name, State::kLimited, mode.empty() ? "the kernel has none" : "switched off",
+          mode.empty() ? "host memory takes longer to pin; a kernel with CONFIG_TRANSPARENT_HUGEPAGE has them"
+                       : "host memory takes longer to pin: "
+                         "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"};
+}
+
 Finding judge_io_uring(int refusal) {
   if (refusal == 0) return {"io_uring", State::kGood, "yes", ""};
   return {"io_uring", State::kMissing, std::strerror(refusal),

@@ -42,6 +42,15 @@ std::optional<std::uint64_t> locked_memory_limit() {
   return limit.rlim_cur;
 }
 
+std::string huge_pages_mode(const std::string& file) {
+  std::ifstream modes(file);
+  // All it knows, and the one that holds in brackets.
+  for (std::string word; modes >> word;) {
+    if (word.size() > 2 && word.front() == '[' && word.back() == ']') return word.substr(1, word.size() - 2);
+  }
+  return "";
+}
+
 int io_uring_refusal() {
   struct io_uring_params parameters{};
   const long ring = ::syscall(SYS_io_uring_setup, 4, &parameters);

@@ -12,6 +12,9 @@
 std::uint64_t available_ram();
 // The limit on locked memory (ulimit -l); nothing when there is none.
 std::optional<std::uint64_t> locked_memory_limit();
+// When the kernel backs memory with huge pages: "always", "madvise", "never"; "" where it has none.
+// `file` is where it says so.
+std::string huge_pages_mode(const std::string& file = "/sys/kernel/mm/transparent_hugepage/enabled");
 // 0, or the error number of the kernel's refusal.
 int io_uring_refusal();
 

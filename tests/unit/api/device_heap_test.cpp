@@ -42,6 +42,23 @@ TEST_F(DeviceHeapTest, HasMoreAddressesThanBytes) {
   EXPECT_FALSE(heap.value()->holds(pages.high()));
 }
 
+TEST_F(DeviceHeapTest, HostMemoryIsToLieNearTheDevice) {
+  class NotedPages final : public HostPages {
+   public:
+    void place(void*, Bytes, unsigned on) override { node = on; }
+    bool open(void*, Bytes) override { return true; }
+    void close(void*, Bytes) override {}
+    std::optional<unsigned> node;
+  } pages;
+  SimDriver sim({.memory = 64_MiB, .host_node = 3}, clock_);
+  HostTier host(sim, 64_MiB, 64_MiB, pages);
+  const auto heap = DeviceHeap::create(sim, DeviceId(), {host, *file_}, log_, Options(),
+                                       Rehearsal::Answer::kWhenReady);
+  ASSERT_TRUE(heap.is_ok()) << heap.status().to_string();
+  host.give_back(host.take(PageClass::kBase).value());
+  EXPECT_EQ(pages.node, 3u);
+}
+
 TEST_F(DeviceHeapTest, RefusesAPolicyThatIsNotThere) {
   Options options;
   options.policy = "wishful";

@@ -38,6 +38,7 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
     for (const Finding& finding : judge_driver(facts, false)) findings.push_back(finding);
   }
   findings.push_back(judge_locked_memory(64 << 10, poor));
+  for (const char* mode : {"always", "madvise", "never", ""}) findings.push_back(judge_huge_pages(mode));
   findings.push_back(judge_io_uring(EPERM));
   findings.push_back(judge_io_uring(ENOSYS));
   FolderFacts folder;
@@ -54,7 +55,7 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
     EXPECT_EQ(finding.state == State::kGood, finding.fix.empty()) << finding.name;
     bad += finding.state != State::kGood;
   }
-  EXPECT_EQ(bad, 11u);
+  EXPECT_EQ(bad, 13u);
 }
 
 TEST(DoctorFindings, HostBackedPagesAreOfferedOrTheReasonIsGiven) {

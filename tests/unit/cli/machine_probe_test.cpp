@@ -5,10 +5,23 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 namespace {
 
 TEST(MachineProbe, MemoryIsFound) { EXPECT_GT(available_ram(), 1u << 20); }
+
+TEST(MachineProbe, TheModeOfHugePagesIsTheOneInBrackets) {
+  const std::string file = ::testing::TempDir() + "huge_pages_mode";
+  for (const char* line : {"[madvise] always never", "always [madvise] never", "always never [madvise]\n"}) {
+    std::ofstream(file) << line;
+    EXPECT_EQ(huge_pages_mode(file), "madvise") << line;
+  }
+  std::ofstream(file) << "[] never";
+  EXPECT_EQ(huge_pages_mode(file), "");
+  std::filesystem::remove(file);
+  EXPECT_EQ(huge_pages_mode(file), "");
+}
 
 TEST(MachineProbe, AProbedFolderIsLeftAsItWas) {
   const std::string folder = ::testing::TempDir() + "machine_probe_test";

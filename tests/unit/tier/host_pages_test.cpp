@@ -1,8 +1,13 @@
 #include "tier/host_pages.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/mempolicy.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -24,6 +29,30 @@ TEST(HostPages, TheSystemsOwnAreWritableWhileOpenAndZeroWhenOpenedAgain) {
   pages.close(start, 2_MiB);
   ASSERT_TRUE(pages.open(start, 2_MiB));
   EXPECT_EQ(static_cast<unsigned char*>(start)[size - 1], 0);
+  ::munmap(start, size);
+}
+
+TEST(HostPages, AreTakenFromTheNodeThatIsWishedAndFromAnyWhereThereIsNone) {
+  const std::size_t size = (2_MiB).value();
+  void* const start = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(start, MAP_FAILED);
+  HostPages& pages = system_host_pages();
+  const auto node_of_policy = [&] {
+    int mode = MPOL_DEFAULT;
+    std::array<unsigned long, 16> nodes{};
+    const long asked = ::syscall(SYS_get_mempolicy, &mode, nodes.data(), 1025, start, MPOL_F_ADDR);
+    if (asked != 0) return -2;
+    return mode == MPOL_PREFERRED ? std::countr_zero(nodes[0]) : -1;
+  };
+  const int before = node_of_policy();
+  pages.place(start, 2_MiB, 0);
+  if (before == -1) {
+    EXPECT_EQ(node_of_policy(), 0);
+  }
+  pages.place(start, 2_MiB, 1023);
+  pages.place(start, 2_MiB, 1u << 30);
+  EXPECT_TRUE(pages.open(start, 2_MiB));
+  std::memset(start, 7, size);
   ::munmap(start, size);
 }
 

@@ -58,6 +58,48 @@ TEST_F(HostTierTest, AFullBudgetLeavesTheStagingReserve) {
   tier.give_back(ordinary);
 }
 
+class PlacedPages final : public HostPages {
+ public:
+  void place(void* start, Bytes bytes, unsigned node) override { placed.push_back({start, bytes, node}); }
+  bool open(void* start, Bytes bytes) override {
+    opened.push_back({start, bytes, placed.empty() ? 0 : placed.back().node});
+    return system_host_pages().open(start, bytes);
+  }
+  void close(void* start, Bytes bytes) override { system_host_pages().close(start, bytes); }
+
+  struct Place {
+    void* start;
+    Bytes bytes;
+    unsigned node;
+    bool operator==(const Place&) const = default;
+  };
+  std::vector<Place> placed, opened;
+};
+
+TEST_F(HostTierTest, MemoryLiesWhereTheFirstDeviceWishesIt) {
+  PlacedPages pages;
+  {
+    HostTier tier(machine_.driver(), 128_MiB, 32_MiB, pages);
+    tier.settle(5);
+    tier.settle(6);
+    const Frame frame = tier.take(PageClass::kBase).value();
+    const Frame staging = tier.take_staging(PageClass::kBase).value();
+    EXPECT_EQ(pages.placed.size(), 2u);
+    EXPECT_EQ(pages.placed, pages.opened);
+    EXPECT_EQ(pages.placed.front().node, 5u);
+    tier.give_back(frame);
+    tier.give_back_staging(staging);
+  }
+}
+
+TEST_F(HostTierTest, WithoutAWishMemoryLiesAnywhere) {
+  PlacedPages pages;
+  HostTier tier(machine_.driver(), 128_MiB, Bytes(), pages);
+  tier.give_back(tier.take(PageClass::kBase).value());
+  EXPECT_EQ(pages.opened.size(), 1u);
+  EXPECT_TRUE(pages.placed.empty());
+}
+
 TEST_F(HostTierTest, NothingIsPinnedAheadForAProgramThatFits) {
   HostTier tier(machine_.driver(), 256_MiB, 64_MiB);
   EXPECT_FALSE(tier.grow_ahead());

@@ -13,6 +13,7 @@ using Calls = std::vector<std::string>;
 class NotedPages final : public HostPages {
  public:
   explicit NotedPages(Calls& calls) : calls_(calls) {}
+  void place(void*, Bytes, unsigned node) override { calls_.push_back("place " + std::to_string(node)); }
   bool open(void*, Bytes) override {
     calls_.push_back("open");
     return !refuses;
@@ -52,6 +53,11 @@ TEST_F(RegisteredPagesTest, MemoryIsKnownFromWhenItIsOpenUntilBeforeItIsClosed) 
   EXPECT_TRUE(registered_.open(memory_, 16_B));
   registered_.close(memory_, 16_B);
   EXPECT_EQ(calls_, (Calls{"open", "attach", "detach", "close"}));
+}
+
+TEST_F(RegisteredPagesTest, WhereMemoryIsToLieIsPassedOn) {
+  registered_.place(memory_, 16_B, 3);
+  EXPECT_EQ(calls_, (Calls{"place 3"}));
 }
 
 TEST_F(RegisteredPagesTest, MemoryThatTheMachineRefusesIsNotMadeKnown) {
