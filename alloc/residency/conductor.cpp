@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace tessera {
@@ -20,8 +21,10 @@ std::uint64_t signature_of(const void* work, const auto& uses, auto bytes_of) {
 
 Bytes run_bytes(const LaunchLog::Use& use) { return use.run->shape.bytes(); }
 
-// The runs that a plan may move, each once, in the order of their first mention; written if one of
-// its mentions is, and fresh likewise.
+// The runs that a plan may move, each once; written if one of its mentions is, and fresh likewise.
+// Their order tells which of a launch's runs is which in the next iteration. They come by address,
+// which for a block that is made anew is another each time; what they are for is not, so that goes
+// first.
 std::span<LaunchLog::Use> parts(std::span<LaunchLog::Use> uses) {
   std::size_t kept = 0;
   for (const LaunchLog::Use& use : uses) {
@@ -35,6 +38,10 @@ std::span<LaunchLog::Use> parts(std::span<LaunchLog::Use> uses) {
       known->fresh |= use.fresh;
     }
   }
+  const auto role = [](const LaunchLog::Use& use) {
+    return std::tuple(use.run->shape.bytes(), use.run->tag, use.writes);
+  };
+  std::ranges::stable_sort(uses.first(kept), {}, role);
   return uses.first(kept);
 }
 
@@ -212,7 +219,14 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy) {
   log_.switch_on();
   iteration_ = std::move(iteration);
   std::vector<std::uint64_t> signatures;
+  const auto role = [this](const RunUse& use) {
+    const IterationRun& run = iteration_.runs[use.run];
+    return std::tuple(run.bytes, run.tag, use.writes);
+  };
   for (std::uint32_t step = 0; step < iteration_.steps.size(); ++step) {
+    const IterationStep& place = iteration_.steps[step];
+    std::ranges::stable_sort(iteration_.uses.begin() + place.first_use,  // as parts() has them
+                             iteration_.uses.begin() + place.end_use, {}, role);
     const auto bytes_of = [this](const RunUse& use) { return iteration_.runs[use.run].bytes; };
     signatures.push_back(signature_of(nullptr, iteration_.uses_of(step), bytes_of));
   }

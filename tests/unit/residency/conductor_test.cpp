@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
+#include <set>
+#include <span>
+#include <vector>
 
 #include "base/virtual_clock.hpp"
 #include "driver/sim_driver.hpp"
@@ -41,9 +45,10 @@ class ConductorTest : public ::testing::Test {
     runs_.emplace_back(Address((runs_.size() + 1) << 26), shape, TagId());
     return &runs_.back();
   }
-  void launch(const char& work, DeviceRun* run, bool writes) {
+  void launch(const char& work, DeviceRun* run, bool writes) { launch(work, std::span(&run, 1), writes); }
+  void launch(const char& work, std::span<DeviceRun* const> runs, bool writes) {
     const auto watch = conductor_.times() ? conductor_.watches().start(stream_) : std::nullopt;
-    conductor_.log().note(&work, {&run, 1}, ++epoch_, writes, watch);
+    conductor_.log().note(&work, runs, ++epoch_, writes, watch);
     EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(100 + static_cast<std::uint64_t>(&work - works_)), {}).is_ok());
     if (watch) conductor_.watches().stop(*watch, stream_);
     EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
@@ -116,6 +121,37 @@ TEST_F(ConductorTest, FollowsBlocksAcrossTheBeginningOfTheLearnedIteration) {
   for (int i = 0; i < 3; ++i) iterate();
   ASSERT_EQ(policy_.seen.steps.size(), 2 * kLayers);
   for (const Gap& gap : find_gaps(policy_.seen)) EXPECT_NE(gap.after, gap.until);
+}
+
+TEST_F(ConductorTest, TellsBlocksOfOneSizeApartByWhatTheyAreFor) {
+  // An update reads a weight and a gradient, which lies before the weight in one iteration and
+  // behind it in the next.
+  constexpr TagId kWeight(1), kGradient(2);
+  std::vector<DeviceRun*> weights;
+  for (std::size_t i = 0; i < kLayers; ++i) {
+    weights.push_back(&runs_.emplace_back(Address((1000 + i) << 26), RunShape{0, 2}, kWeight));
+  }
+  for (std::uint64_t iteration = 0; iteration < 4; ++iteration) {
+    const std::uint64_t first = iteration % 2 == 0 ? 1 : 2000;
+    for (std::size_t i = 0; i < kLayers; ++i) {
+      DeviceRun* gradient = &runs_.emplace_back(Address((first + 100 * iteration + i) << 26),
+                                                RunShape{0, 2}, kGradient);
+      launch(works_[2 * i], gradient, true);
+      std::array both = {weights[i], gradient};
+      if (first == 1) std::swap(both[0], both[1]);
+      launch(works_[2 * i + 1], both, false);
+    }
+  }
+  std::set<std::uint32_t> distinct;
+  for (const RunUse& use : policy_.seen.uses) distinct.insert(use.run);
+  EXPECT_EQ(distinct.size(), 2 * kLayers);
+  for (std::uint32_t step = 0; step < policy_.seen.steps.size(); ++step) {
+    const auto uses = policy_.seen.uses_of(step);
+    for (const RunUse& use : uses) {
+      EXPECT_EQ(policy_.seen.runs[use.run].tag,
+                uses.size() == 2 && &use == &uses[0] ? kWeight : kGradient);
+    }
+  }
 }
 
 TEST_F(ConductorTest, MeasuresHowLongEachStepTakes) {
