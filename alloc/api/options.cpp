@@ -56,11 +56,11 @@ constexpr OptionEntry kTable[] = {
     {"off", kBehaviour, &Options::off, "false", "",
      "Leaves the program alone: every call goes to the CUDA driver.",
      "For finding out whether Tessera is the cause of something."},
-    {"policy", kPerformance, &Options::policy, "recency", "",
-     "Who leaves device memory, and when: recency weighs cost and guards against thrashing; auto "
-     "learns the iteration and plans it.",
-     "auto pays where a program repeats itself. The others of tessera replay --list-policies are "
-     "there to compare with."},
+    {"policy", kPerformance, &Options::policy, "auto", "",
+     "Who leaves device memory, and when: auto learns the iteration and follows what does best in its "
+     "rehearsal; recency weighs cost and guards against thrashing.",
+     "auto takes seconds of one processor once a program repeats itself. The others of tessera replay "
+     "--list-policies are there to compare with."},
     {"low-watermark", kPerformance, &Options::low_watermark, "6", "",
      "Percent of device memory; when less than this is free, cold blocks start to leave ahead of "
      "need.",

@@ -33,7 +33,7 @@ struct Options {
   std::string unhinted_access = "off";
   bool off = false;
   // Performance.
-  std::string policy = "recency";
+  std::string policy = "auto";
   std::uint32_t low_watermark = 6;    // percent of device memory
   std::uint32_t high_watermark = 12;  // percent of device memory
   // Debugging.

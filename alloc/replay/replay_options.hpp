@@ -15,7 +15,7 @@
 namespace tessera {
 
 struct ReplayOptions {
-  std::string policy = "recency";
+  std::string policy = "auto";
   Bytes device_memory{};  // of each device; 0 means the trace's header, or else its liveness peak
   Bytes host_memory = 64_GiB;
   Bytes file_memory{};

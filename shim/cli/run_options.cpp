@@ -49,7 +49,7 @@ RunOptions::RunOptions()
           {"file-dir", "TESSERA_FILE_DIR", "DIR[:DIR...]", "folders for the spill files", ""},
           {"file-write-budget", "TESSERA_FILE_WRITE_BUDGET", "SIZE",
            "bytes that may be written to them in all (auto: no limit)", ""},
-          {"policy", "TESSERA_POLICY", "NAME", "who leaves device memory first: recency, lru", ""},
+          {"policy", "TESSERA_POLICY", "NAME", "who leaves device memory first: auto, recency, lru", ""},
           {"report-memory", "TESSERA_REPORT_MEMORY", "WHAT",
            "what cuMemGetInfo tells: device (the truth) or virtual (the whole heap)", ""},
           {"unhinted-access", "TESSERA_UNHINTED_ACCESS", "HOW",

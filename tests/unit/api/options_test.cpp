@@ -72,7 +72,7 @@ TEST(Options, AWrongValueNamesTheOptionAndChangesNothing) {
   }
   EXPECT_EQ(options.device_memory, 1_GiB);
   EXPECT_EQ(options.low_watermark, 6u);
-  EXPECT_EQ(options.policy, "recency");
+  EXPECT_EQ(options.policy, "auto");
 }
 
 TEST(Options, AnUnknownNameIsNotFound) {

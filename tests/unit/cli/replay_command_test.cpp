@@ -46,7 +46,7 @@ TEST_F(ReplayCommandTest, PrintsOneObjectOrATable) {
   options.json = false;
   ASSERT_EQ(run(options, output), 0);
   EXPECT_NE(output.find("makespan"), std::string::npos) << output;
-  EXPECT_EQ(output, replay_table(R"({"policy":"recency","compute_ns":1000,"lower_bound_ns":1000,
+  EXPECT_EQ(output, replay_table(R"({"policy":"auto","compute_ns":1000,"lower_bound_ns":1000,
       "makespan_ns":1000,"stall_ns":0,"peak_device_bytes":2097152,"device_memory":33554432,
       "liveness_peak_bytes":2097152,"largest_step_bytes":2097152,"bytes_h2d":0,"bytes_d2h":0,
       "bytes_file_read":0,"bytes_file_written":0,"evictions":0,"fetches":0,"late_fetches":0})"));
