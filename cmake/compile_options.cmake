@@ -35,8 +35,8 @@ if(TESSERA_SANITIZE)
     -fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(tessera_flags INTERFACE -fsanitize=${TESSERA_SANITIZE})
 endif()
-# Our libraries bring the checker's run time into programs that have none: it is a library of its own, as gcc's is.
-if(TESSERA_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+# Our libraries bring the address checker into programs that have none: it is a library of its own, as gcc's is.
+if(TESSERA_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib/linux OUTPUT_VARIABLE checker_folder
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   target_link_options(tessera_flags INTERFACE -shared-libasan "LINKER:-rpath,${checker_folder}")
