@@ -26,3 +26,12 @@ function(tessera_exports target map)
     target_link_options(${target} PRIVATE LINKER:-z,defs)
   endif()
 endfunction()
+
+# tessera_headers_for_programs(library header...): the headers are read once, for the static library and for the
+# programs that say REUSE_FROM it. Compilers share them only between code of one kind, hence -fPIE. Not for what
+# clang-tidy reads, which cannot read gcc's; and not in the debug build, which editors read.
+function(tessera_headers_for_programs library)
+  set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${library} PRIVATE -fPIE)
+  target_precompile_headers(${library} PRIVATE ${ARGN})
+endfunction()

@@ -37,7 +37,7 @@ int connect_to(const std::string& path) {
   return -1;
 }
 
-std::string exchange(int peer, const std::string& line) {
+std::string answer_of(int peer, const std::string& line) {
   constexpr std::size_t kMostReply = 4096;
   std::string reply;
   if (::send(peer, line.data(), line.size(), MSG_NOSIGNAL) < 0) return reply;
@@ -77,7 +77,7 @@ ControlReply ask_program(int pid, const std::string& request, int timeout_second
     if (peer < 0) continue;
     const timeval patience{timeout_seconds, 0};
     (void)::setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    const ControlReply reply = read_reply(exchange(peer, request + "\n"));
+    const ControlReply reply = read_reply(answer_of(peer, request + "\n"));
     ::close(peer);
     return reply;
   }
