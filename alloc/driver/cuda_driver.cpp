@@ -209,6 +209,8 @@ Status CudaDriver::synchronize(EventId event) {
 }
 
 Result<std::int64_t> CudaDriver::elapsed(EventId start, EventId end) {
+  const CudaScope scope(*symbols_, *contexts_);
+  TESSERA_TRY(scope.status());
   float milliseconds = 0;
   TESSERA_TRY(cuda_status(*symbols_,
                           symbols_->cuEventElapsedTime(&milliseconds, handle(start), handle(end)),

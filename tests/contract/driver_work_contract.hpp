@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <thread>
 
 #include "driver_fixture.hpp"
 
@@ -114,6 +115,12 @@ TYPED_TEST_P(DriverWorkContract, TimedEventsTellTheTimeBetweenThem) {
   ASSERT_STATUS_OK(backwards.status());
   EXPECT_GT(forwards.value(), 0);
   EXPECT_EQ(backwards.value(), -forwards.value());
+  // Whoever measures is often a thread of ours, which has called nothing of the device before.
+  std::thread([&] {
+    const auto elsewhere = this->driver().elapsed(start.value(), end.value());
+    ASSERT_STATUS_OK(elsewhere.status());
+    EXPECT_EQ(elsewhere.value(), forwards.value());
+  }).join();
   EXPECT_STATUS_OK(this->driver().destroy_event(start.value()));
   EXPECT_STATUS_OK(this->driver().destroy_event(end.value()));
 }
