@@ -19,13 +19,15 @@ enum class EventKind : std::uint8_t {
   kFileWrite,  // host to file
   kForward,    // a page-out dropped, the page had been used again
   kDiscard,    // a page left without moving a byte
+  kRemake,     // a callback's work made a page's bytes anew
   kStall,      // a call of the program waited for a move
   kMark,       // the program's own mark; bytes is its number
 };
 
 constexpr const char* name_of(EventKind kind) {
   constexpr const char* kNames[] = {"fetch",   "evict",   "file_read", "file_write",
-                                    "forward", "discard", "stall",     "mark"};
+                                    "forward", "discard", "remake",    "stall",
+                                    "mark"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

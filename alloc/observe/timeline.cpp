@@ -13,13 +13,13 @@
 namespace tessera {
 namespace {
 
-enum class Track : unsigned { kStalls, kIn, kOut, kFileRead, kFileWrite, kMarks };
-constexpr std::size_t kTracks = 6;
+enum class Track : unsigned { kStalls, kIn, kOut, kFileRead, kFileWrite, kMarks, kRemade };
+constexpr std::size_t kTracks = 7;
 constexpr unsigned kLanesPerTrack = 100;  // numbers only; lanes are made as they are needed
 
 constexpr const char* kTrackNames[kTracks] = {"stalls",    "in: host to device",
                                               "out: device to host", "file read",
-                                              "file write", "marks"};
+                                              "file write", "marks", "remade"};
 
 Track track_of(EventKind kind) {
   switch (kind) {
@@ -29,6 +29,7 @@ Track track_of(EventKind kind) {
     case EventKind::kDiscard: return Track::kOut;
     case EventKind::kFileRead: return Track::kFileRead;
     case EventKind::kFileWrite: return Track::kFileWrite;
+    case EventKind::kRemake: return Track::kRemade;
     case EventKind::kStall: return Track::kStalls;
     case EventKind::kMark: return Track::kMarks;
   }

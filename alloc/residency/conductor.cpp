@@ -89,7 +89,8 @@ void Conductor::remember(std::span<const LaunchLog::Use> uses) {
                     static_cast<std::uint32_t>(uses.size()), std::nullopt});
   for (const LaunchLog::Use& use : uses) {
     mentions_.push_back({use.run->address, use.run->shape.bytes(), use.run->tag,
-                         use.run->pins.load() != 0, use.writes, use.fresh});
+                         use.run->pins.load() != 0, use.writes, use.fresh,
+                         use.writes ? Nanoseconds() : use.remade_in});
   }
 }
 
@@ -159,6 +160,8 @@ void Conductor::build_iteration(std::size_t period) {
         const auto before = last_use.find(address);
         if (!mention.fresh && before != last_use.end()) links.push_back({known->second, before->second});
       }
+      Nanoseconds& regenerate = iteration_.runs[known->second].regenerate;
+      regenerate = std::max(regenerate, mention.remade_in);
       iteration_.uses.push_back(
           {.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
     }
@@ -167,7 +170,11 @@ void Conductor::build_iteration(std::size_t period) {
   }
   std::vector<std::uint32_t> same(iteration_.runs.size());  // the run that stands for each
   std::iota(same.begin(), same.end(), 0u);
-  for (const auto& [run, use] : links) same[run] = iteration_.uses[use].run;
+  for (const auto& [run, use] : links) {
+    same[run] = iteration_.uses[use].run;
+    Nanoseconds& regenerate = iteration_.runs[same[run]].regenerate;
+    regenerate = std::max(regenerate, iteration_.runs[run].regenerate);
+  }
   for (RunUse& use : iteration_.uses) {
     // A chain ends at the run that the iteration itself allocates, or comes back to where it began.
     for (std::size_t i = 0; i < same.size() && same[use.run] != use.run; ++i) use.run = same[use.run];
@@ -242,7 +249,7 @@ void Conductor::adopt(const Strategy& strategy) {
   due_.assign(iteration_.steps.size(), {});
   for (const Absence& absence : strategy.plan) {
     if (absence.gap.dead) continue;  // nothing to keep: it goes when its room is needed
-    due_[absence.gap.after].leave.push_back(absence.gap.run);
+    due_[absence.gap.after].leave.push_back({absence.gap.run, absence.to});
     if (absence.back_at != absence.gap.until) due_[absence.back_at].come.push_back(absence.gap.run);
   }
 }
@@ -256,11 +263,11 @@ void Conductor::follow(std::size_t position, std::uint64_t epoch,
   if (uses.size() != step.end_use - step.first_use) return lose_way();  // of one hash, yet another
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
     const std::uint32_t use = step.first_use + i;
-    runs_[iteration_.uses[use].run] = {uses[i].run, epoch};
+    runs_[iteration_.uses[use].run] = {.run = uses[i].run, .used = epoch};
     uses[i].run->next = read_ + distances_[use];
   }
-  for (const std::uint32_t run : due_[position].leave) {
-    if (runs_[run].run != nullptr) orders.leave.push_back(runs_[run]);
+  for (const auto& [run, to] : due_[position].leave) {
+    if (runs_[run].run != nullptr) orders.leave.push_back({runs_[run].run, runs_[run].used, to});
   }
   for (const std::uint32_t run : due_[position].come) {
     if (runs_[run].run != nullptr) orders.come.push_back(runs_[run]);

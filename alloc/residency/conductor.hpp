@@ -32,6 +32,7 @@ class Conductor {
   struct Order {
     Run* run = nullptr;
     std::uint64_t used = 0;  // its last use then: not to be carried out after another
+    Away to = Away::kHost;   // of who leaves
   };
   struct Orders {
     std::vector<Order> leave, come;
@@ -76,14 +77,20 @@ class Conductor {
     Bytes bytes;
     TagId tag;
     bool pinned = false, writes = false, fresh = false;
+    Nanoseconds remade_in{};  // 0 = not, as far as this use knows
   };
   struct Step {
     std::uint32_t first = 0;  // into mentions_
     std::uint32_t count = 0;
     std::optional<Stopwatches::Watch> watch;
   };
+  struct Leaving {
+    std::uint32_t run = 0;  // index into Iteration::runs
+    Away to = Away::kHost;
+  };
   struct Due {
-    std::vector<std::uint32_t> leave, come;  // indices of Iteration::runs
+    std::vector<Leaving> leave;
+    std::vector<std::uint32_t> come;  // likewise
   };
 
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,

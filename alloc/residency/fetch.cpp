@@ -43,9 +43,10 @@ Bytes total_bytes(std::span<const PageRef> pages) {
 
 }  // namespace
 
-// Success leaves the runs held. While only calls under way on other threads are in the way, waits
+// Success leaves the runs held, and `held` called. Those that have to be remade are, by then: outside of the
+// lock, so that a callback may wait for what others do under it. While only calls under way on other threads are in the way, waits
 // until one of them lets go: they return by themselves.
-Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream) {
+Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, const Held& held) {
   Stall stall(log_);
   const ProfilerRange shown(log_.profiler(), "bring in", streams_.open_epoch());
   for (;;) {
@@ -57,22 +58,32 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream) {
       follow_plan();
       Run& latest = latest_of(runs);
       stall_ = &stall;
-      Status status = fetch(runs, stream);
+      Status status = turn_.keeps_waiting(runs) ? Status(Code::kBusy, "another call remakes blocks")
+                                           : fetch(runs, stream);
       stall_ = nullptr;
-      const bool others = status.code() == Code::kBusy;
+      const bool others = status.code() == Code::kBusy && turn_.may_wait();
       if (!others && stall.has_waited()) note_stall(stall, latest);
       work_ahead();
       if (status.is_ok()) {
         held_uses_.fetch_add(1);
+        if (turn_.take_for(runs)) break;
         return status;
       }
       for (Run* run : runs) run->holds.fetch_sub(1);
+      undo_mounts(runs);
       if (!others) return status;
     }
     stall.step_aside();
     const ProfilerRange waits(log_.profiler(), name_of(StallCause::kOtherCalls));
     let_go_.wait(seen);
   }
+  if (held) held();
+  Status status = remake(runs, stream);
+  if (status.is_ok()) return status;
+  let_go(runs);
+  MutexLock lock(mutex_);
+  undo_mounts(runs);
+  return status;
 }
 
 void Residency::note_stall(const Stall& stall, Run& run) {
@@ -231,7 +242,8 @@ Result<bool> Residency::on_host(PageRef page) {
     return done;
   }
   if (page->state == PageState::kLost) return data_loss(page);
-  if (page->state == PageState::kEmpty || page->host) return true;
+  const bool comes_by_copy = page->state == PageState::kCold;
+  if (!comes_by_copy || page->host) return true;
   const Status status = mover_.rise(page);
   if (status.is_ok()) started(page);
   if (!status.is_ok() && status.code() != Code::kBusy) return status;
@@ -277,6 +289,7 @@ Status Residency::settle(PageRef page) {
   switch (page->state) {
     case PageState::kArriving: done = mover_.finish_arrival(page, true); break;
     case PageState::kLeaving: done = mover_.copied_out(page, true); break;
+    case PageState::kRemaking: done = mover_.finish_remake(page, true); break;
     case PageState::kSinking: done = finish_sink(page, true); break;
     case PageState::kRising:
       done = mover_.finish_rise(page, true);
@@ -288,19 +301,26 @@ Status Residency::settle(PageRef page) {
   return done.status();
 }
 
-// The copies run in order on the inbound stream, so one event behind the newest stands for all.
+// The copies run in order on the inbound stream, so one event behind the newest stands for all; what is
+// being remade has events of its own.
 Status Residency::await_arrivals(std::span<Run* const> runs, StreamId stream) {
   std::vector<PageRef> arriving;
+  bool copies = false;
   for (Run* run : runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
-      if (run->pages[i].state == PageState::kArriving) arriving.push_back({run, i});
+      const bool copied = run->pages[i].state == PageState::kArriving;
+      if (copied || run->pages[i].state == PageState::kRemaking) arriving.push_back({run, i});
+      copies |= copied;
     }
   }
-  if (arriving.empty()) return {};
-  if (stream == kNoStream) {
-    for (const PageRef& page : arriving) TESSERA_TRY(settle(page));
-    return {};
+  for (const PageRef& page : arriving) {
+    if (stream == kNoStream) {
+      TESSERA_TRY(settle(page));
+    } else if (page->state == PageState::kRemaking) {
+      TESSERA_TRY(driver_.wait_event(stream, page->event));
+    }
   }
+  if (stream == kNoStream || !copies) return {};
   TESSERA_TRY(driver_.record_event(mark_, inbound_));
   return driver_.wait_event(stream, mark_);
 }

@@ -46,7 +46,7 @@ void Residency::carry_out_orders() {
 bool Residency::carry_out(const Conductor::Order& order) {
   Run& run = *order.run;
   if (run.last_work() != order.used || !run.may_leave()) return true;
-  const Result<Bytes> left = leave(run, run.shape.bytes(), Patience::kPlanned, Which::kAll);
+  const Result<Bytes> left = leave(run, run.shape.bytes(), Patience::kPlanned, Which::kAll, order.to);
   if (!left.is_ok()) {
     log_line(LogLevel::kDebug, "a planned move was given up: {}", left.status().to_string());
     return true;

@@ -12,8 +12,13 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
     return;
   }
   for (Run* const run : runs) {
-    noted_.uses.push_back({run, writes, run->fresh.load(std::memory_order_relaxed)});
-    if (noted_.uses.back().fresh) run->fresh.store(false, std::memory_order_relaxed);
+    const bool fresh = run->fresh.load(std::memory_order_relaxed);
+    if (fresh) {
+      run->fresh.store(false, std::memory_order_relaxed);
+      run->remade_in.store(0, std::memory_order_relaxed);  // of the block before
+    }
+    noted_.uses.push_back(
+        {run, writes, fresh, Nanoseconds(run->remade_in.load(std::memory_order_relaxed))});
   }
   noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch});
   news_.store(true, std::memory_order_relaxed);

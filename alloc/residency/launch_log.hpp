@@ -28,6 +28,7 @@ class LaunchLog {
     Run* run = nullptr;
     bool writes = false;
     bool fresh = false;  // the first use since the run was allocated
+    Nanoseconds remade_in{};  // its callback's cost; 0 = it has none
   };
   struct Launch {
     const void* work = nullptr;

@@ -175,6 +175,7 @@ Status PageMover::grant_access(std::span<const PageRef> pages) {
 
 Status PageMover::fill_frame(PageRef page) {
   if (page->state == PageState::kEmpty) return step(page, PageEvent::kBack);
+  if (page->state == PageState::kGone) return step(page, PageEvent::kMount);
   EventId event;
   TESSERA_TRY_ASSIGN(event, take_event());
   in_meter_.before(inbound_);
@@ -253,10 +254,6 @@ Status PageMover::copy_out(PageRef page) {
 
 Result<bool> PageMover::copied_out(PageRef page, bool wait) { return event_done(page->event, wait); }
 
-bool PageMover::is_clean(const PageRef& page) {
-  return (page->host || page->file) && page->copied >= page.run->written.load();
-}
-
 // What shall happen to the page's frame. The gate is closed, so no use can be stamped meanwhile.
 PageMover::Verdict PageMover::judge(PageRef page) const {
   const Run& run = *page.run;
@@ -288,18 +285,19 @@ Status PageMover::vacate(std::span<const PageRef> pages) {
     }
   }
   for (auto* pages_out : {&dead, &cold}) std::ranges::sort(*pages_out, {}, &PageRef::address);
-  note_error(result, take_frames(dead, true));
-  note_error(result, take_frames(cold, false));
+  note_error(result, take_frames(dead, After::kEmpty));
+  note_error(result, take_frames(cold, After::kCold));
   return result;
 }
 
-// `dead` as judged: an allocation may revive the run before its page is gone.
-Status PageMover::take_frames(std::span<const PageRef> pages, bool dead) {
+// `after` as judged: an allocation may revive the run before its page is gone. Each page has been counted
+// as missing.
+Status PageMover::take_frames(std::span<const PageRef> pages, After after) {
   return for_each_stretch(pages, [&](Address address, Bytes bytes, std::span<const PageRef> part) {
     Status result = driver_.unmap(address, bytes);
     const bool unmapped = result.is_ok();
     for (const PageRef& page : part) {
-      note_error(result, unmapped ? release_frame(page, dead) : keep_frame(page));
+      note_error(result, unmapped ? release_frame(page, after) : keep_frame(page));
       page.run->missing.fetch_sub(1);
     }
     return result;
@@ -319,17 +317,24 @@ Status PageMover::keep_frame(PageRef page) {
   return page->state == PageState::kLeaving ? forward(page) : Status();
 }
 
-Status PageMover::release_frame(PageRef page, bool dead) {
+Status PageMover::release_frame(PageRef page, After after) {
   const bool copied = page->state == PageState::kLeaving;
   tiers_.device.give_back(*page->device);
   page->device.reset();
   page.run->streams.store(0);  // the gate is closed, and all uses are over
-  if (copied || page->state == PageState::kArriving) spare_events_.push_back(page->event);
+  const bool awaited = page->state == PageState::kArriving || page->state == PageState::kRemaking;
+  if (copied || awaited) spare_events_.push_back(page->event);
   if (copied) note_move(page, EventKind::kEvict);
-  if (dead) {
+  if (after == After::kEmpty) {
     drop_copies(page);
     stats_.discards += 1;
     return step(page, PageEvent::kDiscard);
+  }
+  if (after == After::kGone) {
+    drop_copies(page);
+    stats_.dropped_bytes += page->state == PageState::kBlank ? Bytes() : page.bytes();
+    log_.record(EventKind::kDiscard, device_, log_.now(), page.address(), page.bytes());
+    return step(page, PageEvent::kDrop);
   }
   if (copied) {
     stats_.evictions += 1;

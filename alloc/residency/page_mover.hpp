@@ -40,7 +40,8 @@ class PageMover {
   ~PageMover();
 
   // Puts device frames under pages that are kEmpty (-> kResident) or kCold in host (-> kArriving,
-  // the copy is queued on the inbound stream). Access is set once per contiguous stretch.
+  // the copy is queued on the inbound stream) or kGone (-> kBlank). Access is set once per contiguous
+  // stretch.
   // With a backing tier kCold pages are there at once (-> kResident), and it REQUIRES what swap_out
   // does.
   // Errors: kOutOfMemory when the device tier has no frame; pages done before it stay done.
@@ -80,6 +81,20 @@ class PageMover {
   void drop_file_copy(PageRef page);
   // kCold or kLost -> kEmpty, with nothing kept.
   Status discard(PageRef page);
+
+  // page_remakes.cpp: bytes that a callback remakes
+  // Every page of the run -> kGone, its frames and copies given back. Does nothing when the run is in
+  // use, was used since Run::quiet, or cannot be remade (Run::can_drop()).
+  Status drop(Run& run);
+  // kBlank -> kGone, or kEmpty when the run is dead. REQUIRES: nothing queued uses these pages.
+  Status undo_mount(Run& run);
+  // kBlank -> kRemaking, as of what is queued on the stream now.
+  Status await_remake(PageRef page, StreamId stream);
+  // As finish_arrival.
+  Result<bool> finish_remake(PageRef page, bool wait);
+  // kBlank -> kResident: any bytes will do.
+  Status accept(PageRef page);
+
   // A staging frame becomes an ordinary host frame, if the budget has room.
   bool adopt(PageRef page);
 
@@ -88,7 +103,7 @@ class PageMover {
   double out_rate() { return out_meter_.rate(); }
 
   // Whether the copy in a lower tier equals the device's bytes.
-  static bool is_clean(const PageRef& page);
+  static bool is_clean(const PageRef& page) { return tessera::is_clean(*page.run, *page); }
 
  private:
   Status step(PageRef page, PageEvent event);
@@ -105,8 +120,9 @@ class PageMover {
   Verdict judge(PageRef page) const;
   Status forward(PageRef page);
   Status keep_frame(PageRef page);
-  Status take_frames(std::span<const PageRef> pages, bool dead);
-  Status release_frame(PageRef page, bool dead);
+  enum class After : std::uint8_t { kCold, kEmpty, kGone };  // without the frame
+  Status take_frames(std::span<const PageRef> pages, After after);
+  Status release_frame(PageRef page, After after);
   // page_swaps.cpp: moves while nobody can look
   Status swap_in(std::span<const PageRef> pages);
   Status take_place(PageRef page);

@@ -30,21 +30,33 @@ constexpr Step kSteps[] = {
     {S::kCold, E::kCopyIn, S::kArriving},
     {S::kArriving, E::kArrive, S::kResident},
     {S::kArriving, E::kDiscard, S::kEmpty},     // its run ends, and the copy cannot be waited for
+    {S::kResident, E::kDrop, S::kGone},         // no copy is made: 0 bytes moved
+    {S::kCold, E::kDrop, S::kGone},             // of a run that is dropped whole
+    {S::kGone, E::kMount, S::kBlank},
+    {S::kBlank, E::kRemake, S::kRemaking},
+    {S::kBlank, E::kDrop, S::kGone},            // the callback failed, or was not come to
+    {S::kRemaking, E::kRemade, S::kResident},
+    {S::kGone, E::kDiscard, S::kEmpty},
+    {S::kBlank, E::kDiscard, S::kEmpty},
+    {S::kBlank, E::kBack, S::kResident},        // its block ended: any bytes will do
+    {S::kRemaking, E::kDiscard, S::kEmpty},     // as kArriving
     {S::kLost, E::kDiscard, S::kEmpty},
 };
 
 }  // namespace
 
 const char* name_of(PageState state) {
-  constexpr const char* kNames[] = {"empty",   "resident", "leaving",  "cold",
-                                    "sinking", "rising",   "arriving", "lost"};
+  constexpr const char* kNames[] = {"empty",    "resident", "leaving", "cold",
+                                    "sinking",  "rising",   "arriving", "gone",
+                                    "blank",    "remaking", "lost"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
 const char* name_of(PageEvent event) {
   constexpr const char* kNames[] = {"back", "copy-out", "forward", "unmap", "discard",
                                     "sink", "sunk",     "rise",    "risen", "rise-failed",
-                                    "copy-in", "arrive", "lose"};
+                                    "copy-in", "arrive", "drop", "mount", "remake",
+                                    "remade", "lose"};
   return kNames[static_cast<std::size_t>(event)];
 }
 

@@ -1,7 +1,7 @@
 // The states of a page, and the table of legal steps between them.
 //
 // A page's bytes are always somewhere: the table is written so that every step either keeps a
-// valid copy or follows from nobody needing the bytes (DESIGN §6.1). Code moves a page only through
+// valid copy, has a callback that remakes them, or follows from nobody needing them (DESIGN §6.1). Code moves a page only through
 // `step`, so an illegal move is an error at the place that tried it, not a lost byte later.
 //
 //   kEmpty     nothing behind it; the bytes do not matter (fresh, or its blocks are all free)
@@ -11,6 +11,9 @@
 //   kSinking   as kCold in host, and a write of it to the file is in flight
 //   kRising    as kCold in file, and a read of it to the host is in flight
 //   kArriving  a device frame is mapped, and a copy into it is in flight
+//   kGone      the bytes are nowhere; the run's callback remakes them (remake.hpp)
+//   kBlank     a device frame is mapped for bytes that are to be remade
+//   kRemaking  as kBlank, and the work that remakes them is queued
 //   kLost      the bytes could not be brought back; every use of the run reports it
 //
 // Thread safety: values.
@@ -23,9 +26,9 @@
 namespace tessera {
 
 enum class PageState : std::uint8_t {
-  kEmpty, kResident, kLeaving, kCold, kSinking, kRising, kArriving, kLost,
+  kEmpty, kResident, kLeaving, kCold, kSinking, kRising, kArriving, kGone, kBlank, kRemaking, kLost,
 };
-inline constexpr std::size_t kPageStates = 8;
+inline constexpr std::size_t kPageStates = 11;
 
 enum class PageEvent : std::uint8_t {
   kBack,      // a device frame was mapped; nothing to copy
@@ -40,6 +43,10 @@ enum class PageEvent : std::uint8_t {
   kRiseFailed,  // the read ended ill, and may be tried again: the file copy stays
   kCopyIn,    // a frame was mapped and the copy into it was queued
   kArrive,    // that copy is done
+  kDrop,      // the frame or the copy was dropped; the bytes matter, and can be remade
+  kMount,     // a frame was mapped for them
+  kRemake,    // the work that remakes them was queued
+  kRemade,    // that work is done
   kLose,      // the only copy turned out to be corrupt
 };
 
@@ -49,18 +56,20 @@ const char* name_of(PageEvent event);
 // The state that follows, or nothing where the step is illegal.
 std::optional<PageState> next(PageState state, PageEvent event);
 
-// Whether a launch may touch the page right now: mapped, and no copy into it in flight.
+// Whether a launch may touch the page right now: mapped, and its bytes are not still to come.
 constexpr bool is_present(PageState state) {
   return state == PageState::kResident || state == PageState::kLeaving;
 }
 // Whether a device frame is mapped.
 constexpr bool is_mapped(PageState state) {
-  return is_present(state) || state == PageState::kArriving;
+  return is_present(state) || state == PageState::kArriving || state == PageState::kBlank ||
+         state == PageState::kRemaking;
 }
-// Whether a transfer is in flight.
+// Whether a transfer is in flight, or work that remakes the bytes.
 constexpr bool is_moving(PageState state) {
   return state == PageState::kLeaving || state == PageState::kSinking ||
-         state == PageState::kRising || state == PageState::kArriving;
+         state == PageState::kRising || state == PageState::kArriving ||
+         state == PageState::kRemaking;
 }
 
 }  // namespace tessera

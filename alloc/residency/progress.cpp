@@ -97,6 +97,7 @@ Result<bool> Residency::finish_move(PageRef page, bool wait, std::vector<PageRef
       }
       return done;
     }
+    case PageState::kRemaking: return mover_.finish_remake(page, wait);
     case PageState::kSinking: return finish_sink(page, wait);
     case PageState::kRising: {
       const Result<bool> done = mover_.finish_rise(page, wait);
@@ -174,12 +175,15 @@ Status Residency::evict(std::span<Run* const> runs) {
 Status Residency::evict_run(Run& run) {
   for (Bytes before = run.shape.bytes() + Bytes(1);;) {
     if (!run.may_leave()) return Status(Code::kBusy, "the block is pinned or in use");
-    while (run.has(PageState::kArriving)) TESSERA_TRY(finish_moves(Await::kOldest));
+    while (run.has(PageState::kArriving) || run.has(PageState::kRemaking)) {
+      TESSERA_TRY(finish_moves(Await::kOldest));
+    }
     TESSERA_TRY(leave(run, run.shape.bytes(), Patience::kDemand, Which::kAll).status());
     while (run.has(PageState::kLeaving)) {
       TESSERA_TRY(finish_moves(Await::kLeaving, run.bytes_in(PageState::kLeaving)));
     }
-    const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kArriving);
+    const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kArriving) +
+                       run.bytes_in(PageState::kRemaking);
     if (!left) return {};
     if (left >= before) return Status(Code::kBusy, "the block was used while it left");
     before = left;

@@ -168,10 +168,6 @@ Status Residency::take_back(Run& run) {
 
 // ---- uses ---------------------------------------------------------------------------------------
 
-bool Residency::all_present(std::span<Run* const> runs) {
-  return std::all_of(runs.begin(), runs.end(), [](const Run* run) { return run->missing.load() == 0; });
-}
-
 // REQUIRES: inside the gate.
 //
 // A launch stamps by plain stores, so of two launches that stamp a run or a stream at once the smaller
@@ -233,14 +229,14 @@ void Residency::expect_own_streams() {
 }
 
 Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access access,
-                            Use::Kind kind, Use& use) {
+                            Use::Kind kind, Use& use, const Held& on_held) {
   const std::uint32_t slot = slot_for_use(stream);
   counts_.add(runs.size());
   std::uint32_t gate_slot = gate_.enter();
   bool held = false;
   if (!all_present(runs)) {
     gate_.leave(gate_slot);
-    TESSERA_TRY(fetch_and_hold(runs, stream));
+    TESSERA_TRY(fetch_and_hold(runs, stream, on_held));
     held = true;
     gate_slot = gate_.enter();
   }
@@ -255,6 +251,7 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
 // The watch runs from here, behind what the work waits for, to end_use.
 void Residency::note_launch(std::span<Run* const> runs, StreamId stream, std::uint64_t epoch,
                             Access access, Use& use) {
+  if (is_inside_callback()) return;  // no part of what the program repeats
   std::optional<Stopwatches::Watch> watch;
   if (use.kind == Use::Kind::kGate && stream != kNoStream && conductor_.times()) {
     watch = conductor_.watches().start(stream);
@@ -324,7 +321,7 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
     }
     std::erase_if(stranded_, [run](const PageRef& page) { return page.run == run; });
   }
-  TESSERA_TRY(fetch_and_hold({&run, 1}, stream));
+  TESSERA_TRY(fetch_and_hold({&run, 1}, stream, {}));
   let_go({&run, 1});
   return {};
 }
@@ -353,8 +350,8 @@ Status Residency::poll_streams() {
 
 // ---- hints --------------------------------------------------------------------------------------
 
-Status Residency::pin(Run* run, const char* exposed_by) {
-  TESSERA_TRY(fetch_and_hold({&run, 1}, kNoStream));
+Status Residency::pin(Run* run, const char* exposed_by, const Held& held) {
+  TESSERA_TRY(fetch_and_hold({&run, 1}, kNoStream, held));
   MutexLock lock(mutex_);
   const bool exposes = exposed_by != nullptr && run->exposed == nullptr;
   if ((exposed_by == nullptr || exposes) && run->pins.fetch_add(1) == 0) {

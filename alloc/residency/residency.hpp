@@ -9,8 +9,7 @@
 // the runs, makes room, starts the copies, makes the stream wait for them, and enters the gate again.
 //
 // Thread safety: every call may be made from any thread. Between begin_use and end_use a thread makes
-// no other call here: it might wait for itself.
-// Invariants: validate(), checked after every step of the fuzz test.
+// no other call here: it might wait for itself. Invariants: validate(), after every step of the fuzz test.
 #pragma once
 
 #include <array>
@@ -52,19 +51,24 @@ class Residency {
   // Waits for its uses, gives its frames back. `run` is gone then, except after kBusy: one goes on.
   Status remove(Run* run);
   void disown(Run* run);  // its owner goes, and leaves a run behind that could not be removed
+  // From now on the run may leave without a copy: `remake.work` makes the bytes that its block has now
+  // (remake.hpp). Without work: not any more; kBusy where only it can bring them back. A run that
+  // several blocks share stays as it is.
+  Status set_remake(Run* run, Remake remake);
 
   // ---- uses ----
   // Every page of every run is in device memory as far as `stream` is concerned when this returns, and
   // stays until the work queued before end_use is over. Duplicates are allowed. Errors: kOutOfMemory
-  // when the runs do not fit together, kDataLoss, kIo, kDriver.
-  Status begin_use(std::span<Run* const> runs, StreamId stream, Access access, Use::Kind kind,
-                   Use& use);
+  // when the runs do not fit together, kDataLoss, kIo, kDriver, those of a callback. `held` is called
+  // before one is: the runs cannot be removed any more.
+  Status begin_use(Runs runs, StreamId stream, Access access, Use::Kind kind, Use& use,
+                   const Held& held = {});
   // The same for queued work when nothing has to come: true, and the use has begun, or false and nothing
   // has happened. `find()` names the runs, or says no by nullopt; it is called inside the gate, where
   // runs in the page map cannot go away: remove() closes it first. Takes no lock, unless `stream` is new.
   template <class Find>
   bool try_use(Find find, StreamId stream, Access access, Use& use);
-  void end_use(std::span<Run* const> runs, StreamId stream, Use use);
+  void end_use(Runs runs, StreamId stream, Use use);
   // Queued work that names no run but may reach any, where pages are host-backed: none changes places
   // before it is over. kNoStream: on a stream that may be another device's. Gives the gate's slot.
   std::uint32_t begin_unnamed(StreamId stream);
@@ -81,10 +85,8 @@ class Residency {
   std::uint64_t epoch() const { return streams_.epoch(); }  // of the newest use
 
   // ---- hints ----
-  // Starts bringing runs in while that needs nobody in use to leave.
-  Status prefetch(std::span<Run* const> runs);
-  // Moves runs out and waits for it. Errors: kBusy for a pinned or held run.
-  Status evict(std::span<Run* const> runs);
+  Status prefetch(Runs runs);  // starts bringing them in while nobody in use has to leave for it
+  Status evict(Runs runs);     // and waits for it. Errors: kBusy for a pinned or held run
   // Moves the runs with the tag (without one: all runs) out and gives their frames back to the driver.
   // Pinned runs, and runs that are used meanwhile, stay. Errors: kOutOfMemory when the tiers below have
   // no room, kIo, kDriver; what has left by then comes back when it is used.
@@ -98,55 +100,45 @@ class Residency {
   // wait for all work on the device then. Switching on waits for it too. Errors: the driver's.
   Status set_automatic(bool on);
   // Brings it in and keeps it. With `exposed_by` (a literal) it stays for good.
-  Status pin(Run* run, const char* exposed_by = nullptr);
+  Status pin(Run* run, const char* exposed_by = nullptr, const Held& held = {});
   Status unpin(Run* run);
 
   // ---- progress ----
   // Finishes what is done, and pages out ahead of need. Cheap when nothing is in flight.
   void advance();
-  bool has_work() const {
-    return in_flight_.load(std::memory_order_relaxed) != 0 || conductor_.has_news();
-  }
+  bool has_work() const;
   Status drain();  // waits until no move is in flight
   void trim();  // gives unused frames back to the driver
-
   StreamTable& streams() { return streams_; }
   ResidencyStats stats() const;
-  // Pages of runs with a live block: what the device would have to hold to be free of misses.
-  Bytes live_bytes() const;
+  Bytes live_bytes() const;  // of runs with a live block: a device of so much would never miss
   std::vector<std::pair<const char*, Bytes>> exposures() const;  // by the call that exposed first
   std::array<Bytes, 3> whereabouts(const Run& run) const;  // bytes in device, host and file
   Status validate() const;
 
  private:
   Residency(Driver& driver, DeviceId device, TierStack tiers, std::unique_ptr<Policy> policy,
-            EventLog& log, ResidencyOptions options, StreamId inbound, StreamId outbound,
-            EventId mark);
+            EventLog& log, ResidencyOptions options, StreamId inbound, StreamId outbound, EventId mark);
 
-  static bool all_present(std::span<Run* const> runs);
   std::uint32_t slot_for_use(StreamId stream);
   void expect_own_streams();
-  std::uint64_t stamp_all(std::span<Run* const> runs, StreamId stream, std::uint32_t slot,
-                          Access access);
-  void note_use(std::span<Run* const> runs, StreamId stream, std::uint32_t slot, Access access,
-                Use& use);
-  void note_launch(std::span<Run* const> runs, StreamId stream, std::uint64_t epoch, Access access,
-                   Use& use);
-  void stamp_outside(std::span<Run* const> runs, StreamId stream, std::uint32_t slot);
-  Status check_fits(std::span<Run* const> runs) const REQUIRES_LOCK(mutex_);
+  std::uint64_t stamp_all(Runs runs, StreamId stream, std::uint32_t slot, Access access);
+  void note_use(Runs runs, StreamId stream, std::uint32_t slot, Access access, Use& use);
+  void note_launch(Runs runs, StreamId stream, std::uint64_t epoch, Access access, Use& use);
+  void stamp_outside(Runs runs, StreamId stream, std::uint32_t slot);
+  Status check_fits(Runs runs) const REQUIRES_LOCK(mutex_);
   Status check_backing(std::span<const PageRef> pages) const REQUIRES_LOCK(mutex_);
-
   Status await_uses(const Run& run) REQUIRES_LOCK(mutex_);
   Status await_all_work() REQUIRES_LOCK(mutex_);  // REQUIRES: the gate is closed
   Status take_back(Run& run) REQUIRES_LOCK(mutex_);
-  void hold(std::span<Run* const> runs);
-  void let_go(std::span<Run* const> runs);
+  void hold(Runs runs);
+  void let_go(Runs runs);
 
   // fetch.cpp: who comes
-  Status fetch_and_hold(std::span<Run* const> runs, StreamId stream);
-  Status fetch(std::span<Run* const> runs, StreamId stream) REQUIRES_LOCK(mutex_);
-  Status bring_in(std::span<Run* const> runs) REQUIRES_LOCK(mutex_);
-  Result<std::vector<PageRef>> absent_pages(std::span<Run* const> runs) REQUIRES_LOCK(mutex_);
+  Status fetch_and_hold(Runs runs, StreamId stream, const Held& held);
+  Status fetch(Runs runs, StreamId stream) REQUIRES_LOCK(mutex_);
+  Status bring_in(Runs runs) REQUIRES_LOCK(mutex_);
+  Result<std::vector<PageRef>> absent_pages(Runs runs) REQUIRES_LOCK(mutex_);
   Status bring_by_parts(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
   Status bring(std::vector<PageRef> pages) REQUIRES_LOCK(mutex_);
   Status bring_one_by_one(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
@@ -154,7 +146,7 @@ class Residency {
   Status mount_and_note(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
   Result<bool> on_host(PageRef page) REQUIRES_LOCK(mutex_);
   Status settle(PageRef page) REQUIRES_LOCK(mutex_);
-  Status await_arrivals(std::span<Run* const> runs, StreamId stream) REQUIRES_LOCK(mutex_);
+  Status await_arrivals(Runs runs, StreamId stream) REQUIRES_LOCK(mutex_);
   void start_rise(PageRef page) REQUIRES_LOCK(mutex_);
   void go_on(PageRef page) REQUIRES_LOCK(mutex_);
 
@@ -165,9 +157,9 @@ class Residency {
   Status make_host_room(Bytes bytes) REQUIRES_LOCK(mutex_);
   enum class Which : std::uint8_t { kAll, kIdle, kWithoutCopy, kDead };  // who may be chosen
   Result<Bytes> page_out(Bytes bytes, Patience patience) REQUIRES_LOCK(mutex_);
-  Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full)
+  Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full) REQUIRES_LOCK(mutex_);
+  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which, Away to = Away::kHost)
       REQUIRES_LOCK(mutex_);
-  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which) REQUIRES_LOCK(mutex_);
   Status copy_out(PageRef page, std::uint64_t used, Patience patience) REQUIRES_LOCK(mutex_);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience) REQUIRES_LOCK(mutex_);
   Status force_out(Bytes bytes) REQUIRES_LOCK(mutex_);
@@ -175,12 +167,20 @@ class Residency {
   Bytes drop_idle_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
   Bytes drop_file_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
   bool is_sinking() const REQUIRES_LOCK(mutex_);
-  Snapshot picture(Shortage shortage, Bytes need, Which which) const REQUIRES_LOCK(mutex_);
+  Snapshot picture(Shortage shortage, Bytes need, Which which) REQUIRES_LOCK(mutex_);
   Status fence_all() REQUIRES_LOCK(mutex_);
   void work_ahead() REQUIRES_LOCK(mutex_);
   Bytes device_room() const;
   Bytes leaving_bytes() const REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
+
+  // remake.cpp: who leaves without a copy, and is remade
+  enum class Worth : std::uint8_t { kIfItPays, kAnyhow };
+  bool may_drop(const Run& run, Worth worth) REQUIRES_LOCK(mutex_);
+  Result<Bytes> drop(Run& run, std::uint64_t mask, std::uint64_t used) REQUIRES_LOCK(mutex_);
+  Status remake(Runs runs, StreamId stream);
+  Status remake(Run& run, StreamId on);
+  void undo_mounts(Runs runs) REQUIRES_LOCK(mutex_);
 
   // follow.cpp: what a plan wants
   void follow_plan() REQUIRES_LOCK(mutex_);
@@ -194,15 +194,16 @@ class Residency {
   std::vector<Run*> tagged(std::optional<TagId> tag, Side side) const REQUIRES_LOCK(mutex_);
   Bytes tagged_bytes(std::optional<TagId> tag, Side side) const;
   Status account_for_unannounced();
+  struct Waking;
+  Result<Waking> hold_away(std::optional<TagId> tag);
   Status start_leaving(std::optional<TagId> tag);
   Status finish_leaving(std::optional<TagId> tag);
-  Status bring_back(std::span<Run* const> runs);
+  Status bring_back(Runs runs);
 
   // progress.cpp: what is under way
   enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // as many as `bytes` of what leaves
   Status finish_moves(Await await, Bytes bytes = {}) REQUIRES_LOCK(mutex_);
-  Result<bool> finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant)
-      REQUIRES_LOCK(mutex_);
+  Result<bool> finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant) REQUIRES_LOCK(mutex_);
   Result<bool> finish_sink(PageRef page, bool wait) REQUIRES_LOCK(mutex_);
   void await_users(PageRef page) REQUIRES_LOCK(mutex_);
   void move_on(PageRef page) REQUIRES_LOCK(mutex_);
@@ -222,7 +223,6 @@ class Residency {
   const ResidencyOptions options_;
   const StreamId inbound_, outbound_;
   const EventId mark_;  // on the inbound stream, behind the newest copy
-
   StreamTable streams_;
   Conductor conductor_;
   Gate gate_;
@@ -232,10 +232,10 @@ class Residency {
   std::atomic<std::uint32_t> held_uses_{0};  // uses whose runs are held
   std::atomic<std::uint32_t> let_go_{0};     // grows whenever one of them lets go
   std::atomic<bool> automatic_{true};
-
   mutable Mutex mutex_{LockRank::kResidency};
   ResidencyStats stats_ GUARDED_BY(mutex_);
   PageMover mover_ GUARDED_BY(mutex_);
+  RemakeTurn turn_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Run>> runs_ GUARDED_BY(mutex_);
   Bytes pinned_bytes_ GUARDED_BY(mutex_);  // of runs with a pin
   std::vector<PageRef> moving_ GUARDED_BY(mutex_);    // pages with a transfer in flight, oldest first

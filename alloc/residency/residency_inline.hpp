@@ -7,6 +7,14 @@
 
 namespace tessera {
 
+inline bool all_present(Runs runs) {
+  return std::ranges::all_of(runs, [](const Run* run) { return run->missing.load() == 0; });
+}
+
+inline bool Residency::has_work() const {
+  return in_flight_.load(std::memory_order_relaxed) != 0 || conductor_.has_news();
+}
+
 template <class Find>
 bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
   const std::uint32_t slot = slot_for_use(stream);

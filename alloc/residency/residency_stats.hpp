@@ -18,6 +18,10 @@ struct ResidencyStats {
   std::uint64_t forwards = 0;                 // page-outs dropped: used again meanwhile
   std::uint64_t clean_evictions = 0;          // pages that left without a copy: one was valid
   std::uint64_t discards = 0;                 // pages that left without a copy: nobody needs them
+  Bytes dropped_bytes;                        // left without a copy: a callback remakes them
+  std::uint64_t remakes = 0;                  // runs that one has remade
+  Bytes remade_bytes;                         // of pages that were back
+  Nanoseconds remake_time;                    // of the device, as was said with each callback
   std::uint64_t sinks = 0, rises = 0;         // pages host to file, file to host
   std::uint64_t late_fetches = 0;             // pages missing when work was about to be queued
   std::uint64_t stalls = 0;                   // calls of the program that waited for a move

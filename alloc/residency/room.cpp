@@ -35,7 +35,8 @@ Bytes Residency::leaving_bytes() const {
 // Why there is no room: because of calls under way, which end, or for good. A call that let go while
 // room was looked for was in the way too.
 Status Residency::no_room(Bytes bytes) const {
-  if (held_uses_.load() > 0 || let_go_.load() != let_go_seen_) {
+  const std::uint32_t own = turn_.is_mine() ? turn_.depth() : 0;
+  if (held_uses_.load() > own || let_go_.load() != let_go_seen_) {
     return Status(Code::kBusy, "calls under way use device memory");
   }
   const TierUsage host = tiers_.host_usage();
@@ -80,8 +81,9 @@ Status Residency::fence_all() {
   return streams_.fence(~std::uint64_t{0}, StreamTable::kAllSoFar);
 }
 
-Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) const {
+Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) {
   const bool from_device = shortage == Shortage::kDevice;
+  const Worth worth = which == Which::kWithoutCopy ? Worth::kAnyhow : Worth::kIfItPays;
   const PageState leaves_from = from_device ? PageState::kResident : PageState::kCold;
   Snapshot snapshot;
   snapshot.shortage = shortage;
@@ -96,10 +98,11 @@ Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) const {
     picture.idle = streams_.passed(run->streams.load(), picture.used);
     if (which == Which::kIdle && (!picture.idle || run->is_expected())) continue;
     if (which == Which::kDead && !(picture.dead && picture.idle)) continue;
+    const bool drops = from_device && may_drop(*run, worth);
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run.get(), i};
       if (page->state != leaves_from || (!from_device && !page->host)) continue;
-      const bool clean = from_device ? PageMover::is_clean(page) : page->file.has_value();
+      const bool clean = drops || (from_device ? PageMover::is_clean(page) : page->file.has_value());
       if (which == Which::kWithoutCopy && !clean && !picture.dead) continue;
       picture.bytes += page.bytes();
       if (clean) picture.clean += page.bytes();
@@ -144,8 +147,9 @@ Result<Bytes> Residency::page_out(Bytes bytes, Patience patience, Which which, b
   return total;
 }
 
-// So much of the run as is wanted, by whole pages: what is used next may be the rest of it.
-Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which which) {
+// So much of the run as is wanted, by whole pages: what is used next may be the rest of it. All of it where it
+// is to be remade.
+Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which which, Away to) {
   run.coming = false;
   std::uint64_t used, mask;
   {
@@ -158,8 +162,14 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
     mask = run.streams.load();
     TESSERA_TRY(streams_.fence(mask, used));
   }
+  if (to == Away::kRegenerated) TESSERA_TRY(streams_.poll());  // no copy waits for the work behind it
   const bool idle = streams_.passed(mask, used);
   if (!idle && patience == Patience::kAhead) return Bytes();
+  const bool in_turn = idle || patience != Patience::kPlanned;  // else in a while
+  const bool anyhow = to == Away::kRegenerated || which == Which::kWithoutCopy;
+  if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays)) {
+    return in_turn ? drop(run, mask, used) : Bytes();
+  }
 
   std::vector<PageRef> free_at_once, to_copy;
   for (std::uint32_t i = run.shape.pages(); wanted && i-- > 0;) {
@@ -169,7 +179,7 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
     wanted -= std::min(wanted, page.bytes());
   }
   if (which == Which::kWithoutCopy) to_copy.clear();
-  if (!idle && patience == Patience::kPlanned) free_at_once.clear();  // in a while
+  if (!in_turn) free_at_once.clear();
   Bytes total;
   if (!free_at_once.empty()) {
     if (!idle) {
@@ -193,6 +203,8 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
     page->users = mask;
     Status status = copy_out(page, used, patience);
     if (status.code() == Code::kOutOfMemory && total) break;
+    const bool full = status.code() == Code::kOutOfMemory;
+    if (full && in_turn && may_drop(run, Worth::kAnyhow)) return drop(run, mask, used);
     TESSERA_TRY(status);
     total += page.bytes();
   }

@@ -40,6 +40,11 @@ Status validate_run(const Run& run) {
       case PageState::kArriving:
         if (!page.host) return broken(run, i, "a copy without a host frame");
         break;
+      case PageState::kGone:
+        if (!run.is_dead() && !run.can_remake()) return broken(run, i, "its bytes are nowhere");
+        [[fallthrough]];
+      case PageState::kBlank:
+      case PageState::kRemaking:
       case PageState::kEmpty:
         if (page.host || page.file) return broken(run, i, "copies of bytes that do not matter");
         break;

@@ -12,6 +12,7 @@
 //  2. A mapped page has a device frame, any other has none.
 //  3. A kCold page has a host frame or a file frame that holds its bytes.
 //  4. bytes_by_state counts each page in the state it is in.
+//  5. A kGone page's bytes can be remade, or do not matter.
 #pragma once
 
 #include <algorithm>
@@ -26,6 +27,7 @@
 #include "base/status.hpp"
 #include "base/units.hpp"
 #include "residency/page_state.hpp"
+#include "residency/remake.hpp"
 #include "residency/run_cost.hpp"
 #include "tier/tier_stack.hpp"
 
@@ -41,7 +43,7 @@ struct Page {
   std::optional<Frame> file;   // likewise
   std::uint64_t copied = 0;    // the run's last use when the copy below was (or is being) made
   std::uint64_t users = 0;     // kLeaving: the slots of the streams that the copy waits for
-  EventId event;               // kLeaving, kArriving: the copy
+  EventId event;               // kLeaving, kArriving: the copy; kRemaking: the work
   IoTicket io;                 // kSinking, kRising: the transfer
   Nanoseconds started;         // when the transfer in flight was queued
 };
@@ -73,6 +75,7 @@ struct Run {
   std::atomic<std::uint64_t> written{0};   // epoch of the last announced use that may write
   std::atomic<std::uint64_t> gap{0};       // epochs between its last two uses; 0 = unknown
   std::atomic<bool> fresh{true};           // allocated since its last use
+  std::atomic<std::uint64_t> remade_in{0};  // nanoseconds, for the learner; 0 = no callback
   std::atomic<std::uint64_t> streams{0};   // bit per StreamTable slot that may still use it
   std::atomic<std::uint64_t> freed{0};     // epoch in which a block of it was freed last
 
@@ -87,6 +90,8 @@ struct Run {
   std::uint64_t called = 0;       // the last use there was when it was prefetched
   const char* exposed = nullptr;  // why it may not move, if it may not
   RunCost cost;
+  std::optional<Remake> remake;   // as it was set last, whether it still stands or not
+  bool being_remade = false;      // its callback is running
 
   std::array<Bytes, kPageStates> bytes_by_state;  // of its pages, in each state
 
@@ -99,12 +104,36 @@ struct Run {
     if (owner.words.empty()) return live.load() == 0;
     return std::ranges::none_of(owner.words, [](const auto& word) { return word.load() & 1; });
   }
+  // The one block it has, and which life of it this is.
+  std::uint64_t life() const { return owner.words.size() == 1 ? owner.words[0].load() : 0; }
+  // The callback makes the bytes that its block has now.
+  bool can_remake() const {
+    return remake && remake->written >= written.load() && remake->life == life() && !is_dead();
+  }
+  // ... and no page is on its way, so all of it may be dropped.
+  bool can_drop() const {
+    return can_remake() && bytes_in(PageState::kResident) + bytes_in(PageState::kCold) +
+                                   bytes_in(PageState::kBlank) + bytes_in(PageState::kGone) ==
+                               shape.bytes();
+  }
+  bool awaits_remake() const { return has(PageState::kGone) || has(PageState::kBlank); }
+  // All its pages have frames, some of which the callback is to fill.
+  bool is_blank() const {
+    return has(PageState::kBlank) &&
+           bytes_in(PageState::kBlank) + bytes_in(PageState::kResident) + bytes_in(PageState::kLeaving) +
+                   bytes_in(PageState::kArriving) + bytes_in(PageState::kRemaking) == shape.bytes();
+  }
   // Prefetched, and not used since: whoever called it back has a use for it.
   bool is_expected() const { return coming && last_work() <= called; }
   // Nothing that was queued for it is newer.
   std::uint64_t last_work() const { return std::max(used.load(), freed.load()); }
   bool may_leave() const { return holds.load() == 0 && pins.load() == 0; }
 };
+
+// Whether the copy of its page in a lower tier equals the device's bytes.
+inline bool is_clean(const Run& run, const Page& page) {
+  return (page.host || page.file) && page.copied >= run.written.load();
+}
 
 Status validate_run(const Run& run);
 

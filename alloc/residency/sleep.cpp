@@ -15,14 +15,15 @@ constexpr Bytes kBatch = 256_MiB;
 
 Bytes bytes_there(const Run& run) {
   return run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kLeaving) +
-         run.bytes_in(PageState::kArriving);
+         run.bytes_in(PageState::kArriving) + run.bytes_in(PageState::kRemaking);
 }
 
 // Dead bytes never come back, so they are not away.
 Bytes bytes_away(const Run& run) {
   if (run.is_dead()) return {};
   return run.bytes_in(PageState::kCold) + run.bytes_in(PageState::kSinking) +
-         run.bytes_in(PageState::kRising) + run.bytes_in(PageState::kLost);
+         run.bytes_in(PageState::kRising) + run.bytes_in(PageState::kGone) +
+         run.bytes_in(PageState::kLost);
 }
 
 bool no_room_code(Code code) { return code == Code::kOutOfMemory || code == Code::kBusy; }
@@ -62,7 +63,7 @@ Status Residency::account_for_unannounced() {
   MutexLock lock(mutex_);
   const std::uint64_t epoch = streams_.tick();
   for (const auto& run : runs_) {
-    if (!bytes_there(*run)) continue;
+    if (!bytes_there(*run) || run->awaits_remake()) continue;  // it cannot have reached these
     raise_to(run->used, epoch);
     raise_to(run->written, epoch);
   }
@@ -93,7 +94,9 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
       if (queued >= kBatch) break;
       passed = run->address + Bytes(1);
       queued += bytes_there(*run);
-      while (run->has(PageState::kArriving)) TESSERA_TRY(finish_moves(Await::kOldest));
+      while (run->has(PageState::kArriving) || run->has(PageState::kRemaking)) {
+        TESSERA_TRY(finish_moves(Await::kOldest));
+      }
       TESSERA_TRY(leave(*run, run->shape.bytes(), Patience::kDemand, Which::kAll).status());
     }
     if (!queued) return {};
@@ -115,21 +118,51 @@ Status Residency::finish_leaving(std::optional<TagId> tag) {
   return {};
 }
 
+struct Residency::Waking {
+  std::vector<Run*> runs{};
+  Bytes bytes{};         // of theirs that are away
+  bool remakes = false;  // some of them, so this call has the turn
+};
+
+// Those that are away, and the turn to remake some of them.
+Result<Residency::Waking> Residency::hold_away(std::optional<TagId> tag) {
+  for (;;) {
+    const std::uint32_t seen = let_go_.load();
+    {
+      MutexLock lock(mutex_);
+      Waking waking{.runs = tagged(tag, Side::kAway)};
+      if (!turn_.keeps_waiting(waking.runs)) {
+        for (const Run* run : waking.runs) {
+          waking.bytes += bytes_away(*run);
+          waking.remakes |= run->awaits_remake();
+        }
+        hold(waking.runs);
+        if (waking.remakes) turn_.take();
+        return waking;
+      }
+      if (!turn_.may_wait()) return Status(Code::kBusy, "another call remakes blocks");
+    }
+    let_go_.wait(seen);
+  }
+}
+
 // All of them are held until the last has come, so that none makes room for another.
 Result<Moved> Residency::wake(std::optional<TagId> tag) {
-  std::vector<Run*> runs;
-  Bytes before;
-  {
-    MutexLock lock(mutex_);
-    runs = tagged(tag, Side::kAway);
-    for (const Run* run : runs) before += bytes_away(*run);
-    hold(runs);
+  Waking waking;
+  TESSERA_TRY_ASSIGN(waking, hold_away(tag));
+  Status status = bring_back(waking.runs);
+  if (waking.remakes) {
+    const Status remade = remake(waking.runs, kNoStream);
+    if (status.is_ok()) status = remade;
   }
-  const Status status = bring_back(runs);
-  let_go(runs);
+  let_go(waking.runs);
+  if (waking.remakes) {
+    MutexLock lock(mutex_);
+    undo_mounts(waking.runs);  // of those that did not fit whole
+  }
   TESSERA_TRY(status);
   const Bytes after = tagged_bytes(tag, Side::kAway);
-  return Moved{before > after ? before - after : Bytes(), after};
+  return Moved{waking.bytes > after ? waking.bytes - after : Bytes(), after};
 }
 
 // A batch that does not fit is tried run by run; the first run that does not fit is the last.

@@ -8,6 +8,7 @@ StallCause cause_of(PageState state) {
     case PageState::kLeaving: return StallCause::kCopyOut;
     case PageState::kSinking: return StallCause::kFileWrite;
     case PageState::kRising: return StallCause::kFileRead;
+    case PageState::kRemaking: return StallCause::kWork;
     default: return StallCause::kMapping;
   }
 }

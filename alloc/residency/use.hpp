@@ -4,8 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 
 namespace tessera {
+
+struct Run;
+using Runs = std::span<Run* const>;
+using Held = std::function<void()>;  // is told that runs cannot be removed any more
 
 enum class Access : std::uint8_t { kRead, kWrite };
 enum class Contents : std::uint8_t { kKept, kUndefined };

@@ -30,6 +30,7 @@ class Fuzz {
       step();
       EXPECT_EQ(machine_.valid(), "ok") << "after " << what_ << ", step " << i;
     }
+    peace_ = true;
     for (Model& model : models_) use_one(model, Access::kRead);
     machine_.finish();
   }
@@ -71,7 +72,7 @@ class Fuzz {
   }
 
   void step() {
-    const std::uint64_t kind = below(20);
+    const std::uint64_t kind = below(23);
     if (models_.empty() || kind < 3) return add();
     Model& model = models_[below(models_.size())];
     if (kind < 11) return use_some(kind % 2 == 0 ? Access::kWrite : Access::kRead);
@@ -81,6 +82,7 @@ class Fuzz {
     if (kind < 17) return free_or_revive(model);
     if (kind < 18) return remove(model);
     if (kind < 19) return hint("settle", machine_.settle());
+    if (kind < 22) return set_remake(model);
     what_ = "advance";
     machine_.residency().advance();
   }
@@ -133,6 +135,20 @@ class Fuzz {
     model.run->live.store(1);
     model.dead = false;
     hint("ensure", machine_.residency().ensure(model.run, model.last, Contents::kUndefined));
+  }
+
+  // Its callback fails now and then.
+  void set_remake(Model& model) {
+    what_ = "set remake";
+    if (model.dead || !model.written) return;
+    Run* const run = model.run;
+    const std::uint64_t generation = model.generation;
+    const auto work = [this, run, generation](StreamId on) {
+      if (!peace_ && below(4) == 0) return Status(Code::kOutOfMemory, "the callback fails");
+      return machine_.launch(run, generation, on, Access::kWrite);
+    };
+    const Nanoseconds cost(below(2) == 0 ? 1 : std::uint64_t{1} << 50);
+    EXPECT_OK(machine_.residency().set_remake(run, {work, cost}));
   }
 
   // An operation that may be refused, for want of room or since the run is in use.
@@ -199,6 +215,7 @@ class Fuzz {
   }
 
   std::mt19937_64 random_;
+  bool peace_ = false;  // callbacks fail no more
   bool large_ = false;
   ResidencyMachine machine_;
   std::vector<StreamId> streams_;

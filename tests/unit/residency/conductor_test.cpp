@@ -27,11 +27,12 @@ class EveryGap final : public Policy {
     const auto steps = static_cast<std::uint32_t>(iteration.steps.size());
     for (const Gap& gap : find_gaps(iteration)) {
       if ((gap.until + steps - gap.after) % steps == 1) continue;
-      plan.push_back({.gap = gap, .back_at = (gap.until + steps - 1) % steps});
+      plan.push_back({.gap = gap, .back_at = (gap.until + steps - 1) % steps, .to = to});
     }
     return plan;
   }
   mutable Iteration seen;
+  Away to = Away::kHost;
 };
 
 // A program of kLayers layers: activation i is written in step i and read in step 2 * kLayers - 1 - i.
@@ -208,6 +209,27 @@ TEST_F(ConductorTest, TakesOneLargePageForARunLikeOthers) {
     launch(works_[2 * kLayers], large, true);
   }
   EXPECT_EQ(policy_.seen.runs.size(), kLayers + 1);
+}
+
+TEST_F(ConductorTest, TellsThePolicyWhatCanBeRemadeAndTheEngineWhatShallBe) {
+  constexpr std::uint64_t kCost = 321;
+  policy_.to = Away::kRegenerated;
+  for (int i = 0; i < 4; ++i) {
+    std::vector<DeviceRun*> activations;
+    for (std::size_t layer = 0; layer < kLayers; ++layer) {
+      activations.push_back(make_run());
+      launch(works_[layer], activations.back(), true);
+      if (layer % 2 == 0) activations.back()->remade_in.store(kCost);  // as its callback is set
+    }
+    for (std::size_t layer = kLayers; layer-- > 0;) {
+      launch(works_[2 * kLayers - 1 - layer], activations[layer], false);
+    }
+  }
+  std::size_t remakable = 0;
+  for (const IterationRun& run : policy_.seen.runs) remakable += run.regenerate == Nanoseconds(kCost) ? 1 : 0;
+  EXPECT_EQ(remakable, kLayers / 2);
+  ASSERT_FALSE(left_.empty());
+  for (const Conductor::Order& leave : left_) EXPECT_EQ(leave.to, Away::kRegenerated);
 }
 
 TEST_F(ConductorTest, LeavesRunsOfOneBasePageOutOfIt) {

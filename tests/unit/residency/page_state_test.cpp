@@ -29,21 +29,26 @@ std::string table() {
 TEST(PageState, TheTableOfLegalStepsIsThisAndNoOther) {
   EXPECT_EQ(table(),
             "empty: back>resident\n"
-            "resident: copy-out>leaving unmap>cold discard>empty\n"
+            "resident: copy-out>leaving unmap>cold discard>empty drop>gone\n"
             "leaving: forward>resident unmap>cold discard>empty\n"
-            "cold: discard>empty sink>sinking rise>rising copy-in>arriving\n"
+            "cold: discard>empty sink>sinking rise>rising copy-in>arriving drop>gone\n"
             "sinking: sunk>cold\n"
             "rising: risen>cold rise-failed>cold lose>lost\n"
             "arriving: discard>empty arrive>resident\n"
+            "gone: discard>empty mount>blank\n"
+            "blank: back>resident discard>empty drop>gone remake>remaking\n"
+            "remaking: discard>empty remade>resident\n"
             "lost: discard>empty\n");
 }
 
 TEST(PageState, PresentPagesAreMappedAndArrivingOnesAreMappedOnly) {
   EXPECT_TRUE(is_present(PageState::kResident) && is_mapped(PageState::kResident));
   EXPECT_TRUE(is_present(PageState::kLeaving) && is_mapped(PageState::kLeaving));
-  EXPECT_TRUE(!is_present(PageState::kArriving) && is_mapped(PageState::kArriving));
+  for (PageState state : {PageState::kArriving, PageState::kBlank, PageState::kRemaking}) {
+    EXPECT_TRUE(!is_present(state) && is_mapped(state)) << name_of(state);
+  }
   for (PageState state : {PageState::kEmpty, PageState::kCold, PageState::kSinking,
-                          PageState::kRising, PageState::kLost}) {
+                          PageState::kRising, PageState::kGone, PageState::kLost}) {
     EXPECT_FALSE(is_present(state) || is_mapped(state)) << name_of(state);
   }
 }
@@ -54,6 +59,7 @@ TEST(PageState, NobodyLeavesAMovingStateButByItsEnd) {
     EXPECT_FALSE(next(state, PageEvent::kDiscard).has_value());
   }
   EXPECT_TRUE(is_moving(PageState::kLeaving) && is_moving(PageState::kArriving));
+  EXPECT_TRUE(is_moving(PageState::kRemaking) && !is_moving(PageState::kBlank));
   EXPECT_FALSE(is_moving(PageState::kResident) || is_moving(PageState::kCold));
 }
 

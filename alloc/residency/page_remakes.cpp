@@ -1,0 +1,66 @@
+// How a run leaves without a copy and comes back by its callback: the steps of its pages.
+#include <algorithm>
+
+#include "residency/page_mover.hpp"
+
+namespace tessera {
+
+// All pages go, or none has to: the callback makes all bytes anew, also of a page that could not be
+// unmapped. The run is announced as missing before it is asked for, as in vacate().
+Status PageMover::drop(Run& run) {
+  std::vector<PageRef> mapped, cold;
+  const Gate::Closed closed(gate_);
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const PageRef page{&run, i};
+    (is_mapped(page->state) ? mapped : cold).push_back(page);
+  }
+  run.missing.fetch_add(static_cast<std::uint32_t>(mapped.size()));
+  if (!run.can_drop() || !run.may_leave() || run.last_work() > run.quiet) {
+    run.missing.fetch_sub(static_cast<std::uint32_t>(mapped.size()));
+    return {};
+  }
+  for (const PageRef& page : cold) {
+    if (page->state != PageState::kCold) continue;
+    drop_copies(page);
+    TESSERA_TRY(step(page, PageEvent::kDrop));
+    stats_.dropped_bytes += page.bytes();
+  }
+  return take_frames(mapped, After::kGone);
+}
+
+Status PageMover::undo_mount(Run& run) {
+  std::vector<PageRef> blank;
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    if (run.pages[i].state == PageState::kBlank) blank.push_back({&run, i});
+  }
+  const Gate::Closed closed(gate_);
+  run.missing.fetch_add(static_cast<std::uint32_t>(blank.size()));
+  return take_frames(blank, run.is_dead() ? After::kEmpty : After::kGone);
+}
+
+Status PageMover::await_remake(PageRef page, StreamId stream) {
+  EventId event;
+  TESSERA_TRY_ASSIGN(event, take_event());
+  if (Status status = record_or_wait(event, stream); !status.is_ok()) {
+    spare_events_.push_back(event);
+    return status;
+  }
+  page->event = event;
+  page->started = log_.now();
+  return step(page, PageEvent::kRemake);
+}
+
+Result<bool> PageMover::finish_remake(PageRef page, bool wait) {
+  bool done = false;
+  TESSERA_TRY_ASSIGN(done, event_done(page->event, wait));
+  if (!done) return false;
+  TESSERA_TRY(step(page, PageEvent::kRemade));
+  spare_events_.push_back(page->event);
+  stats_.remade_bytes += page.bytes();
+  log_.record(EventKind::kRemake, device_, page->started, page.address(), page.bytes());
+  return true;
+}
+
+Status PageMover::accept(PageRef page) { return step(page, PageEvent::kBack); }
+
+}  // namespace tessera

@@ -1,0 +1,167 @@
+// Remaking at the engine: setting callbacks, dropping runs, and calling back.
+#include "residency/remake.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+namespace {
+
+thread_local std::uint32_t callbacks_entered = 0;
+
+std::uint64_t own_thread() { return reinterpret_cast<std::uint64_t>(&callbacks_entered); }
+
+struct InsideCallback {
+  InsideCallback() { ++callbacks_entered; }
+  ~InsideCallback() { --callbacks_entered; }
+};
+
+Status refused(const Run& run, const Status& reason) {
+  return Status(reason.code(), fmt::format("the block at {:#x} could not be remade: {}",
+                                           run.address.value(), reason.message()),
+                reason.native_code());
+}
+
+// Against the copies that it saves; not while nobody knows what they take.
+bool remake_pays(const Run& run, double out_rate, double in_rate) {
+  if (out_rate <= 0 || in_rate <= 0) return false;
+  Bytes dirty;
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const bool resident = run.pages[i].state == PageState::kResident;
+    if (resident && !is_clean(run, run.pages[i])) dirty += page_bytes(run.shape.page_class(i));
+  }
+  const double copies = static_cast<double>(dirty.value()) / out_rate +
+                        static_cast<double>(run.shape.bytes().value()) / in_rate;
+  return static_cast<double>(run.remake->cost.value()) < copies * 1e9;
+}
+
+}  // namespace
+
+bool is_inside_callback() { return callbacks_entered != 0; }
+
+bool RemakeTurn::is_others() const { return depth_ != 0 && thread_ != own_thread(); }
+
+void RemakeTurn::take() {
+  thread_ = own_thread();
+  ++depth_;
+}
+
+bool RemakeTurn::keeps_waiting(std::span<Run* const> runs) const {
+  return is_others() && std::ranges::any_of(runs, [](const Run* run) { return run->awaits_remake(); });
+}
+
+bool RemakeTurn::may_wait() const { return callbacks_entered == 0 || is_mine(); }
+
+bool RemakeTurn::take_for(std::span<Run* const> runs) {
+  const bool needed = std::ranges::any_of(
+      runs, [](const Run* run) { return run->is_blank() && !run->being_remade; });
+  if (needed) take();
+  return needed;
+}
+
+Status Residency::set_remake(Run* run, Remake remake) {
+  MutexLock lock(mutex_);
+  if (run->owner.words.size() > 1) return {};  // shared by small blocks, which leave together
+  if (!remake.work) {
+    if (run->awaits_remake() && !run->is_dead()) {
+      return Status(Code::kBusy, "its bytes are nowhere until its callback remakes them: use it first");
+    }
+    run->remake.reset();
+    run->remade_in.store(0);
+    return {};
+  }
+  // Bytes that are not there are the ones that the callback before this one stood for.
+  const bool away = run->awaits_remake() && run->can_remake();
+  remake.cost = std::max(remake.cost, Nanoseconds(1));
+  remake.written = away ? run->remake->written : run->written.load();
+  remake.life = run->life();
+  run->remade_in.store(remake.cost.value());
+  run->remake = std::move(remake);
+  return {};
+}
+
+// ---- away ---------------------------------------------------------------------------------------
+
+// Where addresses may be touched unannounced, none may be without its bytes.
+bool Residency::may_drop(const Run& run, Worth worth) {
+  if (tiers_.is_backed() || !run.can_drop()) return false;
+  return worth == Worth::kAnyhow || remake_pays(run, mover_.out_rate(), mover_.in_rate());
+}
+
+// Bytes of the device that are free by it.
+Result<Bytes> Residency::drop(Run& run, std::uint64_t mask, std::uint64_t used) {
+  if (!streams_.passed(mask, used)) {
+    const StallWait waiting(stall_, StallCause::kWork);
+    TESSERA_TRY(streams_.wait(mask, used));
+  }
+  run.quiet = std::max(run.quiet, used);
+  const Bytes before = device_room();
+  TESSERA_TRY(mover_.drop(run));
+  return device_room() - before;
+}
+
+// ---- and back -----------------------------------------------------------------------------------
+
+// The turn is given back. Without a stream the bytes are there when this returns.
+Status Residency::remake(std::span<Run* const> runs, StreamId stream) {
+  const StreamId on = stream == kNoStream ? inbound_ : stream;
+  Status status;
+  for (Run* run : runs) {
+    if (status.is_ok()) status = remake(*run, on);
+  }
+  Status queued;
+  if (!status.is_ok()) queued = driver_.synchronize(on);  // it may write into frames that go now
+  MutexLock lock(mutex_);
+  turn_.give_back();
+  let_go_.fetch_add(1);
+  let_go_.notify_all();
+  if (!queued.is_ok()) log_line(LogLevel::kDebug, "after a callback: {}", queued.to_string());
+  return status.is_ok() && stream == kNoStream ? await_arrivals(runs, stream) : status;
+}
+
+Status Residency::remake(Run& run, StreamId on) {
+  std::function<Status(StreamId)> work;
+  {
+    MutexLock lock(mutex_);
+    if (!run.is_blank() || run.being_remade) return {};
+    if (run.can_remake()) work = run.remake->work;
+    run.being_remade = true;
+  }
+  Status made;
+  if (work) {
+    const InsideCallback inside;
+    const ProfilerRange shown(log_.profiler(), "remake", streams_.open_epoch());
+    made = work(on);
+  }
+  MutexLock lock(mutex_);
+  run.being_remade = false;
+  if (!made.is_ok()) return refused(run, made);
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const PageRef page{&run, i};
+    if (page->state != PageState::kBlank) continue;
+    TESSERA_TRY(work ? mover_.await_remake(page, on) : mover_.accept(page));
+    if (work) started(page);
+  }
+  if (!work) return {};
+  run.remake->written = run.written.load();  // by nobody else meanwhile: it was missing
+  stats_.remakes += 1;
+  stats_.remake_time += run.remake->cost;
+  return {};
+}
+
+// Frames of bytes that were not remade are of no use to anybody.
+void Residency::undo_mounts(std::span<Run* const> runs) {
+  for (Run* run : runs) {
+    if (!run->has(PageState::kBlank) || !run->may_leave()) continue;
+    if (Status status = mover_.undo_mount(*run); !status.is_ok()) {
+      log_line(LogLevel::kDebug, "a frame stays without its bytes: {}", status.to_string());
+    }
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include "page_mover_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+using DeviceRun = tessera::Run;  // a test has a Run() of its own
+
+class PageRemakesTest : public Mover {
+ protected:
+  // Resident, idle, and with a callback.
+  std::unique_ptr<DeviceRun> make_remakable(RunShape shape) {
+    auto run = resident_run(shape);
+    run->remake = Remake{[](StreamId) { return Status(); }, Nanoseconds(1)};
+    return run;
+  }
+  static Bytes in(const DeviceRun& run, PageState state) { return run.bytes_in(state); }
+};
+
+TEST_F(PageRemakesTest, AllOfARunGoesAndComesBackBlankUntilItsWorkIsDone) {
+  auto run = make_remakable({0, 2});
+  EXPECT_OK(mover().drop(*run));
+  EXPECT_EQ(in(*run, PageState::kGone), 4_MiB);
+  EXPECT_EQ(run->missing.load(), 2U);
+  EXPECT_EQ(device().usage().used, Bytes());
+  EXPECT_EQ(stats().dropped_bytes, 4_MiB);
+  EXPECT_EQ(stats().bytes_out, Bytes());
+  EXPECT_OK(mover().mount(pages(*run)));
+  EXPECT_EQ(in(*run, PageState::kBlank), 4_MiB);
+  EXPECT_EQ(run->missing.load(), 2U);
+  EXPECT_OK(validate_run(*run));
+  for (const PageRef& page : pages(*run)) {
+    EXPECT_OK(mover().await_remake(page, StreamId(0)));
+    EXPECT_TRUE(mover().finish_remake(page, true).take());
+  }
+  EXPECT_EQ(in(*run, PageState::kResident), 4_MiB);
+  EXPECT_EQ(run->missing.load(), 0U);
+  EXPECT_EQ(stats().remade_bytes, 4_MiB);
+  EXPECT_OK(validate_run(*run));
+  take_all(*run);
+}
+
+TEST_F(PageRemakesTest, CopiesBelowTheDeviceGoWithTheRest) {
+  auto run = make_remakable({0, 2});
+  EXPECT_OK(mover().copy_out(pages(*run)[0]));
+  EXPECT_TRUE(mover().copied_out(pages(*run)[0], true).take());
+  EXPECT_OK(mover().vacate(pages(*run)));
+  ASSERT_EQ(in(*run, PageState::kCold), 2_MiB);
+  EXPECT_OK(mover().drop(*run));
+  EXPECT_EQ(in(*run, PageState::kGone), 4_MiB);
+  EXPECT_EQ(host().usage().used, Bytes());
+  take_all(*run);
+}
+
+TEST_F(PageRemakesTest, WhatIsNotAllowedToGoStays) {
+  auto run = make_remakable({0, 1});
+  const auto stays = [&] {
+    EXPECT_OK(mover().drop(*run));
+    EXPECT_OK(validate_run(*run));
+    return in(*run, PageState::kResident) == 2_MiB;
+  };
+  run->holds.store(1);
+  EXPECT_TRUE(stays());
+  run->holds.store(0);
+  run->used.store(7);  // since it was seen to be quiet
+  EXPECT_TRUE(stays());
+  run->quiet = 7;
+  run->written.store(7);  // since the callback was set
+  EXPECT_TRUE(stays());
+  run->remake->written = 7;
+  EXPECT_FALSE(stays());
+  take_all(*run);
+}
+
+TEST_F(PageRemakesTest, APageThatCannotBeUnmappedIsStillThereTheNextTime) {
+  auto run = make_remakable({0, 2});
+  fail(DriverCall::kUnmap, 1);
+  EXPECT_FALSE(mover().drop(*run).is_ok());
+  EXPECT_EQ(in(*run, PageState::kResident), 4_MiB);
+  EXPECT_OK(validate_run(*run));
+  EXPECT_OK(mover().drop(*run));
+  EXPECT_EQ(in(*run, PageState::kGone), 4_MiB);
+  take_all(*run);
+}
+
+TEST_F(PageRemakesTest, AFrameThatIsNotFilledGoesBack) {
+  auto run = make_remakable({0, 2});
+  EXPECT_OK(mover().drop(*run));
+  const std::vector<PageRef> both = pages(*run);
+  EXPECT_OK(mover().mount(std::span(both).first(1)));
+  EXPECT_OK(mover().undo_mount(*run));
+  EXPECT_EQ(in(*run, PageState::kGone), 4_MiB);
+  EXPECT_EQ(device().usage().used, Bytes());
+  EXPECT_EQ(stats().dropped_bytes, 4_MiB) << "each page was dropped once";
+  EXPECT_OK(validate_run(*run));
+  EXPECT_OK(mover().mount(pages(*run)));
+  run->live.store(0);  // the block ends
+  EXPECT_OK(mover().undo_mount(*run));
+  EXPECT_EQ(in(*run, PageState::kEmpty), 4_MiB);
+}
+
+TEST_F(PageRemakesTest, AnyBytesWillDoForABlockThatIsNew) {
+  auto run = make_remakable({0, 1});
+  EXPECT_OK(mover().drop(*run));
+  EXPECT_OK(mover().mount(pages(*run)));
+  EXPECT_OK(mover().accept(pages(*run)[0]));
+  EXPECT_EQ(run->missing.load(), 0U);
+  take_all(*run);
+}
+
+}  // namespace
+}  // namespace tessera
