@@ -272,10 +272,16 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
     return {};
   }
   if (trace_) trace_op(addresses, stream, access, name != nullptr ? name : "");
-  if (kind == Use::Kind::kHold) return begin_held({{heap, runs}}, access, use);
-  Status status = heap->residency().begin_use(runs, stream, access, kind, use.use);
+  const std::span<Run* const> found(runs);
+  std::vector<Run*> kept;
+  const Held held = [&lookup, &kept] {
+    lookup.reset();   // a callback may take long
+    kept.swap(runs);  // and announce uses
+  };
+  if (kind == Use::Kind::kHold) return begin_held({{heap, runs}}, access, use, held);
+  Status status = heap->residency().begin_use(found, stream, access, kind, use.use, held);
   kick_pump(*heap);
-  if (!status.is_ok()) return explain_use(std::move(status), *heap, runs);
+  if (!status.is_ok()) return explain_use(std::move(status), *heap, found);
   use.heap = heap;
   return {};
 }
@@ -309,14 +315,14 @@ Status Allocator::begin_on_several(std::span<const Address> addresses, Access ac
     }
     if (!part.runs.empty()) parts.push_back(std::move(part));
   }
-  return begin_held(std::move(parts), access, use);
+  return begin_held(std::move(parts), access, use, {});
 }
 
 Status Allocator::begin_held(std::vector<AnnouncedUse::Part> parts, Access access,
-                             AnnouncedUse& use) {
+                             AnnouncedUse& use, const Held& held) {
   for (auto& part : parts) {
     Status status = part.heap->residency().begin_use(part.runs, use.stream, access,
-                                                     Use::Kind::kHold, use.use);
+                                                     Use::Kind::kHold, use.use, held);
     kick_pump(*part.heap);
     if (!status.is_ok()) {
       end_use(use);
@@ -408,8 +414,15 @@ Status Allocator::evict(std::span<const Address> addresses) {
   return {};
 }
 
-Status Allocator::pin(Address address) {
-  return with_run(address, [](DeviceHeap& heap, Run* run) { return heap.residency().pin(run); });
+Status Allocator::pin(Address address) { return pin(address, nullptr); }
+
+Status Allocator::pin(Address address, const char* exposed_by) {
+  DeviceHeap* const heap = heap_of(address);
+  if (heap == nullptr) return not_ours(address);
+  std::optional<BlockCache::Lookup> lookup(heap->blocks());
+  Run* const run = lookup->run_of(address);
+  if (run == nullptr) return not_ours(address);
+  return heap->residency().pin(run, exposed_by, [&lookup] { lookup.reset(); });
 }
 
 Status Allocator::unpin(Address address) {
@@ -417,11 +430,24 @@ Status Allocator::unpin(Address address) {
 }
 
 Status Allocator::expose(Address address, const char* reason) {
-  TESSERA_TRY(with_run(address, [reason](DeviceHeap& heap, Run* run) {
-    return heap.residency().pin(run, reason);
-  }));
+  TESSERA_TRY(pin(address, reason));
   exposures_.note(reason);
   return {};
+}
+
+Status Allocator::set_remake(Address address, Remaker remaker, Nanoseconds cost) {
+  DeviceHeap* const heap = heap_of(address);
+  if (heap == nullptr) return not_ours(address);
+  const BlockCache::Lookup lookup(heap->blocks());
+  const auto block = lookup.block_of(address);
+  if (!block) return not_ours(address);
+  Remake remake{{}, cost};
+  if (remaker) {
+    remake.work = [remaker = std::move(remaker), at = block->address, bytes = block->bytes](StreamId on) {
+      return remaker(at, bytes, on);
+    };
+  }
+  return heap->residency().set_remake(block->run, std::move(remake));
 }
 
 Status Allocator::retire_stream(StreamId stream) {

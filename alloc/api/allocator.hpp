@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -81,6 +82,10 @@ class Allocator {
   Result<Moved> wake(const char* tag);
   // Whether blocks leave by themselves when room is short; see Residency::set_automatic.
   Status set_automatic(bool on);
+  // What makes the block's bytes again: queues on the stream it is given (remake.hpp says what it may do).
+  using Remaker = std::function<Status(Address, Bytes, StreamId)>;
+  // Empty: not any more. Errors: kNotFound; kBusy where only it can bring them back.
+  Status set_remake(Address address, Remaker remaker, Nanoseconds cost);
   Status pin(Address address);
   Status unpin(Address address);
   // `reason` must live for ever.
@@ -138,8 +143,10 @@ class Allocator {
   Status with_run(Address address, Act act);
   bool try_use(std::span<const Address> addresses, StreamId stream, Access access,
                AnnouncedUse& use);
+  Status pin(Address address, const char* exposed_by);
   bool try_touch(DeviceHeap& heap, Address address, StreamId stream, Access access);
-  Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use);
+  Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use,
+                    const Held& held);
   Status begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use);
   Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;
   void trace_op(std::span<const Address> addresses, StreamId stream, Access access,

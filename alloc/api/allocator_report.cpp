@@ -49,6 +49,10 @@ void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
   s.uses += moves.uses;
   s.pinned_bytes += moves.pinned_bytes.value();
   s.exposed_bytes += moves.exposed_bytes.value();
+  s.dropped_bytes += moves.dropped_bytes.value();
+  s.remakes += moves.remakes;
+  s.remade_bytes += moves.remade_bytes.value();
+  s.remake_ns += moves.remake_time.value();
 }
 
 constexpr int kHistoryTries = 16;

@@ -30,6 +30,15 @@ Status check_array(const tessera_allocator* allocator, const void* addresses, st
   return {};
 }
 
+tessera_stream stream_handle(StreamId stream) {
+  return reinterpret_cast<tessera_stream>(stream.value());
+}
+
+Status outcome_of(int code) {
+  if (code == 0) return {};
+  return Status(Code::kDriver, fmt::format("its callback returned {}", code), code);
+}
+
 tessera_block_info describe(const Allocator::Where& where, const std::string& tag) {
   tessera_block_info info{};
   info.device = static_cast<std::int32_t>(where.device.value());
@@ -214,6 +223,22 @@ tessera_result tessera_unpin(tessera_allocator* allocator, tessera_address addre
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");
     return allocator->allocator->unpin(Address(address));
+  });
+}
+
+tessera_result tessera_set_regenerate(tessera_allocator* allocator, tessera_address address,
+                                      tessera_regenerate regenerate, void* context,
+                                      uint64_t cost_ns) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    Allocator::Remaker remaker;
+    if (regenerate != nullptr) {
+      remaker = [regenerate, context](Address at, Bytes bytes, StreamId stream) {
+        return outcome_of(regenerate(context, at.value(), bytes.value(), stream_handle(stream)));
+      };
+    }
+    return allocator->allocator->set_remake(Address(address), std::move(remaker),
+                                            Nanoseconds(cost_ns));
   });
 }
 

@@ -43,6 +43,11 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.count("forwards", s.forwards);
   out.count("clean_evictions", s.clean_evictions);
   out.count("discards", s.discards);
+  out.group("remade");
+  out.bytes("dropped_bytes", Bytes(s.dropped_bytes));
+  out.count("remakes", s.remakes);
+  out.bytes("remade_bytes", Bytes(s.remade_bytes));
+  out.time("remake", Nanoseconds(s.remake_ns));
   out.group("waits");
   out.count("stalls", s.stalls);
   out.time("stall", Nanoseconds(s.stall_ns));

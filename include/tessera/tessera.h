@@ -159,6 +159,32 @@ TESSERA_API tessera_result tessera_wake(tessera_allocator* allocator, const char
 TESSERA_API tessera_result tessera_mark(tessera_allocator* allocator, const char* kind,
                                         uint64_t number);
 
+/* ---- blocks that can be remade ---------------------------------------------------------------
+ * A block whose bytes a callback can make again need not be copied when it leaves: recomputed
+ * activations, and weights that are read again from the program's own model file. */
+
+/* Queues work on `stream` that writes all `bytes` of the block at `address`, and returns 0; or an
+ * error code of the driver, which the call that needs the block returns then. It is called on the
+ * thread of that call, any that uses blocks, with no lock of Tessera's held; it waits for nothing that
+ * another thread may hold while it calls Tessera, and throws nothing. Of Tessera's calls it may make
+ * tessera_use_begin, tessera_use_end and tessera_touch, for what its work reads: those blocks come
+ * in, or are remade themselves, and have to fit into device memory beside all that the call needs. */
+typedef int (*tessera_regenerate)(void* context, tessera_address address, size_t bytes,
+                                  tessera_stream stream);
+
+/* `regenerate` makes the bytes that the block has once the work announced so far is done, in `cost_ns`
+ * of the device's time, as long as what it reads stays as it is. The next announced write ends that
+ * until it is set again (announce reads as TESSERA_READ); so do the end of the block, and work that
+ * nobody announces. It occupies the stream that needs the block; calls without one (pin, wake) wait
+ * for a stream of Tessera's own. When it fails, the call returns the error and the block stays away;
+ * the next call tries again. Blocks below 1 MiB, which share pages, and host-backed ones are copied.
+ * NULL: not any more. Errors: NOT_FOUND when no live block holds `address`; BUSY for NULL while only
+ * the callback can bring the bytes back: use the block first. */
+TESSERA_API tessera_result tessera_set_regenerate(tessera_allocator* allocator,
+                                                  tessera_address address,
+                                                  tessera_regenerate regenerate, void* context,
+                                                  uint64_t cost_ns);
+
 /* ---- looking -------------------------------------------------------------------------------- */
 
 typedef struct tessera_block_info {
@@ -199,6 +225,7 @@ typedef struct tessera_stats {
   uint64_t launches, uses;            /* announced uses; blocks in them */
   uint64_t pinned_bytes, exposed_bytes;
   uint64_t graph_peak; /* most that graphs allocated by themselves: outside of heap and budget */
+  uint64_t dropped_bytes, remakes, remade_bytes, remake_ns; /* left to be remade; what was, its cost */
 } tessera_stats;
 
 TESSERA_API tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* stats);

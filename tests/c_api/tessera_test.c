@@ -127,6 +127,52 @@ static void a_tag_sleeps_and_wakes(tessera_allocator* allocator) {
   EXPECT(tessera_free_after(allocator, other, NULL, 0) == TESSERA_OK);
 }
 
+/* The program's own model file: what the callback reads. */
+static unsigned char model[4 << 20];
+static int times_read = 0;
+
+static int read_again(void* context, tessera_address address, size_t bytes, tessera_stream stream) {
+  ++times_read;
+  if (*(const int*)context != 0) return *(const int*)context;
+  (void)stream; /* the software device's memory is the host's; nothing of this block is queued */
+  memcpy((void*)(uintptr_t)address, model, bytes);
+  return 0;
+}
+
+static void weights_are_read_again_from_their_file(tessera_allocator* allocator) {
+  enum { kInvalidSource = 300 };
+  tessera_address weights = 0;
+  tessera_block_info info = {.size = sizeof(info)};
+  tessera_stats before = {.size = sizeof(before)}, after = {.size = sizeof(after)};
+  int fails_with = 0;
+  for (size_t i = 0; i < sizeof(model); ++i) model[i] = (unsigned char)(i * 31 + i / 4096);
+  EXPECT(tessera_malloc(allocator, 0, sizeof(model), NULL, &weights) == TESSERA_OK);
+  EXPECT(tessera_touch(allocator, weights, NULL, TESSERA_WRITE) == TESSERA_OK);
+  memcpy((void*)(uintptr_t)weights, model, sizeof(model));
+  EXPECT(tessera_set_regenerate(allocator, 4096, read_again, &fails_with, 1) == TESSERA_NOT_FOUND);
+  EXPECT(tessera_set_regenerate(allocator, weights, read_again, &fails_with, 1) == TESSERA_OK);
+  EXPECT(tessera_get_stats(allocator, &before) == TESSERA_OK);
+  EXPECT(tessera_evict(allocator, &weights, 1) == TESSERA_OK);
+  EXPECT(tessera_query(allocator, weights, &info) == TESSERA_OK);
+  EXPECT(info.device_bytes == 0 && info.host_bytes == 0 && info.file_bytes == 0);
+  EXPECT(tessera_set_regenerate(allocator, weights, NULL, NULL, 0) == TESSERA_BUSY);
+  fails_with = kInvalidSource;
+  EXPECT(tessera_touch(allocator, weights, NULL, TESSERA_READ) == TESSERA_DRIVER);
+  EXPECT(tessera_last_driver_code() == kInvalidSource);
+  fails_with = 0;
+  EXPECT(tessera_pin(allocator, weights) == TESSERA_OK);
+  EXPECT(memcmp((const void*)(uintptr_t)weights, model, sizeof(model)) == 0);
+  EXPECT(tessera_unpin(allocator, weights) == TESSERA_OK);
+  EXPECT(tessera_get_stats(allocator, &after) == TESSERA_OK);
+  EXPECT(times_read == 2 && after.remakes - before.remakes == 1);
+  EXPECT(after.dropped_bytes - before.dropped_bytes == sizeof(model));
+  EXPECT(after.remade_bytes - before.remade_bytes == sizeof(model));
+  EXPECT(after.remake_ns - before.remake_ns == 1);
+  EXPECT(after.bytes_out == before.bytes_out && after.bytes_in == before.bytes_in);
+  EXPECT(tessera_set_regenerate(allocator, weights, NULL, NULL, 0) == TESSERA_OK);
+  EXPECT(tessera_free(allocator, weights, NULL) == TESSERA_OK);
+}
+
 static void statistics_come_as_json(tessera_allocator* allocator) {
   size_t needed = 0;
   EXPECT(tessera_stats_json(allocator, NULL, 0, &needed) == TESSERA_OK);
@@ -147,6 +193,7 @@ int main(void) {
   misuse_is_an_error(allocator);
   more_than_the_device_fits(allocator);
   a_tag_sleeps_and_wakes(allocator);
+  weights_are_read_again_from_their_file(allocator);
   statistics_come_as_json(allocator);
   tessera_allocator_destroy(allocator);
   tessera_allocator_destroy(NULL);

@@ -37,6 +37,7 @@ StatsSnapshot sample() {
   s.launches = 1000, s.uses = 4000;
   s.pinned_bytes = 8 << 20, s.exposed_bytes = 2 << 20;
   s.graph_peak = 6 << 20;
+  s.dropped_bytes = 48 << 20, s.remakes = 7, s.remade_bytes = 40 << 20, s.remake_ns = 2'500'000;
   stats.facts = {{"policy", "recency"}};
   stats.tags = {{"", 10, 100_MiB}, {"weights", 20, 200_MiB}};
   stats.exposures = {{"cuIpcGetMemHandle", 2_MiB, "share (program+0x10) < main (program+0x20)"}};
