@@ -9,6 +9,10 @@ namespace tessera {
 namespace {
 
 using Kind = TraceEvent::Kind;
+
+// What can be remade need not be moved: it counts as taking no room.
+Bytes bytes_to_keep(const TraceBlock& block) { return block.regenerate ? Bytes() : block.bytes; }
+
 constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 
 // For each operand, the operation that next needs what the block holds after this use; kNever when
@@ -58,8 +62,9 @@ class Paging {
     if (needs_contents) in_ += block.away;
     away_ -= block.away;
     block.away = {};
-    here_ += trace_.blocks[index].bytes - block.here;
-    block.here = trace_.blocks[index].bytes;
+    const Bytes bytes = bytes_to_keep(trace_.blocks[index]);
+    here_ += bytes - block.here;
+    block.here = bytes;
   }
   void retime(std::uint32_t index, std::uint32_t next) {
     leave_order(index);
@@ -164,7 +169,8 @@ std::vector<Excess> excess_from(const Trace& trace, std::uint32_t device, Bytes 
       made -= block.made;
       needed -= block.needed;
       const bool is_new = i >= first_op && at >= op.reads;
-      const Bytes bytes = next[op.first + at] != kNever ? trace.blocks[operands[at]].bytes : Bytes();
+      const bool kept = next[op.first + at] != kNever;
+      const Bytes bytes = kept ? bytes_to_keep(trace.blocks[operands[at]]) : Bytes();
       block = {is_new || block.made ? bytes : Bytes(), bytes};
       made += block.made;
       needed += block.needed;

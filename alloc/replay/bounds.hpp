@@ -8,6 +8,8 @@
 // read need not come back. Bytes that must go out are at least those which, at the worst moment,
 // are still needed and have no room.
 //
+// Blocks that can be remade (regen_ns) are left out: they need not be moved.
+//
 // With several streams the bytes are counted in the order of the trace, while a run may order
 // streams otherwise; then only the compute time is a proven bound. Several devices are counted each
 // by itself, and the slowest counts.

@@ -59,6 +59,9 @@ std::string replay_json(const Trace& trace, const ReplayResult& result) {
   json["forwards"] = stats.forwards;
   json["fetches"] = stats.fetches;
   json["late_fetches"] = stats.late_fetches;
+  json["remakes"] = stats.remakes;
+  json["remake_ns"] = stats.remake_ns;
+  json["dropped_bytes"] = stats.dropped_bytes;
   // A name from a trace may be any bytes; the object stays JSON.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -124,7 +124,21 @@ class Program {
     Status queued = machine_.driver().occupy(stream, op.time, ranges_);
     if (queued.is_ok()) queued = note(stream);
     machine_.allocator().end_use(use);
+    for (const std::uint32_t block : trace_.operands_of(op).last(op.writes)) {
+      if (trace_.blocks[block].regenerate) TESSERA_TRY(set_remake(block));
+    }
     return queued;
+  }
+  // What was just written can be made again: by so much time on the stream that needs it.
+  Status set_remake(std::uint32_t block) {
+    const Nanoseconds time = *trace_.blocks[block].regenerate;
+    return machine_.allocator().set_remake(
+        addresses_[block],
+        [this, time](Address address, Bytes bytes, StreamId stream) {
+          const DeviceRange range{address, bytes};
+          return machine_.driver().occupy(stream, time, {&range, 1});
+        },
+        time);
   }
   // The program is ahead of its device, so what was moved before a pass is known when the device comes
   // to it. That may be inside a call that holds the allocator's locks, so it is looked up behind it.

@@ -2,7 +2,8 @@
 //
 // Each operation announces its blocks and is queued behind them on its stream; calls take no time
 // of their own, so the program runs ahead of its device as far as memory, and a bound, let it. An
-// operation starts when its stream is free and all its blocks are there.
+// operation starts when its stream is free and all its blocks are there. A block with a time to remake it
+// has a callback, set anew by each write, that takes this time on the stream that needs it.
 //
 // Thread safety: stateless.
 #pragma once

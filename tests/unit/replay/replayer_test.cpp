@@ -52,6 +52,32 @@ TEST(Replayer, AStallIsExactlyTheTimeInWhichTheDeviceWaitsForACopy) {
   EXPECT_EQ(result.stats.device_peak, (2 * kBlock).value());
 }
 
+// As above, and the first block can be remade in half of a copy's time: once the link is known, nobody copies
+// it. What is remade takes the time of the stream that needs it.
+TEST(Replayer, WhatIsCheaperToRemakeIsNotMoved) {
+  const auto text = [](std::uint64_t regenerate) {
+    std::string lines;
+    for (std::uint64_t id = 1; id <= 3; ++id) {
+      lines += R"({"t":"alloc","id":)" + std::to_string(id) + R"(,"bytes":)" + std::to_string(kBlock.value()) +
+               R"(,"regen_ns":)" + std::to_string(regenerate) + "}\n";
+    }
+    for (std::uint64_t id = 1; id <= 3; ++id) lines += op_line(kMs / 10, "w", id);
+    for (int round = 0; round < 8; ++round) {
+      for (std::uint64_t id = 1; id <= 3; ++id) lines += op_line(kMs / 10, "r", id);
+    }
+    return lines;
+  };
+  const ReplayResult cheap = played(trace_of(text(kMs / 2)), two_blocks());
+  const ReplayResult dear = played(trace_of(text(100 * kMs)), two_blocks());
+  EXPECT_EQ(dear.stats.remakes, 0U);
+  EXPECT_GT(cheap.stats.remakes, 0U);
+  EXPECT_EQ(cheap.stats.remake_ns, cheap.stats.remakes * kMs / 2);
+  EXPECT_LT(cheap.stats.bytes_in, dear.stats.bytes_in);
+  EXPECT_LT(cheap.makespan, dear.makespan);
+  EXPECT_GE(cheap.makespan, cheap.bounds.compute + Nanoseconds(cheap.stats.remake_ns));
+  EXPECT_EQ(cheap.lower_bound, cheap.bounds.compute) << "nothing has to be moved";
+}
+
 // Sixteen layers, written forwards and read backwards, on a device for half of them; a step lasts as
 // long as one copy: each direction of the link has half of the time to spare.
 TEST(Replayer, AutoHidesNearlyAllMovesOnceItKnowsTheIteration) {
