@@ -21,6 +21,7 @@ void count_moves(TortureMachine& machine, TortureResult& result) {
   const tessera_stats stats = machine.allocator().stats().totals;
   result.evictions = stats.evictions;
   result.fetches = stats.fetches;
+  result.remakes = stats.remakes;
   result.sinks = stats.bytes_file_written / kBasePage.value();
 }
 
@@ -90,6 +91,7 @@ std::string torture_json(std::uint64_t seed, std::uint32_t operations,
   json["evictions"] = result.evictions;
   json["fetches"] = result.fetches;
   json["file_pages"] = result.sinks;
+  json["remakes"] = result.remakes;
   json["digest"] = fmt::format("{:016x}", result.digest);
   if (!result.failure) return json.dump();
   json["failure"] = *result.failure;

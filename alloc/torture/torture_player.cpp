@@ -43,7 +43,7 @@ void TorturePlayer::fail(std::string what) {
 }
 
 std::uint64_t TorturePlayer::struck() const {
-  return driver_struck_ + machine_.disk().struck() + host_troubles_;
+  return driver_struck_ + machine_.disk().struck() + host_troubles_ + callbacks_failed_;
 }
 
 bool TorturePlayer::explained(const Status& status) const {
@@ -51,7 +51,7 @@ bool TorturePlayer::explained(const Status& status) const {
     case Code::kOk:
     case Code::kOutOfMemory:
     case Code::kBusy: return true;
-    case Code::kDriver:
+    case Code::kDriver: return driver_struck_ + callbacks_failed_ > 0;
     case Code::kNotReady: return driver_struck_ > 0;
     case Code::kIo: return machine_.disk().struck() > 0;
     case Code::kDataLoss: return machine_.disk().corrupted();
@@ -110,12 +110,16 @@ DeviceId TorturePlayer::device_of(std::uint32_t stream) const {
 }
 
 void TorturePlayer::follow(std::uint32_t stream, std::uint32_t earlier) {
-  if (stream == earlier) return;
+  if (stream != earlier) follow(streams_[stream], earlier);
+}
+
+void TorturePlayer::follow(StreamId stream, std::uint32_t earlier) {
+  if (stream == streams_[earlier]) return;
   SimDriver& sim = machine_.sim();
   const Result<EventId> event = sim.create_event(device_of(earlier));
   if (!passed("create_event", event.status())) return;
   passed("record_event", sim.record_event(event.value(), streams_[earlier]));
-  passed("wait_event", sim.wait_event(streams_[stream], event.value()));
+  passed("wait_event", sim.wait_event(stream, event.value()));
   passed("destroy_event", sim.destroy_event(event.value()));
 }
 
@@ -334,6 +338,7 @@ void TorturePlayer::play(const TortureOp& op) {
     case Kind::kPin:
     case Kind::kUnpin:
     case Kind::kExpose: pin(op); break;
+    case Kind::kSetRemake: set_remake(op); break;
     case Kind::kSleep:
     case Kind::kWake: sleep_or_wake(op); break;
     case Kind::kTrim: passed("trim", machine_.allocator().trim()); break;
@@ -365,6 +370,7 @@ void TorturePlayer::settle() {
 
 void TorturePlayer::finish() {
   note_struck();
+  calm_ = true;
   machine_.make_peace();
   passed("set_automatic", machine_.allocator().set_automatic(true));
   settle();

@@ -48,6 +48,7 @@ class TorturePlayer {
   std::uint32_t number_of(const TortureOp& op) const;
   DeviceId device_of(std::uint32_t stream) const;
   void follow(std::uint32_t stream, std::uint32_t earlier);
+  void follow(StreamId stream, std::uint32_t earlier);
   void follow_all(std::uint32_t stream, StreamSet earlier);
   TortureBlock* block_at(const TortureOp& op, std::size_t operand = 0);
   std::vector<TortureBlock*> operands_of(const TortureOp& op);
@@ -59,6 +60,9 @@ class TorturePlayer {
   bool use(const std::vector<TortureBlock*>& blocks, std::size_t written, const TortureOp& op,
            std::uint32_t stream, bool blocking);
   void hint(const TortureOp& op);
+  void set_remake(const TortureOp& op);
+  struct Recipe;
+  Status remake(const Recipe& recipe, Stamp leaves, StreamId on);
   void pin(const TortureOp& op);
   void sleep_or_wake(const TortureOp& op);
   void end_stream(const TortureOp& op);
@@ -79,6 +83,8 @@ class TorturePlayer {
   std::optional<DriverCall> driver_trouble_;
   bool may_leak_ = false;
   bool pinned_ = false;  // something was, once
+  bool calm_ = false;    // callbacks fail no more
+  std::uint64_t callbacks_failed_ = 0;
   std::uint64_t errors_ = 0;
   std::uint64_t digest_ = 0;
   std::optional<std::string> failure_;

@@ -29,6 +29,7 @@ enum class TortureKind : std::uint8_t {
   kPin,
   kUnpin,
   kExpose,
+  kSetRemake,    // a block gets a callback that makes its bytes again
   kSleep,
   kWake,
   kTrim,

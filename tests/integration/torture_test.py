@@ -18,6 +18,7 @@ def main():
     assert run.returncode == 0 and told["failed"] == 0, run.stderr
     assert told["seeds"] == SEEDS
     assert told["disasters"] > SEEDS and told["evictions"] > SEEDS and told["file_pages"] > SEEDS, told
+    assert told["remakes"] > SEEDS // 10, told
 
 
 main()

@@ -1,0 +1,72 @@
+// Blocks of a torture program that can be made again: from nothing, or from another block.
+//
+// A callback that is called for bytes that are no more is a failure; one that leaves half of them and fails
+// is a disaster.
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "torture/torture_player.hpp"
+
+namespace tessera {
+
+// How a block's bytes are made, as of when the callback was set.
+struct TorturePlayer::Recipe {
+  std::uint32_t slot = 0;
+  Stamp stamp = 0;
+  std::uint32_t from = 0;  // the slot of what it reads, if that still is what it was
+  Stamp from_stamp = 0;    // 0: nothing
+  Nanoseconds time;
+  std::uint32_t failures = 0;  // before it succeeds
+};
+
+void TorturePlayer::set_remake(const TortureOp& op) {
+  TortureBlock* const block = block_at(op);
+  if (block == nullptr || block->stamp == 0) return;
+  Recipe recipe{.slot = op.slots[0], .stamp = block->stamp, .time = op.time};
+  const auto devices = static_cast<std::uint32_t>(setup_.devices);
+  const TortureBlock* const from = block_at(op, 1);
+  // From one behind it only: two that are made from each other could never be.
+  if (from != nullptr && op.slots[1] > op.slots[0] && op.slots[1] % devices == op.slots[0] % devices) {
+    recipe.from = op.slots[1];
+    recipe.from_stamp = from->stamp;
+  }
+  if (op.variant % 4 == 0) recipe.failures = op.nth;
+  const Nanoseconds cost(op.variant < 4 ? 1 : std::uint64_t{1} << 50);
+  const auto work = [this, recipe = std::make_shared<Recipe>(recipe)](Address, Bytes, StreamId on) {
+    if (recipe->failures == 0 || calm_) return remake(*recipe, recipe->stamp, on);
+    --recipe->failures;
+    ++callbacks_failed_;
+    const Status half = remake(*recipe, ++last_stamp_, on);
+    return half.is_ok() ? Status(Code::kDriver, "the callback fails") : half;
+  };
+  passed("set_remake", machine_.allocator().set_remake(block->address, work, cost));
+}
+
+Status TorturePlayer::remake(const Recipe& recipe, Stamp leaves, StreamId on) {
+  const TortureBlock& block = blocks_[recipe.slot];
+  if (block.stamp != recipe.stamp) {
+    fail(fmt::format("a callback was called for bytes of block {} that are no more", recipe.slot));
+  }
+  std::vector<StampUse> uses{{block.address, block.bytes, 0, leaves}};
+  TortureBlock& from = blocks_[recipe.from];
+  AnnouncedUse announced;
+  const bool reads = recipe.from_stamp != 0 && from.stamp == recipe.from_stamp;
+  if (reads) {
+    uses.push_back({from.address, from.bytes, from.stamp, 0});
+    follow(on, from.writer);
+    TESSERA_TRY(machine_.allocator().begin_use({&from.address, 1}, 0, on, "remake", announced));
+  }
+  const Status queued = machine_.driver().run_kernel(on, recipe.time, uses);
+  machine_.allocator().end_use(announced);
+  const auto own = std::ranges::find(streams_, on);
+  if (own != streams_.end()) {
+    if (reads) from.users.set(static_cast<std::size_t>(own - streams_.begin()));
+  } else {
+    passed("synchronize", machine_.sim().synchronize(on));  // the program cannot order this stream
+  }
+  return queued;
+}
+
+}  // namespace tessera

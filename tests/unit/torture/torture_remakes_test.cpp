@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include "torture/torture_player.hpp"
+
+namespace tessera {
+namespace {
+
+// Nothing below the device, so that what leaves is dropped.
+class TortureRemakesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setup_.device = 16_MiB;
+    setup_.policy = "lru";
+    setup_.high = 5;
+    setup_.streams = 2;
+    machine_ = TortureMachine::create(setup_).take();
+    player_.emplace(setup_, *machine_);
+    for (std::uint32_t slot = 0; slot < 2; ++slot) {
+      play(TortureKind::kAllocate, slot);
+      write(slot);
+    }
+  }
+  void play(TortureKind kind, std::uint32_t slot, std::uint32_t written = 0) {
+    TortureOp op;
+    op.kind = kind;
+    op.slots = {slot};
+    op.written = written;
+    op.bytes = 3_MiB;
+    op.time = Nanoseconds(1000);
+    player_->play(op);
+  }
+  void evict(std::uint32_t slot) { play(TortureKind::kEvict, slot); }
+  void write(std::uint32_t slot) { play(TortureKind::kUse, slot, 1); }
+  void read(std::uint32_t slot) { play(TortureKind::kUse, slot); }
+  // From `from`, where that is behind it; after so many failures.
+  void set_remake(std::uint32_t slot, std::uint32_t from, std::uint32_t failures = 0) {
+    TortureOp op;
+    op.kind = TortureKind::kSetRemake;
+    op.slots = {slot, from};
+    op.variant = failures == 0 ? 1 : 0;
+    op.nth = failures;
+    player_->play(op);
+  }
+  tessera_stats stats() { return machine_->allocator().stats().totals; }
+
+  TortureSetup setup_;
+  std::unique_ptr<TortureMachine> machine_;
+  std::optional<TorturePlayer> player_;
+};
+
+TEST_F(TortureRemakesTest, ABlockIsMadeAgainFromAnotherThatIsAwayAsWell) {
+  set_remake(0, 1);
+  set_remake(1, 0);
+  evict(0);
+  evict(1);
+  read(0);
+  player_->finish();
+  EXPECT_FALSE(player_->failure()) << *player_->failure();
+  EXPECT_EQ(stats().remakes, 2U);
+  EXPECT_EQ(player_->errors(), 0U);
+}
+
+TEST_F(TortureRemakesTest, ACallbackThatFailsIsADisasterThatPasses) {
+  set_remake(0, 0, 2);
+  evict(0);
+  for (int i = 0; i < 3; ++i) read(0);
+  EXPECT_EQ(player_->errors(), 2U);
+  EXPECT_EQ(player_->struck(), 2U);
+  player_->finish();
+  EXPECT_FALSE(player_->failure()) << *player_->failure();
+  EXPECT_EQ(stats().remakes, 1U);
+}
+
+TEST_F(TortureRemakesTest, AWrittenBlockIsNotMadeAgainAsItWas) {
+  set_remake(0, 0);
+  write(0);
+  evict(0);
+  read(0);
+  player_->finish();
+  EXPECT_FALSE(player_->failure()) << *player_->failure();
+  EXPECT_EQ(stats().dropped_bytes, 0U);
+}
+
+}  // namespace
+}  // namespace tessera
