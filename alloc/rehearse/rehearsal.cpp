@@ -14,12 +14,13 @@ namespace tessera {
 namespace {
 
 // What the engine carries out of a plan, in its order.
-using Way = std::vector<std::array<std::uint32_t, 4>>;
+using Way = std::vector<std::array<std::uint32_t, 5>>;
 
 Way way_of(const AbsencePlan& plan) {
   Way way;
   for (const auto& [gap, back_at, to] : plan) {
-    if (!gap.dead) way.push_back({gap.run, gap.after, gap.until, back_at});
+    const std::uint32_t remade = to == Away::kRegenerated ? 1 : 0;
+    if (!gap.dead) way.push_back({gap.run, gap.after, gap.until, back_at, remade});
   }
   return way;
 }

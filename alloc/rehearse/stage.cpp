@@ -119,6 +119,7 @@ Status Stage::allocate(std::uint32_t index) {
   Address address;
   TESSERA_TRY_ASSIGN(address, blocks_->allocate(run.bytes, stream_, run.tag));
   held_[index] = pages_->find(address);
+  TESSERA_TRY(set_remake(index));
   if (!run.pinned || pinned_[index]) return {};
   pinned_[index] = true;
   return residency_->pin(held_[index]);
@@ -139,7 +140,20 @@ Status Stage::queue(const IterationStep& step) {
   Status queued = driver_.occupy(stream_, step.duration, ranges_);
   if (queued.is_ok()) queued = driver_.record_event(events_[queued_++ % kAhead], stream_);
   residency_->end_use({}, stream_, use);
+  for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
+    if (iteration_.uses[i].writes) TESSERA_TRY(set_remake(iteration_.uses[i].run));
+  }
   return queued;
+}
+
+Status Stage::set_remake(std::uint32_t index) {
+  const Nanoseconds time = iteration_.runs[index].regenerate;
+  if (!time) return {};
+  Run* const run = held_[index];
+  const auto work = [this, time, range = DeviceRange{run->address, run->shape.bytes()}](StreamId on) {
+    return driver_.occupy(on, time, {&range, 1});
+  };
+  return residency_->set_remake(run, {work, time});
 }
 
 Status Stage::await_oldest() {

@@ -47,6 +47,7 @@ class Stage {
   Status play_step(std::uint32_t step);
   Status allocate(std::uint32_t run);
   Status queue(const IterationStep& step);
+  Status set_remake(std::uint32_t run);  // if it can be: of what it holds now
   Status await_oldest();
   Status await_all();
   void look();

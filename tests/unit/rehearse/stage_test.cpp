@@ -62,6 +62,21 @@ TEST_F(StageTest, WhatDoesNotFitWaitsForItsLinks) {
   EXPECT_GT(play(machine(640_MiB, 1e9)).take(), play(machine(640_MiB, 5e9)).take());
 }
 
+TEST_F(StageTest, WhatAPlanWantsRemadeTakesThatTimeOfTheStepsAndNoneOfALink) {
+  constexpr Nanoseconds kRemake{7'000'000};
+  const Machine slow = machine(576_MiB, 1e9);
+  AbsencePlan plan = leave_and_come_back();
+  const Nanoseconds copied = play(slow, plan).take();
+  for (std::uint32_t run = 0; run < kLayers; ++run) iteration_.runs[run].regenerate = kRemake;
+  for (Absence& absence : plan) {
+    absence.to = Away::kRegenerated;
+    absence.back_at = absence.gap.until;
+  }
+  const Nanoseconds remade = play(slow, plan).take();
+  EXPECT_LT(remade, copied);
+  EXPECT_GE(remade, kStep * (2 * kLayers) + kRemake * plan.size());
+}
+
 TEST_F(StageTest, APlanIsFollowedWhetherItPaysOrNot) {
   const Machine fast = machine(576_MiB, 8e9), slow = machine(512_MiB, 4e9);
   EXPECT_LT(play(fast, leave_and_come_back()).take(), play(fast).take());
