@@ -1,6 +1,6 @@
 """Writes the trace of a model that nobody has to run: sizes from its architecture, times from a roofline.
 
-Usage: generate.py MODEL [--batch N] [--gpu NAME] [--precision mixed|full] [--iterations N] [-o FILE]
+Usage: generate.py MODEL [--batch N] [--gpu NAME] [--precision mixed|full] [--iterations N] [--remakable TAG]... [-o FILE]
        generate.py --list
 """
 
@@ -65,6 +65,8 @@ def main() -> int:
     parser.add_argument("--precision", choices=PRECISIONS, help="default: full for convolutions, else mixed")
     parser.add_argument("--iterations", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1, help="of the routing to experts")
+    parser.add_argument("--remakable", action="append", default=[], metavar="TAG",
+                        help="what has this tag (activation) can be made again in the time of the op that made it")
     parser.add_argument("-o", "--output", default="-", help="file to write, default standard output")
     parser.add_argument("--list", action="store_true", help="print the names of the models")
     words = parser.parse_args()
@@ -72,6 +74,7 @@ def main() -> int:
         print("\n".join(NAMES))
         return 0 if words.list else 2
     program, _ = generate(words.model, words.batch, words.gpu, words.precision, words.iterations, words.seed)
+    program.remakable = frozenset(words.remakable)
     if words.output == "-":
         program.write(sys.stdout)
     else:

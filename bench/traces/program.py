@@ -39,6 +39,7 @@ class Program:
     gpu: Gpu
     beginning: list[Op] = field(default_factory=list)
     steps: list[Op | Mark] = field(default_factory=list)
+    remakable: frozenset[str] = frozenset()  # tags of what can be made again by the op that made it
 
     def tensor(self, size: int, tag: str) -> Tensor:
         return Tensor(max(1, size), tag)
@@ -81,7 +82,8 @@ class Program:
                 if tensor.id == 0:
                     ids += 1
                     tensor.id = ids
-                    yield {"t": "alloc", "id": ids, "bytes": tensor.bytes, "stream": 0, "tag": tensor.tag}
+                    alloc = {"t": "alloc", "id": ids, "bytes": tensor.bytes, "stream": 0, "tag": tensor.tag}
+                    yield alloc | ({"regen_ns": step.nanoseconds} if tensor.tag in self.remakable else {})
             yield {"t": "op", "name": step.name, "ns": step.nanoseconds, "stream": 0,
                    "r": [t.id for t in step.reads], "w": [t.id for t in step.writes]}
             for tensor in dict.fromkeys((*step.reads, *step.writes)):
