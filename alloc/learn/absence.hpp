@@ -26,6 +26,7 @@ struct Absence {
 // What a plan may count on. Rates are bytes per second; 0 = there is no such link.
 struct Machine {
   Bytes device{};  // for the runs of the iteration
+  Bytes small{};   // and so much more of it that small runs take
   Bytes host{};
   Bytes file{};
   double out_rate = 0;

@@ -42,6 +42,28 @@ std::vector<Gap> find_gaps(const Iteration& iteration) {
   return gaps;
 }
 
+Iteration with_small_runs(const Iteration& iteration) {
+  Iteration all;
+  const SmallRuns& small = iteration.small;
+  all.runs = iteration.runs;
+  const auto first = static_cast<std::uint32_t>(all.runs.size());
+  all.runs.insert(all.runs.end(), small.runs.begin(), small.runs.end());
+  std::uint32_t begin = 0;
+  for (std::uint32_t step = 0; step < iteration.steps.size(); ++step) {
+    const auto uses = iteration.uses_of(step);
+    const auto first_use = static_cast<std::uint32_t>(all.uses.size());
+    all.uses.insert(all.uses.end(), uses.begin(), uses.end());
+    const std::uint32_t end = small.ends.empty() ? 0 : small.ends[step];
+    for (; begin < end; ++begin) {
+      all.uses.push_back(small.uses[begin]);
+      all.uses.back().run += first;
+    }
+    all.steps.push_back({iteration.steps[step].duration, first_use,
+                         static_cast<std::uint32_t>(all.uses.size())});
+  }
+  return all;
+}
+
 std::vector<std::uint32_t> next_use_distances(const Iteration& iteration) {
   const auto steps = static_cast<std::uint32_t>(iteration.steps.size());
   std::vector<std::uint32_t> distances(iteration.uses.size());

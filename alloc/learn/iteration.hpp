@@ -35,10 +35,19 @@ struct IterationStep {
   std::uint32_t end_use = 0;
 };
 
+// Runs of up to one base page. No plan moves them, each would be an order of its own; but they take room
+// and keep launches waiting, so a rehearsal has them.
+struct SmallRuns {
+  std::vector<IterationRun> runs;
+  std::vector<RunUse> uses;         // in the order of steps
+  std::vector<std::uint32_t> ends;  // by step, into `uses`; empty where there are none
+};
+
 struct Iteration {
   std::vector<IterationStep> steps;
   std::vector<RunUse> uses;  // each run at most once per step
   std::vector<IterationRun> runs;
+  SmallRuns small;
 
   std::span<const RunUse> uses_of(std::uint32_t step) const {
     return std::span(uses).subspan(steps[step].first_use,
@@ -58,6 +67,9 @@ struct Gap {
 
 // All gaps of all runs that are used: of one run in the order of steps, the one that wraps last.
 std::vector<Gap> find_gaps(const Iteration& iteration);
+
+// The same iteration where small runs are runs like others, behind them by number and in each step.
+Iteration with_small_runs(const Iteration& iteration);
 
 // For each use, in how many steps its run is used again: 1 to the number of steps.
 std::vector<std::uint32_t> next_use_distances(const Iteration& iteration);

@@ -100,7 +100,7 @@ std::optional<Strategy> Rehearsal::best_of(const Question& question) {
     if (stop_.load() || uses > kMostUses) break;
     if (!heard.add(strategy)) continue;
     uses += Stage::kPasses * iteration.uses.size();
-    auto stage = Stage::create(iteration, machine, strategy);
+    auto stage = Stage::create(iteration, machine, strategy, policy_);
     const Result<Nanoseconds> time =
         stage.is_ok() ? stage.value()->play(least, stop_) : Result<Nanoseconds>(stage.status());
     log_line(LogLevel::kDebug, "rehearsed {}: {}", strategy.name,

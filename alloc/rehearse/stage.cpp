@@ -37,24 +37,26 @@ void note(const Status& status) {
 
 }  // namespace
 
-Stage::Stage(const Iteration& iteration, const Machine& machine)
-    : iteration_(iteration),
-      dies_(last_uses_before_fresh(iteration)),
-      driver_({.memory = machine.device,
+Stage::Stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy)
+    : learned_(iteration),
+      strategy_(strategy),
+      iteration_(with_small_runs(iteration)),
+      dies_(last_uses_before_fresh(iteration_)),
+      driver_({.memory = machine.device + machine.small,
                .inbound = speed(machine.in_rate),
                .outbound = speed(machine.out_rate),
                .contents = SimContents::kNone,
                .name = "rehearsal"},
               clock_),
       log_(clock_, 1),
-      device_(driver_, DeviceId(), machine.device),
+      device_(driver_, DeviceId(), machine.device + machine.small),
       host_(driver_, machine.host, HostTier::staging_for(machine.host, machine.file), host_pages_),
-      held_(iteration.runs.size()),
-      pinned_(iteration.runs.size()) {}
+      held_(iteration_.runs.size()),
+      pinned_(iteration_.runs.size()) {}
 
 Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const Machine& machine,
-                                             const Strategy& strategy) {
-  std::unique_ptr<Stage> stage(new Stage(iteration, machine));
+                                             const Strategy& strategy, const Policy& policy) {
+  std::unique_ptr<Stage> stage(new Stage(iteration, machine, strategy));
   auto io = std::make_unique<VirtualFileIo>(stage->clock_, file_speed(machine.file_read_rate, kCommonRead),
                                             file_speed(machine.file_write_rate, kCommonWrite));
   stage->file_ = std::make_unique<FileTier>(std::move(io), machine.file, checksum_of_nothing);
@@ -62,12 +64,11 @@ Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const M
   const TierStack tiers{stage->device_, stage->host_, *stage->file_};
   TESSERA_TRY_ASSIGN(stage->residency_,
                      Residency::create(stage->driver_, DeviceId(), tiers,
-                                       std::make_unique<Borrowed>(*strategy.rest), stage->log_, {}));
+                                       std::make_unique<Borrowed>(policy), stage->log_, {}));
   const Bytes addresses = tiers.capacity() * kAddressesPerByte;
   TESSERA_TRY_ASSIGN(stage->pages_, PageManager::create(stage->driver_, *stage->residency_, addresses,
                                                         addresses));
   stage->blocks_ = std::make_unique<BlockCache>(*stage->residency_, *stage->pages_);
-  stage->residency_->lead(iteration, strategy);
   return stage;
 }
 
@@ -82,6 +83,8 @@ Stage::~Stage() {
 
 Result<Nanoseconds> Stage::play(Nanoseconds enough, const std::atomic<bool>& stop) {
   for (int pass = 0; pass < kPasses; ++pass) {
+    leads_ = pass >= kAlone;
+    if (pass == kAlone) residency_->lead(learned_, strategy_);
     if (pass == kPasses - kCounted) {
       TESSERA_TRY(driver_.host_function(stream_, [this] { count_began_ = clock_.now(); }));
     }
@@ -133,6 +136,7 @@ Status Stage::queue(const IterationStep& step) {
     events_.push_back(event);
   }
   Use use;
+  if (!leads_) use.work = &step;  // no two are alike, so nothing is learned
   TESSERA_TRY(residency_->begin_use(operands_, stream_, Access::kRead, Use::Kind::kGate, use));
   for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
     if (iteration_.uses[i].writes) residency_->note_written(*operands_[i - step.first_use]);

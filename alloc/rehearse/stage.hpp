@@ -24,14 +24,14 @@ namespace tessera {
 
 class Stage {
  public:
-  // The first passes fill the device. Of the last the mean counts: what one leaves behind the next may
-  // have to pay for.
-  static constexpr int kPasses = 4, kCounted = 2;
+  // In the first the policy decides without a strategy, as it does in a program: what it leaves behind
+  // is what the strategy finds. Of the last the mean counts: what one leaves the next may have to pay for.
+  static constexpr int kPasses = 4, kAlone = 1, kCounted = 2;
 
-  // REQUIRES: the iteration and the strategy's policy outlive it; machine's rates are not zero.
+  // REQUIRES: all but the machine outlive it, the strategy's policy too; machine's rates are not zero.
   // Errors: as Residency::create.
   static Result<std::unique_ptr<Stage>> create(const Iteration& iteration, const Machine& machine,
-                                               const Strategy& strategy);
+                                               const Strategy& strategy, const Policy& policy);
   ~Stage();
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
@@ -42,7 +42,7 @@ class Stage {
   Result<Nanoseconds> play(Nanoseconds enough, const std::atomic<bool>& stop);
 
  private:
-  Stage(const Iteration& iteration, const Machine& machine);
+  Stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy);
 
   Status play_step(std::uint32_t step);
   Status allocate(std::uint32_t run);
@@ -52,7 +52,9 @@ class Stage {
   Status await_all();
   void look();
 
-  const Iteration& iteration_;
+  const Iteration& learned_;
+  const Strategy& strategy_;
+  const Iteration iteration_;     // with small runs
   const std::vector<bool> dies_;  // by use: nobody reads the run again before it is allocated anew
   VirtualClock clock_;
   NoHostPages host_pages_;
@@ -70,6 +72,7 @@ class Stage {
   std::vector<Run*> operands_;
   std::vector<DeviceRange> ranges_;
   std::vector<EventId> events_;  // a ring: one behind each of the newest steps
+  bool leads_ = false;
   std::uint64_t queued_ = 0, awaited_ = 0;
   Nanoseconds next_look_{};
   std::optional<Nanoseconds> count_began_;  // when the device came to the passes that count

@@ -21,14 +21,15 @@ std::uint64_t signature_of(const void* work, const auto& uses, auto bytes_of) {
 
 Bytes run_bytes(const LaunchLog::Use& use) { return use.run->shape.bytes(); }
 
-// The runs that a plan may move, each once; written if one of its mentions is, and fresh likewise.
-// Their order tells which of a launch's runs is which in the next iteration. They come by address,
-// which for a block that is made anew is another each time; what they are for is not, so that goes
-// first.
-std::span<LaunchLog::Use> parts(std::span<LaunchLog::Use> uses) {
+bool is_small(const LaunchLog::Use& use) { return use.run->shape.bytes() <= kBasePage; }
+
+// Each run once; written if one of its mentions is, and fresh likewise. First those that a plan may move,
+// the parts. Their order tells which of a launch's runs is which in the next iteration. They come by
+// address, which for a block that is made anew is another each time; what they are for is not, so
+// that goes first.
+std::span<LaunchLog::Use> distinct(std::span<LaunchLog::Use> uses) {
   std::size_t kept = 0;
   for (const LaunchLog::Use& use : uses) {
-    if (use.run->shape.bytes() <= kBasePage) continue;
     const auto known = std::find_if(uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(kept),
                                     [&](const LaunchLog::Use& other) { return other.run == use.run; });
     if (known == uses.begin() + static_cast<std::ptrdiff_t>(kept)) {
@@ -39,10 +40,14 @@ std::span<LaunchLog::Use> parts(std::span<LaunchLog::Use> uses) {
     }
   }
   const auto role = [](const LaunchLog::Use& use) {
-    return std::tuple(use.run->shape.bytes(), use.run->tag, use.writes);
+    return std::tuple(is_small(use), use.run->shape.bytes(), use.run->tag, use.writes);
   };
   std::ranges::stable_sort(uses.first(kept), {}, role);
   return uses.first(kept);
+}
+
+std::span<const LaunchLog::Use> parts_of(std::span<const LaunchLog::Use> uses) {
+  return {uses.begin(), std::ranges::find_if(uses, is_small)};
 }
 
 }  // namespace
@@ -60,7 +65,7 @@ void Conductor::read(Orders& orders) {
     for (; write != batch_.writes.end() && write->first <= launch.epoch; ++write) {
       for (LaunchLog::Use& use : uses) use.writes |= use.run == write->second;
     }
-    read_launch(launch, parts(uses), orders);
+    read_launch(launch, distinct(uses), orders);
   }
   if (batch_.lost) lose_way();
   times_.store(sequence_.repeats() && due_.empty() && !asked_, std::memory_order_relaxed);
@@ -70,13 +75,14 @@ void Conductor::read(Orders& orders) {
 void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                             Orders& orders) {
   ++read_;
-  remember(uses);
-  const SequenceLearner::Noted noted = sequence_.note(signature_of(launch.work, uses, run_bytes));
+  const std::span<const LaunchLog::Use> parts = parts_of(uses);
+  remember(uses, parts.size());
+  const SequenceLearner::Noted noted = sequence_.note(signature_of(launch.work, parts, run_bytes));
   if (noted.learned) adopt_iteration();  // first: positions are of the new iteration from now on
   if (launch.watch) keep_watch(*launch.watch, noted.position);
   if (wanted_) ++waited_;
   if (noted.position && !due_.empty()) {
-    follow(*noted.position, launch.epoch, uses, orders);
+    follow(*noted.position, launch.epoch, parts, orders);
   } else {
     lose_way();
   }
@@ -84,9 +90,9 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
 
 // ---- learning -----------------------------------------------------------------------------------
 
-void Conductor::remember(std::span<const LaunchLog::Use> uses) {
-  steps_.push_back({static_cast<std::uint32_t>(mentions_.size()),
-                    static_cast<std::uint32_t>(uses.size()), std::nullopt});
+void Conductor::remember(std::span<const LaunchLog::Use> uses, std::size_t parts) {
+  steps_.push_back({static_cast<std::uint32_t>(mentions_.size()), static_cast<std::uint32_t>(parts),
+                    static_cast<std::uint32_t>(uses.size() - parts), std::nullopt});
   for (const LaunchLog::Use& use : uses) {
     mentions_.push_back({use.run->address, use.run->shape.bytes(), use.run->tag,
                          use.run->pins.load() != 0, use.writes, use.fresh,
@@ -150,7 +156,7 @@ void Conductor::build_iteration(std::size_t period) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // a run, and a use that is its, too
   for (const Step& step : std::span(steps_).last(period)) {
     const auto first = static_cast<std::uint32_t>(iteration_.uses.size());
-    for (const Mention& mention : std::span(mentions_).subspan(step.first, step.count)) {
+    for (const Mention& mention : mentioned_parts(step)) {
       const std::uint64_t address = mention.address.value();
       const auto [known, is_new] = run_at.try_emplace(address);
       if (is_new || mention.fresh) {
@@ -168,6 +174,7 @@ void Conductor::build_iteration(std::size_t period) {
     iteration_.steps.push_back(
         {.first_use = first, .end_use = static_cast<std::uint32_t>(iteration_.uses.size())});
   }
+  add_small_runs(period);
   std::vector<std::uint32_t> same(iteration_.runs.size());  // the run that stands for each
   std::iota(same.begin(), same.end(), 0u);
   for (const auto& [run, use] : links) {
@@ -181,12 +188,31 @@ void Conductor::build_iteration(std::size_t period) {
   }
 }
 
+// They stay where they are, so their addresses tell them apart.
+void Conductor::add_small_runs(std::size_t period) {
+  std::unordered_map<std::uint64_t, std::uint32_t> run_at;
+  SmallRuns& small = iteration_.small;
+  for (const Step& step : std::span(steps_).last(period)) {
+    for (const Mention& mention : std::span(mentions_).subspan(step.first + step.parts, step.small)) {
+      const auto next = static_cast<std::uint32_t>(small.runs.size());
+      const auto [known, is_new] = run_at.try_emplace(mention.address.value(), next);
+      if (is_new) {
+        small.runs.push_back(
+            {.bytes = mention.bytes, .tag = mention.tag, .pinned = mention.pinned});
+      }
+      small.uses.push_back(
+          {.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
+    }
+    small.ends.push_back(static_cast<std::uint32_t>(small.uses.size()));
+  }
+}
+
 // Of the period before the last: each address's last use, as an index into the uses of an iteration.
 std::unordered_map<std::uint64_t, std::uint32_t> Conductor::last_uses(std::size_t period) const {
   std::unordered_map<std::uint64_t, std::uint32_t> last;
   std::uint32_t use = 0;
   for (const Step& step : std::span(steps_).subspan(steps_.size() - 2 * period, period)) {
-    for (const Mention& mention : std::span(mentions_).subspan(step.first, step.count)) {
+    for (const Mention& mention : mentioned_parts(step)) {
       last[mention.address.value()] = use++;
     }
   }
@@ -224,6 +250,8 @@ void Conductor::ask_for_plan(const Machine& machine) {
 
 void Conductor::lead(Iteration iteration, const Strategy& strategy) {
   log_.switch_on();
+  log_.take(batch_);  // what was launched before is of no iteration
+  wanted_ = asked_ = false;
   iteration_ = std::move(iteration);
   std::vector<std::uint64_t> signatures;
   const auto role = [this](const RunUse& use) {
@@ -232,7 +260,7 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy) {
   };
   for (std::uint32_t step = 0; step < iteration_.steps.size(); ++step) {
     const IterationStep& place = iteration_.steps[step];
-    std::ranges::stable_sort(iteration_.uses.begin() + place.first_use,  // as parts() has them
+    std::ranges::stable_sort(iteration_.uses.begin() + place.first_use,  // as distinct() has them
                              iteration_.uses.begin() + place.end_use, {}, role);
     const auto bytes_of = [this](const RunUse& use) { return iteration_.runs[use.run].bytes; };
     signatures.push_back(signature_of(nullptr, iteration_.uses_of(step), bytes_of));

@@ -7,7 +7,8 @@
 //
 // A launch is known by its work and the sizes of its runs, in order, not by their addresses: an
 // activation may lie elsewhere in every iteration. Which run plays a part of the plan is seen at each
-// use. Runs of one base page, which small blocks share, play no part; they are left to decide().
+// use. Runs of one base page, which small blocks share, play no part: they are left to decide(), and
+// an iteration tells of them apart.
 //
 // Thread safety: log(), watches() and times() by any thread; the rest under the engine's lock.
 //
@@ -81,7 +82,8 @@ class Conductor {
   };
   struct Step {
     std::uint32_t first = 0;  // into mentions_
-    std::uint32_t count = 0;
+    std::uint32_t parts = 0;  // so many that a plan may move,
+    std::uint32_t small = 0;  // and behind them so many that none does
     std::optional<Stopwatches::Watch> watch;
   };
   struct Leaving {
@@ -95,12 +97,16 @@ class Conductor {
 
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                    Orders& orders);
-  void remember(std::span<const LaunchLog::Use> uses);
+  void remember(std::span<const LaunchLog::Use> uses, std::size_t parts);
   void keep_watch(Stopwatches::Watch watch, std::optional<std::size_t> position);
   void trim_history();
   void adopt_iteration();
   void adopt(const Strategy& strategy);
   void build_iteration(std::size_t period);
+  void add_small_runs(std::size_t period);
+  std::span<const Mention> mentioned_parts(const Step& step) const {
+    return std::span(mentions_).subspan(step.first, step.parts);
+  }
   std::unordered_map<std::uint64_t, std::uint32_t> last_uses(std::size_t period) const;
   bool knows_durations();
   void follow(std::size_t position, std::uint64_t epoch, std::span<const LaunchLog::Use> uses,

@@ -14,7 +14,8 @@ Machine Residency::machine() {
     if (run->shape.bytes() <= kBasePage && !run->is_dead()) small += run->shape.bytes();
   }
   const Bytes device = tiers_.device.usage().capacity;
-  return {.device = device - std::min(small, device / 2), .host = tiers_.host.usage().capacity,
+  small = std::min(small, device / 2);
+  return {.device = device - small, .small = small, .host = tiers_.host.usage().capacity,
           .file = tiers_.file.usage().capacity,
           .out_rate = mover_.out_rate(), .in_rate = mover_.in_rate()};
 }

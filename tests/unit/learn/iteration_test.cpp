@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/page_class.hpp"
+
 namespace tessera {
 namespace {
 
@@ -51,6 +53,23 @@ TEST(Iteration, TellsForEachUseHowFarTheNextOneIs) {
 TEST(Iteration, TellsAfterWhichUsesNothingIsKept) {
   EXPECT_EQ(last_uses_before_fresh(make_iteration()),
             (std::vector<bool>{false, false, false, true, false}));
+}
+
+TEST(Iteration, HasSmallRunsBehindTheOthersWhereTheyCount) {
+  Iteration iteration = make_iteration();
+  iteration.small.runs = {{.bytes = kBasePage}};
+  iteration.small.uses = {{.run = 0, .writes = true}, {.run = 0}};
+  iteration.small.ends.assign(iteration.steps.size(), 2);
+  iteration.small.ends.front() = 1;
+  const Iteration all = with_small_runs(iteration);
+  ASSERT_EQ(all.runs.size(), iteration.runs.size() + 1);
+  for (std::uint32_t step = 0; step < all.steps.size(); ++step) {
+    const std::size_t small = step < 2 ? 1 : 0;
+    ASSERT_EQ(all.uses_of(step).size(), iteration.uses_of(step).size() + small);
+    if (small == 0) continue;
+    EXPECT_EQ(all.uses_of(step).back().run, iteration.runs.size());
+    EXPECT_EQ(all.uses_of(step).back().writes, step == 0);
+  }
 }
 
 TEST(Iteration, LeavesOutARunThatNobodyUses) {

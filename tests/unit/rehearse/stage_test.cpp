@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/lru_policy.hpp"
+#include "policy/recency_policy.hpp"
 
 namespace tessera {
 namespace {
@@ -35,7 +36,7 @@ class StageTest : public ::testing::Test {
   Result<Nanoseconds> play(const Machine& machine, AbsencePlan plan = {}, Nanoseconds enough = kAnyTime) {
     const Strategy strategy{"", std::move(plan), &lru_};
     std::unique_ptr<Stage> stage;
-    TESSERA_TRY_ASSIGN(stage, Stage::create(iteration_, machine, strategy));
+    TESSERA_TRY_ASSIGN(stage, Stage::create(iteration_, machine, strategy, recency_));
     return stage->play(enough, stop_);
   }
   // Every activation leaves after it was written, and starts back two steps before it is read.
@@ -50,6 +51,7 @@ class StageTest : public ::testing::Test {
 
   Iteration iteration_ = training();
   LruPolicy lru_;
+  RecencyPolicy recency_;  // before the strategy
   std::atomic<bool> stop_{false};
 };
 
@@ -78,7 +80,7 @@ TEST_F(StageTest, WhatAPlanWantsRemadeTakesThatTimeOfTheStepsAndNoneOfALink) {
 }
 
 TEST_F(StageTest, APlanIsFollowedWhetherItPaysOrNot) {
-  const Machine fast = machine(576_MiB, 8e9), slow = machine(512_MiB, 4e9);
+  const Machine fast = machine(704_MiB, 6e9), slow = machine(512_MiB, 4e9);
   EXPECT_LT(play(fast, leave_and_come_back()).take(), play(fast).take());
   EXPECT_GT(play(slow, leave_and_come_back()).take(), play(slow).take());
 }
@@ -97,6 +99,23 @@ TEST_F(StageTest, GoesOnToTheFileWhereTheHostIsFull) {
 
 TEST_F(StageTest, AStepThatDoesNotFitIsOutOfMemory) {
   EXPECT_EQ(play(machine(64_MiB)).status().code(), Code::kOutOfMemory);
+}
+
+TEST_F(StageTest, SmallRunsTakeRoomAndKeepStepsWaiting) {
+  const Nanoseconds without = play(machine(576_MiB)).take();
+  constexpr std::uint32_t kSmall = 64;  // of each layer, for its way forward and back
+  for (std::uint32_t i = 0; i < 2 * kLayers; ++i) {
+    const std::uint32_t layer = i < kLayers ? i : 2 * kLayers - 1 - i;
+    for (std::uint32_t j = 0; j < kSmall; ++j) {
+      iteration_.small.uses.push_back({.run = layer * kSmall + j, .writes = i < kLayers});
+    }
+    iteration_.small.ends.push_back(static_cast<std::uint32_t>(iteration_.small.uses.size()));
+  }
+  iteration_.small.runs.assign(kLayers * kSmall, {.bytes = kBasePage});
+  Machine with = machine(576_MiB);
+  EXPECT_GT(play(with).take(), without);
+  with.small = kBasePage * kLayers * kSmall;  // room for all of them
+  EXPECT_LE(play(with).take(), without);
 }
 
 TEST_F(StageTest, PinnedRunsStay) {

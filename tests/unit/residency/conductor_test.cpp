@@ -240,6 +240,24 @@ TEST_F(ConductorTest, LeavesRunsOfOneBasePageOutOfIt) {
   }
   EXPECT_EQ(policy_.seen.runs.size(), kLayers);
   EXPECT_EQ(policy_.seen.steps.size(), 2 * kLayers + 1);
+  EXPECT_EQ(conductor_.next_use(*small, epoch_), 0u);
+}
+
+TEST_F(ConductorTest, TellsOfRunsOfOneBasePageApartWhereverTheyAreUsed) {
+  DeviceRun* const first = make_run({0, 1});
+  DeviceRun* const second = make_run({0, 1});
+  for (int i = 0; i < 4; ++i) {
+    iterate();
+    // One in one iteration, the other or both in the next: the launches are the same.
+    std::array both = {first, second};
+    launch(works_[2 * kLayers], std::span(both).first(i % 2 == 0 ? 1 : 2), true);
+  }
+  EXPECT_TRUE(conductor_.leads());
+  const SmallRuns& small = policy_.seen.small;
+  EXPECT_EQ(small.runs.size(), 2u);
+  ASSERT_EQ(small.ends.size(), policy_.seen.steps.size());
+  EXPECT_EQ(small.ends.back(), small.uses.size());
+  for (const RunUse& use : small.uses) EXPECT_TRUE(use.writes);
 }
 
 TEST_F(ConductorTest, NamesNoRunThatIsGone) {
