@@ -219,8 +219,8 @@ std::unordered_map<std::uint64_t, std::uint32_t> Conductor::last_uses(std::size_
   return last;
 }
 
-// Nearly all, or all that one more iteration could time; the rest is taken for as long as the others
-// are on average.
+// All, or what a part of one more iteration could add to nearly all, or all that it could add; the rest is
+// taken for as long as the others are on average.
 bool Conductor::knows_durations() {
   std::uint64_t sum = 0, timed = 0;
   for (std::size_t i = 0; i < unread_.size(); ++i) {
@@ -235,7 +235,7 @@ bool Conductor::knows_durations() {
     timed += duration ? 1 : 0;
   }
   const std::size_t steps = iteration_.steps.size();
-  if (timed * 10 < steps * 9 && waited_ < steps) return false;
+  if (timed < steps && waited_ < (timed * 10 < steps * 9 ? steps : steps / 8)) return false;
   for (IterationStep& step : iteration_.steps) {
     if (!step.duration) step.duration = Nanoseconds(timed == 0 ? 1 : sum / timed);
   }
