@@ -1,5 +1,6 @@
 #include "learn/sequence.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera {
@@ -65,7 +66,20 @@ void SequenceLearner::look_up_context() {
   const std::uint64_t distance = count_ - std::exchange(seen->second, count_);
   if (is_new || distance_ != 0 || distance >= kHistory) return;
   distance_ = distance;
-  agreed_ = kContext;
+  agreed_ = agreement(distance);
+}
+
+// How many of the last launches agree with those `distance` earlier: a period at most, for what is longer
+// than what is followed. An iteration with loops inside shows where a loop ends, and by then most of it
+// has been gone through a second time.
+std::uint64_t SequenceLearner::agreement(std::uint64_t distance) const {
+  if (distance <= period()) return kContext;
+  const std::uint64_t known = std::min<std::uint64_t>(count_, kHistory) - distance;
+  std::uint64_t agreed = 0;
+  while (agreed < std::min(distance, known) && at(count_ - 1 - agreed) == at(count_ - 1 - agreed - distance)) {
+    ++agreed;
+  }
+  return agreed;
 }
 
 void SequenceLearner::adopt() {

@@ -3,7 +3,8 @@
 // No marks and no hints: a signature is a hash of a launch's function and runs. The last kContext
 // signatures are the context; where the same context was seen before, the distance is a candidate
 // for the period, and it is kept as long as the launches agree with those one distance earlier. So
-// inner loops give way to the iteration around them: its candidate begins where theirs breaks.
+// inner loops give way to the iteration around them: its candidate begins where theirs breaks, and
+// what was launched before speaks for it, too.
 //
 // A learned period survives a break (a validation step, a last smaller batch): kContext launches
 // of it in a row, and it is followed again.
@@ -46,6 +47,7 @@ class SequenceLearner {
   void follow_candidate(std::uint64_t signature);
   void follow_learned(std::uint64_t signature);
   void look_up_context();
+  std::uint64_t agreement(std::uint64_t distance) const;
   void adopt();
   void find_places();
 

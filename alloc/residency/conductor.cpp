@@ -68,7 +68,7 @@ void Conductor::read(Orders& orders) {
     read_launch(launch, distinct(uses), orders);
   }
   if (batch_.lost) lose_way();
-  times_.store(sequence_.repeats() && due_.empty() && !asked_, std::memory_order_relaxed);
+  times_.store(sequence_.repeats() && !leads_ && !asked_, std::memory_order_relaxed);
   trim_history();
 }
 
@@ -102,7 +102,7 @@ void Conductor::remember(std::span<const LaunchLog::Use> uses, std::size_t parts
 
 // Of an iteration that waits for its durations, or of one that may be learned soon.
 void Conductor::keep_watch(Stopwatches::Watch watch, std::optional<std::size_t> position) {
-  if (!wanted_ && due_.empty()) {
+  if (!wanted_) {
     steps_.back().watch = watch;
   } else if (wanted_ && position && !unread_[*position] && !iteration_.steps[*position].duration) {
     unread_[*position] = watch;

@@ -45,7 +45,7 @@ class Conductor {
 
   LaunchLog& log() { return log_; }
   Stopwatches& watches() { return watches_; }
-  // Launches shall be timed now: they repeat, and no plan is followed yet.
+  // Launches shall be timed now: they repeat, and no strategy is followed at this moment.
   bool times() const { return times_.load(std::memory_order_relaxed); }
 
   // Something was launched that was not read yet.

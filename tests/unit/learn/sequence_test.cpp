@@ -82,6 +82,15 @@ TEST(SequenceLearner, GivesAnInnerLoopUpForTheIterationAroundIt) {
   for (const std::uint64_t signature : iteration) EXPECT_TRUE(learner.note(signature).position);
 }
 
+TEST(SequenceLearner, KnowsAnIterationWithLoopsInsideBeforeItsThirdTime) {
+  SequenceLearner learner;
+  const auto forward = stretch(1, 40), backward = stretch(100, 60);
+  const auto iteration = join({forward, forward, forward, backward, forward, backward, forward,
+                               backward, backward, stretch(900, 50)});
+  note_all(learner, join({iteration, iteration}));
+  EXPECT_EQ(learner.period(), iteration.size());
+}
+
 TEST(SequenceLearner, IsNotMisledByManyLaunchesOfOneKind) {
   SequenceLearner learner;
   const auto iteration = join({stretch(1, 60), std::vector<std::uint64_t>(40, 7777)});
