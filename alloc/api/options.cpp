@@ -61,12 +61,13 @@ constexpr OptionEntry kTable[] = {
      "rehearsal; recency weighs cost and guards against thrashing.",
      "auto takes seconds of one processor once a program repeats itself. The others of tessera replay "
      "--list-policies are there to compare with."},
-    {"low-watermark", kPerformance, &Options::low_watermark, "6", "",
-     "Percent of device memory; when less than this is free, cold blocks start to leave ahead of "
-     "need.",
-     "Higher hides more of the way out behind computation, and leaves less memory to use."},
+    {"low-watermark", kPerformance, &Options::low_watermark, "0", "",
+     "Percent of device memory, and of host memory; when less than this is free, cold blocks start to leave "
+     "ahead of need. 0: none does before the program's iteration is learned.",
+     "Higher hides more of the way out behind computation, leaves less memory to use, and sends away "
+     "what would have stayed."},
     {"high-watermark", kPerformance, &Options::high_watermark, "12", "",
-     "Percent of device memory; leaving ahead of need stops when this much is free.",
+     "Percent of device memory, and of host memory; leaving ahead of need stops when this much is free.",
      "Higher moves more at a time. Must be above low-watermark."},
     {"stats", kDebugging, &Options::stats, "", "",
      "File for the statistics at the end of the program: JSON if it ends in .json, else a table; - "

@@ -34,7 +34,7 @@ struct Options {
   bool off = false;
   // Performance.
   std::string policy = "auto";
-  std::uint32_t low_watermark = 6;    // percent of device memory
+  std::uint32_t low_watermark = 0;    // percent of device memory
   std::uint32_t high_watermark = 12;  // percent of device memory
   // Debugging.
   std::string stats;     // files to write at the end; "" for none, "-" for standard error

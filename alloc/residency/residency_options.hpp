@@ -17,7 +17,7 @@ struct Moved {
 };
 
 struct ResidencyOptions {
-  std::uint32_t low_percent = 6;    // of the device budget: start paging out when less is free
+  std::uint32_t low_percent = 0;    // of a budget: start paging out when less is free
   std::uint32_t high_percent = 12;  // ... until so much is free
   MakePlanner make_planner = first_strategy;
 };

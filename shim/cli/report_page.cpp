@@ -29,7 +29,7 @@ constexpr Cause kCauses[] = {
     {"copy_in", 0, "bytes on their way from host memory", "prefetch what is next, or more device memory"},
     {"file_read", 2, "bytes on their way from the file", "more host memory, or a faster disk"},
     {"copy_out", 1, "what makes room, on its way to host memory",
-     "leave earlier: a higher low watermark, or the policy auto"},
+     "leave earlier: the policy auto, or a low watermark"},
     {"file_write", 3, "full host memory, on its way to the file", "more host memory, or a faster disk"},
     {"work", 4, "queued work that uses what has to leave", "more device memory, or smaller steps"},
     {"other_calls", 6, "calls on other threads that hold the memory",

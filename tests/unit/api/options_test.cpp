@@ -61,6 +61,7 @@ TEST(Options, SizesAreTakenAndAutoTakesThemBack) {
 TEST(Options, AWrongValueNamesTheOptionAndChangesNothing) {
   Options options;
   ASSERT_TRUE(options.set("device-memory", "1GiB").is_ok());
+  ASSERT_TRUE(options.set("low-watermark", "7").is_ok());
   const std::pair<const char*, const char*> wrong[] = {
       {"device-memory", "lots"}, {"low-watermark", "6%"},  {"low-watermark", "-1"},
       {"policy", "magic"},       {"policy", ""},           {"policy", "recency|lru"},
@@ -71,7 +72,7 @@ TEST(Options, AWrongValueNamesTheOptionAndChangesNothing) {
     EXPECT_TRUE(status.message().starts_with(name)) << status.message();
   }
   EXPECT_EQ(options.device_memory, 1_GiB);
-  EXPECT_EQ(options.low_watermark, 6u);
+  EXPECT_EQ(options.low_watermark, 7u);
   EXPECT_EQ(options.policy, "auto");
 }
 

@@ -170,6 +170,21 @@ TEST(ResidencyRoom, WhatFitsIsLeftAlone) {
   EXPECT_EQ(machine.tiers().device.usage().used, 16_MiB);
 }
 
+// A program's cached blocks and its live ones are more than the device; its live ones are not.
+TEST(ResidencyRoom, WhatLivesStaysWhereItFitsBesideNoneOfTheDead) {
+  ResidencyMachine machine({.device = 16_MiB});
+  const auto live = machine.add_many(5), dead = machine.add_many(3), next = machine.add_many(3);
+  write_all(machine, live);
+  write_all(machine, dead);
+  for (auto* run : dead) run->live.store(0);
+  ASSERT_OK(machine.settle());
+  machine.residency().advance();
+  write_all(machine, next);
+  ASSERT_OK(machine.settle());
+  EXPECT_EQ(machine.residency().stats().bytes_out, Bytes());
+  EXPECT_EQ(machine.residency().stats().discards, 3U);
+}
+
 TEST(ResidencyRoom, PagesLeaveAheadOfNeed) {
   ResidencyMachine machine({.device = 16_MiB, .options = {.low_percent = 25, .high_percent = 50}});
   const auto runs = machine.add_many(12);
