@@ -2,6 +2,9 @@
 
 #include <chrono>
 
+#include "base/log.hpp"
+#include "base/thread.hpp"
+
 namespace tessera {
 namespace {
 
@@ -12,7 +15,12 @@ constexpr std::chrono::milliseconds kBetweenLooks{250};
 }  // namespace
 
 Pump::Pump(std::function<bool()> work, std::function<void()> look)
-    : work_(std::move(work)), look_(std::move(look)), thread_([this] { run(); }) {}
+    : work_(std::move(work)), look_(std::move(look)) {
+  const Status started = start_thread(thread_, [this] { run(); });
+  if (!started.is_ok()) {
+    log_line(LogLevel::kWarning, "moves go on only while the program calls: no thread, {}", started.message());
+  }
+}
 
 Pump::~Pump() {
   {
@@ -20,7 +28,7 @@ Pump::~Pump() {
     stopping_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Pump::wake() {

@@ -19,7 +19,7 @@ namespace tessera {
 class Pump {
  public:
   // `work` advances what is under way and tells whether anything still is. `look`, if any, is called
-  // about four times a second, also when nothing is.
+  // about four times a second, also when nothing is. Where no thread can be had it says so, and does neither.
   explicit Pump(std::function<bool()> work, std::function<void()> look = {});
   // Stops between two looks.
   ~Pump();

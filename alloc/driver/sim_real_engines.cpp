@@ -4,10 +4,10 @@
 #include <signal.h>
 
 #include <chrono>
-#include <system_error>
 
 #include <fmt/format.h>
 
+#include "base/thread.hpp"
 #include "driver/native_codes.hpp"
 
 namespace tessera {
@@ -50,15 +50,13 @@ RealEngines::~RealEngines() {
 Status RealEngines::prepare(DeviceId device) {
   Device& record = *devices_[device.value()];
   if (record.started) return {};
-  try {
-    for (std::size_t i = 0; i < kSimEngines; ++i) {
-      if (record.threads[i].joinable()) continue;  // an earlier try got this far
-      const auto engine = static_cast<SimEngine>(i);
-      record.threads[i] = std::thread([this, device, engine] { run_engine(device, engine); });
-    }
-  } catch (const std::system_error& error) {
+  for (std::size_t i = 0; i < kSimEngines; ++i) {
+    if (record.threads[i].joinable()) continue;  // an earlier try got this far
+    const auto engine = static_cast<SimEngine>(i);
+    const Status started = start_thread(record.threads[i], [this, device, engine] { run_engine(device, engine); });
+    if (started.is_ok()) continue;
     return {Code::kOutOfMemory,
-            fmt::format("no thread for an engine of device {}: {}", device.value(), error.what()),
+            fmt::format("no thread for an engine of device {}: {}", device.value(), started.message()),
             native::kOutOfMemory};
   }
   record.started = true;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "base/thread.hpp"
 #include "rehearse/stage.hpp"
 
 namespace tessera {
@@ -58,8 +59,13 @@ void Rehearsal::ask(const Iteration& iteration, const Machine& machine) {
     found_.reset();
     question_ = {iteration, machine};
   }
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   changed_.notify_all();
+  if (thread_.joinable()) return;
+  const Status started = start_thread(thread_, [this] { run(); });
+  if (started.is_ok()) return;
+  log_line(LogLevel::kWarning, "an iteration is not rehearsed: no thread, {}", started.message());
+  MutexLock lock(mutex_);
+  question_.reset();
 }
 
 std::optional<Strategy> Rehearsal::answer() {

@@ -7,6 +7,8 @@
 //
 // Source: simulation as the judge of plans, SwapAdvisor (papers.md §3.4); here of whole policies.
 //
+// Without a thread to be had a question has no answer; the next one tries again.
+//
 // Bounds: kMostUses uses are played for one question; strategies beyond that are not heard.
 //
 // Thread safety: ask() and answer() by one thread at a time; the rehearsals have a thread of their own.

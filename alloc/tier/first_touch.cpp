@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/thread.hpp"
 
 namespace tessera {
 namespace {
@@ -47,17 +48,15 @@ int touch_first(void* start, Bytes bytes, unsigned threads) {
     const int error = touch_piece(static_cast<std::byte*>(start) + from.value(), std::min(piece, bytes - from));
     if (error != 0) refused.store(error, std::memory_order_relaxed);
   };
-  std::vector<std::thread> others;
-  others.reserve(threads);
+  std::vector<std::thread> others(threads);
+  std::size_t next = 0;
   for (Bytes from = piece; from < bytes; from += piece) {
-    try {
-      others.emplace_back(touch, from);
-    } catch (const std::system_error&) {
-      touch(from);
-    }
+    if (!start_thread(others[next++], [&, from] { touch(from); }).is_ok()) touch(from);
   }
   if (bytes) touch(Bytes());
-  for (std::thread& other : others) other.join();
+  for (std::thread& other : others) {
+    if (other.joinable()) other.join();
+  }
   return refused.load(std::memory_order_relaxed);
 }
 

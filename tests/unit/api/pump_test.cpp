@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
+#include <optional>
+
+#include "no_threads.hpp"
 
 namespace tessera {
 namespace {
@@ -49,6 +53,16 @@ TEST(Pump, LooksAlsoWhileNobodyKicks) {
 TEST(Pump, StopsWithWorkInFlight) {
   Pump pump([] { return true; });
   pump.kick();
+}
+
+TEST(Pump, LooksNoMoreWhereNoThreadCanBeHad) {
+  std::atomic<int> looks{0};
+  std::optional<NoThreads> none(std::in_place);
+  auto pump = std::make_unique<Pump>([&] { return looks.fetch_add(1) < 0; });
+  none.reset();
+  for (int i = 0; i < 3; ++i) pump->kick();
+  pump.reset();
+  EXPECT_EQ(looks.load(), 0);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "no_threads.hpp"
 #include "policy/lru_policy.hpp"
 
 namespace tessera {
@@ -128,6 +129,18 @@ TEST(Rehearsal, TheNewestQuestionIsTheOneThatIsAnswered) {
   rehearsal.ask(cycle(2), kMachine);
   EXPECT_EQ(rehearsal.answer().value().name, "lru") << "of what fits, both take as long";
   EXPECT_FALSE(rehearsal.answer().has_value());
+}
+
+TEST(Rehearsal, HasNoAnswerWithoutAThreadAndTriesAgain) {
+  const Two policy;
+  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
+  {
+    const NoThreads none;
+    rehearsal.ask(cycle(14), kMachine);
+  }
+  EXPECT_FALSE(rehearsal.answer().has_value());
+  rehearsal.ask(cycle(14), kMachine);
+  EXPECT_EQ(rehearsal.answer().value().name, "newest");
 }
 
 TEST(Rehearsal, EndsInTheMiddleOfAThought) {

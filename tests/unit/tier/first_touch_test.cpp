@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "no_threads.hpp"
+
 namespace tessera {
 namespace {
 
@@ -46,6 +48,13 @@ TEST(FirstTouch, EveryPageIsPresentWhateverTheNumberOfThreads) {
       EXPECT_EQ(memory.present(), bytes) << threads << " threads";
     }
   }
+}
+
+TEST(FirstTouch, OneThreadTouchesAllWhereNoOtherCanBeHad) {
+  const FreshMemory memory(9_MiB);
+  const NoThreads none;
+  EXPECT_EQ(touch_first(memory.start(), 9_MiB, 8), 0);
+  EXPECT_EQ(memory.present(), 9_MiB);
 }
 
 TEST(FirstTouch, NothingBeyondTheRangeIsTouched) {
