@@ -57,7 +57,7 @@ class SystemHostPages final : public HostPages {
 }  // namespace
 
 HostPages& system_host_pages() {
-  static SystemHostPages pages;
+  static HostPages& pages = *new SystemHostPages;  // never destroyed: threads use it while the process ends
   return pages;
 }
 

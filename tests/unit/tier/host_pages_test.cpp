@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/available_memory.hpp"
@@ -86,6 +87,23 @@ TEST(HostPages, WithoutPagesAHostTierOfAnySizeTakesNoMemory) {
     EXPECT_TRUE(tier.validate().is_ok());
   }
   EXPECT_TRUE(driver.leaks().empty());
+}
+
+// What was made later ends earlier, so the handler runs when an object of that call would be gone.
+void use_pages_at_the_end() {
+  void* const start = ::mmap(nullptr, kBasePage.value(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ::_exit(system_host_pages().open(start, kBasePage) ? 3 : 4);
+}
+
+TEST(SystemHostPagesDeathTest, AreThereWhileTheProcessEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // nobody has called it there
+  EXPECT_EXIT(
+      {
+        std::atexit(use_pages_at_the_end);
+        system_host_pages();
+        std::exit(1);
+      },
+      ::testing::ExitedWithCode(3), "");
 }
 
 }  // namespace
