@@ -11,6 +11,7 @@
 #include "api/copy_out.hpp"
 #include "api/handles.hpp"
 #include "api/use_handle.hpp"
+#include "base/available_memory.hpp"
 #include "driver/cuda_driver.hpp"
 
 namespace tessera {
@@ -66,6 +67,7 @@ const char* tessera_result_name(tessera_result result) {
 }
 const char* tessera_last_error(void) { return last_error_text(); }
 int tessera_last_driver_code(void) { return last_driver_code(); }
+uint64_t tessera_available_memory(void) { return available_memory().value(); }
 const char* tessera_version(void) { return TESSERA_VERSION_STRING; }
 
 // ---- options ------------------------------------------------------------------------------------

@@ -43,9 +43,9 @@ Bytes total_bytes(std::span<const PageRef> pages) {
 
 }  // namespace
 
-// Success leaves the runs held, and `held` called. Those that have to be remade are, by then: outside of the
-// lock, so that a callback may wait for what others do under it. While only calls under way on other threads are in the way, waits
-// until one of them lets go: they return by themselves.
+// Success leaves the runs held, and `held` called. Those that have to be remade are, by then: outside of
+// the lock, so that a callback may wait for what others do under it. While only calls under way on
+// other threads are in the way, waits until one of them lets go: they return by themselves.
 Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, const Held& held) {
   Stall stall(log_);
   const ProfilerRange shown(log_.profiler(), "bring in", streams_.open_epoch());
@@ -59,7 +59,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
       Run& latest = latest_of(runs);
       stall_ = &stall;
       Status status = turn_.keeps_waiting(runs) ? Status(Code::kBusy, "another call remakes blocks")
-                                           : fetch(runs, stream);
+                                                : fetch(runs, stream);
       stall_ = nullptr;
       const bool others = status.code() == Code::kBusy && turn_.may_wait();
       if (!others && stall.has_waited()) note_stall(stall, latest);

@@ -215,8 +215,7 @@ typedef struct tessera_stats {
   uint64_t device_capacity, device_used, device_spare, device_peak;
   uint64_t host_capacity, host_used, host_peak;
   uint64_t file_capacity, file_used, file_peak;
-  uint64_t bytes_in, bytes_out;                /* host to device, device to host */
-  uint64_t bytes_file_read, bytes_file_written;
+  uint64_t bytes_in, bytes_out, bytes_file_read, bytes_file_written; /* in: host to device */
   uint64_t fetches, evictions;                 /* pages */
   uint64_t forwards;   /* page-outs dropped because the page was used again: 0 bytes read back */
   uint64_t clean_evictions, discards; /* page-outs that moved 0 bytes: still valid copy; dead */
@@ -240,8 +239,9 @@ TESSERA_API tessera_result tessera_write_timeline(tessera_allocator* allocator, 
 TESSERA_API const char* tessera_last_error(void);
 /* The CUresult behind this thread's last TESSERA_DRIVER, else 0. */
 TESSERA_API int tessera_last_driver_code(void);
-/* "0.1.0" */
-TESSERA_API const char* tessera_version(void);
+/* Bytes of RAM that the machine and its control groups leave this process, 0 if unknown. */
+TESSERA_API uint64_t tessera_available_memory(void);
+TESSERA_API const char* tessera_version(void); /* "0.1.0" */
 
 #ifdef __cplusplus
 }

@@ -64,7 +64,7 @@ int doctor_command(const Installation& installation, const DoctorOptions& option
   const DriverFacts driver = probe_driver(
       options.software ? installation.software_driver().string() : std::string("libcuda.so.1"));
   std::vector<Finding> findings = judge_driver(driver, options.software);
-  const std::uint64_t ram = available_ram();
+  const std::uint64_t ram = tessera_available_memory();
   findings.push_back({"host memory", Finding::State::kGood,
                       fmt::format("{} available, --host-memory auto is {}", rounded_bytes(ram),
                                   rounded_bytes(ram / 4)),

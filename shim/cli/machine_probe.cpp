@@ -24,16 +24,6 @@ bool can_open(const std::string& folder, int flags) {
 
 }  // namespace
 
-std::uint64_t available_ram() {
-  std::ifstream file("/proc/meminfo");
-  std::string word;
-  while (file >> word) {
-    std::uint64_t kib = 0;
-    if (word == "MemAvailable:" && file >> kib) return kib << 10;
-  }
-  return 0;
-}
-
 std::optional<std::uint64_t> locked_memory_limit() {
   struct rlimit limit{};
   if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {

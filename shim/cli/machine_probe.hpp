@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 
-std::uint64_t available_ram();
 // The limit on locked memory (ulimit -l); nothing when there is none.
 std::optional<std::uint64_t> locked_memory_limit();
 // When the kernel backs memory with huge pages: "always", "madvise", "never"; "" where it has none.

@@ -1,6 +1,7 @@
 #include "tessera/tessera.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -10,6 +11,12 @@ namespace {
 TEST(CApi, EveryResultHasAName) {
   EXPECT_STREQ(tessera_result_name(TESSERA_OK), "ok");
   EXPECT_STREQ(tessera_result_name(TESSERA_DATA_LOSS), "data loss");
+}
+
+TEST(CApi, MemoryIsAvailableAndNoMoreThanTheMachineHas) {
+  const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  EXPECT_GT(tessera_available_memory(), 1u << 20);
+  EXPECT_LE(tessera_available_memory(), pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
 }
 
 TEST(CApi, SwitchedOffItSaysNotSupported) {
