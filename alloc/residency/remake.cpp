@@ -114,14 +114,19 @@ Status Residency::remake(std::span<Run* const> runs, StreamId stream) {
   for (Run* run : runs) {
     if (status.is_ok()) status = remake(*run, on);
   }
-  Status queued;
-  if (!status.is_ok()) queued = driver_.synchronize(on);  // it may write into frames that go now
   MutexLock lock(mutex_);
   turn_.give_back();
   let_go_.fetch_add(1);
   let_go_.notify_all();
-  if (!queued.is_ok()) log_line(LogLevel::kDebug, "after a callback: {}", queued.to_string());
   return status.is_ok() && stream == kNoStream ? await_arrivals(runs, stream) : status;
+}
+
+// What a callback queued before it failed is over, and its frames may go.
+Status Residency::await_unfinished(Run& run) {
+  if (!run.unfinished) return {};
+  if (!driver_.synchronize(*run.unfinished).is_ok()) TESSERA_TRY(driver_.synchronize(device_));
+  run.unfinished.reset();
+  return {};
 }
 
 Status Residency::remake(Run& run, StreamId on) {
@@ -129,6 +134,7 @@ Status Residency::remake(Run& run, StreamId on) {
   {
     MutexLock lock(mutex_);
     if (!run.is_blank() || run.being_remade) return {};
+    TESSERA_TRY(await_unfinished(run));
     if (run.can_remake()) work = run.remake->work;
     run.being_remade = true;
   }
@@ -138,8 +144,10 @@ Status Residency::remake(Run& run, StreamId on) {
     const ProfilerRange shown(log_.profiler(), "remake", streams_.open_epoch());
     made = work(on);
   }
+  const bool over = !made.is_ok() && driver_.synchronize(on).is_ok();
   MutexLock lock(mutex_);
   run.being_remade = false;
+  if (work && !over) run.unfinished = on;
   if (!made.is_ok()) return refused(run, made);
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
@@ -148,6 +156,7 @@ Status Residency::remake(Run& run, StreamId on) {
     if (work) started(page);
   }
   if (!work) return {};
+  run.unfinished.reset();  // its pages know
   run.remake->written = run.written.load();  // by nobody else meanwhile: it was missing
   stats_.remakes += 1;
   stats_.remake_time += run.remake->cost;
@@ -158,7 +167,9 @@ Status Residency::remake(Run& run, StreamId on) {
 void Residency::undo_mounts(std::span<Run* const> runs) {
   for (Run* run : runs) {
     if (!run->has(PageState::kBlank) || !run->may_leave()) continue;
-    if (Status status = mover_.undo_mount(*run); !status.is_ok()) {
+    Status status = await_unfinished(*run);
+    if (status.is_ok()) status = mover_.undo_mount(*run);
+    if (!status.is_ok()) {
       log_line(LogLevel::kDebug, "a frame stays without its bytes: {}", status.to_string());
     }
   }

@@ -110,6 +110,7 @@ Status Residency::remove(Run* run) {
     std::erase_if(*orders, [run](const Conductor::Order& order) { return order.run == run; });
   }
   Status result = await_uses(*run);
+  if (result.is_ok()) result = await_unfinished(*run);
   run->quiet = run->last_work();
   run->live.store(0);
   run->owner = {};

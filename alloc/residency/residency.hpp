@@ -102,7 +102,6 @@ class Residency {
   // Brings it in and keeps it. With `exposed_by` (a literal) it stays for good.
   Status pin(Run* run, const char* exposed_by = nullptr, const Held& held = {});
   Status unpin(Run* run);
-
   // ---- progress ----
   // Finishes what is done, and pages out ahead of need. Cheap when nothing is in flight.
   void advance();
@@ -180,6 +179,7 @@ class Residency {
   Result<Bytes> drop(Run& run, std::uint64_t mask, std::uint64_t used) REQUIRES_LOCK(mutex_);
   Status remake(Runs runs, StreamId stream);
   Status remake(Run& run, StreamId on);
+  Status await_unfinished(Run& run) REQUIRES_LOCK(mutex_);
   void undo_mounts(Runs runs) REQUIRES_LOCK(mutex_);
 
   // follow.cpp: what a plan wants

@@ -92,6 +92,8 @@ struct Run {
   RunCost cost;
   std::optional<Remake> remake;   // as it was set last, whether it still stands or not
   bool being_remade = false;      // its callback is running
+  // Where a callback that failed left work which could not be waited for: it may write into the pages yet.
+  std::optional<StreamId> unfinished;
 
   std::array<Bytes, kPageStates> bytes_by_state;  // of its pages, in each state
 
@@ -112,7 +114,7 @@ struct Run {
   }
   // ... and no page is on its way, so all of it may be dropped.
   bool can_drop() const {
-    return can_remake() && bytes_in(PageState::kResident) + bytes_in(PageState::kCold) +
+    return can_remake() && !unfinished && bytes_in(PageState::kResident) + bytes_in(PageState::kCold) +
                                    bytes_in(PageState::kBlank) + bytes_in(PageState::kGone) ==
                                shape.bytes();
   }

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 
+#include "held_kernel.hpp"
 #include "residency_fixture.hpp"
 
 namespace tessera {
@@ -152,6 +154,32 @@ TEST_F(RemakeTest, ACallbackThatFailsIsToldAtTheCallAndTriedAgainAtTheNext) {
   fails = false;
   EXPECT_OK(machine_.check(run, 3));
   EXPECT_EQ(called_, 3);
+}
+
+TEST_F(RemakeTest, WhatItQueuedBeforeItFailedIsOverBeforeItsFramesGo) {
+  HeldKernel held;
+  bool fails = true;
+  DeviceRun* run = machine_.add();
+  EXPECT_OK(machine_.write(run, 3));
+  set(run, kCheap, [&](StreamId on) {
+    if (!fails) return machine_.launch(run, 3, on, Access::kWrite);
+    EXPECT_OK(held.launch(machine_.sim(), on));
+    EXPECT_OK(machine_.launch(run, 8, on, Access::kWrite));
+    return Status(Code::kIo, "half done");
+  });
+  EXPECT_OK(machine_.evict(run));
+  machine_.fault().fail({DriverCall::kSynchronizeStream, 1, Status(Code::kDriver, "injected", 999), true});
+  std::thread later([&held] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    held.let_go();
+  });
+  EXPECT_EQ(machine_.check(run, 3).code(), Code::kIo);
+  later.join();
+  EXPECT_TRUE(is_nowhere(run));
+  EXPECT_EQ(machine_.tiers().device.usage().used, Bytes());
+  machine_.fault().clear();
+  fails = false;
+  EXPECT_OK(machine_.check(run, 3));
 }
 
 TEST_F(RemakeTest, EveryDriverCallOfItMayFailOnceAndNothingIsLost) {
