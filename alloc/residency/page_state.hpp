@@ -1,8 +1,9 @@
 // The states of a page, and the table of legal steps between them.
 //
-// A page's bytes are always somewhere: the table is written so that every step either keeps a
-// valid copy, has a callback that remakes them, or follows from nobody needing them (DESIGN §6.1). Code moves a page only through
-// `step`, so an illegal move is an error at the place that tried it, not a lost byte later.
+// A page's bytes are always somewhere: the table is written so that every step either keeps a valid
+// copy, has a callback that remakes them, or follows from nobody needing them (DESIGN §6.1). Code moves
+// a page only through `step`, so an illegal move is an error at the place that tried it, not a lost
+// byte later.
 //
 //   kEmpty     nothing behind it; the bytes do not matter (fresh, or its blocks are all free)
 //   kResident  a device frame is mapped
