@@ -20,6 +20,7 @@ inline constexpr int kInvalidHandle = 400;
 inline constexpr int kNotFound = 500;
 inline constexpr int kNotReady = 600;
 inline constexpr int kIllegalAddress = 700;
+inline constexpr int kLaunchOutOfResources = 701;
 inline constexpr int kHostMemoryAlreadyRegistered = 712;
 inline constexpr int kHostMemoryNotRegistered = 713;
 inline constexpr int kLaunchFailed = 719;

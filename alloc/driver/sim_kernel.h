@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SIM_KERNEL_ABI_VERSION 1u
+#define SIM_KERNEL_ABI_VERSION 2u
 
 /* Which block runs: the launch's dimensions, this block's place in the grid, its shared memory. */
 typedef struct sim_block {
@@ -28,8 +28,9 @@ typedef struct sim_block {
   void* shared; /* 16-byte aligned; null when the launch asked for none */
 } sim_block;
 
-/* Runs all threads of one block. `parameters` is the packed parameter block of the launch. */
-typedef void (*sim_run_block)(const sim_block* block, const void* parameters);
+/* Runs all threads of one block. `parameters` is the packed parameter block of the launch. Gives 0;
+ * anything else when there is no host memory to run the block in, which ends the launch. */
+typedef int (*sim_run_block)(const sim_block* block, const void* parameters);
 
 typedef struct sim_parameter {
   uint32_t offset;

@@ -26,6 +26,7 @@ struct Run {
   const sim_kernel* kernel;
   const void* parameters;
   sim_block block;
+  bool starved = false;
 };
 
 // REQUIRES: each dimension is at least 1.
@@ -36,7 +37,8 @@ void run_blocks(void* argument) {
   for (index[2] = 0; index[2] < grid[2]; ++index[2]) {
     for (index[1] = 0; index[1] < grid[1]; ++index[1]) {
       for (index[0] = 0; index[0] < grid[0]; ++index[0]) {
-        run.kernel->run_block(&run.block, run.parameters);
+        run.starved = run.kernel->run_block(&run.block, run.parameters) != 0;
+        if (run.starved) return;
       }
     }
   }
@@ -57,6 +59,11 @@ Status run_kernel(const sim_kernel& kernel, const Launch& launch, const SimWork&
                     .index = {0, 0, 0},
                     .shared = shared.get()}};
   const auto fault = run_guarded(run_blocks, &run);
+  if (run.starved) {
+    return {Code::kDriver,
+            fmt::format("kernel {}: no memory for the stacks of its threads", kernel.name),
+            native::kLaunchOutOfResources};
+  }
   if (!fault) return {};
   return {Code::kDriver,
           fmt::format("kernel {} touched {:#x}, where nothing is mapped, in block ({}, {}, {})",

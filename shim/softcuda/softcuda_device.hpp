@@ -38,7 +38,7 @@ namespace softcuda {
 
 #if !defined(SOFTCUDA_BARRIERS)
 template <class Body>
-inline void for_each_thread(const sim_block& block, const Body& body) {
+inline bool for_each_thread(const sim_block& block, const Body& body) {
   for (unsigned z = 0; z < block.block[2]; ++z) {
     for (unsigned y = 0; y < block.block[1]; ++y) {
       for (unsigned x = 0; x < block.block[0]; ++x) {
@@ -47,6 +47,7 @@ inline void for_each_thread(const sim_block& block, const Body& body) {
       }
     }
   }
+  return true;
 }
 #endif
 
@@ -90,14 +91,15 @@ T load(const void* parameters, uint32_t offset) {
 }
 
 template <auto kernel, class... Parameters, size_t... place>
-void run_block(const sim_block* block, [[maybe_unused]] const void* parameters, Places<place...>) {
+int run_block(const sim_block* block, [[maybe_unused]] const void* parameters, Places<place...>) {
   [[maybe_unused]] constexpr auto& table = Layout<Parameters...>::kTable;
   gridDim = {block->grid[0], block->grid[1], block->grid[2]};
   blockDim = {block->block[0], block->block[1], block->block[2]};
   blockIdx = {block->index[0], block->index[1], block->index[2]};
   dynamic_shared = block->shared;
-  for_each_thread(*block,
-                  [&] { kernel(load<Parameters>(parameters, table.entries[place].offset)...); });
+  const bool ran = for_each_thread(
+      *block, [&] { kernel(load<Parameters>(parameters, table.entries[place].offset)...); });
+  return ran ? 0 : 1;
 }
 
 template <auto kernel, class... Parameters>
@@ -105,8 +107,8 @@ constexpr sim_kernel describe(const char* name, void (*)(Parameters...)) {
   using Known = Layout<Parameters...>;
   return {SIM_KERNEL_ABI_VERSION, name,
           [](const sim_block* block, const void* parameters) {
-            run_block<kernel, Parameters...>(block, parameters,
-                                             typename PlacesBelow<Known::kCount>::All());
+            return run_block<kernel, Parameters...>(block, parameters,
+                                                    typename PlacesBelow<Known::kCount>::All());
           },
           static_cast<uint32_t>(Known::kCount), Known::kTable.entries, Known::kTable.bytes};
 }

@@ -88,12 +88,13 @@ inline void dismiss(Crew* crew) {
   if (crew != nullptr) munmap(crew, crew->mapped);
 }
 
+// Null when there is no memory.
 inline Crew* hire(unsigned size) {
   const size_t head = (sizeof(Crew) + size * sizeof(Fiber) + 4095) / 4096 * 4096;
   const size_t mapped = head + size * kFiberStack;
   void* const memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) __builtin_trap();  // the device reports a kernel that failed
+  if (memory == MAP_FAILED) return nullptr;
   Crew* const crew = static_cast<Crew*>(memory);
   crew->size = size;
   crew->mapped = mapped;
@@ -188,10 +189,12 @@ inline const Fiber& meet_lanes(unsigned lanes, unsigned long long brought) {
   return *running;
 }
 
+// False when there is no memory for their stacks: then none has run.
 template <class Body>
-void for_each_thread(const sim_block& block, const Body& body) {
+bool for_each_thread(const sim_block& block, const Body& body) {
   const unsigned count = block.block[0] * block.block[1] * block.block[2];
   Crew* const crew = take(count);
+  if (crew == nullptr) return false;
   crew->body = [](const void* argument) { (*static_cast<const Body*>(argument))(); };
   crew->argument = &body;
   for (unsigned i = 0; i < count; ++i) {
@@ -211,6 +214,7 @@ void for_each_thread(const sim_block& block, const Body& body) {
     while (left > 0 && !release(*crew, count)) *static_cast<volatile int*>(nullptr) = 0;
   }
   park(crew);
+  return true;
 }
 
 }  // namespace softcuda

@@ -2,6 +2,10 @@
 #if __has_include(<nvrtc.h>)
 #include "softcuda_library.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
 #include <numeric>
 #include <vector>
 
@@ -88,6 +92,32 @@ TEST(SoftnvrtcFault, ThreadsThatWaitForEverAreAnErrorAndNoHang) {
     EXPECT_OK(CU(cuLaunchKernel)(compiled.kernel("stuck"), 1, 1, 1, 8, 1, 1, 0, nullptr, nullptr,
                                  nullptr));
     return CU(cuCtxSynchronize)() == CUDA_ERROR_ILLEGAL_ADDRESS;
+  }));
+}
+
+// Room for no more than 32 MiB of new mappings; 1024 threads have 64 MiB of stacks.
+void leave_little_room() {
+  std::ifstream file("/proc/self/statm");
+  rlim_t pages = 0;
+  file >> pages;
+  const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (32 << 20);
+  const rlimit limit = {bytes, RLIM_INFINITY};
+  EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+TEST(SoftnvrtcFault, StacksThatNoMemoryIsLeftForAreAnErrorAndNoCrash) {
+  EXPECT_TRUE(in_child([] {
+    CUcontext context = nullptr;
+    EXPECT_OK(CU(cuInit)(0));
+    EXPECT_OK(CU(cuDevicePrimaryCtxRetain)(&context, 0));
+    EXPECT_OK(CU(cuCtxSetCurrent)(context));
+    const Compiled compiled(R"(extern "C" __global__ void meet() { __syncthreads(); })");
+    CUfunction meet = compiled.kernel("meet");
+    EXPECT_OK(CU(cuLaunchKernel)(meet, 1, 1, 1, 8, 1, 1, 0, nullptr, nullptr, nullptr));
+    EXPECT_OK(CU(cuCtxSynchronize)());
+    leave_little_room();
+    EXPECT_OK(CU(cuLaunchKernel)(meet, 1, 1, 1, 1024, 1, 1, 0, nullptr, nullptr, nullptr));
+    return CU(cuCtxSynchronize)() == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   }));
 }
 

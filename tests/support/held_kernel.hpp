@@ -31,10 +31,11 @@ class HeldKernel {
   ~HeldKernel() { let_go(); }
 
  private:
-  static void run(const sim_block*, const void* packed) {
+  static int run(const sim_block*, const void* packed) {
     const std::atomic<bool>* gone = nullptr;
     std::memcpy(&gone, packed, sizeof(gone));
     gone->wait(false);
+    return 0;
   }
 
   std::atomic<bool> gone_{false};

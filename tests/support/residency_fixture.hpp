@@ -36,7 +36,7 @@ struct PatternParameters {
   }
 };
 
-inline void run_pattern(const sim_block*, const void* packed) {
+inline int run_pattern(const sim_block*, const void* packed) {
   PatternParameters p;
   std::memcpy(&p, packed, sizeof(p));
   std::uint64_t wrong = 0;
@@ -48,6 +48,7 @@ inline void run_pattern(const sim_block*, const void* packed) {
     }
   }
   if (wrong != 0) p.wrong->fetch_add(wrong);
+  return 0;
 }
 
 inline const sim_kernel* pattern_kernel() {

@@ -18,7 +18,7 @@ namespace tessera {
 inline constexpr DeviceId kDevice{0};
 
 // void churn(uint32_t* data, uint32_t count, uint32_t rounds), one thread for each element.
-inline void run_churn_block(const sim_block* block, const void* parameters) {
+inline int run_churn_block(const sim_block* block, const void* parameters) {
   struct {
     std::uint32_t* data;
     std::uint32_t count;
@@ -31,6 +31,7 @@ inline void run_churn_block(const sim_block* block, const void* parameters) {
     for (std::uint32_t round = 0; round < p.rounds; ++round) value = value * 1664525U + 1013904223U;
     p.data[i] = value;
   }
+  return 0;
 }
 
 inline const sim_kernel* churn_kernel() {

@@ -14,11 +14,17 @@ namespace {
 
 using Index = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 
-void note_block(const sim_block* block, const void* parameters) {
+int note_block(const sim_block* block, const void* parameters) {
   std::set<Index>* blocks = nullptr;
   std::memcpy(&blocks, parameters, sizeof(blocks));
   blocks->insert({block->index[0], block->index[1], block->index[2]});
   if (block->shared != nullptr) std::memset(block->shared, 1, 100);
+  return 0;
+}
+
+// Has memory for two blocks.
+int run_two_blocks(const sim_block* block, const void* parameters) {
+  return block->index[0] < 2 ? note_block(block, parameters) : 1;
 }
 
 constexpr sim_parameter kOnePointer[] = {{0, 8}};
@@ -50,6 +56,15 @@ TEST_F(SimLaunchTest, EachBlockOfTheGridRunsOnce) {
   EXPECT_TRUE(work.value().run(work.value()).is_ok());
   EXPECT_EQ(blocks_.size(), 24U);
   EXPECT_TRUE(blocks_.contains(Index(2, 1, 3)));
+}
+
+TEST_F(SimLaunchTest, ABlockThatFindsNoMemoryEndsTheLaunch) {
+  sim_kernel starving = kNoteBlock;
+  starving.run_block = run_two_blocks;
+  const auto work = make_launch(launch(&starving, {4, 1, 1}));
+  ASSERT_TRUE(work.is_ok());
+  EXPECT_EQ(work.value().run(work.value()).native_code(), native::kLaunchOutOfResources);
+  EXPECT_EQ(blocks_.size(), 2U);
 }
 
 TEST_F(SimLaunchTest, ParametersAreCopiedAtTheLaunch) {
