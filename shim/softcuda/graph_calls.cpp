@@ -62,9 +62,24 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
   });
 }
 
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph into, CUcontext,
+                                        unsigned at_launch, unsigned flags) {
+  if (handle == nullptr || (flags & ~CU_GRAPH_COND_ASSIGN_DEFAULT) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return on_graph(into, [&](Machine& machine, Graph& graph) {
+    const bool assigned = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0;
+    auto condition = std::make_shared<GraphCondition>(GraphCondition{at_launch, at_launch, assigned});
+    *handle = handle_of(*condition);
+    machine.graphs.add(graph, std::move(condition));
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult cuGraphClone(CUgraph* copy, CUgraph original) {
   if (copy == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return on_graph(original, [&](Machine& machine, Graph& graph) {
+    if (has_conditional(graph)) return CUDA_ERROR_NOT_SUPPORTED;
     *copy = handle_of(machine.graphs.add(clone(graph)));
     return CUDA_SUCCESS;
   });

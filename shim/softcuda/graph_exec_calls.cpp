@@ -57,6 +57,13 @@ CUresult set_child(Machine& machine, GraphNode& node, CUgraph child) {
   return same == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+// The values of a graph that decides must live as long as kernels may set them.
+CUresult run_deciding(Machine& machine, const std::shared_ptr<Graph>& graph, StreamId stream) {
+  SOFTCUDA_TRY(queue_defaults(machine, *graph, stream));
+  SOFTCUDA_TRY(run_graph(machine, *graph, stream));
+  return to_result(machine.driver.host_function(stream, [graph] {}));
+}
+
 }  // namespace
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
@@ -100,10 +107,17 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream) {
   return on_exec(handle, [&](Machine& machine, GraphExec& exec) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
+    const bool decides = has_conditional(*exec.graph);
+    if (decides) {
+      SOFTCUDA_TRY(machine.captures.look_at(
+          id.value(), [](const auto&, const auto&) { return CUDA_ERROR_NOT_SUPPORTED; }));
+    }
     const auto captured = machine.captures.capture(id.value(), [&] {
       return ChildWork{clone(*exec.graph)};
     });
-    return captured ? *captured : run_graph(machine, *exec.graph, id.value());
+    if (captured) return *captured;
+    return decides ? run_deciding(machine, exec.graph, id.value())
+                   : run_graph(machine, *exec.graph, id.value());
   });
 }
 

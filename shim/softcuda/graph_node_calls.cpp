@@ -50,8 +50,13 @@ CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode
 CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
                         const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return add_node(node, graph, after, edges, count, [&](Machine& machine, Work& work) {
-    return make_work(machine, *params, work);
+  return add_node(node, graph, after, edges, count, [&](Machine& machine, Work& work) -> CUresult {
+    if (params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return make_work(machine, *params, work);
+    ConditionalWork conditional;
+    SOFTCUDA_TRY(make_conditional_work(machine, params->conditional, conditional));
+    params->conditional.phGraph_out = conditional.handles->data();
+    work = std::move(conditional);
+    return CUDA_SUCCESS;
   });
 }
 

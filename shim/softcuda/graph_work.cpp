@@ -19,7 +19,7 @@ CUDA_MEMSET_NODE_PARAMS plain(const CUDA_MEMSET_NODE_PARAMS_v2& params) {
 
 CUresult make_child_work(Machine& machine, CUgraph handle, Work& work) {
   const Graph* const graph = machine.graphs.find(handle);
-  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (graph == nullptr || has_conditional(*graph)) return CUDA_ERROR_INVALID_VALUE;
   work = ChildWork{clone(*graph)};
   return CUDA_SUCCESS;
 }
@@ -61,6 +61,10 @@ struct Runner {
                     stream);
   }
   CUresult operator()(const FreeWork&) const { return CUDA_SUCCESS; }
+  CUresult operator()(const WordsWork&) const { return CUDA_ERROR_NOT_SUPPORTED; }
+  CUresult operator()(const ConditionalWork& work) const {
+    return run_conditional(machine, work, stream);
+  }
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda_api.hpp"
+#include "graph_conditions.hpp"
 #include "graph_memory.hpp"
 #include "kernel_launch.hpp"
 
@@ -50,10 +51,11 @@ struct AllocWork {
 struct FreeWork {
   CUdeviceptr address = 0;
 };
+struct WordsWork {};  // waits for and writes single words: not made here either
 
 // The place in the list is the CUgraphNodeType.
 using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork,
-                          RecordWork, SignalWork, AwaitWork, AllocWork, FreeWork>;
+                          RecordWork, SignalWork, AwaitWork, AllocWork, FreeWork, WordsWork, ConditionalWork>;
 
 inline CUgraphNodeType type_of(const Work& work) {
   return static_cast<CUgraphNodeType>(work.index());

@@ -7,28 +7,39 @@
 namespace tessera::softcuda {
 namespace {
 
-Graph* child_of(const GraphNode& node) {
-  const auto* const child = std::get_if<ChildWork>(&node.work);
-  return child == nullptr ? nullptr : child->graph.get();
+// A child, or the bodies of a conditional node.
+std::span<const std::shared_ptr<Graph>> graphs_in(const Work& work) {
+  if (const auto* const child = std::get_if<ChildWork>(&work)) return {&child->graph, 1};
+  if (const auto* const conditional = std::get_if<ConditionalWork>(&work)) return conditional->bodies;
+  return {};
+}
+
+void own_inner(const Work& work) {
+  for (const auto& inner : graphs_in(work)) inner->owned = true;
 }
 
 Work copy_of(const Work& work) {
   if (const auto* const child = std::get_if<ChildWork>(&work)) return ChildWork{clone(*child->graph)};
+  if (const auto* const conditional = std::get_if<ConditionalWork>(&work)) {
+    ConditionalWork copy{conditional->condition, conditional->kind, {}, nullptr};
+    for (const auto& body : conditional->bodies) copy.bodies.push_back(clone(*body));
+    return copy;
+  }
   return work;
 }
 
 void list_copies(const Graph& graph, std::unordered_map<const GraphNode*, GraphNode*>& copies) {
   for (const auto& node : graph.nodes) {
     copies[node->origin] = node.get();
-    if (const Graph* const child = child_of(*node)) list_copies(*child, copies);
+    for (const auto& inner : graphs_in(node->work)) list_copies(*inner, copies);
   }
 }
 
 bool runs(const Graph& graph) {
   if (!in_order(graph)) return false;
   return std::all_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) {
-    const Graph* const child = child_of(*node);
-    return child == nullptr || runs(*child);
+    const auto inner = graphs_in(node->work);
+    return std::all_of(inner.begin(), inner.end(), [](const auto& each) { return runs(*each); });
   });
 }
 
@@ -57,9 +68,12 @@ CUgraphExecUpdateResult compare(const Graph& graph, const Graph& source, const G
     if (places_before(graph, mine) != places_before(source, theirs)) {
       return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     }
-    if (const Graph* const child = child_of(mine)) {
-      const auto inner = compare(*child, *child_of(theirs), at);
-      if (inner != CU_GRAPH_EXEC_UPDATE_SUCCESS) return inner;
+    const auto inner = graphs_in(mine.work);
+    const auto other = graphs_in(theirs.work);
+    if (inner.size() != other.size()) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    for (std::size_t k = 0; k < inner.size(); ++k) {
+      const auto same = compare(*inner[k], *other[k], at);
+      if (same != CU_GRAPH_EXEC_UPDATE_SUCCESS) return same;
     }
   }
   at = nullptr;
@@ -69,10 +83,14 @@ CUgraphExecUpdateResult compare(const Graph& graph, const Graph& source, const G
 void take_work(Graph& graph, const Graph& source) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     GraphNode& mine = *graph.nodes[i];
-    if (Graph* const child = child_of(mine)) {
-      take_work(*child, *child_of(*source.nodes[i]));
-    } else {
-      mine.work = source.nodes[i]->work;
+    const Work& theirs = source.nodes[i]->work;
+    const auto inner = graphs_in(mine.work);
+    for (std::size_t k = 0; k < inner.size(); ++k) take_work(*inner[k], *graphs_in(theirs)[k]);
+    if (auto* const conditional = std::get_if<ConditionalWork>(&mine.work)) {
+      conditional->condition = std::get<ConditionalWork>(theirs).condition;
+      conditional->kind = std::get<ConditionalWork>(theirs).kind;
+    } else if (inner.empty()) {
+      mine.work = theirs;
     }
   }
 }
@@ -86,7 +104,7 @@ std::shared_ptr<Graph> clone(const Graph& graph) {
     auto made = std::make_unique<GraphNode>();
     made->graph = copy.get();
     made->work = copy_of(node->work);
-    if (Graph* const child = child_of(*made)) child->owned = true;
+    own_inner(made->work);
     made->origin = node.get();
     made->enabled = node->enabled;
     made->attributes = node->attributes;
@@ -184,12 +202,22 @@ GraphNode* Graphs::add(Graph& graph, Work work, std::span<GraphNode* const> afte
 
 void Graphs::set(GraphNode& node, Work work) {
   const MutexLock lock(mutex_);
-  if (Graph* const child = child_of(node)) forget(*child);
+  for (const auto& inner : graphs_in(node.work)) forget(*inner);
   node.work = std::move(work);
-  if (Graph* const child = child_of(node)) {
-    child->owned = true;
-    know(*child);
-  }
+  own_inner(node.work);
+  for (const auto& inner : graphs_in(node.work)) know(*inner);
+}
+
+std::shared_ptr<GraphCondition> Graphs::find_condition(CUgraphConditionalHandle handle) {
+  const MutexLock lock(mutex_);
+  const auto known = conditions_.find(handle);
+  return known != conditions_.end() ? known->second : nullptr;
+}
+
+void Graphs::add(Graph& graph, std::shared_ptr<GraphCondition> condition) {
+  const MutexLock lock(mutex_);
+  conditions_.emplace(handle_of(*condition), condition);
+  graph.conditions.push_back(std::move(condition));
 }
 
 void Graphs::destroy(Graph* graph) {
@@ -200,7 +228,7 @@ void Graphs::destroy(Graph* graph) {
 
 void Graphs::destroy(GraphNode* node) {
   const MutexLock lock(mutex_);
-  if (Graph* const child = child_of(*node)) forget(*child);
+  for (const auto& inner : graphs_in(node->work)) forget(*inner);
   nodes_.erase(node);
   Graph& graph = *node->graph;
   for (const auto& other : graph.nodes) std::erase(other->after, node);
@@ -228,15 +256,16 @@ void Graphs::know(Graph& graph) {
   graphs_.insert(&graph);
   for (const auto& node : graph.nodes) {
     nodes_.insert(node.get());
-    if (Graph* const child = child_of(*node)) know(*child);
+    for (const auto& inner : graphs_in(node->work)) know(*inner);
   }
 }
 
 void Graphs::forget(Graph& graph) {
   graphs_.erase(&graph);
+  for (const auto& condition : graph.conditions) conditions_.erase(handle_of(*condition));
   for (const auto& node : graph.nodes) {
     nodes_.erase(node.get());
-    if (Graph* const child = child_of(*node)) forget(*child);
+    for (const auto& inner : graphs_in(node->work)) forget(*inner);
   }
 }
 

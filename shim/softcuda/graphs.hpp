@@ -37,15 +37,16 @@ struct GraphNode {
 struct Graph {
   std::vector<std::unique_ptr<GraphNode>> nodes;  // in the order they were made
   bool owned = false;  // by a node: not the program's to destroy
+  std::vector<std::shared_ptr<GraphCondition>> conditions;  // whose handles were made for it
 };
 
 struct GraphExec {
   std::shared_ptr<Graph> graph;
-  std::unordered_map<const GraphNode*, GraphNode*> copies;  // by origin, of child graphs too
+  std::unordered_map<const GraphNode*, GraphNode*> copies;  // by origin, of inner graphs too
   std::uint64_t flags = 0;
 };
 
-// A copy with nodes in the same order, child graphs copied too.
+// A copy with nodes in the same order, inner graphs copied too.
 std::shared_ptr<Graph> clone(const Graph& graph);
 // All nodes, each after what it waits for. Nothing when the dependencies are a circle.
 std::optional<std::vector<GraphNode*>> in_order(const Graph& graph);
@@ -73,8 +74,11 @@ class Graphs {
   Graph* add(std::shared_ptr<Graph> graph);
   // A node of a known graph.
   GraphNode* add(Graph& graph, Work work, std::span<GraphNode* const> after);
-  // Puts other work into a node: a child graph's nodes become known.
+  // Puts other work into a node: an inner graph's nodes become known.
   void set(GraphNode& node, Work work);
+  // Null for what is no handle.
+  std::shared_ptr<GraphCondition> find_condition(CUgraphConditionalHandle handle);
+  void add(Graph& graph, std::shared_ptr<GraphCondition> condition);
   void destroy(Graph* graph);
   void destroy(GraphNode* node);
 
@@ -91,6 +95,8 @@ class Graphs {
   std::unordered_set<const GraphNode*> nodes_ GUARDED_BY(mutex_);
   std::unordered_map<const Graph*, std::shared_ptr<Graph>> owned_ GUARDED_BY(mutex_);
   std::unordered_map<const GraphExec*, std::unique_ptr<GraphExec>> execs_ GUARDED_BY(mutex_);
+  std::unordered_map<CUgraphConditionalHandle, std::shared_ptr<GraphCondition>> conditions_
+      GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera::softcuda

@@ -20,6 +20,12 @@
 #define __shared__ thread_local
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
+// Of a conditional node in a graph: its handle is where the value lies.
+typedef unsigned long long cudaGraphConditionalHandle;
+inline void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value) {
+  __atomic_store_n(reinterpret_cast<unsigned*>(handle), value, __ATOMIC_RELEASE);
+}
+
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
 };

@@ -211,4 +211,45 @@ TEST_F(SoftcudaGraph, AKernelNodeTellsItsParameters) {
   EXPECT_EQ(CU(cuGraphKernelNodeGetParams)(node, &told), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(SoftcudaGraph, AGraphThatDecidesIsNoChildAndNoClone) {
+  CUgraph graph = nullptr, outer = nullptr, copy = nullptr;
+  CUgraphNode node = nullptr;
+  CUgraphConditionalHandle handle = 0;
+  ASSERT_OK(CU(cuGraphCreate)(&graph, 0));
+  ASSERT_OK(CU(cuGraphCreate)(&outer, 0));
+  EXPECT_EQ(CU(cuGraphConditionalHandleCreate)(&handle, graph, nullptr, 1, 2),
+            CUDA_ERROR_INVALID_VALUE);
+  ASSERT_OK(CU(cuGraphConditionalHandleCreate)(&handle, graph, nullptr, 1,
+                                               CU_GRAPH_COND_ASSIGN_DEFAULT));
+  CUgraphNodeParams params = {};
+  params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  params.conditional.handle = handle;
+  params.conditional.type = CU_GRAPH_COND_TYPE_WHILE;
+  params.conditional.size = 2;
+  EXPECT_EQ(CU(cuGraphAddNode)(&node, graph, nullptr, nullptr, 0, &params),
+            CUDA_ERROR_INVALID_VALUE) << "it takes one body";
+  params.conditional.type = CU_GRAPH_COND_TYPE_IF;
+  ASSERT_OK(CU(cuGraphAddNode)(&node, graph, nullptr, nullptr, 0, &params));
+  const CUgraph body = params.conditional.phGraph_out[0];
+  add_set(body, 5);
+  EXPECT_EQ(CU(cuGraphDestroy)(body), CUDA_ERROR_INVALID_VALUE) << "it is the node's";
+  EXPECT_EQ(CU(cuGraphClone)(&copy, graph), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(CU(cuGraphAddChildGraphNode)(&node, outer, nullptr, 0, graph), CUDA_ERROR_INVALID_VALUE);
+  CUgraphExec exec = nullptr;
+  ASSERT_OK(CU(cuGraphInstantiate)(&exec, graph, 0));
+  begin();
+  EXPECT_EQ(CU(cuGraphLaunch)(exec, stream_), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_OK(CU(cuGraphDestroy)(end()));
+  ASSERT_OK(CU(cuGraphLaunch)(exec, stream_));
+  EXPECT_EQ(first_word(), 5u);
+  EXPECT_OK(CU(cuGraphExecDestroy)(exec));
+  EXPECT_OK(CU(cuGraphDestroy)(graph));
+  EXPECT_OK(CU(cuGraphDestroy)(outer));
+  params.conditional.handle = handle;
+  ASSERT_OK(CU(cuGraphCreate)(&graph, 0));
+  EXPECT_EQ(CU(cuGraphAddNode)(&node, graph, nullptr, nullptr, 0, &params),
+            CUDA_ERROR_INVALID_VALUE) << "the handle went with its graph";
+  EXPECT_OK(CU(cuGraphDestroy)(graph));
+}
+
 }  // namespace
