@@ -82,6 +82,10 @@ CUresult instantiate(Function TrueDriver::*function, unsigned long long flags, C
                          [&] { return call_true(function, exec, graph, args...); });
 }
 
+void note_again(const KnownBodies& bodies) {
+  for (const auto& [node, graphs] : bodies) note_bodies(node, graphs);
+}
+
 template <class Function, class... Args>
 CUresult add_node(Function TrueDriver::*function, CUgraphNodeParams* params, CUgraphNode* node,
                   Args... args) {
@@ -152,7 +156,10 @@ TESSERA_HOOK cuGraphExecDestroy(CUgraphExec exec) {
 // A graph whose executable has to be cut stays until that ends: parts are told by its nodes.
 TESSERA_HOOK cuGraphDestroy(CUgraph graph) {
   if (running() != nullptr && graph_execs().keep(graph)) return CUDA_SUCCESS;
-  return call_true(&TrueDriver::cuGraphDestroy, graph);
+  const KnownBodies bodies = forget_bodies_in(graph);
+  const CUresult result = call_true(&TrueDriver::cuGraphDestroy, graph);
+  if (result != CUDA_SUCCESS) note_again(bodies);
+  return result;
 }
 
 // ---- conditional nodes: the one kind whose graphs are told only here ---------------------------
@@ -170,8 +177,8 @@ TESSERA_HOOK cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNo
 
 TESSERA_HOOK cuGraphDestroyNode(CUgraphNode node) {
   if (running() != nullptr) graph_execs().forget_node(node);
-  const std::vector<CUgraph> bodies = forget_bodies(node);
+  const KnownBodies bodies = forget_bodies(node);
   const CUresult result = call_true(&TrueDriver::cuGraphDestroyNode, node);
-  if (result != CUDA_SUCCESS && !bodies.empty()) note_bodies(node, bodies);
+  if (result != CUDA_SUCCESS) note_again(bodies);
   return result;
 }

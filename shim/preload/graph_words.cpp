@@ -24,6 +24,40 @@ std::vector<CUgraph> bodies_of(CUgraphNode node) {
   return known != bodies().end() ? known->second : std::vector<CUgraph>();
 }
 
+bool any_bodies() {
+  const std::lock_guard<std::mutex> lock(bodies_lock);
+  return !bodies().empty();
+}
+
+CUresult read_handles(CUgraph graph, std::vector<CUgraphNode>& nodes) {
+  std::size_t count = 0;
+  const CUresult result =
+      call_true(&TrueDriver::cuGraphGetNodes, graph, static_cast<CUgraphNode*>(nullptr), &count);
+  if (result != CUDA_SUCCESS || count == 0) return result;
+  nodes.resize(count);
+  return call_true(&TrueDriver::cuGraphGetNodes, graph, nodes.data(), &count);
+}
+
+void take_bodies_in(CUgraph graph, KnownBodies& taken);
+
+void take_bodies(CUgraphNode node, KnownBodies& taken) {
+  std::vector<CUgraph> graphs;
+  {
+    const std::lock_guard<std::mutex> lock(bodies_lock);
+    auto known = bodies().extract(node);
+    if (known.empty()) return;
+    graphs = std::move(known.mapped());
+  }
+  taken.emplace_back(node, graphs);
+  for (const CUgraph graph : graphs) take_bodies_in(graph, taken);
+}
+
+void take_bodies_in(CUgraph graph, KnownBodies& taken) {
+  std::vector<CUgraphNode> nodes;
+  if (!any_bodies() || read_handles(graph, nodes) != CUDA_SUCCESS) return;
+  for (const CUgraphNode node : nodes) take_bodies(node, taken);
+}
+
 void add_if_managed(Words& words, CUdeviceptr address) {
   if (managed(address)) words.push_back(address);
 }
@@ -80,7 +114,9 @@ CUresult read_child(CUgraphNode node, GraphWords& found) {
 }
 
 CUresult read_bodies(CUgraphNode node, GraphWords& found) {
-  for (const CUgraph body : bodies_of(node)) {
+  const std::vector<CUgraph> graphs = bodies_of(node);
+  if (graphs.empty()) return CUDA_ERROR_NOT_FOUND;
+  for (const CUgraph body : graphs) {
     if (const CUresult result = read_graph(body, found); result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
@@ -110,13 +146,8 @@ CUresult read_node(CUgraphNode node, GraphWords& found) {
 }  // namespace
 
 CUresult read_graph(CUgraph graph, GraphWords& found) {
-  std::size_t count = 0;
-  CUresult result =
-      call_true(&TrueDriver::cuGraphGetNodes, graph, static_cast<CUgraphNode*>(nullptr), &count);
-  if (result != CUDA_SUCCESS || count == 0) return result;
-  std::vector<CUgraphNode> nodes(count);
-  result = call_true(&TrueDriver::cuGraphGetNodes, graph, nodes.data(), &count);
-  if (result != CUDA_SUCCESS) return result;
+  std::vector<CUgraphNode> nodes;
+  if (const CUresult result = read_handles(graph, nodes); result != CUDA_SUCCESS) return result;
   for (const CUgraphNode node : nodes) {
     if (read_node(node, found) != CUDA_SUCCESS) {
       say("a node of a graph does not tell its parameters: its blocks are not watched");
@@ -175,10 +206,16 @@ void note_bodies(CUgraphNode node, std::span<const CUgraph> graphs) {
   bodies()[node].assign(graphs.begin(), graphs.end());
 }
 
-std::vector<CUgraph> forget_bodies(CUgraphNode node) {
-  const std::lock_guard<std::mutex> lock(bodies_lock);
-  auto known = bodies().extract(node);
-  return known.empty() ? std::vector<CUgraph>() : std::move(known.mapped());
+KnownBodies forget_bodies(CUgraphNode node) {
+  KnownBodies taken;
+  take_bodies(node, taken);
+  return taken;
+}
+
+KnownBodies forget_bodies_in(CUgraph graph) {
+  KnownBodies taken;
+  take_bodies_in(graph, taken);
+  return taken;
 }
 
 }  // namespace tessera::preload

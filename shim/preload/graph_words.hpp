@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cuda_api.hpp"
@@ -37,6 +38,10 @@ Words words_of(const CUgraphNodeParams& params);
 
 // The bodies of a conditional node are told only by the call that makes it.
 void note_bodies(CUgraphNode node, std::span<const CUgraph> bodies);
-std::vector<CUgraph> forget_bodies(CUgraphNode node);
+// Before the program destroys a node or a graph: forgets the bodies in it, also in other bodies, and
+// gives them, to be noted again if they are not destroyed after all.
+using KnownBodies = std::vector<std::pair<CUgraphNode, std::vector<CUgraph>>>;
+KnownBodies forget_bodies(CUgraphNode node);
+KnownBodies forget_bodies_in(CUgraph graph);
 
 }  // namespace tessera::preload

@@ -84,6 +84,22 @@ TEST(PreloadPrograms, AGraphWhoseMemoryOutlivesTheLaunchIsNotCut) {
             std::string::npos) << launched.message;
 }
 
+const std::string kConditional =
+    "./conditional_graphs preload_kernels.so conditional_kernels.so";
+
+TEST(PreloadPrograms, BodiesAmongWhichAGraphDecidesFindTheirBlocks) {
+  expect_same_on_small_device(kConditional, "16MiB");
+}
+
+TEST(PreloadPrograms, AGraphThatDecidesIsNotCut) {
+  const Outcome launched = run_preloaded(kConditional, {{"TESSERA_DEVICE_MEMORY", "6MiB"}});
+  EXPECT_EQ(launched.exit_code, 1);
+  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"),
+            std::string::npos) << launched.message;
+  EXPECT_NE(launched.message.find("cuGraphLaunch(exec, stream): CUDA_ERROR_OUT_OF_MEMORY"),
+            std::string::npos) << launched.message;
+}
+
 TEST(PreloadPrograms, AGraphOfWhichOneNodeDoesNotFitIsOutOfMemory) {
   const Outcome launched = run_preloaded("./large_graph preload_kernels.so",
                                          {{"TESSERA_DEVICE_MEMORY", "2MiB"}});
