@@ -12,7 +12,7 @@ BlockCache::BlockCache(Residency& residency, PageManager& pages, BlockCacheOptio
       options_(options),
       slots_(residency.streams()),
       runs_(residency.streams()),
-      threads_([this](Address address) { put_shared(address); }) {}
+      threads_([this](ThreadCache& cache) { empty(cache); }) {}
 
 BlockCache::~BlockCache() {
   threads_.close();

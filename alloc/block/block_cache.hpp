@@ -138,6 +138,9 @@ class BlockCache {
   Status not_ours(Address address) const;
   void count_allocation(ThreadCache* cache, Bytes bytes, bool hit);
   void count_free(ThreadCache* cache, Bytes bytes);
+  void empty(ThreadCache& cache);
+  void add_live(std::int64_t bytes);
+  std::int64_t live_bytes() const;
 
   // block_steps.cpp
   Result<Address> allocate_slow(const Request& request, ThreadCache* cache);

@@ -11,43 +11,64 @@ namespace {
 
 std::int64_t as_signed(Bytes bytes) { return static_cast<std::int64_t>(bytes.value()); }
 
-void add_grain(OwnCounter& waiting, std::int64_t bytes, LiveMeter& meter) {
-  const std::int64_t sum = waiting.get() + bytes;
-  if (sum < LiveMeter::kGrain && sum > -LiveMeter::kGrain) return waiting.add(bytes);
-  waiting.clear();
-  meter.add(sum);
-}
-
 }  // namespace
 
 void BlockCache::count_allocation(ThreadCache* cache, Bytes bytes, bool hit) {
   if (!cache) {
     other_allocations_.fetch_add(1, std::memory_order_relaxed);
-    return live_.add(as_signed(bytes));
+    return add_live(as_signed(bytes));
   }
   ThreadCounts& counts = cache->counts();
   counts.allocations.add(1);
   counts.hits.add(hit ? 1 : 0);
-  add_grain(counts.live_bytes, as_signed(bytes), live_);
+  counts.live_bytes.add(as_signed(bytes));
+  if (const std::int64_t sum = counts.live_bytes.get(); sum >= LiveMeter::kGrain) {
+    counts.live_bytes.clear();
+    add_live(sum);
+  }
 }
 
 void BlockCache::count_free(ThreadCache* cache, Bytes bytes) {
   if (!cache) {
     other_frees_.fetch_add(1, std::memory_order_relaxed);
-    return live_.add(-as_signed(bytes));
+    return add_live(-as_signed(bytes));
   }
-  cache->counts().frees.add(1);
-  add_grain(cache->counts().live_bytes, -as_signed(bytes), live_);
+  ThreadCounts& counts = cache->counts();
+  counts.frees.add(1);
+  // What was freed before is added now; the last one may be about to be allocated again.
+  if (const std::int64_t sum = counts.live_bytes.get(); sum <= -LiveMeter::kGrain) {
+    counts.live_bytes.clear();
+    add_live(sum);
+  }
+  counts.live_bytes.add(-as_signed(bytes));
+}
+
+// Of a thread that ends: nobody else would add what it holds back.
+void BlockCache::empty(ThreadCache& cache) {
+  cache.steal([this](Address address) { put_shared(address); });
+  const std::int64_t sum = cache.counts().live_bytes.get();
+  cache.counts().live_bytes.clear();
+  add_live(sum);
+}
+
+void BlockCache::add_live(std::int64_t bytes) {
+  if (live_.add(bytes)) live_.raise(live_bytes());
+}
+
+// Others may go on meanwhile: then it is some sum that there was for a part of them.
+std::int64_t BlockCache::live_bytes() const {
+  std::int64_t live = live_.live();
+  threads_.for_each([&](const ThreadCache& cache) { live += cache.counts().live_bytes.get(); });
+  return live;
 }
 
 BlockStats BlockCache::stats() const {
   std::int64_t allocations = 0, frees = 0, hits = 0;
-  std::int64_t live = live_.live();
+  const std::int64_t live = live_bytes();
   threads_.for_each([&](const ThreadCache& cache) {
     frees += cache.counts().frees.get();
     allocations += cache.counts().allocations.get();
     hits += cache.counts().hits.get();
-    live += cache.counts().live_bytes.get();
   });
   BlockStats stats;
   stats.frees = static_cast<std::uint64_t>(frees) + other_frees_.load();

@@ -25,16 +25,22 @@ struct TagUse {
   Bytes live_bytes;
 };
 
-// The sum of live bytes and its highest value. Threads add to it in grains, so that small blocks do
-// not share a cache line between threads.
+// The sum of live bytes and its highest value. Threads add to it in grains, and the bytes of what a thread
+// freed last when it frees again, so that threads which allocate what they free do not share a cache line,
+// whatever the size. What they hold back is for whoever keeps their counts to add (BlockCache).
 class alignas(64) LiveMeter {
  public:
   static constexpr std::int64_t kGrain = 256 << 10;
 
-  void add(std::int64_t bytes) {
+  // Whether there may be a new peak: see raise().
+  [[nodiscard]] bool add(std::int64_t bytes) {
     const std::int64_t now = live_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    return bytes > 0 && now > peak_.load(std::memory_order_relaxed);
+  }
+  // `live` is the sum with all that threads hold back.
+  void raise(std::int64_t live) {
     std::int64_t peak = peak_.load(std::memory_order_relaxed);
-    while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    while (live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
     }
   }
   std::int64_t live() const { return live_.load(std::memory_order_relaxed); }

@@ -14,6 +14,7 @@ enum Pool : std::uint32_t { kSlabs, kSingles };
 constexpr Bytes kEverything{~std::uint64_t{0}};
 // A miss brings one line of slots, the one asked for included; a thread without a cache gets just that.
 using SlotLine = std::array<Address, Slab::kLineSlots>;
+static_assert(ThreadCache::kPerMagazine >= Slab::kLineSlots, "or a part of the line goes to another thread");
 std::span<Address> wanted(SlotLine& line, const ThreadCache* cache) {
   return std::span(line).first(cache ? line.size() : 1);
 }

@@ -1,12 +1,16 @@
 // One thread's cached blocks: a small direct-mapped table of magazines, each one cache line.
 //
-// A magazine holds up to seven free blocks of one key. Its thread pushes with a store and pops with
+// A magazine holds up to eight free blocks of one key. Its thread pushes with a store and pops with
 // an exchange, so that a thread in need of memory may take the blocks of all others (steal()), and
 // nobody ever waits: whoever exchanges the address out has the block.
 //
+// Eight is a line of a slab's words (Slab::kLineSlots), which a thread takes as a whole: with less, one block
+// of it would go back as soon as all are free, another thread would take it, and both would write to the line
+// in every pair from then on. So how many there are stands with the key, in a line that each call reads.
+//
 // Thread safety: steal() and counts() by any thread, all else by the one thread it belongs to.
 //
-// Invariants: addresses at and above a magazine's `filled` are zero.
+// Invariants: addresses at and above a place's `filled` are zero in its magazine.
 #pragma once
 
 #include <algorithm>
@@ -37,18 +41,18 @@ struct ThreadCounts {
 class ThreadCache {
  public:
   static constexpr std::size_t kMagazines = 64;
-  static constexpr std::uint32_t kPerMagazine = 7;
+  static constexpr std::uint32_t kPerMagazine = 8;
   // A magazine holds no more bytes than this, unless it is a single block.
   static constexpr Bytes kMagazineBytes = 32_MiB;
 
   // A cached block of exactly this key, or none.
   Address pop(const CacheKey& key) {
     const std::size_t index = index_of(key);
-    if (keys_[index] != key) return {};
-    Magazine& magazine = magazines_[index];
-    while (magazine.filled > 0) {
+    Place& place = places_[index];
+    if (place.key != key) return {};
+    while (place.filled > 0) {
       const std::uint64_t address =
-          magazine.addresses[--magazine.filled].exchange(0, std::memory_order_acquire);
+          magazines_[index].addresses[--place.filled].exchange(0, std::memory_order_acquire);
       if (address != 0) return Address(address);
     }
     return {};
@@ -56,20 +60,20 @@ class ThreadCache {
   // False when the place is full, or another key's: see make_place().
   bool push(const CacheKey& key, Address address) {
     const std::size_t index = index_of(key);
-    Magazine& magazine = magazines_[index];
-    if (magazine.filled >= limit_of(key.size_class) || keys_[index] != key) return false;
-    magazine.addresses[magazine.filled++].store(address.value(), std::memory_order_release);
+    Place& place = places_[index];
+    if (place.filled >= limit_of(key.size_class) || place.key != key) return false;
+    magazines_[index].addresses[place.filled++].store(address.value(), std::memory_order_release);
     return true;
   }
   // Hands the key a place with room: calls `give(Address)` for each block that has to go.
   template <class Give>
   void make_place(const CacheKey& key, Give&& give) {
     const std::size_t index = index_of(key);
-    Magazine& magazine = magazines_[index];
-    const std::uint32_t keep = keys_[index] == key ? limit_of(key.size_class) / 2 : 0;
+    Place& place = places_[index];
+    const std::uint32_t keep = place.key == key ? limit_of(key.size_class) / 2 : 0;
     // From the top, so that what is kept stays in the lower places.
-    while (magazine.filled > keep) take_out(magazine.addresses[--magazine.filled], give);
-    keys_[index] = key;
+    while (place.filled > keep) take_out(magazines_[index].addresses[--place.filled], give);
+    place.key = key;
   }
   // Takes every block out.
   template <class Give>
@@ -100,9 +104,14 @@ class ThreadCache {
  private:
   struct alignas(64) Magazine {
     std::array<std::atomic<std::uint64_t>, kPerMagazine> addresses{};
-    std::uint64_t filled = 0;
   };
   static_assert(sizeof(Magazine) == 64);
+  // Of the thread alone.
+  struct alignas(32) Place {
+    CacheKey key;
+    std::uint32_t filled = 0;
+  };
+  static_assert(sizeof(Place) == 32, "none lies in two lines");
 
   static std::size_t index_of(const CacheKey& key) { return mixed(key) >> 58; }
   template <class Give>
@@ -113,7 +122,7 @@ class ThreadCache {
   }
 
   std::array<Magazine, kMagazines> magazines_;
-  std::array<CacheKey, kMagazines> keys_{};
+  std::array<Place, kMagazines> places_{};
   ThreadCounts counts_;
 };
 

@@ -44,8 +44,8 @@ std::uint64_t new_id() {
 
 }  // namespace
 
-ThreadCaches::ThreadCaches(std::function<void(Address)> give)
-    : give_(std::move(give)), id_(new_id()) {
+ThreadCaches::ThreadCaches(std::function<void(ThreadCache&)> empty)
+    : empty_(std::move(empty)), id_(new_id()) {
   Registry& known = registry();
   MutexLock lock(known.mutex);
   known.alive.emplace(id_, this);
@@ -87,7 +87,7 @@ void ThreadCaches::return_cache(std::uint64_t id, ThreadCache* cache) {
 }
 
 void ThreadCaches::take_back(ThreadCache* cache) {
-  cache->steal(give_);
+  empty_(*cache);
   MutexLock lock(mutex_);
   idle_.push_back(cache);
 }

@@ -20,8 +20,9 @@ namespace tessera {
 
 class ThreadCaches {
  public:
-  // `give` takes back the blocks of a thread that ends, or remembers too many allocators.
-  explicit ThreadCaches(std::function<void(Address)> give);
+  // `empty` takes everything out of the cache of a thread that ends, or remembers too many allocators. The
+  // calling thread is the cache's own.
+  explicit ThreadCaches(std::function<void(ThreadCache&)> empty);
   ~ThreadCaches() { close(); }
   ThreadCaches(const ThreadCaches&) = delete;
   ThreadCaches& operator=(const ThreadCaches&) = delete;
@@ -43,7 +44,7 @@ class ThreadCaches {
   ThreadCache* attach();
   void take_back(ThreadCache* cache);
 
-  const std::function<void(Address)> give_;
+  const std::function<void(ThreadCache&)> empty_;
   const std::uint64_t id_;
   mutable Mutex mutex_{LockRank::kThreadCaches};
   std::vector<std::unique_ptr<ThreadCache>> caches_ GUARDED_BY(mutex_);

@@ -47,6 +47,18 @@ TEST_F(BlockCountsTest, ThePeakStaysAndIsExactWithinAGrain) {
   EXPECT_GE(peak + Bytes(static_cast<std::uint64_t>(LiveMeter::kGrain)), 5_MiB + 1000_KiB);
 }
 
+TEST_F(BlockCountsTest, WhatAThreadFreedLastIsInNoPeak) {
+  std::thread([&] { free(allocate(6_MiB)); }).join();
+  EXPECT_EQ(blocks().stats().peak_live_bytes, 6_MiB);
+  const Address block = allocate(5_MiB);
+  EXPECT_EQ(blocks().stats().peak_live_bytes, 6_MiB) << "the two never lived together";
+  const Address other = allocate(3_MiB);
+  EXPECT_EQ(blocks().stats().peak_live_bytes, 8_MiB);
+  free(block);
+  free(other);
+  EXPECT_EQ(blocks().stats().live_bytes, Bytes());
+}
+
 TEST_F(BlockCountsTest, CountsOfThreadsThatEndedStayInTheSums) {
   std::vector<Address> made(3);
   std::thread([&] {

@@ -33,6 +33,30 @@ TEST_F(BlockStepsTest, Step1TakesFromTheThreadsOwnCache) {
   EXPECT_EQ(hits(), 1u);
 }
 
+// Where the block's word is, by cache lines.
+std::uint64_t line_of_word(const Run& run, Address block) {
+  auto& slab = *static_cast<Slab*>(run.owner.record);
+  return reinterpret_cast<std::uint64_t>(&slab.word(*slab.slot_at(block - run.address))) / 64;
+}
+
+TEST_F(BlockStepsTest, ThreadsThatAllocateWhatTheyFreeWriteToNoLineTogether) {
+  for (const Bytes bytes : {16_B, 4_KiB, 64_KiB, 512_KiB}) {
+    Address mine = allocate(bytes, a_);
+    free(mine, a_);
+    Address other;
+    std::thread([&] {
+      free(allocate(bytes, a_), a_);
+      other = allocate(bytes, a_);  // as in every pair from now on
+      free(other, a_);
+    }).join();
+    mine = allocate(bytes, a_);
+    const Run& run = *pages().find(mine);
+    ASSERT_EQ(pages().find(other), &run) << "the two take from one slab";
+    EXPECT_NE(line_of_word(run, mine), line_of_word(run, other)) << bytes.value();
+    free(mine, a_);
+  }
+}
+
 TEST_F(BlockStepsTest, Step2TakesWhatWasFreedOnTheSameStreamWhileItsWorkStillRuns) {
   for (const Bytes bytes : {512_KiB, 2_MiB}) {
     const Address block = allocate(bytes, a_);

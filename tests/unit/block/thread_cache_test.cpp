@@ -55,7 +55,7 @@ TEST(ThreadCache, AFullMagazineHandsBlocksOnAndKeepsTheOthers) {
 }
 
 TEST(ThreadCache, LargeBlocksAreFewAndAtLeastOne) {
-  EXPECT_EQ(ThreadCache::limit_of(*size_class_for(2_MiB)), 7u);
+  EXPECT_EQ(ThreadCache::limit_of(*size_class_for(2_MiB)), 8u);
   EXPECT_EQ(ThreadCache::limit_of(*size_class_for(16_MiB)), 2u);
   EXPECT_EQ(ThreadCache::limit_of(*size_class_for(1_GiB)), 1u);
 }
@@ -73,10 +73,10 @@ TEST(ThreadCache, KeysThatShareAPlaceLoseNoBlock) {
 TEST(ThreadCache, AfterAStealItIsEmptyAndUsable) {
   ThreadCache cache;
   std::vector<Address> out;
-  for (std::uint64_t i = 1; i <= 7; ++i) put(cache, key_of(512_B), Address(i), out);
+  for (std::uint64_t i = 1; i <= 8; ++i) put(cache, key_of(512_B), Address(i), out);
   std::size_t stolen = 0;
   cache.steal([&](Address) { ++stolen; });
-  EXPECT_EQ(stolen, 7u);
+  EXPECT_EQ(stolen, 8u);
   EXPECT_FALSE(cache.pop(key_of(512_B)));
   put(cache, key_of(512_B), Address(9), out);
   EXPECT_EQ(cache.pop(key_of(512_B)), Address(9));
@@ -84,7 +84,7 @@ TEST(ThreadCache, AfterAStealItIsEmptyAndUsable) {
 
 // Each block has a count of those who hold it: never two.
 TEST(ThreadCache, AThiefAndTheOwnerNeverGetTheSameBlock) {
-  constexpr std::size_t kBlocks = 7;
+  constexpr std::size_t kBlocks = 8;
   auto cache = std::make_unique<ThreadCache>();
   std::array<std::atomic<int>, kBlocks + 1> holders{};
   const CacheKey key = key_of(512_B);

@@ -21,11 +21,13 @@ void put(ThreadCaches& caches, Address address) {
 class ThreadCachesTest : public testing::Test {
  protected:
   std::vector<Address> returned_;
-  const std::function<void(Address)> give_ = [this](Address address) { returned_.push_back(address); };
+  const std::function<void(ThreadCache&)> empty_ = [this](ThreadCache& cache) {
+    cache.steal([this](Address address) { returned_.push_back(address); });
+  };
 };
 
 TEST_F(ThreadCachesTest, EachThreadHasOneAndKeepsIt) {
-  ThreadCaches caches(give_);
+  ThreadCaches caches(empty_);
   ThreadCache* const mine = caches.mine();
   EXPECT_EQ(caches.mine(), mine);
   ThreadCache* other = nullptr;
@@ -34,7 +36,7 @@ TEST_F(ThreadCachesTest, EachThreadHasOneAndKeepsIt) {
 }
 
 TEST_F(ThreadCachesTest, AThreadThatEndsGivesItsBlocksBackAndItsCacheOn) {
-  ThreadCaches caches(give_);
+  ThreadCaches caches(empty_);
   ThreadCache* first = nullptr;
   std::thread([&] {
     first = caches.mine();
@@ -47,7 +49,7 @@ TEST_F(ThreadCachesTest, AThreadThatEndsGivesItsBlocksBackAndItsCacheOn) {
 }
 
 TEST_F(ThreadCachesTest, AnAllocatorMayEndBeforeTheThreadsThatUsedIt) {
-  auto caches = std::make_unique<ThreadCaches>(give_);
+  auto caches = std::make_unique<ThreadCaches>(empty_);
   std::atomic<int> step{0};
   std::thread user([&] {
     put(*caches, Address(7));
@@ -63,7 +65,7 @@ TEST_F(ThreadCachesTest, AnAllocatorMayEndBeforeTheThreadsThatUsedIt) {
 
 TEST_F(ThreadCachesTest, ANewAllocatorIsNotTakenForADeadOne) {
   for (int i = 0; i < 20; ++i) {
-    ThreadCaches caches(give_);
+    ThreadCaches caches(empty_);
     EXPECT_FALSE(caches.mine()->pop(kKey));
     put(caches, Address(7));
   }
@@ -73,7 +75,7 @@ TEST_F(ThreadCachesTest, ANewAllocatorIsNotTakenForADeadOne) {
 TEST_F(ThreadCachesTest, MoreAllocatorsThanAThreadRemembersLoseNoBlock) {
   std::vector<std::unique_ptr<ThreadCaches>> many;
   for (std::uint64_t i = 1; i <= 20; ++i) {
-    many.push_back(std::make_unique<ThreadCaches>(give_));
+    many.push_back(std::make_unique<ThreadCaches>(empty_));
     put(*many.back(), Address(i));
   }
   std::size_t found = returned_.size();
@@ -82,7 +84,7 @@ TEST_F(ThreadCachesTest, MoreAllocatorsThanAThreadRemembersLoseNoBlock) {
 }
 
 TEST_F(ThreadCachesTest, OneThreadMayTakeTheBlocksOfAll) {
-  ThreadCaches caches(give_);
+  ThreadCaches caches(empty_);
   put(caches, Address(1));
   std::atomic<int> step{0};
   std::thread other([&] {
@@ -102,7 +104,7 @@ TEST_F(ThreadCachesTest, OneThreadMayTakeTheBlocksOfAll) {
 TEST_F(ThreadCachesTest, AThreadThatIsEndingHasNone) {
   static ThreadCaches* caches = nullptr;
   static bool had_none = false;
-  ThreadCaches here(give_);
+  ThreadCaches here(empty_);
   caches = &here;
   struct Late {
     ~Late() { had_none = caches->mine() == nullptr; }
