@@ -4,7 +4,7 @@ set(program_targets "")
 
 # A program names libcuda.so.1 and carries no run path: the machine's own driver serves it, or ours
 # where the library path says so.
-tessera_sources(program_sources tests/programs/*.c)
+tessera_sources(program_sources tests/programs/*.c tests/programs/*.cpp)
 foreach(source IN LISTS program_sources)
   get_filename_component(name "${source}" NAME_WE)
   add_executable(program_${name} "${source}")

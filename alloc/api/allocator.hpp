@@ -91,6 +91,8 @@ class Allocator {
   // `reason` must live for ever.
   Status expose(Address address, const char* reason);
   Status retire_stream(StreamId stream);
+  // Waits for all work on the device.
+  Status synchronize(DeviceId device) { return driver_->synchronize(device); }
   Status mark(std::string_view kind, std::uint64_t number);
   TagTable& tags() { return tags_; }
 

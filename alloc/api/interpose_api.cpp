@@ -95,6 +95,14 @@ tessera_result tessera_retire_stream(tessera_allocator* allocator, tessera_strea
   });
 }
 
+tessera_result tessera_synchronize(tessera_allocator* allocator, int device) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    if (device < 0) return Status(Code::kInvalidArgument, "a device is a number from 0");
+    return allocator->allocator->synchronize(DeviceId(static_cast<std::uint64_t>(device)));
+  });
+}
+
 tessera_result tessera_memory_info(tessera_allocator* allocator, int device, uint64_t* free_bytes,
                                    uint64_t* total_bytes) {
   return api_call([&]() -> Status {

@@ -53,6 +53,10 @@ TESSERA_API tessera_result tessera_expose(tessera_allocator* allocator, tessera_
 TESSERA_API tessera_result tessera_retire_stream(tessera_allocator* allocator,
                                                  tessera_stream stream);
 
+/* Returns when all work queued on the device is over. Errors: the driver's; it refuses while a stream
+ * of the device is captured into a graph, and the capture may be spoilt by it. */
+TESSERA_API tessera_result tessera_synchronize(tessera_allocator* allocator, int device);
+
 /* What cuMemGetInfo should say of the device: total is the device's, free is what the program
  * could still allocate before anything has to leave device memory. */
 TESSERA_API tessera_result tessera_memory_info(tessera_allocator* allocator, int device,

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "graph_pool_hooks.hpp"
 #include "operator_bracket.hpp"
 #include "recorded_streams.hpp"
 
@@ -19,6 +21,11 @@ constexpr int kMostLines = 20;
 RecordedStreams& recorded() {
   static auto* const streams = new RecordedStreams;
   return *streams;
+}
+
+GraphPools& pools() {
+  static auto* const all = new GraphPools;
+  return *all;
 }
 
 // Bounded, because a program may fail at every free.
@@ -56,6 +63,44 @@ void say_failure(tessera_result result, const char* call) {
   if (result != TESSERA_OK) say(call, tessera_last_error());
 }
 
+bool give_back_released(tessera_allocator* allocator) {
+  return pools().give_back(
+      [allocator](int device) {
+        const tessera_result waited = tessera_synchronize(allocator, device);
+        say_failure(waited, "release_pool");
+        return waited == TESSERA_OK;
+      },
+      [allocator](tessera_address block) {
+        say_failure(tessera_free(allocator, block, TESSERA_NO_STREAM), "release_pool");
+      });
+}
+
+tessera_result allocate(tessera_allocator* allocator, int device, std::size_t bytes,
+                        tessera_stream stream, tessera_address& address) {
+  const tessera_result result = tessera_malloc(allocator, device, bytes, stream, &address);
+  if (result != TESSERA_OUT_OF_MEMORY || !give_back_released(allocator)) return result;
+  return tessera_malloc(allocator, device, bytes, stream, &address);
+}
+
+tessera_result allocate_in(const GraphPools::Key& pool, tessera_allocator* allocator,
+                           std::size_t bytes, tessera_stream stream, tessera_address& address) {
+  address = pools().take(pool, bytes, stream);
+  if (address != 0) return TESSERA_OK;
+  const tessera_result result = allocate(allocator, pool.device, bytes, stream, address);
+  if (result != TESSERA_OK) return result;
+  tessera_block_info info{};
+  info.size = sizeof(info);
+  const bool known = tessera_query(allocator, address, &info) == TESSERA_OK;
+  pools().add(pool, address, known ? info.capacity : bytes, stream);
+  return TESSERA_OK;
+}
+
+// Where the stream is captured nothing may be recorded on it.
+void note_use(tessera_allocator* allocator, tessera_address block, tessera_stream stream) {
+  if (pools().captures(stream)) return;
+  say_failure(tessera_touch(allocator, block, stream, TESSERA_WRITE), "record_stream");
+}
+
 }  // namespace
 
 extern "C" {
@@ -64,15 +109,19 @@ void* tessera_torch_malloc(ssize_t size, int device, tessera_torch_stream stream
   if (size <= 0) return nullptr;
   tessera_allocator* allocator = shared_or_raise();
   tessera_address address = 0;
-  tessera_result result =
-      tessera_malloc(allocator, device, static_cast<std::size_t>(size), stream, &address);
+  const auto bytes = static_cast<std::size_t>(size);
+  const auto pool = pools().serving(device, stream);
+  tessera_result result = pool ? allocate_in(*pool, allocator, bytes, stream, address)
+                               : allocate(allocator, device, bytes, stream, address);
   if (result != TESSERA_OK) raise(result);
   allocator = shared_or_raise();  // the preload library takes note of the device's addresses
   if (!in_operator()) return reinterpret_cast<void*>(address);
   result = keep_new_block(allocator, address);
   if (result == TESSERA_OK) return reinterpret_cast<void*>(address);
   const std::string why = tessera_last_error();
-  say_failure(tessera_free(allocator, address, stream), "malloc");
+  if (!pools().keep(address, false)) {
+    say_failure(tessera_free(allocator, address, stream), "malloc");
+  }
   throw std::runtime_error("CUDA out of memory. Tessera: " + why);
 }
 
@@ -83,6 +132,7 @@ void tessera_torch_free(void* pointer, ssize_t, int, tessera_torch_stream stream
   const tessera_address address = address_of(pointer);
   if (in_operator()) let_go(allocator, address);
   std::vector<tessera_stream> streams = recorded().take(address);
+  if (pools().keep(address, !streams.empty())) return;
   if (streams.empty()) return say_failure(tessera_free(allocator, address, stream), "free");
   streams.push_back(stream);
   say_failure(tessera_free_after(allocator, address, streams.data(), streams.size()), "free");
@@ -90,6 +140,7 @@ void tessera_torch_free(void* pointer, ssize_t, int, tessera_torch_stream stream
 
 void tessera_torch_reset(void) {
   if (tessera_allocator* const allocator = shared_or_say("empty_cache")) {
+    (void)give_back_released(allocator);
     say_failure(tessera_trim(allocator), "empty_cache");
   }
 }
@@ -118,8 +169,16 @@ void tessera_torch_record_stream(void* pointer, tessera_torch_stream stream) {
   if (allocator == nullptr) return;
   if (tessera_query(allocator, address_of(pointer), &info) != TESSERA_OK) return;
   recorded().add(info.address, stream);
-  say_failure(tessera_touch(allocator, info.address, stream, TESSERA_WRITE), "record_stream");
+  note_use(allocator, info.address, stream);
 }
+
+void tessera_torch_begin_pool(int device, PoolId id, StreamFilter filter) {
+  pools().begin({device, id}, std::move(filter));
+}
+
+void tessera_torch_end_pool(int device, PoolId id) { pools().end({device, id}); }
+
+void tessera_torch_release_pool(int device, PoolId id) { pools().release({device, id}); }
 
 tessera_result tessera_torch_begin(const tessera_address* addresses, size_t count, size_t written) {
   tessera_allocator* allocator = nullptr;

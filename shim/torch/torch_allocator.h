@@ -2,8 +2,7 @@
  * or by address, and the brackets around one operator for eager code without the preload library.
  *
  * Why no hook for init: Tessera starts at the first allocation, since a process that only forks
- * must not have CUDA started. Why none for graph pools: the one that begins a pool has a C++ type,
- * and without it the others mean nothing. docs/pytorch.md says what to do instead.
+ * must not have CUDA started. The three hooks of graph pools take C++ types: graph_pool_hooks.hpp.
  *
  * Thread safety: every function may be called from any thread, as PyTorch does; the brackets
  * belong to the thread that opens them.

@@ -2,8 +2,11 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "program_run.hpp"
 #include "softcuda_library.hpp"
@@ -26,6 +29,21 @@ TEST(TorchPrograms, ThreadsStreamsAndDevicesKeepTheirBytes) {
 TEST(TorchPrograms, UnderThePreloadLibraryTheHeapIsLargerThanTheDevice) {
   const Environment small = {{"TESSERA_DEVICE_MEMORY", "32MiB"}, {"TESSERA_HOST_MEMORY", "128MiB"}};
   const auto outcome = run_preloaded(kCalls + " 20", small);
+  EXPECT_EQ(outcome.output, "ok\n") << outcome.message;
+  EXPECT_EQ(outcome.message, "");
+}
+
+const std::string kGraphs = "./torch_graphs ../libtessera_torch.so preload_kernels.so";
+
+TEST(TorchPrograms, GraphsKeepTheirBlocksWhileTheyLive) {
+  const auto outcome = run(kGraphs);
+  EXPECT_EQ(outcome.output, "ok\n") << outcome.message;
+  EXPECT_EQ(outcome.message, "");
+}
+
+TEST(TorchPrograms, UnderThePreloadLibraryTheirBlocksMoveBetweenLaunches) {
+  const auto outcome = run_preloaded(
+      kGraphs, {{"TESSERA_DEVICE_MEMORY", "12MiB"}, {"TESSERA_HOST_MEMORY", "128MiB"}});
   EXPECT_EQ(outcome.output, "ok\n") << outcome.message;
   EXPECT_EQ(outcome.message, "");
 }
@@ -76,6 +94,15 @@ class TorchAllocator : public softcuda_test::SoftwareDevice {
     return hook<tessera_result(CUstream)>("tessera_torch_end")(stream);
   }
 
+  using PoolId = std::pair<unsigned long long, unsigned long long>;
+  using Filter = std::function<bool(CUstream)>;
+  void begin_pool(PoolId id, CUstream captured) {
+    hook<void(int, PoolId, Filter)>("tessera_torch_begin_pool")(
+        0, id, [captured](CUstream stream) { return stream == captured; });
+  }
+  void end_pool(PoolId id) { hook<void(int, PoolId)>("tessera_torch_end_pool")(0, id); }
+  void release_pool(PoolId id) { hook<void(int, PoolId)>("tessera_torch_release_pool")(0, id); }
+
   void* library_ = nullptr;
 };
 
@@ -122,6 +149,55 @@ TEST_F(TorchAllocator, ARecordedStreamKeepsTheBlockUntilItsWorkIsDone) {
   ASSERT_OK(CU(cuMemFreeHost)(go));
   EXPECT_EQ(call("tessera_retire_stream", static_cast<tessera_stream>(side)), TESSERA_OK);
   ASSERT_OK(CU(cuStreamDestroy)(side));
+}
+
+TEST_F(TorchAllocator, APoolHoldsItsBlocksUntilItIsReleasedAndMemoryIsShort) {
+  CUstream captured = nullptr;
+  ASSERT_OK(CU(cuStreamCreate)(&captured, CU_STREAM_NON_BLOCKING));
+  const PoolId id = {3, 0};
+  begin_pool(id, captured);
+  std::vector<void*> inside, outside;
+  for (int i = 0; i < 6; ++i) inside.push_back(take(kBlock, captured));
+  for (void* block : inside) give(block, kBlock, captured);
+  void* const again = take(kBlock, captured);
+  EXPECT_NE(std::find(inside.begin(), inside.end(), again), inside.end());
+  void* const small = take(kBlock / 4, captured);
+  EXPECT_EQ(std::find(inside.begin(), inside.end(), small), inside.end()) << "far too large for it";
+  give(again, kBlock, captured);
+  give(small, kBlock / 4, captured);
+  end_pool(id);
+  outside.push_back(take(kBlock, captured));
+  EXPECT_THROW(take(), std::runtime_error);
+  release_pool(id);
+  for (int i = 0; i < 7; ++i) outside.push_back(take());
+  for (void* block : outside) give(block);
+  EXPECT_OK(CU(cuStreamDestroy)(captured));
+}
+
+TEST_F(TorchAllocator, APoolOfSeveralGraphsIsReleasedByTheLastAndWhatLivesStays) {
+  CUstream captured = nullptr;
+  ASSERT_OK(CU(cuStreamCreate)(&captured, CU_STREAM_NON_BLOCKING));
+  const PoolId id = {0, 4};
+  begin_pool(id, captured);
+  void* const alive = take(kBlock, captured);
+  void* const freed = take(5 * kBlock, captured);
+  give(freed, 5 * kBlock, captured);
+  end_pool(id);
+  begin_pool(id, captured);
+  EXPECT_EQ(take(5 * kBlock, captured), freed) << "a later graph of the pool takes it again";
+  give(freed, 5 * kBlock, captured);
+  end_pool(id);
+  release_pool(id);
+  EXPECT_THROW(take(5 * kBlock), std::runtime_error);
+  release_pool(id);
+  void* const outside = take(5 * kBlock);
+  EXPECT_EQ(info(alive).device_bytes, static_cast<std::uint64_t>(kBlock));
+  give(outside, 5 * kBlock);
+  give(alive, kBlock, captured);
+  hook<void()>("tessera_torch_reset")();
+  void* const all = take(8 * kBlock);
+  give(all, 8 * kBlock);
+  EXPECT_OK(CU(cuStreamDestroy)(captured));
 }
 
 TEST_F(TorchAllocator, TheBaseOfABlockIsToldAndStaysWhereItIs) {

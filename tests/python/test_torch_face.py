@@ -22,6 +22,15 @@ class FakeHooks:
     def set_record_stream_fn(self, address):
         self.addresses["record_stream"] = address
 
+    def set_begin_allocate_to_pool(self, address):
+        self.addresses["begin_pool"] = address
+
+    def set_end_allocate_to_pool_fn(self, address):
+        self.addresses["end_pool"] = address
+
+    def set_release_pool(self, address):
+        self.addresses["release_pool"] = address
+
 
 class FakeAllocator:
     def __init__(self, path, malloc, free):
@@ -46,7 +55,7 @@ class Enable(unittest.TestCase):
         library = ctypes.CDLL(chosen.path)
         for name in chosen.names:
             self.assertTrue(hasattr(library, name))
-        self.assertEqual(sorted(chosen._allocator.addresses), ["record_stream", "reset"])
+        self.assertEqual(sorted(chosen._allocator.addresses), ["begin_pool", "end_pool", "record_stream", "release_pool", "reset"])
         self.assertTrue(all(chosen._allocator.addresses.values()))
 
     def test_options_go_through_the_environment(self):

@@ -17,6 +17,9 @@ _HOOKS = {
     "set_memory_fraction_fn": "tessera_torch_memory_fraction",
     "set_base_alloc_fn": "tessera_torch_base_alloc",
     "set_record_stream_fn": "tessera_torch_record_stream",
+    "set_begin_allocate_to_pool": "tessera_torch_begin_pool",
+    "set_end_allocate_to_pool_fn": "tessera_torch_end_pool",
+    "set_release_pool": "tessera_torch_release_pool",
 }
 _lock = threading.Lock()
 _library_handle: Optional[ctypes.CDLL] = None

@@ -24,6 +24,7 @@ TEST(InterposeApi, RefusesNull) {
             TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_expose(nullptr, 0, "x"), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_memory_info(nullptr, 0, &number, &number), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_synchronize(nullptr, 0), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_finish(nullptr), TESSERA_INVALID_ARGUMENT);
 }
 
