@@ -11,7 +11,7 @@
     .text
 
 /* Arguments: handle, name (and version) in rdi, rsi (and rdx). */
-.macro loader_entry symbol, find_true
+.macro loader_entry symbol, answer, find_true
     .globl  \symbol
     .type   \symbol, @function
 \symbol:
@@ -23,7 +23,7 @@
     .cfi_adjust_cfa_offset 8
     pushq   %rdx
     .cfi_adjust_cfa_offset 8
-    call    tessera_preload_answer
+    call    \answer
     testq   %rax, %rax
     jne     1f
     call    \find_true
@@ -44,8 +44,8 @@
     .size   \symbol, . - \symbol
 .endm
 
-    loader_entry tessera_preload_dlsym, tessera_preload_true_dlsym
-    loader_entry tessera_preload_dlvsym, tessera_preload_true_dlvsym
+    loader_entry tessera_preload_dlsym, tessera_preload_answer, tessera_preload_true_dlsym
+    loader_entry tessera_preload_dlvsym, tessera_preload_answer_version, tessera_preload_true_dlvsym
 
     .globl  tessera_preload_dlsym_old
     .set    tessera_preload_dlsym_old, tessera_preload_dlsym

@@ -53,6 +53,15 @@ void replace(const char* symbol, void** function, int version, cuuint64_t flags)
   if (hook != nullptr && lies_in_driver(*function)) *function = hook->function;
 }
 
+template <class LookUp>
+void* answer(void* handle, const char* name, LookUp look_up) {
+  if (!may_be_hooked(name) || handle == RTLD_NEXT || handle == RTLD_DEFAULT) return nullptr;
+  const Hook* const hook = hook_by_name(name);
+  if (hook == nullptr) return nullptr;
+  const void* const found = look_up();
+  return found != nullptr && lies_in_driver(found) ? hook->function : nullptr;
+}
+
 }  // namespace
 }  // namespace tessera::preload
 
@@ -62,11 +71,13 @@ using namespace tessera::preload;
 // handles are glibc's business alone: it finds our exported names by itself where they are due.
 extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_answer(void* handle,
                                                                                const char* name) {
-  if (!may_be_hooked(name) || handle == RTLD_NEXT || handle == RTLD_DEFAULT) return nullptr;
-  const Hook* const hook = hook_by_name(name);
-  if (hook == nullptr) return nullptr;
-  const void* const found = true_dlsym(handle, name);
-  return found != nullptr && lies_in_driver(found) ? hook->function : nullptr;
+  return answer(handle, name, [&] { return true_dlsym(handle, name); });
+}
+
+// The same for dlvsym(handle, name, version).
+extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_answer_version(
+    void* handle, const char* name, const char* version) {
+  return answer(handle, name, [&] { return true_dlvsym(handle, name, version); });
 }
 
 TESSERA_HOOK cuGetProcAddress(const char* symbol, void** function, int version,

@@ -12,6 +12,7 @@ namespace tessera::preload {
 namespace {
 
 using DlsymFunction = void* (*)(void*, const char*);
+using DlvsymFunction = void* (*)(void*, const char*, const char*);
 
 struct SymbolTable {
   const ElfW(Sym)* symbols = nullptr;
@@ -99,6 +100,11 @@ constinit std::atomic<void*> known_dlvsym{nullptr};
 void* true_dlsym(void* handle, const char* name) {
   const auto function = reinterpret_cast<DlsymFunction>(tessera_preload_true_dlsym());
   return function != nullptr ? function(handle, name) : nullptr;
+}
+
+void* true_dlvsym(void* handle, const char* name, const char* version) {
+  const auto function = reinterpret_cast<DlvsymFunction>(tessera_preload_true_dlvsym());
+  return function != nullptr ? function(handle, name, version) : nullptr;
 }
 
 }  // namespace tessera::preload

@@ -11,6 +11,7 @@
 namespace tessera::preload {
 
 void* true_dlsym(void* handle, const char* name);
+void* true_dlvsym(void* handle, const char* name, const char* version);
 
 }  // namespace tessera::preload
 

@@ -1,0 +1,110 @@
+"""Every name of the CUDA headers, asked for in every way: with the preload library each look-up says what
+it says without, and leads to our hook of that very function where there is one, else to the driver.
+
+Usage: every_name_test.py BUILD_FOLDER
+"""
+
+import pathlib
+import re
+import os
+import subprocess
+import sys
+import unittest
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+DRIVER, OURS = "libcuda.so.1", "libtessera_preload.so"
+# Of a driver that is asked for what it does not know yet, and of the first CUDA.
+OTHER_VERSIONS = (1000, 13000, 99000)
+
+
+def cuda_headers():
+    cache = (BUILD / "CMakeCache.txt").read_text()
+    return pathlib.Path(re.search(r"^TESSERA_CUDA_INCLUDE:\w+=(.+)$", cache, re.M)[1])
+
+
+def names_by_version():
+    """{name: versions in which its binary interface changed}, as cuGetProcAddress knows them."""
+    found = {}
+    for name, version in re.findall(r"\bPFN_(cu\w+?)_v(\d+)(?:_ptsz|_ptds)?\b",
+                                    (cuda_headers() / "cudaTypedefs.h").read_text()):
+        found.setdefault(name, set()).add(int(version))
+    return found
+
+
+def symbols(library):
+    listing = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", library],
+                             capture_output=True, text=True, check=True).stdout
+    return {line.split()[0].split("@")[0]: line.split()[2] for line in listing.splitlines()
+            if line.startswith("cu")}
+
+
+def hooked():
+    return set(re.findall(r"^HOOK\((\w+),", (SOURCE / "shim/preload/hooks.inc").read_text(), re.M))
+
+
+def questions():
+    for name, versions in sorted(names_by_version().items()):
+        asked = versions | {version - 10 for version in versions} | set(OTHER_VERSIONS)
+        for version in sorted(asked):
+            yield f"address {name} {version}"
+    for name in sorted(symbols(BUILD / "lib/softcuda" / DRIVER)):
+        yield f"symbol {name}"
+        yield f"address {name} 13000"  # a name as the binary interface has it
+    yield "symbol cuNoSuchName"
+    yield "address cuNoSuchName 13000"
+
+
+def look_ups(**more):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
+    environment |= {"LD_LIBRARY_PATH": str(BUILD / "lib/softcuda")} | more
+    ran = subprocess.run([BUILD / "lib/tessera/resolve_all"], input="\n".join(questions()) + "\n",
+                         env=environment, capture_output=True, text=True, timeout=120, check=True)
+    return dict(line.split(": ", 1) if ": " in line else line.split(":", 1)
+                for line in ran.stdout.splitlines())
+
+
+class EveryName(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.without = look_ups()
+        cls.under = look_ups(LD_PRELOAD=str(BUILD / "lib/libtessera_preload.so"))
+
+    def test_all_were_asked_for_and_most_found(self):
+        names = names_by_version()
+        self.assertGreater(len(names), 400)
+        self.assertEqual(self.without.keys(), self.under.keys())
+        for name, versions in names.items():
+            for version in versions:
+                self.assertIn(f"second {name} {version} 2", self.without)
+        found = [place for place in self.without.values() if f" {DRIVER} " in " " + place]
+        self.assertGreater(len(found), 10000)
+
+    def test_each_leads_where_it_did_or_to_our_hook_of_the_same_function(self):
+        hooks, addresses = hooked(), symbols(BUILD / "lib/softcuda" / DRIVER)
+        # Where two names are one function the loader tells of either.
+        same = {}
+        for name, address in addresses.items():
+            same.setdefault(address, set()).add(name)
+        wrong = []
+        for what, place in self.without.items():
+            words = place.split()
+            if DRIVER in words:
+                alike = same[addresses[words[-1]]]
+                expected = [place] if not alike & hooks else [
+                    " ".join(words[:-2] + [OURS, name]) for name in alike & hooks]
+            else:
+                expected = [place]
+            if self.under[what] not in expected:
+                wrong.append(f"{what}: {self.under[what]}, not {' or '.join(expected)}")
+        self.assertEqual(wrong, [])
+
+    def test_every_hook_is_reached_by_version_and_by_symbol(self):
+        for way in ("second ", "first ", "dlsym cu", "dlsym default ", "dlsym next "):
+            reached = {place.split()[-1] for what, place in self.under.items()
+                       if what.startswith(way) and OURS in place}
+            self.assertEqual(hooked() - reached, set(), way)
+
+
+if __name__ == "__main__":
+    unittest.main()
