@@ -181,6 +181,13 @@ class Doctor(unittest.TestCase):
         for finding in report["findings"]:
             self.assertEqual(finding["state"] == "ok", finding["fix"] == "", finding)
 
+    def test_it_tells_what_decides_who_leaves(self):
+        for frames, word in (("1", "yes: --unhinted-access"), ("0", "what leaves is decided by tracking alone")):
+            report = json.loads(tessera("doctor", "--software", "--json", TESSERA_SOFTWARE_HOST_FRAMES=frames).stdout)
+            details = [finding["value"] for finding in report["findings"] if "host-backed" in finding["name"]]
+            self.assertEqual(len(details), 1, report)
+            self.assertIn(word, details[0])
+
     def test_the_software_device_is_good_enough(self):
         result = tessera("doctor", "--software")
         self.assertEqual(result.returncode, 0, result.stdout)

@@ -51,6 +51,10 @@ TEST(PreloadPrograms, EveryWayOfLaunchingFindsItsBlocks) {
   expect_same_on_small_device("./launches preload_kernels.so", "11MiB");
 }
 
+TEST(PreloadPrograms, AFunctionThatGotTheHandleOfAnotherIsReadByItsOwnParameters) {
+  expect_same_on_small_device("./reloaded preload_kernels.so", "11MiB");
+}
+
 TEST(PreloadPrograms, GraphsOfEveryOriginFindTheirBlocksAtEachLaunch) {
   expect_same_on_small_device("./graphs preload_kernels.so", "16MiB");
 }
@@ -80,6 +84,8 @@ TEST(PreloadPrograms, AGraphWhoseMemoryOutlivesTheLaunchIsNotCut) {
                                          {{"TESSERA_SOFTWARE_MEMORY", "12MiB"},
                                           {"TESSERA_DEVICE_MEMORY", "8MiB"}});
   EXPECT_EQ(launched.exit_code, 1);
+  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"),
+            std::string::npos) << launched.message;
   EXPECT_NE(launched.message.find("cuGraphLaunch(exec, NULL): CUDA_ERROR_OUT_OF_MEMORY"),
             std::string::npos) << launched.message;
 }
@@ -145,6 +151,21 @@ TEST(PreloadPrograms, HostBackedPagesAreFoundByKernelsThatNobodyToldOf) {
   const auto report = nlohmann::json::parse(contents(stats));
   EXPECT_EQ(report["tessera"].value("unhinted_access", ""), "host-backed");
   EXPECT_GT(report["moves"]["evictions"].get<std::uint64_t>(), 0u);
+}
+
+// Where no host memory can stand behind addresses: what leaves is decided by what calls show.
+TEST(PreloadPrograms, AMachineWithoutThemTracksAndKeepsWhatNobodyCanTrack) {
+  const std::string stats = scratch("s.json");
+  const Environment tracked = {{"TESSERA_UNHINTED_ACCESS", "auto"},
+                               {"TESSERA_SOFTWARE_HOST_FRAMES", "0"},
+                               {"TESSERA_LOG_LEVEL", "error"},
+                               {"TESSERA_STATS", stats}};
+  expect_same_on_small_device("./launches preload_kernels.so", "11MiB", tracked);
+  expect_same_on_small_device("./hidden_addresses preload_kernels.so", "22MiB", tracked);
+  const auto report = nlohmann::json::parse(contents(stats));
+  EXPECT_EQ(report["tessera"].value("unhinted_access", "").substr(0, 5), "off: ");
+  EXPECT_GT(report["moves"]["evictions"].get<std::uint64_t>(), 0u);
+  EXPECT_EQ(report["held"]["exposed_bytes"].get<int>(), 2 * (2 << 20));
 }
 
 TEST(PreloadPrograms, WithoutThemSuchAKernelFaultsAndTheProgramIsTold) {
