@@ -6,6 +6,7 @@
 //
 //   page_bench [--smoke] [--json]
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <random>
@@ -44,10 +45,15 @@ constexpr std::array<Price, 5> kPrices = {{{DriverCall::kCreateFrame, "create", 
                                            {DriverCall::kSetAccess, "access", 36},
                                            {DriverCall::kUnmap, "unmap", 25.6}}};
 
+// Without a published price: calls that queue copies, and events behind them.
+constexpr std::array<DriverCall, 3> kCopies = {DriverCall::kCopyIn, DriverCall::kCopyOut,
+                                               DriverCall::kCopyAll};
+
 struct Row {
   std::string name;
   Bytes in, out;
   std::array<std::uint64_t, kPrices.size()> calls{};
+  std::uint64_t copy_calls = 0, events = 0;
 
   double call_ms() const {
     double sum = 0;
@@ -63,11 +69,12 @@ struct Row {
 // The engine and the page layer, on a device without contents.
 class Machine {
  public:
-  Machine(Bytes device, Bytes host)
+  Machine(Bytes device, Bytes host, bool copies_at_once = true)
       : sim_({.memory = device,
               .inbound = {kLink, {}},
               .outbound = {kLink, {}},
-              .contents = SimContents::kNone},
+              .contents = SimContents::kNone,
+              .copies_at_once = copies_at_once},
              clock_),
         driver_(sim_, std::size_t{1} << 21),
         log_(clock_, 1),
@@ -131,6 +138,8 @@ class Machine {
     for (const DriverRecord& record : driver_.records()) {
       for (std::size_t i = 0; i < kPrices.size(); ++i)
         row.calls[i] += record.call == kPrices[i].call;
+      row.copy_calls += std::ranges::count(kCopies, record.call);
+      row.events += record.call == DriverCall::kRecordEvent;
     }
     return row;
   }
@@ -151,14 +160,15 @@ class Machine {
 };
 
 // All of a device out, and in again, as blocks of one size.
-Row move_all(Bytes total, Bytes block) {
-  Machine machine(total, total);
+Row move_all(Bytes total, Bytes block, bool copies_at_once = true) {
+  Machine machine(total, total, copies_at_once);
   const auto runs = machine.add(total, block);
   machine.use(runs);
   machine.begin();
   machine.evict(runs);
   machine.use(runs);
-  return machine.end(fmt::format("all out and in, blocks of {} MiB", block / 1_MiB));
+  return machine.end(fmt::format("all out and in, blocks of {} MiB{}", block / 1_MiB,
+                                 copies_at_once ? "" : ", a call for each copy"));
 }
 
 // Two sets of three quarters of the device each, used in turn.
@@ -211,6 +221,7 @@ std::vector<Row> measure(bool smoke) {
   const Bytes all = smoke ? 256_MiB : 8_GiB;
   return {move_all(all, 2_MiB),
           move_all(all, 16_MiB),
+          move_all(all, 16_MiB, false),
           move_all(all, 32_MiB),
           move_all(all, 256_MiB),
           take_turns(all, 64_MiB, 64_MiB),
@@ -227,21 +238,23 @@ nlohmann::ordered_json row_to_json(const Row& row) {
       {"in, GiB", static_cast<double>(row.in.value()) / (1_GiB).value()},
       {"out, GiB", static_cast<double>(row.out.value()) / (1_GiB).value()}};
   for (std::size_t i = 0; i < kPrices.size(); ++i) json[kPrices[i].name] = row.calls[i];
+  json["copy"] = row.copy_calls;
+  json["record"] = row.events;
   json["calls, ms"] = row.call_ms();
   json["copies, ms"] = row.copy_ms();
   return json;
 }
 
 void print_rows(const std::vector<Row>& rows) {
-  fmt::print("\n{:<44} {:>7} {:>7}", "moves", "GiB in", "out");
+  fmt::print("\n{:<54} {:>7} {:>7}", "moves", "GiB in", "out");
   for (const Price& price : kPrices) fmt::print(" {:>8}", price.name);
-  fmt::print(" {:>10} {:>11}\n", "calls, ms", "copies, ms");
+  fmt::print(" {:>8} {:>8} {:>10} {:>11}\n", "copy", "record", "calls, ms", "copies, ms");
   for (const Row& row : rows) {
-    fmt::print("{:<44} {:>7.2f} {:>7.2f}", row.name,
+    fmt::print("{:<54} {:>7.2f} {:>7.2f}", row.name,
                static_cast<double>(row.in.value()) / (1_GiB).value(),
                static_cast<double>(row.out.value()) / (1_GiB).value());
     for (const std::uint64_t calls : row.calls) fmt::print(" {:>8}", calls);
-    fmt::print(" {:>10.1f} {:>11.1f}\n", row.call_ms(), row.copy_ms());
+    fmt::print(" {:>8} {:>8} {:>10.1f} {:>11.1f}\n", row.copy_calls, row.events, row.call_ms(), row.copy_ms());
   }
 }
 

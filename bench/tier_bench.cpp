@@ -98,6 +98,17 @@ class CopyBench {
     }
     must(sim_.synchronize(stream_));
   }
+  // Eight MiB in a call, as the engine does it.
+  void in_batches(CopyWay way) {
+    std::vector<HostCopy> batch;
+    for (std::uint64_t page = 0; page < host_frames_.size(); ++page) {
+      batch.push_back({at(page), HostTier::bytes_of(host_frames_[page]), page_bytes(page_class_)});
+      if (page + 1 < host_frames_.size() && page_bytes(page_class_) * batch.size() < 8_MiB) continue;
+      must(sim_.copy_all(way, batch, stream_));
+      batch.clear();
+    }
+    must(sim_.synchronize(stream_));
+  }
   void in() {
     for (std::uint64_t page = 0; page < host_frames_.size(); ++page) {
       must(sim_.copy_in(at(page), HostTier::bytes_of(host_frames_[page]), page_bytes(page_class_),
@@ -136,6 +147,13 @@ void measure_copies(const Options& options, std::vector<Comparison>& results) {
     results.push_back(compare("copy in, " + pages, total, kGoal, options.rounds(),
                               [&] { copies.in(); }, "memcpy of these bytes",
                               [&] { copies.plain_in(); }));
+    if (page_class == PageClass::kLarge) continue;
+    results.push_back(compare("copy out, four in a call", total, 0, options.rounds(),
+                              [&] { copies.in_batches(CopyWay::kOut); }, "a call for each",
+                              [&] { copies.out(); }));
+    results.push_back(compare("copy in, four in a call", total, 0, options.rounds(),
+                              [&] { copies.in_batches(CopyWay::kIn); }, "a call for each",
+                              [&] { copies.in(); }));
   }
 }
 

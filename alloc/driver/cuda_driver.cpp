@@ -220,31 +220,6 @@ Result<std::int64_t> CudaDriver::elapsed(EventId start, EventId end) {
 
 // ---- work --------------------------------------------------------------------------------------
 
-Status CudaDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId stream) {
-  const CudaScope scope(*symbols_, *contexts_);
-  TESSERA_TRY(scope.status());
-  return cuda_status(*symbols_,
-                     symbols_->cuMemcpyHtoDAsync(to.value(), from, bytes.value(), handle(stream)),
-                     "cuMemcpyHtoDAsync");
-}
-
-Status CudaDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream) {
-  const CudaScope scope(*symbols_, *contexts_);
-  TESSERA_TRY(scope.status());
-  return cuda_status(*symbols_,
-                     symbols_->cuMemcpyDtoHAsync(to, from.value(), bytes.value(), handle(stream)),
-                     "cuMemcpyDtoHAsync");
-}
-
-Status CudaDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
-  const CudaScope scope(*symbols_, *contexts_);
-  TESSERA_TRY(scope.status());
-  return cuda_status(
-      *symbols_,
-      symbols_->cuMemcpyDtoDAsync(to.value(), from.value(), bytes.value(), handle(stream)),
-      "cuMemcpyDtoDAsync");
-}
-
 Status CudaDriver::fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());

@@ -60,6 +60,7 @@ class CudaDriver final : public Driver {
 
   Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
   Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
+  Status copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) override;
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   Status launch(const Launch& launch, StreamId stream) override;

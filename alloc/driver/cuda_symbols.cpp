@@ -31,8 +31,9 @@ Result<CudaSymbols> CudaSymbols::find(const CudaResolver& resolver) {
 #undef TESSERA_CUDA_FIND
 #define TESSERA_CUDA_FIND(name) (void)look_up(resolver, TESSERA_CUDA_NAME(name), found.name);
   TESSERA_CUDA_OPTIONAL(TESSERA_CUDA_FIND)
-  TESSERA_CUDA_TELLING(TESSERA_CUDA_FIND)
+  TESSERA_CUDA_EXTRA(TESSERA_CUDA_FIND)
 #undef TESSERA_CUDA_FIND
+  (void)look_up(resolver, "cuMemcpyBatchAsync", found.first_copy_batch);
   return found;
 }
 

@@ -10,6 +10,8 @@
 
 #include <cuda.h>
 
+#include <cstddef>
+
 #include "base/status.hpp"
 #include "driver/cuda_resolver.hpp"
 
@@ -67,17 +69,25 @@ extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent star
   X(cuMemSetAccess)                                                                               \
   X(cuThreadExchangeStreamCaptureMode)
 
-// Where it is missing, what it would tell is not told.
-#define TESSERA_CUDA_TELLING(X) X(cuDeviceGetGraphMemAttribute)
+// Where one is missing, what it would tell is not told, or what it would do at once is done one by one.
+#define TESSERA_CUDA_EXTRA(X) X(cuDeviceGetGraphMemAttribute) X(cuMemcpyBatchAsync)
 
 namespace tessera {
+
+// What is exported as cuMemcpyBatchAsync, of 12.8 and 12.9: it also names the copy that was refused. The form that
+// cuda.h means came with 13.0 under another name (_v2), so which of them a driver has says which form it is.
+using CudaFirstCopyBatch = CUresult(CUDAAPI*)(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes,
+                                              std::size_t count, CUmemcpyAttributes* attributes,
+                                              std::size_t* attribute_starts, std::size_t attribute_count,
+                                              std::size_t* refused, CUstream stream);
 
 struct CudaSymbols {
 #define TESSERA_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   TESSERA_CUDA_REQUIRED(TESSERA_CUDA_MEMBER)
   TESSERA_CUDA_OPTIONAL(TESSERA_CUDA_MEMBER)
-  TESSERA_CUDA_TELLING(TESSERA_CUDA_MEMBER)
+  TESSERA_CUDA_EXTRA(TESSERA_CUDA_MEMBER)
 #undef TESSERA_CUDA_MEMBER
+  CudaFirstCopyBatch first_copy_batch = nullptr;
 
   // Errors: kNotSupported naming the first required symbol that `resolver` does not have.
   static Result<CudaSymbols> find(const CudaResolver& resolver);

@@ -1,4 +1,4 @@
-// The whole contract between Tessera and a GPU: about thirty calls, and the rules for all of them.
+// The whole contract between Tessera and a GPU: some thirty calls, and the rules for all of them.
 //
 // Everything that moves pages is written against this page and nothing else, so the code that runs
 // on the simulated device is the code that runs on the GPU. Implementations: `cuda_driver` (the
@@ -9,7 +9,7 @@
 //
 // Rules for every call
 //  1. A failed call has changed nothing. Its Status has Code::kDriver and the CUresult, except
-//     where a call names a more exact code.
+//     where a call names a more exact code, or says what a failure leaves.
 //  2. Copies, sets, launches and event records are queued on a stream and run in its order; the
 //     call returns before they have run. All else is finished when the call returns.
 //  3. Work that fails later makes the context unusable, as on a GPU: synchronize() and query()
@@ -65,6 +65,15 @@ struct Launch {
   Dim3 block;
   std::uint32_t shared_bytes = 0;
   std::span<const std::byte> parameters;
+};
+
+enum class CopyWay : std::uint8_t { kIn, kOut };
+
+// One of several copies, between device memory and registered host memory.
+struct HostCopy {
+  Address device;
+  void* host = nullptr;
+  Bytes bytes;
 };
 
 class Driver {
@@ -132,6 +141,10 @@ class Driver {
   // Host memory that is not registered makes these slow and synchronous, never wrong.
   virtual Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) = 0;
   virtual Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) = 0;
+  // All of them the same way, in one call: in stream order as a whole, in no order among themselves.
+  // pre: there is one; no two overlap; the stream is not the legacy default stream. post of a failure: any of
+  // them may have been queued. Errors: kNotSupported by drivers before CUDA 12.8, and none was.
+  virtual Status copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) = 0;
   virtual Status copy(Address to, Address from, Bytes bytes, StreamId stream) = 0;
   virtual Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) = 0;
   virtual Status launch(const Launch& launch, StreamId stream) = 0;

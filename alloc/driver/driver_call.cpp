@@ -30,6 +30,7 @@ std::string_view name_of(DriverCall call) {
     case DriverCall::kElapsed: return "elapsed";
     case DriverCall::kCopyIn: return "copy_in";
     case DriverCall::kCopyOut: return "copy_out";
+    case DriverCall::kCopyAll: return "copy_all";
     case DriverCall::kCopy: return "copy";
     case DriverCall::kFill: return "fill";
     case DriverCall::kLaunch: return "launch";

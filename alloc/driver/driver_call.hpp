@@ -37,6 +37,7 @@ enum class DriverCall : std::uint8_t {
   kElapsed,
   kCopyIn,
   kCopyOut,
+  kCopyAll,
   kCopy,
   kFill,
   kLaunch,

@@ -179,6 +179,11 @@ Status FaultDriver::copy_out(void* to, Address from, Bytes bytes, StreamId strea
   return inner_.copy_out(to, from, bytes, stream);
 }
 
+Status FaultDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) {
+  TESSERA_TRY(admit(DriverCall::kCopyAll));
+  return inner_.copy_all(way, copies, stream);
+}
+
 Status FaultDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   TESSERA_TRY(admit(DriverCall::kCopy));
   return inner_.copy(to, from, bytes, stream);

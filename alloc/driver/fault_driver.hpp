@@ -63,6 +63,7 @@ class FaultDriver final : public Driver {
   Result<std::int64_t> elapsed(EventId start, EventId end) override;
   Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
   Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
+  Status copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) override;
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   Status launch(const Launch& launch, StreamId stream) override;

@@ -21,8 +21,6 @@
 namespace tessera {
 namespace {
 
-// Up to here a copy from pageable memory is staged and need not be waited for, as on a GPU.
-constexpr Bytes kStaged = 64_KiB;
 constexpr std::size_t kMaxLeakLines = 8;
 
 std::atomic<std::uint64_t> next_serial{1};
@@ -34,19 +32,7 @@ struct CurrentDevice {
 };
 thread_local CurrentDevice current_device_of_thread;
 
-std::span<const std::byte> bytes_of(const void* host, Bytes bytes) {
-  return {static_cast<const std::byte*>(host), bytes.value()};
-}
-std::span<std::byte> bytes_of(void* host, Bytes bytes) {
-  return {static_cast<std::byte*>(host), bytes.value()};
-}
-
 }  // namespace
-
-struct SimDriver::Target {
-  StreamId stream;
-  DeviceId device;
-};
 
 SimDriver::SimDriver(SimOptions options, const Clock& clock)
     : SimDriver(options, std::make_unique<RealEngines>(options.devices, clock)) {}
@@ -274,70 +260,6 @@ Result<std::int64_t> SimDriver::elapsed(EventId start, EventId end) {
 }
 
 // ---- work --------------------------------------------------------------------------------------
-
-Status SimDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId stream) {
-  if (bytes == Bytes()) return {};
-  engines_->wait_for_room();
-  TESSERA_TRY_ASSIGN(const Target on, target(stream));
-  SimOp op;
-  {
-    MutexLock lock(mutex_);
-    TESSERA_TRY(check_host(from, bytes));
-    TESSERA_TRY_ASSIGN(const SimBytes device, memory_->bytes_at(to, bytes, on.device));
-    const bool pinned = pins_->holds(range_of(from, bytes));
-    const bool staged = !pinned && bytes <= kStaged;
-    const Bytes there(device.bytes.size());  // none on a machine without contents
-    auto stage = std::make_shared<std::vector<std::byte>>(staged ? there.value() : 0);
-    if (!stage->empty()) std::memcpy(stage->data(), from, there.value());
-    const void* const source = staged ? stage->data() : from;
-    SimWork work = make_transfer("copy_in", device.bytes, bytes_of(source, there));
-    work.time = options_.inbound.time_for(bytes);
-    work.keeps = std::move(stage);
-    work.ranges = {range_of(to, bytes)};
-    if (!staged) work.ranges.push_back(range_of(from, bytes));
-    TESSERA_TRY_ASSIGN(op, engines_->submit(on.stream, SimEngine::kInbound, std::move(work)));
-    if (pinned || staged) return {};
-  }
-  return engines_->wait(on.device, op);
-}
-
-Status SimDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream) {
-  if (bytes == Bytes()) return {};
-  engines_->wait_for_room();
-  TESSERA_TRY_ASSIGN(const Target on, target(stream));
-  SimOp op;
-  {
-    MutexLock lock(mutex_);
-    TESSERA_TRY(check_host(to, bytes));
-    TESSERA_TRY_ASSIGN(const SimBytes device, memory_->bytes_at(from, bytes, on.device));
-    SimWork work =
-        make_transfer("copy_out", bytes_of(to, Bytes(device.bytes.size())), device.bytes);
-    work.time = options_.outbound.time_for(bytes);
-    work.ranges = {range_of(from, bytes), range_of(to, bytes)};
-    TESSERA_TRY_ASSIGN(op, engines_->submit(on.stream, SimEngine::kOutbound, std::move(work)));
-    if (pins_->holds(range_of(to, bytes))) return {};
-  }
-  return engines_->wait(on.device, op);
-}
-
-Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
-  if (bytes == Bytes()) return {};
-  engines_->wait_for_room();
-  TESSERA_TRY_ASSIGN(const Target on, target(stream));
-  MutexLock lock(mutex_);
-  TESSERA_TRY_ASSIGN(const SimBytes target, memory_->bytes_at(to, bytes, on.device));
-  TESSERA_TRY_ASSIGN(const SimBytes source, memory_->bytes_at(from, bytes, on.device));
-  // A copy that crosses the link takes a copy engine, whatever the call was.
-  SimEngine engine = SimEngine::kCompute;
-  if (target.location != source.location) {
-    engine = target.location == FrameLocation::kHost ? SimEngine::kOutbound : SimEngine::kInbound;
-  }
-  SimWork work = make_transfer("copy", target.bytes, source.bytes);
-  if (engine == SimEngine::kInbound) work.time = options_.inbound.time_for(bytes);
-  if (engine == SimEngine::kOutbound) work.time = options_.outbound.time_for(bytes);
-  work.ranges = {range_of(to, bytes), range_of(from, bytes)};
-  return engines_->submit(on.stream, engine, std::move(work)).status();
-}
 
 Status SimDriver::fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) {
   return fill_elements(to, value, 1, bytes.value(), stream);

@@ -39,6 +39,7 @@ class SimEngines;
 class SimMemory;
 class SimPins;
 class VirtualClock;
+struct SimWork;
 
 struct SimFrameInfo {
   FrameId frame;
@@ -96,6 +97,7 @@ class SimDriver final : public Driver {
   Result<std::int64_t> elapsed(EventId start, EventId end) override;
   Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
   Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
+  Status copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) override;
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   // `launch.kernel` is a `const sim_kernel*`.
@@ -130,11 +132,16 @@ class SimDriver final : public Driver {
  private:
   SimDriver(SimOptions options, std::unique_ptr<SimEngines> engines);
 
-  struct Target;  // a stream as the engines know it, with its device
+  struct Target {  // a stream as the engines know it, with its device
+    StreamId stream;
+    DeviceId device;
+  };
 
   Status check_device(DeviceId device) const;
   Status check_virtual_memory() const;
   Status check_host(const void* host, Bytes bytes) REQUIRES_LOCK(mutex_);
+  // The work of a copy that needs no stage. Errors: what it would touch wrongly.
+  Result<SimWork> copy_work(CopyWay way, const HostCopy& copy, DeviceId device) REQUIRES_LOCK(mutex_);
   // The stream and device that an id of a caller means, in the calling thread.
   StreamId meant(StreamId stream);
   Result<Target> target(StreamId stream);

@@ -31,6 +31,7 @@ struct SimOptions {
   SimContents contents = SimContents::kReal;
   bool host_frames = true;                  // false: create_frame(kHost) is not supported
   std::optional<unsigned> host_node{};      // as properties() tells it
+  bool copies_at_once = true;               // false: copy_all() is not supported, as before CUDA 12.8
   bool virtual_memory = true;  // false: no reserve, no frames, no mappings, as on some vGPUs
   std::string name = "Tessera software device";
 };

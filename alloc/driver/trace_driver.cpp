@@ -195,6 +195,14 @@ Status TraceDriver::copy_out(void* to, Address from, Bytes bytes, StreamId strea
                inner_.copy_out(to, from, bytes, stream));
 }
 
+Status TraceDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) {
+  Bytes bytes;
+  for (const HostCopy& copy : copies) bytes += copy.bytes;
+  return noted(DriverCall::kCopyAll,
+               {static_cast<std::uint64_t>(way), copies.size(), number(bytes), number(stream)},
+               inner_.copy_all(way, copies, stream));
+}
+
 Status TraceDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   return noted(DriverCall::kCopy, {number(to), number(from), number(bytes), number(stream)},
                inner_.copy(to, from, bytes, stream));

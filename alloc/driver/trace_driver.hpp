@@ -27,7 +27,7 @@ namespace tessera {
 struct DriverRecord {
   DriverCall call = DriverCall::kDeviceCount;
   // In the order of the call's parameters, padded with zero. A launch: kernel, stream, blocks,
-  // bytes of parameters.
+  // bytes of parameters. Several copies: way, how many, bytes of all, stream.
   std::array<std::uint64_t, 4> operands = {};
   Code code = Code::kOk;
   int native_code = 0;
@@ -74,6 +74,7 @@ class TraceDriver final : public Driver {
   Result<std::int64_t> elapsed(EventId start, EventId end) override;
   Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
   Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
+  Status copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) override;
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   Status launch(const Launch& launch, StreamId stream) override;

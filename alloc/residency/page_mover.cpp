@@ -89,13 +89,6 @@ void PageMover::note_move(PageRef page, EventKind kind) {
   log_.record(kind, device_, page->started, page.address(), page.bytes());
 }
 
-Result<EventId> PageMover::take_event() {
-  if (spare_events_.empty()) return driver_.create_event(device_);
-  const EventId event = spare_events_.back();
-  spare_events_.pop_back();
-  return event;
-}
-
 // ---- onto the device ----------------------------------------------------------------------------
 
 Status PageMover::mount(std::span<const PageRef> pages) {
@@ -117,11 +110,13 @@ Status PageMover::mount_missing(std::span<const PageRef> pages) {
     for (const PageRef& page : ready) unmap_handles(page, page.bytes());
     return access;
   }
-  for (std::size_t i = 0; i < ready.size(); ++i) {
-    if (Status fill = fill_frame(ready[i]); !fill.is_ok()) {
+  for (std::size_t i = 0; i < ready.size();) {
+    const std::size_t together = batch_of(ready.subspan(i));
+    if (Status fill = fill_frames(ready.subspan(i, together)); !fill.is_ok()) {
       for (const PageRef& page : ready.subspan(i)) unmap_handles(page, page.bytes());
       return fill;
     }
+    i += together;
   }
   return status;
 }
@@ -173,36 +168,6 @@ Status PageMover::grant_access(std::span<const PageRef> pages) {
   });
 }
 
-Status PageMover::fill_frame(PageRef page) {
-  if (page->state == PageState::kEmpty) return step(page, PageEvent::kBack);
-  if (page->state == PageState::kGone) return step(page, PageEvent::kMount);
-  EventId event;
-  TESSERA_TRY_ASSIGN(event, take_event());
-  in_meter_.before(inbound_);
-  Status status = driver_.copy_in(page.address(), HostTier::bytes_of(*page->host), page.bytes(),
-                                  inbound_);
-  in_meter_.after(inbound_, page.bytes());
-  if (status.is_ok()) status = record_or_wait(event, inbound_);
-  if (!status.is_ok()) {
-    spare_events_.push_back(event);
-    return status;
-  }
-  page->event = event;
-  page->started = log_.begin_move(Link::kIn, page.address(), page.bytes());
-  return step(page, PageEvent::kCopyIn);
-}
-
-// A copy was queued. If nothing will tell when it is over, its memory may only be touched again
-// after waiting for it here.
-Status PageMover::record_or_wait(EventId event, StreamId stream) {
-  const Status recorded = driver_.record_event(event, stream);
-  if (recorded.is_ok()) return recorded;
-  Status waited = driver_.synchronize(stream);
-  if (!waited.is_ok()) waited = driver_.synchronize(device_);
-  if (!waited.is_ok()) log_line(LogLevel::kError, "a copy is lost sight of: {}", waited.to_string());
-  return recorded;
-}
-
 Result<bool> PageMover::event_done(EventId event, bool wait) {
   Status status = wait ? driver_.synchronize(event) : driver_.query(event);
   if (status.code() == Code::kNotReady) return false;
@@ -217,7 +182,7 @@ Result<bool> PageMover::finish_arrival(PageRef page, bool wait) {
   TESSERA_TRY_ASSIGN(done, event_done(page->event, wait));
   if (!done) return false;
   TESSERA_TRY(step(page, PageEvent::kArrive));
-  spare_events_.push_back(page->event);
+  give_back_event(page->event);
   stats_.fetches += 1;
   note_move(page, EventKind::kFetch);
   if (!is_clean(page)) {
@@ -229,28 +194,6 @@ Result<bool> PageMover::finish_arrival(PageRef page, bool wait) {
 }
 
 // ---- off the device -----------------------------------------------------------------------------
-
-Status PageMover::copy_out(PageRef page) {
-  drop_copies(page);  // they are stale, or the page would not have to be copied
-  EventId event;
-  TESSERA_TRY_ASSIGN(event, take_event());
-  Status status = take_host_frame(page);
-  if (status.is_ok()) {
-    out_meter_.before(outbound_);
-    status = driver_.copy_out(HostTier::bytes_of(*page->host), page.address(), page.bytes(),
-                              outbound_);
-    out_meter_.after(outbound_, page.bytes());
-    if (status.is_ok()) status = record_or_wait(event, outbound_);
-    if (!status.is_ok()) return_host_frame(page);
-  }
-  if (!status.is_ok()) {
-    spare_events_.push_back(event);
-    return status;
-  }
-  page->event = event;
-  page->started = log_.begin_move(Link::kOut, page.address(), page.bytes());
-  return step(page, PageEvent::kCopyOut);
-}
 
 Result<bool> PageMover::copied_out(PageRef page, bool wait) { return event_done(page->event, wait); }
 
@@ -306,7 +249,7 @@ Status PageMover::take_frames(std::span<const PageRef> pages, After after) {
 
 // The page's copy is done, but it was used since: drop the copy, keep the page.
 Status PageMover::forward(PageRef page) {
-  spare_events_.push_back(page->event);
+  give_back_event(page->event);
   return_host_frame(page);
   stats_.forwards += 1;
   note_move(page, EventKind::kForward);
@@ -323,7 +266,7 @@ Status PageMover::release_frame(PageRef page, After after) {
   page->device.reset();
   page.run->streams.store(0);  // the gate is closed, and all uses are over
   const bool awaited = page->state == PageState::kArriving || page->state == PageState::kRemaking;
-  if (copied || awaited) spare_events_.push_back(page->event);
+  if (copied || awaited) give_back_event(page->event);
   if (copied) note_move(page, EventKind::kEvict);
   if (after == After::kEmpty) {
     drop_copies(page);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "driver/driver.hpp"
@@ -46,10 +47,13 @@ class PageMover {
   // does.
   // Errors: kOutOfMemory when the device tier has no frame; pages done before it stay done.
   Status mount(std::span<const PageRef> pages);
-  // kResident -> kLeaving, as of Page::copied, which the caller has set. REQUIRES: the outbound
-  // stream waits for the page's users already.
-  // Errors: kOutOfMemory when neither the host budget nor the staging reserve has a frame.
-  Status copy_out(PageRef page);
+  // How many of the first pages go together over the link, one or more.
+  std::size_t batch_of(std::span<const PageRef> pages) const;
+  // kResident -> kLeaving, as of Page::copied, which the caller has set: as many of the first pages as there are
+  // host frames for, or one alone into a staging frame. Gives how many. REQUIRES: they are no more than a batch,
+  // and the outbound stream waits for their users already.
+  // Errors: kOutOfMemory when neither the host budget nor the staging reserve has a frame for the first.
+  Result<std::size_t> copy_out(std::span<const PageRef> pages);
   // kResident -> kCold with a backing tier: the bytes go to host frames, which are then mapped in the
   // device frames' place, so that whoever touches the pages unannounced finds them. Gives the bytes
   // that left. REQUIRES: the gate is closed, and all work on the device is over.
@@ -114,8 +118,6 @@ class PageMover {
   Status map_handles(PageRef page);
   void unmap_handles(PageRef page, Bytes mapped);
   Status grant_access(std::span<const PageRef> pages);
-  Status fill_frame(PageRef page);
-  Status record_or_wait(EventId event, StreamId stream);
   enum class Verdict : std::uint8_t { kStay, kForward, kDiscard, kUnmap };
   Verdict judge(PageRef page) const;
   Status forward(PageRef page);
@@ -123,6 +125,15 @@ class PageMover {
   enum class After : std::uint8_t { kCold, kEmpty, kGone };  // without the frame
   Status take_frames(std::span<const PageRef> pages, After after);
   Status release_frame(PageRef page, After after);
+  // page_links.cpp: over the link
+  Result<EventId> take_event();
+  // Of a page; one that others share goes back with the last of them.
+  void give_back_event(EventId event);
+  Status queue_copies(CopyWay way, std::span<const PageRef> pages);
+  Status queue_on(CopyWay way, std::span<const PageRef> pages, StreamId stream);
+  Status record_or_wait(EventId event, StreamId stream);
+  void await_queued(StreamId stream);
+  Status fill_frames(std::span<const PageRef> pages);
   // page_swaps.cpp: moves while nobody can look
   Status swap_in(std::span<const PageRef> pages);
   Status take_place(PageRef page);
@@ -137,7 +148,6 @@ class PageMover {
 
   Status take_host_frame(PageRef page);
   void return_host_frame(PageRef page);
-  Result<EventId> take_event();
   Result<bool> event_done(EventId event, bool wait);
 
   Driver& driver_;
@@ -149,6 +159,8 @@ class PageMover {
   const StreamId inbound_;
   const StreamId outbound_;
   std::vector<EventId> spare_events_;
+  std::unordered_map<EventId, std::size_t> event_shares_;  // of pages whose copies were queued together
+  bool copies_at_once_ = true;  // until the driver says that it cannot
   LinkMeter in_meter_;
   LinkMeter out_meter_;
 };

@@ -42,7 +42,7 @@ Status PageMover::await_remake(PageRef page, StreamId stream) {
   EventId event;
   TESSERA_TRY_ASSIGN(event, take_event());
   if (Status status = record_or_wait(event, stream); !status.is_ok()) {
-    spare_events_.push_back(event);
+    give_back_event(event);
     return status;
   }
   page->event = event;
@@ -55,7 +55,7 @@ Result<bool> PageMover::finish_remake(PageRef page, bool wait) {
   TESSERA_TRY_ASSIGN(done, event_done(page->event, wait));
   if (!done) return false;
   TESSERA_TRY(step(page, PageEvent::kRemade));
-  spare_events_.push_back(page->event);
+  give_back_event(page->event);
   stats_.remade_bytes += page.bytes();
   log_.record(EventKind::kRemake, device_, page->started, page.address(), page.bytes());
   return true;

@@ -159,7 +159,7 @@ class Residency {
   Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full) REQUIRES_LOCK(mutex_);
   Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which, Away to = Away::kHost)
       REQUIRES_LOCK(mutex_);
-  Status copy_out(PageRef page, std::uint64_t used, Patience patience) REQUIRES_LOCK(mutex_);
+  Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience) REQUIRES_LOCK(mutex_);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience) REQUIRES_LOCK(mutex_);
   Status force_out(Bytes bytes) REQUIRES_LOCK(mutex_);
   Result<Bytes> sink_coldest(Bytes bytes) REQUIRES_LOCK(mutex_);

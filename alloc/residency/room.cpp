@@ -199,25 +199,32 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
     return swapped.status();
   }
   TESSERA_TRY(streams_.make_wait(outbound_, mask, used));
-  for (const PageRef& page : to_copy) {
-    page->users = mask;
-    Status status = copy_out(page, used, patience);
-    if (status.code() == Code::kOutOfMemory && total) break;
-    const bool full = status.code() == Code::kOutOfMemory;
+  for (std::span<const PageRef> rest = to_copy; !rest.empty();) {
+    const auto batch = rest.first(mover_.batch_of(rest));
+    for (const PageRef& page : batch) page->users = mask;
+    const Result<std::size_t> begun = copy_out(batch, used, patience);
+    const bool full = begun.status().code() == Code::kOutOfMemory;
+    if (full && total) break;
     if (full && in_turn && may_drop(run, Worth::kAnyhow)) return drop(run, mask, used);
-    TESSERA_TRY(status);
-    total += page.bytes();
+    TESSERA_TRY(begun.status());
+    for (const PageRef& page : rest.first(begun.value())) total += page.bytes();
+    rest = rest.subspan(begun.value());
   }
   return total;
 }
 
-Status Residency::copy_out(PageRef page, std::uint64_t used, Patience patience) {
+// How many of the first pages have begun to leave. Those for which there is no host frame yet have lost none
+// but stale copies.
+Result<std::size_t> Residency::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience) {
   for (;;) {
-    page->copied = used;
-    Status status = mover_.copy_out(page);
-    if (status.is_ok()) started(page);
-    if (status.code() != Code::kOutOfMemory || patience != Patience::kDemand) return status;
-    TESSERA_TRY(make_host_room(page.bytes()));
+    for (const PageRef& page : batch) page->copied = used;
+    Result<std::size_t> begun = mover_.copy_out(batch);
+    if (begun.is_ok()) {
+      for (const PageRef& page : batch.first(begun.value())) started(page);
+      return begun;
+    }
+    if (begun.status().code() != Code::kOutOfMemory || patience != Patience::kDemand) return begun;
+    TESSERA_TRY(make_host_room(batch.front().bytes()));
   }
 }
 

@@ -157,6 +157,15 @@ Status StampDriver::copy_out(void* to, Address from, Bytes bytes, StreamId strea
                [&] { return noted("copy_out", sim_.copy_out(to, from, bytes, stream)); });
 }
 
+// One by one: each order among them is allowed, so this one is.
+Status StampDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) {
+  for (const HostCopy& one : copies) {
+    TESSERA_TRY(carry(host_place(one.host), one.device, one.bytes, stream, way == CopyWay::kIn,
+                      [&] { return noted("copy_all", sim_.copy_all(way, {&one, 1}, stream)); }));
+  }
+  return {};
+}
+
 Status StampDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   note_violation("a copy within the device");
   return sim_.copy(to, from, bytes, stream);

@@ -70,6 +70,7 @@ class StampDriver final : public Driver {
   Result<std::int64_t> elapsed(EventId start, EventId end) override;
   Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
   Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
+  Status copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) override;
   // Tessera makes no copies within a device and no fills: they are violations here.
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;

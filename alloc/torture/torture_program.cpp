@@ -56,7 +56,7 @@ constexpr DriverCall kCalls[] = {
     DriverCall::kSynchronizeEvent,  DriverCall::kCopyIn,        DriverCall::kCopyOut,
     DriverCall::kSynchronizeDevice, DriverCall::kSynchronizeStream, DriverCall::kCreateStream,
     DriverCall::kReserve,           DriverCall::kProperties,    DriverCall::kMemoryInfo,
-    DriverCall::kCreateTimedEvent,  DriverCall::kElapsed,
+    DriverCall::kCreateTimedEvent,  DriverCall::kElapsed,        DriverCall::kCopyAll,
 };
 
 template <std::size_t kCount>

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <thread>
 
 #include "driver_fixture.hpp"
@@ -169,6 +170,28 @@ TYPED_TEST_P(DriverWorkContract, PageableHostMemoryMayBeReusedAtOnce) {
   }
 }
 
+TYPED_TEST_P(DriverWorkContract, CopiesAtOnceAllArriveInTheOrderOfTheStream) {
+  const StreamId stream = this->stream();
+  const Address at = this->memory();
+  const Bytes part = this->words(1024);
+  std::uint32_t* const there = this->pinned(3072, 0);
+  std::uint32_t* const back = this->pinned(3072, 0);
+  std::array<HostCopy, 3> in, out;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    std::fill_n(there + 1024 * i, 1024, i + 1);
+    in[i] = {at + part * i, there + 1024 * (2 - i), part};  // turned round
+    out[i] = {at + part * i, back + 1024 * i, part};
+  }
+  const Status status = this->driver().copy_all(CopyWay::kIn, in, stream);
+  if (status.code() == Code::kNotSupported) GTEST_SKIP() << status.to_string();
+  ASSERT_STATUS_OK(status);
+  ASSERT_STATUS_OK(this->churn(at, 3072, 7, stream));
+  ASSERT_STATUS_OK(this->driver().copy_all(CopyWay::kOut, out, stream));
+  ASSERT_STATUS_OK(this->driver().fill(at, 0, part * 3, stream));
+  ASSERT_STATUS_OK(this->driver().synchronize(stream));
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(back[1024 * i + 5], churned(3 - i, 7));
+}
+
 TYPED_TEST_P(DriverWorkContract, HostMemoryIsRegisteredOnce) {
   std::uint32_t* const host = this->pinned(4096, 0);
   EXPECT_EQ(this->driver().register_host(host, Bytes(4096)).code(), Code::kDriver);
@@ -218,6 +241,7 @@ REGISTER_TYPED_TEST_SUITE_P(DriverWorkContract, AStreamRunsItsWorkInOrder,
                             AnEventIsNotReadyUntilItsWorkHasRun, RecordingAgainMovesTheEvent,
                             TimedEventsTellTheTimeBetweenThem, ADestroyedStreamFinishesItsWork, TheDefaultStreamsTakeWork,
                             AFillSetsItsBytesAndNoOthers, PageableHostMemoryMayBeReusedAtOnce,
-                            HostMemoryIsRegisteredOnce, AnyThreadMayMakeAnyCall);
+                            CopiesAtOnceAllArriveInTheOrderOfTheStream, HostMemoryIsRegisteredOnce,
+                            AnyThreadMayMakeAnyCall);
 
 }  // namespace tessera::contract

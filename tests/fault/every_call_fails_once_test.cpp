@@ -52,6 +52,9 @@ class Life {
     const auto add = [&](const char* what, std::function<Status()> make) {
       steps.push_back({what, std::move(make)});
     };
+    add("write two pages", [this] { return machine_.write(runs_[7], 7, first_); });
+    add("evict them at once", [this] { return machine_.evict(runs_[7]); });
+    add("check them", [this] { return machine_.check(runs_[7], 7, first_); });
     for (std::uint64_t i = 0; i < runs_.size(); ++i) {
       add("write", [this, i] { return machine_.write(runs_[i], i, i % 2 == 0 ? first_ : second_); });
     }
@@ -120,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
                     DriverCall::kSetAccess, DriverCall::kUnmap, DriverCall::kRegisterHost,
                     DriverCall::kWaitEvent, DriverCall::kCreateEvent, DriverCall::kRecordEvent,
                     DriverCall::kQueryEvent, DriverCall::kSynchronizeEvent, DriverCall::kCopyIn,
-                    DriverCall::kCopyOut),
+                    DriverCall::kCopyOut, DriverCall::kCopyAll),
     [](const auto& info) { return std::string(name_of(info.param)); });
 
 class EveryCallFailsOnceHostBacked : public testing::TestWithParam<DriverCall> {};

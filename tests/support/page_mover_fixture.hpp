@@ -49,9 +49,10 @@ class Mover : public testing::Test {
     for (std::uint32_t i = 0; i < run.shape.pages(); ++i) all.push_back({&run, i});
     return all;
   }
+  Status copy_out(PageRef page) { return mover().copy_out({&page, 1}).status(); }
   void leave(tessera::Run& run) {
     for (const PageRef& page : pages(run)) {
-      EXPECT_OK(mover().copy_out(page));
+      EXPECT_OK(copy_out(page));
       EXPECT_TRUE(mover().copied_out(page, true).take());
     }
     EXPECT_OK(mover().vacate(pages(run)));

@@ -10,7 +10,7 @@ TEST_F(Mover, HostFramesComeFromTheBudgetFirstAndThenFromTheReserve) {
   EXPECT_FALSE(runs[1]->pages[0].staging);
   EXPECT_TRUE(runs[2]->pages[0].staging);
   auto one_more = resident_run({0, 1});
-  EXPECT_EQ(mover().copy_out({one_more.get(), 0}).code(), Code::kOutOfMemory);
+  EXPECT_EQ(copy_out({one_more.get(), 0}).code(), Code::kOutOfMemory);
   EXPECT_EQ(one_more->pages[0].state, PageState::kResident);
   EXPECT_FALSE(mover().adopt({runs[2].get(), 0})) << "the budget is in use";
   take_all(*runs[0]);

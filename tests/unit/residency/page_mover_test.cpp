@@ -70,7 +70,7 @@ TEST_F(Mover, ACopyThatCannotBeRecordedIsWaitedFor) {
   auto run = resident_run({0, 1});
   // Two are recorded around a copy that is timed, and need not be.
   fail(DriverCall::kRecordEvent, 3);
-  EXPECT_EQ(mover().copy_out({run.get(), 0}).code(), Code::kDriver);
+  EXPECT_EQ(copy_out({run.get(), 0}).code(), Code::kDriver);
   EXPECT_EQ(run->pages[0].state, PageState::kResident);
   EXPECT_EQ(host().usage().used, Bytes());
   leave(*run);
@@ -84,7 +84,7 @@ TEST_F(Mover, ACopyThatCannotBeRecordedIsWaitedFor) {
 TEST_F(Mover, AWaitThatFailsOnceIsMadeGood) {
   auto run = resident_run({0, 1});
   run->pages[0].copied = 1;
-  ASSERT_OK(mover().copy_out({run.get(), 0}));
+  ASSERT_OK(copy_out({run.get(), 0}));
   fail(DriverCall::kSynchronizeEvent, 1);
   EXPECT_TRUE(mover().copied_out({run.get(), 0}, true).take());
   ASSERT_OK(mover().vacate(pages(*run)));
@@ -93,7 +93,7 @@ TEST_F(Mover, AWaitThatFailsOnceIsMadeGood) {
 
 TEST_F(Mover, APageUsedSinceItsCopyIsForwarded) {
   auto run = resident_run({0, 1});
-  ASSERT_OK(mover().copy_out({run.get(), 0}));
+  ASSERT_OK(copy_out({run.get(), 0}));
   ASSERT_TRUE(mover().copied_out({run.get(), 0}, true).take());
   run->used.store(5);
   ASSERT_OK(mover().vacate(pages(*run)));
@@ -108,7 +108,7 @@ TEST_F(Mover, APageUsedSinceItsCopyIsForwarded) {
 TEST_F(Mover, ACopyFromBeforeTheLastWriteIsNotTakenForThePage) {
   auto run = resident_run({0, 1});
   run->pages[0].copied = 3;
-  ASSERT_OK(mover().copy_out({run.get(), 0}));
+  ASSERT_OK(copy_out({run.get(), 0}));
   ASSERT_TRUE(mover().copied_out({run.get(), 0}, true).take());
   run->used.store(5);
   run->written.store(5);
@@ -154,7 +154,7 @@ TEST_F(Mover, OneStretchThatCannotBeUnmappedKeepsNoOtherFromLeaving) {
 
 TEST_F(Mover, ALeavingPageThatCannotBeUnmappedIsForwarded) {
   auto run = resident_run({0, 1});
-  ASSERT_OK(mover().copy_out({run.get(), 0}));
+  ASSERT_OK(copy_out({run.get(), 0}));
   ASSERT_TRUE(mover().copied_out({run.get(), 0}, true).take());
   fail(DriverCall::kUnmap, 1);
   EXPECT_EQ(mover().vacate(pages(*run)).code(), Code::kDriver);

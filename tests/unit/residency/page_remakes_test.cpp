@@ -43,7 +43,7 @@ TEST_F(PageRemakesTest, AllOfARunGoesAndComesBackBlankUntilItsWorkIsDone) {
 
 TEST_F(PageRemakesTest, CopiesBelowTheDeviceGoWithTheRest) {
   auto run = make_remakable({0, 2});
-  EXPECT_OK(mover().copy_out(pages(*run)[0]));
+  EXPECT_OK(copy_out(pages(*run)[0]));
   EXPECT_TRUE(mover().copied_out(pages(*run)[0], true).take());
   EXPECT_OK(mover().vacate(pages(*run)));
   ASSERT_EQ(in(*run, PageState::kCold), 2_MiB);

@@ -1,0 +1,134 @@
+// The simulated device's copies: which engine makes them, and for which of them the call waits.
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "driver/native_codes.hpp"
+#include "driver/sim_driver.hpp"
+#include "driver/sim_engines.hpp"
+#include "driver/sim_memory.hpp"
+#include "driver/sim_pins.hpp"
+#include "driver/sim_transfer.hpp"
+
+namespace tessera {
+namespace {
+
+// Up to here a copy from pageable memory is staged and need not be waited for, as on a GPU.
+constexpr Bytes kStaged = 64_KiB;
+
+std::span<const std::byte> bytes_of(const void* host, Bytes bytes) {
+  return {static_cast<const std::byte*>(host), bytes.value()};
+}
+std::span<std::byte> bytes_of(void* host, Bytes bytes) {
+  return {static_cast<std::byte*>(host), bytes.value()};
+}
+
+}  // namespace
+
+Status SimDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId stream) {
+  if (bytes == Bytes()) return {};
+  engines_->wait_for_room();
+  TESSERA_TRY_ASSIGN(const Target on, target(stream));
+  SimOp op;
+  {
+    MutexLock lock(mutex_);
+    TESSERA_TRY(check_host(from, bytes));
+    TESSERA_TRY_ASSIGN(const SimBytes device, memory_->bytes_at(to, bytes, on.device));
+    const bool pinned = pins_->holds(range_of(from, bytes));
+    const bool staged = !pinned && bytes <= kStaged;
+    const Bytes there(device.bytes.size());  // none on a machine without contents
+    auto stage = std::make_shared<std::vector<std::byte>>(staged ? there.value() : 0);
+    if (!stage->empty()) std::memcpy(stage->data(), from, there.value());
+    const void* const source = staged ? stage->data() : from;
+    SimWork work = make_transfer("copy_in", device.bytes, bytes_of(source, there));
+    work.time = options_.inbound.time_for(bytes);
+    work.keeps = std::move(stage);
+    work.ranges = {range_of(to, bytes)};
+    if (!staged) work.ranges.push_back(range_of(from, bytes));
+    TESSERA_TRY_ASSIGN(op, engines_->submit(on.stream, SimEngine::kInbound, std::move(work)));
+    if (pinned || staged) return {};
+  }
+  return engines_->wait(on.device, op);
+}
+
+Status SimDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream) {
+  if (bytes == Bytes()) return {};
+  engines_->wait_for_room();
+  TESSERA_TRY_ASSIGN(const Target on, target(stream));
+  SimOp op;
+  {
+    MutexLock lock(mutex_);
+    TESSERA_TRY_ASSIGN(SimWork work, copy_work(CopyWay::kOut, {from, to, bytes}, on.device));
+    TESSERA_TRY_ASSIGN(op, engines_->submit(on.stream, SimEngine::kOutbound, std::move(work)));
+    if (pins_->holds(range_of(to, bytes))) return {};
+  }
+  return engines_->wait(on.device, op);
+}
+
+Result<SimWork> SimDriver::copy_work(CopyWay way, const HostCopy& copy, DeviceId device) {
+  TESSERA_TRY(check_host(copy.host, copy.bytes));
+  TESSERA_TRY_ASSIGN(const SimBytes there, memory_->bytes_at(copy.device, copy.bytes, device));
+  // No bytes on a machine without contents.
+  const std::span<std::byte> host = bytes_of(copy.host, Bytes(there.bytes.size()));
+  const bool in = way == CopyWay::kIn;
+  SimWork work = in ? make_transfer("copy_in", there.bytes, host)
+                    : make_transfer("copy_out", host, there.bytes);
+  work.time = (in ? options_.inbound : options_.outbound).time_for(copy.bytes);
+  work.ranges = {range_of(copy.device, copy.bytes), range_of(copy.host, copy.bytes)};
+  return work;
+}
+
+// One is refused: none is queued.
+Status SimDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) {
+  if (!options_.copies_at_once) {
+    return {Code::kNotSupported, "this machine makes no copies at once", native::kNotSupported};
+  }
+  if (copies.empty()) return violation("no copies at once");
+  if (stream.value() <= 1) return violation("copies at once on the legacy default stream");
+  engines_->wait_for_room();
+  TESSERA_TRY_ASSIGN(const Target on, target(stream));
+  MutexLock lock(mutex_);
+  std::vector<SimWork> works;
+  for (const HostCopy& one : copies) {
+    TESSERA_TRY_ASSIGN(SimWork work, copy_work(way, one, on.device));
+    if (!pins_->holds(work.ranges[1])) {
+      return violation(
+          fmt::format("copies at once, and {} is not registered", work.ranges[1].to_string()));
+    }
+    for (const SimWork& other : works) {
+      const auto touched = other.touch(work.ranges[way == CopyWay::kIn ? 0 : 1]);
+      if (touched) return violation(fmt::format("copies at once that overlap: {}", *touched));
+    }
+    works.push_back(std::move(work));
+  }
+  const SimEngine engine = way == CopyWay::kIn ? SimEngine::kInbound : SimEngine::kOutbound;
+  for (SimWork& work : works) {
+    TESSERA_TRY(engines_->submit(on.stream, engine, std::move(work)).status());
+  }
+  return {};
+}
+
+Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
+  if (bytes == Bytes()) return {};
+  engines_->wait_for_room();
+  TESSERA_TRY_ASSIGN(const Target on, target(stream));
+  MutexLock lock(mutex_);
+  TESSERA_TRY_ASSIGN(const SimBytes target, memory_->bytes_at(to, bytes, on.device));
+  TESSERA_TRY_ASSIGN(const SimBytes source, memory_->bytes_at(from, bytes, on.device));
+  // A copy that crosses the link takes a copy engine, whatever the call was.
+  SimEngine engine = SimEngine::kCompute;
+  if (target.location != source.location) {
+    engine = target.location == FrameLocation::kHost ? SimEngine::kOutbound : SimEngine::kInbound;
+  }
+  SimWork work = make_transfer("copy", target.bytes, source.bytes);
+  if (engine == SimEngine::kInbound) work.time = options_.inbound.time_for(bytes);
+  if (engine == SimEngine::kOutbound) work.time = options_.outbound.time_for(bytes);
+  work.ranges = {range_of(to, bytes), range_of(from, bytes)};
+  return engines_->submit(on.stream, engine, std::move(work)).status();
+}
+
+}  // namespace tessera

@@ -1,0 +1,198 @@
+#include <gtest/gtest.h>
+
+#include "page_mover_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+// Eight base pages fit; four go together.
+class PageLinks : public Mover {
+ protected:
+  explicit PageLinks(bool copies_at_once = true)
+      : Mover({.device = 16_MiB,
+               .host = 12_MiB,
+               .staging = 4_MiB,
+               .sim = {.memory = 16_MiB, .copies_at_once = copies_at_once}}) {}
+
+  // Each page with a byte of its own.
+  std::unique_ptr<tessera::Run> numbered(std::uint32_t count) {
+    auto run = resident_run({0, count});
+    for (std::uint32_t i = 0; i < count; ++i) byte_of(*run, i) = static_cast<unsigned char>(i + 1);
+    return run;
+  }
+  static unsigned char& byte_of(const tessera::Run& run, std::uint32_t page) {
+    return *reinterpret_cast<unsigned char*>((run.page_address(page) + 5_B).value());
+  }
+  // All of them out, batch by batch.
+  void leave_together(tessera::Run& run) {
+    const auto all = pages(run);
+    for (std::span<const PageRef> rest = all; !rest.empty();) {
+      rest = rest.subspan(mover().copy_out(rest.first(mover().batch_of(rest))).take());
+    }
+    for (const PageRef& page : all) ASSERT_TRUE(mover().copied_out(page, true).take());
+    ASSERT_OK(mover().vacate(all));
+  }
+  void arrive(tessera::Run& run) {
+    ASSERT_OK(mover().mount(pages(run)));
+    for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_arrival(page, true).take());
+  }
+  void expect_numbers(const tessera::Run& run) {
+    for (std::uint32_t i = 0; i < run.shape.pages(); ++i) EXPECT_EQ(byte_of(run, i), i + 1);
+    EXPECT_EQ(validate_run(run).to_string(), "ok");
+  }
+  std::uint64_t calls(DriverCall call) { return fault().calls(call); }
+};
+
+class PageLinksOneByOne : public PageLinks {
+ protected:
+  PageLinksOneByOne() : PageLinks(false) {}
+};
+
+TEST_F(PageLinks, SmallPagesGoAndComeInACallForFour) {
+  auto run = numbered(6);
+  leave_together(*run);
+  EXPECT_EQ(calls(DriverCall::kCopyAll), 2U) << "four pages, and two";
+  arrive(*run);
+  EXPECT_EQ(calls(DriverCall::kCopyAll), 4U);
+  EXPECT_EQ(calls(DriverCall::kCopyOut) + calls(DriverCall::kCopyIn), 0U);
+  EXPECT_EQ(stats().bytes_out, kBasePage * 6);
+  EXPECT_EQ(stats().bytes_in, kBasePage * 6);
+  expect_numbers(*run);
+  take_all(*run);
+}
+
+TEST_F(PageLinks, APageAloneIsAnOrdinaryCopy) {
+  auto run = numbered(1);
+  leave(*run);
+  arrive(*run);
+  EXPECT_EQ(calls(DriverCall::kCopyAll), 0U);
+  expect_numbers(*run);
+  take_all(*run);
+}
+
+// Pages of one batch share an event: it must not be recorded again while one of them waits for it.
+TEST_F(PageLinks, AnEventServesAgainWhenTheLastOfItsPagesIsDone) {
+  auto first = numbered(3);
+  auto second = numbered(2);
+  const auto pages_of_first = pages(*first);
+  ASSERT_EQ(mover().copy_out(pages_of_first).take(), 3U);
+  const EventId shared = first->pages[0].event;
+  EXPECT_EQ(first->pages[2].event, shared);
+  for (const PageRef& page : pages_of_first) ASSERT_TRUE(mover().copied_out(page, true).take());
+  ASSERT_OK(mover().vacate(std::span(pages_of_first).first(2)));
+  ASSERT_EQ(mover().copy_out(pages(*second)).take(), 2U);
+  EXPECT_NE(second->pages[0].event, shared) << "the third page is leaving yet";
+  ASSERT_OK(mover().vacate(std::span(pages_of_first).subspan(2)));
+  for (const PageRef& page : pages(*second)) ASSERT_TRUE(mover().copied_out(page, true).take());
+  ASSERT_OK(mover().vacate(pages(*second)));
+  arrive(*first);
+  arrive(*second);
+  expect_numbers(*first);
+  expect_numbers(*second);
+  take_all(*first);
+  take_all(*second);
+}
+
+// The budget has six frames, the staging reserve two.
+TEST_F(PageLinks, AsManyLeaveAsThereAreHostFramesAndThroughTheReserveEachAlone) {
+  auto first = numbered(4);
+  leave_together(*first);
+  auto second = numbered(4);
+  auto third = numbered(2);
+  const auto all = pages(*second);
+  for (const std::size_t expected : {2U, 1U, 1U}) {
+    const auto rest = std::span(all).subspan(second->bytes_in(PageState::kLeaving) / kBasePage);
+    EXPECT_EQ(mover().copy_out(rest).take(), expected);
+  }
+  EXPECT_NE(second->pages[2].event, second->pages[3].event);
+  EXPECT_EQ(mover().copy_out(pages(*third)).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(third->bytes_in(PageState::kResident), kBasePage * 2);
+  for (const PageRef& page : all) ASSERT_TRUE(mover().copied_out(page, true).take());
+  ASSERT_OK(mover().vacate(all));
+  for (auto* run : {first.get(), second.get()}) {
+    for (const PageRef& page : pages(*run)) EXPECT_OK(mover().discard(page));
+  }
+  take_all(*third);
+}
+
+TEST_F(PageLinks, APageThatFoundNoFrameIsNotTakenForCopied) {
+  auto held = numbered(5);
+  leave_together(*held);
+  auto run = numbered(2);
+  leave_together(*run);  // the first into the last frame of the budget
+  arrive(*run);
+  const PageRef with_copy{run.get(), 0}, other{run.get(), 1};
+  ASSERT_TRUE(PageMover::is_clean(with_copy));
+  run->written.store(3);
+  run->pages[0].copied = run->pages[1].copied = 3;
+  const PageRef batch[] = {other, with_copy};
+  ASSERT_EQ(mover().copy_out(batch).take(), 1U);
+  EXPECT_EQ(with_copy->state, PageState::kResident);
+  EXPECT_FALSE(PageMover::is_clean(with_copy)) << "what it had was an old copy";
+  ASSERT_TRUE(mover().copied_out(other, true).take());
+  run->quiet = 3;
+  take_all(*run);
+  for (const PageRef& page : pages(*held)) EXPECT_OK(mover().discard(page));
+}
+
+TEST_F(PageLinks, MemoryThatCouldNotBePinnedIsCopiedToOneByOne) {
+  auto run = numbered(4);
+  fail(DriverCall::kRegisterHost, 1);
+  leave_together(*run);
+  arrive(*run);
+  EXPECT_EQ(fault().failed(), 1U);
+  EXPECT_EQ(calls(DriverCall::kCopyAll), 0U);
+  EXPECT_EQ(calls(DriverCall::kCopyIn), 4U);
+  expect_numbers(*run);
+  take_all(*run);
+}
+
+TEST_F(PageLinks, ABatchThatFailsLeavesAllOfItAsItWas) {
+  auto run = numbered(4);
+  for (DriverCall call : {DriverCall::kCopyAll, DriverCall::kRecordEvent}) {
+    // Two are recorded around copies that are timed, and need not be.
+    fail(call, call == DriverCall::kRecordEvent ? 3 : 1);
+    EXPECT_EQ(mover().copy_out(pages(*run)).status().code(), Code::kDriver);
+    EXPECT_EQ(run->bytes_in(PageState::kResident), kBasePage * 4);
+    EXPECT_EQ(host().usage().used, Bytes());
+  }
+  fault().clear();
+  leave_together(*run);
+  for (DriverCall call : {DriverCall::kCopyAll, DriverCall::kRecordEvent}) {
+    fail(call, call == DriverCall::kRecordEvent ? 3 : 1);
+    EXPECT_EQ(mover().mount(pages(*run)).code(), Code::kDriver);
+    EXPECT_EQ(run->bytes_in(PageState::kCold), kBasePage * 4);
+    EXPECT_EQ(device().usage().used, Bytes());
+  }
+  fault().clear();
+  arrive(*run);
+  expect_numbers(*run);
+  take_all(*run);
+}
+
+TEST_F(PageLinksOneByOne, ADriverThatCannotCopyAtOnceIsAskedOnce) {
+  auto run = numbered(6);
+  leave_together(*run);
+  arrive(*run);
+  EXPECT_EQ(calls(DriverCall::kCopyAll), 1U);
+  EXPECT_EQ(calls(DriverCall::kCopyOut), 6U);
+  EXPECT_EQ(calls(DriverCall::kCopyIn), 6U);
+  expect_numbers(*run);
+  take_all(*run);
+}
+
+class LargePageLinks : public Mover {
+ protected:
+  LargePageLinks() : Mover({.device = 96_MiB, .host = 96_MiB, .sim = {.memory = 96_MiB}}) {}
+};
+
+TEST_F(LargePageLinks, LargePagesGoAlone) {
+  auto run = resident_run({2, 3});
+  const auto all = pages(*run);
+  EXPECT_EQ(mover().batch_of(all), 1U);
+  EXPECT_EQ(mover().batch_of(std::span(all).subspan(2)), 3U);
+  take_all(*run);
+}
+
+}  // namespace
+}  // namespace tessera
