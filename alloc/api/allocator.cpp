@@ -178,7 +178,7 @@ bool Allocator::advance() {
 }
 
 void Allocator::kick_pump(DeviceHeap& heap) {
-  if (pump_ && heap.residency().has_work()) pump_->kick();
+  if (pump_ && (heap.residency().has_work() || host_->has_wish())) pump_->kick();
 }
 
 // ---- blocks -------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ std::vector<Run*> distinct(std::span<Run* const> runs) {
 
 // What comes takes its room in parts of this size: few enough calls, and soon enough a first one.
 constexpr Bytes kPart = 64_MiB;
+// A device of which so much is used may soon be short of memory.
+constexpr std::uint32_t kCrowdedPercent = 75;
 // The driver may be out of memory though the budget is not; so often more leaves to help it.
 constexpr int kMountRounds = 16;
 
@@ -274,6 +276,11 @@ Status Residency::mount_and_note(std::span<const PageRef> pages) {
   }
   for (const PageRef& page : pages) {
     if (page->state == PageState::kArriving) started(page);
+  }
+  // Somebody will have to leave before long: then host memory should be pinned already.
+  const TierUsage device = tiers_.device.usage();
+  if (!tiers_.is_backed() && device.used >= device.capacity * kCrowdedPercent / 100) {
+    tiers_.host.expect_use();
   }
   return status;
 }

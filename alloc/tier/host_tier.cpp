@@ -90,6 +90,7 @@ void HostTier::settle(unsigned node) {
 }
 
 bool HostTier::grow_ahead() {
+  wish_.store(false, std::memory_order_relaxed);
   if (refused_ahead_.load(std::memory_order_relaxed)) return false;
   const TierUsage now = usage();
   const bool due = is_due(now);
@@ -101,11 +102,11 @@ bool HostTier::grow_ahead() {
 
 bool HostTier::is_due(const TierUsage& now) const {
   const Bytes ahead = std::clamp(now.used / 4, kChunk, kMostAhead);
-  return now.used && now.spare < std::min(ahead, now.capacity - now.used);
+  return is_used(now) && now.spare < std::min(ahead, now.capacity - now.used);
 }
 
 bool HostTier::is_staging_due(const TierUsage& now) const {
-  return now.used && now.capacity - now.used < std::max(kChunk, now.capacity / 8) && staging_capacity_ &&
+  return is_used(now) && now.capacity - now.used < std::max(kChunk, now.capacity / 8) && staging_capacity_ &&
          !staging_arena_.backed();
 }
 

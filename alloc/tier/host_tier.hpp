@@ -39,9 +39,15 @@ class HostTier final : public Tier {
   void settle(unsigned node);
   // Keeps pinned memory ready for what may come down next, so that who evicts does not pin: backs one
   // more chunk when less is spare than a quarter of what is used, and the staging reserve when the
-  // budget is nearly used. Nothing before the first frame is taken: most programs fit. True when it
-  // did; it takes as long as pinning takes. The machine refused once: never again.
+  // budget is nearly used. Nothing before the first frame is taken or expected: most programs fit. True
+  // when it did; it takes as long as pinning takes. The machine refused once: never again.
   bool grow_ahead();
+  // Frames will be taken before long. Cheap.
+  void expect_use() {
+    if (!expected_.exchange(true, std::memory_order_relaxed)) wish_.store(true, std::memory_order_relaxed);
+  }
+  // Whether grow_ahead() should be called, beside the times when frames are taken.
+  bool has_wish() const { return wish_.load(std::memory_order_relaxed); }
 
   // A frame on its way between device and file. Errors: kBusy while too much of the reserve is
   // out; kOutOfMemory when it is smaller than the page, or the machine refuses it.
@@ -58,6 +64,7 @@ class HostTier final : public Tier {
   bool pinned() const { return arena_.pinned() && staging_arena_.pinned(); }
 
  private:
+  bool is_used(const TierUsage& now) const { return now.used || expected_.load(std::memory_order_relaxed); }
   bool is_due(const TierUsage& now) const;
   bool is_staging_due(const TierUsage& now) const;
   Status no_room(Bytes bytes, const char* reason) const REQUIRES_LOCK(mutex_);
@@ -68,6 +75,8 @@ class HostTier final : public Tier {
   const Bytes staging_capacity_;
   const Bytes adoptable_;  // the lower part of the reserve
   std::atomic<bool> refused_ahead_{false};
+  std::atomic<bool> expected_{false};
+  std::atomic<bool> wish_{false};
   std::atomic<bool> settled_{false};
   mutable Mutex mutex_{LockRank::kTier};
   Bytes used_ GUARDED_BY(mutex_);

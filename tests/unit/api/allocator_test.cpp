@@ -39,7 +39,7 @@ class CountedPages final : public HostPages {
   std::atomic<int> opened{0};
 };
 
-TEST_F(AllocatorTest, MoreHostMemoryIsPinnedWhileTheFirstPieceFills) {
+TEST_F(AllocatorTest, HostMemoryIsPinnedBeforeTheFirstBlockLeavesAndMoreWhileItFills) {
   CountedPages pages;
   auto driver = std::make_unique<SimDriver>(SimOptions{.memory = 256_MiB}, clock_);
   sim_ = driver.get();
@@ -51,11 +51,15 @@ TEST_F(AllocatorTest, MoreHostMemoryIsPinnedWhileTheFirstPieceFills) {
   ASSERT_TRUE(made.is_ok()) << made.status().to_string();
   allocator_ = made.take();
   std::vector<Address> blocks;
-  for (int i = 0; i < 4; ++i) blocks.push_back(allocate(4_MiB));
-  EXPECT_EQ(pages.opened, 0) << "nothing has left yet";
-  for (int i = 0; i < 8; ++i) blocks.push_back(allocate(4_MiB));
-  // Some 16 MiB are away at any time, and the first piece has 64: only the pump asks for a second.
   const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (int i = 0; i < 4; ++i) blocks.push_back(allocate(4_MiB));
+  EXPECT_EQ(pages.opened, 0) << "half of the device is free";
+  for (int i = 0; i < 4; ++i) blocks.push_back(allocate(4_MiB));
+  while (pages.opened == 0 && std::chrono::steady_clock::now() < late) std::this_thread::yield();
+  EXPECT_EQ(pages.opened, 1) << "by the pump, before anything leaves";
+  EXPECT_EQ(allocator_->stats().totals.evictions, 0u);
+  for (int i = 0; i < 4; ++i) blocks.push_back(allocate(4_MiB));
+  // Some 16 MiB are away at any time, and the first piece has 64: only the pump asks for a second.
   while (pages.opened < 2 && std::chrono::steady_clock::now() < late) {
     for (const Address block : blocks) write(block, 7, 4_MiB);
   }

@@ -106,6 +106,27 @@ TEST_F(HostTierTest, NothingIsPinnedAheadForAProgramThatFits) {
   EXPECT_EQ(tier.usage().spare, Bytes());
 }
 
+TEST_F(HostTierTest, WhatIsExpectedIsPinnedBeforeTheFirstFrameIsTaken) {
+  HostTier tier(machine_.driver(), 256_MiB, 64_MiB);
+  EXPECT_FALSE(tier.has_wish());
+  tier.expect_use();
+  EXPECT_TRUE(tier.has_wish());
+  EXPECT_TRUE(tier.grow_ahead());
+  EXPECT_FALSE(tier.has_wish());
+  EXPECT_EQ(tier.usage().spare, 64_MiB) << "one chunk, and no frame is taken";
+  EXPECT_FALSE(tier.grow_ahead());
+  tier.expect_use();
+  EXPECT_FALSE(tier.has_wish()) << "said once";
+}
+
+TEST_F(HostTierTest, WithoutABudgetTheReserveIsPinnedAhead) {
+  HostTier tier(machine_.driver(), Bytes(), 64_MiB);
+  EXPECT_FALSE(tier.grow_ahead());
+  tier.expect_use();
+  EXPECT_TRUE(tier.grow_ahead());
+  EXPECT_FALSE(tier.grow_ahead());
+}
+
 TEST_F(HostTierTest, PinsAChunkAheadOfWhatIsUsedAndNoMore) {
   HostTier tier(machine_.driver(), 256_MiB, Bytes());
   const Frame frame = tier.take(PageClass::kBase).value();
