@@ -128,7 +128,7 @@ class Driver {
   virtual Result<EventId> create_timed_event(DeviceId device) = 0;
   virtual Status destroy_event(EventId event) = 0;
   // The event stands for all work queued on `stream` so far. Errors: kNotFound when the stream
-  // does not exist (any more).
+  // does not exist (any more), or is of another device than the event.
   virtual Status record_event(EventId event, StreamId stream) = 0;
   // OK when what was recorded has run, kNotReady before.
   virtual Status query(EventId event) = 0;

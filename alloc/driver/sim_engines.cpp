@@ -111,7 +111,11 @@ Status SimEngines::record(EventId event, StreamId stream) {
   if (!device.is_ok()) {
     return {Code::kNotFound, std::string(device.status().message()), native::kInvalidHandle};
   }
-  TESSERA_TRY(find(event).status());
+  TESSERA_TRY_ASSIGN(const SimSchedule::Event* const known, find(event));
+  if (known->device != device.value()) {
+    return {Code::kNotFound, "an event of one device cannot be recorded on another's stream",
+            native::kInvalidHandle};
+  }
   TESSERA_TRY(error(device.value()));
   schedule_.record(event, stream, clock_.now());
   return {};

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 
@@ -18,6 +19,7 @@ constinit std::atomic<tessera_allocator*> allocator{nullptr};
 constinit std::atomic<CUdeviceptr> range_low{0};
 constinit std::atomic<CUdeviceptr> range_high{0};
 constinit std::atomic<bool> guards_all{false};
+constinit std::atomic<bool> several{false};
 }  // namespace detail
 
 thread_local constinit bool Entry::inside_ = false;
@@ -45,6 +47,12 @@ void finish_at_exit() {
   tessera_allocator* const allocator = running();
   const Entry entry;
   if (allocator != nullptr && !entry.nested()) finish(allocator);
+}
+
+std::uint64_t devices_of(tessera_allocator* allocator) {
+  tessera_stats stats{};
+  stats.size = sizeof(stats);
+  return tessera_get_stats(allocator, &stats) == TESSERA_OK ? stats.devices : 0;
 }
 
 void* resolve(const char* name, void*) { return true_symbol(name); }
@@ -105,6 +113,7 @@ void learn_range(tessera_allocator* allocator) {
   tessera_managed_range(allocator, &low, &high);
   if (low == detail::range_low.load() && high == detail::range_high.load()) return;
   detail::guards_all.store(tessera_guards_all_work(allocator) != 0);
+  detail::several.store(devices_of(allocator) > 1);
   detail::range_low.store(low);
   detail::range_high.store(high);
 }
@@ -119,10 +128,7 @@ void leave_context(CUcontext context) {
     CUcontext popped = nullptr;
     (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
   }
-  tessera_stats stats{};
-  stats.size = sizeof(stats);
-  const bool alone = tessera_get_stats(allocator, &stats) == TESSERA_OK && stats.devices <= 1;
-  if (context != home.load() || !alone) return;
+  if (context != home.load() || devices_of(allocator) > 1) return;
   stop_control();
   finish(allocator);
   tessera_share(nullptr);
@@ -130,6 +136,7 @@ void leave_context(CUcontext context) {
   tensor_maps().forget_all();
   detail::allocator.store(nullptr);
   detail::guards_all.store(false);
+  detail::several.store(false);
   detail::range_high.store(0);
   detail::range_low.store(0);
   tessera_allocator_destroy(allocator);

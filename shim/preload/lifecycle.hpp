@@ -23,6 +23,7 @@ extern constinit std::atomic<tessera_allocator*> allocator;
 extern constinit std::atomic<CUdeviceptr> range_low;
 extern constinit std::atomic<CUdeviceptr> range_high;
 extern constinit std::atomic<bool> guards_all;
+extern constinit std::atomic<bool> several;
 }  // namespace detail
 
 // The allocator, or null when Tessera does not work in this process (yet).
@@ -39,6 +40,9 @@ inline bool managed(CUdeviceptr address) {
 
 // Whether a launch that names no block of ours has to be announced as well.
 inline bool guards_all_work() { return detail::guards_all.load(std::memory_order_relaxed); }
+
+// Whether blocks of more than one device were allocated.
+inline bool several_devices() { return detail::several.load(std::memory_order_relaxed); }
 
 // To be called after an allocation: each device that is used for the first time adds its part.
 void learn_range(tessera_allocator* allocator);

@@ -7,6 +7,7 @@
 #include "capture.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
+#include "several_devices.hpp"
 
 namespace tessera::preload {
 namespace {
@@ -14,8 +15,8 @@ namespace {
 // CUDA's own allocations end at a multiple of this, and so does its checking.
 constexpr std::uint64_t kGrain = 512;
 
-CUresult check(tessera_allocator* allocator, const Extent& extent) {
-  tessera_block_info info{};
+CUresult check(tessera_allocator* allocator, const Extent& extent, tessera_block_info& info) {
+  info = {};
   info.size = sizeof(info);
   if (tessera_query(allocator, extent.address, &info) != TESSERA_OK) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -36,14 +37,19 @@ ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits w
   std::vector<tessera_address> of_batch(extents.size() > of_one_copy.size() ? extents.size() : 0);
   tessera_address* const addresses = of_batch.empty() ? of_one_copy.data() : of_batch.data();
   std::size_t count = 0;
+  bool foreign = false;
   for (const Extent& extent : extents) {
     if (!managed(extent.address)) continue;
-    status_ = check(allocator_, extent);
+    tessera_block_info block;
+    status_ = check(allocator_, extent, block);
     if (status_ != CUDA_SUCCESS) return;
     addresses[count++] = extent.address;
+    foreign = foreign || is_foreign(block, stream);
   }
-  const std::span<const tessera_address> used(addresses, count);
-  if (!capturing(stream)) begin(used, stream, waits, call);
+  if (capturing(stream)) return;
+  if (foreign) waits_for_ = stream;
+  begin(std::span<const tessera_address>(addresses, count), stream, foreign ? Waits::kMay : waits,
+        call);
 }
 
 ManagedUse::ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel)
@@ -63,7 +69,10 @@ ManagedUse::ManagedUse(std::span<const std::uint64_t> words, CUstream stream, co
 }
 
 ManagedUse::~ManagedUse() {
-  if (begun_) tessera_use_end(allocator_, &use_);
+  if (!begun_) return;
+  // If this fails, so does the program's own next wait.
+  if (waits_for_ != nullptr) (void)call_true(&TrueDriver::cuStreamSynchronize, waits_for_);
+  tessera_use_end(allocator_, &use_);
 }
 
 void ManagedUse::begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits,

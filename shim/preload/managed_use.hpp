@@ -47,6 +47,7 @@ class ManagedUse {
 
   const Entry entry_;
   tessera_allocator* const allocator_;
+  CUstream waits_for_ = nullptr;  // at the end; null: for nothing
   bool begun_ = false;
   CUresult status_ = CUDA_SUCCESS;
   tessera_use use_;

@@ -13,6 +13,7 @@
 #include "managed_use.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
+#include "several_devices.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -105,7 +106,8 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
   if (!managed(address) || running() == nullptr || entry.nested()) {
     return call_true(&TrueDriver::cuMemFree_v2, address);
   }
-  const CUresult earlier = call_true(&TrueDriver::cuCtxSynchronize);
+  CUresult earlier = call_true(&TrueDriver::cuCtxSynchronize);
+  if (earlier == CUDA_SUCCESS) earlier = finish_elsewhere(address);
   return earlier == CUDA_SUCCESS ? release(address, TESSERA_NO_STREAM) : earlier;
 }
 
@@ -138,5 +140,6 @@ TESSERA_HOOK_PTSZ(cuMemFreeAsync, (CUdeviceptr address, CUstream given), {
   if (!managed(address) || running() == nullptr || entry.nested()) {
     return call_true(True, address, given);
   }
-  return release(address, stream_of(stream));
+  const CUresult foreign = finish_foreign(address, stream);
+  return foreign == CUDA_SUCCESS ? release(address, stream_of(stream)) : foreign;
 })

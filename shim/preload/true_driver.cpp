@@ -37,7 +37,9 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuKernelGetParamInfo, "cuKernelGetParamInfo");
   look_up(found->cuEventCreate, "cuEventCreate");
   look_up(found->cuEventDestroy_v2, "cuEventDestroy_v2");
+  look_up(found->cuStreamGetCtx, "cuStreamGetCtx");
   look_up(found->cuStreamIsCapturing, "cuStreamIsCapturing");
+  look_up(found->cuStreamSynchronize, "cuStreamSynchronize");
   look_up(found->cuGraphGetNodes, "cuGraphGetNodes");
   look_up(found->cuGraphNodeGetType, "cuGraphNodeGetType");
   look_up(found->cuGraphKernelNodeGetParams_v2, "cuGraphKernelNodeGetParams_v2");

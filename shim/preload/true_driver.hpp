@@ -32,7 +32,9 @@ struct TrueDriver {
   decltype(&::cuKernelGetParamInfo) cuKernelGetParamInfo = nullptr;
   decltype(&::cuEventCreate) cuEventCreate = nullptr;
   decltype(&::cuEventDestroy_v2) cuEventDestroy_v2 = nullptr;
+  decltype(&::cuStreamGetCtx) cuStreamGetCtx = nullptr;
   decltype(&::cuStreamIsCapturing) cuStreamIsCapturing = nullptr;
+  decltype(&::cuStreamSynchronize) cuStreamSynchronize = nullptr;
   decltype(&::cuGraphGetNodes) cuGraphGetNodes = nullptr;
   decltype(&::cuGraphNodeGetType) cuGraphNodeGetType = nullptr;
   decltype(&::cuGraphKernelNodeGetParams_v2) cuGraphKernelNodeGetParams_v2 = nullptr;

@@ -190,6 +190,11 @@ TEST(PreloadPrograms, HostBackedPagesServeProgramsThatHideNothing) {
   expect_same_on_small_device("./memory_calls", "8MiB", backed);
 }
 
+TEST(PreloadPrograms, ACopyOfAnotherDevicesStreamIsWaitedFor) {
+  expect_same_on_small_device("./two_devices preload_kernels.so", "12MiB",
+                              {{"TESSERA_SOFTWARE_DEVICES", "2"}});
+}
+
 TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {
   expect_same_on_small_device("./crowd preload_kernels.so", "12MiB");
 }

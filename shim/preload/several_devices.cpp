@@ -1,0 +1,52 @@
+#include "several_devices.hpp"
+
+#include "outcome.hpp"
+#include "true_driver.hpp"
+
+namespace tessera::preload {
+namespace {
+
+CUdevice current_device() {
+  CUdevice device = -1;
+  (void)call_true(&TrueDriver::cuCtxGetDevice, &device);
+  return device;
+}
+
+// Default streams are those of the current context.
+CUdevice device_of(CUstream stream) {
+  CUcontext context = nullptr;
+  const bool told = call_true(&TrueDriver::cuStreamGetCtx, stream, &context) == CUDA_SUCCESS;
+  if (!told || call_true(&TrueDriver::cuCtxPushCurrent_v2, context) != CUDA_SUCCESS) {
+    return current_device();
+  }
+  const CUdevice device = current_device();
+  (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &context);
+  return device;
+}
+
+bool find(CUdeviceptr address, tessera_block_info& info) {
+  info = {};
+  info.size = sizeof(info);
+  return tessera_query(running(), address, &info) == TESSERA_OK;
+}
+
+}  // namespace
+
+bool is_foreign(const tessera_block_info& block, CUstream stream) {
+  return several_devices() && block.device != device_of(stream);
+}
+
+CUresult finish_foreign(CUdeviceptr address, CUstream stream) {
+  tessera_block_info block;
+  if (!several_devices() || !find(address, block) || !is_foreign(block, stream)) return CUDA_SUCCESS;
+  return call_true(&TrueDriver::cuStreamSynchronize, stream);
+}
+
+CUresult finish_elsewhere(CUdeviceptr address) {
+  tessera_block_info block;
+  if (!several_devices() || !find(address, block)) return CUDA_SUCCESS;
+  if (block.device == current_device()) return CUDA_SUCCESS;
+  return cuda_result(tessera_synchronize(running(), block.device));
+}
+
+}  // namespace tessera::preload

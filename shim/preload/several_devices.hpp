@@ -1,0 +1,26 @@
+// Programs that use more than one device: which one a stream's work is for.
+//
+// Whether work on a block is over is told by events of the block's device, and these cannot be recorded
+// on streams of another. So work on a block that another device's stream does, a copy from device to
+// device above all, is waited for on the host. Kernels are not affected: a block is for the kernels of
+// its own device.
+//
+// Thread safety: any thread. Until a second device is used all of it costs one load.
+#pragma once
+
+#include "cuda_api.hpp"
+#include "lifecycle.hpp"
+
+namespace tessera::preload {
+
+// Whether `stream` carries the work of another device than the block's.
+bool is_foreign(const tessera_block_info& block, CUstream stream);
+
+// Before the program frees the block at `address` on `stream`, whose work it has to outlive: waits for it
+// if it is foreign. Errors: the driver's.
+CUresult finish_foreign(CUdeviceptr address, CUstream stream);
+
+// Before the program frees it for good: waits for its own device, if that is not the current one.
+CUresult finish_elsewhere(CUdeviceptr address);
+
+}  // namespace tessera::preload

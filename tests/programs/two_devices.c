@@ -1,0 +1,148 @@
+/* Copies from one device to another, over more memory than a small device holds.
+ *
+ * Usage: two_devices KERNELS. A copy waits on a stream of the first device while its target's device
+ * is busy with other blocks, so that the target would leave if nobody waited for the copy. Each block
+ * of the second device gets numbers from the first one, and one more by a kernel. At the end all
+ * numbers are compared. Prints "ok" or what failed.
+ */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define BLOCKS 8
+#define COUNT (1 << 19)
+#define BYTES (COUNT * sizeof(int))
+
+static CUcontext contexts[2];
+static CUfunction add_one;
+static CUdeviceptr source, block[BLOCKS];
+static int expected[BLOCKS];
+static const unsigned grid = (COUNT + 255) / 256;
+
+static void CUDA_CB take_time(void* unused) {
+  (void)unused;
+  usleep(20000);
+}
+
+/* On the second device. */
+static void add_to(int to) {
+  int count = COUNT;
+  void* parameters[] = {&block[to], &count};
+  CHECK(cuLaunchKernel(add_one, grid, 1, 1, 256, 1, 1, 0, NULL, parameters, NULL));
+  ++expected[to];
+}
+
+static void copy_to(int to, int value, CUstream stream) {
+  CHECK(cuCtxSetCurrent(contexts[0]));
+  CHECK(cuMemsetD32Async(source, (unsigned)value, COUNT, stream));
+  CHECK(cuLaunchHostFunc(stream, take_time, NULL));
+  if (value % 2 == 0) {
+    CHECK(cuMemcpyPeerAsync(block[to], contexts[1], source, contexts[0], BYTES, stream));
+  } else {
+    CHECK(cuMemcpyDtoDAsync(block[to], source, BYTES, stream));
+  }
+  CHECK(cuCtxSetCurrent(contexts[1]));
+  expected[to] = value;
+}
+
+static CUdeviceptr freed_at_once(CUdeviceptr gone, CUstream unused) {
+  CUdeviceptr next;
+  (void)unused;
+  CHECK(cuCtxSetCurrent(contexts[0]));
+  CHECK(cuMemFree(gone));
+  CHECK(cuCtxSetCurrent(contexts[1]));
+  CHECK(cuMemAlloc(&next, BYTES));
+  return next;
+}
+
+/* Behind the work, on a stream of the first device that waits for it. */
+static CUdeviceptr freed_in_order(CUdeviceptr gone, CUstream busy) {
+  CUdeviceptr next;
+  CUevent over;
+  CHECK(cuEventCreate(&over, CU_EVENT_DISABLE_TIMING));
+  CHECK(cuEventRecord(over, busy));
+  CHECK(cuCtxSetCurrent(contexts[0]));
+  CHECK(cuStreamWaitEvent(NULL, over, 0));
+  CHECK(cuMemFreeAsync(gone, NULL));
+  CHECK(cuCtxSetCurrent(contexts[1]));
+  CHECK(cuMemAllocAsync(&next, BYTES, NULL));
+  CHECK(cuEventDestroy(over));
+  return next;
+}
+
+/* A block of the second device is freed while that works on it, with the other device current: what
+ * comes to its place must not be added to. */
+static void free_from_elsewhere(CUdeviceptr (*replace)(CUdeviceptr, CUstream)) {
+  CUdeviceptr gone;
+  CUstream busy, other;
+  int count = COUNT, number = 0;
+  void* parameters[] = {&gone, &count};
+  CHECK(cuStreamCreate(&busy, CU_STREAM_NON_BLOCKING));
+  CHECK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  CHECK(cuMemAlloc(&gone, BYTES));
+  CHECK(cuLaunchHostFunc(busy, take_time, NULL));
+  CHECK(cuLaunchKernel(add_one, grid, 1, 1, 256, 1, 1, 0, busy, parameters, NULL));
+  const CUdeviceptr next = replace(gone, busy);
+  CHECK(cuMemsetD32Async(next, 7, COUNT, other));
+  CHECK(cuStreamSynchronize(other));
+  CHECK(cuStreamSynchronize(busy));
+  CHECK(cuMemcpyDtoH(&number, next, sizeof(number)));
+  if (number != 7) {
+    fprintf(stderr, "a block that took the place of one that was freed: %d\n", number);
+    exit(1);
+  }
+  CHECK(cuMemFree(next));
+  CHECK(cuStreamDestroy(busy));
+  CHECK(cuStreamDestroy(other));
+}
+
+static int compare(void) {
+  int* const numbers = malloc(BYTES);
+  for (int i = 0; i < BLOCKS; ++i) {
+    CHECK(cuMemcpyDtoH(numbers, block[i], BYTES));
+    for (int n = 0; n < COUNT; ++n) {
+      if (numbers[n] == expected[i]) continue;
+      fprintf(stderr, "block %d, number %d: %d, not %d\n", i, n, numbers[n], expected[i]);
+      return 1;
+    }
+  }
+  free(numbers);
+  puts("ok");
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  CUmodule module;
+  CUstream own;
+  if (argc != 2) {
+    fprintf(stderr, "usage: two_devices KERNELS\n");
+    return 2;
+  }
+  open_device(&contexts[0]);
+  CHECK(cuDevicePrimaryCtxRetain(&contexts[1], 1));
+  CHECK(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
+  CHECK(cuMemAlloc(&source, BYTES));
+  CHECK(cuCtxSetCurrent(contexts[1]));
+  CHECK(cuModuleLoad(&module, argv[1]));
+  CHECK(cuModuleGetFunction(&add_one, module, "add_one"));
+  for (int i = 0; i < BLOCKS; ++i) CHECK(cuMemAlloc(&block[i], BYTES));
+  for (int i = 0; i < BLOCKS; ++i) CHECK(cuMemsetD32(block[i], 0, COUNT));
+  for (int round = 0; round < 2 * BLOCKS; ++round) {
+    const int to = round % BLOCKS;
+    const CUstream stream = round < BLOCKS ? own : NULL;
+    CHECK(cuCtxSynchronize());
+    copy_to(to, 100 + round, stream);
+    for (int i = 1; i < BLOCKS; ++i) add_to((to + i) % BLOCKS);
+    CHECK(cuCtxSetCurrent(contexts[0]));
+    CHECK(cuStreamSynchronize(stream));
+    CHECK(cuCtxSetCurrent(contexts[1]));
+    add_to(to);
+  }
+  CHECK(cuCtxSynchronize());
+  free_from_elsewhere(freed_at_once);
+  free_from_elsewhere(freed_in_order);
+  return compare();
+}
