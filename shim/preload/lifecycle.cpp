@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
@@ -30,6 +31,7 @@ constinit std::atomic<bool> off{false};
 constinit std::mutex start_lock;
 // The context that was current when Tessera started; its driver calls are made in it.
 constinit std::atomic<CUcontext> home{nullptr};
+constinit std::array<std::atomic<CUcontext>, 64> homes{};  // by device
 
 void stop_in_child() {
   off.store(true);
@@ -107,6 +109,14 @@ tessera_allocator* started() {
   return allocator;
 }
 
+bool is_home(CUdevice device, CUcontext context) {
+  if (device < 0 || static_cast<std::size_t>(device) >= homes.size()) return true;
+  std::atomic<CUcontext>& known = homes[static_cast<std::size_t>(device)];
+  CUcontext first = known.load();
+  if (first == nullptr && known.compare_exchange_strong(first, context)) return true;
+  return first == context;
+}
+
 void learn_range(tessera_allocator* allocator) {
   tessera_address low = 0;
   tessera_address high = 0;
@@ -128,7 +138,12 @@ void leave_context(CUcontext context) {
     CUcontext popped = nullptr;
     (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
   }
+  for (std::atomic<CUcontext>& known : homes) {
+    CUcontext its = context;
+    known.compare_exchange_strong(its, nullptr);
+  }
   if (context != home.load() || devices_of(allocator) > 1) return;
+  for (std::atomic<CUcontext>& known : homes) known.store(nullptr);
   stop_control();
   finish(allocator);
   tessera_share(nullptr);

@@ -44,6 +44,10 @@ inline bool guards_all_work() { return detail::guards_all.load(std::memory_order
 // Whether blocks of more than one device were allocated.
 inline bool several_devices() { return detail::several.load(std::memory_order_relaxed); }
 
+// Whether Tessera manages what is allocated in `context`: of each device, the first context that asks.
+// Whether work is over is told by events of that one, which streams of others do not take.
+bool is_home(CUdevice device, CUcontext context);
+
 // To be called after an allocation: each device that is used for the first time adds its part.
 void learn_range(tessera_allocator* allocator);
 

@@ -28,11 +28,19 @@ enum class Made { kDone, kNotOurs };
 // Memory of a call without a stream is for all streams: TESSERA_NO_STREAM, made and freed.
 
 // Once for each device; they are few.
+bool is_first(std::atomic<std::uint64_t>& said, CUdevice device) {
+  const std::uint64_t bit = std::uint64_t{1} << (device % 64);
+  return (said.fetch_or(bit) & bit) == 0;
+}
+
 void say_unmanaged(CUdevice device) {
   static constinit std::atomic<std::uint64_t> said{0};
-  const std::uint64_t bit = std::uint64_t{1} << (device % 64);
-  if ((said.fetch_or(bit) & bit) != 0) return;
-  say("not in use on device %d: %s", device, tessera_last_error());
+  if (is_first(said, device)) say("not in use on device %d: %s", device, tessera_last_error());
+}
+
+void say_second_context(CUdevice device) {
+  static constinit std::atomic<std::uint64_t> said{0};
+  if (is_first(said, device)) say("not in use in a second context on device %d", device);
 }
 
 // kNotOurs: the driver shall serve the call, and say what is wrong with it if something is.
@@ -40,11 +48,19 @@ Made allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, co
               CUresult& result) {
   if (address == nullptr || bytes == 0) return Made::kNotOurs;
   CUdevice device = 0;
-  if (call_true(&TrueDriver::cuCtxGetDevice, &device) != CUDA_SUCCESS) return Made::kNotOurs;
+  CUcontext context = nullptr;
+  if (call_true(&TrueDriver::cuCtxGetDevice, &device) != CUDA_SUCCESS ||
+      call_true(&TrueDriver::cuCtxGetCurrent, &context) != CUDA_SUCCESS) {
+    return Made::kNotOurs;
+  }
   const Entry entry;
   if (entry.nested()) return Made::kNotOurs;
   tessera_allocator* const allocator = started();
   if (allocator == nullptr) return Made::kNotOurs;
+  if (!is_home(device, context)) {
+    say_second_context(device);
+    return Made::kNotOurs;
+  }
   tessera_address made = 0;
   const tessera_result outcome = tessera_malloc(allocator, device, bytes, stream, &made);
   if (outcome == TESSERA_NOT_SUPPORTED) {

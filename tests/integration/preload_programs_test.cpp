@@ -210,6 +210,18 @@ TEST(PreloadPrograms, AContextOfTheProgramMayEndAndAnotherBegin) {
   expect_same_on_small_device("./contexts", "24MiB");
 }
 
+TEST(PreloadPrograms, OfTwoContextsOnADeviceTheFirstIsManagedAndTheOtherIsLeftAlone) {
+  const std::string stats = scratch("s.json");
+  const Outcome worked = run_preloaded(
+      "./two_contexts preload_kernels.so",
+      {{"TESSERA_DEVICE_MEMORY", "2MiB"}, {"TESSERA_HOST_MEMORY", "64MiB"}, {"TESSERA_STATS", stats}});
+  EXPECT_EQ(worked.exit_code, 0) << worked.message;
+  EXPECT_EQ(worked.output, "ok\n");
+  EXPECT_EQ(worked.message, "tessera: not in use in a second context on device 0\n");
+  const auto report = nlohmann::json::parse(contents(stats));
+  EXPECT_EQ(report["blocks"]["allocations"].get<int>(), 4);
+}
+
 TEST(PreloadPrograms, MisuseGetsTheAnswersOfTheDriver) {
   EXPECT_EQ(run_preloaded("./misuse").output, run("./misuse").output);
 }
