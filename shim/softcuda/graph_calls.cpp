@@ -64,7 +64,7 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
 
 CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph into, CUcontext,
                                         unsigned at_launch, unsigned flags) {
-  if (handle == nullptr || (flags & ~CU_GRAPH_COND_ASSIGN_DEFAULT) != 0) {
+  if (handle == nullptr || (flags & ~unsigned{CU_GRAPH_COND_ASSIGN_DEFAULT}) != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   return on_graph(into, [&](Machine& machine, Graph& graph) {

@@ -16,7 +16,7 @@
 namespace tessera::softcuda {
 
 struct Graph;
-struct Machine;
+class Machine;
 
 // The handle that a program has is the address of the value: kernels set it by that.
 struct GraphCondition {
