@@ -404,12 +404,20 @@ Status Allocator::prefetch(std::span<const Address> addresses) {
 }
 
 Status Allocator::evict(std::span<const Address> addresses) {
-  for (Address address : addresses) {
-    TESSERA_TRY(with_run(address, [this](DeviceHeap& heap, Run* run) {
-      Status status = heap.residency().evict({&run, 1});
-      kick_pump(heap);
-      return status;
-    }));
+  for (Address address : addresses) TESSERA_TRY(with_run(address, [](DeviceHeap&, Run*) { return Status(); }));
+  for (const auto& entry : heaps_) {
+    DeviceHeap* const heap = entry.load(std::memory_order_acquire);
+    if (heap == nullptr) continue;
+    const BlockCache::Lookup lookup(heap->blocks());
+    std::vector<Run*> runs;
+    for (Address address : addresses) {
+      Run* const run = heap->holds(address) ? lookup.run_of(address) : nullptr;
+      if (run != nullptr) runs.push_back(run);  // else another device's, or freed meanwhile
+    }
+    if (runs.empty()) continue;
+    const Status status = heap->residency().evict(runs);
+    kick_pump(*heap);
+    TESSERA_TRY(status);
   }
   return {};
 }

@@ -168,6 +168,10 @@ Status Residency::drain() {
 Status Residency::evict(std::span<Run* const> runs) {
   TESSERA_TRY(account_for_unannounced());
   MutexLock lock(mutex_);
+  // All copies are queued before the first is waited for: the link has work while pages are unmapped.
+  for (Run* run : runs) {
+    TESSERA_TRY(leave(*run, run->shape.bytes(), Patience::kDemand, Which::kAll).status());
+  }
   for (Run* run : runs) TESSERA_TRY(evict_run(*run));
   return {};
 }

@@ -86,7 +86,7 @@ class Residency {
 
   // ---- hints ----
   Status prefetch(Runs runs);  // starts bringing them in while nobody in use has to leave for it
-  Status evict(Runs runs);     // and waits for it. Errors: kBusy for a pinned or held run
+  Status evict(Runs runs);     // and waits for it; kBusy for a pinned or held run, others may be on their way
   // Moves the runs with the tag (without one: all runs) out and gives their frames back to the driver.
   // Pinned runs, and runs that are used meanwhile, stay. Errors: kOutOfMemory when the tiers below have
   // no room, kIo, kDriver; what has left by then comes back when it is used.

@@ -1,4 +1,8 @@
 // What is under way: finishing moves, and what follows from each.
+#include <array>
+#include <chrono>
+#include <thread>
+
 #include "held_kernel.hpp"
 #include "residency_fixture.hpp"
 
@@ -53,6 +57,25 @@ TEST(ResidencyProgress, EvictingWaitsForTheWorkThatUsesTheRun) {
     EXPECT_EQ(run->missing.load(), 3U);
     ASSERT_OK(machine.check(run, i, stream));
   }
+}
+
+TEST(ResidencyProgress, CopiesOfAllEvictedRunsAreQueuedBeforeTheFirstIsWaitedFor) {
+  ResidencyMachine machine;
+  const std::array<tessera::Run*, 2> runs = {machine.add(), machine.add()};
+  const StreamId stream = machine.stream();
+  for (auto* run : runs) ASSERT_OK(machine.write(run, 1, stream));
+  ASSERT_OK(machine.settle());
+  HeldKernel held;
+  ASSERT_OK(held.launch(machine.sim(), stream));
+  for (auto* run : runs) ASSERT_OK(machine.write(run, 2, stream));
+  std::thread evicting([&] { EXPECT_OK(machine.residency().evict(runs)); });
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto queued = [&] { return machine.fault().calls(DriverCall::kCopyOut); };
+  while (queued() < 2 && std::chrono::steady_clock::now() < late) std::this_thread::yield();
+  EXPECT_EQ(queued(), 2U);
+  held.let_go();
+  evicting.join();
+  for (auto* run : runs) ASSERT_OK(machine.check(run, 2, stream));
 }
 
 TEST(ResidencyProgress, AnEvictedRunThatIsArrivingLeavesToo) {
