@@ -1,0 +1,263 @@
+// How close the engine comes to the link: swaps, both ways at once, and sleep, beside plain copies.
+//
+// The simulated device has a link of its own speed, slow enough that its copies' threads keep up,
+// and real bytes. The reference moves as many bytes in the same chunks, by copies that nobody has
+// to decide on, fence or map for. Sleep gives the device's memory back and wake gets new memory, so
+// there the reference does that too. Goals: 97 % of the reference one way, 90 % of both ways at
+// once.
+//
+//   swap_bench [--smoke] [--json]
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "comparison.hpp"
+#include "driver/sim_driver.hpp"
+#include "must.hpp"
+#include "page/page_manager.hpp"
+#include "program.hpp"
+
+namespace tessera::bench {
+namespace {
+
+constexpr LinkSpeed kLink{4'000'000'000, {}};  // each way
+constexpr const char *kPlain = "plain copies", *kFrames = "copies and new memory";
+constexpr double kOneWayGoal = 0.97, kBothWaysGoal = 0.9;
+
+// Plain copies between pages of the device, mapped in a row, and as many pinned host frames.
+class PlainCopies {
+ public:
+  PlainCopies(SimDriver& sim, PageClass page_class, Bytes bytes)
+      : sim_(sim),
+        page_class_(page_class),
+        page_(page_bytes(page_class)),
+        bytes_(bytes),
+        device_(sim, DeviceId(), bytes),
+        host_(sim, bytes, Bytes()),
+        start_(must(sim.reserve(bytes, page_))) {
+    for (Bytes at; at < bytes; at += page_) host_frames_.push_back(must(host_.take(page_class)));
+    mount();
+    must(sim.fill(start_, 1, bytes, StreamId()));
+    must(sim.synchronize(DeviceId()));
+  }
+  ~PlainCopies() {
+    if (!device_frames_.empty()) unmount();
+    must(sim_.release(start_, bytes_));
+    for (const Frame& frame : host_frames_) host_.give_back(frame);
+  }
+
+  // Of the device's memory: got, and given back to the driver.
+  void mount() {
+    for (Bytes at; at < bytes_; at += page_) {
+      device_frames_.push_back(must(device_.take(page_class_)));
+      must(sim_.map(start_ + at, page_, FrameId(device_frames_.back().value)));
+    }
+    must(sim_.set_access(start_, bytes_, DeviceId()));
+  }
+  void unmount() {
+    must(sim_.unmap(start_, bytes_));
+    for (const Frame& frame : device_frames_) device_.give_back(frame);
+    device_frames_.clear();
+    device_.trim();
+  }
+
+  void out(StreamId stream) {
+    for (std::size_t i = 0; i < host_frames_.size(); ++i) {
+      must(sim_.copy_out(HostTier::bytes_of(host_frames_[i]), start_ + page_ * i, page_, stream));
+    }
+  }
+  void in(StreamId stream) {
+    for (std::size_t i = 0; i < host_frames_.size(); ++i) {
+      must(sim_.copy_in(start_ + page_ * i, HostTier::bytes_of(host_frames_[i]), page_, stream));
+    }
+  }
+
+ private:
+  SimDriver& sim_;
+  const PageClass page_class_;
+  const Bytes page_, bytes_;
+  DeviceTier device_;
+  HostTier host_;
+  const Address start_;
+  std::vector<Frame> device_frames_, host_frames_;
+};
+
+// The engine and the page layer over a device that holds one of two sets of runs.
+class Engine {
+ public:
+  Engine(SimDriver& sim, const Clock& clock, Bytes set, Bytes block)
+      : sim_(sim),
+        log_(clock, 1),
+        device_(sim, DeviceId(), set),
+        host_(sim, set * 2, HostTier::staging_for(set * 2, Bytes())),
+        file_(must(FileTier::open("", Bytes()))),
+        stream_(must(sim.create_stream(DeviceId()))) {
+    residency_ = must(Residency::create(sim, DeviceId(), {device_, host_, *file_},
+                                        must(make_policy("recency")), log_, {}));
+    pages_ = must(PageManager::create(sim, *residency_, set * 8, set * 2));
+    for (auto& runs : sets_) {
+      for (Bytes sum; sum < set; sum += block) {
+        runs.push_back(must(pages_->acquire(block, {0, StreamId(), TagId()}, {})));
+        runs.back()->live.store(1);
+      }
+    }
+  }
+  ~Engine() {
+    must(sim_.synchronize(DeviceId()));
+    for (auto& runs : sets_) {
+      for (Run* run : runs) must(pages_->release(run));
+    }
+    must(residency_->drain());
+    must(residency_->streams().retire(stream_));
+    must(sim_.destroy_stream(stream_));
+  }
+
+  // By one launch that writes all of the set, so that its copies in host memory are old ones.
+  void use(int set) {
+    Use use;
+    auto& runs = sets_[set];
+    must(residency_->begin_use(runs, stream_, Access::kWrite, Use::Kind::kGate, use));
+    must(sim_.occupy(stream_, Nanoseconds(1000), {}));
+    residency_->end_use(runs, stream_, use);
+    must(sim_.synchronize(stream_));
+  }
+  void evict(int set) { must(residency_->evict(sets_[set])); }
+  void sleep() { must(residency_->sleep(std::nullopt)); }
+  void wake() { must(residency_->wake(std::nullopt)); }
+  // Moves are over, and all is as it should be.
+  void rest() {
+    must(residency_->drain());
+    must(residency_->validate());
+  }
+  ResidencyStats stats() const { return residency_->stats(); }
+
+ private:
+  SimDriver& sim_;
+  EventLog log_;
+  DeviceTier device_;
+  HostTier host_;
+  std::unique_ptr<FileTier> file_;
+  const StreamId stream_;
+  std::unique_ptr<Residency> residency_;
+  std::unique_ptr<PageManager> pages_;
+  std::vector<Run*> sets_[2];
+};
+
+double seconds(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// One line of the table, measured in turn with the others: what moves out has to come back in
+// between.
+struct Line {
+  const char* name;
+  const char* beside;
+  double goal;
+  Bytes bytes;
+  std::function<void()> ours, reference;
+  std::function<void()> after = {};  // not timed
+  std::vector<double> our_times = {}, reference_times = {};
+
+  void run(bool counts) {
+    const double theirs = seconds(reference), own = seconds(ours);
+    if (after) after();
+    if (!counts) return;
+    reference_times.push_back(theirs);
+    our_times.push_back(own);
+  }
+  Comparison result(const std::string& blocks) const {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < our_times.size(); ++i) {
+      ratios.push_back(reference_times[i] / our_times[i]);
+    }
+    const auto amount = static_cast<double>(bytes.value());
+    return {
+        fmt::format("{}, {}", name, blocks), beside,        bytes, goal, amount / median(our_times),
+        amount / median(reference_times),    median(ratios)};
+  }
+};
+
+std::vector<Comparison> measure(PageClass page_class, Bytes block, Bytes set, int rounds) {
+  SteadyClock clock;
+  SimDriver sim({.memory = set * 4, .inbound = kLink, .outbound = kLink}, clock);
+  const StreamId one = must(sim.create_stream(DeviceId())),
+                 other = must(sim.create_stream(DeviceId()));
+  std::vector<Comparison> results;
+  {
+    Engine engine(sim, clock, set, block);
+    PlainCopies first(sim, page_class, set), second(sim, page_class, set);
+    const auto done = [&] { must(sim.synchronize(DeviceId())); };
+    const auto plain_out = [&] { first.out(one), done(); };
+    const auto plain_in = [&] { first.in(one), done(); };
+    const auto both = [&] { first.out(one), second.in(other), done(); };
+    int set_there = 0;
+    Line lines[] = {{"swap out", kPlain, kOneWayGoal, set, [&] { engine.evict(0); }, plain_out},
+                    {"swap in", kPlain, kOneWayGoal, set, [&] { engine.use(0); }, plain_in,
+                     [&] { engine.rest(); }},
+                    {"one set for another", kPlain, kBothWaysGoal, set * 2,
+                     [&] { engine.use(set_there = 1 - set_there); }, both, [&] { engine.rest(); }},
+                    {"and back", kPlain, kBothWaysGoal, set * 2,
+                     [&] { engine.use(set_there = 1 - set_there); }, both, [&] { engine.rest(); }},
+                    {"sleep", kFrames, kOneWayGoal, set, [&] { engine.sleep(); },
+                     [&] { plain_out(), first.unmount(); }},
+                    {"wake", kFrames, kOneWayGoal, set, [&] { engine.wake(); },
+                     [&] { first.mount(), plain_in(); }, [&] { engine.use(0); }}};
+    engine.use(1);
+    engine.use(0);
+    const ResidencyStats before = engine.stats();
+    for (int round = 0; round <= rounds; ++round) {
+      for (Line& line : lines) line.run(round > 0);
+      // Else it did not move what the line says.
+      const ResidencyStats now = engine.stats();
+      const auto moved = static_cast<std::uint64_t>(round + 1) * 4;
+      must(now.bytes_out - before.bytes_out >= set * moved, "less went out than should have");
+      must(now.bytes_in - before.bytes_in >= set * moved, "less came in than should have");
+    }
+    for (const Line& line : lines) {
+      results.push_back(line.result(fmt::format("blocks of {} MiB", block / 1_MiB)));
+    }
+  }
+  must(sim.destroy_stream(one));
+  must(sim.destroy_stream(other));
+  return results;
+}
+
+std::optional<Results> run(bool smoke) {
+  const Bytes set = smoke ? 64_MiB : 1_GiB;
+  const int rounds = smoke ? 1 : 5;
+  std::vector<Comparison> rows;
+  for (const auto& [page_class, block] :
+       {std::pair(PageClass::kBase, 16_MiB), std::pair(PageClass::kLarge, 32_MiB)}) {
+    for (Comparison& row : measure(page_class, block, set, rounds)) rows.push_back(std::move(row));
+  }
+  Results results;
+  results.json["results"] = to_json(rows);
+  results.print = [rows] { print(rows); };
+  return results;
+}
+
+}  // namespace
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  return tessera::bench::run_program(
+      argc, argv,
+      {"The engine beside plain copies of the same link", "small sets: shows that it runs",
+       TESSERA_BENCH_BUILD_DIR, ""},
+      tessera::bench::run);
+}
