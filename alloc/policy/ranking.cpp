@@ -7,6 +7,7 @@ namespace {
 
 bool leaves_later(const RankedRun& a, const RankedRun& b) {
   if (a.run->dead != b.run->dead) return b.run->dead;
+  if (a.run->dead && a.run->used != b.run->used) return a.run->used > b.run->used;
   if (a.score != b.score) return a.score < b.score;
   return a.run->run > b.run->run;
 }

@@ -16,7 +16,8 @@ struct RankedRun {
   double score = 0;  // greater leaves earlier
 };
 
-// Dead runs come first whatever their score; of equals, the one with the lower name.
+// Dead runs come first whatever their score, those used longest ago before others: work that is queued may
+// still use them, and theirs is over first. Of equals, the one with the lower name.
 Decision highest_first(std::vector<RankedRun> ranked, Bytes need);
 
 }  // namespace tessera

@@ -28,6 +28,14 @@ TEST(Ranking, DeadRunsLeaveBeforeAllOthers) {
   EXPECT_EQ(highest_first(ranked, 6_MiB).leave, (std::vector<std::size_t>{2, 1, 0}));
 }
 
+// Their scores speak of a next use, which they do not have; whoever needs room waits for their last one.
+TEST(Ranking, OfDeadRunsThoseUsedLongestAgoLeaveFirst) {
+  RunPicture runs[] = {run(0, true), run(1, true), run(2, true)};
+  for (RunPicture& each : runs) each.used = 30 - 10 * each.run;
+  const std::vector<RankedRun> ranked = {{&runs[0], 9}, {&runs[1], 1}, {&runs[2], 2}};
+  EXPECT_EQ(highest_first(ranked, 6_MiB).leave, (std::vector<std::size_t>{2, 1, 0}));
+}
+
 TEST(Ranking, EqualsLeaveInTheOrderOfTheirNames) {
   const RunPicture runs[] = {run(5), run(3), run(4)};
   const std::vector<RankedRun> ranked = {{&runs[0], 1}, {&runs[1], 1}, {&runs[2], 1}};
