@@ -6,6 +6,14 @@
 #include "residency/residency.hpp"
 
 namespace tessera {
+namespace {
+
+// A plan that cannot be followed is no error: what it wanted is done on demand.
+void note_given_up(const Status& status) {
+  if (!status.is_ok()) log_line(LogLevel::kDebug, "a planned move was given up: {}", status.to_string());
+}
+
+}  // namespace
 
 // What a plan does not move is not there for it.
 Machine Residency::machine() {
@@ -28,30 +36,37 @@ void Residency::lead(Iteration iteration, const Strategy& strategy) {
 void Residency::follow_plan() {
   if (!conductor_.log().is_on()) return;
   if (conductor_.wants_plan()) conductor_.ask_for_plan(machine());
+  const std::size_t before = orders_.leave.size();
   conductor_.read(orders_);
   if (!conductor_.leads()) orders_ = {};
+  if (orders_.leave.size() > before) {  // who cannot leave yet shall not wait for what is queued from now on
+    note_given_up(fence_all());
+  }
   carry_out_orders();
 }
 
-// Who comes waits for room, in the order of need: the first that finds none keeps the others back.
+// Who still arrives has work ahead of him: he keeps back those whose work is behind it, or his copy out
+// would stand behind theirs. Of those who come, the first that finds no room keeps the others back.
 void Residency::carry_out_orders() {
-  std::erase_if(orders_.leave, [this](const Conductor::Order& order) NO_THREAD_SAFETY_ANALYSIS {
-    return carry_out(order);
+  if (!orders_.leave.empty()) note_given_up(streams_.poll());
+  bool kept_back = false;
+  std::erase_if(orders_.leave, [&](const Conductor::Order& order) NO_THREAD_SAFETY_ANALYSIS {
+    if (order.run->last_work() != order.used) return true;
+    kept_back |= order.run->arrives();
+    return !kept_back && carry_out(order);
   });
   std::size_t done = 0;
   while (done < orders_.come.size() && bring_back(orders_.come[done])) ++done;
   orders_.come.erase(orders_.come.begin(), orders_.come.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
-// True when the order is settled: its copies are under way, or it is void.
+// True when the order is settled: its copies are under way, or it cannot be followed.
 bool Residency::carry_out(const Conductor::Order& order) {
   Run& run = *order.run;
-  if (run.last_work() != order.used || !run.may_leave()) return true;
+  if (!run.may_leave()) return true;
   const Result<Bytes> left = leave(run, run.shape.bytes(), Patience::kPlanned, Which::kAll, order.to);
-  if (!left.is_ok()) {
-    log_line(LogLevel::kDebug, "a planned move was given up: {}", left.status().to_string());
-    return true;
-  }
+  note_given_up(left.status());
+  if (!left.is_ok()) return true;
   return !run.has(PageState::kResident);
 }
 
@@ -80,9 +95,7 @@ bool Residency::bring_back(const Conductor::Order& order) {
       --i;  // once more
     }
   }
-  if (const Status mounted = mount_and_note(ready); !mounted.is_ok()) {
-    log_line(LogLevel::kDebug, "a planned move was given up: {}", mounted.to_string());
-  }
+  note_given_up(mount_and_note(ready));
   return !std::any_of(run.pages.begin(), run.pages.end(), [](const Page& page) {
     return page.state == PageState::kCold && page.host;
   });

@@ -179,7 +179,7 @@ Status Residency::evict(std::span<Run* const> runs) {
 Status Residency::evict_run(Run& run) {
   for (Bytes before = run.shape.bytes() + Bytes(1);;) {
     if (!run.may_leave()) return Status(Code::kBusy, "the block is pinned or in use");
-    while (run.has(PageState::kArriving) || run.has(PageState::kRemaking)) {
+    while (run.arrives()) {
       TESSERA_TRY(finish_moves(Await::kOldest));
     }
     TESSERA_TRY(leave(run, run.shape.bytes(), Patience::kDemand, Which::kAll).status());

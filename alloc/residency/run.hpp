@@ -100,6 +100,8 @@ struct Run {
   Bytes& bytes_in(PageState state) { return bytes_by_state[static_cast<std::size_t>(state)]; }
   Bytes bytes_in(PageState state) const { return bytes_by_state[static_cast<std::size_t>(state)]; }
   bool has(PageState state) const { return static_cast<bool>(bytes_in(state)); }
+  // Bytes of it are coming to the device: what has their page may be used, not moved.
+  bool arrives() const { return has(PageState::kArriving) || has(PageState::kRemaking); }
   Address page_address(std::uint32_t page) const { return address + shape.offset(page); }
   // No block of it lives, so its bytes do not matter.
   bool is_dead() const {

@@ -94,7 +94,7 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
       if (queued >= kBatch) break;
       passed = run->address + Bytes(1);
       queued += bytes_there(*run);
-      while (run->has(PageState::kArriving) || run->has(PageState::kRemaking)) {
+      while (run->arrives()) {
         TESSERA_TRY(finish_moves(Await::kOldest));
       }
       TESSERA_TRY(leave(*run, run->shape.bytes(), Patience::kDemand, Which::kAll).status());

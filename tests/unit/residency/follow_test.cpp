@@ -61,5 +61,65 @@ TEST_F(FollowTest, APinnedRunStaysWhateverThePlanSays) {
   EXPECT_OK(machine_.residency().unpin(layers_[0]));
 }
 
+// Two runs in turn; the plan sends the first away after its use and back when it is needed.
+class LeadTest : public ::testing::Test {
+ protected:
+  explicit LeadTest(SimOptions sim = {.memory = 64_MiB, .inbound = {.bytes_per_second = 40'000'000}})
+      : machine_({.device = 32_MiB, .sim = std::move(sim)}) {}
+
+  void lead() {
+    EXPECT_OK(machine_.write(moved_, 1));
+    EXPECT_OK(machine_.write(other_, 1));
+    EXPECT_OK(machine_.evict(moved_));
+    Iteration iteration;
+    iteration.runs = {{.bytes = 4_MiB}, {.bytes = 4_MiB}};
+    iteration.uses = {{.run = 0}, {.run = 1}};
+    iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}};
+    const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
+    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0}}, policy_.get()});
+  }
+  Bytes on_device(const DeviceRun* run) { return machine_.residency().whereabouts(*run)[0]; }
+
+  std::unique_ptr<Policy> policy_ = make_policy("lru").take();
+  ResidencyMachine machine_;
+  DeviceRun* moved_ = machine_.add({0, 2});
+  DeviceRun* other_ = machine_.add({0, 2});
+};
+
+TEST_F(LeadTest, WhoStillArrivesWhenItsTimeToLeaveHasComeLeavesThen) {
+  lead();
+  EXPECT_OK(machine_.check(moved_, 1));
+  machine_.residency().advance();  // 4 MiB at 40 MB/s
+  ASSERT_TRUE(moved_->arrives());
+  EXPECT_OK(machine_.settle());
+  EXPECT_EQ(on_device(moved_), 4_MiB);
+  machine_.residency().advance();
+  EXPECT_OK(machine_.settle());
+  EXPECT_EQ(on_device(moved_), Bytes());
+  EXPECT_OK(machine_.check(other_, 1));
+}
+
+// Kernels of 50 ms: whoever waited for all that is queued would leave after a second.
+class SlowLeadTest : public LeadTest {
+ protected:
+  SlowLeadTest() : LeadTest({.memory = 64_MiB, .inbound = {.bytes_per_second = 400'000'000},
+                             .kernel_time = Nanoseconds(50'000'000)}) {}
+};
+
+TEST_F(SlowLeadTest, NobodyWhoWaitsToLeaveWaitsForWhatIsQueuedBehindHim) {
+  lead();
+  EXPECT_OK(machine_.check(moved_, 1));
+  machine_.residency().advance();
+  ASSERT_TRUE(moved_->arrives());
+  for (int i = 0; i < 20; ++i) EXPECT_OK(machine_.launch(other_, 1, StreamId(0), Access::kRead));
+  const EventId all = machine_.sim().create_event(DeviceId(0)).take();
+  EXPECT_OK(machine_.sim().record_event(all, StreamId(0)));
+  while (on_device(moved_) && machine_.sim().query(all).code() == Code::kNotReady) {
+    machine_.residency().advance();
+  }
+  EXPECT_EQ(machine_.sim().query(all).code(), Code::kNotReady) << "it left when all was over";
+  EXPECT_OK(machine_.sim().destroy_event(all));
+}
+
 }  // namespace
 }  // namespace tessera
