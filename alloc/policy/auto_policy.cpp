@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "learn/excess_cover.hpp"
-#include "learn/lookahead.hpp"
+#include "learn/farthest_gaps.hpp"
+#include "learn/prompt_plan.hpp"
 #include "policy/planned_policy.hpp"
 #include "policy/recency_policy.hpp"
 
@@ -14,12 +15,20 @@ namespace {
 // Covering looks at every step of every gap, several times. Beyond so many the others have to do.
 constexpr std::size_t kMostWork = std::size_t{1} << 24;
 
-// How early runs may come back: parts of an iteration.
-constexpr std::uint64_t kLeads[] = {256, 64, 16, 8, 4};
+// Published choices of gaps that are as good as ours where theirs are taken promptly.
+constexpr std::string_view kWellChosen[] = {"capuchin", "delta"};
 
 // These search for long themselves, but for the last: it is belady where every next use is known, as on
 // a stage, and elsewhere takes those it does not know in the order of a list.
 constexpr std::string_view kUnheard[] = {"auto", "swapadvisor", "str", "patrickstar"};
+
+std::vector<Gap> gaps_to_move(const AbsencePlan& plan) {
+  std::vector<Gap> gaps;
+  for (const Absence& absence : plan) {
+    if (!absence.gap.dead && absence.to != Away::kRegenerated) gaps.push_back(absence.gap);
+  }
+  return gaps;
+}
 
 }  // namespace
 
@@ -49,20 +58,21 @@ std::vector<Strategy> AutoPolicy::strategies(const Iteration& iteration,
     all.push_back({name, std::move(plan), rivals_.front().get()});
   };
   offer("recency", {});
+  offer("prompt", prompt_plan(iteration, machine, farthest_gaps(iteration, machine.device)));
   if (iteration.uses.size() * iteration.steps.size() <= kMostWork) {
-    Nanoseconds period;
-    for (const IterationStep& step : iteration.steps) period += step.duration;
-    for (const std::uint64_t part : kLeads) {
-      offer("look ahead", look_ahead(iteration, machine, Nanoseconds(period.value() / part)));
-    }
     for (const GapOrder order : {GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest}) {
-      offer("cover", cover_excess(iteration, machine, order));
+      AbsencePlan cover = cover_excess(iteration, machine, order);
+      offer("prompt cover", prompt_plan(iteration, machine, gaps_to_move(cover)));
+      offer("cover", std::move(cover));
     }
   }
   for (const auto& rival : rivals_) {
-    if (rival != rivals_.front()) {
-      all.push_back({rival->name(), rival->plan(iteration, machine), rest_of(*rival)});
+    if (rival == rivals_.front()) continue;
+    AbsencePlan plan = rival->plan(iteration, machine);
+    if (std::ranges::count(kWellChosen, rival->name()) != 0) {
+      offer("prompt gallery", prompt_plan(iteration, machine, gaps_to_move(plan)));
     }
+    all.push_back({rival->name(), std::move(plan), rest_of(*rival)});
   }
   return all;
 }

@@ -4,7 +4,7 @@
 // no plan says so. Which of them suits a program depends on where its memory peaks and how fast the links
 // are, so all are offered: ours, and those of the published ones that are quick to plan.
 //
-// Sources: the gallery (policy.hpp) for the rivals; excess_cover.hpp and lookahead.hpp for our own.
+// Sources: the gallery (policy.hpp) for the rivals; prompt_plan.hpp and excess_cover.hpp for our own.
 //
 // Thread safety: stateless.
 #pragma once

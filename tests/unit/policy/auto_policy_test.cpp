@@ -88,7 +88,7 @@ TEST(AutoPolicy, NamesOneObjectForAllThatDecideAlike) {
 }
 
 TEST(AutoPolicy, HidesEveryMoveAtHalfTheMemoryWhereTheLinksAllowIt) {
-  for (const char* ours : {"look ahead", "cover"}) {
+  for (const char* ours : {"prompt", "cover"}) {
     const Forecast planned = best_forecast(machine(Bytes(11'000), 1e9), ours);
     EXPECT_TRUE(planned.possible);
     EXPECT_GT(planned.out, Bytes());

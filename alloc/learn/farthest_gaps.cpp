@@ -1,0 +1,102 @@
+#include "learn/farthest_gaps.hpp"
+
+#include <set>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+// The first turns fill the device; the gaps that begin in the last but one are those of any later one,
+// and the last shows which of them are used.
+constexpr std::uint64_t kTurnsWalked = 4;
+constexpr std::uint64_t kTurnTaken = kTurnsWalked - 2;
+
+class FarthestWalk {
+ public:
+  FarthestWalk(const Iteration& iteration, Bytes device)
+      : iteration_(iteration), device_(device), count_(iteration.steps.size()),
+        distances_(next_use_distances(iteration)), dies_(last_uses_before_fresh(iteration)),
+        runs_(iteration.runs.size()) {}
+
+  std::vector<Gap> gaps() {
+    for (std::uint64_t at = 0; at < kTurnsWalked * count_; ++at) {
+      if (!bring(at)) return {};
+      use(at);
+    }
+    return std::move(gaps_);
+  }
+
+ private:
+  struct RunState {
+    bool there = false;
+    std::uint64_t next = 0;  // the step of its next use, counted over the turns
+    std::uint64_t last = 0;  // likewise of the last one
+  };
+
+  Bytes bytes_of(std::uint32_t run) const { return iteration_.runs[run].bytes; }
+
+  // False where the step's runs do not fit together.
+  bool bring(std::uint64_t at) {
+    const auto uses = iteration_.uses_of(static_cast<std::uint32_t>(at % count_));
+    for (const RunUse& use : uses) by_next_.erase({runs_[use.run].next, use.run});  // nobody of it leaves
+    for (const RunUse& use : uses) {
+      if (runs_[use.run].there) continue;
+      while (used_ + bytes_of(use.run) > device_) {
+        if (!send_last_away()) return false;
+      }
+      used_ += bytes_of(use.run);
+      runs_[use.run].there = true;
+    }
+    return true;
+  }
+
+  bool send_last_away() {
+    if (by_next_.empty()) return false;
+    const std::uint32_t index = std::prev(by_next_.end())->second;
+    by_next_.erase(std::prev(by_next_.end()));
+    RunState& run = runs_[index];
+    run.there = false;
+    used_ -= bytes_of(index);
+    if (run.last / count_ != kTurnTaken) return true;
+    gaps_.push_back({.run = index,
+                     .after = static_cast<std::uint32_t>(run.last % count_),
+                     .until = static_cast<std::uint32_t>(run.next % count_),
+                     .wraps = run.next / count_ != kTurnTaken});
+    return true;
+  }
+
+  void use(std::uint64_t at) {
+    const IterationStep& step = iteration_.steps[at % count_];
+    for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
+      const std::uint32_t index = iteration_.uses[i].run;
+      RunState& run = runs_[index];
+      run.last = at;
+      run.next = at + distances_[i];
+      const bool pinned = iteration_.runs[index].pinned;
+      if (dies_[i] && !pinned) {
+        run.there = false;
+        used_ -= bytes_of(index);
+      } else if (!pinned) {
+        by_next_.insert({run.next, index});
+      }
+    }
+  }
+
+  const Iteration& iteration_;
+  const Bytes device_;
+  const std::uint64_t count_;
+  const std::vector<std::uint32_t> distances_;
+  const std::vector<bool> dies_;  // by use
+  std::vector<RunState> runs_;
+  std::set<std::pair<std::uint64_t, std::uint32_t>> by_next_;  // (next use, run) of those who may leave
+  Bytes used_{};
+  std::vector<Gap> gaps_;
+};
+
+}  // namespace
+
+std::vector<Gap> farthest_gaps(const Iteration& iteration, Bytes device) {
+  return FarthestWalk(iteration, device).gaps();
+}
+
+}  // namespace tessera

@@ -1,0 +1,78 @@
+#include "learn/prompt_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "iterations.hpp"
+#include "learn/farthest_gaps.hpp"
+#include "learn/forecast.hpp"
+
+namespace tessera {
+namespace {
+
+using test::kRate;
+
+TEST(PromptPlan, MovesNobodyWithoutGaps) {
+  const Iteration iteration = test::stack(8, Bytes(100), 100);
+  EXPECT_TRUE(prompt_plan(iteration, test::machine_of(Bytes(800), kRate), {}).empty());
+}
+
+TEST(PromptPlan, IsEmptyWhereTheGapsDoNotMakeRoom) {
+  const Iteration iteration = test::stack(8, Bytes(100), 100);
+  EXPECT_TRUE(prompt_plan(iteration, test::machine_of(Bytes(400), kRate), {}).empty());
+}
+
+TEST(PromptPlan, HidesAllAtHalfTheMemoryWhereTheLinksAreFastEnough) {
+  const Iteration iteration = test::stack(8, Bytes(100), 100);
+  const Machine half = test::machine_of(Bytes(400), 2 * kRate);
+  const AbsencePlan plan = prompt_plan(iteration, half, farthest_gaps(iteration, half.device));
+  EXPECT_FALSE(plan.empty());
+  EXPECT_EQ(forecast(iteration, half, plan).stall, Nanoseconds());
+  EXPECT_GT(forecast(iteration, half, {}).stall, Nanoseconds());
+}
+
+// Used in the first step and in the last; beside the large run in the middle it has no room.
+TEST(PromptPlan, BringsBackAsSoonAsThereIsRoom) {
+  test::IterationBuilder build;
+  build.run(Bytes(100));
+  for (std::uint32_t i = 1; i < 9; ++i) build.run(Bytes(i == 4 ? 150 : 10));
+  build.step(100, {test::writes(0)});
+  for (std::uint32_t i = 1; i < 9; ++i) build.step(100, {test::makes(i)});
+  build.step(100, {test::writes(0)});
+  const Iteration iteration = build.done();
+  const Machine machine = test::machine_of(Bytes(200), kRate);
+  const std::vector<Gap> gaps = farthest_gaps(iteration, machine.device);
+  ASSERT_EQ(gaps.size(), 1u);
+  const AbsencePlan plan = prompt_plan(iteration, machine, gaps);
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_EQ(plan[0].gap.after, 0u);
+  EXPECT_EQ(plan[0].gap.until, 9u);
+  EXPECT_EQ(plan[0].back_at, 5u);
+}
+
+// Where the way out is the limit: what waits until room is wanted loses the time before.
+TEST(PromptPlan, IsSoonerDoneThanDemandWhereTheLinkIsTheLimit) {
+  const Iteration iteration = test::stack(16, Bytes(100), 100);
+  const Machine machine = test::machine_of(Bytes(800), kRate / 2);
+  const AbsencePlan plan = prompt_plan(iteration, machine, farthest_gaps(iteration, machine.device));
+  EXPECT_LT(forecast(iteration, machine, plan).makespan.value() * 10,
+            forecast(iteration, machine, {}).makespan.value() * 9);
+}
+
+TEST(PromptPlan, KeepsToTheGapsItWasGiven) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Iteration iteration = test::random_iteration(seed);
+    const Machine machine = test::machine_of(test::all_bytes(iteration) * (40 + seed % 60) / 100, 1e9);
+    std::set<std::pair<std::uint32_t, std::uint32_t>> given;
+    const std::vector<Gap> gaps = farthest_gaps(iteration, machine.device);
+    for (const Gap& gap : gaps) given.insert({gap.run, gap.after});
+    for (const Absence& absence : prompt_plan(iteration, machine, gaps)) {
+      EXPECT_EQ(given.erase({absence.gap.run, absence.gap.after}), 1u) << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera
