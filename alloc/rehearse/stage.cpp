@@ -85,17 +85,27 @@ Result<Nanoseconds> Stage::play(Nanoseconds enough, const std::atomic<bool>& sto
   for (int pass = 0; pass < kPasses; ++pass) {
     leads_ = pass >= kAlone;
     if (pass == kAlone) residency_->lead(learned_, strategy_);
+    if (pass > kAlone) {
+      TESSERA_TRY(driver_.host_function(stream_, [this] { pass_began_ = clock_.now(); }));
+    }
     if (pass == kPasses - kCounted) {
       TESSERA_TRY(driver_.host_function(stream_, [this] { count_began_ = clock_.now(); }));
     }
     for (std::uint32_t step = 0; step < iteration_.steps.size(); ++step) {
-      const bool beaten = count_began_ && (clock_.now() - *count_began_) / kCounted > enough;
-      if (beaten || stop.load(std::memory_order_relaxed)) return Status(Code::kBusy, "stopped");
+      const bool stopped = is_beaten(enough) || stop.load(std::memory_order_relaxed);
+      if (stopped) return Status(Code::kBusy, "stopped");
       TESSERA_TRY(play_step(step));
     }
   }
   TESSERA_TRY(await_all());
   return (clock_.now() - *count_began_) / kCounted;
+}
+
+// For certain, or by a pass so long that the ones that count cannot make up for it.
+bool Stage::is_beaten(Nanoseconds enough) const {
+  const Nanoseconds now = clock_.now();
+  if (count_began_ && (now - *count_began_) / kCounted > enough) return true;
+  return pass_began_ && now - *pass_began_ > enough && (now - *pass_began_ - enough) * kHopeless > enough;
 }
 
 Status Stage::play_step(std::uint32_t index) {

@@ -29,6 +29,8 @@ class Stage {
   // them up to a tenth faster than all that follow. Of the last the mean counts: what one leaves the next
   // may have to pay for.
   static constexpr int kPasses = 6, kAlone = 1, kCounted = 2;
+  // A pass that is longer than `enough` by this part of it is not followed by two that are short enough.
+  static constexpr std::uint64_t kHopeless = 4;
 
   // REQUIRES: all but the machine outlive it, the strategy's policy too; machine's rates are not zero.
   // Errors: as Residency::create.
@@ -38,14 +40,15 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  // The time of one iteration once the device has been filled. Stops early, with kBusy, when it is
-  // sure to take longer than `enough`, or when `stop` is set.
+  // The time of one iteration once the device has been filled. Stops early, with kBusy, when it takes longer
+  // than `enough`, for certain or by all that its passes show, or when `stop` is set.
   // Errors: kOutOfMemory where a step does not fit, and the engine's.
   Result<Nanoseconds> play(Nanoseconds enough, const std::atomic<bool>& stop);
 
  private:
   Stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy);
 
+  bool is_beaten(Nanoseconds enough) const;
   Status play_step(std::uint32_t step);
   Status allocate(std::uint32_t run);
   Status queue(const IterationStep& step);
@@ -77,6 +80,7 @@ class Stage {
   bool leads_ = false;
   std::uint64_t queued_ = 0, awaited_ = 0;
   Nanoseconds next_look_{};
+  std::optional<Nanoseconds> pass_began_;   // when the device came to the pass it is in
   std::optional<Nanoseconds> count_began_;  // when the device came to the passes that count
 };
 
