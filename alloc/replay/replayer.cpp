@@ -33,8 +33,10 @@ class Program {
       note(machine_.allocator().retire_stream(stream));
       note(machine_.driver().destroy_stream(stream));
     }
-    for (const EventId event : pending_) note(machine_.driver().destroy_event(event));
-    for (const EventId event : spare_) note(machine_.driver().destroy_event(event));
+    for (const Pending& pending : pending_) note(machine_.driver().destroy_event(pending.event));
+    for (const auto& spare : spare_) {
+      for (const EventId event : spare) note(machine_.driver().destroy_event(event));
+    }
   }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -51,6 +53,7 @@ class Program {
       tags_.push_back(tag.is_ok() ? tag.value() : TagId());
     }
     addresses_.resize(trace_.blocks.size());
+    spare_.resize(trace_.devices());
     return {};
   }
   Status play(const TraceEvent& event) {
@@ -122,7 +125,7 @@ class Program {
     TESSERA_TRY(machine_.allocator().begin_use(operands_, op.writes, stream,
                                                trace_.words[op.name].c_str(), use));
     Status queued = machine_.driver().occupy(stream, op.time, ranges_);
-    if (queued.is_ok()) queued = note(stream);
+    if (queued.is_ok()) queued = note(stream, op.device);
     machine_.allocator().end_use(use);
     for (const std::uint32_t block : trace_.operands_of(op).last(op.writes)) {
       if (trace_.blocks[block].regenerate) TESSERA_TRY(set_remake(block));
@@ -147,26 +150,27 @@ class Program {
     before_ = machine_.allocator().stats().totals;
   }
   // An event behind the operation that was just queued.
-  Status note(StreamId stream) {
+  Status note(StreamId stream, std::uint32_t device) {
     EventId event;
-    if (spare_.empty()) {
-      TESSERA_TRY_ASSIGN(event, machine_.driver().create_event(DeviceId()));
+    std::vector<EventId>& spare = spare_[device];
+    if (spare.empty()) {
+      TESSERA_TRY_ASSIGN(event, machine_.driver().create_event(DeviceId(device)));
     } else {
-      event = spare_.back();
-      spare_.pop_back();
+      event = spare.back();
+      spare.pop_back();
     }
-    pending_.push_back(event);
+    pending_.push_back({event, device});
     return machine_.driver().record_event(event, stream);
   }
   Status await_oldest() {
-    const EventId oldest = pending_.front();
+    const auto [oldest, device] = pending_.front();
     Status over = machine_.driver().query(oldest);
     while (over.code() == Code::kNotReady && machine_.step()) {
       note_moves_before();
       over = machine_.driver().query(oldest);
     }
     pending_.pop_front();
-    spare_.push_back(oldest);
+    spare_[device].push_back(oldest);
     return over;
   }
   Status mark(const TraceMark& mark) {
@@ -185,8 +189,12 @@ class Program {
   std::vector<Address> addresses_;  // by block
   std::vector<Address> operands_;
   std::vector<DeviceRange> ranges_;
-  std::deque<EventId> pending_;
-  std::vector<EventId> spare_;
+  struct Pending {
+    EventId event;
+    std::uint32_t device;
+  };
+  std::deque<Pending> pending_;
+  std::vector<std::vector<EventId>> spare_;  // by device
   std::vector<Nanoseconds> marks_;
   Nanoseconds pass_began_{};
   bool note_before_ = false;
