@@ -89,6 +89,15 @@ bool is_default_pool(CUmemoryPool pool) {
          usual == pool;
 }
 
+// Where the driver cannot be asked there is none but the default one.
+bool current_pool_is_default() {
+  CUdevice device = 0;
+  CUmemoryPool current = nullptr;
+  const bool told = call_true(&TrueDriver::cuCtxGetDevice, &device) == CUDA_SUCCESS &&
+                    call_true(&TrueDriver::cuDeviceGetMemPool, &current, device) == CUDA_SUCCESS;
+  return !told || is_default_pool(current);
+}
+
 }  // namespace
 
 TESSERA_HOOK cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
@@ -130,7 +139,7 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
 TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr* address, std::size_t bytes, CUstream given), {
   CUresult result = CUDA_SUCCESS;
   // In a capture this makes a node of the graph, with an address that the graph owns.
-  if (!capturing(stream) &&
+  if (!capturing(stream) && current_pool_is_default() &&
       allocate(address, bytes, stream_of(stream), "cuMemAllocAsync", result) == Made::kDone) {
     return result;
   }

@@ -26,6 +26,7 @@ struct TrueDriver {
   decltype(&::cuDevicePrimaryCtxRetain) cuDevicePrimaryCtxRetain = nullptr;
   decltype(&::cuDevicePrimaryCtxRelease_v2) cuDevicePrimaryCtxRelease_v2 = nullptr;
   decltype(&::cuDeviceGetDefaultMemPool) cuDeviceGetDefaultMemPool = nullptr;
+  decltype(&::cuDeviceGetMemPool) cuDeviceGetMemPool = nullptr;
   decltype(&::cuFuncGetName) cuFuncGetName = nullptr;
   decltype(&::cuFuncGetParamInfo) cuFuncGetParamInfo = nullptr;
   decltype(&::cuKernelGetName) cuKernelGetName = nullptr;

@@ -17,6 +17,7 @@
 #include "graph_memory.hpp"
 #include "host_memory.hpp"
 #include "modules.hpp"
+#include "pools.hpp"
 #include "ranges.hpp"
 #include "streams.hpp"
 
@@ -42,6 +43,7 @@ class Machine {
   HostMemory host_memory;
   Streams streams;
   Modules modules;
+  Pools pools;
   GraphMemoryUses graph_memory;
   Graphs graphs;
   Captures captures;

@@ -1,4 +1,4 @@
-// cuMemAllocAsync, cuMemFreeAsync and the default pool: memory in the order of a stream.
+// cuMemAllocAsync, cuMemFreeAsync and pools: memory in the order of a stream.
 //
 // Memory is taken at the call and given back when the stream has come to the free; the pool keeps
 // nothing, as CUDA's default pool with its default threshold of 0 after a synchronisation.
@@ -45,16 +45,16 @@ CUresult on_pool(CUmemoryPool pool, auto&& body) {
       const DeviceId device(static_cast<std::uint64_t>(i));
       if (pool == default_pool(device)) return body(machine, device);
     }
-    return CUDA_ERROR_INVALID_VALUE;
+    const auto device = machine.pools.device_of(pool);
+    return device ? body(machine, *device) : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
-CUresult give_pool(CUmemoryPool* pool, CUdevice device) {
-  return with_machine([&](Machine& machine) {
-    if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+// `body(machine, device)`.
+CUresult on_device(CUdevice device, auto&& body) {
+  return with_machine([&](Machine& machine) -> CUresult {
     if (device < 0 || device >= machine.environment.devices) return CUDA_ERROR_INVALID_DEVICE;
-    *pool = default_pool(DeviceId(static_cast<std::uint64_t>(device)));
-    return CUDA_SUCCESS;
+    return body(machine, DeviceId(static_cast<std::uint64_t>(device)));
   });
 }
 
@@ -87,11 +87,47 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
-  return give_pool(pool, device);
+  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return on_device(device, [&](Machine&, DeviceId id) {
+    *pool = default_pool(id);
+    return CUDA_SUCCESS;
+  });
 }
-CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) { return give_pool(pool, device); }
-CUresult cuDeviceSetMemPool(CUdevice, CUmemoryPool pool) {
-  return on_pool(pool, [](Machine&, DeviceId) { return CUDA_SUCCESS; });
+CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
+  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return on_device(device, [&](Machine& machine, DeviceId id) {
+    *pool = machine.pools.current(id);
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
+  return on_device(device, [&](Machine&, DeviceId of) {
+    return on_pool(pool, [&](Machine& machine, DeviceId its) {
+      if (its != of) return CUDA_ERROR_INVALID_VALUE;
+      machine.pools.set_current(of, pool);
+      return CUDA_SUCCESS;
+    });
+  });
+}
+
+// Pools that other processes may open are not supported.
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
+  if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+  const bool placed = props->allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
+                      props->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  if (!placed) return CUDA_ERROR_INVALID_VALUE;
+  return on_device(props->location.id, [&](Machine& machine, DeviceId device) {
+    *pool = machine.pools.create(device);
+    return CUDA_SUCCESS;
+  });
+}
+
+// What was allocated from it stays until it is freed.
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  return with_machine([&](Machine& machine) {
+    return machine.pools.destroy(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  });
 }
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {

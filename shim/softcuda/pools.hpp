@@ -1,16 +1,39 @@
-// The memory pool of a device: there is one, it is the default, and it keeps nothing back.
+// Memory pools: the default one of each device, those that a program makes, and which is current.
 //
-// Thread safety: stateless.
+// They differ in their handles alone: each takes from the device's memory and keeps nothing back.
+//
+// Thread safety: Pools from any thread.
 #pragma once
 
+#include <map>
+#include <optional>
+
+#include "base/mutex.hpp"
 #include "base/units.hpp"
 #include "cuda_api.hpp"
 
 namespace tessera::softcuda {
 
-// A handle that is never followed: the device, marked so that no other handle equals it.
+// Handles are never followed: these are marked so that no other equals them.
 inline CUmemoryPool default_pool(DeviceId device) {
   return reinterpret_cast<CUmemoryPool>(0x506f6f6c0000 + device.value());
 }
+
+class Pools {
+ public:
+  CUmemoryPool create(DeviceId device);
+  // False for one that was not created. Where it was current the default one is again.
+  bool destroy(CUmemoryPool pool);
+  // Of one that was created; nothing for others.
+  std::optional<DeviceId> device_of(CUmemoryPool pool);
+  CUmemoryPool current(DeviceId device);
+  void set_current(DeviceId device, CUmemoryPool pool);
+
+ private:
+  Mutex mutex_{LockRank::kRegistry};
+  std::uint64_t next_ GUARDED_BY(mutex_) = 0x506f6f6d0000;
+  std::map<CUmemoryPool, DeviceId> created_ GUARDED_BY(mutex_);
+  std::map<DeviceId, CUmemoryPool> current_ GUARDED_BY(mutex_);  // those that are not the default
+};
 
 }  // namespace tessera::softcuda

@@ -222,6 +222,16 @@ TEST(PreloadPrograms, OfTwoContextsOnADeviceTheFirstIsManagedAndTheOtherIsLeftAl
   EXPECT_EQ(report["blocks"]["allocations"].get<int>(), 4);
 }
 
+TEST(PreloadPrograms, BlocksOfPoolsThatAProgramMadeAreTheDrivers) {
+  const std::string stats = scratch("s.json");
+  EXPECT_EQ(run("./pools").output, "ok\n");
+  const Outcome ran = run_preloaded("./pools", {{"TESSERA_STATS", stats}});
+  EXPECT_EQ(ran.output, "ok\n") << ran.message;
+  const auto report = nlohmann::json::parse(contents(stats));
+  EXPECT_EQ(report["blocks"]["allocations"].get<int>(), 2);
+  EXPECT_EQ(report["blocks"]["frees"].get<int>(), 2);
+}
+
 TEST(PreloadPrograms, MisuseGetsTheAnswersOfTheDriver) {
   EXPECT_EQ(run_preloaded("./misuse").output, run("./misuse").output);
 }
