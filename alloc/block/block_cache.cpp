@@ -99,6 +99,13 @@ std::optional<BlockCache::Located> BlockCache::locate(Run* run, Address address)
   return Located{run, owner, &slab->word(*slot), run->address + slab->offset(*slot)};
 }
 
+bool BlockCache::lives_at(Run* run, Address address) {
+  const auto block = locate(run, address);
+  if (!block) return false;
+  const BlockState state = block->word->read();
+  return state.live && address - block->address < block->capacity() - state.slack;
+}
+
 std::optional<BlockInfo> BlockCache::info_of(Run* run, Address address) {
   const auto block = locate(run, address);
   if (!block) return std::nullopt;

@@ -83,7 +83,7 @@ class BlockCache {
   // The run of the live block that has this byte, else null. REQUIRES: as live_run_of().
   Run* block_run_of(Address address) const {
     Run* const run = pages_.find(address);
-    return run && info_of(run, address) ? run : nullptr;
+    return run && lives_at(run, address) ? run : nullptr;
   }
   // Looks up many addresses; the runs it tells stay valid while it lives. Keep it short, and
   // allocate, free and trim nothing meanwhile.
@@ -133,6 +133,8 @@ class BlockCache {
 
   // The block, live or not, whose capacity holds the byte. REQUIRES: the run cannot be released.
   static std::optional<Located> locate(Run* run, Address address);
+  // Whether a live block has the byte.
+  static bool lives_at(Run* run, Address address);
   static std::optional<BlockInfo> info_of(Run* run, Address address);
   Status start(const Located& block, const Request& request);
   Status not_ours(Address address) const;

@@ -216,12 +216,6 @@ void Residency::stamp_outside(std::span<Run* const> runs, StreamId stream, std::
   if (bit != 0) streams_.note_use(slot, epoch);
 }
 
-std::uint32_t Residency::slot_for_use(StreamId stream) {
-  if (stream == kNoStream) return 0;
-  if (stream == kPerThreadStream && !own_streams_.load(std::memory_order_relaxed)) expect_own_streams();
-  return streams_.slot_of(stream);
-}
-
 // The closed gate has let out every launch that did not see the flag.
 void Residency::expect_own_streams() {
   MutexLock lock(mutex_);

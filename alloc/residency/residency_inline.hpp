@@ -15,6 +15,12 @@ inline bool Residency::has_work() const {
   return in_flight_.load(std::memory_order_relaxed) != 0 || conductor_.has_news();
 }
 
+inline std::uint32_t Residency::slot_for_use(StreamId stream) {
+  if (stream == kNoStream) return 0;
+  if (stream == kPerThreadStream && !own_streams_.load(std::memory_order_relaxed)) expect_own_streams();
+  return streams_.slot_of(stream);
+}
+
 template <class Find>
 bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
   const std::uint32_t slot = slot_for_use(stream);

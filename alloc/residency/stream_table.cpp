@@ -18,11 +18,6 @@ std::uint64_t this_thread_key() {
   return key;
 }
 
-std::size_t hash_of(StreamId stream, std::uint64_t thread) {
-  return static_cast<std::size_t>(((stream.value() >> 4) ^ stream.value() ^ (thread << 7)) *
-                                  0x9E3779B97F4A7C15u >> 32);
-}
-
 // for (std::size_t slot : SlotsIn{mask})
 struct SlotsIn {
   struct End {};
@@ -53,7 +48,7 @@ StreamTable::~StreamTable() {
   }
 }
 
-std::uint32_t StreamTable::slot_of(StreamId stream) {
+std::uint32_t StreamTable::find_slot(StreamId stream) {
   const std::uint64_t thread = stream == kPerThreadStream ? this_thread_key() : 0;
   const std::size_t start = hash_of(stream, thread);
   for (std::size_t i = 0; i < kKeys; ++i) {

@@ -51,7 +51,18 @@ class StreamTable {
   std::uint64_t epoch() const { return epoch_.load(); }
 
   // The slot of a stream, given one at its first use. Cheap afterwards.
-  std::uint32_t slot_of(StreamId stream);
+  std::uint32_t slot_of(StreamId stream) {
+    // The key may change hands between the loads: then its slot has changed too, or is right.
+    const Key& key = keys_[hash_of(stream, 0) % kKeys];
+    const std::uint32_t slot_plus_one = key.slot_plus_one.load(std::memory_order_acquire);
+    const bool found = key.stream.load(std::memory_order_acquire) == stream.value() &&
+                       key.thread.load(std::memory_order_acquire) == 0 &&
+                       slot_plus_one - 1 < kSlots && stream != kPerThreadStream;
+    if (found && key.slot_plus_one.load(std::memory_order_relaxed) == slot_plus_one) [[likely]] {
+      return slot_plus_one - 1;
+    }
+    return find_slot(stream);
+  }
   // A use with this epoch is about to be queued on the slot's stream, or work of it is queued. Cheap.
   void note_use(std::uint32_t slot, std::uint64_t epoch) { raise_to(slots_[slot].last, epoch); }
   // The same by a plain store: of two at once the smaller may stay. REQUIRES: the caller is inside the
@@ -106,6 +117,12 @@ class StreamTable {
   // The newest epoch that a question about `epoch` can mean on this slot.
   static std::uint64_t needed(const Slot& slot, std::uint64_t epoch);
   static std::vector<Fence>::const_iterator first_covering(const User& user, std::uint64_t label);
+  static std::size_t hash_of(StreamId stream, std::uint64_t thread) {
+    return static_cast<std::size_t>(((stream.value() >> 4) ^ stream.value() ^ (thread << 7)) *
+                                    0x9E3779B97F4A7C15u >> 32);
+  }
+  // slot_of() for streams that are not where they are looked for first.
+  std::uint32_t find_slot(StreamId stream);
   std::uint32_t assign(StreamId stream, std::uint64_t thread);
   std::uint32_t choose_slot(std::size_t hash) REQUIRES_LOCK(mutex_);
   Status record(Slot& slot, User& user) REQUIRES_LOCK(mutex_);
