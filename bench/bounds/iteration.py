@@ -1,0 +1,84 @@
+"""One repeated iteration of a trace, as a bound sees it: steps, and the contents that blocks hold between uses."""
+
+import json
+import subprocess
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Contents:
+    """What a block holds from one write to the next; steps beyond the last one are of the next iteration."""
+    block: int
+    written: int | None                # None: never, so its copy elsewhere stays valid
+    gaps: list[tuple[int, int]] = field(default_factory=list)  # between two uses, both of which need it
+
+
+@dataclass
+class Iteration:
+    seconds: list[float]               # by step
+    users: list[list[int]]             # by step: the blocks that it uses
+    bytes: dict[int, int]              # by block
+    contents: list[Contents]
+    liveness_peak: int                 # bytes, of the whole trace
+    marks: int                         # iterations of the program in it
+
+
+def lines_of(path):
+    if str(path).endswith(".zst"):
+        text = subprocess.run(["zstd", "-dc", path], capture_output=True, check=True, text=True).stdout
+        return text.splitlines()
+    with open(path, encoding="utf-8") as file:
+        return file.readlines()
+
+
+def begins_at(events):
+    """The first iteration mark that operations follow, or the first operation."""
+    first = next(i for i, event in enumerate(events) if event["t"] == "op")
+    marks = [i for i, event in enumerate(events) if event["t"] == "mark" and event.get("kind") == "iteration"]
+    last = max(i for i, event in enumerate(events) if event["t"] == "op")
+    return next((i for i in marks if i < last), first)
+
+
+def contents_of(block, uses, steps, stays):
+    """`uses`: step -> (reads, writes). `stays`: the block is there all the time, so its first use follows its last."""
+    order = sorted(uses)
+    writes = [step for step in order if uses[step][1]]
+    if stays and writes:  # begin where new contents do
+        cut = order.index(writes[0])
+        order = order[cut:] + [step + steps for step in order[:cut]] + [order[cut] + steps]
+    elif stays:
+        order = order + [order[0] + steps]
+    found = []
+    for here, there in zip(order, order[1:]):
+        if not found or uses[here % steps][1]:
+            found.append(Contents(block, here if uses[here % steps][1] else None))
+        if uses[there % steps][0]:  # else it is overwritten: nothing to keep
+            found[-1].gaps.append((here, there))
+    return [contents for contents in found if contents.gaps]
+
+
+def read(path):
+    events = [json.loads(line) for line in lines_of(path) if line.strip()]
+    assert not any(event.get("device") or event.get("regen_ns") for event in events), "one device, nothing remade"
+    assert len({event.get("stream", 0) for event in events if event["t"] == "op"}) == 1, "one stream"
+    size, live, peak = {}, 0, 0
+    for event in events:
+        if event["t"] == "alloc":
+            size[event["id"]] = event["bytes"]
+            live += event["bytes"]
+            peak = max(peak, live)
+        elif event["t"] == "free":
+            live -= size[event["id"]]
+    begin = begins_at(events)
+    steps = [event for event in events[begin:] if event["t"] == "op"]
+    own = {event["id"] for event in events[begin:] if event["t"] in ("alloc", "free")}
+    uses = {}
+    for at, step in enumerate(steps):
+        for block in {*step.get("r", []), *step.get("w", [])}:
+            uses.setdefault(block, {})[at] = (block in step.get("r", []), block in step.get("w", []))
+    contents = [one for block, of_block in uses.items()
+                for one in contents_of(block, of_block, len(steps), block not in own)]
+    marks = sum(event["t"] == "mark" and event.get("kind") == "iteration" for event in events[begin:])
+    return Iteration([step.get("ns", 0) * 1e-9 for step in steps],
+                     [sorted({*step.get("r", []), *step.get("w", [])}) for step in steps],
+                     size, contents, peak, max(1, marks))

@@ -1,0 +1,83 @@
+"""The bound by a linear program is what it must be where that can be told, and nobody is faster.
+
+Usage: fluid_bound_test.py BUILD_FOLDER     Ends with 77 when the solver cannot be had, as without network.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from virtual_environment import python_with
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+RATE = 25_000_000_000
+
+
+def run(*words):
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def bound(trace, budget):
+    """Seconds."""
+    script = SOURCE / "bench/bounds/fluid_bound.py"
+    answer = json.loads(run(PYTHON, script, trace, "--budgets", budget, "--rate", RATE))
+    nanoseconds = answer["bounds"][0]["bound_ns"]
+    return None if nanoseconds is None else nanoseconds / 1e9
+
+
+def stack(folder, milliseconds):
+    """Two blocks that the link takes a second for, made one after the other, read the other way round."""
+    def operation(reads, writes):
+        return {"t": "op", "ns": milliseconds * 1_000_000, "r": reads, "w": writes}
+    events = [{"t": "header", "version": 1}, {"t": "mark", "kind": "iteration", "n": 1},
+              {"t": "alloc", "id": 1, "bytes": RATE}, operation([], [1]),
+              {"t": "alloc", "id": 2, "bytes": RATE}, operation([], [2]),
+              operation([2], []), {"t": "free", "id": 2}, operation([1], []), {"t": "free", "id": 1}]
+    path = folder / f"stack{milliseconds}.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+    return path
+
+
+class FluidBound(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_all_that_fits_takes_its_operations_time(self):
+        self.assertAlmostEqual(bound(stack(self.folder, 250), 100), 1.0, places=5)
+
+    def test_the_lower_block_goes_out_beside_one_step_and_comes_in_beside_another(self):
+        for milliseconds in (100, 1000, 1500):
+            step = milliseconds / 1000
+            with self.subTest(milliseconds):
+                self.assertAlmostEqual(bound(stack(self.folder, milliseconds), 50), 2 * step + 2 * max(1, step), places=5)
+
+    def test_a_part_is_enough_where_a_part_has_no_room(self):
+        self.assertAlmostEqual(bound(stack(self.folder, 100), 75), 2 * 0.1 + 2 * 0.5, places=5)
+
+    def test_what_no_device_can_run_has_none(self):
+        self.assertIsNone(bound(stack(self.folder, 100), 40))
+
+    def test_no_policy_is_faster(self):
+        trace = self.folder / "gpt2.jsonl"
+        run(sys.executable, SOURCE / "bench/traces/generate.py", "gpt2-small", "--batch", 8, "--iterations", 1, "-o", trace)
+        peak = json.loads(run(BUILD / "bin/tessera", "replay", trace, "--json"))["liveness_peak_bytes"]
+        least = bound(trace, 50)
+        for policy in ("auto", "belady", "capuchin"):
+            with self.subTest(policy):
+                played = json.loads(run(BUILD / "bin/tessera", "replay", trace, "--json", "--policy", policy,
+                                        "--iterations", 6, "--device-memory", peak // 2))
+                self.assertGreater(played["last_pass"]["ns"] / 1e9, least)
+        self.assertGreater(least, played["last_pass"]["lower_bound_ns"] / 1e9 * 0.999)
+
+
+if __name__ == "__main__":
+    PYTHON = python_with(BUILD, "highspy", "1.15.1")
+    unittest.main(argv=sys.argv[:1])
