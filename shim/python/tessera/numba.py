@@ -1,7 +1,7 @@
 """Numba's way in: a memory manager (an EMM plugin), for numba-cuda.
 
 `numba.cuda.set_memory_manager(tessera.numba.TesseraMemoryManager)` before anything is on a GPU, or
-NUMBA_CUDA_MEMORY_MANAGER=tessera.numba in the environment. docs/frameworks.md says when it is worth it.
+NUMBA_CUDA_MEMORY_MANAGER=tessera.numba in the environment. docs/numba.md says when it is worth it.
 """
 
 import functools
