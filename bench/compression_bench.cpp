@@ -12,7 +12,6 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -30,6 +29,7 @@
 #include "program.hpp"
 #include "raw_file.hpp"
 #include "tier/spill_file.hpp"
+#include "timing.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -142,17 +142,6 @@ std::optional<Codec> lz4() {
 }
 
 // ---- measuring ----------------------------------------------------------------------------------
-
-double seconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 struct Rates {
   double write = 0, read = 0;  // bytes per second

@@ -8,8 +8,6 @@
 //
 //   swap_bench [--smoke] [--json]
 
-#include <algorithm>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,6 +22,7 @@
 #include "must.hpp"
 #include "page/page_manager.hpp"
 #include "program.hpp"
+#include "timing.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -150,17 +149,6 @@ class Engine {
   std::unique_ptr<PageManager> pages_;
   std::vector<Run*> sets_[2];
 };
-
-double seconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // One line of the table, measured in turn with the others: what moves out has to come back in
 // between.

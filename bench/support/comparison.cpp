@@ -1,27 +1,13 @@
 #include "comparison.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "timing.hpp"
+
 namespace tessera::bench {
-namespace {
-
-double seconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-}  // namespace
 
 Comparison compare(std::string name, Bytes bytes, double goal, int rounds,
                    const std::function<void()>& ours, std::string reference_name,
