@@ -16,8 +16,7 @@ constexpr Bytes kTogether = 8_MiB;
 
 }  // namespace
 
-// ---- events
-// ---------------------------------------------------------------------------------------------
+// ---- events ------------------------------------------------------------------------------------
 
 Result<EventId> PageMover::take_event() {
   if (spare_events_.empty()) return driver_.create_event(device_);
@@ -34,8 +33,7 @@ void PageMover::give_back_event(EventId event) {
   spare_events_.push_back(event);
 }
 
-// ---- queueing
-// -------------------------------------------------------------------------------------------
+// ---- queueing ----------------------------------------------------------------------------------
 
 std::size_t PageMover::batch_of(std::span<const PageRef> pages) const {
   if (!copies_at_once_) return 1;
@@ -113,8 +111,7 @@ void PageMover::await_queued(StreamId stream) {
     log_line(LogLevel::kError, "a copy is lost sight of: {}", waited.to_string());
 }
 
-// ---- both ways
-// ------------------------------------------------------------------------------------------
+// ---- both ways ---------------------------------------------------------------------------------
 
 // One page in any state that mount() takes, or several that come by copies.
 Status PageMover::fill_frames(std::span<const PageRef> pages) {

@@ -181,7 +181,10 @@ def main():
                          "bound_ns": None if seconds is None else round(seconds * 1e9)})
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
     text = json.dumps({"rate": options.rate, "moments": options.moments, "bounds": rows}, indent=1) + "\n"
-    pathlib.Path(options.out).write_text(text, encoding="utf-8") if options.out else sys.stdout.write(text)
+    if options.out:
+        pathlib.Path(options.out).write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
 
 
 if __name__ == "__main__":

@@ -29,4 +29,17 @@ static inline CUdevice open_device(CUcontext* context) {
   return device;
 }
 
+/* Whether all of `count` numbers of a block are the expected one; a line says which is not. */
+static inline int block_holds(CUdeviceptr at, int count, int block, int expected) {
+  int* const numbers = (int*)malloc((size_t)count * sizeof(int));
+  int right = 0;
+  CHECK(cuMemcpyDtoH(numbers, at, (size_t)count * sizeof(int)));
+  while (right < count && numbers[right] == expected) ++right;
+  if (right < count) {
+    fprintf(stderr, "block %d, number %d: %d, not %d\n", block, right, numbers[right], expected);
+  }
+  free(numbers);
+  return right == count;
+}
+
 #endif
