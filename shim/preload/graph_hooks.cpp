@@ -67,7 +67,7 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
   const auto words = running() != nullptr ? graph_execs().words(exec) : nullptr;
   if (words == nullptr && !guards_all_work()) return call_true(function, exec, given);
   const auto launch_with = [&](const Words& needed) {
-    const ManagedUse use(needed, stream, "cuGraphLaunch");
+    const ManagedUse use(needed, stream, "cuGraphLaunch", Launched::kGraph);
     return use.status() == CUDA_SUCCESS ? call_true(function, exec, given) : use.status();
   };
   if (words == nullptr) return launch_with({});

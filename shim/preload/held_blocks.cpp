@@ -5,6 +5,7 @@
 #include "capture.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
+#include "several_devices.hpp"
 #include "true_driver.hpp"
 
 namespace tessera::preload {
@@ -89,6 +90,10 @@ void HeldBlocks::free_due() {
   // A graph that was launched may still run when it is destroyed.
   if (call_true(&TrueDriver::cuCtxSynchronize) != CUDA_SUCCESS) return put_back(due);
   for (const CUdeviceptr block : due) {
+    if (finish_elsewhere(block) != CUDA_SUCCESS) {
+      put_back({&block, 1});
+      continue;
+    }
     (void)cuda_result_said(tessera_free(allocator, block, TESSERA_NO_STREAM), "cuMemFree");
   }
 }

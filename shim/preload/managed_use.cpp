@@ -52,7 +52,8 @@ ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits w
         call);
 }
 
-ManagedUse::ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel)
+ManagedUse::ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel,
+                       Launched launched)
     : allocator_(running()) {
   if (allocator_ == nullptr || entry_.nested()) return;
   if (capturing(stream)) return;
@@ -61,6 +62,13 @@ ManagedUse::ManagedUse(std::span<const std::uint64_t> words, CUstream stream, co
     for (const std::uint64_t word : words) with_tables.add(word);
     pointer_tables().add_pointees(with_tables);
     words = with_tables.words();
+  }
+  if (launched == Launched::kGraph && several_devices()) {
+    if (const auto blocks = blocks_if_foreign(words, stream); !blocks.empty()) {
+      waits_for_ = stream;
+      begin(blocks, stream, Waits::kMay, kernel);
+      return;
+    }
   }
   const tessera_result result = tessera_use_begin_words(
       allocator_, words.data(), words.size_bytes(), stream_of(stream), kernel, &use_);

@@ -27,14 +27,19 @@ enum class Waits {
   kMay,  // it may wait for work, its own or earlier: it must not hold up others meanwhile
 };
 
+enum class Launched {
+  kKernel,  // uses blocks of its own device
+  kGraph,   // may copy from device to device
+};
+
 class ManagedUse {
  public:
   // For the extents that are managed. Status: CUDA_ERROR_INVALID_VALUE for one that is not wholly
   // inside a live block, as the driver says of its own memory.
   ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits, const char* call);
-  // For a launch, of a kernel or a graph: any of the words may be an address. Blocks that hold tables
-  // bring in what these name.
-  ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel);
+  // For a launch: any of the words may be an address. Blocks that hold tables bring in what these name.
+  ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel,
+             Launched launched = Launched::kKernel);
   ~ManagedUse();
   ManagedUse(const ManagedUse&) = delete;
   ManagedUse& operator=(const ManagedUse&) = delete;

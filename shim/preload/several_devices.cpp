@@ -36,6 +36,21 @@ bool is_foreign(const tessera_block_info& block, CUstream stream) {
   return several_devices() && block.device != device_of(stream);
 }
 
+std::vector<tessera_address> blocks_if_foreign(std::span<const std::uint64_t> words,
+                                               CUstream stream) {
+  const CUdevice own = device_of(stream);
+  std::vector<tessera_address> blocks;
+  bool foreign = false;
+  for (const std::uint64_t word : words) {
+    tessera_block_info block;
+    if (!find(word, block)) continue;
+    blocks.push_back(block.address);
+    foreign = foreign || block.device != own;
+  }
+  if (!foreign) blocks.clear();
+  return blocks;
+}
+
 CUresult finish_foreign(CUdeviceptr address, CUstream stream) {
   tessera_block_info block;
   if (!several_devices() || !find(address, block) || !is_foreign(block, stream)) return CUDA_SUCCESS;

@@ -2,11 +2,15 @@
 //
 // Whether work on a block is over is told by events of the block's device, and these cannot be recorded
 // on streams of another. So work on a block that another device's stream does, a copy from device to
-// device above all, is waited for on the host. Kernels are not affected: a block is for the kernels of
-// its own device.
+// device above all, also in a graph, is waited for on the host. Kernels are not affected: a block is for
+// the kernels of its own device.
 //
 // Thread safety: any thread. Until a second device is used all of it costs one load.
 #pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
 
 #include "cuda_api.hpp"
 #include "lifecycle.hpp"
@@ -15,6 +19,10 @@ namespace tessera::preload {
 
 // Whether `stream` carries the work of another device than the block's.
 bool is_foreign(const tessera_block_info& block, CUstream stream);
+
+// The blocks that the words name, if one of them is foreign; else none.
+std::vector<tessera_address> blocks_if_foreign(std::span<const std::uint64_t> words,
+                                               CUstream stream);
 
 // Before the program frees the block at `address` on `stream`, whose work it has to outlive: waits for it
 // if it is foreign. Errors: the driver's.

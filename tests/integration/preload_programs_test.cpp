@@ -190,7 +190,7 @@ TEST(PreloadPrograms, HostBackedPagesServeProgramsThatHideNothing) {
   expect_same_on_small_device("./memory_calls", "8MiB", backed);
 }
 
-TEST(PreloadPrograms, ACopyOfAnotherDevicesStreamIsWaitedFor) {
+TEST(PreloadPrograms, ACopyOfAnotherDevicesStreamOrGraphIsWaitedFor) {
   expect_same_on_small_device("./two_devices preload_kernels.so", "12MiB",
                               {{"TESSERA_SOFTWARE_DEVICES", "2"}});
 }

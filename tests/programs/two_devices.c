@@ -1,4 +1,4 @@
-/* Copies from one device to another, over more memory than a small device holds.
+/* Copies from one device to another, by calls and by graphs, over more memory than a small device holds.
  *
  * Usage: two_devices KERNELS. A copy waits on a stream of the first device while its target's device
  * is busy with other blocks, so that the target would leave if nobody waited for the copy. Each block
@@ -73,6 +73,28 @@ static CUdeviceptr freed_in_order(CUdeviceptr gone, CUstream busy) {
   return next;
 }
 
+/* A graph holds it, and ends after the free with the other device current. */
+static CUdeviceptr freed_with_graph(CUdeviceptr gone, CUstream unused) {
+  CUdeviceptr next;
+  CUstream stream;
+  CUgraph graph;
+  CUgraphExec exec;
+  (void)unused;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  CHECK(cuMemsetD32Async(gone, 0, COUNT, stream));
+  CHECK(cuStreamEndCapture(stream, &graph));
+  CHECK(cuGraphInstantiate(&exec, graph, 0));
+  CHECK(cuGraphDestroy(graph));
+  CHECK(cuCtxSetCurrent(contexts[0]));
+  CHECK(cuMemFree(gone));
+  CHECK(cuGraphExecDestroy(exec));
+  CHECK(cuCtxSetCurrent(contexts[1]));
+  CHECK(cuMemAlloc(&next, BYTES));
+  CHECK(cuStreamDestroy(stream));
+  return next;
+}
+
 /* A block of the second device is freed while that works on it, with the other device current: what
  * comes to its place must not be added to. */
 static void free_from_elsewhere(CUdeviceptr (*replace)(CUdeviceptr, CUstream)) {
@@ -97,6 +119,38 @@ static void free_from_elsewhere(CUdeviceptr (*replace)(CUdeviceptr, CUstream)) {
   CHECK(cuMemFree(next));
   CHECK(cuStreamDestroy(busy));
   CHECK(cuStreamDestroy(other));
+}
+
+/* As copy_to, by a graph. */
+static CUgraphExec graph_to(int to, int value, CUstream stream) {
+  CUgraph graph;
+  CUgraphExec exec;
+  CHECK(cuCtxSetCurrent(contexts[0]));
+  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  CHECK(cuMemsetD32Async(source, (unsigned)value, COUNT, stream));
+  CHECK(cuLaunchHostFunc(stream, take_time, NULL));
+  CHECK(cuMemcpyDtoDAsync(block[to], source, BYTES, stream));
+  CHECK(cuStreamEndCapture(stream, &graph));
+  CHECK(cuGraphInstantiate(&exec, graph, 0));
+  CHECK(cuGraphDestroy(graph));
+  CHECK(cuCtxSetCurrent(contexts[1]));
+  return exec;
+}
+
+/* A copy by a graph waits while its target's device is busy with all other blocks. */
+static void copy_by_graphs(CUstream stream) {
+  for (int to = 0; to < BLOCKS; ++to) {
+    CUgraphExec exec = graph_to(to, 500 + to, stream);
+    CHECK(cuCtxSynchronize());
+    CHECK(cuCtxSetCurrent(contexts[0]));
+    CHECK(cuGraphLaunch(exec, stream));
+    CHECK(cuCtxSetCurrent(contexts[1]));
+    expected[to] = 500 + to;
+    for (int i = 1; i < BLOCKS; ++i) add_to((to + i) % BLOCKS);
+    CHECK(cuStreamSynchronize(stream));
+    add_to(to);
+    CHECK(cuGraphExecDestroy(exec));
+  }
 }
 
 static int compare(void) {
@@ -135,7 +189,9 @@ int main(int argc, char** argv) {
     add_to(to);
   }
   CHECK(cuCtxSynchronize());
+  copy_by_graphs(own);
   free_from_elsewhere(freed_at_once);
   free_from_elsewhere(freed_in_order);
+  free_from_elsewhere(freed_with_graph);
   return compare();
 }
