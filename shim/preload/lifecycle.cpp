@@ -117,11 +117,23 @@ bool is_home(CUdevice device, CUcontext context) {
   return first == context;
 }
 
+CUcontext home_of(CUdevice device) {
+  const bool known = device >= 0 && static_cast<std::size_t>(device) < homes.size();
+  return known ? homes[static_cast<std::size_t>(device)].load() : nullptr;
+}
+
 void learn_range(tessera_allocator* allocator) {
   tessera_address low = 0;
   tessera_address high = 0;
   tessera_managed_range(allocator, &low, &high);
   if (low == detail::range_low.load() && high == detail::range_high.load()) return;
+  // Of a device that another face in the process was the first to use, nobody has asked for it yet.
+  CUdevice device = -1;
+  CUcontext context = nullptr;
+  if (call_true(&TrueDriver::cuCtxGetDevice, &device) == CUDA_SUCCESS &&
+      call_true(&TrueDriver::cuCtxGetCurrent, &context) == CUDA_SUCCESS) {
+    (void)is_home(device, context);
+  }
   detail::guards_all.store(tessera_guards_all_work(allocator) != 0);
   detail::several.store(devices_of(allocator) > 1);
   detail::range_low.store(low);

@@ -47,6 +47,8 @@ inline bool several_devices() { return detail::several.load(std::memory_order_re
 // Whether Tessera manages what is allocated in `context`: of each device, the first context that asks.
 // Whether work is over is told by events of that one, which streams of others do not take.
 bool is_home(CUdevice device, CUcontext context);
+// That context; null before one has asked.
+CUcontext home_of(CUdevice device);
 
 // To be called after an allocation: each device that is used for the first time adds its part.
 void learn_range(tessera_allocator* allocator);

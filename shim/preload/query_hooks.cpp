@@ -23,6 +23,15 @@ std::uint64_t buffer_id(const tessera_block_info& info) {
   return (1ull << 63) | (info.generation & 0x7fffff) << 40 | ((info.address >> 9) & 0xffffffffff);
 }
 
+// Kernels of other devices have none.
+CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS access_of_current_device(const tessera_block_info& block) {
+  CUdevice current = 0;
+  const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &current);
+  return told == CUDA_SUCCESS && current != static_cast<CUdevice>(block.device)
+             ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE
+             : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+}
+
 template <class Value>
 CUresult answer(void* data, Value value) {
   std::memcpy(data, &value, sizeof(value));
@@ -33,11 +42,8 @@ CUresult answer(void* data, Value value) {
 CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attribute,
                       CUdeviceptr address, void* data) {
   switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: {
-      CUcontext current = nullptr;
-      (void)call_true(&TrueDriver::cuCtxGetCurrent, &current);
-      return answer(data, current);
-    }
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      return answer(data, home_of(static_cast<CUdevice>(block.device)));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return answer(data, static_cast<unsigned>(CU_MEMORYTYPE_DEVICE));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return answer(data, address);
@@ -50,7 +56,7 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return answer(data, std::size_t{block.bytes});
     case CU_POINTER_ATTRIBUTE_MAPPED: return answer(data, true);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return answer(data, static_cast<int>(CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE));
+      return answer(data, static_cast<int>(access_of_current_device(block)));
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer(data, false);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return answer(data, false);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return answer(data, false);

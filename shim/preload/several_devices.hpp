@@ -3,7 +3,7 @@
 // Whether work on a block is over is told by events of the block's device, and these cannot be recorded
 // on streams of another. So work on a block that another device's stream does, a copy from device to
 // device above all, also in a graph, is waited for on the host. Kernels are not affected: a block is for
-// the kernels of its own device.
+// the kernels of its own device, and programs are told so (peer_hooks.cpp).
 //
 // Thread safety: any thread. Until a second device is used all of it costs one load.
 #pragma once

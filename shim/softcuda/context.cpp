@@ -39,6 +39,28 @@ Context* Contexts::find(CUcontext handle) {
   return all_.contains(context) ? context : nullptr;
 }
 
+bool Contexts::enable_peer(const Context* from, const Context* peer) {
+  const MutexLock lock(mutex_);
+  return peers_.emplace(from, peer).second;
+}
+
+bool Contexts::is_peer(const Context* from, const Context* peer) {
+  const MutexLock lock(mutex_);
+  return peers_.contains({from, peer});
+}
+
+bool Contexts::disable_peer(const Context* from, const Context* peer) {
+  const MutexLock lock(mutex_);
+  return peers_.erase({from, peer}) != 0;
+}
+
+void Contexts::forget_peers(const Context* context) {
+  const MutexLock lock(mutex_);
+  std::erase_if(peers_, [context](const auto& pair) {
+    return pair.first == context || pair.second == context;
+  });
+}
+
 Context* current_context() { return stack.depth == 0 ? nullptr : stack.entries[stack.depth - 1]; }
 
 bool push_context(Context* context) {

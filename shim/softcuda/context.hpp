@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -40,11 +42,20 @@ class Contexts {
   // Null for what is no context of ours.
   Context* find(CUcontext handle);
 
+  // Whether what is allocated in `peer` may be used by kernels in `from`. To change it gives false when it
+  // was so already.
+  bool enable_peer(const Context* from, const Context* peer);
+  bool is_peer(const Context* from, const Context* peer);
+  bool disable_peer(const Context* from, const Context* peer);
+  // It ends, and with it all access to and from it.
+  void forget_peers(const Context* context);
+
  private:
   Mutex mutex_{LockRank::kApi};
   std::vector<Context*> primary_;  // constant
   std::unordered_set<Context*> all_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Context>> owned_ GUARDED_BY(mutex_);
+  std::set<std::pair<const Context*, const Context*>> peers_ GUARDED_BY(mutex_);  // from, to
 };
 
 // The calling thread's stack. Its top is the current context, null when there is none.

@@ -29,6 +29,7 @@ CUresult destroy_contents(Machine& machine, Context& context) {
   }
   SOFTCUDA_TRY(machine.streams.clear(&context));
   machine.modules.clear(&context);
+  machine.contexts.forget_peers(&context);
   return finished;
 }
 

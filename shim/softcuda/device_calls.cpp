@@ -146,21 +146,3 @@ CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
     return CUDA_SUCCESS;
   });
 }
-
-// The devices of one software machine share its address space.
-CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
-  return on_device(device, [&](Machine& machine, DeviceId) {
-    if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (peer < 0 || peer >= machine.environment.devices) return CUDA_ERROR_INVALID_DEVICE;
-    *can = device != peer ? 1 : 0;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
-  return in_context([&](Machine& machine, Context&) {
-    if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    return machine.contexts.find(peer) == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
-  });
-}
-CUresult cuCtxDisablePeerAccess(CUcontext peer) { return cuCtxEnablePeerAccess(peer, 0); }

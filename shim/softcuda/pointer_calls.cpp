@@ -13,6 +13,7 @@ struct Pointer {
   Address address;
   Range range;
   std::optional<SimMapping> mapping;  // of memory that the device holds
+  bool accessible;                    // for the device of the current context
 
   bool in_host() const { return range.in_host(); }
   bool mapped() const { return in_host() || mapping.has_value(); }
@@ -52,8 +53,8 @@ CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, 
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
       return give(target, pointer.mapping ? pointer.mapping->bytes.value() : range.bytes.value());
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return give(target, pointer.mapped() ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
-                                           : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE);
+      return give(target, pointer.accessible ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                                             : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
@@ -84,7 +85,11 @@ size_t bytes_of(CUpointer_attribute attribute) {
 std::optional<Pointer> find(Machine& machine, CUdeviceptr address) {
   const auto range = machine.ranges.find(Address(address));
   if (!range) return std::nullopt;
-  return Pointer{Address(address), *range, machine.driver.mapping_at(Address(address))};
+  const Context* const current = current_context();
+  const auto mapping = machine.driver.mapping_at(Address(address));
+  const bool own = mapping && (mapping->access >> current->device.value() & 1) != 0;
+  return Pointer{Address(address), *range, mapping,
+                 range->in_host() || own || machine.contexts.is_peer(current, range->context)};
 }
 
 }  // namespace
@@ -116,7 +121,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
   });
 }
 
-// Only one attribute can be set, and without peers that move bytes behind our back it has no effect.
+// Only one attribute can be set, and where nobody moves bytes behind our back it has no effect.
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr address) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) {

@@ -130,6 +130,37 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   });
 }
 
+// Its own device always has access, which cannot be taken away.
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_t count) {
+  if (map == nullptr && count != 0) return CUDA_ERROR_INVALID_VALUE;
+  return on_pool(pool, [&](Machine& machine, DeviceId own) -> CUresult {
+    for (size_t i = 0; i < count; ++i) {
+      if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+      SOFTCUDA_TRY(on_device(map[i].location.id, [&](Machine&, DeviceId device) {
+        const bool allowed = device != own || map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        return allowed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+      }));
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const DeviceId device(static_cast<std::uint64_t>(map[i].location.id));
+      machine.pools.set_access(pool, device, map[i].flags);
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* location) {
+  const bool asked = flags != nullptr && location != nullptr;
+  if (!asked || location->type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+  return on_pool(pool, [&](Machine&, DeviceId own) {
+    return on_device(location->id, [&](Machine& machine, DeviceId device) {
+      *flags =
+          device == own ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : machine.pools.access(pool, device);
+      return CUDA_SUCCESS;
+    });
+  });
+}
+
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
   return on_pool(pool, [](Machine& machine, DeviceId device) -> CUresult {
     return to_result(machine.memory.info(device).status());

@@ -12,6 +12,7 @@ CUmemoryPool Pools::create(DeviceId device) {
 bool Pools::destroy(CUmemoryPool pool) {
   const MutexLock lock(mutex_);
   std::erase_if(current_, [pool](const auto& each) { return each.second == pool; });
+  std::erase_if(access_, [pool](const auto& each) { return each.first.first == pool; });
   return created_.erase(pool) != 0;
 }
 
@@ -30,6 +31,17 @@ CUmemoryPool Pools::current(DeviceId device) {
 void Pools::set_current(DeviceId device, CUmemoryPool pool) {
   const MutexLock lock(mutex_);
   current_[device] = pool;
+}
+
+CUmemAccess_flags Pools::access(CUmemoryPool pool, DeviceId device) {
+  const MutexLock lock(mutex_);
+  const auto set = access_.find({pool, device});
+  return set != access_.end() ? set->second : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
+void Pools::set_access(CUmemoryPool pool, DeviceId device, CUmemAccess_flags access) {
+  const MutexLock lock(mutex_);
+  access_[{pool, device}] = access;
 }
 
 }  // namespace tessera::softcuda

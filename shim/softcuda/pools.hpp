@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "base/mutex.hpp"
 #include "base/units.hpp"
@@ -28,12 +29,16 @@ class Pools {
   std::optional<DeviceId> device_of(CUmemoryPool pool);
   CUmemoryPool current(DeviceId device);
   void set_current(DeviceId device, CUmemoryPool pool);
+  // What kernels of another device than the pool's may do with its memory: nothing, at first.
+  CUmemAccess_flags access(CUmemoryPool pool, DeviceId device);
+  void set_access(CUmemoryPool pool, DeviceId device, CUmemAccess_flags access);
 
  private:
   Mutex mutex_{LockRank::kRegistry};
   std::uint64_t next_ GUARDED_BY(mutex_) = 0x506f6f6d0000;
   std::map<CUmemoryPool, DeviceId> created_ GUARDED_BY(mutex_);
   std::map<DeviceId, CUmemoryPool> current_ GUARDED_BY(mutex_);  // those that are not the default
+  std::map<std::pair<CUmemoryPool, DeviceId>, CUmemAccess_flags> access_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera::softcuda

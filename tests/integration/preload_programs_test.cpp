@@ -195,6 +195,30 @@ TEST(PreloadPrograms, ACopyOfAnotherDevicesStreamOrGraphIsWaitedFor) {
                               {{"TESSERA_SOFTWARE_DEVICES", "2"}});
 }
 
+TEST(PreloadPrograms, DevicesThatHoldBlocksAreNoPeers) {
+  const Environment two = {{"TESSERA_SOFTWARE_DEVICES", "2"}};
+  const std::string pool = "a pool of the program: CUDA_SUCCESS\naccess: 3\n"
+                           "of device 1 and its context, access: 0, its own: 3\n";
+  EXPECT_EQ(run("./peers", two).output,
+            "without memory: 1 1 1\nwith memory of one: 1 1 1\n"
+            "flags: CUDA_ERROR_INVALID_VALUE\nits own: CUDA_ERROR_INVALID_CONTEXT\n"
+            "enable: CUDA_SUCCESS\ndisable: CUDA_SUCCESS\n"
+            "disable again: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n"
+            "with memory of both: 1 1 1\nits default pool: CUDA_SUCCESS\naccess: 3\n" + pool);
+  const Outcome told = run_preloaded("./peers", two);
+  EXPECT_EQ(told.output,
+            "without memory: 1 1 1\nwith memory of one: 1 1 1\n"
+            "flags: CUDA_ERROR_INVALID_VALUE\nits own: CUDA_ERROR_INVALID_CONTEXT\n"
+            "enable: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED\n"
+            "disable: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n"
+            "disable again: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n"
+            "with memory of both: 0 0 0\nits default pool: CUDA_ERROR_INVALID_VALUE\n"
+            "access: 0\n" + pool);
+  EXPECT_EQ(told.message,
+            "tessera: no peer access: kernels use the blocks of their own device alone, copies those "
+            "of all\n");
+}
+
 TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {
   expect_same_on_small_device("./crowd preload_kernels.so", "12MiB");
 }

@@ -17,7 +17,7 @@
 #define BYTES (COUNT * sizeof(int))
 
 static CUcontext contexts[2];
-static CUfunction add_one;
+static CUfunction add_one, add_one_first; /* of the second device, of the first one */
 static CUdeviceptr source, block[BLOCKS];
 static int expected[BLOCKS];
 static const unsigned grid = (COUNT + 255) / 256;
@@ -153,6 +153,31 @@ static void copy_by_graphs(CUstream stream) {
   }
 }
 
+/* The first device's kernels read what the second one has where they may, else a copy of it. */
+static void read_from_first(void) {
+  int can, attribute;
+  CHECK(cuDeviceCanAccessPeer(&can, 0, 1));
+  CHECK(cuDeviceGetP2PAttribute(&attribute, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1));
+  if (can != attribute) {
+    fprintf(stderr, "access: %d and %d\n", can, attribute);
+    exit(1);
+  }
+  CHECK(cuCtxSetCurrent(contexts[0]));
+  if (can) CHECK(cuCtxEnablePeerAccess(contexts[1], 0));
+  for (int i = 0; i < BLOCKS; ++i) {
+    int count = COUNT;
+    CUdeviceptr at = can ? block[i] : source;
+    void* parameters[] = {&at, &count};
+    if (!can) CHECK(cuMemcpyDtoD(source, block[i], BYTES));
+    CHECK(cuLaunchKernel(add_one_first, grid, 1, 1, 256, 1, 1, 0, NULL, parameters, NULL));
+    if (!can) CHECK(cuMemcpyDtoD(block[i], source, BYTES));
+    ++expected[i];
+  }
+  CHECK(cuCtxSynchronize());
+  if (can) CHECK(cuCtxDisablePeerAccess(contexts[1]));
+  CHECK(cuCtxSetCurrent(contexts[1]));
+}
+
 static int compare(void) {
   for (int i = 0; i < BLOCKS; ++i) {
     if (!block_holds(block[i], COUNT, i, expected[i])) return 1;
@@ -171,6 +196,8 @@ int main(int argc, char** argv) {
   open_device(&contexts[0]);
   CHECK(cuDevicePrimaryCtxRetain(&contexts[1], 1));
   CHECK(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
+  CHECK(cuModuleLoad(&module, argv[1]));
+  CHECK(cuModuleGetFunction(&add_one_first, module, "add_one"));
   CHECK(cuMemAlloc(&source, BYTES));
   CHECK(cuCtxSetCurrent(contexts[1]));
   CHECK(cuModuleLoad(&module, argv[1]));
@@ -190,6 +217,7 @@ int main(int argc, char** argv) {
   }
   CHECK(cuCtxSynchronize());
   copy_by_graphs(own);
+  read_from_first();
   free_from_elsewhere(freed_at_once);
   free_from_elsewhere(freed_in_order);
   free_from_elsewhere(freed_with_graph);

@@ -1,0 +1,83 @@
+/* What a program is told of two devices that could be peers: one line for each question.
+ *
+ * Usage: peers. Asks before anything is allocated, when one device has memory, and when both have.
+ */
+#include <cuda.h>
+#include <stdio.h>
+
+#include "check.h"
+
+static CUcontext contexts[2];
+
+static void say(const char* attempt, CUresult result) {
+  const char* name = "?";
+  cuGetErrorName(result, &name);
+  printf("%s: %s\n", attempt, name);
+}
+
+static void ask(const char* when) {
+  int can = -1, access = -1, atomics = -1;
+  CHECK(cuDeviceCanAccessPeer(&can, 0, 1));
+  CHECK(cuDeviceGetP2PAttribute(&access, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 1, 0));
+  CHECK(cuDeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, 0, 1));
+  printf("%s: %d %d %d\n", when, can, access, atomics);
+}
+
+static void enable(void) {
+  say("flags", cuCtxEnablePeerAccess(contexts[1], 1));
+  say("its own", cuCtxEnablePeerAccess(contexts[0], 0));
+  say("enable", cuCtxEnablePeerAccess(contexts[1], 0));
+  say("disable", cuCtxDisablePeerAccess(contexts[1]));
+  say("disable again", cuCtxDisablePeerAccess(contexts[1]));
+}
+
+/* To the first device, of a pool of the second one. */
+static void give(const char* what, CUmemoryPool pool) {
+  CUmemLocation first = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  CUmemAccessDesc wanted = {first, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  say(what, cuMemPoolSetAccess(pool, &wanted, 1));
+  CHECK(cuMemPoolGetAccess(&flags, pool, &first));
+  printf("access: %d\n", (int)flags);
+}
+
+static void pools(void) {
+  CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                          .location = {CU_MEM_LOCATION_TYPE_DEVICE, 1}};
+  CUmemoryPool usual, own;
+  CHECK(cuDeviceGetDefaultMemPool(&usual, 1));
+  CHECK(cuMemPoolCreate(&own, &props));
+  give("its default pool", usual);
+  give("a pool of the program", own);
+  CHECK(cuMemPoolDestroy(own));
+}
+
+/* Of a block of the second device, seen from the first one. */
+static void attributes(CUdeviceptr block) {
+  CUcontext context;
+  int device, access = -1;
+  CHECK(cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, block));
+  CHECK(cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, block));
+  CHECK(cuPointerGetAttribute(&access, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, block));
+  printf("of device %d%s, access: %d", device, context == contexts[1] ? " and its context" : "", access);
+  CHECK(cuCtxSetCurrent(contexts[1]));
+  CHECK(cuPointerGetAttribute(&access, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, block));
+  printf(", its own: %d\n", access);
+}
+
+int main(void) {
+  CUdeviceptr block[2];
+  open_device(&contexts[0]);
+  CHECK(cuDevicePrimaryCtxRetain(&contexts[1], 1));
+  ask("without memory");
+  CHECK(cuMemAlloc(&block[0], 4 << 20));
+  ask("with memory of one");
+  enable();
+  CHECK(cuCtxSetCurrent(contexts[1]));
+  CHECK(cuMemAlloc(&block[1], 4 << 20));
+  CHECK(cuCtxSetCurrent(contexts[0]));
+  ask("with memory of both");
+  pools();
+  attributes(block[1]);
+  return 0;
+}
