@@ -44,6 +44,18 @@ foreach(source IN LISTS kernel_sources)
   endif()
 endforeach()
 
+# What the software device has in place of the PTX in the library, beside itself.
+add_library(softcuda_fingerprint MODULE shim/softcuda/kernels/tessera_fingerprint.cu)
+set_source_files_properties(shim/softcuda/kernels/tessera_fingerprint.cu PROPERTIES LANGUAGE CXX)
+target_include_directories(softcuda_fingerprint PRIVATE shim/softcuda alloc alloc/driver)
+target_compile_options(softcuda_fingerprint PRIVATE -Wall -Wextra -Werror -Wno-unknown-pragmas -O3)
+set_target_properties(softcuda_fingerprint PROPERTIES OUTPUT_NAME tessera_fingerprint PREFIX "" SUFFIX .so
+  LIBRARY_OUTPUT_DIRECTORY "${TESSERA_LIB_DIR}/softcuda" C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default
+  UNITY_BUILD OFF)
+if(TARGET softcuda)
+  add_dependencies(softcuda softcuda_fingerprint)
+endif()
+
 # All that `tessera demo` opens.
 add_custom_target(demo_files)
 add_dependencies(demo_files tessera ${program_targets})

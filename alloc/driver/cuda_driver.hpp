@@ -11,8 +11,11 @@
 // never changes; a primary one is held until the driver is destroyed.
 #pragma once
 
+#include <cuda.h>
+
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "driver/cuda_resolver.hpp"
@@ -64,6 +67,8 @@ class CudaDriver final : public Driver {
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   Status launch(const Launch& launch, StreamId stream) override;
+  Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
+                     StreamId stream) override;
 
  private:
   struct Device {
@@ -71,6 +76,9 @@ class CudaDriver final : public Driver {
     int numa_node = 0;          // where host frames come from
     bool rdma_capable = false;  // frames may be made reachable for network cards
     std::once_flag probed;
+    std::once_flag kernel_loaded;
+    CUfunction fingerprint_kernel = nullptr;  // in the adopted context; null where it cannot be had
+    std::string kernel_problem;               // why
   };
 
   CudaDriver(std::unique_ptr<CudaSymbols> symbols, std::vector<std::unique_ptr<Device>> devices);
@@ -81,6 +89,8 @@ class CudaDriver final : public Driver {
   // OK when a host frame can be made, mapped and written by copies: no attribute can be trusted.
   Status try_host_frame(DeviceId device, Bytes bytes);
   Status use_host_frame(DeviceId device, Address address, Bytes bytes, FrameId frame);
+  // cuda_fingerprint.cpp. In the scope of the device's adopted context.
+  Status load_fingerprint_kernel(CUfunction& kernel) const;
 
   std::unique_ptr<CudaSymbols> symbols_;
   std::vector<std::unique_ptr<Device>> devices_;

@@ -70,7 +70,12 @@ extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent star
   X(cuThreadExchangeStreamCaptureMode)
 
 // Where one is missing, what it would tell is not told, or what it would do at once is done one by one.
-#define TESSERA_CUDA_EXTRA(X) X(cuDeviceGetGraphMemAttribute) X(cuMemcpyBatchAsync)
+#define TESSERA_CUDA_EXTRA(X)                                                                     \
+  X(cuDeviceGetGraphMemAttribute)                                                                 \
+  X(cuMemcpyBatchAsync)                                                                           \
+  X(cuModuleLoadData)                                                                             \
+  X(cuModuleGetFunction)                                                                          \
+  X(cuMemHostGetDevicePointer)
 
 namespace tessera {
 

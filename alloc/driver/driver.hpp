@@ -76,6 +76,21 @@ struct HostCopy {
   Bytes bytes;
 };
 
+struct DeviceRange {
+  Address address;
+  Bytes bytes;
+};
+
+// What tells contents apart: equal bytes have equal ones, and unequal bytes unequal ones, but for odds of
+// 2^-128 (fingerprint_lane.h). Only those of one driver may be compared.
+struct Fingerprint {
+  std::uint64_t low = 0, high = 0;
+  bool operator==(const Fingerprint&) const = default;
+};
+// A range has one for each part of this size, in order; that of the whole is their sum.
+inline constexpr Bytes kFingerprintPart{64 << 10};
+inline constexpr std::size_t kMostFingerprints = 64;  // ranges of one call
+
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -148,6 +163,12 @@ class Driver {
   virtual Status copy(Address to, Address from, Bytes bytes, StreamId stream) = 0;
   virtual Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) = 0;
   virtual Status launch(const Launch& launch, StreamId stream) = 0;
+  // Writes the fingerprints of all parts of the first range, of the second and so on to `to`, as of this
+  // point of the stream. pre: 1 to kMostFingerprints ranges of whole parts, on 16 bytes; `to` is
+  // registered; `stream` was made by create_stream(device). Errors: kNotSupported where the device or the
+  // driver cannot, and never will.
+  virtual Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
+                             StreamId stream) = 0;
 };
 
 }  // namespace tessera

@@ -34,6 +34,7 @@ std::string_view name_of(DriverCall call) {
     case DriverCall::kCopy: return "copy";
     case DriverCall::kFill: return "fill";
     case DriverCall::kLaunch: return "launch";
+    case DriverCall::kFingerprint: return "fingerprint";
   }
   return "unknown call";
 }

@@ -41,9 +41,10 @@ enum class DriverCall : std::uint8_t {
   kCopy,
   kFill,
   kLaunch,
+  kFingerprint,
 };
 
-inline constexpr std::size_t kDriverCalls = static_cast<std::size_t>(DriverCall::kLaunch) + 1;
+inline constexpr std::size_t kDriverCalls = static_cast<std::size_t>(DriverCall::kFingerprint) + 1;
 
 std::string_view name_of(DriverCall call);
 

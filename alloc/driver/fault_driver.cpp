@@ -199,4 +199,10 @@ Status FaultDriver::launch(const Launch& launch, StreamId stream) {
   return inner_.launch(launch, stream);
 }
 
+Status FaultDriver::fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
+                                StreamId stream) {
+  TESSERA_TRY(admit(DriverCall::kFingerprint));
+  return inner_.fingerprint(device, ranges, to, stream);
+}
+
 }  // namespace tessera

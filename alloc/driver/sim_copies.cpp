@@ -1,4 +1,5 @@
-// The simulated device's copies: which engine makes them, and for which of them the call waits.
+// The simulated device's copies, which engine makes them, and for which of them the call waits; and its
+// fingerprints.
 #include <cstring>
 #include <memory>
 #include <span>
@@ -129,6 +130,43 @@ Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   if (engine == SimEngine::kOutbound) work.time = options_.outbound.time_for(bytes);
   work.ranges = {range_of(to, bytes), range_of(from, bytes)};
   return engines_->submit(on.stream, engine, std::move(work)).status();
+}
+
+Status SimDriver::fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
+                              StreamId stream) {
+  TESSERA_TRY(check_device(device));
+  if (options_.contents == SimContents::kNone || !options_.makes_fingerprints) {
+    return {Code::kNotSupported, "this machine makes no fingerprints", native::kNotSupported};
+  }
+  if (ranges.empty() || ranges.size() > kMostFingerprints) {
+    return violation(fmt::format("fingerprints of {} ranges at once", ranges.size()));
+  }
+  engines_->wait_for_room();
+  TESSERA_TRY_ASSIGN(const Target on, target(stream));
+  if (on.device != device) return violation("a fingerprint on a stream of another device");
+  MutexLock lock(mutex_);
+  std::vector<std::span<const std::byte>> bytes;
+  std::vector<SimRange> touched;
+  Bytes all;
+  for (const DeviceRange& range : ranges) {
+    if (!range.bytes || range.bytes % kFingerprintPart != Bytes() || range.address.value() % 16 != 0) {
+      return violation(fmt::format("a fingerprint of {} bytes at {:#x}", range.bytes.value(),
+                                   range.address.value()));
+    }
+    TESSERA_TRY_ASSIGN(const SimBytes there, memory_->bytes_at(range.address, range.bytes, device));
+    bytes.push_back(there.bytes);
+    touched.push_back(range_of(range.address, range.bytes));
+    all += range.bytes;
+  }
+  touched.push_back(range_of(to, Bytes(all / kFingerprintPart * sizeof(Fingerprint))));
+  if (!pins_->holds(touched.back())) {
+    return violation(fmt::format("a fingerprint into {}, which is not registered",
+                                 touched.back().to_string()));
+  }
+  SimWork work = make_fingerprints(std::move(bytes), to);
+  work.time = options_.fingerprints.time_for(all);
+  work.ranges = std::move(touched);
+  return engines_->submit(on.stream, SimEngine::kCompute, std::move(work)).status();
 }
 
 }  // namespace tessera

@@ -55,11 +55,6 @@ struct SimMapping {
   std::uint64_t access = 0;  // bit n: device n may read and write
 };
 
-struct DeviceRange {
-  Address address;
-  Bytes bytes;
-};
-
 class SimDriver final : public Driver {
  public:
   // In real time. REQUIRES: `clock` runs, and outlives the driver.
@@ -102,6 +97,8 @@ class SimDriver final : public Driver {
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   // `launch.kernel` is a `const sim_kernel*`.
   Status launch(const Launch& launch, StreamId stream) override;
+  Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
+                     StreamId stream) override;
 
   // A kernel of no code: takes `time`, and may touch these ranges.
   Status occupy(StreamId stream, Nanoseconds time, std::span<const DeviceRange> ranges);

@@ -28,10 +28,12 @@ struct SimOptions {
   Bytes granularity = 2_MiB;                // a power of two, at least 64 KiB
   LinkSpeed inbound{}, outbound{};          // of the copy engines; as fast as memcpy where empty
   Nanoseconds kernel_time{};                // of each launch, at least
+  LinkSpeed fingerprints{};                 // at which a device reads its memory for them
   SimContents contents = SimContents::kReal;
   bool host_frames = true;                  // false: create_frame(kHost) is not supported
   std::optional<unsigned> host_node{};      // as properties() tells it
   bool copies_at_once = true;               // false: copy_all() is not supported, as before CUDA 12.8
+  bool makes_fingerprints = true;           // false, or no contents: fingerprint() is not supported
   bool virtual_memory = true;  // false: no reserve, no frames, no mappings, as on some vGPUs
   std::string name = "Tessera software device";
 };

@@ -220,4 +220,12 @@ Status TraceDriver::launch(const Launch& launch, StreamId stream) {
                inner_.launch(launch, stream));
 }
 
+Status TraceDriver::fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
+                                StreamId stream) {
+  Bytes bytes;
+  for (const DeviceRange& range : ranges) bytes += range.bytes;
+  return noted(DriverCall::kFingerprint, {ranges.size(), number(bytes), number(to), number(stream)},
+               inner_.fingerprint(device, ranges, to, stream));
+}
+
 }  // namespace tessera

@@ -78,6 +78,8 @@ class TraceDriver final : public Driver {
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   Status launch(const Launch& launch, StreamId stream) override;
+  Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
+                     StreamId stream) override;
 
  private:
   using Operands = std::initializer_list<std::uint64_t>;

@@ -12,6 +12,8 @@
 namespace tessera {
 namespace {
 
+constexpr Nanoseconds kFingerprintTime{5'000};
+
 std::string text_of(const std::optional<Stamp>& stamp) {
   if (!stamp) return "none";
   return *stamp == kTorn ? "torn bytes" : fmt::format("{:#x}", *stamp);
@@ -178,6 +180,45 @@ Status StampDriver::fill(Address to, std::uint8_t value, Bytes bytes, StreamId s
 
 Status StampDriver::launch(const Launch& launch, StreamId stream) {
   return noted("launch", sim_.launch(launch, stream));
+}
+
+// What a digest is taken of while somebody writes is like nothing else.
+Fingerprint StampDriver::fingerprint_of(Address address, Bytes bytes) {
+  Fingerprint sum;
+  for (const Piece& piece : pieces("a fingerprint", address, bytes)) {
+    for (const auto& [offset, stamp] : memory_.read(piece.place, piece.bytes)) {
+      if (stamp == kTorn) sum.low += ++torn_fingerprints_;
+    }
+    sum.high = sum.high * 31 + memory_.digest(piece.place, piece.bytes);
+  }
+  return sum;
+}
+
+Status StampDriver::fingerprint(DeviceId, std::span<const DeviceRange> ranges, Fingerprint* to,
+                                StreamId stream) {
+  struct Step {
+    DeviceRange range;
+    Fingerprint* to;
+    Fingerprint seen;  // when it began
+  };
+  const auto steps = std::make_shared<std::vector<Step>>();
+  for (const DeviceRange& range : ranges) {
+    steps->push_back({range, to, {}});
+    to += range.bytes / kFingerprintPart;
+  }
+  const auto begin = [this, steps] {
+    for (Step& step : *steps) step.seen = fingerprint_of(step.range.address, step.range.bytes);
+  };
+  const auto end = [this, steps] {
+    for (const Step& step : *steps) {
+      std::fill_n(step.to, step.range.bytes / kFingerprintPart, Fingerprint{});
+      *step.to = fingerprint_of(step.range.address, step.range.bytes);
+      if (*step.to != step.seen) step.to->low += ++torn_fingerprints_;
+    }
+  };
+  TESSERA_TRY(noted("fingerprint", sim_.host_function(stream, begin)));
+  TESSERA_TRY(noted("fingerprint", sim_.occupy(stream, kFingerprintTime, ranges)));
+  return noted("fingerprint", sim_.host_function(stream, end));
 }
 
 // ---- addresses and frames -----------------------------------------------------------------------

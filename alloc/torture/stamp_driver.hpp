@@ -75,6 +75,8 @@ class StampDriver final : public Driver {
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   Status launch(const Launch& launch, StreamId stream) override;
+  Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
+                     StreamId stream) override;
 
  private:
   struct Mapping {
@@ -93,6 +95,7 @@ class StampDriver final : public Driver {
   // A copy of `bytes` with stamps carried along; `submit` queues the one of the device.
   template <class Submit>
   Status carry(Place host, Address device, Bytes bytes, StreamId stream, bool inward, Submit submit);
+  Fingerprint fingerprint_of(Address address, Bytes bytes);
   void check_uses(const std::vector<StampUse>& uses);
   void begin_kernel(const std::vector<StampUse>& uses);
   void end_kernel(const std::vector<StampUse>& uses);
@@ -103,6 +106,7 @@ class StampDriver final : public Driver {
   std::map<std::uint64_t, Mapping> mappings_;  // by address
   std::unordered_map<FrameId, std::uint64_t> frames_;
   std::uint64_t last_frame_ = 0;
+  std::uint64_t torn_fingerprints_ = 0;
   int delayed_copies_ = 0;
   Nanoseconds delay_{};
   std::optional<std::string> violation_;

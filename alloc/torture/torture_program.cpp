@@ -57,6 +57,7 @@ constexpr DriverCall kCalls[] = {
     DriverCall::kSynchronizeDevice, DriverCall::kSynchronizeStream, DriverCall::kCreateStream,
     DriverCall::kReserve,           DriverCall::kProperties,    DriverCall::kMemoryInfo,
     DriverCall::kCreateTimedEvent,  DriverCall::kElapsed,        DriverCall::kCopyAll,
+    DriverCall::kFingerprint,
 };
 
 template <std::size_t kCount>

@@ -2,12 +2,15 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "ptx_image.hpp"
 
 namespace tessera::softcuda {
 namespace {
@@ -28,6 +31,12 @@ Bytes size_of_symbol(void* symbol) {
 }  // namespace
 
 Result<Module*> Modules::load(const void* image, Context* context) {
+  if (const auto entry = entry_of_ptx(image)) {
+    const std::string file = host_build_of(*entry);
+    if (::access(file.c_str(), R_OK) == 0) return load_file(file.c_str(), context);
+    return Status(Code::kDriver, fmt::format("PTX of '{}', and no host build of it", *entry),
+                  CUDA_ERROR_NO_BINARY_FOR_GPU);
+  }
   TESSERA_TRY_ASSIGN(const Bytes bytes, elf_length(image));
   TESSERA_TRY_ASSIGN(const ElfObject object, open_elf(image, bytes));
   auto module = std::make_unique<Module>();

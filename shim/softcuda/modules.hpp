@@ -42,7 +42,8 @@ class Modules {
  public:
   explicit Modules(Ranges& ranges) : ranges_(ranges) {}
 
-  // `image` is a whole ELF file; its length is read from its headers.
+  // `image` is a whole ELF file, whose length is read from its headers; or PTX, for whose entry a host
+  // build lies beside the driver.
   // Errors: native code 200 (no ELF object), 209 (of another machine), kOutOfMemory.
   Result<Module*> load(const void* image, Context* context);
   // Errors: native code 301 when there is no such file.

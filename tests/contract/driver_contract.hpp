@@ -6,9 +6,11 @@
 // Thread safety: a test suite.
 #pragma once
 
+#include "driver_fingerprint_contract.hpp"
 #include "driver_memory_contract.hpp"
 #include "driver_work_contract.hpp"
 
 #define TESSERA_JOIN_DRIVER_CONTRACT(name, machine)                    \
   INSTANTIATE_TYPED_TEST_SUITE_P(name, DriverMemoryContract, machine); \
-  INSTANTIATE_TYPED_TEST_SUITE_P(name, DriverWorkContract, machine)
+  INSTANTIATE_TYPED_TEST_SUITE_P(name, DriverWorkContract, machine);   \
+  INSTANTIATE_TYPED_TEST_SUITE_P(name, DriverFingerprintContract, machine)

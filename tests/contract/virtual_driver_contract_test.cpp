@@ -20,7 +20,8 @@ class VirtualMachine {
   SimDriver sim_{{.memory = 64_MiB,
                   .inbound = {25'000'000'000, Nanoseconds(10'000)},
                   .outbound = {25'000'000'000, Nanoseconds(10'000)},
-                  .kernel_time = Nanoseconds(5'000)},
+                  .kernel_time = Nanoseconds(5'000),
+                  .fingerprints = {3'000'000'000'000, Nanoseconds(2'000)}},
                  clock_};
 };
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "base/page_class.hpp"
 #include "base/virtual_clock.hpp"
 
@@ -60,6 +62,32 @@ TEST_F(StampDriverTest, IllegalCallsAreNoted) {
   EXPECT_FALSE(driver_.unmap(page(0), 1_MiB).is_ok());
   ASSERT_TRUE(driver_.violation());
   EXPECT_NE(driver_.violation()->find("illegal unmap"), std::string::npos);
+}
+
+TEST_F(StampDriverTest, AFingerprintIsThatOfTheStampsAndLikeNoneWhileTheyAreWritten) {
+  std::vector<Fingerprint> prints(4 * 32);
+  ASSERT_TRUE(driver_.register_host(prints.data(), Bytes(prints.size() * sizeof(prints[0]))).is_ok());
+  const auto take = [&](int number, std::size_t at) {
+    const DeviceRange range{page(number), kBasePage};
+    EXPECT_TRUE(driver_.fingerprint(DeviceId(), {&range, 1}, &prints[at * 32], stream_).is_ok());
+  };
+  run({page(0), kBasePage, 0, 7});
+  run({page(1), kBasePage, 0, 7});
+  take(0, 0);
+  take(1, 1);
+  run({page(1), kBasePage, 7, 8});
+  take(1, 2);
+  ASSERT_TRUE(is_well()) << *driver_.violation();
+  EXPECT_EQ(prints[0], prints[32]);
+  EXPECT_NE(prints[0], prints[64]);
+  // Two of one torn page.
+  const StreamId other = driver_.create_stream(DeviceId()).take();
+  ASSERT_TRUE(driver_.run_kernel(other, Nanoseconds(1'000'000), {{page(0), kBasePage, 7, 9}}).is_ok());
+  take(0, 2);
+  take(0, 3);
+  ASSERT_TRUE(is_well()) << *driver_.violation();
+  EXPECT_NE(prints[64], prints[96]);
+  EXPECT_TRUE(driver_.synchronize(other).is_ok());
 }
 
 TEST_F(StampDriverTest, CopiesCanBeLate) {
