@@ -25,10 +25,13 @@ std::unordered_set<const GraphNode*> reached_from(std::vector<GraphNode*> nodes)
 
 bool all_joined(const Capture& capture) {
   const auto reached = reached_from(capture.tips.at(capture.origin));
-  return std::all_of(capture.tips.begin(), capture.tips.end(), [&](const auto& stream) {
-    return std::all_of(stream.second.begin(), stream.second.end(),
+  const auto joined = [&](const std::vector<GraphNode*>& tips) {
+    return std::all_of(tips.begin(), tips.end(),
                        [&](const GraphNode* tip) { return reached.contains(tip); });
-  });
+  };
+  return joined(capture.left) &&
+         std::all_of(capture.tips.begin(), capture.tips.end(),
+                     [&](const auto& stream) { return joined(stream.second); });
 }
 
 // Whether this capture forbids the calling thread what check_safe() is about.
@@ -225,8 +228,10 @@ void Captures::drop(StreamId stream) {
   const StreamKey key = key_of(stream);
   Capture* const capture = of(key);
   if (capture == nullptr) return;
-  capture->valid = false;
+  // What was captured on it stays, to be joined as before.
   if (capture->origin != key) {
+    const std::vector<GraphNode*>& tips = capture->tips[key];
+    capture->left.insert(capture->left.end(), tips.begin(), tips.end());
     capture->tips.erase(key);
     return;
   }

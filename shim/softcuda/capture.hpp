@@ -40,6 +40,7 @@ struct Capture {
   bool own_graph = true;  // false: the program gave the graph
   bool valid = true;
   std::map<StreamKey, std::vector<GraphNode*>> tips;
+  std::vector<GraphNode*> left;  // tips of streams that were destroyed
   std::vector<CUgraphNode> told_nodes;  // what a program that asks is pointed to
   std::vector<CUgraphEdgeData> told_edges;
 };

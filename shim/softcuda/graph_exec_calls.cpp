@@ -57,11 +57,16 @@ CUresult set_child(Machine& machine, GraphNode& node, CUgraph child) {
   return same == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// The values of a graph that decides must live as long as kernels may set them.
-CUresult run_deciding(Machine& machine, const std::shared_ptr<Graph>& graph, StreamId stream) {
-  SOFTCUDA_TRY(queue_defaults(machine, *graph, stream));
+// The values of a graph that decides must live as long as kernels may set them, and what a graph holds of
+// the program's as long as its work may use it.
+CUresult run(Machine& machine, const std::shared_ptr<Graph>& graph, StreamId stream) {
+  const bool decides = has_conditional(*graph);
+  if (decides) SOFTCUDA_TRY(queue_defaults(machine, *graph, stream));
   SOFTCUDA_TRY(run_graph(machine, *graph, stream));
-  return to_result(machine.driver.host_function(stream, [graph] {}));
+  if (!decides && graph->objects.empty()) return CUDA_SUCCESS;
+  // Let go where the device calls the program, not where it puts the work away.
+  const auto held = std::make_shared<std::shared_ptr<Graph>>(graph);
+  return to_result(machine.driver.host_function(stream, [held] { held->reset(); }));
 }
 
 }  // namespace
@@ -107,8 +112,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream) {
   return on_exec(handle, [&](Machine& machine, GraphExec& exec) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
-    const bool decides = has_conditional(*exec.graph);
-    if (decides) {
+    if (has_conditional(*exec.graph)) {
       SOFTCUDA_TRY(machine.captures.look_at(
           id.value(), [](const auto&, const auto&) { return CUDA_ERROR_NOT_SUPPORTED; }));
     }
@@ -116,8 +120,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream) {
       return ChildWork{clone(*exec.graph)};
     });
     if (captured) return *captured;
-    return decides ? run_deciding(machine, exec.graph, id.value())
-                   : run_graph(machine, *exec.graph, id.value());
+    return run(machine, exec.graph, id.value());
   });
 }
 

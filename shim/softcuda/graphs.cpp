@@ -99,6 +99,7 @@ void take_work(Graph& graph, const Graph& source) {
 
 std::shared_ptr<Graph> clone(const Graph& graph) {
   auto copy = std::make_shared<Graph>();
+  copy->objects = graph.objects;
   std::unordered_map<const GraphNode*, GraphNode*> copies;
   for (const auto& node : graph.nodes) {
     auto made = std::make_unique<GraphNode>();
@@ -220,10 +221,15 @@ void Graphs::add(Graph& graph, std::shared_ptr<GraphCondition> condition) {
   graph.conditions.push_back(std::move(condition));
 }
 
+// What it holds of the program's ends outside of the lock.
 void Graphs::destroy(Graph* graph) {
+  std::shared_ptr<Graph> ended;
   const MutexLock lock(mutex_);
   forget(*graph);
-  owned_.erase(graph);
+  const auto known = owned_.find(graph);
+  if (known == owned_.end()) return;
+  ended = std::move(known->second);
+  owned_.erase(known);
 }
 
 void Graphs::destroy(GraphNode* node) {
@@ -248,8 +254,12 @@ GraphExec* Graphs::instantiate(const Graph& graph, std::uint64_t flags) {
 }
 
 void Graphs::destroy(GraphExec* exec) {
+  std::unique_ptr<GraphExec> ended;
   const MutexLock lock(mutex_);
-  execs_.erase(exec);
+  const auto known = execs_.find(exec);
+  if (known == execs_.end()) return;
+  ended = std::move(known->second);
+  execs_.erase(known);
 }
 
 void Graphs::know(Graph& graph) {

@@ -21,6 +21,7 @@
 
 #include "base/mutex.hpp"
 #include "graph_work.hpp"
+#include "user_objects.hpp"
 
 namespace tessera::softcuda {
 
@@ -38,6 +39,7 @@ struct Graph {
   std::vector<std::unique_ptr<GraphNode>> nodes;  // in the order they were made
   bool owned = false;  // by a node: not the program's to destroy
   std::vector<std::shared_ptr<GraphCondition>> conditions;  // whose handles were made for it
+  HeldObjects objects;
 };
 
 struct GraphExec {

@@ -20,6 +20,7 @@
 #include "pools.hpp"
 #include "ranges.hpp"
 #include "streams.hpp"
+#include "user_objects.hpp"
 
 namespace tessera::softcuda {
 
@@ -45,6 +46,7 @@ class Machine {
   Modules modules;
   Pools pools;
   GraphMemoryUses graph_memory;
+  UserObjects user_objects;
   Graphs graphs;
   Captures captures;
 };

@@ -58,6 +58,10 @@ CUresult on_device(CUdevice device, auto&& body) {
   });
 }
 
+bool of_device(const CUmemLocation& location, CUmemAllocationType type) {
+  return location.type == CU_MEM_LOCATION_TYPE_DEVICE && type == CU_MEM_ALLOCATION_TYPE_PINNED;
+}
+
 bool is_switch(CUmemPool_attribute attribute) {
   return attribute == CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES ||
          attribute == CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC ||
@@ -100,6 +104,7 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
     return CUDA_SUCCESS;
   });
 }
+
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   return on_device(device, [&](Machine&, DeviceId of) {
     return on_pool(pool, [&](Machine& machine, DeviceId its) {
@@ -108,6 +113,23 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
       return CUDA_SUCCESS;
     });
   });
+}
+
+// The newer names, for memory of one kind at one place. Here there are pools of devices alone.
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
+  if (pool == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (!of_device(*location, type)) return CUDA_ERROR_NOT_SUPPORTED;
+  return cuDeviceGetDefaultMemPool(pool, location->id);
+}
+CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
+  if (pool == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (!of_device(*location, type)) return CUDA_ERROR_NOT_SUPPORTED;
+  return cuDeviceGetMemPool(pool, location->id);
+}
+CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
+  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (!of_device(*location, type)) return CUDA_ERROR_NOT_SUPPORTED;
+  return cuDeviceSetMemPool(location->id, pool);
 }
 
 // Pools that other processes may open are not supported.

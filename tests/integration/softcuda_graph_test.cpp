@@ -1,5 +1,6 @@
 // Graphs and stream capture on the software device: what is captured, what is refused, what changes.
 #include <array>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -112,6 +113,57 @@ TEST_F(SoftcudaGraph, AStreamThatDoesNotComeBackIsAnError) {
   set(other_, 2);
   EXPECT_EQ(CU(cuStreamEndCapture)(stream_, &graph), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
   EXPECT_EQ(graph, nullptr);
+}
+
+TEST_F(SoftcudaGraph, AStreamThatEndsLeavesItsPartOfTheCapture) {
+  for (const bool joined : {true, false}) {
+    CUstream brief = nullptr;
+    ASSERT_OK(CU(cuStreamCreate)(&brief, CU_STREAM_NON_BLOCKING));
+    begin();
+    ASSERT_OK(CU(cuEventRecord)(event_, stream_));
+    ASSERT_OK(CU(cuStreamWaitEvent)(brief, event_, 0));
+    set(brief, 5);
+    ASSERT_OK(CU(cuEventRecord)(event_, brief));
+    if (joined) {
+      ASSERT_OK(CU(cuStreamWaitEvent)(stream_, event_, 0));
+    }
+    ASSERT_OK(CU(cuStreamDestroy)(brief));
+    set(stream_, 6);
+    CUgraph graph = nullptr;
+    EXPECT_EQ(CU(cuStreamEndCapture)(stream_, &graph),
+              joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    if (!joined) continue;
+    std::size_t nodes = 0;
+    EXPECT_OK(CU(cuGraphGetNodes)(graph, nullptr, &nodes));
+    EXPECT_EQ(nodes, 2u);
+    EXPECT_OK(CU(cuGraphDestroy)(graph));
+  }
+}
+
+TEST_F(SoftcudaGraph, AUserObjectEndsWithTheLastWhoHoldsIt) {
+  std::atomic<int> ended = 0;
+  std::atomic<bool> wait = true;
+  const CUhostFn count = [](void* of) { ++*static_cast<std::atomic<int>*>(of); };
+  CUuserObject object = nullptr;
+  EXPECT_EQ(CU(cuUserObjectCreate)(&object, &ended, count, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  ASSERT_OK(CU(cuUserObjectCreate)(&object, &ended, count, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+  begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+  ASSERT_OK(CU(cuLaunchHostFunc)(
+      stream_, [](void* go) { while (*static_cast<std::atomic<bool>*>(go)) std::this_thread::yield(); },
+      &wait));
+  const CUgraph graph = end();
+  ASSERT_OK(CU(cuGraphRetainUserObject)(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
+  EXPECT_EQ(CU(cuUserObjectRelease)(object, 1), CUDA_ERROR_INVALID_VALUE) << "it was moved";
+  EXPECT_EQ(CU(cuGraphReleaseUserObject)(graph, object, 2), CUDA_ERROR_INVALID_VALUE);
+  CUgraphExec exec = nullptr;
+  ASSERT_OK(CU(cuGraphInstantiate)(&exec, graph, 0));
+  ASSERT_OK(CU(cuGraphDestroy)(graph));
+  ASSERT_OK(CU(cuGraphLaunch)(exec, stream_));
+  ASSERT_OK(CU(cuGraphExecDestroy)(exec));
+  EXPECT_EQ(ended, 0) << "its graph still runs";
+  wait = false;
+  ASSERT_OK(CU(cuStreamSynchronize)(stream_));
+  EXPECT_EQ(ended, 1);
 }
 
 TEST_F(SoftcudaGraph, WaitingForACapturedStreamSpoilsTheCapture) {

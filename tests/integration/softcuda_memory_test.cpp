@@ -64,6 +64,27 @@ TEST_F(SoftcudaMemory, FreesInStreamOrderAndReusesWhatIsDue) {
   ASSERT_OK(CU(cuStreamDestroy)(stream));
 }
 
+TEST_F(SoftcudaMemory, APoolIsFoundByItsPlaceToo) {
+  const CUmemAllocationType type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  CUmemLocation place = {};
+  place.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  place.id = 1;
+  CUmemPoolProps props = {};
+  props.allocType = type;
+  props.location = place;
+  CUmemoryPool usual = nullptr, made = nullptr, found = nullptr;
+  ASSERT_OK(CU(cuMemGetDefaultMemPool)(&usual, &place, type));
+  ASSERT_OK(CU(cuMemPoolCreate)(&made, &props));
+  ASSERT_OK(CU(cuMemSetMemPool)(&place, type, made));
+  ASSERT_OK(CU(cuMemGetMemPool)(&found, &place, type));
+  EXPECT_EQ(found, made);
+  ASSERT_OK(CU(cuMemPoolDestroy)(made));
+  ASSERT_OK(CU(cuMemGetMemPool)(&found, &place, type));
+  EXPECT_EQ(found, usual);
+  place.type = CU_MEM_LOCATION_TYPE_HOST;
+  EXPECT_EQ(CU(cuMemGetMemPool)(&found, &place, type), CUDA_ERROR_NOT_SUPPORTED);
+}
+
 TEST_F(SoftcudaMemory, PitchKeepsRowsAligned) {
   CUdeviceptr block = 0;
   std::size_t pitch = 0;
