@@ -15,15 +15,15 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
-def environment_with(build, package, version):
-    """The interpreter that finds the package. Raises Unavailable."""
+def environment_with(build, package, version, *beside):
+    """The interpreter that finds the package, and others `beside` it as pip names them. Raises Unavailable."""
     folder = build / "cache" / f"{package}-{version}"
     python, done = folder / "bin" / "python", folder / "complete"
     if done.exists():
         return python
     for command in ([sys.executable, "-m", "venv", "--clear", folder],
                     [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--timeout", "10",
-                     "--retries", "1", f"{package}=={version}"]):
+                     "--retries", "1", f"{package}=={version}", *beside]):
         try:
             made = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
         except subprocess.TimeoutExpired as late:
@@ -34,9 +34,9 @@ def environment_with(build, package, version):
     return python
 
 
-def python_with(build, package, version):
+def python_with(build, package, version, *beside):
     """For tests: where the package cannot be had, the test ends as skipped."""
     try:
-        return environment_with(build, package, version)
+        return environment_with(build, package, version, *beside)
     except Unavailable as why:
         return skip(str(why))
