@@ -181,6 +181,28 @@ TEST(PreloadPrograms, WithoutThemSuchAKernelFaultsAndTheProgramIsTold) {
   }
 }
 
+// Addresses that the device made, which no call shows: served by host pages, else told, unless pinned.
+void expect_found_if_backed_or_pinned(const std::string& command) {
+  Environment small = {{"TESSERA_UNHINTED_ACCESS", "host-backed"}, {"TESSERA_HOST_MEMORY", "64MiB"}};
+  expect_same_on_small_device(command, "14MiB", small);
+  small["TESSERA_UNHINTED_ACCESS"] = "off";
+  small["TESSERA_SOFTWARE_MEMORY"] = "14MiB";
+  const Outcome faulted = run_preloaded(command, small);
+  EXPECT_EQ(faulted.exit_code, 1);
+  EXPECT_NE(faulted.message.find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos) << faulted.message;
+  const Outcome pinned = run_preloaded(command + " pinned", small);
+  EXPECT_EQ(pinned.exit_code, 0) << pinned.message;
+  EXPECT_EQ(pinned.output, "ok\n");
+}
+
+TEST(PreloadPrograms, WhatAKernelGivesToKernelsThatItLaunchesIsFoundOrToldOrPinned) {
+  expect_found_if_backed_or_pinned("./device_made preload_kernels.so children");
+}
+
+TEST(PreloadPrograms, WhatTensorMapsOfTheDevicesOwnNameIsFoundOrToldOrPinned) {
+  expect_found_if_backed_or_pinned("./device_made preload_kernels.so maps");
+}
+
 TEST(PreloadPrograms, HostBackedPagesServeProgramsThatHideNothing) {
   const Environment backed = {{"TESSERA_UNHINTED_ACCESS", "host-backed"},
                               {"TESSERA_HOST_MEMORY", "96MiB"}};

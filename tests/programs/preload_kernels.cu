@@ -4,6 +4,7 @@
 #include "softcuda_kernel.hpp"
 
 #if !defined(__CUDACC__)
+#include "softcuda_nested.hpp"
 #include "softcuda_tensor_map.hpp"
 #endif
 
@@ -144,4 +145,18 @@ extern "C" __global__ void add_by_map_in_memory(const Map* map, int count) {
   if (i < count) reinterpret_cast<int*>(softcuda::tensor_address(map->words))[i] += 1;
 }
 TESSERA_KERNEL(add_by_map_in_memory)
+
+// A descriptor that the device writes.
+extern "C" __global__ void put_map(Map* place, Map map) { *place = map; }
+TESSERA_KERNEL(put_map)
+
+// A kernel that launches kernels, with addresses that it finds in memory. On a GPU that takes code which
+// is linked on the device.
+extern "C" __global__ void add_by_children(int count) {
+  const dim3 grid = {(unsigned)(count + 255) / 256}, block = {256};
+  for (struct Node* node = list_head; node != 0; node = node->next) {
+    softcuda::launch<add_one>(grid, block, node->numbers, count);
+  }
+}
+TESSERA_KERNEL(add_by_children)
 #endif
