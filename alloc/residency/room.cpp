@@ -133,16 +133,30 @@ Result<Bytes> Residency::page_out(Bytes bytes, Patience patience) {
   return total + more;
 }
 
+// The copies out of the others are queued before anybody waits for the work on dead runs.
 Result<Bytes> Residency::page_out(Bytes bytes, Patience patience, Which which, bool& full) {
   const Decision decision = conductor_.decider().decide(picture(Shortage::kDevice, bytes, which));
-  Bytes total;
+  std::vector<Run*> later;
+  Bytes total, promised;
   for (std::size_t index : decision.leave) {
-    if (total >= bytes) break;
-    Result<Bytes> left = leave(*runs_[index], bytes - total, patience, which);
+    if (total + promised >= bytes) break;
+    Run& run = *runs_[index];
+    if (run.is_dead() && !streams_.passed(run.streams.load(), run.last_work())) {
+      later.push_back(&run);
+      promised += run.bytes_in(PageState::kResident);
+      continue;
+    }
+    Result<Bytes> left = leave(run, bytes - total - promised, patience, which);
     full = !left.is_ok() && left.status().code() == Code::kOutOfMemory;
     if (full) break;
     if (!left.is_ok()) return left.status();
     total += left.value();
+  }
+  for (Run* const run : later) {
+    if (total >= bytes) break;
+    Bytes left;
+    TESSERA_TRY_ASSIGN(left, leave(*run, bytes - total, patience, which));
+    total += left;
   }
   return total;
 }

@@ -1,6 +1,9 @@
 // Who leaves: on demand, ahead of need, and into tiers that are full or failing.
 #include <future>
 
+#include <thread>
+
+#include "held_kernel.hpp"
 #include "residency_fixture.hpp"
 
 namespace tessera {
@@ -111,6 +114,31 @@ TEST(ResidencyRoom, ADeadRunIsDiscardedWithoutACopy) {
   write_all(machine, machine.add_many(4));
   EXPECT_EQ(machine.residency().stats().bytes_out, Bytes());
   EXPECT_EQ(machine.residency().stats().discards, 4U);
+}
+
+TEST(ResidencyRoom, CopiesOutDoNotWaitForTheWorkOnDeadRuns) {
+  ResidencyMachine machine({.device = 8_MiB});
+  write_all(machine, machine.add_many(3));
+  ASSERT_OK(machine.settle());
+  auto* dead = machine.add();
+  const StreamId busy = machine.stream();
+  ASSERT_OK(machine.write(dead, 1, busy));
+  HeldKernel held;
+  Use use;
+  ASSERT_OK(machine.residency().begin_use({&dead, 1}, busy, Access::kRead, Use::Kind::kGate, use));
+  ASSERT_OK(held.launch(machine.sim(), busy));
+  machine.residency().end_use({&dead, 1}, busy, use);
+  dead->live.store(0);
+  auto* coming = machine.add({0, 2});  // the dead one's page, and another
+  std::future<Status> written = std::async(std::launch::async, [&] { return machine.write(coming, 1); });
+  const auto begin = std::chrono::steady_clock::now();
+  while (!machine.tiers().host.usage().used && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(machine.tiers().host.usage().used, kBasePage) << "nobody left while the dead one was in use";
+  EXPECT_EQ(written.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  held.let_go();
+  EXPECT_OK(written.get());
 }
 
 TEST(ResidencyRoom, ADeadRunThatComesToLifeAgainHasPages) {
