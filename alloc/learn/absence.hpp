@@ -1,4 +1,4 @@
-// A planned stay of one run away from the device: leave after this step, be back for that one.
+// A planned stay of a run, or of a part of it, away from the device: leave after this step, be back for that one.
 //
 // What every published strategy boils down to (papers.md §8): which gaps to use, when the way back
 // begins, and where the bytes are meanwhile.
@@ -15,12 +15,15 @@ namespace tessera {
 
 enum class Away : std::uint8_t { kHost, kFile, kRegenerated, kPeer };
 
+inline constexpr Bytes kWholeRun{~std::uint64_t{0}};
+
 struct Absence {
   Gap gap;
   // The way back begins when this step is launched. gap.until: not before it is needed, so late.
   // When the gap wraps, a step behind gap.after is of the same iteration, others of the next.
   std::uint32_t back_at = 0;
   Away to = Away::kHost;
+  Bytes part = kWholeRun;  // so much of the run goes, in whole pages from its end; the rest stays
 };
 
 // What a plan may count on. Rates are bytes per second; 0 = there is no such link.

@@ -6,6 +6,8 @@
 #include <queue>
 #include <utility>
 
+#include "base/page_class.hpp"
+
 namespace tessera {
 namespace {
 
@@ -18,10 +20,14 @@ using Time = double;  // nanoseconds
 
 class Prompt {
  public:
-  Prompt(const Iteration& iteration, const Machine& machine, const std::vector<Gap>& gaps)
+  Prompt(const Iteration& iteration, const Machine& machine, const AbsencePlan& chosen)
       : iteration_(iteration), machine_(machine), count_(iteration.steps.size()),
         dies_(last_uses_before_fresh(iteration)), runs_(iteration.runs.size()), leaving_(count_) {
-    for (const Gap& gap : gaps) leaving_[gap.after].push_back(gap);
+    for (std::size_t run = 0; run < runs_.size(); ++run) runs_[run].away = iteration.runs[run].bytes;
+    for (const Absence& absence : chosen) {
+      if (absence.gap.dead || absence.to == Away::kRegenerated) continue;
+      leaving_[absence.gap.after].push_back(&absence);
+    }
   }
 
   AbsencePlan plan() {
@@ -29,7 +35,7 @@ class Prompt {
       give_room(at);
       if (asked_ <= at) return {};
       execute(at);
-      for (const Gap& gap : leaving_[at % count_]) leave(gap, at);
+      for (const Absence* absence : leaving_[at % count_]) leave(*absence, at);
     }
     set_triggers();
     return std::move(plan_);
@@ -37,12 +43,12 @@ class Prompt {
 
  private:
   struct RunState {
-    bool there = false;                  // has its room on the device
-    bool has_copy = false;               // in a lower tier, and valid
+    Bytes away{};                        // has no room on the device
+    Bytes copied{};                      // so much of its end has a valid copy in a lower tier
     bool holds = false;                  // something that matters
     Time ready = 0;                      // its bytes are on the device
     std::uint32_t lives = 0;             // that are to come in the same room
-    std::optional<std::size_t> absence;  // in the plan, while it is away
+    std::optional<std::size_t> absence;  // in the plan, until its way back begins
   };
   struct Release {
     Time at;
@@ -64,37 +70,36 @@ class Prompt {
     }
   }
 
+  // Page by page, as there is room.
   bool meet(const RunUse& use) {
     RunState& run = runs_[use.run];
-    if (run.there) {
-      if (use.fresh) ++run.lives;
-      return true;
-    }
-    const Bytes bytes = iteration_.runs[use.run].bytes;
-    const std::optional<Time> room = room_for(bytes);
-    if (!room) return false;
-    used_ += bytes;
-    run.there = true;
-    run.ready = *room;
-    if (run.holds && !use.fresh) {
-      const Time begins = std::max(in_free_, *room);
-      run.ready = in_free_ = begins + copy_time(bytes, machine_.in_rate);
-      if (run.absence) ways_back_.push_back({*run.absence, begins});
+    if (!run.away && use.fresh) ++run.lives;
+    const bool copies = run.holds && !use.fresh;
+    while (run.away) {
+      const Bytes room = next_room(std::min(run.away, kBasePage));
+      if (!room) return false;
+      const Bytes piece = room < run.away ? room / kBasePage * kBasePage : run.away;
+      used_ += piece;
+      run.away -= piece;
+      const Time from = std::max(now_, room_since_);
+      run.ready = std::max(run.ready, from);
+      if (!copies) continue;
+      const Time begins = std::max(in_free_, from);
+      run.ready = in_free_ = begins + copy_time(piece, machine_.in_rate);
+      if (run.absence) ways_back_.push_back({*std::exchange(run.absence, std::nullopt), begins});
     }
     run.absence.reset();
     return true;
   }
 
-  // When it is there: by what is on its way out, in its order.
-  std::optional<Time> room_for(Bytes bytes) {
-    Time from = now_;
-    while (!releases_.empty() && (releases_.top().at <= now_ || used_ + bytes > machine_.device)) {
-      from = std::max(from, releases_.top().at);
+  // What is free, and if that is not enough, what is free next: by what is on its way out, in its order.
+  Bytes next_room(Bytes least) {
+    while (!releases_.empty() && (releases_.top().at <= now_ || used_ + least > machine_.device)) {
+      room_since_ = std::max(room_since_, releases_.top().at);
       used_ -= releases_.top().bytes;
       releases_.pop();
     }
-    if (used_ + bytes > machine_.device) return std::nullopt;
-    return from;
+    return used_ + least > machine_.device ? Bytes() : machine_.device - used_;
   }
 
   void execute(std::uint64_t at) {
@@ -107,33 +112,40 @@ class Prompt {
     for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
       const RunUse& use = iteration_.uses[i];
       RunState& run = runs_[use.run];
-      if (use.writes || use.fresh) run.has_copy = false;
+      if (use.writes || use.fresh) run.copied = {};
       run.holds = !dies_[i];
       if (!dies_[i] || iteration_.runs[use.run].pinned) continue;
       if (run.lives > 0) {
         --run.lives;
       } else {
-        run.there = false;
-        releases_.push({now_, iteration_.runs[use.run].bytes});
+        run.away = iteration_.runs[use.run].bytes;
+        releases_.push({now_, run.away});
       }
     }
   }
 
   // Not who has been given his room for the end of the gap already: he would go and come at once.
-  void leave(const Gap& gap, std::uint64_t at) {
+  void leave(const Absence& chosen, std::uint64_t at) {
+    const Gap& gap = chosen.gap;
     RunState& run = runs_[gap.run];
     const std::uint64_t until = at - gap.after + gap.until + (gap.wraps ? count_ : 0);
-    if (!run.there || asked_ > until) return;
-    run.there = false;
-    Time gone = now_;
-    if (run.holds && !run.has_copy) {
-      gone = out_free_ = std::max(out_free_, now_) + copy_time(iteration_.runs[gap.run].bytes, machine_.out_rate);
-      run.has_copy = true;
+    if (run.away || asked_ > until) return;
+    const Bytes part = std::min(chosen.part, iteration_.runs[gap.run].bytes);
+    run.away = part;
+    const Bytes free_at_once = run.holds ? std::min(part, run.copied) : part;
+    releases_.push({now_, free_at_once});
+    Time gone = std::max(out_free_, now_);
+    for (Bytes rest = part - free_at_once; rest;) {
+      const Bytes piece = std::min(rest, kLargePage);
+      rest -= piece;
+      gone += copy_time(piece, machine_.out_rate);
+      releases_.push({gone, piece});
+      out_free_ = gone;
     }
-    releases_.push({gone, iteration_.runs[gap.run].bytes});
+    run.copied = std::max(run.copied, part);
     if (at / count_ != kTurnPlanned) return;
     run.absence = plan_.size();
-    plan_.push_back({.gap = gap, .back_at = gap.until});
+    plan_.push_back({.gap = gap, .back_at = gap.until, .part = part});
   }
 
   // The way back begins with the step in which its copy begins here.
@@ -155,9 +167,10 @@ class Prompt {
   const std::uint64_t count_;
   const std::vector<bool> dies_;  // by use
   std::vector<RunState> runs_;
-  std::vector<std::vector<Gap>> leaving_;  // by the step after which they begin
+  std::vector<std::vector<const Absence*>> leaving_;  // by the step after which they begin
   std::priority_queue<Release, std::vector<Release>, std::greater<>> releases_;
   Bytes used_{};
+  Time room_since_ = 0;  // what is free was not before
   Time now_ = 0, out_free_ = 0, in_free_ = 0;
   std::uint64_t asked_ = 0;  // all steps before this one have their room
   std::size_t met_ = 0;      // and so many uses of this one
@@ -168,8 +181,8 @@ class Prompt {
 
 }  // namespace
 
-AbsencePlan prompt_plan(const Iteration& iteration, const Machine& machine, const std::vector<Gap>& gaps) {
-  return Prompt(iteration, machine, gaps).plan();
+AbsencePlan prompt_plan(const Iteration& iteration, const Machine& machine, const AbsencePlan& chosen) {
+  return Prompt(iteration, machine, chosen).plan();
 }
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// When the runs of chosen gaps go and come: at once after their use, and back as soon as there is room.
+// When the runs of chosen absences go and come: at once after their use, and back as soon as there is room.
 //
 // Who is to be away at the fullest moment goes out while there is still room, and comes back in the order
 // of need as room appears, so the way out is busy from the last use on and the way in from the first room
@@ -8,7 +8,7 @@
 // (docs/league.md) this is within some percent where runs are many and small beside the device.
 //
 // The aggressive prefetching of Cao, Felten, Karlin and Li (SIGMETRICS 1995), for a cache whose write-back
-// takes a link of its own. Which gaps: farthest_gaps.hpp, excess_cover.hpp, or those of any other plan.
+// takes a link of its own. Which absences: those of farthest_absences.hpp, excess_cover.hpp, or of any other plan.
 //
 // Thread safety: pure function.
 #pragma once
@@ -19,9 +19,9 @@
 
 namespace tessera {
 
-// Absences in those of the gaps that get away before they are needed again, in the order in which they go. Empty
-// where the gaps leave some step without room.
-// REQUIRES: none of the gaps is dead or of a pinned run.
-AbsencePlan prompt_plan(const Iteration& iteration, const Machine& machine, const std::vector<Gap>& gaps);
+// Those of the absences that get away before they are needed again, in the order in which they go; dead gaps and
+// what is to be remade are left out. Empty where they leave some step without room.
+// REQUIRES: none is of a pinned run.
+AbsencePlan prompt_plan(const Iteration& iteration, const Machine& machine, const AbsencePlan& chosen);
 
 }  // namespace tessera

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "learn/excess_cover.hpp"
-#include "learn/farthest_gaps.hpp"
+#include "learn/farthest_absences.hpp"
 #include "learn/prompt_plan.hpp"
 #include "policy/planned_policy.hpp"
 #include "policy/recency_policy.hpp"
@@ -21,14 +21,6 @@ constexpr std::string_view kWellChosen[] = {"capuchin", "delta"};
 // These search for long themselves, but for the last: it is belady where every next use is known, as on
 // a stage, and elsewhere takes those it does not know in the order of a list.
 constexpr std::string_view kUnheard[] = {"auto", "swapadvisor", "str", "patrickstar"};
-
-std::vector<Gap> gaps_to_move(const AbsencePlan& plan) {
-  std::vector<Gap> gaps;
-  for (const Absence& absence : plan) {
-    if (!absence.gap.dead && absence.to != Away::kRegenerated) gaps.push_back(absence.gap);
-  }
-  return gaps;
-}
 
 }  // namespace
 
@@ -58,11 +50,11 @@ std::vector<Strategy> AutoPolicy::strategies(const Iteration& iteration,
     all.push_back({name, std::move(plan), rivals_.front().get()});
   };
   offer("recency", {});
-  offer("prompt", prompt_plan(iteration, machine, farthest_gaps(iteration, machine.device)));
+  offer("prompt", prompt_plan(iteration, machine, farthest_absences(iteration, machine.device)));
   if (iteration.uses.size() * iteration.steps.size() <= kMostWork) {
     for (const GapOrder order : {GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest}) {
       AbsencePlan cover = cover_excess(iteration, machine, order);
-      offer("prompt cover", prompt_plan(iteration, machine, gaps_to_move(cover)));
+      offer("prompt cover", prompt_plan(iteration, machine, cover));
       offer("cover", std::move(cover));
     }
   }
@@ -70,7 +62,7 @@ std::vector<Strategy> AutoPolicy::strategies(const Iteration& iteration,
     if (rival == rivals_.front()) continue;
     AbsencePlan plan = rival->plan(iteration, machine);
     if (std::ranges::count(kWellChosen, rival->name()) != 0) {
-      offer("prompt gallery", prompt_plan(iteration, machine, gaps_to_move(plan)));
+      offer("prompt gallery", prompt_plan(iteration, machine, plan));
     }
     all.push_back({rival->name(), std::move(plan), rest_of(*rival)});
   }

@@ -15,13 +15,13 @@ namespace tessera {
 namespace {
 
 // What the engine carries out of a plan, in its order.
-using Way = std::vector<std::array<std::uint32_t, 5>>;
+using Way = std::vector<std::array<std::uint64_t, 6>>;
 
 Way way_of(const AbsencePlan& plan) {
   Way way;
-  for (const auto& [gap, back_at, to] : plan) {
-    const std::uint32_t remade = to == Away::kRegenerated ? 1 : 0;
-    if (!gap.dead) way.push_back({gap.run, gap.after, gap.until, back_at, remade});
+  for (const auto& [gap, back_at, to, part] : plan) {
+    const std::uint64_t remade = to == Away::kRegenerated ? 1 : 0;
+    if (!gap.dead) way.push_back({gap.run, gap.after, gap.until, back_at, remade, part.value()});
   }
   return way;
 }

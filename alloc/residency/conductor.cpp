@@ -277,7 +277,7 @@ void Conductor::adopt(const Strategy& strategy) {
   due_.assign(iteration_.steps.size(), {});
   for (const Absence& absence : strategy.plan) {
     if (absence.gap.dead) continue;  // nothing to keep: it goes when its room is needed
-    due_[absence.gap.after].leave.push_back({absence.gap.run, absence.to});
+    due_[absence.gap.after].leave.push_back({absence.gap.run, absence.to, absence.part});
     if (absence.back_at != absence.gap.until) due_[absence.back_at].come.push_back(absence.gap.run);
   }
 }
@@ -294,8 +294,8 @@ void Conductor::follow(std::size_t position, std::uint64_t epoch,
     runs_[iteration_.uses[use].run] = {.run = uses[i].run, .used = epoch};
     uses[i].run->next = read_ + distances_[use];
   }
-  for (const auto& [run, to] : due_[position].leave) {
-    if (runs_[run].run != nullptr) orders.leave.push_back({runs_[run].run, runs_[run].used, to});
+  for (const auto& [run, to, part] : due_[position].leave) {
+    if (runs_[run].run != nullptr) orders.leave.push_back({runs_[run].run, runs_[run].used, to, part});
   }
   for (const std::uint32_t run : due_[position].come) {
     if (runs_[run].run != nullptr) orders.come.push_back(runs_[run]);

@@ -33,7 +33,8 @@ class Conductor {
   struct Order {
     Run* run = nullptr;
     std::uint64_t used = 0;  // its last use then: not to be carried out after another
-    Away to = Away::kHost;   // of who leaves
+    Away to = Away::kHost;   // of who leaves,
+    Bytes part = kWholeRun;  // and how much
   };
   struct Orders {
     std::vector<Order> leave, come;
@@ -89,6 +90,7 @@ class Conductor {
   struct Leaving {
     std::uint32_t run = 0;  // index into Iteration::runs
     Away to = Away::kHost;
+    Bytes part = kWholeRun;
   };
   struct Due {
     std::vector<Leaving> leave;

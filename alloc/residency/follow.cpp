@@ -64,10 +64,12 @@ void Residency::carry_out_orders() {
 bool Residency::carry_out(const Conductor::Order& order) {
   Run& run = *order.run;
   if (!run.may_leave()) return true;
-  const Result<Bytes> left = leave(run, run.shape.bytes(), Patience::kPlanned, Which::kAll, order.to);
+  const Bytes whole = run.shape.bytes(), stays = whole - std::min(order.part, whole);
+  const Bytes there = run.bytes_in(PageState::kResident);
+  if (there <= stays) return true;
+  const Result<Bytes> left = leave(run, there - stays, Patience::kPlanned, Which::kAll, order.to);
   note_given_up(left.status());
-  if (!left.is_ok()) return true;
-  return !run.has(PageState::kResident);
+  return !left.is_ok() || run.bytes_in(PageState::kResident) <= stays;
 }
 
 // True when all pages of the run are there, on their way, or cannot come: a plan that cannot be followed

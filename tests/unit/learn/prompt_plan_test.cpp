@@ -6,7 +6,7 @@
 #include <set>
 
 #include "iterations.hpp"
-#include "learn/farthest_gaps.hpp"
+#include "learn/farthest_absences.hpp"
 #include "learn/forecast.hpp"
 
 namespace tessera {
@@ -14,12 +14,12 @@ namespace {
 
 using test::kRate;
 
-TEST(PromptPlan, MovesNobodyWithoutGaps) {
+TEST(PromptPlan, MovesNobodyWithoutAbsences) {
   const Iteration iteration = test::stack(8, Bytes(100), 100);
   EXPECT_TRUE(prompt_plan(iteration, test::machine_of(Bytes(800), kRate), {}).empty());
 }
 
-TEST(PromptPlan, IsEmptyWhereTheGapsDoNotMakeRoom) {
+TEST(PromptPlan, IsEmptyWhereTheyDoNotMakeRoom) {
   const Iteration iteration = test::stack(8, Bytes(100), 100);
   EXPECT_TRUE(prompt_plan(iteration, test::machine_of(Bytes(400), kRate), {}).empty());
 }
@@ -27,7 +27,7 @@ TEST(PromptPlan, IsEmptyWhereTheGapsDoNotMakeRoom) {
 TEST(PromptPlan, HidesAllAtHalfTheMemoryWhereTheLinksAreFastEnough) {
   const Iteration iteration = test::stack(8, Bytes(100), 100);
   const Machine half = test::machine_of(Bytes(400), 2 * kRate);
-  const AbsencePlan plan = prompt_plan(iteration, half, farthest_gaps(iteration, half.device));
+  const AbsencePlan plan = prompt_plan(iteration, half, farthest_absences(iteration, half.device));
   EXPECT_FALSE(plan.empty());
   EXPECT_EQ(forecast(iteration, half, plan).stall, Nanoseconds());
   EXPECT_GT(forecast(iteration, half, {}).stall, Nanoseconds());
@@ -43,9 +43,9 @@ TEST(PromptPlan, BringsBackAsSoonAsThereIsRoom) {
   build.step(100, {test::writes(0)});
   const Iteration iteration = build.done();
   const Machine machine = test::machine_of(Bytes(200), kRate);
-  const std::vector<Gap> gaps = farthest_gaps(iteration, machine.device);
-  ASSERT_EQ(gaps.size(), 1u);
-  const AbsencePlan plan = prompt_plan(iteration, machine, gaps);
+  const AbsencePlan chosen = farthest_absences(iteration, machine.device);
+  ASSERT_EQ(chosen.size(), 1u);
+  const AbsencePlan plan = prompt_plan(iteration, machine, chosen);
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_EQ(plan[0].gap.after, 0u);
   EXPECT_EQ(plan[0].gap.until, 9u);
@@ -56,19 +56,39 @@ TEST(PromptPlan, BringsBackAsSoonAsThereIsRoom) {
 TEST(PromptPlan, IsSoonerDoneThanDemandWhereTheLinkIsTheLimit) {
   const Iteration iteration = test::stack(16, Bytes(100), 100);
   const Machine machine = test::machine_of(Bytes(800), kRate / 2);
-  const AbsencePlan plan = prompt_plan(iteration, machine, farthest_gaps(iteration, machine.device));
+  const AbsencePlan plan = prompt_plan(iteration, machine, farthest_absences(iteration, machine.device));
   EXPECT_LT(forecast(iteration, machine, plan).makespan.value() * 10,
             forecast(iteration, machine, {}).makespan.value() * 9);
 }
 
-TEST(PromptPlan, KeepsToTheGapsItWasGiven) {
+// A part takes its part of the time on the link, and of the room.
+TEST(PromptPlan, MovesAPartFasterThanTheWhole) {
+  test::IterationBuilder build;
+  build.run(64_MiB);
+  for (std::uint32_t i = 1; i < 9; ++i) build.run(i == 4 ? 160_MiB : 8_MiB);
+  build.step(1'000'000, {test::writes(0)});
+  for (std::uint32_t i = 1; i < 9; ++i) build.step(1'000'000, {test::makes(i)});
+  build.step(1'000'000, {test::writes(0)});
+  const Iteration iteration = build.done();
+  const Machine machine = test::machine_of(216_MiB, 20e9);  // 8 MiB beside the large one
+  AbsencePlan chosen = farthest_absences(iteration, machine.device);
+  ASSERT_EQ(chosen.size(), 1u);
+  EXPECT_EQ(chosen[0].part, 8_MiB);
+  EXPECT_EQ(prompt_plan(iteration, machine, chosen)[0].part, 8_MiB);
+  chosen[0].part = 6_MiB;
+  EXPECT_TRUE(prompt_plan(iteration, machine, chosen).empty()) << "it leaves a step without room";
+  chosen[0].part = kWholeRun;
+  EXPECT_EQ(prompt_plan(iteration, machine, chosen)[0].part, 64_MiB);
+}
+
+TEST(PromptPlan, KeepsToTheAbsencesItWasGiven) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Iteration iteration = test::random_iteration(seed);
     const Machine machine = test::machine_of(test::all_bytes(iteration) * (40 + seed % 60) / 100, 1e9);
     std::set<std::pair<std::uint32_t, std::uint32_t>> given;
-    const std::vector<Gap> gaps = farthest_gaps(iteration, machine.device);
-    for (const Gap& gap : gaps) given.insert({gap.run, gap.after});
-    for (const Absence& absence : prompt_plan(iteration, machine, gaps)) {
+    const AbsencePlan chosen = farthest_absences(iteration, machine.device);
+    for (const auto& [gap, back_at, to, part] : chosen) given.insert({gap.run, gap.after});
+    for (const Absence& absence : prompt_plan(iteration, machine, chosen)) {
       EXPECT_EQ(given.erase({absence.gap.run, absence.gap.after}), 1u) << seed;
     }
   }

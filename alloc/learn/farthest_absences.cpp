@@ -1,7 +1,11 @@
-#include "learn/farthest_gaps.hpp"
+#include "learn/farthest_absences.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
+
+#include "base/page_class.hpp"
 
 namespace tessera {
 namespace {
@@ -18,19 +22,20 @@ class FarthestWalk {
         distances_(next_use_distances(iteration)), dies_(last_uses_before_fresh(iteration)),
         runs_(iteration.runs.size()) {}
 
-  std::vector<Gap> gaps() {
+  AbsencePlan plan() {
     for (std::uint64_t at = 0; at < kTurnsWalked * count_; ++at) {
       if (!bring(at)) return {};
       use(at);
     }
-    return std::move(gaps_);
+    return std::move(plan_);
   }
 
  private:
   struct RunState {
-    bool there = false;
+    Bytes there{};
     std::uint64_t next = 0;  // the step of its next use, counted over the turns
     std::uint64_t last = 0;  // likewise of the last one
+    std::optional<std::size_t> absence;  // in the plan, since its last use
   };
 
   Bytes bytes_of(std::uint32_t run) const { return iteration_.runs[run].bytes; }
@@ -40,29 +45,41 @@ class FarthestWalk {
     const auto uses = iteration_.uses_of(static_cast<std::uint32_t>(at % count_));
     for (const RunUse& use : uses) by_next_.erase({runs_[use.run].next, use.run});  // nobody of it leaves
     for (const RunUse& use : uses) {
-      if (runs_[use.run].there) continue;
-      while (used_ + bytes_of(use.run) > device_) {
-        if (!send_last_away()) return false;
+      RunState& run = runs_[use.run];
+      const Bytes missing = bytes_of(use.run) - run.there;
+      while (used_ + missing > device_) {
+        if (!send_last_away(used_ + missing - device_)) return false;
       }
-      used_ += bytes_of(use.run);
-      runs_[use.run].there = true;
+      used_ += missing;
+      run.there += missing;
     }
     return true;
   }
 
-  bool send_last_away() {
+  bool send_last_away(Bytes wanted) {
     if (by_next_.empty()) return false;
     const std::uint32_t index = std::prev(by_next_.end())->second;
-    by_next_.erase(std::prev(by_next_.end()));
     RunState& run = runs_[index];
-    run.there = false;
-    used_ -= bytes_of(index);
-    if (run.last / count_ != kTurnTaken) return true;
-    gaps_.push_back({.run = index,
-                     .after = static_cast<std::uint32_t>(run.last % count_),
-                     .until = static_cast<std::uint32_t>(run.next % count_),
-                     .wraps = run.next / count_ != kTurnTaken});
+    const Bytes part = std::min(run.there, round_up(wanted, kBasePage));
+    run.there -= part;
+    used_ -= part;
+    if (!run.there) by_next_.erase(std::prev(by_next_.end()));
+    if (run.last / count_ == kTurnTaken) note_absence(index, part);
     return true;
+  }
+
+  void note_absence(std::uint32_t index, Bytes part) {
+    RunState& run = runs_[index];
+    if (run.absence) {
+      plan_[*run.absence].part += part;
+      return;
+    }
+    const Gap gap{.run = index,
+                  .after = static_cast<std::uint32_t>(run.last % count_),
+                  .until = static_cast<std::uint32_t>(run.next % count_),
+                  .wraps = run.next / count_ != kTurnTaken};
+    run.absence = plan_.size();
+    plan_.push_back({.gap = gap, .back_at = gap.until, .part = part});
   }
 
   void use(std::uint64_t at) {
@@ -72,11 +89,11 @@ class FarthestWalk {
       RunState& run = runs_[index];
       run.last = at;
       run.next = at + distances_[i];
-      const bool pinned = iteration_.runs[index].pinned;
-      if (dies_[i] && !pinned) {
-        run.there = false;
-        used_ -= bytes_of(index);
-      } else if (!pinned) {
+      run.absence.reset();
+      if (iteration_.runs[index].pinned) continue;
+      if (dies_[i]) {
+        used_ -= std::exchange(run.there, Bytes());
+      } else {
         by_next_.insert({run.next, index});
       }
     }
@@ -90,13 +107,13 @@ class FarthestWalk {
   std::vector<RunState> runs_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> by_next_;  // (next use, run) of those who may leave
   Bytes used_{};
-  std::vector<Gap> gaps_;
+  AbsencePlan plan_;
 };
 
 }  // namespace
 
-std::vector<Gap> farthest_gaps(const Iteration& iteration, Bytes device) {
-  return FarthestWalk(iteration, device).gaps();
+AbsencePlan farthest_absences(const Iteration& iteration, Bytes device) {
+  return FarthestWalk(iteration, device).plan();
 }
 
 }  // namespace tessera

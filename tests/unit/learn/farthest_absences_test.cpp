@@ -1,0 +1,62 @@
+#include "learn/farthest_absences.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "iterations.hpp"
+
+namespace tessera {
+namespace {
+
+std::set<std::uint32_t> runs_of(const AbsencePlan& plan) {
+  std::set<std::uint32_t> runs;
+  for (const Absence& absence : plan) runs.insert(absence.gap.run);
+  return runs;
+}
+
+TEST(FarthestAbsences, AreNoneWhereAllFits) {
+  EXPECT_TRUE(farthest_absences(test::stack(8, Bytes(100), 100), Bytes(800)).empty());
+}
+
+TEST(FarthestAbsences, AreNoneWhereAStepAloneDoesNotFit) {
+  EXPECT_TRUE(farthest_absences(test::stack(8, Bytes(100), 100), Bytes(99)).empty());
+}
+
+// Of a stack, written forwards and read backwards, the bottom is needed last.
+TEST(FarthestAbsences, AreThoseOfWhoIsNeededLast) {
+  const AbsencePlan plan = farthest_absences(test::stack(8, Bytes(100), 100), Bytes(500));
+  EXPECT_EQ(runs_of(plan), (std::set<std::uint32_t>{0, 1, 2}));
+}
+
+// In pages: five runs of 8 MiB and room for four and a half.
+TEST(FarthestAbsences, AreOfNoMoreThanIsWanted) {
+  const AbsencePlan plan = farthest_absences(test::stack(5, 8_MiB, 100), 36_MiB);
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_EQ(plan[0].gap.run, 0u);
+  EXPECT_EQ(plan[0].part, 4_MiB);
+}
+
+TEST(FarthestAbsences, AreOfTheIterationEachOnceAndNoneOfPinnedRuns) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Iteration iteration = test::random_iteration(seed);
+    const std::vector<Gap> all = find_gaps(iteration);
+    std::set<std::pair<std::uint32_t, std::uint32_t>> taken;
+    for (const Absence& absence :
+         farthest_absences(iteration, test::all_bytes(iteration) * (40 + seed % 60) / 100)) {
+      const Gap& own = absence.gap;
+      EXPECT_LE(absence.part, iteration.runs[own.run].bytes) << seed;
+      EXPECT_TRUE(static_cast<bool>(absence.part)) << seed;
+      EXPECT_FALSE(iteration.runs[own.run].pinned) << seed;
+      EXPECT_TRUE(taken.insert({own.run, own.after}).second) << seed;
+      EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&own](const Gap& gap) {
+        return gap.run == own.run && gap.after == own.after && gap.until == own.until &&
+               gap.wraps == own.wraps && !gap.dead;
+      })) << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera
