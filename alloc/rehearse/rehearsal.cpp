@@ -105,12 +105,12 @@ std::optional<Strategy> Rehearsal::best_of(const Question& question) {
   for (Strategy& strategy : strategies) {
     if (stop_.load() || uses > kMostUses) break;
     if (!heard.add(strategy)) continue;
-    uses += Stage::kPasses * iteration.uses.size();
     auto stage = Stage::create(iteration, machine, strategy, policy_);
     const Result<Nanoseconds> time =
         stage.is_ok() ? stage.value()->play(least, stop_) : Result<Nanoseconds>(stage.status());
     log_line(LogLevel::kDebug, "rehearsed {}: {}", strategy.name,
              time.is_ok() ? fmt::format("{} ns", time.value().value()) : time.status().to_string());
+    if (stage.is_ok()) uses += static_cast<std::uint64_t>(stage.value()->passes()) * iteration.uses.size();
     if (!time.is_ok() || time.value() >= least) continue;
     least = time.value();
     best = &strategy;

@@ -1,5 +1,6 @@
 #include "rehearse/stage.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.hpp"
@@ -82,30 +83,33 @@ Stage::~Stage() {
 }
 
 Result<Nanoseconds> Stage::play(Nanoseconds enough, const std::atomic<bool>& stop) {
-  for (int pass = 0; pass < kPasses; ++pass) {
-    leads_ = pass >= kAlone;
-    if (pass == kAlone) residency_->lead(learned_, strategy_);
-    if (pass > kAlone) {
-      TESSERA_TRY(driver_.host_function(stream_, [this] { pass_began_ = clock_.now(); }));
-    }
-    if (pass == kPasses - kCounted) {
-      TESSERA_TRY(driver_.host_function(stream_, [this] { count_began_ = clock_.now(); }));
-    }
-    for (std::uint32_t step = 0; step < iteration_.steps.size(); ++step) {
-      const bool stopped = is_beaten(enough) || stop.load(std::memory_order_relaxed);
+  for (; !told_; ++passes_) {
+    leads_ = passes_ >= kAlone;
+    if (passes_ == kAlone) residency_->lead(learned_, strategy_);
+    TESSERA_TRY(driver_.host_function(stream_, [this, pass = passes_] { begin_pass(pass); }));
+    for (std::uint32_t step = 0; step < iteration_.steps.size() && !told_; ++step) {
+      const bool stopped = is_hopeless(enough) || stop.load(std::memory_order_relaxed);
       if (stopped) return Status(Code::kBusy, "stopped");
       TESSERA_TRY(play_step(step));
     }
   }
-  TESSERA_TRY(await_all());
-  return (clock_.now() - *count_began_) / kCounted;
+  return *told_;
 }
 
-// For certain, or by a pass so long that the ones that count cannot make up for it.
-bool Stage::is_beaten(Nanoseconds enough) const {
-  const Nanoseconds now = clock_.now();
-  if (count_began_ && (now - *count_began_) / kCounted > enough) return true;
-  return pass_began_ && now - *pass_began_ > enough && (now - *pass_began_ - enough) * kHopeless > enough;
+// When the device comes to it.
+void Stage::begin_pass(int pass) {
+  pass_ = pass;
+  const Nanoseconds began = std::exchange(pass_began_, clock_.now());
+  const Nanoseconds before = std::exchange(last_pass_, pass_began_ - began);
+  if (pass < kAlone + 2 || told_) return;
+  const Nanoseconds longer = std::max(before, last_pass_), shorter = std::min(before, last_pass_);
+  if ((longer - shorter) * kAlike <= longer || pass >= kMostPasses) told_ = (before + last_pass_) / 2;
+}
+
+bool Stage::is_hopeless(Nanoseconds enough) const {
+  if (pass_ <= kAlone) return false;
+  const Nanoseconds since = clock_.now() - pass_began_;
+  return since > enough && (since - enough) * kHopeless > enough;
 }
 
 Status Stage::play_step(std::uint32_t index) {
@@ -179,11 +183,6 @@ Status Stage::await_oldest() {
   }
   ++awaited_;
   return over;
-}
-
-Status Stage::await_all() {
-  while (awaited_ < queued_) TESSERA_TRY(await_oldest());
-  return driver_.synchronize(stream_);
 }
 
 void Stage::look() {

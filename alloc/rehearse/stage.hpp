@@ -26,10 +26,11 @@ class Stage {
  public:
   // In the first the policy decides without a strategy, as it does in a program: what it leaves behind
   // is what the strategy finds. The next ones come to rest: a device that still has room makes the first of
-  // them up to a tenth faster than all that follow. Of the last the mean counts: what one leaves the next
-  // may have to pay for.
-  static constexpr int kPasses = 6, kAlone = 1, kCounted = 2;
-  // A pass that is longer than `enough` by this part of it is not followed by two that are short enough.
+  // them up to a tenth faster than all that follow, or slower. Two alike in a row, to a part of kAlike, are at
+  // rest; some go to and fro for ever, and then the mean of two counts.
+  static constexpr int kAlone = 1, kMostPasses = 12;
+  static constexpr std::uint64_t kAlike = 1000;
+  // A pass that is longer than `enough` by this part of it does not come to rest below it.
   static constexpr std::uint64_t kHopeless = 4;
 
   // REQUIRES: all but the machine outlive it, the strategy's policy too; machine's rates are not zero.
@@ -40,21 +41,22 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  // The time of one iteration once the device has been filled. Stops early, with kBusy, when it takes longer
-  // than `enough`, for certain or by all that its passes show, or when `stop` is set.
+  // The time of one iteration at rest. Stops early, with kBusy, when by all that its passes show it takes
+  // longer than `enough`, or when `stop` is set.
   // Errors: kOutOfMemory where a step does not fit, and the engine's.
   Result<Nanoseconds> play(Nanoseconds enough, const std::atomic<bool>& stop);
+  int passes() const { return passes_; }  // queued so far
 
  private:
   Stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy);
 
-  bool is_beaten(Nanoseconds enough) const;
+  void begin_pass(int pass);
+  bool is_hopeless(Nanoseconds enough) const;
   Status play_step(std::uint32_t step);
   Status allocate(std::uint32_t run);
   Status queue(const IterationStep& step);
   Status set_remake(std::uint32_t run);  // if it can be: of what it holds now
   Status await_oldest();
-  Status await_all();
   void look();
 
   const Iteration& learned_;
@@ -80,8 +82,11 @@ class Stage {
   bool leads_ = false;
   std::uint64_t queued_ = 0, awaited_ = 0;
   Nanoseconds next_look_{};
-  std::optional<Nanoseconds> pass_began_;   // when the device came to the pass it is in
-  std::optional<Nanoseconds> count_began_;  // when the device came to the passes that count
+  int passes_ = 0;
+  int pass_ = 0;               // that the device is in,
+  Nanoseconds pass_began_{};   // since when,
+  Nanoseconds last_pass_{};    // and how long the one before took
+  std::optional<Nanoseconds> told_;
 };
 
 }  // namespace tessera

@@ -124,6 +124,17 @@ TEST_F(StageTest, PinnedRunsStay) {
   EXPECT_EQ(play(machine(384_MiB)).status().code(), Code::kOutOfMemory);
 }
 
+// One pass without the strategy, one to come to rest, two that are alike, and what is queued behind them.
+TEST_F(StageTest, PlaysUntilTwoPassesAreAlike) {
+  const Machine small = machine(640_MiB, 5e9);
+  const Strategy strategy{"", {}, &lru_};
+  const auto stage = Stage::create(iteration_, small, strategy, recency_).take();
+  const Nanoseconds told = stage->play(kAnyTime, stop_).take();
+  EXPECT_GE(stage->passes(), 4);
+  EXPECT_LT(stage->passes(), Stage::kMostPasses);
+  EXPECT_GT(told, kStep * (2 * kLayers));
+}
+
 TEST_F(StageTest, GivesUpWhenItIsBeatenOrStopped) {
   EXPECT_EQ(play(machine(640_MiB, 1e9), {}, kStep).status().code(), Code::kBusy);
   stop_.store(true);
