@@ -33,6 +33,12 @@ void Mutex::lock() {
   mutex_.lock();
 }
 
+bool Mutex::try_lock() {
+  if (!mutex_.try_lock()) return false;
+  note_lock(rank_);
+  return true;
+}
+
 void Mutex::unlock() {
   mutex_.unlock();
   note_unlock(rank_);

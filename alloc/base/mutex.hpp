@@ -22,6 +22,7 @@
 #define REQUIRES_LOCK(...) TESSERA_TSA(requires_capability(__VA_ARGS__))
 #define EXCLUDES_LOCK(...) TESSERA_TSA(locks_excluded(__VA_ARGS__))
 #define ACQUIRES(...) TESSERA_TSA(acquire_capability(__VA_ARGS__))
+#define TRY_ACQUIRES(...) TESSERA_TSA(try_acquire_capability(__VA_ARGS__))
 #define RELEASES(...) TESSERA_TSA(release_capability(__VA_ARGS__))
 #define NO_THREAD_SAFETY_ANALYSIS TESSERA_TSA(no_thread_safety_analysis)
 
@@ -55,6 +56,8 @@ class CAPABILITY("mutex") Mutex {
   Mutex& operator=(const Mutex&) = delete;
 
   void lock() ACQUIRES();
+  // False when somebody has it.
+  bool try_lock() TRY_ACQUIRES(true);
   void unlock() RELEASES();
 
  private:

@@ -68,6 +68,7 @@ void Conductor::read(Orders& orders) {
     read_launch(launch, distinct(uses), orders);
   }
   if (batch_.lost) lose_way();
+  if (leads_) log_.call_at(until_due_[position_]);
   times_.store(sequence_.repeats() && !leads_ && !asked_, std::memory_order_relaxed);
   trim_history();
 }
@@ -280,6 +281,22 @@ void Conductor::adopt(const Strategy& strategy) {
     due_[absence.gap.after].leave.push_back({absence.gap.run, absence.to, absence.part});
     if (absence.back_at != absence.gap.until) due_[absence.back_at].come.push_back(absence.gap.run);
   }
+  note_when_due();
+}
+
+void Conductor::note_when_due() {
+  const std::size_t count = due_.size();
+  until_due_.assign(count, 0);
+  std::uint32_t until = 0;
+  for (std::size_t i = 2 * count; i-- > 0;) {  // twice: behind the last step comes the first
+    until_due_[i % count] = until;
+    const Due& due = due_[i % count];
+    if (!due.leave.empty() || !due.come.empty()) {
+      until = 1;
+    } else if (until != 0) {
+      ++until;
+    }
+  }
 }
 
 // ---- following ----------------------------------------------------------------------------------
@@ -287,6 +304,7 @@ void Conductor::adopt(const Strategy& strategy) {
 void Conductor::follow(std::size_t position, std::uint64_t epoch,
                        std::span<const LaunchLog::Use> uses, Orders& orders) {
   leads_ = true;
+  position_ = position;
   const IterationStep& step = iteration_.steps[position];
   if (uses.size() != step.end_use - step.first_use) return lose_way();  // of one hash, yet another
   for (std::uint32_t i = 0; i < uses.size(); ++i) {

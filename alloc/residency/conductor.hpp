@@ -104,6 +104,7 @@ class Conductor {
   void trim_history();
   void adopt_iteration();
   void adopt(const Strategy& strategy);
+  void note_when_due();
   void build_iteration(std::size_t period);
   void add_small_runs(std::size_t period);
   std::span<const Mention> mentioned_parts(const Step& step) const {
@@ -134,6 +135,8 @@ class Conductor {
   bool asked_ = false;                         // the planner, who has not answered yet
   std::vector<std::uint32_t> distances_;       // by use of the iteration
   std::vector<Due> due_;                       // by step; empty = no plan
+  std::vector<std::uint32_t> until_due_;       // by step: launches until something is due; 0 = never
+  std::size_t position_ = 0;                   // of the last launch that was followed
   const Policy* rest_ = nullptr;               // of the strategy
   bool leads_ = false;
   std::uint64_t read_ = 0;  // launches, ever: a clock that fences do not advance, as they do epochs

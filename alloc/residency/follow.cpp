@@ -45,6 +45,13 @@ void Residency::follow_plan() {
   carry_out_orders();
 }
 
+// At the launch itself: a look some launches later would have copies out wait for the work of those, too.
+void Residency::keep_to_plan() {
+  if (!mutex_.try_lock()) return;  // whoever has it will look
+  take_stock();
+  mutex_.unlock();
+}
+
 // Who still arrives has work ahead of him: he keeps back those whose work is behind it, or his copy out
 // would stand behind theirs. Of those who come, the first that finds no room keeps the others back.
 void Residency::carry_out_orders() {

@@ -22,6 +22,7 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
   }
   noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch});
   news_.store(true, std::memory_order_relaxed);
+  if (noted_.launches.size() == call_at_) calls_.store(true, std::memory_order_relaxed);
 }
 
 void LaunchLog::note_write(Run& run, std::uint64_t epoch) {
@@ -37,6 +38,14 @@ void LaunchLog::take(Batch& batch) {
   MutexLock lock(mutex_);
   std::swap(batch, noted_);
   news_.store(false, std::memory_order_relaxed);
+  calls_.store(false, std::memory_order_relaxed);
+  call_at_ = 0;
+}
+
+void LaunchLog::call_at(std::size_t launches) {
+  MutexLock lock(mutex_);
+  call_at_ = launches;
+  calls_.store(launches != 0 && noted_.launches.size() >= launches, std::memory_order_relaxed);
 }
 
 }  // namespace tessera

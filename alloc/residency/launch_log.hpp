@@ -1,7 +1,8 @@
 // Launches in the order in which they were announced, for the learner to read later.
 //
 // A launch pays one lock that is rarely contended and a copy of its list; all thinking is the
-// reader's. Off until memory is short, and then a launch pays one load.
+// reader's. Off until memory is short, and then a launch pays one load. The reader may say which of the
+// launches to come shall not wait for his next look.
 //
 // Thread safety: every call may be made from any thread.
 //
@@ -45,20 +46,26 @@ class LaunchLog {
 
   void switch_on() { on_.store(true, std::memory_order_relaxed); }
   bool has_news() const { return news_.load(std::memory_order_relaxed); }
+  // The launch that was asked for by call_at has been noted.
+  bool calls() const { return calls_.load(std::memory_order_relaxed); }
   bool is_on() const { return on_.load(std::memory_order_relaxed); }
 
   void note(const void* work, std::span<Run* const> runs, std::uint64_t epoch, bool writes,
             std::optional<Stopwatches::Watch> watch);
   // The launch of this epoch, announced as one that reads, writes the run.
   void note_write(Run& run, std::uint64_t epoch);
-  // All that was noted since the last call. `batch` is reused.
+  // All that was noted since the last call. `batch` is reused. Nobody calls any more.
   void take(Batch& batch);
+  // The so many-th launch since the last take calls for a reader; 0 = none does.
+  void call_at(std::size_t launches);
 
  private:
   std::atomic<bool> on_{false};
   std::atomic<bool> news_{false};
+  std::atomic<bool> calls_{false};
   Mutex mutex_{LockRank::kStreams};
   Batch noted_ GUARDED_BY(mutex_);
+  std::size_t call_at_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace tessera

@@ -152,6 +152,10 @@ Status Residency::sink(PageRef page) {
 
 void Residency::advance() {
   MutexLock lock(mutex_);
+  take_stock();
+}
+
+void Residency::take_stock() {
   if (Status status = finish_moves(Await::kNone); !status.is_ok()) {
     log_line(LogLevel::kDebug, "a move did not finish: {}", status.to_string());
   }

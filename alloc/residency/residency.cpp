@@ -265,8 +265,12 @@ void Residency::end_use(std::span<Run* const> runs, StreamId stream, Use use) {
       log_line(LogLevel::kDebug, "a thread's own stream has no fence: {}", status.to_string());
     }
   }
-  if (held) return let_go(runs);
-  gate_.leave(use.gate_slot);
+  if (held) {
+    let_go(runs);
+  } else {
+    gate_.leave(use.gate_slot);
+  }
+  if (conductor_.log().calls()) keep_to_plan();
 }
 
 std::uint32_t Residency::begin_unnamed(StreamId stream) {

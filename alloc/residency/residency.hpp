@@ -99,7 +99,7 @@ class Residency {
   // Off: live runs leave by evict() and sleep() only, since work may use them unannounced; these
   // wait for all work on the device then. Switching on waits for it too. Errors: the driver's.
   Status set_automatic(bool on);
-  // Brings it in and keeps it. With `exposed_by` (a literal) it stays for good.
+  // Brings it in and keeps it; with `exposed_by` (a literal) for good.
   Status pin(Run* run, const char* exposed_by = nullptr, const Held& held = {});
   Status unpin(Run* run);
   // ---- progress ----
@@ -118,7 +118,6 @@ class Residency {
  private:
   Residency(Driver& driver, DeviceId device, TierStack tiers, std::unique_ptr<Policy> policy,
             EventLog& log, ResidencyOptions options, StreamId inbound, StreamId outbound, EventId mark);
-
   std::uint32_t slot_for_use(StreamId stream);
   void expect_own_streams();
   std::uint64_t stamp_all(Runs runs, StreamId stream, std::uint32_t slot, Access access);
@@ -155,10 +154,9 @@ class Residency {
   Status make_room(Bytes bytes) REQUIRES_LOCK(mutex_);
   Status make_host_room(Bytes bytes) REQUIRES_LOCK(mutex_);
   enum class Which : std::uint8_t { kAll, kIdle, kWithoutCopy, kDead };  // who may be chosen
-  Result<Bytes> page_out(Bytes bytes, Patience patience) REQUIRES_LOCK(mutex_);
-  Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full) REQUIRES_LOCK(mutex_);
-  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which, Away to = Away::kHost)
-      REQUIRES_LOCK(mutex_);
+  Result<Bytes> page_out(Bytes bytes, Patience) REQUIRES_LOCK(mutex_);
+  Result<Bytes> page_out(Bytes bytes, Patience, Which, bool& full) REQUIRES_LOCK(mutex_);
+  Result<Bytes> leave(Run&, Bytes wanted, Patience, Which, Away to = Away::kHost) REQUIRES_LOCK(mutex_);
   Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience) REQUIRES_LOCK(mutex_);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience) REQUIRES_LOCK(mutex_);
   Status force_out(Bytes bytes) REQUIRES_LOCK(mutex_);
@@ -183,6 +181,7 @@ class Residency {
   void undo_mounts(Runs runs) REQUIRES_LOCK(mutex_);
 
   // follow.cpp: what a plan wants
+  void keep_to_plan() EXCLUDES_LOCK(mutex_);
   void follow_plan() REQUIRES_LOCK(mutex_);
   void carry_out_orders() REQUIRES_LOCK(mutex_);
   bool carry_out(const Conductor::Order& order) REQUIRES_LOCK(mutex_);
@@ -201,6 +200,7 @@ class Residency {
   Status bring_back(Runs runs);
 
   // progress.cpp: what is under way
+  void take_stock() REQUIRES_LOCK(mutex_);
   enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // as many as `bytes` of what leaves
   Status finish_moves(Await await, Bytes bytes = {}) REQUIRES_LOCK(mutex_);
   Result<bool> finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant) REQUIRES_LOCK(mutex_);

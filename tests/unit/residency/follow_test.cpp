@@ -67,6 +67,17 @@ class LeadTest : public ::testing::Test {
   explicit LeadTest(SimOptions sim = {.memory = 64_MiB, .inbound = {.bytes_per_second = 40'000'000}})
       : machine_({.device = 32_MiB, .sim = std::move(sim)}) {}
 
+  // The first is used in two steps, the second in one; the first is away from its second use to its first.
+  void lead_in_three_steps(Bytes part = kWholeRun) {
+    EXPECT_OK(machine_.write(moved_, 1));
+    EXPECT_OK(machine_.write(other_, 1));
+    Iteration iteration;
+    iteration.runs = {{.bytes = 4_MiB}, {.bytes = 4_MiB}};
+    iteration.uses = {{.run = 0}, {.run = 0}, {.run = 1}};
+    iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}, {Nanoseconds(1), 2, 3}};
+    const Gap gap{.run = 0, .after = 1, .until = 0, .wraps = true};
+    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0, .part = part}}, policy_.get()});
+  }
   void lead() {
     EXPECT_OK(machine_.write(moved_, 1));
     EXPECT_OK(machine_.write(other_, 1));
@@ -97,6 +108,30 @@ TEST_F(LeadTest, WhoStillArrivesWhenItsTimeToLeaveHasComeLeavesThen) {
   EXPECT_OK(machine_.settle());
   EXPECT_EQ(on_device(moved_), Bytes());
   EXPECT_OK(machine_.check(other_, 1));
+}
+
+TEST_F(LeadTest, WhatIsDueWithALaunchIsBegunThere) {
+  lead_in_three_steps();
+  EXPECT_OK(machine_.check(moved_, 1));
+  EXPECT_OK(machine_.settle());
+  machine_.residency().advance();  // the plan is found to be followed
+  EXPECT_FALSE(moved_->has(PageState::kLeaving));
+  EXPECT_OK(machine_.check(moved_, 1));
+  EXPECT_TRUE(moved_->has(PageState::kLeaving));
+}
+
+TEST_F(LeadTest, OnlyThePartThatAPlanSendsAwayLeaves) {
+  lead_in_three_steps(2_MiB);
+  for (int i = 0; i < 2; ++i) {
+    for (DeviceRun* run : {moved_, moved_, other_}) {
+      EXPECT_OK(machine_.check(run, 1));
+      EXPECT_OK(machine_.settle());
+      machine_.residency().advance();
+    }
+    EXPECT_OK(machine_.settle());
+    machine_.residency().advance();
+    EXPECT_EQ(on_device(moved_), 2_MiB);
+  }
 }
 
 // Kernels of 50 ms: whoever waited for all that is queued would leave after a second.

@@ -94,5 +94,28 @@ TEST_F(LaunchLogTest, LosesTheNewestWhenNobodyReadsAndSaysSo) {
   EXPECT_FALSE(taken().lost);
 }
 
+TEST_F(LaunchLogTest, CallsAtTheLaunchThatWasAskedFor) {
+  DeviceRun* const one[] = {&a_};
+  log_.call_at(2);
+  log_.note(work_, one, 1, true, std::nullopt);
+  EXPECT_FALSE(log_.calls());
+  log_.note(work_, one, 2, true, std::nullopt);
+  EXPECT_TRUE(log_.calls());
+  taken();
+  EXPECT_FALSE(log_.calls());
+  log_.note(work_, one, 3, true, std::nullopt);
+  log_.note(work_, one, 4, true, std::nullopt);
+  EXPECT_FALSE(log_.calls()) << "it was asked for once";
+}
+
+TEST_F(LaunchLogTest, CallsAtOnceForALaunchThatWasNotedMeanwhile) {
+  DeviceRun* const one[] = {&a_};
+  log_.note(work_, one, 1, true, std::nullopt);
+  log_.call_at(1);
+  EXPECT_TRUE(log_.calls());
+  log_.call_at(0);
+  EXPECT_FALSE(log_.calls());
+}
+
 }  // namespace
 }  // namespace tessera
