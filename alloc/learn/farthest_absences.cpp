@@ -19,7 +19,7 @@ class FarthestWalk {
  public:
   FarthestWalk(const Iteration& iteration, Bytes device)
       : iteration_(iteration), device_(device), count_(iteration.steps.size()),
-        distances_(next_use_distances(iteration)), dies_(last_uses_before_fresh(iteration)),
+        distances_(next_use_distances(iteration)), frees_(frees_by_step(iteration)),
         runs_(iteration.runs.size()) {}
 
   AbsencePlan plan() {
@@ -90,12 +90,12 @@ class FarthestWalk {
       run.last = at;
       run.next = at + distances_[i];
       run.absence.reset();
+      if (!iteration_.runs[index].pinned) by_next_.insert({run.next, index});
+    }
+    for (const std::uint32_t index : frees_[at % count_]) {
       if (iteration_.runs[index].pinned) continue;
-      if (dies_[i]) {
-        used_ -= std::exchange(run.there, Bytes());
-      } else {
-        by_next_.insert({run.next, index});
-      }
+      by_next_.erase({runs_[index].next, index});
+      used_ -= std::exchange(runs_[index].there, Bytes());
     }
   }
 
@@ -103,7 +103,7 @@ class FarthestWalk {
   const Bytes device_;
   const std::uint64_t count_;
   const std::vector<std::uint32_t> distances_;
-  const std::vector<bool> dies_;  // by use
+  const std::vector<std::vector<std::uint32_t>> frees_;  // by step
   std::vector<RunState> runs_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> by_next_;  // (next use, run) of those who may leave
   Bytes used_{};

@@ -26,7 +26,7 @@ class Model {
       : iteration_(iteration),
         machine_(machine),
         distances_(next_use_distances(iteration)),
-        dead_(last_uses_before_fresh(iteration)),
+        frees_(frees_by_step(iteration)),
         runs_(iteration.runs.size()),
         leaving_(iteration.steps.size()),
         coming_(iteration.steps.size()) {
@@ -97,6 +97,9 @@ class Model {
     now_ = start + static_cast<double>(iteration_.steps[step].duration.value());
     const std::uint32_t first = iteration_.steps[step].first_use;
     for (std::uint32_t i = first; i < iteration_.steps[step].end_use; ++i) note_use(i);
+    for (const std::uint32_t run : frees_[step]) {
+      if (!iteration_.runs[run].pinned) leave(run, now_, Away::kHost, true);
+    }
     for (const Absence* absence : leaving_[step]) {
       leave(absence->gap.run, now_, absence->to, absence->gap.dead);
     }
@@ -122,7 +125,6 @@ class Model {
       run.has_copy = false;
       run.written_ever = true;
     }
-    if (dead_[index] && !iteration_.runs[use.run].pinned) leave(use.run, now_, Away::kHost, true);
   }
 
   void leave(std::uint32_t index, Time from, Away to, bool dead) {
@@ -199,7 +201,7 @@ class Model {
   const Iteration& iteration_;
   const Machine& machine_;
   const std::vector<std::uint32_t> distances_;
-  const std::vector<bool> dead_;  // by use: what the run held does not matter any more
+  const std::vector<std::vector<std::uint32_t>> frees_;  // by step
   std::vector<RunState> runs_;
   std::vector<std::vector<const Absence*>> leaving_;
   std::vector<std::vector<std::uint32_t>> coming_;

@@ -81,4 +81,17 @@ std::vector<bool> last_uses_before_fresh(const Iteration& iteration) {
   return last;
 }
 
+std::vector<std::vector<std::uint32_t>> frees_by_step(const Iteration& iteration) {
+  const auto count = static_cast<std::uint32_t>(iteration.steps.size());
+  std::vector<std::vector<std::uint32_t>> frees(count);
+  const std::vector<bool> last = last_uses_before_fresh(iteration);
+  for (std::uint32_t step = 0; step < count; ++step) {
+    for (std::uint32_t i = iteration.steps[step].first_use; i < iteration.steps[step].end_use; ++i) {
+      const std::uint32_t run = iteration.uses[i].run;
+      if (last[i]) frees[(step + iteration.runs[run].lingers) % count].push_back(run);
+    }
+  }
+  return frees;
+}
+
 }  // namespace tessera

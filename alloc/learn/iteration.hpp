@@ -27,6 +27,7 @@ struct IterationRun {
   Nanoseconds regenerate{};  // its bytes can be remade in this time; 0 = they cannot
   bool pinned = false;     // has to stay on the device
   RunClass kind = RunClass::kUnknown;  // as its tag says
+  std::uint32_t lingers = 0;  // if it is allocated anew: steps from its last use to its free
 };
 
 struct IterationStep {
@@ -74,7 +75,10 @@ Iteration with_small_runs(const Iteration& iteration);
 // For each use, in how many steps its run is used again: 1 to the number of steps.
 std::vector<std::uint32_t> next_use_distances(const Iteration& iteration);
 
-// For each use, whether it is the last before its run is allocated anew: nothing is kept after it.
+// For each use, whether it is the last before its run is allocated anew: what it held matters no more.
 std::vector<bool> last_uses_before_fresh(const Iteration& iteration);
+
+// For each step, the runs that are freed behind it.
+std::vector<std::vector<std::uint32_t>> frees_by_step(const Iteration& iteration);
 
 }  // namespace tessera

@@ -8,7 +8,7 @@ template <class Visit>
 void Occupancy::for_each_step(const Absence& absence, Visit visit) const {
   const Gap& gap = absence.gap;
   const std::uint32_t inside = time_.steps_inside(gap);
-  const std::uint32_t begin = gap.dead ? 0 : time_.steps_leaving(gap, absence.to);
+  const std::uint32_t begin = gap.dead ? iteration_.runs[gap.run].lingers : time_.steps_leaving(gap, absence.to);
   for (std::uint32_t position = begin; position < inside; ++position) {
     const std::uint32_t step = time_.step_at(gap, position);
     if (step == absence.back_at && !gap.dead) return;

@@ -22,7 +22,7 @@ class Prompt {
  public:
   Prompt(const Iteration& iteration, const Machine& machine, const AbsencePlan& chosen)
       : iteration_(iteration), machine_(machine), count_(iteration.steps.size()),
-        dies_(last_uses_before_fresh(iteration)), runs_(iteration.runs.size()), leaving_(count_) {
+        frees_(frees_by_step(iteration)), runs_(iteration.runs.size()), leaving_(count_) {
     for (std::size_t run = 0; run < runs_.size(); ++run) runs_[run].away = iteration.runs[run].bytes;
     for (const Absence& absence : chosen) {
       if (absence.gap.dead || absence.to == Away::kRegenerated) continue;
@@ -73,7 +73,6 @@ class Prompt {
   // Page by page, as there is room.
   bool meet(const RunUse& use) {
     RunState& run = runs_[use.run];
-    if (!run.away && use.fresh) ++run.lives;
     const bool copies = run.holds && !use.fresh;
     while (run.away) {
       const Bytes room = next_room(std::min(run.away, kBasePage));
@@ -89,6 +88,7 @@ class Prompt {
       if (run.absence) ways_back_.push_back({*std::exchange(run.absence, std::nullopt), begins});
     }
     run.absence.reset();
+    if (use.fresh && run.holds) ++run.lives;
     return true;
   }
 
@@ -109,18 +109,22 @@ class Prompt {
       now_ = std::max(now_, runs_[iteration_.uses[i].run].ready);
     }
     now_ += static_cast<Time>(step.duration.value());
-    for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
-      const RunUse& use = iteration_.uses[i];
-      RunState& run = runs_[use.run];
-      if (use.writes || use.fresh) run.copied = {};
-      run.holds = !dies_[i];
-      if (!dies_[i] || iteration_.runs[use.run].pinned) continue;
-      if (run.lives > 0) {
-        --run.lives;
-      } else {
-        run.away = iteration_.runs[use.run].bytes;
-        releases_.push({now_, run.away});
-      }
+    for (const RunUse& use : iteration_.uses_of(static_cast<std::uint32_t>(at % count_))) {
+      if (use.writes || use.fresh) runs_[use.run].copied = {};
+      runs_[use.run].holds = true;
+    }
+    for (const std::uint32_t run : frees_[at % count_]) free(run);
+  }
+
+  void free(std::uint32_t index) {
+    RunState& run = runs_[index];
+    run.holds = false;
+    if (iteration_.runs[index].pinned) return;
+    if (run.lives > 0) {
+      --run.lives;
+    } else {
+      releases_.push({now_, iteration_.runs[index].bytes - run.away});
+      run.away = iteration_.runs[index].bytes;
     }
   }
 
@@ -165,7 +169,7 @@ class Prompt {
   const Iteration& iteration_;
   const Machine& machine_;
   const std::uint64_t count_;
-  const std::vector<bool> dies_;  // by use
+  const std::vector<std::vector<std::uint32_t>> frees_;  // by step
   std::vector<RunState> runs_;
   std::vector<std::vector<const Absence*>> leaving_;  // by the step after which they begin
   std::priority_queue<Release, std::vector<Release>, std::greater<>> releases_;

@@ -42,7 +42,7 @@ Stage::Stage(const Iteration& iteration, const Machine& machine, const Strategy&
     : learned_(iteration),
       strategy_(strategy),
       iteration_(with_small_runs(iteration)),
-      dies_(last_uses_before_fresh(iteration_)),
+      frees_(frees_by_step(iteration_)),
       driver_({.memory = machine.device + machine.small,
                .inbound = speed(machine.in_rate),
                .outbound = speed(machine.out_rate),
@@ -123,10 +123,9 @@ Status Stage::play_step(std::uint32_t index) {
     ranges_.push_back({held_[use.run]->address, held_[use.run]->shape.bytes()});
   }
   TESSERA_TRY(queue(step));
-  for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
-    if (!dies_[i]) continue;
-    const Run* const run = std::exchange(held_[iteration_.uses[i].run], nullptr);
-    TESSERA_TRY(blocks_->free(run->address, stream_));
+  for (const std::uint32_t index_of_run : frees_[index]) {
+    const Run* const run = std::exchange(held_[index_of_run], nullptr);
+    if (run != nullptr) TESSERA_TRY(blocks_->free(run->address, stream_));
   }
   return {};
 }

@@ -62,7 +62,7 @@ class Stage {
   const Iteration& learned_;
   const Strategy& strategy_;
   const Iteration iteration_;     // with small runs
-  const std::vector<bool> dies_;  // by use: nobody reads the run again before it is allocated anew
+  const std::vector<std::vector<std::uint32_t>> frees_;  // by step, behind it: runs
   VirtualClock clock_;
   NoHostPages host_pages_;
   SimDriver driver_;

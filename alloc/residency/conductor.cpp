@@ -1,7 +1,6 @@
 #include "residency/conductor.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -77,7 +76,7 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
                             Orders& orders) {
   ++read_;
   const std::span<const LaunchLog::Use> parts = parts_of(uses);
-  remember(uses, parts.size());
+  history_.remember(launch.epoch, uses, parts.size());
   const SequenceLearner::Noted noted = sequence_.note(signature_of(launch.work, parts, run_bytes));
   if (noted.learned) adopt_iteration();  // first: positions are of the new iteration from now on
   if (launch.watch) keep_watch(*launch.watch, noted.position);
@@ -91,20 +90,10 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
 
 // ---- learning -----------------------------------------------------------------------------------
 
-void Conductor::remember(std::span<const LaunchLog::Use> uses, std::size_t parts) {
-  steps_.push_back({static_cast<std::uint32_t>(mentions_.size()), static_cast<std::uint32_t>(parts),
-                    static_cast<std::uint32_t>(uses.size() - parts), std::nullopt});
-  for (const LaunchLog::Use& use : uses) {
-    mentions_.push_back({use.run->address, use.run->shape.bytes(), use.run->tag,
-                         use.run->pins.load() != 0, use.writes, use.fresh,
-                         use.writes ? Nanoseconds() : use.remade_in});
-  }
-}
-
 // Of an iteration that waits for its durations, or of one that may be learned soon.
 void Conductor::keep_watch(Stopwatches::Watch watch, std::optional<std::size_t> position) {
   if (!wanted_) {
-    steps_.back().watch = watch;
+    history_.steps().back().watch = watch;
   } else if (wanted_ && position && !unread_[*position] && !iteration_.steps[*position].duration) {
     unread_[*position] = watch;
   } else {
@@ -114,14 +103,12 @@ void Conductor::keep_watch(Stopwatches::Watch watch, std::optional<std::size_t> 
 
 // The older half goes when there are twice as many steps as an iteration may have.
 void Conductor::trim_history() {
-  if (steps_.size() < 2 * kMaxSteps) return;
-  const std::uint32_t dropped = steps_[kMaxSteps].first;
-  for (std::size_t i = 0; i < kMaxSteps; ++i) {
-    if (steps_[i].watch) watches_.give_back(*steps_[i].watch);
+  const std::span<LaunchHistory::Step> steps = history_.steps();
+  if (steps.size() < 2 * kMaxSteps) return;
+  for (const LaunchHistory::Step& step : steps.first(kMaxSteps)) {
+    if (step.watch) watches_.give_back(*step.watch);
   }
-  steps_.erase(steps_.begin(), steps_.begin() + kMaxSteps);
-  mentions_.erase(mentions_.begin(), mentions_.begin() + dropped);
-  for (Step& step : steps_) step.first -= dropped;
+  history_.drop_oldest(kMaxSteps);
 }
 
 // The last period() launches are the iteration.
@@ -134,90 +121,19 @@ void Conductor::adopt_iteration() {
   }
   unread_.clear();  // also when the new one is too long to be planned
   const std::size_t period = sequence_.period();
-  if (period > std::min(kMaxSteps, steps_.size())) return;
-  iteration_ = {};
-  for (Step& step : std::span(steps_).last(period)) {
+  const std::span<LaunchHistory::Step> steps = history_.steps();
+  if (period > std::min(kMaxSteps, steps.size())) return;
+  for (LaunchHistory::Step& step : steps.last(period)) {
     unread_.push_back(std::exchange(step.watch, std::nullopt));
   }
-  build_iteration(period);
-  for (Step& step : steps_) {
+  iteration_ = history_.iteration(period);
+  for (LaunchHistory::Step& step : steps) {
     if (step.watch) watches_.give_back(*std::exchange(step.watch, std::nullopt));
   }
   runs_.assign(iteration_.runs.size(), {});
   distances_ = next_use_distances(iteration_);
   wanted_ = true;
   waited_ = 0;
-}
-
-// What a block held when the iteration began was used in the one before: the run that did so there is
-// the run that does so here, since both are the same iteration.
-void Conductor::build_iteration(std::size_t period) {
-  std::unordered_map<std::uint64_t, std::uint32_t> run_at, last_use;  // by address
-  if (steps_.size() >= 2 * period) last_use = last_uses(period);
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // a run, and a use that is its, too
-  for (const Step& step : std::span(steps_).last(period)) {
-    const auto first = static_cast<std::uint32_t>(iteration_.uses.size());
-    for (const Mention& mention : mentioned_parts(step)) {
-      const std::uint64_t address = mention.address.value();
-      const auto [known, is_new] = run_at.try_emplace(address);
-      if (is_new || mention.fresh) {
-        known->second = static_cast<std::uint32_t>(iteration_.runs.size());
-        iteration_.runs.push_back(
-            {.bytes = mention.bytes, .tag = mention.tag, .pinned = mention.pinned});
-        const auto before = last_use.find(address);
-        if (!mention.fresh && before != last_use.end()) links.push_back({known->second, before->second});
-      }
-      Nanoseconds& regenerate = iteration_.runs[known->second].regenerate;
-      regenerate = std::max(regenerate, mention.remade_in);
-      iteration_.uses.push_back(
-          {.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
-    }
-    iteration_.steps.push_back(
-        {.first_use = first, .end_use = static_cast<std::uint32_t>(iteration_.uses.size())});
-  }
-  add_small_runs(period);
-  std::vector<std::uint32_t> same(iteration_.runs.size());  // the run that stands for each
-  std::iota(same.begin(), same.end(), 0u);
-  for (const auto& [run, use] : links) {
-    same[run] = iteration_.uses[use].run;
-    Nanoseconds& regenerate = iteration_.runs[same[run]].regenerate;
-    regenerate = std::max(regenerate, iteration_.runs[run].regenerate);
-  }
-  for (RunUse& use : iteration_.uses) {
-    // A chain ends at the run that the iteration itself allocates, or comes back to where it began.
-    for (std::size_t i = 0; i < same.size() && same[use.run] != use.run; ++i) use.run = same[use.run];
-  }
-}
-
-// They stay where they are, so their addresses tell them apart.
-void Conductor::add_small_runs(std::size_t period) {
-  std::unordered_map<std::uint64_t, std::uint32_t> run_at;
-  SmallRuns& small = iteration_.small;
-  for (const Step& step : std::span(steps_).last(period)) {
-    for (const Mention& mention : std::span(mentions_).subspan(step.first + step.parts, step.small)) {
-      const auto next = static_cast<std::uint32_t>(small.runs.size());
-      const auto [known, is_new] = run_at.try_emplace(mention.address.value(), next);
-      if (is_new) {
-        small.runs.push_back(
-            {.bytes = mention.bytes, .tag = mention.tag, .pinned = mention.pinned});
-      }
-      small.uses.push_back(
-          {.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
-    }
-    small.ends.push_back(static_cast<std::uint32_t>(small.uses.size()));
-  }
-}
-
-// Of the period before the last: each address's last use, as an index into the uses of an iteration.
-std::unordered_map<std::uint64_t, std::uint32_t> Conductor::last_uses(std::size_t period) const {
-  std::unordered_map<std::uint64_t, std::uint32_t> last;
-  std::uint32_t use = 0;
-  for (const Step& step : std::span(steps_).subspan(steps_.size() - 2 * period, period)) {
-    for (const Mention& mention : mentioned_parts(step)) {
-      last[mention.address.value()] = use++;
-    }
-  }
-  return last;
 }
 
 // All, or what a part of one more iteration could add to nearly all, or all that it could add; the rest is

@@ -16,12 +16,12 @@
 #pragma once
 
 #include <atomic>
-#include <unordered_map>
 #include <vector>
 
 #include "learn/sequence.hpp"
 #include "policy/policy.hpp"
 #include "residency/planner.hpp"
+#include "residency/launch_history.hpp"
 #include "residency/launch_log.hpp"
 
 namespace tessera {
@@ -73,20 +73,6 @@ class Conductor {
  private:
   static constexpr std::size_t kWatches = 8192;
 
-  // What is kept of a launch; the runs themselves may be gone.
-  struct Mention {
-    Address address;
-    Bytes bytes;
-    TagId tag;
-    bool pinned = false, writes = false, fresh = false;
-    Nanoseconds remade_in{};  // 0 = not, as far as this use knows
-  };
-  struct Step {
-    std::uint32_t first = 0;  // into mentions_
-    std::uint32_t parts = 0;  // so many that a plan may move,
-    std::uint32_t small = 0;  // and behind them so many that none does
-    std::optional<Stopwatches::Watch> watch;
-  };
   struct Leaving {
     std::uint32_t run = 0;  // index into Iteration::runs
     Away to = Away::kHost;
@@ -99,18 +85,11 @@ class Conductor {
 
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                    Orders& orders);
-  void remember(std::span<const LaunchLog::Use> uses, std::size_t parts);
   void keep_watch(Stopwatches::Watch watch, std::optional<std::size_t> position);
   void trim_history();
   void adopt_iteration();
   void adopt(const Strategy& strategy);
   void note_when_due();
-  void build_iteration(std::size_t period);
-  void add_small_runs(std::size_t period);
-  std::span<const Mention> mentioned_parts(const Step& step) const {
-    return std::span(mentions_).subspan(step.first, step.parts);
-  }
-  std::unordered_map<std::uint64_t, std::uint32_t> last_uses(std::size_t period) const;
   bool knows_durations();
   void follow(std::size_t position, std::uint64_t epoch, std::span<const LaunchLog::Use> uses,
               Orders& orders);
@@ -123,8 +102,7 @@ class Conductor {
   std::atomic<bool> times_{false};
 
   SequenceLearner sequence_;
-  std::vector<Step> steps_;  // the newest launches
-  std::vector<Mention> mentions_;
+  LaunchHistory history_;
   LaunchLog::Batch batch_;
 
   Iteration iteration_;

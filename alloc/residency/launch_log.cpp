@@ -18,7 +18,8 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
       run->remade_in.store(0, std::memory_order_relaxed);  // of the block before
     }
     noted_.uses.push_back(
-        {run, writes, fresh, Nanoseconds(run->remade_in.load(std::memory_order_relaxed))});
+        {run, writes, fresh, Nanoseconds(run->remade_in.load(std::memory_order_relaxed)),
+         fresh ? run->freed.load(std::memory_order_relaxed) : 0});
   }
   noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch});
   news_.store(true, std::memory_order_relaxed);

@@ -30,6 +30,7 @@ class LaunchLog {
     bool writes = false;
     bool fresh = false;  // the first use since the run was allocated
     Nanoseconds remade_in{};  // its callback's cost; 0 = it has none
+    std::uint64_t freed = 0;  // if fresh: the epoch in which a block before was freed; 0 = none was
   };
   struct Launch {
     const void* work = nullptr;

@@ -38,6 +38,19 @@ TEST(FarthestAbsences, AreOfNoMoreThanIsWanted) {
   EXPECT_EQ(plan[0].part, 4_MiB);
 }
 
+// The first run's block is held until the third step is over, so that one has to do without its room.
+TEST(FarthestAbsences, CountBlocksUntilTheyAreFreed) {
+  test::IterationBuilder build;
+  for (int i = 0; i < 3; ++i) build.run(Bytes(100));
+  for (std::uint32_t i = 0; i < 3; ++i) build.step(100, {test::makes(i)});
+  Iteration iteration = build.done();
+  EXPECT_TRUE(farthest_absences(iteration, Bytes(200)).empty());
+  iteration.runs[0].lingers = 2;
+  EXPECT_TRUE(farthest_absences(iteration, Bytes(200)).empty());
+  iteration.runs[1].lingers = 1;
+  EXPECT_EQ(farthest_absences(iteration, Bytes(200)).size(), 1u);
+}
+
 TEST(FarthestAbsences, AreOfTheIterationEachOnceAndNoneOfPinnedRuns) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Iteration iteration = test::random_iteration(seed);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "iterations.hpp"
+
 #include "base/page_class.hpp"
 
 namespace tessera {
@@ -76,6 +78,20 @@ TEST(Iteration, LeavesOutARunThatNobodyUses) {
   Iteration iteration = make_iteration();
   iteration.runs.resize(4);
   EXPECT_EQ(find_gaps(iteration).size(), 5u);
+}
+
+TEST(Iteration, FreesComeBehindTheLastUseOrLater) {
+  test::IterationBuilder build;
+  for (int i = 0; i < 3; ++i) build.run(Bytes(100));
+  build.step(100, {test::makes(0), test::reads(2)});
+  build.step(100, {test::reads(0)});
+  build.step(100, {test::makes(1)});
+  Iteration iteration = build.done();
+  using Frees = std::vector<std::vector<std::uint32_t>>;
+  EXPECT_EQ(frees_by_step(iteration), (Frees{{}, {0}, {1}}));
+  iteration.runs[0].lingers = 1;
+  iteration.runs[1].lingers = 1;  // into the next iteration
+  EXPECT_EQ(frees_by_step(iteration), (Frees{{1}, {}, {0}}));
 }
 
 }  // namespace

@@ -81,6 +81,20 @@ TEST(PromptPlan, MovesAPartFasterThanTheWhole) {
   EXPECT_EQ(prompt_plan(iteration, machine, chosen)[0].part, 64_MiB);
 }
 
+TEST(PromptPlan, GivesTheRoomOfABlockWhenItIsFreed) {
+  test::IterationBuilder build;
+  for (int i = 0; i < 4; ++i) build.run(Bytes(100));
+  for (std::uint32_t i = 0; i < 4; ++i) build.step(100, {test::makes(i)});
+  Iteration iteration = build.done();
+  iteration.runs[0].lingers = 2;
+  iteration.runs[1].lingers = 1;
+  const Machine machine = test::machine_of(Bytes(200), kRate);
+  EXPECT_TRUE(prompt_plan(iteration, machine, {}).empty()) << "in the third step three blocks are held";
+  const AbsencePlan plan = prompt_plan(iteration, machine, farthest_absences(iteration, machine.device));
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_LT(plan[0].gap.run, 2u);
+}
+
 TEST(PromptPlan, KeepsToTheAbsencesItWasGiven) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Iteration iteration = test::random_iteration(seed);

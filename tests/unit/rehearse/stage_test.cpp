@@ -118,6 +118,12 @@ TEST_F(StageTest, SmallRunsTakeRoomAndKeepStepsWaiting) {
   EXPECT_LE(play(with).take(), without);
 }
 
+TEST_F(StageTest, BlocksThatAreHeldTakeRoom) {
+  const Nanoseconds freed_at_once = play(machine(640_MiB, 5e9)).take();
+  for (std::uint32_t i = 0; i < kLayers; ++i) iteration_.runs[i].lingers = i;  // to the end of the way back
+  EXPECT_GT(play(machine(640_MiB, 5e9)).take(), freed_at_once);
+}
+
 TEST_F(StageTest, PinnedRunsStay) {
   for (std::uint32_t i = 0; i < kLayers; ++i) iteration_.runs[kLayers + i].pinned = true;
   EXPECT_TRUE(play(machine(640_MiB)).is_ok());

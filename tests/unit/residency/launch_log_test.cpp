@@ -94,6 +94,16 @@ TEST_F(LaunchLogTest, LosesTheNewestWhenNobodyReadsAndSaysSo) {
   EXPECT_FALSE(taken().lost);
 }
 
+TEST_F(LaunchLogTest, TellsOfAFreshBlockWhenTheOneBeforeWasFreed) {
+  DeviceRun* const one[] = {&a_};
+  a_.freed.store(7);
+  log_.note(work_, one, 8, true, std::nullopt);
+  log_.note(work_, one, 9, true, std::nullopt);
+  const LaunchLog::Batch batch = taken();
+  EXPECT_EQ(batch.uses[0].freed, 7u);
+  EXPECT_EQ(batch.uses[1].freed, 0u);
+}
+
 TEST_F(LaunchLogTest, CallsAtTheLaunchThatWasAskedFor) {
   DeviceRun* const one[] = {&a_};
   log_.call_at(2);

@@ -1,0 +1,128 @@
+#include "residency/launch_history.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tessera {
+namespace {
+
+// Nobody holds a block beyond the step before its run's next use: that is another block's.
+void bound_lingering(Iteration& iteration) {
+  const std::vector<std::uint32_t> distances = next_use_distances(iteration);
+  const std::vector<bool> last = last_uses_before_fresh(iteration);
+  for (std::size_t i = 0; i < iteration.uses.size(); ++i) {
+    if (!last[i]) continue;
+    std::uint32_t& lingers = iteration.runs[iteration.uses[i].run].lingers;
+    lingers = std::min(lingers, distances[i] - 1);
+  }
+}
+
+}  // namespace
+
+void LaunchHistory::remember(std::uint64_t epoch, std::span<const LaunchLog::Use> uses, std::size_t parts) {
+  steps_.push_back({epoch, static_cast<std::uint32_t>(mentions_.size()), static_cast<std::uint32_t>(parts),
+                    static_cast<std::uint32_t>(uses.size() - parts), std::nullopt});
+  for (const LaunchLog::Use& use : uses) {
+    mentions_.push_back({use.run->address, use.run->shape.bytes(), use.run->tag,
+                         use.run->pins.load() != 0, use.writes, use.fresh,
+                         use.writes ? Nanoseconds() : use.remade_in, use.freed});
+  }
+}
+
+void LaunchHistory::drop_oldest(std::size_t steps) {
+  const std::uint32_t dropped = steps < steps_.size() ? steps_[steps].first
+                                                      : static_cast<std::uint32_t>(mentions_.size());
+  steps_.erase(steps_.begin(), steps_.begin() + static_cast<std::ptrdiff_t>(steps));
+  mentions_.erase(mentions_.begin(), mentions_.begin() + dropped);
+  for (Step& step : steps_) step.first -= dropped;
+}
+
+// What a block held when the iteration began was used in the one before: the run that did so there is
+// the run that does so here, since both are the same iteration.
+Iteration LaunchHistory::iteration(std::size_t period) const {
+  const std::size_t begin = steps_.size() - period;
+  const LastUses before = last_uses(begin - std::min(begin, period), begin);
+  std::unordered_map<std::uint64_t, std::uint32_t> run_at;  // by address
+  LastUses last;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // a run, and a use that is its, too
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> held;   // a use, and for how many steps behind it
+  Iteration iteration;
+  for (std::size_t index = begin; index < steps_.size(); ++index) {
+    const auto first = static_cast<std::uint32_t>(iteration.uses.size());
+    for (const Mention& mention : parts_of(steps_[index])) {
+      const std::uint64_t address = mention.address.value();
+      const auto [known, is_new] = run_at.try_emplace(address);
+      const LastUses& earlier = is_new ? before : last;
+      const auto use_before = earlier.find(address);
+      if (mention.fresh && use_before != earlier.end()) {
+        held.push_back({use_before->second.use, steps_until(mention.freed, use_before->second.step)});
+      }
+      if (is_new || mention.fresh) {
+        known->second = static_cast<std::uint32_t>(iteration.runs.size());
+        iteration.runs.push_back(
+            {.bytes = mention.bytes, .tag = mention.tag, .pinned = mention.pinned});
+        if (!mention.fresh && use_before != earlier.end()) links.push_back({known->second, use_before->second.use});
+      }
+      Nanoseconds& regenerate = iteration.runs[known->second].regenerate;
+      regenerate = std::max(regenerate, mention.remade_in);
+      last[address] = {static_cast<std::uint32_t>(iteration.uses.size()), index};
+      iteration.uses.push_back(
+          {.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
+    }
+    iteration.steps.push_back(
+        {.first_use = first, .end_use = static_cast<std::uint32_t>(iteration.uses.size())});
+  }
+  add_small_runs(begin, iteration);
+  std::vector<std::uint32_t> same(iteration.runs.size());  // the run that stands for each
+  std::iota(same.begin(), same.end(), 0u);
+  for (const auto& [run, use] : links) {
+    same[run] = iteration.uses[use].run;
+    Nanoseconds& regenerate = iteration.runs[same[run]].regenerate;
+    regenerate = std::max(regenerate, iteration.runs[run].regenerate);
+  }
+  for (RunUse& use : iteration.uses) {
+    // A chain ends at the run that the iteration itself allocates, or comes back to where it began.
+    for (std::size_t i = 0; i < same.size() && same[use.run] != use.run; ++i) use.run = same[use.run];
+  }
+  for (const auto& [use, steps] : held) iteration.runs[iteration.uses[use].run].lingers = steps;
+  bound_lingering(iteration);
+  return iteration;
+}
+
+// They stay where they are, so their addresses tell them apart.
+void LaunchHistory::add_small_runs(std::size_t begin, Iteration& iteration) const {
+  std::unordered_map<std::uint64_t, std::uint32_t> run_at;
+  SmallRuns& small = iteration.small;
+  for (const Step& step : std::span(steps_).subspan(begin)) {
+    for (const Mention& mention : std::span(mentions_).subspan(step.first + step.parts, step.small)) {
+      const auto next = static_cast<std::uint32_t>(small.runs.size());
+      const auto [known, is_new] = run_at.try_emplace(mention.address.value(), next);
+      if (is_new) {
+        small.runs.push_back(
+            {.bytes = mention.bytes, .tag = mention.tag, .pinned = mention.pinned});
+      }
+      small.uses.push_back(
+          {.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
+    }
+    small.ends.push_back(static_cast<std::uint32_t>(small.uses.size()));
+  }
+}
+
+LaunchHistory::LastUses LaunchHistory::last_uses(std::size_t begin, std::size_t end) const {
+  LastUses last;
+  std::uint32_t use = 0;
+  for (std::size_t step = begin; step < end; ++step) {
+    for (const Mention& mention : parts_of(steps_[step])) last[mention.address.value()] = {use++, step};
+  }
+  return last;
+}
+
+// So many launches lie between this step and the free; 0 also where that is not known.
+std::uint32_t LaunchHistory::steps_until(std::uint64_t freed, std::size_t step) const {
+  const auto behind = steps_.begin() + static_cast<std::ptrdiff_t>(step) + 1;
+  const auto next = std::lower_bound(behind, steps_.end(), freed,
+                                     [](const Step& each, std::uint64_t epoch) { return each.epoch < epoch; });
+  return static_cast<std::uint32_t>(next - behind);
+}
+
+}  // namespace tessera

@@ -1,0 +1,100 @@
+#include "residency/launch_history.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace tessera {
+namespace {
+
+using DeviceRun = tessera::Run;  // a test has a Run() of its own
+
+class LaunchHistoryTest : public ::testing::Test {
+ protected:
+  // A launch that uses one run. Epochs grow by two: a fence between launches takes one.
+  void launch(DeviceRun& run, bool fresh = false, std::uint64_t freed = 0) {
+    const LaunchLog::Use use{.run = &run, .writes = fresh, .fresh = fresh, .freed = freed};
+    epoch_ += 2;
+    history_.remember(epoch_, {&use, 1}, 1);
+  }
+  // What a free notes that comes now: before the next launch.
+  std::uint64_t now() const { return epoch_ + 1; }
+  DeviceRun& run_at(std::uint64_t place) {
+    runs_.emplace_back(Address(place << 26), RunShape{0, 2}, TagId());
+    return runs_.back();
+  }
+
+  LaunchHistory history_;
+  std::deque<DeviceRun> runs_;
+  std::uint64_t epoch_ = 0;
+};
+
+TEST_F(LaunchHistoryTest, OfTheLastLaunchesAnIterationIsMade) {
+  DeviceRun &a = run_at(1), &b = run_at(2);
+  for (int i = 0; i < 2; ++i) {
+    launch(a);
+    launch(b);
+    launch(a);
+  }
+  const Iteration iteration = history_.iteration(3);
+  EXPECT_EQ(iteration.steps.size(), 3u);
+  EXPECT_EQ(iteration.runs.size(), 2u);
+  EXPECT_EQ(iteration.uses[0].run, iteration.uses[2].run);
+}
+
+// One address, of one block after another: two runs in each iteration.
+TEST_F(LaunchHistoryTest, AnAddressIsAsManyRunsAsItHasBlocks) {
+  DeviceRun& a = run_at(1);
+  for (int i = 0; i < 4; ++i) {
+    launch(a, true, i == 0 ? 0 : now());
+    launch(a);
+  }
+  const Iteration iteration = history_.iteration(4);
+  ASSERT_EQ(iteration.runs.size(), 2u);
+  EXPECT_EQ(iteration.uses[0].run, iteration.uses[1].run);
+  EXPECT_NE(iteration.uses[1].run, iteration.uses[2].run);
+  EXPECT_EQ(iteration.runs[0].lingers, 0u);
+  EXPECT_EQ(iteration.runs[1].lingers, 0u);
+}
+
+// Freed two launches behind its last use, in the iteration in which its address is used afresh or in the one before.
+TEST_F(LaunchHistoryTest, ABlockLingersUntilItIsFreed) {
+  DeviceRun &a = run_at(1), &b = run_at(2);
+  std::uint64_t freed = 0;
+  for (int i = 0; i < 2; ++i) {
+    launch(a, true, freed);
+    launch(b);
+    launch(b);
+    freed = now();
+    launch(b);
+  }
+  const Iteration iteration = history_.iteration(4);
+  EXPECT_EQ(iteration.runs[iteration.uses[0].run].lingers, 2u);
+  EXPECT_EQ(frees_by_step(iteration)[2], (std::vector<std::uint32_t>{iteration.uses[0].run}));
+}
+
+TEST_F(LaunchHistoryTest, ABlockIsNotHeldIntoTheNextUseOfItsPart) {
+  DeviceRun &a = run_at(1), &other = run_at(2), &b = run_at(3);
+  for (int i = 0; i < 6; ++i) {  // two addresses in turn, each free long after the other came
+    DeviceRun& mine = i % 2 == 0 ? a : other;
+    launch(mine, true, i < 2 ? 0 : now() - 2);
+    launch(b);
+  }
+  const Iteration iteration = history_.iteration(2);
+  for (const IterationRun& run : iteration.runs) EXPECT_LT(run.lingers, 2u);
+}
+
+TEST_F(LaunchHistoryTest, WhatIsDroppedIsTheOldest) {
+  DeviceRun &a = run_at(1), &b = run_at(2);
+  launch(a);
+  launch(b);
+  launch(b);
+  history_.drop_oldest(1);
+  EXPECT_EQ(history_.steps().size(), 2u);
+  EXPECT_EQ(history_.iteration(2).runs.size(), 1u);
+  history_.drop_oldest(2);
+  EXPECT_TRUE(history_.steps().empty());
+}
+
+}  // namespace
+}  // namespace tessera
