@@ -53,6 +53,10 @@ void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
   s.remakes += moves.remakes;
   s.remade_bytes += moves.remade_bytes.value();
   s.remake_ns += moves.remake_time.value();
+  s.checks += moves.checks;
+  s.checks_changed += moves.checks_changed;
+  s.unchanged_evictions += moves.unchanged_evictions;
+  s.unchanged_bytes += moves.unchanged_bytes.value();
 }
 
 constexpr int kHistoryTries = 16;

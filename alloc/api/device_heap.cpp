@@ -43,7 +43,8 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   const TierStack tiers{heap->tier_, below.host, below.file, below.backing};
   TESSERA_TRY_ASSIGN(heap->residency_,
                      Residency::create(driver, device, tiers, std::move(policy), log,
-                                       {options.low_watermark, options.high_watermark, rehearse}));
+                                       {options.low_watermark, options.high_watermark, rehearse,
+                                        options.fingerprints == "on"}));
   const Bytes addresses = options.heap_size.value_or(tiers.capacity() * kAddressesPerByte);
   TESSERA_TRY_ASSIGN(heap->pages_, PageManager::create(driver, *heap->residency_,
                                                        std::max(addresses, 2 * kLargePage),

@@ -61,6 +61,11 @@ constexpr OptionEntry kTable[] = {
      "rehearsal; recency weighs cost and guards against thrashing.",
      "auto takes seconds of one processor once a program repeats itself. The others of tessera replay "
      "--list-policies are there to compare with."},
+    {"fingerprints", kPerformance, &Options::fingerprints, "on", "on|off",
+     "Whether pages are asked, on the device, if they have changed since their last copy, so that those "
+     "that have not leave for nothing.",
+     "on costs what reading the page takes, where that is likely to be less than the copy that it may save. "
+     "off is for comparing, and for devices whose memory bandwidth has nothing to spare."},
     {"low-watermark", kPerformance, &Options::low_watermark, "0", "",
      "Percent of device memory, and of host memory; when less than this is free, cold blocks start to leave "
      "ahead of need. 0: none does before the program's iteration is learned.",

@@ -34,6 +34,7 @@ struct Options {
   bool off = false;
   // Performance.
   std::string policy = "auto";
+  std::string fingerprints = "on";
   std::uint32_t low_watermark = 0;    // percent of device memory
   std::uint32_t high_watermark = 12;  // percent of device memory
   // Debugging.

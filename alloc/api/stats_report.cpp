@@ -48,6 +48,11 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.count("remakes", s.remakes);
   out.bytes("remade_bytes", Bytes(s.remade_bytes));
   out.time("remake", Nanoseconds(s.remake_ns));
+  out.group("unchanged");
+  out.count("checks", s.checks);
+  out.count("checks_changed", s.checks_changed);
+  out.count("unchanged_evictions", s.unchanged_evictions);
+  out.bytes("unchanged_bytes", Bytes(s.unchanged_bytes));
   out.group("waits");
   out.count("stalls", s.stalls);
   out.time("stall", Nanoseconds(s.stall_ns));
@@ -130,6 +135,10 @@ Status check_totals(const tessera_stats& s) {
   TESSERA_TRY(at_most({"host_used", s.host_used}, {"host_peak", s.host_peak}));
   TESSERA_TRY(at_most({"host_peak", s.host_peak}, {"host_capacity", s.host_capacity}));
   TESSERA_TRY(at_most({"file_used", s.file_used}, {"file_peak", s.file_peak}));
+  TESSERA_TRY(at_most({"unchanged_evictions", s.unchanged_evictions},
+                      {"clean_evictions", s.clean_evictions}));
+  TESSERA_TRY(at_most({"unchanged_evictions + checks_changed", s.unchanged_evictions + s.checks_changed},
+                      {"checks", s.checks}));
   return at_most({"file_peak", s.file_peak}, {"file_capacity", s.file_capacity});
 }
 

@@ -37,12 +37,6 @@ Status data_loss(PageRef page) {
                                              page.address().value()));
 }
 
-Bytes total_bytes(std::span<const PageRef> pages) {
-  Bytes bytes;
-  for (const PageRef& page : pages) bytes += page.bytes();
-  return bytes;
-}
-
 }  // namespace
 
 // Success leaves the runs held, and `held` called. Those that have to be remade are, by then: outside of
@@ -246,6 +240,7 @@ Result<bool> Residency::on_host(PageRef page) {
   if (page->state == PageState::kLost) return data_loss(page);
   const bool comes_by_copy = page->state == PageState::kCold;
   if (!comes_by_copy || page->host) return true;
+  spare_host_room(page.bytes());
   const Status status = mover_.rise(page);
   if (status.is_ok()) started(page);
   if (!status.is_ok() && status.code() != Code::kBusy) return status;
@@ -286,7 +281,7 @@ Status Residency::mount_and_note(std::span<const PageRef> pages) {
 }
 
 // Waits for the transfer of one page, if it has one in flight. A page that is leaving keeps its
-// state; its copy is done. Errors: the driver's, and the transfer may go on; a failed read from the
+// state; its copy is done. One that is checked stays. Errors: the driver's, and the transfer may go on; a failed read from the
 // file. A failed write is no error here: the page has its bytes.
 Status Residency::settle(PageRef page) {
   if (!is_moving(page->state)) return {};
@@ -296,6 +291,7 @@ Status Residency::settle(PageRef page) {
   switch (page->state) {
     case PageState::kArriving: done = mover_.finish_arrival(page, true); break;
     case PageState::kLeaving: done = mover_.copied_out(page, true); break;
+    case PageState::kChecking: done = mover_.finish_check(page, true); break;
     case PageState::kRemaking: done = mover_.finish_remake(page, true); break;
     case PageState::kSinking: done = finish_sink(page, true); break;
     case PageState::kRising:
@@ -361,6 +357,7 @@ Status Residency::prefetch(std::span<Run* const> runs) {
 
 // A hint that cannot be followed is no error: the page comes when it is used.
 void Residency::start_rise(PageRef page) {
+  spare_host_room(page.bytes());
   const Status status = mover_.rise(page);
   if (status.is_ok()) return started(page);
   log_line(LogLevel::kDebug, "a prefetch was given up: {}", status.to_string());

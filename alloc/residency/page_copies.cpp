@@ -31,6 +31,8 @@ void PageMover::return_host_frame(PageRef page) {
   }
   page->host.reset();
   page->staging = false;
+  set_candidate(page, false);
+  if (!page->file) page->fingerprint.reset();
   note_place(page);
 }
 
@@ -106,6 +108,7 @@ void PageMover::drop_file_copy(PageRef page) {
   if (!page->file) return;
   tiers_.file.give_back(*page->file);
   page->file.reset();
+  if (!page->host) page->fingerprint.reset();
   note_place(page);
 }
 

@@ -33,6 +33,12 @@ void PageMover::give_back_event(EventId event) {
   spare_events_.push_back(event);
 }
 
+// All of them wait for it.
+void PageMover::share_event(EventId event, std::span<const PageRef> pages) {
+  if (pages.size() > 1) event_shares_.emplace(event, pages.size());
+  for (const PageRef& page : pages) page->event = event;
+}
+
 // ---- queueing ----------------------------------------------------------------------------------
 
 std::size_t PageMover::batch_of(std::span<const PageRef> pages) const {
@@ -61,17 +67,18 @@ Status PageMover::queue_copies(CopyWay way, std::span<const PageRef> pages) {
   Status status = queue_on(way, pages, stream);
   meter.after(stream, bytes);
   if (status.is_ok()) {
+    if (!in) queue_fingerprints(pages);
     status = record_or_wait(event, stream);
   } else if (pages.size() > 1) {
     await_queued(stream);  // some of them may have been
   }
   if (!status.is_ok()) {
+    for (const PageRef& page : pages) drop_fingerprint(page);
     give_back_event(event);
     return status;
   }
-  if (pages.size() > 1) event_shares_.emplace(event, pages.size());
+  share_event(event, pages);
   for (const PageRef& page : pages) {
-    page->event = event;
     page->started = log_.begin_move(in ? Link::kIn : Link::kOut, page.address(), page.bytes());
   }
   return {};
@@ -128,7 +135,10 @@ Result<std::size_t> PageMover::copy_out(std::span<const PageRef> pages) {
   Status status;
   // They are stale, or the pages would not have to be copied. Also of pages that will find no
   // frame: `copied` stands with all of them by now.
-  for (const PageRef& page : pages) drop_copies(page);
+  for (const PageRef& page : pages) {
+    drop_copies(page);
+    page->proven = false;
+  }
   while (taken < pages.size() && (status = take_host_frame(pages[taken])).is_ok()) {
     ++taken;
     if (!pages[taken - 1]->staging) continue;

@@ -43,10 +43,10 @@ Nearest nearest_of(const Page& page) {
 }  // namespace
 
 PageMover::PageMover(Driver& driver, DeviceId device, TierStack tiers, Gate& gate, EventLog& log,
-                     ResidencyStats& stats, StreamId inbound, StreamId outbound)
+                     ResidencyStats& stats, StreamId inbound, StreamId outbound, bool fingerprints)
     : driver_(driver), device_(device), tiers_(tiers), gate_(gate), log_(log), stats_(stats),
       inbound_(inbound), outbound_(outbound), in_meter_(driver, device),
-      out_meter_(driver, device) {}
+      out_meter_(driver, device), desk_(driver, device, fingerprints) {}
 
 PageMover::~PageMover() {
   for (EventId event : spare_events_) {
@@ -185,11 +185,13 @@ Result<bool> PageMover::finish_arrival(PageRef page, bool wait) {
   give_back_event(page->event);
   stats_.fetches += 1;
   note_move(page, EventKind::kFetch);
-  if (!is_clean(page)) {
+  const bool may_be_valid = is_clean(page) || page->fingerprint;
+  if (!may_be_valid) {
     drop_copies(page);
   } else if (page->staging) {
     return_host_frame(page);  // the file still has it
   }
+  set_candidate(page, page->host && page->fingerprint);
   return true;
 }
 
@@ -250,6 +252,7 @@ Status PageMover::take_frames(std::span<const PageRef> pages, After after) {
 // The page's copy is done, but it was used since: drop the copy, keep the page.
 Status PageMover::forward(PageRef page) {
   give_back_event(page->event);
+  drop_fingerprint(page);
   return_host_frame(page);
   stats_.forwards += 1;
   note_move(page, EventKind::kForward);
@@ -265,8 +268,12 @@ Status PageMover::release_frame(PageRef page, After after) {
   tiers_.device.give_back(*page->device);
   page->device.reset();
   page.run->streams.store(0);  // the gate is closed, and all uses are over
-  const bool awaited = page->state == PageState::kArriving || page->state == PageState::kRemaking;
+  const bool awaited = page->state == PageState::kArriving || page->state == PageState::kRemaking ||
+                       page->state == PageState::kChecking;
   if (copied || awaited) give_back_event(page->event);
+  if (copied && after == After::kCold) page->fingerprint = read_fingerprint(page);
+  drop_fingerprint(page);
+  set_candidate(page, false);
   if (copied) note_move(page, EventKind::kEvict);
   if (after == After::kEmpty) {
     drop_copies(page);
@@ -283,6 +290,11 @@ Status PageMover::release_frame(PageRef page, After after) {
     stats_.evictions += 1;
   } else {
     stats_.clean_evictions += 1;
+    if (page->proven) {
+      stats_.unchanged_evictions += 1;
+      stats_.unchanged_bytes += page.bytes();
+    }
+    page->proven = false;
     log_.record(EventKind::kDiscard, device_, log_.now(), page.address(), page.bytes());
   }
   return step(page, PageEvent::kUnmap);

@@ -34,10 +34,16 @@ struct PageRef {
   Bytes bytes() const { return page_bytes(page_class()); }
 };
 
+inline Bytes total_bytes(std::span<const PageRef> pages) {
+  Bytes bytes;
+  for (const PageRef& page : pages) bytes += page.bytes();
+  return bytes;
+}
+
 class PageMover {
  public:
   PageMover(Driver& driver, DeviceId device, TierStack tiers, Gate& gate, EventLog& log,
-            ResidencyStats& stats, StreamId inbound, StreamId outbound);
+            ResidencyStats& stats, StreamId inbound, StreamId outbound, bool fingerprints = true);
   ~PageMover();
 
   // Puts device frames under pages that are kEmpty (-> kResident) or kCold in host (-> kArriving,
@@ -77,6 +83,24 @@ class PageMover {
   // with a valid copy, kLeaving pages whose copy is done. Skips a page whose run is held or was used
   // since Run::quiet; a kLeaving one is then forwarded. Unmapped once per contiguous stretch.
   Status vacate(std::span<const PageRef> pages);
+  // page_checks.cpp: whether a copy is valid still
+  // kResident -> kChecking, as of Page::asked, which the caller has set: of as many of the first pages as
+  // gives. 0 where it cannot be found out now. REQUIRES: is_doubtful(), and as copy_out.
+  std::size_t check(std::span<const PageRef> pages);
+  // kChecking -> kResident, as finish_arrival. Page::copied == Page::asked then if the copy is valid; else it
+  // is gone.
+  Result<bool> finish_check(PageRef page, bool wait);
+  // Whether it is_doubtful(), and finding out is likely to cost less than a copy.
+  bool may_check(PageRef page);
+  // Whether the next copy of it shall have a fingerprint, so that it can be asked for when it leaves again.
+  void plan_fingerprint(PageRef page);
+  // Gives up host frames of candidates (Page::candidate), the newest first: whose page came last is likely to
+  // leave last.
+  void drop_candidates(Bytes bytes);
+  Bytes candidate_bytes() const { return candidate_bytes_; }
+  // The run goes away.
+  void forget(const Run& run);
+
   // Drops the copies in lower tiers. REQUIRES: no transfer in flight.
   void drop_copies(PageRef page);
   // Drops the host copy of a page that has its bytes elsewhere too.
@@ -134,6 +158,12 @@ class PageMover {
   Status record_or_wait(EventId event, StreamId stream);
   void await_queued(StreamId stream);
   Status fill_frames(std::span<const PageRef> pages);
+  void share_event(EventId event, std::span<const PageRef> pages);
+  // page_checks.cpp
+  void queue_fingerprints(std::span<const PageRef> pages);
+  std::optional<Fingerprint> read_fingerprint(PageRef page);
+  void drop_fingerprint(PageRef page);
+  void set_candidate(PageRef page, bool candidate);
   // page_swaps.cpp: moves while nobody can look
   Status swap_in(std::span<const PageRef> pages);
   Status take_place(PageRef page);
@@ -163,6 +193,9 @@ class PageMover {
   bool copies_at_once_ = true;  // until the driver says that it cannot
   LinkMeter in_meter_;
   LinkMeter out_meter_;
+  FingerprintDesk desk_;
+  std::vector<PageRef> candidates_;  // and pages that were, oldest first
+  Bytes candidate_bytes_;
 };
 
 }  // namespace tessera

@@ -17,6 +17,9 @@ constexpr Step kSteps[] = {
     {S::kResident, E::kCopyOut, S::kLeaving},
     {S::kResident, E::kUnmap, S::kCold},        // its copy below is still valid: 0 bytes moved
     {S::kResident, E::kDiscard, S::kEmpty},
+    {S::kResident, E::kCheck, S::kChecking},
+    {S::kChecking, E::kChecked, S::kResident},  // its copy is valid, or is no more
+    {S::kChecking, E::kDiscard, S::kEmpty},     // as kArriving, below
     {S::kLeaving, E::kForward, S::kResident},
     {S::kLeaving, E::kUnmap, S::kCold},
     {S::kLeaving, E::kDiscard, S::kEmpty},
@@ -46,14 +49,14 @@ constexpr Step kSteps[] = {
 }  // namespace
 
 const char* name_of(PageState state) {
-  constexpr const char* kNames[] = {"empty",    "resident", "leaving", "cold",
-                                    "sinking",  "rising",   "arriving", "gone",
-                                    "blank",    "remaking", "lost"};
+  constexpr const char* kNames[] = {"empty",   "resident", "leaving", "checking",
+                                    "cold",    "sinking",  "rising",  "arriving",
+                                    "gone",    "blank",    "remaking", "lost"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
 const char* name_of(PageEvent event) {
-  constexpr const char* kNames[] = {"back", "copy-out", "forward", "unmap", "discard",
+  constexpr const char* kNames[] = {"back", "copy-out", "check", "checked", "forward", "unmap", "discard",
                                     "sink", "sunk",     "rise",    "risen", "rise-failed",
                                     "copy-in", "arrive", "drop", "mount", "remake",
                                     "remade", "lose"};

@@ -8,6 +8,7 @@
 //   kEmpty     nothing behind it; the bytes do not matter (fresh, or its blocks are all free)
 //   kResident  a device frame is mapped
 //   kLeaving   as kResident, and a copy to the host is in flight
+//   kChecking  as kResident, and it is being found out whether the copy it came from is still valid
 //   kCold      no device frame; the bytes are in a host or a file frame
 //   kSinking   as kCold in host, and a write of it to the file is in flight
 //   kRising    as kCold in file, and a read of it to the host is in flight
@@ -27,13 +28,15 @@
 namespace tessera {
 
 enum class PageState : std::uint8_t {
-  kEmpty, kResident, kLeaving, kCold, kSinking, kRising, kArriving, kGone, kBlank, kRemaking, kLost,
+  kEmpty, kResident, kLeaving, kChecking, kCold, kSinking, kRising, kArriving, kGone, kBlank, kRemaking, kLost,
 };
-inline constexpr std::size_t kPageStates = 11;
+inline constexpr std::size_t kPageStates = 12;
 
 enum class PageEvent : std::uint8_t {
   kBack,      // a device frame was mapped; nothing to copy
   kCopyOut,   // the copy to the host was queued
+  kCheck,     // its fingerprint was asked for
+  kChecked,   // the answer is there
   kForward,   // the copy is done, but the page was used since: it stays
   kUnmap,     // the frame was taken away; a valid copy remains
   kDiscard,   // the frame or the copy was dropped; the bytes do not matter
@@ -57,9 +60,13 @@ const char* name_of(PageEvent event);
 // The state that follows, or nothing where the step is illegal.
 std::optional<PageState> next(PageState state, PageEvent event);
 
+// Whether it may soon have left: work for that is on the outbound stream.
+constexpr bool is_going(PageState state) {
+  return state == PageState::kLeaving || state == PageState::kChecking;
+}
 // Whether a launch may touch the page right now: mapped, and its bytes are not still to come.
 constexpr bool is_present(PageState state) {
-  return state == PageState::kResident || state == PageState::kLeaving;
+  return state == PageState::kResident || is_going(state);
 }
 // Whether a device frame is mapped.
 constexpr bool is_mapped(PageState state) {
@@ -68,7 +75,7 @@ constexpr bool is_mapped(PageState state) {
 }
 // Whether a transfer is in flight, or work that remakes the bytes.
 constexpr bool is_moving(PageState state) {
-  return state == PageState::kLeaving || state == PageState::kSinking ||
+  return is_going(state) || state == PageState::kSinking ||
          state == PageState::kRising || state == PageState::kArriving ||
          state == PageState::kRemaking;
 }

@@ -13,7 +13,7 @@ namespace {
 PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
   PageRef awaited;
   for (const PageRef& page : moving) {
-    if (page->state != PageState::kLeaving) continue;
+    if (!is_going(page->state)) continue;
     awaited = page;
     if (page->staging || page.bytes() >= bytes) break;
     bytes -= page.bytes();
@@ -22,6 +22,12 @@ PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
 }
 
 }  // namespace
+
+// What leads to more, once all moves have been looked at.
+struct Residency::Ended {
+  std::vector<PageRef> vacant;   // their frames may go
+  std::vector<PageRef> changed;  // they leave by a copy after all
+};
 
 void Residency::started(PageRef page) {
   moving_.push_back(page);
@@ -40,7 +46,8 @@ void Residency::forget(PageRef page) {
 // which they were queued, so behind one that is under way nobody need be asked.
 Status Residency::finish_moves(Await await, Bytes bytes) {
   Status result;
-  std::vector<PageRef> vacant, still_moving, arrived;
+  std::vector<PageRef> still_moving, arrived;
+  Ended ended;
   const std::vector<PageRef> moving = std::exchange(moving_, {});
   if (await == Await::kLeaving) {
     const PageRef copy = awaited_copy(moving, bytes);
@@ -50,7 +57,7 @@ Status Residency::finish_moves(Await await, Bytes bytes) {
   }
   bool coming = false, going = false;  // whether a copy of that direction is known to be under way
   for (const PageRef& page : moving) {
-    const bool leaving = page->state == PageState::kLeaving;
+    const bool leaving = is_going(page->state);
     bool* const under_way = leaving ? &going : page->state == PageState::kArriving ? &coming : nullptr;
     const bool wait = await == Await::kOldest;
     if (wait) await = Await::kNone;
@@ -58,13 +65,14 @@ Status Residency::finish_moves(Await await, Bytes bytes) {
       still_moving.push_back(page);
       continue;
     }
-    const Result<bool> done = finish_move(page, wait, vacant);
+    const Result<bool> done = finish_move(page, wait, ended);
     if (!done.is_ok() && result.is_ok()) result = done.status();
     if (under_way && done.is_ok() && !done.value()) *under_way = true;
     (done.is_ok() && done.value() ? arrived : still_moving).push_back(page);
   }
   moving_ = std::move(still_moving);
-  if (Status status = mover_.vacate(vacant); !status.is_ok() && result.is_ok()) result = status;
+  if (Status status = mover_.vacate(ended.vacant); !status.is_ok() && result.is_ok()) result = status;
+  copy_changed(std::move(ended.changed));
   for (const PageRef& page : arrived) move_on(page);
   clear_stranded();
   in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
@@ -75,16 +83,16 @@ Status Residency::finish_moves(Await await, Bytes bytes) {
 // stall says which of the two it was. The copy, which is waited for next, stands behind that work in any
 // case, so a failure here is told there.
 void Residency::await_users(PageRef page) {
-  if (page->state != PageState::kLeaving || streams_.passed(page->users, page->copied)) return;
+  if (!is_going(page->state) || streams_.passed(page->users, page->as_of())) return;
   const StallWait waiting(stall_, StallCause::kWork);
-  if (Status status = streams_.wait(page->users, page->copied); !status.is_ok()) {
+  if (Status status = streams_.wait(page->users, page->as_of()); !status.is_ok()) {
     log_line(LogLevel::kDebug, "waiting for work: {}", status.to_string());
   }
 }
 
 // Whether the page's transfer has ended. A failure of the spill file is dealt with here: the page
 // has kept its valid copy, or reports its loss when it is used.
-Result<bool> Residency::finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant) {
+Result<bool> Residency::finish_move(PageRef page, bool wait, Ended& ended) {
   if (wait) await_users(page);
   const StallWait waiting(wait ? stall_ : nullptr, cause_of(page->state));
   switch (page->state) {
@@ -93,7 +101,15 @@ Result<bool> Residency::finish_move(PageRef page, bool wait, std::vector<PageRef
       const Result<bool> done = mover_.copied_out(page, wait);
       if (done.is_ok() && done.value()) {
         page.run->quiet = std::max(page.run->quiet, page->copied);
-        vacant.push_back(page);
+        ended.vacant.push_back(page);
+      }
+      return done;
+    }
+    case PageState::kChecking: {
+      const Result<bool> done = mover_.finish_check(page, wait);
+      if (done.is_ok() && done.value()) {
+        page.run->quiet = std::max(page.run->quiet, page->asked);
+        (page->copied == page->asked ? ended.vacant : ended.changed).push_back(page);
       }
       return done;
     }
@@ -187,8 +203,8 @@ Status Residency::evict_run(Run& run) {
       TESSERA_TRY(finish_moves(Await::kOldest));
     }
     TESSERA_TRY(leave(run, run.shape.bytes(), Patience::kDemand, Which::kAll).status());
-    while (run.has(PageState::kLeaving)) {
-      TESSERA_TRY(finish_moves(Await::kLeaving, run.bytes_in(PageState::kLeaving)));
+    while (run.going()) {
+      TESSERA_TRY(finish_moves(Await::kLeaving, run.going()));
     }
     const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kArriving) +
                        run.bytes_in(PageState::kRemaking);

@@ -51,7 +51,7 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
       planner_(options.make_planner(*policy_)), log_(log), options_(std::move(options)), inbound_(inbound),
       outbound_(outbound), mark_(mark), streams_(driver, device),
       conductor_(driver, device, *policy_, *planner_),
-      mover_(driver, device, tiers, gate_, log, stats_, inbound, outbound) {}
+      mover_(driver, device, tiers, gate_, log, stats_, inbound, outbound, options_.fingerprints) {}
 
 Residency::~Residency() {
   while (true) {
@@ -126,6 +126,7 @@ Status Residency::remove(Run* run) {
   const auto of_run = [run](const PageRef& page) { return page.run == run; };
   std::erase_if(moving_, of_run);
   std::erase_if(stranded_, of_run);
+  mover_.forget(*run);
   stats_.run_bytes -= run->shape.bytes();
   const std::size_t index = run->index;
   std::swap(runs_[index], runs_.back());

@@ -1,8 +1,7 @@
 // Where the bytes of every run of one device are, and who moves them when: the front of this layer.
 //
-// The engine owns the runs and carries out all moves. Decisions come from the policy, frames from
-// the tiers, ordering from the driver's streams and events. One lock serialises decisions and
-// bookkeeping; a use whose pages are all present takes no lock, only the gate.
+// The engine owns the runs and carries out all moves. Decisions come from the policy, frames from the tiers, order
+// from streams and events. One lock serialises all that; a use whose pages are all present takes only the gate.
 //
 // How a use goes: begin_use enters the gate, sees that nothing is missing, stamps, returns; the caller
 // queues its work; end_use leaves. If something is missing it leaves the gate, takes the lock, *holds*
@@ -38,11 +37,9 @@ namespace tessera {
 
 class Residency {
  public:
-  static Result<std::unique_ptr<Residency>> create(Driver& driver, DeviceId device,
-                                                   TierStack tiers, std::unique_ptr<Policy> policy,
-                                                   EventLog& log, ResidencyOptions options);
-  // Waits for all moves, then gives every frame back. REQUIRES: no queued work uses a run.
-  ~Residency();
+  static Result<std::unique_ptr<Residency>> create(Driver& driver, DeviceId device, TierStack tiers,
+                                                   std::unique_ptr<Policy> policy, EventLog& log, ResidencyOptions options);
+  ~Residency();  // waits for all moves, then gives every frame back. REQUIRES: no queued work uses a run
 
   // ---- runs ----
   // A run at `address` with nothing behind it. Errors: kOutOfMemory when all tiers together could
@@ -61,13 +58,11 @@ class Residency {
   // stays until the work queued before end_use is over. Duplicates are allowed. Errors: kOutOfMemory
   // when the runs do not fit together, kDataLoss, kIo, kDriver, those of a callback. `held` is called
   // before one is: the runs cannot be removed any more.
-  Status begin_use(Runs runs, StreamId stream, Access access, Use::Kind kind, Use& use,
-                   const Held& held = {});
+  Status begin_use(Runs runs, StreamId stream, Access access, Use::Kind kind, Use& use, const Held& held = {});
   // The same for queued work when nothing has to come: true, and the use has begun, or false and nothing
   // has happened. `find()` names the runs, or says no by nullopt; it is called inside the gate, where
   // runs in the page map cannot go away: remove() closes it first. Takes no lock, unless `stream` is new.
-  template <class Find>
-  bool try_use(Find find, StreamId stream, Access access, Use& use);
+  template <class Find> bool try_use(Find find, StreamId stream, Access access, Use& use);
   void end_use(Runs runs, StreamId stream, Use use);
   // Queued work that names no run but may reach any, where pages are host-backed: none changes places
   // before it is over. kNoStream: on a stream that may be another device's. Gives the gate's slot.
@@ -170,6 +165,10 @@ class Residency {
   Bytes device_room() const;
   Bytes leaving_bytes() const REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
+  // check.cpp: who leaves without a copy, since nothing has changed it
+  Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used) REQUIRES_LOCK(mutex_);
+  void copy_changed(std::vector<PageRef> pages) REQUIRES_LOCK(mutex_);
+  void spare_host_room(Bytes bytes) REQUIRES_LOCK(mutex_);
 
   // remake.cpp: who leaves without a copy, and is remade
   enum class Worth : std::uint8_t { kIfItPays, kAnyhow };
@@ -203,7 +202,8 @@ class Residency {
   void take_stock() REQUIRES_LOCK(mutex_);
   enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // as many as `bytes` of what leaves
   Status finish_moves(Await await, Bytes bytes = {}) REQUIRES_LOCK(mutex_);
-  Result<bool> finish_move(PageRef page, bool wait, std::vector<PageRef>& vacant) REQUIRES_LOCK(mutex_);
+  struct Ended;
+  Result<bool> finish_move(PageRef page, bool wait, Ended& ended) REQUIRES_LOCK(mutex_);
   Result<bool> finish_sink(PageRef page, bool wait) REQUIRES_LOCK(mutex_);
   void await_users(PageRef page) REQUIRES_LOCK(mutex_);
   void move_on(PageRef page) REQUIRES_LOCK(mutex_);

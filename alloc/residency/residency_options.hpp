@@ -20,6 +20,7 @@ struct ResidencyOptions {
   std::uint32_t low_percent = 0;    // of a budget: start paging out when less is free
   std::uint32_t high_percent = 12;  // ... until so much is free
   MakePlanner make_planner = first_strategy;
+  bool fingerprints = true;         // of pages, to find out which of them have changed
 };
 
 }  // namespace tessera

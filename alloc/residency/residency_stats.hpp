@@ -17,6 +17,10 @@ struct ResidencyStats {
   std::uint64_t fetches = 0, evictions = 0;   // pages that came by a copy, pages that left by one
   std::uint64_t forwards = 0;                 // page-outs dropped: used again meanwhile
   std::uint64_t clean_evictions = 0;          // pages that left without a copy: one was valid
+  std::uint64_t checks = 0;                   // pages whose fingerprint was compared with their copy's,
+  std::uint64_t checks_changed = 0;           // and those of them that had changed
+  std::uint64_t unchanged_evictions = 0;      // of clean_evictions: left so because they had not
+  Bytes unchanged_bytes;                      // of these
   std::uint64_t discards = 0;                 // pages that left without a copy: nobody needs them
   Bytes dropped_bytes;                        // left without a copy: a callback remakes them
   std::uint64_t remakes = 0;                  // runs that one has remade

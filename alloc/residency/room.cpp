@@ -27,7 +27,7 @@ Bytes Residency::device_room() const {
 Bytes Residency::leaving_bytes() const {
   Bytes bytes;
   for (const PageRef& page : moving_) {
-    if (page->state == PageState::kLeaving) bytes += page.bytes();
+    if (is_going(page->state)) bytes += page.bytes();
   }
   return bytes;
 }
@@ -185,14 +185,18 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
     return in_turn ? drop(run, mask, used) : Bytes();
   }
 
-  std::vector<PageRef> free_at_once, to_copy;
+  std::vector<PageRef> free_at_once, to_check, to_copy;
   for (std::uint32_t i = run.shape.pages(); wanted && i-- > 0;) {
     const PageRef page{&run, i};
     if (page->state != PageState::kResident) continue;
-    (run.is_dead() || PageMover::is_clean(page) ? free_at_once : to_copy).push_back(page);
+    const bool free = run.is_dead() || PageMover::is_clean(page);
+    (free ? free_at_once : mover_.may_check(page) ? to_check : to_copy).push_back(page);
     wanted -= std::min(wanted, page.bytes());
   }
-  if (which == Which::kWithoutCopy) to_copy.clear();
+  if (which == Which::kWithoutCopy) {
+    to_check.clear();
+    to_copy.clear();
+  }
   if (!in_turn) free_at_once.clear();
   Bytes total;
   if (!free_at_once.empty()) {
@@ -205,7 +209,7 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
     TESSERA_TRY(mover_.vacate(free_at_once));
     total += device_room() - before;
   }
-  if (to_copy.empty()) return total;
+  if (to_check.empty() && to_copy.empty()) return total;
   if (tiers_.is_backed()) {
     const Result<Bytes> swapped = swap_out(to_copy, patience);
     if (swapped.is_ok()) return total + swapped.value();
@@ -213,6 +217,9 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
     return swapped.status();
   }
   TESSERA_TRY(streams_.make_wait(outbound_, mask, used));
+  total += check(to_check, mask, used);
+  to_copy.insert(to_copy.end(), to_check.begin(), to_check.end());
+  for (const PageRef& page : to_copy) mover_.plan_fingerprint(page);
   for (std::span<const PageRef> rest = to_copy; !rest.empty();) {
     const auto batch = rest.first(mover_.batch_of(rest));
     for (const PageRef& page : batch) page->users = mask;
@@ -232,6 +239,7 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
 Result<std::size_t> Residency::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience) {
   for (;;) {
     for (const PageRef& page : batch) page->copied = used;
+    spare_host_room(total_bytes(batch));
     Result<std::size_t> begun = mover_.copy_out(batch);
     if (begun.is_ok()) {
       for (const PageRef& page : batch.first(begun.value())) started(page);
@@ -271,8 +279,8 @@ Status Residency::force_out(Bytes bytes) {
     run.missing.fetch_add(1);
     const Result<Bytes> left = leave(run, bytes, Patience::kDemand, Which::kAll);
     Status status = left.status();
-    while (status.is_ok() && run.has(PageState::kLeaving)) {
-      status = finish_moves(Await::kLeaving, run.bytes_in(PageState::kLeaving));
+    while (status.is_ok() && run.going()) {
+      status = finish_moves(Await::kLeaving, run.going());
     }
     run.missing.fetch_sub(1);
     TESSERA_TRY(status);
@@ -378,7 +386,7 @@ void Residency::work_ahead() {
   const TierUsage host = tiers_.host.usage();
   if (is_sinking() || tiers_.file.usage().used >= tiers_.file.reach()) return;
   if (stats_.run_bytes <= device.capacity + host.capacity) return;
-  if (host.capacity - host.used < part_of(host.capacity, options_.low_percent)) {
+  if (host.capacity - host.used + mover_.candidate_bytes() < part_of(host.capacity, options_.low_percent)) {
     if (const auto sunk = sink_coldest(part_of(host.capacity, options_.high_percent));
         !sunk.is_ok()) {
       log_line(LogLevel::kDebug, "sinking ahead: {}", sunk.status().to_string());

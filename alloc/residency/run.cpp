@@ -28,6 +28,12 @@ Status validate_run(const Run& run) {
     if (page.backed && (page.state != PageState::kCold || !page.host)) {
       return broken(run, i, "backed by a frame that it does not have");
     }
+    if (page.candidate && (!page.host || !page.fingerprint || !is_present(page.state))) {
+      return broken(run, i, "a candidate without its copy");
+    }
+    if ((page.fingerprint_at != FingerprintDesk::kNowhere) && !is_going(page.state)) {
+      return broken(run, i, "a fingerprint that nobody will read");
+    }
     switch (page.state) {
       case PageState::kCold:
         if (!page.host && !page.file) return broken(run, i, "its bytes are nowhere");
@@ -39,6 +45,10 @@ Status validate_run(const Run& run) {
       case PageState::kLeaving:
       case PageState::kArriving:
         if (!page.host) return broken(run, i, "a copy without a host frame");
+        break;
+      case PageState::kChecking:
+        if (!page.host && !page.file) return broken(run, i, "a check of a copy that is not there");
+        if (!page.fingerprint) return broken(run, i, "a check with nothing to compare");
         break;
       case PageState::kGone:
         if (!run.is_dead() && !run.can_remake()) return broken(run, i, "its bytes are nowhere");

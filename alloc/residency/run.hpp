@@ -26,6 +26,8 @@
 #include "base/page_class.hpp"
 #include "base/status.hpp"
 #include "base/units.hpp"
+#include "residency/fingerprint_desk.hpp"
+#include "residency/fingerprint_worth.hpp"
 #include "residency/page_state.hpp"
 #include "residency/remake.hpp"
 #include "residency/run_cost.hpp"
@@ -42,10 +44,21 @@ struct Page {
   std::optional<Frame> host;   // while `device` is there too: a copy as of epoch `copied`
   std::optional<Frame> file;   // likewise
   std::uint64_t copied = 0;    // the run's last use when the copy below was (or is being) made
-  std::uint64_t users = 0;     // kLeaving: the slots of the streams that the copy waits for
-  EventId event;               // kLeaving, kArriving: the copy; kRemaking: the work
+  std::uint64_t asked = 0;     // likewise, when it was asked whether that copy is valid
+  std::uint64_t users = 0;     // kLeaving, kChecking: the slots of the streams that are waited for
+  EventId event;               // kLeaving, kArriving: the copy; kChecking, kRemaking: the work
   IoTicket io;                 // kSinking, kRising: the transfer
   Nanoseconds started;         // when the transfer in flight was queued
+  std::optional<Fingerprint> fingerprint;  // of the copy below, if one was taken
+  FingerprintDesk::Place fingerprint_at = FingerprintDesk::kNowhere;  // kLeaving, kChecking: the one to come
+  FingerprintHabit habit;
+  bool wants_fingerprint = false;  // of the copy that is made next
+  bool candidate = false;      // the host frame is kept below a page that may have changed
+  bool listed = false;         // as one, by who gives them up (room.cpp)
+  bool proven = false;         // `copied` was found out by fingerprint
+
+  // What is under way is as of this epoch.
+  std::uint64_t as_of() const { return state == PageState::kChecking ? asked : copied; }
 };
 
 // The layer above.
@@ -100,6 +113,8 @@ struct Run {
   Bytes& bytes_in(PageState state) { return bytes_by_state[static_cast<std::size_t>(state)]; }
   Bytes bytes_in(PageState state) const { return bytes_by_state[static_cast<std::size_t>(state)]; }
   bool has(PageState state) const { return static_cast<bool>(bytes_in(state)); }
+  // Bytes of it may soon have left.
+  Bytes going() const { return bytes_in(PageState::kLeaving) + bytes_in(PageState::kChecking); }
   // Bytes of it are coming to the device: what has their page may be used, not moved.
   bool arrives() const { return has(PageState::kArriving) || has(PageState::kRemaking); }
   Address page_address(std::uint32_t page) const { return address + shape.offset(page); }
@@ -124,7 +139,7 @@ struct Run {
   // All its pages have frames, some of which the callback is to fill.
   bool is_blank() const {
     return has(PageState::kBlank) &&
-           bytes_in(PageState::kBlank) + bytes_in(PageState::kResident) + bytes_in(PageState::kLeaving) +
+           bytes_in(PageState::kBlank) + bytes_in(PageState::kResident) + going() +
                    bytes_in(PageState::kArriving) + bytes_in(PageState::kRemaking) == shape.bytes();
   }
   // Prefetched, and not used since: whoever called it back has a use for it.
@@ -137,6 +152,11 @@ struct Run {
 // Whether the copy of its page in a lower tier equals the device's bytes.
 inline bool is_clean(const Run& run, const Page& page) {
   return (page.host || page.file) && page.copied >= run.written.load();
+}
+
+// A copy of another epoch that may be as good, since there is something to compare the bytes with.
+inline bool is_doubtful(const Run& run, const Page& page) {
+  return page.fingerprint && (page.host || page.file) && !is_clean(run, page);
 }
 
 Status validate_run(const Run& run);

@@ -14,7 +14,7 @@ namespace {
 constexpr Bytes kBatch = 256_MiB;
 
 Bytes bytes_there(const Run& run) {
-  return run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kLeaving) +
+  return run.bytes_in(PageState::kResident) + run.going() +
          run.bytes_in(PageState::kArriving) + run.bytes_in(PageState::kRemaking);
 }
 
@@ -107,8 +107,8 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
 Status Residency::finish_leaving(std::optional<TagId> tag) {
   MutexLock lock(mutex_);
   for (Run* run : tagged(tag, Side::kThere)) {
-    while (run->has(PageState::kLeaving)) {
-      TESSERA_TRY(finish_moves(Await::kLeaving, run->bytes_in(PageState::kLeaving)));
+    while (run->going()) {
+      TESSERA_TRY(finish_moves(Await::kLeaving, run->going()));
     }
     if (!bytes_there(*run)) continue;
     if (Status status = evict_run(*run); !status.is_ok() && status.code() != Code::kBusy) {

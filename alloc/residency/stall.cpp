@@ -5,7 +5,8 @@ namespace tessera {
 StallCause cause_of(PageState state) {
   switch (state) {
     case PageState::kArriving: return StallCause::kCopyIn;
-    case PageState::kLeaving: return StallCause::kCopyOut;
+    case PageState::kLeaving:
+    case PageState::kChecking: return StallCause::kCopyOut;
     case PageState::kSinking: return StallCause::kFileWrite;
     case PageState::kRising: return StallCause::kFileRead;
     case PageState::kRemaking: return StallCause::kWork;

@@ -22,6 +22,7 @@ void count_moves(TortureMachine& machine, TortureResult& result) {
   result.evictions = stats.evictions;
   result.fetches = stats.fetches;
   result.remakes = stats.remakes;
+  result.unchanged = stats.unchanged_evictions;
   result.sinks = stats.bytes_file_written / kBasePage.value();
 }
 
@@ -92,6 +93,7 @@ std::string torture_json(std::uint64_t seed, std::uint32_t operations,
   json["fetches"] = result.fetches;
   json["file_pages"] = result.sinks;
   json["remakes"] = result.remakes;
+  json["unchanged"] = result.unchanged;
   json["digest"] = fmt::format("{:016x}", result.digest);
   if (!result.failure) return json.dump();
   json["failure"] = *result.failure;

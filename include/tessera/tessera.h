@@ -220,11 +220,11 @@ typedef struct tessera_stats {
   uint64_t forwards;   /* page-outs dropped because the page was used again: 0 bytes read back */
   uint64_t clean_evictions, discards; /* page-outs that moved 0 bytes: still valid copy; dead */
   uint64_t stalls, stall_ns;          /* times a call had to wait for a move, and how long */
-  uint64_t late_fetches;              /* pages that were not there when work needed them */
-  uint64_t launches, uses;            /* announced uses; blocks in them */
+  uint64_t late_fetches, launches, uses; /* pages not there when work needed them; announced uses; blocks in them */
   uint64_t pinned_bytes, exposed_bytes;
   uint64_t graph_peak; /* most that graphs allocated by themselves: outside of heap and budget */
   uint64_t dropped_bytes, remakes, remade_bytes, remake_ns; /* left to be remade; what was, its cost */
+  uint64_t checks, checks_changed, unchanged_evictions, unchanged_bytes; /* asked if changed; had; left for nothing */
 } tessera_stats;
 
 TESSERA_API tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* stats);

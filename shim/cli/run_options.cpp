@@ -50,6 +50,8 @@ RunOptions::RunOptions()
           {"file-write-budget", "TESSERA_FILE_WRITE_BUDGET", "SIZE",
            "bytes that may be written to them in all (auto: no limit)", ""},
           {"policy", "TESSERA_POLICY", "NAME", "who leaves device memory first: auto, recency, lru", ""},
+          {"fingerprints", "TESSERA_FINGERPRINTS", "HOW",
+           "on, or off: whether pages are asked if they have changed before they are copied out", ""},
           {"report-memory", "TESSERA_REPORT_MEMORY", "WHAT",
            "what cuMemGetInfo tells: device (the truth) or virtual (the whole heap)", ""},
           {"unhinted-access", "TESSERA_UNHINTED_ACCESS", "HOW",

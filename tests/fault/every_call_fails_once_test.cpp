@@ -58,6 +58,11 @@ class Life {
     for (std::uint64_t i = 0; i < runs_.size(); ++i) {
       add("write", [this, i] { return machine_.write(runs_[i], i, i % 2 == 0 ? first_ : second_); });
     }
+    // As a launch does that is given a block and does not write it: it leaves, comes back, and is asked.
+    for (int i = 0; i < 2; ++i) {
+      add("touch", [this] { return machine_.touch({runs_[0]}, Access::kWrite); });
+      add("evict what may have changed", [this] { return machine_.evict(runs_[0]); });
+    }
     add("settle", [this] { return machine_.settle(); });
     for (std::uint64_t i = 0; i < runs_.size(); ++i) {
       add("check", [this, i] { return machine_.check(runs_[i], i, second_); });
@@ -123,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                     DriverCall::kSetAccess, DriverCall::kUnmap, DriverCall::kRegisterHost,
                     DriverCall::kWaitEvent, DriverCall::kCreateEvent, DriverCall::kRecordEvent,
                     DriverCall::kQueryEvent, DriverCall::kSynchronizeEvent, DriverCall::kCopyIn,
-                    DriverCall::kCopyOut, DriverCall::kCopyAll),
+                    DriverCall::kCopyOut, DriverCall::kCopyAll, DriverCall::kFingerprint),
     [](const auto& info) { return std::string(name_of(info.param)); });
 
 class EveryCallFailsOnceHostBacked : public testing::TestWithParam<DriverCall> {};

@@ -29,8 +29,9 @@ std::string table() {
 TEST(PageState, TheTableOfLegalStepsIsThisAndNoOther) {
   EXPECT_EQ(table(),
             "empty: back>resident\n"
-            "resident: copy-out>leaving unmap>cold discard>empty drop>gone\n"
+            "resident: copy-out>leaving check>checking unmap>cold discard>empty drop>gone\n"
             "leaving: forward>resident unmap>cold discard>empty\n"
+            "checking: checked>resident discard>empty\n"
             "cold: discard>empty sink>sinking rise>rising copy-in>arriving drop>gone\n"
             "sinking: sunk>cold\n"
             "rising: risen>cold rise-failed>cold lose>lost\n"
@@ -44,6 +45,7 @@ TEST(PageState, TheTableOfLegalStepsIsThisAndNoOther) {
 TEST(PageState, PresentPagesAreMappedAndArrivingOnesAreMappedOnly) {
   EXPECT_TRUE(is_present(PageState::kResident) && is_mapped(PageState::kResident));
   EXPECT_TRUE(is_present(PageState::kLeaving) && is_mapped(PageState::kLeaving));
+  EXPECT_TRUE(is_present(PageState::kChecking) && is_mapped(PageState::kChecking));
   for (PageState state : {PageState::kArriving, PageState::kBlank, PageState::kRemaking}) {
     EXPECT_TRUE(!is_present(state) && is_mapped(state)) << name_of(state);
   }

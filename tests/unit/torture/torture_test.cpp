@@ -36,12 +36,14 @@ TEST(Torture, SeedsMoveBlocksAndMeetDisasters) {
     sum.evictions += result.evictions;
     sum.sinks += result.sinks;
     sum.remakes += result.remakes;
+    sum.unchanged += result.unchanged;
   }
   EXPECT_GT(sum.disasters, 20U);
   EXPECT_GT(sum.errors, 0U);
   EXPECT_GT(sum.evictions, 100U);
   EXPECT_GT(sum.sinks, 10U);
   EXPECT_GT(sum.remakes, 0U);
+  EXPECT_GT(sum.unchanged, 0U);
 }
 
 TEST(Torture, AFailureIsToldWithItsList) {

@@ -1,0 +1,76 @@
+// When a fingerprint pays: of one page, from how its last ones turned out; of all, from what both ways cost.
+//
+// Pure: no clock, no device.
+//
+// Thread safety: values.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/units.hpp"
+
+namespace tessera {
+
+// A page whose bytes had changed is copied 1, 2, 4 ... times without being asked; one whose bytes had not is
+// asked each time.
+class FingerprintHabit {
+ public:
+  void same() { changes_ = rest_ = 0; }
+  void changed() {
+    rest_ = static_cast<std::uint8_t>(1U << changes_);
+    changes_ = std::min<std::uint8_t>(changes_ + 1, kMostDoublings);
+  }
+  // The page begins to leave by a copy, by which it was not asked: whether the copy's fingerprint is kept, so
+  // that it can be asked when it leaves next.
+  bool counts_copy() {
+    if (rest_ > 0) --rest_;
+    return rest_ == 0;
+  }
+
+ private:
+  static constexpr std::uint8_t kMostDoublings = 6;  // 64 times
+
+  std::uint8_t changes_ = 0;  // in a row
+  std::uint8_t rest_ = 0;     // copies to come without a question
+};
+
+// Over all pages: whether asking costs less than it is likely to save.
+class FingerprintOdds {
+ public:
+  void note(Bytes bytes, bool same) {
+    asked_ += bytes;
+    if (same) same_ += bytes;
+    if (asked_ < kMemory) return;
+    asked_ = asked_ / 2;
+    same_ = same_ / 2;
+  }
+  // Whether it is worth to ask a page, and to take the fingerprint of a copy so that its page can be asked. The
+  // rates are bytes per second; 0 where none was measured, and then it is tried. Where it does not pay it is
+  // tried now and then all the same, since rates and programs change.
+  bool pays_to_ask(double fingerprint_rate, double copy_rate) {
+    return pays(fingerprint_rate, copy_rate) || ++refused_ % kRetryAsking == 0;
+  }
+  bool pays_to_take(double fingerprint_rate, double copy_rate) {
+    return pays(fingerprint_rate, copy_rate) || ++untaken_ % kRetryTaking == 0;
+  }
+  // Of a page to be as it was: begins as certain.
+  double chance() const {
+    return static_cast<double>((same_ + kPrior).value()) / static_cast<double>((asked_ + kPrior).value());
+  }
+
+ private:
+  static constexpr Bytes kMemory = 4_GiB;  // the older half counts half
+  static constexpr Bytes kPrior = 64_MiB;
+  static constexpr std::uint32_t kRetryAsking = 4;
+  static constexpr std::uint32_t kRetryTaking = 64;
+
+  bool pays(double fingerprint_rate, double copy_rate) const {
+    return fingerprint_rate <= 0 || copy_rate <= 0 || fingerprint_rate * chance() > copy_rate;
+  }
+
+  Bytes asked_, same_;
+  std::uint32_t refused_ = 0, untaken_ = 0;
+};
+
+}  // namespace tessera

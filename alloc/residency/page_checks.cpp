@@ -1,0 +1,134 @@
+// Whether a page's old copy is still its bytes: fingerprints of copies, and of pages that are to leave.
+//
+// A copy's fingerprint is taken of the device's bytes, behind the copy and in its stream; a page that is used
+// in between keeps neither. When the page is to leave again, another is taken behind its users, as a copy would
+// be. If the two are equal the copy is as good as one made at that moment, and no better: a use since then
+// makes the page stay, as it does for a copy (vacate()).
+#include <algorithm>
+#include <utility>
+
+#include "residency/page_mover.hpp"
+
+namespace tessera {
+
+// Of the pages that want one. Without it nothing is lost but the chance.
+void PageMover::queue_fingerprints(std::span<const PageRef> pages) {
+  std::vector<DeviceRange> ranges;
+  for (const PageRef& page : pages) {
+    if (page->wants_fingerprint) ranges.push_back({page.address(), page.bytes()});
+  }
+  if (ranges.empty()) return;
+  const std::optional<FingerprintDesk::Place> first = desk_.queue(ranges, outbound_);
+  if (!first) return;
+  FingerprintDesk::Place place = *first;
+  for (const PageRef& page : pages) {
+    if (!page->wants_fingerprint) continue;
+    page->fingerprint_at = place;
+    place = FingerprintDesk::after(place, page.bytes());
+  }
+}
+
+// What was queued for it, which is made by now; nothing if nothing was.
+std::optional<Fingerprint> PageMover::read_fingerprint(PageRef page) {
+  if (page->fingerprint_at == FingerprintDesk::kNowhere) return std::nullopt;
+  return desk_.read(std::exchange(page->fingerprint_at, FingerprintDesk::kNowhere), page.bytes());
+}
+
+void PageMover::drop_fingerprint(PageRef page) {
+  if (page->fingerprint_at == FingerprintDesk::kNowhere) return;
+  desk_.drop(std::exchange(page->fingerprint_at, FingerprintDesk::kNowhere));
+}
+
+bool PageMover::may_check(PageRef page) {
+  return is_doubtful(*page.run, *page) && desk_.pays_to_ask(out_meter_.rate());
+}
+
+void PageMover::plan_fingerprint(PageRef page) {
+  page->wants_fingerprint = page->habit.counts_copy() && desk_.pays_to_take(out_meter_.rate());
+}
+
+std::size_t PageMover::check(std::span<const PageRef> pages) {
+  std::size_t count = 0;
+  for (Bytes bytes; count < std::min(pages.size(), kMostFingerprints); ++count) {
+    bytes += pages[count].bytes();
+    if (bytes > FingerprintDesk::kMostBytes) break;
+  }
+  const auto ready = pages.first(count);
+  const Result<EventId> event = take_event();
+  if (!event.is_ok()) return 0;
+  for (const PageRef& page : ready) page->wants_fingerprint = true;
+  queue_fingerprints(ready);
+  for (const PageRef& page : ready) page->wants_fingerprint = false;
+  const bool queued = ready.front()->fingerprint_at != FingerprintDesk::kNowhere;
+  if (!queued || !record_or_wait(event.value(), outbound_).is_ok()) {
+    for (const PageRef& page : ready) drop_fingerprint(page);
+    give_back_event(event.value());
+    return 0;
+  }
+  share_event(event.value(), ready);
+  for (const PageRef& page : ready) {
+    if (!step(page, PageEvent::kCheck).is_ok()) return 0;  // validate() tells
+  }
+  return count;
+}
+
+Result<bool> PageMover::finish_check(PageRef page, bool wait) {
+  bool done = false;
+  TESSERA_TRY_ASSIGN(done, event_done(page->event, wait));
+  if (!done) return false;
+  const bool same = read_fingerprint(page) == page->fingerprint;
+  give_back_event(page->event);
+  TESSERA_TRY(step(page, PageEvent::kChecked));
+  stats_.checks += 1;
+  desk_.note(page.bytes(), same);
+  if (same) {
+    page->habit.same();
+    page->copied = page->asked;
+    page->proven = true;
+    return true;
+  }
+  page->habit.changed();
+  stats_.checks_changed += 1;
+  drop_copies(page);
+  return true;
+}
+
+// ---- copies that are kept on the chance --------------------------------------------------------
+
+// REQUIRES: true only while the host frame and its fingerprint are there.
+void PageMover::set_candidate(PageRef page, bool candidate) {
+  if (page->candidate == candidate) return;
+  page->candidate = candidate;
+  if (candidate) {
+    candidate_bytes_ += page.bytes();
+  } else {
+    candidate_bytes_ -= page.bytes();
+  }
+  if (!candidate || page->listed) return;
+  page->listed = true;
+  candidates_.push_back(page);
+}
+
+void PageMover::drop_candidates(Bytes bytes) {
+  std::vector<PageRef> asked;
+  for (Bytes dropped; dropped < bytes && !candidates_.empty();) {
+    const PageRef page = candidates_.back();
+    candidates_.pop_back();
+    if (page->state == PageState::kChecking) {
+      asked.push_back(page);
+      continue;
+    }
+    page->listed = false;
+    if (!page->candidate) continue;
+    drop_host_copy(page);
+    dropped += page.bytes();
+  }
+  candidates_.insert(candidates_.end(), asked.rbegin(), asked.rend());
+}
+
+void PageMover::forget(const Run& run) {
+  if (std::ranges::none_of(run.pages, &Page::listed)) return;
+  std::erase_if(candidates_, [&](const PageRef& page) { return page.run == &run; });
+}
+
+}  // namespace tessera

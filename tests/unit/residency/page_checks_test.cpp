@@ -1,0 +1,211 @@
+// Fingerprints of copies and pages, step by step.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "page_mover_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+class PageChecks : public Mover {
+ protected:
+  // A link beside which any machine reads its memory fast: 21 ms for a page.
+  PageChecks() : Mover({.device = 8_MiB, .host = 8_MiB, .staging = 4_MiB, .file = 8_MiB,
+                        .sim = {.memory = 64_MiB, .outbound = {100'000'000, {}}}}) {}
+
+  void end(tessera::Run& run) {
+    run.quiet = run.used.load();
+    mover().forget(run);
+    take_all(run);
+  }
+  // As launches do: a use that may have written, as of this epoch.
+  static void use(tessera::Run& run, std::uint64_t epoch) {
+    run.used.store(epoch);
+    run.written.store(epoch);
+  }
+  // Out by a copy with a fingerprint, and back, with a use before the copy in has ended.
+  void leave_and_return(tessera::Run& run, std::uint64_t epoch) {
+    for (const PageRef& page : pages(run)) {
+      mover().plan_fingerprint(page);
+      page->copied = epoch - 1;
+    }
+    run.quiet = epoch - 1;
+    leave(run);
+    come_back(run, epoch);
+  }
+  void come_back(tessera::Run& run, std::uint64_t epoch) {
+    ASSERT_OK(mover().mount(pages(run)));
+    use(run, epoch);
+    for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_arrival(page, true).take());
+  }
+  // Whether the pages are as their copies are.
+  bool ask(tessera::Run& run, std::uint64_t epoch) {
+    const auto all = pages(run);
+    for (const PageRef& page : all) page->asked = epoch;
+    EXPECT_EQ(mover().check(all), all.size());
+    bool same = true;
+    for (const PageRef& page : all) {
+      EXPECT_EQ(page->state, PageState::kChecking);
+      EXPECT_EQ(validate_run(run).to_string(), "ok");
+      EXPECT_TRUE(mover().finish_check(page, true).take());
+      EXPECT_EQ(page->state, PageState::kResident);
+      same = same && page->copied == epoch;
+    }
+    EXPECT_EQ(validate_run(run).to_string(), "ok");
+    return same;
+  }
+};
+
+TEST_F(PageChecks, AnUnchangedPageIsCleanAgainAndLeavesForNothing) {
+  auto run = resident_run({0, 2});
+  fill(*run, 7);
+  leave_and_return(*run, 2);
+  for (const PageRef& page : pages(*run)) {
+    EXPECT_FALSE(PageMover::is_clean(page));
+    EXPECT_TRUE(mover().may_check(page));
+  }
+  EXPECT_EQ(mover().candidate_bytes(), 4_MiB);
+  EXPECT_TRUE(ask(*run, 2));
+  run->quiet = 2;
+  ASSERT_OK(mover().vacate(pages(*run)));
+  for (const PageRef& page : pages(*run)) EXPECT_EQ(page->state, PageState::kCold);
+  EXPECT_EQ(mover().candidate_bytes(), Bytes());
+  EXPECT_EQ(stats().bytes_out, 4_MiB) << "the first time";
+  EXPECT_EQ(stats().checks, 2U);
+  EXPECT_EQ(stats().checks_changed, 0U);
+  EXPECT_EQ(stats().unchanged_evictions, 2U);
+  EXPECT_EQ(stats().unchanged_bytes, 4_MiB);
+  EXPECT_EQ(stats().clean_evictions, 2U);
+  // And again, with no other fingerprint of the copy than the first.
+  come_back(*run, 3);
+  EXPECT_EQ(first_byte(*run), 7);
+  EXPECT_TRUE(ask(*run, 3));
+  end(*run);
+}
+
+TEST_F(PageChecks, AChangedPageLosesItsCopy) {
+  auto run = resident_run({0, 2});
+  fill(*run, 7);
+  leave_and_return(*run, 2);
+  const Address last = run->address + (run->shape.bytes() - Bytes(1));
+  *reinterpret_cast<unsigned char*>(last.value()) = 8;
+  EXPECT_FALSE(ask(*run, 2));
+  EXPECT_TRUE(run->pages[0].host.has_value());
+  EXPECT_TRUE(PageMover::is_clean({run.get(), 0}));
+  EXPECT_FALSE(run->pages[1].host.has_value());
+  EXPECT_FALSE(mover().may_check({run.get(), 1}));
+  EXPECT_EQ(stats().checks_changed, 1U);
+  run->quiet = 2;
+  ASSERT_OK(mover().vacate(pages(*run)));
+  EXPECT_EQ(run->pages[0].state, PageState::kCold);
+  EXPECT_EQ(run->pages[1].state, PageState::kResident);
+  end(*run);
+}
+
+TEST_F(PageChecks, APageThatWasUsedSinceItWasAskedStays) {
+  auto run = resident_run({0, 1});
+  fill(*run, 7);
+  leave_and_return(*run, 2);
+  EXPECT_TRUE(ask(*run, 2));
+  use(*run, 3);
+  run->quiet = 2;
+  ASSERT_OK(mover().vacate(pages(*run)));
+  EXPECT_EQ(run->pages[0].state, PageState::kResident);
+  EXPECT_FALSE(PageMover::is_clean({run.get(), 0}));
+  EXPECT_TRUE(mover().may_check({run.get(), 0})) << "the copy may be valid yet";
+  EXPECT_EQ(stats().unchanged_evictions, 0U);
+  end(*run);
+}
+
+TEST_F(PageChecks, WithoutAFingerprintACopyIsDroppedAsItBecomesStale) {
+  auto run = resident_run({0, 1});
+  leave(*run);  // nobody wanted one
+  come_back(*run, 1);
+  EXPECT_FALSE(run->pages[0].host.has_value());
+  EXPECT_FALSE(mover().may_check({run.get(), 0}));
+  EXPECT_EQ(fault().calls(DriverCall::kFingerprint), 0U);
+  end(*run);
+}
+
+TEST_F(PageChecks, WhenItCannotBeAskedThePageIsAsItWas) {
+  auto run = resident_run({0, 1});
+  fill(*run, 7);
+  leave_and_return(*run, 2);
+  // The first two records are those of a stopwatch.
+  for (const auto& [call, nth] : {std::pair{DriverCall::kFingerprint, 1}, {DriverCall::kRecordEvent, 3}}) {
+    fail(call, static_cast<std::uint64_t>(nth));
+    EXPECT_EQ(mover().check(pages(*run)), 0U) << name_of(call);
+    EXPECT_EQ(run->pages[0].state, PageState::kResident);
+    EXPECT_EQ(validate_run(*run).to_string(), "ok");
+  }
+  fault().clear();
+  EXPECT_TRUE(ask(*run, 2)) << "and the next time it can";
+  end(*run);
+}
+
+TEST_F(PageChecks, ACopyWhoseFingerprintIsRefusedIsACopyAllTheSame) {
+  auto run = resident_run({0, 1});
+  fill(*run, 7);
+  fail(DriverCall::kFingerprint, 1);
+  leave_and_return(*run, 2);
+  EXPECT_EQ(stats().evictions, 1U);
+  EXPECT_EQ(first_byte(*run), 7);
+  EXPECT_FALSE(run->pages[0].host.has_value()) << "with nothing to compare it is worth nothing";
+  end(*run);
+}
+
+// More often than there are batches of them.
+TEST_F(PageChecks, ForwardedPagesGiveTheirFingerprintsBack) {
+  auto run = resident_run({0, 1});
+  const PageRef page{run.get(), 0};
+  for (std::uint64_t i = 1; i < 40; ++i) {
+    mover().plan_fingerprint(page);
+    ASSERT_OK(copy_out(page));
+    EXPECT_NE(page->fingerprint_at, FingerprintDesk::kNowhere) << i;
+    ASSERT_TRUE(mover().copied_out(page, true).take());
+    use(*run, i);
+    ASSERT_OK(mover().vacate(pages(*run)));
+    EXPECT_EQ(page->state, PageState::kResident);
+    EXPECT_FALSE(page->fingerprint.has_value());
+  }
+  EXPECT_EQ(stats().forwards, 39U);
+  end(*run);
+}
+
+TEST_F(PageChecks, CandidatesAreGivenUpNewestFirstAndNotWhileTheyAreAsked) {
+  auto first = resident_run({0, 1}), second = resident_run({0, 1});
+  for (auto* run : {first.get(), second.get()}) {
+    fill(*run, 7);
+    leave_and_return(*run, 2);
+  }
+  EXPECT_EQ(mover().candidate_bytes(), 4_MiB);
+  mover().drop_candidates(1_MiB);
+  EXPECT_TRUE(first->pages[0].host.has_value());
+  EXPECT_FALSE(second->pages[0].host.has_value());
+  first->pages[0].asked = 2;
+  ASSERT_EQ(mover().check(pages(*first)), 1U);
+  mover().drop_candidates(8_MiB);
+  EXPECT_TRUE(first->pages[0].host.has_value());
+  ASSERT_TRUE(mover().finish_check({first.get(), 0}, true).take());
+  mover().drop_candidates(8_MiB);
+  EXPECT_FALSE(first->pages[0].host.has_value());
+  EXPECT_EQ(mover().candidate_bytes(), Bytes());
+  for (auto* run : {first.get(), second.get()}) {
+    end(*run);
+  }
+}
+
+TEST_F(PageChecks, ARunThatGoesIsNoCandidateAnyMore) {
+  auto first = resident_run({0, 1}), second = resident_run({0, 1});
+  for (auto* run : {first.get(), second.get()}) leave_and_return(*run, 2);
+  end(*second);
+  second.reset();
+  EXPECT_EQ(mover().candidate_bytes(), 2_MiB);
+  mover().drop_candidates(8_MiB);
+  EXPECT_FALSE(first->pages[0].host.has_value());
+  end(*first);
+}
+
+}  // namespace
+}  // namespace tessera
