@@ -226,7 +226,7 @@ void Residency::expect_own_streams() {
 
 Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access access,
                             Use::Kind kind, Use& use, const Held& on_held) {
-  const std::uint32_t slot = slot_for_use(stream);
+  expect_use(stream);
   counts_.add(runs.size());
   std::uint32_t gate_slot = gate_.enter();
   bool held = false;
@@ -237,7 +237,7 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
     gate_slot = gate_.enter();
   }
   use = {.kind = kind, .work = use.work, .gate_slot = gate_slot};
-  note_use(runs, stream, slot, access, use);
+  note_use(runs, stream, slot_for_use(stream), access, use);
   if (kind == Use::Kind::kHold && !held) hold(runs);
   if (kind == Use::Kind::kHold) gate_.leave(gate_slot);
   if (kind == Use::Kind::kGate && held) let_go(runs);  // inside the gate they are as safe
@@ -275,12 +275,12 @@ void Residency::end_use(std::span<Run* const> runs, StreamId stream, Use use) {
 }
 
 std::uint32_t Residency::begin_unnamed(StreamId stream) {
-  const std::uint32_t slot = slot_for_use(stream);
+  expect_use(stream);
   const std::uint32_t gate_slot = gate_.enter();
   if (stream == kNoStream) {
     streams_.note_unknown();
   } else {
-    streams_.note_use(slot, streams_.tick());
+    streams_.note_use(slot_for_use(stream), streams_.tick());
   }
   return gate_slot;
 }
@@ -332,6 +332,7 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
 // and looks then, so one of the two sees the other.
 std::uint64_t Residency::note_free(Run* run, StreamId stream) {
   if (stream == kNoStream) return 0;
+  expect_use(stream);
   const std::uint32_t slot = slot_for_use(stream);
   for (;;) {
     const std::uint64_t epoch = streams_.open_epoch();

@@ -113,7 +113,8 @@ class Residency {
  private:
   Residency(Driver& driver, DeviceId device, TierStack tiers, std::unique_ptr<Policy> policy,
             EventLog& log, ResidencyOptions options, StreamId inbound, StreamId outbound, EventId mark);
-  std::uint32_t slot_for_use(StreamId stream);
+  void expect_use(StreamId stream);             // outside of the gate
+  std::uint32_t slot_for_use(StreamId stream);  // inside: a stream found dead meanwhile has another one
   void expect_own_streams();
   std::uint64_t stamp_all(Runs runs, StreamId stream, std::uint32_t slot, Access access);
   void note_use(Runs runs, StreamId stream, std::uint32_t slot, Access access, Use& use);
@@ -244,7 +245,6 @@ class Residency {
   Conductor::Orders orders_ GUARDED_BY(mutex_);  // not carried out yet, oldest first
   Stall* stall_ GUARDED_BY(mutex_) = nullptr;         // of the call that fetches, while it does
 };
-
 }  // namespace tessera
 
 #include "residency/residency_inline.hpp"

@@ -15,15 +15,17 @@ inline bool Residency::has_work() const {
   return in_flight_.load(std::memory_order_relaxed) != 0 || conductor_.has_news();
 }
 
-inline std::uint32_t Residency::slot_for_use(StreamId stream) {
-  if (stream == kNoStream) return 0;
+inline void Residency::expect_use(StreamId stream) {
   if (stream == kPerThreadStream && !own_streams_.load(std::memory_order_relaxed)) expect_own_streams();
-  return streams_.slot_of(stream);
+}
+
+inline std::uint32_t Residency::slot_for_use(StreamId stream) {
+  return stream == kNoStream ? 0 : streams_.slot_of(stream);
 }
 
 template <class Find>
 bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
-  const std::uint32_t slot = slot_for_use(stream);
+  expect_use(stream);
   const std::uint32_t gate_slot = gate_.enter();
   const std::optional<std::span<Run* const>> runs = find();
   if (!runs || !all_present(*runs)) {
@@ -32,7 +34,7 @@ bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
   }
   counts_.add(runs->size());
   use = {.kind = Use::Kind::kGate, .work = use.work, .gate_slot = gate_slot};
-  note_use(*runs, stream, slot, access, use);
+  note_use(*runs, stream, slot_for_use(stream), access, use);
   return true;
 }
 
