@@ -1,6 +1,7 @@
 #include "exposure.hpp"
 
 #include "capture.hpp"
+#include "green_contexts.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
 
@@ -12,6 +13,7 @@ CUresult expose(CUdeviceptr address, const char* reason) {
   if (!served(address)) return CUDA_SUCCESS;
   const Entry entry;
   if (entry.nested()) return CUDA_SUCCESS;
+  const InPrimary in_primary;
   return cuda_result_said(tessera_expose(running(), address, reason), reason);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture.hpp"
+#include "green_contexts.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
 #include "several_devices.hpp"
@@ -88,6 +89,7 @@ void HeldBlocks::free_due() {
   const std::vector<CUdeviceptr> due = take_due();
   if (due.empty()) return;
   // A graph that was launched may still run when it is destroyed.
+  const InPrimary in_primary;
   if (call_true(&TrueDriver::cuCtxSynchronize) != CUDA_SUCCESS) return put_back(due);
   for (const CUdeviceptr block : due) {
     if (finish_elsewhere(block) != CUDA_SUCCESS) {

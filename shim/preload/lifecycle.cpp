@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "control_server.hpp"
+#include "green_contexts.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
 #include "tensor_maps.hpp"
@@ -173,6 +174,7 @@ void leave_context(CUcontext context) {
 tessera_result attend() {
   if (off.load()) return TESSERA_NOT_SUPPORTED;
   const Entry entry;
+  const InPrimary in_primary;
   tessera_allocator* allocator = running();
   if (allocator == nullptr) {
     CUcontext context = nullptr;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capture.hpp"
+#include "green_contexts.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
 #include "several_devices.hpp"
@@ -27,6 +28,11 @@ CUresult check(tessera_allocator* allocator, const Extent& extent, tessera_block
                                                              : CUDA_ERROR_INVALID_VALUE;
 }
 
+// Of a green context's default stream nothing can be told, so all that is needed is there before the call.
+tessera_stream orders_by(CUstream stream) {
+  return of_green_default(stream) ? TESSERA_NO_STREAM : stream_of(stream);
+}
+
 }  // namespace
 
 ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits,
@@ -37,7 +43,7 @@ ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits w
   std::vector<tessera_address> of_batch(extents.size() > of_one_copy.size() ? extents.size() : 0);
   tessera_address* const addresses = of_batch.empty() ? of_one_copy.data() : of_batch.data();
   std::size_t count = 0;
-  bool foreign = false;
+  bool foreign = of_green_default(stream);
   for (const Extent& extent : extents) {
     if (!managed(extent.address)) continue;
     tessera_block_info block;
@@ -63,13 +69,10 @@ ManagedUse::ManagedUse(std::span<const std::uint64_t> words, CUstream stream, co
     pointer_tables().add_pointees(with_tables);
     words = with_tables.words();
   }
-  if (launched == Launched::kGraph && several_devices()) {
-    if (const auto blocks = blocks_if_foreign(words, stream); !blocks.empty()) {
-      waits_for_ = stream;
-      begin(blocks, stream, Waits::kMay, kernel);
-      return;
-    }
-  }
+  const bool maybe_apart =
+      of_green_default(stream) || (launched == Launched::kGraph && several_devices());
+  if (maybe_apart && begin_apart(words, stream, kernel)) return;
+  const InPrimary in_primary;
   const tessera_result result = tessera_use_begin_words(
       allocator_, words.data(), words.size_bytes(), stream_of(stream), kernel, &use_);
   begun_ = result == TESSERA_OK;
@@ -80,15 +83,28 @@ ManagedUse::~ManagedUse() {
   if (!begun_) return;
   // If this fails, so does the program's own next wait.
   if (waits_for_ != nullptr) (void)call_true(&TrueDriver::cuStreamSynchronize, waits_for_);
+  const InPrimary in_primary;
   tessera_use_end(allocator_, &use_);
+}
+
+// Apart, so that other launches need not make room for what it keeps.
+[[gnu::noinline]] bool ManagedUse::begin_apart(std::span<const std::uint64_t> words,
+                                               CUstream stream, const char* call) {
+  const std::vector<tessera_address> blocks = blocks_if_foreign(words, stream);
+  if (blocks.empty()) return false;
+  waits_for_ = stream;
+  begin(blocks, stream, Waits::kMay, call);
+  return true;
 }
 
 void ManagedUse::begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits,
                        const char* call) {
   const auto begin_use =
       waits == Waits::kMay ? tessera_use_begin_blocking : tessera_use_begin;
+  const tessera_stream ordered_by = orders_by(stream);  // in the program's own context
+  const InPrimary in_primary;
   const tessera_result result = begin_use(allocator_, addresses.data(), addresses.size(),
-                                          stream_of(stream), TESSERA_WRITE, &use_);
+                                          ordered_by, TESSERA_WRITE, &use_);
   begun_ = result == TESSERA_OK;
   status_ = cuda_result_said(result, call);
 }

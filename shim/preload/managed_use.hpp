@@ -47,6 +47,8 @@ class ManagedUse {
   CUresult status() const { return status_; }
 
  private:
+  // For blocks whose work has to be waited for on the host. False, and nothing done, if there are none.
+  bool begin_apart(std::span<const std::uint64_t> words, CUstream stream, const char* call);
   void begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits,
              const char* call);
 

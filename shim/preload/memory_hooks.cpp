@@ -8,6 +8,7 @@
 #include "capture.hpp"
 #include "cuda_api.hpp"
 #include "exposure.hpp"
+#include "green_contexts.hpp"
 #include "held_blocks.hpp"
 #include "lifecycle.hpp"
 #include "managed_use.hpp"
@@ -47,6 +48,8 @@ void say_second_context(CUdevice device) {
 Made allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, const char* call,
               CUresult& result) {
   if (address == nullptr || bytes == 0) return Made::kNotOurs;
+  if (of_green_default(static_cast<CUstream>(stream))) stream = TESSERA_NO_STREAM;
+  const InPrimary in_primary;
   CUdevice device = 0;
   CUcontext context = nullptr;
   if (call_true(&TrueDriver::cuCtxGetDevice, &device) != CUDA_SUCCESS ||
@@ -76,6 +79,8 @@ Made allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, co
 }
 
 CUresult release(CUdeviceptr address, tessera_stream stream) {
+  if (of_green_default(static_cast<CUstream>(stream))) stream = TESSERA_NO_STREAM;
+  const InPrimary in_primary;
   if (pointer_tables().any()) pointer_tables().forget_block(address);
   return cuda_result(tessera_free(running(), address, stream));
 }
@@ -131,6 +136,7 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
   if (!managed(address) || running() == nullptr || entry.nested()) {
     return call_true(&TrueDriver::cuMemFree_v2, address);
   }
+  const InPrimary in_primary;  // which waits for green contexts too
   CUresult earlier = call_true(&TrueDriver::cuCtxSynchronize);
   if (earlier == CUDA_SUCCESS) earlier = finish_elsewhere(address);
   return earlier == CUDA_SUCCESS ? release(address, TESSERA_NO_STREAM) : earlier;

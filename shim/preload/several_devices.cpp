@@ -1,5 +1,6 @@
 #include "several_devices.hpp"
 
+#include "green_contexts.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
 
@@ -40,7 +41,7 @@ std::vector<tessera_address> blocks_if_foreign(std::span<const std::uint64_t> wo
                                                CUstream stream) {
   const CUdevice own = device_of(stream);
   std::vector<tessera_address> blocks;
-  bool foreign = false;
+  bool foreign = of_green_default(stream);
   for (const std::uint64_t word : words) {
     tessera_block_info block;
     if (!find(word, block)) continue;
@@ -52,6 +53,7 @@ std::vector<tessera_address> blocks_if_foreign(std::span<const std::uint64_t> wo
 }
 
 CUresult finish_foreign(CUdeviceptr address, CUstream stream) {
+  if (of_green_default(stream)) return call_true(&TrueDriver::cuStreamSynchronize, stream);
   tessera_block_info block;
   if (!several_devices() || !find(address, block) || !is_foreign(block, stream)) return CUDA_SUCCESS;
   return call_true(&TrueDriver::cuStreamSynchronize, stream);

@@ -20,12 +20,13 @@ namespace tessera::preload {
 // Whether `stream` carries the work of another device than the block's.
 bool is_foreign(const tessera_block_info& block, CUstream stream);
 
-// The blocks that the words name, if one of them is foreign; else none.
+// The blocks that the words name, if one of them is foreign or the stream a green context's default;
+// else none.
 std::vector<tessera_address> blocks_if_foreign(std::span<const std::uint64_t> words,
                                                CUstream stream);
 
 // Before the program frees the block at `address` on `stream`, whose work it has to outlive: waits for it
-// if it is foreign. Errors: the driver's.
+// if it is foreign, or a green context's default. Errors: the driver's.
 CUresult finish_foreign(CUdeviceptr address, CUstream stream);
 
 // Before the program frees it for good: waits for its own device, if that is not the current one.

@@ -23,6 +23,7 @@ namespace tessera::softcuda {
 struct Context {
   DeviceId device;
   bool primary = false;
+  bool green = false;
   std::uint64_t id = 0;
   std::atomic<unsigned> flags = 0;
   std::atomic<bool> alive = true;

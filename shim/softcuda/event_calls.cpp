@@ -43,9 +43,12 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
   if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
-  return on_event(event, [&](Machine& machine, EventId id, const EventInfo&) -> CUresult {
+  return on_event(event, [&](Machine& machine, EventId id, const EventInfo& info) -> CUresult {
     const auto on = machine.streams.resolve(stream);
     if (!on.is_ok()) return to_result(on.status());
+    const auto known = machine.streams.find(stream);
+    const Context* const its = known ? known->context : current_context();
+    if (info.context != its) return CUDA_ERROR_INVALID_HANDLE;
     const auto captured =
         flags == CU_EVENT_RECORD_EXTERNAL
             ? machine.captures.capture(on.value(), [&] { return RecordWork{event}; })

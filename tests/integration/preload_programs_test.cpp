@@ -268,6 +268,11 @@ TEST(PreloadPrograms, OfTwoContextsOnADeviceTheFirstIsManagedAndTheOtherIsLeftAl
   EXPECT_EQ(report["blocks"]["allocations"].get<int>(), 4);
 }
 
+TEST(PreloadPrograms, WorkInAGreenContextIsWaitedForAndItsMemoryIsManaged) {
+  expect_same_on_small_device("./green_contexts preload_kernels.so primary", "10MiB");
+  expect_same_on_small_device("./green_contexts preload_kernels.so green", "10MiB");
+}
+
 TEST(PreloadPrograms, BlocksOfPoolsThatAProgramMadeAreTheDrivers) {
   const std::string stats = scratch("s.json");
   EXPECT_EQ(run("./pools").output, "ok\n");
