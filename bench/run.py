@@ -61,6 +61,7 @@ def main():
     steps["demo"] = lambda: keep("demo", demo(build), results)
     steps["oversubscription"] = lambda: subprocess.run([sys.executable, HERE / "oversubscription" / "run.py", build],
                                                        check=True)
+    steps["unchanged"] = lambda: keep("unchanged", told([sys.executable, HERE / "unchanged.py", build, "--json"]), results)
     chosen = words.only.split(",") if words.only else list(steps)
     for name in chosen:
         if name not in steps:

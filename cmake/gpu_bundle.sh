@@ -19,7 +19,7 @@ cp -a build/gpu/bin build/gpu/lib "$bundle/"
 for test in contract_cuda_driver_contract_test c_api_tessera_test c_api_readme_example; do
   cp "build/gpu/tests/$test" "$bundle/tests/"
 done
-find build/gpu/bench/gpu -maxdepth 1 -type f \( -perm -u+x -o -name '*.fatbin' -o -name '*.so' \) \
+find build/gpu/bench/gpu -maxdepth 1 -type f \( -perm -u+x -o -name '*.fatbin' -o -name '*.ptx' -o -name '*.so' \) \
   -exec cp {} "$bundle/bench/gpu/" \;
 cp -R bench/gpu/run.sh bench/gpu/*.py bench/gpu/sections bench/gpu/programs "$bundle/bench/gpu/"
 cp bench/traces/*.py "$bundle/bench/traces/"

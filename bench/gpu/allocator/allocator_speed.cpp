@@ -112,12 +112,15 @@ class Blocks {
   std::vector<tessera_address> addresses_;
 };
 
+// What is written is always the same, and shall be copied all the same.
+const std::pair<std::string, std::string> kCopies{"fingerprints", "off"};
+
 std::string mib(std::size_t bytes) { return std::to_string(bytes / kMiB) + "MiB"; }
 
 // Room for all blocks on either side, and so much of it that none leaves ahead of need.
 std::vector<std::pair<std::string, std::string>> roomy(std::size_t total) {
   const std::string enough = mib(total + total / 4 + 256 * kMiB);
-  return {{"device-memory", enough}, {"host-memory", enough}};
+  return {{"device-memory", enough}, {"host-memory", enough}, kCopies};
 }
 
 // All blocks out, then all in: each way alone.
@@ -148,7 +151,7 @@ Json one_way(std::size_t block, std::size_t total, const Rates& bare) {
 
 // Round and round over twice as much as fits, each block written: every block moves both ways.
 Json duplex(std::size_t block, std::size_t total, const Rates& bare) {
-  const Heap heap({{"device-memory", mib(total / 2)}, {"host-memory", mib(2 * total)}});
+  const Heap heap({{"device-memory", mib(total / 2)}, {"host-memory", mib(2 * total)}, kCopies});
   Blocks blocks(heap, total / block, block);
   const auto round = [&] {
     for (std::size_t i = 0; i < blocks.count(); ++i) {

@@ -15,6 +15,12 @@ def allocator(place, record):
                                           record.left(limit)))
 
 
+def fingerprints(place, record):
+    """What it costs to find out whether a page has changed, beside copying it."""
+    quick = ["--quick"] if place.quick else []
+    record.add("fingerprints", **place.run_json([place.probe("fingerprint_speed"), *quick], record.left(20)))
+
+
 def launch_cost(place, record):
     """An empty kernel with sixteen addresses, with and without the preload library, in turn."""
     rounds = "1" if place.quick else "25"
@@ -67,6 +73,7 @@ def torch_pairs(place, record):
 
 def run(place, record):
     allocator(place, record)
+    fingerprints(place, record)
     launch_cost(place, record)
     ample(place, record)
     torch_pairs(place, record)

@@ -1,0 +1,86 @@
+"""Bytes that leave when nothing has changed them: inference over layers that do not fit, with and without fingerprints.
+
+Usage: unchanged.py BUILD [--smoke] [--json]
+
+The program of bench/oversubscription runs under `tessera run` on the software device, whose link is made slow
+beside the processors that stand for its memory, as a GPU's is. Its weights leave, to host memory or on to a spill
+file, and come back, batch after batch; no kernel writes them, but that cannot be seen from outside. What is told of a batch is what N more batches
+move, by N: the first ones write the weights. Who leaves is chosen by `lru`, which does not look at how far the device
+has come, so that both ways move the same pages. Both must say to the last bit what the program says alone.
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "oversubscription"))
+
+from machine import Machine, Outcome  # noqa: E402
+
+MIB = 1 << 20
+LINK = 400_000_000  # bytes per second, each way
+WEIGHT = 4 * MIB    # of a layer of width 1024
+
+
+class Case:
+    def __init__(self, name, device, host, file):
+        self.name, self.device, self.host, self.file = name, device, host, file
+
+    def options(self, folder, fingerprints):
+        sizes = {"device-memory": self.device, "host-memory": self.host, "file-memory": self.file}
+        words = [word for name, size in sizes.items() for word in (f"--{name}", size)]
+        return [*words, "--file-dir", folder, "--policy", "lru", "--fingerprints", fingerprints]
+
+
+def run(machine, words, folder, case, fingerprints):
+    stats = pathlib.Path(folder) / "stats.json"
+    outcome = Outcome(machine.output([machine.tessera, "run", "--software", *case.options(folder, fingerprints), "--stats",
+                                      stats, "--", *words], TESSERA_SOFTWARE_BANDWIDTH=str(LINK)))
+    return outcome, json.loads(stats.read_text())
+
+
+def rows_of(machine, folder, layers, batches):
+    def words(count):
+        return [str(machine.programs / "infer"), "--kernels", str(machine.programs / "train_kernels.so"), "--layers",
+                str(layers), "--width", "1024", "--batch", "32", "--steps", str(count)]
+
+    alone = Outcome(machine.output(words(2 * batches), LD_LIBRARY_PATH=str(machine.build / "lib" / "softcuda")))
+    weights = layers * WEIGHT
+    half, quarter = weights // 2, weights // 4
+    for case in (Case("host memory", half, 2 * weights, 0), Case("spill file", half, quarter, 4 * weights)):
+        for fingerprints in ("off", "on"):
+            _, before = run(machine, words(batches), folder, case, fingerprints)
+            outcome, after = run(machine, words(2 * batches), folder, case, fingerprints)
+            if outcome.results != alone.results:
+                raise RuntimeError(f"{case.name}, fingerprints {fingerprints}: computed something else than alone")
+            row = {"weights go to": case.name, "fingerprints": fingerprints}
+            for name in ("bytes_in", "bytes_out", "bytes_file_written"):
+                row[f"{name.replace('bytes_', '').replace('_', ' ')}, MiB a batch"] = round(
+                    (after["moves"][name] - before["moves"][name]) / batches / MIB, 1)
+            checks = after["unchanged"]
+            yield row | {"pages asked": checks["checks"], "of them changed": checks["checks_changed"]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--smoke", action="store_true", help="small, to show that it runs")
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args()
+    layers, batches = (8, 3) if chosen.smoke else (24, 8)
+    with tempfile.TemporaryDirectory() as folder:
+        machine = Machine(chosen.build, folder, chosen.smoke)
+        rows = list(rows_of(machine, folder, layers, batches))
+        body = {"environment": machine.environment(), "smoke": chosen.smoke, "results": rows}
+    if chosen.json:
+        print(json.dumps(body, indent=1))
+        return
+    for row in rows:
+        print(", ".join(f"{name} {value}" for name, value in row.items()))
+
+
+if __name__ == "__main__":
+    main()

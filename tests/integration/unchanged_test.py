@@ -1,0 +1,45 @@
+"""What no kernel writes leaves for nothing under `tessera run`, and the program says what it says alone.
+
+Usage: unchanged_test.py BUILD_FOLDER
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench" / "unchanged.py"
+
+
+class Unchanged(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        done = subprocess.run([sys.executable, BENCH, BUILD, "--smoke", "--json"], capture_output=True, text=True,
+                              timeout=280, check=False)
+        assert done.returncode == 0, done.stderr  # it compares what the program says
+        cls.rows = {(row["weights go to"], row["fingerprints"]): row for row in json.loads(done.stdout)["results"]}
+
+    def figure(self, where, fingerprints, name):
+        return self.rows[where, fingerprints][f"{name}, MiB a batch"]
+
+    def test_weights_are_copied_out_batch_after_batch_without_and_hardly_at_all_with(self):
+        for where in ("host memory", "spill file"):
+            self.assertGreater(self.figure(where, "off", "in"), 20, where)
+            self.assertGreater(self.figure(where, "off", "out"), 20, where)
+            self.assertGreater(self.figure(where, "on", "in"), 20, where)
+            self.assertLess(self.figure(where, "on", "out"), 5, where)
+
+    def test_the_disk_is_spared(self):
+        self.assertGreater(self.figure("spill file", "off", "file written"), 8)
+        self.assertLess(self.figure("spill file", "on", "file written"), 3)
+
+    def test_nobody_is_asked_without(self):
+        for where in ("host memory", "spill file"):
+            self.assertEqual(self.rows[where, "off"]["pages asked"], 0)
+            self.assertGreater(self.rows[where, "on"]["pages asked"], 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
