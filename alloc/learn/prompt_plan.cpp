@@ -15,6 +15,8 @@ namespace {
 // comes back.
 constexpr std::uint64_t kTurnsPlayed = 4;
 constexpr std::uint64_t kTurnPlanned = kTurnsPlayed - 2;
+// Chosen absences may leave some step without room; so many more are chosen at most.
+constexpr int kMostAdded = 16;
 
 using Time = double;  // nanoseconds
 
@@ -22,7 +24,8 @@ class Prompt {
  public:
   Prompt(const Iteration& iteration, const Machine& machine, const AbsencePlan& chosen)
       : iteration_(iteration), machine_(machine), count_(iteration.steps.size()),
-        frees_(frees_by_step(iteration)), runs_(iteration.runs.size()), leaving_(count_) {
+        distances_(next_use_distances(iteration)), frees_(frees_by_step(iteration)),
+        runs_(iteration.runs.size()), leaving_(count_) {
     for (std::size_t run = 0; run < runs_.size(); ++run) runs_[run].away = iteration.runs[run].bytes;
     for (const Absence& absence : chosen) {
       if (absence.gap.dead || absence.to == Away::kRegenerated) continue;
@@ -30,15 +33,35 @@ class Prompt {
     }
   }
 
-  AbsencePlan plan() {
-    for (std::uint64_t at = 0; at < kTurnsPlayed * count_; ++at) {
-      give_room(at);
-      if (asked_ <= at) return {};
-      execute(at);
-      for (const Absence* absence : leaving_[at % count_]) leave(*absence, at);
+  // False where the step at hand has no room.
+  bool play() {
+    for (; at_ < kTurnsPlayed * count_; ++at_) {
+      give_room(at_);
+      if (asked_ <= at_) return false;
+      execute(at_);
+      for (const Absence* absence : leaving_[at_ % count_]) leave(*absence, at_);
     }
     set_triggers();
-    return std::move(plan_);
+    return true;
+  }
+  AbsencePlan take_plan() { return std::move(plan_); }
+
+  // Of those who are there for no use at hand, the gap of whoever is needed last, if no plan has it.
+  std::optional<Gap> another() const {
+    std::vector<bool> busy(runs_.size());
+    for (const RunUse& use : iteration_.uses_of(static_cast<std::uint32_t>(at_ % count_))) busy[use.run] = true;
+    std::optional<std::uint32_t> last;
+    for (std::uint32_t run = 0; run < runs_.size(); ++run) {
+      const RunState& state = runs_[run];
+      const bool there = state.holds && state.away < iteration_.runs[run].bytes;
+      if (!there || busy[run] || iteration_.runs[run].pinned || is_chosen(run)) continue;
+      if (!last || state.next > runs_[*last].next) last = run;
+    }
+    if (!last) return std::nullopt;
+    const RunState& state = runs_[*last];
+    return Gap{.run = *last, .after = static_cast<std::uint32_t>(state.last % count_),
+               .until = static_cast<std::uint32_t>(state.next % count_),
+               .wraps = state.next / count_ != state.last / count_};
   }
 
  private:
@@ -46,6 +69,7 @@ class Prompt {
     Bytes away{};                        // has no room on the device
     Bytes copied{};                      // so much of its end has a valid copy in a lower tier
     bool holds = false;                  // something that matters
+    std::uint64_t last = 0, next = 0;    // the steps of its uses around now, counted over the turns
     Time ready = 0;                      // its bytes are on the device
     std::uint32_t lives = 0;             // that are to come in the same room
     std::optional<std::size_t> absence;  // in the plan, until its way back begins
@@ -109,11 +133,20 @@ class Prompt {
       now_ = std::max(now_, runs_[iteration_.uses[i].run].ready);
     }
     now_ += static_cast<Time>(step.duration.value());
-    for (const RunUse& use : iteration_.uses_of(static_cast<std::uint32_t>(at % count_))) {
-      if (use.writes || use.fresh) runs_[use.run].copied = {};
-      runs_[use.run].holds = true;
+    for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
+      const RunUse& use = iteration_.uses[i];
+      RunState& run = runs_[use.run];
+      if (use.writes || use.fresh) run.copied = {};
+      run.holds = true;
+      run.last = at;
+      run.next = at + distances_[i];
     }
     for (const std::uint32_t run : frees_[at % count_]) free(run);
+  }
+
+  bool is_chosen(std::uint32_t run) const {
+    return std::ranges::any_of(leaving_[runs_[run].last % count_],
+                               [run](const Absence* absence) { return absence->gap.run == run; });
   }
 
   void free(std::uint32_t index) {
@@ -169,6 +202,7 @@ class Prompt {
   const Iteration& iteration_;
   const Machine& machine_;
   const std::uint64_t count_;
+  const std::vector<std::uint32_t> distances_;  // by use
   const std::vector<std::vector<std::uint32_t>> frees_;  // by step
   std::vector<RunState> runs_;
   std::vector<std::vector<const Absence*>> leaving_;  // by the step after which they begin
@@ -176,6 +210,7 @@ class Prompt {
   Bytes used_{};
   Time room_since_ = 0;  // what is free was not before
   Time now_ = 0, out_free_ = 0, in_free_ = 0;
+  std::uint64_t at_ = 0;     // the step at hand, counted over the turns
   std::uint64_t asked_ = 0;  // all steps before this one have their room
   std::size_t met_ = 0;      // and so many uses of this one
   AbsencePlan plan_;
@@ -186,7 +221,15 @@ class Prompt {
 }  // namespace
 
 AbsencePlan prompt_plan(const Iteration& iteration, const Machine& machine, const AbsencePlan& chosen) {
-  return Prompt(iteration, machine, chosen).plan();
+  AbsencePlan all = chosen;
+  for (int added = 0; added <= kMostAdded; ++added) {
+    Prompt prompt(iteration, machine, all);
+    if (prompt.play()) return prompt.take_plan();
+    const std::optional<Gap> gap = prompt.another();
+    if (!gap) return {};
+    all.push_back({.gap = *gap, .back_at = gap->until});
+  }
+  return {};
 }
 
 }  // namespace tessera

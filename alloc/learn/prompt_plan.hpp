@@ -20,7 +20,8 @@
 namespace tessera {
 
 // Those of the absences that get away before they are needed again, in the order in which they go; dead gaps and
-// what is to be remade are left out. Empty where they leave some step without room.
+// what is to be remade are left out. Where they leave some step without room, as Belady's do in a circle, which keeps others
+// each time around, the gaps of whoever is needed last there are added; empty where some of those do not help.
 // REQUIRES: none is of a pinned run.
 AbsencePlan prompt_plan(const Iteration& iteration, const Machine& machine, const AbsencePlan& chosen);
 

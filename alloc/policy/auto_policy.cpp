@@ -46,15 +46,20 @@ Decision AutoPolicy::decide(const Snapshot& snapshot) const {
 std::vector<Strategy> AutoPolicy::strategies(const Iteration& iteration,
                                              const Machine& machine) const {
   std::vector<Strategy> all;
-  const auto offer = [&](std::string_view name, AbsencePlan plan) {
-    all.push_back({name, std::move(plan), rivals_.front().get()});
+  const auto offer = [&](std::string_view name, AbsencePlan plan, bool strict = false) {
+    all.push_back({name, std::move(plan), rivals_.front().get(), strict});
+  };
+  const auto offer_promptly = [&](std::string_view name, const AbsencePlan& chosen) {
+    const AbsencePlan plan = prompt_plan(iteration, machine, chosen);
+    offer(name, plan);
+    offer(name, plan, true);
   };
   offer("recency", {});
-  offer("prompt", prompt_plan(iteration, machine, farthest_absences(iteration, machine.device)));
+  offer_promptly("prompt", farthest_absences(iteration, machine.device));
   if (iteration.uses.size() * iteration.steps.size() <= kMostWork) {
     for (const GapOrder order : {GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest}) {
       AbsencePlan cover = cover_excess(iteration, machine, order);
-      offer("prompt cover", prompt_plan(iteration, machine, cover));
+      offer_promptly("prompt cover", cover);
       offer("cover", std::move(cover));
     }
   }
@@ -62,7 +67,7 @@ std::vector<Strategy> AutoPolicy::strategies(const Iteration& iteration,
     if (rival == rivals_.front()) continue;
     AbsencePlan plan = rival->plan(iteration, machine);
     if (std::ranges::count(kWellChosen, rival->name()) != 0) {
-      offer("prompt gallery", prompt_plan(iteration, machine, plan));
+      offer_promptly("prompt gallery", plan);
     }
     all.push_back({rival->name(), std::move(plan), rest_of(*rival)});
   }

@@ -29,6 +29,9 @@ struct Strategy {
   std::string_view name;
   AbsencePlan plan;
   const Policy* rest = nullptr;
+  // Who is to leave by plan leaves before anybody else, though the work on him has to be waited for. Else
+  // only before those who are needed sooner than he is.
+  bool strict = false;
 };
 
 class Policy {

@@ -31,11 +31,11 @@ class Heard {
  public:
   // False: one like it was.
   bool add(const Strategy& strategy) {
-    return ways_[strategy.rest].insert(way_of(strategy.plan)).second;
+    return ways_[{strategy.rest, strategy.strict && !strategy.plan.empty()}].insert(way_of(strategy.plan)).second;
   }
 
  private:
-  std::map<const Policy*, std::set<Way>> ways_;
+  std::map<std::pair<const Policy*, bool>, std::set<Way>> ways_;
 };
 
 }  // namespace

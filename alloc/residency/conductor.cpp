@@ -191,6 +191,7 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy) {
 void Conductor::adopt(const Strategy& strategy) {
   asked_ = false;
   rest_ = strategy.rest;
+  strict_ = strategy.strict;
   due_.assign(iteration_.steps.size(), {});
   for (const Absence& absence : strategy.plan) {
     if (absence.gap.dead) continue;  // nothing to keep: it goes when its room is needed

@@ -61,6 +61,8 @@ class Conductor {
   void read(Orders& orders);
   // A strategy is followed at this moment.
   bool leads() const { return leads_; }
+  // Who leaves by plan goes before all others (Strategy::strict).
+  bool is_strict() const { return leads_ && strict_; }
   // Who is to be asked for what no plan says.
   const Policy& decider() const { return leads_ ? *rest_ : policy_; }
   // The epoch of the run's next use, if from `now` on only launches make epochs; 0 = not known.
@@ -115,7 +117,8 @@ class Conductor {
   std::vector<Due> due_;                       // by step; empty = no plan
   std::vector<std::uint32_t> until_due_;       // by step: launches until something is due; 0 = never
   std::size_t position_ = 0;                   // of the last launch that was followed
-  const Policy* rest_ = nullptr;               // of the strategy
+  const Policy* rest_ = nullptr;               // of the strategy,
+  bool strict_ = false;                        // likewise
   bool leads_ = false;
   std::uint64_t read_ = 0;  // launches, ever: a clock that fences do not advance, as they do epochs
 };

@@ -13,6 +13,12 @@ void note_given_up(const Status& status) {
   if (!status.is_ok()) log_line(LogLevel::kDebug, "a planned move was given up: {}", status.to_string());
 }
 
+// What the plan leaves of the run on the device.
+Bytes staying_bytes(const Conductor::Order& order) {
+  const Bytes whole = order.run->shape.bytes();
+  return whole - std::min(order.part, whole);
+}
+
 }  // namespace
 
 // What a plan does not move is not there for it.
@@ -71,12 +77,35 @@ void Residency::carry_out_orders() {
 bool Residency::carry_out(const Conductor::Order& order) {
   Run& run = *order.run;
   if (!run.may_leave()) return true;
-  const Bytes whole = run.shape.bytes(), stays = whole - std::min(order.part, whole);
+  const Bytes stays = staying_bytes(order);
   const Bytes there = run.bytes_in(PageState::kResident);
   if (there <= stays) return true;
   const Result<Bytes> left = leave(run, there - stays, Patience::kPlanned, Which::kAll, order.to);
   note_given_up(left.status());
   return !left.is_ok() || run.bytes_in(PageState::kResident) <= stays;
+}
+
+// So many bytes of those whose time to leave has come and who are needed later than that launch. They have to be
+// waited for; but who left in their place would come back, while they go all the same.
+Bytes Residency::leave_by_plan(Bytes wanted, std::uint64_t than) {
+  Bytes total;
+  std::erase_if(orders_.leave, [&](const Conductor::Order& order) NO_THREAD_SAFETY_ANALYSIS {
+    Run& run = *order.run;
+    if (total >= wanted || run.next <= than || !run.may_leave() || run.last_work() != order.used) return false;
+    while (run.arrives() && !moving_.empty()) {
+      if (Status status = finish_moves(Await::kOldest); !status.is_ok()) {
+        note_given_up(status);
+        return false;
+      }
+    }
+    const Bytes stays = staying_bytes(order), there = run.bytes_in(PageState::kResident);
+    if (there <= stays) return false;
+    const Result<Bytes> left = leave(run, there - stays, Patience::kDemand, Which::kAll, order.to);
+    note_given_up(left.status());
+    if (left.is_ok()) total += left.value();
+    return left.is_ok();
+  });
+  return total;
 }
 
 // True when all pages of the run are there, on their way, or cannot come: a plan that cannot be followed

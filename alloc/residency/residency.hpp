@@ -144,8 +144,7 @@ class Residency {
   void start_rise(PageRef page) REQUIRES_LOCK(mutex_);
   void go_on(PageRef page) REQUIRES_LOCK(mutex_);
 
-  // room.cpp: who leaves
-  // Ahead of need nothing is waited for, and only idle runs leave; by plan the copy waits instead.
+  // room.cpp: who leaves. Ahead of need only who is idle; by plan the copy waits, not the caller.
   enum class Patience : std::uint8_t { kAhead, kPlanned, kDemand };
   Status make_room(Bytes bytes) REQUIRES_LOCK(mutex_);
   Status make_host_room(Bytes bytes) REQUIRES_LOCK(mutex_);
@@ -185,6 +184,7 @@ class Residency {
   void follow_plan() REQUIRES_LOCK(mutex_);
   void carry_out_orders() REQUIRES_LOCK(mutex_);
   bool carry_out(const Conductor::Order& order) REQUIRES_LOCK(mutex_);
+  Bytes leave_by_plan(Bytes wanted, std::uint64_t than) REQUIRES_LOCK(mutex_);
   bool bring_back(const Conductor::Order& order) REQUIRES_LOCK(mutex_);
   Machine machine() REQUIRES_LOCK(mutex_);
 

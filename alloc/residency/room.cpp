@@ -141,7 +141,13 @@ Result<Bytes> Residency::page_out(Bytes bytes, Patience patience, Which which, b
   for (std::size_t index : decision.leave) {
     if (total + promised >= bytes) break;
     Run& run = *runs_[index];
-    if (run.is_dead() && !streams_.passed(run.streams.load(), run.last_work())) {
+    const bool dead = run.is_dead(), idle = streams_.passed(run.streams.load(), run.last_work());
+    const bool strict = conductor_.is_strict() && !(dead && idle);
+    if (patience == Patience::kDemand && (strict || !dead)) {
+      total += leave_by_plan(bytes - total - promised, strict ? 0 : run.next);
+      if (total + promised >= bytes) break;
+    }
+    if (dead && !idle) {
       later.push_back(&run);
       promised += run.bytes_in(PageState::kResident);
       continue;
