@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,7 +18,6 @@
 
 #include "alloc_workload.hpp"
 #include "contender.hpp"
-#include "fragmentation.hpp"
 #include "metadata.hpp"
 #include "program.hpp"
 
@@ -31,8 +29,6 @@ constexpr double kTouchGoal = 20;         // nanoseconds
 constexpr double kThreadsGoal = 1.8;      // throughput of two threads over that of one
 constexpr double kScalingGoal = 2.0;      // cost at 10^6 live blocks over that at 10^3
 constexpr double kMetadataGoal = 0.001;   // of the managed bytes
-
-constexpr int kLimitedOperations = 200000;  // of each try for the least memory
 
 struct Row {
   std::string workload;
@@ -49,16 +45,9 @@ struct Goal {
   bool reached() const { return at_most ? value <= goal : value >= goal; }
 };
 
-struct FragmentationRow {
-  std::string contender;
-  Fragmentation figures;
-  std::optional<Bytes> least;  // memory that suffices; nothing where it cannot be limited
-};
-
 struct Report {
   std::vector<std::string> contenders;
   std::vector<Row> rows;
-  std::vector<FragmentationRow> fragmentation;
   std::vector<Metadata> metadata;
   std::vector<Goal> goals;
 };
@@ -146,20 +135,6 @@ void measure_scaling(std::span<const Entry> contenders, bool smoke, Report& repo
                           kScalingGoal, true});
 }
 
-void measure_fragmentation(bool smoke, Report& report) {
-  using Maker = std::unique_ptr<Contender> (*)(Bytes);
-  const std::map<std::string, Maker> limited = {
-      {"tessera", make_tessera}, {"best-fit", make_best_fit}, {"torch-rules", make_torch_rules}};
-  for (const Entry& entry : make_contenders(64_GiB)) {
-    const auto figures = fragmentation(*entry.contender, smoke ? 4000 : 1000000);
-    if (!figures) continue;
-    report.fragmentation.push_back({entry.name, *figures, std::nullopt});
-    const auto maker = limited.find(entry.name);
-    if (smoke || maker == limited.end()) continue;
-    report.fragmentation.back().least = least_memory(maker->second, kLimitedOperations);
-  }
-}
-
 void count_metadata(bool smoke, Report& report) {
   for (const Bytes bytes : {512_B, 4_KiB, 16_KiB, 64_KiB, 2_MiB}) {
     report.metadata.push_back(metadata_of(bytes, smoke ? 1000 : 1000000));
@@ -179,15 +154,6 @@ void print_report(const Report& report) {
                row.live == 0 ? "" : std::to_string(row.live));
     for (const double ns : row.ns) fmt::print("{:>13.1f}", ns);
     fmt::print("\n");
-  }
-  fmt::print("\n{:<32}{:>14}{:>14}{:>12}{:>12}{:>18}\n", "10^6 mixed operations",
-             "most held/MiB", "of it used", "held/used", "mean", "least memory/MiB");
-  for (const auto& [name, figures, least] : report.fragmentation) {
-    fmt::print("{:<32}{:>14}{:>14}{:>12.3f}{:>12.3f}{:>18}\n", name, figures.reserved / 1_MiB,
-               figures.used / 1_MiB,
-               static_cast<double>(figures.reserved.value()) /
-                   static_cast<double>(figures.used.value()),
-               figures.mean, least ? std::to_string(*least / 1_MiB) : "");
   }
   fmt::print("\n{:<32}{:>14}{:>12}{:>12}{:>12}{:>12}\n", "bookkeeping, blocks of", "managed/MiB",
              "blocks/KiB", "runs/KiB", "map/KiB", "part");
@@ -214,11 +180,6 @@ nlohmann::ordered_json json_of(const Report& report) {
     json["results"].push_back({{"workload", row.workload}, {"block", text_of(row.bytes)},
                                {"threads", row.threads}, {"live", live}, {"ns", times}});
   }
-  for (const auto& [name, figures, least] : report.fragmentation) {
-    json["fragmentation"].push_back({{"contender", name}, {"reserved", figures.reserved.value()},
-                                     {"used", figures.used.value()}, {"mean_ratio", figures.mean},
-                                     {"least_memory", least.value_or(Bytes()).value()}});
-  }
   for (const Metadata& row : report.metadata) {
     json["metadata"].push_back(
         {{"bytes", row.block_bytes.value()}, {"blocks", row.blocks}, {"managed", row.managed.value()},
@@ -242,7 +203,6 @@ std::optional<Results> run(bool smoke) {
     measure_mixes(contenders, smoke, report);
     measure_scaling(contenders, smoke, report);
   }
-  measure_fragmentation(smoke, report);
   count_metadata(smoke, report);
   return Results{json_of(report), [report] { print_report(report); }};
 }

@@ -48,5 +48,8 @@ std::unique_ptr<Contender> make_jemalloc();
 std::unique_ptr<Contender> make_mimalloc();  // null without libmimalloc.so.2
 std::unique_ptr<Contender> make_best_fit(Bytes capacity);
 std::unique_ptr<Contender> make_torch_rules(Bytes capacity);
+// Pages of 2 MiB only, and of 32 MiB only. They tell about room; what their calls cost says nothing.
+std::unique_ptr<Contender> make_base_pages(Bytes capacity);
+std::unique_ptr<Contender> make_large_pages(Bytes capacity);
 
 }  // namespace tessera::bench

@@ -48,7 +48,7 @@ std::optional<Fragmentation> fragmentation(Contender& contender, int operations)
 std::optional<Bytes> least_memory(const std::function<std::unique_ptr<Contender>(Bytes)>& make,
                                   int operations) {
   constexpr Bytes kStep = 64_MiB;
-  std::uint64_t too_few = 0, enough = 32_GiB / kStep;
+  std::uint64_t too_few = 0, enough = 64_GiB / kStep;
   const auto suffice = [&](std::uint64_t steps) {
     return fragmentation(*make(kStep * steps), operations).has_value();
   };

@@ -22,7 +22,7 @@ struct Fragmentation {
 // Nothing for a contender that cannot tell what it holds, or ran out of memory.
 std::optional<Fragmentation> fragmentation(Contender& contender, int operations);
 
-// The least memory, to 64 MiB, in which those operations go through; nothing when 32 GiB do not do.
+// The least memory, to 64 MiB, in which those operations go through; nothing when 64 GiB do not do.
 std::optional<Bytes> least_memory(const std::function<std::unique_ptr<Contender>(Bytes)>& make,
                                   int operations);
 
