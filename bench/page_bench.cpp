@@ -1,4 +1,5 @@
-// What page classes cost a move: driver calls by kind, and the time these calls and the bytes take.
+// What page classes cost a move: driver calls by kind, and the time these calls and the bytes take. And how many
+// TLB entries the pages take that are on the device afterwards.
 //
 // The engine moves runs of a device without contents in virtual time, and the calls it makes are
 // counted; a price list of published figures turns them into time. Counts are exact and the same on
@@ -24,6 +25,7 @@
 #include "program.hpp"
 #include "tier/host_pages.hpp"
 #include "tier/virtual_file_io.hpp"
+#include "tlb_reach.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -54,6 +56,7 @@ struct Row {
   Bytes in, out;
   std::array<std::uint64_t, kPrices.size()> calls{};
   std::uint64_t copy_calls = 0, events = 0;
+  TlbReach reach = {};  // of what is present at the end
 
   double call_ms() const {
     double sum = 0;
@@ -141,10 +144,26 @@ class Machine {
       row.copy_calls += std::ranges::count(kCopies, record.call);
       row.events += record.call == DriverCall::kRecordEvent;
     }
+    row.reach = reach();
     return row;
   }
 
  private:
+  TlbReach reach() const {
+    std::vector<MappedPage> present;
+    for (const Run* run : runs_) {
+      for (std::uint32_t page = 0; page < run->shape.pages(); ++page) {
+        const std::optional<Frame>& frame = run->pages[page].device;
+        if (!frame) continue;
+        present.push_back({run->address + run->shape.offset(page), frame->page_class, frame->joined});
+      }
+    }
+    const TlbReach reach = reach_of(present);
+    must(reach.large_only <= reach.merged && reach.merged <= reach.entries() && reach.entries() <= reach.base_only,
+         "mixed pages take more entries than base pages, or fewer than large ones");
+    return reach;
+  }
+
   VirtualClock clock_;
   NoHostPages host_pages_;
   SimDriver sim_;
@@ -245,6 +264,34 @@ nlohmann::ordered_json row_to_json(const Row& row) {
   return json;
 }
 
+nlohmann::ordered_json reach_to_json(const Row& row) {
+  const TlbReach& reach = row.reach;
+  return {{"present after", row.name},
+          {"GiB", static_cast<double>(reach.mapped.value()) / (1_GiB).value()},
+          {"entries, 2 MiB only", reach.base_only},
+          {"as placed", reach.entries()},
+          {"of them large", reach.large},
+          {"full windows merged", reach.merged},
+          {"32 MiB only", reach.large_only},
+          {"mapped then, GiB", static_cast<double>(reach.large_only_mapped.value()) / (1_GiB).value()},
+          {"covered, 2 MiB only", reach.covered_base_only()},
+          {"covered as placed", reach.covered()},
+          {"covered, 32 MiB only", reach.covered_large_only()}};
+}
+
+void print_reach(const std::vector<Row>& rows) {
+  fmt::print("\n{:<54} {:>7} {:>9} {:>9} {:>7} {:>7} {:>9} {:>11}   {}\n", "TLB entries, present after", "GiB",
+             "2 MiB", "as placed", "large", "merged", "32 MiB", "mapped then", "covered: 2 MiB, as placed, 32 MiB");
+  for (const Row& row : rows) {
+    const TlbReach& reach = row.reach;
+    fmt::print("{:<54} {:>7.2f} {:>9} {:>9} {:>7} {:>7} {:>9} {:>11.2f}   {:.3f} {:.3f} {:.3f}\n", row.name,
+               static_cast<double>(reach.mapped.value()) / (1_GiB).value(), reach.base_only, reach.entries(),
+               reach.large, reach.merged, reach.large_only,
+               static_cast<double>(reach.large_only_mapped.value()) / (1_GiB).value(),
+               reach.covered_base_only(), reach.covered(), reach.covered_large_only());
+  }
+}
+
 void print_rows(const std::vector<Row>& rows) {
   fmt::print("\n{:<54} {:>7} {:>7}", "moves", "GiB in", "out");
   for (const Price& price : kPrices) fmt::print(" {:>8}", price.name);
@@ -262,7 +309,11 @@ std::optional<Results> run(bool smoke) {
   const std::vector<Row> rows = measure(smoke);
   Results results;
   for (const Row& row : rows) results.json["results"].push_back(row_to_json(row));
-  results.print = [rows] { print_rows(rows); };
+  for (const Row& row : rows) results.json["reach"].push_back(reach_to_json(row));
+  results.print = [rows] {
+    print_rows(rows);
+    print_reach(rows);
+  };
   return results;
 }
 
