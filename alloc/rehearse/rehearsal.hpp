@@ -25,7 +25,7 @@ namespace tessera {
 class Rehearsal final : public Planner {
  public:
   // Of all passes of all strategies.
-  static constexpr std::uint64_t kMostUses = std::uint64_t{1} << 22;
+  static constexpr std::uint64_t kMostUses = std::uint64_t{1} << 21;
 
   // kWaits: answer() waits until there is one, so that a run in virtual time depends on nothing else.
   enum class Answer : std::uint8_t { kWhenReady, kWaits };

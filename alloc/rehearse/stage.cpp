@@ -83,12 +83,13 @@ Stage::~Stage() {
 }
 
 Result<Nanoseconds> Stage::play(Nanoseconds enough, const std::atomic<bool>& stop) {
+  enough_ = enough;
   for (; !told_; ++passes_) {
     leads_ = passes_ >= kAlone;
     if (passes_ == kAlone) residency_->lead(learned_, strategy_);
     TESSERA_TRY(driver_.host_function(stream_, [this, pass = passes_] { begin_pass(pass); }));
     for (std::uint32_t step = 0; step < iteration_.steps.size() && !told_; ++step) {
-      const bool stopped = is_hopeless(enough) || stop.load(std::memory_order_relaxed);
+      const bool stopped = is_hopeless() || stop.load(std::memory_order_relaxed);
       if (stopped) return Status(Code::kBusy, "stopped");
       TESSERA_TRY(play_step(step));
     }
@@ -102,14 +103,15 @@ void Stage::begin_pass(int pass) {
   const Nanoseconds began = std::exchange(pass_began_, clock_.now());
   const Nanoseconds before = std::exchange(last_pass_, pass_began_ - began);
   if (pass < kAlone + 2 || told_) return;
+  longer_ = last_pass_ > enough_ ? longer_ + 1 : 0;
   const Nanoseconds longer = std::max(before, last_pass_), shorter = std::min(before, last_pass_);
   if ((longer - shorter) * kAlike <= longer || pass >= kMostPasses) told_ = (before + last_pass_) / 2;
 }
 
-bool Stage::is_hopeless(Nanoseconds enough) const {
+bool Stage::is_hopeless() const {
   if (pass_ <= kAlone) return false;
   const Nanoseconds since = clock_.now() - pass_began_;
-  return since > enough && (since - enough) * kHopeless > enough;
+  return longer_ >= kMostLonger || (since > enough_ && (since - enough_) * kHopeless > enough_);
 }
 
 Status Stage::play_step(std::uint32_t index) {

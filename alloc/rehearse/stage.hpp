@@ -30,8 +30,10 @@ class Stage {
   // rest; some go to and fro for ever, and then the mean of two counts.
   static constexpr int kAlone = 1, kMostPasses = 12;
   static constexpr std::uint64_t kAlike = 1000;
-  // A pass that is longer than `enough` by this part of it does not come to rest below it.
+  // A pass that is longer than `enough` by this part of it does not come to rest below it, nor do so many
+  // longer ones in a row.
   static constexpr std::uint64_t kHopeless = 4;
+  static constexpr int kMostLonger = 3;
 
   // REQUIRES: all but the machine outlive it, the strategy's policy too; machine's rates are not zero.
   // Errors: as Residency::create.
@@ -51,7 +53,7 @@ class Stage {
   Stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy);
 
   void begin_pass(int pass);
-  bool is_hopeless(Nanoseconds enough) const;
+  bool is_hopeless() const;
   Status play_step(std::uint32_t step);
   Status allocate(std::uint32_t run);
   Status queue(const IterationStep& step);
@@ -83,6 +85,8 @@ class Stage {
   std::uint64_t queued_ = 0, awaited_ = 0;
   Nanoseconds next_look_{};
   int passes_ = 0;
+  Nanoseconds enough_{};
+  int longer_ = 0;             // passes in a row that took longer
   int pass_ = 0;               // that the device is in,
   Nanoseconds pass_began_{};   // since when,
   Nanoseconds last_pass_{};    // and how long the one before took
