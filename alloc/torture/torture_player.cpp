@@ -329,6 +329,12 @@ void TorturePlayer::make_trouble(const TortureOp& op) {
 }
 
 void TorturePlayer::play(const TortureOp& op) {
+  threads_.run(op.thread, [this, &op] { carry_out(op); });
+  note_struck();
+  look();
+}
+
+void TorturePlayer::carry_out(const TortureOp& op) {
   switch (op.kind) {
     case Kind::kAllocate: allocate(op); break;
     case Kind::kFree: free(op); break;
@@ -355,8 +361,6 @@ void TorturePlayer::play(const TortureOp& op) {
       break;
     default: make_trouble(op); break;
   }
-  note_struck();
-  look();
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -375,6 +379,7 @@ void TorturePlayer::finish() {
   machine_.make_peace();
   passed("set_automatic", machine_.allocator().set_automatic(true));
   settle();
+  threads_.end();
   for (TortureBlock& block : blocks_) {
     for (; block.pins > 0; --block.pins) passed("unpin", machine_.allocator().unpin(block.address));
   }

@@ -1,7 +1,7 @@
 // Plays the operations of a torture program: the program's side of the allocator's calls.
 //
-// Threads of a program are interleaved between calls, by the order of the list; within a call nothing
-// else happens but what time brings.
+// Threads of a program are interleaved between calls, by the order of the list (torture_threads.hpp); within a
+// call nothing else happens but what time brings. They end before the program does.
 //
 // Thread safety: one thread.
 #pragma once
@@ -13,6 +13,7 @@
 
 #include "torture/torture_blocks.hpp"
 #include "torture/torture_machine.hpp"
+#include "torture/torture_threads.hpp"
 
 namespace tessera {
 
@@ -37,6 +38,7 @@ class TorturePlayer {
   bool may_leak() const { return may_leak_; }
 
  private:
+  void carry_out(const TortureOp& op);
   void fail(std::string what);
   // Whether the call succeeded; an error that nothing explains is a failure.
   bool passed(const char* call, const Status& status);
@@ -73,6 +75,7 @@ class TorturePlayer {
 
   const TortureSetup setup_;
   TortureMachine& machine_;
+  TortureThreads threads_{TortureProgram::kThreads};
   std::vector<StreamId> streams_;  // those of one device, then those of the next
   std::array<TagId, TortureProgram::kTags> tags_{};
   TortureBlocks blocks_;

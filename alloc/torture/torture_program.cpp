@@ -131,14 +131,16 @@ const char* tag_name(std::uint32_t tag) {
   return kNames[tag];
 }
 
+// Threads have dice of their own: what the others draw was the same before there were any.
 TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
-  Dice dice(seed);
+  Dice dice(seed), threads(~seed);
   TortureProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
   program.ops.reserve(operations);
   for (std::uint32_t i = 0; i < operations; ++i) {
     program.ops.push_back(draw_op(dice, program.setup, troubled));
+    program.ops.back().thread = threads.below(TortureProgram::kThreads);
   }
   return program;
 }
@@ -149,7 +151,9 @@ std::string describe(const TortureSetup& setup) {
                      setup.policy, setup.low, setup.high);
 }
 
-std::string describe(const TortureOp& op) {
+namespace {
+
+std::string describe_call(const TortureOp& op) {
   const std::uint32_t slot = op.slots[0];
   const std::string blocks = fmt::format(
       "{}", fmt::join(op.slots.begin(), op.slots.begin() + op.operands, ", "));
@@ -190,6 +194,12 @@ std::string describe(const TortureOp& op) {
     case Kind::kPeace: return "peace";
   }
   return "";
+}
+
+}  // namespace
+
+std::string describe(const TortureOp& op) {
+  return fmt::format("thread {}: {}", op.thread, describe_call(op));
 }
 
 }  // namespace tessera

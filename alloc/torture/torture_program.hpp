@@ -52,6 +52,7 @@ struct TortureOp {
   std::uint32_t operands = 1;                    // of `slots`, from the first
   std::uint32_t written = 0;                     // of those, from the last
   std::uint32_t stream = 0;
+  std::uint32_t thread = 0;   // that does it
   std::uint32_t variant = 0;  // which way to do it, of those that the kind has
   std::uint32_t tag = 0;
   Bytes bytes;
@@ -72,6 +73,7 @@ struct TortureSetup {
 struct TortureProgram {
   static constexpr std::uint32_t kSlots = 20;
   static constexpr std::uint32_t kTags = 3;
+  static constexpr std::uint32_t kThreads = 3;
 
   TortureSetup setup;
   std::vector<TortureOp> ops;
@@ -80,7 +82,7 @@ struct TortureProgram {
 const char* tag_name(std::uint32_t tag);
 
 TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations);
-// "write 3 of 7, 3 on stream 1 for 2000 ns".
+// "thread 1: evict 3".
 std::string describe(const TortureOp& op);
 std::string describe(const TortureSetup& setup);
 

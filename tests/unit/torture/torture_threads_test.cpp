@@ -1,0 +1,45 @@
+#include "torture/torture_threads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace tessera {
+namespace {
+
+std::thread::id who_does(TortureThreads& threads, std::uint32_t number) {
+  std::thread::id id;
+  threads.run(number, [&id] { id = std::this_thread::get_id(); });
+  return id;
+}
+
+TEST(TortureThreads, EachNumberIsAThreadOfItsOwnAndTheFirstTheCallers) {
+  TortureThreads threads(3);
+  std::set<std::thread::id> ids;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    ids.insert(who_does(threads, i));
+    EXPECT_EQ(who_does(threads, i), who_does(threads, i));
+  }
+  EXPECT_EQ(ids.size(), 3u);
+  EXPECT_EQ(who_does(threads, 0), std::this_thread::get_id());
+}
+
+TEST(TortureThreads, WhatAThreadKeptGoesWhenItEnds) {
+  static int gone = 0;
+  struct Kept {
+    ~Kept() { ++gone; }
+    bool used = false;
+  };
+  TortureThreads threads(2);
+  threads.run(1, [] {
+    static thread_local Kept kept;
+    kept.used = true;
+  });
+  EXPECT_EQ(gone, 0);
+  threads.end();
+  EXPECT_EQ(gone, 1);
+  EXPECT_EQ(who_does(threads, 1), std::this_thread::get_id());
+}
+
+}  // namespace
+}  // namespace tessera
