@@ -19,7 +19,9 @@
 #include "alloc_workload.hpp"
 #include "contender.hpp"
 #include "metadata.hpp"
+#include "must.hpp"
 #include "program.hpp"
+#include "replay/trace_reader.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -109,6 +111,13 @@ void measure_mixes(std::span<const Entry> contenders, bool smoke, Report& report
   };
   add("random_allocations", random_allocations());
   add("multi_stream_allocations", multi_stream_allocations());
+  const Result<Trace> log = read_trace(TESSERA_RMM_LOG);
+  if (log.status().code() == Code::kNotSupported) {
+    fmt::print(stderr, "alloc_bench: this build cannot unpack {}: no replay of it\n", TESSERA_RMM_LOG);
+  } else {
+    must(log.status());
+    add("replay of an RMM log", replay_of(log.value()));
+  }
   for (const Bytes bytes : {512_B, 2_MiB}) {
     const auto costs = measure(for_each(contenders, cross_thread_free(bytes)), Turns::kTogether,
                                rounds, operations);

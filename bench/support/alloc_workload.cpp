@@ -143,6 +143,65 @@ class MultiStream final : public Workload {
   std::size_t at_ = 0;
 };
 
+// An allocation or a free of a block, by its number.
+struct Step {
+  bool allocates = false;
+  std::uint32_t block = 0;
+  unsigned stream = 0;
+  Bytes bytes;
+};
+
+// A log names the stream of a free in the operation that stands before it: what used the block last.
+std::vector<Step> steps_of(const Trace& trace) {
+  std::vector<Step> steps;
+  std::vector<bool> live(trace.blocks.size());
+  std::uint32_t last = 0;
+  const auto stream = [](std::uint32_t number) { return number % Contender::kStreams; };
+  for (const TraceEvent& event : trace.events) {
+    const bool allocates = event.kind == TraceEvent::Kind::kAlloc;
+    if (event.kind == TraceEvent::Kind::kOp) last = trace.ops[event.index].stream;
+    if (!allocates && event.kind != TraceEvent::Kind::kFree) continue;
+    const TraceBlock& block = trace.blocks[event.index];
+    steps.push_back({allocates, event.index, stream(allocates ? block.stream : last), block.bytes});
+    live[event.index] = allocates;
+  }
+  for (std::uint32_t block = 0; block < live.size(); ++block) {
+    if (live[block]) steps.push_back({false, block, stream(trace.blocks[block].stream), {}});
+  }
+  return steps;
+}
+
+class Replay final : public Workload {
+ public:
+  Replay(Contender& contender, const Trace& trace)
+      : contender_(contender), steps_(steps_of(trace)), addresses_(trace.blocks.size()) {}
+  ~Replay() override {
+    for (const std::uint64_t address : addresses_) {
+      if (address != 0) contender_.free(address, 0);
+    }
+  }
+  double run(unsigned, int operations) override {
+    const double begin = cpu_ns();
+    for (int i = 0; i < operations; ++i) {
+      const Step& step = steps_[at_];
+      std::uint64_t& address = addresses_[step.block];
+      if (step.allocates) {
+        address = allocate(contender_, step.bytes, step.stream);
+      } else {
+        contender_.free(std::exchange(address, 0), step.stream);
+      }
+      if (++at_ == steps_.size()) at_ = 0;
+    }
+    return (cpu_ns() - begin) / operations;
+  }
+
+ private:
+  Contender& contender_;
+  const std::vector<Step> steps_;
+  std::vector<std::uint64_t> addresses_;
+  std::size_t at_ = 0;
+};
+
 // Two boxes in turn: one is filled while the other is emptied.
 class CrossThreadFree final : public Workload {
  public:
@@ -223,6 +282,9 @@ WorkloadMaker random_allocations() {
 }
 WorkloadMaker multi_stream_allocations() {
   return [](Contender& one) { return std::make_unique<MultiStream>(one); };
+}
+WorkloadMaker replay_of(const Trace& trace) {
+  return [&trace](Contender& one) { return std::make_unique<Replay>(one, trace); };
 }
 WorkloadMaker cross_thread_free(Bytes bytes) {
   return [bytes](Contender& one) { return std::make_unique<CrossThreadFree>(one, bytes); };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "contender.hpp"
+#include "replay/trace.hpp"
 
 namespace tessera::bench {
 
@@ -33,6 +34,9 @@ WorkloadMaker touches(Bytes bytes);
 WorkloadMaker random_allocations();
 // Streams in turn, each with eight blocks of about 1 MiB under way, freed in order on their stream.
 WorkloadMaker multi_stream_allocations();
+// What a program did, again and again: the allocations and frees of its trace in their order, and at the end those
+// that remain are freed. Streams are taken in turn. REQUIRES: the trace outlives the workload.
+WorkloadMaker replay_of(const Trace& trace);
 // Thread 0 allocates, thread 1 frees what it is handed, 256 blocks at a time.
 WorkloadMaker cross_thread_free(Bytes bytes);
 // A random one of `live` blocks is freed and allocated anew: the cost of a pair among many.

@@ -59,6 +59,12 @@ class Recorded(unittest.TestCase):
                 self.assertGreater(told["bytes_h2d"], 0)
                 self.assertGreaterEqual(told["makespan_ns"], told["lower_bound_ns"])
 
+    def test_the_log_of_rmm_has_the_blocks_of_its_trace(self):
+        log, trace = (with_room(RECORDED / f"gpt2-small-b8.{ending}.zst") for ending in ("rmm.csv", "jsonl"))
+        self.assertEqual(log["liveness_peak_bytes"], trace["liveness_peak_bytes"])
+        self.assertEqual(log["ops"], trace["events"] - trace["ops"] - 1, "a row for each block and each free; one mark")
+        self.assertEqual(log["makespan_ns"], log["compute_ns"])
+
 
 class Generated(unittest.TestCase):
     """What the generator makes of the same shape: docs/traces.md explains what remains."""
