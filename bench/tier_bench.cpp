@@ -22,8 +22,10 @@
 #include "comparison.hpp"
 #include "driver/sim_driver.hpp"
 #include "environment.hpp"
+#include "fio.hpp"
 #include "must.hpp"
 #include "raw_file.hpp"
+#include "timing.hpp"
 #include "tier/first_touch.hpp"
 #include "tier/tier_stack.hpp"
 #include "tier/uring_io.hpp"
@@ -36,6 +38,7 @@ struct Options {
   bool json = false;
   std::string directory = "/var/tmp";
   int rounds() const { return smoke ? 1 : 21; }
+  int fio_rounds() const { return smoke ? 1 : 9; }  // each starts a program
 };
 
 struct Free {
@@ -259,6 +262,8 @@ void measure_file(const Options& options, std::vector<Comparison>& results) {
   const Bytes total = options.smoke ? kLargePage : 256_MiB;
   const Buffer host = make_buffer(total);
   auto* const bytes = static_cast<std::byte*>(host.get());
+  const bool has_fio = Fio::is_installed();
+  if (!has_fio) fmt::print(stderr, "tier_bench: fio is not installed, the file stands beside our own loop alone\n");
   for (const PageClass page_class : kPageClasses) {
     FileBench file(options.directory, page_class, total, bytes);
     RawFile raw(must(make_spill_file(options.directory, total)), UringIo::kChunk, kRawDepth);
@@ -269,6 +274,14 @@ void measure_file(const Options& options, std::vector<Comparison>& results) {
     results.push_back(compare("file read, " + pages, total, kGoal, options.rounds(),
                               [&] { file.read(); }, "O_DIRECT, 32 x 1 MiB",
                               [&] { must(raw.read(bytes, total), "the raw read failed"); }));
+    if (!has_fio) continue;
+    const Fio fio(must(make_spill_file(options.directory, total)), total, UringIo::kChunk, kRawDepth);
+    results.push_back(compare_timed("file write, " + pages, total, kGoal, options.fio_rounds(),
+                                    [&] { return seconds([&] { file.write(); }); }, "fio, 32 x 1 MiB",
+                                    [&] { return must(fio.write()); }));
+    results.push_back(compare_timed("file read, " + pages, total, kGoal, options.fio_rounds(),
+                                    [&] { return seconds([&] { file.read(); }); }, "fio, 32 x 1 MiB",
+                                    [&] { return must(fio.read()); }));
   }
 }
 

@@ -12,14 +12,22 @@ namespace tessera::bench {
 Comparison compare(std::string name, Bytes bytes, double goal, int rounds,
                    const std::function<void()>& ours, std::string reference_name,
                    const std::function<void()>& reference) {
+  return compare_timed(
+      std::move(name), bytes, goal, rounds, [&] { return seconds(ours); }, std::move(reference_name),
+      [&] { return seconds(reference); });
+}
+
+Comparison compare_timed(std::string name, Bytes bytes, double goal, int rounds,
+                         const std::function<double()>& ours, std::string reference_name,
+                         const std::function<double()>& reference) {
   reference();
   ours();
   std::vector<double> our_times;
   std::vector<double> reference_times;
   std::vector<double> ratios;
   for (int round = 0; round < rounds; ++round) {
-    reference_times.push_back(seconds(reference));
-    our_times.push_back(seconds(ours));
+    reference_times.push_back(reference());
+    our_times.push_back(ours());
     ratios.push_back(reference_times.back() / our_times.back());
   }
   const auto amount = static_cast<double>(bytes.value());

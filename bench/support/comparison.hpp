@@ -32,6 +32,11 @@ Comparison compare(std::string name, Bytes bytes, double goal, int rounds,
                    const std::function<void()>& ours, std::string reference_name,
                    const std::function<void()>& reference);
 
+// The same, where each tells by itself how many seconds a round took.
+Comparison compare_timed(std::string name, Bytes bytes, double goal, int rounds,
+                         const std::function<double()>& ours, std::string reference_name,
+                         const std::function<double()>& reference);
+
 void print(const std::vector<Comparison>& comparisons);
 nlohmann::ordered_json to_json(const std::vector<Comparison>& comparisons);
 
