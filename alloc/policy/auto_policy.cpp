@@ -7,7 +7,6 @@
 #include "learn/farthest_absences.hpp"
 #include "learn/prompt_plan.hpp"
 #include "policy/planned_policy.hpp"
-#include "policy/recency_policy.hpp"
 
 namespace tessera {
 namespace {
@@ -18,6 +17,9 @@ constexpr std::size_t kMostWork = std::size_t{1} << 24;
 // Published choices of gaps that are as good as ours where theirs are taken promptly.
 constexpr std::string_view kWellChosen[] = {"capuchin", "delta"};
 
+// Where an iteration is so long that not all are heard: those first that were the best most often.
+constexpr std::string_view kHeardFirst[] = {"recency", "capuchin", "delta", "tba"};
+
 // These search for long themselves, but for the last: it is belady where every next use is known, as on
 // a stage, and elsewhere takes those it does not know in the order of a list.
 constexpr std::string_view kUnheard[] = {"auto", "swapadvisor", "str", "patrickstar"};
@@ -25,11 +27,12 @@ constexpr std::string_view kUnheard[] = {"auto", "swapadvisor", "str", "patricks
 }  // namespace
 
 AutoPolicy::AutoPolicy() {
-  rivals_.push_back(std::make_unique<RecencyPolicy>());
   for (const PolicyEntry& entry : policies()) {
-    if (entry.name == rivals_.front()->name() || std::ranges::count(kUnheard, entry.name) != 0) continue;
-    rivals_.push_back(entry.make());
+    if (std::ranges::count(kUnheard, entry.name) == 0) rivals_.push_back(entry.make());
   }
+  std::ranges::stable_sort(rivals_, {}, [](const auto& rival) {
+    return std::ranges::find(kHeardFirst, rival->name()) - std::begin(kHeardFirst);
+  });
 }
 
 // One object for all that decide alike, so that a rehearsal sees where their plans are the same too.
