@@ -222,5 +222,28 @@ TEST(ResidencyProgress, APageInAStagingFrameDoesNotWaitForOthers) {
   ASSERT_OK(machine.check(run, 1));
 }
 
+// ---- reads and writes share the staging reserve -------------------------------------------------
+
+TEST(ResidencyProgress, AReadGetsAStagingFrameWhileWritesHoldThemAllAndNoWriteOvertakesIt) {
+  // A copy out takes 40 ms, so those that leave ahead of need hold the whole reserve when the read begins.
+  ResidencyMachine machine({.host = 0_B, .staging = 8_MiB, .file = 64_MiB,
+                            .options = {.low_percent = 40, .high_percent = 50},
+                            .sim = {.memory = 64_MiB, .outbound = {50'000'000, {}}}});
+  auto* wanted = machine.add();
+  ASSERT_OK(machine.write(wanted, 1));
+  ASSERT_OK(machine.evict(wanted));
+  ASSERT_OK(machine.settle());
+  ASSERT_EQ(machine.residency().whereabouts(*wanted)[2], 2_MiB);
+  // Nobody leaves ahead while all runs fit: with the last one they do not.
+  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_OK(machine.write(machine.add(), i));
+  ASSERT_OK(machine.sim().synchronize(StreamId(0)));
+  machine.residency().advance();
+  ASSERT_EQ(machine.tiers().host.take_staging(PageClass::kBase).status().code(), Code::kBusy);
+  const std::uint64_t begun = machine.fault().calls(DriverCall::kCopyOut);
+  ASSERT_OK(machine.check(wanted, 1));
+  EXPECT_EQ(machine.fault().calls(DriverCall::kCopyOut), begun);
+  EXPECT_GT(machine.residency().stats().rises, 0U);
+}
+
 }  // namespace
 }  // namespace tessera
