@@ -16,7 +16,8 @@ namespace {
 // Live slots by slab.
 using Slabs = std::map<const Run*, std::uint64_t>;
 
-// Keeps the fullest slabs of a class, as many as its live slots need, and moves the slots of the others there.
+// Keeps the fullest slabs of a class, as many as its live slots need, and moves the slots of the
+// others there.
 void repack(SizeClass size_class, const Slabs& slabs, Occupation& of) {
   const std::uint64_t slots = kBasePage / size_class.bytes();
   std::vector<std::uint64_t> live;
@@ -28,7 +29,8 @@ void repack(SizeClass size_class, const Slabs& slabs, Occupation& of) {
   std::ranges::sort(live, std::greater());
   const std::uint64_t needed = (sum + slots - 1) / slots;
   of.repacked += kBasePage * needed;
-  for (std::uint64_t slab = needed; slab < live.size(); ++slab) of.moved += size_class.bytes() * live[slab];
+  for (std::uint64_t slab = needed; slab < live.size(); ++slab)
+    of.moved += size_class.bytes() * live[slab];
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-// fio, the benchmark of disks that others know, on a file like the spill file: where it is installed.
+// fio, the benchmark of disks that others know, on a file like the spill file: where it is
+// installed.
 //
-// It opens our own file anew, through the link of this process's descriptor, so that blocks on the disk are laid out
-// as ours are. As ours it registers its file and its buffers, and asks for huge pages. The time is what fio says: its
-// start is not in it.
+// It opens our own file anew, through the link of this process's descriptor, so that blocks on the
+// disk are laid out as ours are. As ours it registers its file and its buffers, and asks for huge
+// pages. The time is what fio says: its start is not in it.
 //
 // Thread safety: none; one thread measures.
 #pragma once
@@ -17,7 +18,8 @@ class Fio {
  public:
   static bool is_installed();
 
-  // `depth` requests of `block` bytes are in flight, by io_uring and O_DIRECT. REQUIRES: is_installed().
+  // `depth` requests of `block` bytes are in flight, by io_uring and O_DIRECT. REQUIRES:
+  // is_installed().
   Fio(SpillFile file, Bytes bytes, Bytes block, unsigned depth);
 
   // Seconds for `bytes`: all of the file, kPasses times over. Errors: kIo with what fio said.

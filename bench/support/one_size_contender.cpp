@@ -1,9 +1,11 @@
-// Pages of one size, and nothing that joins or splits them: what the page classes are measured against.
+// Pages of one size, and nothing that joins or splits them: what the page classes are measured
+// against.
 //
-// Size classes are ours, so that only the pages differ: a block below 1 MiB is a slot of a page of its class, a
-// larger one has pages of its own. Any page serves any address, so pages never fragment: what is held beyond
-// what is used is the rest of a block's last page, of a slot, and slots that are free in pages of other classes.
-// A free page is kept for the next block and never goes back to the device.
+// Size classes are ours, so that only the pages differ: a block below 1 MiB is a slot of a page of
+// its class, a larger one has pages of its own. Any page serves any address, so pages never
+// fragment: what is held beyond what is used is the rest of a block's last page, of a slot, and
+// slots that are free in pages of other classes. A free page is kept for the next block and never
+// goes back to the device.
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -19,13 +21,15 @@ namespace {
 
 class OneSize final : public Contender {
  public:
-  OneSize(Bytes capacity, Bytes page) : page_(page), pages_(capacity / page), with_room_(kSlotClasses) {}
+  OneSize(Bytes capacity, Bytes page)
+      : page_(page), pages_(capacity / page), with_room_(kSlotClasses) {}
 
   std::uint64_t allocate(Bytes bytes, unsigned) override {
     const auto wanted = size_class_for(bytes);
     if (!wanted) return 0;
     const std::scoped_lock lock(mutex_);
-    return wanted->is_slot() ? allocate_slot(*wanted) : allocate_pages(round_up(bytes, page_) / page_);
+    return wanted->is_slot() ? allocate_slot(*wanted)
+                             : allocate_pages(round_up(bytes, page_) / page_);
   }
 
   void free(std::uint64_t address, unsigned) override {
@@ -76,7 +80,8 @@ class OneSize final : public Contender {
       const std::uint64_t start = take(1);
       if (start == 0) return 0;
       Slab& slab = slabs_.try_emplace(start, Slab{size_class, {}}).first->second;
-      for (std::uint64_t slot = page_ / size_class.bytes(); slot-- > 0;) slab.free_slots.push_back(slot);
+      for (std::uint64_t slot = page_ / size_class.bytes(); slot-- > 0;)
+        slab.free_slots.push_back(slot);
       with_room.insert(start);
     }
     const std::uint64_t start = *with_room.begin();
@@ -90,11 +95,11 @@ class OneSize final : public Contender {
   const Bytes page_;
   const std::uint64_t pages_;  // that there are
   std::mutex mutex_;
-  std::uint64_t used_ = 0, held_ = 0;                   // pages
-  std::uint64_t next_ = std::uint64_t{1} << 40;         // a multiple of any page
+  std::uint64_t used_ = 0, held_ = 0;                        // pages
+  std::uint64_t next_ = std::uint64_t{1} << 40;              // a multiple of any page
   std::unordered_map<std::uint64_t, std::uint64_t> blocks_;  // start to pages
-  std::unordered_map<std::uint64_t, Slab> slabs_;       // by start
-  std::vector<std::set<std::uint64_t>> with_room_;      // starts of slabs, by class
+  std::unordered_map<std::uint64_t, Slab> slabs_;            // by start
+  std::vector<std::set<std::uint64_t>> with_room_;           // starts of slabs, by class
 };
 
 }  // namespace
