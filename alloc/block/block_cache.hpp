@@ -42,7 +42,8 @@ namespace tessera {
 
 struct BlockCacheOptions {
   // Free blocks above this go back to the pages as soon as their work is over. What thread caches
-  // hold is bounded by their size, and not counted.
+  // hold is bounded by their size, and not counted. A step frees up to what a device holds and takes it again;
+  // cached blocks cost addresses, since their frames serve others meanwhile.
   Bytes warm_limit = 4_GiB;
 };
 

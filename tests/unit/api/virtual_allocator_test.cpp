@@ -157,5 +157,17 @@ TEST_F(VirtualAllocatorTest, WaitsForTheFileAreToldApart) {
   EXPECT_GT(stalled_for("file_read"), 0U);
 }
 
+// As at the end of a training step. What the next step takes is the same again.
+TEST_F(VirtualAllocatorTest, BlocksThatFillTheDeviceStayCachedWhenAllAreFreed) {
+  std::vector<Address> blocks;
+  for (int i = 0; i < 40; ++i) blocks.push_back(allocate(1_GiB));
+  for (const Address block : blocks) use(block, 1);
+  for (const Address block : blocks) EXPECT_TRUE(allocator_->free(block, stream_).is_ok());
+  while (clock_.step()) continue;
+  allocator_->advance();
+  EXPECT_TRUE(allocator_->free(allocate(2_MiB), stream_).is_ok());
+  EXPECT_GE(allocator_->stats().totals.reserved_bytes, (40_GiB).value());
+}
+
 }  // namespace
 }  // namespace tessera
