@@ -49,8 +49,8 @@ TEST(RunCost, ARunIsRememberedWhenItIsGone) {
   auto* run = machine.add();
   auto* other = machine.add();
   const Address address = run->address;
-  for (int i = 0; i < 3; ++i) {
-    ASSERT_OK(machine.write(run, 1));
+  for (std::uint64_t i = 0; i < 3; ++i) {  // other bytes each time: else it need not be copied
+    ASSERT_OK(machine.write(run, i));
     ASSERT_OK(machine.evict(run));
   }
   ASSERT_OK(machine.write(other, 1));
