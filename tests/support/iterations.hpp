@@ -145,4 +145,19 @@ inline AbsencePlan moves_of(const AbsencePlan& plan) {
   return moves;
 }
 
+// Whether all absences are in gaps that the iteration has, each at most once, and none is of a pinned run.
+inline bool are_own_gaps(const Iteration& iteration, const AbsencePlan& plan) {
+  std::vector<Gap> left = find_gaps(iteration);
+  return std::ranges::all_of(plan, [&](const Absence& absence) {
+    const Gap& own = absence.gap;
+    const auto found = std::ranges::find_if(left, [&own](const Gap& gap) {
+      return gap.run == own.run && gap.after == own.after && gap.until == own.until && gap.wraps == own.wraps &&
+             !gap.dead;
+    });
+    if (found == left.end() || iteration.runs[own.run].pinned) return false;
+    left.erase(found);
+    return true;
+  });
+}
+
 }  // namespace tessera::test
