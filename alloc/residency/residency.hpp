@@ -98,8 +98,7 @@ class Residency {
   Status pin(Run* run, const char* exposed_by = nullptr, const Held& held = {});
   Status unpin(Run* run);
   // ---- progress ----
-  // Finishes what is done, and pages out ahead of need. Cheap when nothing is in flight.
-  void advance();
+  void advance();  // finishes what is done, and pages out ahead of need; cheap when nothing is in flight
   bool has_work() const;
   Status drain();  // waits until no move is in flight
   void trim();  // gives unused frames back to the driver
@@ -245,6 +244,7 @@ class Residency {
   Conductor::Orders orders_ GUARDED_BY(mutex_);  // not carried out yet, oldest first
   Stall* stall_ GUARDED_BY(mutex_) = nullptr;         // of the call that fetches, while it does
 };
+
 }  // namespace tessera
 
 #include "residency/residency_inline.hpp"
