@@ -15,6 +15,7 @@ namespace tessera {
 
 enum class Away : std::uint8_t { kHost, kFile, kRegenerated, kPeer };
 
+// More than any run has.
 inline constexpr Bytes kWholeRun{~std::uint64_t{0}};
 
 struct Absence {

@@ -12,7 +12,7 @@
 namespace tessera {
 
 // Of an iteration in steady state, each back on demand; none where all fits, or where the runs of a step do not
-// fit together.
+// fit together. A block that is held beyond its last use may be away until it is freed: its gap is no dead one then.
 AbsencePlan farthest_absences(const Iteration& iteration, Bytes device);
 
 }  // namespace tessera
