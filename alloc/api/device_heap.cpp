@@ -49,8 +49,8 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   TESSERA_TRY_ASSIGN(heap->pages_, PageManager::create(driver, *heap->residency_,
                                                        std::max(addresses, 2 * kLargePage),
                                                        std::min(addresses, tiers.capacity())));
-  const BlockCacheOptions cache{.warm_limit = std::max(BlockCacheOptions().warm_limit, tiers.device.usage().capacity)};
-  heap->blocks_ = std::make_unique<BlockCache>(*heap->residency_, *heap->pages_, cache);
+  heap->blocks_ = std::make_unique<BlockCache>(
+      *heap->residency_, *heap->pages_, BlockCacheOptions::for_device(tiers.device.usage().capacity));
   return heap;
 }
 

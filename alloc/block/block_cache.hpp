@@ -27,6 +27,7 @@
 // in line for a stream; Run::live adds up; the runs are those of the page manager.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,9 +43,12 @@ namespace tessera {
 
 struct BlockCacheOptions {
   // Free blocks above this go back to the pages as soon as their work is over. What thread caches
-  // hold is bounded by their size, and not counted. A step frees up to what a device holds and takes it again;
-  // cached blocks cost addresses, since their frames serve others meanwhile.
+  // hold is bounded by their size, and not counted.
   Bytes warm_limit = 4_GiB;
+
+  // A step frees up to what a device holds and takes it again; cached blocks cost addresses, since their
+  // frames serve others meanwhile.
+  static BlockCacheOptions for_device(Bytes memory) { return {std::max(memory, BlockCacheOptions().warm_limit)}; }
 };
 
 struct BlockInfo {

@@ -69,8 +69,8 @@ Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const M
   const Bytes addresses = tiers.capacity() * kAddressesPerByte;
   TESSERA_TRY_ASSIGN(stage->pages_, PageManager::create(stage->driver_, *stage->residency_, addresses,
                                                         addresses));
-  const BlockCacheOptions cache{.warm_limit = std::max(BlockCacheOptions().warm_limit, tiers.device.usage().capacity)};
-  stage->blocks_ = std::make_unique<BlockCache>(*stage->residency_, *stage->pages_, cache);
+  stage->blocks_ = std::make_unique<BlockCache>(
+      *stage->residency_, *stage->pages_, BlockCacheOptions::for_device(tiers.device.usage().capacity));
   return stage;
 }
 

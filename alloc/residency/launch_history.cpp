@@ -41,7 +41,8 @@ void LaunchHistory::drop_oldest(std::size_t steps) {
 // the run that does so here, since both are the same iteration.
 Iteration LaunchHistory::iteration(std::size_t period) const {
   const std::size_t begin = steps_.size() - period;
-  const LastUses before = last_uses(begin - std::min(begin, period), begin);
+  // Of a part of the one before the uses would be numbered otherwise.
+  const LastUses before = begin >= period ? last_uses(begin - period, begin) : LastUses();
   std::unordered_map<std::uint64_t, std::uint32_t> run_at;  // by address
   LastUses last;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // a run, and a use that is its, too

@@ -73,6 +73,18 @@ TEST_F(LaunchHistoryTest, ABlockLingersUntilItIsFreed) {
   EXPECT_EQ(frees_by_step(iteration)[2], (std::vector<std::uint32_t>{iteration.uses[0].run}));
 }
 
+// Of the iteration before only its end is known: what it held is nobody's whom the numbers of its uses would name.
+TEST_F(LaunchHistoryTest, APartOfTheIterationBeforeTellsNothing) {
+  DeviceRun &a = run_at(1), &b = run_at(2), &c = run_at(3);
+  launch(c);
+  launch(a, true);
+  launch(b, true);
+  launch(c);
+  const Iteration iteration = history_.iteration(3);
+  EXPECT_EQ(iteration.runs.size(), 3u);
+  EXPECT_NE(iteration.uses[2].run, iteration.uses[0].run);
+}
+
 TEST_F(LaunchHistoryTest, ABlockIsNotHeldIntoTheNextUseOfItsPart) {
   DeviceRun &a = run_at(1), &other = run_at(2), &b = run_at(3);
   for (int i = 0; i < 6; ++i) {  // two addresses in turn, each free long after the other came
