@@ -24,7 +24,7 @@ constexpr OptionEntry kTable[] = {
      "Pinned host memory for what does not fit on the device; auto is a quarter of the RAM that is "
      "available.",
      "More keeps moves off the disk. Pinned memory is taken from everyone on the machine. 0 leaves "
-     "only a staging reserve."},
+     "only a staging reserve for each device."},
     {"file-memory", kBehaviour, &Options::file_memory, "auto", "",
      "Size of the spill file for what fits in neither; auto is 0, or with file-dir half of the free "
      "space, at most 256 GiB.",

@@ -11,7 +11,7 @@ Status PageMover::take_host_frame(PageRef page) {
   auto frame = tiers_.host.take(page.page_class());
   page->staging = !frame.is_ok();
   if (page->staging) {
-    frame = tiers_.host.take_staging(page.page_class());
+    frame = tiers_.host.take_staging(page.page_class(), device_);
     if (!frame.is_ok()) {
       page->staging = false;
       return Status(Code::kOutOfMemory, "no host frame is free");
@@ -36,7 +36,13 @@ void PageMover::return_host_frame(PageRef page) {
   note_place(page);
 }
 
+Status PageMover::check_file_share() const {
+  if (in_file_ < kMostInFile) return {};
+  return Status(Code::kBusy, "as many transfers are in flight as one device may have");
+}
+
 Status PageMover::sink(PageRef page) {
+  TESSERA_TRY(check_file_share());
   Frame frame;
   TESSERA_TRY_ASSIGN(frame, tiers_.file.take(page.page_class()));
   const auto ticket = tiers_.file.write(frame, HostTier::bytes_of(*page->host));
@@ -44,6 +50,7 @@ Status PageMover::sink(PageRef page) {
     tiers_.file.give_back(frame);
     return ticket.status();
   }
+  ++in_file_;
   page->file = frame;
   page->io = ticket.value();
   page->started = log_.begin_move(Link::kFileWrite, page.address(), page.bytes());
@@ -51,6 +58,7 @@ Status PageMover::sink(PageRef page) {
 }
 
 Status PageMover::rise(PageRef page) {
+  TESSERA_TRY(check_file_share());
   if (Status status = take_host_frame(page); !status.is_ok()) {
     return Status(Code::kBusy, "no host frame is free to read into");
   }
@@ -59,13 +67,21 @@ Status PageMover::rise(PageRef page) {
     return_host_frame(page);
     return ticket.status();
   }
+  ++in_file_;
   page->io = ticket.value();
   page->started = log_.begin_move(Link::kFileRead, page.address(), page.bytes());
   return step(page, PageEvent::kRise);
 }
 
+// What became of its transfer; kNotReady while it goes on.
+Status PageMover::file_outcome(PageRef page, bool wait) {
+  Status outcome = wait ? tiers_.file.wait(page->io) : tiers_.file.poll(page->io);
+  if (outcome.code() != Code::kNotReady) --in_file_;
+  return outcome;
+}
+
 Result<bool> PageMover::finish_sink(PageRef page, bool wait) {
-  const Status outcome = wait ? tiers_.file.wait(page->io) : tiers_.file.poll(page->io);
+  const Status outcome = file_outcome(page, wait);
   if (outcome.code() == Code::kNotReady) return false;
   TESSERA_TRY(step(page, PageEvent::kSunk));
   if (!outcome.is_ok()) {  // the host copy stays the valid one
@@ -81,7 +97,7 @@ Result<bool> PageMover::finish_sink(PageRef page, bool wait) {
 }
 
 Result<bool> PageMover::finish_rise(PageRef page, bool wait) {
-  const Status outcome = wait ? tiers_.file.wait(page->io) : tiers_.file.poll(page->io);
+  const Status outcome = file_outcome(page, wait);
   if (outcome.code() == Code::kNotReady) return false;
   if (!outcome.is_ok()) {
     const bool lost = outcome.code() == Code::kDataLoss;

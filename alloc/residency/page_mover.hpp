@@ -42,6 +42,10 @@ inline Bytes total_bytes(std::span<const PageRef> pages) {
 
 class PageMover {
  public:
+  // As many transfers with the file go on at once, so that the engines of several devices do not take each
+  // other's places: who is refused has transfers of its own to wait for.
+  static constexpr std::size_t kMostInFile = 256;
+
   PageMover(Driver& driver, DeviceId device, TierStack tiers, Gate& gate, EventLog& log,
             ResidencyStats& stats, StreamId inbound, StreamId outbound, bool fingerprints = true);
   ~PageMover();
@@ -65,9 +69,9 @@ class PageMover {
   // that left. REQUIRES: the gate is closed, and all work on the device is over.
   // Errors: kOutOfMemory when the backing tier has no frame for the first page.
   Result<Bytes> swap_out(std::span<const PageRef> pages);
-  // kCold in host -> kSinking; errors: kOutOfMemory when the file tier is full.
+  // kCold in host -> kSinking; errors: kOutOfMemory when the file tier is full, kBusy with kMostInFile.
   Status sink(PageRef page);
-  // kCold in file -> kRising; errors: kBusy when no host or staging frame is free.
+  // kCold in file -> kRising; errors: kBusy when no host or staging frame is free, or with kMostInFile.
   Status rise(PageRef page);
 
   // Steps that end a transfer if it has ended: true when the page took a step. `wait` waits.
@@ -176,6 +180,8 @@ class PageMover {
   void back(std::span<const PageRef> pages);
   void return_backing_frame(PageRef page);
 
+  Status check_file_share() const;
+  Status file_outcome(PageRef page, bool wait);
   Status take_host_frame(PageRef page);
   void return_host_frame(PageRef page);
   Result<bool> event_done(EventId event, bool wait);
@@ -193,6 +199,7 @@ class PageMover {
   bool copies_at_once_ = true;  // until the driver says that it cannot
   LinkMeter in_meter_;
   LinkMeter out_meter_;
+  std::size_t in_file_ = 0;  // transfers with the file that go on
   FingerprintDesk desk_;
   std::vector<PageRef> candidates_;  // and pages that were, oldest first
   Bytes candidate_bytes_;

@@ -33,6 +33,7 @@ Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId de
   auto outbound = driver.create_stream(device);
   auto mark = driver.create_event(device);
   if (outbound.is_ok() && mark.is_ok()) {
+    tiers.host.add_reserve(device);
     return std::unique_ptr<Residency>(new Residency(driver, device, tiers, std::move(policy), log,
                                                     std::move(options), inbound, outbound.value(),
                                                     mark.value()));

@@ -6,6 +6,7 @@
 // Thread safety: every call may be made from any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/status.hpp"
@@ -18,11 +19,14 @@ using IoTicket = Id<struct IoTag>;
 
 class FileIo {
  public:
+  // More than all who share a file start at once, each of whom has a bound of its own.
+  static constexpr std::size_t kMaxTransfers = 64 * 256;
+
   virtual ~FileIo() = default;
 
   // Starts moving `bytes` between `host` and `offset` in the file.
   // REQUIRES: host, bytes and offset are multiples of 4096; the memory stays valid and, for a
-  // write, unchanged until the ticket is finished. Errors: kIo; kBusy when too many are in flight.
+  // write, unchanged until the ticket is finished. Errors: kIo; kBusy when kMaxTransfers are in flight.
   virtual Result<IoTicket> read(void* host, Bytes bytes, Bytes offset) = 0;
   virtual Result<IoTicket> write(const void* host, Bytes bytes, Bytes offset) = 0;
 

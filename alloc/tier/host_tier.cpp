@@ -25,8 +25,9 @@ Bytes adoptable_of(Bytes reserve) {
 }  // namespace
 
 HostTier::HostTier(Driver& driver, Bytes capacity, Bytes staging, HostPages& pages)
-    : arena_(driver, capacity, kChunk, pages),
-      staging_arena_(driver, staging, std::max(staging, kBasePage), pages),
+    : driver_(driver),
+      pages_(pages),
+      arena_(driver, capacity, kChunk, pages),
       capacity_(capacity),
       staging_capacity_(staging),
       adoptable_(adoptable_of(staging)) {}
@@ -37,10 +38,28 @@ Bytes HostTier::staging_for(Bytes host, Bytes file) {
   return std::clamp(host / 8, 2 * kLargePage, 8 * kLargePage);
 }
 
+// All of it at once: most of it will be used as soon as some of it is.
+HostTier::Reserve::Reserve(Driver& driver, Bytes bytes, HostPages& pages)
+    : arena(driver, bytes, std::max(bytes, kBasePage), pages) {}
+
 HostTier::~HostTier() {
   const MutexLock lock(mutex_);
   DCHECK_EQ(used_, Bytes());
-  DCHECK_EQ(staging_used_, Bytes());
+  for (const auto& [device, reserve] : reserves_) DCHECK_EQ(reserve->used, Bytes());
+}
+
+void HostTier::add_reserve(DeviceId device) {
+  auto made = std::make_unique<Reserve>(driver_, staging_capacity_, pages_);
+  std::optional<unsigned> node;
+  Reserve* added = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    const auto [entry, is_new] = reserves_.try_emplace(device, std::move(made));
+    if (!is_new) return;
+    added = entry->second.get();
+    node = node_;
+  }
+  if (node) added->arena.settle(*node);
 }
 
 // The arena is called without the lock: both are of one rank, and the driver may take long to pin.
@@ -61,41 +80,79 @@ Result<Frame> HostTier::take(PageClass page_class) {
   return frame_at(page_class, found);
 }
 
+// The bytes are counted as free once they are: who reads the count may take them.
 void HostTier::give_back(Frame frame) {
-  const bool adopted = staging_arena_.contains(bytes_of(frame));
-  (adopted ? staging_arena_ : arena_).free(bytes_of(frame), frame.bytes());
+  Reserve* reserve = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    reserve = reserve_with(frame);
+  }
+  (reserve != nullptr ? reserve->arena : arena_).free(bytes_of(frame), frame.bytes());
   const MutexLock lock(mutex_);
   DCHECK_GE(used_, frame.bytes());
   used_ -= frame.bytes();
-  if (adopted) adopted_ -= frame.bytes();
+  if (reserve != nullptr) reserve->adopted -= frame.bytes();
 }
 
 TierUsage HostTier::usage() const {
   const Bytes backed = arena_.backed();
   const MutexLock lock(mutex_);
-  const Bytes in_arena = used_ - adopted_;
+  const Bytes in_arena = used_ - adopted();
   const Bytes spare = backed > in_arena ? backed - in_arena : Bytes();
   return {capacity_, used_, std::min(spare, capacity_ - used_), peak_used_};
 }
 
 void HostTier::trim() {
   arena_.trim();
-  staging_arena_.trim();
+  for (Reserve* const reserve : reserves()) reserve->arena.trim();
+}
+
+bool HostTier::pinned() const {
+  const auto all = reserves();
+  return arena_.pinned() && std::all_of(all.begin(), all.end(), [](const Reserve* reserve) {
+           return reserve->arena.pinned();
+         });
 }
 
 void HostTier::settle(unsigned node) {
-  if (settled_.exchange(true)) return;
+  {
+    const MutexLock lock(mutex_);
+    if (node_) return;
+    node_ = node;
+  }
   arena_.settle(node);
-  staging_arena_.settle(node);
+  for (Reserve* const reserve : reserves()) reserve->arena.settle(node);
+}
+
+// For whoever asks their arenas something, which is done without the lock.
+std::vector<HostTier::Reserve*> HostTier::reserves() const {
+  const MutexLock lock(mutex_);
+  std::vector<Reserve*> all;
+  for (const auto& [device, reserve] : reserves_) all.push_back(reserve.get());
+  return all;
+}
+
+// Null: the frame is of the budget's own arena.
+HostTier::Reserve* HostTier::reserve_with(const Frame& frame) const {
+  const auto found = std::find_if(reserves_.begin(), reserves_.end(), [&frame](const auto& entry) {
+    return entry.second->arena.contains(bytes_of(frame));
+  });
+  return found == reserves_.end() ? nullptr : found->second.get();
+}
+
+Bytes HostTier::adopted() const {
+  Bytes bytes;
+  for (const auto& [device, reserve] : reserves_) bytes += reserve->adopted;
+  return bytes;
 }
 
 bool HostTier::grow_ahead() {
   wish_.store(false, std::memory_order_relaxed);
   if (refused_ahead_.load(std::memory_order_relaxed)) return false;
   const TierUsage now = usage();
-  const bool due = is_due(now);
-  if (!due && !is_staging_due(now)) return false;
-  const bool grown = (due ? arena_ : staging_arena_).grow();
+  Reserve* const reserve = is_due(now) ? nullptr : staging_due(now);
+  if (reserve == nullptr && !is_due(now)) return false;
+  const bool grown = (reserve != nullptr ? reserve->arena : arena_).grow();
   if (!grown) refused_ahead_.store(true, std::memory_order_relaxed);
   return grown;
 }
@@ -105,63 +162,82 @@ bool HostTier::is_due(const TierUsage& now) const {
   return is_used(now) && now.spare < std::min(ahead, now.capacity - now.used);
 }
 
-bool HostTier::is_staging_due(const TierUsage& now) const {
-  return is_used(now) && now.capacity - now.used < std::max(kChunk, now.capacity / 8) && staging_capacity_ &&
-         !staging_arena_.backed();
+// The first that is not backed yet, when the budget is nearly used.
+HostTier::Reserve* HostTier::staging_due(const TierUsage& now) const {
+  const bool near = now.capacity - now.used < std::max(kChunk, now.capacity / 8);
+  if (!is_used(now) || !near || !staging_capacity_) return nullptr;
+  const auto all = reserves();
+  const auto due = std::find_if(all.begin(), all.end(),
+                                [](const Reserve* reserve) { return !reserve->arena.backed(); });
+  return due == all.end() ? nullptr : *due;
 }
 
 Status HostTier::validate() const {
   TESSERA_TRY(arena_.validate());
-  TESSERA_TRY(staging_arena_.validate());
+  for (const Reserve* const reserve : reserves()) TESSERA_TRY(reserve->arena.validate());
   const MutexLock lock(mutex_);
-  if (used_ > capacity_ || adopted_ > used_ || adopted_ > adoptable_ ||
-      staging_used_ + adopted_ > staging_capacity_) {
+  for (const auto& [device, reserve] : reserves_) {
+    if (reserve->adopted <= adoptable_ && reserve->used + reserve->adopted <= staging_capacity_)
+      continue;
     return Status(Code::kInternal,
-                  fmt::format("host tier: {} of {} used; {} staging and {} adopted of {}",
-                              used_.value(), capacity_.value(), staging_used_.value(),
-                              adopted_.value(), staging_capacity_.value()));
+                  fmt::format("host tier: {} staging and {} adopted of {} of device {}",
+                              reserve->used.value(), reserve->adopted.value(),
+                              staging_capacity_.value(), device.value()));
   }
-  return Status::ok();
+  if (used_ <= capacity_ && adopted() <= used_) return Status::ok();
+  return Status(Code::kInternal, fmt::format("host tier: {} of {} used, {} of them adopted",
+                                             used_.value(), capacity_.value(), adopted().value()));
 }
 
-Result<Frame> HostTier::take_staging(PageClass page_class) {
+Result<Frame> HostTier::take_staging(PageClass page_class, DeviceId device) {
   const Bytes bytes = page_bytes(page_class);
+  Reserve* reserve = nullptr;
   bool alone = false;
   {
     const MutexLock lock(mutex_);
     if (bytes > staging_capacity_) return no_room(bytes, "the staging reserve is smaller");
-    if (staging_used_ + adopted_ + bytes > staging_capacity_) {
-      return Status(Code::kBusy, fmt::format("staging reserve: {} bytes asked, {} of {} are out",
-                                             bytes.value(), (staging_used_ + adopted_).value(),
-                                             staging_capacity_.value()));
+    reserve = reserves_.at(device).get();
+    if (reserve->used + reserve->adopted + bytes > staging_capacity_) {
+      return Status(
+          Code::kBusy,
+          fmt::format("staging reserve: {} bytes asked, {} of {} are out", bytes.value(),
+                      (reserve->used + reserve->adopted).value(), staging_capacity_.value()));
     }
-    alone = !staging_used_;
-    staging_used_ += bytes;
+    alone = !reserve->used;
+    reserve->used += bytes;
   }
-  void* const found = staging_arena_.allocate(bytes);
+  void* const found = reserve->arena.allocate(bytes);
   if (found != nullptr) return frame_at(page_class, found);
   const MutexLock lock(mutex_);
-  staging_used_ -= bytes;
+  reserve->used -= bytes;
   if (alone) return no_room(bytes, "the machine refuses the staging reserve");
   return Status(Code::kBusy, "staging reserve: no piece is large enough until others come back");
 }
 
 void HostTier::give_back_staging(Frame frame) {
-  staging_arena_.free(bytes_of(frame), frame.bytes());
+  Reserve* reserve = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    reserve = reserve_with(frame);
+  }
+  DCHECK(reserve != nullptr);
+  reserve->arena.free(bytes_of(frame), frame.bytes());
   const MutexLock lock(mutex_);
-  DCHECK_GE(staging_used_, frame.bytes());
-  staging_used_ -= frame.bytes();
+  DCHECK_GE(reserve->used, frame.bytes());
+  reserve->used -= frame.bytes();
 }
 
 Status HostTier::adopt(const Frame& staging) {
   const Bytes bytes = staging.bytes();
-  const Bytes end = staging_arena_.offset_of(bytes_of(staging)) + bytes;
   const MutexLock lock(mutex_);
+  Reserve* const reserve = reserve_with(staging);
+  DCHECK(reserve != nullptr);
+  const Bytes end = reserve->arena.offset_of(bytes_of(staging)) + bytes;
   if (used_ + bytes > capacity_) return no_room(bytes, "the budget is in use");
   if (end > adoptable_) return no_room(bytes, "its place is kept for staging");
-  DCHECK_GE(staging_used_, bytes);
-  staging_used_ -= bytes;
-  adopted_ += bytes;
+  DCHECK_GE(reserve->used, bytes);
+  reserve->used -= bytes;
+  reserve->adopted += bytes;
   used_ += bytes;
   peak_used_ = std::max(peak_used_, used_);
   return Status::ok();

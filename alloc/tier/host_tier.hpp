@@ -1,16 +1,21 @@
 // Pinned host memory as frames; `value` of a frame is its address in this process.
 //
-// Frames come from a bounded arena (host_arena.hpp). A few large frames' worth of bytes beyond the
-// budget, the *staging reserve*, is kept for moves between device and file, so that a full (or
-// zero) host budget can slow the file tier but never stop it. The reserve is an arena of its own:
-// in a shared one, ordinary frames could leave no room in one piece for a large staging frame.
+// Frames come from a bounded arena (host_arena.hpp), which all devices share. A few large frames' worth of
+// bytes beyond the budget, the *staging reserve*, are kept for moves between device and file, so that a
+// full (or zero) host budget can slow the file tier but never stop it. Each device has a reserve of its own: in
+// a shared one, another device's moves may leave an engine no frame while it has no moves to wait for. Each is
+// an arena of its own: in a shared one, ordinary frames could leave no room in one piece for a large staging frame.
 //
 // Thread safety: as tier.hpp says.
 //
-// Invariants: those of tier.hpp; staging frames and adopted frames together fit the reserve.
+// Invariants: those of tier.hpp; staging frames and adopted frames of a device together fit its reserve.
 #pragma once
 
 #include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "base/mutex.hpp"
 #include "tier/host_arena.hpp"
@@ -20,12 +25,14 @@ namespace tessera {
 
 class HostTier final : public Tier {
  public:
-  // `capacity` counts frames taken by take(); `staging` those taken by take_staging().
+  // `capacity` counts frames taken by take(); `staging`, for each device, those taken by take_staging().
   HostTier(Driver& driver, Bytes capacity, Bytes staging,
            HostPages& pages = system_host_pages());
   ~HostTier() override;
   // The reserve that goes with such budgets: without it a full one could not be exchanged page for page.
   static Bytes staging_for(Bytes host, Bytes file);
+  // From now on the device has a reserve. Costs addresses only, until a frame of it is taken or soon will be.
+  void add_reserve(DeviceId device);
 
   TierKind kind() const override { return TierKind::kHost; }
   Result<Frame> take(PageClass page_class) override;
@@ -38,7 +45,7 @@ class HostTier final : public Tier {
   // serves all devices, and what is theirs cannot be told apart.
   void settle(unsigned node);
   // Keeps pinned memory ready for what may come down next, so that who evicts does not pin: backs one
-  // more chunk when less is spare than a quarter of what is used, and the staging reserve when the
+  // more chunk when less is spare than a quarter of what is used, and the staging reserves when the
   // budget is nearly used. Nothing before the first frame is taken or expected: most programs fit. True
   // when it did; it takes as long as pinning takes. The machine refused once: never again.
   bool grow_ahead();
@@ -49,9 +56,10 @@ class HostTier final : public Tier {
   // Whether grow_ahead() should be called, beside the times when frames are taken.
   bool has_wish() const { return wish_.load(std::memory_order_relaxed); }
 
-  // A frame on its way between device and file. Errors: kBusy while too much of the reserve is
-  // out; kOutOfMemory when it is smaller than the page, or the machine refuses it.
-  Result<Frame> take_staging(PageClass page_class);
+  // A frame of the device's own reserve, on its way between device and file. REQUIRES: add_reserve(device).
+  // Errors: kBusy while too much of the reserve is out; kOutOfMemory when it is smaller than the page, or
+  // the machine refuses it.
+  Result<Frame> take_staging(PageClass page_class, DeviceId device);
   void give_back_staging(Frame frame);
   // Turns a staging frame into an ordinary one when the budget has room: a page read from the
   // file stays in host memory. It keeps its place in the reserve until it is given back, so only
@@ -60,29 +68,41 @@ class HostTier final : public Tier {
   Status adopt(const Frame& staging);
 
   static void* bytes_of(const Frame& frame) { return reinterpret_cast<void*>(frame.value); }
-  // Whether the arena could be pinned; if not, copies work but are synchronous.
-  bool pinned() const { return arena_.pinned() && staging_arena_.pinned(); }
+  // Whether the arenas could be pinned; if not, copies work but are synchronous.
+  bool pinned() const;
 
  private:
+  struct Reserve {
+    Reserve(Driver& driver, Bytes bytes, HostPages& pages);
+    HostArena arena;
+    // Guarded by the tier's mutex.
+    Bytes used;
+    Bytes adopted;  // part of the tier's used_ that lies in this arena
+  };
+
   bool is_used(const TierUsage& now) const { return now.used || expected_.load(std::memory_order_relaxed); }
   bool is_due(const TierUsage& now) const;
-  bool is_staging_due(const TierUsage& now) const;
+  Reserve* staging_due(const TierUsage& now) const;
+  std::vector<Reserve*> reserves() const;
+  Reserve* reserve_with(const Frame& frame) const REQUIRES_LOCK(mutex_);
+  Bytes adopted() const REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes, const char* reason) const REQUIRES_LOCK(mutex_);
 
+  Driver& driver_;
+  HostPages& pages_;
   HostArena arena_;
-  HostArena staging_arena_;
   const Bytes capacity_;
-  const Bytes staging_capacity_;
-  const Bytes adoptable_;  // the lower part of the reserve
+  const Bytes staging_capacity_;  // of each reserve
+  const Bytes adoptable_;         // the lower part of it
   std::atomic<bool> refused_ahead_{false};
   std::atomic<bool> expected_{false};
   std::atomic<bool> wish_{false};
-  std::atomic<bool> settled_{false};
   mutable Mutex mutex_{LockRank::kTier};
+  std::optional<unsigned> node_ GUARDED_BY(mutex_);
+  // None goes, so their arenas may be used without the lock.
+  std::map<DeviceId, std::unique_ptr<Reserve>> reserves_ GUARDED_BY(mutex_);
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
-  Bytes staging_used_ GUARDED_BY(mutex_);
-  Bytes adopted_ GUARDED_BY(mutex_);  // part of used_ that lies in the staging arena
 };
 
 }  // namespace tessera

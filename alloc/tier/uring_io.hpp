@@ -42,7 +42,6 @@ class UringIo final : public FileIo {
   static constexpr Bytes kChunk = 1_MiB;
   // Pieces of memory that may be attached; more are used without.
   static constexpr unsigned kMaxAttached = 4096;
-  static constexpr std::size_t kMaxTransfers = 256;
 
   // A spill file of `size` bytes in `directory`. Errors: kIo with the directory and the reason;
   // kNotSupported when the system has no io_uring for us.

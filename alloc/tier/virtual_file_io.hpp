@@ -18,8 +18,6 @@ namespace tessera {
 
 class VirtualFileIo final : public FileIo {
  public:
-  static constexpr std::size_t kMaxTransfers = 256;
-
   // REQUIRES: `clock` outlives it.
   VirtualFileIo(VirtualClock& clock, LinkSpeed read, LinkSpeed write);
 

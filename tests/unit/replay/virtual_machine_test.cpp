@@ -2,8 +2,66 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace tessera {
 namespace {
+
+// Two devices over one host tier and one spill file, whose transfers take longer than any test
+// looks on: what the first has begun stays under way, unless somebody waits for it.
+class TwoDevices : public testing::Test {
+ protected:
+  void start(Bytes device_memory, Bytes host_memory) {
+    ReplayOptions options;
+    options.device_memory = device_memory;
+    options.host_memory = host_memory;
+    options.file_memory = 8_GiB;
+    options.file_read = options.file_write = 1'000'000;
+    auto made = VirtualMachine::create(options, 2);
+    ASSERT_TRUE(made.is_ok()) << made.status().to_string();
+    machine_ = made.take();
+  }
+  void TearDown() override { EXPECT_EQ(allocator().validate().to_string(), "ok"); }
+
+  Allocator& allocator() { return machine_->allocator(); }
+  Status touch(Address block) { return allocator().touch(block, StreamId(), Access::kWrite); }
+  // Blocks that were written one after the other.
+  std::vector<Address> written(DeviceId device, std::size_t count, Bytes bytes) {
+    std::vector<Address> blocks;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto block = allocator().allocate(device, bytes, StreamId());
+      EXPECT_EQ(block.status().to_string(), "ok")
+          << "block " << i << " of device " << device.value();
+      if (!block.is_ok()) break;
+      blocks.push_back(block.value());
+      EXPECT_EQ(touch(blocks.back()).to_string(), "ok");
+    }
+    return blocks;
+  }
+
+  std::unique_ptr<VirtualMachine> machine_;
+};
+
+TEST_F(TwoDevices, WhatOneHasInStagingFramesDoesNotKeepTheOtherFromItsOwn) {
+  ASSERT_NO_FATAL_FAILURE(start(128_MiB, Bytes()));
+  // Of six blocks two have left, which is the whole of a reserve, and are being written.
+  written(DeviceId(0), 6, 32_MiB);
+  written(DeviceId(1), 6, 32_MiB);
+}
+
+TEST_F(TwoDevices, WhatOneReadsFromTheFileDoesNotKeepTheOtherFromReading) {
+  ASSERT_NO_FATAL_FAILURE(start(64_MiB, 1_GiB));
+  const DeviceId one(0), other(1);
+  // What fills host memory first stays there, so what is written next goes to the file.
+  const auto filling = written(one, 600, 2_MiB);
+  const auto many = written(one, 400, 2_MiB);
+  const auto few = written(other, 40, 2_MiB);
+  for (const Address block : filling) ASSERT_TRUE(allocator().free(block, StreamId()).is_ok());
+  ASSERT_TRUE(allocator().trim().is_ok());
+  while (machine_->step()) continue;
+  ASSERT_TRUE(allocator().prefetch(many).is_ok());
+  for (const Address block : few) EXPECT_EQ(touch(block).to_string(), "ok");
+}
 
 TEST(VirtualMachine, IsAsLargeAsAskedAndTimeStandsStill) {
   ReplayOptions options;

@@ -238,7 +238,7 @@ TEST(ResidencyProgress, AReadGetsAStagingFrameWhileWritesHoldThemAllAndNoWriteOv
   for (std::uint64_t i = 0; i < 8; ++i) ASSERT_OK(machine.write(machine.add(), i));
   ASSERT_OK(machine.sim().synchronize(StreamId(0)));
   machine.residency().advance();
-  ASSERT_EQ(machine.tiers().host.take_staging(PageClass::kBase).status().code(), Code::kBusy);
+  ASSERT_EQ(machine.tiers().host.take_staging(PageClass::kBase, DeviceId(0)).status().code(), Code::kBusy);
   const std::uint64_t begun = machine.fault().calls(DriverCall::kCopyOut);
   ASSERT_OK(machine.check(wanted, 1));
   EXPECT_EQ(machine.fault().calls(DriverCall::kCopyOut), begun);

@@ -11,6 +11,8 @@
 namespace tessera {
 namespace {
 
+constexpr DeviceId kDevice{0}, kOther{1};
+
 class RefusingPages final : public HostPages {
  public:
   bool open(void* start, Bytes bytes) override {
@@ -45,14 +47,15 @@ TEST_F(HostTierTest, AFrameIsPinnedMemory) {
 
 TEST_F(HostTierTest, AFullBudgetLeavesTheStagingReserve) {
   HostTier tier(machine_.driver(), 32_MiB, 32_MiB);
+  tier.add_reserve(kDevice);
   const Frame ordinary = tier.take(PageClass::kLarge).value();
   EXPECT_EQ(tier.take(PageClass::kBase).status().code(), Code::kOutOfMemory);
-  const Frame staging = tier.take_staging(PageClass::kLarge).value();
-  EXPECT_EQ(tier.take_staging(PageClass::kBase).status().code(), Code::kBusy);
+  const Frame staging = tier.take_staging(PageClass::kLarge, kDevice).value();
+  EXPECT_EQ(tier.take_staging(PageClass::kBase, kDevice).status().code(), Code::kBusy);
   EXPECT_EQ(tier.usage().used, 32_MiB) << "staging is not part of the budget";
   expect_sound(tier);
   tier.give_back_staging(staging);
-  const auto again = tier.take_staging(PageClass::kBase);
+  const auto again = tier.take_staging(PageClass::kBase, kDevice);
   EXPECT_TRUE(again.is_ok());
   tier.give_back_staging(again.value());
   tier.give_back(ordinary);
@@ -80,15 +83,28 @@ TEST_F(HostTierTest, MemoryLiesWhereTheFirstDeviceWishesIt) {
   PlacedPages pages;
   {
     HostTier tier(machine_.driver(), 128_MiB, 32_MiB, pages);
+    tier.add_reserve(kDevice);
     tier.settle(5);
     tier.settle(6);
     const Frame frame = tier.take(PageClass::kBase).value();
-    const Frame staging = tier.take_staging(PageClass::kBase).value();
+    const Frame staging = tier.take_staging(PageClass::kBase, kDevice).value();
     EXPECT_EQ(pages.placed.size(), 2u);
     EXPECT_EQ(pages.placed, pages.opened);
     EXPECT_EQ(pages.placed.front().node, 5u);
     tier.give_back(frame);
     tier.give_back_staging(staging);
+  }
+}
+
+TEST_F(HostTierTest, AReserveThatIsAddedLaterLiesThereToo) {
+  PlacedPages pages;
+  {
+    HostTier tier(machine_.driver(), 128_MiB, 32_MiB, pages);
+    tier.settle(5);
+    tier.add_reserve(kDevice);
+    tier.give_back_staging(tier.take_staging(PageClass::kBase, kDevice).value());
+    ASSERT_EQ(pages.placed.size(), 1u);
+    EXPECT_EQ(pages.placed.front().node, 5u);
   }
 }
 
@@ -102,12 +118,14 @@ TEST_F(HostTierTest, WithoutAWishMemoryLiesAnywhere) {
 
 TEST_F(HostTierTest, NothingIsPinnedAheadForAProgramThatFits) {
   HostTier tier(machine_.driver(), 256_MiB, 64_MiB);
+  tier.add_reserve(kDevice);
   EXPECT_FALSE(tier.grow_ahead());
   EXPECT_EQ(tier.usage().spare, Bytes());
 }
 
 TEST_F(HostTierTest, WhatIsExpectedIsPinnedBeforeTheFirstFrameIsTaken) {
   HostTier tier(machine_.driver(), 256_MiB, 64_MiB);
+  tier.add_reserve(kDevice);
   EXPECT_FALSE(tier.has_wish());
   tier.expect_use();
   EXPECT_TRUE(tier.has_wish());
@@ -121,6 +139,7 @@ TEST_F(HostTierTest, WhatIsExpectedIsPinnedBeforeTheFirstFrameIsTaken) {
 
 TEST_F(HostTierTest, WithoutABudgetTheReserveIsPinnedAhead) {
   HostTier tier(machine_.driver(), Bytes(), 64_MiB);
+  tier.add_reserve(kDevice);
   EXPECT_FALSE(tier.grow_ahead());
   tier.expect_use();
   EXPECT_TRUE(tier.grow_ahead());
@@ -139,6 +158,7 @@ TEST_F(HostTierTest, PinsAChunkAheadOfWhatIsUsedAndNoMore) {
 
 TEST_F(HostTierTest, GrowsAheadToTheBudgetAndThenItsStagingReserve) {
   HostTier tier(machine_.driver(), 96_MiB, 32_MiB);
+  tier.add_reserve(kDevice);
   std::vector<Frame> frames;
   frames.push_back(tier.take(PageClass::kLarge).value());
   EXPECT_TRUE(tier.grow_ahead());
@@ -149,6 +169,40 @@ TEST_F(HostTierTest, GrowsAheadToTheBudgetAndThenItsStagingReserve) {
   EXPECT_FALSE(tier.grow_ahead());
   expect_sound(tier);
   for (const Frame& frame : frames) tier.give_back(frame);
+}
+
+TEST_F(HostTierTest, EachDeviceHasAReserveOfItsOwn) {
+  HostTier tier(machine_.driver(), 2_MiB, 64_MiB);
+  for (const DeviceId device : {kDevice, kOther, kDevice}) tier.add_reserve(device);
+  const auto use_all = [&tier] {
+    std::vector<Frame> staging;
+    for (const DeviceId device : {kDevice, kOther}) {
+      for (int i = 0; i < 2; ++i)
+        staging.push_back(tier.take_staging(PageClass::kLarge, device).value());
+      EXPECT_EQ(tier.take_staging(PageClass::kBase, device).status().code(), Code::kBusy);
+    }
+    expect_sound(tier);
+    for (const Frame& frame : staging) tier.give_back_staging(frame);
+  };
+  use_all();
+  // A frame goes back to the reserve that it came from, also as one of the budget.
+  const Frame adopted = tier.take_staging(PageClass::kBase, kOther).value();
+  ASSERT_TRUE(tier.adopt(adopted).is_ok());
+  expect_sound(tier);
+  const Frame large = tier.take_staging(PageClass::kLarge, kOther).value();
+  EXPECT_EQ(tier.take_staging(PageClass::kLarge, kOther).status().code(), Code::kBusy);
+  tier.give_back_staging(large);
+  tier.give_back(adopted);
+  use_all();
+}
+
+TEST_F(HostTierTest, TheReserveOfEachDeviceIsPinnedAhead) {
+  HostTier tier(machine_.driver(), Bytes(), 64_MiB);
+  for (const DeviceId device : {kDevice, kOther}) tier.add_reserve(device);
+  tier.expect_use();
+  EXPECT_TRUE(tier.grow_ahead());
+  EXPECT_TRUE(tier.grow_ahead());
+  EXPECT_FALSE(tier.grow_ahead());
 }
 
 TEST_F(HostTierTest, AMachineThatRefusesIsAskedAheadOnce) {
@@ -170,8 +224,9 @@ TEST_F(HostTierTest, AMachineThatRefusesIsAskedAheadOnce) {
 
 TEST_F(HostTierTest, ABudgetOfZeroStillStages) {
   HostTier tier(machine_.driver(), Bytes(), 64_MiB);
+  tier.add_reserve(kDevice);
   EXPECT_EQ(tier.take(PageClass::kBase).status().code(), Code::kOutOfMemory);
-  const auto staging = tier.take_staging(PageClass::kLarge);
+  const auto staging = tier.take_staging(PageClass::kLarge, kDevice);
   ASSERT_TRUE(staging.is_ok());
   EXPECT_EQ(tier.adopt(staging.value()).code(), Code::kOutOfMemory);
   tier.give_back_staging(staging.value());
@@ -179,12 +234,14 @@ TEST_F(HostTierTest, ABudgetOfZeroStillStages) {
 
 TEST_F(HostTierTest, APageLargerThanTheReserveIsNotAskedForAgain) {
   HostTier tier(machine_.driver(), 64_MiB, 8_MiB);
-  EXPECT_EQ(tier.take_staging(PageClass::kLarge).status().code(), Code::kOutOfMemory);
+  tier.add_reserve(kDevice);
+  EXPECT_EQ(tier.take_staging(PageClass::kLarge, kDevice).status().code(), Code::kOutOfMemory);
 }
 
 TEST_F(HostTierTest, AnAdoptedFrameCountsForTheBudgetUntilItIsGivenBack) {
   HostTier tier(machine_.driver(), 64_MiB, 64_MiB);
-  const Frame frame = tier.take_staging(PageClass::kBase).value();
+  tier.add_reserve(kDevice);
+  const Frame frame = tier.take_staging(PageClass::kBase, kDevice).value();
   std::memset(HostTier::bytes_of(frame), 7, frame.bytes().value());
   ASSERT_TRUE(tier.adopt(frame).is_ok());
   EXPECT_EQ(tier.usage().used, kBasePage);
@@ -197,8 +254,9 @@ TEST_F(HostTierTest, AnAdoptedFrameCountsForTheBudgetUntilItIsGivenBack) {
 
 TEST_F(HostTierTest, AdoptionIsRefusedWhenTheBudgetIsFull) {
   HostTier tier(machine_.driver(), 2_MiB, 64_MiB);
+  tier.add_reserve(kDevice);
   const Frame ordinary = tier.take(PageClass::kBase).value();
-  const Frame staging = tier.take_staging(PageClass::kBase).value();
+  const Frame staging = tier.take_staging(PageClass::kBase, kDevice).value();
   EXPECT_EQ(tier.adopt(staging).code(), Code::kOutOfMemory);
   expect_sound(tier);
   tier.give_back_staging(staging);
@@ -209,9 +267,10 @@ TEST_F(HostTierTest, AdoptionIsRefusedWhenTheBudgetIsFull) {
 TEST_F(HostTierTest, WhateverIsAdoptedALargePageCanBeStaged) {
   for (const Bytes reserve : {32_MiB, 48_MiB, 64_MiB, 80_MiB, 160_MiB}) {
     HostTier tier(machine_.driver(), 1_GiB, reserve);
+    tier.add_reserve(kDevice);
     std::vector<Frame> staging;
     for (;;) {
-      auto taken = tier.take_staging(PageClass::kBase);
+      auto taken = tier.take_staging(PageClass::kBase, kDevice);
       if (!taken.is_ok()) break;
       staging.push_back(taken.value());
     }
@@ -225,7 +284,7 @@ TEST_F(HostTierTest, WhateverIsAdoptedALargePageCanBeStaged) {
       }
     }
     EXPECT_EQ(adopted.empty(), reserve == 32_MiB);
-    const auto large = tier.take_staging(PageClass::kLarge);
+    const auto large = tier.take_staging(PageClass::kLarge, kDevice);
     ASSERT_TRUE(large.is_ok()) << large.status().to_string();
     expect_sound(tier);
     tier.give_back_staging(large.value());
