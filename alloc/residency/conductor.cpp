@@ -53,7 +53,7 @@ std::span<const LaunchLog::Use> parts_of(std::span<const LaunchLog::Use> uses) {
 
 void Conductor::read(Orders& orders) {
   if (asked_) {
-    if (const std::optional<Strategy> found = planner_.answer()) adopt(*found);
+    if (const std::optional<Strategy> found = planner_->answer()) adopt(*found);
   }
   log_.take(batch_);
   auto write = batch_.writes.begin();
@@ -120,6 +120,8 @@ void Conductor::adopt_iteration() {
     if (watch) watches_.give_back(*watch);
   }
   unread_.clear();  // also when the new one is too long to be planned
+  iteration_ = {};
+  runs_.clear();
   const std::size_t period = sequence_.period();
   const std::span<LaunchHistory::Step> steps = history_.steps();
   if (period > std::min(kMaxSteps, steps.size())) return;
@@ -162,7 +164,21 @@ bool Conductor::knows_durations() {
 void Conductor::ask_for_plan(const Machine& machine) {
   wanted_ = false;
   asked_ = true;
-  planner_.ask(iteration_, machine);
+  planner_->ask(iteration_, machine);
+}
+
+void Conductor::set_policy(const Policy& policy, Planner& planner) {
+  lose_way();
+  due_.clear();
+  rest_ = nullptr;
+  strict_ = asked_ = false;
+  log_.call_at(0);
+  policy_ = &policy;
+  planner_ = &planner;
+  if (wanted_ || iteration_.steps.empty()) return;
+  unread_.assign(iteration_.steps.size(), std::nullopt);
+  wanted_ = true;
+  waited_ = 0;
 }
 
 void Conductor::lead(Iteration iteration, const Strategy& strategy) {

@@ -40,9 +40,9 @@ class Conductor {
     std::vector<Order> leave, come;
   };
 
-  // REQUIRES: all of them outlive it.
+  // REQUIRES: all of them outlive it, or policy and planner the next set_policy.
   Conductor(Driver& driver, DeviceId device, const Policy& policy, Planner& planner)
-      : policy_(policy), planner_(planner), watches_(driver, device, kWatches) {}
+      : policy_(&policy), planner_(&planner), watches_(driver, device, kWatches) {}
 
   LaunchLog& log() { return log_; }
   Stopwatches& watches() { return watches_; }
@@ -54,6 +54,9 @@ class Conductor {
   // An iteration is known with its durations, and nobody was asked for its plan yet.
   bool wants_plan() { return wanted_ && knows_durations(); }
   void ask_for_plan(const Machine& machine);
+  // What was followed, or asked for, is let go. What the launches taught is of the program and stays, so that
+  // an iteration whose durations are known wants its plan at once.
+  void set_policy(const Policy& policy, Planner& planner);
   // As if the iteration had been learned and the strategy been the answer: it begins with the next
   // launch, whose work, as that of all others, is null.
   void lead(Iteration iteration, const Strategy& strategy);
@@ -64,7 +67,7 @@ class Conductor {
   // Who leaves by plan goes before all others (Strategy::strict).
   bool is_strict() const { return leads_ && strict_; }
   // Who is to be asked for what no plan says.
-  const Policy& decider() const { return leads_ ? *rest_ : policy_; }
+  const Policy& decider() const { return leads_ ? *rest_ : *policy_; }
   // The epoch of the run's next use, if from `now` on only launches make epochs; 0 = not known.
   std::uint64_t next_use(const Run& run, std::uint64_t now) const {
     return run.next > read_ ? now + (run.next - read_) : 0;
@@ -97,8 +100,8 @@ class Conductor {
               Orders& orders);
   void lose_way();
 
-  const Policy& policy_;
-  Planner& planner_;
+  const Policy* policy_;
+  Planner* planner_;
   Stopwatches watches_;
   LaunchLog log_;
   std::atomic<bool> times_{false};
@@ -107,7 +110,7 @@ class Conductor {
   LaunchHistory history_;
   LaunchLog::Batch batch_;
 
-  Iteration iteration_;
+  Iteration iteration_;                        // without steps: none that could be planned
   std::vector<Order> runs_;                    // of the iteration, as last seen; null when gone
   std::vector<std::optional<Stopwatches::Watch>> unread_;  // by step
   std::size_t waited_ = 0;                     // launches since the iteration was adopted

@@ -39,6 +39,17 @@ void Residency::lead(Iteration iteration, const Strategy& strategy) {
   conductor_.lead(std::move(iteration), strategy);
 }
 
+// Moves under way end as they would. Who was to leave or to come by the old plan may be needed by the new one.
+Guide Residency::set_policy(std::unique_ptr<Policy> policy) {
+  Guide guide = make_guide(std::move(policy), options_.make_planner);
+  MutexLock lock(mutex_);
+  orders_ = {};
+  conductor_.set_policy(*guide.policy, *guide.planner);
+  std::swap(guide_, guide);
+  follow_plan();
+  return guide;
+}
+
 void Residency::follow_plan() {
   if (!conductor_.log().is_on()) return;
   if (conductor_.wants_plan()) conductor_.ask_for_plan(machine());

@@ -46,4 +46,16 @@ inline std::unique_ptr<Planner> first_strategy(const Policy& policy) {
   return std::make_unique<FirstStrategy>(policy);
 }
 
+// Who decides, and who finds his strategies. The planner goes first, and may take as long as what it thinks of can
+// be broken off.
+struct Guide {
+  std::unique_ptr<Policy> policy;
+  std::unique_ptr<Planner> planner;
+};
+
+inline Guide make_guide(std::unique_ptr<Policy> policy, const MakePlanner& make_planner) {
+  auto planner = make_planner(*policy);
+  return {std::move(policy), std::move(planner)};
+}
+
 }  // namespace tessera

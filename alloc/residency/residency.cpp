@@ -48,10 +48,9 @@ Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId de
 Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
                      std::unique_ptr<Policy> policy, EventLog& log, ResidencyOptions options,
                      StreamId inbound, StreamId outbound, EventId mark)
-    : driver_(driver), device_(device), tiers_(tiers), policy_(std::move(policy)),
-      planner_(options.make_planner(*policy_)), log_(log), options_(std::move(options)), inbound_(inbound),
-      outbound_(outbound), mark_(mark), streams_(driver, device),
-      conductor_(driver, device, *policy_, *planner_),
+    : driver_(driver), device_(device), tiers_(tiers), guide_(make_guide(std::move(policy), options.make_planner)),
+      log_(log), options_(std::move(options)), inbound_(inbound), outbound_(outbound), mark_(mark),
+      streams_(driver, device), conductor_(driver, device, *guide_.policy, *guide_.planner),
       mover_(driver, device, tiers, gate_, log, stats_, inbound, outbound, options_.fingerprints) {}
 
 Residency::~Residency() {

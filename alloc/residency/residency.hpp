@@ -78,7 +78,6 @@ class Residency {
   // Fences all uses and frees noted so far, and looks which are over: streams().passed() then tells.
   Status poll_streams();
   std::uint64_t epoch() const { return streams_.epoch(); }  // of the newest use
-
   // ---- hints ----
   Status prefetch(Runs runs);  // starts bringing them in while nobody in use has to leave for it
   Status evict(Runs runs);     // and waits for it; kBusy for a pinned or held run, others may be on their way
@@ -89,6 +88,8 @@ class Residency {
   // Brings their live bytes back and waits for them. Others may have to leave; what does not fit
   // all the same stays away until it is used. Errors: kDataLoss, kIo, kDriver.
   Result<Moved> wake(std::optional<TagId> tag);
+  // Decides from now on, with what was learned so far. Gives back who did before: best let go without a lock.
+  Guide set_policy(std::unique_ptr<Policy> policy);
   // As if this iteration had been learned and this been the answer, from the next use on.
   void lead(Iteration iteration, const Strategy& strategy);
   // Off: live runs leave by evict() and sleep() only, since work may use them unannounced; these
@@ -217,8 +218,7 @@ class Residency {
   Driver& driver_;
   const DeviceId device_;
   TierStack tiers_;
-  const std::unique_ptr<Policy> policy_;
-  const std::unique_ptr<Planner> planner_;
+  Guide guide_ GUARDED_BY(mutex_);
   EventLog& log_;
   const ResidencyOptions options_;
   const StreamId inbound_, outbound_;

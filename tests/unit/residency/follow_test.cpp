@@ -51,6 +51,46 @@ TEST_F(FollowTest, RunsMayGoAwayInTheMiddleOfAPlan) {
   for (DeviceRun* layer : layers_) step(layer, 7, Access::kRead);
 }
 
+TEST_F(FollowTest, EveryByteIsRightWhilePoliciesTakeTurns) {
+  std::size_t turn = 0;
+  for (std::uint64_t i = 1; i <= 8; ++i) {
+    for (DeviceRun* layer : layers_) step(layer, i, Access::kWrite);
+    const std::string_view name = policies()[turn++ % policies().size()].name;
+    machine_.residency().set_policy(make_policy(name).take());
+    ASSERT_EQ(machine_.valid(), "ok");
+    for (std::size_t layer = kLayers; layer-- > 0;) {
+      if (layer % 4 == 0) {
+        machine_.residency().set_policy(make_policy(policies()[turn++ % policies().size()].name).take());
+      }
+      step(layers_[layer], i, Access::kRead);
+    }
+  }
+  EXPECT_GT(machine_.residency().stats().bytes_out, Bytes());
+}
+
+TEST_F(FollowTest, TheNextPolicyPlansWithoutSeeingTheIterationAgain) {
+  class Asked final : public Policy {
+   public:
+    explicit Asked(std::size_t& steps) : steps_(steps) {}
+    std::string_view name() const override { return "asked"; }
+    Decision decide(const Snapshot& snapshot) const override { return rest_->decide(snapshot); }
+    AbsencePlan plan(const Iteration& iteration, const Machine&) const override {
+      steps_ = iteration.steps.size();
+      return {};
+    }
+
+   private:
+    std::size_t& steps_;
+    std::unique_ptr<Policy> rest_ = make_policy("lru").take();
+  };
+  for (std::uint64_t i = 1; i <= 5; ++i) iterate(i);
+  std::size_t steps = 0;
+  const Guide before = machine_.residency().set_policy(std::make_unique<Asked>(steps));
+  EXPECT_EQ(before.policy->name(), "auto");
+  EXPECT_GT(steps, 0u);
+  iterate(6);
+}
+
 TEST_F(FollowTest, APinnedRunStaysWhateverThePlanSays) {
   for (std::uint64_t i = 1; i <= 4; ++i) iterate(i);
   EXPECT_OK(machine_.residency().pin(layers_[0]));
@@ -108,6 +148,19 @@ TEST_F(LeadTest, WhoStillArrivesWhenItsTimeToLeaveHasComeLeavesThen) {
   EXPECT_OK(machine_.settle());
   EXPECT_EQ(on_device(moved_), Bytes());
   EXPECT_OK(machine_.check(other_, 1));
+}
+
+TEST_F(LeadTest, WhoWasToLeaveByThePlanBeforeStays) {
+  lead();
+  EXPECT_OK(machine_.check(moved_, 1));
+  machine_.residency().advance();  // its order waits for its arrival
+  EXPECT_OK(machine_.check(other_, 1));  // not read yet: the next plan is followed as soon as it is made
+  ASSERT_TRUE(moved_->arrives());
+  machine_.residency().set_policy(make_policy("lru").take());
+  EXPECT_OK(machine_.settle());
+  machine_.residency().advance();
+  EXPECT_OK(machine_.settle());
+  EXPECT_EQ(on_device(moved_), 4_MiB);
 }
 
 TEST_F(LeadTest, WhatIsDueWithALaunchIsBegunThere) {
