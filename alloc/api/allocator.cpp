@@ -117,7 +117,8 @@ Allocator::Allocator(Foundations foundations, const Options& options)
       options_(options),
       log_(foundations.clock, kEvents, !options.history.empty(), foundations.profiler),
       exposures_(options.explain),
-      file_(std::move(foundations.file)) {}
+      file_(std::move(foundations.file)),
+      policy_(options.policy) {}
 
 Allocator::~Allocator() = default;
 
@@ -134,9 +135,11 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   if (DeviceHeap* known = entry.load()) return known;
   BackingTier* backing = nullptr;
   TESSERA_TRY_ASSIGN(backing, backing_for(device));
+  Options options = options_;
+  options.policy = policy_;
   std::unique_ptr<DeviceHeap> made;
   TESSERA_TRY_ASSIGN(made, DeviceHeap::create(*driver_, device, {*host_, *file_, backing}, log_,
-                                              options_,
+                                              options,
                                               pump_ ? Rehearsal::Answer::kWhenReady
                                                     : Rehearsal::Answer::kWaits));
   const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();

@@ -82,6 +82,9 @@ class Allocator {
   Result<Moved> wake(const char* tag);
   // Whether blocks leave by themselves when room is short; see Residency::set_automatic.
   Status set_automatic(bool on);
+  // On all devices, also those that are used later; what was learned of the program stays. Waits for a rehearsal
+  // to be broken off. Errors: kInvalidArgument, those of make_policy.
+  Status set_policy(std::string_view name);
   // What makes the block's bytes again: queues on the stream it is given (remake.hpp says what it may do).
   using Remaker = std::function<Status(Address, Bytes, StreamId)>;
   // Empty: not any more. Errors: kNotFound; kBusy where only it can bring them back.
@@ -174,6 +177,7 @@ class Allocator {
   mutable Mutex mutex_{LockRank::kApi};
   std::vector<std::unique_ptr<DeviceHeap>> owned_ GUARDED_BY(mutex_);
   bool automatic_ GUARDED_BY(mutex_) = true;
+  std::string policy_ GUARDED_BY(mutex_);  // as it was named last
   std::string unhinted_ GUARDED_BY(mutex_) = "off";  // what the statistics say of it
   std::array<std::atomic<DeviceHeap*>, kMaxDevices> heaps_{};
   std::atomic<std::uint64_t> low_{0};

@@ -127,12 +127,12 @@ StatsSnapshot Allocator::stats() const {
   StatsSnapshot stats;
   tessera_stats& s = stats.totals;
   s.size = sizeof(s);
-  stats.facts = {{"policy", options_.policy},
-                 {"host_memory", host_->pinned() ? "pinned" : "pageable"}};
   StallParts stalls{};
   {
     const MutexLock lock(mutex_);
-    stats.facts.push_back({"unhinted_access", unhinted_});
+    stats.facts = {{"policy", policy_},
+                   {"host_memory", host_->pinned() ? "pinned" : "pageable"},
+                   {"unhinted_access", unhinted_}};
   }
   for (const auto& entry : heaps_) {
     DeviceHeap* heap = entry.load(std::memory_order_acquire);

@@ -1,4 +1,4 @@
-// Whole tags at once, on all devices; and blocks that several streams use.
+// What goes to all devices at once: whole tags, the policy; and blocks that several streams use.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -44,6 +44,20 @@ Status Allocator::set_automatic(bool on) {
   const MutexLock lock(mutex_);
   for (const auto& heap : owned_) TESSERA_TRY(heap->residency().set_automatic(on));
   automatic_ = on;
+  return {};
+}
+
+// Nobody else's call waits while those before are let go: a rehearsal may be in the middle of a plan.
+Status Allocator::set_policy(std::string_view name) {
+  TESSERA_TRY(make_policy(name).status());
+  std::vector<Guide> before;
+  const MutexLock lock(mutex_);
+  for (const auto& heap : owned_) {
+    std::unique_ptr<Policy> policy;
+    TESSERA_TRY_ASSIGN(policy, make_policy(name));
+    before.push_back(heap->residency().set_policy(std::move(policy)));
+  }
+  policy_ = name;
   return {};
 }
 

@@ -228,6 +228,13 @@ tessera_result tessera_unpin(tessera_allocator* allocator, tessera_address addre
   });
 }
 
+tessera_result tessera_set_policy(tessera_allocator* allocator, const char* name) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || name == nullptr) return null_argument("allocator and name");
+    return allocator->allocator->set_policy(name);
+  });
+}
+
 tessera_result tessera_set_regenerate(tessera_allocator* allocator, tessera_address address,
                                       tessera_regenerate regenerate, void* context,
                                       uint64_t cost_ns) {

@@ -50,8 +50,7 @@ typedef void* tessera_stream;
 TESSERA_API tessera_result tessera_options_create(tessera_options** options);
 TESSERA_API void tessera_options_destroy(tessera_options* options);
 /* Errors: NOT_FOUND for no such option, INVALID_ARGUMENT for a value it does not take. */
-TESSERA_API tessera_result tessera_options_set(tessera_options* options, const char* name,
-                                               const char* value);
+TESSERA_API tessera_result tessera_options_set(tessera_options* options, const char* name, const char* value);
 /* The value as tessera_options_set takes it, with the ending zero. Errors: NOT_FOUND for no such
  * option, INVALID_ARGUMENT when it needs more than `capacity` bytes. */
 TESSERA_API tessera_result tessera_options_get(const tessera_options* options, const char* name,
@@ -62,8 +61,7 @@ TESSERA_API tessera_result tessera_options_get(const tessera_options* options, c
 /* Opens the CUDA driver and serves its devices, each set up at its first use. `options` may be
  * NULL for the defaults and is not kept. Errors: NOT_SUPPORTED without a driver or without virtual
  * memory management. */
-TESSERA_API tessera_result tessera_allocator_create(const tessera_options* options,
-                                                    tessera_allocator** allocator);
+TESSERA_API tessera_result tessera_allocator_create(const tessera_options* options, tessera_allocator** allocator);
 /* Waits for its moves, then gives everything back. REQUIRES: no queued work uses its blocks. */
 TESSERA_API void tessera_allocator_destroy(tessera_allocator* allocator);
 
@@ -75,8 +73,7 @@ TESSERA_API tessera_result tessera_malloc(tessera_allocator* allocator, int devi
 /* Stream-ordered: work queued on `stream` before the call may still use the block; blocks freed on
  * a stream are reused on it at once, elsewhere when that work is done. Cheap.
  * Errors: NOT_FOUND for an address that is not the start of a live block (double free too). */
-TESSERA_API tessera_result tessera_free(tessera_allocator* allocator, tessera_address address,
-                                        tessera_stream stream);
+TESSERA_API tessera_result tessera_free(tessera_allocator* allocator, tessera_address address, tessera_stream stream);
 /* The same for a block that several streams use: it is reused when the work queued so far on all of
  * the `count` (at most 4096) streams is done. None of them waits for another. */
 TESSERA_API tessera_result tessera_free_after(tessera_allocator* allocator,
@@ -125,6 +122,10 @@ TESSERA_API tessera_result tessera_evict(tessera_allocator* allocator,
 TESSERA_API tessera_result tessera_pin(tessera_allocator* allocator, tessera_address address);
 /* Errors: INVALID_ARGUMENT when it is not pinned. */
 TESSERA_API tessera_result tessera_unpin(tessera_allocator* allocator, tessera_address address);
+/* Who leaves, from now on, on every device: a name that the option "policy" takes. What was learned of the program
+ * stays, so it plans at once; moves under way end as they would. May wait until a rehearsal for the one before is
+ * broken off. Errors: INVALID_ARGUMENT for a name that the option does not take. */
+TESSERA_API tessera_result tessera_set_policy(tessera_allocator* allocator, const char* name);
 
 /* Blocks that this thread allocates until the matching pop carry `tag` (at most 31 characters);
  * statistics add up by tag, and blocks of different tags share no page. */
@@ -156,8 +157,7 @@ TESSERA_API tessera_result tessera_wake(tessera_allocator* allocator, const char
                                         tessera_moved* moved);
 
 /* A word about where the program is, for traces and learners: kind "iteration", and a number. */
-TESSERA_API tessera_result tessera_mark(tessera_allocator* allocator, const char* kind,
-                                        uint64_t number);
+TESSERA_API tessera_result tessera_mark(tessera_allocator* allocator, const char* kind, uint64_t number);
 
 /* ---- blocks that can be remade ---------------------------------------------------------------
  * A block whose bytes a callback can make again need not be copied when it leaves: recomputed

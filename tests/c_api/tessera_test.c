@@ -173,6 +173,23 @@ static void weights_are_read_again_from_their_file(tessera_allocator* allocator)
   EXPECT(tessera_free(allocator, weights, NULL) == TESSERA_OK);
 }
 
+static void policies_take_turns(tessera_allocator* allocator) {
+  char text[8192];
+  size_t needed = 0;
+  EXPECT(tessera_set_policy(allocator, "wishful") == TESSERA_INVALID_ARGUMENT);
+  EXPECT(strstr(tessera_last_error(), "recency") != NULL);
+  EXPECT(tessera_set_policy(allocator, "recency:1") == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_set_policy(allocator, NULL) == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_set_policy(NULL, "lru") == TESSERA_INVALID_ARGUMENT);
+  EXPECT(tessera_stats_json(allocator, text, sizeof(text), &needed) == TESSERA_OK);
+  EXPECT(strstr(text, "\"policy\":\"auto\"") != NULL || strstr(text, "\"policy\": \"auto\"") != NULL);
+  EXPECT(tessera_set_policy(allocator, "te-groups:2") == TESSERA_OK);
+  more_than_the_device_fits(allocator);
+  EXPECT(tessera_stats_json(allocator, text, sizeof(text), &needed) == TESSERA_OK);
+  EXPECT(strstr(text, "te-groups:2") != NULL);
+  EXPECT(tessera_set_policy(allocator, "auto") == TESSERA_OK);
+}
+
 static void statistics_come_as_json(tessera_allocator* allocator) {
   size_t needed = 0;
   EXPECT(tessera_stats_json(allocator, NULL, 0, &needed) == TESSERA_OK);
@@ -194,6 +211,7 @@ int main(void) {
   more_than_the_device_fits(allocator);
   a_tag_sleeps_and_wakes(allocator);
   weights_are_read_again_from_their_file(allocator);
+  policies_take_turns(allocator);
   statistics_come_as_json(allocator);
   tessera_allocator_destroy(allocator);
   tessera_allocator_destroy(NULL);

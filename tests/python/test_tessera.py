@@ -33,6 +33,15 @@ class Hints(DeviceTest):
             tessera.pin(tensor, 4096)
         self.assertEqual(tessera.query(tensor).pins, 0)
 
+    def test_policies_take_turns_and_a_name_that_is_not_there_changes_nothing(self):
+        before = tessera.stats()["tessera"]["policy"]
+        self.addCleanup(tessera.set_policy, before)
+        tessera.set_policy("atc24:0.5")
+        self.assertEqual(tessera.stats()["tessera"]["policy"], "atc24:0.5")
+        with self.assertRaisesRegex(tessera.TesseraError, "there are: auto"):
+            tessera.set_policy("wishful")
+        self.assertEqual(tessera.stats()["tessera"]["policy"], "atc24:0.5")
+
     def test_foreign_memory_is_not_found_and_the_text_says_so(self):
         with self.assertRaisesRegex(tessera.NotFound, "no live block"):
             tessera.evict(4096)

@@ -21,8 +21,8 @@ from ._tensors import address_of as _address_of
 from ._tensors import addresses_of as _addresses_of
 
 __all__ = ["BlockInfo", "Busy", "LibraryNotFound", "Moved", "NotFound", "OutOfMemory",
-           "TesseraError", "evict", "free", "malloc", "mark", "pin", "prefetch", "query", "report", "sleep", "stats",
-           "tag", "unpin", "wake"]
+           "TesseraError", "evict", "free", "malloc", "mark", "pin", "prefetch", "query", "report", "set_policy",
+           "sleep", "stats", "tag", "unpin", "wake"]
 
 
 def prefetch(*tensors: Any) -> None:
@@ -55,6 +55,14 @@ def unpin(*tensors: Any) -> None:
     """Lets pinned tensors leave again."""
     for address in _addresses_of(tensors):
         _call("tessera_unpin", address)
+
+
+def set_policy(name: str) -> None:
+    """Who leaves, from now on, on every device: for programs with phases.
+
+    The name is what the option `policy` takes, e.g. "recency". What was learned of the program stays.
+    """
+    _call("tessera_set_policy", name.encode())
 
 
 @contextlib.contextmanager

@@ -78,6 +78,7 @@ _ARGUMENTS: Dict[str, Sequence[Any]] = {
     "tessera_evict": [_handle, ctypes.POINTER(_c_address), ctypes.c_size_t],
     "tessera_pin": [_handle, _c_address],
     "tessera_unpin": [_handle, _c_address],
+    "tessera_set_policy": [_handle, ctypes.c_char_p],
     "tessera_tag_push": [_handle, ctypes.c_char_p],
     "tessera_tag_pop": [_handle],
     "tessera_sleep": [_handle, ctypes.c_char_p, ctypes.POINTER(_Moved)],

@@ -1,5 +1,8 @@
-// Whole tags, blocks of several streams, and blocks that leave only when told to.
+// Whole tags, policies that take turns, blocks of several streams, and blocks that leave only when told to.
 #include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
 
 #include "allocator_machine.hpp"
 #include "held_kernel.hpp"
@@ -96,6 +99,87 @@ TEST_F(AllocatorTagsTest, OneThatLeavesOnlyWhenToldRunsOutInstead) {
   for (Address block : blocks) EXPECT_EQ(on_device(block), 4_MiB);
   ASSERT_TRUE(allocator_->sleep("kv").is_ok());
   EXPECT_TRUE(allocator_->allocate(DeviceId(), 4_MiB, kNoStream).is_ok());
+}
+
+// What one more than fits costs in a circle: under lru everybody has left when his turn comes.
+class NextPolicyTest : public AllocatorTagsTest {
+ protected:
+  static constexpr std::uint64_t kBlocks = 5, kRounds = 6;
+
+  std::uint64_t fetches_of_a_circle(DeviceId device) {
+    std::vector<Address> blocks;
+    for (std::uint64_t i = 0; i < kBlocks; ++i) blocks.push_back(allocate(4_MiB, device));
+    const std::uint64_t before = allocator_->stats().totals.fetches;
+    for (std::uint64_t round = 0; round < kRounds; ++round) {
+      for (const Address block : blocks) {
+        EXPECT_TRUE(allocator_->touch(block, StreamId(), Access::kWrite).is_ok());
+        EXPECT_TRUE(allocator_->synchronize(device).is_ok());
+      }
+    }
+    const std::uint64_t fetches = allocator_->stats().totals.fetches - before;
+    for (const Address block : blocks) EXPECT_TRUE(allocator_->free(block, kNoStream).is_ok());
+    return fetches;
+  }
+  std::string policy() {
+    for (const StatsSnapshot::Fact& fact : allocator_->stats().facts) {
+      if (fact.name == "policy") return fact.value;
+    }
+    return {};
+  }
+};
+
+TEST_F(NextPolicyTest, IsFollowedOnAllDevicesAlsoOnThoseThatAreUsedLater) {
+  Options options = small(16_MiB, 128_MiB);
+  options.policy = "recency";
+  start(options);
+  const std::uint64_t spared = fetches_of_a_circle(DeviceId(0));
+  ASSERT_TRUE(allocator_->set_policy("lru").is_ok());
+  EXPECT_EQ(policy(), "lru");
+  const std::uint64_t most = 3 * kBlocks * kRounds * (4_MiB / kBasePage) / 4;
+  EXPECT_LT(spared, most);
+  EXPECT_GT(fetches_of_a_circle(DeviceId(1)), most);
+  EXPECT_GT(fetches_of_a_circle(DeviceId(0)), most);
+}
+
+TEST_F(NextPolicyTest, MayHaveANumberAndMustBeInTheGallery) {
+  start(small(16_MiB, 64_MiB));
+  allocate(4_MiB);
+  EXPECT_TRUE(allocator_->set_policy("atc24:0.5").is_ok());
+  for (const char* const wrong : {"wishful", "", "lru:1", "atc24:half"}) {
+    EXPECT_EQ(allocator_->set_policy(wrong).code(), Code::kInvalidArgument) << wrong;
+  }
+  EXPECT_EQ(policy(), "atc24:0.5");
+}
+
+// With rehearsals under way, and the pump beside it all.
+TEST_F(NextPolicyTest, ComesWhileOthersLaunch) {
+  start(small(16_MiB, 128_MiB));
+  std::atomic<bool> over{false};
+  std::atomic<std::uint64_t> launched{0};
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      std::vector<Address> blocks;
+      for (int i = 0; i < 4; ++i) blocks.push_back(allocate(4_MiB, DeviceId(t)));
+      while (!over.load()) {
+        for (const Address block : blocks) {
+          EXPECT_TRUE(allocator_->touch(block, StreamId(), Access::kWrite).is_ok());
+          launched.fetch_add(1);
+        }
+      }
+    });
+  }
+  std::thread other([&] {
+    while (!over.load()) EXPECT_TRUE(allocator_->set_policy("auto").is_ok());
+  });
+  for (const PolicyEntry& entry : policies()) {
+    const std::uint64_t until = launched.load() + 40;  // so that iterations are learned
+    while (launched.load() < until) std::this_thread::yield();
+    EXPECT_TRUE(allocator_->set_policy(entry.name).is_ok());
+  }
+  over.store(true);
+  other.join();
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(AllocatorTagsTest, ABlockOfTwoStreamsWaitsForBothBeforeItIsReused) {
