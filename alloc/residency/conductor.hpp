@@ -35,6 +35,7 @@ class Conductor {
     std::uint64_t used = 0;  // its last use then: not to be carried out after another
     Away to = Away::kHost;   // of who leaves,
     Bytes part = kWholeRun;  // and how much
+    std::uint32_t rises = 0;  // pages of who comes that were read from the file for it
   };
   struct Orders {
     std::vector<Order> leave, come;

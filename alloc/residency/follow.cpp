@@ -120,32 +120,39 @@ Bytes Residency::leave_by_plan(Bytes wanted, std::uint64_t than) {
 }
 
 // True when all pages of the run are there, on their way, or cannot come: a plan that cannot be followed
-// is no error, the page comes when it is used. And then it has: it may have left again since.
-bool Residency::bring_back(const Conductor::Order& order) {
+// is no error, the page comes when it is used. And then it has: it may have left again since. A page is read from
+// the file when there will be room for it, and as often as the run has pages: without room it would go back.
+bool Residency::bring_back(Conductor::Order& order) {
   Run& run = *order.run;
   if (run.used.load() != order.used) return true;
   run.coming = true;
   run.called = run.last_work();
   std::vector<PageRef> ready;
-  Bytes room = device_room(), wanted;
+  const TierUsage host = tiers_.host.usage();
+  Bytes room = device_room(), wanted, host_room = host.capacity - std::min(host.used, host.capacity);
+  bool waits = false;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
-    if (page->state != PageState::kCold) continue;
-    if (!page->host) {
-      start_rise(page);  // and goes on by itself from there
-    } else if (wanted + page.bytes() <= room) {
+    if (page->state != PageState::kCold || (!page->host && order.rises >= run.shape.pages())) continue;
+    const bool fits = wanted + page.bytes() <= room;
+    if (fits) wanted += page.bytes();
+    if (fits && page->host) {
       ready.push_back(page);
-      wanted += page.bytes();
+    } else if (!page->host && (fits || page.bytes() <= host_room)) {
+      if (!fits) host_room -= page.bytes();
+      ++order.rises;
+      start_rise(page);  // and goes on by itself from there
     } else {
       bool full = false;
       const Result<Bytes> freed = page_out(page.bytes(), Patience::kAhead, Which::kDead, full);
-      if (!freed.is_ok() || !freed.value()) break;
+      waits = !freed.is_ok() || !freed.value();
+      if (waits) break;
       room = device_room();
       --i;  // once more
     }
   }
   note_given_up(mount_and_note(ready));
-  return !std::any_of(run.pages.begin(), run.pages.end(), [](const Page& page) {
+  return !waits && !std::any_of(run.pages.begin(), run.pages.end(), [](const Page& page) {
     return page.state == PageState::kCold && page.host;
   });
 }

@@ -185,7 +185,7 @@ class Residency {
   void carry_out_orders() REQUIRES_LOCK(mutex_);
   bool carry_out(const Conductor::Order& order) REQUIRES_LOCK(mutex_);
   Bytes leave_by_plan(Bytes wanted, std::uint64_t than) REQUIRES_LOCK(mutex_);
-  bool bring_back(const Conductor::Order& order) REQUIRES_LOCK(mutex_);
+  bool bring_back(Conductor::Order& order) REQUIRES_LOCK(mutex_);
   Machine machine() REQUIRES_LOCK(mutex_);
 
   // sleep.cpp: many at once, by tag
