@@ -68,6 +68,7 @@ Result<TortureResult> torture(std::uint64_t seed, std::uint32_t operations,
     result.failure = player.failure();
     result.disasters = player.struck();
     result.errors = player.errors();
+    result.policies = player.policies_set();
     result.digest = player.digest();
     may_leak = player.may_leak();
   }
@@ -94,6 +95,7 @@ std::string torture_json(std::uint64_t seed, std::uint32_t operations,
   json["file_pages"] = result.sinks;
   json["remakes"] = result.remakes;
   json["unchanged"] = result.unchanged;
+  json["policies"] = result.policies;
   json["digest"] = fmt::format("{:016x}", result.digest);
   if (!result.failure) return json.dump();
   json["failure"] = *result.failure;

@@ -152,18 +152,6 @@ TortureBlock* TorturePlayer::block_at(const TortureOp& op, std::size_t operand) 
   return block ? &block : nullptr;
 }
 
-// Those of one device, each once.
-std::vector<TortureBlock*> TorturePlayer::operands_of(const TortureOp& op) {
-  std::vector<TortureBlock*> blocks;
-  const auto devices = static_cast<std::uint32_t>(setup_.devices);
-  for (std::size_t i = 0; i < op.operands; ++i) {
-    TortureBlock* const block = block_at(op, i);
-    if (block == nullptr || op.slots[i] % devices != op.slots[0] % devices) continue;
-    if (std::find(blocks.begin(), blocks.end(), block) == blocks.end()) blocks.push_back(block);
-  }
-  return blocks;
-}
-
 void TorturePlayer::allocate(const TortureOp& op) {
   TortureBlock& block = blocks_[op.slots[0]];
   if (block) return;
@@ -201,48 +189,6 @@ void TorturePlayer::free(TortureBlock& block, std::uint32_t stream, std::uint32_
     freed = allocator.free(block.address, streams_[stream]);
   }
   if (passed("free", freed)) block = {};
-}
-
-void TorturePlayer::use(const TortureOp& op, bool blocking) {
-  const std::vector<TortureBlock*> blocks = operands_of(op);
-  if (blocks.empty()) return;
-  use(blocks, std::min<std::size_t>(op.written, blocks.size()), op, number_of(op), blocking);
-}
-
-bool TorturePlayer::use(const std::vector<TortureBlock*>& blocks, std::size_t written,
-                        const TortureOp& op, std::uint32_t stream, bool blocking) {
-  std::vector<Address> addresses;
-  std::vector<StampUse> uses;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    TortureBlock& block = *blocks[i];
-    const bool writes = i + written >= blocks.size();
-    if (writes) follow_all(stream, block.users);
-    follow(stream, block.writer);
-    addresses.push_back(block.address + block.bytes * (op.variant % 4) / 4);
-    uses.push_back({block.address, block.bytes, block.stamp, writes ? ++last_stamp_ : 0});
-  }
-  AnnouncedUse announced;  // half of them as launches whose kernels nobody knows: as if they wrote all
-  const Access access = written == 0 ? Access::kRead : Access::kWrite;
-  Allocator& allocator = machine_.allocator();
-  const Status begun =
-      blocking ? allocator.begin_use(addresses, streams_[stream], access, Use::Kind::kHold, "work",
-                                     announced)
-               : allocator.begin_use(addresses, op.variant % 4 < 2 ? written : blocks.size(), streams_[stream],
-                                     "work", announced);
-  if (!passed("begin_use", begun)) return false;
-  const bool queued = passed("launch", machine_.driver().run_kernel(streams_[stream], op.time, uses));
-  if (blocking) passed("synchronize", machine_.sim().synchronize(streams_[stream]));
-  allocator.end_use(announced);
-  for (std::size_t i = 0; i < blocks.size() && queued; ++i) {
-    TortureBlock& block = *blocks[i];
-    if (uses[i].leaves != 0) {
-      block.stamp = uses[i].leaves;
-      block.writer = stream;
-      block.users.reset();
-    }
-    block.users.set(stream);
-  }
-  return queued;
 }
 
 // ---- hints --------------------------------------------------------------------------------------
@@ -340,6 +286,8 @@ void TorturePlayer::carry_out(const TortureOp& op) {
     case Kind::kFree: free(op); break;
     case Kind::kUse: use(op, false); break;
     case Kind::kBlockingUse: use(op, true); break;
+    case Kind::kLoop: loop(op); break;
+    case Kind::kSetPolicy: set_policy(op); break;
     case Kind::kPrefetch:
     case Kind::kEvict: hint(op); break;
     case Kind::kPin:

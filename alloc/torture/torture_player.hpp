@@ -32,6 +32,7 @@ class TorturePlayer {
   const std::optional<std::string>& failure() const { return failure_; }
   std::uint64_t errors() const { return errors_; }  // calls that returned one
   std::uint64_t struck() const;                     // disasters that happened
+  std::uint64_t policies_set() const { return policies_set_; }
   // Changes with everything that the program got to see.
   std::uint64_t digest() const { return digest_; }
   // Whether a call that gives something back was made to fail: then it may stay behind.
@@ -61,6 +62,8 @@ class TorturePlayer {
   void use(const TortureOp& op, bool blocking);
   bool use(const std::vector<TortureBlock*>& blocks, std::size_t written, const TortureOp& op,
            std::uint32_t stream, bool blocking);
+  void loop(const TortureOp& op);
+  void set_policy(const TortureOp& op);
   void hint(const TortureOp& op);
   void set_remake(const TortureOp& op);
   struct Recipe;
@@ -88,6 +91,7 @@ class TorturePlayer {
   bool pinned_ = false;  // something was, once
   bool calm_ = false;    // callbacks fail no more
   std::uint64_t callbacks_failed_ = 0;
+  std::uint64_t policies_set_ = 0;
   std::uint64_t errors_ = 0;
   std::uint64_t digest_ = 0;
   std::optional<std::string> failure_;

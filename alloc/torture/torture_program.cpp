@@ -30,6 +30,9 @@ class Dice {
   std::uint64_t state_;
 };
 
+constexpr std::uint32_t kOneLoopIn = 40;
+constexpr std::uint32_t kOnePolicyIn = 50;
+
 struct Share {
   Kind kind;
   std::uint32_t weight;
@@ -86,6 +89,11 @@ Bytes draw_size(Dice& dice, Bytes device) {
   return std::min(bytes, std::max(device / 2, kBasePage));
 }
 
+std::string_view draw_policy(Dice& dice) {
+  const auto count = static_cast<std::uint32_t>(policies().size());
+  return policies()[dice.below(count)].name;
+}
+
 TortureSetup draw_setup(Dice& dice) {
   TortureSetup setup;
   setup.devices = dice.below(5) == 0 ? 2 : 1;
@@ -94,7 +102,7 @@ TortureSetup draw_setup(Dice& dice) {
   constexpr std::uint32_t kBelow[] = {0, 2, 5, 12, 40, 100};
   setup.host = kBasePage * kBelow[dice.below(std::size(kBelow))];
   setup.file = kBasePage * kBelow[dice.below(std::size(kBelow))];
-  setup.policy = policies()[dice.below(static_cast<std::uint32_t>(policies().size()))].name;
+  setup.policy = draw_policy(dice);
   setup.low = dice.below(3) * 10;
   setup.high = setup.low * 2 + 5;
   setup.streams = 2 + dice.below(3);
@@ -124,6 +132,17 @@ TortureOp draw_op(Dice& dice, const TortureSetup& setup, bool troubled) {
   return op;
 }
 
+// In place of some of the others: what a program repeats, and its phases.
+void draw_phase(Dice& dice, TortureOp& op) {
+  const bool loops = dice.below(kOneLoopIn) == 0, changes = dice.below(kOnePolicyIn) == 0;
+  op.around = 2 + dice.below(8);
+  op.rounds = 4 + dice.below(10);
+  const std::string_view policy = dice.below(8) == 0 ? "auto" : draw_policy(dice);
+  if (loops) op.kind = Kind::kLoop;
+  if (changes && !loops) op.kind = Kind::kSetPolicy;
+  if (op.kind == Kind::kSetPolicy || (loops && dice.below(2) == 0)) op.policy = policy;
+}
+
 }  // namespace
 
 const char* tag_name(std::uint32_t tag) {
@@ -131,15 +150,16 @@ const char* tag_name(std::uint32_t tag) {
   return kNames[tag];
 }
 
-// Threads have dice of their own: what the others draw was the same before there were any.
+// Threads and phases have dice of their own: what the others draw was the same before there were any.
 TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
-  Dice dice(seed), threads(~seed);
+  Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1));
   TortureProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
   program.ops.reserve(operations);
   for (std::uint32_t i = 0; i < operations; ++i) {
     program.ops.push_back(draw_op(dice, program.setup, troubled));
+    draw_phase(phases, program.ops.back());
     program.ops.back().thread = threads.below(TortureProgram::kThreads);
   }
   return program;
@@ -167,6 +187,11 @@ std::string describe_call(const TortureOp& op) {
       return fmt::format("use {} (write the last {}) on stream {} for {} ns{}", blocks, op.written,
                          op.stream, op.time.value(),
                          op.kind == Kind::kUse ? "" : ", and wait for it");
+    case Kind::kLoop:
+      return fmt::format("{} times use {} blocks from {} in turn on stream {} for {} ns each{}", op.rounds,
+                         op.around, slot, op.stream, op.time.value(),
+                         op.policy.empty() ? "" : fmt::format(", policy {} from the middle on", op.policy));
+    case Kind::kSetPolicy: return fmt::format("policy {}", op.policy);
     case Kind::kPrefetch: return fmt::format("prefetch {}", blocks);
     case Kind::kEvict: return fmt::format("evict {}", slot);
     case Kind::kPin: return fmt::format("pin {}", slot);

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
@@ -24,6 +25,7 @@ enum class TortureKind : std::uint8_t {
   kFree,
   kUse,          // queued work
   kBlockingUse,  // a call that returns when its work is done
+  kLoop,         // the same uses again and again; in the middle another policy may come
   kPrefetch,
   kEvict,
   kPin,
@@ -36,6 +38,7 @@ enum class TortureKind : std::uint8_t {
   kRest,       // the program computes on the host, and time passes
   kEndStream,  // a stream ends, announced or not, and another one takes its place
   kAutomatic,  // blocks leave by themselves, or do not
+  kSetPolicy,
   kWrong,      // a call with an address that is not a block's
   kDriverTrouble,
   kDiskTrouble,
@@ -60,6 +63,9 @@ struct TortureOp {
   DriverCall call = DriverCall::kMap;
   DiskTrouble trouble = DiskTrouble::kNone;
   std::uint32_t nth = 1;
+  std::uint32_t around = 1;  // slots that a loop goes through,
+  std::uint32_t rounds = 1;  // so often
+  std::string_view policy;   // the gallery's name; empty: none
 };
 
 struct TortureSetup {

@@ -19,6 +19,7 @@ def main():
     assert told["seeds"] == SEEDS
     assert told["disasters"] > SEEDS and told["evictions"] > SEEDS and told["file_pages"] > SEEDS, told
     assert told["remakes"] > SEEDS // 10, told
+    assert told["policies"] > SEEDS, told
 
 
 main()

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "policy/policy.hpp"
+
 namespace tessera {
 namespace {
 
@@ -36,6 +38,20 @@ TEST(TortureProgram, EveryKindAndEveryTroubleIsDrawn) {
   }
   EXPECT_EQ(kinds.size(), static_cast<std::size_t>(TortureKind::kPeace) + 1);
   EXPECT_EQ(troubles.size(), static_cast<std::size_t>(kDiskTroubles));
+}
+
+TEST(TortureProgram, PoliciesOfTheWholeGalleryTakeTurnsAloneAndWithinLoops) {
+  std::set<std::string_view> alone, within;
+  for (std::uint64_t seed = 1; seed < 40; ++seed) {
+    for (const TortureOp& op : make_torture(seed, 1000).ops) {
+      if (op.kind == TortureKind::kSetPolicy) alone.insert(op.policy);
+      if (op.kind == TortureKind::kLoop && !op.policy.empty()) within.insert(op.policy);
+      if (op.policy.empty()) continue;
+      EXPECT_NE(describe(op).find(op.policy), std::string::npos) << describe(op);
+    }
+  }
+  EXPECT_EQ(alone.size(), policies().size());
+  EXPECT_EQ(within.size(), policies().size());
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ TEST(Torture, SeedsMoveBlocksAndMeetDisasters) {
     sum.sinks += result.sinks;
     sum.remakes += result.remakes;
     sum.unchanged += result.unchanged;
+    sum.policies += result.policies;
   }
   EXPECT_GT(sum.disasters, 20U);
   EXPECT_GT(sum.errors, 0U);
@@ -44,6 +45,7 @@ TEST(Torture, SeedsMoveBlocksAndMeetDisasters) {
   EXPECT_GT(sum.sinks, 10U);
   EXPECT_GT(sum.remakes, 0U);
   EXPECT_GT(sum.unchanged, 0U);
+  EXPECT_GT(sum.policies, 20U);
 }
 
 TEST(Torture, AFailureIsToldWithItsList) {

@@ -1,0 +1,87 @@
+// What a torture program does with its blocks: single uses, and loops that are learned and planned.
+#include <algorithm>
+
+#include "torture/torture_player.hpp"
+
+namespace tessera {
+
+// Those of one device, each once.
+std::vector<TortureBlock*> TorturePlayer::operands_of(const TortureOp& op) {
+  std::vector<TortureBlock*> blocks;
+  const auto devices = static_cast<std::uint32_t>(setup_.devices);
+  for (std::size_t i = 0; i < op.operands; ++i) {
+    TortureBlock* const block = block_at(op, i);
+    if (block == nullptr || op.slots[i] % devices != op.slots[0] % devices) continue;
+    if (std::find(blocks.begin(), blocks.end(), block) == blocks.end()) blocks.push_back(block);
+  }
+  return blocks;
+}
+
+void TorturePlayer::use(const TortureOp& op, bool blocking) {
+  const std::vector<TortureBlock*> blocks = operands_of(op);
+  if (blocks.empty()) return;
+  use(blocks, std::min<std::size_t>(op.written, blocks.size()), op, number_of(op), blocking);
+}
+
+bool TorturePlayer::use(const std::vector<TortureBlock*>& blocks, std::size_t written,
+                        const TortureOp& op, std::uint32_t stream, bool blocking) {
+  std::vector<Address> addresses;
+  std::vector<StampUse> uses;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    TortureBlock& block = *blocks[i];
+    const bool writes = i + written >= blocks.size();
+    if (writes) follow_all(stream, block.users);
+    follow(stream, block.writer);
+    addresses.push_back(block.address + block.bytes * (op.variant % 4) / 4);
+    uses.push_back({block.address, block.bytes, block.stamp, writes ? ++last_stamp_ : 0});
+  }
+  AnnouncedUse announced;  // half of them as launches whose kernels nobody knows: as if they wrote all
+  const Access access = written == 0 ? Access::kRead : Access::kWrite;
+  Allocator& allocator = machine_.allocator();
+  const Status begun =
+      blocking ? allocator.begin_use(addresses, streams_[stream], access, Use::Kind::kHold, "work",
+                                     announced)
+               : allocator.begin_use(addresses, op.variant % 4 < 2 ? written : blocks.size(), streams_[stream],
+                                     "work", announced);
+  if (!passed("begin_use", begun)) return false;
+  const bool queued = passed("launch", machine_.driver().run_kernel(streams_[stream], op.time, uses));
+  if (blocking) passed("synchronize", machine_.sim().synchronize(streams_[stream]));
+  allocator.end_use(announced);
+  for (std::size_t i = 0; i < blocks.size() && queued; ++i) {
+    TortureBlock& block = *blocks[i];
+    if (uses[i].leaves != 0) {
+      block.stamp = uses[i].leaves;
+      block.writer = stream;
+      block.users.reset();
+    }
+    block.users.set(stream);
+  }
+  return queued;
+}
+
+// Each block of one device from the first slot on, once around: alone, and every other one with the block before it.
+// Blocks that were freed meanwhile are no part of it.
+void TorturePlayer::loop(const TortureOp& op) {
+  const auto devices = static_cast<std::uint32_t>(setup_.devices);
+  std::vector<TortureBlock*> blocks;
+  for (std::uint32_t i = 0; i < op.around; ++i) {
+    TortureBlock& block = blocks_[(op.slots[0] + i * devices) % TortureProgram::kSlots];
+    if (block) blocks.push_back(&block);
+  }
+  const std::uint32_t stream = number_of(op);
+  for (std::uint32_t round = 0; round < op.rounds && !blocks.empty() && !failure_; ++round) {
+    if (round == op.rounds / 2 && !op.policy.empty()) set_policy(op);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const std::size_t written = (i + op.written) % 2;
+      use({blocks[i]}, written, op, stream, false);
+      if (i % 2 == 1) use({blocks[i - 1], blocks[i]}, written, op, stream, false);
+    }
+    look();
+  }
+}
+
+void TorturePlayer::set_policy(const TortureOp& op) {
+  if (passed("set_policy", machine_.allocator().set_policy(op.policy))) ++policies_set_;
+}
+
+}  // namespace tessera

@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include "torture/torture_player.hpp"
+
+namespace tessera {
+namespace {
+
+class TortureUsesTest : public ::testing::Test {
+ protected:
+  void start(Bytes device, Bytes host, Bytes file, std::string_view policy) {
+    player_.reset();
+    setup_ = {.device = device, .host = host, .file = file, .policy = std::string(policy), .high = 5, .streams = 3};
+    machine_ = TortureMachine::create(setup_).take();
+    player_.emplace(setup_, *machine_);
+  }
+  void TearDown() override { player_.reset(); }
+
+  void allocate(std::uint32_t slot, Bytes bytes, std::uint32_t tag = 0) {
+    TortureOp op;
+    op.kind = TortureKind::kAllocate;
+    op.slots = {slot};
+    op.bytes = bytes;
+    op.tag = tag;
+    player_->play(op);
+  }
+  void loop(std::uint32_t around, std::uint32_t rounds, std::string_view policy = {}) {
+    TortureOp op;
+    op.kind = TortureKind::kLoop;
+    op.time = Nanoseconds(161'218);
+    op.variant = 7;
+    op.around = around;
+    op.rounds = rounds;
+    op.policy = policy;
+    player_->play(op);
+  }
+  void finish() {
+    player_->finish();
+    EXPECT_FALSE(player_->failure()) << *player_->failure();
+    EXPECT_EQ(player_->errors(), 0U);
+  }
+  std::uint64_t fetches_of_a_loop(std::string_view policy) {
+    start(16_MiB, 64_MiB, 0_B, policy);
+    for (std::uint32_t slot = 0; slot < 6; ++slot) allocate(slot, 4_MiB);
+    loop(6, 24);
+    const std::uint64_t fetches = machine_->allocator().stats().totals.fetches;
+    finish();
+    return fetches;
+  }
+
+  TortureSetup setup_;
+  std::unique_ptr<TortureMachine> machine_;
+  std::optional<TorturePlayer> player_;
+};
+
+TEST_F(TortureUsesTest, ALoopIsLearned) {
+  // Both decide by the past alone until it is; then one of them knows what is used next.
+  EXPECT_LT(fetches_of_a_loop("belady"), fetches_of_a_loop("lru"));
+}
+
+TEST_F(TortureUsesTest, AnotherPolicyComesInTheMiddleOfALoop) {
+  start(16_MiB, 64_MiB, 0_B, "vdnn-all");
+  for (std::uint32_t slot = 0; slot < 6; ++slot) allocate(slot, 4_MiB);
+  loop(6, 20, "auto");
+  EXPECT_EQ(player_->policies_set(), 1U);
+  EXPECT_EQ(machine_->allocator().stats().facts.front().value, "auto");
+  finish();
+}
+
+TEST_F(TortureUsesTest, APolicyThatIsNotInTheGalleryIsAFailure) {
+  start(16_MiB, 64_MiB, 0_B, "lru");
+  TortureOp op;
+  op.kind = TortureKind::kSetPolicy;
+  op.policy = "wishful";
+  player_->play(op);
+  EXPECT_TRUE(player_->failure());
+  EXPECT_EQ(player_->policies_set(), 0U);
+}
+
+// Once it was read from the file, dropped for want of room and read again for as long as nothing else happened.
+TEST_F(TortureUsesTest, WhatComesByPlanAndFindsNoRoomIsNotReadForEver) {
+  start(12_MiB, 4_MiB, 80_MiB, "superneurons");
+  allocate(7, 2_MiB);
+  allocate(8, Bytes(927'685));
+  allocate(1, 6_MiB);
+  allocate(0, 6_MiB);
+  allocate(6, Bytes(1'797'152), 1);
+  loop(9, 5, "capuchin");
+  finish();
+}
+
+}  // namespace
+}  // namespace tessera
