@@ -136,7 +136,7 @@ Status Residency::bring_in(std::span<Run* const> runs) {
 // directions of the link are busy.
 Status Residency::bring_by_parts(std::span<const PageRef> pages) {
   TESSERA_TRY(finish_moves(Await::kNone));
-  const Bytes wanted = total_bytes(pages), room = device_room() + leaving_bytes();
+  const Bytes wanted = total_bytes(pages), room = device_room() + mover_.going();
   if (room < wanted) TESSERA_TRY(page_out(wanted - room, Patience::kDemand).status());
   for (std::size_t first = 0; first < pages.size();) {
     std::size_t end = first;

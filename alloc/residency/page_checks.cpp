@@ -127,6 +127,10 @@ void PageMover::drop_candidates(Bytes bytes) {
 }
 
 void PageMover::forget(const Run& run) {
+  for (std::size_t i = 0; i < kPageStates; ++i) {
+    const auto state = static_cast<PageState>(i);
+    if (is_moving(state)) moving_[i] -= run.bytes_in(state);
+  }
   if (std::ranges::none_of(run.pages, &Page::listed)) return;
   std::erase_if(candidates_, [&](const PageRef& page) { return page.run == &run; });
 }

@@ -64,8 +64,11 @@ Status PageMover::step(PageRef page, PageEvent event) {
                                                name_of(page->state)));
   }
   const bool was_present = is_present(page->state);
-  page.run->bytes_in(page->state) -= page.bytes();
-  page.run->bytes_in(*to) += page.bytes();
+  const Bytes bytes = page.bytes();
+  page.run->bytes_in(page->state) -= bytes;
+  page.run->bytes_in(*to) += bytes;
+  if (is_moving(page->state)) moving_[static_cast<std::size_t>(page->state)] -= bytes;
+  if (is_moving(*to)) moving_[static_cast<std::size_t>(*to)] += bytes;
   page->state = *to;
   if (was_present && !is_present(*to)) page.run->missing.fetch_add(1);
   if (!was_present && is_present(*to)) page.run->missing.fetch_sub(1);

@@ -8,6 +8,7 @@
 // Thread safety: none; the engine's lock.
 #pragma once
 
+#include <array>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -102,6 +103,9 @@ class PageMover {
   // leave last.
   void drop_candidates(Bytes bytes);
   Bytes candidate_bytes() const { return candidate_bytes_; }
+  // Of all pages in a state that is_moving(), and of those that are going.
+  Bytes moving(PageState state) const { return moving_[static_cast<std::size_t>(state)]; }
+  Bytes going() const { return moving(PageState::kLeaving) + moving(PageState::kChecking); }
   // The run goes away.
   void forget(const Run& run);
 
@@ -203,6 +207,7 @@ class PageMover {
   FingerprintDesk desk_;
   std::vector<PageRef> candidates_;  // and pages that were, oldest first
   Bytes candidate_bytes_;
+  std::array<Bytes, kPageStates> moving_{};  // by state; zero for those in which nothing moves
 };
 
 }  // namespace tessera

@@ -46,31 +46,41 @@ void Residency::forget(PageRef page) {
 // which they were queued, so behind one that is under way nobody need be asked.
 Status Residency::finish_moves(Await await, Bytes bytes) {
   Status result;
-  std::vector<PageRef> still_moving, arrived;
+  if (moving_.empty() && stranded_.empty()) return result;
+  std::vector<PageRef> arrived;
   Ended ended;
-  const std::vector<PageRef> moving = std::exchange(moving_, {});
   if (await == Await::kLeaving) {
-    const PageRef copy = awaited_copy(moving, bytes);
+    const PageRef copy = awaited_copy(moving_, bytes);
     await_users(copy);
     const StallWait waiting(stall_, cause_of(copy->state));
     result = mover_.copied_out(copy, true).status();
   }
-  bool coming = false, going = false;  // whether a copy of that direction is known to be under way
-  for (const PageRef& page : moving) {
+  // Whether a copy of that direction is known to be under way, or there is none.
+  bool coming = !mover_.moving(PageState::kArriving), going = !mover_.going();
+  const bool others = mover_.moving(PageState::kSinking) || mover_.moving(PageState::kRising) ||
+                      mover_.moving(PageState::kRemaking);
+  std::size_t kept = 0, asked = 0;
+  for (; asked < moving_.size() && (others || !coming || !going || await == Await::kOldest); ++asked) {
+    const PageRef page = moving_[asked];
     const bool leaving = is_going(page->state);
     bool* const under_way = leaving ? &going : page->state == PageState::kArriving ? &coming : nullptr;
     const bool wait = await == Await::kOldest;
     if (wait) await = Await::kNone;
     if (!wait && under_way && *under_way) {
-      still_moving.push_back(page);
+      moving_[kept++] = page;
       continue;
     }
     const Result<bool> done = finish_move(page, wait, ended);
     if (!done.is_ok() && result.is_ok()) result = done.status();
     if (under_way && done.is_ok() && !done.value()) *under_way = true;
-    (done.is_ok() && done.value() ? arrived : still_moving).push_back(page);
+    if (done.is_ok() && done.value()) {
+      arrived.push_back(page);
+    } else {
+      moving_[kept++] = page;
+    }
   }
-  moving_ = std::move(still_moving);
+  moving_.erase(moving_.begin() + static_cast<std::ptrdiff_t>(kept),
+                moving_.begin() + static_cast<std::ptrdiff_t>(asked));
   if (Status status = mover_.vacate(ended.vacant); !status.is_ok() && result.is_ok()) result = status;
   copy_changed(std::move(ended.changed));
   for (const PageRef& page : arrived) move_on(page);

@@ -430,6 +430,7 @@ std::array<Bytes, 3> Residency::whereabouts(const Run& run) const {
 Status Residency::validate() const {
   MutexLock lock(mutex_);
   Bytes run_bytes, pinned_bytes, device_bytes = stats_.lost_bytes, moving_bytes, listed_bytes;
+  std::array<Bytes, kPageStates> listed{};
   for (const auto& run : runs_) {
     TESSERA_TRY(validate_run(*run));
     run_bytes += run->shape.bytes();
@@ -444,9 +445,14 @@ Status Residency::validate() const {
   for (const PageRef& page : moving_) {
     if (!is_moving(page->state)) return Status(Code::kInternal, "a page is listed that does not move");
     listed_bytes += page.bytes();
+    listed[static_cast<std::size_t>(page->state)] += page.bytes();
   }
   if (moving_bytes != listed_bytes) {
     return Status(Code::kInternal, "a page moves that is not listed, or one is listed twice");
+  }
+  for (std::size_t i = 0; i < kPageStates; ++i) {
+    if (listed[i] == mover_.moving(static_cast<PageState>(i))) continue;
+    return Status(Code::kInternal, "the bytes that move do not add up");
   }
   if (run_bytes != stats_.run_bytes) return Status(Code::kInternal, "run bytes do not add up");
   if (pinned_bytes != pinned_bytes_) return Status(Code::kInternal, "pinned bytes do not add up");

@@ -158,12 +158,10 @@ class Residency {
   Result<Bytes> sink_coldest(Bytes bytes) REQUIRES_LOCK(mutex_);
   Bytes drop_idle_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
   Bytes drop_file_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
-  bool is_sinking() const REQUIRES_LOCK(mutex_);
   Snapshot picture(Shortage shortage, Bytes need, Which which) REQUIRES_LOCK(mutex_);
   Status fence_all() REQUIRES_LOCK(mutex_);
   void work_ahead() REQUIRES_LOCK(mutex_);
   Bytes device_room() const;
-  Bytes leaving_bytes() const REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
   // check.cpp: who leaves without a copy, since nothing has changed it
   Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used) REQUIRES_LOCK(mutex_);

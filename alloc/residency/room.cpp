@@ -24,14 +24,6 @@ Bytes Residency::device_room() const {
   return usage.capacity - usage.used;
 }
 
-Bytes Residency::leaving_bytes() const {
-  Bytes bytes;
-  for (const PageRef& page : moving_) {
-    if (is_going(page->state)) bytes += page.bytes();
-  }
-  return bytes;
-}
-
 // Why there is no room: because of calls under way, which end, or for good. A call that let go while
 // room was looked for was in the way too.
 Status Residency::no_room(Bytes bytes) const {
@@ -54,7 +46,7 @@ Status Residency::make_room(Bytes bytes) {
   Bytes room = device_room();
   for (int round = 0; room < bytes;) {
     if (round == kMaxRounds) return no_room(bytes);
-    const Bytes leaving = leaving_bytes();
+    const Bytes leaving = mover_.going();
     if (round >= kPoliteRounds && !leaving) {
       ++round;
       TESSERA_TRY(force_out(bytes - room));
@@ -67,7 +59,7 @@ Status Residency::make_room(Bytes bytes) {
         TESSERA_TRY(finish_moves(Await::kOldest));
       }
     }
-    if (const Bytes there = device_room(); there < bytes && leaving_bytes()) {
+    if (const Bytes there = device_room(); there < bytes && mover_.going()) {
       TESSERA_TRY(finish_moves(Await::kLeaving, bytes - there));
     }
     if (device_room() > room) round = 0;  // progress
@@ -301,7 +293,7 @@ Status Residency::force_out(Bytes bytes) {
 Status Residency::make_host_room(Bytes bytes) {
   if (drop_idle_copies(bytes)) return {};
   Bytes sunk;
-  if (!is_sinking()) {
+  if (!mover_.moving(PageState::kSinking)) {
     const Bytes batch = std::min(kSinkBatch, part_of(tiers_.host.usage().capacity, 10));
     TESSERA_TRY_ASSIGN(sunk, sink_coldest(std::max(bytes, batch)));
   }
@@ -345,12 +337,6 @@ Bytes Residency::drop_file_copies(Bytes bytes) {
   return dropped;
 }
 
-bool Residency::is_sinking() const {
-  return std::any_of(moving_.begin(), moving_.end(), [](const PageRef& page) {
-    return page->state == PageState::kSinking;
-  });
-}
-
 // Bytes whose host frames are free now or will be when their write is done.
 Result<Bytes> Residency::sink_coldest(Bytes bytes) {
   const Decision decision = conductor_.decider().decide(picture(Shortage::kHost, bytes, Which::kAll));
@@ -382,7 +368,7 @@ void Residency::work_ahead() {
   if (tiers_.is_backed()) return;  // each move would keep the program waiting
   const TierUsage device = tiers_.device.usage();
   if (stats_.run_bytes <= device.capacity) return;  // all fits: nobody has to leave
-  const Bytes coming_free = device.capacity - device.used + leaving_bytes();
+  const Bytes coming_free = device.capacity - device.used + mover_.going();
   if (!conductor_.leads() && coming_free < part_of(device.capacity, options_.low_percent)) {
     const Bytes want = part_of(device.capacity, options_.high_percent) - coming_free;
     if (const auto left = page_out(want, Patience::kAhead); !left.is_ok()) {
@@ -390,7 +376,7 @@ void Residency::work_ahead() {
     }
   }
   const TierUsage host = tiers_.host.usage();
-  if (is_sinking() || tiers_.file.usage().used >= tiers_.file.reach()) return;
+  if (mover_.moving(PageState::kSinking) || tiers_.file.usage().used >= tiers_.file.reach()) return;
   if (stats_.run_bytes <= device.capacity + host.capacity) return;
   if (host.capacity - host.used + mover_.candidate_bytes() < part_of(host.capacity, options_.low_percent)) {
     if (const auto sunk = sink_coldest(part_of(host.capacity, options_.high_percent));
