@@ -52,6 +52,24 @@ TEST_F(SimWithoutContentsTest, ItIsAsStrictAsWithBytes) {
   EXPECT_EQ(driver_.release(at_, 64_GiB).native_code(), native::kInvalidValue) << "mapped";
 }
 
+TEST_F(SimWithoutContentsTest, OneThatDoesNotWatchUnmapsWhatIsInUse) {
+  VirtualClock clock;
+  SimDriver driver({.memory = 80_GiB, .contents = SimContents::kNone, .watches_unmaps = false}, clock);
+  const Address at = driver.reserve(2_MiB, 2_MiB).take();
+  const FrameId frame = driver.create_frame(kDevice, FrameLocation::kDevice, 2_MiB).take();
+  ASSERT_TRUE(driver.map(at, 2_MiB, frame).is_ok());
+  ASSERT_TRUE(driver.set_access(at, 2_MiB, kDevice).is_ok());
+  const StreamId stream = driver.create_stream(kDevice).take();
+  const DeviceRange range{at, 2_MiB};
+  ASSERT_TRUE(driver.occupy(stream, Nanoseconds(777), {&range, 1}).is_ok());
+  EXPECT_TRUE(driver.unmap(at, 2_MiB).is_ok());
+  EXPECT_TRUE(driver.synchronize(stream).is_ok());
+  EXPECT_EQ(clock.now(), Nanoseconds(777));
+  EXPECT_TRUE(driver.destroy_stream(stream).is_ok());
+  EXPECT_TRUE(driver.destroy_frame(frame).is_ok());
+  EXPECT_TRUE(driver.release(at, 2_MiB).is_ok());
+}
+
 TEST_F(SimWithoutContentsTest, AKernelOfNoCodeTakesItsTimeAndGuardsItsRanges) {
   allow();
   const DeviceRange range{at_ + 2_MiB, 4_MiB};
