@@ -42,8 +42,11 @@ Status SimDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId st
     const bool pinned = pins_->holds(range_of(from, bytes));
     const bool staged = !pinned && bytes <= kStaged;
     const Bytes there(device.bytes.size());  // none on a machine without contents
-    auto stage = std::make_shared<std::vector<std::byte>>(staged ? there.value() : 0);
-    if (!stage->empty()) std::memcpy(stage->data(), from, there.value());
+    std::shared_ptr<std::vector<std::byte>> stage;
+    if (staged) {
+      stage = std::make_shared<std::vector<std::byte>>(there.value());
+      if (there) std::memcpy(stage->data(), from, there.value());
+    }
     const void* const source = staged ? stage->data() : from;
     SimWork work = make_transfer("copy_in", device.bytes, bytes_of(source, there));
     work.time = options_.inbound.time_for(bytes);

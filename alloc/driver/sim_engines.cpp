@@ -90,6 +90,7 @@ Result<const SimSchedule::Event*> SimEngines::find(EventId event) const {
 // ---- queueing --------------------------------------------------------------------------------
 
 void SimEngines::wait_for_room() {
+  if (unfinished_.load(std::memory_order_relaxed) < kMaxUnfinished) return;
   MutexLock lock(mutex_);
   while (schedule_.unfinished() >= kMaxUnfinished) await_progress();
 }
@@ -102,6 +103,7 @@ Result<SimOp> SimEngines::submit(StreamId stream, SimEngine engine, SimWork work
   const SimOp op = schedule_.submit(stream, engine, clock_.now());
   works_.emplace(op, std::move(work));
   start_ready();
+  note_unfinished();
   return op;
 }
 
@@ -118,6 +120,7 @@ Status SimEngines::record(EventId event, StreamId stream) {
   }
   TESSERA_TRY(error(device.value()));
   schedule_.record(event, stream, clock_.now());
+  note_unfinished();
   return {};
 }
 
@@ -127,6 +130,7 @@ Status SimEngines::wait_event(StreamId stream, EventId event) {
   TESSERA_TRY(find(event).status());
   TESSERA_TRY(error(device));
   schedule_.wait(stream, event, clock_.now());
+  note_unfinished();
   return {};
 }
 
@@ -201,12 +205,11 @@ Result<std::int64_t> SimEngines::elapsed(EventId a, EventId b) {
 Status SimEngines::check_untouched(const SimRange& range, std::string_view action) {
   MutexLock lock(mutex_);
   for (const auto& [op, work] : works_) {
-    if (const auto touch = work.touch(range)) {
-      return {Code::kDriver,
-              fmt::format("{} of {} while queued work may touch it: {}", action, range.to_string(),
-                          *touch),
-              native::kInvalidValue};
-    }
+    if (!work.touches(range)) continue;
+    return {Code::kDriver,
+            fmt::format("{} of {} while queued work may touch it: {}", action, range.to_string(),
+                        work.touch(range).value_or(work.name)),
+            native::kInvalidValue};
   }
   return {};
 }
@@ -239,6 +242,7 @@ void SimEngines::retire(SimOp op) {
   const auto over = works_.extract(op);
   schedule_.finish(op, clock_.now());
   start_ready();
+  note_unfinished();
   // What the work holds may belong to the caller: it goes without the lock.
   mutex_.unlock();
   { const auto gone = std::move(over.mapped()); }

@@ -10,6 +10,7 @@
 // Invariants: `works_` holds exactly the unfinished operations that are not markers.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -90,6 +91,9 @@ class SimEngines {
   SimSchedule schedule_ GUARDED_BY(mutex_);
 
  private:
+  void note_unfinished() REQUIRES_LOCK(mutex_) {
+    unfinished_.store(schedule_.unfinished(), std::memory_order_relaxed);
+  }
   void wait_all(const std::vector<SimOp>& ops) REQUIRES_LOCK(mutex_);
   Result<DeviceId> find(StreamId stream) const REQUIRES_LOCK(mutex_);
   Result<const SimSchedule::Event*> find(EventId event) const REQUIRES_LOCK(mutex_);
@@ -98,6 +102,7 @@ class SimEngines {
   }
 
   const std::size_t device_count_;
+  std::atomic<std::size_t> unfinished_{0};  // as of the newest change, for who only wants to go on
   std::vector<Status> errors_ GUARDED_BY(mutex_);  // the first of each device
   std::unordered_map<SimOp, SimWork> works_ GUARDED_BY(mutex_);
   // A thread id is used again after its thread has ended, and so is the stream.

@@ -43,7 +43,7 @@ SimPool& SimFrames::store(DeviceId device, FrameLocation location) const {
 Result<FrameId> SimFrames::create(DeviceId device, FrameLocation location, Bytes bytes) {
   TESSERA_TRY_ASSIGN(const Bytes offset, store(device, location).take(bytes));
   const FrameId id(next_frame_++);
-  frames_[id] = Frame{.device = device, .location = location, .bytes = bytes, .offset = offset};
+  frames_[id] = Frame{.id = id, .device = device, .location = location, .bytes = bytes, .offset = offset};
   return id;
 }
 
@@ -52,11 +52,15 @@ const SimFrames::Frame* SimFrames::find(FrameId frame) const {
   return found == frames_.end() ? nullptr : &found->second;
 }
 
+SimFrames::Frame* SimFrames::find(FrameId frame) {
+  return const_cast<Frame*>(std::as_const(*this).find(frame));
+}
+
 Status SimFrames::destroy(FrameId frame) {
   const auto found = frames_.find(frame);
   if (found == frames_.end() || found->second.owners == 0) return unknown_frame("destroy", frame);
   --found->second.owners;
-  free_if_unused(found);
+  free_if_unused(found->second);
   return {};
 }
 
@@ -67,29 +71,23 @@ Status SimFrames::retain(FrameId frame) {
   return {};
 }
 
-void SimFrames::add_mapping(FrameId frame) { ++frames_.at(frame).mappings; }
-
-void SimFrames::remove_mapping(FrameId frame) {
-  const auto found = frames_.find(frame);
-  --found->second.mappings;
-  free_if_unused(found);
+void SimFrames::remove_mapping(Frame& frame) {
+  --frame.mappings;
+  free_if_unused(frame);
 }
 
-void SimFrames::free_if_unused(std::unordered_map<FrameId, Frame>::iterator frame) {
-  const Frame& record = frame->second;
-  if (record.owners > 0 || record.mappings > 0) return;
-  store(record.device, record.location).give(record.offset, record.bytes);
-  frames_.erase(frame);
+void SimFrames::free_if_unused(const Frame& frame) {
+  if (frame.owners > 0 || frame.mappings > 0) return;
+  store(frame.device, frame.location).give(frame.offset, frame.bytes);
+  frames_.erase(frame.id);
 }
 
-bool SimFrames::show(FrameId frame, void* at) const {
-  const Frame& shown = frames_.at(frame);
-  return store(shown.device, shown.location).show(shown.offset, shown.bytes, at);
+bool SimFrames::show(const Frame& frame, void* at) const {
+  return store(frame.device, frame.location).show(frame.offset, frame.bytes, at);
 }
 
-bool SimFrames::hide(FrameId frame, void* at) const {
-  const Frame& shown = frames_.at(frame);
-  return store(shown.device, shown.location).hide(shown.offset, shown.bytes, at);
+bool SimFrames::hide(const Frame& frame, void* at) const {
+  return store(frame.device, frame.location).hide(frame.offset, frame.bytes, at);
 }
 
 MemoryInfo SimFrames::info(DeviceId device) const {

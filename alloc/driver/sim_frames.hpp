@@ -26,6 +26,7 @@ class SimPool;
 class SimFrames {
  public:
   struct Frame {
+    FrameId id;
     DeviceId device;
     FrameLocation location = FrameLocation::kDevice;
     Bytes bytes;
@@ -39,20 +40,21 @@ class SimFrames {
 
   // Errors: kOutOfMemory when the capacity of the place is reached.
   Result<FrameId> create(DeviceId device, FrameLocation location, Bytes bytes);
-  // Nothing for a frame that is not there.
+  // Nothing for a frame that is not there. It stays where it is as long as it is mapped.
   const Frame* find(FrameId frame) const;
+  Frame* find(FrameId frame);
   // One owner less; the memory goes back with the last owner and the last mapping.
   // Errors: native 400 for a frame that has no owner.
   Status destroy(FrameId frame);
   // Errors: native 400 for a frame that is not there.
   Status retain(FrameId frame);
-  // REQUIRES: the frame is there (and mapped, for remove_mapping).
-  void add_mapping(FrameId frame);
-  void remove_mapping(FrameId frame);
+  static void add_mapping(Frame& frame) { ++frame.mappings; }
+  // REQUIRES: it has one. The frame may be gone then.
+  void remove_mapping(Frame& frame);
 
-  // Shows the frame at an address, or ends that; see SimPool. REQUIRES: the frame is there.
-  bool show(FrameId frame, void* at) const;
-  bool hide(FrameId frame, void* at) const;
+  // Shows the frame at an address, or ends that; see SimPool.
+  bool show(const Frame& frame, void* at) const;
+  bool hide(const Frame& frame, void* at) const;
   MemoryInfo info(DeviceId device) const;
 
   std::vector<std::string> leaks() const;
@@ -60,7 +62,7 @@ class SimFrames {
 
  private:
   SimPool& store(DeviceId device, FrameLocation location) const;
-  void free_if_unused(std::unordered_map<FrameId, Frame>::iterator frame);
+  void free_if_unused(const Frame& frame);
 
   std::uint64_t next_frame_ = 16;
   std::unordered_map<FrameId, Frame> frames_;

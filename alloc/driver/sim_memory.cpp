@@ -63,7 +63,7 @@ Status SimMemory::release(Address address, Bytes bytes) {
   const auto mapping = mappings_.lower_bound(range.start);
   if (mapping != mappings_.end() && mapping->first < range.end()) {
     return violation(fmt::format("release {} while frame {:#x} is mapped at {:#x}",
-                                 range.to_string(), mapping->second.frame.value(), mapping->first));
+                                 range.to_string(), mapping->second.frame->id.value(), mapping->first));
   }
   if (!addresses_->release(range)) return no_memory("release", range);
   ranges_.erase(found);
@@ -87,7 +87,7 @@ Result<FrameId> SimMemory::create_frame(DeviceId device, FrameLocation location,
 Status SimMemory::map(Address address, Bytes bytes, FrameId frame) {
   const SimRange range = range_of(address, bytes);
   TESSERA_TRY(check_shape("map", range));
-  const SimFrames::Frame* const record = frames_.find(frame);
+  SimFrames::Frame* const record = frames_.find(frame);
   if (record == nullptr || record->owners == 0) {
     return {Code::kDriver, fmt::format("map of frame {:#x}, which is not there", frame.value()),
             native::kInvalidHandle};
@@ -106,11 +106,11 @@ Status SimMemory::map(Address address, Bytes bytes, FrameId frame) {
     const auto& [start, other] = *std::prev(next);
     if (start + other.bytes > range.start) {
       return violation(fmt::format("map of frame {:#x} at {}: frame {:#x} is mapped at {:#x}",
-                                   frame.value(), range.to_string(), other.frame.value(), start));
+                                   frame.value(), range.to_string(), other.frame->id.value(), start));
     }
   }
-  mappings_[range.start] = Mapping{.bytes = range.bytes, .frame = frame, .record = record};
-  frames_.add_mapping(frame);
+  add(range.start, Mapping{.bytes = range.bytes, .frame = record}, next);
+  SimFrames::add_mapping(*record);
   return {};
 }
 
@@ -139,7 +139,7 @@ Status SimMemory::set_access(Address address, Bytes bytes, DeviceId device) {
   for (auto at = first; at != mappings_.end() && at->first < range.end(); ++at) {
     const Mapping& mapping = at->second;
     if (mapping.access != 0) continue;
-    if (frames_.show(mapping.frame, pointer(at->first))) continue;
+    if (frames_.show(*mapping.frame, pointer(at->first))) continue;
     Status status = no_memory("set_access", range);
     // What was opened until the failure is closed again.
     for (auto opened = first; opened != std::next(at); ++opened) {
@@ -159,15 +159,33 @@ Status SimMemory::unmap(Address address, Bytes bytes) {
   TESSERA_TRY_ASSIGN(auto mapping, covering("unmap", range));
   for (auto at = mapping; at != mappings_.end() && at->first < range.end(); ++at) {
     if (at->second.access == 0) continue;
-    if (!frames_.hide(at->second.frame, pointer(at->first))) return no_memory("unmap", range);
+    if (!frames_.hide(*at->second.frame, pointer(at->first))) return no_memory("unmap", range);
   }
   // Until here the bytes can still be seen, only more slowly, so that a failure changes nothing.
   if (!addresses_->close(range)) return no_memory("unmap", range);
   while (mapping != mappings_.end() && mapping->first < range.end()) {
-    frames_.remove_mapping(mapping->second.frame);
-    mapping = mappings_.erase(mapping);
+    frames_.remove_mapping(*mapping->second.frame);
+    mapping = remove(mapping);
   }
   return {};
+}
+
+void SimMemory::add(std::uint64_t start, const Mapping& mapping, Mappings::iterator next) {
+  if (spare_.empty()) {
+    mappings_.emplace_hint(next, start, mapping);
+    return;
+  }
+  auto node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = start;
+  node.mapped() = mapping;
+  mappings_.insert(next, std::move(node));
+}
+
+SimMemory::Mappings::iterator SimMemory::remove(Mappings::iterator mapping) {
+  const auto behind = std::next(mapping);
+  spare_.push_back(mappings_.extract(mapping));
+  return behind;
 }
 
 // ---- questions -------------------------------------------------------------------------------
@@ -193,7 +211,7 @@ std::optional<SimMapping> SimMemory::mapping_at(Address address) const {
   if (found == mappings_.end()) return std::nullopt;
   return SimMapping{.address = Address(found->first),
                     .bytes = Bytes(found->second.bytes),
-                    .frame = *frame(found->second.frame),
+                    .frame = *frame(found->second.frame->id),
                     .access = found->second.access};
 }
 
@@ -205,7 +223,7 @@ Result<SimBytes> SimMemory::bytes_at(Address address, Bytes bytes, DeviceId devi
     if (mapping == mappings_.end() || mapping->first > at) {
       return violation(fmt::format("{} is not mapped at {:#x}", range.to_string(), at));
     }
-    const SimFrames::Frame& frame = *mapping->second.record;
+    const SimFrames::Frame& frame = *mapping->second.frame;
     const std::uint64_t may_use = std::uint64_t{1} << device.value() | std::uint64_t{1}
                                                                            << frame.device.value();
     if ((mapping->second.access & may_use) == 0) {
@@ -231,7 +249,7 @@ Status SimMemory::validate() const {
   std::map<FrameId, std::uint64_t> counts;
   std::uint64_t end_before = 0;
   for (const auto& [start, mapping] : mappings_) {
-    const SimFrames::Frame* const frame = frames_.find(mapping.frame);
+    const SimFrames::Frame* const frame = frames_.find(mapping.frame->id);
     const auto after = ranges_.upper_bound(start);
     const bool inside = after != ranges_.begin() &&
                         start + mapping.bytes <= std::prev(after)->first + std::prev(after)->second;
@@ -240,7 +258,7 @@ Status SimMemory::validate() const {
       return {Code::kInternal, fmt::format("the mapping at {:#x} is not whole", start)};
     }
     end_before = start + mapping.bytes;
-    ++counts[mapping.frame];
+    ++counts[mapping.frame->id];
   }
   for (const auto& [frame, count] : counts) {
     if (frames_.find(frame)->mappings != count) {

@@ -66,8 +66,7 @@ class SimMemory {
  private:
   struct Mapping {
     std::uint64_t bytes = 0;
-    FrameId frame;
-    const SimFrames::Frame* record = nullptr;  // which stays where it is while it is mapped
+    SimFrames::Frame* frame = nullptr;  // which stays where it is while it is mapped
     std::uint64_t access = 0;
   };
   using Mappings = std::map<std::uint64_t, Mapping>;
@@ -76,12 +75,17 @@ class SimMemory {
   // The range is covered by whole mappings without a gap; gives the first of them.
   Result<Mappings::iterator> covering(std::string_view action, const SimRange& range);
   Mappings::const_iterator holding(std::uint64_t address) const;
+  // REQUIRES: nothing is mapped from there to `next`.
+  void add(std::uint64_t start, const Mapping& mapping, Mappings::iterator next);
+  // Gives the one behind it.
+  Mappings::iterator remove(Mappings::iterator mapping);
 
   const SimOptions options_;
   SimFrames frames_;
   const std::unique_ptr<SimAddresses> addresses_;
   std::map<std::uint64_t, std::uint64_t> ranges_;  // start → bytes
   Mappings mappings_;                              // by start
+  std::vector<Mappings::node_type> spare_;  // of mappings that are gone, for new ones: pages come and go all the time
 };
 
 }  // namespace tessera

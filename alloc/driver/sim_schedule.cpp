@@ -93,21 +93,55 @@ void SimSchedule::wait(StreamId stream, EventId event, Nanoseconds now) {
   enqueue(stream, SimEngine::kMarker, EventId(), recorded, now);
 }
 
+template <class Visit>
+void SimSchedule::for_each_pending(const Stream& queue, Visit visit) const {
+  if (queue.last != SimOp()) visit(queue.last);
+  if (waits_for_legacy(queue.kind)) {
+    const SimOp legacy = streams_.at(legacy_[queue.device.value()]).last;
+    if (legacy != SimOp()) visit(legacy);
+  } else if (queue.kind == SimStreamKind::kLegacy) {
+    for (const auto& [id, other] : streams_) {
+      const bool blocking = other.device == queue.device && waits_for_legacy(other.kind);
+      if (blocking && other.last != SimOp()) visit(other.last);
+    }
+  }
+}
+
 SimOp SimSchedule::enqueue(StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for,
                            Nanoseconds now) {
-  std::vector<SimOp> before = pending(stream);
-  if (also_wait_for != SimOp()) before.push_back(also_wait_for);
   Stream& queue = streams_.at(stream);
   const SimOp op(next_op_++);
-  ops_[op] = Op{.stream = stream,
-                .device = queue.device,
-                .engine = engine,
-                .waits_for = static_cast<std::uint32_t>(before.size()),
-                .event = event};
-  for (const SimOp earlier : before) ops_.at(earlier).dependents.push_back(op);
+  auto node = take_node();
+  node.key() = op;
+  Op& record = node.mapped();
+  record.stream = stream;
+  record.device = queue.device;
+  record.engine = engine;
+  record.started = false;
+  record.waits_for = 0;
+  record.event = event;
+  const auto wait_for = [&](SimOp earlier) {
+    ops_.at(earlier).dependents.push_back(op);
+    ++record.waits_for;
+  };
+  for_each_pending(queue, wait_for);
+  if (also_wait_for != SimOp()) wait_for(also_wait_for);
+  const bool is_ready = record.waits_for == 0;
+  ops_.insert(std::move(node));
   queue.last = op;
-  if (before.empty()) make_ready(op, now);
+  if (is_ready) make_ready(op, now);
   return op;
+}
+
+std::unordered_map<SimOp, SimSchedule::Op>::node_type SimSchedule::take_node() {
+  if (spare_.empty()) {
+    std::unordered_map<SimOp, Op> fresh;
+    fresh.try_emplace(SimOp());
+    return fresh.extract(fresh.begin());
+  }
+  auto node = std::move(spare_.back());
+  spare_.pop_back();
+  return node;
 }
 
 std::optional<SimOp> SimSchedule::start(DeviceId device, SimEngine engine) {
@@ -121,6 +155,11 @@ std::optional<SimOp> SimSchedule::start(DeviceId device, SimEngine engine) {
 
 bool SimSchedule::has_ready(DeviceId device, SimEngine engine) const {
   return !ready_[device.value()][static_cast<std::size_t>(engine)].empty();
+}
+
+std::pair<DeviceId, SimEngine> SimSchedule::place_of(SimOp op) const {
+  const Op& record = ops_.at(op);
+  return {record.device, record.engine};
 }
 
 void SimSchedule::make_ready(SimOp op, Nanoseconds now) {
@@ -138,7 +177,7 @@ void SimSchedule::finish(SimOp op, Nanoseconds now) {
   while (!over.empty()) {
     const SimOp current = over.back();
     over.pop_back();
-    const auto node = ops_.extract(current);
+    auto node = ops_.extract(current);
     retire(current, node.mapped(), now);
     for (const SimOp dependent : node.mapped().dependents) {
       Op& waiting = ops_.at(dependent);
@@ -149,6 +188,8 @@ void SimSchedule::finish(SimOp op, Nanoseconds now) {
         ready(waiting.device, waiting.engine).push_back(dependent);
       }
     }
+    node.mapped().dependents.clear();
+    spare_.push_back(std::move(node));
   }
 }
 
@@ -158,6 +199,7 @@ void SimSchedule::retire(SimOp op, const Op& record, Nanoseconds now) {
     stream->second.last = SimOp();
     if (stream->second.removed) streams_.erase(stream);
   }
+  if (record.event == EventId()) return;
   const auto event = events_.find(record.event);
   // A later record has taken the event over.
   if (event != events_.end() && event->second.op == op) {
@@ -167,18 +209,8 @@ void SimSchedule::retire(SimOp op, const Op& record, Nanoseconds now) {
 }
 
 std::vector<SimOp> SimSchedule::pending(StreamId stream) const {
-  const Stream& queue = streams_.at(stream);
   std::vector<SimOp> last;
-  if (queue.last != SimOp()) last.push_back(queue.last);
-  if (waits_for_legacy(queue.kind)) {
-    const SimOp legacy = streams_.at(legacy_[queue.device.value()]).last;
-    if (legacy != SimOp()) last.push_back(legacy);
-  } else if (queue.kind == SimStreamKind::kLegacy) {
-    for (const auto& [id, other] : streams_) {
-      const bool blocking = other.device == queue.device && waits_for_legacy(other.kind);
-      if (blocking && other.last != SimOp()) last.push_back(other.last);
-    }
-  }
+  for_each_pending(streams_.at(stream), [&last](SimOp op) { last.push_back(op); });
   return last;
 }
 

@@ -20,6 +20,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -74,6 +75,8 @@ class SimSchedule {
   // The operation that has been ready longest on this engine; the caller must finish() it.
   std::optional<SimOp> start(DeviceId device, SimEngine engine);
   bool has_ready(DeviceId device, SimEngine engine) const;
+  // Where it is carried out. REQUIRES: not finished.
+  std::pair<DeviceId, SimEngine> place_of(SimOp op) const;
   // REQUIRES: started and not finished.
   void finish(SimOp op, Nanoseconds now);
 
@@ -105,6 +108,10 @@ class SimSchedule {
 
   SimOp enqueue(StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for,
                 Nanoseconds now);
+  // Those of pending(stream).
+  template <class Visit>
+  void for_each_pending(const Stream& queue, Visit visit) const;
+  std::unordered_map<SimOp, Op>::node_type take_node();
   void make_ready(SimOp op, Nanoseconds now);
   void retire(SimOp op, const Op& record, Nanoseconds now);
   std::deque<SimOp>& ready(DeviceId device, SimEngine engine) {
@@ -118,6 +125,8 @@ class SimSchedule {
   std::map<StreamId, Stream> streams_;
   std::unordered_map<EventId, Event> events_;
   std::unordered_map<SimOp, Op> ops_;  // unfinished ones only
+  // Of operations that are over, for the next ones: as many as were unfinished at once.
+  std::vector<std::unordered_map<SimOp, Op>::node_type> spare_;
   std::vector<std::array<std::deque<SimOp>, kSimEngines>> ready_;
 };
 

@@ -31,15 +31,16 @@ void VirtualEngines::start_ready() {
         const std::optional<SimOp> op = schedule_.start(device, engine);
         if (!op) break;
         busy = one_at_a_time(engine);
-        time_.schedule(time_.now() + work(*op).time,
-                       [this, device, engine, started = *op] { finish(device, engine, started); });
+        // As much as a std::function takes without memory of its own.
+        time_.schedule(time_.now() + work(*op).time, [this, started = *op] { finish(started); });
       }
     }
   }
 }
 
-void VirtualEngines::finish(DeviceId device, SimEngine engine, SimOp op) {
+void VirtualEngines::finish(SimOp op) {
   MutexLock lock(mutex_);
+  const auto [device, engine] = schedule_.place_of(op);
   run(device, op);
   busy_[device.value()][static_cast<std::size_t>(engine)] = false;
   retire(op);

@@ -27,7 +27,7 @@ class VirtualEngines final : public SimEngines {
   void start_ready() override REQUIRES_LOCK(mutex_);
   void await_progress() override REQUIRES_LOCK(mutex_);
   void await(SimOp op) override REQUIRES_LOCK(mutex_);
-  void finish(DeviceId device, SimEngine engine, SimOp op) EXCLUDES_LOCK(mutex_);
+  void finish(SimOp op) EXCLUDES_LOCK(mutex_);
 
   VirtualClock& time_;
   std::vector<std::array<bool, kSimEngines>> busy_ GUARDED_BY(mutex_);

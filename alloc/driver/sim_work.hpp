@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,8 +45,22 @@ struct SimWork {
   Nanoseconds time{};                 // how long it takes, at least
   std::function<Status(const SimWork&)> run;  // may be empty: then it only takes its time
 
-  // The operand by which this work may touch the range, in words for a message.
+  // Whether this work may touch the range. Asked of all that is queued at every unmap.
+  bool touches(const SimRange& range) const;
+  // The operand by which it does, in words for a message.
   std::optional<std::string> touch(const SimRange& range) const;
 };
+
+inline bool SimWork::touches(const SimRange& range) const {
+  for (const SimRange& own : ranges) {
+    if (own.overlaps(range)) return true;
+  }
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= parameters.size(); at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, parameters.data() + at, sizeof(word));
+    if (range.holds(word)) return true;
+  }
+  return false;
+}
 
 }  // namespace tessera

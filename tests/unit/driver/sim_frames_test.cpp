@@ -47,12 +47,12 @@ TEST_F(SimFramesTest, DestroyingTwiceIsAnErrorThatNamesTheFrame) {
 
 TEST_F(SimFramesTest, AMappedFrameOutlivesItsOwner) {
   const FrameId frame = create();
-  frames_.add_mapping(frame);
+  frames_.add_mapping(*frames_.find(frame));
   ASSERT_TRUE(frames_.destroy(frame).is_ok());
   EXPECT_FALSE(frames_.destroy(frame).is_ok()) << "nobody owns it any more";
   EXPECT_EQ(free(), 6_MiB);
   ASSERT_TRUE(frames_.retain(frame).is_ok()) << "its address still names it";
-  frames_.remove_mapping(frame);
+  frames_.remove_mapping(*frames_.find(frame));
   EXPECT_EQ(free(), 6_MiB);
   ASSERT_TRUE(frames_.destroy(frame).is_ok());
   EXPECT_EQ(free(), 8_MiB);

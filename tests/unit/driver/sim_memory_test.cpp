@@ -52,6 +52,22 @@ TEST_F(SimMemoryTest, OnlyReservedAddressesCanBeMapped) {
   expect_violation(memory_.map(at_ + 14_MiB, 4_MiB, frame(4_MiB)), "not within");
 }
 
+TEST_F(SimMemoryTest, WhatIsMappedAfterAnUnmapHasNothingOfWhatWasThere) {
+  const FrameId first = map(0_B);
+  ASSERT_TRUE(memory_.set_access(at_, 2_MiB, kDevice).is_ok());
+  ASSERT_TRUE(memory_.unmap(at_, 2_MiB).is_ok());
+  const FrameId second = map(4_MiB, 4_MiB);
+  const auto mapping = memory_.mapping_at(at_ + 6_MiB);
+  ASSERT_TRUE(mapping.has_value());
+  EXPECT_EQ(mapping->address, at_ + 4_MiB);
+  EXPECT_EQ(mapping->bytes, 4_MiB);
+  EXPECT_EQ(mapping->frame.frame, second);
+  EXPECT_EQ(mapping->access, 0U);
+  EXPECT_FALSE(memory_.mapping_at(at_).has_value());
+  EXPECT_TRUE(memory_.frames().destroy(first).is_ok());
+  EXPECT_FALSE(memory_.frame(first).has_value()) << "its mapping does not count any more";
+}
+
 TEST_F(SimMemoryTest, ADestroyedFrameCannotBeMapped) {
   const FrameId gone = map(0_B);
   ASSERT_TRUE(memory_.frames().destroy(gone).is_ok());
