@@ -275,7 +275,7 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
     if (kind == Use::Kind::kGate && guards_all_work()) enter_gates(use);
     return {};
   }
-  if (trace_) trace_op(addresses, stream, access, name != nullptr ? name : "");
+  if (trace_ && !is_inside_callback()) trace_op(addresses, stream, access, name != nullptr ? name : "");
   const std::span<Run* const> found(runs);
   std::vector<Run*> kept;
   const Held held = [&lookup, &kept] {
@@ -453,13 +453,16 @@ Status Allocator::set_remake(Address address, Remaker remaker, Nanoseconds cost)
   const BlockCache::Lookup lookup(heap->blocks());
   const auto block = lookup.block_of(address);
   if (!block) return not_ours(address);
-  Remake remake{{}, cost};
+  Remake remake{{}, remaker ? std::max(cost, Nanoseconds(1)) : Nanoseconds()};
+  const Nanoseconds recorded = remake.cost;
   if (remaker) {
     remake.work = [remaker = std::move(remaker), at = block->address, bytes = block->bytes](StreamId on) {
       return remaker(at, bytes, on);
     };
   }
-  return heap->residency().set_remake(block->run, std::move(remake));
+  TESSERA_TRY(heap->residency().set_remake(block->run, std::move(remake)));
+  if (trace_) trace_->remakable(block->address.value(), recorded);
+  return {};
 }
 
 Status Allocator::retire_stream(StreamId stream) {

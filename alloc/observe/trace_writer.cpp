@@ -79,6 +79,10 @@ void TraceWriter::free(std::uint64_t id) {
   append(fmt::format("{},\"id\":{}}}\n", line_of("free"), id), false);
 }
 
+void TraceWriter::remakable(std::uint64_t id, Nanoseconds time) {
+  append(fmt::format("{},\"id\":{},\"regen_ns\":{}}}\n", line_of("regen"), id, time.value()), false);
+}
+
 void TraceWriter::append(std::string line, bool flush_now) {
   const MutexLock lock(mutex_);
   if (!failure_.is_ok()) return;

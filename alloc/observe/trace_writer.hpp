@@ -45,6 +45,8 @@ class TraceWriter {
           std::span<const std::uint64_t> reads, std::span<const std::uint64_t> writes);
   void mark(std::string_view kind, std::uint64_t number);
   void free(std::uint64_t id);
+  // What the block holds now can be remade in so long; 0 = not any more.
+  void remakable(std::uint64_t id, Nanoseconds time);
 
   // Errors: kIo, also of an earlier piece: the trace ends there.
   Status flush();

@@ -11,7 +11,7 @@ namespace {
 using Kind = TraceEvent::Kind;
 
 // What can be remade need not be moved: it counts as taking no room.
-Bytes bytes_to_keep(const TraceBlock& block) { return block.regenerate ? Bytes() : block.bytes; }
+Bytes bytes_to_keep(const TraceBlock& block) { return block.remakable ? Bytes() : block.bytes; }
 
 constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 

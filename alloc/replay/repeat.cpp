@@ -58,6 +58,7 @@ class Repeater {
       if (again && event.kind == Kind::kAlloc) allocate(event.index);
       if (again && event.kind == Kind::kOp) event.index = copy_op(event.index);
       if (event.kind == Kind::kFree) event.index = now_[event.index];
+      if (event.kind == Kind::kRemake) event.index = copy_remake(event.index);
       if (!again || event.kind != Kind::kAlloc) trace_.events.push_back(event);
     }
   }
@@ -70,6 +71,12 @@ class Repeater {
   void free(std::uint32_t original) { trace_.events.push_back({Kind::kFree, now_[original]}); }
 
  private:
+  std::uint32_t copy_remake(std::uint32_t original) {
+    TraceRemake remake = trace_.remakes[original];
+    remake.block = now_[remake.block];
+    trace_.remakes.push_back(remake);
+    return static_cast<std::uint32_t>(trace_.remakes.size() - 1);
+  }
   std::uint32_t copy_op(std::uint32_t original) {
     TraceOp op = trace_.ops[original];
     const std::size_t first = std::exchange(op.first, trace_.operands.size());

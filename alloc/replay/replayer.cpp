@@ -64,6 +64,7 @@ class Program {
       case Kind::kFree: return free(event.index);
       case Kind::kOp: return queue(trace_.ops[event.index]);
       case Kind::kMark: return mark(trace_.marks[event.index]);
+      case Kind::kRemake: return set_remake(trace_.remakes[event.index]);
     }
     return {};
   }
@@ -128,15 +129,19 @@ class Program {
     if (queued.is_ok()) queued = note(stream, op.device);
     machine_.allocator().end_use(use);
     for (const std::uint32_t block : trace_.operands_of(op).last(op.writes)) {
-      if (trace_.blocks[block].regenerate) TESSERA_TRY(set_remake(block));
+      if (const auto time = trace_.blocks[block].regenerate) TESSERA_TRY(set_remake({block, *time}));
     }
     return queued;
   }
-  // What was just written can be made again: by so much time on the stream that needs it.
-  Status set_remake(std::uint32_t block) {
-    const Nanoseconds time = *trace_.blocks[block].regenerate;
+  // What the block holds now can be made again: by so much time on the stream that needs it.
+  Status set_remake(const TraceRemake& remake) {
+    const Nanoseconds time = remake.time;
+    if (!time) {
+      const Status ended = machine_.allocator().set_remake(addresses_[remake.block], {}, {});
+      return ended.code() == Code::kBusy ? Status() : ended;  // where the recorded run had not let go of it
+    }
     return machine_.allocator().set_remake(
-        addresses_[block],
+        addresses_[remake.block],
         [this, time](Address address, Bytes bytes, StreamId stream) {
           const DeviceRange range{address, bytes};
           return machine_.driver().occupy(stream, time, {&range, 1});

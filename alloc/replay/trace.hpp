@@ -25,7 +25,8 @@ struct TraceBlock {
   std::uint32_t stream = 0;  // index into Trace::streams
   std::uint32_t tag = 0;     // index into Trace::words
   std::uint32_t device = 0;
-  std::optional<Nanoseconds> regenerate;  // what remaking its bytes would take
+  std::optional<Nanoseconds> regenerate;  // what remaking its bytes would take, after each write
+  bool remakable = false;                 // at some time
 };
 
 struct TraceOp {
@@ -44,10 +45,16 @@ struct TraceMark {
   std::uint64_t number = 0;
 };
 
+// From here to its next write, what the block holds can be remade.
+struct TraceRemake {
+  std::uint32_t block = 0;
+  Nanoseconds time;  // 0: not any more
+};
+
 struct TraceEvent {
-  enum class Kind : std::uint8_t { kAlloc, kFree, kOp, kMark };
+  enum class Kind : std::uint8_t { kAlloc, kFree, kOp, kMark, kRemake };
   Kind kind = Kind::kMark;
-  std::uint32_t index = 0;  // of the block, operation or mark
+  std::uint32_t index = 0;  // of the block, operation, mark or remake
 };
 
 struct Trace {
@@ -58,6 +65,7 @@ struct Trace {
   std::vector<TraceBlock> blocks;
   std::vector<TraceOp> ops;
   std::vector<TraceMark> marks;
+  std::vector<TraceRemake> remakes;
   std::vector<std::uint32_t> operands;  // indices of blocks
   std::vector<std::uint64_t> streams;   // as the trace names them
   std::vector<std::string> words;       // names of operations, tags, kinds of marks; the first is ""

@@ -50,7 +50,8 @@ Status TraceBuilder::alloc(const Alloc& alloc) {
                            .stream = stream(alloc.stream),
                            .tag = word(alloc.tag),
                            .device = static_cast<std::uint32_t>(alloc.device),
-                           .regenerate = alloc.regenerate});
+                           .regenerate = alloc.regenerate,
+                           .remakable = alloc.regenerate.has_value()});
   return {};
 }
 
@@ -107,6 +108,16 @@ Status TraceBuilder::mark(std::string_view kind, std::uint64_t number) {
   TESSERA_TRY(check_room(0));
   add(TraceEvent::Kind::kMark, trace_.marks.size());
   trace_.marks.push_back({word(kind), number});
+  return {};
+}
+
+Status TraceBuilder::remake(std::uint64_t id, Nanoseconds time) {
+  TESSERA_TRY(check_room(0));
+  const auto found = live_.find(id);
+  if (found == live_.end()) return wrong(fmt::format("remaking of block {}, which is not allocated", id));
+  add(TraceEvent::Kind::kRemake, trace_.remakes.size());
+  trace_.remakes.push_back({found->second, time});
+  trace_.blocks[found->second].remakable |= static_cast<bool>(time);
   return {};
 }
 

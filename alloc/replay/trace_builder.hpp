@@ -46,6 +46,7 @@ class TraceBuilder {
   Status free(std::uint64_t id);
   Status op(const Op& op);
   Status mark(std::string_view kind, std::uint64_t number);
+  Status remake(std::uint64_t id, Nanoseconds time);
 
   Trace take() { return std::move(trace_); }
 

@@ -115,6 +115,13 @@ Status read_free(const json& line, TraceBuilder& trace) {
   return trace.free(id);
 }
 
+Status read_remake(const json& line, TraceBuilder& trace) {
+  std::uint64_t id = 0, time = 0;
+  TESSERA_TRY_ASSIGN(id, number(line, "id", {}));
+  TESSERA_TRY_ASSIGN(time, number(line, "regen_ns", {}));
+  return trace.remake(id, Nanoseconds(time));
+}
+
 Status read_line(const std::string& text_of_line, TraceBuilder& trace) {
   const json line = json::parse(text_of_line, nullptr, false);
   if (!line.is_object()) return wrong("not a JSON object");
@@ -124,8 +131,9 @@ Status read_line(const std::string& text_of_line, TraceBuilder& trace) {
   if (kind == "alloc") return read_alloc(line, trace);
   if (kind == "free") return read_free(line, trace);
   if (kind == "mark") return read_mark(line, trace);
+  if (kind == "regen") return read_remake(line, trace);
   if (kind == "header") return read_header(line, trace);
-  return wrong(fmt::format("\"t\" is \"{}\", none of header, alloc, op, mark, free", kind));
+  return wrong(fmt::format("\"t\" is \"{}\", none of header, alloc, op, mark, free, regen", kind));
 }
 
 }  // namespace

@@ -46,9 +46,10 @@ TEST_F(TraceWriterTest, EveryKindOfLineHasTheKeysOfTheFormat) {
     writer->op("gemm", StreamId(7), DeviceId(1), reads, writes);
     writer->mark("iteration", 3);
     writer->free(1);
+    writer->remakable(2, Nanoseconds(40));
   }
   const auto all = lines();
-  ASSERT_EQ(all.size(), 6u);
+  ASSERT_EQ(all.size(), 7u);
   EXPECT_EQ(all[0], nlohmann::json::parse(
                         R"({"t":"header","version":1,"name":"a \"program\"","source":"recorded",
                             "device_memory":2147483648})"));
@@ -59,6 +60,7 @@ TEST_F(TraceWriterTest, EveryKindOfLineHasTheKeysOfTheFormat) {
                                               "device":1,"r":[1,2],"w":[2]})"));
   EXPECT_EQ(all[4], nlohmann::json::parse(R"({"t":"mark","at":500,"kind":"iteration","n":3})"));
   EXPECT_EQ(all[5], nlohmann::json::parse(R"({"t":"free","at":500,"id":1})"));
+  EXPECT_EQ(all[6], nlohmann::json::parse(R"({"t":"regen","at":500,"id":2,"regen_ns":40})"));
 }
 
 TEST_F(TraceWriterTest, NamesOfAnyBytesStayValidJson) {

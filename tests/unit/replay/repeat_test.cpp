@@ -17,6 +17,9 @@ std::string shape(const Trace& trace) {
       case TraceEvent::Kind::kAlloc: text += 'a' + std::to_string(trace.blocks[event.index].id); break;
       case TraceEvent::Kind::kFree: text += 'f' + std::to_string(trace.blocks[event.index].id); break;
       case TraceEvent::Kind::kMark: text += 'm'; break;
+      case TraceEvent::Kind::kRemake:
+        text += 'r' + std::to_string(trace.remakes[event.index].block);
+        break;
       case TraceEvent::Kind::kOp:
         text += 'o';
         for (const std::uint32_t block : trace.operands_of(trace.ops[event.index])) {
@@ -60,6 +63,20 @@ TEST(Repeat, WhatComesBeforeTheFirstIterationIsPlayedOnce) {
 )"),
                                    2).trace;
   EXPECT_EQ(shape(trace), "a1 o1 m o1 m o1");
+}
+
+TEST(Repeat, WhatCanBeRemadeIsTheBlockOfItsOwnTime) {
+  const Trace trace = repeat_steps(trace_of(R"({"t":"alloc","id":1,"bytes":4}
+{"t":"mark","kind":"iteration","n":1}
+{"t":"alloc","id":2,"bytes":4}
+{"t":"op","w":[2]}
+{"t":"regen","id":2,"regen_ns":7}
+{"t":"op","r":[1]}
+{"t":"free","id":2}
+)"),
+                                   3).trace;
+  EXPECT_EQ(shape(trace), "a1 m a2 o2 r1 o1 f2 m a2 o2 r2 o1 f2 m a2 o2 r3 o1 f2");
+  EXPECT_EQ(bounds_of(trace).liveness_peak, Bytes(8));
 }
 
 TEST(Repeat, WhatTheStepsLeaveIsFreedBeforeTheNext) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "allocator_machine.hpp"
 #include "replay/replay_report.hpp"
 #include "trace_text.hpp"
 
@@ -76,6 +77,28 @@ TEST(Replayer, WhatIsCheaperToRemakeIsNotMoved) {
   EXPECT_LT(cheap.makespan, dear.makespan);
   EXPECT_GE(cheap.makespan, cheap.bounds.compute + Nanoseconds(cheap.stats.remake_ns));
   EXPECT_EQ(cheap.lower_bound, cheap.bounds.compute) << "nothing has to be moved";
+}
+
+// From its line on, until the next write or the line that ends it.
+TEST(Replayer, WhatARecordingSaysIsRemadeAtThatTime) {
+  const auto regen = [](std::uint64_t id, std::uint64_t time) {
+    return R"({"t":"regen","id":)" + std::to_string(id) + R"(,"regen_ns":)" + std::to_string(time) + "}\n";
+  };
+  const auto remakes = [&](auto behind) {
+    std::string text;
+    for (std::uint64_t id = 1; id <= 3; ++id) {
+      text += alloc_line(id, kBlock) + op_line(kMs / 10, "w", id) + regen(id, kMs / 2) + behind(id);
+    }
+    for (int round = 0; round < 8; ++round) {
+      for (std::uint64_t id = 1; id <= 3; ++id) text += op_line(kMs / 10, "r", id);
+    }
+    const ReplayResult result = played(trace_of(text), two_blocks());
+    EXPECT_EQ(result.stats.remake_ns, result.stats.remakes * kMs / 2);
+    return result.stats.remakes;
+  };
+  EXPECT_GT(remakes([](std::uint64_t) { return std::string(); }), 0U);
+  EXPECT_EQ(remakes([](std::uint64_t id) { return op_line(kMs / 10, "w", id); }), 0U);
+  EXPECT_EQ(remakes([&](std::uint64_t id) { return regen(id, 0); }), 0U);
 }
 
 // Sixteen layers, written forwards and read backwards, on a device for half of them; a step lasts as
@@ -172,6 +195,40 @@ TEST(Replayer, WhatDoesNotFitIsAnErrorThatNamesTheEvent) {
       << result.status().to_string();
   EXPECT_EQ(replay(trace_of(alloc_line(1, kBlock)), two_blocks()).status().code(),
             Code::kInvalidArgument);
+}
+
+class RecordedReplay : public AllocatorMachine {};
+
+TEST_F(RecordedReplay, BlocksThatHadACallbackHaveItInTheReplay) {
+  constexpr std::uint64_t kBlocks = 3, kRounds = 8;
+  Options options = small(2 * kBlock + 2_MiB, 8 * kBlock);
+  options.trace = ::testing::TempDir() + "/remaking.jsonl";
+  options.policy = "lru";
+  start(options);
+  const Address input = allocate(2_MiB);
+  ASSERT_TRUE(allocator_->pin(input).is_ok());
+  const auto work = [&](Address, Bytes, StreamId stream) {
+    AnnouncedUse use;  // no operation of the program's: a replay that remakes does it by itself
+    TESSERA_TRY(allocator_->begin_use({&input, 1}, 0, stream, "input", use));
+    allocator_->end_use(use);
+    return Status();
+  };
+  std::vector<Address> blocks;
+  for (std::uint64_t i = 0; i < kBlocks; ++i) {
+    blocks.push_back(allocate(kBlock));
+    ASSERT_TRUE(allocator_->touch(blocks.back(), StreamId(), Access::kWrite).is_ok());
+    ASSERT_TRUE(allocator_->set_remake(blocks.back(), work, Nanoseconds(1)).is_ok());
+  }
+  for (std::uint64_t i = 0; i < kRounds * kBlocks; ++i) {
+    ASSERT_TRUE(allocator_->touch(blocks[i % kBlocks], StreamId(), Access::kRead).is_ok());
+  }
+  EXPECT_GT(allocator_->stats().totals.remakes, 0U);
+  ASSERT_TRUE(allocator_->finish().is_ok());
+
+  const Trace trace = read_trace(options.trace).take();
+  EXPECT_EQ(trace.remakes.size(), kBlocks);
+  EXPECT_EQ(trace.ops.size(), kBlocks + kRounds * kBlocks);
+  EXPECT_GT(played(trace, two_blocks()).stats.remakes, 0U);
 }
 
 TEST(Replayer, SeveralDevicesEachHaveTheirMemory) {

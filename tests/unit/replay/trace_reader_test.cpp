@@ -20,6 +20,7 @@ TEST(TraceReader, ReadsEveryLineOfTheFormat) {
 
 {"t":"op","name":"gemm","ns":12345,"stream":3,"device":1,"r":[1],"w":[1]}
 {"t":"mark","kind":"iteration","n":1}
+{"t":"regen","id":1,"regen_ns":12}
 {"t":"free","id":1}
 )");
   ASSERT_TRUE(read_back.is_ok()) << read_back.status().to_string();
@@ -32,7 +33,8 @@ TEST(TraceReader, ReadsEveryLineOfTheFormat) {
   EXPECT_EQ(trace.ops[0].updates, 1U);
   EXPECT_EQ(trace.ops[0].device, 1U);
   EXPECT_TRUE(trace.is_iteration(trace.marks[0]));
-  EXPECT_EQ(trace.events.size(), 4U);
+  EXPECT_EQ(trace.remakes[0].time, Nanoseconds(12));
+  EXPECT_EQ(trace.events.size(), 5U);
 }
 
 TEST(TraceReader, ErrorsNameTheLine) {
@@ -42,6 +44,7 @@ TEST(TraceReader, ErrorsNameTheLine) {
   EXPECT_EQ(fault(R"({"t":"alloc","id":1})"), "t:1: \"bytes\" is missing");
   EXPECT_EQ(fault(R"({"t":"alloc","id":1,"bytes":-4})"), "t:1: \"bytes\" is not a whole number");
   EXPECT_EQ(fault(R"({"t":"header","version":2})"), "t:1: version 2 of the format is not known");
+  EXPECT_EQ(fault(good + R"({"t":"regen","id":1})"), "t:2: \"regen_ns\" is missing");
   EXPECT_NE(fault(R"({"t":"launch"})").find("none of header"), std::string::npos);
   EXPECT_EQ(read_trace("no/such/trace").status().code(), Code::kIo);
 }
