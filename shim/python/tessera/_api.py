@@ -3,14 +3,19 @@
 Calls release the interpreter's lock, since many of them may wait for copies.
 """
 
+import contextlib
 import ctypes
 import functools
 import json
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, Type
+import sys
+import threading
+from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple, Type
 
 from . import _library
 
 _c_address = ctypes.c_uint64
+# What makes a block's bytes again: context, address, size, stream.
+REGENERATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, _c_address, ctypes.c_size_t, ctypes.c_uint64)
 
 
 class TesseraError(RuntimeError):
@@ -29,6 +34,7 @@ class Busy(TesseraError):
     """Pinned, or used just now."""
 
 
+_READ = 1
 _NOT_FOUND, _BUSY = 2, 6
 _ERRORS: Dict[int, Type[TesseraError]] = {_NOT_FOUND: NotFound, 3: OutOfMemory, _BUSY: Busy}
 
@@ -86,34 +92,69 @@ _ARGUMENTS: Dict[str, Sequence[Any]] = {
     "tessera_query": [_handle, _c_address, ctypes.POINTER(_BlockInfo)],
     "tessera_stats_json": [_handle, ctypes.c_char_p, ctypes.c_size_t,
                            ctypes.POINTER(ctypes.c_size_t)],
+    "tessera_set_regenerate": [_handle, _c_address, REGENERATE, ctypes.c_void_p, ctypes.c_uint64],
+    "tessera_use_begin_blocking": [_handle, ctypes.POINTER(_c_address), ctypes.c_size_t, ctypes.c_uint64,
+                                   ctypes.c_int, ctypes.POINTER(ctypes.c_uint64)],
+    "tessera_use_end": [_handle, ctypes.POINTER(ctypes.c_uint64)],
     "tessera_set_automatic": [_handle, ctypes.c_int],
     "tessera_mark": [_handle, ctypes.c_char_p, ctypes.c_uint64],
 }
+
+
+# Those that cannot fail return nothing, which reads as 0.
+_RESULTS: Dict[str, Any] = {"tessera_use_end": lambda _: 0}
 
 
 @functools.lru_cache(maxsize=None)
 def _function(name: str) -> Callable[..., int]:
     function = getattr(_library.load(), name)
     function.argtypes = _ARGUMENTS[name]
-    function.restype = ctypes.c_int
+    function.restype = _RESULTS.get(name, ctypes.c_int)
     return function  # type: ignore[no-any-return]
 
 
-def check(result: int) -> None:
+class _Calling(threading.local):
+    depth = 0  # calls of ours that this thread is in
+    failure: Optional[BaseException] = None  # of Python that was called back meanwhile
+
+
+_calling = _Calling()
+
+
+def note_failure(error: BaseException) -> None:
+    """Of Python that Tessera called back: the cause of what our call raises; else, in other work, it is said at once."""
+    if _calling.depth:
+        _calling.failure = error
+    else:
+        sys.excepthook(type(error), error, error.__traceback__)
+
+
+def run(function: Callable[..., int], *arguments: Any) -> None:
+    """Calls it, and raises what the result means."""
+    _calling.depth += 1
+    try:
+        result = function(*arguments)
+    finally:
+        _calling.depth -= 1
+    failure, _calling.failure = _calling.failure, None
+    check(result, failure)
+
+
+def check(result: int, cause: Optional[BaseException] = None) -> None:
     """Raises what a result means."""
     if result == 0:
         return
     last_error = _library.load().tessera_last_error
     last_error.restype = ctypes.c_char_p
     text = (last_error() or b"").decode(errors="replace")
-    raise _ERRORS.get(result, TesseraError)(text or f"result {result}")
+    raise _ERRORS.get(result, TesseraError)(text or f"result {result}") from cause
 
 
 def call(name: str, *arguments: Any) -> None:
     """Calls it on the allocator that this process shares."""
     allocator = _handle()
     check(_function("tessera_shared")(ctypes.byref(allocator)))
-    check(_function(name)(allocator, *arguments))
+    run(_function(name), allocator, *arguments)
 
 
 def look_around() -> None:
@@ -135,6 +176,24 @@ def call_with_addresses(name: str, addresses: Sequence[int]) -> None:
         call(name, (_c_address * len(addresses))(*addresses), len(addresses))
 
 
+@contextlib.contextmanager
+def held(addresses: Sequence[int], stream: int) -> Iterator[None]:
+    """Blocks that work on the stream reads are there, until what is queued inside is over.
+
+    They are held, and no gate is open meanwhile: Python inside may have to wait for the interpreter's lock, and
+    whoever has that may wait for a gate.
+    """
+    if not addresses:
+        yield
+        return
+    use = (ctypes.c_uint64 * 4)()
+    call("tessera_use_begin_blocking", (_c_address * len(addresses))(*addresses), len(addresses), stream, _READ, use)
+    try:
+        yield
+    finally:
+        call("tessera_use_end", use)
+
+
 def move_tag(name: str, tag: Optional[str]) -> Moved:
     """tessera_sleep or tessera_wake."""
     moved = _Moved(size=ctypes.sizeof(_Moved))
@@ -142,10 +201,21 @@ def move_tag(name: str, tag: Optional[str]) -> Moved:
     return Moved(moved.moved_bytes, moved.stayed_bytes)
 
 
-def query(address: int) -> BlockInfo:
-    """The block that holds the address."""
+def _block_info(address: int) -> _BlockInfo:
     info = _BlockInfo(size=ctypes.sizeof(_BlockInfo))
     call("tessera_query", address, ctypes.byref(info))
+    return info
+
+
+def block_of(address: int) -> Tuple[int, int]:
+    """Where the block that holds the address begins, and which of those that have begun there it is."""
+    info = _block_info(address)
+    return info.address, info.generation
+
+
+def query(address: int) -> BlockInfo:
+    """The block that holds the address."""
+    info = _block_info(address)
     return BlockInfo(info.address, info.bytes, info.device_bytes, info.host_bytes, info.file_bytes,
                      info.pins, info.tag.decode(errors="replace"))
 

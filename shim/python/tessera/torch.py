@@ -77,7 +77,7 @@ def watched() -> bool:
 def _begin(function: Any, args: Any, kwargs: Any) -> None:
     addresses, written = _tensors.operands(function, args, kwargs)
     array = (ctypes.c_uint64 * len(addresses))(*addresses)
-    _api.check(_hooks_library().tessera_torch_begin(array, len(addresses), written))
+    _api.run(_hooks_library().tessera_torch_begin, array, len(addresses), written)
 
 
 def _end(stream: int) -> None:

@@ -1,0 +1,202 @@
+"""Blocks that a Python function makes again, on the software device, whose memory is the host's."""
+
+import contextlib
+import ctypes
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from unittest import mock
+
+import tessera
+from support import MIB, DeviceTest
+from tessera import _api, _library, _remaking
+
+SIZE = 4 * MIB
+LIMIT_S = 30
+
+
+def fill(address, size, byte):
+    ctypes.memset(address, byte, size)
+
+
+def write(tensor):
+    """Tells that work writes it: no copy from before is valid."""
+    shared = ctypes.c_void_p()
+    _api.check(_api._function("tessera_shared")(ctypes.byref(shared)))
+    touch = _library.load().tessera_touch
+    touch.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_int]
+    _api.check(touch(shared, tensor.address, None, 2))
+
+
+class Remaking(DeviceTest):
+    def remakable(self, byte, **options):
+        """A block with this byte everywhere, which may leave without a copy; and the calls of its function."""
+        tensor, calls = self.tensor(**options), []
+
+        def work(address, size, stream):
+            calls.append((address, size, stream))
+            fill(address, size, byte)
+
+        tessera.pin(tensor)
+        write(tensor)
+        fill(tensor.address, tensor.size, byte)
+        tessera.unpin(tensor)
+        tessera.regenerate(tensor, work, cost_ns=1)
+        return tensor, calls
+
+    def bytes_of(self, tensor):
+        tessera.pin(tensor)
+        try:
+            return set(ctypes.string_at(tensor.address, tensor.size))
+        finally:
+            tessera.unpin(tensor)
+
+    def evict(self, tensor):
+        """Out without a copy: what copies take is known by then."""
+        tessera.evict(tensor)
+        self.assertEqual(sum(tessera.query(tensor)[2:5]), 0)
+
+    def setUp(self):
+        _api.call("tessera_set_automatic", 1)  # as under `tessera run`: what nobody announces is not done
+        self.addCleanup(_api.call, "tessera_set_automatic", 0)
+        tensor = self.tensor()
+        for _ in range(4):  # until rates of both links are known, all is copied
+            write(tensor)
+            tessera.evict(tensor)
+            tessera.pin(tensor)
+            tessera.unpin(tensor)
+
+    def test_what_leaves_is_nowhere_and_is_made_again(self):
+        tensor, calls = self.remakable(7)
+        self.evict(tensor)
+        self.assertEqual(self.bytes_of(tensor), {7})
+        self.assertEqual([call[:2] for call in calls], [(tensor.address, SIZE)])
+        self.assertIsInstance(calls[0][2], int)
+
+    def test_an_exception_is_the_cause_of_what_the_call_raises_and_the_next_call_tries_again(self):
+        tensor, _ = self.remakable(8)
+        problems = [KeyError("no such weight")]
+
+        def work(address, size, _stream):
+            if problems:
+                raise problems.pop()
+            fill(address, size, 8)
+
+        tessera.regenerate(tensor, work, cost_ns=1)
+        self.evict(tensor)
+        with self.assertRaises(tessera.TesseraError) as raised:
+            tessera.pin(tensor)
+        self.assertIsInstance(raised.exception.__cause__, KeyError)
+        self.assertEqual(self.bytes_of(tensor), {8})
+
+    def test_an_exception_in_work_of_others_is_said(self):
+        tensor, _ = self.remakable(8)
+        problems = [KeyError("no such weight")]
+
+        def work(address, size, _stream):
+            if problems:
+                raise problems.pop()
+            fill(address, size, 8)
+
+        tessera.regenerate(tensor, work, cost_ns=1)
+        self.evict(tensor)
+        shared = ctypes.c_void_p()
+        _api.check(_api._function("tessera_shared")(ctypes.byref(shared)))
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            self.assertNotEqual(_api._function("tessera_pin")(shared, tensor.address), 0)
+        self.assertIn("no such weight", said.getvalue())
+        self.assertEqual(self.bytes_of(tensor), {8})
+
+    def test_what_it_reads_comes_and_may_be_made_again_itself(self):
+        source, made = self.remakable(3)
+        tensor, _ = self.remakable(0)
+        tessera.regenerate(tensor, lambda address, size, _: ctypes.memmove(address, source.address, size), cost_ns=1,
+                           reads=[source])
+        self.evict(tensor)
+        self.evict(source)
+        self.assertEqual(self.bytes_of(tensor), {3})
+        self.assertEqual(len(made), 1)
+        self.assertEqual(tessera.query(source).device_bytes, SIZE)
+
+    def test_without_its_function_it_is_copied_again(self):
+        tensor, calls = self.remakable(9)
+        self.evict(tensor)
+        with self.assertRaises(tessera.Busy):
+            tessera.regenerate(tensor, None)
+        self.assertEqual(self.bytes_of(tensor), {9})
+        tessera.regenerate(tensor, None)
+        self.assertNotIn(tensor.address, _remaking._works)
+        tessera.evict(tensor)
+        self.assertEqual(tessera.query(tensor).host_bytes, SIZE)
+        self.assertEqual(self.bytes_of(tensor), {9})
+        self.assertEqual(len(calls), 1)
+
+    def test_foreign_memory_is_not_found_and_nothing_is_kept(self):
+        kept = len(_remaking._works)
+        with self.assertRaises(tessera.NotFound):
+            tessera.regenerate(4096, fill)
+        self.assertEqual(len(_remaking._works), kept)
+
+    def test_functions_of_blocks_that_are_gone_do_not_pile_up(self):
+        gone = [tessera.malloc(2 * MIB) for _ in range(8)]
+        for address in gone:
+            tessera.regenerate(address, fill, cost_ns=1)
+        kept = dict(_remaking._works)
+        for address in gone:
+            _api.call("tessera_free", address, 0)  # as another library does
+        with mock.patch.object(_remaking, "_many", len(kept)):
+            tensor, _ = self.remakable(1)
+        left = set(_remaking._works)
+        self.assertTrue(left.isdisjoint(set(gone) - {tensor.address}))
+        self.assertIn(tensor.address, left)
+        address = tessera.malloc(2 * MIB)
+        tessera.regenerate(address, fill, cost_ns=1)
+        tessera.free(address)
+        self.assertNotIn(address, _remaking._works)
+
+    def test_threads_that_need_the_interpreter_do_not_wait_for_each_other_for_ever(self):
+        over, wrong = threading.Event(), []
+
+        def remake(byte):
+            tensor, calls = self.remakable(byte)
+            while not over.is_set() and len(calls) < 20:
+                try:
+                    tessera.evict(tensor)
+                except tessera.Busy:
+                    continue
+                if self.bytes_of(tensor) != {byte}:
+                    wrong.append(byte)
+
+        def compute():
+            while not over.is_set():
+                sum(range(1000))
+
+        threads = [threading.Thread(target=remake, args=(byte,), daemon=True) for byte in (1, 2, 3)]
+        other = threading.Thread(target=compute, daemon=True)
+        for thread in (*threads, other):
+            thread.start()
+        late = time.monotonic() + LIMIT_S
+        for thread in threads:
+            thread.join(max(0.0, late - time.monotonic()))
+        alive = [thread.name for thread in threads if thread.is_alive()]
+        over.set()
+        self.assertEqual((alive, wrong), ([], []))
+        other.join()
+
+
+class UnderThePreloadLibrary(unittest.TestCase):
+    def test_a_function_queues_work_that_uses_another_block(self):
+        script = pathlib.Path(__file__).with_name("preloaded_remaking.py")
+        outcome = subprocess.run([sys.executable, "-m", "tessera", "run", "--software", "--device-memory", "16MiB",
+                                  str(script)], capture_output=True, text=True, timeout=120, env=dict(os.environ))
+        self.assertEqual(outcome.stdout, "remade\n", outcome.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
