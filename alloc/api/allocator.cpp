@@ -230,11 +230,11 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
   if (heap == nullptr) return false;
   FoundRuns found;
   const auto find = [&, low = heap->pages().low(), high = heap->pages().high(),
+                     &pages = heap->pages().map(),
                      end = addresses.end()]() -> std::optional<std::span<Run* const>> {
-    const BlockCache& blocks = heap->blocks();
     for (auto address = first; address != end; ++address) {
       if (*address >= low && *address < high) {
-        if (Run* const run = blocks.live_run_of(*address)) found.add(run);
+        if (Run* const run = BlockCache::live_run_of(pages, *address)) found.add(run);
       } else if (manages(*address)) {
         return std::nullopt;  // of another device
       }
@@ -298,7 +298,7 @@ Status Allocator::begin_use(std::span<const Address> addresses, std::size_t writ
   if (all) return {};
   for (Address address : addresses.last(written)) {
     DeviceHeap* const heap = heap_of(address);
-    Run* const run = heap == nullptr ? nullptr : heap->blocks().live_run_of(address);
+    Run* const run = heap == nullptr ? nullptr : BlockCache::live_run_of(heap->pages().map(), address);
     if (run != nullptr) heap->residency().note_written(*run);
   }
   return {};
@@ -356,8 +356,8 @@ bool Allocator::try_touch(DeviceHeap& heap, Address address, StreamId stream, Ac
   Use use;
   use.work = "touch";
   Run* run = nullptr;
-  const auto find = [&]() -> std::optional<std::span<Run* const>> {
-    run = heap.blocks().block_run_of(address);
+  const auto find = [&run, address, &pages = heap.pages().map()]() -> std::optional<std::span<Run* const>> {
+    run = BlockCache::block_run_of(pages, address);
     if (run == nullptr) return std::nullopt;
     return std::span<Run* const>(&run, 1);
   };
@@ -370,6 +370,10 @@ bool Allocator::try_touch(DeviceHeap& heap, Address address, StreamId stream, Ac
 Status Allocator::touch(Address address, StreamId stream, Access access) {
   DeviceHeap* const heap = heap_of(address);
   if (heap != nullptr && !trace_ && try_touch(*heap, address, stream, access)) return {};
+  return touch_absent(address, stream, access);
+}
+
+Status Allocator::touch_absent(Address address, StreamId stream, Access access) {
   // A use asks for whole runs and ignores what is no block; here that is an error.
   TESSERA_TRY(with_run(address, [](DeviceHeap&, Run*) { return Status(); }));
   AnnouncedUse use;

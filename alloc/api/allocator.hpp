@@ -150,6 +150,7 @@ class Allocator {
                AnnouncedUse& use);
   Status pin(Address address, const char* exposed_by);
   bool try_touch(DeviceHeap& heap, Address address, StreamId stream, Access access);
+  Status touch_absent(Address address, StreamId stream, Access access);
   Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use,
                     const Held& held);
   Status begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use);

@@ -27,7 +27,8 @@ Status null_argument(const char* name);
 template <class Body>
 tessera_result api_call(Body&& body) noexcept {
   try {
-    return report(body());
+    const Status status = body();
+    return status.is_ok() ? TESSERA_OK : report(status);
   } catch (const std::bad_alloc&) {
     return report_nothrow(TESSERA_OUT_OF_MEMORY, "no host memory is left for bookkeeping");
   } catch (const std::exception& e) {

@@ -49,6 +49,8 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   TESSERA_TRY_ASSIGN(heap->pages_, PageManager::create(driver, *heap->residency_,
                                                        std::max(addresses, 2 * kLargePage),
                                                        std::min(addresses, tiers.capacity())));
+  heap->low_ = heap->pages_->low();
+  heap->high_ = heap->pages_->high();
   heap->blocks_ = std::make_unique<BlockCache>(
       *heap->residency_, *heap->pages_, BlockCacheOptions::for_device(tiers.device.usage().capacity));
   return heap;

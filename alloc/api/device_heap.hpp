@@ -40,7 +40,7 @@ class DeviceHeap {
   StreamJoin& join() { return join_; }
 
   bool holds(Address address) const {
-    return address >= pages_->low() && address < pages_->high();
+    return address >= low_ && address < high_;
   }
   Status validate() const;
 
@@ -54,6 +54,7 @@ class DeviceHeap {
   std::unique_ptr<Residency> residency_;
   std::unique_ptr<PageManager> pages_;
   std::unique_ptr<BlockCache> blocks_;
+  Address low_, high_;  // of the pages: every call looks where its address belongs
 };
 
 }  // namespace tessera

@@ -87,25 +87,6 @@ Status BlockCache::start(const Located& block, const Request& request) {
   return backed;
 }
 
-std::optional<BlockCache::Located> BlockCache::locate(Run* run, Address address) {
-  if (!run) return std::nullopt;
-  auto* const owner = static_cast<BlockOwner*>(run->owner.record);
-  if (owner->kind == OwnerKind::kSingle) {
-    return Located{run, owner, &static_cast<SingleBlock*>(owner)->word, run->address};
-  }
-  auto* const slab = static_cast<Slab*>(owner);
-  const auto slot = slab->slot_at(address - run->address);
-  if (!slot) return std::nullopt;
-  return Located{run, owner, &slab->word(*slot), run->address + slab->offset(*slot)};
-}
-
-bool BlockCache::lives_at(Run* run, Address address) {
-  const auto block = locate(run, address);
-  if (!block) return false;
-  const BlockState state = block->word->read();
-  return state.live && address - block->address < block->capacity() - state.slack;
-}
-
 std::optional<BlockInfo> BlockCache::info_of(Run* run, Address address) {
   const auto block = locate(run, address);
   if (!block) return std::nullopt;

@@ -81,13 +81,13 @@ class BlockCache {
   // The run that has this byte, if any block in it may be live, else null: all that a launch has to
   // know.
   // REQUIRES: a Lookup lives, or the caller is inside the gate (Residency::try_use).
-  Run* live_run_of(Address address) const {
-    Run* const run = pages_.find(address);
+  static Run* live_run_of(const PageMap& pages, Address address) {
+    Run* const run = pages.find(address);
     return run && run->live.load(std::memory_order_relaxed) != 0 ? run : nullptr;
   }
   // The run of the live block that has this byte, else null. REQUIRES: as live_run_of().
-  Run* block_run_of(Address address) const {
-    Run* const run = pages_.find(address);
+  static Run* block_run_of(const PageMap& pages, Address address) {
+    Run* const run = pages.find(address);
     return run && lives_at(run, address) ? run : nullptr;
   }
   // Looks up many addresses; the runs it tells stay valid while it lives. Keep it short, and
@@ -96,7 +96,7 @@ class BlockCache {
    public:
     explicit Lookup(const BlockCache& blocks) : blocks_(blocks), reader_(blocks.pages_) {}
     // Of the live block that holds this byte; null when there is none.
-    Run* run_of(Address address) const { return blocks_.block_run_of(address); }
+    Run* run_of(Address address) const { return block_run_of(blocks_.pages_.map(), address); }
     // All of it; nothing when there is none.
     std::optional<BlockInfo> block_of(Address address) const;
 
@@ -179,5 +179,24 @@ class BlockCache {
   std::atomic<std::uint64_t> other_allocations_{0};
   std::atomic<std::uint64_t> other_frees_{0};
 };
+
+inline std::optional<BlockCache::Located> BlockCache::locate(Run* run, Address address) {
+  if (!run) return std::nullopt;
+  auto* const owner = static_cast<BlockOwner*>(run->owner.record);
+  if (owner->kind == OwnerKind::kSingle) {
+    return Located{run, owner, &static_cast<SingleBlock*>(owner)->word, run->address};
+  }
+  auto* const slab = static_cast<Slab*>(owner);
+  const auto slot = slab->slot_at(address - run->address);
+  if (!slot) return std::nullopt;
+  return Located{run, owner, &slab->word(*slot), run->address + slab->offset(*slot)};
+}
+
+inline bool BlockCache::lives_at(Run* run, Address address) {
+  const auto block = locate(run, address);
+  if (!block) return false;
+  const BlockState state = block->word->read();
+  return state.live && address - block->address < block->capacity() - state.slack;
+}
 
 }  // namespace tessera

@@ -80,6 +80,8 @@ class PageManager {
   };
   // The run with this address, interior or not; null when there is none.
   Run* find(Address address) const { return map_->find(address); }
+  // Who looks up right behind a barrier, as a launch behind the gate, has the map at hand before.
+  const PageMap& map() const { return *map_; }
 
   // All addresses ever handed out are in [low, high).
   Address low() const { return space_->low(); }

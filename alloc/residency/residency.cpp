@@ -14,14 +14,6 @@ namespace {
 
 constexpr int kUnmapTries = 2;
 
-std::uint64_t bit_of(StreamId stream, std::uint32_t slot) {
-  return stream == kNoStream ? 0 : std::uint64_t{1} << slot;
-}
-
-void note_stream(Run& run, std::uint64_t bit) {
-  if ((run.streams.load(std::memory_order_relaxed) & bit) != bit) run.streams.fetch_or(bit);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId device,
@@ -170,38 +162,18 @@ Status Residency::take_back(Run& run) {
 
 // ---- uses ---------------------------------------------------------------------------------------
 
-// REQUIRES: inside the gate.
-//
-// A launch stamps by plain stores, so of two launches that stamp a run or a stream at once the smaller
-// epoch may stay, also of a free that stamps the stream meanwhile: its work is queued by then. That is
-// as good: both are inside the gate, so neither the engine reads a stamp nor is a fence recorded before
-// both are out, and every epoch or label from before is smaller than either. (The run was stamped after
-// this epoch was drawn, and a greater label can only be noted after that too.) Only the fences of
-// per-thread default streams are recorded with the gate open; once there is such a stream, stamps only
-// rise.
-std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId stream,
-                                   std::uint32_t slot, Access access) {
+// As stamp_all(), where somebody uses a per-thread default stream.
+std::uint64_t Residency::stamp_rising(std::span<Run* const> runs, StreamId stream,
+                                      std::uint32_t slot, Access access) {
   const std::uint64_t epoch = streams_.tick();
   const std::uint64_t bit = bit_of(stream, slot);
-  const bool rising = own_streams_.load(std::memory_order_relaxed);
-  const auto stamp = [epoch, rising](std::atomic<std::uint64_t>& of) {
-    if (rising) return raise_to(of, epoch);
-    const std::uint64_t before = of.load(std::memory_order_relaxed);
-    if (before < epoch) of.store(epoch, std::memory_order_release);
-    return before;
-  };
-  for (Run* run : runs) {
-    const std::uint64_t before = stamp(run->used);
+  for (Run* const run : runs) {
+    const std::uint64_t before = raise_to(run->used, epoch);
     if (before != 0 && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
-    if (access == Access::kWrite) stamp(run->written);
+    if (access == Access::kWrite) raise_to(run->written, epoch);
     note_stream(*run, bit);
   }
-  if (bit == 0) return epoch;
-  if (rising) {
-    streams_.note_use(slot, epoch);
-  } else {
-    streams_.note_use_inside(slot, epoch);
-  }
+  if (bit != 0) streams_.note_use(slot, epoch);
   return epoch;
 }
 
@@ -227,7 +199,7 @@ void Residency::expect_own_streams() {
 Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access access,
                             Use::Kind kind, Use& use, const Held& on_held) {
   expect_use(stream);
-  counts_.add(runs.size());
+  counts_.add(thread_number(), runs.size());
   std::uint32_t gate_slot = gate_.enter();
   bool held = false;
   if (!all_present(runs)) {
@@ -256,7 +228,7 @@ void Residency::note_launch(std::span<Run* const> runs, StreamId stream, std::ui
   conductor_.log().note(use.work, runs, epoch, access == Access::kWrite, watch);
 }
 
-void Residency::end_use(std::span<Run* const> runs, StreamId stream, Use use) {
+void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const Use& use) {
   if (use.watch != Use::kNoWatch) conductor_.watches().stop(use.watch, stream);
   const bool held = use.kind == Use::Kind::kHold;
   // Work may have been queued after a fence that was labelled with the first stamp: stamp again.

@@ -63,7 +63,7 @@ class Residency {
   // has happened. `find()` names the runs, or says no by nullopt; it is called inside the gate, where
   // runs in the page map cannot go away: remove() closes it first. Takes no lock, unless `stream` is new.
   template <class Find> bool try_use(Find find, StreamId stream, Access access, Use& use);
-  void end_use(Runs runs, StreamId stream, Use use);
+  void end_use(Runs runs, StreamId stream, const Use& use);
   // Queued work that names no run but may reach any, where pages are host-backed: none changes places
   // before it is over. kNoStream: on a stream that may be another device's. Gives the gate's slot.
   std::uint32_t begin_unnamed(StreamId stream);
@@ -117,6 +117,8 @@ class Residency {
   std::uint32_t slot_for_use(StreamId stream);  // inside: a stream found dead meanwhile has another one
   void expect_own_streams();
   std::uint64_t stamp_all(Runs runs, StreamId stream, std::uint32_t slot, Access access);
+  std::uint64_t stamp_rising(Runs runs, StreamId stream, std::uint32_t slot, Access access);
+  void end_other_use(Runs runs, StreamId stream, const Use& use);  // held, timed, or on a thread's own stream
   void note_use(Runs runs, StreamId stream, std::uint32_t slot, Access access, Use& use);
   void note_launch(Runs runs, StreamId stream, std::uint64_t epoch, Access access, Use& use);
   void stamp_outside(Runs runs, StreamId stream, std::uint32_t slot);

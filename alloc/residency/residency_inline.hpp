@@ -11,6 +11,14 @@ inline bool all_present(Runs runs) {
   return std::ranges::all_of(runs, [](const Run* run) { return run->missing.load() == 0; });
 }
 
+inline std::uint64_t bit_of(StreamId stream, std::uint32_t slot) {
+  return stream == kNoStream ? 0 : std::uint64_t{1} << slot;
+}
+
+inline void note_stream(Run& run, std::uint64_t bit) {
+  if ((run.streams.load(std::memory_order_relaxed) & bit) != bit) run.streams.fetch_or(bit);
+}
+
 inline bool Residency::has_work() const {
   return in_flight_.load(std::memory_order_relaxed) != 0 || conductor_.has_news();
 }
@@ -32,16 +40,54 @@ bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
     gate_.leave(gate_slot);
     return false;
   }
-  counts_.add(runs->size());
+  counts_.add(gate_slot, runs->size());  // which is the thread's number
   use = {.kind = Use::Kind::kGate, .work = use.work, .gate_slot = gate_slot};
-  note_use(*runs, stream, slot_for_use(stream), access, use);
+  const std::uint64_t epoch = stamp_all(*runs, stream, slot_for_use(stream), access);
+  if (conductor_.log().is_on()) note_launch(*runs, stream, epoch, access, use);
   return true;
+}
+
+// REQUIRES: inside the gate.
+//
+// A launch stamps by plain stores, so of two launches that stamp a run or a stream at once the smaller
+// epoch may stay, also of a free that stamps the stream meanwhile: its work is queued by then. That is
+// as good: both are inside the gate, so neither the engine reads a stamp nor is a fence recorded before
+// both are out, and every epoch or label from before is smaller than either. (The run was stamped after
+// this epoch was drawn, and a greater label can only be noted after that too.) Only the fences of
+// per-thread default streams are recorded with the gate open; once there is such a stream, stamps only
+// rise.
+inline std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId stream,
+                                          std::uint32_t slot, Access access) {
+  if (own_streams_.load(std::memory_order_relaxed)) [[unlikely]] return stamp_rising(runs, stream, slot, access);
+  const std::uint64_t epoch = streams_.tick();
+  const std::uint64_t bit = bit_of(stream, slot);
+  const auto stamp = [epoch](std::atomic<std::uint64_t>& of) {
+    const std::uint64_t before = of.load(std::memory_order_relaxed);
+    if (before < epoch) of.store(epoch, std::memory_order_release);
+    return before;
+  };
+  for (Run* const run : runs) {
+    const std::uint64_t before = stamp(run->used);
+    if (before != 0 && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
+    if (access == Access::kWrite) stamp(run->written);
+    note_stream(*run, bit);
+  }
+  if (bit != 0) streams_.note_use_inside(slot, epoch);
+  return epoch;
 }
 
 inline void Residency::note_use(std::span<Run* const> runs, StreamId stream, std::uint32_t slot,
                                 Access access, Use& use) {
   const std::uint64_t epoch = stamp_all(runs, stream, slot, access);
   if (conductor_.log().is_on()) note_launch(runs, stream, epoch, access, use);
+}
+
+// `use` by reference: a copy in larger words than it was just written by waits until the writes are over.
+inline void Residency::end_use(std::span<Run* const> runs, StreamId stream, const Use& use) {
+  const bool plain = use.kind == Use::Kind::kGate && use.watch == Use::kNoWatch && stream != kPerThreadStream;
+  if (!plain) return end_other_use(runs, stream, use);
+  gate_.leave(use.gate_slot);
+  if (conductor_.log().calls()) keep_to_plan();
 }
 
 }  // namespace tessera

@@ -21,9 +21,8 @@ class UseCounts {
     std::uint64_t uses = 0;
   };
 
-  // One launch of so many uses.
-  void add(std::uint64_t uses) {
-    const std::uint32_t thread = thread_number();
+  // One launch of so many uses, by the thread with this number, which is the caller.
+  void add(std::uint32_t thread, std::uint64_t uses) {
     if (thread < kOwnThreadNumbers) {
       Slot& own = slots_[thread];
       bump(own.launches, 1);

@@ -13,7 +13,7 @@ TEST(UseCounts, AddUpOverMoreThreadsThanThereAreSlots) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 100; ++i) {
     threads.emplace_back([&] {
-      for (int k = 0; k < 50; ++k) counts.add(3);
+      for (int k = 0; k < 50; ++k) counts.add(thread_number(), 3);
     });
   }
   for (std::thread& thread : threads) thread.join();
