@@ -93,6 +93,12 @@ void SequenceLearner::teach(std::vector<std::uint64_t> period) {
   find_places();
 }
 
+void SequenceLearner::interrupt() {
+  seen_.clear();
+  distance_ = agreed_ = count_ = 0;
+  position_.reset();
+}
+
 // The period has just been gone through, so its last launch is where we are.
 void SequenceLearner::find_places() {
   places_.clear();

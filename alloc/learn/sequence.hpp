@@ -35,6 +35,8 @@ class SequenceLearner {
   Noted note(std::uint64_t signature);
   // As if this period had been learned: the next launch is expected to be its first.
   void teach(std::vector<std::uint64_t> period);
+  // Launches will be missing from here on. What was learned stays.
+  void interrupt();
 
   // Launches of the learned period; 0 while there is none.
   std::size_t period() const { return learned_.size(); }

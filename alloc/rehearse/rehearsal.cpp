@@ -1,5 +1,6 @@
 #include "rehearse/rehearsal.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -56,7 +57,7 @@ void Rehearsal::ask(const Iteration& iteration, const Machine& machine) {
   {
     MutexLock lock(mutex_);
     stop_.store(true);
-    found_.reset();
+    found_.clear();
     question_ = {iteration, machine};
   }
   changed_.notify_all();
@@ -68,15 +69,15 @@ void Rehearsal::ask(const Iteration& iteration, const Machine& machine) {
   question_.reset();
 }
 
-std::optional<Strategy> Rehearsal::answer() {
+std::vector<Told> Rehearsal::answer() {
   MutexLock lock(mutex_);
   while (when_ == Answer::kWaits && (question_ || thinking_)) changed_.wait(mutex_);
-  return std::exchange(found_, std::nullopt);
+  return std::exchange(found_, {});
 }
 
 void Rehearsal::run() {
   while (const std::optional<Question> question = await_question()) {
-    std::optional<Strategy> best = best_of(*question);
+    std::vector<Told> best = best_of(*question);
     MutexLock lock(mutex_);
     thinking_ = false;
     if (!question_) found_ = std::move(best);
@@ -93,29 +94,35 @@ std::optional<Rehearsal::Question> Rehearsal::await_question() {
   return std::exchange(question_, std::nullopt);
 }
 
-std::optional<Strategy> Rehearsal::best_of(const Question& question) {
+std::vector<Told> Rehearsal::best_of(const Question& question) {
   const auto& [iteration, machine] = question;
   std::vector<Strategy> strategies = policy_.strategies(iteration, machine);
-  Strategy* best = &strategies.front();
   const bool can_play = machine.in_rate > 0 && machine.out_rate > 0;
-  if (strategies.size() == 1 || !can_play) return std::move(*best);
-  Nanoseconds least(~std::uint64_t{0});
+  std::vector<Told> told;
+  Nanoseconds enough(~std::uint64_t{0});
   std::uint64_t uses = 0;
   Heard heard;
   for (Strategy& strategy : strategies) {
-    if (stop_.load() || uses > kMostUses) break;
+    if (strategies.size() == 1 || !can_play || stop_.load() || uses > kMostUses) break;
     if (!heard.add(strategy)) continue;
     auto stage = Stage::create(iteration, machine, strategy, policy_);
     const Result<Nanoseconds> time =
-        stage.is_ok() ? stage.value()->play(least, stop_) : Result<Nanoseconds>(stage.status());
+        stage.is_ok() ? stage.value()->play(enough, stop_) : Result<Nanoseconds>(stage.status());
     log_line(LogLevel::kDebug, "rehearsed {}: {}", strategy.name,
              time.is_ok() ? fmt::format("{} ns", time.value().value()) : time.status().to_string());
     if (stage.is_ok()) uses += static_cast<std::uint64_t>(stage.value()->passes()) * iteration.uses.size();
-    if (!time.is_ok() || time.value() >= least) continue;
-    least = time.value();
-    best = &strategy;
+    if (!time.is_ok()) continue;
+    enough = std::min(enough, time.value() + time.value() / kDoubt);
+    told.push_back({std::move(strategy), time.value()});
   }
-  return std::move(*best);
+  if (told.empty()) return {{std::move(strategies.front()), {}}};
+  // To the nanosecond as long, that is the same moves.
+  std::ranges::stable_sort(told, {}, &Told::time);
+  const auto same = std::ranges::unique(told, {}, &Told::time);
+  told.erase(same.begin(), same.end());
+  std::erase_if(told, [enough](const Told& each) { return each.time > enough; });
+  if (told.size() > kMostTold) told.resize(kMostTold);
+  return told;
 }
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Rehearses the strategies of a policy beside the program, and answers with the best.
+// Rehearses the strategies of a policy beside the program, and answers with the best few.
 //
 // Each is played on the engine itself in virtual time (stage.hpp), so the judge knows all that the engine
 // does, and no model of it has to be kept true. The first strategy is the answer where nothing can be
@@ -26,6 +26,9 @@ class Rehearsal final : public Planner {
  public:
   // Of all passes of all strategies.
   static constexpr std::uint64_t kMostUses = std::uint64_t{1} << 21;
+  // What is told may be off by this part, so who is behind by less is in the answer, too; so many at most.
+  static constexpr std::uint64_t kDoubt = 32;
+  static constexpr std::size_t kMostTold = 4;
 
   // kWaits: answer() waits until there is one, so that a run in virtual time depends on nothing else.
   enum class Answer : std::uint8_t { kWhenReady, kWaits };
@@ -36,7 +39,7 @@ class Rehearsal final : public Planner {
   ~Rehearsal() override;
 
   void ask(const Iteration& iteration, const Machine& machine) override;
-  std::optional<Strategy> answer() override;
+  std::vector<Told> answer() override;
 
  private:
   struct Question {
@@ -45,7 +48,7 @@ class Rehearsal final : public Planner {
   };
   void run();
   std::optional<Question> await_question();
-  std::optional<Strategy> best_of(const Question& question);
+  std::vector<Told> best_of(const Question& question);
 
   const Policy& policy_;
   const Answer when_;
@@ -53,7 +56,7 @@ class Rehearsal final : public Planner {
   Mutex mutex_{LockRank::kObserve};
   Condition changed_;
   std::optional<Question> question_ GUARDED_BY(mutex_);  // not begun
-  std::optional<Strategy> found_ GUARDED_BY(mutex_);
+  std::vector<Told> found_ GUARDED_BY(mutex_);
   bool thinking_ GUARDED_BY(mutex_) = false;
   bool ending_ GUARDED_BY(mutex_) = false;
   std::thread thread_;  // from the first question on

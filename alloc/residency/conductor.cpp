@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace tessera {
@@ -51,9 +52,27 @@ std::span<const LaunchLog::Use> parts_of(std::span<const LaunchLog::Use> uses) {
 
 }  // namespace
 
-void Conductor::read(Orders& orders) {
+// What was noted before it rested does not go on.
+void Conductor::note_shortage() {
+  if (std::exchange(short_, true)) return;
+  if (!log_.is_on()) {
+    sequence_.interrupt();
+    history_.drop_oldest(history_.size());
+  }
+  log_.look_from(1);
+  log_.switch_on();
+}
+
+void Conductor::read(Orders& orders, Nanoseconds now) {
   if (asked_) {
-    if (const std::optional<Strategy> found = planner_->answer()) adopt(*found);
+    if (std::vector<Told> told = planner_->answer(); !told.empty()) {
+      asked_ = false;
+      told_ = std::move(told);
+      std::vector<Nanoseconds> times;
+      for (const Told& each : told_) times.push_back(each.time);
+      trial_ = Trial(times);
+      adopt_now(told_[trial_.current()].strategy, orders);
+    }
   }
   log_.take(batch_);
   auto write = batch_.writes.begin();
@@ -64,24 +83,28 @@ void Conductor::read(Orders& orders) {
     for (; write != batch_.writes.end() && write->first <= launch.epoch; ++write) {
       for (LaunchLog::Use& use : uses) use.writes |= use.run == write->second;
     }
-    read_launch(launch, distinct(uses), orders);
+    read_launch(launch, distinct(uses), orders, now);
   }
   if (batch_.lost) lose_way();
-  if (leads_) log_.call_at(until_due_[position_]);
-  times_.store(sequence_.repeats() && !leads_ && !asked_, std::memory_order_relaxed);
+  if (leads()) log_.call_at(until_due_[*position_]);
+  times_.store(short_ && !leads() && !asked_ && (sequence_.repeats() || untimely_ < kMaxSteps),
+               std::memory_order_relaxed);
+  history_.read_watches();
   trim_history();
 }
 
 void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
-                            Orders& orders) {
+                            Orders& orders, Nanoseconds now) {
   ++read_;
   const std::span<const LaunchLog::Use> parts = parts_of(uses);
-  history_.remember(launch.epoch, uses, parts.size());
-  const SequenceLearner::Noted noted = sequence_.note(signature_of(launch.work, parts, run_bytes));
+  const std::uint64_t signature = signature_of(launch.work, parts, run_bytes);
+  history_.remember(launch, signature, uses, parts.size());
+  const SequenceLearner::Noted noted = sequence_.note(signature);
   if (noted.learned) adopt_iteration();  // first: positions are of the new iteration from now on
-  if (launch.watch) keep_watch(*launch.watch, noted.position);
-  if (wanted_) ++waited_;
-  if (noted.position && !due_.empty()) {
+  if (launch.watch && !sequence_.repeats()) ++untimely_;
+  if (short_ && wanted_) ++waited_;
+  if (noted.position && !runs_.empty()) {
+    if (*noted.position == 0) begin_pass(orders, now);
     follow(*noted.position, launch.epoch, parts, orders);
   } else {
     lose_way();
@@ -90,74 +113,58 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
 
 // ---- learning -----------------------------------------------------------------------------------
 
-// Of an iteration that waits for its durations, or of one that may be learned soon.
-void Conductor::keep_watch(Stopwatches::Watch watch, std::optional<std::size_t> position) {
-  if (!wanted_) {
-    history_.steps().back().watch = watch;
-  } else if (wanted_ && position && !unread_[*position] && !iteration_.steps[*position].duration) {
-    unread_[*position] = watch;
-  } else {
-    watches_.give_back(watch);
-  }
-}
-
 // The older half goes when there are twice as many steps as an iteration may have.
 void Conductor::trim_history() {
-  const std::span<LaunchHistory::Step> steps = history_.steps();
-  if (steps.size() < 2 * kMaxSteps) return;
-  for (const LaunchHistory::Step& step : steps.first(kMaxSteps)) {
-    if (step.watch) watches_.give_back(*step.watch);
-  }
-  history_.drop_oldest(kMaxSteps);
+  if (history_.size() >= 2 * kMaxSteps) history_.drop_oldest(kMaxSteps);
 }
 
 // The last period() launches are the iteration.
 void Conductor::adopt_iteration() {
   lose_way();
   due_.clear();
-  wanted_ = asked_ = false;
-  for (const auto& watch : unread_) {
-    if (watch) watches_.give_back(*watch);
-  }
-  unread_.clear();  // also when the new one is too long to be planned
-  iteration_ = {};
   runs_.clear();
+  told_.clear();
+  trial_ = {};
+  wanted_ = asked_ = false;
+  iteration_ = {};
   const std::size_t period = sequence_.period();
-  const std::span<LaunchHistory::Step> steps = history_.steps();
-  if (period > std::min(kMaxSteps, steps.size())) return;
-  for (LaunchHistory::Step& step : steps.last(period)) {
-    unread_.push_back(std::exchange(step.watch, std::nullopt));
-  }
+  if (period > std::min(kMaxSteps, history_.size())) return;
   iteration_ = history_.iteration(period);
-  for (LaunchHistory::Step& step : steps) {
-    if (step.watch) watches_.give_back(*std::exchange(step.watch, std::nullopt));
-  }
-  runs_.assign(iteration_.runs.size(), {});
+  began_ = history_.next() - period;
   distances_ = next_use_distances(iteration_);
+  find_runs();
   wanted_ = true;
-  waited_ = 0;
+  waited_ = look_at_ = 0;
 }
 
-// All, or what a part of one more iteration could add to nearly all, or all that it could add; the rest is
-// taken for as long as the others are on average.
-bool Conductor::knows_durations() {
-  std::uint64_t sum = 0, timed = 0;
-  for (std::size_t i = 0; i < unread_.size(); ++i) {
-    Nanoseconds& duration = iteration_.steps[i].duration;
-    if (unread_[i]) {
-      const Result<Nanoseconds> time = watches_.read(*unread_[i]);
-      if (time.status().code() == Code::kNotReady) return false;
-      unread_[i].reset();
-      if (time.is_ok()) duration = std::max(time.value(), Nanoseconds(1));
-    }
+// Which run plays which part at this moment; null where it has gone.
+void Conductor::find_runs() {
+  std::unordered_map<std::uint64_t, Run*> run_at;  // by address
+  for (const auto& run : all_runs_) run_at[run->address.value()] = run.get();
+  runs_.assign(iteration_.runs.size(), {});
+  const std::vector<LaunchHistory::LastSeen> last = history_.last_seen(iteration_);
+  for (std::size_t i = 0; i < last.size(); ++i) {
+    const auto found = run_at.find(last[i].address.value());
+    if (found != run_at.end()) runs_[i] = {.run = found->second, .used = last[i].epoch};
+  }
+}
+
+// All, or after a whole iteration more as many as there are; the rest is taken for as long as the others are on
+// average. Looked for a few times in an iteration.
+bool Conductor::learns_durations() {
+  if (iteration_.steps.front().duration) return true;  // for the policy before
+  if (waited_ < look_at_) return false;
+  const std::size_t count = iteration_.steps.size();
+  look_at_ = waited_ + std::max<std::size_t>(count / kLooks, 1);
+  const std::vector<Nanoseconds> durations = history_.durations(began_, count);
+  std::uint64_t sum = 0, known = 0;
+  for (const Nanoseconds duration : durations) {
     sum += duration.value();
-    timed += duration ? 1 : 0;
+    known += duration ? 1 : 0;
   }
-  const std::size_t steps = iteration_.steps.size();
-  if (timed < steps && waited_ < (timed * 10 < steps * 9 ? steps : steps / 8)) return false;
-  for (IterationStep& step : iteration_.steps) {
-    if (!step.duration) step.duration = Nanoseconds(timed == 0 ? 1 : sum / timed);
-  }
+  if (known < count && waited_ < count) return false;
+  const Nanoseconds mean(known == 0 ? 1 : sum / known);
+  for (std::size_t i = 0; i < count; ++i) iteration_.steps[i].duration = durations[i] ? durations[i] : mean;
   return true;
 }
 
@@ -170,19 +177,20 @@ void Conductor::ask_for_plan(const Machine& machine) {
 void Conductor::set_policy(const Policy& policy, Planner& planner) {
   lose_way();
   due_.clear();
+  told_.clear();
+  trial_ = {};
   rest_ = nullptr;
   strict_ = asked_ = false;
   log_.call_at(0);
   policy_ = &policy;
   planner_ = &planner;
   if (wanted_ || iteration_.steps.empty()) return;
-  unread_.assign(iteration_.steps.size(), std::nullopt);
   wanted_ = true;
-  waited_ = 0;
+  waited_ = look_at_ = 0;
 }
 
 void Conductor::lead(Iteration iteration, const Strategy& strategy) {
-  log_.switch_on();
+  note_shortage();
   log_.take(batch_);  // what was launched before is of no iteration
   wanted_ = asked_ = false;
   iteration_ = std::move(iteration);
@@ -205,7 +213,6 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy) {
 }
 
 void Conductor::adopt(const Strategy& strategy) {
-  asked_ = false;
   rest_ = strategy.rest;
   strict_ = strategy.strict;
   due_.assign(iteration_.steps.size(), {});
@@ -215,6 +222,33 @@ void Conductor::adopt(const Strategy& strategy) {
     if (absence.back_at != absence.gap.until) due_[absence.back_at].come.push_back(absence.gap.run);
   }
   note_when_due();
+}
+
+void Conductor::adopt_now(const Strategy& strategy, Orders& orders) {
+  adopt(strategy);
+  catch_up(strategy.plan, orders);
+  pass_began_.reset();
+}
+
+// The one before was gone through under one strategy from its first launch to its last, if its beginning is known.
+void Conductor::begin_pass(Orders& orders, Nanoseconds now) {
+  const std::optional<Nanoseconds> began = pass_began_;
+  if (began && trial_.note(now - *began)) adopt_now(told_[trial_.current()].strategy, orders);
+  if (!due_.empty()) pass_began_ = now;
+}
+
+// A plan is found at any step of the iteration, and what it has away at that step is still there.
+void Conductor::catch_up(const AbsencePlan& plan, Orders& orders) const {
+  if (!position_) return;
+  const std::size_t count = iteration_.steps.size();
+  for (const auto& [gap, back_at, to, part] : plan) {
+    const auto since_it_left = [&, after = gap.after](std::size_t step) { return (step + count - after) % count; };
+    const std::size_t now = since_it_left(*position_);
+    const std::size_t back = since_it_left(back_at), until = since_it_left(gap.until);
+    const bool is_away = now < (back == 0 ? (until == 0 ? count : until) : back);
+    const Order& known = runs_[gap.run];
+    if (is_away && !gap.dead && known.run != nullptr) orders.leave.push_back({known.run, known.used, to, part});
+  }
 }
 
 void Conductor::note_when_due() {
@@ -236,7 +270,6 @@ void Conductor::note_when_due() {
 
 void Conductor::follow(std::size_t position, std::uint64_t epoch,
                        std::span<const LaunchLog::Use> uses, Orders& orders) {
-  leads_ = true;
   position_ = position;
   const IterationStep& step = iteration_.steps[position];
   if (uses.size() != step.end_use - step.first_use) return lose_way();  // of one hash, yet another
@@ -245,6 +278,7 @@ void Conductor::follow(std::size_t position, std::uint64_t epoch,
     runs_[iteration_.uses[use].run] = {.run = uses[i].run, .used = epoch};
     uses[i].run->next = read_ + distances_[use];
   }
+  if (due_.empty()) return;
   for (const auto& [run, to, part] : due_[position].leave) {
     if (runs_[run].run != nullptr) orders.leave.push_back({runs_[run].run, runs_[run].used, to, part});
   }
@@ -254,8 +288,10 @@ void Conductor::follow(std::size_t position, std::uint64_t epoch,
 }
 
 void Conductor::lose_way() {
-  if (!leads_) return;
-  leads_ = false;
+  trial_.interrupt();
+  pass_began_.reset();
+  if (!position_) return;
+  position_.reset();
   for (const Order& known : runs_) {
     if (known.run != nullptr) known.run->next = 0;
   }

@@ -31,7 +31,8 @@ Machine Residency::machine() {
   small = std::min(small, device / 2);
   return {.device = device - small, .small = small, .host = tiers_.host.usage().capacity,
           .file = tiers_.file.usage().capacity,
-          .out_rate = mover_.out_rate(), .in_rate = mover_.in_rate()};
+          .out_rate = mover_.out_rate(), .in_rate = mover_.in_rate(),
+          .file_write_rate = mover_.file_write_rate(), .file_read_rate = mover_.file_read_rate()};
 }
 
 void Residency::lead(Iteration iteration, const Strategy& strategy) {
@@ -51,10 +52,9 @@ Guide Residency::set_policy(std::unique_ptr<Policy> policy) {
 }
 
 void Residency::follow_plan() {
-  if (!conductor_.log().is_on()) return;
   if (conductor_.wants_plan()) conductor_.ask_for_plan(machine());
   const std::size_t before = orders_.leave.size();
-  conductor_.read(orders_);
+  conductor_.read(orders_, log_.now());
   if (!conductor_.leads()) orders_ = {};
   if (orders_.leave.size() > before) {  // who cannot leave yet shall not wait for what is queued from now on
     note_given_up(fence_all());

@@ -19,9 +19,14 @@ void bound_lingering(Iteration& iteration) {
 
 }  // namespace
 
-void LaunchHistory::remember(std::uint64_t epoch, std::span<const LaunchLog::Use> uses, std::size_t parts) {
-  steps_.push_back({epoch, static_cast<std::uint32_t>(mentions_.size()), static_cast<std::uint32_t>(parts),
-                    static_cast<std::uint32_t>(uses.size() - parts), std::nullopt});
+void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t signature,
+                             std::span<const LaunchLog::Use> uses, std::size_t parts) {
+  steps_.push_back({.epoch = launch.epoch,
+                    .signature = signature,
+                    .first = static_cast<std::uint32_t>(mentions_.size()),
+                    .parts = static_cast<std::uint32_t>(parts),
+                    .small = static_cast<std::uint32_t>(uses.size() - parts),
+                    .watch = launch.watch});
   for (const LaunchLog::Use& use : uses) {
     mentions_.push_back({use.run->address, use.run->shape.bytes(), use.run->tag,
                          use.run->pins.load() != 0, use.writes, use.fresh,
@@ -29,7 +34,24 @@ void LaunchHistory::remember(std::uint64_t epoch, std::span<const LaunchLog::Use
   }
 }
 
+// Those behind the first that is not over are hardly over either.
+void LaunchHistory::read_watches() {
+  for (; unread_ < steps_.size(); ++unread_) {
+    Step& step = steps_[unread_];
+    if (!step.watch) continue;
+    const Result<Nanoseconds> time = watches_.read(*step.watch);
+    if (time.status().code() == Code::kNotReady) return;
+    step.watch.reset();
+    if (time.is_ok()) step.duration = std::max(time.value(), Nanoseconds(1));
+  }
+}
+
 void LaunchHistory::drop_oldest(std::size_t steps) {
+  for (const Step& step : std::span(steps_).first(steps)) {
+    if (step.watch) watches_.give_back(*step.watch);
+  }
+  dropped_ += steps;
+  unread_ -= std::min(unread_, steps);
   const std::uint32_t dropped = steps < steps_.size() ? steps_[steps].first
                                                       : static_cast<std::uint32_t>(mentions_.size());
   steps_.erase(steps_.begin(), steps_.begin() + static_cast<std::ptrdiff_t>(steps));
@@ -88,6 +110,52 @@ Iteration LaunchHistory::iteration(std::size_t period) const {
   for (const auto& [use, steps] : held) iteration.runs[iteration.uses[use].run].lingers = steps;
   bound_lingering(iteration);
   return iteration;
+}
+
+std::vector<LaunchHistory::LastSeen> LaunchHistory::last_seen(const Iteration& iteration) const {
+  std::vector<LastSeen> last(iteration.runs.size());
+  auto use = iteration.uses.begin();
+  for (const Step& step : std::span(steps_).last(iteration.steps.size())) {
+    for (const Mention& mention : parts_of(step)) last[(use++)->run] = {mention.address, step.epoch};
+  }
+  return last;
+}
+
+std::vector<Nanoseconds> LaunchHistory::durations(std::uint64_t first, std::size_t period) const {
+  const std::unordered_map<std::uint64_t, Nanoseconds> means = mean_durations();
+  std::vector<Nanoseconds> durations(period);
+  for (std::size_t i = 0; i < period; ++i) {
+    if (first + i < dropped_) continue;
+    const std::size_t own = first + i - dropped_;
+    const std::uint64_t signature = steps_[own].signature;
+    const auto take = [&](std::size_t index) {
+      if (!durations[i] && index < steps_.size() && steps_[index].signature == signature) {
+        durations[i] = steps_[index].duration;
+      }
+    };
+    take(own);
+    take(own + period);
+    if (own >= period) take(own - period);
+    if (durations[i]) continue;
+    if (const auto mean = means.find(signature); mean != means.end()) durations[i] = mean->second;
+  }
+  return durations;
+}
+
+std::unordered_map<std::uint64_t, Nanoseconds> LaunchHistory::mean_durations() const {
+  struct Sum {
+    std::uint64_t time = 0, count = 0;
+  };
+  std::unordered_map<std::uint64_t, Sum> sums;
+  for (const Step& step : steps_) {
+    if (!step.duration) continue;
+    Sum& sum = sums[step.signature];
+    sum.time += step.duration.value();
+    ++sum.count;
+  }
+  std::unordered_map<std::uint64_t, Nanoseconds> means;
+  for (const auto& [signature, sum] : sums) means[signature] = Nanoseconds(sum.time / sum.count);
+  return means;
 }
 
 // They stay where they are, so their addresses tell them apart.

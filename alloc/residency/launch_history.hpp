@@ -4,6 +4,9 @@
 // time, and one address serves several blocks. So a run of the iteration begins with a fresh use, and ends
 // where its block was freed, which shows when its address is used afresh.
 //
+// How long a launch took is known when the device has come to it, which may be after the iteration is known. What was
+// like it (the same work on runs of the same sizes) took as long, so nobody has to wait for it.
+//
 // Thread safety: none; its owner's lock.
 //
 // Bounds: whoever remembers launches drops the oldest.
@@ -24,23 +27,40 @@ namespace tessera {
 
 class LaunchHistory {
  public:
-  struct Step {
-    std::uint64_t epoch = 0;
-    std::uint32_t first = 0;  // into mentions_
-    std::uint32_t parts = 0;  // so many that a plan may move,
-    std::uint32_t small = 0;  // and behind them so many that none does
-    std::optional<Stopwatches::Watch> watch;
-  };
+  // REQUIRES: `watches` outlives it.
+  explicit LaunchHistory(Stopwatches& watches) : watches_(watches) {}
 
   // The first `parts` of the uses are of runs that a plan may move.
-  void remember(std::uint64_t epoch, std::span<const LaunchLog::Use> uses, std::size_t parts);
-  // Oldest first. Watches are the owner's.
-  std::span<Step> steps() { return steps_; }
+  void remember(const LaunchLog::Launch& launch, std::uint64_t signature, std::span<const LaunchLog::Use> uses,
+                std::size_t parts);
+  // Looks who is over, and gives their watches back.
+  void read_watches();
+  std::size_t size() const { return steps_.size(); }
+  // Of all launches ever, the number of the next one.
+  std::uint64_t next() const { return dropped_ + steps_.size(); }
   void drop_oldest(std::size_t steps);
   // The last so many launches as an iteration, without durations. REQUIRES: there are so many.
   Iteration iteration(std::size_t period) const;
+  // For each run of that iteration, the last use it has had. REQUIRES: nothing was remembered since.
+  struct LastSeen {
+    Address address;
+    std::uint64_t epoch = 0;
+  };
+  std::vector<LastSeen> last_seen(const Iteration& iteration) const;
+  // Of so many launches from number `first` on: of each its own time, or of the same place an iteration earlier
+  // or later, or what those like it took in the mean; 0 where none is known yet.
+  std::vector<Nanoseconds> durations(std::uint64_t first, std::size_t period) const;
 
  private:
+  struct Step {
+    std::uint64_t epoch = 0;
+    std::uint64_t signature = 0;
+    std::uint32_t first = 0;  // into mentions_
+    std::uint32_t parts = 0;  // so many that a plan may move,
+    std::uint32_t small = 0;  // and behind them so many that none does
+    std::optional<Stopwatches::Watch> watch;  // not read yet
+    Nanoseconds duration{};                   // 0 = not known
+  };
   // What is kept of a use; the run itself may be gone.
   struct Mention {
     Address address;
@@ -63,9 +83,13 @@ class LaunchHistory {
   LastUses last_uses(std::size_t begin, std::size_t end) const;
   void add_small_runs(std::size_t begin, Iteration& iteration) const;
   std::uint32_t steps_until(std::uint64_t freed, std::size_t step) const;
+  std::unordered_map<std::uint64_t, Nanoseconds> mean_durations() const;  // by signature
 
-  std::vector<Step> steps_;
+  Stopwatches& watches_;
+  std::vector<Step> steps_;  // oldest first
   std::vector<Mention> mentions_;
+  std::uint64_t dropped_ = 0;  // steps, ever
+  std::size_t unread_ = 0;     // no step before it has a watch
 };
 
 }  // namespace tessera

@@ -1,5 +1,6 @@
 #include "residency/launch_log.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera {
@@ -7,6 +8,7 @@ namespace tessera {
 void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t epoch,
                      bool writes, std::optional<Stopwatches::Watch> watch) {
   MutexLock lock(mutex_);
+  if (left_ != 0 && --left_ == 0) switch_off();
   if (noted_.launches.size() == kMaxLaunches) {
     noted_.lost = true;
     return;
@@ -22,7 +24,7 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
          fresh ? run->freed.load(std::memory_order_relaxed) : 0});
   }
   noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch});
-  news_.store(true, std::memory_order_relaxed);
+  if (noted_.launches.size() >= look_from_) news_.store(true, std::memory_order_relaxed);
   if (noted_.launches.size() == call_at_) calls_.store(true, std::memory_order_relaxed);
 }
 
@@ -47,6 +49,18 @@ void LaunchLog::call_at(std::size_t launches) {
   MutexLock lock(mutex_);
   call_at_ = launches;
   calls_.store(launches != 0 && noted_.launches.size() >= launches, std::memory_order_relaxed);
+}
+
+void LaunchLog::switch_on_for(std::size_t launches) {
+  MutexLock lock(mutex_);
+  left_ = launches;
+  on_.store(true, std::memory_order_relaxed);
+}
+
+void LaunchLog::look_from(std::size_t launches) {
+  MutexLock lock(mutex_);
+  look_from_ = launches;
+  news_.store(noted_.launches.size() >= std::max<std::size_t>(launches, 1), std::memory_order_relaxed);
 }
 
 }  // namespace tessera

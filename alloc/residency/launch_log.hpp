@@ -1,8 +1,8 @@
 // Launches in the order in which they were announced, for the learner to read later.
 //
 // A launch pays one lock that is rarely contended and a copy of its list; all thinking is the
-// reader's. Off until memory is short, and then a launch pays one load. The reader may say which of the
-// launches to come shall not wait for his next look.
+// reader's. While it is off, a launch pays one load. The reader may say which of the launches to come
+// shall not wait for his next look.
 //
 // Thread safety: every call may be made from any thread.
 //
@@ -45,8 +45,13 @@ class LaunchLog {
     bool lost = false;                                   // launches are missing at the end
   };
 
-  void switch_on() { on_.store(true, std::memory_order_relaxed); }
+  void switch_on() { switch_on_for(0); }
+  // For so many launches; 0 = for good.
+  void switch_on_for(std::size_t launches);
+  void switch_off() { on_.store(false, std::memory_order_relaxed); }
+  // As many launches wait to be read as are worth a look: one, unless it is told otherwise.
   bool has_news() const { return news_.load(std::memory_order_relaxed); }
+  void look_from(std::size_t launches);
   // The launch that was asked for by call_at has been noted.
   bool calls() const { return calls_.load(std::memory_order_relaxed); }
   bool is_on() const { return on_.load(std::memory_order_relaxed); }
@@ -67,6 +72,8 @@ class LaunchLog {
   Mutex mutex_{LockRank::kStreams};
   Batch noted_ GUARDED_BY(mutex_);
   std::size_t call_at_ GUARDED_BY(mutex_) = 0;
+  std::size_t look_from_ GUARDED_BY(mutex_) = 1;
+  std::size_t left_ GUARDED_BY(mutex_) = 0;  // launches until it is off; 0 = never
 };
 
 }  // namespace tessera

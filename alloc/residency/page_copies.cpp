@@ -37,7 +37,7 @@ void PageMover::return_host_frame(PageRef page) {
 }
 
 Status PageMover::check_file_share() const {
-  if (in_file_ < kMostInFile) return {};
+  if (file_read_meter_.in_flight() + file_write_meter_.in_flight() < kMostInFile) return {};
   return Status(Code::kBusy, "as many transfers are in flight as one device may have");
 }
 
@@ -50,10 +50,10 @@ Status PageMover::sink(PageRef page) {
     tiers_.file.give_back(frame);
     return ticket.status();
   }
-  ++in_file_;
   page->file = frame;
   page->io = ticket.value();
   page->started = log_.begin_move(Link::kFileWrite, page.address(), page.bytes());
+  file_write_meter_.begin(page->started);
   return step(page, PageEvent::kSink);
 }
 
@@ -67,16 +67,18 @@ Status PageMover::rise(PageRef page) {
     return_host_frame(page);
     return ticket.status();
   }
-  ++in_file_;
   page->io = ticket.value();
   page->started = log_.begin_move(Link::kFileRead, page.address(), page.bytes());
+  file_read_meter_.begin(page->started);
   return step(page, PageEvent::kRise);
 }
 
 // What became of its transfer; kNotReady while it goes on.
 Status PageMover::file_outcome(PageRef page, bool wait) {
   Status outcome = wait ? tiers_.file.wait(page->io) : tiers_.file.poll(page->io);
-  if (outcome.code() != Code::kNotReady) --in_file_;
+  if (outcome.code() == Code::kNotReady) return outcome;
+  FileMeter& meter = page->state == PageState::kSinking ? file_write_meter_ : file_read_meter_;
+  meter.end(page.bytes(), log_.now());
   return outcome;
 }
 

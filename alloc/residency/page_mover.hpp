@@ -15,6 +15,7 @@
 
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
+#include "residency/file_meter.hpp"
 #include "residency/gate.hpp"
 #include "residency/link_meter.hpp"
 #include "residency/residency_stats.hpp"
@@ -137,6 +138,9 @@ class PageMover {
   // Bytes per second that the links were seen to carry; 0 = not yet.
   double in_rate() { return in_meter_.rate(); }
   double out_rate() { return out_meter_.rate(); }
+  // ... and the spill files.
+  double file_read_rate() const { return file_read_meter_.rate(); }
+  double file_write_rate() const { return file_write_meter_.rate(); }
 
   // Whether the copy in a lower tier equals the device's bytes.
   static bool is_clean(const PageRef& page) { return tessera::is_clean(*page.run, *page); }
@@ -203,7 +207,8 @@ class PageMover {
   bool copies_at_once_ = true;  // until the driver says that it cannot
   LinkMeter in_meter_;
   LinkMeter out_meter_;
-  std::size_t in_file_ = 0;  // transfers with the file that go on
+  FileMeter file_read_meter_;
+  FileMeter file_write_meter_;
   FingerprintDesk desk_;
   std::vector<PageRef> candidates_;  // and pages that were, oldest first
   Bytes candidate_bytes_;

@@ -1,27 +1,34 @@
-// Who finds the strategy for a learned iteration, while the program goes on.
+// Who finds the strategies for a learned iteration, while the program goes on.
 //
 // The engine asks once it knows an iteration with its durations, and looks for the answer whenever it
-// reads what was launched. Until then the policy decides without a plan.
+// reads what was launched. Until then the policy decides without a plan. Several strategies that may be the best are
+// tried in the program itself (learn/trial.hpp).
 //
 // Thread safety: the engine's lock. An implementation may think elsewhere.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
+#include <vector>
 
 #include "policy/policy.hpp"
 
 namespace tessera {
+
+struct Told {
+  Strategy strategy;
+  Nanoseconds time;  // of an iteration under it; 0 = nobody knows
+};
 
 class Planner {
  public:
   virtual ~Planner() = default;
   // Begins to look for it; a question that was not answered yet is dropped.
   virtual void ask(const Iteration& iteration, const Machine& machine) = 0;
-  // Once, when it is found. What it refers to lives as long as the planner's policy.
-  virtual std::optional<Strategy> answer() = 0;
+  // Once, when it is found: the best first, at least one; empty until then. What it refers to lives as long as the
+  // planner's policy.
+  virtual std::vector<Told> answer() = 0;
 };
 
 // The policy's likeliest, at once.
@@ -30,13 +37,13 @@ class FirstStrategy final : public Planner {
   // REQUIRES: `policy` outlives it.
   explicit FirstStrategy(const Policy& policy) : policy_(policy) {}
   void ask(const Iteration& iteration, const Machine& machine) override {
-    answer_ = std::move(policy_.strategies(iteration, machine).front());
+    answer_ = {{std::move(policy_.strategies(iteration, machine).front()), {}}};
   }
-  std::optional<Strategy> answer() override { return std::exchange(answer_, std::nullopt); }
+  std::vector<Told> answer() override { return std::exchange(answer_, {}); }
 
  private:
   const Policy& policy_;
-  std::optional<Strategy> answer_;
+  std::vector<Told> answer_;
 };
 
 // Makes the planner of an engine with this policy, which outlives it.

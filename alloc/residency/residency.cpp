@@ -42,8 +42,11 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
                      StreamId inbound, StreamId outbound, EventId mark)
     : driver_(driver), device_(device), tiers_(tiers), guide_(make_guide(std::move(policy), options.make_planner)),
       log_(log), options_(std::move(options)), inbound_(inbound), outbound_(outbound), mark_(mark),
-      streams_(driver, device), conductor_(driver, device, *guide_.policy, *guide_.planner),
-      mover_(driver, device, tiers, gate_, log, stats_, inbound, outbound, options_.fingerprints) {}
+      streams_(driver, device), conductor_(driver, device, *guide_.policy, *guide_.planner, runs_),
+      mover_(driver, device, tiers, gate_, log, stats_, inbound, outbound, options_.fingerprints) {
+  // Moves by plan run beside the program's work, which host-backed pages may not.
+  if (tiers_.is_backed()) conductor_.rest();
+}
 
 Residency::~Residency() {
   while (true) {
@@ -80,9 +83,8 @@ Result<Run*> Residency::add(Address address, RunShape shape, TagId tag, RunOwner
                               shape.bytes() / 1_MiB, heap / 1_MiB, stats_.run_bytes / 1_MiB));
   }
   stats_.run_bytes += shape.bytes();
-  // Moves by plan run beside the program's work, which host-backed pages may not.
   const bool fits = stats_.run_bytes <= tiers_.device.usage().capacity;
-  if (!fits && !tiers_.is_backed()) conductor_.log().switch_on();
+  if (!fits && !tiers_.is_backed()) conductor_.note_shortage();
   run->index = runs_.size();
   runs_.push_back(std::move(run));
   return runs_.back().get();

@@ -1,7 +1,8 @@
 /* What a launch costs the thread that makes it: sixteen addresses among many live blocks.
  *
  * Usage: launch_cost KERNELS BLOCKS ROUNDS. Prints two lines of nanoseconds per launch, the median
- * of the rounds in the thread's own processor time: "refused", a launch of no threads, which the
+ * of the rounds in the thread's own processor time, after so many launches as are noted of a program that is not short of
+ * memory: "refused", a launch of no threads, which the
  * driver only looks at; and "queued", a launch of one thread, without the wait for it.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -15,6 +16,7 @@
 #define POINTERS 16
 #define REFUSED 5000
 #define QUEUED 200
+#define NOTED (1 << 17)
 
 static CUdeviceptr target[POINTERS];
 static CUfunction sixteen;
@@ -38,6 +40,12 @@ static double refused(void) {
     if (launch(0) == CUDA_SUCCESS) exit(1);
   }
   return (now() - start) / REFUSED;
+}
+
+static void settle(void) {
+  for (int i = 0; i < NOTED; ++i) {
+    if (launch(0) == CUDA_SUCCESS) exit(1);
+  }
 }
 
 static double queued(void) {
@@ -79,6 +87,7 @@ int main(int argc, char** argv) {
     CHECK(cuMemAlloc(&made, 512));
     target[(long)i * POINTERS / blocks] = made;
   }
+  settle();
   measure("refused", refused, rounds);
   measure("queued", queued, rounds);
   return 0;

@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <vector>
+
+#include "base/virtual_clock.hpp"
+#include "driver/sim_driver.hpp"
 
 namespace tessera {
 namespace {
@@ -11,11 +15,26 @@ using DeviceRun = tessera::Run;  // a test has a Run() of its own
 
 class LaunchHistoryTest : public ::testing::Test {
  protected:
+  ~LaunchHistoryTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
+
   // A launch that uses one run. Epochs grow by two: a fence between launches takes one.
   void launch(DeviceRun& run, bool fresh = false, std::uint64_t freed = 0) {
     const LaunchLog::Use use{.run = &run, .writes = fresh, .fresh = fresh, .freed = freed};
     epoch_ += 2;
-    history_.remember(epoch_, {&use, 1}, 1);
+    history_.remember({.epoch = epoch_, .uses = 1, .watch = std::nullopt}, 0, {&use, 1}, 1);
+  }
+  // A launch of some kind, without runs, that takes so long; not timed if it takes no time.
+  void launch_of(std::uint64_t signature, Nanoseconds time) {
+    LaunchLog::Launch launch{.epoch = epoch_ += 2, .watch = std::nullopt};
+    if (time) launch.watch = watches_.start(stream_);
+    EXPECT_TRUE(sim_.occupy(stream_, time, {}).is_ok());
+    if (launch.watch) watches_.stop(*launch.watch, stream_);
+    history_.remember(launch, signature, {}, 0);
+  }
+  std::vector<Nanoseconds> durations_of(std::uint64_t first, std::size_t period) {
+    EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
+    history_.read_watches();
+    return history_.durations(first, period);
   }
   // What a free notes that comes now: before the next launch.
   std::uint64_t now() const { return epoch_ + 1; }
@@ -24,7 +43,11 @@ class LaunchHistoryTest : public ::testing::Test {
     return runs_.back();
   }
 
-  LaunchHistory history_;
+  VirtualClock clock_;
+  SimDriver sim_{{.memory = 64_MiB, .contents = SimContents::kNone}, clock_};
+  const StreamId stream_ = sim_.create_stream(DeviceId(0)).take();
+  Stopwatches watches_{sim_, DeviceId(0), 4};
+  LaunchHistory history_{watches_};
   std::deque<DeviceRun> runs_;
   std::uint64_t epoch_ = 0;
 };
@@ -102,10 +125,65 @@ TEST_F(LaunchHistoryTest, WhatIsDroppedIsTheOldest) {
   launch(b);
   launch(b);
   history_.drop_oldest(1);
-  EXPECT_EQ(history_.steps().size(), 2u);
+  EXPECT_EQ(history_.size(), 2u);
+  EXPECT_EQ(history_.next(), 3u);
   EXPECT_EQ(history_.iteration(2).runs.size(), 1u);
   history_.drop_oldest(2);
-  EXPECT_TRUE(history_.steps().empty());
+  EXPECT_EQ(history_.size(), 0u);
+}
+
+TEST_F(LaunchHistoryTest, OfEachRunOfAnIterationItTellsTheLastUse) {
+  DeviceRun &a = run_at(1), &b = run_at(2);
+  launch(a);
+  for (int i = 0; i < 2; ++i) {
+    launch(a);
+    launch(b);
+    launch(a);
+  }
+  const Iteration iteration = history_.iteration(3);
+  const auto last = history_.last_seen(iteration);
+  ASSERT_EQ(last.size(), 2u);
+  EXPECT_EQ(last[iteration.uses[0].run].address, a.address);
+  EXPECT_EQ(last[iteration.uses[0].run].epoch, epoch_);
+  EXPECT_EQ(last[iteration.uses[1].run].address, b.address);
+  EXPECT_EQ(last[iteration.uses[1].run].epoch, epoch_ - 2);
+}
+
+TEST_F(LaunchHistoryTest, ALaunchTakesWhatItTook) {
+  for (int i = 0; i < 2; ++i) {
+    launch_of(7, Nanoseconds(100));
+    launch_of(7, Nanoseconds(300));
+  }
+  EXPECT_EQ(durations_of(2, 2), (std::vector{Nanoseconds(100), Nanoseconds(300)}));
+}
+
+TEST_F(LaunchHistoryTest, OrWhatItsPlaceTookAnIterationEarlierOrLater) {
+  launch_of(7, Nanoseconds(100));
+  launch_of(7, Nanoseconds(300));
+  for (int i = 0; i < 2; ++i) launch_of(7, Nanoseconds(0));
+  EXPECT_EQ(durations_of(2, 2), (std::vector{Nanoseconds(100), Nanoseconds(300)}));
+  launch_of(7, Nanoseconds(500));
+  EXPECT_EQ(durations_of(2, 2), (std::vector{Nanoseconds(500), Nanoseconds(300)}));
+}
+
+TEST_F(LaunchHistoryTest, OrWhatThoseLikeItTookInTheMean) {
+  launch_of(7, Nanoseconds(100));
+  launch_of(7, Nanoseconds(300));
+  for (int i = 0; i < 2; ++i) launch_of(8, Nanoseconds(50));
+  launch_of(7, Nanoseconds(0));
+  launch_of(9, Nanoseconds(0));
+  EXPECT_EQ(durations_of(4, 2), (std::vector{Nanoseconds(200), Nanoseconds(0)}));
+}
+
+TEST_F(LaunchHistoryTest, WatchesOfWhatIsOverOrDroppedServeAgain) {
+  for (int i = 0; i < 12; ++i) {
+    launch_of(7, Nanoseconds(100));
+    EXPECT_EQ(durations_of(static_cast<std::uint64_t>(i), 1).front(), Nanoseconds(100));
+  }
+  for (int i = 0; i < 4; ++i) launch_of(7, Nanoseconds(100));
+  EXPECT_FALSE(watches_.start(stream_).has_value());
+  history_.drop_oldest(history_.size());
+  EXPECT_TRUE(watches_.start(stream_).has_value());
 }
 
 }  // namespace

@@ -21,10 +21,34 @@ class LaunchLogTest : public ::testing::Test {
   const char work_[1] = {};
 };
 
-TEST_F(LaunchLogTest, IsOffUntilItIsSwitchedOn) {
+TEST_F(LaunchLogTest, IsOnForGoodOrForSoManyLaunches) {
+  DeviceRun* const one[] = {&a_};
+  EXPECT_FALSE(log_.is_on());
+  log_.switch_on_for(2);
+  log_.note(work_, one, 5, true, std::nullopt);
+  EXPECT_TRUE(log_.is_on());
+  log_.note(work_, one, 6, true, std::nullopt);
   EXPECT_FALSE(log_.is_on());
   log_.switch_on();
+  for (std::uint64_t epoch = 7; epoch < 20; ++epoch) log_.note(work_, one, epoch, true, std::nullopt);
   EXPECT_TRUE(log_.is_on());
+  log_.switch_off();
+  EXPECT_FALSE(log_.is_on());
+}
+
+TEST_F(LaunchLogTest, IsReadNoSoonerThanItIsWorthALook) {
+  DeviceRun* const one[] = {&a_};
+  log_.look_from(2);
+  log_.note(work_, one, 5, true, std::nullopt);
+  EXPECT_FALSE(log_.has_news());
+  log_.note(work_, one, 6, true, std::nullopt);
+  EXPECT_TRUE(log_.has_news());
+  log_.look_from(3);
+  EXPECT_FALSE(log_.has_news());
+  log_.look_from(1);
+  EXPECT_TRUE(log_.has_news());
+  EXPECT_EQ(taken().launches.size(), 2u);
+  EXPECT_FALSE(log_.has_news());
 }
 
 TEST_F(LaunchLogTest, GivesLaunchesInTheirOrderAndOnce) {

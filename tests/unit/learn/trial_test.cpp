@@ -1,0 +1,72 @@
+#include "learn/trial.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace tessera {
+namespace {
+
+constexpr std::array kTold = {Nanoseconds(1000), Nanoseconds(1010), Nanoseconds(1020)};
+
+// Two iterations, as long as each other.
+bool takes(Trial& trial, std::uint64_t time) {
+  EXPECT_FALSE(trial.note(Nanoseconds(2 * time))) << "the first has to do with the strategy before";
+  EXPECT_FALSE(trial.note(Nanoseconds(time)));
+  return trial.note(Nanoseconds(time));
+}
+
+TEST(Trial, BeginsWithTheShortest) {
+  constexpr std::array told = {Nanoseconds(5), Nanoseconds(3), Nanoseconds(4)};
+  EXPECT_EQ(Trial(told).current(), 1u);
+  EXPECT_EQ(Trial(kTold).current(), 0u);
+}
+
+TEST(Trial, StaysWithWhatTakesAsLongAsItWasTold) {
+  Trial trial(kTold);
+  EXPECT_FALSE(takes(trial, 1005));
+  EXPECT_FALSE(takes(trial, 5000)) << "it is settled";
+  EXPECT_EQ(trial.current(), 0u);
+}
+
+TEST(Trial, GoesOnToTheNextWhileThatMayBeFaster) {
+  Trial trial(kTold);
+  EXPECT_TRUE(takes(trial, 1015));
+  EXPECT_EQ(trial.current(), 1u);
+  EXPECT_FALSE(takes(trial, 1012)) << "the third was told to take longer";
+  EXPECT_EQ(trial.current(), 1u);
+}
+
+TEST(Trial, ComesBackToTheFastestWhenAllTookLonger) {
+  Trial trial(kTold);
+  EXPECT_TRUE(takes(trial, 1100));
+  EXPECT_TRUE(takes(trial, 1200));
+  EXPECT_TRUE(takes(trial, 1300));
+  EXPECT_EQ(trial.current(), 0u);
+  EXPECT_FALSE(takes(trial, 9000));
+}
+
+TEST(Trial, BelievesOneThatGoesToAndFroInTheEnd) {
+  Trial trial(kTold);
+  int iterations = 1;
+  while (!trial.note(Nanoseconds(iterations % 2 == 0 ? 1500 : 1900))) ASSERT_LT(++iterations, 10);
+  EXPECT_EQ(iterations, Trial::kMostUnlike + 1);
+}
+
+TEST(Trial, AnIterationAfterABreakBeginsAnew) {
+  Trial trial(kTold);
+  EXPECT_FALSE(trial.note(Nanoseconds(1500)));
+  trial.interrupt();
+  EXPECT_FALSE(trial.note(Nanoseconds(1500)));
+  EXPECT_TRUE(trial.note(Nanoseconds(1500)));
+}
+
+TEST(Trial, OfOneOrNoneThereIsNothingToTry) {
+  constexpr std::array one = {Nanoseconds(5)};
+  Trial trial(one), none;
+  EXPECT_FALSE(takes(trial, 100));
+  EXPECT_FALSE(takes(none, 100));
+}
+
+}  // namespace
+}  // namespace tessera
