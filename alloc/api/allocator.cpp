@@ -116,9 +116,10 @@ Allocator::Allocator(Foundations foundations, const Options& options)
     : driver_(std::move(foundations.driver)),
       options_(options),
       log_(foundations.clock, kEvents, !options.history.empty(), foundations.profiler),
+      began_(log_.now()),
       exposures_(options.explain),
       file_(std::move(foundations.file)),
-      policy_(options.policy) {}
+      policies_{{Nanoseconds(), options.policy}} {}
 
 Allocator::~Allocator() = default;
 
@@ -136,7 +137,7 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   BackingTier* backing = nullptr;
   TESSERA_TRY_ASSIGN(backing, backing_for(device));
   Options options = options_;
-  options.policy = policy_;
+  options.policy = policies_.back().name;
   std::unique_ptr<DeviceHeap> made;
   TESSERA_TRY_ASSIGN(made, DeviceHeap::create(*driver_, device, {*host_, *file_, backing}, log_,
                                               options,

@@ -21,6 +21,7 @@
 #include "api/device_heap.hpp"
 #include "api/exposure_log.hpp"
 #include "api/foundations.hpp"
+#include "api/history_report.hpp"
 #include "api/live_board.hpp"
 #include "api/options.hpp"
 #include "api/pump.hpp"
@@ -132,6 +133,7 @@ class Allocator {
  private:
   static constexpr std::size_t kMaxDevices = 64;
   static constexpr std::size_t kEvents = 1 << 16;
+  static constexpr std::size_t kMostTurns = 64;
 
   Allocator(Foundations foundations, const Options& options);
   Result<DeviceHeap*> heap(DeviceId device);
@@ -166,6 +168,7 @@ class Allocator {
   const std::unique_ptr<Driver> driver_;
   const Options options_;
   EventLog log_;
+  const Nanoseconds began_;
   TagTable tags_;
   ExposureLog exposures_;
   std::unique_ptr<TraceWriter> trace_;
@@ -178,7 +181,7 @@ class Allocator {
   mutable Mutex mutex_{LockRank::kApi};
   std::vector<std::unique_ptr<DeviceHeap>> owned_ GUARDED_BY(mutex_);
   bool automatic_ GUARDED_BY(mutex_) = true;
-  std::string policy_ GUARDED_BY(mutex_);  // as it was named last
+  std::vector<PolicyTurn> policies_ GUARDED_BY(mutex_);  // never empty, at most kMostTurns; the last is followed
   std::string unhinted_ GUARDED_BY(mutex_) = "off";  // what the statistics say of it
   std::array<std::atomic<DeviceHeap*>, kMaxDevices> heaps_{};
   std::atomic<std::uint64_t> low_{0};

@@ -130,7 +130,7 @@ StatsSnapshot Allocator::stats() const {
   StallParts stalls{};
   {
     const MutexLock lock(mutex_);
-    stats.facts = {{"policy", policy_},
+    stats.facts = {{"policy", policies_.back().name},
                    {"host_memory", host_->pinned() ? "pinned" : "pageable"},
                    {"unhinted_access", unhinted_}};
   }
@@ -206,7 +206,11 @@ Status Allocator::write_history(const std::string& path) const {
     const auto before = progress_of(std::exchange(now, stats()));
     if (before == progress_of(now)) break;
   }
-  HistoryReport report{program_invocation_short_name, std::move(*picture), {}, {}, std::move(now)};
+  HistoryReport report{program_invocation_short_name, std::move(*picture), {}, {}, {}, std::move(now)};
+  {
+    const MutexLock lock(mutex_);
+    report.policies = policies_;
+  }
   const auto shown = [this](TagId tag) {
     const std::string name = tags_.name_of(tag);
     return name.empty() ? std::string("untagged") : name;

@@ -57,7 +57,8 @@ Status Allocator::set_policy(std::string_view name) {
     TESSERA_TRY_ASSIGN(policy, make_policy(name));
     before.push_back(heap->residency().set_policy(std::move(policy)));
   }
-  policy_ = name;
+  if (policies_.size() == kMostTurns) policies_.erase(policies_.begin());
+  policies_.push_back({log_.now() - began_, std::string(name)});
   return {};
 }
 

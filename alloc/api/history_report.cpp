@@ -70,6 +70,12 @@ Json blocks_of(const HistoryReport& report) {
   return blocks;
 }
 
+Json policies_of(const HistoryReport& report) {
+  Json policies = Json::array();
+  for (const auto& [from, name] : report.policies) policies.push_back({{"from_ns", from.value()}, {"name", name}});
+  return policies;
+}
+
 }  // namespace
 
 std::string history_json(const HistoryReport& report) {
@@ -81,6 +87,7 @@ std::string history_json(const HistoryReport& report) {
                      {"stalls", stalls_of(report.picture)},
                      {"residency", residency_of(report)},
                      {"blocks", blocks_of(report)},
+                     {"policies", policies_of(report)},
                      {"stats", Json::parse(stats_json(report.stats))}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

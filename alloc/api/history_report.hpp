@@ -12,6 +12,12 @@
 
 namespace tessera {
 
+// A policy, and since when it is followed.
+struct PolicyTurn {
+  Nanoseconds from;  // since the run began
+  std::string name;  // as it was set
+};
+
 struct HistoryReport {
   std::string program;
   HistoryPicture picture;
@@ -21,6 +27,7 @@ struct HistoryReport {
     std::string tag;
   };
   std::vector<Block> blocks;      // the costliest, first the one that cost most
+  std::vector<PolicyTurn> policies;  // the last ones, oldest first
   StatsSnapshot stats;
 };
 

@@ -156,7 +156,7 @@ class ReportPage {
   void introduction() {
     const auto text = [&](const char* name) { return escaped(run_.stats.at("tessera").value(name, "?")); };
     add("<h1>{}</h1>\n<p class=\"faint\">{} under Tessera {} &middot; policy {} &middot; host memory {}</p>\n",
-        escaped(run_.program), rounded_seconds(run_.seconds), text("version"), text("policy"),
+        escaped(run_.program), rounded_seconds(run_.seconds), text("version"), policies(text("policy")),
         text("host_memory"));
     add("<div class=\"tiles\">\n");
     tile("the program's blocks at most", run_.figure("blocks", "peak_live_bytes"));
@@ -168,6 +168,17 @@ class ReportPage {
     add("<div class=\"tile\"><b>{}</b><span>waited, in {} calls</span></div>\n</div>\n",
         seconds_of(static_cast<double>(run_.figure("waits", "stall_ns"))), run_.figure("waits", "stalls"));
     add("<p>{}</p>\n", verdict());
+  }
+  // Who was followed, in turn; where one was all the time, what the statistics say.
+  std::string policies(std::string last) const {
+    if (run_.policies.size() <= 1) return last;
+    constexpr std::size_t kMost = 8;
+    std::string turns = escaped(run_.policies.front().name);
+    for (std::size_t i = 1; i < std::min(run_.policies.size(), kMost); ++i) {
+      turns += fmt::format(", from {} {}", rounded_seconds(run_.policies[i].from), escaped(run_.policies[i].name));
+    }
+    if (run_.policies.size() > kMost) turns += fmt::format(", {} more, now {}", run_.policies.size() - kMost, last);
+    return turns;
   }
   void tile(const char* name, std::uint64_t bytes) {
     add("<div class=\"tile\"><b title=\"{} bytes\">{}</b><span>{}</span></div>\n", bytes, rounded_bytes(bytes),

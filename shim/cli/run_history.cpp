@@ -39,6 +39,9 @@ void fill(const Json& json, RunHistory& history) {
     history.tags.push_back(std::move(tag));
   }
   for (const Json& block : json.at("blocks")) history.blocks.push_back(block_of(block));
+  for (const Json& policy : json.value("policies", Json::array())) {
+    history.policies.push_back({policy.at("from_ns").get<double>() / 1e9, word(policy, "name")});
+  }
 }
 
 bool is_even(const RunHistory& history) {

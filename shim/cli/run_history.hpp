@@ -32,6 +32,11 @@ struct RunHistory {
   std::vector<Series> stalls;            // by cause: nanoseconds
   std::vector<Tag> tags;
   std::vector<Block> blocks;             // first the one that cost most
+  struct Policy {
+    double from = 0;  // seconds
+    std::string name;
+  };
+  std::vector<Policy> policies;          // in turn; none in files of a version without them
   nlohmann::ordered_json stats;          // of tessera_stats_json
 
   std::size_t slots() const { return links.empty() ? 0 : links[0].values.size(); }

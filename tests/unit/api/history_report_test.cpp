@@ -54,6 +54,22 @@ TEST_F(HistoryReportTest, ItsSumsAreThoseOfTheStatistics) {
   EXPECT_GT(waited, 0U);
 }
 
+TEST_F(HistoryReportTest, PoliciesAreThereWithTheirTimesAsManyAsAreKept) {
+  Options options = small(32_MiB, 64_MiB);
+  options.history = path_;
+  options.policy = "recency";
+  start(options);
+  ASSERT_TRUE(allocator_->set_policy("atc24:0.5").is_ok());
+  const auto json = history();
+  ASSERT_EQ(json["policies"].size(), 2U);
+  EXPECT_EQ(json["policies"][0], nlohmann::json::parse(R"({"from_ns":0,"name":"recency"})"));
+  EXPECT_EQ(json["policies"][1]["name"], "atc24:0.5");
+  EXPECT_GT(json["policies"][1]["from_ns"].get<std::uint64_t>(), 0U);
+  EXPECT_LE(json["policies"][1]["from_ns"], json["ended_ns"]);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(allocator_->set_policy("lru").is_ok());
+  EXPECT_EQ(history()["policies"].size(), 64U);
+}
+
 TEST_F(HistoryReportTest, ResidencyIsByTagAndPlace) {
   Options options = small(32_MiB, 64_MiB);
   options.history = path_;

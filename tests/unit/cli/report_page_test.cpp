@@ -99,6 +99,15 @@ TEST(RunHistory, WhatIsNoneIsASentence) {
   EXPECT_THAT(problem_of(json), HasSubstr("equally long"));
 }
 
+TEST(ReportPage, NamesThePoliciesThatTookTurns) {
+  EXPECT_THAT(report_of(sample_history()), HasSubstr("policy auto &middot;"));
+  Json json = sample_history();
+  json["policies"] = {{{"from_ns", 0}, {"name", "lru"}}, {{"from_ns", 2'000'000}, {"name", "auto"}}};
+  EXPECT_THAT(report_of(json), HasSubstr("policy lru, from 2.00 ms auto &middot;"));
+  for (int i = 0; i < 9; ++i) json["policies"].push_back({{"from_ns", 3'000'000}, {"name", "a&b"}});
+  EXPECT_THAT(report_of(json), HasSubstr("from 3.00 ms a&amp;b, 3 more, now auto &middot;"));
+}
+
 TEST(ReportPage, NeedsNothingButItself) {
   const std::string page = report_of(sample_history());
   for (const char* const outside : {"http:", "https:", "src=", "href=", "<script", "url(", "@import"}) {
