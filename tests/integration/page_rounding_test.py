@@ -1,0 +1,59 @@
+"""What page rounding is said to lose, of a trace made by hand.
+
+Usage: page_rounding_test.py BUILD_FOLDER
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "bench/bounds/page_rounding.py"
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+MIB = 1 << 20
+
+
+class PageRounding(unittest.TestCase):
+    def row_of(self, events):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = pathlib.Path(folder) / "by_hand.jsonl"
+            trace.write_text("".join(json.dumps(event) + "\n" for event in events))
+            done = subprocess.run([sys.executable, SCRIPT, BUILD, trace], capture_output=True, text=True, timeout=60,
+                                  check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)["results"][0]
+
+    def test_older_blocks_and_those_of_the_iteration_are_told_apart(self):
+        row = self.row_of([
+            {"t": "header", "version": 1},
+            {"t": "alloc", "id": 1, "bytes": 3 * MIB},       # for good: a page of it is half empty
+            {"t": "alloc", "id": 2, "bytes": MIB // 2},      # in a slab
+            {"t": "mark", "kind": "iteration", "n": 1},
+            {"t": "alloc", "id": 3, "bytes": 5 * MIB},
+            {"t": "op", "ns": 1000, "r": [], "w": [3]},
+            {"t": "free", "id": 3},
+            {"t": "alloc", "id": 4, "bytes": 4 * MIB},       # as large as its pages, and less than the one before
+            {"t": "op", "ns": 1000, "r": [1], "w": [4]},
+            {"t": "free", "id": 4},
+        ])
+        self.assertEqual(row["trace"], "by_hand")
+        self.assertEqual(row["live_peak_bytes"], 8.5 * MIB)
+        self.assertAlmostEqual(row["in_pages"], 10.5 / 8.5, 4)
+        self.assertAlmostEqual(row["lost_to_older_blocks"], 1 / 8.5, 4)
+        self.assertGreater(row["bytes_in_at_103"], 0)
+
+    def test_what_fills_its_pages_loses_nothing(self):
+        row = self.row_of([
+            {"t": "header", "version": 1},
+            {"t": "alloc", "id": 1, "bytes": 64 * MIB},
+            {"t": "mark", "kind": "iteration", "n": 1},
+            {"t": "op", "ns": 1000, "r": [], "w": [1]},
+        ])
+        self.assertEqual((row["in_pages"], row["lost_to_older_blocks"], row["bytes_in_at_103"]), (1, 0, 0))
+        self.assertEqual(row["time_at_103"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
