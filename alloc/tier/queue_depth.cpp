@@ -10,27 +10,30 @@ constexpr std::uint64_t kNearPercent = 97;
 
 }  // namespace
 
-void QueueDepth::ended(Bytes bytes, Nanoseconds now, bool full) {
+void QueueDepth::ended(Bytes bytes, Nanoseconds took, bool full) {
   if (is_settled()) return;
-  if (!full) {
-    moved_ = Bytes();
+  if (!full) return begin_stretch();
+  if (before_ < depth()) {
+    ++before_;
     return;
   }
-  const bool measuring = moved_ >= kSettling;
   moved_ += bytes;
-  if (!measuring) {
-    since_ = now;
-    return;
-  }
-  if (moved_ < kSettling + kMeasured) return;
-  const std::uint64_t took = std::max<std::uint64_t>((now - since_).value(), 1);
+  took_ += took;
+  if (moved_ < kMeasured) return;
   // Bytes over nanoseconds; a stretch is far from where this would overflow.
-  speeds_[candidate_][static_cast<std::size_t>(round_)] = kMeasured.value() * 1'000'000'000 / took;
+  const std::uint64_t each = std::max<std::uint64_t>(took_.value() / depth(), 1);
+  speeds_[candidate_][static_cast<std::size_t>(round_)] = moved_.value() * 1'000'000'000 / each;
   next();
 }
 
-void QueueDepth::next() {
+void QueueDepth::begin_stretch() {
+  before_ = 0;
   moved_ = Bytes();
+  took_ = Nanoseconds();
+}
+
+void QueueDepth::next() {
+  begin_stretch();
   candidate_ = (candidate_ + 1) % kDepths.size();
   if (++measured_ < kDepths.size()) return;
   measured_ = 0;

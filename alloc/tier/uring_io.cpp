@@ -191,12 +191,13 @@ void UringIo::fill(Queue& queue) {
     const unsigned slot = free_slots_.back();
     free_slots_.pop_back();
     const Bytes bytes = std::min(kChunk, transfer.bytes - transfer.issued);
-    slots_[slot] = {ticket, transfer.issued, bytes};
+    slots_[slot] = {ticket, transfer.issued, bytes, clock_.now()};
     transfer.issued += bytes;
     ++transfer.slots;
     ++queue.in_flight;
     issue(slot);
   }
+  queue.full = queue.in_flight == queue.depth.depth() && !queue.waiting.empty();
 }
 
 // The ring has an entry for each slot, so there is always one to be had.
@@ -247,10 +248,12 @@ void UringIo::complete(unsigned slot, int result) {
   --transfer.slots;
   free_slots_.push_back(slot);
   Queue& queue = queue_of(transfer);
-  // Full while it worked: others still wait for the place that becomes free here.
-  const bool full = queue.in_flight == queue.depth.depth() && !queue.waiting.empty();
   --queue.in_flight;
-  if (transfer.outcome.is_ok()) queue.depth.ended(moved, clock_.now(), full);
+  if (transfer.outcome.is_ok()) {
+    const unsigned depth = queue.depth.depth();
+    queue.depth.ended(moved, clock_.now() - piece.issued, queue.full);
+    if (queue.depth.depth() != depth) queue.full = false;  // those that end with it were filled to the old one
+  }
   warn_if_slow(queue, transfer.writing);
 }
 

@@ -79,6 +79,7 @@ class UringIo final : public FileIo {
     IoTicket ticket;
     Bytes at;  // from the transfer's start
     Bytes bytes;
+    Nanoseconds issued;
   };
 
   // One direction: transfers with chunks that are not issued, in order, and how many are in flight.
@@ -86,6 +87,7 @@ class UringIo final : public FileIo {
     std::deque<IoTicket> waiting;
     unsigned in_flight = 0;
     QueueDepth depth;
+    bool full = false;  // when it was filled last: as many as may be are in flight, and more wait
     bool told = false;  // whether its speed was looked at
   };
   struct Attached {

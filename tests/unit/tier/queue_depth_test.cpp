@@ -10,7 +10,8 @@ namespace {
 
 using Speed = std::function<std::uint64_t(unsigned depth)>;
 
-// A disk with so many bytes per second at each depth, with a queue that is always full.
+// A disk with so many bytes per second at each depth, with a queue that is always full: all that is in
+// flight shares its speed.
 class Disk {
  public:
   explicit Disk(Speed speed) : speed_(std::move(speed)) {}
@@ -18,18 +19,42 @@ class Disk {
   void move(QueueDepth& depth, Bytes bytes) {
     for (; bytes; bytes -= 1_MiB) {
       tried_.insert(depth.depth());
-      now_ += Nanoseconds((1_MiB).value() * 1'000'000'000 / speed_(depth.depth()));
-      depth.ended(1_MiB, now_, true);
+      depth.ended(1_MiB, Nanoseconds((1_MiB).value() * 1'000'000'000 / speed_(depth.depth()) * depth.depth()), true);
     }
   }
   const std::set<unsigned>& tried() const { return tried_; }
-  Nanoseconds now() const { return now_; }
 
  private:
   const Speed speed_;
-  Nanoseconds now_;
   std::set<unsigned> tried_;
 };
+
+// One that carries out all that it has been given, and then tells it at once; what is queued meanwhile waits.
+class DiskInBursts {
+ public:
+  explicit DiskInBursts(std::uint64_t speed) : speed_(speed) {}
+
+  void move(QueueDepth& depth, Bytes bytes) {
+    while (bytes) {
+      // The queue is filled again after each of them, so that it is full at every end.
+      const unsigned burst = depth.depth();
+      const Nanoseconds took((1_MiB).value() * 1'000'000'000 / speed_ * burst);
+      for (unsigned i = 0; i < burst && bytes && depth.depth() == burst; ++i, bytes -= 1_MiB) depth.ended(1_MiB, took, true);
+    }
+  }
+
+ private:
+  const std::uint64_t speed_;
+};
+
+TEST(QueueDepthTest, ADiskThatTellsManyEndsAtOnceIsNotTakenForAFastOne) {
+  QueueDepth depth;
+  DiskInBursts disk(2'000'000'000);
+  disk.move(depth, 1_GiB);
+  EXPECT_TRUE(depth.is_settled());
+  EXPECT_NEAR(static_cast<double>(depth.speed()), 2e9, 1e8);
+  EXPECT_EQ(depth.depth(), QueueDepth::kDepths.front());
+}
 
 TEST(QueueDepthTest, TheSmallestDepthThatIsNearlyTheFastestStays) {
   QueueDepth depth;
@@ -62,11 +87,23 @@ TEST(QueueDepthTest, OneSlowStretchDecidesNothing) {
 TEST(QueueDepthTest, AQueueThatIsNotFullTellsNothing) {
   QueueDepth depth;
   const unsigned first = depth.depth();
-  Nanoseconds now;
-  for (int i = 0; i < 4096; ++i) depth.ended(1_MiB, now += Nanoseconds(1000), false);
+  for (int i = 0; i < 4096; ++i) depth.ended(1_MiB, Nanoseconds(1000), false);
   EXPECT_FALSE(depth.is_settled());
   EXPECT_EQ(depth.depth(), first);
   EXPECT_EQ(depth.speed(), 0u);
+}
+
+TEST(QueueDepthTest, WhatWasQueuedAtAnotherDepthIsNotMeasured) {
+  QueueDepth depth;
+  for (unsigned before = 0; !depth.is_settled();) {
+    const unsigned now = depth.depth();
+    // The requests that are under way when the depth changes took as long as those before them.
+    for (unsigned i = 0; i < now; ++i) depth.ended(1_MiB, Nanoseconds(1'000'000) * before, true);
+    while (!depth.is_settled() && depth.depth() == now) depth.ended(1_MiB, Nanoseconds(1'000'000) * now, true);
+    before = now;
+  }
+  EXPECT_EQ(depth.depth(), QueueDepth::kDepths.front()) << "each is as fast as the others";
+  EXPECT_NEAR(static_cast<double>(depth.speed()), 1.048576e9, 1e7);
 }
 
 TEST(QueueDepthTest, AGapBeginsTheStretchAgain) {
@@ -74,8 +111,8 @@ TEST(QueueDepthTest, AGapBeginsTheStretchAgain) {
   Disk disk([](unsigned) { return 1'000'000'000; });
   const unsigned first = depth.depth();
   for (int i = 0; i < 20; ++i) {
-    disk.move(depth, QueueDepth::kSettling + QueueDepth::kMeasured / 2);
-    depth.ended(4_KiB, disk.now(), false);
+    disk.move(depth, QueueDepth::kMeasured / 2 + 1_MiB * first);
+    depth.ended(4_KiB, Nanoseconds(1000), false);
   }
   EXPECT_EQ(depth.depth(), first);
 }
