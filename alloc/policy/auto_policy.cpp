@@ -18,7 +18,7 @@ constexpr std::size_t kMostWork = std::size_t{1} << 24;
 constexpr std::string_view kWellChosen[] = {"capuchin", "delta"};
 
 // Where an iteration is so long that not all are heard: those first that were the best most often.
-constexpr std::string_view kHeardFirst[] = {"recency", "capuchin", "delta", "tba"};
+constexpr std::string_view kHeardFirst[] = {"recency", "belady", "capuchin", "delta", "tba"};
 
 // These search for long themselves, but for the last: it is belady where every next use is known, as on
 // a stage, and elsewhere takes those it does not know in the order of a list.

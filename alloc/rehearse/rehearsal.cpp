@@ -77,10 +77,9 @@ std::vector<Told> Rehearsal::answer() {
 
 void Rehearsal::run() {
   while (const std::optional<Question> question = await_question()) {
-    std::vector<Told> best = best_of(*question);
+    publish(best_of(*question));
     MutexLock lock(mutex_);
     thinking_ = false;
-    if (!question_) found_ = std::move(best);
     changed_.notify_all();
   }
 }
@@ -92,6 +91,12 @@ std::optional<Rehearsal::Question> Rehearsal::await_question() {
   stop_.store(false);
   thinking_ = true;
   return std::exchange(question_, std::nullopt);
+}
+
+// Not to a question that has been dropped.
+void Rehearsal::publish(std::vector<Told> told) {
+  MutexLock lock(mutex_);
+  if (!question_) found_ = std::move(told);
 }
 
 std::vector<Told> Rehearsal::best_of(const Question& question) {
@@ -112,8 +117,10 @@ std::vector<Told> Rehearsal::best_of(const Question& question) {
              time.is_ok() ? fmt::format("{} ns", time.value().value()) : time.status().to_string());
     if (stage.is_ok()) uses += static_cast<std::uint64_t>(stage.value()->passes()) * iteration.uses.size();
     if (!time.is_ok()) continue;
+    const bool best = told.empty() || time.value() < std::ranges::min(told, {}, &Told::time).time;
     enough = std::min(enough, time.value() + time.value() / kDoubt);
     told.push_back({std::move(strategy), time.value()});
+    if (best) publish({told.back()});
   }
   if (told.empty()) return {{std::move(strategies.front()), {}}};
   // To the nanosecond as long, that is the same moves.

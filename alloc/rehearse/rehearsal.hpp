@@ -7,6 +7,8 @@
 //
 // Source: simulation as the judge of plans, SwapAdvisor (papers.md §3.4); here of whole policies.
 //
+// An iteration of many launches takes long to play; the best so far is the answer until there is a better one.
+//
 // Without a thread to be had a question has no answer; the next one tries again.
 //
 // Bounds: kMostUses uses are played for one question; strategies beyond that are not heard.
@@ -30,7 +32,7 @@ class Rehearsal final : public Planner {
   static constexpr std::uint64_t kDoubt = 32;
   static constexpr std::size_t kMostTold = 4;
 
-  // kWaits: answer() waits until there is one, so that a run in virtual time depends on nothing else.
+  // kWaits: answer() waits until there is no better one, so that a run in virtual time depends on nothing else.
   enum class Answer : std::uint8_t { kWhenReady, kWaits };
 
   // REQUIRES: `policy` outlives it.
@@ -49,6 +51,7 @@ class Rehearsal final : public Planner {
   void run();
   std::optional<Question> await_question();
   std::vector<Told> best_of(const Question& question);
+  void publish(std::vector<Told> told);
 
   const Policy& policy_;
   const Answer when_;

@@ -66,7 +66,6 @@ void Conductor::note_shortage() {
 void Conductor::read(Orders& orders, Nanoseconds now) {
   if (asked_) {
     if (std::vector<Told> told = planner_->answer(); !told.empty()) {
-      asked_ = false;
       told_ = std::move(told);
       std::vector<Nanoseconds> times;
       for (const Told& each : told_) times.push_back(each.time);

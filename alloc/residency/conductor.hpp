@@ -146,7 +146,7 @@ class Conductor {
   std::size_t waited_ = 0;                     // launches since the iteration was adopted and memory short,
   std::size_t look_at_ = 0;                    // and with so many durations are looked at
   bool wanted_ = false;                        // a plan, as soon as the durations are known
-  bool asked_ = false;                         // the planner, who has not answered yet
+  bool asked_ = false;                         // the planner, who may have a better answer yet
   std::vector<std::uint32_t> distances_;       // by use of the iteration
   std::vector<Due> due_;                       // by step; empty = no plan
   std::vector<std::uint32_t> until_due_;       // by step: launches until something is due; 0 = never

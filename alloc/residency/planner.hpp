@@ -26,8 +26,8 @@ class Planner {
   virtual ~Planner() = default;
   // Begins to look for it; a question that was not answered yet is dropped.
   virtual void ask(const Iteration& iteration, const Machine& machine) = 0;
-  // Once, when it is found: the best first, at least one; empty until then. What it refers to lives as long as the
-  // planner's policy.
+  // When it is found, and again when a better one is: the best first, at least one; else nothing. What it refers to
+  // lives as long as the planner's policy.
   virtual std::vector<Told> answer() = 0;
 };
 

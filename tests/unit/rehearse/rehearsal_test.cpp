@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -112,6 +113,43 @@ TEST(Rehearsal, AnswersWithAllThatMayBeTheBest) {
   }
 }
 
+// As `newest`, after a while.
+class Slow final : public Policy {
+ public:
+  std::string_view name() const override { return "slow"; }
+  Decision decide(const Snapshot& snapshot) const override {
+    while (!released.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return newest_.decide(snapshot);
+  }
+  mutable std::atomic<bool> released{false};
+
+ private:
+  Newest newest_;
+};
+
+class LruAndSlow final : public Policy {
+ public:
+  std::string_view name() const override { return "lru and slow"; }
+  Decision decide(const Snapshot& snapshot) const override { return lru_.decide(snapshot); }
+  std::vector<Strategy> strategies(const Iteration&, const Machine&) const override {
+    return {{"lru", {}, &lru_}, {"slow", {}, &slow}};
+  }
+  Slow slow;
+
+ private:
+  LruPolicy lru_;
+};
+
+TEST(Rehearsal, AnswersWithTheBestSoFarUntilThereIsABetterOne) {
+  const LruAndSlow policy;
+  Rehearsal rehearsal(policy, Rehearsal::Answer::kWhenReady);
+  rehearsal.ask(cycle(14), kMachine);
+  EXPECT_EQ(await_answer(rehearsal).name, "lru");
+  EXPECT_TRUE(rehearsal.answer().empty());
+  policy.slow.released.store(true);
+  EXPECT_EQ(await_answer(rehearsal).name, "slow");
+}
+
 TEST(Rehearsal, PlaysOnceWhatSeveralWouldDo) {
   Strategy two, five;
   const std::size_t once = asked_for(2, two);
@@ -125,7 +163,9 @@ TEST(Rehearsal, ThinksBesideTheProgram) {
   Rehearsal rehearsal(policy, Rehearsal::Answer::kWhenReady);
   EXPECT_TRUE(rehearsal.answer().empty());
   rehearsal.ask(cycle(14), kMachine);
-  EXPECT_EQ(await_answer(rehearsal).name, "newest");
+  std::string_view name;
+  do name = await_answer(rehearsal).name;
+  while (name != "newest");
 }
 
 TEST(Rehearsal, AnswersWithTheFirstWhereNothingCanBeTold) {
