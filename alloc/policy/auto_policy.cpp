@@ -46,35 +46,29 @@ Decision AutoPolicy::decide(const Snapshot& snapshot) const {
   return rivals_.front()->decide(snapshot);
 }
 
-std::vector<Strategy> AutoPolicy::strategies(const Iteration& iteration,
-                                             const Machine& machine) const {
-  std::vector<Strategy> all;
+void AutoPolicy::strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const {
   const auto offer = [&](std::string_view name, AbsencePlan plan, bool strict = false) {
-    all.push_back({name, std::move(plan), rivals_.front().get(), strict});
+    return hear({name, std::move(plan), rivals_.front().get(), strict});
   };
   const auto offer_promptly = [&](std::string_view name, const AbsencePlan& chosen) {
     const AbsencePlan plan = prompt_plan(iteration, machine, chosen);
-    offer(name, plan);
-    offer(name, plan, true);
+    return offer(name, plan) && offer(name, plan, true);
   };
-  offer("recency", {});
-  offer_promptly("prompt", farthest_absences(iteration, machine.device));
+  if (!offer("recency", {})) return;
+  if (!offer_promptly("prompt", farthest_absences(iteration, machine.device))) return;
   if (iteration.uses.size() * iteration.steps.size() <= kMostWork) {
     for (const GapOrder order : {GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest}) {
       AbsencePlan cover = cover_excess(iteration, machine, order);
-      offer_promptly("prompt cover", cover);
-      offer("cover", std::move(cover));
+      if (!offer_promptly("prompt cover", cover) || !offer("cover", std::move(cover))) return;
     }
   }
   for (const auto& rival : rivals_) {
     if (rival == rivals_.front()) continue;
     AbsencePlan plan = rival->plan(iteration, machine);
-    if (std::ranges::count(kWellChosen, rival->name()) != 0) {
-      offer_promptly("prompt gallery", plan);
-    }
-    all.push_back({rival->name(), std::move(plan), rest_of(*rival)});
+    const bool chooses_well = std::ranges::count(kWellChosen, rival->name()) != 0;
+    if (chooses_well && !offer_promptly("prompt gallery", plan)) return;
+    if (!hear({rival->name(), std::move(plan), rest_of(*rival)})) return;
   }
-  return all;
 }
 
 }  // namespace tessera

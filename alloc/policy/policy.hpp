@@ -12,6 +12,7 @@
 // Thread safety: const calls from any thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -42,8 +43,11 @@ class Policy {
   virtual Decision decide(const Snapshot& snapshot) const = 0;
   // Absences in gaps of the iteration, each gap at most once; none: decide() is asked as it goes.
   virtual AbsencePlan plan(const Iteration& iteration, const Machine& machine) const;
-  // The ways that may be the best here, the likeliest first; at least one. The policy outlives them.
-  virtual std::vector<Strategy> strategies(const Iteration& iteration, const Machine& machine) const;
+  // False: that is enough.
+  using Hear = std::function<bool(Strategy strategy)>;
+  // Tells the ways that may be the best here, at least one, the likeliest first; each is made when it is told, because
+  // of a long iteration a plan may take seconds. The policy outlives them.
+  virtual void strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const;
 };
 
 // One row of the gallery: `name` is what --policy takes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -101,28 +102,38 @@ void Rehearsal::publish(std::vector<Told> told) {
 
 std::vector<Told> Rehearsal::best_of(const Question& question) {
   const auto& [iteration, machine] = question;
-  std::vector<Strategy> strategies = policy_.strategies(iteration, machine);
   const bool can_play = machine.in_rate > 0 && machine.out_rate > 0;
   std::vector<Told> told;
   Nanoseconds enough(~std::uint64_t{0});
   std::uint64_t uses = 0;
   Heard heard;
-  for (Strategy& strategy : strategies) {
-    if (strategies.size() == 1 || !can_play || stop_.load() || uses > kMostUses) break;
-    if (!heard.add(strategy)) continue;
+  const auto play = [&](Strategy strategy) {
+    if (!heard.add(strategy)) return;
     auto stage = Stage::create(iteration, machine, strategy, policy_);
     const Result<Nanoseconds> time =
         stage.is_ok() ? stage.value()->play(enough, stop_) : Result<Nanoseconds>(stage.status());
     log_line(LogLevel::kDebug, "rehearsed {}: {}", strategy.name,
              time.is_ok() ? fmt::format("{} ns", time.value().value()) : time.status().to_string());
     if (stage.is_ok()) uses += static_cast<std::uint64_t>(stage.value()->passes()) * iteration.uses.size();
-    if (!time.is_ok()) continue;
+    if (!time.is_ok()) return;
     const bool best = told.empty() || time.value() < std::ranges::min(told, {}, &Told::time).time;
     enough = std::min(enough, time.value() + time.value() / kDoubt);
     told.push_back({std::move(strategy), time.value()});
     if (best) publish({told.back()});
-  }
-  if (told.empty()) return {{std::move(strategies.front()), {}}};
+  };
+  // One alone is not played: there is nothing to compare it with.
+  std::optional<Strategy> first;
+  bool several = false;
+  policy_.strategies(iteration, machine, [&](Strategy strategy) {
+    if (!first) {
+      first = std::move(strategy);
+      return can_play && !stop_.load();
+    }
+    if (!std::exchange(several, true)) play(*first);
+    if (!stop_.load() && uses <= kMostUses) play(std::move(strategy));
+    return !stop_.load() && uses <= kMostUses;
+  });
+  if (told.empty()) return {{std::move(*first), {}}};
   // To the nanosecond as long, that is the same moves.
   std::ranges::stable_sort(told, {}, &Told::time);
   const auto same = std::ranges::unique(told, {}, &Told::time);

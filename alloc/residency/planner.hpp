@@ -37,7 +37,10 @@ class FirstStrategy final : public Planner {
   // REQUIRES: `policy` outlives it.
   explicit FirstStrategy(const Policy& policy) : policy_(policy) {}
   void ask(const Iteration& iteration, const Machine& machine) override {
-    answer_ = {{std::move(policy_.strategies(iteration, machine).front()), {}}};
+    policy_.strategies(iteration, machine, [this](Strategy likeliest) {
+      answer_ = {{std::move(likeliest), {}}};
+      return false;
+    });
   }
   std::vector<Told> answer() override { return std::exchange(answer_, {}); }
 

@@ -17,6 +17,7 @@
 #include "learn/gap_time.hpp"
 #include "learn/structure.hpp"
 #include "policy/policy.hpp"
+#include "strategies.hpp"
 
 namespace tessera::contract {
 
@@ -48,7 +49,7 @@ class PlanContract : public ::testing::Test {
   template <class Visit>
   void for_many(Visit visit) {
     for_many_iterations([&](const Iteration& iteration, const Machine& machine) {
-      for (const Strategy& strategy : policy_.strategies(iteration, machine)) {
+      for (const Strategy& strategy : test::strategies_of(policy_, iteration, machine)) {
         SCOPED_TRACE(::testing::Message() << strategy.name);
         visit(iteration, machine, strategy.plan);
       }
@@ -108,8 +109,8 @@ TYPED_TEST_P(PlanContract, IsPossibleWheneverTheLargestStepFits) {
 
 TYPED_TEST_P(PlanContract, SaysTheSameAgain) {
   this->for_many_iterations([this](const Iteration& iteration, const Machine& machine) {
-    const std::vector<Strategy> once = this->policy_.strategies(iteration, machine);
-    const std::vector<Strategy> again = this->policy_.strategies(iteration, machine);
+    const std::vector<Strategy> once = test::strategies_of(this->policy_, iteration, machine);
+    const std::vector<Strategy> again = test::strategies_of(this->policy_, iteration, machine);
     ASSERT_EQ(again.size(), once.size());
     for (std::size_t s = 0; s < once.size(); ++s) {
       const AbsencePlan &a = once[s].plan, &b = again[s].plan;
@@ -128,7 +129,7 @@ TYPED_TEST_P(PlanContract, CopesWithAnIterationWithoutUses) {
   test::IterationBuilder build;
   build.step(1000, {});
   for (const Iteration& iteration : {build.done(), Iteration()}) {
-    for (const Strategy& strategy : this->policy_.strategies(iteration, test::machine_of(1_GiB, 25e9))) {
+    for (const Strategy& strategy : test::strategies_of(this->policy_, iteration, test::machine_of(1_GiB, 25e9))) {
       EXPECT_TRUE(strategy.plan.empty()) << strategy.name;
     }
   }

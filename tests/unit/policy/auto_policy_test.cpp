@@ -6,6 +6,7 @@
 
 #include "learn/forecast.hpp"
 #include "policy/recency_policy.hpp"
+#include "strategies.hpp"
 
 namespace tessera {
 namespace {
@@ -50,8 +51,9 @@ bool offers(const std::vector<Strategy>& strategies, std::string_view name) {
 }
 
 Forecast best_forecast(const Machine& machine, std::string_view name) {
+  const AutoPolicy policy;
   Forecast best{.possible = false};
-  for (const Strategy& strategy : AutoPolicy().strategies(training(), machine)) {
+  for (const Strategy& strategy : test::strategies_of(policy, training(), machine)) {
     if (strategy.name != name) continue;
     const Forecast planned = forecast(training(), machine, strategy.plan);
     if (is_better(planned, best)) best = planned;
@@ -61,15 +63,25 @@ Forecast best_forecast(const Machine& machine, std::string_view name) {
 
 TEST(AutoPolicy, OffersWhatItDoesWithoutAPlanFirst) {
   const AutoPolicy policy;
-  const std::vector<Strategy> strategies = policy.strategies(training(), machine(Bytes(11'000), 1e9));
+  const std::vector<Strategy> strategies = test::strategies_of(policy, training(), machine(Bytes(11'000), 1e9));
   EXPECT_EQ(strategies.front().name, "recency");
   EXPECT_TRUE(strategies.front().plan.empty());
   EXPECT_EQ(strategies.front().rest->name(), "recency");
 }
 
+// A plan that nobody hears is not made.
+TEST(AutoPolicy, OffersNoMoreThanIsWanted) {
+  const AutoPolicy policy;
+  for (std::size_t wanted = 1; wanted < 20; ++wanted) {
+    std::size_t heard = 0;
+    policy.strategies(training(), machine(Bytes(11'000), 1e9), [&](const Strategy&) { return ++heard < wanted; });
+    EXPECT_EQ(heard, wanted);
+  }
+}
+
 TEST(AutoPolicy, OffersTheGalleryButNotItself) {
   const AutoPolicy policy;
-  const std::vector<Strategy> strategies = policy.strategies(training(), machine(Bytes(11'000), 1e9));
+  const std::vector<Strategy> strategies = test::strategies_of(policy, training(), machine(Bytes(11'000), 1e9));
   for (const char* name : {"lru", "belady", "capuchin", "delta", "vdnn-all", "lamina"}) {
     EXPECT_TRUE(offers(strategies, name)) << name;
   }
@@ -78,7 +90,7 @@ TEST(AutoPolicy, OffersTheGalleryButNotItself) {
 
 TEST(AutoPolicy, NamesOneObjectForAllThatDecideAlike) {
   const AutoPolicy policy;
-  const std::vector<Strategy> strategies = policy.strategies(training(), machine(Bytes(11'000), 1e9));
+  const std::vector<Strategy> strategies = test::strategies_of(policy, training(), machine(Bytes(11'000), 1e9));
   const auto rest_of = [&](std::string_view name) {
     return std::ranges::find(strategies, name, &Strategy::name)->rest;
   };

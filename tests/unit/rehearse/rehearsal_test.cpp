@@ -44,8 +44,8 @@ class Two final : public Policy {
  public:
   std::string_view name() const override { return "two"; }
   Decision decide(const Snapshot& snapshot) const override { return lru_.decide(snapshot); }
-  std::vector<Strategy> strategies(const Iteration&, const Machine&) const override {
-    return {{"lru", {}, &lru_}, {"newest", {}, &newest_}};
+  void strategies(const Iteration&, const Machine&, const Hear& hear) const override {
+    if (hear({"lru", {}, &lru_})) hear({"newest", {}, &newest_});
   }
 
  private:
@@ -62,11 +62,10 @@ class Counting final : public Policy {
     ++asked;
     return lru_.decide(snapshot);
   }
-  std::vector<Strategy> strategies(const Iteration&, const Machine&) const override {
-    std::vector<Strategy> all{{"bare", {}, this}};
+  void strategies(const Iteration&, const Machine&, const Hear& hear) const override {
     const AbsencePlan nothing{{.gap = {.run = 1, .after = 1, .until = 1, .wraps = true, .dead = true}}};
-    while (all.size() < strategies_) all.push_back({"other", nothing, this});
-    return all;
+    bool more = hear({"bare", {}, this});
+    for (std::size_t told = 1; more && told < strategies_; ++told) more = hear({"other", nothing, this});
   }
   mutable std::size_t asked = 0;
 
@@ -131,8 +130,8 @@ class LruAndSlow final : public Policy {
  public:
   std::string_view name() const override { return "lru and slow"; }
   Decision decide(const Snapshot& snapshot) const override { return lru_.decide(snapshot); }
-  std::vector<Strategy> strategies(const Iteration&, const Machine&) const override {
-    return {{"lru", {}, &lru_}, {"slow", {}, &slow}};
+  void strategies(const Iteration&, const Machine&, const Hear& hear) const override {
+    if (hear({"lru", {}, &lru_})) hear({"slow", {}, &slow});
   }
   Slow slow;
 
