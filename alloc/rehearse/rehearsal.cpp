@@ -101,7 +101,8 @@ void Rehearsal::publish(std::vector<Told> told) {
 }
 
 std::vector<Told> Rehearsal::best_of(const Question& question) {
-  const auto& [iteration, machine] = question;
+  const Iteration& iteration = question.iteration;
+  const Machine& machine = question.machine;
   const bool can_play = machine.in_rate > 0 && machine.out_rate > 0;
   std::vector<Told> told;
   Nanoseconds enough(~std::uint64_t{0});
@@ -136,8 +137,8 @@ std::vector<Told> Rehearsal::best_of(const Question& question) {
   if (told.empty()) return {{std::move(*first), {}}};
   // To the nanosecond as long, that is the same moves.
   std::ranges::stable_sort(told, {}, &Told::time);
-  const auto same = std::ranges::unique(told, {}, &Told::time);
-  told.erase(same.begin(), same.end());
+  const auto alike = [](const Told& a, const Told& b) { return a.time == b.time; };
+  told.erase(std::unique(told.begin(), told.end(), alike), told.end());
   std::erase_if(told, [enough](const Told& each) { return each.time > enough; });
   if (told.size() > kMostTold) told.resize(kMostTold);
   return told;
