@@ -132,7 +132,7 @@ class TwoTold final : public Planner {
  public:
   explicit TwoTold(const Policy& policy) : policy_(policy) {}
   void ask(const Iteration& iteration, const Machine& machine) override {
-    for (const std::uint64_t time : {1000, 1001}) {
+    for (const std::uint64_t time : {std::uint64_t{1000}, std::uint64_t{1001}}) {
       AbsencePlan plan = policy_.plan(iteration, machine);
       for (Absence& absence : plan) absence.to = time == 1000 ? Away::kHost : Away::kFile;
       told_.push_back({{"", std::move(plan), &policy_}, Nanoseconds(time)});
