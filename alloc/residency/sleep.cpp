@@ -36,7 +36,8 @@ std::vector<Run*> Residency::tagged(std::optional<TagId> tag, Side side) const {
     if (tag && run->tag != *tag) continue;
     if (side == Side::kThere ? bytes_there(*run) : bytes_away(*run)) runs.push_back(run.get());
   }
-  std::sort(runs.begin(), runs.end());
+  // Where the system put our records must not decide who comes first.
+  std::ranges::sort(runs, {}, [](const Run* run) { return run->address; });
   return runs;
 }
 
@@ -87,8 +88,6 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
     MutexLock lock(mutex_);
     std::vector<Run*> runs = tagged(tag, Side::kThere);
     std::erase_if(runs, [&](const Run* run) { return run->address < passed; });
-    std::sort(runs.begin(), runs.end(),
-              [](const Run* a, const Run* b) { return a->address < b->address; });
     Bytes queued;
     for (Run* run : runs) {
       if (queued >= kBatch) break;
