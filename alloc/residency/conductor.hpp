@@ -10,8 +10,8 @@
 // A launch is known by its work and the sizes of its runs, in order, not by their addresses: an
 // activation may lie elsewhere in every iteration. Which run plays a part of the plan is seen at each
 // use; that is known of an iteration as soon as it is learned, so what its plan has away at the moment
-// at which it is found leaves then. Runs of one base page, which small blocks share, play no part: they are left to decide(), and
-// an iteration tells of them apart.
+// at which it is found leaves then. Runs of one base page, which small blocks share, play no part: they
+// are left to decide(), and an iteration tells of them apart.
 //
 // Thread safety: log(), watches() and times() by any thread; the rest under the engine's lock.
 //
@@ -52,7 +52,8 @@ class Conductor {
 
   using Runs = std::vector<std::unique_ptr<Run>>;
 
-  // REQUIRES: all of them outlive it, or policy and planner the next set_policy; `runs` are all there are, under the engine's lock.
+  // REQUIRES: all of them outlive it, or policy and planner the next set_policy; `runs` are all there are, under
+  // the engine's lock.
   Conductor(Driver& driver, DeviceId device, const Policy& policy, Planner& planner, const Runs& runs)
       : policy_(&policy), planner_(&planner), all_runs_(runs), watches_(driver, device, kWatches),
         history_(watches_) {

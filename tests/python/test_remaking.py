@@ -78,33 +78,28 @@ class Remaking(DeviceTest):
         self.assertEqual([call[:2] for call in calls], [(tensor.address, SIZE)])
         self.assertIsInstance(calls[0][2], int)
 
-    def test_an_exception_is_the_cause_of_what_the_call_raises_and_the_next_call_tries_again(self):
-        tensor, _ = self.remakable(8)
+    def evicted_whose_work_fails_once(self, value):
+        tensor, _ = self.remakable(value)
         problems = [KeyError("no such weight")]
 
         def work(address, size, _stream):
             if problems:
                 raise problems.pop()
-            fill(address, size, 8)
+            fill(address, size, value)
 
         tessera.regenerate(tensor, work, cost_ns=1)
         self.evict(tensor)
+        return tensor
+
+    def test_an_exception_is_the_cause_of_what_the_call_raises_and_the_next_call_tries_again(self):
+        tensor = self.evicted_whose_work_fails_once(8)
         with self.assertRaises(tessera.TesseraError) as raised:
             tessera.pin(tensor)
         self.assertIsInstance(raised.exception.__cause__, KeyError)
         self.assertEqual(self.bytes_of(tensor), {8})
 
     def test_an_exception_in_work_of_others_is_said(self):
-        tensor, _ = self.remakable(8)
-        problems = [KeyError("no such weight")]
-
-        def work(address, size, _stream):
-            if problems:
-                raise problems.pop()
-            fill(address, size, 8)
-
-        tessera.regenerate(tensor, work, cost_ns=1)
-        self.evict(tensor)
+        tensor = self.evicted_whose_work_fails_once(8)
         shared = ctypes.c_void_p()
         _api.check(_api._function("tessera_shared")(ctypes.byref(shared)))
         said = io.StringIO()
