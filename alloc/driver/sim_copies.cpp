@@ -38,7 +38,7 @@ Status SimDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId st
   {
     MutexLock lock(mutex_);
     TESSERA_TRY(check_host(from, bytes));
-    TESSERA_TRY_ASSIGN(const SimBytes device, memory_->bytes_at(to, bytes, on.device));
+    TESSERA_TRY_ASSIGN(const SimBytes device, bytes_at(to, bytes, on.device));
     const bool pinned = pins_->holds(range_of(from, bytes));
     const bool staged = !pinned && bytes <= kStaged;
     const Bytes there(device.bytes.size());  // none on a machine without contents
@@ -51,8 +51,8 @@ Status SimDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId st
     SimWork work = make_transfer("copy_in", device.bytes, bytes_of(source, there));
     work.time = options_.inbound.time_for(bytes);
     work.keeps = std::move(stage);
-    work.ranges = {range_of(to, bytes)};
-    if (!staged) work.ranges.push_back(range_of(from, bytes));
+    touches(work, range_of(to, bytes));
+    if (!staged) touches(work, range_of(from, bytes));
     TESSERA_TRY_ASSIGN(op, engines_->submit(on.stream, SimEngine::kInbound, std::move(work)));
     if (pinned || staged) return {};
   }
@@ -75,14 +75,15 @@ Status SimDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream)
 
 Result<SimWork> SimDriver::copy_work(CopyWay way, const HostCopy& copy, DeviceId device) {
   TESSERA_TRY(check_host(copy.host, copy.bytes));
-  TESSERA_TRY_ASSIGN(const SimBytes there, memory_->bytes_at(copy.device, copy.bytes, device));
+  TESSERA_TRY_ASSIGN(const SimBytes there, bytes_at(copy.device, copy.bytes, device));
   // No bytes on a machine without contents.
   const std::span<std::byte> host = bytes_of(copy.host, Bytes(there.bytes.size()));
   const bool in = way == CopyWay::kIn;
   SimWork work = in ? make_transfer("copy_in", there.bytes, host)
                     : make_transfer("copy_out", host, there.bytes);
   work.time = (in ? options_.inbound : options_.outbound).time_for(copy.bytes);
-  work.ranges = {range_of(copy.device, copy.bytes), range_of(copy.host, copy.bytes)};
+  touches(work, range_of(copy.device, copy.bytes));
+  touches(work, range_of(copy.host, copy.bytes));
   return work;
 }
 
@@ -99,12 +100,12 @@ Status SimDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, Stream
   std::vector<SimWork> works;
   for (const HostCopy& one : copies) {
     TESSERA_TRY_ASSIGN(SimWork work, copy_work(way, one, on.device));
-    if (!pins_->holds(work.ranges[1])) {
-      return violation(
-          fmt::format("copies at once, and {} is not registered", work.ranges[1].to_string()));
+    const SimRange host = range_of(one.host, one.bytes);
+    if (!pins_->holds(host)) {
+      return violation(fmt::format("copies at once, and {} is not registered", host.to_string()));
     }
     for (const SimWork& other : works) {
-      const auto touched = other.touch(work.ranges[way == CopyWay::kIn ? 0 : 1]);
+      const auto touched = other.touch(way == CopyWay::kIn ? range_of(one.device, one.bytes) : host);
       if (touched) return violation(fmt::format("copies at once that overlap: {}", *touched));
     }
     works.push_back(std::move(work));
@@ -121,8 +122,8 @@ Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   engines_->wait_for_room();
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   MutexLock lock(mutex_);
-  TESSERA_TRY_ASSIGN(const SimBytes target, memory_->bytes_at(to, bytes, on.device));
-  TESSERA_TRY_ASSIGN(const SimBytes source, memory_->bytes_at(from, bytes, on.device));
+  TESSERA_TRY_ASSIGN(const SimBytes target, bytes_at(to, bytes, on.device));
+  TESSERA_TRY_ASSIGN(const SimBytes source, bytes_at(from, bytes, on.device));
   // A copy that crosses the link takes a copy engine, whatever the call was.
   SimEngine engine = SimEngine::kCompute;
   if (target.location != source.location) {
@@ -131,7 +132,8 @@ Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   SimWork work = make_transfer("copy", target.bytes, source.bytes);
   if (engine == SimEngine::kInbound) work.time = options_.inbound.time_for(bytes);
   if (engine == SimEngine::kOutbound) work.time = options_.outbound.time_for(bytes);
-  work.ranges = {range_of(to, bytes), range_of(from, bytes)};
+  touches(work, range_of(to, bytes));
+  touches(work, range_of(from, bytes));
   return engines_->submit(on.stream, engine, std::move(work)).status();
 }
 
@@ -156,7 +158,7 @@ Status SimDriver::fingerprint(DeviceId device, std::span<const DeviceRange> rang
       return violation(fmt::format("a fingerprint of {} bytes at {:#x}", range.bytes.value(),
                                    range.address.value()));
     }
-    TESSERA_TRY_ASSIGN(const SimBytes there, memory_->bytes_at(range.address, range.bytes, device));
+    TESSERA_TRY_ASSIGN(const SimBytes there, bytes_at(range.address, range.bytes, device));
     bytes.push_back(there.bytes);
     touched.push_back(range_of(range.address, range.bytes));
     all += range.bytes;

@@ -142,19 +142,22 @@ Status SimDriver::retain_frame(FrameId frame) {
 }
 
 Status SimDriver::map(Address address, Bytes bytes, FrameId frame) {
+  if (!options_.watches_memory) return {};
   MutexLock lock(mutex_);
   return memory_->map(address, bytes, frame);
 }
 
 Status SimDriver::set_access(Address address, Bytes bytes, DeviceId device) {
+  if (!options_.watches_memory) return {};
   TESSERA_TRY(check_device(device));
   MutexLock lock(mutex_);
   return memory_->set_access(address, bytes, device);
 }
 
 Status SimDriver::unmap(Address address, Bytes bytes) {
+  if (!options_.watches_memory) return {};
   MutexLock lock(mutex_);
-  if (options_.watches_unmaps) TESSERA_TRY(engines_->check_untouched(range_of(address, bytes), "unmap"));
+  TESSERA_TRY(engines_->check_untouched(range_of(address, bytes), "unmap"));
   return memory_->unmap(address, bytes);
 }
 
@@ -166,6 +169,15 @@ std::optional<SimFrameInfo> SimDriver::frame(FrameId frame) {
 std::optional<SimMapping> SimDriver::mapping_at(Address address) {
   MutexLock lock(mutex_);
   return memory_->mapping_at(address);
+}
+
+Result<SimBytes> SimDriver::bytes_at(Address address, Bytes bytes, DeviceId device) const {
+  if (!options_.watches_memory) return SimBytes();
+  return memory_->bytes_at(address, bytes, device);
+}
+
+void SimDriver::touches(SimWork& work, const SimRange& range) const {
+  if (options_.watches_memory) work.ranges.push_back(range);
 }
 
 // ---- host memory -------------------------------------------------------------------------------
@@ -277,9 +289,9 @@ Status SimDriver::fill_elements(Address to, std::uint32_t value, std::uint32_t w
   engines_->wait_for_room();
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   MutexLock lock(mutex_);
-  TESSERA_TRY_ASSIGN(const SimBytes target, memory_->bytes_at(to, bytes, on.device));
+  TESSERA_TRY_ASSIGN(const SimBytes target, bytes_at(to, bytes, on.device));
   SimWork work = make_fill(target.bytes, value, width);
-  work.ranges = {range_of(to, bytes)};
+  touches(work, range_of(to, bytes));
   return engines_->submit(on.stream, SimEngine::kCompute, std::move(work)).status();
 }
 
@@ -302,8 +314,8 @@ Status SimDriver::occupy(StreamId stream, Nanoseconds time, std::span<const Devi
   work.time = time;
   MutexLock lock(mutex_);
   for (const DeviceRange& range : ranges) {
-    TESSERA_TRY(memory_->bytes_at(range.address, range.bytes, on.device).status());
-    work.ranges.push_back(range_of(range.address, range.bytes));
+    TESSERA_TRY(bytes_at(range.address, range.bytes, on.device).status());
+    touches(work, range_of(range.address, range.bytes));
   }
   return engines_->submit(on.stream, SimEngine::kCompute, std::move(work)).status();
 }

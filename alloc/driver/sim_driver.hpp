@@ -39,6 +39,8 @@ class SimEngines;
 class SimMemory;
 class SimPins;
 class VirtualClock;
+struct SimBytes;
+struct SimRange;
 struct SimWork;
 
 struct SimFrameInfo {
@@ -137,6 +139,9 @@ class SimDriver final : public Driver {
   Status check_device(DeviceId device) const;
   Status check_virtual_memory() const;
   Status check_host(const void* host, Bytes bytes) REQUIRES_LOCK(mutex_);
+  // The bytes that work is about to use. Errors: as SimMemory::bytes_at.
+  Result<SimBytes> bytes_at(Address address, Bytes bytes, DeviceId device) const REQUIRES_LOCK(mutex_);
+  void touches(SimWork& work, const SimRange& range) const;
   // The work of a copy that needs no stage. Errors: what it would touch wrongly.
   Result<SimWork> copy_work(CopyWay way, const HostCopy& copy, DeviceId device) REQUIRES_LOCK(mutex_);
   // The stream and device that an id of a caller means, in the calling thread.

@@ -34,7 +34,9 @@ struct SimOptions {
   std::optional<unsigned> host_node{};      // as properties() tells it
   bool copies_at_once = true;               // false: copy_all() is not supported, as before CUDA 12.8
   bool makes_fingerprints = true;           // false, or no contents: fingerprint() is not supported
-  bool watches_unmaps = true;  // false: what queued work may touch is unmapped, too, and nothing looks at it all
+  // False, where there are no contents: nothing notes what is mapped where and what work touches, and no such call is
+  // wrong. For who plays an engine that others watch.
+  bool watches_memory = true;
   bool virtual_memory = true;  // false: no reserve, no frames, no mappings, as on some vGPUs
   std::string name = "Tessera software device";
 };

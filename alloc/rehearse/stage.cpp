@@ -47,7 +47,7 @@ Stage::Stage(const Iteration& iteration, const Machine& machine, const Strategy&
                .inbound = speed(machine.in_rate),
                .outbound = speed(machine.out_rate),
                .contents = SimContents::kNone,
-               .watches_unmaps = false,  // replays and tests watch the same engine
+               .watches_memory = false,  // replays and tests watch the same engine
                .name = "rehearsal"},
               clock_),
       log_(clock_, 1),

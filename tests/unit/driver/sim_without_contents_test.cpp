@@ -52,19 +52,29 @@ TEST_F(SimWithoutContentsTest, ItIsAsStrictAsWithBytes) {
   EXPECT_EQ(driver_.release(at_, 64_GiB).native_code(), native::kInvalidValue) << "mapped";
 }
 
-TEST_F(SimWithoutContentsTest, OneThatDoesNotWatchUnmapsWhatIsInUse) {
+TEST_F(SimWithoutContentsTest, OneThatDoesNotWatchTakesItsTimeWhateverIsMapped) {
   VirtualClock clock;
-  SimDriver driver({.memory = 80_GiB, .contents = SimContents::kNone, .watches_unmaps = false}, clock);
+  SimDriver driver({.memory = 80_GiB,
+                    .inbound = {32'000'000'000, Nanoseconds()},
+                    .contents = SimContents::kNone,
+                    .watches_memory = false},
+                   clock);
   const Address at = driver.reserve(2_MiB, 2_MiB).take();
   const FrameId frame = driver.create_frame(kDevice, FrameLocation::kDevice, 2_MiB).take();
-  ASSERT_TRUE(driver.map(at, 2_MiB, frame).is_ok());
-  ASSERT_TRUE(driver.set_access(at, 2_MiB, kDevice).is_ok());
   const StreamId stream = driver.create_stream(kDevice).take();
   const DeviceRange range{at, 2_MiB};
-  ASSERT_TRUE(driver.occupy(stream, Nanoseconds(777), {&range, 1}).is_ok());
-  EXPECT_TRUE(driver.unmap(at, 2_MiB).is_ok());
+  ASSERT_TRUE(driver.occupy(stream, Nanoseconds(777), {&range, 1}).is_ok()) << "nothing is mapped";
+  EXPECT_TRUE(driver.map(at, 2_MiB, frame).is_ok());
+  EXPECT_TRUE(driver.set_access(at, 2_MiB, kDevice).is_ok());
+  EXPECT_TRUE(driver.unmap(at, 2_MiB).is_ok()) << "in use";
   EXPECT_TRUE(driver.synchronize(stream).is_ok());
   EXPECT_EQ(clock.now(), Nanoseconds(777));
+  ASSERT_TRUE(driver.register_host(host_, 2_MiB).is_ok());
+  const HostCopy copy{at, host_, 2_MiB};
+  ASSERT_TRUE(driver.copy_all(CopyWay::kIn, {&copy, 1}, stream).is_ok());
+  EXPECT_TRUE(driver.synchronize(stream).is_ok());
+  EXPECT_EQ(clock.now(), Nanoseconds(777 + 65'536));
+  EXPECT_TRUE(driver.unregister_host(host_).is_ok());
   EXPECT_TRUE(driver.destroy_stream(stream).is_ok());
   EXPECT_TRUE(driver.destroy_frame(frame).is_ok());
   EXPECT_TRUE(driver.release(at, 2_MiB).is_ok());
