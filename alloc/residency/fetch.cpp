@@ -136,7 +136,7 @@ Status Residency::bring_in(std::span<Run* const> runs) {
 // directions of the link are busy.
 Status Residency::bring_by_parts(std::span<const PageRef> pages) {
   TESSERA_TRY(finish_moves(Await::kNone));
-  const Bytes wanted = total_bytes(pages), room = device_room() + mover_.going();
+  const Bytes wanted = total_bytes(pages), room = tiers_.device.usage().room() + mover_.going();
   if (room < wanted) TESSERA_TRY(page_out(wanted - room, Patience::kDemand).status());
   for (std::size_t first = 0; first < pages.size();) {
     std::size_t end = first;
@@ -333,7 +333,7 @@ Status Residency::await_arrivals(std::span<Run* const> runs, StreamId stream) {
 Status Residency::prefetch(std::span<Run* const> runs) {
   MutexLock lock(mutex_);
   TESSERA_TRY(finish_moves(Await::kNone));
-  Bytes room = device_room();
+  Bytes room = tiers_.device.usage().room();
   std::vector<PageRef> ready;
   for (Run* run : runs) {
     if (run->missing.load() == 0) continue;
@@ -365,7 +365,7 @@ void Residency::start_rise(PageRef page) {
 
 // The bytes of a prefetched page are in host memory: on to the device, if that needs nobody to leave.
 void Residency::go_on(PageRef page) {
-  if (!page->host || device_room() < page.bytes()) return;
+  if (!page->host || tiers_.device.usage().room() < page.bytes()) return;
   const Status mounted = mount_and_note({&page, 1});
   if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was given up: {}", mounted.to_string());
 }

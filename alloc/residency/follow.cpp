@@ -92,6 +92,7 @@ bool Residency::carry_out(const Conductor::Order& order) {
   const Bytes there = run.bytes_in(PageState::kResident);
   if (there <= stays) return true;
   const Result<Bytes> left = leave(run, there - stays, Patience::kPlanned, Which::kAll, order.to);
+  if (left.status().code() == Code::kBusy) return false;  // others make room for it
   note_given_up(left.status());
   return !left.is_ok() || run.bytes_in(PageState::kResident) <= stays;
 }
@@ -128,8 +129,7 @@ bool Residency::bring_back(Conductor::Order& order) {
   run.coming = true;
   run.called = run.last_work();
   std::vector<PageRef> ready;
-  const TierUsage host = tiers_.host.usage();
-  Bytes room = device_room(), wanted, host_room = host.capacity - std::min(host.used, host.capacity);
+  Bytes room = tiers_.device.usage().room(), wanted, host_room = tiers_.host.usage().room();
   bool waits = false;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
@@ -147,7 +147,7 @@ bool Residency::bring_back(Conductor::Order& order) {
       const Result<Bytes> freed = page_out(page.bytes(), Patience::kAhead, Which::kDead, full);
       waits = !freed.is_ok() || !freed.value();
       if (waits) break;
-      room = device_room();
+      room = tiers_.device.usage().room();
       --i;  // once more
     }
   }

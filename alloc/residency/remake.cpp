@@ -100,9 +100,9 @@ Result<Bytes> Residency::drop(Run& run, std::uint64_t mask, std::uint64_t used) 
     TESSERA_TRY(streams_.wait(mask, used));
   }
   run.quiet = std::max(run.quiet, used);
-  const Bytes before = device_room();
+  const Bytes before = tiers_.device.usage().room();
   TESSERA_TRY(mover_.drop(run));
-  return device_room() - before;
+  return tiers_.device.usage().room() - before;
 }
 
 // ---- and back -----------------------------------------------------------------------------------

@@ -48,16 +48,16 @@ class Residency {
   // Waits for its uses, gives its frames back. `run` is gone then, except after kBusy: one goes on.
   Status remove(Run* run);
   void disown(Run* run);  // its owner goes, and leaves a run behind that could not be removed
-  // From now on the run may leave without a copy: `remake.work` makes the bytes that its block has now
-  // (remake.hpp). Without work: not any more; kBusy where only it can bring them back. A run that
-  // several blocks share stays as it is.
+  // From now on the run may leave without a copy: `remake.work` makes the bytes that its block has now (remake.hpp).
+  // Without work: not any more; kBusy where only it can bring them back. A run that several blocks share stays as it
+  // is.
   Status set_remake(Run* run, Remake remake);
 
   // ---- uses ----
-  // Every page of every run is in device memory as far as `stream` is concerned when this returns, and
-  // stays until the work queued before end_use is over. Duplicates are allowed. Errors: kOutOfMemory
-  // when the runs do not fit together, kDataLoss, kIo, kDriver, those of a callback. `held` is called
-  // before one is: the runs cannot be removed any more.
+  // Every page of every run is in device memory as far as `stream` is concerned when this returns, and stays until the
+  // work queued before end_use is over. Duplicates are allowed. Errors: kOutOfMemory when the runs do not fit
+  // together, kDataLoss, kIo, kDriver, those of a callback. `held` is called before one is: the runs cannot be removed
+  // any more.
   Status begin_use(Runs runs, StreamId stream, Access access, Use::Kind kind, Use& use, const Held& held = {});
   // The same for queued work when nothing has to come: true, and the use has begun, or false and nothing
   // has happened. `find()` names the runs, or says no by nullopt; it is called inside the gate, where
@@ -69,9 +69,8 @@ class Residency {
   std::uint32_t begin_unnamed(StreamId stream);
   void end_unnamed(StreamId stream, std::uint32_t gate_slot);
   void note_written(Run& run);  // of a use that has not ended: it may write this run, too
-  // For a block that was just allocated (Run::live is counted already): backs its run for `stream`;
-  // with kNoStream it waits for the bytes. kUndefined: no other block lives in the run, so what its
-  // pages held need not come back.
+  // For a block that was just allocated (Run::live is counted already): backs its run for `stream`; with kNoStream it
+  // waits for the bytes. kUndefined: no other block lives in the run, so what its pages held need not come back.
   Status ensure(Run* run, StreamId stream, Contents contents = Contents::kKept);
   // Of a block; work queued there so far may use it until the stream has passed the epoch returned.
   std::uint64_t note_free(Run* run, StreamId stream);
@@ -149,7 +148,6 @@ class Residency {
   // room.cpp: who leaves. Ahead of need only who is idle; by plan the copy waits, not the caller.
   enum class Patience : std::uint8_t { kAhead, kPlanned, kDemand };
   Status make_room(Bytes bytes) REQUIRES_LOCK(mutex_);
-  Status make_host_room(Bytes bytes) REQUIRES_LOCK(mutex_);
   enum class Which : std::uint8_t { kAll, kIdle, kWithoutCopy, kDead };  // who may be chosen
   Result<Bytes> page_out(Bytes bytes, Patience) REQUIRES_LOCK(mutex_);
   Result<Bytes> page_out(Bytes bytes, Patience, Which, bool& full) REQUIRES_LOCK(mutex_);
@@ -157,14 +155,16 @@ class Residency {
   Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience) REQUIRES_LOCK(mutex_);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience) REQUIRES_LOCK(mutex_);
   Status force_out(Bytes bytes) REQUIRES_LOCK(mutex_);
-  Result<Bytes> sink_coldest(Bytes bytes) REQUIRES_LOCK(mutex_);
-  Bytes drop_idle_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
-  Bytes drop_file_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
   Snapshot picture(Shortage shortage, Bytes need, Which which) REQUIRES_LOCK(mutex_);
   Status fence_all() REQUIRES_LOCK(mutex_);
   void work_ahead() REQUIRES_LOCK(mutex_);
-  Bytes device_room() const;
   Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
+  // host_room.cpp: who goes on to the file
+  Status make_host_room(Bytes bytes) REQUIRES_LOCK(mutex_);
+  Result<bool> yield_host_room(const Run& newcomer, Bytes bytes) REQUIRES_LOCK(mutex_);
+  Result<Bytes> sink_coldest(Bytes bytes, const Run* newcomer = nullptr) REQUIRES_LOCK(mutex_);
+  Bytes drop_idle_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
+  Bytes drop_file_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
   // check.cpp: who leaves without a copy, since nothing has changed it
   Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used) REQUIRES_LOCK(mutex_);
   void copy_changed(std::vector<PageRef> pages) REQUIRES_LOCK(mutex_);

@@ -12,17 +12,10 @@ namespace {
 // After so many choices of victims that others used again, victims are barred from use.
 constexpr int kPoliteRounds = 4;
 constexpr int kMaxRounds = 64;
-// Host memory that is full is emptied by so much at a time, so that several writes are in flight.
-constexpr Bytes kSinkBatch = 16_MiB;
 
 Bytes part_of(Bytes whole, std::uint32_t percent) { return whole * percent / 100; }
 
 }  // namespace
-
-Bytes Residency::device_room() const {
-  const TierUsage usage = tiers_.device.usage();
-  return usage.capacity - usage.used;
-}
 
 // Why there is no room: because of calls under way, which end, or for good. A call that let go while
 // room was looked for was in the way too.
@@ -35,7 +28,7 @@ Status Residency::no_room(Bytes bytes) const {
   return Status(Code::kOutOfMemory,
                 fmt::format("{} MiB of device memory are needed, {} MiB are free, and nothing else "
                             "can leave: host {} of {} MiB used, file {} of {} MiB used",
-                            bytes / 1_MiB, device_room() / 1_MiB, host.used / 1_MiB,
+                            bytes / 1_MiB, tiers_.device.usage().room() / 1_MiB, host.used / 1_MiB,
                             host.capacity / 1_MiB, tiers_.file.usage().used / 1_MiB,
                             tiers_.file.usage().capacity / 1_MiB));
 }
@@ -43,7 +36,7 @@ Status Residency::no_room(Bytes bytes) const {
 Status Residency::make_room(Bytes bytes) {
   let_go_seen_ = let_go_.load();
   TESSERA_TRY(finish_moves(Await::kNone));
-  Bytes room = device_room();
+  Bytes room = tiers_.device.usage().room();
   for (int round = 0; room < bytes;) {
     if (round == kMaxRounds) return no_room(bytes);
     const Bytes leaving = mover_.going();
@@ -59,11 +52,11 @@ Status Residency::make_room(Bytes bytes) {
         TESSERA_TRY(finish_moves(Await::kOldest));
       }
     }
-    if (const Bytes there = device_room(); there < bytes && mover_.going()) {
+    if (const Bytes there = tiers_.device.usage().room(); there < bytes && mover_.going()) {
       TESSERA_TRY(finish_moves(Await::kLeaving, bytes - there));
     }
-    if (device_room() > room) round = 0;  // progress
-    room = device_room();
+    if (tiers_.device.usage().room() > room) round = 0;  // progress
+    room = tiers_.device.usage().room();
   }
   return {};
 }
@@ -203,9 +196,9 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
       TESSERA_TRY(streams_.wait(mask, used));
     }
     run.quiet = std::max(run.quiet, used);
-    const Bytes before = device_room();
+    const Bytes before = tiers_.device.usage().room();
     TESSERA_TRY(mover_.vacate(free_at_once));
-    total += device_room() - before;
+    total += tiers_.device.usage().room() - before;
   }
   if (to_check.empty() && to_copy.empty()) return total;
   if (tiers_.is_backed()) {
@@ -233,11 +226,18 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
 }
 
 // How many of the first pages have begun to leave. Those for which there is no host frame yet have lost none
-// but stale copies.
+// but stale copies. Errors: kBusy by plan, while others make room in the host.
 Result<std::size_t> Residency::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience) {
   for (;;) {
-    for (const PageRef& page : batch) page->copied = used;
     spare_host_room(total_bytes(batch));
+    bool awaited = false;
+    TESSERA_TRY_ASSIGN(awaited, yield_host_room(*batch.front().run, batch.front().bytes()));
+    if (awaited) {
+      if (patience != Patience::kDemand) return Status(Code::kBusy, "others leave host memory first");
+      TESSERA_TRY(finish_moves(Await::kOldest));
+      continue;
+    }
+    for (const PageRef& page : batch) page->copied = used;
     Result<std::size_t> begun = mover_.copy_out(batch);
     if (begun.is_ok()) {
       for (const PageRef& page : batch.first(begun.value())) started(page);
@@ -285,81 +285,6 @@ Status Residency::force_out(Bytes bytes) {
     out += left.value();
   }
   return out ? Status() : no_room(bytes);
-}
-
-// ---- host memory --------------------------------------------------------------------------------
-
-// Makes some progress, or says that there is none to make.
-Status Residency::make_host_room(Bytes bytes) {
-  if (drop_idle_copies(bytes)) return {};
-  Bytes sunk;
-  if (!mover_.moving(PageState::kSinking)) {
-    const Bytes batch = std::min(kSinkBatch, part_of(tiers_.host.usage().capacity, 10));
-    TESSERA_TRY_ASSIGN(sunk, sink_coldest(std::max(bytes, batch)));
-  }
-  if (!moving_.empty()) return finish_moves(Await::kOldest);
-  if (sunk) return {};
-  return Status(Code::kOutOfMemory, "host memory is full and nothing can go to the file");
-}
-
-// Host copies of pages that are on the device too: all stale ones, and as many valid ones as needed,
-// which now cost more than they may save.
-Bytes Residency::drop_idle_copies(Bytes bytes) {
-  Bytes dropped;
-  for (const bool clean : {false, true}) {
-    for (const auto& run : runs_) {
-      if (!run->has(PageState::kResident)) continue;
-      for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
-        if (clean && dropped >= bytes) return dropped;
-        const PageRef page{run.get(), i};
-        if (page->state != PageState::kResident || !page->host) continue;
-        if (PageMover::is_clean(page) != clean) continue;
-        mover_.drop_host_copy(page);
-        dropped += page.bytes();
-      }
-    }
-  }
-  return dropped;
-}
-
-// Likewise file copies, when the file is full.
-Bytes Residency::drop_file_copies(Bytes bytes) {
-  Bytes dropped;
-  for (const auto& run : runs_) {
-    if (!run->has(PageState::kResident)) continue;
-    for (std::uint32_t i = 0; i < run->shape.pages() && dropped < bytes; ++i) {
-      const PageRef page{run.get(), i};
-      if (page->state != PageState::kResident || !page->file) continue;
-      mover_.drop_file_copy(page);
-      dropped += page.bytes();
-    }
-  }
-  return dropped;
-}
-
-// Bytes whose host frames are free now or will be when their write is done.
-Result<Bytes> Residency::sink_coldest(Bytes bytes) {
-  const Decision decision = conductor_.decider().decide(picture(Shortage::kHost, bytes, Which::kAll));
-  Bytes total;
-  for (std::size_t index : decision.leave) {
-    Run& run = *runs_[index];
-    for (std::uint32_t i = 0; i < run.shape.pages() && total < bytes; ++i) {
-      const PageRef page{&run, i};
-      if (page->state != PageState::kCold || !page->host) continue;
-      if (page->file) {
-        mover_.drop_host_copy(page);
-      } else if (run.is_dead()) {
-        TESSERA_TRY(mover_.discard(page));
-      } else if (Status status = sink(page); status.code() == Code::kOutOfMemory ||
-                                             status.code() == Code::kBusy) {
-        return total;
-      } else if (!status.is_ok()) {
-        return status;
-      }
-      total += page.bytes();
-    }
-  }
-  return total;
 }
 
 // ---- ahead of need ------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 //  2. Frames that are out never overlap.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/page_class.hpp"
@@ -41,6 +42,8 @@ struct TierUsage {
   Bytes used;      // in frames that are out
   Bytes spare;     // held by the tier, ready to be handed out again
   Bytes peak_used;
+
+  Bytes room() const { return capacity - std::min(used, capacity); }
 };
 
 class Tier {

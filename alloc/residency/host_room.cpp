@@ -1,0 +1,124 @@
+// Room in host memory: who goes on to the file, and which copies are given up.
+#include <algorithm>
+
+#include "residency/residency.hpp"
+
+namespace tessera {
+namespace {
+
+// Host memory that is full is emptied by so much at a time, so that several writes are in flight; a small one by less.
+constexpr Bytes kSinkBatch = 16_MiB;
+constexpr std::uint64_t kBatchesInHost = 10;
+
+Bytes batch_of(const HostTier& host) { return std::min(kSinkBatch, host.usage().capacity / kBatchesInHost); }
+
+}  // namespace
+
+// Makes some progress, or says that there is none to make.
+Status Residency::make_host_room(Bytes bytes) {
+  if (drop_idle_copies(bytes)) return {};
+  Bytes sunk;
+  if (!mover_.moving(PageState::kSinking)) {
+    TESSERA_TRY_ASSIGN(sunk, sink_coldest(std::max(bytes, batch_of(tiers_.host))));
+  }
+  if (!moving_.empty()) return finish_moves(Await::kOldest);
+  if (sunk) return {};
+  return Status(Code::kOutOfMemory, "host memory is full and nothing can go to the file");
+}
+
+// A page is about to leave for host memory, and that is full: whoever lies there and is needed later goes to the file in
+// its place. What comes back first is then near, and comes while the rest is read: a newcomer that went on to the file
+// would be needed before all that lie there, and have come from there alone. True: there will be room in a while.
+Result<bool> Residency::yield_host_room(const Run& newcomer, Bytes bytes) {
+  if (tiers_.is_backed() || !tiers_.file.reach()) return false;
+  if (const Bytes room = tiers_.host.usage().room(); room < bytes) drop_idle_copies(bytes - room);
+  if (tiers_.host.usage().room() >= bytes) return false;
+  Bytes yielding;
+  for (const PageRef& page : moving_) {
+    if (page->state == PageState::kSinking && !page->staging) yielding += page.bytes();
+  }
+  const Bytes batch = batch_of(tiers_.host);
+  if (yielding < std::max(bytes, batch * 2)) {
+    Bytes more;
+    TESSERA_TRY_ASSIGN(more, sink_coldest(std::max(bytes, batch), &newcomer));
+    yielding += more;
+  }
+  return yielding && tiers_.host.usage().room() < bytes;
+}
+
+// Host copies of pages that are on the device too: all stale ones, and as many valid ones as needed,
+// which now cost more than they may save.
+Bytes Residency::drop_idle_copies(Bytes bytes) {
+  Bytes dropped;
+  for (const bool clean : {false, true}) {
+    for (const auto& run : runs_) {
+      if (!run->has(PageState::kResident)) continue;
+      for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+        if (clean && dropped >= bytes) return dropped;
+        const PageRef page{run.get(), i};
+        if (page->state != PageState::kResident || !page->host) continue;
+        if (PageMover::is_clean(page) != clean) continue;
+        mover_.drop_host_copy(page);
+        dropped += page.bytes();
+      }
+    }
+  }
+  return dropped;
+}
+
+// Likewise file copies, when the file is full.
+Bytes Residency::drop_file_copies(Bytes bytes) {
+  Bytes dropped;
+  for (const auto& run : runs_) {
+    if (!run->has(PageState::kResident)) continue;
+    for (std::uint32_t i = 0; i < run->shape.pages() && dropped < bytes; ++i) {
+      const PageRef page{run.get(), i};
+      if (page->state != PageState::kResident || !page->file) continue;
+      mover_.drop_file_copy(page);
+      dropped += page.bytes();
+    }
+  }
+  return dropped;
+}
+
+// Bytes whose host frames are free now or will be when their write is done. With a newcomer only of those whom the policy
+// would rather have leave than him: none of them is about to be used, or in a staging frame.
+Result<Bytes> Residency::sink_coldest(Bytes bytes, const Run* newcomer) {
+  Snapshot snapshot = picture(Shortage::kHost, bytes, Which::kAll);
+  if (newcomer != nullptr) {
+    std::erase_if(snapshot.runs, [&](const RunPicture& each) NO_THREAD_SAFETY_ANALYSIS {
+      const Run& run = *runs_[each.run];
+      return &run == newcomer || run.holds.load() != 0 || run.is_expected();
+    });
+    snapshot.runs.push_back({.run = newcomer->index,
+                             .bytes = newcomer->shape.bytes(),
+                             .used = newcomer->last_work(),
+                             .gap = newcomer->gap.load(),
+                             .next = conductor_.next_use(*newcomer, snapshot.epoch),
+                             .tag = newcomer->tag});
+  }
+  const Decision decision = conductor_.decider().decide(snapshot);
+  Bytes total;
+  for (std::size_t index : decision.leave) {
+    Run& run = *runs_[index];
+    if (&run == newcomer) break;
+    for (std::uint32_t i = 0; i < run.shape.pages() && total < bytes; ++i) {
+      const PageRef page{&run, i};
+      if (page->state != PageState::kCold || !page->host || (newcomer != nullptr && page->staging)) continue;
+      if (page->file) {
+        mover_.drop_host_copy(page);
+      } else if (run.is_dead()) {
+        TESSERA_TRY(mover_.discard(page));
+      } else if (Status status = sink(page); status.code() == Code::kOutOfMemory ||
+                                             status.code() == Code::kBusy) {
+        return total;
+      } else if (!status.is_ok()) {
+        return status;
+      }
+      total += page.bytes();
+    }
+  }
+  return total;
+}
+
+}  // namespace tessera
