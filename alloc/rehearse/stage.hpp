@@ -27,7 +27,7 @@ class Stage {
   // In the first the policy decides without a strategy, as it does in a program: what it leaves behind
   // is what the strategy finds. The next ones come to rest: a device that still has room makes the first of
   // them up to a tenth faster than all that follow, or slower. Two alike in a row, to a part of kAlike, are at
-  // rest; some go to and fro for ever, and then the mean of two counts.
+  // rest; some go to and fro for ever, and then the mean of all but the first counts.
   static constexpr int kAlone = 1, kMostPasses = 12;
   static constexpr std::uint64_t kAlike = 1000;
   // A pass that is longer than `enough` by this part of it does not come to rest below it, nor do so many
@@ -90,6 +90,7 @@ class Stage {
   int pass_ = 0;               // that the device is in,
   Nanoseconds pass_began_{};   // since when,
   Nanoseconds last_pass_{};    // and how long the one before took
+  Nanoseconds settled_since_{};  // the first pass under the strategy is over
   std::optional<Nanoseconds> told_;
 };
 
