@@ -94,4 +94,17 @@ std::vector<std::vector<std::uint32_t>> frees_by_step(const Iteration& iteration
   return frees;
 }
 
+// What one iteration leaves is there in the next one, so two of them are gone through.
+std::vector<bool> live_behind(const Iteration& iteration, const std::vector<std::vector<std::uint32_t>>& frees,
+                              std::uint32_t last) {
+  const auto count = static_cast<std::uint32_t>(iteration.steps.size());
+  std::vector<bool> live(iteration.runs.size());
+  for (std::uint32_t i = 0; i <= count + last; ++i) {
+    const std::uint32_t step = i % count;
+    for (const RunUse& use : iteration.uses_of(step)) live[use.run] = true;
+    for (const std::uint32_t run : frees[step]) live[run] = false;
+  }
+  return live;
+}
+
 }  // namespace tessera

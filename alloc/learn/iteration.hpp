@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct RunUse {
   bool fresh = false;      // allocated anew since its last use: what it held does not matter
 };
 
+// Where a page has valid copies of its bytes: a set. None = nothing behind it.
+using Places = std::uint8_t;
+inline constexpr Places kAtDevice = 1, kAtHost = 2, kAtFile = 4;
+
 struct IterationRun {
   Bytes bytes{};
   TagId tag{};
@@ -28,6 +33,7 @@ struct IterationRun {
   bool pinned = false;     // has to stay on the device
   RunClass kind = RunClass::kUnknown;  // as its tag says
   std::uint32_t lingers = 0;  // if it is allocated anew: steps from its last use to its free
+  std::vector<Places> pages{};  // where they were at Iteration::stands_at; empty = nobody knows
 };
 
 struct IterationStep {
@@ -49,6 +55,9 @@ struct Iteration {
   std::vector<RunUse> uses;  // each run at most once per step
   std::vector<IterationRun> runs;
   SmallRuns small;
+  // The program as it was when it was asked about: the step that was launched last, if that is known, ...
+  std::optional<std::uint32_t> stands_at;
+  std::vector<IterationRun> others;  // ... and runs that no step uses, but take room
 
   std::span<const RunUse> uses_of(std::uint32_t step) const {
     return std::span(uses).subspan(steps[step].first_use,
@@ -80,5 +89,9 @@ std::vector<bool> last_uses_before_fresh(const Iteration& iteration);
 
 // For each step, the runs that are freed behind it.
 std::vector<std::vector<std::uint32_t>> frees_by_step(const Iteration& iteration);
+
+// For each run, whether its block lives behind step `last`. REQUIRES: `frees` are those of the iteration.
+std::vector<bool> live_behind(const Iteration& iteration, const std::vector<std::vector<std::uint32_t>>& frees,
+                              std::uint32_t last);
 
 }  // namespace tessera

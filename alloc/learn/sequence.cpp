@@ -88,9 +88,10 @@ void SequenceLearner::adopt() {
   find_places();
 }
 
-void SequenceLearner::teach(std::vector<std::uint64_t> period) {
+void SequenceLearner::teach(std::vector<std::uint64_t> period, std::size_t last) {
   learned_ = std::move(period);
   find_places();
+  position_ = last;
 }
 
 void SequenceLearner::interrupt() {

@@ -33,8 +33,8 @@ class SequenceLearner {
     std::optional<std::size_t> position;  // of this launch in the learned period, if it follows it
   };
   Noted note(std::uint64_t signature);
-  // As if this period had been learned: the next launch is expected to be its first.
-  void teach(std::vector<std::uint64_t> period);
+  // As if this period had been learned, and its launch number `last` been the last one.
+  void teach(std::vector<std::uint64_t> period, std::size_t last);
   // Launches will be missing from here on. What was learned stays.
   void interrupt();
 

@@ -86,17 +86,63 @@ Stage::~Stage() {
 
 Result<Nanoseconds> Stage::play(Nanoseconds enough, const std::atomic<bool>& stop) {
   enough_ = enough;
+  std::uint32_t first = 0;
+  if (learned_.stands_at) {
+    TESSERA_TRY(stand(stop));
+    lead();
+    first = *learned_.stands_at + 1;
+  }
   for (; !told_; ++passes_) {
-    leads_ = passes_ >= kAlone;
-    if (passes_ == kAlone) residency_->lead(learned_, strategy_);
+    if (passes_ == kAlone && !leads_) lead();
     TESSERA_TRY(driver_.host_function(stream_, [this, pass = passes_] { begin_pass(pass); }));
-    for (std::uint32_t step = 0; step < iteration_.steps.size() && !told_; ++step) {
+    for (std::uint32_t step = std::exchange(first, 0); step < iteration_.steps.size() && !told_; ++step) {
       const bool stopped = is_hopeless() || stop.load(std::memory_order_relaxed);
       if (stopped) return Status(Code::kBusy, "stopped");
       TESSERA_TRY(play_step(step));
     }
   }
   return *told_;
+}
+
+// As the program stands: who is away is brought there first, so that there is room for the others.
+Status Stage::stand(const std::atomic<bool>& stop) {
+  struct Standing {
+    const IterationRun* run;
+    std::optional<std::uint32_t> index;  // of the iteration; none = no step uses it
+    std::uint64_t present;
+  };
+  std::vector<Standing> all;
+  const auto add = [&](const IterationRun& run, std::optional<std::uint32_t> index) {
+    const auto away = std::ranges::count_if(run.pages, [](Places at) { return at != 0 && (at & kAtDevice) == 0; });
+    const std::uint64_t present = run.pages.size() - static_cast<std::uint64_t>(away);
+    if (!run.pages.empty()) all.push_back({&run, index, present * run.bytes.value() / run.pages.size()});
+  };
+  const std::vector<bool> live = live_behind(iteration_, frees_, *learned_.stands_at);
+  for (std::uint32_t i = 0; i < learned_.runs.size(); ++i) {
+    if (live[i]) add(learned_.runs[i], i);
+  }
+  for (const IterationRun& run : learned_.others) add(run, std::nullopt);
+  std::ranges::stable_sort(all, {}, &Standing::present);
+  for (const Standing& each : all) {
+    if (stop.load(std::memory_order_relaxed)) return Status(Code::kBusy, "stopped");
+    Run* placed = nullptr;
+    if (each.index) {
+      TESSERA_TRY(allocate(*each.index));
+      placed = held_[*each.index];
+    } else {
+      Address address;
+      TESSERA_TRY_ASSIGN(address, blocks_->allocate(each.run->bytes, stream_, each.run->tag));
+      placed = pages_->find(address);
+      if (each.run->pinned) TESSERA_TRY(residency_->pin(placed));
+    }
+    if (!each.run->pinned) TESSERA_TRY(residency_->place(placed, each.run->pages));
+  }
+  return {};
+}
+
+void Stage::lead() {
+  leads_ = true;
+  residency_->lead(learned_, strategy_, std::span(held_).first(learned_.runs.size()));
 }
 
 // When the device comes to it.

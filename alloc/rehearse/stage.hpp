@@ -24,7 +24,8 @@ namespace tessera {
 
 class Stage {
  public:
-  // In the first the policy decides without a strategy, as it does in a program: what it leaves behind
+  // The first is the rest of the iteration that the program is in (Iteration::stands_at), with all that lives where it
+  // is there. Where that is not known the policy decides without a strategy in the first: what it leaves behind
   // is what the strategy finds. The next ones come to rest: a device that still has room makes the first of
   // them up to a tenth faster than all that follow, or slower. Two alike in a row, to a part of kAlike, are at
   // rest; some go to and fro for ever, and then the mean of all but the first counts.
@@ -52,6 +53,8 @@ class Stage {
  private:
   Stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy);
 
+  Status stand(const std::atomic<bool>& stop);
+  void lead();
   void begin_pass(int pass);
   bool is_hopeless() const;
   Status play_step(std::uint32_t step);

@@ -170,7 +170,7 @@ bool Conductor::learns_durations() {
 void Conductor::ask_for_plan(const Machine& machine) {
   wanted_ = false;
   asked_ = true;
-  planner_->ask(iteration_, machine);
+  planner_->ask(as_it_stands(), machine);
 }
 
 void Conductor::set_policy(const Policy& policy, Planner& planner) {
@@ -188,7 +188,8 @@ void Conductor::set_policy(const Policy& policy, Planner& planner) {
   waited_ = look_at_ = 0;
 }
 
-void Conductor::lead(Iteration iteration, const Strategy& strategy) {
+void Conductor::lead(Iteration iteration, const Strategy& strategy, std::span<Run* const> players,
+                     Orders& orders) {
   note_shortage();
   log_.take(batch_);  // what was launched before is of no iteration
   wanted_ = asked_ = false;
@@ -205,10 +206,28 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy) {
     const auto bytes_of = [this](const RunUse& use) { return iteration_.runs[use.run].bytes; };
     signatures.push_back(signature_of(nullptr, iteration_.uses_of(step), bytes_of));
   }
-  sequence_.teach(std::move(signatures));
+  const std::size_t last = iteration_.stands_at.value_or(iteration_.steps.size() - 1);
+  sequence_.teach(std::move(signatures), last);
   runs_.assign(iteration_.runs.size(), {});
   distances_ = next_use_distances(iteration_);
-  adopt(strategy);
+  for (std::size_t i = 0; i < std::min(players.size(), runs_.size()); ++i) {
+    if (players[i] != nullptr) runs_[i] = {.run = players[i], .used = players[i]->last_work()};
+  }
+  foresee(last);
+  position_ = last;
+  adopt_now(strategy, orders);
+}
+
+// When the runs are used next, as seen from that step.
+void Conductor::foresee(std::size_t last) {
+  const std::size_t count = iteration_.steps.size();
+  for (std::size_t back = count; back-- > 0;) {  // of the uses of a run the newest counts
+    const IterationStep& step = iteration_.steps[(last + count - back) % count];
+    for (std::uint32_t use = step.first_use; use < step.end_use; ++use) {
+      Run* const run = runs_[iteration_.uses[use].run].run;
+      if (run != nullptr) run->next = read_ + distances_[use] - back;
+    }
+  }
 }
 
 void Conductor::adopt(const Strategy& strategy) {

@@ -79,9 +79,9 @@ class Conductor {
   // What was followed, or asked for, is let go. What the launches taught is of the program and stays, so that
   // an iteration whose durations are known wants its plan at once.
   void set_policy(const Policy& policy, Planner& planner);
-  // As if the iteration had been learned and the strategy been the answer: it begins with the next
-  // launch, whose work, as that of all others, is null.
-  void lead(Iteration iteration, const Strategy& strategy);
+  // As if the iteration had been learned and the strategy been the answer, behind Iteration::stands_at or the last of
+  // its launches, whose work is null. Its runs are played by `players`, null where it is not known yet.
+  void lead(Iteration iteration, const Strategy& strategy, std::span<Run* const> players, Orders& orders);
   // Reads what was launched since the last call, at this time; `orders` become due in their order.
   void read(Orders& orders, Nanoseconds now);
   // A strategy is followed at this moment.
@@ -115,10 +115,12 @@ class Conductor {
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                    Orders& orders, Nanoseconds now);
   void trim_history();
+  Iteration as_it_stands() const;  // standing.cpp
   void adopt_iteration();
   void find_runs();
   void adopt(const Strategy& strategy);
   void adopt_now(const Strategy& strategy, Orders& orders);
+  void foresee(std::size_t last);
   void begin_pass(Orders& orders, Nanoseconds now);
   void note_when_due();
   bool learns_durations();

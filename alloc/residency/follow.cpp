@@ -35,9 +35,9 @@ Machine Residency::machine() {
           .file_write_rate = mover_.file_write_rate(), .file_read_rate = mover_.file_read_rate()};
 }
 
-void Residency::lead(Iteration iteration, const Strategy& strategy) {
+void Residency::lead(Iteration iteration, const Strategy& strategy, Runs players) {
   MutexLock lock(mutex_);
-  conductor_.lead(std::move(iteration), strategy);
+  conductor_.lead(std::move(iteration), strategy, players, orders_);
 }
 
 // Moves under way end as they would. Who was to leave or to come by the old plan may be needed by the new one.

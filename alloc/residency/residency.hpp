@@ -89,8 +89,9 @@ class Residency {
   Result<Moved> wake(std::optional<TagId> tag);
   // Decides from now on, with what was learned so far. Gives back who did before: best let go without a lock.
   Guide set_policy(std::unique_ptr<Policy> policy);
-  // As if this iteration had been learned and this been the answer, from the next use on.
-  void lead(Iteration iteration, const Strategy& strategy);
+  // As if this iteration had been learned and this been the answer, from the next use on (Conductor::lead()).
+  void lead(Iteration iteration, const Strategy& strategy, Runs players = {});
+  Status place(Run* run, std::span<const Places> places);  // of its pages, all on the device now, used by nobody
   // Off: live runs leave by evict() and sleep() only, since work may use them unannounced; these
   // wait for all work on the device then. Switching on waits for it too. Errors: the driver's.
   Status set_automatic(bool on);
@@ -169,7 +170,6 @@ class Residency {
   Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used) REQUIRES_LOCK(mutex_);
   void copy_changed(std::vector<PageRef> pages) REQUIRES_LOCK(mutex_);
   void spare_host_room(Bytes bytes) REQUIRES_LOCK(mutex_);
-
   // remake.cpp: who leaves without a copy, and is remade
   enum class Worth : std::uint8_t { kIfItPays, kAnyhow };
   bool may_drop(const Run& run, Worth worth) REQUIRES_LOCK(mutex_);

@@ -94,5 +94,23 @@ TEST(Iteration, FreesComeBehindTheLastUseOrLater) {
   EXPECT_EQ(frees_by_step(iteration), (Frees{{1}, {}, {0}}));
 }
 
+TEST(Iteration, KnowsWhoLivesBehindAStep) {
+  Iteration iteration = make_iteration();
+  using Live = std::vector<bool>;
+  const auto behind = [&](std::uint32_t step) { return live_behind(iteration, frees_by_step(iteration), step); };
+  EXPECT_EQ(behind(0), (Live{true, true, true}));
+  EXPECT_EQ(behind(1), (Live{true, true, true}));
+  EXPECT_EQ(behind(2), (Live{true, false, true}));  // run 1 is freed behind its last use
+  iteration.runs.push_back({});                     // and nobody uses this one
+  iteration.runs[1].lingers = 2;  // only of a run that is allocated anew
+  iteration.uses[1].fresh = false;
+  iteration.uses[2].fresh = true;                   // run 2 is allocated anew instead
+  EXPECT_EQ(behind(0), (Live{true, true, false, false}));
+  EXPECT_EQ(behind(1), (Live{true, true, false, false}));
+  iteration.runs[2].lingers = 1;
+  EXPECT_EQ(behind(1), (Live{true, true, true, false}));
+  EXPECT_EQ(behind(2), (Live{true, true, false, false}));
+}
+
 }  // namespace
 }  // namespace tessera

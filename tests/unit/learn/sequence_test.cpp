@@ -106,6 +106,15 @@ TEST(SequenceLearner, LearnsWhatTheProgramTurnsTo) {
   EXPECT_EQ(learner.period(), decoding.size());
 }
 
+TEST(SequenceLearner, GoesOnWhereItIsToldToBe) {
+  SequenceLearner learner;
+  const auto iteration = stretch(1, 40);
+  learner.teach(iteration, 16);
+  EXPECT_EQ(learner.note(iteration[17]).position, 17u);
+  learner.teach(iteration, 39);
+  EXPECT_EQ(learner.note(iteration[0]).position, 0u);
+}
+
 TEST(SequenceLearner, HasABoundOnThePeriodThatItFinds) {
   SequenceLearner learner;
   const auto iteration = stretch(1, SequenceLearner::kHistory);

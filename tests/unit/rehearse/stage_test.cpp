@@ -141,6 +141,27 @@ TEST_F(StageTest, PlaysUntilTwoPassesAreAlike) {
   EXPECT_GT(told, kStep * (2 * kLayers));
 }
 
+// Nothing is left to play of the iteration in which the program is, so all passes are whole and as long.
+TEST_F(StageTest, BeginsWithTheRestOfTheIterationThatTheProgramIsIn) {
+  iteration_.stands_at = 2 * kLayers - 1;
+  EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));
+  iteration_.stands_at = kLayers - 1;
+  for (std::uint32_t i = 0; i < kLayers; ++i) iteration_.runs[i].pages.assign(2, i % 2 == 0 ? kAtHost : kAtDevice);
+  EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));
+  EXPECT_GT(play(machine(640_MiB, 1e9)).take(), kStep * (2 * kLayers));
+}
+
+TEST_F(StageTest, ABlockThatNoStepUsesTakesRoomWhereItIs) {
+  Machine small = machine(640_MiB, 1e9);
+  small.host = 640_MiB;
+  iteration_.stands_at = 2 * kLayers - 1;
+  const Nanoseconds without = play(small).take();
+  iteration_.others.assign(2, {.bytes = 256_MiB, .pages = std::vector<Places>(8, kAtHost)});
+  EXPECT_EQ(play(small).status().code(), Code::kOutOfMemory);
+  small.host = 1152_MiB;
+  EXPECT_EQ(play(small).take(), without);
+}
+
 TEST_F(StageTest, GivesUpWhenItIsBeatenOrStopped) {
   EXPECT_EQ(play(machine(640_MiB, 1e9), {}, kStep).status().code(), Code::kBusy);
   stop_.store(true);

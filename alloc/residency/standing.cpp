@@ -1,0 +1,68 @@
+// Where the runs are when the iteration is asked about, so that a rehearsal can begin as the program goes on.
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "residency/conductor.hpp"
+
+namespace tessera {
+namespace {
+
+// What is on its way counts as there: it arrives whatever strategy is followed.
+Places places_of(const Run& run, const Page& page) {
+  const Places copies = static_cast<Places>((page.host ? kAtHost : 0) | (page.file ? kAtFile : 0));
+  switch (page.state) {
+    case PageState::kResident:
+    case PageState::kArriving: return kAtDevice | (is_clean(run, page) ? copies : Places());
+    case PageState::kChecking:
+    case PageState::kBlank:
+    case PageState::kRemaking: return kAtDevice;
+    case PageState::kLeaving: return kAtHost;
+    case PageState::kSinking: return kAtFile;
+    case PageState::kRising:
+    case PageState::kCold: return copies;
+    case PageState::kEmpty:
+    case PageState::kGone:
+    case PageState::kLost: return Places();
+  }
+  return Places();
+}
+
+std::vector<Places> places_of(const Run& run) {
+  std::vector<Places> places;
+  for (const Page& page : run.pages) places.push_back(places_of(run, page));
+  return places;
+}
+
+}  // namespace
+
+// Several runs of the iteration may lie at one address in turn: the one that used it last does now. Small runs are
+// brought by their first use. While nothing has been to the file, a pass in which everybody leaves who has to is as good
+// a beginning as this.
+Iteration Conductor::as_it_stands() const {
+  const auto was_written = [](const auto& run) {
+    return static_cast<bool>(run->cost.moved[static_cast<std::size_t>(Link::kFileWrite)]);
+  };
+  if (!position_ || std::ranges::none_of(all_runs_, was_written)) return iteration_;
+  std::unordered_map<const Run*, std::size_t> players;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    if (runs_[i].run == nullptr) continue;
+    const auto [player, is_new] = players.try_emplace(runs_[i].run, i);
+    if (!is_new && runs_[player->second].used < runs_[i].used) player->second = i;
+  }
+  Iteration now = iteration_;
+  now.stands_at = static_cast<std::uint32_t>(*position_);
+  for (const auto& run : all_runs_) {
+    if (run->is_dead() || run->shape.bytes() <= kBasePage) continue;
+    std::vector<Places> places = places_of(*run);
+    if (const auto player = players.find(run.get()); player != players.end()) {
+      now.runs[player->second].pages = std::move(places);
+    } else {
+      now.others.push_back({.bytes = run->shape.bytes(), .tag = run->tag, .pinned = run->pins.load() != 0,
+                            .pages = std::move(places)});
+    }
+  }
+  return now;
+}
+
+}  // namespace tessera

@@ -1,0 +1,52 @@
+// Where a rehearsal wants a run's pages before it begins.
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+using PlacedRun = tessera::Run;  // a test has a Run() of its own
+
+class PlaceTest : public ::testing::Test {
+ protected:
+  PlacedRun* written(RunShape shape) {
+    PlacedRun* const run = machine_.add(shape);
+    EXPECT_OK(machine_.write(run, 1));
+    EXPECT_OK(machine_.settle());
+    return run;
+  }
+  static bool has(const Page& page, Places at) {
+    return page.device.has_value() == ((at & kAtDevice) != 0) && page.host.has_value() == ((at & kAtHost) != 0) &&
+           page.file.has_value() == ((at & kAtFile) != 0);
+  }
+
+  ResidencyMachine machine_{{.device = 32_MiB, .host = 16_MiB, .file = 64_MiB}};
+};
+
+TEST_F(PlaceTest, EachPageHasTheCopiesThatItShallHave) {
+  const std::vector<Places> places = {kAtDevice,           kAtHost,           kAtFile, kAtDevice | kAtHost,
+                                      kAtDevice | kAtFile, kAtHost | kAtFile, kAtDevice | kAtHost | kAtFile};
+  PlacedRun* const run = written({0, static_cast<std::uint32_t>(places.size())});
+  EXPECT_OK(machine_.residency().place(run, places));
+  for (std::size_t i = 0; i < places.size(); ++i) EXPECT_TRUE(has(run->pages[i], places[i])) << "page " << i;
+  EXPECT_EQ(machine_.valid(), "ok");
+  EXPECT_OK(machine_.check(run, 1));
+}
+
+TEST_F(PlaceTest, WhatHasNothingBehindItStaysOnTheDevice) {
+  PlacedRun* const run = written({0, 2});
+  EXPECT_OK(machine_.residency().place(run, std::vector<Places>(2)));
+  EXPECT_EQ(run->bytes_in(PageState::kResident), 4_MiB);
+}
+
+TEST_F(PlaceTest, MoreThanTheHostHoldsGoesWhereThereIsRoom) {
+  PlacedRun* const run = written({0, 12});
+  EXPECT_OK(machine_.residency().place(run, std::vector<Places>(12, kAtHost)));
+  const auto [device, host, file] = machine_.residency().whereabouts(*run);
+  EXPECT_LE(device, 8_MiB);
+  EXPECT_GE(host + file, 16_MiB);
+  EXPECT_EQ(machine_.valid(), "ok");
+  EXPECT_OK(machine_.check(run, 1));
+}
+
+}  // namespace
+}  // namespace tessera

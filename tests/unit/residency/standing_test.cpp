@@ -1,0 +1,84 @@
+// What a question tells of where the program's runs are.
+#include <algorithm>
+
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+using StandingRun = tessera::Run;  // a test has a Run() of its own
+
+// Keeps what it was asked about.
+class Asked final : public Policy {
+ public:
+  explicit Asked(Iteration& seen) : seen_(seen) {}
+  std::string_view name() const override { return "asked"; }
+  Decision decide(const Snapshot& snapshot) const override { return rest_->decide(snapshot); }
+  AbsencePlan plan(const Iteration& iteration, const Machine&) const override {
+    seen_ = iteration;
+    return {};
+  }
+
+ private:
+  Iteration& seen_;
+  std::unique_ptr<Policy> rest_ = make_policy("lru").take();
+};
+
+// Layers of 4 to 26 MiB are written forwards and read backwards on a device of 64 MiB. One more block is written before.
+class StandingTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kLayers = 12;
+
+  void iterate_on(Bytes host) {
+    ResidencyMachine machine({.device = 64_MiB, .host = host, .file = 512_MiB, .sim = {.memory = 96_MiB}});
+    machine.residency().set_policy(std::make_unique<Asked>(seen_));
+    StandingRun* const other = machine.add({0, 3});
+    ASSERT_OK(machine.write(other, 1));
+    std::vector<StandingRun*> layers;
+    for (std::uint32_t i = 0; i < kLayers; ++i) layers.push_back(machine.add({0, i + 2}));
+    for (int i = 0; i < 6; ++i) {
+      for (StandingRun* layer : layers) step(machine, machine.write(layer, 1));
+      for (std::size_t layer = kLayers; layer-- > 0;) step(machine, machine.check(layers[layer], 1));
+    }
+    ASSERT_EQ(seen_.steps.size(), 2 * kLayers);
+  }
+  void step(ResidencyMachine& machine, const Status& used) {
+    EXPECT_OK(used);
+    EXPECT_OK(machine.sim().synchronize(DeviceId(0)));
+    machine.residency().advance();
+  }
+
+  Iteration seen_;
+};
+
+TEST_F(StandingTest, TellsWhereEachPageIsOnceSomeHaveBeenToTheFile) {
+  iterate_on(32_MiB);
+  ASSERT_TRUE(seen_.stands_at);
+  std::size_t pages = 0, on_device = 0, away = 0;
+  for (const IterationRun& run : seen_.runs) {
+    EXPECT_EQ(run.pages.size(), run.bytes / kBasePage);
+    pages += run.pages.size();
+    on_device += static_cast<std::size_t>(std::ranges::count_if(run.pages, [](Places at) { return at & kAtDevice; }));
+    away += static_cast<std::size_t>(
+        std::ranges::count_if(run.pages, [](Places at) { return at == kAtHost || at == kAtFile; }));
+  }
+  EXPECT_LE(on_device, 32u);
+  EXPECT_GT(away, 0u);
+  EXPECT_EQ(on_device + away, pages);
+}
+
+TEST_F(StandingTest, TellsOfWhatNoStepUses) {
+  iterate_on(32_MiB);
+  ASSERT_EQ(seen_.others.size(), 1u);
+  EXPECT_EQ(seen_.others[0].bytes, 6_MiB);
+  EXPECT_EQ(seen_.others[0].pages, std::vector<Places>(3, kAtFile));
+}
+
+TEST_F(StandingTest, TellsNothingWhereTheHostHasRoomForAll) {
+  iterate_on(256_MiB);
+  EXPECT_FALSE(seen_.stands_at);
+  EXPECT_TRUE(seen_.others.empty());
+}
+
+}  // namespace
+}  // namespace tessera
