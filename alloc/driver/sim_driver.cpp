@@ -223,6 +223,8 @@ StreamId SimDriver::meant(StreamId stream) {
 
 Result<SimDriver::Target> SimDriver::target(StreamId stream) {
   const StreamId known = meant(stream);
+  // Of one device nothing is to be looked up; who queues work refuses a stream that is not there.
+  if (options_.devices == 1) return Target{.stream = known, .device = DeviceId()};
   TESSERA_TRY_ASSIGN(const DeviceId device, engines_->device_of(known));
   return Target{.stream = known, .device = device};
 }

@@ -16,19 +16,13 @@ Status unknown_handle(std::string_view kind, std::uint64_t handle) {
   return {Code::kDriver, fmt::format("there is no {} {:#x}", kind, handle), native::kInvalidHandle};
 }
 
-// Asked for in loops, so it is made once; and never unmade, for threads ask while the process ends.
-Status not_ready() {
-  static const Status& status =
-      *new Status(Code::kNotReady, "what was queued has not run yet", native::kNotReady);
-  return status;
-}
-
 }  // namespace
 
 SimEngines::SimEngines(int devices, const Clock& clock)
     : clock_(clock),
       schedule_(devices),
       device_count_(static_cast<std::size_t>(devices)),
+      not_ready_(Code::kNotReady, "what was queued has not run yet", native::kNotReady),
       errors_(device_count_) {}
 
 // ---- streams and events ----------------------------------------------------------------------
@@ -76,8 +70,8 @@ Status SimEngines::remove_event(EventId event) {
 }
 
 Result<DeviceId> SimEngines::find(StreamId stream) const {
-  const std::optional<DeviceId> device = schedule_.device_of(stream);
-  if (!device) return unknown_handle("stream", stream.value());
+  const DeviceId* const device = schedule_.device_of(stream);
+  if (device == nullptr) return unknown_handle("stream", stream.value());
   return *device;
 }
 
@@ -101,7 +95,9 @@ Result<SimOp> SimEngines::submit(StreamId stream, SimEngine engine, SimWork work
   TESSERA_TRY(error(device));
   TESSERA_TRY(prepare(device));
   const SimOp op = schedule_.submit(stream, engine, clock_.now());
-  works_.emplace(op, std::move(work));
+  const std::size_t slot = SimSchedule::slot_of(op);
+  if (slot >= works_.size()) works_.resize(slot + 1);
+  works_[slot] = std::move(work);
   start_ready();
   note_unfinished();
   return op;
@@ -174,7 +170,7 @@ Status SimEngines::query(StreamId stream) {
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const DeviceId device, find(stream));
   TESSERA_TRY(error(device));
-  if (!schedule_.pending(stream).empty()) return not_ready();
+  if (!schedule_.pending(stream).empty()) return not_ready_;
   return {};
 }
 
@@ -182,7 +178,7 @@ Status SimEngines::query(EventId event) {
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const SimSchedule::Event* const recorded, find(event));
   TESSERA_TRY(error(recorded->device));
-  if (!recorded->over) return not_ready();
+  if (!recorded->over) return not_ready_;
   return {};
 }
 
@@ -196,7 +192,7 @@ Result<std::int64_t> SimEngines::elapsed(EventId a, EventId b) {
       return Status(Code::kDriver, fmt::format("event {:#x} was never recorded", event.value()),
                     native::kInvalidHandle);
     }
-    if (!recorded->over) return not_ready();
+    if (!recorded->over) return not_ready_;
     at[i] = static_cast<std::int64_t>(recorded->finished.value());
   }
   return at[1] - at[0];
@@ -204,11 +200,11 @@ Result<std::int64_t> SimEngines::elapsed(EventId a, EventId b) {
 
 Status SimEngines::check_untouched(const SimRange& range, std::string_view action) {
   MutexLock lock(mutex_);
-  for (const auto& [op, work] : works_) {
-    if (!work.touches(range)) continue;
+  for (const std::optional<SimWork>& work : works_) {
+    if (!work || !work->touches(range)) continue;
     return {Code::kDriver,
             fmt::format("{} of {} while queued work may touch it: {}", action, range.to_string(),
-                        work.touch(range).value_or(work.name)),
+                        work->touch(range).value_or(work->name)),
             native::kInvalidValue};
   }
   return {};
@@ -229,23 +225,24 @@ std::vector<std::string> SimEngines::leaks() {
 // ---- carrying out ----------------------------------------------------------------------------
 
 void SimEngines::run(DeviceId device, SimOp op) {
-  const SimWork& work = works_.at(op);  // stays where it is until retire()
-  if (!error(device).is_ok() || !work.run) return;
+  const SimWork& own = work(op);  // stays where it is until retire()
+  if (!error(device).is_ok() || !own.run) return;
   mutex_.unlock();
-  Status status = work.run(work);
+  Status status = own.run(own);
   mutex_.lock();
   Status& first = errors_[device.value()];
   if (!status.is_ok() && first.is_ok()) first = std::move(status);
 }
 
 void SimEngines::retire(SimOp op) {
-  const auto over = works_.extract(op);
+  std::optional<SimWork> over = std::exchange(works_[SimSchedule::slot_of(op)], std::nullopt);
   schedule_.finish(op, clock_.now());
   start_ready();
   note_unfinished();
+  if (!over->run && !over->keeps) return;
   // What the work holds may belong to the caller: it goes without the lock.
   mutex_.unlock();
-  { const auto gone = std::move(over.mapped()); }
+  { const auto gone = std::move(*over); }
   mutex_.lock();
 }
 

@@ -7,11 +7,13 @@
 //
 // Thread safety: every call may be made from any thread. Calls that wait hold no lock meanwhile.
 //
-// Invariants: `works_` holds exactly the unfinished operations that are not markers.
+// Invariants: `works_` holds the work of exactly the unfinished operations that are not markers.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -84,7 +86,7 @@ class SimEngines {
   // Started work is over. Gives the lock up at its end.
   void retire(SimOp op) REQUIRES_LOCK(mutex_);
   std::size_t device_count() const { return device_count_; }
-  const SimWork& work(SimOp op) const REQUIRES_LOCK(mutex_) { return works_.at(op); }
+  const SimWork& work(SimOp op) const REQUIRES_LOCK(mutex_) { return *works_[SimSchedule::slot_of(op)]; }
 
   const Clock& clock_;
   Mutex mutex_{LockRank::kSimulator};
@@ -102,9 +104,10 @@ class SimEngines {
   }
 
   const std::size_t device_count_;
+  const Status not_ready_;  // asked for in loops, so it is made once
   std::atomic<std::size_t> unfinished_{0};  // as of the newest change, for who only wants to go on
   std::vector<Status> errors_ GUARDED_BY(mutex_);  // the first of each device
-  std::unordered_map<SimOp, SimWork> works_ GUARDED_BY(mutex_);
+  std::deque<std::optional<SimWork>> works_ GUARDED_BY(mutex_);  // by the slot of its operation
   // A thread id is used again after its thread has ended, and so is the stream.
   std::unordered_map<std::thread::id, std::vector<StreamId>> thread_streams_ GUARDED_BY(mutex_);
 };

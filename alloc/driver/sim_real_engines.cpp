@@ -71,14 +71,14 @@ void RealEngines::run_engine(DeviceId device, SimEngine engine) {
   Device& own = *devices_[device.value()];
   MutexLock lock(mutex_);
   while (true) {
-    const std::optional<SimOp> op = schedule_.start(device, engine);
-    if (!op) {
+    const SimOp op = schedule_.start(device, engine);
+    if (op == SimOp()) {
       if (stopping_) return;
       own.ready[index].wait(mutex_);
       continue;
     }
-    carry_out(device, *op);
-    retire(*op);
+    carry_out(device, op);
+    retire(op);
     any_finished_.notify_all();
     wake_waiters();
   }

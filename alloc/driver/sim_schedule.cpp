@@ -39,10 +39,10 @@ bool SimSchedule::remove_stream(StreamId stream) {
   return true;
 }
 
-std::optional<DeviceId> SimSchedule::device_of(StreamId stream) const {
+const DeviceId* SimSchedule::device_of(StreamId stream) const {
   const auto found = streams_.find(stream);
-  if (found == streams_.end() || found->second.removed) return std::nullopt;
-  return found->second.device;
+  if (found == streams_.end() || found->second.removed) return nullptr;
+  return &found->second.device;
 }
 
 EventId SimSchedule::add_event(DeviceId device) {
@@ -74,7 +74,9 @@ std::vector<EventId> SimSchedule::events() const {
 }
 
 SimOp SimSchedule::submit(StreamId stream, SimEngine engine, Nanoseconds now) {
-  return enqueue(stream, engine, EventId(), SimOp(), now);
+  const SimOp op = ops_.take();
+  enqueue(op, stream, engine, EventId(), SimOp(), now);
+  return op;
 }
 
 void SimSchedule::record(EventId event, StreamId stream, Nanoseconds now) {
@@ -83,14 +85,14 @@ void SimSchedule::record(EventId event, StreamId stream, Nanoseconds now) {
   recorded.over = false;
   recorded.finished = now;
   // Known before it is queued: a marker on an idle stream is over within enqueue().
-  recorded.op = SimOp(next_op_);
-  enqueue(stream, SimEngine::kMarker, event, SimOp(), now);
+  recorded.op = ops_.take();
+  enqueue(recorded.op, stream, SimEngine::kMarker, event, SimOp(), now);
 }
 
 void SimSchedule::wait(StreamId stream, EventId event, Nanoseconds now) {
   const SimOp recorded = events_.at(event).op;
   if (is_finished(recorded)) return;
-  enqueue(stream, SimEngine::kMarker, EventId(), recorded, now);
+  enqueue(ops_.take(), stream, SimEngine::kMarker, EventId(), recorded, now);
 }
 
 template <class Visit>
@@ -107,13 +109,10 @@ void SimSchedule::for_each_pending(const Stream& queue, Visit visit) const {
   }
 }
 
-SimOp SimSchedule::enqueue(StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for,
-                           Nanoseconds now) {
+void SimSchedule::enqueue(SimOp op, StreamId stream, SimEngine engine, EventId event,
+                          SimOp also_wait_for, Nanoseconds now) {
   Stream& queue = streams_.at(stream);
-  const SimOp op(next_op_++);
-  auto node = take_node();
-  node.key() = op;
-  Op& record = node.mapped();
+  Op& record = ops_.at(op);
   record.stream = stream;
   record.device = queue.device;
   record.engine = engine;
@@ -126,27 +125,18 @@ SimOp SimSchedule::enqueue(StreamId stream, SimEngine engine, EventId event, Sim
   };
   for_each_pending(queue, wait_for);
   if (also_wait_for != SimOp()) wait_for(also_wait_for);
-  const bool is_ready = record.waits_for == 0;
-  ops_.insert(std::move(node));
   queue.last = op;
-  if (is_ready) make_ready(op, now);
-  return op;
-}
-
-std::unordered_map<SimOp, SimSchedule::Op>::node_type SimSchedule::take_node() {
-  if (spare_.empty()) {
-    std::unordered_map<SimOp, Op> fresh;
-    fresh.try_emplace(SimOp());
-    return fresh.extract(fresh.begin());
+  if (record.waits_for > 0) return;
+  if (engine == SimEngine::kMarker) {
+    finish(op, now);
+  } else {
+    ready(record.device, engine).push_back(op);
   }
-  auto node = std::move(spare_.back());
-  spare_.pop_back();
-  return node;
 }
 
-std::optional<SimOp> SimSchedule::start(DeviceId device, SimEngine engine) {
+SimOp SimSchedule::start(DeviceId device, SimEngine engine) {
   std::deque<SimOp>& queue = ready(device, engine);
-  if (queue.empty()) return std::nullopt;
+  if (queue.empty()) return SimOp();
   const SimOp op = queue.front();
   queue.pop_front();
   ops_.at(op).started = true;
@@ -162,34 +152,25 @@ std::pair<DeviceId, SimEngine> SimSchedule::place_of(SimOp op) const {
   return {record.device, record.engine};
 }
 
-void SimSchedule::make_ready(SimOp op, Nanoseconds now) {
-  const Op& record = ops_.at(op);
-  if (record.engine == SimEngine::kMarker) {
-    finish(op, now);
-  } else {
-    ready(record.device, record.engine).push_back(op);
-  }
-}
-
 void SimSchedule::finish(SimOp op, Nanoseconds now) {
   // A list, not recursion: a chain of markers may be as long as the queue.
-  std::vector<SimOp> over = {op};
-  while (!over.empty()) {
-    const SimOp current = over.back();
-    over.pop_back();
-    auto node = ops_.extract(current);
-    retire(current, node.mapped(), now);
-    for (const SimOp dependent : node.mapped().dependents) {
+  over_.push_back(op);
+  while (!over_.empty()) {
+    const SimOp current = over_.back();
+    over_.pop_back();
+    Op& record = ops_.at(current);
+    retire(current, record, now);
+    for (const SimOp dependent : record.dependents) {
       Op& waiting = ops_.at(dependent);
       if (--waiting.waits_for > 0) continue;
       if (waiting.engine == SimEngine::kMarker) {
-        over.push_back(dependent);
+        over_.push_back(dependent);
       } else {
         ready(waiting.device, waiting.engine).push_back(dependent);
       }
     }
-    node.mapped().dependents.clear();
-    spare_.push_back(std::move(node));
+    record.dependents.clear();
+    ops_.give(current);
   }
 }
 
@@ -225,26 +206,27 @@ std::vector<SimOp> SimSchedule::pending(DeviceId device) const {
 Status SimSchedule::validate() const {
   std::unordered_map<SimOp, std::uint32_t> waits;
   std::unordered_map<SimOp, std::uint32_t> queued;
-  for (const auto& [id, op] : ops_) {
+  ops_.for_each([&](SimOp, const Op& op) {
     for (const SimOp dependent : op.dependents) ++waits[dependent];
-  }
+  });
   for (const auto& engines : ready_) {
     for (const auto& queue : engines) {
       for (const SimOp op : queue) ++queued[op];
     }
   }
-  for (const auto& [id, op] : ops_) {
+  Status status;
+  ops_.for_each([&](SimOp id, const Op& op) {
     if (waits[id] != op.waits_for) {
-      return {Code::kInternal, fmt::format("operation {} waits for {}, but {} lead to it",
-                                           id.value(), op.waits_for, waits[id])};
+      status = {Code::kInternal, fmt::format("operation {} waits for {}, but {} lead to it",
+                                             id.value(), op.waits_for, waits[id])};
     }
     const bool ready = op.waits_for == 0 && !op.started;
     if (queued[id] != (ready ? 1U : 0U) || (ready && op.engine == SimEngine::kMarker)) {
-      return {Code::kInternal, fmt::format("operation {} is ready: {}, but queued {} times",
-                                           id.value(), ready, queued[id])};
+      status = {Code::kInternal, fmt::format("operation {} is ready: {}, but queued {} times",
+                                             id.value(), ready, queued[id])};
     }
-  }
-  return {};
+  });
+  return status;
 }
 
 }  // namespace tessera

@@ -25,10 +25,11 @@
 
 #include "base/status.hpp"
 #include "base/units.hpp"
+#include "driver/sim_slots.hpp"
 
 namespace tessera {
 
-using SimOp = Id<struct SimOpTag>;  // ascending in the order of submission; 0 is "none"
+using SimOp = Id<struct SimOpTag>;  // never given twice; 0 is "none"
 
 enum class SimEngine : std::uint8_t { kCompute, kInbound, kOutbound, kHost, kMarker };
 inline constexpr std::size_t kSimEngines = 4;  // those that carry out work
@@ -57,8 +58,8 @@ class SimSchedule {
   StreamId add_stream(DeviceId device, SimStreamKind kind);
   // Its queued work still runs. False for a stream that is not there, or that is a default stream.
   bool remove_stream(StreamId stream);
-  // Nothing for a stream that is not there (any more).
-  std::optional<DeviceId> device_of(StreamId stream) const;
+  // Null for a stream that is not there (any more).
+  const DeviceId* device_of(StreamId stream) const;
   EventId add_event(DeviceId device);
   bool remove_event(EventId event);
   const Event* find(EventId event) const;
@@ -72,8 +73,8 @@ class SimSchedule {
   void wait(StreamId stream, EventId event, Nanoseconds now);
 
   // ---- carrying out ------------------------------------------------------------------------
-  // The operation that has been ready longest on this engine; the caller must finish() it.
-  std::optional<SimOp> start(DeviceId device, SimEngine engine);
+  // The operation that has been ready longest on this engine, or none; the caller must finish() it.
+  SimOp start(DeviceId device, SimEngine engine);
   bool has_ready(DeviceId device, SimEngine engine) const;
   // Where it is carried out. REQUIRES: not finished.
   std::pair<DeviceId, SimEngine> place_of(SimOp op) const;
@@ -81,6 +82,8 @@ class SimSchedule {
   void finish(SimOp op, Nanoseconds now);
 
   // ---- questions ---------------------------------------------------------------------------
+  // A small number, of this one alone among the unfinished.
+  static std::size_t slot_of(SimOp op) { return SimSlots<SimOp, Op>::slot_of(op); }
   bool is_finished(SimOp op) const { return !ops_.contains(op); }
   // The unfinished operations that new work on the stream would wait for.
   std::vector<SimOp> pending(StreamId stream) const;
@@ -106,27 +109,24 @@ class SimSchedule {
     std::vector<SimOp> dependents{};
   };
 
-  SimOp enqueue(StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for,
-                Nanoseconds now);
+  // REQUIRES: `op` was just taken.
+  void enqueue(SimOp op, StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for,
+               Nanoseconds now);
   // Those of pending(stream).
   template <class Visit>
   void for_each_pending(const Stream& queue, Visit visit) const;
-  std::unordered_map<SimOp, Op>::node_type take_node();
-  void make_ready(SimOp op, Nanoseconds now);
   void retire(SimOp op, const Op& record, Nanoseconds now);
   std::deque<SimOp>& ready(DeviceId device, SimEngine engine) {
     return ready_[device.value()][static_cast<std::size_t>(engine)];
   }
 
-  std::uint64_t next_op_ = 1;
   std::uint64_t next_stream_ = 16;  // below are the ids with a fixed meaning
   std::uint64_t next_event_ = 16;
   std::vector<StreamId> legacy_;
   std::map<StreamId, Stream> streams_;
   std::unordered_map<EventId, Event> events_;
-  std::unordered_map<SimOp, Op> ops_;  // unfinished ones only
-  // Of operations that are over, for the next ones: as many as were unfinished at once.
-  std::vector<std::unordered_map<SimOp, Op>::node_type> spare_;
+  SimSlots<SimOp, Op> ops_;  // unfinished ones only
+  std::vector<SimOp> over_;  // for finish(), which is called all the time
   std::vector<std::array<std::deque<SimOp>, kSimEngines>> ready_;
 };
 

@@ -28,11 +28,11 @@ void VirtualEngines::start_ready() {
       const auto engine = static_cast<SimEngine>(j);
       bool& busy = busy_[i][j];
       while (!busy) {
-        const std::optional<SimOp> op = schedule_.start(device, engine);
-        if (!op) break;
+        const SimOp op = schedule_.start(device, engine);
+        if (op == SimOp()) break;
         busy = one_at_a_time(engine);
         // As much as a std::function takes without memory of its own.
-        time_.schedule(time_.now() + work(*op).time, [this, started = *op] { finish(started); });
+        time_.schedule(time_.now() + work(op).time, [this, op] { finish(op); });
       }
     }
   }

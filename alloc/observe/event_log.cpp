@@ -1,16 +1,15 @@
 #include "observe/event_log.hpp"
 
-#include "base/check.hpp"
-
 namespace tessera {
 
 EventLog::EventLog(const Clock& clock, std::size_t capacity, bool with_history, Profiler* profiler)
-    : clock_(clock), capacity_(capacity), with_history_(with_history), profiler_(profiler) {
-  DCHECK(capacity > 0);
+    : clock_(clock), capacity_(capacity), with_history_(with_history), keeps_(capacity > 0 || with_history),
+      profiler_(profiler) {
   if (with_history) history_.emplace(clock.now());
 }
 
 void EventLog::keep(const Event& event) {
+  if (capacity_ == 0) return;
   // The ring grows to its bound as it is used: a quiet program pays for what it did.
   if (ring_.size() < capacity_) {
     ring_.push_back(event);
@@ -33,6 +32,7 @@ void EventLog::tell_profiler(const Event& event) const {
 
 void EventLog::record(const Event& event) {
   tell_profiler(event);
+  if (!keeps_) return;
   const MutexLock lock(mutex_);
   keep(event);
   const auto link = link_of(event.kind);
@@ -40,6 +40,7 @@ void EventLog::record(const Event& event) {
 }
 
 void EventLog::record(const Event& stall, const StallParts& parts) {
+  if (!keeps_) return;
   const MutexLock lock(mutex_);
   keep(stall);
   if (history_) history_->add_stall(parts, stall.begin, stall.end);

@@ -22,8 +22,8 @@ namespace tessera {
 
 class EventLog {
  public:
-  // Keeps the last `capacity` events. `profiler` may be null; it is told of moves and marks as they
-  // happen. REQUIRES: capacity > 0; the profiler outlives this.
+  // Keeps the last `capacity` events; where that is 0, it is as if there were none. `profiler` may be null; it is told
+  // of moves and marks as they happen. REQUIRES: the profiler outlives this.
   EventLog(const Clock& clock, std::size_t capacity, bool with_history = false,
            Profiler* profiler = nullptr);
 
@@ -55,6 +55,7 @@ class EventLog {
   std::optional<History> history_ GUARDED_BY(mutex_);
   const std::size_t capacity_;
   const bool with_history_;
+  const bool keeps_;  // any of both
   Profiler* const profiler_;
 };
 

@@ -50,7 +50,7 @@ Stage::Stage(const Iteration& iteration, const Machine& machine, const Strategy&
                .watches_memory = false,  // replays and tests watch the same engine
                .name = "rehearsal"},
               clock_),
-      log_(clock_, 1),
+      log_(clock_, 0),
       device_(driver_, DeviceId(), machine.device + machine.small),
       host_(driver_, machine.host, HostTier::staging_for(machine.host, machine.file), host_pages_),
       held_(iteration_.runs.size()),

@@ -19,12 +19,13 @@ class SimScheduleTest : public ::testing::Test {
   }
   SimOp compute(StreamId stream) { return schedule_.submit(stream, SimEngine::kCompute, kNow); }
   SimOp inbound(StreamId stream) { return schedule_.submit(stream, SimEngine::kInbound, kNow); }
-  std::optional<SimOp> start(SimEngine engine) {
+  SimOp start(SimEngine engine) {
     check();
     return schedule_.start(kDevice, engine);
   }
   void finish(SimOp op, std::uint64_t at = 20) { schedule_.finish(op, Nanoseconds(at)); }
 
+  static constexpr SimOp kNone{};
   SimSchedule schedule_{2};
 };
 
@@ -32,9 +33,9 @@ TEST_F(SimScheduleTest, AStreamRunsInOrderAcrossEngines) {
   const StreamId s = stream();
   const SimOp copy = inbound(s);
   const SimOp kernel = compute(s);
-  EXPECT_EQ(start(SimEngine::kCompute), std::nullopt);
+  EXPECT_EQ(start(SimEngine::kCompute), kNone);
   ASSERT_EQ(start(SimEngine::kInbound), copy);
-  EXPECT_EQ(start(SimEngine::kCompute), std::nullopt) << "started is not finished";
+  EXPECT_EQ(start(SimEngine::kCompute), kNone) << "started is not finished";
   finish(copy);
   ASSERT_EQ(start(SimEngine::kCompute), kernel);
   finish(kernel);
@@ -63,7 +64,7 @@ TEST_F(SimScheduleTest, AnEventHoldsALaterStreamUntilItsWorkIsOver) {
   schedule_.record(event, producer, kNow);
   schedule_.wait(consumer, event, kNow);
   const SimOp kernel = compute(consumer);
-  EXPECT_EQ(start(SimEngine::kCompute), std::nullopt);
+  EXPECT_EQ(start(SimEngine::kCompute), kNone);
   ASSERT_EQ(start(SimEngine::kInbound), copy);
   finish(copy, 33);
   EXPECT_TRUE(schedule_.is_finished(schedule_.find(event)->op));
@@ -107,7 +108,7 @@ TEST_F(SimScheduleTest, ARemovedEventStillHoldsThoseThatWait) {
   EXPECT_TRUE(schedule_.remove_event(event));
   EXPECT_FALSE(schedule_.remove_event(event));
   const SimOp kernel = compute(consumer);
-  EXPECT_EQ(start(SimEngine::kCompute), std::nullopt);
+  EXPECT_EQ(start(SimEngine::kCompute), kNone);
   ASSERT_EQ(start(SimEngine::kInbound), copy);
   finish(copy);
   EXPECT_EQ(start(SimEngine::kCompute), kernel);
@@ -122,11 +123,11 @@ TEST_F(SimScheduleTest, TheLegacyStreamWaitsForBlockingStreamsAndTheyForIt) {
   const SimOp after = compute(own);
   const SimOp beside = compute(free);
   EXPECT_EQ(start(SimEngine::kCompute), beside) << "a non-blocking stream does not care";
-  EXPECT_EQ(start(SimEngine::kCompute), std::nullopt);
+  EXPECT_EQ(start(SimEngine::kCompute), kNone);
   ASSERT_EQ(start(SimEngine::kInbound), copy);
   finish(copy);
   ASSERT_EQ(start(SimEngine::kCompute), legacy);
-  EXPECT_EQ(start(SimEngine::kCompute), std::nullopt);
+  EXPECT_EQ(start(SimEngine::kCompute), kNone);
   finish(legacy);
   EXPECT_EQ(start(SimEngine::kCompute), after);
 }
@@ -145,7 +146,7 @@ TEST_F(SimScheduleTest, ARemovedStreamFinishesItsWork) {
   const SimOp second = compute(s);
   EXPECT_TRUE(schedule_.remove_stream(s));
   EXPECT_FALSE(schedule_.remove_stream(s));
-  EXPECT_EQ(schedule_.device_of(s), std::nullopt);
+  EXPECT_EQ(schedule_.device_of(s), nullptr);
   EXPECT_EQ(schedule_.pending(kDevice), std::vector<SimOp>{second});
   ASSERT_EQ(start(SimEngine::kCompute), first);
   finish(first);

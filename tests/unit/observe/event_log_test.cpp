@@ -36,6 +36,25 @@ TEST(EventLog, AFullLogForgetsTheOldestAndCountsThem) {
   EXPECT_EQ(log.lost(), 7u);
 }
 
+TEST(EventLog, OneOfNoEventsKeepsAndLosesNone) {
+  const SteadyClock clock;
+  EventLog log(clock, 0);
+  log.record(numbered(1));
+  log.record(numbered(2), StallParts());
+  EXPECT_TRUE(log.events().empty());
+  EXPECT_EQ(log.lost(), 0u);
+  EXPECT_FALSE(log.history().has_value());
+}
+
+TEST(EventLog, AHistoryNeedsNoEvents) {
+  HandClock clock;
+  EventLog log(clock, 0, true);
+  clock.set(1000);
+  log.record(EventKind::kFetch, DeviceId(0), Nanoseconds(100), Address(0x1000), 2_MiB);
+  EXPECT_TRUE(log.events().empty());
+  ASSERT_TRUE(log.history().has_value());
+}
+
 TEST(EventLog, AnEventEndsWhenItIsRecorded) {
   HandClock clock;
   EventLog log(clock, 4);

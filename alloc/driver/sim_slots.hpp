@@ -1,0 +1,67 @@
+// Values under handles that are never given twice, so that one knows of a handle whose value has
+// ended.
+//
+// A handle names the slot of its value, which is found without a search; slots are used again, and
+// what a value has allocated stays for the next one there. As many slots as there were values at
+// once.
+//
+// Thread safety: none; the owner locks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace tessera {
+
+template <class Handle, class T>
+class SimSlots {
+ public:
+  // At most so many at once.
+  static constexpr std::uint64_t kSlots = std::uint64_t{1} << 24;
+
+  // Values whose handles are there at once have different ones.
+  static std::size_t slot_of(Handle handle) { return handle.value() % kSlots; }
+
+  // The value is as the last one there was left.
+  Handle take() {
+    if (spare_.empty()) {
+      spare_.push_back(slots_.size());
+      slots_.emplace_back();
+    }
+    const std::size_t slot = spare_.back();
+    spare_.pop_back();
+    return slots_[slot].handle = Handle(next_turn_++ * kSlots + slot);
+  }
+  bool contains(Handle handle) const {
+    const std::size_t slot = slot_of(handle);
+    return slot < slots_.size() && slots_[slot].handle == handle && handle != Handle();
+  }
+  // REQUIRES of these: it is there. The value stays where it is until then.
+  T& at(Handle handle) { return slots_[slot_of(handle)].value; }
+  const T& at(Handle handle) const { return slots_[slot_of(handle)].value; }
+  void give(Handle handle) {
+    slots_[slot_of(handle)].handle = Handle();
+    spare_.push_back(slot_of(handle));
+  }
+  std::size_t size() const { return slots_.size() - spare_.size(); }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const Slot& slot : slots_) {
+      if (slot.handle != Handle()) visit(slot.handle, slot.value);
+    }
+  }
+
+ private:
+  struct Slot {
+    Handle handle{};  // none while it is spare
+    T value{};
+  };
+  std::uint64_t next_turn_ = 1;
+  std::deque<Slot> slots_;
+  std::vector<std::size_t> spare_;
+};
+
+}  // namespace tessera
