@@ -1,6 +1,7 @@
 #include "api/device_heap.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -37,8 +38,10 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
 
   std::unique_ptr<Policy> policy;
   TESSERA_TRY_ASSIGN(policy, make_policy(options.policy));
-  const auto rehearse = [answer](const Policy& own) {
-    return std::make_unique<Rehearsal>(own, answer);
+  const bool alone = answer == Rehearsal::Answer::kWaits;  // the same answer at any time
+  const std::size_t players = alone ? 1 : Rehearsal::players_beside(std::thread::hardware_concurrency());
+  const auto rehearse = [answer, players](const Policy& own) {
+    return std::make_unique<Rehearsal>(own, answer, players);
   };
   const TierStack tiers{heap->tier_, below.host, below.file, below.backing};
   TESSERA_TRY_ASSIGN(heap->residency_,

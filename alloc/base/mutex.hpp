@@ -46,6 +46,7 @@ enum class LockRank : int {
   kAliases = 62,
   kDriver = 70,
   kSimulator = 80,
+  kRehearsal = 85,
   kObserve = 90,
 };
 

@@ -7,11 +7,10 @@
 #include <set>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/log.hpp"
 #include "base/thread.hpp"
-#include "rehearse/stage.hpp"
+#include "rehearse/contest.hpp"
+#include "rehearse/players.hpp"
 
 namespace tessera {
 namespace {
@@ -42,7 +41,12 @@ class Heard {
 
 }  // namespace
 
-Rehearsal::Rehearsal(const Policy& policy, Answer answer) : policy_(policy), when_(answer) {}
+std::size_t Rehearsal::players_beside(std::size_t processors) {
+  return std::clamp<std::size_t>(processors / kShare, 1, kMostPlayers);
+}
+
+Rehearsal::Rehearsal(const Policy& policy, Answer answer, std::size_t players)
+    : policy_(policy), when_(answer), players_(players) {}
 
 Rehearsal::~Rehearsal() {
   {
@@ -104,43 +108,32 @@ std::vector<Told> Rehearsal::best_of(const Question& question) {
   const Iteration& iteration = question.iteration;
   const Machine& machine = question.machine;
   const bool can_play = machine.in_rate > 0 && machine.out_rate > 0;
-  std::vector<Told> told;
-  Nanoseconds enough(~std::uint64_t{0});
-  std::uint64_t uses = 0;
-  Heard heard;
-  const auto play = [&](Strategy strategy) {
-    if (!heard.add(strategy)) return;
-    auto stage = Stage::create(iteration, machine, strategy, policy_);
-    const Result<Nanoseconds> time =
-        stage.is_ok() ? stage.value()->play(enough, stop_) : Result<Nanoseconds>(stage.status());
-    log_line(LogLevel::kDebug, "rehearsed {}: {}", strategy.name,
-             time.is_ok() ? fmt::format("{} ns", time.value().value()) : time.status().to_string());
-    if (stage.is_ok()) uses += static_cast<std::uint64_t>(stage.value()->passes()) * iteration.uses.size();
-    if (!time.is_ok()) return;
-    const bool best = told.empty() || time.value() < std::ranges::min(told, {}, &Told::time).time;
-    enough = std::min(enough, time.value() + time.value() / kDoubt);
-    told.push_back({std::move(strategy), time.value()});
-    if (best) publish({told.back()});
-  };
-  // One alone is not played: there is nothing to compare it with.
+  Contest contest(iteration, machine, policy_, stop_, [this](const Told& best) { publish({best}); });
   std::optional<Strategy> first;
-  bool several = false;
-  policy_.strategies(iteration, machine, [&](Strategy strategy) {
-    if (!first) {
-      first = std::move(strategy);
-      return can_play && !stop_.load();
-    }
-    if (!std::exchange(several, true)) play(*first);
-    if (!stop_.load() && uses <= kMostUses) play(std::move(strategy));
-    return !stop_.load() && uses <= kMostUses;
-  });
+  {
+    Heard heard;
+    std::size_t places = 0;
+    Players players(can_play ? players_ : 1);
+    const auto play = [&](std::size_t place, Strategy strategy) {
+      players.hand([&contest, place, strategy = std::move(strategy)]() mutable {
+        contest.play(place, std::move(strategy));
+      });
+    };
+    policy_.strategies(iteration, machine, [&](Strategy strategy) {
+      const bool another = heard.add(strategy);
+      if (!first) {
+        first = std::move(strategy);
+        return can_play && !stop_.load();
+      }
+      // One alone is not played: there is nothing to compare it with. And the next one before it, because what the
+      // program does meanwhile is mostly the likeliest, so that it is the other one who may bring something.
+      if (another) play(++places, std::move(strategy));
+      if (places == 1 && another && contest.goes_on()) play(0, *first);
+      return contest.goes_on();
+    });
+  }
+  std::vector<Told> told = contest.best();
   if (told.empty()) return {{std::move(*first), {}}};
-  // To the nanosecond as long, that is the same moves.
-  std::ranges::stable_sort(told, {}, &Told::time);
-  const auto alike = [](const Told& a, const Told& b) { return a.time == b.time; };
-  told.erase(std::unique(told.begin(), told.end(), alike), told.end());
-  std::erase_if(told, [enough](const Told& each) { return each.time > enough; });
-  if (told.size() > kMostTold) told.resize(kMostTold);
   return told;
 }
 

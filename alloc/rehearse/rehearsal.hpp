@@ -7,13 +7,17 @@
 //
 // Source: simulation as the judge of plans, SwapAdvisor (papers.md §3.4); here of whole policies.
 //
-// An iteration of many launches takes long to play; the best so far is the answer until there is a better one.
+// An iteration of many launches takes long to play; the best so far is the answer until there is a better one
+// (contest.hpp). Several are played at once where there are processors for it. Who is behind is given up sooner
+// when a better one ends sooner, so with several players the answer is a matter of luck among those that are
+// nearly the best.
 //
 // Without a thread to be had a question has no answer; the next one tries again.
 //
-// Bounds: kMostUses uses are played for one question; strategies beyond that are not heard.
+// Bounds: Contest::kMostUses uses are played for one question; strategies beyond that are not heard. Each player has
+// a stage in memory.
 //
-// Thread safety: ask() and answer() by one thread at a time; the rehearsals have a thread of their own.
+// Thread safety: ask() and answer() by one thread at a time; the rehearsals have threads of their own.
 #pragma once
 
 #include <atomic>
@@ -26,17 +30,15 @@ namespace tessera {
 
 class Rehearsal final : public Planner {
  public:
-  // Of all passes of all strategies.
-  static constexpr std::uint64_t kMostUses = std::uint64_t{1} << 21;
-  // What is told may be off by this part, so who is behind by less is in the answer, too; so many at most.
-  static constexpr std::uint64_t kDoubt = 32;
-  static constexpr std::size_t kMostTold = 4;
-
-  // kWaits: answer() waits until there is no better one, so that a run in virtual time depends on nothing else.
+  // kWaits: answer() waits until there is no better one. With one player a run in virtual time depends on nothing else.
   enum class Answer : std::uint8_t { kWhenReady, kWaits };
 
-  // REQUIRES: `policy` outlives it.
-  Rehearsal(const Policy& policy, Answer answer);
+  // A quarter of so many processors: the program has use for the others. Beyond four there is little left to wait for,
+  // and each takes memory.
+  static std::size_t players_beside(std::size_t processors);
+
+  // REQUIRES: `policy` outlives it; players > 0.
+  Rehearsal(const Policy& policy, Answer answer, std::size_t players = 1);
   // Breaks off what is being played.
   ~Rehearsal() override;
 
@@ -44,6 +46,8 @@ class Rehearsal final : public Planner {
   std::vector<Told> answer() override;
 
  private:
+  static constexpr std::size_t kShare = 4, kMostPlayers = 4;
+
   struct Question {
     Iteration iteration;
     Machine machine;
@@ -55,6 +59,7 @@ class Rehearsal final : public Planner {
 
   const Policy& policy_;
   const Answer when_;
+  const std::size_t players_;
   std::atomic<bool> stop_{false};  // what is being played is not wanted any more
   Mutex mutex_{LockRank::kObserve};
   Condition changed_;

@@ -84,8 +84,7 @@ Stage::~Stage() {
   if (stream_ != StreamId()) note(driver_.destroy_stream(stream_));
 }
 
-Result<Nanoseconds> Stage::play(Nanoseconds enough, const std::atomic<bool>& stop) {
-  enough_ = enough;
+Result<Nanoseconds> Stage::play(const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop) {
   std::uint32_t first = 0;
   if (learned_.stands_at) {
     TESSERA_TRY(stand(stop));
@@ -96,6 +95,7 @@ Result<Nanoseconds> Stage::play(Nanoseconds enough, const std::atomic<bool>& sto
     if (passes_ == kAlone && !leads_) lead();
     TESSERA_TRY(driver_.host_function(stream_, [this, pass = passes_] { begin_pass(pass); }));
     for (std::uint32_t step = std::exchange(first, 0); step < iteration_.steps.size() && !told_; ++step) {
+      enough_ = enough.load(std::memory_order_relaxed);
       const bool stopped = is_hopeless() || stop.load(std::memory_order_relaxed);
       if (stopped) return Status(Code::kBusy, "stopped");
       TESSERA_TRY(play_step(step));
@@ -150,6 +150,7 @@ void Stage::begin_pass(int pass) {
   pass_ = pass;
   const Nanoseconds began = std::exchange(pass_began_, clock_.now());
   const Nanoseconds before = std::exchange(last_pass_, pass_began_ - began);
+  if (pass == kAlone && !learned_.stands_at) alone_ = last_pass_;
   if (pass == kAlone + 1) settled_since_ = pass_began_;
   if (pass < kAlone + 2 || told_) return;
   longer_ = last_pass_ > enough_ ? longer_ + 1 : 0;

@@ -45,10 +45,13 @@ class Stage {
   Stage& operator=(const Stage&) = delete;
 
   // The time of one iteration at rest. Stops early, with kBusy, when by all that its passes show it takes
-  // longer than `enough`, or when `stop` is set.
+  // longer than `enough`, which may shrink meanwhile, or when `stop` is set.
   // Errors: kOutOfMemory where a step does not fit, and the engine's.
-  Result<Nanoseconds> play(Nanoseconds enough, const std::atomic<bool>& stop);
+  Result<Nanoseconds> play(const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop);
   int passes() const { return passes_; }  // queued so far
+  // What the pass without a strategy took; that the device is empty when it begins makes it rather too short. 0 where
+  // there was none, and while it has not ended.
+  Nanoseconds alone() const { return alone_; }
 
  private:
   Stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy);
@@ -88,11 +91,12 @@ class Stage {
   std::uint64_t queued_ = 0, awaited_ = 0;
   Nanoseconds next_look_{};
   int passes_ = 0;
-  Nanoseconds enough_{};
+  Nanoseconds enough_{};       // at the last step
   int longer_ = 0;             // passes in a row that took longer
   int pass_ = 0;               // that the device is in,
   Nanoseconds pass_began_{};   // since when,
-  Nanoseconds last_pass_{};    // and how long the one before took
+  Nanoseconds last_pass_{};    // and how long the one before took,
+  Nanoseconds alone_{};        // and the first, without a strategy
   Nanoseconds settled_since_{};  // the first pass under the strategy is over
   std::optional<Nanoseconds> told_;
 };

@@ -10,6 +10,7 @@
 #include "no_threads.hpp"
 #include "policy/auto_policy.hpp"
 #include "policy/lru_policy.hpp"
+#include "rehearse/contest.hpp"
 
 namespace tessera {
 namespace {
@@ -53,7 +54,7 @@ class Two final : public Policy {
   Newest newest_;
 };
 
-// Counts how often it is asked; the strategies differ in name, and by a plan for what is dead anyway.
+// Counts how often it is asked. All strategies but one differ in name, and by a plan for what is dead anyway.
 class Counting final : public Policy {
  public:
   explicit Counting(std::size_t strategies) : strategies_(strategies) {}
@@ -64,8 +65,8 @@ class Counting final : public Policy {
   }
   void strategies(const Iteration&, const Machine&, const Hear& hear) const override {
     const AbsencePlan nothing{{.gap = {.run = 1, .after = 1, .until = 1, .wraps = true, .dead = true}}};
-    bool more = hear({"bare", {}, this});
-    for (std::size_t told = 1; more && told < strategies_; ++told) more = hear({"other", nothing, this});
+    bool more = hear({"bare", {}, this}) && hear({"another", {}, &lru_});
+    for (std::size_t told = 2; more && told < strategies_; ++told) more = hear({"other", nothing, this});
   }
   mutable std::size_t asked = 0;
 
@@ -105,10 +106,10 @@ TEST(Rehearsal, AnswersWithAllThatMayBeTheBest) {
   rehearsal.ask(cycle(14), kMachine);
   const std::vector<Told> told = rehearsal.answer();
   ASSERT_GE(told.size(), 2u);
-  EXPECT_LE(told.size(), Rehearsal::kMostTold);
+  EXPECT_LE(told.size(), Contest::kMostTold);
   for (std::size_t i = 1; i < told.size(); ++i) {
     EXPECT_LT(told[i - 1].time, told[i].time);
-    EXPECT_LE(told[i].time - told[0].time, told[0].time / Rehearsal::kDoubt);
+    EXPECT_LE(told[i].time - told[0].time, told[0].time / Contest::kDoubt);
   }
 }
 
@@ -131,12 +132,12 @@ class LruAndSlow final : public Policy {
   std::string_view name() const override { return "lru and slow"; }
   Decision decide(const Snapshot& snapshot) const override { return lru_.decide(snapshot); }
   void strategies(const Iteration&, const Machine&, const Hear& hear) const override {
-    if (hear({"lru", {}, &lru_})) hear({"slow", {}, &slow});
+    if (hear({"lru", {}, &lru_}) && hear({"lru again", {}, &again_})) hear({"slow", {}, &slow});
   }
   Slow slow;
 
  private:
-  LruPolicy lru_;
+  LruPolicy lru_, again_;
 };
 
 TEST(Rehearsal, AnswersWithTheBestSoFarUntilThereIsABetterOne) {
@@ -147,6 +148,68 @@ TEST(Rehearsal, AnswersWithTheBestSoFarUntilThereIsABetterOne) {
   EXPECT_TRUE(rehearsal.answer().empty());
   policy.slow.released.store(true);
   EXPECT_EQ(await_answer(rehearsal).name, "slow");
+}
+
+// Who is given up depends on who ends first; what comes first does not, if nobody is near it.
+TEST(Rehearsal, AnswersTheSameWithSeveralPlayers) {
+  const AutoPolicy policy;
+  Rehearsal one(policy, Rehearsal::Answer::kWaits), several(policy, Rehearsal::Answer::kWaits, 4);
+  one.ask(cycle(14), kMachine);
+  several.ask(cycle(14), kMachine);
+  const std::vector<Told> a = one.answer(), b = several.answer();
+  ASSERT_FALSE(b.empty());
+  EXPECT_EQ(a.front().time, b.front().time);
+  EXPECT_TRUE(several.answer().empty()) << "one answer for each question";
+}
+
+TEST(Rehearsal, LeavesTheProgramMostProcessors) {
+  EXPECT_EQ(Rehearsal::players_beside(0), 1u) << "nobody knows how many there are";
+  EXPECT_EQ(Rehearsal::players_beside(7), 1u);
+  EXPECT_EQ(Rehearsal::players_beside(8), 2u);
+  EXPECT_EQ(Rehearsal::players_beside(256), 4u);
+}
+
+// Neither of its strategies goes on before the other one has begun.
+class Together final : public Policy {
+ public:
+  std::string_view name() const override { return "together"; }
+  Decision decide(const Snapshot& snapshot) const override { return lru_.decide(snapshot); }
+  void strategies(const Iteration&, const Machine&, const Hear& hear) const override {
+    if (hear({"one", {}, &one_})) hear({"other", {}, &other_});
+  }
+
+ private:
+  class Half final : public Policy {
+   public:
+    Half(std::atomic<bool>& own, const std::atomic<bool>& other) : own_(own), other_(other) {}
+    std::string_view name() const override { return "half"; }
+    Decision decide(const Snapshot& snapshot) const override {
+      own_.store(true);
+      while (!other_.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return lru_.decide(snapshot);
+    }
+
+   private:
+    std::atomic<bool>& own_;
+    const std::atomic<bool>& other_;
+    LruPolicy lru_;
+  };
+  mutable std::atomic<bool> one_began_{false}, other_began_{false};
+  Half one_{one_began_, other_began_}, other_{other_began_, one_began_};
+  LruPolicy lru_;
+};
+
+TEST(Rehearsal, PlaysSeveralAtOnce) {
+  const Together policy;
+  Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits, 2);
+  rehearsal.ask(cycle(14), kMachine);
+  EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "one") << "of two that do the same the likelier";
+}
+
+TEST(Rehearsal, SeveralPlayersEndInTheMiddleOfAThought) {
+  const AutoPolicy policy;
+  Rehearsal rehearsal(policy, Rehearsal::Answer::kWhenReady, 4);
+  rehearsal.ask(cycle(10'000), kMachine);
 }
 
 TEST(Rehearsal, PlaysOnceWhatSeveralWouldDo) {

@@ -33,7 +33,8 @@ Machine machine(Bytes device, double rate = 25e9) {
 
 class StageTest : public ::testing::Test {
  protected:
-  Result<Nanoseconds> play(const Machine& machine, AbsencePlan plan = {}, Nanoseconds enough = kAnyTime) {
+  Result<Nanoseconds> play(const Machine& machine, AbsencePlan plan = {}, Nanoseconds limit = kAnyTime) {
+    const std::atomic<Nanoseconds> enough(limit);
     const Strategy strategy{"", std::move(plan), &lru_};
     std::unique_ptr<Stage> stage;
     TESSERA_TRY_ASSIGN(stage, Stage::create(iteration_, machine, strategy, recency_));
@@ -135,7 +136,8 @@ TEST_F(StageTest, PlaysUntilTwoPassesAreAlike) {
   const Machine small = machine(640_MiB, 5e9);
   const Strategy strategy{"", {}, &lru_};
   const auto stage = Stage::create(iteration_, small, strategy, recency_).take();
-  const Nanoseconds told = stage->play(kAnyTime, stop_).take();
+  const std::atomic<Nanoseconds> enough(kAnyTime);
+  const Nanoseconds told = stage->play(enough, stop_).take();
   EXPECT_GE(stage->passes(), 4);
   EXPECT_LT(stage->passes(), Stage::kMostPasses);
   EXPECT_GT(told, kStep * (2 * kLayers));

@@ -1,0 +1,71 @@
+#include "rehearse/players.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "no_threads.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(Players, OnePlaysWhereItIsCalled) {
+  std::vector<int> played;
+  Players players(1);
+  for (int part = 0; part < 3; ++part) {
+    players.hand([&played, part] { played.push_back(part); });
+    EXPECT_EQ(played.back(), part);
+  }
+}
+
+// Each of two waits until the other one is there.
+TEST(Players, SeveralPlayBesideEachOther) {
+  std::atomic<int> there{0};
+  {
+    Players players(2);
+    for (int part = 0; part < 2; ++part) {
+      players.hand([&there] {
+        there.fetch_add(1);
+        while (there.load() < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      });
+    }
+  }
+  EXPECT_EQ(there.load(), 2);
+}
+
+TEST(Players, AllIsPlayedBeforeTheyGo) {
+  std::atomic<int> played{0};
+  {
+    Players players(4);
+    for (int part = 0; part < 100; ++part) players.hand([&played] { played.fetch_add(1); });
+  }
+  EXPECT_EQ(played.load(), 100);
+}
+
+// Two are played and one waits: the fourth is taken over when a player has time.
+TEST(Players, NothingIsMadeLongBeforeItIsPlayed) {
+  std::atomic<bool> released{false};
+  Players players(2);
+  const auto wait = [&released] {
+    while (!released.load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  for (int part = 0; part < 3; ++part) players.hand(wait);
+  std::thread releasing([&released] { released.store(true); });
+  players.hand(wait);
+  EXPECT_TRUE(released.load());
+  releasing.join();
+}
+
+TEST(Players, WithoutThreadsTheCallerPlays) {
+  const NoThreads none;
+  int played = 0;
+  Players players(4);
+  players.hand([&played] { ++played; });
+  EXPECT_EQ(played, 1);
+}
+
+}  // namespace
+}  // namespace tessera
