@@ -1,0 +1,111 @@
+// How soon a learned iteration has a plan: the strategies of `auto`, played in virtual time, by the
+// clock on the wall.
+//
+// At half of the live peak, 25 GB/s each way. Until there is a plan recency decides: what counts is
+// when the first is told that is better, and when all have been heard. The goal is a better one
+// within a second for 10^5 events.
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "iterations.hpp"
+#include "policy/auto_policy.hpp"
+#include "program.hpp"
+#include "rehearse/rehearsal.hpp"
+
+namespace tessera::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostPlayers = 4;  // of a rehearsal
+
+struct Row {
+  std::string program;
+  std::size_t launches = 0, events = 0, players = 0;
+  double better_s = 0, all_s = 0;  // 0: none is better
+  std::string best{};
+};
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Row measure(std::string program, const Iteration& iteration, std::size_t players) {
+  const AutoPolicy policy;
+  const Machine machine{.device = round_up(live_peak(iteration) / 2, kLargePage),
+                        .host = 1_TiB,
+                        .out_rate = 25e9,
+                        .in_rate = 25e9};
+  Row row{std::move(program), iteration.steps.size(), events_of(iteration), players};
+  Rehearsal all(policy, Rehearsal::Answer::kWaits, players);
+  auto start = Clock::now();
+  all.ask(iteration, machine);
+  row.best = all.answer().front().strategy.name;
+  row.all_s = since(start);
+  Rehearsal first(policy, Rehearsal::Answer::kWhenReady, players);
+  start = Clock::now();
+  first.ask(iteration, machine);
+  while (since(start) < 2 * row.all_s + 1) {
+    const std::vector<Told> told = first.answer();
+    if (!told.empty() && !told.front().strategy.plan.empty()) {
+      row.better_s = since(start);
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  return row;
+}
+
+std::optional<Results> run(bool smoke) {
+  const std::pair<std::string, Iteration> programs[] = {
+      {"training", training_iteration(smoke ? 1 : 24)},
+      {"decoder", decoder_iteration(smoke ? 8 : 512)},
+      {"long decoder", decoder_iteration(smoke ? 16 : 1850)},
+  };
+  std::vector<Row> rows;
+  for (const auto& [program, iteration] : programs) {
+    for (std::size_t players = 1;
+         players <= std::min<std::size_t>(kMostPlayers, std::thread::hardware_concurrency());
+         players *= 2) {
+      rows.push_back(measure(program, iteration, players));
+    }
+  }
+  Results results;
+  for (const Row& row : rows) {
+    results.json["results"].push_back({{"program", row.program},
+                                       {"launches", row.launches},
+                                       {"events", row.events},
+                                       {"players", row.players},
+                                       {"first_better_s", row.better_s},
+                                       {"all_heard_s", row.all_s},
+                                       {"best", row.best}});
+  }
+  results.print = [rows] {
+    fmt::print("\n{:<14} {:>9} {:>9} {:>8} {:>15} {:>12}  {}\n", "program", "launches", "events",
+               "players", "first better, s", "all heard, s", "best");
+    for (const Row& row : rows) {
+      fmt::print("{:<14} {:>9} {:>9} {:>8} {:>15.2f} {:>12.2f}  {}\n", row.program, row.launches,
+                 row.events, row.players, row.better_s, row.all_s, row.best);
+    }
+  };
+  return results;
+}
+
+}  // namespace
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  return tessera::bench::run_program(
+      argc, argv,
+      {"How soon a learned iteration has a plan",
+       "iterations of a few launches: shows that it runs", TESSERA_BENCH_BUILD_DIR, ""},
+      tessera::bench::run);
+}
