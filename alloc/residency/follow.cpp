@@ -37,7 +37,7 @@ Machine Residency::machine() {
 
 void Residency::lead(Iteration iteration, const Strategy& strategy, Runs players) {
   MutexLock lock(mutex_);
-  conductor_.lead(std::move(iteration), strategy, players, orders_);
+  conductor_.lead(std::move(iteration), strategy, machine(), players, orders_);
 }
 
 // Moves under way end as they would. Who was to leave or to come by the old plan may be needed by the new one.

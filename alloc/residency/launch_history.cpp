@@ -20,12 +20,13 @@ void bound_lingering(Iteration& iteration) {
 }  // namespace
 
 void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t signature,
-                             std::span<const LaunchLog::Use> uses, std::size_t parts) {
+                             std::span<const LaunchLog::Use> uses, std::size_t parts, Nanoseconds now) {
   steps_.push_back({.epoch = launch.epoch,
                     .signature = signature,
                     .first = static_cast<std::uint32_t>(mentions_.size()),
                     .parts = static_cast<std::uint32_t>(parts),
                     .small = static_cast<std::uint32_t>(uses.size() - parts),
+                    .read_at = now,
                     .watch = launch.watch});
   for (const LaunchLog::Use& use : uses) {
     mentions_.push_back({use.run->address, use.run->shape.bytes(), use.run->tag,
@@ -110,6 +111,12 @@ Iteration LaunchHistory::iteration(std::size_t period) const {
   for (const auto& [use, steps] : held) iteration.runs[iteration.uses[use].run].lingers = steps;
   bound_lingering(iteration);
   return iteration;
+}
+
+// From the launch before it to its last.
+Nanoseconds LaunchHistory::took(std::size_t period) const {
+  const std::size_t before = steps_.size() - std::min(period + 1, steps_.size());
+  return steps_.back().read_at - steps_[before].read_at;
 }
 
 std::vector<LaunchHistory::LastSeen> LaunchHistory::last_seen(const Iteration& iteration) const {

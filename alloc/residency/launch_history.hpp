@@ -1,11 +1,12 @@
 // The newest launches and what they used, and the iteration that the last of them are.
 //
-// What a run is to an iteration are its lives: a block that is made anew may lie at another address each
-// time, and one address serves several blocks. So a run of the iteration begins with a fresh use, and ends
-// where its block was freed, which shows when its address is used afresh.
+// What a run is to an iteration are its lives: a block that is made anew may lie at another address
+// each time, and one address serves several blocks. So a run of the iteration begins with a fresh
+// use, and ends where its block was freed, which shows when its address is used afresh.
 //
-// How long a launch took is known when the device has come to it, which may be after the iteration is known. What was
-// like it (the same work on runs of the same sizes) took as long, so nobody has to wait for it.
+// How long a launch took is known when the device has come to it, which may be after the iteration
+// is known. What was like it (the same work on runs of the same sizes) took as long, so nobody has
+// to wait for it.
 //
 // Thread safety: none; its owner's lock.
 //
@@ -30,9 +31,9 @@ class LaunchHistory {
   // REQUIRES: `watches` outlives it.
   explicit LaunchHistory(Stopwatches& watches) : watches_(watches) {}
 
-  // The first `parts` of the uses are of runs that a plan may move.
-  void remember(const LaunchLog::Launch& launch, std::uint64_t signature, std::span<const LaunchLog::Use> uses,
-                std::size_t parts);
+  // The first `parts` of the uses are of runs that a plan may move; it is read now.
+  void remember(const LaunchLog::Launch& launch, std::uint64_t signature,
+                std::span<const LaunchLog::Use> uses, std::size_t parts, Nanoseconds now);
   // Looks who is over, and gives their watches back.
   void read_watches();
   std::size_t size() const { return steps_.size(); }
@@ -41,14 +42,17 @@ class LaunchHistory {
   void drop_oldest(std::size_t steps);
   // The last so many launches as an iteration, without durations. REQUIRES: there are so many.
   Iteration iteration(std::size_t period) const;
-  // For each run of that iteration, the last use it has had. REQUIRES: nothing was remembered since.
+  // How long the program took for it. REQUIRES: likewise.
+  Nanoseconds took(std::size_t period) const;
+  // For each run of that iteration, the last use it has had. REQUIRES: nothing was remembered
+  // since.
   struct LastSeen {
     Address address;
     std::uint64_t epoch = 0;
   };
   std::vector<LastSeen> last_seen(const Iteration& iteration) const;
-  // Of so many launches from number `first` on: of each its own time, or of the same place an iteration earlier
-  // or later, or what those like it took in the mean; 0 where none is known yet.
+  // Of so many launches from number `first` on: of each its own time, or of the same place an
+  // iteration earlier or later, or what those like it took in the mean; 0 where none is known yet.
   std::vector<Nanoseconds> durations(std::uint64_t first, std::size_t period) const;
 
  private:
@@ -58,6 +62,7 @@ class LaunchHistory {
     std::uint32_t first = 0;  // into mentions_
     std::uint32_t parts = 0;  // so many that a plan may move,
     std::uint32_t small = 0;  // and behind them so many that none does
+    Nanoseconds read_at{};
     std::optional<Stopwatches::Watch> watch;  // not read yet
     Nanoseconds duration{};                   // 0 = not known
   };
@@ -68,7 +73,8 @@ class LaunchHistory {
     TagId tag;
     bool pinned = false, writes = false, fresh = false;
     Nanoseconds remade_in{};  // 0 = not, as far as this use knows
-    std::uint64_t freed = 0;  // if fresh: the epoch in which the block before was freed; 0 = unknown
+    std::uint64_t freed =
+        0;  // if fresh: the epoch in which the block before was freed; 0 = unknown
   };
   // The use of an address that was noted last.
   struct LastUse {

@@ -43,15 +43,16 @@ Iteration Conductor::as_it_stands() const {
   const auto was_written = [](const auto& run) {
     return static_cast<bool>(run->cost.moved[static_cast<std::size_t>(Link::kFileWrite)]);
   };
-  if (!position_ || std::ranges::none_of(all_runs_, was_written)) return iteration_;
+  Iteration now = newest_->iteration();
+  if (!newest_->knows_place() || std::ranges::none_of(all_runs_, was_written)) return now;
+  const std::vector<Course::Order>& seen = newest_->players();
   std::unordered_map<const Run*, std::size_t> players;
-  for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (runs_[i].run == nullptr) continue;
-    const auto [player, is_new] = players.try_emplace(runs_[i].run, i);
-    if (!is_new && runs_[player->second].used < runs_[i].used) player->second = i;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i].run == nullptr) continue;
+    const auto [player, is_new] = players.try_emplace(seen[i].run, i);
+    if (!is_new && seen[player->second].used < seen[i].used) player->second = i;
   }
-  Iteration now = iteration_;
-  now.stands_at = static_cast<std::uint32_t>(*position_);
+  now.stands_at = static_cast<std::uint32_t>(*newest_->place());
   for (const auto& run : all_runs_) {
     if (run->is_dead() || run->shape.bytes() <= kBasePage) continue;
     std::vector<Places> places = places_of(*run);

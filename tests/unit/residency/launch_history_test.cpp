@@ -21,7 +21,8 @@ class LaunchHistoryTest : public ::testing::Test {
   void launch(DeviceRun& run, bool fresh = false, std::uint64_t freed = 0) {
     const LaunchLog::Use use{.run = &run, .writes = fresh, .fresh = fresh, .freed = freed};
     epoch_ += 2;
-    history_.remember({.epoch = epoch_, .uses = 1, .watch = std::nullopt}, 0, {&use, 1}, 1);
+    history_.remember({.epoch = epoch_, .uses = 1, .watch = std::nullopt}, 0, {&use, 1}, 1,
+                      Nanoseconds(1000 * epoch_));
   }
   // A launch of some kind, without runs, that takes so long; not timed if it takes no time.
   void launch_of(std::uint64_t signature, Nanoseconds time) {
@@ -29,7 +30,7 @@ class LaunchHistoryTest : public ::testing::Test {
     if (time) launch.watch = watches_.start(stream_);
     EXPECT_TRUE(sim_.occupy(stream_, time, {}).is_ok());
     if (launch.watch) watches_.stop(*launch.watch, stream_);
-    history_.remember(launch, signature, {}, 0);
+    history_.remember(launch, signature, {}, 0, Nanoseconds(1000 * epoch_));
   }
   std::vector<Nanoseconds> durations_of(std::uint64_t first, std::size_t period) {
     EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
@@ -51,6 +52,13 @@ class LaunchHistoryTest : public ::testing::Test {
   std::deque<DeviceRun> runs_;
   std::uint64_t epoch_ = 0;
 };
+
+TEST_F(LaunchHistoryTest, TellsHowLongTheProgramTookForTheLastLaunches) {
+  DeviceRun& run = run_at(1);
+  for (int i = 0; i < 10; ++i) launch(run);  // one each 2000 ns
+  EXPECT_EQ(history_.took(4), Nanoseconds(8000));
+  EXPECT_EQ(history_.took(10), Nanoseconds(18000)) << "from the first that is known";
+}
 
 TEST_F(LaunchHistoryTest, OfTheLastLaunchesAnIterationIsMade) {
   DeviceRun &a = run_at(1), &b = run_at(2);
@@ -80,7 +88,8 @@ TEST_F(LaunchHistoryTest, AnAddressIsAsManyRunsAsItHasBlocks) {
   EXPECT_EQ(iteration.runs[1].lingers, 0u);
 }
 
-// Freed two launches behind its last use, in the iteration in which its address is used afresh or in the one before.
+// Freed two launches behind its last use, in the iteration in which its address is used afresh or
+// in the one before.
 TEST_F(LaunchHistoryTest, ABlockLingersUntilItIsFreed) {
   DeviceRun &a = run_at(1), &b = run_at(2);
   std::uint64_t freed = 0;
@@ -96,7 +105,8 @@ TEST_F(LaunchHistoryTest, ABlockLingersUntilItIsFreed) {
   EXPECT_EQ(frees_by_step(iteration)[2], (std::vector<std::uint32_t>{iteration.uses[0].run}));
 }
 
-// Of the iteration before only its end is known: what it held is nobody's whom the numbers of its uses would name.
+// Of the iteration before only its end is known: what it held is nobody's whom the numbers of its
+// uses would name.
 TEST_F(LaunchHistoryTest, APartOfTheIterationBeforeTellsNothing) {
   DeviceRun &a = run_at(1), &b = run_at(2), &c = run_at(3);
   launch(c);

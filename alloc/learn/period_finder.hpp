@@ -1,0 +1,54 @@
+// Finds out that a program repeats itself, from the signatures of its launches alone.
+//
+// No marks and no hints: a signature is a hash of a launch's function and runs. Where the same context was seen
+// before, the distance is a candidate for the period, and it is kept as long as the launches agree with those one
+// distance earlier. So inner loops give way to the iteration around them: its candidate begins where theirs breaks,
+// and what was launched before speaks for it, too.
+//
+// Thread safety: none; its owner's lock.
+//
+// Bounds: kHistory signatures are remembered; a longer period is not found.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "learn/launch_context.hpp"
+
+namespace tessera {
+
+class PeriodFinder {
+ public:
+  static constexpr std::size_t kHistory = std::size_t{1} << 18;
+
+  // `known`: the length of the newest period that somebody follows; 0 = nobody does.
+  void note(std::uint64_t signature, std::size_t known);
+  // Launches will be missing from here on.
+  void interrupt();
+
+  // The last so many launches were the same as those before them; 0 = they were not.
+  std::size_t period() const { return agreed_ >= distance_ ? distance_ : 0; }
+  // The launches repeat earlier ones at this moment.
+  bool repeats() const { return distance_ != 0; }
+  // Of the last kContext launches, as soon as there are so many.
+  std::optional<std::uint64_t> context() const;
+  // The signatures of the last launches. REQUIRES: there were so many, kHistory at most.
+  std::vector<std::uint64_t> last(std::size_t launches) const;
+
+ private:
+  std::uint64_t at(std::uint64_t index) const { return history_[index % kHistory]; }
+  void follow_candidate(std::uint64_t signature);
+  void look_up_context(std::size_t known);
+  std::uint64_t agreement(std::uint64_t distance, std::size_t known) const;
+
+  std::vector<std::uint64_t> history_;  // a ring
+  std::uint64_t count_ = 0;
+  std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // context -> launches noted up to its end
+  std::uint64_t distance_ = 0;          // the candidate; 0 = none
+  std::uint64_t agreed_ = 0;            // launches that agreed with it in a row
+};
+
+}  // namespace tessera

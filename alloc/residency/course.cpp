@@ -1,0 +1,149 @@
+#include "residency/course.hpp"
+
+#include <utility>
+
+#include "learn/late_absences.hpp"
+
+namespace tessera {
+
+Course::Course(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs)
+    : iteration_(std::move(iteration)),
+      place_(std::move(signatures), iteration_.stands_at.value_or(iteration_.steps.size() - 1)),
+      runs_(std::move(runs)),
+      distances_(next_use_distances(iteration_)) {}
+
+void Course::set_durations(std::span<const Nanoseconds> by_step) {
+  for (std::size_t i = 0; i < by_step.size(); ++i) iteration_.steps[i].duration = by_step[i];
+}
+
+// ---- the program's way --------------------------------------------------------------------------
+
+void Course::note(std::uint64_t signature, std::optional<std::uint64_t> context,
+                  std::uint64_t epoch, std::span<const LaunchLog::Use> uses) {
+  place_.note(signature, context);
+  if (!knows_place()) return lose_place();
+  const IterationStep& step = iteration_.steps[*place()];
+  if (uses.size() != step.end_use - step.first_use)
+    return lose_place();  // of one hash, yet another
+  for (std::uint32_t i = 0; i < uses.size(); ++i) {
+    runs_[iteration_.uses[step.first_use + i].run] = {.run = uses[i].run, .used = epoch};
+  }
+}
+
+void Course::lose_place() {
+  place_.lose();
+  step_down();
+}
+
+void Course::predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const {
+  const std::uint32_t first = iteration_.steps[*place()].first_use;
+  for (std::uint32_t i = 0; i < uses.size(); ++i)
+    uses[i].run->next = launches + distances_[first + i];
+}
+
+void Course::foresee(std::uint64_t launches) const {
+  const std::size_t count = iteration_.steps.size();
+  for (std::size_t back = count; back-- > 0;) {  // of the uses of a run the newest counts
+    const IterationStep& step = iteration_.steps[(*place() + count - back) % count];
+    for (std::uint32_t use = step.first_use; use < step.end_use; ++use) {
+      Run* const run = runs_[iteration_.uses[use].run].run;
+      if (run != nullptr) run->next = launches + distances_[use] - back;
+    }
+  }
+}
+
+void Course::end_predictions() const {
+  for (const Order& known : runs_) {
+    if (known.run != nullptr) known.run->next = 0;
+  }
+}
+
+void Course::forget(const Run& run) {
+  for (Order& known : runs_) {
+    if (known.run == &run) known.run = nullptr;
+  }
+}
+
+// ---- the strategy -------------------------------------------------------------------------------
+
+void Course::take_up(std::vector<Told> told, const Machine& machine) {
+  told_ = std::move(told);
+  machine_ = machine;
+  std::vector<Nanoseconds> times;
+  for (const Told& each : told_) times.push_back(each.time);
+  trial_ = Trial(times);
+  adopt();
+}
+
+void Course::drop_strategies() {
+  told_.clear();
+  trial_ = {};
+  due_.clear();
+  pass_began_.reset();
+}
+
+void Course::adopt() {
+  pass_began_.reset();
+  due_.assign(iteration_.steps.size(), {});
+  for (const Absence& absence : current().plan) {
+    if (absence.gap.dead) continue;  // nothing to keep: it goes when its room is needed
+    due_[absence.gap.after].leave.push_back({absence.gap.run, absence.to, absence.part});
+    if (absence.back_at != absence.gap.until) due_[absence.back_at].come.push_back(absence.gap.run);
+  }
+  note_when_due();
+}
+
+// The iteration before was gone through under one strategy from its first launch to its last, if
+// its beginning is known.
+void Course::tell_due(Orders& orders, Nanoseconds now, bool takes_over) {
+  bool is_new = takes_over;
+  const std::size_t position = *place();
+  if (position == 0) {
+    const std::optional<Nanoseconds> began = pass_began_;
+    if (began && trial_.note(now - *began)) {
+      adopt();
+      is_new = true;
+    }
+    pass_began_ = now;
+  }
+  if (is_new) catch_up(orders);
+  for (const auto& [run, to, part] : due_[position].leave) {
+    if (!is_new && runs_[run].run != nullptr)
+      orders.leave.push_back({runs_[run].run, runs_[run].used, to, part});
+  }
+  for (const std::uint32_t run : due_[position].come) {
+    if (runs_[run].run != nullptr) orders.come.push_back(runs_[run]);
+  }
+}
+
+void Course::catch_up(Orders& orders) const {
+  if (!knows_place()) return;
+  const auto step = static_cast<std::uint32_t>(*place());
+  for (const auto& [gap, back_at, to, part] :
+       late_absences(iteration_, machine_, current().plan, step)) {
+    const Order& known = runs_[gap.run];
+    if (known.run != nullptr) orders.leave.push_back({known.run, known.used, to, part});
+  }
+}
+
+void Course::step_down() {
+  trial_.interrupt();
+  pass_began_.reset();
+}
+
+void Course::note_when_due() {
+  const std::size_t count = due_.size();
+  until_due_.assign(count, 0);
+  std::uint32_t until = 0;
+  for (std::size_t i = 2 * count; i-- > 0;) {  // twice: behind the last step comes the first
+    until_due_[i % count] = until;
+    const Due& due = due_[i % count];
+    if (!due.leave.empty() || !due.come.empty()) {
+      until = 1;
+    } else if (until != 0) {
+      ++until;
+    }
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,111 @@
+// A learned iteration that the program goes through: where in it the program is, which run plays
+// which part at this moment, and the strategy that is followed, if there is one.
+//
+// Which run plays a part is seen at each use; what a plan has away at the moment at which it is
+// taken up, or the place is found again, leaves then.
+//
+// Thread safety: none; the engine's lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "learn/period_place.hpp"
+#include "learn/trial.hpp"
+#include "residency/launch_log.hpp"
+#include "residency/planner.hpp"
+
+namespace tessera {
+
+class Course {
+ public:
+  struct Order {
+    Run* run = nullptr;
+    std::uint64_t used = 0;   // its last use then: not to be carried out after another
+    Away to = Away::kHost;    // of who leaves,
+    Bytes part = kWholeRun;   // and how much
+    std::uint32_t rises = 0;  // pages of who comes that were read from the file for it
+  };
+  struct Orders {
+    std::vector<Order> leave, come;
+  };
+
+  // The program stands behind Iteration::stands_at, or the end of the iteration. `runs` play its
+  // parts; null for one that has gone, or is not known yet.
+  Course(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs);
+
+  const Iteration& iteration() const { return iteration_; }
+  // By run of the iteration, as last seen.
+  const std::vector<Order>& players() const { return runs_; }
+  void set_durations(std::span<const Nanoseconds> by_step);
+
+  // ---- the program's way
+
+  // The next launch, and its runs that a plan may move.
+  void note(std::uint64_t signature, std::optional<std::uint64_t> context, std::uint64_t epoch,
+            std::span<const LaunchLog::Use> uses);
+  // Of the last launch, if it keeps to the iteration.
+  std::optional<std::size_t> place() const { return place_.position(); }
+  bool knows_place() const { return place().has_value(); }
+  void lose_place();
+  // Each run of the last launch knows when it is used next, if `launches` is the number of that
+  // launch.
+  void predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const;
+  // Likewise, of all its runs. REQUIRES: a place.
+  void foresee(std::uint64_t launches) const;
+  // Of what these two said nothing holds.
+  void end_predictions() const;
+  // The run goes away.
+  void forget(const Run& run);
+
+  // ---- the strategy
+
+  bool has_plan() const { return !due_.empty(); }
+  // The planner's answer, and for what machine.
+  void take_up(std::vector<Told> told, const Machine& machine);
+  void drop_strategies();
+  // What is due with the last launch. `takes_over`: the plan was not followed before. REQUIRES: a
+  // plan, and a place.
+  void tell_due(Orders& orders, Nanoseconds now, bool takes_over);
+  // What the plan has away at this moment leaves. REQUIRES: a plan.
+  void catch_up(Orders& orders) const;
+  // The plan is not followed at this moment.
+  void step_down();
+  // From here on, launches until something is due; 0 = never. REQUIRES: a plan, and a place.
+  std::uint32_t until_due() const { return until_due_[*place()]; }
+  // Of the strategy: who is asked for what it leaves open, and whether those whom it sends go
+  // before all others.
+  const Policy* rest() const { return current().rest; }
+  bool is_strict() const { return current().strict; }
+
+ private:
+  struct Leaving {
+    std::uint32_t run = 0;  // index into Iteration::runs
+    Away to = Away::kHost;
+    Bytes part = kWholeRun;
+  };
+  struct Due {
+    std::vector<Leaving> leave;
+    std::vector<std::uint32_t> come;  // likewise
+  };
+
+  const Strategy& current() const { return told_[trial_.current()].strategy; }
+  void adopt();
+  void note_when_due();
+
+  Iteration iteration_;
+  PeriodPlace place_;
+  std::vector<Order> runs_;                // as last seen; null when gone
+  std::vector<std::uint32_t> distances_;   // by use of the iteration
+  std::vector<Told> told_;                 // the planner's answer
+  Machine machine_;                        // for which they were told
+  Trial trial_;                            // of them
+  std::vector<Due> due_;                   // by step; empty = no plan
+  std::vector<std::uint32_t> until_due_;   // by step
+  std::optional<Nanoseconds> pass_began_;  // under the strategy of now; none if in the middle
+};
+
+}  // namespace tessera

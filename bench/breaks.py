@@ -1,0 +1,119 @@
+"""What a training program loses when one iteration in ten is not like the others.
+
+Usage: breaks.py BUILD [-o FILE]
+
+Three breaks: an `if` that runs one more operation, a validation step (a forward pass) behind an iteration, and a last batch
+that is smaller by half; each at irregular distances, and each tenth iteration. `auto` plays them with half of the liveness peak on the
+device and links of 25 GB/s. `loss` is what the iterations without a break take over what they take in the same program without
+breaks, less one, from the first break on. `slowest` is the slowest of them over the same.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "traces"))
+
+from generate import CONVOLUTIONAL, TRAINING  # noqa: E402
+from program import Mark, Op, Program  # noqa: E402
+from roofline import GPUS  # noqa: E402
+from tape import FULL, MIXED, Tape, Weights  # noqa: E402
+
+MODELS = (("gpt2-medium", 16), ("bert-base", 64), ("t5-small", 64), ("resnet50", 256), ("unet", 16))
+BREAKS = ("if", "validation", "smaller")
+ITERATIONS = 42
+IRREGULAR = (6, 18, 27, 40)  # iterations, counted from 0
+WHEN = {"never": (), "irregular": IRREGULAR, "every tenth": (9, 19, 29, 39)}
+
+
+def train(program, weights, model, batch):
+    tape = Tape(weights)
+    TRAINING[model](tape, batch)
+    tape.play_back()
+    weights.adam()
+
+
+def with_breaks(model, batch, kind, when):
+    """The program, and the numbers of its marks whose iterations are like all others."""
+    breaks = WHEN[when]
+    program = Program(f"{model}-{kind}-{when.replace(' ', '-')}", GPUS["A100-80G"])
+    weights = Weights(program, FULL if model in CONVOLUTIONAL else MIXED)
+    alike, marks = [], 0
+
+    def mark():
+        nonlocal marks
+        program.steps.append(Mark("iteration", marks + 1))
+        marks += 1
+
+    for number in range(ITERATIONS):
+        if number not in breaks:
+            alike.append(marks)
+        mark()
+        begin = len(program.steps)
+        train(program, weights, model, batch // 2 if kind == "smaller" and number in breaks else batch)
+        if kind == "if" and number in breaks:
+            middle = (begin + len(program.steps)) // 2
+            before = program.steps[middle]
+            program.steps.insert(middle + 1, Op("look", before.nanoseconds, before.reads, before.writes))
+        if kind == "validation" and number in breaks:
+            alike.append(marks - 1)  # the break is behind it
+            mark()
+            TRAINING[model](Tape(weights), batch)  # what nobody plays back is not kept
+    return program, alike
+
+
+def play(build, program):
+    path = build / "breaks" / f"{program.name}.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        program.write(file)
+    words = [build / "bin" / "tessera", "replay", path, "--host-memory", "128GiB", "--policy", "auto", "--json"]
+
+    def told(device):
+        done = subprocess.run([*words, "--device-memory", device], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    peak = told("1TiB")["liveness_peak_bytes"]
+    times = told(str(peak // 2))["iteration_ns"]
+    path.unlink()
+    return times
+
+
+def row_of(build, model, batch, kind, when, steady):
+    program, alike = with_breaks(model, batch, kind, when)
+    times = play(build, program)
+    after = [times[i] / steady for i in alike if i > WHEN[when][0]]
+    return {"model": model, "break": kind, "when": when, "loss": round(statistics.mean(after) - 1, 4),
+            "slowest": round(max(after), 3)}
+
+
+def rows_of(build, model, batch):
+    steady = statistics.mean(play(build, with_breaks(model, batch, "none", "never")[0])[IRREGULAR[0]:])
+    return [row_of(build, model, batch, kind, when, steady) for kind in BREAKS for when in WHEN if when != "never"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path, help="folder of a release build")
+    parser.add_argument("--models", default=",".join(name for name, _ in MODELS), help="names, with commas")
+    parser.add_argument("-o", type=pathlib.Path, metavar="FILE")
+    chosen = parser.parse_args()
+    rows = []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        models = [each for each in MODELS if each[0] in chosen.models.split(",")]
+        for of_model in pool.map(lambda each: rows_of(chosen.build, *each), models):
+            for row in of_model:
+                print(" ".join(f"{str(cell):>12}" for cell in row.values()), flush=True)
+            rows += of_model
+    if chosen.o:
+        chosen.o.write_text(json.dumps({"results": rows}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

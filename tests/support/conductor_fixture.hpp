@@ -1,0 +1,101 @@
+// A conductor of a small program, with a policy that has plans for all of it.
+//
+// Thread safety: none.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/virtual_clock.hpp"
+#include "driver/sim_driver.hpp"
+#include "residency/conductor.hpp"
+
+namespace tessera::test {
+
+using DeviceRun = tessera::Run;  // a test has a Run() of its own
+
+// Away in every gap that is longer than a step, back with the step before.
+class EveryGap final : public Policy {
+ public:
+  std::string_view name() const override { return "every-gap"; }
+  Decision decide(const Snapshot&) const override { return {}; }
+  AbsencePlan plan(const Iteration& iteration, const Machine&) const override {
+    seen = iteration;
+    AbsencePlan plan;
+    const auto steps = static_cast<std::uint32_t>(iteration.steps.size());
+    for (const Gap& gap : find_gaps(iteration)) {
+      if ((gap.until + steps - gap.after) % steps == 1) continue;
+      plan.push_back({.gap = gap, .back_at = (gap.until + steps - 1) % steps, .to = to});
+    }
+    return plan;
+  }
+  mutable Iteration seen;
+  Away to = Away::kHost;
+};
+
+// A program of kLayers layers: activation i is written in step i and read in step 2 * kLayers - 1 -
+// i.
+class ConductorTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kLayers = 20;
+
+  ConductorTest() { conductor_.note_shortage(); }
+  ~ConductorTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
+
+  DeviceRun* make_run(RunShape shape = {0, 2}) {
+    return make_run_at(runs_.size() + 1, shape, TagId());
+  }
+  DeviceRun* make_run_at(std::uint64_t place, RunShape shape, TagId tag) {
+    runs_.push_back(std::make_unique<DeviceRun>(Address(place << 26), shape, tag));
+    return runs_.back().get();
+  }
+  void launch(const char& work, DeviceRun* run, bool writes) {
+    launch(work, std::span(&run, 1), writes);
+  }
+  void launch(const char& work, std::span<DeviceRun* const> runs, bool writes) {
+    const auto watch = conductor_.times() ? conductor_.watches().start(stream_) : std::nullopt;
+    conductor_.log().note(&work, runs, ++epoch_, writes, watch);
+    EXPECT_TRUE(
+        sim_.occupy(stream_, Nanoseconds(100 + static_cast<std::uint64_t>(&work - works_)), {})
+            .is_ok());
+    if (watch) conductor_.watches().stop(*watch, stream_);
+    EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
+    Conductor::Orders orders;
+    if (conductor_.wants_plan()) conductor_.ask_for_plan({.device = 64_MiB});
+    conductor_.read(orders, clock_.now());
+    for (const Conductor::Order& leave : orders.leave) left_.push_back(leave);
+    for (const Conductor::Order& come : orders.come) came_.push_back(come.run);
+  }
+  // New runs every time, as an allocator may give them; they are live where the next iteration
+  // begins.
+  void iterate() {
+    std::vector<DeviceRun*> activations;
+    for (std::size_t i = 0; i < kLayers; ++i) {
+      activations.push_back(make_run());
+      launch(works_[i], activations.back(), true);
+    }
+    for (std::size_t i = kLayers; i-- > 0;)
+      launch(works_[2 * kLayers - 1 - i], activations[i], false);
+  }
+  void forget_orders() {
+    left_.clear();
+    came_.clear();
+  }
+
+  VirtualClock clock_;
+  SimDriver sim_{{.memory = 64_MiB, .contents = SimContents::kNone}, clock_};
+  const StreamId stream_ = sim_.create_stream(DeviceId(0)).take();
+  EveryGap policy_;
+  FirstStrategy planner_{policy_};
+  Conductor::Runs runs_;
+  Conductor conductor_{sim_, DeviceId(0), policy_, planner_, runs_};
+  const char works_[16 * kLayers] = {};  // more than the program has
+  std::uint64_t epoch_ = 0;
+  std::vector<Conductor::Order> left_;
+  std::vector<DeviceRun*> came_;
+};
+
+}  // namespace tessera::test

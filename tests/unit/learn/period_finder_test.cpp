@@ -1,0 +1,106 @@
+#include "learn/period_finder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+namespace tessera {
+namespace {
+
+// `count` signatures from `first` upwards, all different.
+std::vector<std::uint64_t> stretch(std::uint64_t first, std::size_t count) {
+  std::vector<std::uint64_t> signatures;
+  for (std::size_t i = 0; i < count; ++i) signatures.push_back(first + i);
+  return signatures;
+}
+
+std::vector<std::uint64_t> join(std::initializer_list<std::vector<std::uint64_t>> parts) {
+  std::vector<std::uint64_t> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+// The period at the end, if one of that length is followed.
+std::size_t period_of(const std::vector<std::uint64_t>& all, std::size_t known = 0) {
+  PeriodFinder finder;
+  for (const std::uint64_t signature : all) finder.note(signature, known);
+  return finder.period();
+}
+
+TEST(PeriodFinder, FindsNoneInASequenceThatDoesNotRepeat) {
+  EXPECT_EQ(period_of(stretch(1, 1000)), 0u);
+}
+
+TEST(PeriodFinder, FindsItAtTheEndOfTheSecondIteration) {
+  PeriodFinder finder;
+  const auto iteration = stretch(1, 100);
+  for (const std::uint64_t signature : iteration) finder.note(signature, 0);
+  for (const std::uint64_t signature : iteration) {
+    EXPECT_EQ(finder.period(), 0u);
+    finder.note(signature, 0);
+  }
+  EXPECT_EQ(finder.period(), 100u);
+  EXPECT_EQ(finder.last(100), iteration);
+}
+
+TEST(PeriodFinder, SaysThatLaunchesRepeatAsSoonAsAContextDoes) {
+  PeriodFinder finder;
+  const auto iteration = stretch(1, 100);
+  for (const std::uint64_t signature : join({iteration, stretch(1, kContext - 1)}))
+    finder.note(signature, 0);
+  EXPECT_FALSE(finder.repeats());
+  finder.note(kContext, 0);
+  EXPECT_TRUE(finder.repeats());
+  finder.note(5000, 0);
+  EXPECT_FALSE(finder.repeats());
+}
+
+TEST(PeriodFinder, GivesAnInnerLoopUpForTheIterationAroundIt) {
+  const auto micro = stretch(1, 50);
+  const auto iteration = join({micro, micro, micro, micro, stretch(900, 30)});
+  EXPECT_EQ(period_of(join({micro, micro})), micro.size());
+  EXPECT_EQ(period_of(join({iteration, iteration, iteration, iteration})), iteration.size());
+}
+
+TEST(PeriodFinder, KnowsAnIterationWithLoopsInsideBeforeItsThirdTime) {
+  const auto forward = stretch(1, 40), backward = stretch(100, 60);
+  const auto iteration = join({forward, forward, forward, backward, forward, backward, forward,
+                               backward, backward, stretch(900, 50)});
+  EXPECT_EQ(period_of(join({iteration, iteration})), iteration.size());
+}
+
+TEST(PeriodFinder, IsNotMisledByManyLaunchesOfOneKind) {
+  const auto iteration = join({stretch(1, 60), std::vector<std::uint64_t>(40, 7777)});
+  EXPECT_EQ(period_of(join({iteration, iteration, iteration, iteration})), iteration.size());
+}
+
+TEST(PeriodFinder, FindsWhatTheProgramTurnsTo) {
+  const auto training = stretch(1, 100), decoding = stretch(2000, 30);
+  EXPECT_EQ(period_of(join({training, training, training, decoding, decoding})), decoding.size());
+}
+
+TEST(PeriodFinder, CountsWhatWasBeforeOnlyForPeriodsLongerThanTheOneThatIsFollowed) {
+  const auto micro = stretch(1, 50);
+  const auto iteration = join({micro, micro, micro, stretch(900, 30)});
+  EXPECT_EQ(period_of(join({iteration, iteration}), micro.size()), iteration.size());
+  EXPECT_EQ(period_of(join({iteration, iteration}), iteration.size()), 0u);
+}
+
+TEST(PeriodFinder, HasABoundOnThePeriodThatItFinds) {
+  const auto iteration = stretch(1, PeriodFinder::kHistory);
+  EXPECT_EQ(period_of(join({iteration, iteration})), 0u);
+}
+
+TEST(PeriodFinder, BeginsAnewWhereLaunchesAreMissing) {
+  PeriodFinder finder;
+  const auto iteration = stretch(1, 100);
+  for (const std::uint64_t signature : join({iteration, stretch(1, 50)})) finder.note(signature, 0);
+  finder.interrupt();
+  EXPECT_FALSE(finder.repeats());
+  EXPECT_FALSE(finder.context());
+  for (const std::uint64_t signature : stretch(51, 50)) finder.note(signature, 0);
+  EXPECT_EQ(finder.period(), 0u);
+}
+
+}  // namespace
+}  // namespace tessera

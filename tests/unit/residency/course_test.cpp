@@ -1,0 +1,193 @@
+// What becomes of a plan when the program does something else in between.
+#include "residency/course.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "conductor_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+using test::ConductorTest;
+using test::DeviceRun;
+using test::EveryGap;
+
+TEST_F(ConductorTest, CeasesAtOnceWhenTheProgramDoesSomethingElse) {
+  for (int i = 0; i < 3; ++i) iterate();
+  DeviceRun* const run = make_run();
+  launch(works_[0], run, true);
+  forget_orders();
+  launch(works_[2 * kLayers], make_run(), true);
+  EXPECT_FALSE(conductor_.leads());
+  EXPECT_TRUE(left_.empty() && came_.empty());
+  EXPECT_EQ(conductor_.next_use(*run, epoch_), 0u);
+}
+
+TEST_F(ConductorTest, LeadsAgainSoonAfterABreak) {
+  for (int i = 0; i < 3; ++i) iterate();
+  for (int i = 0; i < 5; ++i) launch(works_[2 * kLayers], make_run(), true);
+  iterate();
+  EXPECT_TRUE(conductor_.leads());
+}
+
+// What the plan has away then has been used, or was brought back, since it was left.
+TEST_F(ConductorTest, WhomThePlanHasAwayWhenThePlaceIsFoundAgainLeavesThen) {
+  DeviceRun* const weight = make_run();
+  const auto iterate_with_weight = [&] {
+    launch(works_[2 * kLayers], weight, true);
+    iterate();
+  };
+  for (int i = 0; i < 3; ++i) iterate_with_weight();
+  for (std::size_t i = 1; i < 5; ++i) launch(works_[2 * kLayers + i], weight, false);
+  forget_orders();
+  iterate_with_weight();
+  std::size_t sent = 0;
+  for (const Conductor::Order& leave : left_) sent += leave.run == weight ? 1 : 0;
+  EXPECT_EQ(sent, 1u);
+  EXPECT_EQ(left_.front().run, weight) << "with the first launch that is known again";
+}
+
+// Answers when the test wants it to, with a plan that takes as long as the test says.
+class Oracle final : public Planner {
+ public:
+  explicit Oracle(const Policy& policy) : policy_(policy) {}
+  void ask(const Iteration& iteration, const Machine& machine) override {
+    asked = iteration.steps.size();
+    told_ = {{{"", policy_.plan(iteration, machine), &policy_}, {}}};
+  }
+  std::vector<Told> answer() override {
+    if (!ready || told_.empty()) return {};
+    told_.front().time = time;
+    return std::exchange(told_, {});
+  }
+  std::size_t asked = 0;  // about so many steps
+  bool ready = true;
+  Nanoseconds time;
+
+ private:
+  const Policy& policy_;
+  std::vector<Told> told_;
+};
+
+// Each third iteration has a launch of its own, which makes a period of three iterations.
+class RegularBreakTest : public ConductorTest {
+ protected:
+  static constexpr std::size_t kShort = 2 * kLayers, kLong = 3 * kShort + 1;
+
+  RegularBreakTest() {
+    conductor_.set_policy(policy_, oracle_);
+    oracle_.time = Nanoseconds(1);
+    for (int i = 0; i < 3; ++i) iterate();
+    EXPECT_EQ(oracle_.asked, kShort);
+    EXPECT_TRUE(conductor_.leads());
+  }
+  void iterate_and_break() {
+    for (int i = 0; i < 3; ++i) iterate();
+    launch(works_[2 * kLayers], make_run(), true);
+  }
+  // Twice until the longer period is learned, and once more until it is known how long its own
+  // launch takes. Its plan sends everything to the file.
+  void learn_the_longer() {
+    policy_.to = Away::kFile;
+    for (int i = 0; i < 4; ++i) iterate_and_break();
+    EXPECT_EQ(oracle_.asked, kLong);
+  }
+  // Launches of the next period under any plan.
+  std::size_t led() {
+    std::size_t led = 0;
+    for (int i = 0; i < 3; ++i) {
+      for (std::size_t step = 0; step < kShort; ++step) {
+        launch(works_[step], make_run(), true);
+        led += conductor_.leads() ? 1 : 0;
+      }
+    }
+    launch(works_[2 * kLayers], make_run(), true);
+    return led + (conductor_.leads() ? 1 : 0);
+  }
+  // Where an iteration in the middle of a period sends its runs.
+  std::set<Away> sends_to() {
+    iterate();
+    forget_orders();
+    iterate();
+    std::set<Away> places;
+    for (const Conductor::Order& leave : left_) places.insert(leave.to);
+    return places;
+  }
+
+  Oracle oracle_{policy_};
+};
+
+TEST_F(RegularBreakTest, WhatIsFollowedIsFollowedOnWhileALongerPeriodIsPlanned) {
+  oracle_.ready = false;
+  learn_the_longer();
+  EXPECT_EQ(led(), 3 * kShort - (kContext - 1))
+      << "until the break, and from a context behind it on";
+}
+
+TEST_F(RegularBreakTest, ALongerPeriodGoesFirstIfItIsToldToBeFasterThanTheProgramWas) {
+  learn_the_longer();
+  EXPECT_EQ(led(), kLong);
+  EXPECT_EQ(sends_to(), std::set{Away::kFile});
+}
+
+TEST_F(RegularBreakTest,
+       ALongerPeriodIsFollowedInTheBreaksOnlyIfItIsToldToTakeAsLongAsTheProgramDid) {
+  const Nanoseconds before = clock_.now();
+  iterate_and_break();
+  oracle_.time = clock_.now() - before;
+  learn_the_longer();
+  EXPECT_EQ(led(), kLong);
+  EXPECT_EQ(sends_to(), std::set{Away::kHost});
+}
+
+// Loops, each many times in a row, such as a prompt and the words after it.
+class LoopsTest : public RegularBreakTest {
+ protected:
+  using Loop = std::span<const char>;
+
+  Loop loop(std::size_t number) const { return Loop(works_).subspan(number * kShort, kShort); }
+  void play(const Loop& loop) {
+    for (int i = 0; i < 4; ++i) {
+      for (const char& work : loop) launch(work, make_run(), true);
+    }
+  }
+  // The launches of another loop, after which a plan is followed again; as many as it has if none
+  // is.
+  std::size_t launches_until_led(const Loop& loop) {
+    for (std::size_t i = 0; i < loop.size(); ++i) {
+      launch(loop[i], make_run(), true);
+      if (conductor_.leads()) return i + 1;
+    }
+    return loop.size();
+  }
+};
+
+TEST_F(LoopsTest, APlanIsFollowedAgainAsSoonAsTheProgramIsBackAtItsLoop) {
+  const Loop prompt = loop(1), words = loop(2);
+  play(prompt);
+  play(words);
+  EXPECT_EQ(launches_until_led(prompt), kContext);
+  EXPECT_EQ(launches_until_led(words), kContext);
+}
+
+TEST_F(LoopsTest, TheLastFewAreKept) {
+  for (std::size_t i = 0; i <= Conductor::kMostCourses; ++i) play(loop(i));
+  for (std::size_t i = Conductor::kMostCourses; i > 0; --i)
+    EXPECT_LE(launches_until_led(loop(i)), kContext);
+  EXPECT_EQ(launches_until_led(loop(0)), kShort);
+}
+
+TEST_F(RegularBreakTest, APlanThatNothingWasFollowedBeforeNeedNotBeFaster) {
+  oracle_.time = Nanoseconds(~std::uint64_t{0});
+  conductor_.set_policy(policy_, oracle_);
+  launch(works_[0], make_run(), true);
+  EXPECT_TRUE(conductor_.leads());
+}
+
+}  // namespace
+}  // namespace tessera
