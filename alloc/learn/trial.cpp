@@ -11,20 +11,31 @@ Trial::Trial(std::span<const Nanoseconds> told) {
 }
 
 bool Trial::note(Nanoseconds took) {
-  if (candidates_.empty() || candidates_[current_].tried) return false;
+  if (is_idle()) return false;
   const Nanoseconds last = std::exchange(last_, took);
   if (!last) return false;
+  Candidate& tried = candidates_[current_];
   const Nanoseconds longer = std::max(took, last), shorter = std::min(took, last);
-  if ((longer - shorter) * kAlike > longer && ++unlike_ < kMostUnlike) return false;
-  candidates_[current_] = {took, true};
+  took_ += took;
+  ++many_;
+  if (tried.tried || (longer - shorter) * kAlike > longer) {
+    if (many_ < kMany) return false;
+    took = took_ / many_;
+  }
+  const Nanoseconds doubt = tried.tried ? took / kWorse : Nanoseconds();
+  tried = {took, true};
+  took_ = {};
+  many_ = 0;
   const auto best = std::ranges::min_element(candidates_, {}, &Candidate::time);
+  if (best->time + doubt >= took) return false;
   interrupt();
-  return std::exchange(current_, static_cast<std::size_t>(best - candidates_.begin())) != current_;
+  current_ = static_cast<std::size_t>(best - candidates_.begin());
+  return true;
 }
 
 void Trial::interrupt() {
-  last_ = {};
-  unlike_ = 0;
+  last_ = took_ = {};
+  many_ = 0;
 }
 
 }  // namespace tessera

@@ -2,10 +2,12 @@
 //
 // A told time is believed until the program has taken another: the shortest of told and taken times is followed, so a
 // strategy that takes longer than it was told gives way to the next that may be faster, and is come back to when those
-// turn out to be no better. Each is tried once; then the fastest stays.
+// turn out to be no better. Each is tried once; then the fastest stays, until it takes longer than that by a part
+// of kWorse.
 //
 // The first iteration under a strategy still has to do with the one before, so an iteration counts when it took about as
-// long as the last one, or after kMostUnlike of them.
+// long as the last one. Of a strategy that does not come to rest, or does not stay there, the mean of kMany counts: one
+// that is fast most of the time and slow now and then would be believed after two lucky ones.
 //
 // Source: optimism in the face of uncertainty, as bandit algorithms have it (Lai and Robbins 1985).
 //
@@ -23,13 +25,16 @@ namespace tessera {
 class Trial {
  public:
   static constexpr std::uint64_t kAlike = 100;  // two iterations that differ by less than this part
-  static constexpr int kMostUnlike = 4;
+  static constexpr std::uint64_t kMany = 8;
+  static constexpr std::uint64_t kWorse = 50;
 
   Trial() = default;
   // REQUIRES: `told` is not empty. The first of the shortest is current.
   explicit Trial(std::span<const Nanoseconds> told);
 
   std::size_t current() const { return current_; }
+  // There is nobody to choose from, so nobody needs to know how long iterations take.
+  bool is_idle() const { return candidates_.size() < 2; }
   // An iteration took so long, all of it under current(). True: another is current from now on.
   bool note(Nanoseconds took);
   // The program left the iteration, so what comes next begins anew.
@@ -43,7 +48,8 @@ class Trial {
   std::vector<Candidate> candidates_;
   std::size_t current_ = 0;
   Nanoseconds last_{};  // iteration; 0 = none to compare with
-  int unlike_ = 0;
+  std::uint64_t many_ = 0;
+  Nanoseconds took_{};  // so many together
 };
 
 }  // namespace tessera

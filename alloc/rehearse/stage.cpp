@@ -151,14 +151,14 @@ void Stage::begin_pass(int pass) {
   const Nanoseconds began = std::exchange(pass_began_, clock_.now());
   const Nanoseconds before = std::exchange(last_pass_, pass_began_ - began);
   if (pass == kAlone && !learned_.stands_at) alone_ = last_pass_;
-  if (pass == kAlone + 1) settled_since_ = pass_began_;
+  if (pass == kUnsettled) unsettled_ = pass_began_;
   if (pass < kAlone + 2 || told_) return;
   longer_ = last_pass_ > enough_ ? longer_ + 1 : 0;
   const Nanoseconds longer = std::max(before, last_pass_), shorter = std::min(before, last_pass_);
   if ((longer - shorter) * kAlike <= longer) {
     told_ = (before + last_pass_) / 2;
   } else if (pass >= kMostPasses) {
-    told_ = (pass_began_ - settled_since_) / static_cast<std::uint64_t>(pass - kAlone - 1);
+    told_ = (pass_began_ - unsettled_) / static_cast<std::uint64_t>(pass - kUnsettled);
   }
 }
 

@@ -28,8 +28,8 @@ class Stage {
   // is there. Where that is not known the policy decides without a strategy in the first: what it leaves behind
   // is what the strategy finds. The next ones come to rest: a device that still has room makes the first of
   // them up to a tenth faster than all that follow, or slower. Two alike in a row, to a part of kAlike, are at
-  // rest; some go to and fro for ever, and then the mean of all but the first counts.
-  static constexpr int kAlone = 1, kMostPasses = 12;
+  // rest; some go to and fro for ever, and then the mean of the later half counts.
+  static constexpr int kAlone = 1, kMostPasses = 12, kUnsettled = kMostPasses / 2;
   static constexpr std::uint64_t kAlike = 1000;
   // A pass that is longer than `enough` by this part of it does not come to rest below it, nor do so many
   // longer ones in a row.
@@ -97,7 +97,7 @@ class Stage {
   Nanoseconds pass_began_{};   // since when,
   Nanoseconds last_pass_{};    // and how long the one before took,
   Nanoseconds alone_{};        // and the first, without a strategy
-  Nanoseconds settled_since_{};  // the first pass under the strategy is over
+  Nanoseconds unsettled_{};    // when the last of those ended that do not count
   std::optional<Nanoseconds> told_;
 };
 

@@ -131,6 +131,7 @@ void Course::step_down() {
   pass_began_.reset();
 }
 
+// The begin of an iteration is due, too, while it has to be known how long one takes.
 void Course::note_when_due() {
   const std::size_t count = due_.size();
   until_due_.assign(count, 0);
@@ -138,7 +139,8 @@ void Course::note_when_due() {
   for (std::size_t i = 2 * count; i-- > 0;) {  // twice: behind the last step comes the first
     until_due_[i % count] = until;
     const Due& due = due_[i % count];
-    if (!due.leave.empty() || !due.come.empty()) {
+    const bool is_begin = i % count == 0 && !trial_.is_idle();
+    if (is_begin || !due.leave.empty() || !due.come.empty()) {
       until = 1;
     } else if (until != 0) {
       ++until;

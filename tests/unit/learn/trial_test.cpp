@@ -29,6 +29,15 @@ TEST(Trial, StaysWithWhatTakesAsLongAsItWasTold) {
   EXPECT_EQ(trial.current(), 0u);
 }
 
+TEST(Trial, GivesWayLaterIfItTakesLongerInTheMeanOfMany) {
+  for (const auto& [slow, gives_way] : {std::pair{1100u, true}, std::pair{1040u, false}}) {
+    Trial trial(kTold);
+    EXPECT_FALSE(takes(trial, 1000));
+    for (std::uint64_t i = 1; i < Trial::kMany; ++i) EXPECT_FALSE(trial.note(Nanoseconds(i % 2 == 0 ? slow : 1000)));
+    EXPECT_EQ(trial.note(Nanoseconds(slow)), gives_way) << "the next was told to take 1010, a fiftieth more is 1030";
+  }
+}
+
 TEST(Trial, GoesOnToTheNextWhileThatMayBeFaster) {
   Trial trial(kTold);
   EXPECT_TRUE(takes(trial, 1015));
@@ -46,11 +55,15 @@ TEST(Trial, ComesBackToTheFastestWhenAllTookLonger) {
   EXPECT_FALSE(takes(trial, 9000));
 }
 
-TEST(Trial, BelievesOneThatGoesToAndFroInTheEnd) {
-  Trial trial(kTold);
-  int iterations = 1;
-  while (!trial.note(Nanoseconds(iterations % 2 == 0 ? 1500 : 1900))) ASSERT_LT(++iterations, 10);
-  EXPECT_EQ(iterations, Trial::kMostUnlike + 1);
+TEST(Trial, OfOneThatGoesToAndFroTheMeanCounts) {
+  for (const auto& [slow, gives_way] : {std::pair{1030u, true}, std::pair{1020u, false}}) {
+    Trial trial(kTold);
+    EXPECT_FALSE(trial.note(Nanoseconds(5000)));
+    for (std::uint64_t i = 1; i < Trial::kMany; ++i) {
+      EXPECT_FALSE(trial.note(Nanoseconds(i % 2 == 0 ? slow : 992)));
+    }
+    EXPECT_EQ(trial.note(Nanoseconds(slow)), gives_way) << "the next was told to take 1010";
+  }
 }
 
 TEST(Trial, AnIterationAfterABreakBeginsAnew) {
