@@ -33,7 +33,7 @@ decode-llama3-1b 64 1
 END
 [ $# -gt 12 ] && shift $(($# - 12))
 
-"$tessera" league "$@" --budgets 90,70,50,35 --policies all --iterations 5 --host-memory 128GiB --out "$out"
+"$tessera" league "$@" --budgets 90,70,50,35 --policies all --host-memory 128GiB --out "$out"
 # What is written to a disk when the host is short as well: a quarter of what is live.
 echo
 "$tessera" league "$@" --budgets 50 --policies all --iterations 4 --host-budget 25 --file-memory 1TiB \

@@ -21,8 +21,9 @@ struct LeagueRow {
   std::size_t trace = 0, policy = 0, budget = 0;  // their numbers in the league
   std::uint64_t device_memory = 0;
   std::string failure;  // why there are no figures, or ""
-  // Of one iteration, in the last pass.
-  std::uint64_t step_ns = 0, lower_bound_ns = 0;
+  std::uint64_t step_ns = 0;  // of one iteration, in the mean of the last two passes
+  // Likewise, in the last pass.
+  std::uint64_t lower_bound_ns = 0;
   std::uint64_t bytes_h2d = 0, bytes_d2h = 0, bytes_file_read = 0, bytes_file_written = 0;
 
   bool well() const { return failure.empty(); }

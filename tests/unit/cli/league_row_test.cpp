@@ -18,6 +18,14 @@ TEST(LeagueRow, FiguresAreOfOneIterationOfTheLastPass) {
   EXPECT_DOUBLE_EQ(row.ratio(), 1.5);
 }
 
+TEST(LeagueRow, AStepIsTheMeanOfTheLastTwoPasses) {
+  LeagueRow row;
+  read_row_figures({R"({"iteration_ns":[500,700,110,130,140,160],"last_pass":{"iterations":2,"ns":300,"compute_ns":180,
+    "lower_bound_ns":200,"bytes_h2d":10,"bytes_d2h":12,"bytes_file_read":14,"bytes_file_written":16}})", ""}, row);
+  EXPECT_EQ(row.step_ns, 135U);
+  EXPECT_EQ(row.bytes_h2d, 5U);
+}
+
 TEST(LeagueRow, ATraceIsMeasuredWithAmpleMemory) {
   LeagueTrace trace;
   read_trace_figures({kReplay, ""}, trace);
