@@ -36,7 +36,7 @@ END
 "$tessera" league "$@" --budgets 90,70,50,35 --policies all --host-memory 128GiB --out "$out"
 # What is written to a disk when the host is short as well: a quarter of what is live.
 echo
-"$tessera" league "$@" --budgets 50 --policies all --iterations 4 --host-budget 25 --file-memory 1TiB \
+"$tessera" league "$@" --budgets 50 --policies all --host-budget 25 --file-memory 1TiB \
   --out "$out/short-host"
 # What `auto` loses when an iteration is not like the others.
 echo
