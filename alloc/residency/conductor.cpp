@@ -80,9 +80,8 @@ void Conductor::read(Orders& orders, Nanoseconds now) {
   }
   if (batch_.lost) lose_place();
   if (leads()) log_.call_at(leader_->until_due());
-  times_.store(
-      short_ && !asked_ && (wanted_ || !leads()) && (finder_.repeats() || untimely_ < kMaxSteps),
-      std::memory_order_relaxed);
+  times_.store(short_ && (wanted_ || !leads()) && (finder_.repeats() || untimely_ < kMaxSteps),
+               std::memory_order_relaxed);
   history_.read_watches();
   trim_history();
 }
@@ -167,8 +166,8 @@ std::vector<Course::Order> Conductor::players(const Iteration& iteration) const 
   return runs;
 }
 
-// All, or after a whole iteration more as many as there are; the rest is taken for as long as the
-// others are on average. Looked for a few times in an iteration.
+// All but a few, or after a whole iteration more as many as there are; the rest is taken for as
+// long as the others are on average. Looked for a few times in an iteration.
 bool Conductor::learns_durations() {
   const Iteration& iteration = newest_->iteration();
   if (iteration.steps.front().duration) return true;  // for the policy before
@@ -181,7 +180,7 @@ bool Conductor::learns_durations() {
     sum += duration.value();
     known += duration ? 1 : 0;
   }
-  if (known < count && waited_ < count) return false;
+  if (known < count - count / kFew && waited_ < count) return false;
   const Nanoseconds mean(known == 0 ? 1 : sum / known);
   std::ranges::replace(durations, Nanoseconds(), mean);
   newest_->set_durations(durations);

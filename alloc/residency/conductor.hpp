@@ -103,7 +103,8 @@ class Conductor {
  private:
   static constexpr std::size_t kWatches = 8192;
   static constexpr std::size_t kIdleLook = 4096;  // launches, while memory is not short
-  static constexpr std::size_t kLooks = 16;       // in an iteration, for durations
+  static constexpr std::size_t kLooks = 16;       // in an iteration, for durations,
+  static constexpr std::size_t kFew = 64;         // of which this part may be unknown
 
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                    Orders& orders, Nanoseconds now);

@@ -193,6 +193,25 @@ TEST_F(ConductorTest, MeasuresHowLongEachStepTakes) {
   }
 }
 
+TEST_F(ConductorTest, WaitsForTheDurationsOfAllButAFew) {
+  constexpr std::size_t kSteps = 4 * kLayers;
+  DeviceRun* const run = make_run();
+  for (const std::size_t untimed : {1u, 2u}) {
+    Conductor conductor(sim_, DeviceId(0), policy_, planner_, runs_);
+    conductor.note_shortage();
+    Conductor::Orders orders;
+    for (std::size_t i = 0; i < 2 * kSteps; ++i) {
+      const std::size_t step = i % kSteps;
+      const auto watch = step < untimed ? std::nullopt : conductor.watches().start(stream_);
+      conductor.log().note(&works_[step], {&run, 1}, ++epoch_, true, watch);
+      if (watch) conductor.watches().stop(*watch, stream_);
+      EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
+      conductor.read(orders, clock_.now());
+    }
+    EXPECT_EQ(conductor.wants_plan(), untimed == 1) << "of 80 one may be unknown";
+  }
+}
+
 TEST_F(ConductorTest, TellsOfEachRunWhenItIsUsedNext) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();

@@ -122,6 +122,13 @@ class RegularBreakTest : public ConductorTest {
   Oracle oracle_{policy_};
 };
 
+// So that what comes in breaks is known when a period with it is learned.
+TEST_F(RegularBreakTest, LaunchesInABreakAreTimed) {
+  EXPECT_FALSE(conductor_.times());
+  launch(works_[2 * kLayers], make_run(), true);
+  EXPECT_TRUE(conductor_.times());
+}
+
 TEST_F(RegularBreakTest, WhatIsFollowedIsFollowedOnWhileALongerPeriodIsPlanned) {
   oracle_.ready = false;
   learn_the_longer();
