@@ -65,7 +65,7 @@ TEST_F(HostRoomTest, WhoIsAboutToBeUsedMakesWayForNobody) {
 
 TEST_F(HostRoomTest, WhoLeavesByPlanWaitsUntilThereIsRoom) {
   write(0, 2);
-  for (const std::size_t run : {0, 1}) ASSERT_OK(machine_.evict(runs_[run]));
+  for (const std::size_t run : {0u, 1u}) ASSERT_OK(machine_.evict(runs_[run]));
   write(2, 4);
   Iteration iteration;
   iteration.runs = {{.bytes = kBytes}, {.bytes = kBytes}};
