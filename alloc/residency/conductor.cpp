@@ -209,7 +209,8 @@ void Conductor::take_answer(Orders& orders) {
   if (leader_ == newest_) newest_->catch_up(orders);
 }
 
-// The best course is planned anew; others are learned anew when the program is back at them.
+// One course is planned anew: the best, if there was a plan, else the newest, whose durations are
+// looked for. Others are learned anew when the program is back at them.
 void Conductor::set_policy(const Policy& policy, Planner& planner) {
   log_.call_at(0);
   policy_ = &policy;
@@ -217,12 +218,16 @@ void Conductor::set_policy(const Policy& policy, Planner& planner) {
   asked_ = false;
   leader_ = nullptr;
   if (courses_.empty()) return;
+  if (courses_.front()->has_plan()) {
+    wanted_ = wanted_ && newest_ == courses_.front().get();
+  } else {
+    std::swap(courses_.front(),
+              *std::ranges::find(courses_, newest_, &std::unique_ptr<Course>::get));
+  }
   courses_.resize(1);
-  const bool waits = wanted_ && newest_ == courses_.front().get();
   newest_ = courses_.front().get();
   newest_->drop_strategies();
-  if (waits) return;
-  wanted_ = true;
+  if (std::exchange(wanted_, true)) return;
   waited_ = look_at_ = 0;
 }
 

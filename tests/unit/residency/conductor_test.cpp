@@ -326,6 +326,29 @@ TEST_F(NextPolicyTest, WaitsForTheDurationsThatTheOneBeforeWaitedFor) {
   EXPECT_EQ(exact, policy_.seen.steps.size());
 }
 
+// The first of two loops was never timed when the second was learned.
+TEST_F(NextPolicyTest, IsAskedAboutTheNewestOfSeveralIterationsThatHadNoPlan) {
+  constexpr std::size_t kShort = kLayers / 2;
+  Conductor conductor(sim_, DeviceId(0), policy_, planner_, runs_);
+  conductor.note_shortage();
+  DeviceRun* const run = make_run();
+  Conductor::Orders orders;
+  const auto loop = [&](std::size_t steps, int times) {
+    for (std::size_t i = 0; i < steps * static_cast<std::size_t>(times); ++i) {
+      conductor.log().note(&works_[steps + i % steps], std::span(&run, 1), ++epoch_, false, std::nullopt);
+      conductor.read(orders, clock_.now());
+      if (conductor.wants_plan()) conductor.ask_for_plan({.device = 64_MiB});
+    }
+  };
+  loop(4 * kLayers, 2);
+  loop(kShort, 2);
+  ASSERT_TRUE(policy_.seen.steps.empty());
+  conductor.set_policy(next_, next_planner_);
+  EXPECT_FALSE(conductor.wants_plan());
+  loop(kShort, 2);
+  EXPECT_EQ(next_.seen.steps.size(), kShort);
+}
+
 TEST_F(NextPolicyTest, IsNotAskedForAPeriodThatIsTooLongToPlan) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
