@@ -5,11 +5,11 @@
 
 namespace tessera {
 
-std::optional<std::uint64_t> PeriodFinder::context() const {
-  if (count_ < kContext) return std::nullopt;
+void PeriodFinder::note_context() {
+  if (count_ < kContext) return;
   std::uint64_t context = 0;
   for (std::uint64_t i = count_ - kContext; i < count_; ++i) context = mix_into_context(context, at(i));
-  return context;
+  context_ = context;
 }
 
 void PeriodFinder::note(std::uint64_t signature, std::size_t known) {
@@ -17,6 +17,7 @@ void PeriodFinder::note(std::uint64_t signature, std::size_t known) {
   follow_candidate(signature);
   history_[count_ % kHistory] = signature;
   ++count_;
+  note_context();
   look_up_context(known);
 }
 
@@ -30,10 +31,9 @@ void PeriodFinder::follow_candidate(std::uint64_t signature) {
 }
 
 void PeriodFinder::look_up_context(std::size_t known) {
-  const std::optional<std::uint64_t> context = this->context();
-  if (!context) return;
+  if (!context_) return;
   if (seen_.size() >= kHistory) seen_.clear();
-  const auto [seen, is_new] = seen_.try_emplace(*context, count_);
+  const auto [seen, is_new] = seen_.try_emplace(*context_, count_);
   const std::uint64_t distance = count_ - std::exchange(seen->second, count_);
   if (is_new || distance_ != 0 || distance >= kHistory) return;
   distance_ = distance;
@@ -55,6 +55,7 @@ std::uint64_t PeriodFinder::agreement(std::uint64_t distance, std::size_t known)
 
 void PeriodFinder::interrupt() {
   seen_.clear();
+  context_.reset();
   distance_ = agreed_ = count_ = 0;
 }
 

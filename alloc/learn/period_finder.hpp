@@ -34,18 +34,20 @@ class PeriodFinder {
   // The launches repeat earlier ones at this moment.
   bool repeats() const { return distance_ != 0; }
   // Of the last kContext launches, as soon as there are so many.
-  std::optional<std::uint64_t> context() const;
+  std::optional<std::uint64_t> context() const { return context_; }
   // The signatures of the last launches. REQUIRES: there were so many, kHistory at most.
   std::vector<std::uint64_t> last(std::size_t launches) const;
 
  private:
   std::uint64_t at(std::uint64_t index) const { return history_[index % kHistory]; }
+  void note_context();
   void follow_candidate(std::uint64_t signature);
   void look_up_context(std::size_t known);
   std::uint64_t agreement(std::uint64_t distance, std::size_t known) const;
 
   std::vector<std::uint64_t> history_;  // a ring
   std::uint64_t count_ = 0;
+  std::optional<std::uint64_t> context_;
   std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // context -> launches noted up to its end
   std::uint64_t distance_ = 0;          // the candidate; 0 = none
   std::uint64_t agreed_ = 0;            // launches that agreed with it in a row
