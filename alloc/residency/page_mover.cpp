@@ -153,6 +153,7 @@ void PageMover::unmap_handles(PageRef page, Bytes mapped) {
   if (!status.is_ok()) {
     // The frame stays out and the address stays taken: a leak, said aloud, not a lost byte.
     log_line(LogLevel::kError, "a page could not be unmapped: {}", status.to_string());
+    tiers_.device.write_off(*page->device);
   } else {
     tiers_.device.give_back(*page->device);
   }

@@ -156,6 +156,7 @@ void PageMover::return_backing_frame(PageRef page) {
     tiers_.backing->give_back(*page->host);
   } else {
     log_line(LogLevel::kError, "a host frame could not be unmapped: {}", status.to_string());
+    tiers_.backing->write_off(*page->host);
   }
   page->backed = false;
   page->host.reset();

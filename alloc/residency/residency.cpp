@@ -114,7 +114,7 @@ Status Residency::remove(Run* run) {
   if (result.is_ok()) result = unmapped;
   stats_.costliest.offer({run->address, run->shape.bytes(), run->tag, true, run->cost});
   for (const Page& page : run->pages) {
-    if (page.device) stats_.lost_bytes += page.device->bytes();
+    if (page.device) tiers_.device.write_off(*page.device);
   }
 
   const auto of_run = [run](const PageRef& page) { return page.run == run; };
@@ -403,7 +403,7 @@ std::array<Bytes, 3> Residency::whereabouts(const Run& run) const {
 
 Status Residency::validate() const {
   MutexLock lock(mutex_);
-  Bytes run_bytes, pinned_bytes, device_bytes = stats_.lost_bytes, moving_bytes, listed_bytes;
+  Bytes run_bytes, pinned_bytes, device_bytes, moving_bytes, listed_bytes;
   std::array<Bytes, kPageStates> listed{};
   for (const auto& run : runs_) {
     TESSERA_TRY(validate_run(*run));
@@ -430,7 +430,8 @@ Status Residency::validate() const {
   }
   if (run_bytes != stats_.run_bytes) return Status(Code::kInternal, "run bytes do not add up");
   if (pinned_bytes != pinned_bytes_) return Status(Code::kInternal, "pinned bytes do not add up");
-  if (device_bytes != tiers_.device.usage().used) {
+  const TierUsage device = tiers_.device.usage();
+  if (device_bytes + device.lost != device.used) {
     return Status(Code::kInternal, "a device frame is out that no page has");
   }
   TESSERA_TRY(tiers_.device.validate());

@@ -33,7 +33,6 @@ struct ResidencyStats {
   StallParts stall_parts;                     // both, by what they waited for
   std::uint64_t launches = 0, uses = 0;       // announced uses, and runs in them
   Bytes run_bytes;                            // pages of all runs
-  Bytes lost_bytes;                           // frames that could not be unmapped at their run's end
   Bytes pinned_bytes, exposed_bytes;          // of runs that may not move
   CostliestRuns costliest;
 };

@@ -21,7 +21,7 @@ class BackingTier final : public HandleTier {
  public:
   // Frames are created for the first device, which decides where in the machine they lie.
   BackingTier(Driver& driver, DeviceId first, Bytes capacity);
-  // Destroys all spare frames. REQUIRES: every frame came back.
+  // Destroys all spare frames. REQUIRES: as destroy_all.
   ~BackingTier() override;
 
   // Lets one more device reach the aliases. Errors: the driver's.

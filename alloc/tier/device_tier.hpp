@@ -12,7 +12,7 @@ namespace tessera {
 class DeviceTier final : public HandleTier {
  public:
   DeviceTier(Driver& driver, DeviceId device, Bytes capacity);
-  // Destroys all spare frames. REQUIRES: every frame came back.
+  // Destroys all spare frames. REQUIRES: as destroy_all.
   ~DeviceTier() override;
 
  private:

@@ -14,7 +14,7 @@ HandleTier::HandleTier(TierKind kind, Bytes capacity, Joining joining)
 
 void HandleTier::destroy_all() {
   const MutexLock lock(mutex_);
-  DCHECK_EQ(used_, Bytes());
+  DCHECK_EQ(used_, lost_);
   for (const PageClass page_class : kPageClasses) destroy_spare(page_class, Bytes());
 }
 
@@ -48,6 +48,12 @@ void HandleTier::give_back(Frame frame) {
   pool_[index_of(frame.page_class)].push_back(frame.value);
 }
 
+void HandleTier::write_off(Frame frame) {
+  const MutexLock lock(mutex_);
+  DCHECK_GE(used_, lost_ + frame.bytes());
+  lost_ += frame.bytes();
+}
+
 std::span<const std::uint64_t> HandleTier::handles_of(const Frame& frame) {
   if (!frame.joined) return {&frame.value, 1};
   return *reinterpret_cast<const Parts*>(frame.value);
@@ -78,7 +84,7 @@ void HandleTier::part(const Frame& frame) {
 
 TierUsage HandleTier::usage() const {
   const MutexLock lock(mutex_);
-  return {capacity_, used_, spare(), peak_used_};
+  return {capacity_, used_, spare(), peak_used_, lost_};
 }
 
 void HandleTier::trim() {

@@ -30,6 +30,9 @@ class HandleTier : public Tier {
   TierKind kind() const override { return kind_; }
   Result<Frame> take(PageClass page_class) override;
   void give_back(Frame frame) override;
+  // Instead of give_back, for a frame that could not be unmapped: it stays out for good.
+  // REQUIRES: as give_back.
+  void write_off(Frame frame);
   TierUsage usage() const override;
   void trim() override;
   Status validate() const override;
@@ -47,7 +50,7 @@ class HandleTier : public Tier {
   virtual Result<std::uint64_t> create_handle(Bytes bytes) = 0;
   // Errors: the driver's, and the handle is as it was.
   virtual Status destroy_handle(std::uint64_t value, Bytes bytes) = 0;
-  // For the derived tier's destructor. REQUIRES: every frame came back.
+  // For the derived tier's destructor. REQUIRES: every frame came back or is written off.
   void destroy_all();
 
  private:
@@ -72,6 +75,7 @@ class HandleTier : public Tier {
   Pool pool_ GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, std::unique_ptr<Parts>> joined_ GUARDED_BY(mutex_);  // by Frame::value
   Bytes used_ GUARDED_BY(mutex_);
+  Bytes lost_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
 };
 

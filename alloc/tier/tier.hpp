@@ -42,6 +42,7 @@ struct TierUsage {
   Bytes used;      // in frames that are out
   Bytes spare;     // held by the tier, ready to be handed out again
   Bytes peak_used;
+  Bytes lost = {};  // of `used`, in frames that cannot come back
 
   Bytes room() const { return capacity - std::min(used, capacity); }
 };

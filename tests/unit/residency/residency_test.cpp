@@ -285,10 +285,30 @@ TEST(ResidencyFailures, FramesThatCannotBeUnmappedAreCountedAsLost) {
   EXPECT_EQ(machine.residency().remove(run).code(), Code::kDriver);
   machine.fault().clear();
   EXPECT_EQ(machine.valid(), "ok");
-  EXPECT_EQ(machine.residency().stats().lost_bytes, 4_MiB);
+  EXPECT_EQ(machine.tiers().device.usage().lost, 4_MiB);
   // The engine cannot, but the test must leave nothing behind.
   EXPECT_OK(machine.sim().unmap(address, 4_MiB));
-  for (const Frame& frame : frames) machine.tiers().device.give_back(frame);
+  for (const Frame& frame : frames) EXPECT_OK(machine.sim().destroy_frame(FrameId(frame.value)));
+  machine.abandon();
+}
+
+TEST(ResidencyFailures, AFrameThatCannotBeUnmappedAfterAFailedMountIsWrittenOff) {
+  ResidencyMachine machine;
+  DeviceTier& device = machine.tiers().device;
+  const Frame frame = device.take(PageClass::kBase).value();
+  device.give_back(frame);  // the next one that is taken
+  auto* run = machine.add({0, 1});
+  const Address address = run->address;
+  for (std::uint64_t nth = 1; device.usage().lost == Bytes(); ++nth) {
+    machine.fault().fail({std::nullopt, nth, Status(Code::kDriver, "injected", 999), true});
+    ASSERT_FALSE(machine.write(run, 1).is_ok()) << "no failure left a frame mapped";
+    machine.fault().clear();
+    EXPECT_EQ(machine.valid(), "ok") << nth;
+  }
+  EXPECT_EQ(device.usage().lost, kBasePage);
+  EXPECT_OK(machine.residency().remove(run));
+  EXPECT_OK(machine.sim().unmap(address, kBasePage));
+  EXPECT_OK(machine.sim().destroy_frame(FrameId(frame.value)));
   machine.abandon();
 }
 

@@ -41,6 +41,21 @@ TEST_F(HandleTierTest, AFrameThatComesBackIsHandedOutAgain) {
   tier.give_back(second);
 }
 
+TEST_F(HandleTierTest, AFrameWrittenOffStaysOutAndTheTierMayEnd) {
+  Frame frame;
+  {
+    DeviceTier tier(machine_.driver(), DeviceId(0), 4_MiB);
+    frame = tier.take(PageClass::kBase).value();
+    tier.write_off(frame);
+    EXPECT_EQ(tier.usage().used, kBasePage);
+    EXPECT_EQ(tier.usage().lost, kBasePage);
+    EXPECT_TRUE(tier.validate().is_ok());
+    tier.give_back(tier.take(PageClass::kBase).value());
+    EXPECT_EQ(tier.take(PageClass::kLarge).status().code(), Code::kOutOfMemory);
+  }
+  EXPECT_TRUE(machine_.driver().destroy_frame(FrameId(frame.value)).is_ok());
+}
+
 TEST_F(HandleTierTest, SpareFramesStayUntilTheOtherClassNeedsTheirBudget) {
   DeviceTier tier(machine_.driver(), DeviceId(0), 64_MiB);
   give_back(tier, take(tier, 15));
