@@ -38,8 +38,16 @@ CUresult destroy(Function TrueDriver::*function, CUstream stream) {
   return result;
 }
 
-// Executable graphs end with their context; what they held is gone if Tessera ended with it too.
+// Forgotten before the driver's call: afterwards another thread may load a function at the same handle.
+void forget_functions() {
+  kernel_layouts().forget_all();
+  forget_old_parameters();
+}
+
+// Functions and executable graphs end with their context; what these held is gone if Tessera ended with
+// it too.
 void leave(CUcontext context) {
+  forget_functions();
   leave_context(context);
   if (running() != nullptr) return;
   graph_execs().forget_all();
@@ -70,6 +78,7 @@ CUresult detach(CUcontext context) {
 
 // The primary context of `device` if Tessera works, without making one.
 void leave_primary_context(CUdevice device) {
+  forget_functions();
   if (running() == nullptr) return;
   CUcontext primary = nullptr;
   if (call_true(&TrueDriver::cuDevicePrimaryCtxRetain, &primary, device) != CUDA_SUCCESS) return;
@@ -87,16 +96,13 @@ TESSERA_HOOK cuStreamDestroy_v2(CUstream stream) {
   return destroy(&TrueDriver::cuStreamDestroy_v2, stream);
 }
 
-// Forgotten before the call: afterwards another thread may load a function at the same handle.
 TESSERA_HOOK cuModuleUnload(CUmodule module) {
-  kernel_layouts().forget_all();
-  forget_old_parameters();
+  forget_functions();
   return call_true(&TrueDriver::cuModuleUnload, module);
 }
 
 TESSERA_HOOK cuLibraryUnload(CUlibrary library) {
-  kernel_layouts().forget_all();
-  forget_old_parameters();
+  forget_functions();
   return call_true(&TrueDriver::cuLibraryUnload, library);
 }
 

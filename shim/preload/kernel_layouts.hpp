@@ -1,7 +1,7 @@
 // Where in a kernel's parameters an address can be, by function handle.
 //
 // Filled at a function's first launch from cuFuncGetParamInfo, which is exact, and forgotten when
-// modules are unloaded, since handles are reused. Only the *places* are remembered: the words in
+// modules are unloaded or contexts end, since handles are reused. Only the *places* are remembered: the words in
 // them are read anew at every launch, as a field that held no address once may hold one now.
 //
 // Each thread keeps copies of the layouts it used last, so that a launch takes no lock and follows no

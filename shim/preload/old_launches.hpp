@@ -5,7 +5,7 @@
 
 namespace tessera::preload {
 
-// Modules are unloaded: their functions' handles may come to mean others.
+// Modules are unloaded, or a context ends with its own: their functions' handles may come to mean others.
 void forget_old_parameters();
 
 }  // namespace tessera::preload

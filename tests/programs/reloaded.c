@@ -1,12 +1,11 @@
 /* Loads and unloads kernels again and again, over more memory than a small device holds.
  *
  * Usage: reloaded KERNELS. A driver gives the handle of a function that is gone to the next one, whose
- * parameters lie elsewhere; so kernels of two kinds take turns, each on a block that is gone. At the end
- * all numbers are compared. Prints "ok" or what failed.
+ * parameters lie elsewhere; so kernels of two kinds take turns, each on a block that is gone. They end with
+ * their module, their library, or their context. All numbers are compared. Prints "ok" or what failed.
  */
 #include <cuda.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "check.h"
 
@@ -55,6 +54,35 @@ static void by_library(const char* file, int round, CUdeviceptr target) {
   CHECK(cuLibraryUnload(library));
 }
 
+/* In a context that is new: as many blocks as before, of which the kernel uses the oldest. */
+static int in_context(const char* file, int round) {
+  CUdeviceptr block[BLOCKS];
+  CUmodule module;
+  CUfunction function;
+  for (int i = 0; i < BLOCKS; ++i) {
+    CHECK(cuMemAlloc(&block[i], COUNT * sizeof(int)));
+    CHECK(cuMemsetD32(block[i], (unsigned)i, COUNT));
+  }
+  CHECK(cuModuleLoad(&module, file));
+  CHECK(cuModuleGetFunction(&function, module, kinds[round / 2 % 2]));
+  use(function, round, block[0]);
+  return block_holds(block[0], COUNT, 0, 1);
+}
+
+static int by_context(const char* file, int round, CUdevice device) {
+  CUcontext context;
+  CHECK(cuCtxCreate(&context, NULL, 0, device));
+  const int right = in_context(file, round);
+  CHECK(cuCtxDestroy(context));
+  return right;
+}
+
+static int by_reset(const char* file, int round, CUdevice device) {
+  const int right = in_context(file, round);
+  CHECK(cuDevicePrimaryCtxReset(device));
+  return right;
+}
+
 int main(int argc, char** argv) {
   static CUdeviceptr block[BLOCKS];
   CUcontext context;
@@ -62,7 +90,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "usage: reloaded KERNELS\n");
     return 2;
   }
-  open_device(&context);
+  const CUdevice device = open_device(&context);
   for (int i = 0; i < BLOCKS; ++i) {
     CHECK(cuMemAlloc(&block[i], COUNT * sizeof(int)));
     CHECK(cuMemsetD32(block[i], (unsigned)i, COUNT));
@@ -71,16 +99,16 @@ int main(int argc, char** argv) {
     const CUdeviceptr target = block[round % BLOCKS];
     round < ROUNDS / 2 ? by_module(argv[1], round, target) : by_library(argv[1], round, target);
   }
-  int* const numbers = malloc(COUNT * sizeof(int));
   for (int i = 0; i < BLOCKS; ++i) {
-    CHECK(cuMemcpyDtoH(numbers, block[i], COUNT * sizeof(int)));
-    for (int n = 0; n < COUNT; ++n) {
-      if (numbers[n] == i + ROUNDS / BLOCKS) continue;
-      fprintf(stderr, "block %d, number %d: %d, not %d\n", i, n, numbers[n], i + ROUNDS / BLOCKS);
-      return 1;
-    }
+    if (!block_holds(block[i], COUNT, i, i + ROUNDS / BLOCKS)) return 1;
   }
-  free(numbers);
+  CHECK(cuDevicePrimaryCtxReset(device)); /* the blocks go with it */
+  for (int round = 0; round < 8; ++round) {
+    if (!by_reset(argv[1], round, device)) return 1;
+  }
+  for (int round = 0; round < 8; ++round) {
+    if (!by_context(argv[1], round, device)) return 1;
+  }
   puts("ok");
   return 0;
 }
