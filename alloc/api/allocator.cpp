@@ -250,13 +250,12 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
   return true;
 }
 
-// Queued work on one device allocates nothing, also when something has to come.
+// Nothing here lives as long as its thread: programs use their blocks from exit handlers, when that is gone.
 Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream, Access access,
                             Use::Kind kind, const char* name, AnnouncedUse& use) {
   use.use.work = name;
   if (kind == Use::Kind::kGate && !trace_ && try_use(addresses, stream, access, use)) return {};
-  thread_local std::vector<Run*> runs;
-  runs.clear();
+  FoundRuns runs;
   use.stream = stream;
   DeviceHeap* heap = nullptr;
   std::optional<BlockCache::Lookup> lookup;
@@ -270,20 +269,18 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
       lookup.reset();
       return begin_on_several(addresses, access, use);
     }
-    if (Run* run = lookup->run_of(address)) runs.push_back(run);
+    if (Run* run = lookup->run_of(address)) runs.add(run);
   }
-  if (runs.empty()) {
+  const std::span<Run* const> found = runs.all();
+  if (found.empty()) {
     if (kind == Use::Kind::kGate && guards_all_work()) enter_gates(use);
     return {};
   }
   if (trace_ && !is_inside_callback()) trace_op(addresses, stream, access, name != nullptr ? name : "");
-  const std::span<Run* const> found(runs);
-  std::vector<Run*> kept;
-  const Held held = [&lookup, &kept] {
-    lookup.reset();   // a callback may take long
-    kept.swap(runs);  // and announce uses
-  };
-  if (kind == Use::Kind::kHold) return begin_held({{heap, runs}}, access, use, held);
+  const Held held = [&lookup] { lookup.reset(); };  // a callback may take long
+  if (kind == Use::Kind::kHold) {
+    return begin_held({{heap, {found.begin(), found.end()}}}, access, use, held);
+  }
   Status status = heap->residency().begin_use(found, stream, access, kind, use.use, held);
   kick_pump(*heap);
   if (!status.is_ok()) return explain_use(std::move(status), *heap, found);

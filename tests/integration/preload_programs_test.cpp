@@ -252,6 +252,10 @@ TEST(PreloadPrograms, AForkLeavesTheParentWhole) {
   expect_same_on_small_device("./forks", "24MiB", kNoLeakCheck);
 }
 
+TEST(PreloadPrograms, HandlersOfTheProcessesEndMayCopyBlocks) {
+  expect_same_on_small_device("./late_copies", "24MiB");
+}
+
 TEST(PreloadPrograms, AContextOfTheProgramMayEndAndAnotherBegin) {
   expect_same_on_small_device("./contexts", "24MiB");
 }
