@@ -41,6 +41,9 @@ class SystemHostPages final : public HostPages {
     if (::mprotect(start, bytes.value(), PROT_READ | PROT_WRITE) != 0) return false;
     // A wish: without huge pages everything works, with more TLB misses.
     [[maybe_unused]] const int wished = ::madvise(start, bytes.value(), MADV_HUGEPAGE);
+    // Fork copies pinned pages there and then, all that a host tier has; a child never uses them. Wiped and
+    // not absent in it, so that nothing else gets the addresses. An older kernel than 4.14 copies.
+    [[maybe_unused]] const int kept_to_us = ::madvise(start, bytes.value(), MADV_WIPEONFORK);
     const int refused = touch_first(start, bytes, touching_threads(bytes));
     if (refused == 0) return true;
     close(start, bytes);

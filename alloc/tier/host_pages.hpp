@@ -24,8 +24,8 @@ class HostPages {
 };
 
 // The system's own, with huge pages where it has them. They refuse what would leave the machine, or this
-// process's control group, so little memory that the kernel might kill for it. It is there until the
-// process is not.
+// process's control group, so little memory that the kernel might kill for it. A child of fork finds
+// zeros there: nothing is copied for it. It is there until the process is not.
 HostPages& system_host_pages();
 
 // Addresses alone: a touch is a fault, before and after.

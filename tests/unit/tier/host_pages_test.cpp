@@ -4,6 +4,7 @@
 #include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -30,6 +31,24 @@ TEST(HostPages, TheSystemsOwnAreWritableWhileOpenAndZeroWhenOpenedAgain) {
   pages.close(start, 2_MiB);
   ASSERT_TRUE(pages.open(start, 2_MiB));
   EXPECT_EQ(static_cast<unsigned char*>(start)[size - 1], 0);
+  ::munmap(start, size);
+}
+
+TEST(HostPages, AreNotCopiedForAChildOfFork) {
+  const std::size_t size = (2_MiB).value();
+  void* const start = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(start, MAP_FAILED);
+  ASSERT_TRUE(system_host_pages().open(start, 2_MiB));
+  std::memset(start, 7, size);
+  const auto* const bytes = static_cast<const unsigned char*>(start);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(bytes[0] == 0 && bytes[size - 1] == 0 ? 5 : 6);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+  EXPECT_EQ(bytes[size - 1], 7);
+  system_host_pages().close(start, 2_MiB);
   ::munmap(start, size);
 }
 
