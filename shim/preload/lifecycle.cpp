@@ -30,6 +30,7 @@ namespace {
 
 constinit std::atomic<bool> off{false};
 constinit std::mutex start_lock;
+constinit std::mutex range_lock;
 // The context that was current when Tessera started; its driver calls are made in it.
 constinit std::atomic<CUcontext> home{nullptr};
 constinit std::array<std::atomic<CUcontext>, 64> homes{};  // by device
@@ -123,6 +124,8 @@ CUcontext home_of(CUdevice device) {
   return known ? homes[static_cast<std::size_t>(device)].load() : nullptr;
 }
 
+// Two devices may be used for the first time at once. Whoever comes last tells of both; the range is read
+// first, as the statistics wait for a device that is being made and so tell of all that are in it.
 void learn_range(tessera_allocator* allocator) {
   tessera_address low = 0;
   tessera_address high = 0;
@@ -135,8 +138,10 @@ void learn_range(tessera_allocator* allocator) {
       call_true(&TrueDriver::cuCtxGetCurrent, &context) == CUDA_SUCCESS) {
     (void)is_home(device, context);
   }
-  detail::guards_all.store(tessera_guards_all_work(allocator) != 0);
+  const std::lock_guard<std::mutex> lock(range_lock);
+  tessera_managed_range(allocator, &low, &high);
   detail::several.store(devices_of(allocator) > 1);
+  detail::guards_all.store(tessera_guards_all_work(allocator) != 0);
   detail::range_low.store(low);
   detail::range_high.store(high);
 }
