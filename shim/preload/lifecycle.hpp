@@ -1,8 +1,9 @@
 // When Tessera works for this process, and when it stays out of the way.
 //
-// Start: at the first allocation in a current context, hence after cuInit; nothing runs when the
-// library is loaded. If it cannot start (no virtual memory management, bad options, switched off),
-// every call goes to the driver from then on, and one line says why.
+// Start: at the first allocation in a current context, hence after cuInit, or at the first question for
+// memory where the answer is the whole heap; nothing runs when the library is loaded. If it cannot start
+// (no virtual memory management, bad options, switched off), every call goes to the driver from then on,
+// and one line says why.
 // End: an atexit handler writes what the options ask for; the allocator itself is left alone, since
 // a driver that shuts down takes the device's memory with it. In a child of fork Tessera is off:
 // CUDA does not work there either.

@@ -1,9 +1,11 @@
 // Queries: what a program may ask about its memory, answered as if every block had been made by
 // cuMemAlloc. The driver would tell of our reservation and of frames that move.
 #include <cstring>
+#include <string_view>
 
 #include "cuda_api.hpp"
 #include "exposure.hpp"
+#include "green_contexts.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
@@ -70,17 +72,41 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
   return CUDA_ERROR_INVALID_VALUE;
 }
 
+// Before the first allocation the driver's answer is ours too, unless more is promised than it has.
+bool promises_more() {
+  static const bool promises = [] {
+    tessera_options* options = nullptr;
+    char told[16] = "";
+    const bool known = tessera_options_create(&options) == TESSERA_OK &&
+                       tessera_options_get(options, "report-memory", told, sizeof(told)) == TESSERA_OK;
+    tessera_options_destroy(options);
+    return known && std::string_view(told) == "virtual";
+  }();
+  return promises;
+}
+
+// Null while the driver is to answer. A program that asks first is promised memory of the context it is in.
+tessera_allocator* who_knows(CUdevice& device) {
+  const InPrimary in_primary;
+  if (call_true(&TrueDriver::cuCtxGetDevice, &device) != CUDA_SUCCESS) return nullptr;
+  if (tessera_allocator* const allocator = running()) return allocator;
+  CUcontext context = nullptr;
+  const bool asked = promises_more() && attend() == TESSERA_OK &&
+                     call_true(&TrueDriver::cuCtxGetCurrent, &context) == CUDA_SUCCESS;
+  return asked && is_home(device, context) ? running() : nullptr;
+}
+
 }  // namespace
 
 TESSERA_HOOK cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  tessera_allocator* const allocator = running();
   CUdevice device = 0;
-  const bool ask = allocator != nullptr && free != nullptr && total != nullptr &&
-                   call_true(&TrueDriver::cuCtxGetDevice, &device) == CUDA_SUCCESS;
   const Entry entry;
-  if (!ask || entry.nested()) return call_true(&TrueDriver::cuMemGetInfo_v2, free, total);
+  const bool ask = !entry.nested() && free != nullptr && total != nullptr;
+  tessera_allocator* const allocator = ask ? who_knows(device) : nullptr;
+  if (allocator == nullptr) return call_true(&TrueDriver::cuMemGetInfo_v2, free, total);
   std::uint64_t free_bytes = 0;
   std::uint64_t total_bytes = 0;
+  const InPrimary in_primary;
   const tessera_result result = tessera_memory_info(allocator, device, &free_bytes, &total_bytes);
   if (result == TESSERA_NOT_SUPPORTED) {
     return call_true(&TrueDriver::cuMemGetInfo_v2, free, total);
