@@ -2,13 +2,14 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
 from unittest import mock
 
 from tessera import _library
-from tessera.__main__ import with_python
+from tessera.__main__ import FLAGS, with_python
 
 
 class Words(unittest.TestCase):
@@ -23,6 +24,17 @@ class Words(unittest.TestCase):
         self.assertEqual(with_python(["--", "train.py"]), ["--", sys.executable, "train.py"])
         self.assertEqual(with_python(["--", "./program", "a.py"]), ["--", "./program", "a.py"])
 
+    def test_the_first_word_that_is_no_option_is_the_program_whatever_its_own_words_are(self):
+        for program in (["python", "train.py"], ["torchrun", "--nproc", "2", "t.py"], ["./server", "-m", "x"]):
+            self.assertEqual(with_python(["--explain", "--stats", "s.json", *program]),
+                             ["--explain", "--stats", "s.json", "--", *program])
+        self.assertEqual(with_python(["train.py", "other.py"]), ["--", sys.executable, "train.py", "other.py"])
+
+    def test_the_value_of_an_option_is_no_program(self):
+        self.assertEqual(with_python(["--trace", "of.py", "--stats=-", "train.py"]),
+                         ["--trace", "of.py", "--stats=-", "--", sys.executable, "train.py"])
+        self.assertEqual(with_python(["--trace", "of.py"]), ["--trace", "of.py"])
+
 
 class Command(unittest.TestCase):
     def run_module(self, *words, **environment):
@@ -31,6 +43,11 @@ class Command(unittest.TestCase):
 
     def test_it_becomes_the_tessera_program(self):
         self.assertRegex(self.run_module("--version").stdout, r"^tessera \d+\.\d+\.\d+$")
+
+    def test_the_options_without_a_value_are_those_of_the_program(self):
+        told = re.findall(r"^  (-[-\w,]+)( [A-Z][]A-Z.:[]*)?", self.run_module("run", "--help").stdout, re.MULTILINE)
+        self.assertIn(("--stats", " FILE"), told)
+        self.assertEqual({name for names, value in told if not value for name in names.split(",")}, FLAGS)
 
     def test_a_script_runs_under_the_preload_library_and_shares_its_heap(self):
         script = pathlib.Path(__file__).with_name("preloaded_script.py")

@@ -10,14 +10,26 @@ from typing import List
 from . import _library
 
 
+# Options of `run` that have no value; each other one has its own behind it, or behind a "=".
+FLAGS = frozenset({"-h", "--help", "--explain", "--no-control", "--software"})
+
+
+def _program_at(words: List[str]) -> int:
+    """Where the options of `run` end: at the first word that is none of them, nor the value of one."""
+    place = 0
+    while place < len(words) and words[place].startswith("-") and words[place] not in ("--", "-m", "-c"):
+        place += 1 if words[place] in FLAGS or "=" in words[place] else 2
+    return place
+
+
 def with_python(words: List[str]) -> List[str]:
     """The words of `run`, with the interpreter in front of a script, a module or a command."""
-    for place, word in enumerate(words):
-        if word == "--" or word.endswith(".py") or word in ("-m", "-c"):
-            program = words[place + 1:] if word == "--" else words[place:]
-            is_script = bool(program) and (program[0].endswith(".py") or program[0] in ("-m", "-c"))
-            return words[:place] + ["--"] + ([sys.executable] if is_script else []) + program
-    return words
+    place = _program_at(words)
+    program = words[place + 1:] if words[place:place + 1] == ["--"] else words[place:]
+    if not program:
+        return words
+    is_script = program[0].endswith(".py") or program[0] in ("-m", "-c")
+    return words[:place] + ["--"] + ([sys.executable] if is_script else []) + program
 
 
 def main() -> int:
