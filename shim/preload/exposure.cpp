@@ -17,9 +17,32 @@ CUresult expose(CUdeviceptr address, const char* reason) {
   return cuda_result_said(tessera_expose(running(), address, reason), reason);
 }
 
-CUresult expose_on(CUstream stream, CUdeviceptr address, const char* reason) {
+CUresult KeptBlocks::add(CUdeviceptr address) {
   if (!served(address)) return CUDA_SUCCESS;
-  return capturing(stream) ? CUDA_SUCCESS : expose(address, reason);
+  const Entry entry;
+  if (entry.nested()) return CUDA_SUCCESS;
+  const InPrimary in_primary;
+  const tessera_result pinned = tessera_pin(running(), address);
+  if (pinned == TESSERA_OK) pinned_.push_back(address);
+  return cuda_result_said(pinned, reason_);
+}
+
+CUresult KeptBlocks::add_on(CUstream stream, CUdeviceptr address) {
+  return served(address) && capturing(stream) ? CUDA_SUCCESS : add(address);
+}
+
+// The driver has the address by now; a block that another thread frees meanwhile is no longer to be held.
+CUresult KeptBlocks::after(CUresult result) {
+  if (result != CUDA_SUCCESS) return result;
+  for (const tessera_address address : pinned_) (void)expose(address, reason_);
+  return result;
+}
+
+KeptBlocks::~KeptBlocks() {
+  const Entry entry;
+  for (const tessera_address address : pinned_) {
+    if (served(address)) (void)tessera_unpin(running(), address);
+  }
 }
 
 }  // namespace tessera::preload

@@ -1,9 +1,12 @@
 // Addresses that leave our sight: their blocks stay in device memory until they are freed.
 //
-// Thread safety: any thread.
+// Thread safety: any thread; a KeptBlocks belongs to the thread that made it.
 #pragma once
 
+#include <vector>
+
 #include "cuda_api.hpp"
+#include "tessera/interpose.h"
 
 namespace tessera::preload {
 
@@ -13,8 +16,26 @@ bool served(CUdeviceptr address);
 // `reason` is a literal that the statistics show. Success for an address that is not served.
 CUresult expose(CUdeviceptr address, const char* reason);
 
-// The same for an operation queued on `stream`. On one that is being captured it makes a node of a
-// graph, which holds the block whenever it runs.
-CUresult expose_on(CUstream stream, CUdeviceptr address, const char* reason);
+// What a call is given to keep: in device memory while the call is made, and exposed if it succeeds. A call
+// that the driver refuses has kept nothing.
+class KeptBlocks {
+ public:
+  explicit KeptBlocks(const char* reason) : reason_(reason) {}
+  ~KeptBlocks();
+  KeptBlocks(const KeptBlocks&) = delete;
+  KeptBlocks& operator=(const KeptBlocks&) = delete;
+
+  // Success for an address that is not served.
+  CUresult add(CUdeviceptr address);
+  // For an operation queued on `stream`. On one that is being captured it makes a node of a graph, which
+  // holds the block whenever it runs.
+  CUresult add_on(CUstream stream, CUdeviceptr address);
+  // Says what the driver has said, `result`.
+  CUresult after(CUresult result);
+
+ private:
+  const char* const reason_;
+  std::vector<tessera_address> pinned_;
+};
 
 }  // namespace tessera::preload

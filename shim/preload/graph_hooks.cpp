@@ -15,12 +15,10 @@ using namespace tessera::preload;
 namespace {
 
 // Work that the device starts or changes by itself cannot be waited for: its blocks stay.
-CUresult expose_all(const GraphWords& found) {
+CUresult add_all(const GraphWords& found, KeptBlocks& kept) {
   for (const auto& [node, words] : found.by_node) {
     for (const std::uint64_t word : words) {
-      if (const CUresult result = expose(word, "cuGraphInstantiate"); result != CUDA_SUCCESS) {
-        return result;
-      }
+      if (const CUresult result = kept.add(word); result != CUDA_SUCCESS) return result;
     }
   }
   return CUDA_SUCCESS;
@@ -47,10 +45,11 @@ CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long fl
   if (read_graph(graph, found) != CUDA_SUCCESS) return call();
   const bool by_device =
       (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 || found.changed_by_device;
+  KeptBlocks kept("cuGraphInstantiate");
   if (by_device) {
-    if (const CUresult exposed = expose_all(found); exposed != CUDA_SUCCESS) return exposed;
+    if (const CUresult pinned = add_all(found, kept); pinned != CUDA_SUCCESS) return pinned;
   }
-  const CUresult result = call();
+  const CUresult result = kept.after(call());
   if (result != CUDA_SUCCESS) return result;
   // An update names nodes of another graph, by which nothing can be cut.
   if (by_device || made == Made::kUpdated) {

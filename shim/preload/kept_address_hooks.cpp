@@ -39,8 +39,9 @@ CUdeviceptr address_of(const CUstreamBatchMemOpParams& operation) {
 template <class Function, class... Args>
 CUresult keeping(CUdeviceptr address, const char* call, Function TrueDriver::*function,
                  Args... args) {
-  const CUresult exposed = expose(address, call);
-  return exposed == CUDA_SUCCESS ? call_true(function, args...) : exposed;
+  KeptBlocks kept(call);
+  const CUresult pinned = kept.add(address);
+  return pinned == CUDA_SUCCESS ? kept.after(call_true(function, args...)) : pinned;
 }
 
 bool is_live(CUdeviceptr address) {
@@ -61,18 +62,20 @@ CUresult encoding(CUtensorMap* map, CUdeviceptr tensor, const char* call,
 template <class Function, class... Args>
 CUresult keeping_on(CUstream stream, CUdeviceptr address, const char* call,
                     Function TrueDriver::*function, Args... args) {
-  const CUresult exposed = expose_on(stream, address, call);
-  return exposed == CUDA_SUCCESS ? call_true(function, args...) : exposed;
+  KeptBlocks kept(call);
+  const CUresult pinned = kept.add_on(stream, address);
+  return pinned == CUDA_SUCCESS ? kept.after(call_true(function, args...)) : pinned;
 }
 
 template <class Function>
 CUresult keeping_all(CUstream stream, Function TrueDriver::*function, CUstream given,
                      unsigned count, CUstreamBatchMemOpParams* operations, unsigned flags) {
+  KeptBlocks kept("cuStreamBatchMemOp");
   for (unsigned i = 0; operations != nullptr && i < count; ++i) {
-    const CUresult exposed = expose_on(stream, address_of(operations[i]), "cuStreamBatchMemOp");
-    if (exposed != CUDA_SUCCESS) return exposed;
+    const CUresult pinned = kept.add_on(stream, address_of(operations[i]));
+    if (pinned != CUDA_SUCCESS) return pinned;
   }
-  return call_true(function, given, count, operations, flags);
+  return kept.after(call_true(function, given, count, operations, flags));
 }
 
 }  // namespace

@@ -101,6 +101,7 @@ TESSERA_HOOK cuLaunchGridAsync(CUfunction function, int width, int height, CUstr
 
 TESSERA_HOOK cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launches, unsigned count,
                                                   unsigned flags) {
+  KeptBlocks kept("cuLaunchCooperativeKernelMultiDevice");
   for (unsigned i = 0; running() != nullptr && launches != nullptr && i < count; ++i) {
     FoundWords found;
     const char* name = nullptr;
@@ -108,9 +109,10 @@ TESSERA_HOOK cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launches, 
         read_parameters(launches[i].function, launches[i].kernelParams, nullptr, found, name);
     if (known != CUDA_SUCCESS) return known;
     for (const std::uint64_t word : found.words()) {
-      const CUresult exposed = expose(word, "cuLaunchCooperativeKernelMultiDevice");
-      if (exposed != CUDA_SUCCESS) return exposed;
+      const CUresult pinned = kept.add(word);
+      if (pinned != CUDA_SUCCESS) return pinned;
     }
   }
-  return call_true(&TrueDriver::cuLaunchCooperativeKernelMultiDevice, launches, count, flags);
+  return kept.after(
+      call_true(&TrueDriver::cuLaunchCooperativeKernelMultiDevice, launches, count, flags));
 }

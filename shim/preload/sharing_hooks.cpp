@@ -17,17 +17,19 @@ TESSERA_HOOK cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
 
 TESSERA_HOOK cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, std::size_t bytes,
                                            CUmemRangeHandleType type, unsigned long long flags) {
-  const CUresult exposed = expose(address, "cuMemGetHandleForAddressRange");
-  if (exposed != CUDA_SUCCESS) return exposed;
-  return call_true(&TrueDriver::cuMemGetHandleForAddressRange, handle, address, bytes, type,
-                   flags);
+  KeptBlocks kept("cuMemGetHandleForAddressRange");
+  const CUresult pinned = kept.add(address);
+  if (pinned != CUDA_SUCCESS) return pinned;
+  return kept.after(call_true(&TrueDriver::cuMemGetHandleForAddressRange, handle, address, bytes,
+                              type, flags));
 }
 
 TESSERA_HOOK cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                    CUdeviceptr address) {
-  const CUresult exposed = expose(address, "cuPointerSetAttribute");
-  if (exposed != CUDA_SUCCESS) return exposed;
-  return call_true(&TrueDriver::cuPointerSetAttribute, value, attribute, address);
+  KeptBlocks kept("cuPointerSetAttribute");
+  const CUresult pinned = kept.add(address);
+  if (pinned != CUDA_SUCCESS) return pinned;
+  return kept.after(call_true(&TrueDriver::cuPointerSetAttribute, value, attribute, address));
 }
 
 TESSERA_HOOK cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr address) {

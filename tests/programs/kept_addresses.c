@@ -1,7 +1,8 @@
 /* Gives one block each to every call that keeps an address after it returned.
  *
- * Prints what each call answers, "call: CUresult"; a driver may support few of them. Exits with 0
- * when every call was made.
+ * All blocks are written first, and so many others after them that none is left on a small device. Prints
+ * what each call answers, "call: CUresult"; a driver may support few of them. Exits with 0 when every call
+ * was made.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -9,6 +10,8 @@
 #include <string.h>
 
 #define BYTES ((size_t)2 << 20)
+#define BLOCKS 13
+#define OTHERS 4
 #define MAPS (1 << 16) /* as many as are remembered */
 
 static void say(const char* call, CUresult result) {
@@ -23,10 +26,12 @@ static void must(CUresult result) {
   exit(1);
 }
 
+static CUdeviceptr blocks[BLOCKS + OTHERS];
+
 static CUdeviceptr block(void) {
-  CUdeviceptr address;
-  must(cuMemAlloc(&address, BYTES));
-  return address;
+  static int next;
+  if (next == BLOCKS) exit(2);
+  return blocks[next++];
 }
 
 static void textures(void) {
@@ -112,6 +117,10 @@ int main(void) {
   must(cuDevicePrimaryCtxRetain(&context, device));
   must(cuCtxSetCurrent(context));
   must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  for (int i = 0; i < BLOCKS + OTHERS; ++i) {
+    must(cuMemAlloc(&blocks[i], BYTES));
+    must(cuMemsetD8(blocks[i], (unsigned char)i, BYTES));
+  }
   textures();
   tensor_maps();
   words(stream);
