@@ -1,5 +1,7 @@
 #include "block/thread_caches.hpp"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <unordered_map>
 
@@ -31,9 +33,21 @@ struct Registry {
   std::unordered_map<std::uint64_t, ThreadCaches*> alive GUARDED_BY(mutex);
 };
 
+// A child of fork has one thread, and locks that the parent's others may have held: it gives nothing back
+// when it ends.
+void forget_in_child() {
+  for (Remembered& entry : remembered) entry = {};
+}
+
+Registry* make_registry() {
+  // Refused where memory is out: then a child may wait for such a lock.
+  [[maybe_unused]] const int refused = ::pthread_atfork(nullptr, nullptr, forget_in_child);
+  return new Registry;
+}
+
 // Never destroyed: threads may end after the program's static objects have.
 Registry& registry() {
-  static Registry* const one = new Registry;
+  static Registry* const one = make_registry();
   return *one;
 }
 

@@ -2,7 +2,8 @@
 //
 // Threads and allocators end in any order. A thread remembers its caches by the allocator's number,
 // which is never used twice, so what it remembers of a dead allocator is never touched; a thread
-// that ends hands its caches back to those allocators that a registry says are alive.
+// that ends hands its caches back to those allocators that a registry says are alive. A child of fork
+// remembers none.
 //
 // Thread safety: every call may be made from any thread; the destructor when no other call is
 // under way but the end of a thread.

@@ -1,7 +1,10 @@
 #include "block/thread_caches.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -46,6 +49,21 @@ TEST_F(ThreadCachesTest, AThreadThatEndsGivesItsBlocksBackAndItsCacheOn) {
   ThreadCache* second = nullptr;
   std::thread([&] { second = caches.mine(); }).join();
   EXPECT_EQ(second, first);
+}
+
+// Another thread of the parent may have held any lock, and is not there to let go.
+TEST_F(ThreadCachesTest, AChildOfForkEndsWithoutGivingBack) {
+  const pid_t parent = ::getpid();
+  ThreadCaches caches([parent](ThreadCache&) {
+    if (::getpid() != parent) ::_exit(7);
+  });
+  put(caches, Address(7));
+  const pid_t child = ::fork();
+  if (child == 0) std::exit(5);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 5);
 }
 
 TEST_F(ThreadCachesTest, AnAllocatorMayEndBeforeTheThreadsThatUsedIt) {
