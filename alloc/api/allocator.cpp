@@ -202,9 +202,12 @@ Result<Address> Allocator::allocate(DeviceId device, Bytes bytes, StreamId strea
 Status Allocator::free(Address address, StreamId stream) {
   DeviceHeap* heap = heap_of(address);
   if (heap == nullptr) return not_ours(address);
-  TESSERA_TRY(heap->blocks().free(address, stream));
-  if (trace_) trace_->free(address.value());
-  return {};
+  if (trace_) {
+    // Before another thread can allocate the same address, and tell of that.
+    const auto block = heap->blocks().find(address);
+    if (block.is_ok() && block.value().address == address) trace_->free(address.value());
+  }
+  return heap->blocks().free(address, stream);
 }
 
 Status Allocator::trim() {

@@ -1,8 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
 
 #include "allocator_machine.hpp"
 
@@ -109,6 +113,58 @@ TEST_F(AllocatorReport, FinishWritesTheFilesThatWereAskedFor) {
   EXPECT_EQ(ops, 12);
   EXPECT_EQ(marks, 1);
   std::filesystem::remove_all(directory);
+}
+
+// Calls back from the first look at it by the thread that armed it: a moment that is hard to meet by chance.
+class CallingClock final : public Clock {
+ public:
+  void arm(std::function<void()> call) {
+    by_ = std::this_thread::get_id();
+    call_ = std::move(call);
+    armed_.store(true);
+  }
+  Nanoseconds now() const override {
+    if (armed_.load() && by_ == std::this_thread::get_id() && armed_.exchange(false)) call_();
+    return steady_.now();
+  }
+
+ private:
+  SteadyClock steady_;
+  std::thread::id by_;
+  std::function<void()> call_;
+  mutable std::atomic<bool> armed_{false};
+};
+
+TEST_F(AllocatorReport, ATraceTellsOfTheFreeOfABlockBeforeItsPlaceIsTakenAgain) {
+  const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) / "tessera_order.jsonl";
+  Options options = small(64_MiB, 64_MiB);
+  options.trace = path.string();
+  CallingClock clock;
+  auto made = Allocator::create(std::make_unique<SimDriver>(SimOptions{.memory = 256_MiB}, clock_), options, clock);
+  ASSERT_TRUE(made.is_ok()) << made.status().to_string();
+  allocator_ = made.take();
+  const Address first = allocate(8_MiB);
+  Address second;
+  clock.arm([&] { second = allocate(8_MiB); });
+  ASSERT_TRUE(allocator_->free(first, kNoStream).is_ok());
+  ASSERT_NE(second, Address());
+  EXPECT_FALSE(allocator_->free(second + 1_MiB, kNoStream).is_ok());
+  ASSERT_TRUE(allocator_->finish().is_ok());
+
+  std::ifstream trace(path);
+  std::set<std::uint64_t> live;
+  for (std::string line; std::getline(trace, line);) {
+    const auto event = nlohmann::json::parse(line);
+    const std::string kind = event.at("t");
+    if (kind == "alloc") {
+      EXPECT_TRUE(live.insert(event.at("id").get<std::uint64_t>()).second) << line;
+    } else if (kind == "free") {
+      EXPECT_EQ(live.erase(event.at("id").get<std::uint64_t>()), 1u) << line;
+    }
+  }
+  EXPECT_EQ(live, std::set{second.value()});
+  allocator_.reset();
+  std::filesystem::remove(path);
 }
 
 }  // namespace
