@@ -54,6 +54,34 @@ void leave(CUcontext context) {
   held_blocks().forget_all();
 }
 
+// Null where the device has none: to retain it would make one.
+CUcontext active_primary(CUdevice device) {
+  unsigned flags = 0;
+  int active = 0;
+  CUcontext primary = nullptr;
+  if (call_true(&TrueDriver::cuDevicePrimaryCtxGetState, device, &flags, &active) != CUDA_SUCCESS ||
+      active == 0 ||
+      call_true(&TrueDriver::cuDevicePrimaryCtxRetain, &primary, device) != CUDA_SUCCESS) {
+    return nullptr;
+  }
+  (void)call_true(&TrueDriver::cuDevicePrimaryCtxRelease_v2, device);
+  return primary;
+}
+
+bool is_primary(CUcontext context) {
+  CUdevice device = -1;
+  if (call_true(&TrueDriver::cuCtxPushCurrent_v2, context) != CUDA_SUCCESS) return false;
+  const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &device);
+  CUcontext popped = nullptr;
+  (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
+  return told == CUDA_SUCCESS && active_primary(device) == context;
+}
+
+// For cuCtxDestroy and what is like it: a primary context does not end so, the driver refuses.
+void leave_if_own(CUcontext context) {
+  if (!is_primary(context)) leave(context);
+}
+
 std::mutex attached_lock;
 
 // How often each context was attached, in the manner of CUDA 2. Never destroyed, as exit handlers may
@@ -68,7 +96,7 @@ CUresult detach(CUcontext context) {
   const std::lock_guard<std::mutex> lock(attached_lock);
   const auto known = attached().find(context);
   if (known == attached().end()) {
-    leave(context);
+    leave_if_own(context);
     return call_true(&TrueDriver::cuCtxDetach, context);
   }
   const CUresult result = call_true(&TrueDriver::cuCtxDetach, context);
@@ -76,14 +104,10 @@ CUresult detach(CUcontext context) {
   return result;
 }
 
-// The primary context of `device` if Tessera works, without making one.
 void leave_primary_context(CUdevice device) {
   forget_functions();
-  if (running() == nullptr) return;
-  CUcontext primary = nullptr;
-  if (call_true(&TrueDriver::cuDevicePrimaryCtxRetain, &primary, device) != CUDA_SUCCESS) return;
-  leave(primary);
-  (void)call_true(&TrueDriver::cuDevicePrimaryCtxRelease_v2, device);
+  const CUcontext primary = running() != nullptr ? active_primary(device) : nullptr;
+  if (primary != nullptr) leave(primary);
 }
 
 }  // namespace
@@ -107,12 +131,12 @@ TESSERA_HOOK cuLibraryUnload(CUlibrary library) {
 }
 
 TESSERA_HOOK cuCtxDestroy(CUcontext context) {
-  leave(context);
+  leave_if_own(context);
   return call_true(&TrueDriver::cuCtxDestroy, context);
 }
 
 TESSERA_HOOK cuCtxDestroy_v2(CUcontext context) {
-  leave(context);
+  leave_if_own(context);
   return call_true(&TrueDriver::cuCtxDestroy_v2, context);
 }
 

@@ -28,6 +28,7 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuCtxPopCurrent_v2, "cuCtxPopCurrent_v2");
   look_up(found->cuCtxGetDevice, "cuCtxGetDevice");
   look_up(found->cuCtxSynchronize, "cuCtxSynchronize");
+  look_up(found->cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState");
   look_up(found->cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
   look_up(found->cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease_v2");
   look_up(found->cuDeviceGetCount, "cuDeviceGetCount");

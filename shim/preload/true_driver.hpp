@@ -23,6 +23,7 @@ struct TrueDriver {
   decltype(&::cuCtxPopCurrent_v2) cuCtxPopCurrent_v2 = nullptr;
   decltype(&::cuCtxGetDevice) cuCtxGetDevice = nullptr;
   decltype(&::cuCtxSynchronize) cuCtxSynchronize = nullptr;
+  decltype(&::cuDevicePrimaryCtxGetState) cuDevicePrimaryCtxGetState = nullptr;
   decltype(&::cuDevicePrimaryCtxRetain) cuDevicePrimaryCtxRetain = nullptr;
   decltype(&::cuDevicePrimaryCtxRelease_v2) cuDevicePrimaryCtxRelease_v2 = nullptr;
   decltype(&::cuDeviceGetCount) cuDeviceGetCount = nullptr;

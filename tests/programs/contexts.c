@@ -1,4 +1,6 @@
-/* Makes a context of its own, works in it, destroys it, and does the same again.
+/* Makes a context of its own, works in it, destroys it, and does the same again. Then tries to destroy the
+ * primary context, which drivers refuse, and goes on in it. Resets that of another device, where there is
+ * one, which must not make it.
  *
  * Prints "ok" when every block of every context was what had been written.
  */
@@ -27,6 +29,32 @@ static void work(unsigned seed) {
   }
 }
 
+static void in_primary(CUdevice device) {
+  static unsigned host[COUNT];
+  CUcontext context;
+  CUdeviceptr block;
+  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuCtxSetCurrent(context));
+  CHECK(cuMemAlloc(&block, sizeof(host)));
+  CHECK(cuMemsetD32(block, 7, COUNT));
+  if (cuCtxDestroy(context) == CUDA_SUCCESS) return; /* nothing of it is left */
+  CHECK(cuMemcpyDtoH(host, block, sizeof(host)));
+  for (int n = 0; n < COUNT; ++n) {
+    if (host[n] != 7) exit(1);
+  }
+  CHECK(cuMemFree(block));
+}
+
+static void reset_other(void) {
+  unsigned flags;
+  int devices, active;
+  CHECK(cuDeviceGetCount(&devices));
+  if (devices == 1) return;
+  CHECK(cuDevicePrimaryCtxReset(1));
+  CHECK(cuDevicePrimaryCtxGetState(1, &flags, &active));
+  if (active) exit(1);
+}
+
 int main(void) {
   CUdevice device;
   CHECK(cuInit(0));
@@ -44,6 +72,8 @@ int main(void) {
       CHECK(cuCtxDestroy(context)); /* its memory goes with it */
     }
   }
+  in_primary(device);
+  reset_other();
   puts("ok");
   return 0;
 }
