@@ -22,6 +22,7 @@ namespace tessera::preload {
 namespace {
 
 constexpr std::size_t kMostRequest = 64;
+constexpr int kPauseMilliseconds = 100;
 
 struct Server {
   std::string path;
@@ -99,15 +100,17 @@ std::string answer(const std::string& request) {
   return "ok " + std::to_string(moved.moved_bytes) + " " + std::to_string(moved.stayed_bytes) + "\n";
 }
 
-void serve(int listener) {
+// False when the request is still there: the program has no file to spare for it.
+bool serve(int listener) {
   const int peer = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-  if (peer < 0) return;
+  if (peer < 0) return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
   std::string request;
   if (is_same_user(peer) && read_line(peer, request)) {
     const std::string reply = answer(request);
     (void)::send(peer, reply.data(), reply.size(), MSG_NOSIGNAL);
   }
   ::close(peer);
+  return true;
 }
 
 void run(int listener, int stop) {
@@ -115,7 +118,8 @@ void run(int listener, int stop) {
   for (;;) {
     if (::poll(ends, 2, -1) < 0 && errno != EINTR) return;
     if ((ends[0].revents & POLLIN) != 0) return;
-    if ((ends[1].revents & POLLIN) != 0) serve(listener);
+    if ((ends[1].revents & POLLIN) == 0 || serve(listener)) continue;
+    [[maybe_unused]] const int stops = ::poll(ends, 1, kPauseMilliseconds);  // else asked again above
   }
 }
 

@@ -6,6 +6,7 @@ Usage: watch_test.py BUILD_FOLDER
 import json
 import os
 import pathlib
+import resource
 import socket
 import stat
 import subprocess
@@ -148,6 +149,22 @@ class SleepAndWake(Watched):
             peer.connect(str(self.socket_of(program)))
             peer.sendall(b"x" * 64)
             self.assertEqual(peer.recv(100), b"")
+        self.finish(program)
+
+    def test_a_program_without_a_file_to_spare_waits_for_one_and_does_not_spin(self):
+        program = self.start()
+        ticks = lambda: sum(map(int, pathlib.Path(f"/proc/{program.pid}/stat").read_text().split()[13:15]))
+        limits = resource.prlimit(program.pid, resource.RLIMIT_NOFILE, (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.connect(str(self.socket_of(program)))
+            peer.sendall(b"die\n")
+            before = ticks()
+            peer.settimeout(1)
+            self.assertRaises(socket.timeout, peer.recv, 100)
+            self.assertLess(ticks() - before, os.sysconf("SC_CLK_TCK") // 4)
+            resource.prlimit(program.pid, resource.RLIMIT_NOFILE, limits)
+            peer.settimeout(60)
+            self.assertEqual(peer.recv(100), b"error no such request\n")
         self.finish(program)
 
 
