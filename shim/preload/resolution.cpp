@@ -8,8 +8,11 @@
 // driver, is replaced. Looking something up starts nothing: that is left to the first allocation.
 #include <dlfcn.h>
 
+#include <atomic>
+
 #include "bare_text.hpp"
 #include "hook_table.hpp"
+#include "outcome.hpp"
 #include "true_driver.hpp"
 #include "true_loader.hpp"
 
@@ -42,10 +45,21 @@ bool unchanged_since_ours(const char* symbol, void* function, cuuint64_t flags) 
   return result == CUDA_SUCCESS && ours == function;
 }
 
+// Once; one of a kind tells of them all.
+void say_newer(const char* symbol, int version) {
+  static constinit std::atomic<bool> said{false};
+  if (said.exchange(true)) return;
+  say("%s of CUDA %d.%d is newer than this library: what it is used for is not seen", symbol,
+      version / 1000, version % 1000 / 10);
+}
+
 void replace(const char* symbol, void** function, int version, cuuint64_t flags) {
   if (!may_be_hooked(symbol) || function == nullptr || *function == nullptr) return;
-  if (version > CUDA_VERSION && !unchanged_since_ours(symbol, *function, flags)) return;
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+  if (version > CUDA_VERSION && !unchanged_since_ours(symbol, *function, flags)) {
+    if (hook_by_version(symbol, CUDA_VERSION, per_thread) != nullptr) say_newer(symbol, version);
+    return;
+  }
   const Hook* hook = hook_by_version(symbol, version, per_thread);
   // The driver may also be asked for a name as the binary interface has it; a name with no version
   // in it may be a first version, which is not what the base name stands for.

@@ -73,6 +73,17 @@ TEST_F(PreloadResolution, EverythingElseIsFoundAsWithoutUs) {
   EXPECT_EQ(with_["dlsym leaves a reason"], "yes");
 }
 
+// Not ours to answer for what we have not heard of, so the program is told that it goes past us.
+TEST_F(PreloadResolution, AFunctionThatIsNewerThanOursIsTheDriversAndOneLineSaysSo) {
+  const std::string folder = std::string(TESSERA_TEST_BUILD_DIR) + "/tests/newer_driver";
+  const Outcome newer = run_preloaded("./newer_versions", {{"LD_LIBRARY_PATH", folder}});
+  EXPECT_EQ(newer.exit_code, 0);
+  const std::string once = std::string("cuMemAlloc: ") + kDriver + "\ncuMemFree: " + kOurs + "\n";
+  EXPECT_EQ(newer.output, once + once);
+  EXPECT_EQ(newer.message,
+            "tessera: cuMemAlloc of CUDA 99.0 is newer than this library: what it is used for is not seen\n");
+}
+
 TEST_F(PreloadResolution, LookingUpStartsNothing) {
   EXPECT_EQ(run_preloaded("./resolve", {{"TESSERA_DEVICE_MEMORY", "plenty"}}).message, "");
 }
