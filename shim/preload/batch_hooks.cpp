@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "box_extents.hpp"
 #include "copied_words.hpp"
 #include "cuda_api.hpp"
 #include "managed_use.hpp"
@@ -12,6 +13,15 @@
 using namespace tessera::preload;
 
 namespace {
+
+// REQUIRES: a pointer. Lengths are in elements of the operand, which are bytes where neither end is an
+// array; 0: packed.
+Box box_of(const CUmemcpy3DOperand& operand, const CUextent3D& size) {
+  const auto& end = operand.op.ptr;
+  return {0, 0, 0, size.width, size.height, size.depth,
+          end.rowLength != 0 ? end.rowLength : size.width,
+          end.layerHeight != 0 ? end.layerHeight : size.height};
+}
 
 // The managed ends among what a call names; empty for nearly every program, and then nothing is
 // kept.
@@ -22,13 +32,8 @@ class Ends {
   }
   void add(const CUmemcpy3DOperand& operand, const CUextent3D& size) {
     if (operand.type != CU_MEMCPY_OPERAND_TYPE_POINTER) return;
-    const auto& end = operand.op.ptr;
-    // Lengths are in elements of the operand, which are bytes where neither end is an array; 0:
-    // packed.
-    const std::size_t row = end.rowLength != 0 ? end.rowLength : size.width;
-    const std::size_t layer = row * (end.layerHeight != 0 ? end.layerHeight : size.height);
-    if (size.width == 0 || size.height == 0 || size.depth == 0) return;
-    add(end.ptr, (size.depth - 1) * layer + (size.height - 1) * row + size.width);
+    const Extent extent = extent_of(operand.op.ptr.ptr, box_of(operand, size));
+    add(extent.address, extent.bytes);
   }
   std::span<const Extent> all() const { return extents_; }
 
@@ -62,6 +67,18 @@ Ends ends_of(const CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t count) {
     ends.add(copies[i].src, copies[i].extent);
   }
   return ends;
+}
+
+CUresult noted(CUresult result, const CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t count,
+               CUstream stream) {
+  for (std::size_t i = 0; result == CUDA_SUCCESS && i < count; ++i) {
+    const CUmemcpy3DOperand& target = copies[i].dst;
+    if (target.type != CU_MEMCPY_OPERAND_TYPE_POINTER) continue;
+    const Box box = box_of(target, copies[i].extent);
+    const Extent extent = extent_of(target.op.ptr.ptr, box);
+    if (is_whole(box)) note_overwritten(extent.address, extent.bytes, stream);
+  }
+  return result;
 }
 
 Ends ends_of(const CUmemDecompressParams* parts, std::size_t count) {
@@ -104,17 +121,20 @@ TESSERA_HOOK_PTSZ(cuMemcpy3DBatchAsync,
                   (std::size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, std::size_t* failed,
                    unsigned long long flags, CUstream given),
                   {
-                    return with_blocks(ends_of(copies, count).all(), stream, Waits::kMay,
-                                       "cuMemcpy3DBatchAsync", True, count, copies, failed, flags,
-                                       given);
+                    const CUresult result = with_blocks(
+                        ends_of(copies, count).all(), stream, Waits::kMay, "cuMemcpy3DBatchAsync",
+                        True, count, copies, failed, flags, given);
+                    return noted(result, copies, count, stream);
                   })
 
 TESSERA_HOOK_PTSZ(cuMemcpy3DBatchAsync_v2,
                   (std::size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, unsigned long long flags,
                    CUstream given),
                   {
-                    return with_blocks(ends_of(copies, count).all(), stream, Waits::kMay,
-                                       "cuMemcpy3DBatchAsync", True, count, copies, flags, given);
+                    const CUresult result =
+                        with_blocks(ends_of(copies, count).all(), stream, Waits::kMay,
+                                    "cuMemcpy3DBatchAsync", True, count, copies, flags, given);
+                    return noted(result, copies, count, stream);
                   })
 
 TESSERA_HOOK_PTSZ(cuMemBatchDecompressAsync,

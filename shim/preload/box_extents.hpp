@@ -22,6 +22,13 @@ inline Extent extent_of(CUdeviceptr base, const Box& box) {
   return {base + start, last_row * box.pitch + box.width};
 }
 
+// Whether every byte between is touched too.
+inline bool is_whole(const Box& box) {
+  const bool rows_meet = box.pitch == box.width || (box.height == 1 && box.depth == 1);
+  const bool slices_meet = box.rows == box.height || box.depth == 1;
+  return rows_meet && slices_meet;
+}
+
 // In a unified copy the device member may hold a host address; the managed range tells.
 inline bool has_device_address(CUmemorytype type) {
   return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
@@ -35,10 +42,8 @@ inline Extent source_of(const CUDA_MEMCPY2D_v2* copy) {
                                      copy->Height, 1, copy->srcPitch, 0});
 }
 
-inline Extent target_of(const CUDA_MEMCPY2D_v2* copy) {
-  if (copy == nullptr || !has_device_address(copy->dstMemoryType)) return kNowhere;
-  return extent_of(copy->dstDevice, {copy->dstXInBytes, copy->dstY, 0, copy->WidthInBytes,
-                                     copy->Height, 1, copy->dstPitch, 0});
+inline Box target_box(const CUDA_MEMCPY2D_v2* copy) {
+  return {copy->dstXInBytes, copy->dstY, 0, copy->WidthInBytes, copy->Height, 1, copy->dstPitch, 0};
 }
 
 // CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these members alike.
@@ -51,11 +56,15 @@ Extent source_of(const Copy* copy) {
 }
 
 template <class Copy>
+Box target_box(const Copy* copy) {
+  return {copy->dstXInBytes, copy->dstY, copy->dstZ, copy->WidthInBytes, copy->Height,
+          copy->Depth, copy->dstPitch, copy->dstHeight};
+}
+
+template <class Copy>
 Extent target_of(const Copy* copy) {
   if (copy == nullptr || !has_device_address(copy->dstMemoryType)) return kNowhere;
-  return extent_of(copy->dstDevice,
-                   {copy->dstXInBytes, copy->dstY, copy->dstZ, copy->WidthInBytes, copy->Height,
-                    copy->Depth, copy->dstPitch, copy->dstHeight});
+  return extent_of(copy->dstDevice, target_box(copy));
 }
 
 }  // namespace tessera::preload

@@ -86,7 +86,7 @@ bool nothing_to_note(CUstream stream) {
 
 void note_copy_in(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
   if (nothing_to_note(stream)) return;
-  if (bytes > kMostSearched) return note_overwritten(to, bytes);
+  if (bytes > kMostSearched) return note_overwritten(to, bytes, stream);
   store(to, bytes, words_of(to, from, bytes));
 }
 
@@ -104,12 +104,13 @@ void note_copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream str
   if (nothing_to_note(stream) || (!small && !pointer_tables().any())) return;
   if (!managed(to) && is_host(to)) return;
   if (managed(from)) return note_copy_on_device(to, from, bytes, stream);
-  if (!is_host(from)) return note_overwritten(to, bytes);
+  if (!is_host(from)) return note_overwritten(to, bytes, stream);
   note_copy_in(to, reinterpret_cast<const void*>(from), bytes, stream);
 }
 
-void note_overwritten(CUdeviceptr to, std::size_t bytes) {
-  if (managed(to) && pointer_tables().any()) pointer_tables().forget(to, bytes);
+void note_overwritten(CUdeviceptr to, std::size_t bytes, CUstream stream) {
+  if (!managed(to) || !pointer_tables().any() || capturing(stream)) return;
+  pointer_tables().forget(to, bytes);
 }
 
 }  // namespace tessera::preload

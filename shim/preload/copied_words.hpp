@@ -25,7 +25,7 @@ void note_copy_in(CUdeviceptr to, const void* from, std::size_t bytes, CUstream 
 void note_copy_on_device(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream);
 // Either may be either: asks the driver what they are, if it matters.
 void note_copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream);
-// Bytes that are no addresses, or that nobody can know.
-void note_overwritten(CUdeviceptr to, std::size_t bytes);
+// Bytes that are no addresses, or that nobody can know. In a capture nothing is written yet.
+void note_overwritten(CUdeviceptr to, std::size_t bytes, CUstream stream);
 
 }  // namespace tessera::preload

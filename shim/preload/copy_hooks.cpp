@@ -126,5 +126,5 @@ TESSERA_HOOK_PTDS(cuMemcpyAtoD_v2,
                     const CUresult result =
                         with_blocks({{to, bytes}}, stream, Waits::kMay, "cuMemcpyAtoD", True, to,
                                     from, offset, bytes);
-                    return noted(result, note_overwritten, to, bytes);
+                    return noted(result, note_overwritten, to, bytes, stream);
                   })

@@ -1,4 +1,5 @@
 // Sets: the block is in device memory while it is filled.
+#include "box_extents.hpp"
 #include "copied_words.hpp"
 #include "cuda_api.hpp"
 #include "managed_use.hpp"
@@ -15,7 +16,7 @@ CUresult set_line(const char* call, CUstream stream, Function TrueDriver::*funct
   const std::size_t bytes = count * sizeof(Value);
   const CUresult result =
       with_blocks({{to, bytes}}, stream, Waits::kMay, call, function, to, value, count);
-  if (result == CUDA_SUCCESS) note_overwritten(to, bytes);
+  if (result == CUDA_SUCCESS) note_overwritten(to, bytes, stream);
   return result;
 }
 
@@ -25,7 +26,7 @@ CUresult set_line_queued(const char* call, CUstream stream, Function TrueDriver:
   const std::size_t bytes = count * sizeof(Value);
   const CUresult result =
       with_blocks({{to, bytes}}, stream, Waits::kNo, call, function, to, value, count, given);
-  if (result == CUDA_SUCCESS) note_overwritten(to, bytes);
+  if (result == CUDA_SUCCESS) note_overwritten(to, bytes, stream);
   return result;
 }
 
@@ -33,10 +34,14 @@ template <class Value, class Function, class... Given>
 CUresult set_rows(const char* call, CUstream stream, Waits waits, Function TrueDriver::*function,
                   CUdeviceptr to, std::size_t pitch, Value value, std::size_t width,
                   std::size_t height, Given... given) {
-  const std::size_t bytes =
-      width == 0 || height == 0 ? 0 : (height - 1) * pitch + width * sizeof(Value);
-  return with_blocks({{to, bytes}}, stream, waits, call, function, to, pitch, value, width, height,
-                     given...);
+  const Box box{0, 0, 0, width * sizeof(Value), height, 1, pitch, height};
+  const Extent extent{to, extent_of(to, box).bytes};
+  const CUresult result = with_blocks({extent}, stream, waits, call, function, to, pitch, value,
+                                      width, height, given...);
+  if (result == CUDA_SUCCESS && is_whole(box)) {
+    note_overwritten(extent.address, extent.bytes, stream);
+  }
+  return result;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 //
 // They may touch host memory of any kind, so none of them holds up others while it runs.
 #include "box_extents.hpp"
+#include "copied_words.hpp"
 #include "cuda_api.hpp"
 #include "managed_use.hpp"
 #include "true_driver.hpp"
@@ -13,8 +14,13 @@ namespace {
 template <class Copy, class Function, class... Args>
 CUresult copy_shape(const char* call, CUstream stream, Function TrueDriver::*function,
                     const Copy* copy, Args... args) {
-  return with_blocks({source_of(copy), target_of(copy)}, stream, Waits::kMay, call, function, copy,
-                     args...);
+  const Extent target = target_of(copy);
+  const CUresult result = with_blocks({source_of(copy), target}, stream, Waits::kMay, call,
+                                      function, copy, args...);
+  if (result == CUDA_SUCCESS && target.bytes != 0 && is_whole(target_box(copy))) {
+    note_overwritten(target.address, target.bytes, stream);
+  }
+  return result;
 }
 
 }  // namespace

@@ -129,6 +129,11 @@ TEST(PreloadPrograms, AddressesInPackedStructsTablesMapsAndGlobalsAreFound) {
                               {{"TESSERA_LOG_LEVEL", "error"}});  // it exposes, which is a warning
 }
 
+TEST(PreloadPrograms, WhatATableNamedBeforeItWasOverwrittenIsNotNeeded) {
+  expect_same_on_small_device("./table_rows preload_kernels.so", "12MiB",
+                              {{"TESSERA_DEVICE_MEMORY", "6MiB"}, {"TESSERA_HOST_MEMORY", "64MiB"}});
+}
+
 TEST(PreloadPrograms, WhatAGlobalNamesStaysAndIsCounted) {
   const std::string stats = scratch("s.json");
   const Outcome kept =
