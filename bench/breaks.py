@@ -68,33 +68,36 @@ def with_breaks(model, batch, kind, when):
     return program, alike
 
 
-def play(build, program):
+def play(build, program, policies=("auto",)):
+    """What each iteration takes, under each policy."""
     path = build / "breaks" / f"{program.name}.jsonl"
     path.parent.mkdir(exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         program.write(file)
-    words = [build / "bin" / "tessera", "replay", path, "--host-memory", "128GiB", "--policy", "auto", "--json"]
+    words = [build / "bin" / "tessera", "replay", path, "--host-memory", "128GiB", "--json"]
 
-    def told(device):
-        done = subprocess.run([*words, "--device-memory", device], capture_output=True, text=True, check=True)
+    def told(device, policy):
+        done = subprocess.run([*words, "--device-memory", device, "--policy", policy], capture_output=True, text=True,
+                              check=True)
         return json.loads(done.stdout)
 
-    peak = told("1TiB")["liveness_peak_bytes"]
-    times = told(str(peak // 2))["iteration_ns"]
+    peak = told("1TiB", "recency")["liveness_peak_bytes"]
+    times = [told(str(peak // 2), policy)["iteration_ns"] for policy in policies]
     path.unlink()
     return times
 
 
 def row_of(build, model, batch, kind, when, steady):
     program, alike = with_breaks(model, batch, kind, when)
-    times = play(build, program)
+    [times] = play(build, program)
     after = [times[i] / steady for i in alike if i > WHEN[when][0]]
     return {"model": model, "break": kind, "when": when, "loss": round(statistics.mean(after) - 1, 4),
             "slowest": round(max(after), 3)}
 
 
 def rows_of(build, model, batch):
-    steady = statistics.mean(play(build, with_breaks(model, batch, "none", "never")[0])[IRREGULAR[0]:])
+    [times] = play(build, with_breaks(model, batch, "none", "never")[0])
+    steady = statistics.mean(times[IRREGULAR[0]:])
     return [row_of(build, model, batch, kind, when, steady) for kind in BREAKS for when in WHEN if when != "never"]
 
 

@@ -41,3 +41,6 @@ echo
 # What `auto` loses when an iteration is not like the others.
 echo
 ${PYTHON:-python3} "$(dirname "$0")/breaks.py" "$build" -o "$out/breaks.json"
+# Whether that holds where no two iterations take the same time.
+echo
+${PYTHON:-python3} "$(dirname "$0")/noise.py" "$build" -o "$out/noise.json"

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "base/log.hpp"
 #include "rehearse/stage.hpp"
 
 namespace tessera {
@@ -20,18 +17,13 @@ Contest::Contest(const Iteration& iteration, const Machine& machine, const Polic
 
 void Contest::play(std::size_t place, Strategy strategy) {
   const bool likeliest = place == 0;
-  auto stage = Stage::create(iteration_, machine_, strategy, policy_);
-  const Result<Nanoseconds> time = stage.is_ok()
-                                       ? stage.value()->play(likeliest ? never_ : enough_, stop_)
-                                       : Result<Nanoseconds>(stage.status());
-  log_line(LogLevel::kDebug, "rehearsed {}: {}", strategy.name,
-           time.is_ok() ? fmt::format("{} ns", time.value().value()) : time.status().to_string());
-  if (stage.is_ok())
-    uses_ += static_cast<std::uint64_t>(stage.value()->passes()) * iteration_.uses.size();
+  const auto [time, alone, uses] =
+      play_on_stage(iteration_, machine_, strategy, policy_, likeliest ? never_ : enough_, stop_);
+  uses_ += uses;
   MutexLock lock(mutex_);
   if (likeliest) tells_ = true;
   if (time.is_ok()) {
-    if (time.value() < stage.value()->alone()) tells_ = true;
+    if (time.value() < alone) tells_ = true;
     enough_ = std::min(enough_.load(), time.value() + time.value() / kDoubt);
     entries_.push_back({place, {std::move(strategy), time.value()}});
   }

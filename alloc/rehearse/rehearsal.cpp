@@ -1,45 +1,17 @@
 #include "rehearse/rehearsal.hpp"
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/log.hpp"
 #include "base/thread.hpp"
 #include "rehearse/contest.hpp"
+#include "rehearse/heard.hpp"
 #include "rehearse/players.hpp"
+#include "rehearse/search.hpp"
 
 namespace tessera {
-namespace {
-
-// What the engine carries out of a plan, in its order.
-using Way = std::vector<std::array<std::uint64_t, 6>>;
-
-Way way_of(const AbsencePlan& plan) {
-  Way way;
-  for (const auto& [gap, back_at, to, part] : plan) {
-    const std::uint64_t remade = to == Away::kRegenerated ? 1 : 0;
-    if (!gap.dead) way.push_back({gap.run, gap.after, gap.until, back_at, remade, part.value()});
-  }
-  return way;
-}
-
-// Many rules come to the same where there is little to decide.
-class Heard {
- public:
-  // False: one like it was.
-  bool add(const Strategy& strategy) {
-    return ways_[{strategy.rest, strategy.strict && !strategy.plan.empty()}].insert(way_of(strategy.plan)).second;
-  }
-
- private:
-  std::map<std::pair<const Policy*, bool>, std::set<Way>> ways_;
-};
-
-}  // namespace
 
 std::size_t Rehearsal::players_beside(std::size_t processors) {
   return std::clamp<std::size_t>(processors / kShare, 1, kMostPlayers);
@@ -105,25 +77,32 @@ void Rehearsal::publish(std::vector<Told> told) {
 }
 
 std::vector<Told> Rehearsal::best_of(const Question& question) {
+  const bool can_play = question.machine.in_rate > 0 && question.machine.out_rate > 0;
+  std::vector<Told> told = hear(question, can_play ? players_ : 0);
+  if (!told.front().time || stop_.load()) return told;
+  publish(told);
+  return search(question, std::move(told));
+}
+
+// Without a player the first strategy is the answer, and nobody knows what it takes.
+std::vector<Told> Rehearsal::hear(const Question& question, std::size_t players) {
   const Iteration& iteration = question.iteration;
-  const Machine& machine = question.machine;
-  const bool can_play = machine.in_rate > 0 && machine.out_rate > 0;
-  Contest contest(iteration, machine, policy_, stop_, [this](const Told& best) { publish({best}); });
+  Contest contest(iteration, question.machine, policy_, stop_, [this](const Told& best) { publish({best}); });
   std::optional<Strategy> first;
   {
     Heard heard;
     std::size_t places = 0;
-    Players players(can_play ? players_ : 1);
+    Players at_play(players);
     const auto play = [&](std::size_t place, Strategy strategy) {
-      players.hand([&contest, place, strategy = std::move(strategy)]() mutable {
+      at_play.hand([&contest, place, strategy = std::move(strategy)]() mutable {
         contest.play(place, std::move(strategy));
       });
     };
-    policy_.strategies(iteration, machine, [&](Strategy strategy) {
+    policy_.strategies(iteration, question.machine, [&](Strategy strategy) {
       const bool another = heard.add(strategy);
       if (!first) {
         first = std::move(strategy);
-        return can_play && !stop_.load();
+        return players > 0 && !stop_.load();
       }
       // One alone is not played: there is nothing to compare it with. And the next one before it, because what the
       // program does meanwhile is mostly the likeliest, so that it is the other one who may bring something.
@@ -135,6 +114,16 @@ std::vector<Told> Rehearsal::best_of(const Question& question) {
   std::vector<Told> told = contest.best();
   if (told.empty()) return {{std::move(*first), {}}};
   return told;
+}
+
+std::vector<Told> Rehearsal::search(const Question& question, std::vector<Told> told) {
+  Search search(question.iteration, question.machine, policy_, stop_,
+                [this](std::vector<Told> best) { publish(std::move(best)); }, std::move(told));
+  {
+    Players players(players_);
+    while (search.goes_on()) players.hand([&search] { search.play(); });
+  }
+  return search.best();
 }
 
 }  // namespace tessera

@@ -10,12 +10,12 @@
 // An iteration of many launches takes long to play; the best so far is the answer until there is a better one
 // (contest.hpp). Several are played at once where there are processors for it. Who is behind is given up sooner
 // when a better one ends sooner, so with several players the answer is a matter of luck among those that are
-// nearly the best.
+// nearly the best. When all have been heard, plans near the best are tried (search.hpp), and what was heard is the answer meanwhile.
 //
 // Without a thread to be had a question has no answer; the next one tries again.
 //
-// Bounds: Contest::kMostUses uses are played for one question; strategies beyond that are not heard. Each player has
-// a stage in memory.
+// Bounds: Contest::kMostUses and Search::kMostUses uses are played for one question; strategies beyond that are not
+// heard. Each player has a stage in memory.
 //
 // Thread safety: ask() and answer() by one thread at a time; the rehearsals have threads of their own.
 #pragma once
@@ -55,6 +55,8 @@ class Rehearsal final : public Planner {
   void run();
   std::optional<Question> await_question();
   std::vector<Told> best_of(const Question& question);
+  std::vector<Told> hear(const Question& question, std::size_t players);
+  std::vector<Told> search(const Question& question, std::vector<Told> told);
   void publish(std::vector<Told> told);
 
   const Policy& policy_;

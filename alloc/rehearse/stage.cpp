@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/log.hpp"
 #include "tier/virtual_file_io.hpp"
 
@@ -244,6 +246,21 @@ void Stage::look() {
   if (clock_.now() < next_look_) return;
   next_look_ = clock_.now() + kLook;
   residency_->advance();
+}
+
+Played play_on_stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy,
+                     const Policy& policy, const std::atomic<Nanoseconds>& enough,
+                     const std::atomic<bool>& stop) {
+  const auto stage = Stage::create(iteration, machine, strategy, policy);
+  Played played{stage.is_ok() ? stage.value()->play(enough, stop) : Result<Nanoseconds>(stage.status()), {}};
+  if (stage.is_ok()) {
+    played.alone = stage.value()->alone();
+    played.uses = static_cast<std::uint64_t>(stage.value()->passes()) * iteration.uses.size();
+  }
+  log_line(LogLevel::kDebug, "rehearsed {}: {}", strategy.name,
+           played.time.is_ok() ? fmt::format("{} ns", played.time.value().value())
+                               : played.time.status().to_string());
+  return played;
 }
 
 }  // namespace tessera

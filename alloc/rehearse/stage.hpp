@@ -101,4 +101,14 @@ class Stage {
   std::optional<Nanoseconds> told_;
 };
 
+struct Played {
+  Result<Nanoseconds> time;  // as Stage::play
+  Nanoseconds alone;         // as Stage::alone
+  std::uint64_t uses = 0;    // of all passes
+};
+// On a stage of its own, which is gone behind it.
+Played play_on_stage(const Iteration& iteration, const Machine& machine, const Strategy& strategy,
+                     const Policy& policy, const std::atomic<Nanoseconds>& enough,
+                     const std::atomic<bool>& stop);
+
 }  // namespace tessera

@@ -99,7 +99,8 @@ TEST(Rehearsal, AnswersWithWhatTookTheLeastTime) {
   EXPECT_TRUE(rehearsal.answer().empty()) << "one answer for each question";
 }
 
-// What is behind by more than is told for certain is not worth a trial, nor what does the same.
+// What is behind by more than is told for certain is not worth a trial, nor what does the same; what the search began with
+// is, as the last resort.
 TEST(Rehearsal, AnswersWithAllThatMayBeTheBest) {
   const AutoPolicy policy;
   Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
@@ -109,7 +110,8 @@ TEST(Rehearsal, AnswersWithAllThatMayBeTheBest) {
   EXPECT_LE(told.size(), Contest::kMostTold);
   for (std::size_t i = 1; i < told.size(); ++i) {
     EXPECT_LT(told[i - 1].time, told[i].time);
-    EXPECT_LE(told[i].time - told[0].time, told[0].time / Contest::kDoubt);
+    const bool is_last = i + 1 == told.size();
+    EXPECT_TRUE(is_last || told[i].time - told[0].time <= told[0].time / Contest::kDoubt);
   }
 }
 
@@ -150,15 +152,16 @@ TEST(Rehearsal, AnswersWithTheBestSoFarUntilThereIsABetterOne) {
   EXPECT_EQ(await_answer(rehearsal).name, "slow");
 }
 
-// Who is given up depends on who ends first; what comes first does not, if nobody is near it.
-TEST(Rehearsal, AnswersTheSameWithSeveralPlayers) {
+// Who is given up, and what the search comes upon, depends on who ends first; how good it is hardly does.
+TEST(Rehearsal, AnswersAsWellWithSeveralPlayers) {
   const AutoPolicy policy;
   Rehearsal one(policy, Rehearsal::Answer::kWaits), several(policy, Rehearsal::Answer::kWaits, 4);
   one.ask(cycle(14), kMachine);
   several.ask(cycle(14), kMachine);
   const std::vector<Told> a = one.answer(), b = several.answer();
   ASSERT_FALSE(b.empty());
-  EXPECT_EQ(a.front().time, b.front().time);
+  EXPECT_LT(a.front().time, b.front().time + b.front().time / 16);
+  EXPECT_LT(b.front().time, a.front().time + a.front().time / 16);
   EXPECT_TRUE(several.answer().empty()) << "one answer for each question";
 }
 
@@ -215,8 +218,10 @@ TEST(Rehearsal, SeveralPlayersEndInTheMiddleOfAThought) {
 TEST(Rehearsal, PlaysOnceWhatSeveralWouldDo) {
   Strategy two, five;
   const std::size_t once = asked_for(2, two);
-  EXPECT_GT(once, 0u);
-  EXPECT_EQ(asked_for(5, five), once);
+  const std::size_t again = asked_for(5, five);
+  // A play asks some eighty times. A few come from its end: blocks go in the order of their hashes then.
+  EXPECT_GT(once, 1000u);
+  EXPECT_LT(again > once ? again - once : once - again, 40u);
   EXPECT_EQ(five.name, "bare");
 }
 

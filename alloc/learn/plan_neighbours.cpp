@@ -1,0 +1,103 @@
+#include "learn/plan_neighbours.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/page_class.hpp"
+#include "learn/prompt_plan.hpp"
+
+namespace tessera {
+namespace {
+
+enum class Change : std::uint8_t { kResize, kShift, kDrop, kAdd };
+constexpr Change kChanges[] = {Change::kResize, Change::kShift, Change::kDrop, Change::kAdd};
+constexpr std::uint64_t kMostChanges = 3;
+// A part becomes a quarter to seven quarters of what it was; of a new absence a quarter to all of the run goes.
+constexpr std::uint64_t kQuarters = 4, kFine = 256;
+
+}  // namespace
+
+PlanNeighbours::PlanNeighbours(const Iteration& iteration, const Machine& machine)
+    : iteration_(iteration), machine_(machine) {
+  std::uint64_t bytes = 0;
+  for (const Gap& gap : find_gaps(iteration)) {
+    const IterationRun& run = iteration.runs[gap.run];
+    if (gap.dead || run.pinned) continue;
+    gaps_.push_back(gap);
+    ends_.push_back(bytes += run.bytes.value());
+  }
+}
+
+AbsencePlan PlanNeighbours::draw(AbsencePlan plan) {
+  const Change change = plan.empty() ? Change::kAdd : kChanges[below(std::size(kChanges))];
+  for (std::uint64_t left = 1 + below(kMostChanges); left > 0; --left) {
+    if (change == Change::kAdd) {
+      add_to(plan);
+    } else if (plan.empty()) {
+      break;
+    } else if (change == Change::kResize) {
+      resize(drawn(plan));
+    } else if (change == Change::kShift) {
+      shift(drawn(plan));
+    } else {
+      plan.erase(plan.begin() + (&drawn(plan) - plan.data()));
+    }
+  }
+  if (change == Change::kShift || below(2) == 0) return plan;
+  return prompt_plan(iteration_, machine_, plan);
+}
+
+Bytes PlanNeighbours::part_of(const Absence& absence) const {
+  return std::min(absence.part, iteration_.runs[absence.gap.run].bytes);
+}
+
+// REQUIRES: there is one.
+Absence& PlanNeighbours::drawn(AbsencePlan& plan) {
+  std::uint64_t bytes = 0;
+  for (const Absence& absence : plan) bytes += part_of(absence).value();
+  std::uint64_t at = below(bytes);
+  const auto drawn = std::ranges::find_if(plan, [&](const Absence& absence) {
+    const std::uint64_t part = part_of(absence).value();
+    const bool here = at < part;
+    at -= part;
+    return here;
+  });
+  return *drawn;
+}
+
+void PlanNeighbours::resize(Absence& absence) {
+  const std::uint64_t part = part_of(absence).value();
+  const std::uint64_t factor = kFine / kQuarters + below(kFine * (2 * kQuarters - 2) / kQuarters);
+  absence.part = round_up(Bytes(part / kFine * factor), kBasePage);
+  absence.part = part_of(absence);
+}
+
+// Near or far, as far as the gap reaches.
+void PlanNeighbours::shift(Absence& absence) {
+  const auto count = static_cast<std::uint32_t>(iteration_.steps.size());
+  const Gap& gap = absence.gap;
+  const std::uint32_t span = gap.wraps ? gap.until + count - gap.after : gap.until - gap.after;
+  const std::uint32_t inside = (absence.back_at + count - gap.after) % count;
+  const std::uint32_t back = inside == 0 ? span : inside;
+  const auto far = static_cast<std::uint32_t>(below(std::bit_floor(span) * std::uint64_t{2}));
+  const std::uint32_t by = far >> below(static_cast<std::uint64_t>(std::bit_width(span)));
+  const std::uint32_t later = std::min(back + by, span), sooner = back > by ? back - by : 1;
+  absence.back_at = (gap.after + (below(2) == 0 ? later : sooner)) % count;
+}
+
+void PlanNeighbours::add_to(AbsencePlan& plan) {
+  if (gaps_.empty()) return;
+  const auto at = std::ranges::upper_bound(ends_, below(ends_.back()));
+  const Gap& gap = gaps_[static_cast<std::size_t>(at - ends_.begin())];
+  const bool has = std::ranges::any_of(plan, [&gap](const Absence& absence) {
+    return absence.gap.run == gap.run && absence.gap.after == gap.after;
+  });
+  if (has) return;
+  const Bytes bytes = iteration_.runs[gap.run].bytes;
+  Absence absence{.gap = gap, .back_at = gap.until};
+  absence.part = std::min(bytes, round_up(bytes / kQuarters * (1 + below(kQuarters)), kBasePage));
+  shift(absence);
+  plan.push_back(absence);
+}
+
+}  // namespace tessera

@@ -1,0 +1,40 @@
+// Which strategies were heard already: many rules come to the same where there is little to decide.
+//
+// Thread safety: none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "policy/policy.hpp"
+
+namespace tessera {
+
+class Heard {
+ public:
+  // False: one like it was.
+  bool add(const Strategy& strategy) {
+    return ways_[{strategy.rest, strategy.strict && !strategy.plan.empty()}].insert(way_of(strategy.plan)).second;
+  }
+
+ private:
+  // What the engine carries out of a plan, in its order.
+  using Way = std::vector<std::array<std::uint64_t, 6>>;
+
+  static Way way_of(const AbsencePlan& plan) {
+    Way way;
+    for (const auto& [gap, back_at, to, part] : plan) {
+      const std::uint64_t remade = to == Away::kRegenerated ? 1 : 0;
+      if (!gap.dead) way.push_back({gap.run, gap.after, gap.until, back_at, remade, part.value()});
+    }
+    return way;
+  }
+
+  std::map<std::pair<const Policy*, bool>, std::set<Way>> ways_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,103 @@
+#include "rehearse/search.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "rehearse/stage.hpp"
+
+namespace tessera {
+namespace {
+
+// So many draws find one that was not heard, or there is hardly one.
+constexpr int kMostDraws = 16;
+constexpr std::uint64_t kOtherOrderOneIn = 8;
+
+Nanoseconds computing(const Iteration& iteration) {
+  Nanoseconds sum;
+  for (const IterationStep& step : iteration.steps) sum += step.duration;
+  return sum;
+}
+
+}  // namespace
+
+Search::Search(const Iteration& iteration, const Machine& machine, const Policy& policy,
+               const std::atomic<bool>& stop, Tell tell, std::vector<Told> from)
+    : iteration_(iteration),
+      machine_(machine),
+      policy_(policy),
+      stop_(stop),
+      tell_(std::move(tell)),
+      origin_(from.front()),
+      near_enough_(computing(iteration) + computing(iteration) / kNearEnough),
+      enough_(std::ranges::max_element(from, {}, &Told::time)->time),
+      neighbours_(iteration, machine),
+      kept_(std::move(from)),
+      told_(fastest().time) {
+  for (const Told& each : kept_) heard_.add(each.strategy);
+}
+
+bool Search::goes_on() const {
+  MutexLock lock(mutex_);
+  return !stop_.load() && uses_.load() <= kMostUses && fruitless_ < kMostFruitless &&
+         fastest().time > near_enough_;
+}
+
+void Search::play() {
+  const std::optional<Strategy> strategy = draw();
+  if (!strategy) return;
+  const Played played = play_on_stage(iteration_, machine_, *strategy, policy_, enough_, stop_);
+  uses_ += played.uses;
+  if (played.time.is_ok()) keep({*strategy, played.time.value()});
+}
+
+std::optional<Strategy> Search::draw() {
+  MutexLock lock(mutex_);
+  ++fruitless_;
+  for (int draws = 0; draws < kMostDraws; ++draws) {
+    Strategy strategy = kept_[neighbours_.below(kept_.size())].strategy;
+    strategy.plan = neighbours_.draw(std::move(strategy.plan));
+    if (neighbours_.below(kOtherOrderOneIn) == 0) strategy.strict = !strategy.strict;
+    if (heard_.add(strategy)) return strategy;
+  }
+  return std::nullopt;
+}
+
+void Search::keep(Told told) {
+  MutexLock lock(mutex_);
+  const Nanoseconds best = fastest().time;
+  const auto slowest = std::ranges::max_element(kept_, {}, &Told::time);
+  if (told.time >= slowest->time) return;
+  if (told.time < best) fruitless_ = 0;
+  if (kept_.size() < kKept) {
+    kept_.push_back(std::move(told));
+  } else {
+    *slowest = std::move(told);
+  }
+  enough_.store(std::ranges::max_element(kept_, {}, &Told::time)->time);
+  const Nanoseconds now = fastest().time;
+  if (now + now / kWorthTelling >= told_) return;
+  told_ = now;
+  tell_(best_few());
+}
+
+std::vector<Told> Search::best() const {
+  MutexLock lock(mutex_);
+  return best_few();
+}
+
+std::vector<Told> Search::best_few() const {
+  std::vector<Told> best = kept_;
+  std::ranges::sort(best, {}, &Told::time);
+  const auto do_the_same = [](const Told& a, const Told& b) { return a.time == b.time; };
+  best.erase(std::unique(best.begin(), best.end(), do_the_same), best.end());
+  best.resize(std::min(best.size(), Contest::kMostTold), origin_);
+  if (best.back().time < origin_.time) {
+    if (best.size() == Contest::kMostTold) best.pop_back();
+    best.push_back(origin_);
+  }
+  return best;
+}
+
+const Told& Search::fastest() const { return *std::ranges::min_element(kept_, {}, &Told::time); }
+
+}  // namespace tessera

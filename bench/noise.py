@@ -1,0 +1,77 @@
+"""Whether what was learned of an iteration holds where no two iterations take the same time.
+
+Usage: noise.py BUILD [-o FILE]
+
+Each operation of each iteration takes what the roofline says, times a number drawn from a normal distribution around 1, and so does
+each iteration as a whole, with half of that deviation. Half of the liveness peak is on the device, links carry 25 GB/s. `step_ms`
+is the mean of the later iterations under `auto`, `over_best` the same over that of the fastest of five policies that look
+at nothing but the iteration's order or its past, in the same noise.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import statistics
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from breaks import play, train  # noqa: E402  (and where the generator is)
+from generate import CONVOLUTIONAL  # noqa: E402
+from program import Mark, Op, Program  # noqa: E402
+from roofline import GPUS  # noqa: E402
+from tape import FULL, MIXED, Weights  # noqa: E402
+
+MODELS = (("vgg16", 256), ("t5-small", 64), ("bert-base", 64), ("resnet50", 256), ("unet", 16))
+DEVIATIONS = (0.0, 0.03, 0.1)
+RIVALS = ("recency", "capuchin", "delta", "flashneuron", "tba")
+ITERATIONS, COUNTED_FROM = 14, 8
+LEAST = 0.3  # of what an operation takes
+
+
+def noisy(model, batch, deviation):
+    dice = random.Random(1)
+    program = Program(f"{model}-noise-{deviation}", GPUS["A100-80G"])
+    weights = Weights(program, FULL if model in CONVOLUTIONAL else MIXED)
+    for number in range(ITERATIONS):
+        program.steps.append(Mark("iteration", number + 1))
+        begin = len(program.steps)
+        train(program, weights, model, batch)
+        whole = dice.gauss(1, deviation / 2)
+        for step in program.steps[begin:]:
+            if isinstance(step, Op):
+                step.nanoseconds = round(step.nanoseconds * whole * max(LEAST, dice.gauss(1, deviation)))
+    return program
+
+
+def rows_of(build, model, batch):
+    for deviation in DEVIATIONS:
+        times = play(build, noisy(model, batch, deviation), ("auto", *RIVALS))
+        auto, *others = (statistics.mean(each[COUNTED_FROM:]) for each in times)
+        yield {"model": model, "deviation": deviation, "step_ms": round(auto / 1e6, 1),
+               "over_best": round(auto / min(others), 3), "best": RIVALS[others.index(min(others))]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path, help="folder of a release build")
+    parser.add_argument("--models", default=",".join(name for name, _ in MODELS), help="names, with commas")
+    parser.add_argument("-o", type=pathlib.Path, metavar="FILE")
+    chosen = parser.parse_args()
+    models = [each for each in MODELS if each[0] in chosen.models.split(",")]
+    rows = []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for of_model in pool.map(lambda each: list(rows_of(chosen.build, *each)), models):
+            for row in of_model:
+                print(" ".join(f"{str(cell):>12}" for cell in row.values()), flush=True)
+            rows += of_model
+    if chosen.o:
+        chosen.o.write_text(json.dumps({"results": rows}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

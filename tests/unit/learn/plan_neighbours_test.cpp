@@ -1,0 +1,114 @@
+#include "learn/plan_neighbours.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/page_class.hpp"
+#include "iterations.hpp"
+#include "learn/farthest_absences.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int kDraws = 2000;
+
+class PlanNeighboursTest : public ::testing::Test {
+ protected:
+  PlanNeighboursTest() : plan_(farthest_absences(iteration_, machine_.device)) {}
+
+  static std::uint32_t position(const Iteration& iteration, const Gap& gap, std::uint32_t step) {
+    const auto count = static_cast<std::uint32_t>(iteration.steps.size());
+    const std::uint32_t inside = (step + count - gap.after) % count;
+    return inside == 0 ? count : inside;
+  }
+  void expect_sound(const AbsencePlan& plan) const {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> gaps;
+    for (const Absence& absence : plan) {
+      const Gap& gap = absence.gap;
+      EXPECT_TRUE(gaps.insert({gap.run, gap.after}).second) << "two in one gap";
+      EXPECT_FALSE(iteration_.runs[gap.run].pinned);
+      EXPECT_FALSE(gap.dead);
+      EXPECT_GT(absence.part, Bytes());
+      EXPECT_LE(position(iteration_, gap, absence.back_at), position(iteration_, gap, gap.until));
+    }
+  }
+
+  static Iteration made() {
+    Iteration iteration = test::stack(12, 64_MiB, 1'000'000);
+    iteration.runs[3].pinned = true;
+    return iteration;
+  }
+
+  const Iteration iteration_ = made();
+  const Machine machine_ = test::machine_of(512_MiB, test::kRate);
+  const AbsencePlan plan_;
+};
+
+TEST_F(PlanNeighboursTest, AreSoundHoweverFarTheyGo) {
+  PlanNeighbours neighbours(iteration_, machine_);
+  ASSERT_FALSE(plan_.empty());
+  AbsencePlan plan = plan_;
+  for (int i = 0; i < kDraws; ++i) {
+    plan = neighbours.draw(std::move(plan));
+    expect_sound(plan);
+  }
+}
+
+TEST_F(PlanNeighboursTest, DifferInEveryWayThatAPlanHas) {
+  PlanNeighbours neighbours(iteration_, machine_);
+  bool more = false, fewer = false, part = false, sooner = false, later = false;
+  for (int i = 0; i < kDraws; ++i) {
+    const AbsencePlan plan = neighbours.draw(plan_);
+    more |= plan.size() > plan_.size();
+    fewer |= plan.size() < plan_.size();
+    if (plan.size() != plan_.size()) continue;
+    for (std::size_t at = 0; at < plan.size(); ++at) {
+      if (plan[at].gap.run != plan_[at].gap.run) continue;
+      const Gap& gap = plan[at].gap;
+      const std::uint32_t now = position(iteration_, gap, plan[at].back_at);
+      const std::uint32_t before = position(iteration_, plan_[at].gap, plan_[at].back_at);
+      part |= plan[at].part != plan_[at].part;
+      sooner |= now < before;
+      later |= now > before;
+    }
+  }
+  EXPECT_TRUE(more);
+  EXPECT_TRUE(fewer);
+  EXPECT_TRUE(part);
+  EXPECT_TRUE(sooner);
+  EXPECT_FALSE(later) << "there is no later than when it is needed";
+}
+
+TEST_F(PlanNeighboursTest, OfNothingBeginSomething) {
+  PlanNeighbours neighbours(iteration_, machine_);
+  bool some = false;
+  for (int i = 0; i < kDraws; ++i) {
+    const AbsencePlan plan = neighbours.draw({});
+    some |= !plan.empty();
+    expect_sound(plan);
+  }
+  EXPECT_TRUE(some);
+}
+
+TEST_F(PlanNeighboursTest, AreTheSameEachTime) {
+  PlanNeighbours one(iteration_, machine_), other(iteration_, machine_);
+  for (int i = 0; i < kDraws; ++i) {
+    const AbsencePlan a = one.draw(plan_), b = other.draw(plan_);
+    ASSERT_TRUE(std::ranges::equal(a, b, [](const Absence& x, const Absence& y) {
+      return x.gap.run == y.gap.run && x.gap.after == y.gap.after && x.back_at == y.back_at && x.part == y.part;
+    }));
+  }
+}
+
+TEST_F(PlanNeighboursTest, WhereNobodyMayMoveThereAreNone) {
+  Iteration pinned = iteration_;
+  for (IterationRun& run : pinned.runs) run.pinned = true;
+  PlanNeighbours neighbours(pinned, machine_);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(neighbours.draw({}).empty());
+}
+
+}  // namespace
+}  // namespace tessera
