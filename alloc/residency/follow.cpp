@@ -56,6 +56,7 @@ void Residency::follow_plan() {
   const std::size_t before = orders_.leave.size();
   conductor_.read(orders_, log_.now());
   if (!conductor_.leads()) orders_ = {};
+  if (!automatic_.load()) orders_.leave.clear();
   if (orders_.leave.size() > before) {  // who cannot leave yet shall not wait for what is queued from now on
     note_given_up(fence_all());
   }

@@ -92,8 +92,9 @@ class Residency {
   // As if this iteration had been learned and this been the answer, from the next use on (Conductor::lead()).
   void lead(Iteration iteration, const Strategy& strategy, Runs players = {});
   Status place(Run* run, std::span<const Places> places);  // of its pages, all on the device now, used by nobody
-  // Off: live runs leave by evict() and sleep() only, since work may use them unannounced; these
-  // wait for all work on the device then. Switching on waits for it too. Errors: the driver's.
+  // Off: live runs leave by evict() and sleep() only, since work may use them unannounced; these wait for all work on
+  // the device then. Switching on waits for it too, switching off for the copies of those that are leaving, and they
+  // stay. Errors: the driver's.
   Status set_automatic(bool on);
   // Brings it in and keeps it; with `exposed_by` (a literal) for good.
   Status pin(Run* run, const char* exposed_by = nullptr, const Held& held = {});
@@ -129,7 +130,6 @@ class Residency {
   Status take_back(Run& run) REQUIRES_LOCK(mutex_);
   void hold(Runs runs);
   void let_go(Runs runs);
-
   // fetch.cpp: who comes
   Status fetch_and_hold(Runs runs, StreamId stream, const Held& held);
   Status fetch(Runs runs, StreamId stream) REQUIRES_LOCK(mutex_);
@@ -145,7 +145,6 @@ class Residency {
   Status await_arrivals(Runs runs, StreamId stream) REQUIRES_LOCK(mutex_);
   void start_rise(PageRef page) REQUIRES_LOCK(mutex_);
   void go_on(PageRef page) REQUIRES_LOCK(mutex_);
-
   // room.cpp: who leaves. Ahead of need only who is idle; by plan the copy waits, not the caller.
   enum class Patience : std::uint8_t { kAhead, kPlanned, kDemand };
   Status make_room(Bytes bytes) REQUIRES_LOCK(mutex_);
@@ -178,7 +177,6 @@ class Residency {
   Status remake(Run& run, StreamId on);
   Status await_unfinished(Run& run) REQUIRES_LOCK(mutex_);
   void undo_mounts(Runs runs) REQUIRES_LOCK(mutex_);
-
   // follow.cpp: what a plan wants
   void keep_to_plan() EXCLUDES_LOCK(mutex_);
   void follow_plan() REQUIRES_LOCK(mutex_);
@@ -187,18 +185,17 @@ class Residency {
   Bytes leave_by_plan(Bytes wanted, std::uint64_t than) REQUIRES_LOCK(mutex_);
   bool bring_back(Conductor::Order& order) REQUIRES_LOCK(mutex_);
   Machine machine() REQUIRES_LOCK(mutex_);
-
   // sleep.cpp: many at once, by tag
   enum class Side : std::uint8_t { kThere, kAway };
   std::vector<Run*> tagged(std::optional<TagId> tag, Side side) const REQUIRES_LOCK(mutex_);
   Bytes tagged_bytes(std::optional<TagId> tag, Side side) const;
   Status account_for_unannounced();
+  Status keep_who_is_leaving() REQUIRES_LOCK(mutex_);
   struct Waking;
   Result<Waking> hold_away(std::optional<TagId> tag);
   Status start_leaving(std::optional<TagId> tag);
   Status finish_leaving(std::optional<TagId> tag);
   Status bring_back(Runs runs);
-
   // progress.cpp: what is under way
   void take_stock() REQUIRES_LOCK(mutex_);
   enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // as many as `bytes` of what leaves

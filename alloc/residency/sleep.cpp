@@ -51,9 +51,28 @@ Bytes Residency::tagged_bytes(std::optional<TagId> tag, Side side) const {
 }
 
 Status Residency::set_automatic(bool on) {
-  if (on) TESSERA_TRY(account_for_unannounced());
-  automatic_.store(on);
-  return {};
+  if (on) {
+    TESSERA_TRY(account_for_unannounced());
+    automatic_.store(true);
+    return {};
+  }
+  MutexLock lock(mutex_);
+  automatic_.store(false);
+  orders_.leave.clear();
+  return keep_who_is_leaving();
+}
+
+// Whoever is held stays when its copy is done: nobody announces any more that it is in use.
+Status Residency::keep_who_is_leaving() {
+  std::vector<Run*> leaving;
+  for (const auto& run : runs_) {
+    if (run->going()) leaving.push_back(run.get());
+  }
+  hold(leaving);
+  Status status;
+  while (status.is_ok() && mover_.going()) status = finish_moves(Await::kLeaving, mover_.going());
+  let_go(leaving);
+  return status;
 }
 
 // No stamp tells of work that nobody announced: it may be under way, and may have written anywhere,

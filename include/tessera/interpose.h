@@ -73,7 +73,8 @@ TESSERA_API void tessera_share(tessera_allocator* allocator);
 /* On: blocks leave device memory by themselves when room is short, which is right when all work on
  * them is announced or watched, and is how every other allocator starts. Off: they leave by
  * tessera_evict and tessera_sleep alone, which wait for all work on the device first; so does
- * switching on. Whoever then uses a block that is away must wake or pin it first. */
+ * switching on. Whoever then uses a block that is away must wake or pin it first; what is just leaving
+ * when they are switched off stays. */
 TESSERA_API tessera_result tessera_set_automatic(tessera_allocator* allocator, int on);
 
 /* Writes what the options ask for at the end of a program: statistics, timeline, history, trace. */

@@ -187,6 +187,64 @@ TEST_F(LeadTest, OnlyThePartThatAPlanSendsAwayLeaves) {
   }
 }
 
+// As the program says that from now on nobody announces what it uses.
+TEST_F(LeadTest, APlanSendsNobodyAwayWithoutAutomatic) {
+  lead_in_three_steps();
+  const auto iterate = [this] {
+    for (DeviceRun* run : {moved_, moved_, other_}) {
+      EXPECT_OK(machine_.check(run, 1));
+      EXPECT_OK(machine_.settle());
+      machine_.residency().advance();
+    }
+    EXPECT_OK(machine_.settle());
+    machine_.residency().advance();
+  };
+  iterate();
+  ASSERT_EQ(on_device(moved_), Bytes()) << "which the plan does else";
+  ASSERT_OK(machine_.residency().set_automatic(false));
+  for (int i = 0; i < 2; ++i) {
+    iterate();
+    EXPECT_EQ(on_device(moved_), 4_MiB);
+  }
+  ASSERT_OK(machine_.residency().set_automatic(true));
+  iterate();
+  EXPECT_EQ(on_device(moved_), Bytes());
+}
+
+TEST_F(LeadTest, WhoWaitsToLeaveStaysWhenAutomaticEnds) {
+  lead();
+  EXPECT_OK(machine_.check(moved_, 1));
+  machine_.residency().advance();
+  ASSERT_TRUE(moved_->arrives()) << "so its order to leave waits";
+  ASSERT_OK(machine_.residency().set_automatic(false));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_OK(machine_.settle());
+    machine_.residency().advance();
+  }
+  EXPECT_EQ(on_device(moved_), 4_MiB);
+}
+
+// A copy out takes 100 ms.
+class SlowLeaveTest : public LeadTest {
+ protected:
+  SlowLeaveTest() : LeadTest({.memory = 64_MiB, .outbound = {.bytes_per_second = 40'000'000}}) {}
+};
+
+TEST_F(SlowLeaveTest, WhoIsLeavingStaysWhenAutomaticEnds) {
+  lead_in_three_steps();
+  EXPECT_OK(machine_.check(moved_, 1));
+  EXPECT_OK(machine_.settle());
+  machine_.residency().advance();
+  EXPECT_OK(machine_.check(moved_, 1));
+  ASSERT_TRUE(moved_->has(PageState::kLeaving));
+  ASSERT_OK(machine_.residency().set_automatic(false));
+  EXPECT_OK(machine_.settle());
+  machine_.residency().advance();
+  EXPECT_EQ(on_device(moved_), 4_MiB);
+  EXPECT_OK(machine_.launch(moved_, 1, StreamId(0), Access::kRead));  // unannounced
+  EXPECT_EQ(machine_.valid(), "ok");
+}
+
 // Kernels of 50 ms: whoever waited for all that is queued would leave after a second.
 class SlowLeadTest : public LeadTest {
  protected:
