@@ -98,12 +98,13 @@ void Residency::disown(Run* run) {
 Status Residency::remove(Run* run) {
   MutexLock lock(mutex_);
   if (run->holds.load() != 0) return Status(Code::kBusy, "a call under way uses the block");
+  const Status fenced = fence_all();  // whoever found the run before it left the page map has noted its launch
   follow_plan();
   conductor_.forget(*run);
   for (auto* orders : {&orders_.leave, &orders_.come}) {
     std::erase_if(*orders, [run](const Conductor::Order& order) { return order.run == run; });
   }
-  Status result = await_uses(*run);
+  Status result = await_uses(*run, fenced);
   if (result.is_ok()) result = await_unfinished(*run);
   run->quiet = run->last_work();
   run->live.store(0);
@@ -129,9 +130,8 @@ Status Residency::remove(Run* run) {
   return result;
 }
 
-Status Residency::await_uses(const Run& run) {
-  Status status = fence_all();
-  if (status.is_ok()) status = streams_.wait(run.streams.load(), run.last_work());
+Status Residency::await_uses(const Run& run, const Status& fenced) {
+  const Status status = fenced.is_ok() ? streams_.wait(run.streams.load(), run.last_work()) : fenced;
   return status.is_ok() ? status : driver_.synchronize(device_);
 }
 

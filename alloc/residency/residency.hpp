@@ -125,7 +125,7 @@ class Residency {
   void stamp_outside(Runs runs, StreamId stream, std::uint32_t slot);
   Status check_fits(Runs runs) const REQUIRES_LOCK(mutex_);
   Status check_backing(std::span<const PageRef> pages) const REQUIRES_LOCK(mutex_);
-  Status await_uses(const Run& run) REQUIRES_LOCK(mutex_);
+  Status await_uses(const Run& run, const Status& fenced) REQUIRES_LOCK(mutex_);
   Status await_all_work() REQUIRES_LOCK(mutex_);  // REQUIRES: the gate is closed
   Status take_back(Run& run) REQUIRES_LOCK(mutex_);
   void hold(Runs runs);

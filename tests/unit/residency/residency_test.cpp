@@ -1,5 +1,9 @@
 #include "residency/residency.hpp"
 
+#include <array>
+#include <chrono>
+#include <optional>
+#include <span>
 #include <thread>
 
 #include "residency_fixture.hpp"
@@ -15,6 +19,27 @@ TEST(ResidencyRuns, ANewRunHasNothingBehindIt) {
   EXPECT_EQ(machine.residency().stats().run_bytes, 4_MiB);
   EXPECT_OK(machine.residency().remove(run));
   EXPECT_EQ(machine.residency().stats().run_bytes, Bytes());
+}
+
+// Its launch is noted before the run is forgotten, and read; else the next reader would meet a run that is gone.
+TEST(ResidencyRuns, ALaunchThatFoundTheRunIsReadBeforeItGoes) {
+  ResidencyMachine machine;
+  const std::array runs = {machine.add()};
+  machine.add({0, 8});  // memory is short: each launch is news
+  ASSERT_OK(machine.write(runs[0], 1));
+  machine.residency().advance();
+  ASSERT_FALSE(machine.residency().has_work());
+  std::jthread removing;
+  const auto find = [&]() -> std::optional<std::span<tessera::Run* const>> {
+    removing = std::jthread([&] { EXPECT_OK(machine.residency().remove(runs[0])); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it comes as far as it can
+    return runs;
+  };
+  Use use;
+  ASSERT_TRUE(machine.residency().try_use(find, StreamId(0), Access::kRead, use));
+  machine.residency().end_use(runs, StreamId(0), use);
+  removing.join();
+  EXPECT_FALSE(machine.residency().has_work());
 }
 
 TEST(ResidencyRuns, MoreThanAllTiersHoldIsOutOfMemory) {
