@@ -1,5 +1,6 @@
 // What is under way: finishing copies and transfers, and what follows from each.
 #include <algorithm>
+#include <functional>
 
 #include "base/log.hpp"
 #include "residency/residency.hpp"
@@ -195,9 +196,20 @@ Status Residency::drain() {
   return {};
 }
 
+// Nobody comes back because of what was wanted before: neither by a prefetch nor by a plan's order.
+void Residency::call_off(std::span<Run* const> runs) {
+  std::vector<const Run*> sent(runs.begin(), runs.end());
+  std::ranges::sort(sent, std::less<>());
+  std::erase_if(orders_.come, [&](const Conductor::Order& order) {
+    return std::ranges::binary_search(sent, order.run, std::less<>());
+  });
+  for (Run* run : runs) run->coming = false;
+}
+
 Status Residency::evict(std::span<Run* const> runs) {
   TESSERA_TRY(account_for_unannounced());
   MutexLock lock(mutex_);
+  call_off(runs);
   // All copies are queued before the first is waited for: the link has work while pages are unmapped.
   for (Run* run : runs) {
     TESSERA_TRY(leave(*run, run->shape.bytes(), Patience::kDemand, Which::kAll).status());

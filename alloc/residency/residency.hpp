@@ -211,6 +211,7 @@ class Residency {
   void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(mutex_);
   Status sink(PageRef page) REQUIRES_LOCK(mutex_);
   Status evict_run(Run& run) REQUIRES_LOCK(mutex_);
+  void call_off(Runs runs) REQUIRES_LOCK(mutex_);
 
   Driver& driver_;
   const DeviceId device_;

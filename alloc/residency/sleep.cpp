@@ -103,6 +103,11 @@ Result<Moved> Residency::sleep(std::optional<TagId> tag) {
 // Queues the copies of all of them, one behind the other. Between batches others get the lock, and
 // may free runs, so each batch looks anew; `passed` goes up the addresses, so it comes to an end.
 Status Residency::start_leaving(std::optional<TagId> tag) {
+  {
+    MutexLock lock(mutex_);
+    call_off(tagged(tag, Side::kThere));
+    call_off(tagged(tag, Side::kAway));
+  }
   for (Address passed;;) {
     MutexLock lock(mutex_);
     std::vector<Run*> runs = tagged(tag, Side::kThere);

@@ -245,6 +245,38 @@ TEST_F(SlowLeaveTest, WhoIsLeavingStaysWhenAutomaticEnds) {
   EXPECT_EQ(machine_.valid(), "ok");
 }
 
+TEST_F(LeadTest, WhoIsEvictedIsNotCalledBackByAnOrderFromBefore) {
+  EXPECT_OK(machine_.write(moved_, 1));
+  EXPECT_OK(machine_.write(other_, 1));
+  Iteration iteration;
+  iteration.runs = {{.bytes = 4_MiB}, {.bytes = 4_MiB}};
+  iteration.uses = {{.run = 0}, {.run = 0}, {.run = 1}, {.run = 1}};
+  for (std::uint32_t i = 0; i < 4; ++i) iteration.steps.push_back({Nanoseconds(1), i, i + 1});
+  const Gap gap{.run = 0, .after = 1, .until = 0, .wraps = true};
+  machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 2}}, policy_.get()});
+  const auto step = [this](DeviceRun* run) {
+    EXPECT_OK(machine_.check(run, 1));
+    EXPECT_OK(machine_.settle());
+    machine_.residency().advance();
+    EXPECT_OK(machine_.settle());
+    machine_.residency().advance();
+  };
+  step(moved_);
+  step(moved_);
+  ASSERT_EQ(on_device(moved_), Bytes());
+  DeviceRun* const in_the_way = machine_.add({0, 14});
+  ASSERT_OK(machine_.residency().pin(in_the_way));
+  step(other_);
+  ASSERT_EQ(on_device(moved_), Bytes()) << "there is no room to come back";
+  ASSERT_OK(machine_.evict(moved_));
+  ASSERT_OK(machine_.residency().remove(in_the_way));
+  machine_.residency().advance();
+  ASSERT_OK(machine_.settle());
+  machine_.residency().advance();
+  EXPECT_EQ(on_device(moved_), Bytes());
+  EXPECT_OK(machine_.check(other_, 1));
+}
+
 // Kernels of 50 ms: whoever waited for all that is queued would leave after a second.
 class SlowLeadTest : public LeadTest {
  protected:

@@ -142,6 +142,19 @@ TEST(ResidencySleep, GoesOnToTheFileWhenTheHostIsFull) {
   check_each(machine, weights, 3);
 }
 
+TEST(ResidencySleep, APrefetchFromBeforeDoesNotBringWhoSleepsBack) {
+  ResidencyMachine machine({.host = 0_B, .file = 64_MiB});
+  const auto weights = written(machine, kWeights, 1, 3);
+  ASSERT_OK(machine.evict(weights[0]));
+  ASSERT_OK(machine.settle());
+  ASSERT_OK(machine.prefetch(weights[0]));
+  ASSERT_TRUE(weights[0]->has(PageState::kRising));
+  ASSERT_OK(machine.residency().sleep(kWeights).status());
+  ASSERT_OK(machine.settle());
+  EXPECT_EQ(machine.residency().whereabouts(*weights[0])[0], Bytes());
+  check_each(machine, weights, 3);
+}
+
 TEST(ResidencySleep, FailsWithoutRoomBelowAndLosesNothing) {
   ResidencyMachine machine({.host = 4_MiB, .staging = 2_MiB});
   const auto weights = written(machine, kWeights, 7);
