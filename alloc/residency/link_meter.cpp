@@ -12,7 +12,11 @@ void LinkMeter::before(StreamId stream) {
 
 void LinkMeter::after(StreamId stream, Bytes bytes) {
   if (!running_) return;
-  if (watches_.stop(*running_, stream)) samples_.push_back({*running_, bytes});
+  if (watches_.stop(*running_, stream)) {
+    samples_.push_back({*running_, bytes});
+  } else {
+    watches_.give_back(*running_);
+  }
   running_.reset();
   if (samples_.size() == kSamples) resting_ = kRest;
 }

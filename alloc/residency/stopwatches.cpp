@@ -41,20 +41,25 @@ std::optional<Stopwatches::Watch> Stopwatches::start(StreamId stream) {
   const Watch watch = spare_.back();
   if (!driver_.record_event(events_[watch].start, stream).is_ok()) return std::nullopt;
   spare_.pop_back();
-  events_[watch].stopped = false;
+  events_[watch].stopped = events_[watch].failed = false;
   return watch;
 }
 
 bool Stopwatches::stop(Watch watch, StreamId stream) {
   MutexLock lock(mutex_);
-  events_[watch].stopped = driver_.record_event(events_[watch].stop, stream).is_ok();
-  if (!events_[watch].stopped) spare_.push_back(watch);
-  return events_[watch].stopped;
+  Events& events = events_[watch];
+  events.stopped = driver_.record_event(events.stop, stream).is_ok();
+  events.failed = !events.stopped;
+  return events.stopped;
 }
 
 Result<Nanoseconds> Stopwatches::read(Watch watch) {
   MutexLock lock(mutex_);
   const Events& events = events_[watch];
+  if (events.failed) {
+    spare_.push_back(watch);
+    return Status(Code::kDriver, "the watch was not stopped");
+  }
   if (!events.stopped) return Status(Code::kNotReady, "the watch runs");
   if (const Status over = driver_.query(events.stop); over.code() == Code::kNotReady) return over;
   const Result<std::int64_t> time = driver_.elapsed(events.start, events.stop);

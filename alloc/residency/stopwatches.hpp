@@ -27,7 +27,7 @@ class Stopwatches {
   // Starts when the stream gets there. nullopt: none is left, or the driver refuses; then nothing
   // is timed, and nothing else is lost.
   std::optional<Watch> start(StreamId stream);
-  // False: it cannot be, and the watch is given back.
+  // False: it cannot be, and read() says so.
   bool stop(Watch watch, StreamId stream);
   // The time it took; kNotReady while it is under way. Any other answer gives the watch back.
   Result<Nanoseconds> read(Watch watch);
@@ -37,6 +37,7 @@ class Stopwatches {
   struct Events {
     EventId start, stop;
     bool stopped = false;
+    bool failed = false;  // to stop: it was told to, and cannot be
   };
   Result<Events> make_events();
 

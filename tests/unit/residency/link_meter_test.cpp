@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/virtual_clock.hpp"
+#include "driver/fault_driver.hpp"
 #include "driver/sim_driver.hpp"
 
 namespace tessera {
@@ -22,7 +23,8 @@ class LinkMeterTest : public ::testing::Test {
   VirtualClock clock_;
   SimDriver sim_{{.memory = 64_MiB, .contents = SimContents::kNone}, clock_};
   const StreamId stream_ = sim_.create_stream(DeviceId(0)).take();
-  LinkMeter meter_{sim_, DeviceId(0)};
+  FaultDriver fault_{sim_};
+  LinkMeter meter_{fault_, DeviceId(0)};
 };
 
 TEST_F(LinkMeterTest, KnowsNothingBeforeACopyIsOver) {
@@ -35,6 +37,20 @@ TEST_F(LinkMeterTest, TellsBytesPerSecondWithoutTheWaitsBetween) {
   copy(100);
   ASSERT_TRUE(sim_.occupy(stream_, Nanoseconds(5000), {}).is_ok());
   copy(100);
+  ASSERT_TRUE(sim_.synchronize(stream_).is_ok());
+  EXPECT_DOUBLE_EQ(meter_.rate(), 1e10);
+}
+
+TEST_F(LinkMeterTest, ACopyWhoseEndIsNotTimedTakesNoWatchAway) {
+  fault_.fail(
+      {.call = DriverCall::kRecordEvent, .nth = 2, .status = Status(Code::kDriver, "told to")});
+  copy(100);
+  ASSERT_EQ(fault_.failed(), 1u);
+  fault_.clear();
+  for (int i = 0; i < 8; ++i) copy(100);
+  const std::uint64_t recorded = fault_.calls(DriverCall::kRecordEvent);
+  copy(100);
+  EXPECT_EQ(fault_.calls(DriverCall::kRecordEvent), recorded) << "the series is complete";
   ASSERT_TRUE(sim_.synchronize(stream_).is_ok());
   EXPECT_DOUBLE_EQ(meter_.rate(), 1e10);
 }

@@ -64,8 +64,24 @@ TEST_F(StopwatchesTest, ARefusalTimesNothingAndLosesNothing) {
   fault_.clear();
   fault_.fail({.call = DriverCall::kRecordEvent, .status = Status(Code::kDriver, "told to")});
   EXPECT_FALSE(watches_.stop(*first, stream_));
+  EXPECT_FALSE(watches_.read(*first).is_ok());
   EXPECT_TRUE(watches_.start(stream_));
   EXPECT_TRUE(watches_.start(stream_));
+}
+
+// Who was told of it may read it once more.
+TEST_F(StopwatchesTest, OneThatCouldNotBeStoppedIsHandedOutOnceMore) {
+  const auto first = watches_.start(stream_);
+  fault_.fail({.call = DriverCall::kRecordEvent, .status = Status(Code::kDriver, "told to")});
+  ASSERT_FALSE(watches_.stop(*first, stream_));
+  const auto second = watches_.start(stream_);
+  ASSERT_TRUE(second);
+  EXPECT_NE(*second, *first) << "it has not been read";
+  EXPECT_EQ(watches_.read(*first).status().code(), Code::kDriver);
+  const auto third = watches_.start(stream_);
+  ASSERT_TRUE(third);
+  EXPECT_NE(*third, *second);
+  EXPECT_FALSE(watches_.start(stream_));
 }
 
 }  // namespace
