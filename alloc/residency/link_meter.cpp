@@ -7,18 +7,22 @@ void LinkMeter::before(StreamId stream) {
     --resting_;
     return;
   }
-  if (samples_.size() < kSamples) running_ = watches_.start(stream);
+  running_ = watches_.start(stream);
 }
 
 void LinkMeter::after(StreamId stream, Bytes bytes) {
   if (!running_) return;
   if (watches_.stop(*running_, stream)) {
     samples_.push_back({*running_, bytes});
+    ++timed_;
   } else {
     watches_.give_back(*running_);
   }
   running_.reset();
-  if (samples_.size() == kSamples) resting_ = kRest;
+  if (timed_ == kSamples) {
+    timed_ = 0;
+    resting_ = kRest;
+  }
 }
 
 void LinkMeter::read() {

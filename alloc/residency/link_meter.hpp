@@ -33,6 +33,7 @@ class LinkMeter {
   Stopwatches watches_;
   std::optional<Stopwatches::Watch> running_;
   std::vector<Sample> samples_;  // not read yet
+  std::size_t timed_ = 0;        // copies of the series so far
   std::uint64_t resting_ = 0;
   Bytes bytes_;                  // of the series so far
   double seconds_ = 0;

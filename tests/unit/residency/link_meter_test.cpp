@@ -41,6 +41,20 @@ TEST_F(LinkMeterTest, TellsBytesPerSecondWithoutTheWaitsBetween) {
   EXPECT_DOUBLE_EQ(meter_.rate(), 1e10);
 }
 
+TEST_F(LinkMeterTest, RestsBehindASeriesHoweverOftenItIsAsked) {
+  const auto copy_and_ask = [this](std::uint64_t nanoseconds) {
+    copy(nanoseconds);
+    EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
+    return meter_.rate();
+  };
+  for (int i = 0; i < 8; ++i) EXPECT_DOUBLE_EQ(copy_and_ask(100), 1e10);
+  const std::uint64_t recorded = fault_.calls(DriverCall::kRecordEvent);
+  for (int i = 0; i < 4000; ++i) EXPECT_DOUBLE_EQ(copy_and_ask(200), 1e10);
+  EXPECT_EQ(fault_.calls(DriverCall::kRecordEvent), recorded);
+  for (int i = 0; i < 200; ++i) copy_and_ask(200);
+  EXPECT_DOUBLE_EQ(copy_and_ask(200), 5e9);
+}
+
 TEST_F(LinkMeterTest, ACopyWhoseEndIsNotTimedTakesNoWatchAway) {
   fault_.fail(
       {.call = DriverCall::kRecordEvent, .nth = 2, .status = Status(Code::kDriver, "told to")});
