@@ -285,6 +285,13 @@ Status Residency::mount_and_note(std::span<const PageRef> pages) {
 // file. A failed write is no error here: the page has its bytes.
 Status Residency::settle(PageRef page) {
   if (!is_moving(page->state)) return {};
+  Status status = await_move(page);
+  if (status.is_ok() || !is_moving(page->state)) forget(page);
+  return status;
+}
+
+// As settle(), but the page stays listed as one that moves: with many of them each would be looked for among all.
+Status Residency::await_move(PageRef page) {
   await_users(page);
   const StallWait waiting(stall_, cause_of(page->state));
   Result<bool> done = true;
@@ -294,13 +301,9 @@ Status Residency::settle(PageRef page) {
     case PageState::kChecking: done = mover_.finish_check(page, true); break;
     case PageState::kRemaking: done = mover_.finish_remake(page, true); break;
     case PageState::kSinking: done = finish_sink(page, true); break;
-    case PageState::kRising:
-      done = mover_.finish_rise(page, true);
-      forget(page);
-      return done.status();
+    case PageState::kRising: done = mover_.finish_rise(page, true); break;
     default: return {};
   }
-  if (done.is_ok()) forget(page);
   return done.status();
 }
 
@@ -316,16 +319,23 @@ Status Residency::await_arrivals(std::span<Run* const> runs, StreamId stream) {
       copies |= copied;
     }
   }
+  if (stream == kNoStream) return await_all(arriving);
   for (const PageRef& page : arriving) {
-    if (stream == kNoStream) {
-      TESSERA_TRY(settle(page));
-    } else if (page->state == PageState::kRemaking) {
-      TESSERA_TRY(driver_.wait_event(stream, page->event));
-    }
+    if (page->state == PageState::kRemaking) TESSERA_TRY(driver_.wait_event(stream, page->event));
   }
-  if (stream == kNoStream || !copies) return {};
+  if (!copies) return {};
   TESSERA_TRY(driver_.record_event(mark_, inbound_));
   return driver_.wait_event(stream, mark_);
+}
+
+Status Residency::await_all(std::span<const PageRef> arriving) {
+  Status status;
+  for (auto page = arriving.begin(); page != arriving.end() && status.is_ok(); ++page) {
+    status = await_move(*page);
+  }
+  std::erase_if(moving_, [](const PageRef& page) { return !is_moving(page->state); });
+  in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
+  return status;
 }
 
 // ---- prefetch -----------------------------------------------------------------------------------

@@ -142,6 +142,8 @@ class Residency {
   Status mount_and_note(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
   Result<bool> on_host(PageRef page) REQUIRES_LOCK(mutex_);
   Status settle(PageRef page) REQUIRES_LOCK(mutex_);
+  Status await_move(PageRef page) REQUIRES_LOCK(mutex_);
+  Status await_all(std::span<const PageRef> arriving) REQUIRES_LOCK(mutex_);
   Status await_arrivals(Runs runs, StreamId stream) REQUIRES_LOCK(mutex_);
   void start_rise(PageRef page) REQUIRES_LOCK(mutex_);
   void go_on(PageRef page) REQUIRES_LOCK(mutex_);
