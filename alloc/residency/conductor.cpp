@@ -83,7 +83,7 @@ void Conductor::read(Orders& orders, Nanoseconds now) {
   times_.store(short_ && (wanted_ || !leads()) && (finder_.repeats() || untimely_ < kMaxSteps),
                std::memory_order_relaxed);
   history_.read_watches();
-  trim_history();
+  history_.trim(history_.next());
 }
 
 void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
@@ -130,11 +130,6 @@ void Conductor::lose_place() {
 }
 
 // ---- learning -----------------------------------------------------------------------------------
-
-// The older half goes when there are twice as many steps as an iteration may have.
-void Conductor::trim_history() {
-  if (history_.size() >= 2 * kMaxSteps) history_.drop_oldest(kMaxSteps);
-}
 
 // The last launches, as many as the period has, are the iteration.
 void Conductor::learn_course() {

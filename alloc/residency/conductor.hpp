@@ -23,7 +23,8 @@
 // from its beginning; of a program that has launched kMaxSteps and is not short, no more until it
 // is.
 //
-// Bounds: iterations of up to kMaxSteps launches are planned, and kMostCourses are known.
+// Bounds: iterations of up to kMaxSteps launches, and of half of LaunchHistory::kMostMentions, are
+// planned, and kMostCourses are known.
 #pragma once
 
 #include <atomic>
@@ -109,7 +110,6 @@ class Conductor {
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                    Orders& orders, Nanoseconds now);
   void lose_place();
-  void trim_history();
   void learn_course();
   Iteration as_it_stands() const;  // standing.cpp
   std::vector<Order> players(const Iteration& iteration) const;

@@ -60,6 +60,13 @@ void LaunchHistory::drop_oldest(std::size_t steps) {
   for (Step& step : steps_) step.first -= dropped;
 }
 
+void LaunchHistory::trim(std::uint64_t needed) {
+  if (mentions_.size() > kMostMentions || size() >= 2 * kMostSteps) return drop_oldest((size() + 1) / 2);
+  if (size() < kMostSteps || needed == dropped_) return;
+  const std::uint64_t idle = needed < dropped_ ? size() : needed - dropped_;
+  drop_oldest(std::min<std::uint64_t>(kMostSteps / 2, idle));
+}
+
 // What a block held when the iteration began was used in the one before: the run that did so there is
 // the run that does so here, since both are the same iteration.
 Iteration LaunchHistory::iteration(std::size_t period) const {

@@ -10,7 +10,8 @@
 //
 // Thread safety: none; its owner's lock.
 //
-// Bounds: whoever remembers launches drops the oldest.
+// Bounds: trim() keeps to kMostSteps launches and kMostMentions of runs, or twice as many launches
+// while they are needed.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +29,9 @@ namespace tessera {
 
 class LaunchHistory {
  public:
+  static constexpr std::size_t kMostSteps = std::size_t{1} << 17;
+  static constexpr std::size_t kMostMentions = std::size_t{1} << 21;
+
   // REQUIRES: `watches` outlives it.
   explicit LaunchHistory(Stopwatches& watches) : watches_(watches) {}
 
@@ -40,6 +44,8 @@ class LaunchHistory {
   // Of all launches ever, the number of the next one.
   std::uint64_t next() const { return dropped_ + steps_.size(); }
   void drop_oldest(std::size_t steps);
+  // Of too many launches the older half goes; from number `needed` on they stay if they can.
+  void trim(std::uint64_t needed);
   // The last so many launches as an iteration, without durations. REQUIRES: there are so many.
   Iteration iteration(std::size_t period) const;
   // How long the program took for it. REQUIRES: likewise.

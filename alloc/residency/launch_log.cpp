@@ -9,10 +9,8 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
                      bool writes, std::optional<Stopwatches::Watch> watch) {
   MutexLock lock(mutex_);
   if (left_ != 0 && --left_ == 0) switch_off();
-  if (noted_.launches.size() == kMaxLaunches) {
-    noted_.lost = true;
-    return;
-  }
+  noted_.lost |= noted_.launches.size() == kMaxLaunches || noted_.uses.size() + runs.size() > kMaxUses;
+  if (noted_.lost) return;
   for (Run* const run : runs) {
     const bool fresh = run->fresh.load(std::memory_order_relaxed);
     if (fresh) {
@@ -30,6 +28,7 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
 
 void LaunchLog::note_write(Run& run, std::uint64_t epoch) {
   MutexLock lock(mutex_);
+  noted_.lost |= noted_.writes.size() == kMaxUses;
   if (!noted_.lost) noted_.writes.push_back({epoch, &run});
 }
 

@@ -6,7 +6,8 @@
 //
 // Thread safety: every call may be made from any thread.
 //
-// Bounds: kMaxLaunches wait to be read; those beyond are lost, and the batch says so.
+// Bounds: kMaxLaunches wait to be read, which use kMaxUses runs together, and as many writes that were noted later; what
+// comes behind is lost, and the batch says so.
 #pragma once
 
 #include <atomic>
@@ -24,6 +25,7 @@ namespace tessera {
 class LaunchLog {
  public:
   static constexpr std::size_t kMaxLaunches = std::size_t{1} << 16;
+  static constexpr std::size_t kMaxUses = std::size_t{1} << 20;
 
   struct Use {
     Run* run = nullptr;

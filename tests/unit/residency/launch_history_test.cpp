@@ -53,6 +53,39 @@ class LaunchHistoryTest : public ::testing::Test {
   std::uint64_t epoch_ = 0;
 };
 
+TEST_F(LaunchHistoryTest, ForgetsTheOlderHalfOfTooManyLaunchesButNoneThatIsNeeded) {
+  for (std::size_t i = 0; i < LaunchHistory::kMostSteps - 1; ++i) launch_of(i, {});
+  history_.trim(history_.next());
+  EXPECT_EQ(history_.size(), LaunchHistory::kMostSteps - 1);
+  launch_of(0, {});
+  history_.trim(10);
+  EXPECT_EQ(history_.size(), LaunchHistory::kMostSteps - 10);
+  history_.trim(10);
+  for (int i = 0; i < 10; ++i) launch_of(0, {});
+  history_.trim(history_.next());
+  EXPECT_EQ(history_.size(), LaunchHistory::kMostSteps / 2);
+  EXPECT_EQ(history_.next(), LaunchHistory::kMostSteps + 10);
+}
+
+TEST_F(LaunchHistoryTest, ForgetsMoreWhereNothingElseKeepsItBounded) {
+  for (std::size_t i = 0; i < 2 * LaunchHistory::kMostSteps; ++i) launch_of(i, {});
+  history_.trim(0);
+  EXPECT_LT(history_.size(), 2 * LaunchHistory::kMostSteps);
+}
+
+TEST_F(LaunchHistoryTest, ForgetsTheOlderHalfOfLaunchesThatUseTooManyRuns) {
+  const std::vector<LaunchLog::Use> many(5000, {.run = &run_at(1)});
+  const std::size_t fit = LaunchHistory::kMostMentions / many.size();
+  for (std::size_t i = 0; i <= fit; ++i) {
+    EXPECT_EQ(history_.size(), i);
+    history_.remember({.uses = 5000, .watch = std::nullopt}, i, many, many.size(), {});
+    history_.trim(0);
+  }
+  EXPECT_EQ(history_.size(), (fit + 1) / 2);
+  history_.remember({.uses = 5000, .watch = std::nullopt}, 0, many, many.size(), {});
+  EXPECT_EQ(history_.iteration(1).uses.size(), many.size());
+}
+
 TEST_F(LaunchHistoryTest, TellsHowLongTheProgramTookForTheLastLaunches) {
   DeviceRun& run = run_at(1);
   for (int i = 0; i < 10; ++i) launch(run);  // one each 2000 ns

@@ -118,6 +118,31 @@ TEST_F(LaunchLogTest, LosesTheNewestWhenNobodyReadsAndSaysSo) {
   EXPECT_FALSE(taken().lost);
 }
 
+TEST_F(LaunchLogTest, LosesTheNewestWhenTheyUseTooManyRunsAndNoneBehindThem) {
+  const std::vector<DeviceRun*> many(5000, &a_);
+  const std::size_t fit = LaunchLog::kMaxUses / many.size();
+  for (std::size_t i = 0; i <= fit; ++i) log_.note(work_, many, i + 1, false, std::nullopt);
+  DeviceRun* const one[] = {&a_};
+  log_.note(work_, one, fit + 2, false, std::nullopt);
+  log_.note_write(a_, fit + 2);
+  const LaunchLog::Batch batch = taken();
+  EXPECT_EQ(batch.launches.size(), fit);
+  EXPECT_LE(batch.uses.size(), LaunchLog::kMaxUses);
+  EXPECT_TRUE(batch.writes.empty());
+  EXPECT_TRUE(batch.lost);
+}
+
+TEST_F(LaunchLogTest, LosesWhatComesBehindTooManyWrites) {
+  DeviceRun* const one[] = {&a_};
+  log_.note(work_, one, 1, false, std::nullopt);
+  for (std::size_t i = 0; i <= LaunchLog::kMaxUses; ++i) log_.note_write(a_, 1);
+  log_.note(work_, one, 2, false, std::nullopt);
+  const LaunchLog::Batch batch = taken();
+  EXPECT_EQ(batch.writes.size(), LaunchLog::kMaxUses);
+  EXPECT_EQ(batch.launches.size(), 1u);
+  EXPECT_TRUE(batch.lost);
+}
+
 TEST_F(LaunchLogTest, TellsOfAFreshBlockWhenTheOneBeforeWasFreed) {
   DeviceRun* const one[] = {&a_};
   a_.freed.store(7);
