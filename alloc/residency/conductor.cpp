@@ -83,7 +83,7 @@ void Conductor::read(Orders& orders, Nanoseconds now) {
   times_.store(short_ && (wanted_ || !leads()) && (finder_.repeats() || untimely_ < kMaxSteps),
                std::memory_order_relaxed);
   history_.read_watches();
-  history_.trim(history_.next());
+  history_.trim(wanted_ ? began_ : history_.next());
 }
 
 void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,

@@ -98,6 +98,49 @@ TEST_F(ConductorTest, TriesTheNextStrategyWhenOneTakesLongerThanItWasTold) {
   EXPECT_EQ(to, Away::kHost) << "the other takes 8000";
 }
 
+// A conductor of its own for launches of one run, whose memory gets short when the test says so.
+class LoopOfLaunchesTest : public ConductorTest {
+ protected:
+  void launch_timed(const char& work, std::uint64_t nanoseconds) {
+    const auto watch = own_.watches().start(stream_);
+    own_.log().note(&work, {&run_, 1}, ++epoch_, true, watch);
+    EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(nanoseconds), {}).is_ok());
+    EXPECT_TRUE(watch && own_.watches().stop(*watch, stream_));
+    EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
+    read();
+  }
+  void launch_untimed(const char& work) {
+    own_.log().note(&work, {&run_, 1}, ++epoch_, true, std::nullopt);
+    read();
+  }
+  void read() {
+    Conductor::Orders orders;
+    if (own_.wants_plan()) own_.ask_for_plan({.device = 64_MiB});
+    own_.read(orders, clock_.now());
+  }
+
+  Conductor own_{sim_, DeviceId(0), policy_, planner_, runs_};
+  DeviceRun* const run_ = make_run();
+};
+
+// Long iterations are timed when they are gone through once more. By then there are so many launches that the older
+// half of them goes, which is not to take the beginning of what waits.
+TEST_F(LoopOfLaunchesTest, NothingIsForgottenOfAnIterationThatWaitsForItsDurations) {
+  constexpr std::size_t kSteps = 40'000, kFast = 8'000, kMost = 2 * Conductor::kMaxSteps;
+  const std::vector<char> works(kSteps), others(kMost - 2 * kSteps - 30'000);
+  own_.note_shortage();
+  for (const char& work : others) launch_untimed(work);
+  for (int i = 0; i < 2; ++i) {
+    for (const char& work : works) launch_untimed(work);
+  }
+  ASSERT_TRUE(policy_.seen.steps.empty());
+  for (std::size_t i = 0; i < kSteps; ++i) launch_timed(works[i], i < kFast ? 10 : 1000);
+  launch_untimed(works[0]);
+  ASSERT_EQ(policy_.seen.steps.size(), kSteps);
+  EXPECT_EQ(policy_.seen.steps.front().duration, Nanoseconds(10));
+  EXPECT_EQ(policy_.seen.steps.back().duration, Nanoseconds(1000));
+}
+
 TEST_F(ConductorTest, NotesNoMoreOfAProgramThatIsNotShort) {
   Conductor ample(sim_, DeviceId(0), policy_, planner_, runs_);
   DeviceRun* const run = make_run();
