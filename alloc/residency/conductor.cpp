@@ -53,13 +53,18 @@ std::span<const LaunchLog::Use> parts_of(std::span<const LaunchLog::Use> uses) {
 
 }  // namespace
 
-// What was noted before it rested does not go on.
+// What was noted before it rested does not go on. Nor is it known how long that took: nothing was
+// timed, so an iteration learned by then is learned anew.
 void Conductor::note_shortage() {
   if (std::exchange(short_, true)) return;
   if (!log_.is_on()) {
     lose_place();
+    log_.take(batch_);
     finder_.interrupt();
     history_.drop_oldest(history_.size());
+    courses_.clear();
+    newest_ = nullptr;
+    wanted_ = asked_ = false;
   }
   log_.look_from(1);
   log_.switch_on();

@@ -123,6 +123,18 @@ class LoopOfLaunchesTest : public ConductorTest {
   DeviceRun* const run_ = make_run();
 };
 
+TEST_F(LoopOfLaunchesTest, WhatWasLearnedBeforeItRestedIsLearnedAnew) {
+  constexpr std::size_t kSteps = 2 * kLayers;
+  while (own_.log().is_on()) launch_untimed(works_[epoch_ % kSteps]);
+  own_.note_shortage();
+  for (std::size_t i = 0; i < 4 * kSteps; ++i) launch_timed(works_[i % kSteps], 100 + i % kSteps);
+  EXPECT_TRUE(own_.leads());
+  ASSERT_EQ(policy_.seen.steps.size(), kSteps);
+  std::uint64_t sum = 0;
+  for (const IterationStep& step : policy_.seen.steps) sum += step.duration.value();
+  EXPECT_EQ(sum, kSteps * 100 + kSteps * (kSteps - 1) / 2);
+}
+
 // Long iterations are timed when they are gone through once more. By then there are so many launches that the older
 // half of them goes, which is not to take the beginning of what waits.
 TEST_F(LoopOfLaunchesTest, NothingIsForgottenOfAnIterationThatWaitsForItsDurations) {
