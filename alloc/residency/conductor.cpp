@@ -83,7 +83,10 @@ void Conductor::read(Orders& orders, Nanoseconds now) {
     }
     read_launch(launch, distinct(uses), orders, now);
   }
-  if (batch_.lost) lose_place();
+  if (batch_.lost) {
+    lose_place();
+    finder_.interrupt();
+  }
   if (leads()) log_.call_at(leader_->until_due());
   times_.store(short_ && (wanted_ || !leads()) && (finder_.repeats() || untimely_ < kMaxSteps),
                std::memory_order_relaxed);

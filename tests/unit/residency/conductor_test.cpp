@@ -153,6 +153,23 @@ TEST_F(LoopOfLaunchesTest, NothingIsForgottenOfAnIterationThatWaitsForItsDuratio
   EXPECT_EQ(policy_.seen.steps.back().duration, Nanoseconds(1000));
 }
 
+// What comes behind the gap looks like an iteration of twelve launches.
+TEST_F(LoopOfLaunchesTest, LaunchesThatWereLostEndWhatIsCounted) {
+  constexpr std::size_t kSteps = kLayers, kLost = 8;
+  const std::vector<char> others(LaunchLog::kMaxLaunches - kSteps);
+  own_.note_shortage();
+  for (const char& work : others) own_.log().note(&work, {&run_, 1}, ++epoch_, true, std::nullopt);
+  for (std::size_t i = 0; i < kSteps + kLost; ++i) {
+    own_.log().note(&works_[i % kSteps], {&run_, 1}, ++epoch_, true, std::nullopt);
+  }
+  read();
+  for (std::size_t i = kLost; i < kSteps; ++i) launch_timed(works_[i], 100);
+  read();
+  EXPECT_TRUE(policy_.seen.steps.empty());
+  for (std::size_t i = 0; i < 3 * kSteps; ++i) launch_timed(works_[i % kSteps], 100);
+  EXPECT_EQ(policy_.seen.steps.size(), kSteps);
+}
+
 TEST_F(ConductorTest, NotesNoMoreOfAProgramThatIsNotShort) {
   Conductor ample(sim_, DeviceId(0), policy_, planner_, runs_);
   DeviceRun* const run = make_run();
