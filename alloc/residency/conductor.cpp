@@ -102,7 +102,7 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
   history_.remember(launch, signature, uses, parts.size(), now);
   finder_.note(signature, newest_ == nullptr ? 0 : newest_->iteration().steps.size());
   if (launch.watch && !finder_.repeats()) ++untimely_;
-  if (short_ && wanted_) ++waited_;
+  if (short_ && wanted_ && newest_->knows_place()) ++waited_;
   const Course* const before = first_placed(false);
   const std::optional<std::uint64_t> context = finder_.context();
   for (const auto& course : courses_) course->note(signature, context, launch.epoch, parts);
@@ -145,6 +145,9 @@ void Conductor::learn_course() {
   if (period > std::min(kMaxSteps, history_.size())) return;
   Iteration iteration = history_.iteration(period);
   std::vector<Order> runs = players(iteration);
+  // A plan is asked for of the newest alone: others that have none are learned anew when the program is
+  // back at them.
+  std::erase_if(courses_, [](const auto& course) { return !course->has_plan(); });
   if (courses_.size() == kMostCourses) courses_.pop_back();
   courses_.push_back(
       std::make_unique<Course>(std::move(iteration), finder_.last(period), std::move(runs)));

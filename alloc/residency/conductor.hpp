@@ -137,11 +137,11 @@ class Conductor {
   Course* newest_ = nullptr;                      // that was learned
   Nanoseconds took_{};                            // its iteration, when it was learned
   std::uint64_t began_ = 0;                       // its first launch then, by the history's numbers
-  std::size_t waited_ = 0;                        // launches since it was learned and memory short,
-  std::size_t look_at_ = 0;                       // and with so many durations are looked at
-  bool wanted_ = false;                           // a plan, as soon as the durations are known
-  bool asked_ = false;                            // the planner, who may have a better answer yet,
-  Machine machine_;                               // about this one
+  std::size_t waited_ = 0;   // of its launches since then, while memory was short,
+  std::size_t look_at_ = 0;  // and with so many durations are looked at
+  bool wanted_ = false;      // a plan, as soon as the durations are known
+  bool asked_ = false;       // the planner, who may have a better answer yet,
+  Machine machine_;          // about this one
   std::uint64_t read_ = 0;  // launches, ever: a clock that fences do not advance, as they do epochs
 };
 

@@ -153,6 +153,18 @@ TEST_F(LoopOfLaunchesTest, NothingIsForgottenOfAnIterationThatWaitsForItsDuratio
   EXPECT_EQ(policy_.seen.steps.back().duration, Nanoseconds(1000));
 }
 
+// The first of two loops was not timed before the second was learned.
+TEST_F(LoopOfLaunchesTest, AnIterationThatNobodyWasAskedAboutIsPlannedWhenTheProgramIsBackAtIt) {
+  constexpr std::size_t kLong = kLayers, kShort = kLayers / 2;
+  own_.note_shortage();
+  for (std::size_t i = 0; i < 2 * kLong; ++i) launch_untimed(works_[i % kLong]);
+  for (std::size_t i = 0; i < 2 * kShort; ++i) launch_untimed(works_[kLong + i % kShort]);
+  ASSERT_TRUE(policy_.seen.steps.empty());
+  for (std::size_t i = 0; i < 4 * kLong; ++i) launch_timed(works_[i % kLong], 100);
+  EXPECT_EQ(policy_.seen.steps.size(), kLong);
+  EXPECT_TRUE(own_.leads());
+}
+
 // What comes behind the gap looks like an iteration of twelve launches.
 TEST_F(LoopOfLaunchesTest, LaunchesThatWereLostEndWhatIsCounted) {
   constexpr std::size_t kSteps = kLayers, kLost = 8;
