@@ -23,28 +23,35 @@ Bytes run_bytes(const LaunchLog::Use& use) { return use.run->shape.bytes(); }
 
 bool is_small(const LaunchLog::Use& use) { return use.run->shape.bytes() <= kBasePage; }
 
-// Each run once; written if one of its mentions is, and fresh likewise. First those that a plan may
-// move, the parts. Their order tells which of a launch's runs is which in the next iteration. They
-// come by address, which for a block that is made anew is another each time; what they are for is
-// not, so that goes first.
+// The mention of the run among these, if there is one: the run knows its place, and what is there
+// whether that is so.
+LaunchLog::Use* mention_of(const Run& run, std::span<LaunchLog::Use> uses) {
+  return run.mention < uses.size() && uses[run.mention].run == &run ? &uses[run.mention] : nullptr;
+}
+
+// Each run once; written if one of its mentions is, and fresh likewise.
 std::span<LaunchLog::Use> distinct(std::span<LaunchLog::Use> uses) {
   std::size_t kept = 0;
   for (const LaunchLog::Use& use : uses) {
-    const auto known =
-        std::find_if(uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(kept),
-                     [&](const LaunchLog::Use& other) { return other.run == use.run; });
-    if (known == uses.begin() + static_cast<std::ptrdiff_t>(kept)) {
-      uses[kept++] = use;
-    } else {
+    if (LaunchLog::Use* const known = mention_of(*use.run, uses.first(kept))) {
       known->writes |= use.writes;
       known->fresh |= use.fresh;
+    } else {
+      use.run->mention = kept;
+      uses[kept++] = use;
     }
   }
+  return uses.first(kept);
+}
+
+// First those that a plan may move, the parts. Their order tells which of a launch's runs is which
+// in the next iteration. They come by address, which for a block that is made anew is another each
+// time; what they are for is not, so that goes first.
+void sort_by_role(std::span<LaunchLog::Use> uses) {
   const auto role = [](const LaunchLog::Use& use) {
     return std::tuple(is_small(use), use.run->shape.bytes(), use.run->tag, use.writes);
   };
-  std::ranges::stable_sort(uses.first(kept), {}, role);
-  return uses.first(kept);
+  std::ranges::stable_sort(uses, {}, role);
 }
 
 std::span<const LaunchLog::Use> parts_of(std::span<const LaunchLog::Use> uses) {
@@ -76,12 +83,14 @@ void Conductor::read(Orders& orders, Nanoseconds now) {
   auto write = batch_.writes.begin();
   std::size_t first = 0;
   for (const LaunchLog::Launch& launch : batch_.launches) {
-    const std::span<LaunchLog::Use> uses = std::span(batch_.uses).subspan(first, launch.uses);
+    const std::span<LaunchLog::Use> uses =
+        distinct(std::span(batch_.uses).subspan(first, launch.uses));
     first += launch.uses;
     for (; write != batch_.writes.end() && write->first <= launch.epoch; ++write) {
-      for (LaunchLog::Use& use : uses) use.writes |= use.run == write->second;
+      if (LaunchLog::Use* const use = mention_of(*write->second, uses)) use->writes = true;
     }
-    read_launch(launch, distinct(uses), orders, now);
+    sort_by_role(uses);
+    read_launch(launch, uses, orders, now);
   }
   if (batch_.lost) {
     lose_place();
@@ -249,8 +258,9 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy, const Machin
   };
   for (std::uint32_t step = 0; step < iteration.steps.size(); ++step) {
     const IterationStep& place = iteration.steps[step];
-    std::ranges::stable_sort(iteration.uses.begin() + place.first_use,  // as distinct() has them
-                             iteration.uses.begin() + place.end_use, {}, role);
+    std::ranges::stable_sort(
+        iteration.uses.begin() + place.first_use,  // as sort_by_role() has them
+        iteration.uses.begin() + place.end_use, {}, role);
     const auto bytes_of = [&iteration](const RunUse& use) { return iteration.runs[use.run].bytes; };
     signatures.push_back(signature_of(nullptr, iteration.uses_of(step), bytes_of));
   }

@@ -99,6 +99,7 @@ struct Run {
   std::uint64_t quiet = 0;        // every use up to this epoch is known to be over
   std::uint64_t next = 0;         // launch, as the conductor counts them, of its next use; 0 = unknown
   std::size_t index = 0;          // where the engine's list has it
+  std::size_t mention = 0;        // where the launch that is being read may mention it (conductor.cpp)
   bool coming = false;            // prefetched: pages that reach the host go on to the device
   std::uint64_t called = 0;       // the last use there was when it was prefetched
   const char* exposed = nullptr;  // why it may not move, if it may not
