@@ -206,7 +206,8 @@ void Conductor::ask_for_plan(const Machine& machine) {
   wanted_ = false;
   asked_ = true;
   machine_ = machine;
-  planner_->ask(as_it_stands(), machine);
+  machine_.device -= std::min(pinned_beside(), machine_.device);
+  planner_->ask(as_it_stands(), machine_);
 }
 
 // Where nothing was followed before, a strategy need not be faster.

@@ -112,6 +112,7 @@ class Conductor {
   void lose_place();
   void learn_course();
   Iteration as_it_stands() const;  // standing.cpp
+  Bytes pinned_beside() const;     // likewise
   std::vector<Order> players(const Iteration& iteration) const;
   bool learns_durations();
   void take_answer(Orders& orders);

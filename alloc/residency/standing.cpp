@@ -1,6 +1,7 @@
 // Where the runs are when the iteration is asked about, so that a rehearsal can begin as the program goes on.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "residency/conductor.hpp"
@@ -58,12 +59,23 @@ Iteration Conductor::as_it_stands() const {
     std::vector<Places> places = places_of(*run);
     if (const auto player = players.find(run.get()); player != players.end()) {
       now.runs[player->second].pages = std::move(places);
-    } else {
-      now.others.push_back({.bytes = run->shape.bytes(), .tag = run->tag, .pinned = run->pins.load() != 0,
-                            .pages = std::move(places)});
+    } else if (run->pins.load() == 0) {  // else its room is not there at all
+      now.others.push_back({.bytes = run->shape.bytes(), .tag = run->tag, .pages = std::move(places)});
     }
   }
   return now;
+}
+
+// Of runs that the iteration does not use. No plan moves them, so their room is not there for it.
+Bytes Conductor::pinned_beside() const {
+  std::unordered_set<const Run*> players;
+  for (const Course::Order& player : newest_->players()) players.insert(player.run);
+  Bytes bytes;
+  for (const auto& run : all_runs_) {
+    const bool is_part = run->shape.bytes() > kBasePage;  // others are small runs, whose room is none either
+    if (is_part && run->pins.load() != 0 && !players.contains(run.get())) bytes += run->shape.bytes();
+  }
+  return bytes;
 }
 
 }  // namespace tessera

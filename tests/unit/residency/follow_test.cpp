@@ -91,6 +91,32 @@ TEST_F(FollowTest, TheNextPolicyPlansWithoutSeeingTheIterationAgain) {
   iterate(6);
 }
 
+// Pinned runs that the iteration uses are known as such by it.
+TEST_F(FollowTest, APlanIsMadeWithoutTheRoomOfPinnedRunsThatTheIterationDoesNotUse) {
+  class Room final : public Policy {
+   public:
+    explicit Room(Bytes& device) : device_(device) {}
+    std::string_view name() const override { return "room"; }
+    Decision decide(const Snapshot& snapshot) const override { return rest_->decide(snapshot); }
+    AbsencePlan plan(const Iteration&, const Machine& machine) const override {
+      device_ = machine.device;
+      return {};
+    }
+
+   private:
+    Bytes& device_;
+    std::unique_ptr<Policy> rest_ = make_policy("lru").take();
+  };
+  DeviceRun* const pinned = machine_.add({0, 3});
+  EXPECT_OK(machine_.residency().pin(pinned));
+  EXPECT_OK(machine_.residency().pin(layers_[0]));
+  for (std::uint64_t i = 1; i <= 5; ++i) iterate(i);
+  Bytes device;
+  machine_.residency().set_policy(std::make_unique<Room>(device));
+  EXPECT_EQ(device, 32_MiB - 6_MiB);
+  iterate(6);
+}
+
 TEST_F(FollowTest, APinnedRunStaysWhateverThePlanSays) {
   for (std::uint64_t i = 1; i <= 4; ++i) iterate(i);
   EXPECT_OK(machine_.residency().pin(layers_[0]));

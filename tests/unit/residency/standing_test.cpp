@@ -29,11 +29,12 @@ class StandingTest : public ::testing::Test {
  protected:
   static constexpr std::size_t kLayers = 12;
 
-  void iterate_on(Bytes host) {
+  void iterate_on(Bytes host, bool with_pin = false) {
     ResidencyMachine machine({.device = 64_MiB, .host = host, .file = 512_MiB, .sim = {.memory = 96_MiB}});
     machine.residency().set_policy(std::make_unique<Asked>(seen_));
     StandingRun* const other = machine.add({0, 3});
     ASSERT_OK(machine.write(other, 1));
+    if (with_pin) ASSERT_OK(machine.residency().pin(other));
     std::vector<StandingRun*> layers;
     for (std::uint32_t i = 0; i < kLayers; ++i) layers.push_back(machine.add({0, i + 2}));
     for (int i = 0; i < 6; ++i) {
@@ -72,6 +73,12 @@ TEST_F(StandingTest, TellsOfWhatNoStepUses) {
   ASSERT_EQ(seen_.others.size(), 1u);
   EXPECT_EQ(seen_.others[0].bytes, 6_MiB);
   EXPECT_EQ(seen_.others[0].pages, std::vector<Places>(3, kAtFile));
+}
+
+TEST_F(StandingTest, TellsNothingOfWhatIsPinnedBeside) {
+  iterate_on(32_MiB, true);
+  ASSERT_TRUE(seen_.stands_at);
+  EXPECT_TRUE(seen_.others.empty());
 }
 
 TEST_F(StandingTest, TellsNothingWhereTheHostHasRoomForAll) {
