@@ -148,16 +148,18 @@ void Conductor::lose_place() {
 
 // ---- learning -----------------------------------------------------------------------------------
 
-// The last launches, as many as the period has, are the iteration.
+// The last launches, as many as the period has, are the iteration. A few launches in a row, such as
+// initialise many blocks, are one only to a program that has no longer one.
 void Conductor::learn_course() {
   const std::size_t period = finder_.period();
   if (period > std::min(kMaxSteps, history_.size())) return;
+  const auto is_longer = [](const auto& course) {
+    return course->iteration().steps.size() > kContext;
+  };
+  if (period <= kContext && std::ranges::any_of(courses_, is_longer)) return;
   Iteration iteration = history_.iteration(period);
   std::vector<Order> runs = players(iteration);
-  // A plan is asked for of the newest alone: others that have none are learned anew when the program is
-  // back at them.
-  std::erase_if(courses_, [](const auto& course) { return !course->has_plan(); });
-  if (courses_.size() == kMostCourses) courses_.pop_back();
+  make_place();
   courses_.push_back(
       std::make_unique<Course>(std::move(iteration), finder_.last(period), std::move(runs)));
   newest_ = courses_.back().get();
@@ -166,6 +168,15 @@ void Conductor::learn_course() {
   waited_ = look_at_ = 0;
   wanted_ = true;
   asked_ = false;
+}
+
+// A plan is asked for of the newest alone: others that have none are learned anew when the program
+// is back at them. Of the others the one goes that it was at longest ago.
+void Conductor::make_place() {
+  std::erase_if(courses_, [](const auto& course) { return !course->has_plan(); });
+  if (courses_.size() < kMostCourses) return;
+  courses_.erase(std::ranges::min_element(courses_, {},
+                                          [](const auto& course) { return course->last_known(); }));
 }
 
 // Which run plays which part at this moment; null where it has gone.

@@ -16,6 +16,7 @@
 // validation. The last few are kept with their strategies, so that each is followed as soon as the
 // program is back at it. Breaks that come regularly make a longer one, of several iterations; it
 // goes before those that it is made of if it is told to take less than the program took with them.
+// Of too many the one goes that the program was at longest ago.
 //
 // Thread safety: log(), watches() and times() by any thread; the rest under the engine's lock.
 //
@@ -111,6 +112,7 @@ class Conductor {
                    Orders& orders, Nanoseconds now);
   void lose_place();
   void learn_course();
+  void make_place();
   Iteration as_it_stands() const;  // standing.cpp
   Bytes pinned_beside() const;     // likewise
   std::vector<Order> players(const Iteration& iteration) const;

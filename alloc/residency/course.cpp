@@ -25,6 +25,7 @@ void Course::note(std::uint64_t signature, std::optional<std::uint64_t> context,
   const IterationStep& step = iteration_.steps[*place()];
   if (uses.size() != step.end_use - step.first_use)
     return lose_place();  // of one hash, yet another
+  last_known_ = epoch;
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
     runs_[iteration_.uses[step.first_use + i].run] = {.run = uses[i].run, .used = epoch};
   }

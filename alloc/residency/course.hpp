@@ -50,6 +50,8 @@ class Course {
   // Of the last launch, if it keeps to the iteration.
   std::optional<std::size_t> place() const { return place_.position(); }
   bool knows_place() const { return place().has_value(); }
+  // The epoch of the last launch that kept to it; 0 = none since it was learned.
+  std::uint64_t last_known() const { return last_known_; }
   void lose_place();
   // Each run of the last launch knows when it is used next, if `launches` is the number of that
   // launch.
@@ -98,6 +100,7 @@ class Course {
 
   Iteration iteration_;
   PeriodPlace place_;
+  std::uint64_t last_known_ = 0;
   std::vector<Order> runs_;                // as last seen; null when gone
   std::vector<std::uint32_t> distances_;   // by use of the iteration
   std::vector<Told> told_;                 // the planner's answer

@@ -189,6 +189,33 @@ TEST_F(LoopsTest, TheLastFewAreKept) {
   EXPECT_EQ(launches_until_led(loop(0)), kShort);
 }
 
+TEST_F(LoopsTest, OfMoreThanAreKeptTheOneGoesThatTheProgramWasAtLongestAgo) {
+  for (std::size_t i = 0; i < Conductor::kMostCourses; ++i) play(loop(i));
+  play(loop(0));
+  play(loop(Conductor::kMostCourses));
+  EXPECT_LE(launches_until_led(loop(0)), kContext);
+  EXPECT_EQ(launches_until_led(loop(1)), kShort);
+}
+
+// As frameworks launch when they initialise many tensors.
+TEST_F(LoopsTest, LoopsOfAFewLaunchesTakeNobodysPlace) {
+  for (std::size_t i = 0; i < Conductor::kMostCourses; ++i) {
+    for (int turn = 0; turn < 30; ++turn) {
+      for (const char& work : loop(i + 1).first(i + 1)) launch(work, make_run(), true);
+    }
+  }
+  EXPECT_LE(launches_until_led(loop(0)), kContext);
+}
+
+TEST_F(ConductorTest, AProgramThatHasNoLongerOneIsPlannedByAnIterationOfAFewLaunches) {
+  for (const std::size_t steps : {1u, 3u}) {
+    for (std::size_t i = 0; i < 20 * steps; ++i)
+      launch(works_[steps + i % steps], make_run(), true);
+    EXPECT_EQ(policy_.seen.steps.size(), steps);
+    EXPECT_TRUE(conductor_.leads());
+  }
+}
+
 TEST_F(RegularBreakTest, APlanThatNothingWasFollowedBeforeNeedNotBeFaster) {
   oracle_.time = Nanoseconds(~std::uint64_t{0});
   conductor_.set_policy(policy_, oracle_);
