@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <thread>
+#include <unordered_set>
+#include <utility>
 
 #include "base/atomic_max.hpp"
 #include "base/log.hpp"
@@ -12,10 +14,45 @@ namespace {
 
 constexpr std::uint32_t kForgotten = ~std::uint32_t{0};  // a key whose stream was retired
 
-std::uint64_t this_thread_key() {
-  static std::atomic<std::uint64_t> next{1};
-  thread_local const std::uint64_t key = next.fetch_add(1, std::memory_order_relaxed);
-  return key;
+// The threads that have a key. Never goes away: a thread may end after what is static has.
+struct Living {
+  Mutex mutex{LockRank::kObserve};
+  std::unordered_set<std::uint64_t> keys GUARDED_BY(mutex);
+  std::uint64_t next GUARDED_BY(mutex) = 1;
+};
+Living& living() {
+  static Living& all = *new Living;
+  return all;
+}
+
+constinit thread_local std::uint64_t own_key = 0;
+
+// What the thread does after this it does by another key, which is never said to have ended.
+struct EndsKey {
+  ~EndsKey() {
+    Living& all = living();
+    MutexLock lock(all.mutex);
+    all.keys.erase(std::exchange(own_key, 0));
+  }
+};
+
+std::uint64_t take_thread_key() {
+  static thread_local EndsKey at_thread_end;
+  (void)at_thread_end;
+  Living& all = living();
+  MutexLock lock(all.mutex);
+  own_key = all.next++;
+  all.keys.insert(own_key);
+  return own_key;
+}
+
+std::uint64_t this_thread_key() { return own_key != 0 ? own_key : take_thread_key(); }
+
+bool has_ended(std::uint64_t thread) {
+  if (thread == 0) return false;
+  Living& all = living();
+  MutexLock lock(all.mutex);
+  return !all.keys.contains(thread);
 }
 
 // for (std::size_t slot : SlotsIn{mask})
@@ -67,6 +104,7 @@ std::uint32_t StreamTable::find_slot(StreamId stream) {
 
 std::uint32_t StreamTable::choose_slot(std::size_t hash) {
   if (used_slots_ < kSlots) return used_slots_++;
+  look_for_ended_threads();
   for (std::uint32_t i = 0; i < kSlots; ++i) {
     auto& users = slots_[i].users;
     std::erase_if(users, [](const User& user) { return user.retired && user.completed == kForever; });
@@ -115,19 +153,40 @@ Result<EventId> StreamTable::take_event() {
 // The stream is gone and nobody told us. Whatever was queued on it is over once the device is idle.
 Status StreamTable::declare_dead(User& user) {
   TESSERA_TRY(driver_.synchronize(device_));
-  forget_key(user.stream);
-  user.retired = true;
-  user.completed = kForever;
-  drop_pending(user, user.pending.size());
+  forget(user);
   return {};
 }
 
+// Its work is over.
+void StreamTable::forget(User& user) {
+  forget_key(user.stream, user.thread);
+  user.retired = true;
+  user.completed = kForever;
+  drop_pending(user, user.pending.size());
+}
+
 // Its handle may be given to a new stream, which is another user.
-void StreamTable::forget_key(StreamId stream) {
+void StreamTable::forget_key(StreamId stream, std::uint64_t thread) {
   for (Key& key : keys_) {
     if (key.slot_plus_one.load() != 0 && key.stream.load() == stream.value() &&
-        key.thread.load() == 0) {
+        key.thread.load() == thread) {
       key.slot_plus_one.store(kForgotten);
+    }
+  }
+}
+
+bool StreamTable::is_left(const User& user) { return !user.retired && has_ended(user.thread); }
+
+// Nobody else can fence a thread's own stream, so all is over only where its last fence covers all that was noted.
+void StreamTable::look_for_ended_threads() {
+  for (Slot& slot : slots_) {
+    if (std::ranges::none_of(slot.users, &StreamTable::is_left)) continue;
+    if (Status status = poll_slot(slot); !status.is_ok()) {
+      log_line(LogLevel::kDebug, "fences of threads that ended: {}", status.to_string());
+      continue;
+    }
+    for (User& user : slot.users) {
+      if (is_left(user) && user.pending.empty() && user.completed >= slot.last.load()) forget(user);
     }
   }
 }
@@ -251,10 +310,28 @@ Status StreamTable::wait_for_all(std::uint64_t epoch) {
   return wait(kAll, epoch);
 }
 
+// The keys of threads that ended, and so will queue nothing.
+std::vector<std::uint64_t> StreamTable::left_by_threads() {
+  MutexLock lock(mutex_);
+  std::vector<std::uint64_t> threads;
+  for (const Slot& slot : slots_) {
+    for (const User& user : slot.users) {
+      if (is_left(user)) threads.push_back(user.thread);
+    }
+  }
+  return threads;
+}
+
 Status StreamTable::wait_for_device(std::uint64_t mask, std::uint64_t epoch) {
   close(epoch);
+  const std::vector<std::uint64_t> left = left_by_threads();
   TESSERA_TRY(driver_.synchronize(device_));
   MutexLock lock(mutex_);
+  for (Slot& slot : slots_) {
+    for (User& user : slot.users) {
+      if (std::ranges::find(left, user.thread) != left.end()) forget(user);
+    }
+  }
   for (std::size_t i : SlotsIn{mask}) {
     const std::uint64_t label = needed(slots_[i], epoch);
     for (User& user : slots_[i].users) user.completed = std::max(user.completed, label);
@@ -288,7 +365,7 @@ Status StreamTable::retire(StreamId stream) {
       user.retired = true;
     }
   }
-  forget_key(stream);
+  forget_key(stream, 0);
   return {};
 }
 

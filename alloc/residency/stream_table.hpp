@@ -10,7 +10,8 @@
 // so a stamp given later is greater than the fence's label. Frees thus cost no tick.
 //
 // Up to 64 slots, so that a block can name its users in one word; more streams than that share
-// slots, which only makes answers later, never wrong.
+// slots, which only makes answers later, never wrong. A thread that used its own default stream and ended leaves its
+// place to others once its work is known to be over.
 //
 // Thread safety: every call may be made from any thread; note_use inside the gate, or for work that is
 // queued already.
@@ -127,7 +128,11 @@ class StreamTable {
   std::uint32_t choose_slot(std::size_t hash) REQUIRES_LOCK(mutex_);
   Status record(Slot& slot, User& user) REQUIRES_LOCK(mutex_);
   Status declare_dead(User& user) REQUIRES_LOCK(mutex_);
-  void forget_key(StreamId stream) REQUIRES_LOCK(mutex_);
+  void forget(User& user) REQUIRES_LOCK(mutex_);
+  void forget_key(StreamId stream, std::uint64_t thread) REQUIRES_LOCK(mutex_);
+  static bool is_left(const User& user);  // by a thread that ended
+  std::vector<std::uint64_t> left_by_threads();
+  void look_for_ended_threads() REQUIRES_LOCK(mutex_);
   // The user's first `count` fences have done their service.
   void drop_pending(User& user, std::size_t count) REQUIRES_LOCK(mutex_);
   Status poll_slot(Slot& slot) REQUIRES_LOCK(mutex_);

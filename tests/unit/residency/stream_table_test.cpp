@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <list>
+#include <set>
 #include <thread>
 
 #include "held_kernel.hpp"
@@ -212,6 +213,46 @@ TEST_F(Streams, AThreadThatEndedWithoutAFenceIsWaitedForWithTheDevice) {
   EXPECT_FALSE(passed(theirs, 1));
   EXPECT_TRUE(table_->wait(theirs, 1).is_ok());
   EXPECT_TRUE(table_->passed(theirs, 1));
+}
+
+// One after the other, as a program makes a thread for each request.
+TEST_F(Streams, ThreadsThatEndedLeaveTheirPlacesToOthers) {
+  for (std::uint64_t epoch = 1; epoch <= 5 * StreamTable::kSlots; ++epoch) {
+    std::thread([&] {
+      use(kPerThreadStream, epoch);
+      EXPECT_TRUE(table_->fence_own(table_->slot_of(kPerThreadStream)).is_ok());
+    }).join();
+  }
+  ASSERT_TRUE(driver().synchronize(DeviceId(0)).is_ok());
+  std::set<std::uint32_t> slots;
+  for (std::uint32_t i = 0; i < StreamTable::kSlots; ++i) slots.insert(table_->slot_of(stream()));
+  EXPECT_EQ(slots.size(), StreamTable::kSlots) << "nobody shares one";
+}
+
+TEST_F(Streams, ThreadsThatEndedWithoutAFenceDoSoWhenTheDeviceWasWaitedFor) {
+  std::uint64_t theirs = 0;
+  for (std::uint64_t epoch = 1; epoch <= 5 * StreamTable::kSlots; ++epoch) {
+    std::thread([&] { theirs |= use(kPerThreadStream, epoch); }).join();
+  }
+  EXPECT_FALSE(passed(theirs, 5 * StreamTable::kSlots));
+  ASSERT_TRUE(table_->wait(theirs, 5 * StreamTable::kSlots).is_ok());
+  std::set<std::uint32_t> slots;
+  for (std::uint32_t i = 0; i < StreamTable::kSlots; ++i) slots.insert(table_->slot_of(stream()));
+  EXPECT_EQ(slots.size(), StreamTable::kSlots);
+}
+
+TEST_F(Streams, TheWorkOfAThreadThatEndedIsNotForgottenBeforeItIsOver) {
+  std::uint64_t theirs = 0;
+  std::thread([&] {
+    theirs = held_use(kPerThreadStream, 1);
+    EXPECT_TRUE(table_->fence_own(table_->slot_of(kPerThreadStream)).is_ok());
+  }).join();
+  for (std::uint32_t i = 0; i < 2 * StreamTable::kSlots; ++i) {
+    table_->slot_of(stream());
+    EXPECT_FALSE(passed(theirs, 1));
+  }
+  let_go();
+  EXPECT_TRUE(passed(theirs, 1));
 }
 
 TEST_F(Streams, ManyThreadsFindTheirStreams) {
