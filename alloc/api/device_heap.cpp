@@ -27,8 +27,10 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   DeviceProperties properties;
   TESSERA_TRY_ASSIGN(properties, driver.properties(device));
   if (!properties.virtual_memory) {
-    return Status(Code::kNotSupported, fmt::format("device {} ({}) has no virtual memory management",
-                                                   device.value(), properties.name));
+    const std::string& problem = properties.virtual_memory_problem;
+    return Status(Code::kNotSupported,
+                  fmt::format("device {} ({}) has no virtual memory management{}{}", device.value(),
+                              properties.name, problem.empty() ? "" : ": ", problem));
   }
   MemoryInfo memory;
   TESSERA_TRY_ASSIGN(memory, driver.memory_info(device));

@@ -31,22 +31,24 @@ CUmemAllocationProp frame_properties(DeviceId device, FrameLocation location, in
 
 }  // namespace
 
-// The granularity and the probe need a context, so they wait until a device is first asked about.
+// The granularity and the probe need a context, so they wait until a device is first asked about. Nobody reads
+// the properties before that is over.
 Result<DeviceProperties> CudaDriver::properties(DeviceId device) {
   TESSERA_TRY(check_exists(device));
   Device& entry = *devices_[device.value()];
-  if (!entry.properties.virtual_memory) return entry.properties;
-  Status status;
   std::call_once(entry.probed, [&] {
+    if (!entry.properties.virtual_memory) return;
     const CUmemAllocationProp frame =
         frame_properties(device, FrameLocation::kDevice, 0, entry.rdma_capable);
     std::size_t granularity = 0;
-    status = cuda_status(*symbols_,
-                         symbols_->cuMemGetAllocationGranularity(&granularity, &frame,
-                                                                 CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-                         "cuMemGetAllocationGranularity");
-    if (!status.is_ok()) {
+    const Status told =
+        cuda_status(*symbols_,
+                    symbols_->cuMemGetAllocationGranularity(&granularity, &frame,
+                                                            CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+                    "cuMemGetAllocationGranularity");
+    if (!told.is_ok()) {
       entry.properties.virtual_memory = false;
+      entry.properties.virtual_memory_problem = told.message();
       return;
     }
     entry.properties.granularity = Bytes(granularity);

@@ -36,6 +36,7 @@ struct DeviceProperties {
   Bytes total_memory;
   Bytes granularity;         // of virtual memory management, both device and host frames
   bool virtual_memory = false;  // can reserve, create, map: without it Tessera passes through
+  std::string virtual_memory_problem = {};  // why not, where the device should have it
   bool host_frames = false;  // create_frame(kHost) works: probed by doing it (cuda_facts §4.3)
   std::string host_frames_problem = {};  // what the probe ran into, where it does not
   std::optional<unsigned> host_node = {};  // the NUMA node of host memory that is nearest, if known
