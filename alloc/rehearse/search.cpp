@@ -88,8 +88,6 @@ std::vector<Told> Search::best() const {
 std::vector<Told> Search::best_few() const {
   std::vector<Told> best = kept_;
   std::ranges::sort(best, {}, &Told::time);
-  const auto do_the_same = [](const Told& a, const Told& b) { return a.time == b.time; };
-  best.erase(std::unique(best.begin(), best.end(), do_the_same), best.end());
   best.resize(std::min(best.size(), Contest::kMostTold), origin_);
   if (best.back().time < origin_.time) {
     if (best.size() == Contest::kMostTold) best.pop_back();

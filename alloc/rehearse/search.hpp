@@ -46,7 +46,8 @@ class Search {
   // One more.
   void play() EXCLUDES_LOCK(mutex_);
   // The shortest first, Contest::kMostTold at most. What it began with ends them: what is found fits the stage
-  // closely, and the program may show that it takes longer there.
+  // closely, and the program may show that it takes longer there. For the same reason several that take as long on the
+  // stage are told: they may differ in the program.
   std::vector<Told> best() const EXCLUDES_LOCK(mutex_);
 
  private:
