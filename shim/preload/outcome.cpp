@@ -13,7 +13,35 @@ namespace tessera::preload {
 namespace {
 
 constexpr int kMostLines = 20;
-constinit std::atomic<int> lines{0};
+
+// One line, of `said` that came before. The one behind the last says so.
+void say_counted(std::atomic<int>& said, const char* format, va_list arguments) {
+  const int before = said.fetch_add(1);
+  if (before > kMostLines) return;
+  char text[1024] = "tessera: ";
+  constexpr int kPrefix = 9;
+  constexpr int kRoom = static_cast<int>(sizeof(text)) - kPrefix - 1;
+  const int wanted = before == kMostLines
+                         ? std::snprintf(text + kPrefix, kRoom, "further lines are left out")
+                         : std::vsnprintf(text + kPrefix, kRoom, format, arguments);
+  const int length = kPrefix + std::clamp(wanted, 0, kRoom - 1);
+  text[length] = '\n';
+  // A closed standard error is the program's choice; there is nobody left to tell.
+  [[maybe_unused]] const auto written = write(2, text, static_cast<std::size_t>(length) + 1);
+}
+
+// Apart, so that no number of other lines hides that the program's data are not what they were.
+[[gnu::format(printf, 1, 2)]] void say_of_data(const char* format, ...) {
+  static constinit std::atomic<int> said{0};
+  va_list arguments;
+  va_start(arguments, format);
+  say_counted(said, format, arguments);
+  va_end(arguments);
+}
+
+bool is_of_data(tessera_result result) {
+  return result == TESSERA_IO || cuda_result(result) == CUDA_ERROR_ECC_UNCORRECTABLE;
+}
 
 }  // namespace
 
@@ -36,24 +64,17 @@ CUresult cuda_result(tessera_result result) {
 }
 
 CUresult cuda_result_said(tessera_result result, const char* call) {
-  if (result != TESSERA_OK) say("%s: %s", call, tessera_last_error());
+  if (result == TESSERA_OK) return CUDA_SUCCESS;
+  (is_of_data(result) ? say_of_data : say)("%s: %s", call, tessera_last_error());
   return cuda_result(result);
 }
 
 void say(const char* format, ...) {
-  const int said = lines.fetch_add(1);
-  if (said >= kMostLines) return;
-  char text[1024] = "tessera: ";
-  constexpr int kPrefix = 9;
-  constexpr int kRoom = static_cast<int>(sizeof(text)) - kPrefix - 1;
+  static constinit std::atomic<int> said{0};
   va_list arguments;
   va_start(arguments, format);
-  const int wanted = std::vsnprintf(text + kPrefix, kRoom, format, arguments);
+  say_counted(said, format, arguments);
   va_end(arguments);
-  const int length = kPrefix + std::clamp(wanted, 0, kRoom - 1);
-  text[length] = '\n';
-  // A closed standard error is the program's choice; there is nobody left to tell.
-  [[maybe_unused]] const auto written = write(2, text, static_cast<std::size_t>(length) + 1);
 }
 
 }  // namespace tessera::preload

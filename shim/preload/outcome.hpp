@@ -22,7 +22,8 @@ namespace tessera::preload {
 CUresult cuda_result(tessera_result result);
 
 // The same, and a line about it with the call's name: CUDA's codes alone do not tell which file is
-// full or which budget is too small. Bounded: after some lines it keeps quiet.
+// full or which budget is too small. Bounded: a last line says that further ones are left out. Errors of
+// data (IO, DATA_LOSS, ECC) have lines of their own, which no others take.
 CUresult cuda_result_said(tessera_result result, const char* call);
 
 // "tessera: ..." on standard error, one write, nothing allocated.

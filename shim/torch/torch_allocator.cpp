@@ -31,7 +31,9 @@ GraphPools& pools() {
 // Bounded, because a program may fail at every free.
 void say(const char* call, const char* text) {
   static constinit std::atomic<int> lines{0};
-  if (lines.fetch_add(1) < kMostLines) std::fprintf(stderr, "tessera: %s: %s\n", call, text);
+  const int before = lines.fetch_add(1);
+  if (before < kMostLines) std::fprintf(stderr, "tessera: %s: %s\n", call, text);
+  if (before == kMostLines) std::fputs("tessera: further lines are left out\n", stderr);
 }
 
 tessera_address address_of(const void* pointer) {

@@ -124,6 +124,15 @@ TEST(PreloadPrograms, AnAllocationThatNoTierTakesIsExplainedOnce) {
   EXPECT_EQ(occurrences(allocated.message, "and no tier has room"), 1) << allocated.message;
 }
 
+TEST(PreloadPrograms, LinesAreBoundedAndTheLastOneSaysSo) {
+  const Outcome refused = run_preloaded("./refusals", {{"TESSERA_LOG_LEVEL", "quiet"}});
+  EXPECT_EQ(refused.output, "40\n");
+  EXPECT_EQ(occurrences(refused.message, "tessera: cuMemAlloc: "), 20) << refused.message;
+  const std::string last = "tessera: further lines are left out\n";
+  EXPECT_EQ(occurrences(refused.message, last), 1) << refused.message;
+  EXPECT_TRUE(refused.message.ends_with(last)) << refused.message;
+}
+
 TEST(PreloadPrograms, AddressesInPackedStructsTablesMapsAndGlobalsAreFound) {
   expect_same_on_small_device("./hidden_addresses preload_kernels.so", "22MiB",
                               {{"TESSERA_LOG_LEVEL", "error"}});  // it exposes, which is a warning
