@@ -33,10 +33,11 @@ decode-llama3-1b 64 1
 END
 [ $# -gt 12 ] && shift $(($# - 12))
 
-"$tessera" league "$@" --budgets 90,70,50,35 --policies all --host-memory 128GiB --out "$out"
+"$tessera" league "$@" --budgets 90,70,50,35 --policies all --host-memory 128GiB --iterations 10 \
+  --out "$out"
 # What is written to a disk when the host is short as well: a quarter of what is live.
 echo
-"$tessera" league "$@" --budgets 50 --policies all --host-budget 25 --file-memory 1TiB \
+"$tessera" league "$@" --budgets 50 --policies all --host-budget 25 --file-memory 1TiB --iterations 10 \
   --out "$out/short-host"
 # What `auto` loses when an iteration is not like the others.
 echo
