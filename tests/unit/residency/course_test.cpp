@@ -223,5 +223,89 @@ TEST_F(RegularBreakTest, APlanThatNothingWasFollowedBeforeNeedNotBeFaster) {
   EXPECT_TRUE(conductor_.leads());
 }
 
+// A conductor of its own for launches of one run, whose memory gets short when the test says so.
+class LoopOfLaunchesTest : public ConductorTest {
+ protected:
+  void launch_timed(const char& work, std::uint64_t nanoseconds) {
+    const auto watch = own_.watches().start(stream_);
+    own_.log().note(&work, {&run_, 1}, ++epoch_, true, watch);
+    EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(nanoseconds), {}).is_ok());
+    EXPECT_TRUE(watch && own_.watches().stop(*watch, stream_));
+    EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
+    read();
+  }
+  void launch_untimed(const char& work) {
+    own_.log().note(&work, {&run_, 1}, ++epoch_, true, std::nullopt);
+    read();
+  }
+  void read() {
+    Conductor::Orders orders;
+    if (own_.wants_plan()) own_.ask_for_plan({.device = 64_MiB});
+    own_.read(orders, clock_.now());
+  }
+
+  Conductor own_{sim_, DeviceId(0), policy_, planner_, runs_};
+  DeviceRun* const run_ = make_run();
+};
+
+TEST_F(LoopOfLaunchesTest, WhatWasLearnedBeforeItRestedIsLearnedAnew) {
+  constexpr std::size_t kSteps = 2 * kLayers;
+  while (own_.log().is_on()) launch_untimed(works_[epoch_ % kSteps]);
+  own_.note_shortage();
+  for (std::size_t i = 0; i < 4 * kSteps; ++i) launch_timed(works_[i % kSteps], 100 + i % kSteps);
+  EXPECT_TRUE(own_.leads());
+  ASSERT_EQ(policy_.seen.steps.size(), kSteps);
+  std::uint64_t sum = 0;
+  for (const IterationStep& step : policy_.seen.steps) sum += step.duration.value();
+  EXPECT_EQ(sum, kSteps * 100 + kSteps * (kSteps - 1) / 2);
+}
+
+// Long iterations are timed when they are gone through once more. By then there are so many
+// launches that the older half of them goes, which is not to take the beginning of what waits.
+TEST_F(LoopOfLaunchesTest, NothingIsForgottenOfAnIterationThatWaitsForItsDurations) {
+  constexpr std::size_t kSteps = 40'000, kFast = 8'000, kMost = 2 * Conductor::kMaxSteps;
+  const std::vector<char> works(kSteps), others(kMost - 2 * kSteps - 30'000);
+  own_.note_shortage();
+  for (const char& work : others) launch_untimed(work);
+  for (int i = 0; i < 2; ++i) {
+    for (const char& work : works) launch_untimed(work);
+  }
+  ASSERT_TRUE(policy_.seen.steps.empty());
+  for (std::size_t i = 0; i < kSteps; ++i) launch_timed(works[i], i < kFast ? 10 : 1000);
+  launch_untimed(works[0]);
+  ASSERT_EQ(policy_.seen.steps.size(), kSteps);
+  EXPECT_EQ(policy_.seen.steps.front().duration, Nanoseconds(10));
+  EXPECT_EQ(policy_.seen.steps.back().duration, Nanoseconds(1000));
+}
+
+// The first of two loops was not timed before the second was learned.
+TEST_F(LoopOfLaunchesTest, AnIterationThatNobodyWasAskedAboutIsPlannedWhenTheProgramIsBackAtIt) {
+  constexpr std::size_t kLong = kLayers, kShort = kLayers / 2;
+  own_.note_shortage();
+  for (std::size_t i = 0; i < 2 * kLong; ++i) launch_untimed(works_[i % kLong]);
+  for (std::size_t i = 0; i < 2 * kShort; ++i) launch_untimed(works_[kLong + i % kShort]);
+  ASSERT_TRUE(policy_.seen.steps.empty());
+  for (std::size_t i = 0; i < 4 * kLong; ++i) launch_timed(works_[i % kLong], 100);
+  EXPECT_EQ(policy_.seen.steps.size(), kLong);
+  EXPECT_TRUE(own_.leads());
+}
+
+// What comes behind the gap looks like an iteration of twelve launches.
+TEST_F(LoopOfLaunchesTest, LaunchesThatWereLostEndWhatIsCounted) {
+  constexpr std::size_t kSteps = kLayers, kLost = 8;
+  const std::vector<char> others(LaunchLog::kMaxLaunches - kSteps);
+  own_.note_shortage();
+  for (const char& work : others) own_.log().note(&work, {&run_, 1}, ++epoch_, true, std::nullopt);
+  for (std::size_t i = 0; i < kSteps + kLost; ++i) {
+    own_.log().note(&works_[i % kSteps], {&run_, 1}, ++epoch_, true, std::nullopt);
+  }
+  read();
+  for (std::size_t i = kLost; i < kSteps; ++i) launch_timed(works_[i], 100);
+  read();
+  EXPECT_TRUE(policy_.seen.steps.empty());
+  for (std::size_t i = 0; i < 3 * kSteps; ++i) launch_timed(works_[i % kSteps], 100);
+  EXPECT_EQ(policy_.seen.steps.size(), kSteps);
+}
+
 }  // namespace
 }  // namespace tessera
