@@ -11,6 +11,7 @@
 
 #include "api/budgets.hpp"
 #include "base/log.hpp"
+#include "observe/text_file.hpp"
 
 namespace tessera {
 namespace {
@@ -33,7 +34,7 @@ Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
 // Nor is a trace; null when there is none.
 std::unique_ptr<TraceWriter> open_trace(const Options& options, const Clock& clock) {
   if (options.trace.empty()) return nullptr;
-  auto trace = TraceWriter::open(options.trace, {program_invocation_short_name,
+  auto trace = TraceWriter::open(path_of_process(options.trace), {program_invocation_short_name,
                                                  options.device_memory.value_or(Bytes())}, clock);
   if (trace.is_ok()) return trace.take();
   log_line(LogLevel::kWarning, "no trace: {}", trace.status().to_string());

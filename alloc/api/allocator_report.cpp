@@ -9,6 +9,7 @@
 #include "api/history_report.hpp"
 #include "api/oom_report.hpp"
 #include "base/log.hpp"
+#include "observe/text_file.hpp"
 #include "observe/timeline.hpp"
 
 namespace tessera {
@@ -236,9 +237,9 @@ Status Allocator::finish() {
   };
   const StatsSnapshot last = stats();
   for (const std::string& line : exposure_lines(last)) log_line(LogLevel::kWarning, "{}", line);
-  if (!options_.stats.empty()) keep_first(write_stats(last, options_.stats));
-  if (!options_.timeline.empty()) keep_first(write_timeline(options_.timeline));
-  if (!options_.history.empty()) keep_first(write_history(options_.history));
+  if (!options_.stats.empty()) keep_first(write_stats(last, path_of_process(options_.stats)));
+  if (!options_.timeline.empty()) keep_first(write_timeline(path_of_process(options_.timeline)));
+  if (!options_.history.empty()) keep_first(write_history(path_of_process(options_.history)));
   if (trace_) keep_first(trace_->flush());
   return result;
 }

@@ -17,6 +17,14 @@ Status io_error(const std::string& path) {
 
 }  // namespace
 
+std::string path_of_process(std::string path) {
+  const std::string number = std::to_string(::getpid());
+  for (auto at = path.find("%p"); at != std::string::npos; at = path.find("%p", at + number.size())) {
+    path.replace(at, 2, number);
+  }
+  return path;
+}
+
 Result<int> open_private_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return io_error(path);

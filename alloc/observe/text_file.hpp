@@ -14,6 +14,9 @@ namespace tessera {
 // program. "-" is standard error. Errors: kIo with the path and the reason.
 Status write_text_file(const std::string& path, std::string_view text);
 
+// `path` with this process's number for each "%p": processes that are started alike have a file each.
+std::string path_of_process(std::string path);
+
 // All of `text` to an open file, also over short writes. Errors: kIo with `path`.
 Status write_all(int file, std::string_view text, const std::string& path);
 

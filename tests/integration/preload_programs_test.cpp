@@ -1,6 +1,8 @@
 // Programs that know nothing of Tessera compute the same under it, on a device too small for them.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "program_run.hpp"
@@ -403,6 +405,25 @@ TEST(PreloadPrograms, AGraphBeyondTheDeviceIsOutOfMemoryAtItsLaunch) {
             std::string::npos) << launched.message;
   EXPECT_NE(launched.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
       << launched.message;
+}
+
+TEST(PreloadPrograms, ProcessesThatAreStartedAlikeCanHaveFilesOfTheirOwn) {
+  const std::filesystem::path folder = scratch("each");
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  Environment environment;
+  for (const char* kind : {"STATS", "TRACE", "TIMELINE", "HISTORY"}) {
+    environment[std::string("TESSERA_") + kind] = (folder / kind).string() + ".%p";
+  }
+  const Outcome both = run_preloaded("sh -c './memory_info & ./memory_info; wait'", environment);
+  EXPECT_EQ(both.exit_code, 0) << both.message;
+  std::map<std::string, int> files;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    EXPECT_GT(file.file_size(), 0u) << file.path();
+    ++files[file.path().stem().string()];
+  }
+  EXPECT_EQ(files, (std::map<std::string, int>{{"STATS", 2}, {"TRACE", 2}, {"TIMELINE", 2}, {"HISTORY", 2}}));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(PreloadPrograms, StatisticsAreWrittenOnceAlsoWhenChildrenExit) {

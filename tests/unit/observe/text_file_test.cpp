@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <sstream>
@@ -30,6 +31,13 @@ TEST(TextFile, OnlyTheOwnerMayReadIt) {
   struct stat info{};
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777u, 0600u);
+}
+
+TEST(TextFile, APathMayHaveTheNumberOfTheProcess) {
+  const std::string number = std::to_string(::getpid());
+  EXPECT_EQ(path_of_process("%p/a-%p.json"), number + "/a-" + number + ".json");
+  EXPECT_EQ(path_of_process("%%p%"), "%" + number + "%");
+  EXPECT_EQ(path_of_process("100%.json"), "100%.json");
 }
 
 TEST(TextFile, AFullDiskIsAnErrorWithThePath) {
