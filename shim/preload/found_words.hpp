@@ -33,13 +33,6 @@ class FoundWords {
   }
   // Every word that begins at any of the bytes and ends among them.
   void scan(const void* begin, std::size_t bytes);
-  // Every word at a multiple of eight from `begin`.
-  void scan_aligned(const void* begin, std::size_t bytes) {
-    const char* const at = static_cast<const char*>(begin);
-    for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bytes; i += sizeof(std::uint64_t)) {
-      look_at(at + i);
-    }
-  }
   void add(std::uint64_t word) {
     if (count_ < few_.size()) {
       few_[count_++] = word;
