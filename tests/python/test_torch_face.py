@@ -112,6 +112,16 @@ class Operands(DeviceTest):
         self.assertEqual(tessera.query(a).pins, 0)
 
 
+class Track(unittest.TestCase):
+    def test_what_could_not_begin_is_not_watched(self):
+        refused = mock.Mock(side_effect=tessera.TesseraError("no device"))
+        with mock.patch("tessera.torch._api.call", refused), self.assertRaises(tessera.TesseraError):
+            with tessera.torch.track():
+                self.fail("it began")
+        refused.assert_called_once()
+        self.assertFalse(tessera.torch.watched())
+
+
 class Recorder:
     """Evict or prefetch, as the offload calls them; wait() gives what came in."""
 

@@ -124,9 +124,9 @@ def track() -> Iterator[None]:
         yield
         return
     with _lock:
-        _tracks += 1
-        if _tracks == 1:
+        if _tracks == 0:
             _api.call("tessera_set_automatic", 1)
+        _tracks += 1
     try:
         with _tracking_mode():
             yield
