@@ -106,13 +106,13 @@ Finding judge_folder(const FolderFacts& facts) {
     return {name, State::kMissing, fmt::format("{}: {}", facts.path, facts.problem),
             "give --file-dir a folder that you may write to"};
   }
-  if (!facts.nameless) {
-    return {name, State::kMissing, value + ", no O_TMPFILE",
-            "give --file-dir a folder on ext4, xfs or btrfs"};
-  }
   if (facts.in_memory) {
     return {name, State::kLimited, value + ", in memory (tmpfs)",
             "a spill file there only takes more memory; give --file-dir a folder on a disk"};
+  }
+  if (!facts.nameless) {
+    return {name, State::kLimited, value + ", no O_TMPFILE",
+            "a spill file has a name there until it is unlinked, at once; ext4, xfs and btrfs need none"};
   }
   if (!facts.direct) {
     return {name, State::kLimited, value + ", no O_DIRECT",

@@ -10,11 +10,23 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
 namespace {
+
+// Where that is missing the file tier unlinks a file as soon as it is made. 0, or the error number.
+int make_unlinked(const std::string& folder, bool& direct) {
+  std::string path = folder + "/.tessera-doctor-XXXXXX";
+  const int file = ::mkostemp(path.data(), O_CLOEXEC);
+  if (file < 0) return errno;
+  const int refusal = ::unlink(path.c_str()) == 0 ? 0 : errno;
+  direct = ::fcntl(file, F_SETFL, O_DIRECT) == 0;
+  ::close(file);
+  return refusal;
+}
 
 bool can_open(const std::string& folder, int flags) {
   const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
@@ -65,7 +77,11 @@ FolderFacts probe_folder(const std::string& path) {
     return facts;
   }
   facts.nameless = can_open(path, 0);
-  facts.direct = facts.nameless && can_open(path, O_DIRECT);
+  if (facts.nameless) {
+    facts.direct = can_open(path, O_DIRECT);
+  } else if (const int refusal = make_unlinked(path, facts.direct); refusal != 0) {
+    facts.problem = std::strerror(refusal);
+  }
   return facts;
 }
 
@@ -77,7 +93,7 @@ FolderFacts choose_spill_folder() {
        {std::string("/var/tmp"), std::string("/tmp"), std::filesystem::current_path(error).string()}) {
     FolderFacts facts = probe_folder(path);
     if (facts.fit()) return facts;
-    if (facts.problem.empty() && facts.nameless) best = facts;
+    if (facts.problem.empty()) best = facts;
   }
   return best;
 }

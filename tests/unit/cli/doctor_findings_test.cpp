@@ -86,6 +86,16 @@ TEST(DoctorFindings, ALockedMemoryLimitCountsOnlyWherePinningFails) {
   EXPECT_EQ(judge_locked_memory(std::nullopt, good_driver()).value, "unlimited");
 }
 
+// The file tier works there: alloc/tier/spill_file.hpp.
+TEST(DoctorFindings, AFolderWithoutNamelessFilesIsLimitedAndNotMissing) {
+  FolderFacts folder;
+  folder.path = "/d";
+  folder.direct = true;
+  const Finding finding = judge_folder(folder);
+  EXPECT_EQ(finding.state, State::kLimited);
+  EXPECT_NE(finding.value.find("no O_TMPFILE"), std::string::npos) << finding.value;
+}
+
 TEST(DoctorFindings, AFolderOnADiskIsGood) {
   FolderFacts folder;
   folder.path = "/d";
