@@ -34,6 +34,14 @@ CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS access_of_current_device(const tessera_block
              : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
 }
 
+// What the program may have set, the driver alone knows: of memory that is here, since it was exposed then.
+bool is_synchronous(CUdeviceptr address) {
+  bool synchronous = false;
+  const CUresult told = call_true(&TrueDriver::cuPointerGetAttribute, static_cast<void*>(&synchronous),
+                                  CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address);
+  return told == CUDA_SUCCESS && synchronous;
+}
+
 template <class Value>
 CUresult answer(void* data, Value value) {
   std::memcpy(data, &value, sizeof(value));
@@ -59,7 +67,7 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
     case CU_POINTER_ATTRIBUTE_MAPPED: return answer(data, true);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return answer(data, static_cast<int>(access_of_current_device(block)));
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer(data, false);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return answer(data, is_synchronous(address));
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return answer(data, false);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return answer(data, false);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return answer(data, false);

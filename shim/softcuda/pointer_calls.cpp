@@ -55,7 +55,7 @@ CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, 
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return give(target, pointer.accessible ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
                                              : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE);
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return give(target, range.synchronous);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
@@ -127,6 +127,9 @@ CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
     if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    return find(machine, address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    unsigned wanted = 0;
+    std::memcpy(&wanted, value, sizeof(wanted));
+    return machine.ranges.set_synchronous(Address(address), wanted != 0) ? CUDA_SUCCESS
+                                                                         : CUDA_ERROR_INVALID_VALUE;
   });
 }

@@ -19,6 +19,14 @@ std::optional<Range> Ranges::find(Address address) {
   return found->second;
 }
 
+bool Ranges::set_synchronous(Address address, bool synchronous) {
+  const MutexLock lock(mutex_);
+  const auto found = locate(address);
+  if (found == by_base_.end()) return false;
+  found->second.synchronous = synchronous;
+  return true;
+}
+
 std::optional<Range> Ranges::remove(Address base, RangeKind kind) {
   const MutexLock lock(mutex_);
   const auto found = by_base_.find(base);

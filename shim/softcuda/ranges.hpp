@@ -32,6 +32,7 @@ struct Range {
   std::uint64_t id = 0;    // never used twice
   unsigned flags = 0;      // of the call that made it
   bool pooled = false;     // came from cuMemAllocAsync
+  bool synchronous = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, as the program set it
 
   bool contains(Address address, Bytes count) const {
     return address >= base && count <= bytes && address - base <= bytes - count;
@@ -46,6 +47,8 @@ class Ranges {
   bool add(Range range);
   // The range that holds `address`.
   std::optional<Range> find(Address address);
+  // False when no range holds `address`.
+  bool set_synchronous(Address address, bool synchronous);
   // Takes away the range that begins at `base`, if there is one of this kind.
   std::optional<Range> remove(Address base, RangeKind kind);
   // All ranges of one context.

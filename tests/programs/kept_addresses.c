@@ -5,6 +5,7 @@
  * was made.
  */
 #include <cuda.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,11 +86,15 @@ static void sharing(void) {
   CUipcMemHandle handle;
   CUdeviceptr synchronous = block();
   unsigned yes = 1;
+  bool told = false;
   int file;
   say("cuIpcGetMemHandle", cuIpcGetMemHandle(&handle, block()));
   say("cuMemGetHandleForAddressRange",
       cuMemGetHandleForAddressRange(&file, block(), BYTES, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
-  (void)cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, synchronous);
+  if (cuPointerSetAttribute(&yes, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, synchronous) == CUDA_SUCCESS) {
+    must(cuPointerGetAttribute(&told, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, synchronous));
+    if (!told) exit(3);
+  }
 }
 
 /* The device launches such a graph by itself. */
