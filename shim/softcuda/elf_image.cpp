@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <cstring>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -23,6 +26,17 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 
 Status refused(CUresult code, const char* why) {
   return Status(Code::kDriver, fmt::format("kernel object: {}", why), code);
+}
+
+// No name comes twice, as the linker goes by names, and never forgets objects with symbols that are unique in
+// the process (gcc makes some of templates). A slash more or a "./" leads to the same file.
+std::string unused_name(int file) {
+  static std::atomic<std::uint64_t> names{1};
+  std::string name = "/proc/self/fd/";
+  for (std::uint64_t number = names.fetch_add(1); number != 0; number /= 2) {
+    name += number % 2 != 0 ? "//" : "./";
+  }
+  return name + std::to_string(file);
 }
 
 bool write_all(int file, const void* bytes, std::size_t count) {
@@ -64,8 +78,7 @@ Result<ElfObject> open_elf(const void* image, Bytes bytes) {
   if (file < 0) return Status(Code::kOutOfMemory, "no memory file for a kernel object");
   void* handle = nullptr;
   if (write_all(file, image, bytes.value())) {
-    const std::string path = fmt::format("/proc/self/fd/{}", file);
-    handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    handle = ::dlopen(unused_name(file).c_str(), RTLD_NOW | RTLD_LOCAL);
   }
   if (handle != nullptr) return ElfObject{handle, file};
   ::close(file);

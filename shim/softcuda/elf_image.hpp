@@ -12,8 +12,7 @@ namespace tessera::softcuda {
 // Errors: kDriver with native code 200 (no ELF file), 209 (not of this machine).
 Result<Bytes> elf_length(const void* image);
 
-// A loaded copy of an image. Its memory file stays open as long: the linker knows a file by its
-// name, and a second copy under the same descriptor would be taken for the first.
+// A loaded copy of an image. Its memory file stays open as long.
 struct ElfObject {
   void* handle = nullptr;  // for dlsym
   int file = -1;

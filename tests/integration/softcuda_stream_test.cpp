@@ -216,6 +216,18 @@ TEST_F(SoftcudaStream, EachLoadOfAModuleHasItsOwnVariables) {
   EXPECT_OK(CU(cuModuleUnload)(second));
 }
 
+// The linker never forgets some objects by their names, of which there are as many as descriptors.
+TEST_F(SoftcudaStream, AModuleIsNotTakenForOneThatWasUnloaded) {
+  CUfunction function = nullptr;
+  for (const auto& [file, kernel] : {std::pair{"preload_kernels.so", "add_one"}, {"probe_kernels.so", "count_up"},
+                                     {"preload_kernels.so", "add_one"}}) {
+    CUmodule module = nullptr;
+    ASSERT_OK(CU(cuModuleLoad)(&module, softcuda_test::build_path(std::string("lib/tessera/") + file).c_str()));
+    EXPECT_OK(CU(cuModuleGetFunction)(&function, module, kernel));
+    ASSERT_OK(CU(cuModuleUnload)(module));
+  }
+}
+
 TEST_F(SoftcudaStream, ALibrarysKernelIsLaunchedLikeAFunction) {
   const std::string path = softcuda_test::build_path("lib/tessera/probe_kernels.so");
   CUlibrary library = nullptr;
