@@ -130,7 +130,8 @@ TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::s
 // Keeps what programs rely on without saying so: when cuMemFree returns, all earlier work is over.
 TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
   CUresult told = CUDA_SUCCESS;
-  if (served(address) && held_blocks().put_off_free(address, told)) return told;
+  const bool put_off = served(address) && held_blocks().put_off_free(address, told);
+  if (put_off && (told != CUDA_SUCCESS || any_capture())) return told;  // a capture forbids to wait
   const Entry entry;
   if (!managed(address) || running() == nullptr || entry.nested()) {
     return call_true(&TrueDriver::cuMemFree_v2, address);
@@ -138,7 +139,8 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
   const InPrimary in_primary;  // which waits for green contexts too
   CUresult earlier = call_true(&TrueDriver::cuCtxSynchronize);
   if (earlier == CUDA_SUCCESS) earlier = finish_elsewhere(address);
-  return earlier == CUDA_SUCCESS ? release(address, TESSERA_NO_STREAM) : earlier;
+  if (put_off || earlier != CUDA_SUCCESS) return earlier;
+  return release(address, TESSERA_NO_STREAM);
 }
 
 TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr* address, std::size_t bytes, CUstream given), {

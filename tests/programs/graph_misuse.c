@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -16,6 +17,14 @@
 static void fail(const char* what) {
   fprintf(stderr, "%s\n", what);
   exit(1);
+}
+
+static volatile int worked;
+
+static void CUDA_CB take_time(void* unused) {
+  (void)unused;
+  usleep(50000);
+  worked = 1;
 }
 
 static CUgraphExec graph_that_adds(CUfunction add_one, CUdeviceptr block, CUstream stream) {
@@ -55,7 +64,9 @@ int main(int argc, char** argv) {
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   CHECK(cuMemAlloc(&block, BYTES));
   const CUgraphExec exec = graph_that_adds(add_one, block, stream);
+  CHECK(cuLaunchHostFunc(stream, take_time, NULL));
   CHECK(cuMemFree(block));
+  if (!worked) fail("a free did not wait for earlier work");
   if (cuMemFree(block) != CUDA_ERROR_INVALID_VALUE) fail("freed twice");
   for (int i = 0; i < OTHERS; ++i) {
     CHECK(cuMemAlloc(&others[i], BYTES));
