@@ -480,7 +480,7 @@ Status Allocator::retire_stream(StreamId stream) {
 }
 
 Status Allocator::mark(std::string_view kind, std::uint64_t number) {
-  log_.record(EventKind::kMark, DeviceId(), log_.now(), Address(), Bytes(number));
+  log_.mark(kind, number);
   if (trace_) trace_->mark(kind, number);
   return {};
 }

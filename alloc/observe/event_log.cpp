@@ -25,9 +25,8 @@ Nanoseconds EventLog::begin_move(Link link, Address page, Bytes bytes) const {
 }
 
 void EventLog::tell_profiler(const Event& event) const {
-  if (profiler_ == nullptr || event.kind == EventKind::kStall) return;
-  if (event.kind == EventKind::kMark) return profiler_->mark(event.bytes.value());
-  profiler_->end_move(event.address);
+  const bool moved = event.kind != EventKind::kStall && event.kind != EventKind::kMark;
+  if (profiler_ != nullptr && moved) profiler_->end_move(event.address);
 }
 
 void EventLog::record(const Event& event) {
@@ -37,6 +36,11 @@ void EventLog::record(const Event& event) {
   keep(event);
   const auto link = link_of(event.kind);
   if (history_ && link) history_->add_move(*link, event.bytes, event.begin, event.end);
+}
+
+void EventLog::mark(std::string_view kind, std::uint64_t number) {
+  if (profiler_ != nullptr) profiler_->mark(kind, number);
+  record(EventKind::kMark, DeviceId(), now(), Address(), Bytes(number));
 }
 
 void EventLog::record(const Event& stall, const StallParts& parts) {

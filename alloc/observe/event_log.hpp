@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -32,6 +33,8 @@ class EventLog {
   // Now, when the transfer of a page begins; recording its event ends it.
   Nanoseconds begin_move(Link link, Address page, Bytes bytes) const;
   void record(const Event& event);
+  // The program's own mark, now.
+  void mark(std::string_view kind, std::uint64_t number);
   // An event that ends now.
   void record(EventKind kind, DeviceId device, Nanoseconds begin, Address address, Bytes bytes);
   // A stall, and what it was for.

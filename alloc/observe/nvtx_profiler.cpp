@@ -6,6 +6,9 @@
 
 #include <nvtx3/nvToolsExt.h>
 
+#include <functional>
+#include <map>
+#include <string>
 #include <unordered_map>
 
 #include "base/mutex.hpp"
@@ -28,6 +31,8 @@ constexpr const char* name_of(Link link) {
   constexpr const char* kNames[kLinks] = {"in", "out", "file read", "file write"};
   return kNames[static_cast<std::size_t>(link)];
 }
+
+constexpr std::size_t kMostKinds = 16;  // of marks; of further ones nothing is told
 
 class NvtxProfiler final : public Profiler {
  public:
@@ -53,11 +58,17 @@ class NvtxProfiler final : public Profiler {
     if (!known.empty()) nvtxDomainRangeEnd(domain_, known.mapped());
   }
 
-  void mark(std::uint64_t number) override {
+  void mark(std::string_view kind, std::uint64_t number) override {
     const MutexLock lock(mutex_);
-    if (marked_) nvtxDomainRangeEnd(domain_, iteration_);
-    marked_ = true;
-    iteration_ = begin("iteration", number);
+    auto known = marked_.find(kind);
+    if (known != marked_.end()) {
+      nvtxDomainRangeEnd(domain_, known->second);
+    } else if (marked_.size() < kMostKinds) {
+      known = marked_.emplace(kind, 0).first;
+    } else {
+      return;
+    }
+    known->second = begin(known->first.c_str(), number);
   }
 
  private:
@@ -69,8 +80,7 @@ class NvtxProfiler final : public Profiler {
   const nvtxDomainHandle_t domain_;
   Mutex mutex_{LockRank::kObserve};
   std::unordered_map<std::uint64_t, nvtxRangeId_t> moves_ GUARDED_BY(mutex_);  // under way, by page
-  bool marked_ GUARDED_BY(mutex_) = false;
-  nvtxRangeId_t iteration_ GUARDED_BY(mutex_) = 0;
+  std::map<std::string, nvtxRangeId_t, std::less<>> marked_ GUARDED_BY(mutex_);  // by kind
 };
 
 Profiler* find_profiler() {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/units.hpp"
 #include "observe/event.hpp"
@@ -25,8 +26,8 @@ class Profiler {
   virtual void begin_move(Link link, Address page, Bytes bytes) = 0;
   // Nothing, when none is under way.
   virtual void end_move(Address page) = 0;
-  // The program's mark: an iteration begins, and the one before ends.
-  virtual void mark(std::uint64_t number) = 0;
+  // The program's mark: one of this kind, an iteration for one, begins, and the one before ends.
+  virtual void mark(std::string_view kind, std::uint64_t number) = 0;
 };
 
 // The process's one: the tool that NVTX finds (NVTX_INJECTION64_PATH, set by the tool). Null when there

@@ -77,7 +77,9 @@ class Listener final : public Profiler {
     heard += fmt::format("begin {} {:#x} {}; ", static_cast<int>(link), page.value(), bytes.value());
   }
   void end_move(Address page) override { heard += fmt::format("end {:#x}; ", page.value()); }
-  void mark(std::uint64_t number) override { heard += fmt::format("mark {}; ", number); }
+  void mark(std::string_view kind, std::uint64_t number) override {
+    heard += fmt::format("mark {} {}; ", kind, number);
+  }
 
   std::string heard;
 };
@@ -90,9 +92,11 @@ TEST(EventLog, AProfilerHearsOfMovesAndMarksWhileTheyHappen) {
   EXPECT_EQ(log.begin_move(Link::kOut, Address(0x1000), 2_MiB), Nanoseconds(7));
   EXPECT_EQ(listener.heard, "begin 1 0x1000 2097152; ");
   log.record(EventKind::kForward, DeviceId(0), Nanoseconds(7), Address(0x1000), 2_MiB);
-  log.record(numbered(3));
+  log.mark("epoch", 3);
+  EXPECT_EQ(log.events().back().kind, EventKind::kMark);
+  EXPECT_EQ(log.events().back().bytes, Bytes(3));
   log.record({EventKind::kStall, 0, Nanoseconds(0), Nanoseconds(9), Address(0x1000), 2_MiB});
-  EXPECT_EQ(listener.heard, "begin 1 0x1000 2097152; end 0x1000; mark 3; ");
+  EXPECT_EQ(listener.heard, "begin 1 0x1000 2097152; end 0x1000; mark epoch 3; ");
 }
 
 TEST(EventLog, WithoutAProfilerAMoveBeginsAllTheSame) {

@@ -36,8 +36,9 @@ TEST(NvtxProfiler, TheToolHearsOfEachCall) {
   profiler->end_move(Address(0x1000));
   profiler->end_move(Address(0x1000));
   profiler->end_move(Address(0x2000));
-  profiler->mark(7);
-  profiler->mark(8);
+  profiler->mark("iteration", 7);
+  profiler->mark("epoch", 1);
+  profiler->mark("iteration", 8);
   EXPECT_EQ(all_of(told),
             "domain tessera\n"
             "start 1 in 10\n"
@@ -47,8 +48,9 @@ TEST(NvtxProfiler, TheToolHearsOfEachCall) {
             "end 3\n"
             "end 2\n"
             "start 4 iteration 7\n"
+            "start 5 epoch 1\n"
             "end 4\n"
-            "start 5 iteration 8\n");
+            "start 6 iteration 8\n");
 }
 
 }  // namespace
