@@ -101,15 +101,16 @@ def rows_of(build, model, batch):
     return [row_of(build, model, batch, kind, when, steady) for kind in BREAKS for when in WHEN if when != "never"]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def tell(what, all_models, rows_of):
+    """Prints a line for each row of each model that is asked for, and writes them to a file."""
+    parser = argparse.ArgumentParser(description=what)
     parser.add_argument("build", type=pathlib.Path, help="folder of a release build")
-    parser.add_argument("--models", default=",".join(name for name, _ in MODELS), help="names, with commas")
+    parser.add_argument("--models", default=",".join(name for name, _ in all_models), help="names, with commas")
     parser.add_argument("-o", type=pathlib.Path, metavar="FILE")
     chosen = parser.parse_args()
     rows = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        models = [each for each in MODELS if each[0] in chosen.models.split(",")]
+        models = [each for each in all_models if each[0] in chosen.models.split(",")]
         for of_model in pool.map(lambda each: rows_of(chosen.build, *each), models):
             for row in of_model:
                 print(" ".join(f"{str(cell):>12}" for cell in row.values()), flush=True)
@@ -119,4 +120,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    tell(__doc__.splitlines()[0], MODELS, rows_of)

@@ -4,14 +4,9 @@ Usage: noise.py BUILD [-o FILE]
 
 Each operation of each iteration takes what the roofline says, times a number drawn from a normal distribution around 1, and so does
 each iteration as a whole, with half of that deviation. Half of the liveness peak is on the device, links carry 25 GB/s. `step_ms`
-is the mean of the later iterations under `auto`, `over_best` the same over that of the fastest of five policies that look
-at nothing but the iteration's order or its past, in the same noise.
+is the mean of the later iterations under `auto`, `over_best` the same over that of the fastest of five others in the same noise.
 """
 
-import argparse
-import concurrent.futures
-import json
-import os
 import pathlib
 import random
 import statistics
@@ -20,7 +15,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from breaks import play, train  # noqa: E402  (and where the generator is)
+from breaks import play, tell, train  # noqa: E402  (and where the generator is)
 from generate import CONVOLUTIONAL  # noqa: E402
 from program import Mark, Op, Program  # noqa: E402
 from roofline import GPUS  # noqa: E402
@@ -49,29 +44,14 @@ def noisy(model, batch, deviation):
 
 
 def rows_of(build, model, batch):
+    rows = []
     for deviation in DEVIATIONS:
         times = play(build, noisy(model, batch, deviation), ("auto", *RIVALS))
         auto, *others = (statistics.mean(each[COUNTED_FROM:]) for each in times)
-        yield {"model": model, "deviation": deviation, "step_ms": round(auto / 1e6, 1),
-               "over_best": round(auto / min(others), 3), "best": RIVALS[others.index(min(others))]}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("build", type=pathlib.Path, help="folder of a release build")
-    parser.add_argument("--models", default=",".join(name for name, _ in MODELS), help="names, with commas")
-    parser.add_argument("-o", type=pathlib.Path, metavar="FILE")
-    chosen = parser.parse_args()
-    models = [each for each in MODELS if each[0] in chosen.models.split(",")]
-    rows = []
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for of_model in pool.map(lambda each: list(rows_of(chosen.build, *each)), models):
-            for row in of_model:
-                print(" ".join(f"{str(cell):>12}" for cell in row.values()), flush=True)
-            rows += of_model
-    if chosen.o:
-        chosen.o.write_text(json.dumps({"results": rows}, indent=1) + "\n", encoding="utf-8")
+        rows.append({"model": model, "deviation": deviation, "step_ms": round(auto / 1e6, 1),
+                     "over_best": round(auto / min(others), 3), "best": RIVALS[others.index(min(others))]})
+    return rows
 
 
 if __name__ == "__main__":
-    main()
+    tell(__doc__.splitlines()[0], MODELS, rows_of)
