@@ -143,7 +143,8 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   TESSERA_TRY_ASSIGN(made, DeviceHeap::create(*driver_, device, {*host_, *file_, backing}, log_,
                                               options,
                                               pump_ ? Rehearsal::Answer::kWhenReady
-                                                    : Rehearsal::Answer::kWaits));
+                                                    : Rehearsal::Answer::kWaits,
+                                              [this](TagId tag) { return tags_.class_of(tag); }));
   const std::uint64_t low = made->pages().low().value(), high = made->pages().high().value();
   if (high_.load() == 0 || low < low_.load()) low_.store(low);
   if (high > high_.load()) high_.store(high);

@@ -23,7 +23,8 @@ DeviceHeap::DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Byte
 Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId device,
                                                        const Below& below, EventLog& log,
                                                        const Options& options,
-                                                       Rehearsal::Answer answer) {
+                                                       Rehearsal::Answer answer,
+                                                       ClassOfTag class_of_tag) {
   DeviceProperties properties;
   TESSERA_TRY_ASSIGN(properties, driver.properties(device));
   if (!properties.virtual_memory) {
@@ -49,7 +50,7 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   TESSERA_TRY_ASSIGN(heap->residency_,
                      Residency::create(driver, device, tiers, std::move(policy), log,
                                        {options.low_watermark, options.high_watermark, rehearse,
-                                        options.fingerprints == "on"}));
+                                        options.fingerprints == "on", std::move(class_of_tag)}));
   const Bytes addresses = options.heap_size.value_or(tiers.capacity() * kAddressesPerByte);
   TESSERA_TRY_ASSIGN(heap->pages_, PageManager::create(driver, *heap->residency_,
                                                        std::max(addresses, 2 * kLargePage),

@@ -29,7 +29,8 @@ class DeviceHeap {
   static Result<std::unique_ptr<DeviceHeap>> create(Driver& driver, DeviceId device,
                                                     const Below& below, EventLog& log,
                                                     const Options& options,
-                                                    Rehearsal::Answer answer);
+                                                    Rehearsal::Answer answer,
+                                                    ClassOfTag class_of_tag);
 
   DeviceId device() const { return device_; }
   Bytes total_memory() const { return total_memory_; }

@@ -11,6 +11,7 @@
 #include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "base/units.hpp"
+#include "learn/run_class.hpp"
 
 namespace tessera {
 
@@ -25,10 +26,12 @@ class TagTable {
   // Nothing when the name is new.
   std::optional<TagId> find(std::string_view name) const;
   std::string name_of(TagId tag) const;
+  // What its name stands for (learn/run_class.hpp). The engine asks under its own lock.
+  RunClass class_of(TagId tag) const { return class_of_word(name_of(tag)); }
   std::size_t size() const;
 
  private:
-  mutable Mutex mutex_{LockRank::kApi};
+  mutable Mutex mutex_{LockRank::kObserve};
   std::vector<std::string> names_ GUARDED_BY(mutex_) = {""};
 };
 

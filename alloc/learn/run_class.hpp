@@ -8,7 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
+
+#include "base/units.hpp"
 
 namespace tessera {
 
@@ -18,5 +21,8 @@ enum class RunClass : std::uint8_t {
 
 // The class that a tag's word stands for; kUnknown for words that name none.
 RunClass class_of_word(std::string_view word);
+
+// The same for a tag of whoever has the words. Empty: nobody has.
+using ClassOfTag = std::function<RunClass(TagId tag)>;
 
 }  // namespace tessera

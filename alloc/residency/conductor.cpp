@@ -218,7 +218,11 @@ void Conductor::ask_for_plan(const Machine& machine) {
   asked_ = true;
   machine_ = machine;
   machine_.device -= std::min(pinned_beside(), machine_.device);
-  planner_->ask(as_it_stands(), machine_);
+  Iteration question = as_it_stands();
+  if (class_of_tag_) {
+    for (IterationRun& run : question.runs) run.kind = class_of_tag_(run.tag);
+  }
+  planner_->ask(question, machine_);
 }
 
 // Where nothing was followed before, a strategy need not be faster.

@@ -54,10 +54,11 @@ class Conductor {
   // REQUIRES: all of them outlive it, or policy and planner the next set_policy; `runs` are all
   // there are, under the engine's lock.
   Conductor(Driver& driver, DeviceId device, const Policy& policy, Planner& planner,
-            const Runs& runs)
+            const Runs& runs, ClassOfTag class_of_tag = {})
       : policy_(&policy),
         planner_(&planner),
         all_runs_(runs),
+        class_of_tag_(std::move(class_of_tag)),
         watches_(driver, device, kWatches),
         history_(watches_) {
     log_.switch_on_for(kMaxSteps);
@@ -124,6 +125,7 @@ class Conductor {
   const Policy* policy_;
   Planner* planner_;
   const Runs& all_runs_;
+  const ClassOfTag class_of_tag_;
   Stopwatches watches_;
   LaunchLog log_;
   std::atomic<bool> times_{false};

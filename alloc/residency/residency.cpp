@@ -42,7 +42,7 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
                      StreamId inbound, StreamId outbound, EventId mark)
     : driver_(driver), device_(device), tiers_(tiers), guide_(make_guide(std::move(policy), options.make_planner)),
       log_(log), options_(std::move(options)), inbound_(inbound), outbound_(outbound), mark_(mark),
-      streams_(driver, device), conductor_(driver, device, *guide_.policy, *guide_.planner, runs_),
+      streams_(driver, device), conductor_(driver, device, *guide_.policy, *guide_.planner, runs_, options_.class_of_tag),
       mover_(driver, device, tiers, gate_, log, stats_, inbound, outbound, options_.fingerprints) {
   // Moves by plan run beside the program's work, which host-backed pages may not.
   if (tiers_.is_backed()) conductor_.rest();

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/units.hpp"
+#include "learn/run_class.hpp"
 #include "residency/planner.hpp"
 
 namespace tessera {
@@ -21,6 +22,7 @@ struct ResidencyOptions {
   std::uint32_t high_percent = 12;  // ... until so much is free
   MakePlanner make_planner = first_strategy;
   bool fingerprints = true;         // of pages, to find out which of them have changed
+  ClassOfTag class_of_tag = {};     // called under the engine's lock, and outlives it
 };
 
 }  // namespace tessera

@@ -26,6 +26,13 @@ TEST(TagTable, FindsOnlyWhatWasNamed) {
   EXPECT_EQ(tags.size(), 2U);
 }
 
+TEST(TagTable, SaysWhatANameStandsFor) {
+  TagTable tags;
+  EXPECT_EQ(tags.class_of(tags.intern("kv").value()), RunClass::kKvCache);
+  EXPECT_EQ(tags.class_of(tags.intern("mine").value()), RunClass::kUnknown);
+  EXPECT_EQ(tags.class_of(TagId()), RunClass::kUnknown);
+}
+
 TEST(TagTable, TheEmptyNameIsNoTag) {
   TagTable tags;
   EXPECT_EQ(tags.intern("").value(), TagId());

@@ -55,6 +55,28 @@ TEST_F(ConductorTest, LearnsAheadOfTheShortageAndPlansWithIt) {
   EXPECT_TRUE(ample.leads());
 }
 
+TEST_F(ConductorTest, SaysWhatTheTagsOfRunsStandFor) {
+  const auto class_of_tag = [](TagId tag) {
+    return tag == TagId(1) ? RunClass::kKvCache : RunClass::kUnknown;
+  };
+  Conductor tagged(sim_, DeviceId(0), policy_, planner_, runs_, class_of_tag);
+  tagged.note_shortage();
+  std::vector<DeviceRun*> runs;
+  for (std::uint64_t i = 0; i < 2 * kLayers; ++i) runs.push_back(make_run_at(i + 1, {0, 2}, TagId(i % 2)));
+  for (int iteration = 0; iteration < 4; ++iteration) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      tagged.log().note(&works_[i], {&runs[i], 1}, ++epoch_, true, std::nullopt);
+      Conductor::Orders orders;
+      if (tagged.wants_plan()) tagged.ask_for_plan({.device = 64_MiB});
+      tagged.read(orders, clock_.now());
+    }
+  }
+  ASSERT_EQ(policy_.seen.runs.size(), runs.size());
+  for (const IterationRun& run : policy_.seen.runs) {
+    EXPECT_EQ(run.kind, run.tag == TagId(1) ? RunClass::kKvCache : RunClass::kUnknown);
+  }
+}
+
 // Two strategies that are told to take about as long; each has its own way to leave.
 class TwoTold final : public Planner {
  public:
