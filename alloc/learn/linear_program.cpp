@@ -62,15 +62,16 @@ class Tableau {
   }
 
  private:
-  // False when the cost has no least. Columns from `allowed` on do not enter.
+  // False when the cost has no least, or was not found in time. Columns from `allowed` on do not enter.
   bool improve(const std::vector<double>& cost, std::size_t allowed) {
-    for (;;) {
+    for (std::size_t pivots = 0; pivots < LinearProgram::kMostPivots; ++pivots) {
       const std::optional<std::size_t> column = entering(cost, allowed);
       if (!column) return true;
       const std::optional<std::size_t> row = leaving(*column);
       if (!row) return false;
       pivot(*row, *column);
     }
+    return false;
   }
 
   std::optional<std::size_t> entering(const std::vector<double>& cost, std::size_t allowed) const {

@@ -20,11 +20,7 @@ struct Individual {
   Forecast fitness;
 };
 
-bool is_fitter(const Individual& a, const Individual& b) {
-  if (a.fitness.possible != b.fitness.possible) return a.fitness.possible;
-  if (a.fitness.makespan != b.fitness.makespan) return a.fitness.makespan < b.fitness.makespan;
-  return a.fitness.out + a.fitness.in < b.fitness.out + b.fitness.in;
-}
+bool is_fitter(const Individual& a, const Individual& b) { return is_better(a.fitness, b.fitness); }
 
 ObjectCounts least_counts(const ObjectWalk& walk) {
   ObjectCounts counts;

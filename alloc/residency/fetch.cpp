@@ -39,7 +39,7 @@ Status data_loss(PageRef page) {
 
 }  // namespace
 
-// Success leaves the runs held, and `held` called. Those that have to be remade are, by then: outside of
+// Success leaves the runs held. Those that have to be remade are, by then, behind a call of `held`: outside of
 // the lock, so that a callback may wait for what others do under it. While only calls under way on
 // other threads are in the way, waits until one of them lets go: they return by themselves.
 Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, const Held& held) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <random>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -204,6 +205,28 @@ TEST(LinearProgram, SolvesFlexGensProgramWithItsPublishedConstants) {
 
   const FlexGen too_large{.layers = 96, .h1 = 12288, .h2 = 49152, .heads = 96, .block = 256, .batch = 32};
   EXPECT_FALSE(too_large.program().solve());
+}
+
+// The cube whose corners the simplex method visits one after the other.
+// Source: Klee and Minty, "How good is the simplex algorithm?", 1972.
+LinearProgram squeezed_cube(std::size_t dimensions) {
+  std::vector<double> cost(dimensions);
+  for (std::size_t i = 0; i < dimensions; ++i) cost[i] = -std::pow(2, static_cast<double>(dimensions - 1 - i));
+  LinearProgram program(cost);
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    std::vector<double> row(dimensions);
+    for (std::size_t j = 0; j < i; ++j) row[j] = std::pow(2, static_cast<double>(i - j + 1));
+    row[i] = 1;
+    program.at_most(row, std::pow(5, static_cast<double>(i + 1)));
+  }
+  return program;
+}
+
+TEST(LinearProgram, GivesUpWhereTheWayIsTooLong) {
+  const auto values = squeezed_cube(6).solve();
+  ASSERT_TRUE(values);
+  EXPECT_NEAR((*values)[5], std::pow(5, 6), 1e-6);
+  EXPECT_FALSE(squeezed_cube(24).solve()) << "which takes several times kMostPivots";
 }
 
 }  // namespace
