@@ -22,13 +22,14 @@ PlanNeighbours::PlanNeighbours(const Iteration& iteration, const Machine& machin
   std::uint64_t bytes = 0;
   for (const Gap& gap : find_gaps(iteration)) {
     const IterationRun& run = iteration.runs[gap.run];
-    if (gap.dead || run.pinned) continue;
+    if (gap.dead || run.pinned || span_of(gap) == 0) continue;
     gaps_.push_back(gap);
     ends_.push_back(bytes += run.bytes.value());
   }
 }
 
 AbsencePlan PlanNeighbours::draw(AbsencePlan plan) {
+  std::erase_if(plan, [this](const Absence& absence) { return !part_of(absence); });
   const Change change = plan.empty() ? Change::kAdd : kChanges[below(std::size(kChanges))];
   for (std::uint64_t left = 1 + below(kMostChanges); left > 0; --left) {
     if (change == Change::kAdd) {
@@ -72,11 +73,18 @@ void PlanNeighbours::resize(Absence& absence) {
   absence.part = part_of(absence);
 }
 
+// In steps. 0: both uses are in one step, by two runs that are taken for one.
+std::uint32_t PlanNeighbours::span_of(const Gap& gap) const {
+  const auto count = static_cast<std::uint32_t>(iteration_.steps.size());
+  return gap.wraps ? gap.until + count - gap.after : gap.until - gap.after;
+}
+
 // Near or far, as far as the gap reaches.
 void PlanNeighbours::shift(Absence& absence) {
   const auto count = static_cast<std::uint32_t>(iteration_.steps.size());
   const Gap& gap = absence.gap;
-  const std::uint32_t span = gap.wraps ? gap.until + count - gap.after : gap.until - gap.after;
+  const std::uint32_t span = span_of(gap);
+  if (span == 0) return;
   const std::uint32_t inside = (absence.back_at + count - gap.after) % count;
   const std::uint32_t back = inside == 0 ? span : inside;
   const auto far = static_cast<std::uint32_t>(below(std::bit_floor(span) * std::uint64_t{2}));

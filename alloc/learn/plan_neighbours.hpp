@@ -29,6 +29,7 @@ class PlanNeighbours {
  private:
   Bytes part_of(const Absence& absence) const;
   Absence& drawn(AbsencePlan& plan);
+  std::uint32_t span_of(const Gap& gap) const;
   void resize(Absence& absence);
   void shift(Absence& absence);
   void add_to(AbsencePlan& plan);

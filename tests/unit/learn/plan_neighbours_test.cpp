@@ -93,6 +93,33 @@ TEST_F(PlanNeighboursTest, OfNothingBeginSomething) {
   EXPECT_TRUE(some);
 }
 
+// Two runs that change places from iteration to iteration are taken for one, also where a step uses both.
+TEST_F(PlanNeighboursTest, LeaveGapsInsideOfAStepAlone) {
+  test::IterationBuilder build;
+  build.run(64_MiB);
+  build.step(100, {test::reads(0), test::writes(0)});
+  build.step(100, {test::reads(0)});
+  const Iteration twice = build.done();
+  const std::vector<Gap> gaps = find_gaps(twice);
+  const auto inside = std::ranges::find_if(gaps, [](const Gap& gap) { return gap.after == gap.until && !gap.wraps; });
+  ASSERT_NE(inside, gaps.end());
+  PlanNeighbours neighbours(twice, machine_);
+  for (int i = 0; i < kDraws; ++i) {
+    const AbsencePlan plan = neighbours.draw({{.gap = *inside, .back_at = inside->until}});
+    for (const Absence& absence : neighbours.draw({})) {
+      EXPECT_TRUE(absence.gap.after != absence.gap.until || absence.gap.wraps);
+    }
+    for (const Absence& absence : plan) EXPECT_LT(absence.back_at, twice.steps.size());
+  }
+}
+
+TEST_F(PlanNeighboursTest, HaveNobodyOfWhomNothingGoes) {
+  PlanNeighbours neighbours(iteration_, machine_);
+  AbsencePlan plan = plan_;
+  for (Absence& absence : plan) absence.part = Bytes();
+  for (int i = 0; i < kDraws; ++i) expect_sound(neighbours.draw(plan));
+}
+
 TEST_F(PlanNeighboursTest, AreTheSameEachTime) {
   PlanNeighbours one(iteration_, machine_), other(iteration_, machine_);
   for (int i = 0; i < kDraws; ++i) {
