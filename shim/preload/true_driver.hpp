@@ -26,7 +26,6 @@ struct TrueDriver {
   decltype(&::cuDevicePrimaryCtxGetState) cuDevicePrimaryCtxGetState = nullptr;
   decltype(&::cuDevicePrimaryCtxRetain) cuDevicePrimaryCtxRetain = nullptr;
   decltype(&::cuDevicePrimaryCtxRelease_v2) cuDevicePrimaryCtxRelease_v2 = nullptr;
-  decltype(&::cuDeviceGetCount) cuDeviceGetCount = nullptr;
   decltype(&::cuDeviceGetDefaultMemPool) cuDeviceGetDefaultMemPool = nullptr;
   decltype(&::cuDeviceGetMemPool) cuDeviceGetMemPool = nullptr;
   decltype(&::cuFuncGetName) cuFuncGetName = nullptr;
