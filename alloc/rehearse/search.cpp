@@ -88,7 +88,7 @@ std::vector<Told> Search::best() const {
 std::vector<Told> Search::best_few() const {
   std::vector<Told> best = kept_;
   std::ranges::sort(best, {}, &Told::time);
-  best.resize(std::min(best.size(), Contest::kMostTold), origin_);
+  best.resize(std::min(best.size(), Contest::kMostTold));
   if (best.back().time < origin_.time) {
     if (best.size() == Contest::kMostTold) best.pop_back();
     best.push_back(origin_);
