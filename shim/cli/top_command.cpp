@@ -56,7 +56,7 @@ class Sampler {
 
 void print(const std::vector<TopRow>& rows, bool json) {
   if (json) {
-    fmt::print("{}\n", top_json(rows).dump());
+    fmt::print("{}\n", top_json_line(rows));
   } else {
     fmt::print("{}{}", ::isatty(STDOUT_FILENO) != 0 ? "\033[H\033[J" : "", top_table(rows));
   }

@@ -113,3 +113,7 @@ nlohmann::json top_json(const std::vector<TopRow>& rows) {
   for (const TopRow& row : rows) processes.push_back(json_of(row));
   return {{"processes", processes}};
 }
+
+std::string top_json_line(const std::vector<TopRow>& rows) {
+  return top_json(rows).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}

@@ -34,3 +34,5 @@ std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after)
 
 std::string top_table(const std::vector<TopRow>& rows);
 nlohmann::json top_json(const std::vector<TopRow>& rows);
+// The same as text. The kernel may cut the name of a program inside a character: what is no UTF-8 is replaced.
+std::string top_json_line(const std::vector<TopRow>& rows);

@@ -60,4 +60,12 @@ TEST(TopView, JsonHasTheStatisticsAndTheRates) {
   EXPECT_EQ(process["rates"]["launches_per_s"], 1000.0);
 }
 
+// The kernel keeps 15 bytes of a name, whatever character ends there.
+TEST(TopView, ANameThatEndsInsideACharacterIsPrinted) {
+  TopRow cut = row(12, 3);
+  cut.name = "a-program-of-\xc3\xa9\xc3";
+  const auto process = nlohmann::json::parse(top_json_line({cut}))["processes"][0];
+  EXPECT_EQ(process["name"], "a-program-of-\xc3\xa9\xef\xbf\xbd");
+}
+
 }  // namespace
