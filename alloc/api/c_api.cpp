@@ -93,6 +93,13 @@ tessera_result tessera_options_set(tessera_options* options, const char* name, c
   });
 }
 
+tessera_result tessera_options_check(const tessera_options* options) {
+  return api_call([&]() -> Status {
+    if (options == nullptr) return null_argument("options");
+    return options->options.validate();
+  });
+}
+
 tessera_result tessera_options_get(const tessera_options* options, const char* name, char* value,
                                    size_t capacity) {
   return api_call([&]() -> Status {

@@ -51,6 +51,9 @@ TESSERA_API tessera_result tessera_options_create(tessera_options** options);
 TESSERA_API void tessera_options_destroy(tessera_options* options);
 /* Errors: NOT_FOUND for no such option, INVALID_ARGUMENT for a value it does not take. */
 TESSERA_API tessera_result tessera_options_set(tessera_options* options, const char* name, const char* value);
+/* Whether the values can hold together, which no single one tells. tessera_allocator_create checks it
+ * too. Errors: INVALID_ARGUMENT naming those that cannot. */
+TESSERA_API tessera_result tessera_options_check(const tessera_options* options);
 /* The value as tessera_options_set takes it, with the ending zero. Errors: NOT_FOUND for no such
  * option, INVALID_ARGUMENT when it needs more than `capacity` bytes. */
 TESSERA_API tessera_result tessera_options_get(const tessera_options* options, const char* name,
@@ -76,8 +79,7 @@ TESSERA_API tessera_result tessera_malloc(tessera_allocator* allocator, int devi
 TESSERA_API tessera_result tessera_free(tessera_allocator* allocator, tessera_address address, tessera_stream stream);
 /* The same for a block that several streams use: it is reused when the work queued so far on all of
  * the `count` (at most 4096) streams is done. None of them waits for another. */
-TESSERA_API tessera_result tessera_free_after(tessera_allocator* allocator,
-                                              tessera_address address,
+TESSERA_API tessera_result tessera_free_after(tessera_allocator* allocator, tessera_address address,
                                               const tessera_stream* streams, size_t count);
 /* Gives cached blocks and unused frames back to the driver. May wait. */
 TESSERA_API tessera_result tessera_trim(tessera_allocator* allocator);
@@ -100,8 +102,7 @@ typedef struct tessera_use {
  * tessera_last_error in between. */
 TESSERA_API tessera_result tessera_use_begin(tessera_allocator* allocator,
                                              const tessera_address* addresses, size_t count,
-                                             tessera_stream stream, tessera_access access,
-                                             tessera_use* use);
+                                             tessera_stream stream, tessera_access access, tessera_use* use);
 TESSERA_API void tessera_use_end(tessera_allocator* allocator, tessera_use* use);
 
 /* A use without work: counts as an access now, and brings the block in for `stream`. It may leave
@@ -180,8 +181,7 @@ typedef int (*tessera_regenerate)(void* context, tessera_address address, size_t
  * the next call tries again. Blocks below 1 MiB, which share pages, and host-backed ones are copied.
  * NULL: not any more. Errors: NOT_FOUND when no live block holds `address`; BUSY for NULL while only
  * the callback can bring the bytes back: use the block first. */
-TESSERA_API tessera_result tessera_set_regenerate(tessera_allocator* allocator,
-                                                  tessera_address address,
+TESSERA_API tessera_result tessera_set_regenerate(tessera_allocator* allocator, tessera_address address,
                                                   tessera_regenerate regenerate, void* context,
                                                   uint64_t cost_ns);
 

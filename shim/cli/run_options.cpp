@@ -98,6 +98,9 @@ std::string RunOptions::complaint() const {
       wrong = set_in(options, setting.name, setting.value);
     }
   }
+  if (wrong.empty() && tessera_options_check(options) != TESSERA_OK) {
+    wrong = fmt::format("--{}", tessera_last_error());
+  }
   // The same kind of size as any; but a device has to have one.
   const bool no_size = software_memory == "auto" || software_memory == "0";
   if (wrong.empty() && !software_memory.empty() &&

@@ -29,6 +29,8 @@ static tessera_allocator* make_allocator(const char* device_memory, const char* 
   EXPECT(strcmp(value, "error") == 0);
   EXPECT(tessera_options_get(options, "log-level", value, 5) == TESSERA_INVALID_ARGUMENT);
   EXPECT(tessera_options_get(options, "no-such-option", value, 6) == TESSERA_NOT_FOUND);
+  EXPECT(tessera_options_check(options) == TESSERA_OK);
+  EXPECT(tessera_options_check(NULL) == TESSERA_INVALID_ARGUMENT);
   EXPECT(tessera_allocator_create(options, &allocator) == TESSERA_OK);
   tessera_options_destroy(options);
   return allocator;

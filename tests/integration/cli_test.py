@@ -109,6 +109,11 @@ class Run(unittest.TestCase):
         self.refused(2, "TESSERA_LOW_WATERMARK", "--", "true", TESSERA_LOW_WATERMARK="x")
         self.refused(2, "TESSERA_HOST_MEMORY", "--", "true", TESSERA_HOST_MEMORY="1XB")
 
+    def test_values_that_cannot_hold_together_are_named(self):
+        self.refused(2, "--device-memory must not be 0", "--software", "--device-memory", "0", "--", "true")
+        self.refused(2, "--unhinted-access host-backed", "--software", "--unhinted-access", "host-backed",
+                     "--file-memory", "1GiB", "--", "true")
+
     def test_a_folder_that_is_none_is_named(self):
         self.refused(2, "--file-dir: /no/such", "--software", "--file-dir", "/no/such", "--", "true")
         self.refused(2, "not a folder", "--software", "--file-dir", str(TESSERA), "--", "true")

@@ -33,6 +33,10 @@ TEST(CApi, RefusesOptionsThatDoNotFitTogether) {
   tessera_allocator* allocator = nullptr;
   ASSERT_EQ(tessera_options_create(&options), TESSERA_OK);
   ASSERT_EQ(tessera_options_set(options, "low-watermark", "50"), TESSERA_OK);
+  EXPECT_EQ(tessera_options_check(options), TESSERA_INVALID_ARGUMENT);
+  ASSERT_EQ(tessera_options_set(options, "high-watermark", "50"), TESSERA_OK);
+  ASSERT_EQ(tessera_options_set(options, "low-watermark", "40"), TESSERA_OK);
+  EXPECT_EQ(tessera_options_check(options), TESSERA_OK);
   ASSERT_EQ(tessera_options_set(options, "high-watermark", "10"), TESSERA_OK);
   EXPECT_NE(tessera_allocator_create(options, &allocator), TESSERA_OK);
   EXPECT_NE(std::string(tessera_last_error()), "");

@@ -46,6 +46,19 @@ TEST(RunOptions, ValuesAreJudgedByTheLibrary) {
   EXPECT_TRUE(options.complaint().starts_with("--host-memory: 'lots'")) << options.complaint();
 }
 
+TEST(RunOptions, ValuesThatCannotHoldTogetherAreNamed) {
+  RunOptions none;
+  none.set("device-memory", "0");
+  EXPECT_EQ(none.complaint(), "--device-memory must not be 0");
+  RunOptions both;
+  both.set("unhinted-access", "host-backed");
+  EXPECT_EQ(both.complaint(), "");
+  both.set("file-memory", "1GiB");
+  EXPECT_TRUE(both.complaint().starts_with("--unhinted-access host-backed")) << both.complaint();
+  both.set("file-memory", "0");
+  EXPECT_EQ(both.complaint(), "");
+}
+
 TEST(RunOptions, TheSoftwareDevicesMemoryIsASizeToo) {
   RunOptions options;
   options.software_memory = "96MiB";
