@@ -60,6 +60,8 @@ tessera_result tessera_shared(tessera_allocator** allocator) {
   });
 }
 
+int tessera_shared_exists(void) { return shared.load(std::memory_order_acquire) != nullptr ? 1 : 0; }
+
 void tessera_share(tessera_allocator* allocator) {
   shared.store(allocator, std::memory_order_release);
 }

@@ -68,6 +68,8 @@ TESSERA_API tessera_result tessera_memory_info(tessera_allocator* allocator, int
  * allocation as well, so that the preload library learns of new addresses.
  * Errors: NOT_READY with the preload library before a context is current; as create. */
 TESSERA_API tessera_result tessera_shared(tessera_allocator** allocator);
+/* Whether there is one by now, whose options are settled. Makes none. Cheap. */
+TESSERA_API int tessera_shared_exists(void);
 /* For whoever makes the shared allocator: it is this one from now on; NULL when it ends. */
 TESSERA_API void tessera_share(tessera_allocator* allocator);
 /* On: blocks leave device memory by themselves when room is short, which is right when all work on

@@ -1,6 +1,7 @@
 """The PyTorch face with a stand-in for PyTorch: what it is asked, and what follows on the device."""
 
 import ctypes
+import os
 import threading
 import types
 import unittest
@@ -58,16 +59,36 @@ class Enable(unittest.TestCase):
         self.assertEqual(sorted(chosen._allocator.addresses), ["begin_pool", "end_pool", "record_stream", "release_pool", "reset"])
         self.assertTrue(all(chosen._allocator.addresses.values()))
 
+    @mock.patch("tessera._api.has_started", lambda: False)
     def test_options_go_through_the_environment(self):
         with modules(torch=fake_torch()), mock.patch.dict("os.environ"):
-            tessera.torch.enable(device_memory="1GiB", log_level="quiet")
-            from os import environ
-            self.assertEqual(environ["TESSERA_DEVICE_MEMORY"], "1GiB")
-            self.assertEqual(environ["TESSERA_LOG_LEVEL"], "quiet")
+            tessera.torch.enable(device_memory="1GiB", log_level="quiet", explain=True)
+            self.assertEqual(os.environ["TESSERA_DEVICE_MEMORY"], "1GiB")
+            self.assertEqual(os.environ["TESSERA_LOG_LEVEL"], "quiet")
+            self.assertEqual(os.environ["TESSERA_EXPLAIN"], "true")
+
+    @mock.patch("tessera._api.has_started", lambda: False)
+    def test_what_no_option_is_or_takes_is_named_and_changes_nothing(self):
+        for options, name in (({"device_memry": "1GiB"}, "device-memry"), ({"device_memory": "lots"}, "'lots'"),
+                              ({"policy": "lru", "low_watermark": 40}, "low-watermark")):
+            with modules(torch=fake_torch()), mock.patch.dict("os.environ"):
+                before = dict(os.environ)
+                with self.assertRaisesRegex(ValueError, name):
+                    tessera.torch.enable(**options)
+                self.assertEqual(dict(os.environ), before)
 
     def test_under_the_preload_library_options_come_too_late(self):
         with modules(torch=fake_torch()), mock.patch("tessera._library.preloaded", lambda: True):
             with self.assertRaisesRegex(ValueError, "tessera run"):
+                tessera.torch.enable(device_memory="1GiB")
+
+
+class EnableTooLate(DeviceTest):
+    def test_options_after_the_first_allocation_are_refused(self):
+        self.tensor()
+        with modules(torch=fake_torch()), mock.patch.dict("os.environ"):
+            tessera.torch.enable()
+            with self.assertRaisesRegex(RuntimeError, "too late"):
                 tessera.torch.enable(device_memory="1GiB")
 
 

@@ -74,7 +74,12 @@ class _BlockInfo(ctypes.Structure):
 
 _handle = ctypes.c_void_p
 _ARGUMENTS: Dict[str, Sequence[Any]] = {
+    "tessera_options_create": [ctypes.POINTER(_handle)],
+    "tessera_options_set": [_handle, ctypes.c_char_p, ctypes.c_char_p],
+    "tessera_options_check": [_handle],
+    "tessera_options_destroy": [_handle],
     "tessera_shared": [ctypes.POINTER(_handle)],
+    "tessera_shared_exists": [],
     "tessera_malloc": [_handle, ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64,
                        ctypes.POINTER(_c_address)],
     "tessera_free": [_handle, _c_address, ctypes.c_uint64],
@@ -102,7 +107,7 @@ _ARGUMENTS: Dict[str, Sequence[Any]] = {
 
 
 # Those that cannot fail return nothing, which reads as 0.
-_RESULTS: Dict[str, Any] = {"tessera_use_end": lambda _: 0}
+_RESULTS: Dict[str, Any] = {"tessera_use_end": lambda _: 0, "tessera_options_destroy": lambda _: 0}
 
 
 @functools.lru_cache(maxsize=None)
@@ -140,14 +145,17 @@ def run(function: Callable[..., int], *arguments: Any) -> None:
     check(result, failure)
 
 
+def _last_error() -> str:
+    last_error = _library.load().tessera_last_error
+    last_error.restype = ctypes.c_char_p
+    return (last_error() or b"").decode(errors="replace")
+
+
 def check(result: int, cause: Optional[BaseException] = None) -> None:
     """Raises what a result means."""
     if result == 0:
         return
-    last_error = _library.load().tessera_last_error
-    last_error.restype = ctypes.c_char_p
-    text = (last_error() or b"").decode(errors="replace")
-    raise _ERRORS.get(result, TesseraError)(text or f"result {result}") from cause
+    raise _ERRORS.get(result, TesseraError)(_last_error() or f"result {result}") from cause
 
 
 def call(name: str, *arguments: Any) -> None:
@@ -155,6 +163,27 @@ def call(name: str, *arguments: Any) -> None:
     allocator = _handle()
     check(_function("tessera_shared")(ctypes.byref(allocator)))
     run(_function(name), allocator, *arguments)
+
+
+def check_options(values: Dict[str, str]) -> None:
+    """ValueError for options, by their names, that the library would not start with."""
+    def must(result: int) -> None:
+        if result != 0:
+            raise ValueError(_last_error())
+
+    options = _handle()
+    must(_function("tessera_options_create")(ctypes.byref(options)))
+    try:
+        for name, value in values.items():
+            must(_function("tessera_options_set")(options, name.encode(), value.encode()))
+        must(_function("tessera_options_check")(options))
+    finally:
+        _function("tessera_options_destroy")(options)
+
+
+def has_started() -> bool:
+    """Whether this process shares an allocator by now, whose options are settled."""
+    return bool(_function("tessera_shared_exists")())
 
 
 def look_around() -> None:

@@ -23,7 +23,6 @@ _HOOKS = {
 }
 _lock = threading.Lock()
 _library_handle: Optional[ctypes.CDLL] = None
-_enabled = False
 _tracks = 0
 
 
@@ -38,26 +37,31 @@ def _hooks_library() -> ctypes.CDLL:
         return _library_handle
 
 
-def _choose(**options: Optional[str]) -> None:
+def _choose(**options: Any) -> None:
     """Options as the library reads them: from the environment, once, when it starts."""
-    for name, value in options.items():
-        if value is not None:
-            os.environ["TESSERA_" + name.upper()] = str(value)
+    texts = {name: str(value).lower() if isinstance(value, bool) else str(value)
+             for name, value in options.items() if value is not None}
+    if not texts:
+        return
+    if _library.preloaded():
+        raise ValueError("Tessera runs already: give its options to `tessera run`")
+    if _api.has_started():
+        raise RuntimeError("Tessera has started in this process: its options come too late")
+    _api.check_options({name.replace("_", "-"): text for name, text in texts.items()})
+    for name, text in texts.items():
+        os.environ["TESSERA_" + name.upper()] = text
 
 
 def enable(device_memory: Optional[str] = None, host_memory: Optional[str] = None,
-           file_dir: Optional[str] = None, **options: str) -> None:
+           file_dir: Optional[str] = None, **options: Any) -> None:
     """Every CUDA tensor comes from Tessera from now on.
 
     Call it before PyTorch has allocated on a GPU. Options are those of docs/tuning.md with _ for -,
-    sizes like "20GiB". Under `tessera run` they are given there, and not here.
+    sizes like "20GiB". Under `tessera run` they are given there, and not here. Raises ValueError for
+    what no option is or takes, RuntimeError for options when Tessera has started already.
     """
-    global _enabled
     import torch
-    given = {"device_memory": device_memory, "host_memory": host_memory, "file_dir": file_dir, **options}
-    if _library.preloaded() and any(value is not None for value in given.values()):
-        raise ValueError("Tessera runs already: give its options to `tessera run`")
-    _choose(**given)
+    _choose(device_memory=device_memory, host_memory=host_memory, file_dir=file_dir, **options)
     library = _hooks_library()
     allocator = torch.cuda.memory.CUDAPluggableAllocator(
         library._name, "tessera_torch_malloc", "tessera_torch_free")
@@ -66,7 +70,6 @@ def enable(device_memory: Optional[str] = None, host_memory: Optional[str] = Non
         if set_hook is not None:
             set_hook(ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
     torch.cuda.memory.change_current_allocator(allocator)
-    _enabled = True
 
 
 def watched() -> bool:

@@ -8,10 +8,12 @@ namespace {
 
 TEST(SharedApi, IsTheOneThatWasShared) {
   tessera_allocator given;
+  EXPECT_EQ(tessera_shared_exists(), 0);
   tessera_share(&given);
   tessera_allocator* found = nullptr;
   EXPECT_EQ(tessera_shared(&found), TESSERA_OK);
   EXPECT_EQ(found, &given);
+  EXPECT_EQ(tessera_shared_exists(), 1);
   tessera_share(nullptr);
 }
 
