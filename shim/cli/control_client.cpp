@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include <fmt/format.h>
 
@@ -59,6 +60,25 @@ ControlReply read_reply(const std::string& reply) {
   return failed(why.substr(0, why.find('\n')));
 }
 
+// What the process was started with; "" also when that cannot be read.
+std::string variable_of(int pid, const std::string& name) {
+  std::ifstream environment(fmt::format("/proc/{}/environ", pid), std::ios::binary);
+  for (std::string entry; std::getline(environment, entry, '\0');) {
+    if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
+  }
+  return "";
+}
+
+// Its own comes first: a user may have chosen it, and its runtime folder need not be that of this shell.
+std::vector<std::string> control_folders_of(int pid) {
+  std::vector<std::string> folders = control_folders();
+  std::string own = variable_of(pid, "TESSERA_CONTROL_DIR");
+  if (own.empty()) return folders;
+  if (own.front() != '/') own = fmt::format("/proc/{}/cwd/{}", pid, own);
+  folders.insert(folders.begin(), std::move(own));
+  return folders;
+}
+
 }  // namespace
 
 std::vector<std::string> control_folders() {
@@ -72,7 +92,7 @@ std::vector<std::string> control_folders() {
 }
 
 ControlReply ask_program(int pid, const std::string& request, int timeout_seconds) {
-  for (const std::string& folder : control_folders()) {
+  for (const std::string& folder : control_folders_of(pid)) {
     const int peer = connect_to(fmt::format("{}/{}.sock", folder, pid));
     if (peer < 0) continue;
     const timeval patience{timeout_seconds, 0};

@@ -16,6 +16,6 @@ struct ControlReply {
   std::string problem;  // "" when it was done
 };
 
-// The answer of the process `pid` to `request`, a line without its end. Speaks only to processes of
-// this user.
+// The answer of the process `pid` to `request`, a line without its end, wherever it was told to listen. Speaks
+// only to processes of this user.
 ControlReply ask_program(int pid, const std::string& request, int timeout_seconds);

@@ -1,11 +1,16 @@
 #include "control_client.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -20,7 +25,10 @@ class ControlClient : public ::testing::Test {
     folder_ = ::testing::TempDir() + "control_client";
     std::filesystem::create_directories(folder_ + "/tessera");
     ::setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
-    path_ = folder_ + "/tessera/77.sock";
+    listen_at(folder_ + "/tessera/77.sock");
+  }
+  void listen_at(const std::string& path) {
+    path_ = path;
     ::unlink(path_.c_str());
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
@@ -48,6 +56,15 @@ class ControlClient : public ::testing::Test {
       (void)::send(peer, reply.data(), reply.size(), MSG_NOSIGNAL);
       ::close(peer);
     });
+  }
+
+  // Until it has gone there; it is no use before.
+  void await_folder_of(pid_t process) const {
+    std::error_code error;
+    const std::filesystem::path link = fmt::format("/proc/{}/cwd", process);
+    for (int i = 0; i < 1000 && std::filesystem::read_symlink(link, error) != std::filesystem::canonical(folder_); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
   }
 
   std::string folder_, path_, request_;
@@ -83,6 +100,30 @@ TEST_F(ControlClient, ASocketOfADeadProgramIsRemoved) {
   close_listener();
   EXPECT_NE(ask_program(77, "wake *", 1).problem.find("process 77 does not run"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(ControlClient, AProgramThatListensInAFolderOfItsOwnIsFound) {
+  close_listener();
+  for (const std::string& named : {folder_ + "/own", std::string("own")}) {
+    std::filesystem::create_directories(folder_ + "/own");
+    const std::string variable = "TESSERA_CONTROL_DIR=" + named;
+    const char* const arguments[] = {"env", "-C", folder_.c_str(), "sleep", "60", nullptr};
+    const char* const environment[] = {"PATH=/usr/bin:/bin", variable.c_str(), nullptr};
+    pid_t program = -1;
+    ASSERT_EQ(::posix_spawnp(&program, "env", nullptr, nullptr, const_cast<char**>(arguments),
+                             const_cast<char**>(environment)), 0);
+    await_folder_of(program);
+    listen_at(fmt::format("{}/own/{}.sock", folder_, program));
+    answer_with("ok 1 2\n");
+    const ControlReply reply = ask_program(program, "sleep *", 10);
+    ::kill(program, SIGKILL);
+    ::waitpid(program, nullptr, 0);
+    if (reply.moved_bytes == 0) ::shutdown(listener_, SHUT_RDWR);  // nobody came, and nobody will
+    program_.join();
+    close_listener();
+    EXPECT_EQ(reply.problem, "") << named;
+    EXPECT_EQ(reply.stayed_bytes, 2u) << named;
+  }
 }
 
 TEST(ControlFolders, TheUsersOwnRuntimeFolderComesFirstIfThereIsOne) {
