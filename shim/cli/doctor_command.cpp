@@ -54,7 +54,7 @@ void print_json(const std::vector<Finding>& findings, const std::string& verdict
 bool movable(const DriverFacts& facts) {
   bool any = false;
   for (const DeviceFacts& device : facts.devices) any |= device.virtual_memory;
-  return facts.usable() && any;
+  return facts.usable() && facts.tells_parameters && any;
 }
 
 }  // namespace

@@ -41,6 +41,13 @@ Finding judge_pinning(const DeviceFacts& device, const std::string& name) {
           "copies will be slow; raise the limit on locked memory: ulimit -l unlimited"};
 }
 
+Finding judge_parameters(const DriverFacts& facts) {
+  const std::string name = "kernel parameters";
+  if (facts.tells_parameters) return {name, State::kGood, "the driver tells where they lie", ""};
+  return {name, State::kMissing, "not told by this driver, so Tessera passes every call through",
+          "a driver for CUDA 12.4 or newer: 550 or later"};
+}
+
 }  // namespace
 
 std::vector<Finding> judge_driver(const DriverFacts& facts, bool software) {
@@ -60,6 +67,7 @@ std::vector<Finding> judge_driver(const DriverFacts& facts, bool software) {
                         "check nvidia-smi; in a container start it with its GPUs (--gpus all)"});
   } else {
     findings.push_back({what, State::kGood, version, ""});
+    findings.push_back(judge_parameters(facts));
   }
   for (std::size_t i = 0; i < facts.devices.size(); ++i) {
     const std::string name = fmt::format("device {}", i);

@@ -189,6 +189,7 @@ DriverFacts probe_driver(const std::string& library_name) {
     facts.problem = "cuInit: " + problem_of(driver, started);
     return facts;
   }
+  facts.tells_parameters = TESSERA_ENTRY(library, cuFuncGetParamInfo) != nullptr;
   if (driver.version(&facts.version) != CUDA_SUCCESS) facts.version = 0;
   if (driver.device_count(&count) != CUDA_SUCCESS) count = 0;
   for (int device = 0; device < count; ++device) {

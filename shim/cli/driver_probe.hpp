@@ -22,6 +22,7 @@ struct DriverFacts {
   std::string path;       // of the library
   int version = 0;        // 13000 is CUDA 13.0
   std::string problem;    // why it cannot be used, or ""
+  bool tells_parameters = false;  // of kernels, without which the preload library does not start
   std::vector<DeviceFacts> devices;
 
   bool usable() const { return problem.empty() && !devices.empty(); }

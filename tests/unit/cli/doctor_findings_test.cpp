@@ -13,6 +13,7 @@ DriverFacts good_driver() {
   facts.found = true;
   facts.path = "/lib/libcuda.so.1";
   facts.version = 12080;
+  facts.tells_parameters = true;
   facts.devices = {{"Some GPU", 70ull << 30, 80ull << 30, true, true, "", true}};
   return facts;
 }
@@ -71,6 +72,15 @@ TEST(DoctorFindings, HostBackedPagesAreOfferedOrTheReasonIsGiven) {
   facts.devices[0].host_frames_problem = "CUDA_ERROR_NOT_PERMITTED";
   EXPECT_EQ(value_of(facts),
             "no (CUDA_ERROR_NOT_PERMITTED): what leaves is decided by tracking alone");
+}
+
+TEST(DoctorFindings, ADriverThatDoesNotTellParametersHasToBeNewer) {
+  DriverFacts facts = good_driver();
+  facts.version = 12020;
+  facts.tells_parameters = false;
+  const Finding finding = judge_driver(facts, false)[1];
+  EXPECT_EQ(finding.state, State::kMissing);
+  EXPECT_NE(finding.fix.find("12.4"), std::string::npos) << finding.fix;
 }
 
 TEST(DoctorFindings, NoDriverPointsToTheSoftwareDevice) {

@@ -23,6 +23,7 @@ TEST(DriverProbe, TheSoftwareDeviceIsUsable) {
   ASSERT_TRUE(facts.usable()) << facts.problem;
   EXPECT_EQ(facts.path, library);
   EXPECT_GE(facts.version, 12000);
+  EXPECT_TRUE(facts.tells_parameters);
   EXPECT_TRUE(facts.devices[0].virtual_memory);
   EXPECT_TRUE(facts.devices[0].pins_host_memory);
   EXPECT_TRUE(facts.devices[0].host_frames) << facts.devices[0].host_frames_problem;
