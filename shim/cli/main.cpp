@@ -55,7 +55,8 @@ struct CommandLine {
     top->add_option("--interval", top_options.interval, "seconds between two looks (1)")
         ->check(CLI::Range(0.5, 3600.0));
     run->footer("Write: tessera run [options] -- program [arguments]\n"
-                "Every option is also an environment variable: TESSERA_DEVICE_MEMORY=4GiB.");
+                "Every option but --no-control is also an environment variable: "
+                "TESSERA_DEVICE_MEMORY=4GiB.");
     demo->add_flag("--software", demo_options.software, "use the software device, also with a GPU");
     demo->add_flag("--json", demo_options.json, "print one JSON object");
     demo->add_option("--steps", demo_options.steps, "training steps")->check(CLI::Range(1, 100000));

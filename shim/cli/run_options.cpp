@@ -15,8 +15,8 @@ constexpr const char* kControlFolder = "TESSERA_CONTROL_DIR";
 constexpr const char* kSoftwareMemory = "TESSERA_SOFTWARE_MEMORY";
 
 bool is_path(const std::string& name) {
-  return name == "file-dir" || name == "stats" || name == "trace" || name == "timeline" ||
-         name == "history";
+  return name == "file-dir" || name == "control-dir" || name == "stats" || name == "trace" ||
+         name == "timeline" || name == "history";
 }
 
 // The program may change its folder before these are used. Of file-dir each of several, between ':'.
@@ -52,10 +52,19 @@ RunOptions::RunOptions()
           {"policy", "TESSERA_POLICY", "NAME", "who leaves device memory first: auto, recency, lru", ""},
           {"fingerprints", "TESSERA_FINGERPRINTS", "HOW",
            "on, or off: whether pages are asked if they have changed before they are copied out", ""},
+          {"heap-size", "TESSERA_HEAP_SIZE", "SIZE",
+           "addresses to reserve for each device (auto: ample; costs no memory)", ""},
+          {"low-watermark", "TESSERA_LOW_WATERMARK", "PERCENT",
+           "of memory: when less is free, cold blocks leave ahead of need (0)", ""},
+          {"high-watermark", "TESSERA_HIGH_WATERMARK", "PERCENT", "of memory: when so much is free, they stop (12)", ""},
           {"report-memory", "TESSERA_REPORT_MEMORY", "WHAT",
            "what cuMemGetInfo tells: device (the truth) or virtual (the whole heap)", ""},
           {"unhinted-access", "TESSERA_UNHINTED_ACCESS", "HOW",
            "what a kernel finds by an address nobody saw: off (a fault), auto, or host-backed", ""},
+          {"control-dir", "TESSERA_CONTROL_DIR", "DIR",
+           "folder of its socket for `tessera sleep` and `wake` (one of this user's own)", ""},
+          {"log-level", "TESSERA_LOG_LEVEL", "LEVEL",
+           "what goes to standard error: quiet, error, warning, info, debug", ""},
           {"stats", "TESSERA_STATS", "FILE",
            "write statistics at the end (.json for JSON, - for standard error)", ""},
           {"trace", "TESSERA_TRACE", "FILE", "record allocations and launches", ""},

@@ -1,5 +1,5 @@
-// The options of `tessera run`: those of the library that a user meets first, and the software
-// device. The library itself decides whether a value can be meant.
+// The options of `tessera run`: those of the library (but `off`), and the software device.
+// The library itself decides whether a value can be meant.
 //
 // Thread safety: none.
 #pragma once
