@@ -4,13 +4,11 @@
 // written to the disk. Their old copies are kept below them as long as nobody needs the room
 // (docs/decisions/0018-what-has-not-changed.md).
 #include "base/log.hpp"
-#include "residency/residency.hpp"
+#include "residency/transfers.hpp"
 
 namespace tessera {
 
-// Takes the pages that are asked from the list, and gives their bytes. REQUIRES: the outbound stream waits for
-// their users, as for a copy.
-Bytes Residency::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used) {
+Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used) {
   Bytes total;
   std::size_t done = 0;
   for (std::size_t count = 1; done < pages.size() && count > 0; done += count) {
@@ -29,7 +27,7 @@ Bytes Residency::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uin
 
 // Nothing was queued for them since they were asked, so the outbound stream waits for all their users. Who was
 // used stays, as one who is forwarded does; so does one for whom there is no host frame.
-void Residency::copy_changed(std::vector<PageRef> pages) {
+void Transfers::copy_changed(std::vector<PageRef> pages) {
   std::erase_if(pages, [](const PageRef& page) {
     const Run& run = *page.run;
     return page->state != PageState::kResident || !run.may_leave() || run.is_dead() ||
@@ -42,21 +40,12 @@ void Residency::copy_changed(std::vector<PageRef> pages) {
       page->wants_fingerprint = false;  // by its habit it is copied at least once more unasked
     }
     spare_host_room(total_bytes(batch));
-    const Result<std::size_t> begun = mover_.copy_out(batch);
+    const Result<std::size_t> begun = copy_out(batch);
     if (!begun.is_ok()) {
       return log_line(LogLevel::kDebug, "a changed page stays: {}", begun.status().to_string());
     }
-    for (const PageRef& page : batch.first(begun.value())) started(page);
     rest = rest.subspan(begun.value());
   }
-}
-
-// Copies that are kept on the chance are the first to make way: nobody waits, or goes elsewhere, for them.
-void Residency::spare_host_room(Bytes bytes) {
-  if (!mover_.candidate_bytes()) return;
-  const TierUsage host = tiers_.host.usage();
-  const Bytes room = host.capacity - host.used;
-  if (room < bytes) mover_.drop_candidates(bytes - room);
 }
 
 }  // namespace tessera

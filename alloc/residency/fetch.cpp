@@ -21,8 +21,6 @@ std::vector<Run*> distinct(std::span<Run* const> runs) {
 
 // What comes takes its room in parts of this size: few enough calls, and soon enough a first one.
 constexpr Bytes kPart = 64_MiB;
-// A device of which so much is used may soon be short of memory.
-constexpr std::uint32_t kCrowdedPercent = 75;
 // The driver may be out of memory though the budget is not; so often more leaves to help it.
 constexpr int kMountRounds = 16;
 
@@ -46,23 +44,23 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
   Stall stall(log_);
   const ProfilerRange shown(log_.profiler(), "bring in", streams_.open_epoch());
   for (;;) {
-    const std::uint32_t seen = let_go_.load();
+    const std::uint32_t seen = held_uses_.ends();
     {
       MutexLock lock(mutex_);
       for (Run* run : runs) run->holds.fetch_add(1);
       stall.go_on();
       follow_plan();
       Run& latest = latest_of(runs);
-      stall_ = &stall;
-      Status status = turn_.keeps_waiting(runs) ? Status(Code::kBusy, "another call remakes blocks")
+      engine_.stall = &stall;
+      Status status = engine_.turn.keeps_waiting(runs) ? Status(Code::kBusy, "another call remakes blocks")
                                                 : fetch(runs, stream);
-      stall_ = nullptr;
-      const bool others = status.code() == Code::kBusy && turn_.may_wait();
+      engine_.stall = nullptr;
+      const bool others = status.code() == Code::kBusy && engine_.turn.may_wait();
       if (!others && stall.has_waited()) note_stall(stall, latest);
       work_ahead();
       if (status.is_ok()) {
-        held_uses_.fetch_add(1);
-        if (turn_.take_for(runs)) break;
+        held_uses_.add();
+        if (engine_.turn.take_for(runs)) break;
         return status;
       }
       for (Run* run : runs) run->holds.fetch_sub(1);
@@ -71,12 +69,12 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
     }
     stall.step_aside();
     const ProfilerRange waits(log_.profiler(), name_of(StallCause::kOtherCalls));
-    let_go_.wait(seen);
+    held_uses_.await_end(seen);
   }
   if (held) held();
   Status status = remake(runs, stream);
   if (status.is_ok()) return status;
-  let_go(runs);
+  held_uses_.let_go(runs);
   MutexLock lock(mutex_);
   undo_mounts(runs);
   return status;
@@ -85,9 +83,9 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
 void Residency::note_stall(const Stall& stall, Run& run) {
   const Nanoseconds end = log_.now();
   const StallParts parts = stall.parts(end);
-  stats_.stalls += 1;
-  stats_.stall_time += end - stall.begin();
-  add_parts(stats_.stall_parts, parts);
+  engine_.stats.stalls += 1;
+  engine_.stats.stall_time += end - stall.begin();
+  add_parts(engine_.stats.stall_parts, parts);
   run.cost.stalls += 1;
   run.cost.stalled += end - stall.begin();
   log_.record({EventKind::kStall, static_cast<std::uint16_t>(device_.value()), stall.begin(), end,
@@ -95,7 +93,7 @@ void Residency::note_stall(const Stall& stall, Run& run) {
 }
 
 Status Residency::check_fits(std::span<Run* const> runs) const {
-  Bytes wanted, pinned = pinned_bytes_;
+  Bytes wanted, pinned = engine_.pinned_bytes;
   for (const Run* run : runs) {
     wanted += run->shape.bytes();
     if (run->pins.load() != 0) pinned -= run->shape.bytes();
@@ -115,7 +113,7 @@ Status Residency::fetch(std::span<Run* const> runs, StreamId stream) {
   }
   const std::vector<Run*> wanted = distinct(runs);
   TESSERA_TRY(bring_in(wanted));
-  return await_arrivals(wanted, stream);
+  return transfers_.await_arrivals(wanted, stream);
 }
 
 // Every page has its frame and its copy under way. REQUIRES: sorted runs, each once.
@@ -135,7 +133,7 @@ Status Residency::bring_in(std::span<Run* const> runs) {
 // All that has to leave begins to; what comes takes its room as it becomes free, so that both
 // directions of the link are busy.
 Status Residency::bring_by_parts(std::span<const PageRef> pages) {
-  TESSERA_TRY(finish_moves(Await::kNone));
+  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
   const Bytes wanted = total_bytes(pages), room = tiers_.device.usage().room() + mover_.going();
   if (room < wanted) TESSERA_TRY(page_out(wanted - room, Patience::kDemand).status());
   for (std::size_t first = 0; first < pages.size();) {
@@ -156,11 +154,11 @@ Result<std::vector<PageRef>> Residency::absent_pages(std::span<Run* const> runs)
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run, i};
       if (page->state == PageState::kSinking || page->state == PageState::kRising) {
-        TESSERA_TRY(settle(page));
+        TESSERA_TRY(transfers_.settle(page));
       }
       if (page->state == PageState::kLost) return data_loss(page);
       if (is_mapped(page->state)) continue;
-      if (page->state == PageState::kCold) stats_.late_fetches += 1;
+      if (page->state == PageState::kCold) engine_.stats.late_fetches += 1;
       pages.push_back(page);
     }
   }
@@ -176,7 +174,7 @@ Status Residency::check_backing(std::span<const PageRef> pages) const {
   }
   const Bytes file = tiers_.file.reach();
   if (!wanted || file == tiers_.file.usage().capacity) return {};
-  for (const auto& run : runs_) {
+  for (const auto& run : engine_.runs) {
     if (!run->is_dead()) backed += run->shape.bytes() - run->bytes_in(PageState::kEmpty);
   }
   const Bytes room = tiers_.device.usage().capacity + tiers_.host.usage().capacity + file;
@@ -196,7 +194,7 @@ Status Residency::bring(std::vector<PageRef> pages) {
       TESSERA_TRY_ASSIGN(there, on_host(page));
       (there ? ready : waiting).push_back(page);
     }
-    const Status mounted = mount_and_note(ready);
+    const Status mounted = transfers_.mount(ready);
     if (mounted.code() == Code::kOutOfMemory && rounds++ < kMountRounds) {
       // What makes room may send these on to the file: they are asked for again.
       std::erase_if(pages, [](const PageRef& page) { return is_mapped(page->state); });
@@ -210,9 +208,9 @@ Status Residency::bring(std::vector<PageRef> pages) {
       return page->state == PageState::kRising;
     });
     if (rising != pages.end()) {
-      TESSERA_TRY(settle(*rising));
-    } else if (!moving_.empty()) {
-      TESSERA_TRY(finish_moves(Await::kOldest));
+      TESSERA_TRY(transfers_.settle(*rising));
+    } else if (transfers_.any()) {
+      TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
     } else {
       TESSERA_TRY(make_host_room(pages.front().bytes()));
     }
@@ -224,25 +222,19 @@ Status Residency::bring_one_by_one(std::span<const PageRef> pages) {
   for (const PageRef& page : pages) {
     TESSERA_TRY(make_room(page.bytes()));
     TESSERA_TRY(bring({page}));
-    TESSERA_TRY(settle(page));  // its host frame is free for the next one to leave into
+    TESSERA_TRY(transfers_.settle(page));  // its host frame is free for the next one to leave into
   }
   return {};
 }
 
 // Whether the page can be mounted now; if not, its read from the file is started or going on.
 Result<bool> Residency::on_host(PageRef page) {
-  if (page->state == PageState::kSinking) TESSERA_TRY(settle(page));
-  if (page->state == PageState::kRising) {
-    const Result<bool> done = mover_.finish_rise(page, false);
-    if (!done.is_ok() || done.value()) forget(page);
-    return done;
-  }
+  if (page->state == PageState::kSinking) TESSERA_TRY(transfers_.settle(page));
+  if (page->state == PageState::kRising) return transfers_.has_risen(page);
   if (page->state == PageState::kLost) return data_loss(page);
   const bool comes_by_copy = page->state == PageState::kCold;
   if (!comes_by_copy || page->host) return true;
-  spare_host_room(page.bytes());
-  const Status status = mover_.rise(page);
-  if (status.is_ok()) started(page);
+  const Status status = transfers_.rise(page);
   if (!status.is_ok() && status.code() != Code::kBusy) return status;
   return false;
 }
@@ -252,97 +244,17 @@ Result<bool> Residency::on_host(PageRef page) {
 Status Residency::help_driver(Bytes bytes, const Status& refusal) {
   Bytes leaving;
   TESSERA_TRY_ASSIGN(leaving, page_out(bytes, Patience::kDemand));
-  if (!leaving && moving_.empty()) return refusal;
-  TESSERA_TRY(finish_moves(Await::kOldest));
+  if (!leaving && !transfers_.any()) return refusal;
+  TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
   tiers_.device.trim();
   return {};
-}
-
-Status Residency::mount_and_note(std::span<const PageRef> pages) {
-  const auto swaps = [](const PageRef& page) { return page->state == PageState::kCold; };
-  Status status;
-  if (tiers_.is_backed() && std::any_of(pages.begin(), pages.end(), swaps)) {
-    const Gate::Closed closed(gate_);
-    TESSERA_TRY(await_all_work());
-    const StallWait waiting(stall_, StallCause::kCopyIn);
-    status = mover_.mount(pages);
-  } else {
-    status = mover_.mount(pages);
-  }
-  for (const PageRef& page : pages) {
-    if (page->state == PageState::kArriving) started(page);
-  }
-  // Somebody will have to leave before long: then host memory should be pinned already.
-  const TierUsage device = tiers_.device.usage();
-  if (!tiers_.is_backed() && device.used >= device.capacity * kCrowdedPercent / 100) {
-    tiers_.host.expect_use();
-  }
-  return status;
-}
-
-// Waits for the transfer of one page, if it has one in flight. A page that is leaving keeps its
-// state; its copy is done. One that is checked stays. Errors: the driver's, and the transfer may go on; a failed read from the
-// file. A failed write is no error here: the page has its bytes.
-Status Residency::settle(PageRef page) {
-  if (!is_moving(page->state)) return {};
-  Status status = await_move(page);
-  if (status.is_ok() || !is_moving(page->state)) forget(page);
-  return status;
-}
-
-// As settle(), but the page stays listed as one that moves: with many of them each would be looked for among all.
-Status Residency::await_move(PageRef page) {
-  await_users(page);
-  const StallWait waiting(stall_, cause_of(page->state));
-  Result<bool> done = true;
-  switch (page->state) {
-    case PageState::kArriving: done = mover_.finish_arrival(page, true); break;
-    case PageState::kLeaving: done = mover_.copied_out(page, true); break;
-    case PageState::kChecking: done = mover_.finish_check(page, true); break;
-    case PageState::kRemaking: done = mover_.finish_remake(page, true); break;
-    case PageState::kSinking: done = finish_sink(page, true); break;
-    case PageState::kRising: done = mover_.finish_rise(page, true); break;
-    default: return {};
-  }
-  return done.status();
-}
-
-// The copies run in order on the inbound stream, so one event behind the newest stands for all; what is
-// being remade has events of its own.
-Status Residency::await_arrivals(std::span<Run* const> runs, StreamId stream) {
-  std::vector<PageRef> arriving;
-  bool copies = false;
-  for (Run* run : runs) {
-    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
-      const bool copied = run->pages[i].state == PageState::kArriving;
-      if (copied || run->pages[i].state == PageState::kRemaking) arriving.push_back({run, i});
-      copies |= copied;
-    }
-  }
-  if (stream == kNoStream) return await_all(arriving);
-  for (const PageRef& page : arriving) {
-    if (page->state == PageState::kRemaking) TESSERA_TRY(driver_.wait_event(stream, page->event));
-  }
-  if (!copies) return {};
-  TESSERA_TRY(driver_.record_event(mark_, inbound_));
-  return driver_.wait_event(stream, mark_);
-}
-
-Status Residency::await_all(std::span<const PageRef> arriving) {
-  Status status;
-  for (auto page = arriving.begin(); page != arriving.end() && status.is_ok(); ++page) {
-    status = await_move(*page);
-  }
-  std::erase_if(moving_, [](const PageRef& page) { return !is_moving(page->state); });
-  in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
-  return status;
 }
 
 // ---- prefetch -----------------------------------------------------------------------------------
 
 Status Residency::prefetch(std::span<Run* const> runs) {
   MutexLock lock(mutex_);
-  TESSERA_TRY(finish_moves(Await::kNone));
+  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
   Bytes room = tiers_.device.usage().room();
   std::vector<PageRef> ready;
   for (Run* run : runs) {
@@ -353,31 +265,16 @@ Status Residency::prefetch(std::span<Run* const> runs) {
       const PageRef page{run, i};
       if (page->state != PageState::kCold) continue;
       if (!page->host) {
-        start_rise(page);
+        transfers_.try_rise(page);
       } else if (room >= page.bytes()) {
         ready.push_back(page);
         room -= page.bytes();
       }
     }
   }
-  const Status mounted = mount_and_note(ready);
+  const Status mounted = transfers_.mount(ready);
   if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was cut short: {}", mounted.to_string());
   return {};
-}
-
-// A hint that cannot be followed is no error: the page comes when it is used.
-void Residency::start_rise(PageRef page) {
-  spare_host_room(page.bytes());
-  const Status status = mover_.rise(page);
-  if (status.is_ok()) return started(page);
-  log_line(LogLevel::kDebug, "a prefetch was given up: {}", status.to_string());
-}
-
-// The bytes of a prefetched page are in host memory: on to the device, if that needs nobody to leave.
-void Residency::go_on(PageRef page) {
-  if (!page->host || tiers_.device.usage().room() < page.bytes()) return;
-  const Status mounted = mount_and_note({&page, 1});
-  if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was given up: {}", mounted.to_string());
 }
 
 }  // namespace tessera

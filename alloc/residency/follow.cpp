@@ -24,7 +24,7 @@ Bytes staying_bytes(const Conductor::Order& order) {
 // What a plan does not move is not there for it.
 Machine Residency::machine() {
   Bytes small;
-  for (const auto& run : runs_) {
+  for (const auto& run : engine_.runs) {
     if (run->shape.bytes() <= kBasePage && !run->is_dead()) small += run->shape.bytes();
   }
   const Bytes device = tiers_.device.usage().capacity;
@@ -37,14 +37,14 @@ Machine Residency::machine() {
 
 void Residency::lead(Iteration iteration, const Strategy& strategy, Runs players) {
   MutexLock lock(mutex_);
-  conductor_.lead(std::move(iteration), strategy, machine(), players, orders_);
+  conductor_.lead(std::move(iteration), strategy, machine(), players, engine_.orders);
 }
 
 // Moves under way end as they would. Who was to leave or to come by the old plan may be needed by the new one.
 Guide Residency::set_policy(std::unique_ptr<Policy> policy) {
   Guide guide = make_guide(std::move(policy), options_.make_planner);
   MutexLock lock(mutex_);
-  orders_ = {};
+  engine_.orders = {};
   conductor_.set_policy(*guide.policy, *guide.planner);
   std::swap(guide_, guide);
   follow_plan();
@@ -53,12 +53,12 @@ Guide Residency::set_policy(std::unique_ptr<Policy> policy) {
 
 void Residency::follow_plan() {
   if (conductor_.wants_plan()) conductor_.ask_for_plan(machine());
-  const std::size_t before = orders_.leave.size();
-  conductor_.read(orders_, log_.now());
-  if (!conductor_.leads()) orders_ = {};
-  if (!automatic_.load()) orders_.leave.clear();
-  if (orders_.leave.size() > before) {  // who cannot leave yet shall not wait for what is queued from now on
-    note_given_up(fence_all());
+  const std::size_t before = engine_.orders.leave.size();
+  conductor_.read(engine_.orders, log_.now());
+  if (!conductor_.leads()) engine_.orders = {};
+  if (!automatic_.load()) engine_.orders.leave.clear();
+  if (engine_.orders.leave.size() > before) {  // who cannot leave yet shall not wait for what is queued from now on
+    note_given_up(engine_.fence_all());
   }
   carry_out_orders();
 }
@@ -73,16 +73,16 @@ void Residency::keep_to_plan() {
 // Who still arrives has work ahead of him: he keeps back those whose work is behind it, or his copy out
 // would stand behind theirs. Of those who come, the first that finds no room keeps the others back.
 void Residency::carry_out_orders() {
-  if (!orders_.leave.empty()) note_given_up(streams_.poll());
+  if (!engine_.orders.leave.empty()) note_given_up(streams_.poll());
   bool kept_back = false;
-  std::erase_if(orders_.leave, [&](const Conductor::Order& order) NO_THREAD_SAFETY_ANALYSIS {
+  std::erase_if(engine_.orders.leave, [&](const Conductor::Order& order) NO_THREAD_SAFETY_ANALYSIS {
     if (order.run->last_work() != order.used) return true;
     kept_back |= order.run->arrives();
     return !kept_back && carry_out(order);
   });
   std::size_t done = 0;
-  while (done < orders_.come.size() && bring_back(orders_.come[done])) ++done;
-  orders_.come.erase(orders_.come.begin(), orders_.come.begin() + static_cast<std::ptrdiff_t>(done));
+  while (done < engine_.orders.come.size() && bring_back(engine_.orders.come[done])) ++done;
+  engine_.orders.come.erase(engine_.orders.come.begin(), engine_.orders.come.begin() + static_cast<std::ptrdiff_t>(done));
 }
 
 // True when the order is settled: its copies are under way, or it cannot be followed.
@@ -102,11 +102,11 @@ bool Residency::carry_out(const Conductor::Order& order) {
 // waited for; but who left in their place would come back, while they go all the same.
 Bytes Residency::leave_by_plan(Bytes wanted, std::uint64_t than) {
   Bytes total;
-  std::erase_if(orders_.leave, [&](const Conductor::Order& order) NO_THREAD_SAFETY_ANALYSIS {
+  std::erase_if(engine_.orders.leave, [&](const Conductor::Order& order) NO_THREAD_SAFETY_ANALYSIS {
     Run& run = *order.run;
     if (total >= wanted || run.next <= than || !run.may_leave() || run.last_work() != order.used) return false;
-    while (run.arrives() && !moving_.empty()) {
-      if (Status status = finish_moves(Await::kOldest); !status.is_ok()) {
+    while (run.arrives() && transfers_.any()) {
+      if (Status status = transfers_.finish(Transfers::Await::kOldest); !status.is_ok()) {
         note_given_up(status);
         return false;
       }
@@ -142,7 +142,7 @@ bool Residency::bring_back(Conductor::Order& order) {
     } else if (!page->host && (fits || page.bytes() <= host_room)) {
       if (!fits) host_room -= page.bytes();
       ++order.rises;
-      start_rise(page);  // and goes on by itself from there
+      transfers_.try_rise(page);  // and goes on by itself from there
     } else {
       bool full = false;
       const Result<Bytes> freed = page_out(page.bytes(), Patience::kAhead, Which::kDead, full);
@@ -152,7 +152,7 @@ bool Residency::bring_back(Conductor::Order& order) {
       --i;  // once more
     }
   }
-  note_given_up(mount_and_note(ready));
+  note_given_up(transfers_.mount(ready));
   return !waits && !std::any_of(run.pages.begin(), run.pages.end(), [](const Page& page) {
     return page.state == PageState::kCold && page.host;
   });

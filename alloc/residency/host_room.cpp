@@ -21,7 +21,7 @@ Status Residency::make_host_room(Bytes bytes) {
   if (!mover_.moving(PageState::kSinking)) {
     TESSERA_TRY_ASSIGN(sunk, sink_coldest(std::max(bytes, batch_of(tiers_.host))));
   }
-  if (!moving_.empty()) return finish_moves(Await::kOldest);
+  if (transfers_.any()) return transfers_.finish(Transfers::Await::kOldest);
   if (sunk) return {};
   return Status(Code::kOutOfMemory, "host memory is full and nothing can go to the file");
 }
@@ -33,10 +33,7 @@ Result<bool> Residency::yield_host_room(const Run& newcomer, Bytes bytes) {
   if (tiers_.is_backed() || !tiers_.file.reach()) return false;
   if (const Bytes room = tiers_.host.usage().room(); room < bytes) drop_idle_copies(bytes - room);
   if (tiers_.host.usage().room() >= bytes) return false;
-  Bytes yielding;
-  for (const PageRef& page : moving_) {
-    if (page->state == PageState::kSinking && !page->staging) yielding += page.bytes();
-  }
+  Bytes yielding = transfers_.yielding();
   const Bytes batch = batch_of(tiers_.host);
   if (yielding < std::max(bytes, batch * 2)) {
     Bytes more;
@@ -51,7 +48,7 @@ Result<bool> Residency::yield_host_room(const Run& newcomer, Bytes bytes) {
 Bytes Residency::drop_idle_copies(Bytes bytes) {
   Bytes dropped;
   for (const bool clean : {false, true}) {
-    for (const auto& run : runs_) {
+    for (const auto& run : engine_.runs) {
       if (!run->has(PageState::kResident)) continue;
       for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
         if (clean && dropped >= bytes) return dropped;
@@ -66,28 +63,13 @@ Bytes Residency::drop_idle_copies(Bytes bytes) {
   return dropped;
 }
 
-// Likewise file copies, when the file is full.
-Bytes Residency::drop_file_copies(Bytes bytes) {
-  Bytes dropped;
-  for (const auto& run : runs_) {
-    if (!run->has(PageState::kResident)) continue;
-    for (std::uint32_t i = 0; i < run->shape.pages() && dropped < bytes; ++i) {
-      const PageRef page{run.get(), i};
-      if (page->state != PageState::kResident || !page->file) continue;
-      mover_.drop_file_copy(page);
-      dropped += page.bytes();
-    }
-  }
-  return dropped;
-}
-
 // Bytes whose host frames are free now or will be when their write is done. With a newcomer only of those whom the policy
 // would rather have leave than him: none of them is about to be used, or in a staging frame.
 Result<Bytes> Residency::sink_coldest(Bytes bytes, const Run* newcomer) {
   Snapshot snapshot = picture(Shortage::kHost, bytes, Which::kAll);
   if (newcomer != nullptr) {
     std::erase_if(snapshot.runs, [&](const RunPicture& each) NO_THREAD_SAFETY_ANALYSIS {
-      const Run& run = *runs_[each.run];
+      const Run& run = *engine_.runs[each.run];
       return &run == newcomer || run.holds.load() != 0 || run.is_expected();
     });
     snapshot.runs.push_back({.run = newcomer->index,
@@ -100,7 +82,7 @@ Result<Bytes> Residency::sink_coldest(Bytes bytes, const Run* newcomer) {
   const Decision decision = conductor_.decider().decide(snapshot);
   Bytes total;
   for (std::size_t index : decision.leave) {
-    Run& run = *runs_[index];
+    Run& run = *engine_.runs[index];
     if (&run == newcomer) break;
     for (std::uint32_t i = 0; i < run.shape.pages() && total < bytes; ++i) {
       const PageRef page{&run, i};
@@ -109,7 +91,7 @@ Result<Bytes> Residency::sink_coldest(Bytes bytes, const Run* newcomer) {
         mover_.drop_host_copy(page);
       } else if (run.is_dead()) {
         TESSERA_TRY(mover_.discard(page));
-      } else if (Status status = sink(page); status.code() == Code::kOutOfMemory ||
+      } else if (Status status = transfers_.sink(page); status.code() == Code::kOutOfMemory ||
                                              status.code() == Code::kBusy) {
         return total;
       } else if (!status.is_ok()) {

@@ -1,47 +1,45 @@
 // Bringing a run's pages where a rehearsal wants them, before it begins.
 #include <algorithm>
 
-#include "residency/residency.hpp"
+#include "residency/transfers.hpp"
 
 namespace tessera {
 
 // Down to the host and to the file, and from there up again: of the copies that a page makes on its way those stay that
 // it shall have. What finds no room stays where it is by then.
-Status Residency::place(Run* run, std::span<const Places> places) {
-  MutexLock lock(mutex_);
-  const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(places.size(), run->shape.pages()));
-  const auto each = [&](Places where, const auto& can_move, const auto& move) NO_THREAD_SAFETY_ANALYSIS -> Status {
+Status Transfers::place(Run& run, std::span<const Places> places) {
+  const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(places.size(), run.shape.pages()));
+  const auto each = [&](Places where, const auto& can_move, const auto& move) -> Status {
     for (std::uint32_t i = 0; i < count; ++i) {
-      const PageRef page{run, i};
+      const PageRef page{&run, i};
       if ((places[i] & where) == 0 || !can_move(page)) continue;
       Status moved = move(page);
       const auto waits = [&] { return moved.code() == Code::kBusy || moved.code() == Code::kOutOfMemory; };
-      while (waits() && !moving_.empty()) {
-        TESSERA_TRY(finish_moves(Await::kOldest));
+      while (waits() && any()) {
+        TESSERA_TRY(finish(Await::kOldest));
         moved = move(page);
       }
       if (moved.is_ok()) started(page);
       if (!moved.is_ok() && !waits()) return moved;
     }
-    while (!moving_.empty()) TESSERA_TRY(finish_moves(Await::kOldest));
-    return {};
+    return finish_all();
   };
   TESSERA_TRY(each(
       kAtHost | kAtFile, [](PageRef page) { return page->state == PageState::kResident; },
-      [&](PageRef page) NO_THREAD_SAFETY_ANALYSIS {
-        page->copied = run->last_work();
+      [&](PageRef page) {
+        page->copied = run.last_work();
         return mover_.copy_out({&page, 1}).status();
       }));
-  run->holds.fetch_add(1);  // what is written stays in host memory, too
+  run.holds.fetch_add(1);  // what is written stays in host memory, too
   const auto in_host_only = [](PageRef page) { return page->state == PageState::kCold && page->host && !page->file; };
   const auto in_host = [](PageRef page) { return page->state == PageState::kCold && page->host; };
-  Status status = each(kAtFile, in_host_only, [&](PageRef page) NO_THREAD_SAFETY_ANALYSIS { return mover_.sink(page); });
+  Status status = each(kAtFile, in_host_only, [&](PageRef page) { return mover_.sink(page); });
   if (status.is_ok()) {
-    status = each(kAtDevice, in_host, [&](PageRef page) NO_THREAD_SAFETY_ANALYSIS { return mover_.mount({&page, 1}); });
+    status = each(kAtDevice, in_host, [&](PageRef page) { return mover_.mount({&page, 1}); });
   }
-  run->holds.fetch_sub(1);
+  run.holds.fetch_sub(1);
   for (std::uint32_t i = 0; i < count; ++i) {
-    const PageRef page{run, i};
+    const PageRef page{&run, i};
     if ((places[i] & kAtHost) == 0 && (page->file || page->device)) mover_.drop_host_copy(page);
   }
   return status;

@@ -1,9 +1,8 @@
-// What is under way: finishing copies and transfers, and what follows from each.
+// Finishing what is under way, and what follows from it.
 #include <algorithm>
-#include <functional>
 
 #include "base/log.hpp"
-#include "residency/residency.hpp"
+#include "residency/transfers.hpp"
 
 namespace tessera {
 namespace {
@@ -25,27 +24,14 @@ PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
 }  // namespace
 
 // What leads to more, once all moves have been looked at.
-struct Residency::Ended {
+struct Transfers::Ended {
   std::vector<PageRef> vacant;   // their frames may go
   std::vector<PageRef> changed;  // they leave by a copy after all
 };
 
-void Residency::started(PageRef page) {
-  moving_.push_back(page);
-  in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
-}
-
-// The page's transfer was finished by someone who waits for it.
-void Residency::forget(PageRef page) {
-  std::erase_if(moving_, [&](const PageRef& other) {
-    return other.run == page.run && other.page == page.page;
-  });
-  in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
-}
-
-// Finishes every move that is done, and what is waited for. Copies of one direction end in the order in
-// which they were queued, so behind one that is under way nobody need be asked.
-Status Residency::finish_moves(Await await, Bytes bytes) {
+// Copies of one direction end in the order in which they were queued, so behind one that is under way nobody need be
+// asked.
+Status Transfers::finish(Await await, Bytes bytes) {
   Status result;
   if (moving_.empty() && stranded_.empty()) return result;
   std::vector<PageRef> arrived;
@@ -53,7 +39,7 @@ Status Residency::finish_moves(Await await, Bytes bytes) {
   if (await == Await::kLeaving) {
     const PageRef copy = awaited_copy(moving_, bytes);
     await_users(copy);
-    const StallWait waiting(stall_, cause_of(copy->state));
+    const StallWait waiting(engine_.stall, cause_of(copy->state));
     result = mover_.copied_out(copy, true).status();
   }
   // Whether a copy of that direction is known to be under way, or there is none.
@@ -71,7 +57,7 @@ Status Residency::finish_moves(Await await, Bytes bytes) {
       moving_[kept++] = page;
       continue;
     }
-    const Result<bool> done = finish_move(page, wait, ended);
+    const Result<bool> done = finish_one(page, wait, ended);
     if (!done.is_ok() && result.is_ok()) result = done.status();
     if (under_way && done.is_ok() && !done.value()) *under_way = true;
     if (done.is_ok() && done.value()) {
@@ -86,26 +72,31 @@ Status Residency::finish_moves(Await await, Bytes bytes) {
   copy_changed(std::move(ended.changed));
   for (const PageRef& page : arrived) move_on(page);
   clear_stranded();
-  in_flight_.store(static_cast<std::uint32_t>(moving_.size()));
+  publish_count();
   return result;
+}
+
+Status Transfers::finish_all() {
+  while (any()) TESSERA_TRY(finish(Await::kOldest));
+  return {};
 }
 
 // A copy out begins when the work that was queued before it is over: waited for by itself, so that a
 // stall says which of the two it was. The copy, which is waited for next, stands behind that work in any
 // case, so a failure here is told there.
-void Residency::await_users(PageRef page) {
-  if (!is_going(page->state) || streams_.passed(page->users, page->as_of())) return;
-  const StallWait waiting(stall_, StallCause::kWork);
-  if (Status status = streams_.wait(page->users, page->as_of()); !status.is_ok()) {
+void Transfers::await_users(PageRef page) {
+  if (!is_going(page->state) || engine_.streams.passed(page->users, page->as_of())) return;
+  const StallWait waiting(engine_.stall, StallCause::kWork);
+  if (Status status = engine_.streams.wait(page->users, page->as_of()); !status.is_ok()) {
     log_line(LogLevel::kDebug, "waiting for work: {}", status.to_string());
   }
 }
 
 // Whether the page's transfer has ended. A failure of the spill file is dealt with here: the page
 // has kept its valid copy, or reports its loss when it is used.
-Result<bool> Residency::finish_move(PageRef page, bool wait, Ended& ended) {
+Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
   if (wait) await_users(page);
-  const StallWait waiting(wait ? stall_ : nullptr, cause_of(page->state));
+  const StallWait waiting(wait ? engine_.stall : nullptr, cause_of(page->state));
   switch (page->state) {
     case PageState::kArriving: return mover_.finish_arrival(page, wait);
     case PageState::kLeaving: {
@@ -138,21 +129,28 @@ Result<bool> Residency::finish_move(PageRef page, bool wait, Ended& ended) {
 }
 
 // A write that fails costs no bytes; the file tier said it, and asks no more of that file.
-Result<bool> Residency::finish_sink(PageRef page, bool wait) {
+Result<bool> Transfers::finish_sink(PageRef page, bool wait) {
   const Result<bool> done = mover_.finish_sink(page, wait);
   return done.is_ok() ? done : true;
 }
 
 // What comes after a step, for pages nobody waits for.
-void Residency::move_on(PageRef page) {
+void Transfers::move_on(PageRef page) {
   if (page->state != PageState::kCold) return;
   if (page.run->coming && page.run->may_leave()) go_on(page);
   if (page->state == PageState::kCold && page->staging) stranded_.push_back(page);
 }
 
+// The bytes of a prefetched page are in host memory: on to the device, if that needs nobody to leave.
+void Transfers::go_on(PageRef page) {
+  if (!page->host || engine_.tiers.device.usage().room() < page.bytes()) return;
+  const Status mounted = mount({&page, 1});
+  if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was given up: {}", mounted.to_string());
+}
+
 // Pages in staging frames make way: into the host budget if it has room by now, else to the file.
-void Residency::clear_stranded() {
-  std::erase_if(stranded_, [this](const PageRef& page) NO_THREAD_SAFETY_ANALYSIS {
+void Transfers::clear_stranded() {
+  std::erase_if(stranded_, [this](const PageRef& page) {
     if (page->state != PageState::kCold || !page->staging) return true;
     if (page.run->holds.load() != 0) return false;  // a fetch is about to mount it
     if (mover_.adopt(page)) return true;
@@ -164,81 +162,67 @@ void Residency::clear_stranded() {
   });
 }
 
-Status Residency::sink(PageRef page) {
-  if (tiers_.is_backed()) return Status(Code::kOutOfMemory, "no address can have the file behind it");
-  if (!tiers_.file.takes_writes()) {
-    return Status(Code::kOutOfMemory, "the spill files are not written any more");
-  }
-  Status status = mover_.sink(page);
-  while (status.code() == Code::kOutOfMemory && drop_file_copies(page.bytes())) {
-    status = mover_.sink(page);
-  }
-  if (status.is_ok()) started(page);
+// ---- who waits ----------------------------------------------------------------------------------
+
+Status Transfers::settle(PageRef page) {
+  if (!is_moving(page->state)) return {};
+  Status status = await_move(page);
+  if (status.is_ok() || !is_moving(page->state)) forget(page);
   return status;
 }
 
-void Residency::advance() {
-  MutexLock lock(mutex_);
-  take_stock();
+Result<bool> Transfers::has_risen(PageRef page) {
+  const Result<bool> done = mover_.finish_rise(page, false);
+  if (!done.is_ok() || done.value()) forget(page);
+  return done;
 }
 
-void Residency::take_stock() {
-  if (Status status = finish_moves(Await::kNone); !status.is_ok()) {
-    log_line(LogLevel::kDebug, "a move did not finish: {}", status.to_string());
+// As settle(), but the page stays listed as one that moves: with many of them each would be looked for among all.
+Status Transfers::await_move(PageRef page) {
+  await_users(page);
+  const StallWait waiting(engine_.stall, cause_of(page->state));
+  Result<bool> done = true;
+  switch (page->state) {
+    case PageState::kArriving: done = mover_.finish_arrival(page, true); break;
+    case PageState::kLeaving: done = mover_.copied_out(page, true); break;
+    case PageState::kChecking: done = mover_.finish_check(page, true); break;
+    case PageState::kRemaking: done = mover_.finish_remake(page, true); break;
+    case PageState::kSinking: done = finish_sink(page, true); break;
+    case PageState::kRising: done = mover_.finish_rise(page, true); break;
+    default: return {};
   }
-  follow_plan();
-  work_ahead();
+  return done.status();
 }
 
-Status Residency::drain() {
-  MutexLock lock(mutex_);
-  while (!moving_.empty()) TESSERA_TRY(finish_moves(Await::kOldest));
-  return {};
-}
-
-// Nobody comes back because of what was wanted before: neither by a prefetch nor by a plan's order.
-void Residency::call_off(std::span<Run* const> runs) {
-  std::vector<const Run*> sent(runs.begin(), runs.end());
-  std::ranges::sort(sent, std::less<>());
-  std::erase_if(orders_.come, [&](const Conductor::Order& order) {
-    return std::ranges::binary_search(sent, order.run, std::less<>());
-  });
-  for (Run* run : runs) run->coming = false;
-}
-
-Status Residency::evict(std::span<Run* const> runs) {
-  TESSERA_TRY(account_for_unannounced());
-  MutexLock lock(mutex_);
-  call_off(runs);
-  // All copies are queued before the first is waited for: the link has work while pages are unmapped.
+// The copies run in order on the inbound stream, so one event behind the newest stands for all; what is
+// being remade has events of its own.
+Status Transfers::await_arrivals(Runs runs, StreamId stream) {
+  std::vector<PageRef> arriving;
+  bool copies = false;
   for (Run* run : runs) {
-    TESSERA_TRY(leave(*run, run->shape.bytes(), Patience::kDemand, Which::kAll).status());
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const bool copied = run->pages[i].state == PageState::kArriving;
+      if (copied || run->pages[i].state == PageState::kRemaking) arriving.push_back({run, i});
+      copies |= copied;
+    }
   }
-  for (Run* run : runs) TESSERA_TRY(evict_run(*run));
-  return {};
+  if (stream == kNoStream) return await_all(arriving);
+  for (const PageRef& page : arriving) {
+    if (page->state == PageState::kRemaking) TESSERA_TRY(engine_.driver.wait_event(stream, page->event));
+  }
+  if (!copies) return {};
+  TESSERA_TRY(engine_.driver.record_event(engine_.mark, engine_.inbound));
+  return engine_.driver.wait_event(stream, engine_.mark);
 }
 
-Status Residency::evict_run(Run& run) {
-  for (Bytes before = run.shape.bytes() + Bytes(1);;) {
-    if (!run.may_leave()) return Status(Code::kBusy, "the block is pinned or in use");
-    while (run.arrives()) {
-      TESSERA_TRY(finish_moves(Await::kOldest));
-    }
-    TESSERA_TRY(leave(run, run.shape.bytes(), Patience::kDemand, Which::kAll).status());
-    while (run.going()) {
-      TESSERA_TRY(finish_moves(Await::kLeaving, run.going()));
-    }
-    const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kArriving) +
-                       run.bytes_in(PageState::kRemaking);
-    if (!left) return {};
-    if (left >= before) return Status(Code::kBusy, "the block was used while it left");
-    before = left;
+Status Transfers::await_all(std::span<const PageRef> arriving) {
+  Status status;
+  for (auto page = arriving.begin(); page != arriving.end() && status.is_ok(); ++page) {
+    status = await_move(*page);
   }
-}
-
-void Residency::trim() {
-  tiers_.device.trim();
-  tiers_.host.trim();
+  std::erase_if(moving_, [](const PageRef& page) { return !is_moving(page->state); });
+  publish_count();
+  return status;
 }
 
 }  // namespace tessera

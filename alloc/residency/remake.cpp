@@ -96,7 +96,7 @@ bool Residency::may_drop(const Run& run, Worth worth) {
 // Bytes of the device that are free by it.
 Result<Bytes> Residency::drop(Run& run, std::uint64_t mask, std::uint64_t used) {
   if (!streams_.passed(mask, used)) {
-    const StallWait waiting(stall_, StallCause::kWork);
+    const StallWait waiting(engine_.stall, StallCause::kWork);
     TESSERA_TRY(streams_.wait(mask, used));
   }
   run.quiet = std::max(run.quiet, used);
@@ -115,10 +115,9 @@ Status Residency::remake(std::span<Run* const> runs, StreamId stream) {
     if (status.is_ok()) status = remake(*run, on);
   }
   MutexLock lock(mutex_);
-  turn_.give_back();
-  let_go_.fetch_add(1);
-  let_go_.notify_all();
-  return status.is_ok() && stream == kNoStream ? await_arrivals(runs, stream) : status;
+  engine_.turn.give_back();
+  held_uses_.wake();
+  return status.is_ok() && stream == kNoStream ? transfers_.await_arrivals(runs, stream) : status;
 }
 
 // What a callback queued before it failed is over, and its frames may go.
@@ -152,14 +151,13 @@ Status Residency::remake(Run& run, StreamId on) {
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
     if (page->state != PageState::kBlank) continue;
-    TESSERA_TRY(work ? mover_.await_remake(page, on) : mover_.accept(page));
-    if (work) started(page);
+    TESSERA_TRY(work ? transfers_.await_remake(page, on) : mover_.accept(page));
   }
   if (!work) return {};
   run.unfinished.reset();  // its pages know
   run.remake->written = run.written.load();  // by nobody else meanwhile: it was missing
-  stats_.remakes += 1;
-  stats_.remake_time += run.remake->cost;
+  engine_.stats.remakes += 1;
+  engine_.stats.remake_time += run.remake->cost;
   return {};
 }
 

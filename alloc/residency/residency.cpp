@@ -10,12 +10,6 @@
 #include "base/log.hpp"
 
 namespace tessera {
-namespace {
-
-constexpr int kUnmapTries = 2;
-
-}  // namespace
-
 Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId device,
                                                      TierStack tiers,
                                                      std::unique_ptr<Policy> policy, EventLog& log,
@@ -42,8 +36,12 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
                      StreamId inbound, StreamId outbound, EventId mark)
     : driver_(driver), device_(device), tiers_(tiers), guide_(make_guide(std::move(policy), options.make_planner)),
       log_(log), options_(std::move(options)), inbound_(inbound), outbound_(outbound), mark_(mark),
-      streams_(driver, device), conductor_(driver, device, *guide_.policy, *guide_.planner, runs_, options_.class_of_tag),
-      mover_(driver, device, tiers, gate_, log, stats_, inbound, outbound, options_.fingerprints) {
+      streams_(driver, device),
+      conductor_(driver, device, *guide_.policy, *guide_.planner, engine_.runs, options_.class_of_tag),
+      engine_{driver,   device,     tiers, log,         options_,  inbound, outbound, mark,
+              streams_, conductor_, gate_, held_uses_, automatic_},
+      mover_(driver, device, tiers, gate_, log, engine_.stats, inbound, outbound, options_.fingerprints),
+      transfers_(engine_, mover_, in_flight_) {
   // Moves by plan run beside the program's work, which host-backed pages may not.
   if (tiers_.is_backed()) conductor_.rest();
 }
@@ -53,7 +51,7 @@ Residency::~Residency() {
     Run* run = nullptr;
     {
       MutexLock lock(mutex_);
-      if (!runs_.empty()) run = runs_.back().get();
+      if (!engine_.runs.empty()) run = engine_.runs.back().get();
     }
     if (run == nullptr) break;
     const Status status = remove(run);
@@ -77,17 +75,17 @@ Result<Run*> Residency::add(Address address, RunShape shape, TagId tag, RunOwner
   auto run = std::make_unique<Run>(address, shape, tag, owner);
   MutexLock lock(mutex_);
   const Bytes heap = tiers_.capacity();
-  if (stats_.run_bytes + shape.bytes() > heap) {
+  if (engine_.stats.run_bytes + shape.bytes() > heap) {
     return Status(Code::kOutOfMemory,
                   fmt::format("{} MiB more would not fit: all tiers hold {} MiB, {} MiB are taken",
-                              shape.bytes() / 1_MiB, heap / 1_MiB, stats_.run_bytes / 1_MiB));
+                              shape.bytes() / 1_MiB, heap / 1_MiB, engine_.stats.run_bytes / 1_MiB));
   }
-  stats_.run_bytes += shape.bytes();
-  const bool fits = stats_.run_bytes <= tiers_.device.usage().capacity;
+  engine_.stats.run_bytes += shape.bytes();
+  const bool fits = engine_.stats.run_bytes <= tiers_.device.usage().capacity;
   if (!fits && !tiers_.is_backed()) conductor_.note_shortage();
-  run->index = runs_.size();
-  runs_.push_back(std::move(run));
-  return runs_.back().get();
+  run->index = engine_.runs.size();
+  engine_.runs.push_back(std::move(run));
+  return engine_.runs.back().get();
 }
 
 void Residency::disown(Run* run) {
@@ -98,10 +96,10 @@ void Residency::disown(Run* run) {
 Status Residency::remove(Run* run) {
   MutexLock lock(mutex_);
   if (run->holds.load() != 0) return Status(Code::kBusy, "a call under way uses the block");
-  const Status fenced = fence_all();  // whoever found the run before it left the page map has noted its launch
+  const Status fenced = engine_.fence_all();  // whoever found the run before it left the page map has noted its launch
   follow_plan();
   conductor_.forget(*run);
-  for (auto* orders : {&orders_.leave, &orders_.come}) {
+  for (auto* orders : {&engine_.orders.leave, &engine_.orders.come}) {
     std::erase_if(*orders, [run](const Conductor::Order& order) { return order.run == run; });
   }
   Status result = await_uses(*run, fenced);
@@ -109,57 +107,28 @@ Status Residency::remove(Run* run) {
   run->quiet = run->last_work();
   run->live.store(0);
   run->owner = {};
-  if (run->pins.exchange(0) != 0) pinned_bytes_ -= run->shape.bytes();
+  if (run->pins.exchange(0) != 0) engine_.pinned_bytes -= run->shape.bytes();
   run->coming = false;
-  const Status unmapped = take_back(*run);
+  const Status unmapped = transfers_.take_back(*run);
   if (result.is_ok()) result = unmapped;
-  stats_.costliest.offer({run->address, run->shape.bytes(), run->tag, true, run->cost});
+  engine_.stats.costliest.offer({run->address, run->shape.bytes(), run->tag, true, run->cost});
   for (const Page& page : run->pages) {
     if (page.device) tiers_.device.write_off(*page.device);
   }
 
-  const auto of_run = [run](const PageRef& page) { return page.run == run; };
-  std::erase_if(moving_, of_run);
-  std::erase_if(stranded_, of_run);
+  transfers_.forget(*run);
   mover_.forget(*run);
-  stats_.run_bytes -= run->shape.bytes();
+  engine_.stats.run_bytes -= run->shape.bytes();
   const std::size_t index = run->index;
-  std::swap(runs_[index], runs_.back());
-  runs_[index]->index = index;
-  runs_.pop_back();
+  std::swap(engine_.runs[index], engine_.runs.back());
+  engine_.runs[index]->index = index;
+  engine_.runs.pop_back();
   return result;
 }
 
 Status Residency::await_uses(const Run& run, const Status& fenced) {
   const Status status = fenced.is_ok() ? streams_.wait(run.streams.load(), run.last_work()) : fenced;
   return status.is_ok() ? status : driver_.synchronize(device_);
-}
-
-Status Residency::await_all_work() {
-  const StallWait waiting(stall_, StallCause::kWork);
-  return streams_.wait_for_all(streams_.open_epoch());
-}
-
-// Takes all frames away from a run whose bytes do not matter any more. When its copies cannot be
-// waited for, the device is lost and they are over.
-Status Residency::take_back(Run& run) {
-  Status result;
-  for (int tries = 0; tries < kUnmapTries; ++tries) {
-    result = {};
-    std::vector<PageRef> mapped;
-    for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
-      const PageRef page{&run, i};
-      const Status settled = settle(page);
-      if (!is_mapped(page->state)) continue;
-      mapped.push_back(page);
-      if (!settled.is_ok()) result = settled;
-    }
-    const Status vacated = mover_.vacate(mapped);
-    if (vacated.is_ok()) break;
-    result = vacated;
-  }
-  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) mover_.drop_copies({&run, i});
-  return result;
 }
 
 // ---- uses ---------------------------------------------------------------------------------------
@@ -212,9 +181,9 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
   }
   use = {.kind = kind, .work = use.work, .gate_slot = gate_slot};
   note_use(runs, stream, slot_for_use(stream), access, use);
-  if (kind == Use::Kind::kHold && !held) hold(runs);
+  if (kind == Use::Kind::kHold && !held) held_uses_.hold(runs);
   if (kind == Use::Kind::kHold) gate_.leave(gate_slot);
-  if (kind == Use::Kind::kGate && held) let_go(runs);  // inside the gate they are as safe
+  if (kind == Use::Kind::kGate && held) held_uses_.let_go(runs);  // inside the gate they are as safe
   return {};
 }
 
@@ -241,7 +210,7 @@ void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const
     }
   }
   if (held) {
-    let_go(runs);
+    held_uses_.let_go(runs);
   } else {
     gate_.leave(use.gate_slot);
   }
@@ -269,34 +238,13 @@ void Residency::note_written(Run& run) {
   if (conductor_.log().is_on()) conductor_.log().note_write(run, epoch);
 }
 
-void Residency::hold(std::span<Run* const> runs) {
-  for (Run* run : runs) run->holds.fetch_add(1);
-  held_uses_.fetch_add(1);
-}
-
-void Residency::let_go(std::span<Run* const> runs) {
-  for (Run* run : runs) run->holds.fetch_sub(1);
-  let_go_.fetch_add(1);  // first: who sees no held use any more sees that one let go
-  held_uses_.fetch_sub(1);
-  let_go_.notify_all();
-}
-
 Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
   if (contents == Contents::kUndefined) {
     MutexLock lock(mutex_);
-    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
-      const PageRef page{run, i};
-      if (is_mapped(page->state) || page->state == PageState::kEmpty) continue;
-      // How its transfer ends does not matter.
-      if (Status status = settle(page); !status.is_ok()) {
-        log_line(LogLevel::kDebug, "bytes nobody needs: {}", status.to_string());
-      }
-      TESSERA_TRY(mover_.discard(page));
-    }
-    std::erase_if(stranded_, [run](const PageRef& page) { return page.run == run; });
+    TESSERA_TRY(transfers_.discard(*run));
   }
   TESSERA_TRY(fetch_and_hold({&run, 1}, stream, {}));
-  let_go({&run, 1});
+  held_uses_.let_go({&run, 1});
   return {};
 }
 
@@ -319,7 +267,7 @@ std::uint64_t Residency::note_free(Run* run, StreamId stream) {
 
 Status Residency::poll_streams() {
   MutexLock lock(mutex_);
-  TESSERA_TRY(fence_all());
+  TESSERA_TRY(engine_.fence_all());
   return streams_.poll();
 }
 
@@ -330,10 +278,10 @@ Status Residency::pin(Run* run, const char* exposed_by, const Held& held) {
   MutexLock lock(mutex_);
   const bool exposes = exposed_by != nullptr && run->exposed == nullptr;
   if ((exposed_by == nullptr || exposes) && run->pins.fetch_add(1) == 0) {
-    pinned_bytes_ += run->shape.bytes();
+    engine_.pinned_bytes += run->shape.bytes();
   }
   if (exposes) run->exposed = exposed_by;
-  let_go({&run, 1});
+  held_uses_.let_go({&run, 1});
   return {};
 }
 
@@ -341,20 +289,90 @@ Status Residency::unpin(Run* run) {
   MutexLock lock(mutex_);
   const std::uint32_t own = run->exposed != nullptr ? 1 : 0;
   if (run->pins.load() <= own) return Status(Code::kInvalidArgument, "the block is not pinned");
-  if (run->pins.fetch_sub(1) == 1) pinned_bytes_ -= run->shape.bytes();
+  if (run->pins.fetch_sub(1) == 1) engine_.pinned_bytes -= run->shape.bytes();
   return {};
+}
+
+Status Residency::place(Run* run, std::span<const Places> places) {
+  MutexLock lock(mutex_);
+  return transfers_.place(*run, places);
+}
+
+// ---- progress -----------------------------------------------------------------------------------
+
+void Residency::advance() {
+  MutexLock lock(mutex_);
+  take_stock();
+}
+
+void Residency::take_stock() {
+  if (Status status = transfers_.finish(Transfers::Await::kNone); !status.is_ok()) {
+    log_line(LogLevel::kDebug, "a move did not finish: {}", status.to_string());
+  }
+  follow_plan();
+  work_ahead();
+}
+
+Status Residency::drain() {
+  MutexLock lock(mutex_);
+  return transfers_.finish_all();
+}
+
+// Nobody comes back because of what was wanted before: neither by a prefetch nor by a plan's order.
+void Residency::call_off(std::span<Run* const> runs) {
+  std::vector<const Run*> sent(runs.begin(), runs.end());
+  std::ranges::sort(sent, std::less<>());
+  std::erase_if(engine_.orders.come, [&](const Conductor::Order& order) {
+    return std::ranges::binary_search(sent, order.run, std::less<>());
+  });
+  for (Run* run : runs) run->coming = false;
+}
+
+Status Residency::evict(std::span<Run* const> runs) {
+  TESSERA_TRY(account_for_unannounced());
+  MutexLock lock(mutex_);
+  call_off(runs);
+  // All copies are queued before the first is waited for: the link has work while pages are unmapped.
+  for (Run* run : runs) {
+    TESSERA_TRY(leave(*run, run->shape.bytes(), Patience::kDemand, Which::kAll).status());
+  }
+  for (Run* run : runs) TESSERA_TRY(evict_run(*run));
+  return {};
+}
+
+Status Residency::evict_run(Run& run) {
+  for (Bytes before = run.shape.bytes() + Bytes(1);;) {
+    if (!run.may_leave()) return Status(Code::kBusy, "the block is pinned or in use");
+    while (run.arrives()) {
+      TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
+    }
+    TESSERA_TRY(leave(run, run.shape.bytes(), Patience::kDemand, Which::kAll).status());
+    while (run.going()) {
+      TESSERA_TRY(transfers_.finish(Transfers::Await::kLeaving, run.going()));
+    }
+    const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kArriving) +
+                       run.bytes_in(PageState::kRemaking);
+    if (!left) return {};
+    if (left >= before) return Status(Code::kBusy, "the block was used while it left");
+    before = left;
+  }
+}
+
+void Residency::trim() {
+  tiers_.device.trim();
+  tiers_.host.trim();
 }
 
 // ---- looking ------------------------------------------------------------------------------------
 
 ResidencyStats Residency::stats() const {
   MutexLock lock(mutex_);
-  ResidencyStats stats = stats_;
+  ResidencyStats stats = engine_.stats;
   const UseCounts::Sum counts = counts_.sum();
   stats.launches = counts.launches;
   stats.uses = counts.uses;
-  stats.pinned_bytes = pinned_bytes_;
-  for (const auto& run : runs_) {
+  stats.pinned_bytes = engine_.pinned_bytes;
+  for (const auto& run : engine_.runs) {
     if (run->exposed != nullptr) stats.exposed_bytes += run->shape.bytes();
     stats.costliest.offer({run->address, run->shape.bytes(), run->tag, false, run->cost});
   }
@@ -364,7 +382,7 @@ ResidencyStats Residency::stats() const {
 Bytes Residency::live_bytes() const {
   MutexLock lock(mutex_);
   Bytes bytes;
-  for (const auto& run : runs_) {
+  for (const auto& run : engine_.runs) {
     if (!run->is_dead()) bytes += run->shape.bytes();
   }
   return bytes;
@@ -373,7 +391,7 @@ Bytes Residency::live_bytes() const {
 std::vector<std::pair<const char*, Bytes>> Residency::exposures() const {
   MutexLock lock(mutex_);
   std::vector<std::pair<const char*, Bytes>> sums;
-  for (const auto& run : runs_) {
+  for (const auto& run : engine_.runs) {
     if (run->exposed == nullptr) continue;
     auto sum = std::find_if(sums.begin(), sums.end(), [&](const auto& s) {
       return std::string_view(s.first) == run->exposed;
@@ -403,33 +421,18 @@ std::array<Bytes, 3> Residency::whereabouts(const Run& run) const {
 
 Status Residency::validate() const {
   MutexLock lock(mutex_);
-  Bytes run_bytes, pinned_bytes, device_bytes, moving_bytes, listed_bytes;
-  std::array<Bytes, kPageStates> listed{};
-  for (const auto& run : runs_) {
+  Bytes run_bytes, pinned_bytes, device_bytes;
+  for (const auto& run : engine_.runs) {
     TESSERA_TRY(validate_run(*run));
     run_bytes += run->shape.bytes();
     if (run->pins.load() != 0) pinned_bytes += run->shape.bytes();
     for (const Page& page : run->pages) {
       if (page.device) device_bytes += page.device->bytes();
     }
-    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
-      if (is_moving(run->pages[i].state)) moving_bytes += page_bytes(run->shape.page_class(i));
-    }
   }
-  for (const PageRef& page : moving_) {
-    if (!is_moving(page->state)) return Status(Code::kInternal, "a page is listed that does not move");
-    listed_bytes += page.bytes();
-    listed[static_cast<std::size_t>(page->state)] += page.bytes();
-  }
-  if (moving_bytes != listed_bytes) {
-    return Status(Code::kInternal, "a page moves that is not listed, or one is listed twice");
-  }
-  for (std::size_t i = 0; i < kPageStates; ++i) {
-    if (listed[i] == mover_.moving(static_cast<PageState>(i))) continue;
-    return Status(Code::kInternal, "the bytes that move do not add up");
-  }
-  if (run_bytes != stats_.run_bytes) return Status(Code::kInternal, "run bytes do not add up");
-  if (pinned_bytes != pinned_bytes_) return Status(Code::kInternal, "pinned bytes do not add up");
+  TESSERA_TRY(transfers_.validate());
+  if (run_bytes != engine_.stats.run_bytes) return Status(Code::kInternal, "run bytes do not add up");
+  if (pinned_bytes != engine_.pinned_bytes) return Status(Code::kInternal, "pinned bytes do not add up");
   const TierUsage device = tiers_.device.usage();
   if (device_bytes + device.lost != device.used) {
     return Status(Code::kInternal, "a device frame is out that no page has");

@@ -22,13 +22,15 @@
 #include "driver/driver.hpp"
 #include "policy/policy.hpp"
 #include "residency/conductor.hpp"
+#include "residency/engine.hpp"
 #include "residency/gate.hpp"
+#include "residency/held_uses.hpp"
 #include "residency/page_mover.hpp"
 #include "residency/residency_options.hpp"
 #include "residency/residency_stats.hpp"
 #include "residency/run.hpp"
-#include "residency/stall.hpp"
 #include "residency/stream_table.hpp"
+#include "residency/transfers.hpp"
 #include "residency/use.hpp"
 #include "residency/use_counts.hpp"
 #include "tier/tier_stack.hpp"
@@ -126,10 +128,6 @@ class Residency {
   Status check_fits(Runs runs) const REQUIRES_LOCK(mutex_);
   Status check_backing(std::span<const PageRef> pages) const REQUIRES_LOCK(mutex_);
   Status await_uses(const Run& run, const Status& fenced) REQUIRES_LOCK(mutex_);
-  Status await_all_work() REQUIRES_LOCK(mutex_);  // REQUIRES: the gate is closed
-  Status take_back(Run& run) REQUIRES_LOCK(mutex_);
-  void hold(Runs runs);
-  void let_go(Runs runs);
   // fetch.cpp: who comes
   Status fetch_and_hold(Runs runs, StreamId stream, const Held& held);
   Status fetch(Runs runs, StreamId stream) REQUIRES_LOCK(mutex_);
@@ -139,14 +137,8 @@ class Residency {
   Status bring(std::vector<PageRef> pages) REQUIRES_LOCK(mutex_);
   Status bring_one_by_one(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
   Status help_driver(Bytes bytes, const Status& refusal) REQUIRES_LOCK(mutex_);
-  Status mount_and_note(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
   Result<bool> on_host(PageRef page) REQUIRES_LOCK(mutex_);
-  Status settle(PageRef page) REQUIRES_LOCK(mutex_);
-  Status await_move(PageRef page) REQUIRES_LOCK(mutex_);
-  Status await_all(std::span<const PageRef> arriving) REQUIRES_LOCK(mutex_);
-  Status await_arrivals(Runs runs, StreamId stream) REQUIRES_LOCK(mutex_);
-  void start_rise(PageRef page) REQUIRES_LOCK(mutex_);
-  void go_on(PageRef page) REQUIRES_LOCK(mutex_);
+  void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(mutex_);
   // room.cpp: who leaves. Ahead of need only who is idle; by plan the copy waits, not the caller.
   enum class Patience : std::uint8_t { kAhead, kPlanned, kDemand };
   Status make_room(Bytes bytes) REQUIRES_LOCK(mutex_);
@@ -158,7 +150,6 @@ class Residency {
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience) REQUIRES_LOCK(mutex_);
   Status force_out(Bytes bytes) REQUIRES_LOCK(mutex_);
   Snapshot picture(Shortage shortage, Bytes need, Which which) REQUIRES_LOCK(mutex_);
-  Status fence_all() REQUIRES_LOCK(mutex_);
   void work_ahead() REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
   // host_room.cpp: who goes on to the file
@@ -166,11 +157,6 @@ class Residency {
   Result<bool> yield_host_room(const Run& newcomer, Bytes bytes) REQUIRES_LOCK(mutex_);
   Result<Bytes> sink_coldest(Bytes bytes, const Run* newcomer = nullptr) REQUIRES_LOCK(mutex_);
   Bytes drop_idle_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
-  Bytes drop_file_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
-  // check.cpp: who leaves without a copy, since nothing has changed it
-  Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used) REQUIRES_LOCK(mutex_);
-  void copy_changed(std::vector<PageRef> pages) REQUIRES_LOCK(mutex_);
-  void spare_host_room(Bytes bytes) REQUIRES_LOCK(mutex_);
   // remake.cpp: who leaves without a copy, and is remade
   enum class Worth : std::uint8_t { kIfItPays, kAnyhow };
   bool may_drop(const Run& run, Worth worth) REQUIRES_LOCK(mutex_);
@@ -198,20 +184,7 @@ class Residency {
   Status start_leaving(std::optional<TagId> tag);
   Status finish_leaving(std::optional<TagId> tag);
   Status bring_back(Runs runs);
-  // progress.cpp: what is under way
   void take_stock() REQUIRES_LOCK(mutex_);
-  enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // as many as `bytes` of what leaves
-  Status finish_moves(Await await, Bytes bytes = {}) REQUIRES_LOCK(mutex_);
-  struct Ended;
-  Result<bool> finish_move(PageRef page, bool wait, Ended& ended) REQUIRES_LOCK(mutex_);
-  Result<bool> finish_sink(PageRef page, bool wait) REQUIRES_LOCK(mutex_);
-  void await_users(PageRef page) REQUIRES_LOCK(mutex_);
-  void move_on(PageRef page) REQUIRES_LOCK(mutex_);
-  void clear_stranded() REQUIRES_LOCK(mutex_);
-  void started(PageRef page) REQUIRES_LOCK(mutex_);
-  void forget(PageRef page) REQUIRES_LOCK(mutex_);
-  void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(mutex_);
-  Status sink(PageRef page) REQUIRES_LOCK(mutex_);
   Status evict_run(Run& run) REQUIRES_LOCK(mutex_);
   void call_off(Runs runs) REQUIRES_LOCK(mutex_);
 
@@ -229,20 +202,13 @@ class Residency {
   std::atomic<bool> own_streams_{false};  // somebody uses a per-thread default stream
   UseCounts counts_;
   std::atomic<std::uint32_t> in_flight_{0};
-  std::atomic<std::uint32_t> held_uses_{0};  // uses whose runs are held
-  std::atomic<std::uint32_t> let_go_{0};     // grows whenever one of them lets go
+  HeldUses held_uses_;
   std::atomic<bool> automatic_{true};
   mutable Mutex mutex_{LockRank::kResidency};
-  ResidencyStats stats_ GUARDED_BY(mutex_);
+  Engine engine_ GUARDED_BY(mutex_);
   PageMover mover_ GUARDED_BY(mutex_);
-  RemakeTurn turn_ GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<Run>> runs_ GUARDED_BY(mutex_);
-  Bytes pinned_bytes_ GUARDED_BY(mutex_);  // of runs with a pin
-  std::vector<PageRef> moving_ GUARDED_BY(mutex_);    // pages with a transfer in flight, oldest first
-  std::vector<PageRef> stranded_ GUARDED_BY(mutex_);  // cold in a staging frame: must move on
-  std::uint32_t let_go_seen_ GUARDED_BY(mutex_) = 0;  // let_go_ when room was looked for last
-  Conductor::Orders orders_ GUARDED_BY(mutex_);  // not carried out yet, oldest first
-  Stall* stall_ GUARDED_BY(mutex_) = nullptr;         // of the call that fetches, while it does
+  Transfers transfers_ GUARDED_BY(mutex_);
+  std::uint32_t let_go_seen_ GUARDED_BY(mutex_) = 0;  // held_uses_.ends() when room was looked for last
 };
 
 }  // namespace tessera

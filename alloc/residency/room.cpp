@@ -20,8 +20,8 @@ Bytes part_of(Bytes whole, std::uint32_t percent) { return whole * percent / 100
 // Why there is no room: because of calls under way, which end, or for good. A call that let go while
 // room was looked for was in the way too.
 Status Residency::no_room(Bytes bytes) const {
-  const std::uint32_t own = turn_.is_mine() ? turn_.depth() : 0;
-  if (held_uses_.load() > own || let_go_.load() != let_go_seen_) {
+  const std::uint32_t own = engine_.turn.is_mine() ? engine_.turn.depth() : 0;
+  if (held_uses_.count() > own || held_uses_.ends() != let_go_seen_) {
     return Status(Code::kBusy, "calls under way use device memory");
   }
   const TierUsage host = tiers_.host_usage();
@@ -34,8 +34,8 @@ Status Residency::no_room(Bytes bytes) const {
 }
 
 Status Residency::make_room(Bytes bytes) {
-  let_go_seen_ = let_go_.load();
-  TESSERA_TRY(finish_moves(Await::kNone));
+  let_go_seen_ = held_uses_.ends();
+  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
   Bytes room = tiers_.device.usage().room();
   for (int round = 0; room < bytes;) {
     if (round == kMaxRounds) return no_room(bytes);
@@ -48,22 +48,17 @@ Status Residency::make_room(Bytes bytes) {
       Bytes out;
       TESSERA_TRY_ASSIGN(out, page_out(bytes - room - leaving, Patience::kDemand));
       if (!out && !leaving) {  // what arrives now can leave again
-        if (moving_.empty()) return no_room(bytes);
-        TESSERA_TRY(finish_moves(Await::kOldest));
+        if (!transfers_.any()) return no_room(bytes);
+        TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
       }
     }
     if (const Bytes there = tiers_.device.usage().room(); there < bytes && mover_.going()) {
-      TESSERA_TRY(finish_moves(Await::kLeaving, bytes - there));
+      TESSERA_TRY(transfers_.finish(Transfers::Await::kLeaving, bytes - there));
     }
     if (tiers_.device.usage().room() > room) round = 0;  // progress
     room = tiers_.device.usage().room();
   }
   return {};
-}
-
-Status Residency::fence_all() {
-  const Gate::Closed closed(gate_);
-  return streams_.fence(~std::uint64_t{0}, StreamTable::kAllSoFar);
 }
 
 Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) {
@@ -74,7 +69,7 @@ Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) {
   snapshot.shortage = shortage;
   snapshot.need = need;
   snapshot.epoch = streams_.epoch();
-  for (const auto& run : runs_) {
+  for (const auto& run : engine_.runs) {
     if (!run->has(leaves_from) || (from_device && !run->may_leave())) continue;
     RunPicture picture;
     picture.dead = run->is_dead();
@@ -105,7 +100,7 @@ Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) {
 // Bytes that have left or have begun to. When the tiers below are full, those that leave without a
 // copy still can.
 Result<Bytes> Residency::page_out(Bytes bytes, Patience patience) {
-  TESSERA_TRY(fence_all());
+  TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(streams_.poll());
   Bytes total;
   bool full = false;
@@ -125,7 +120,7 @@ Result<Bytes> Residency::page_out(Bytes bytes, Patience patience, Which which, b
   Bytes total, promised;
   for (std::size_t index : decision.leave) {
     if (total + promised >= bytes) break;
-    Run& run = *runs_[index];
+    Run& run = *engine_.runs[index];
     const bool dead = run.is_dead(), idle = streams_.passed(run.streams.load(), run.last_work());
     const bool strict = conductor_.is_strict() && !(dead && idle);
     if (patience == Patience::kDemand && (strict || !dead)) {
@@ -192,7 +187,7 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
   Bytes total;
   if (!free_at_once.empty()) {
     if (!idle) {
-      const StallWait waiting(stall_, StallCause::kWork);
+      const StallWait waiting(engine_.stall, StallCause::kWork);
       TESSERA_TRY(streams_.wait(mask, used));
     }
     run.quiet = std::max(run.quiet, used);
@@ -208,7 +203,7 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
     return swapped.status();
   }
   TESSERA_TRY(streams_.make_wait(outbound_, mask, used));
-  total += check(to_check, mask, used);
+  total += transfers_.check(to_check, mask, used);
   to_copy.insert(to_copy.end(), to_check.begin(), to_check.end());
   for (const PageRef& page : to_copy) mover_.plan_fingerprint(page);
   for (std::span<const PageRef> rest = to_copy; !rest.empty();) {
@@ -229,20 +224,16 @@ Result<Bytes> Residency::leave(Run& run, Bytes wanted, Patience patience, Which 
 // but stale copies. Errors: kBusy by plan, while others make room in the host.
 Result<std::size_t> Residency::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience) {
   for (;;) {
-    spare_host_room(total_bytes(batch));
+    transfers_.spare_host_room(total_bytes(batch));
     bool awaited = false;
     TESSERA_TRY_ASSIGN(awaited, yield_host_room(*batch.front().run, batch.front().bytes()));
     if (awaited) {
       if (patience != Patience::kDemand) return Status(Code::kBusy, "others leave host memory first");
-      TESSERA_TRY(finish_moves(Await::kOldest));
+      TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
       continue;
     }
     for (const PageRef& page : batch) page->copied = used;
-    Result<std::size_t> begun = mover_.copy_out(batch);
-    if (begun.is_ok()) {
-      for (const PageRef& page : batch.first(begun.value())) started(page);
-      return begun;
-    }
+    Result<std::size_t> begun = transfers_.copy_out(batch);
     if (begun.status().code() != Code::kOutOfMemory || patience != Patience::kDemand) return begun;
     TESSERA_TRY(make_host_room(batch.front().bytes()));
   }
@@ -253,8 +244,8 @@ Result<Bytes> Residency::swap_out(std::span<const PageRef> pages, Patience patie
   const auto once = [&]() NO_THREAD_SAFETY_ANALYSIS -> Result<Bytes> {
     const Gate::Closed closed(gate_);
     if (!pages.front().run->may_leave()) return Bytes();
-    TESSERA_TRY(await_all_work());
-    const StallWait waiting(stall_, StallCause::kCopyOut);
+    TESSERA_TRY(engine_.await_all_work());
+    const StallWait waiting(engine_.stall, StallCause::kCopyOut);
     return mover_.swap_out(pages);
   };
   for (;;) {
@@ -268,17 +259,17 @@ Result<Bytes> Residency::swap_out(std::span<const PageRef> pages, Patience patie
 // The victims' next users are kept waiting (a page too many counts as missing, so they come to the
 // lock that is held here) until the pages are gone.
 Status Residency::force_out(Bytes bytes) {
-  TESSERA_TRY(fence_all());
+  TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(streams_.poll());
   const Decision decision = conductor_.decider().decide(picture(Shortage::kDevice, bytes, Which::kAll));
   Bytes out;
   for (std::size_t index : decision.leave) {
-    Run& run = *runs_[index];
+    Run& run = *engine_.runs[index];
     run.missing.fetch_add(1);
     const Result<Bytes> left = leave(run, bytes, Patience::kDemand, Which::kAll);
     Status status = left.status();
     while (status.is_ok() && run.going()) {
-      status = finish_moves(Await::kLeaving, run.going());
+      status = transfers_.finish(Transfers::Await::kLeaving, run.going());
     }
     run.missing.fetch_sub(1);
     TESSERA_TRY(status);
@@ -292,7 +283,7 @@ Status Residency::force_out(Bytes bytes) {
 void Residency::work_ahead() {
   if (tiers_.is_backed()) return;  // each move would keep the program waiting
   const TierUsage device = tiers_.device.usage();
-  if (stats_.run_bytes <= device.capacity) return;  // all fits: nobody has to leave
+  if (engine_.stats.run_bytes <= device.capacity) return;  // all fits: nobody has to leave
   const Bytes coming_free = device.capacity - device.used + mover_.going();
   if (!conductor_.leads() && coming_free < part_of(device.capacity, options_.low_percent)) {
     const Bytes want = part_of(device.capacity, options_.high_percent) - coming_free;
@@ -302,7 +293,7 @@ void Residency::work_ahead() {
   }
   const TierUsage host = tiers_.host.usage();
   if (mover_.moving(PageState::kSinking) || tiers_.file.usage().used >= tiers_.file.reach()) return;
-  if (stats_.run_bytes <= device.capacity + host.capacity) return;
+  if (engine_.stats.run_bytes <= device.capacity + host.capacity) return;
   if (host.capacity - host.used + mover_.candidate_bytes() < part_of(host.capacity, options_.low_percent)) {
     if (const auto sunk = sink_coldest(part_of(host.capacity, options_.high_percent));
         !sunk.is_ok()) {

@@ -32,7 +32,7 @@ bool no_room_code(Code code) { return code == Code::kOutOfMemory || code == Code
 
 std::vector<Run*> Residency::tagged(std::optional<TagId> tag, Side side) const {
   std::vector<Run*> runs;
-  for (const auto& run : runs_) {
+  for (const auto& run : engine_.runs) {
     if (tag && run->tag != *tag) continue;
     if (side == Side::kThere ? bytes_there(*run) : bytes_away(*run)) runs.push_back(run.get());
   }
@@ -58,20 +58,20 @@ Status Residency::set_automatic(bool on) {
   }
   MutexLock lock(mutex_);
   automatic_.store(false);
-  orders_.leave.clear();
+  engine_.orders.leave.clear();
   return keep_who_is_leaving();
 }
 
 // Whoever is held stays when its copy is done: nobody announces any more that it is in use.
 Status Residency::keep_who_is_leaving() {
   std::vector<Run*> leaving;
-  for (const auto& run : runs_) {
+  for (const auto& run : engine_.runs) {
     if (run->going()) leaving.push_back(run.get());
   }
-  hold(leaving);
+  held_uses_.hold(leaving);
   Status status;
-  while (status.is_ok() && mover_.going()) status = finish_moves(Await::kLeaving, mover_.going());
-  let_go(leaving);
+  while (status.is_ok() && mover_.going()) status = transfers_.finish(Transfers::Await::kLeaving, mover_.going());
+  held_uses_.let_go(leaving);
   return status;
 }
 
@@ -82,7 +82,7 @@ Status Residency::account_for_unannounced() {
   TESSERA_TRY(driver_.synchronize(device_));
   MutexLock lock(mutex_);
   const std::uint64_t epoch = streams_.tick();
-  for (const auto& run : runs_) {
+  for (const auto& run : engine_.runs) {
     if (!bytes_there(*run) || run->awaits_remake()) continue;  // it cannot have reached these
     raise_to(run->used, epoch);
     raise_to(run->written, epoch);
@@ -118,7 +118,7 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
       passed = run->address + Bytes(1);
       queued += bytes_there(*run);
       while (run->arrives()) {
-        TESSERA_TRY(finish_moves(Await::kOldest));
+        TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
       }
       TESSERA_TRY(leave(*run, run->shape.bytes(), Patience::kDemand, Which::kAll).status());
     }
@@ -131,7 +131,7 @@ Status Residency::finish_leaving(std::optional<TagId> tag) {
   MutexLock lock(mutex_);
   for (Run* run : tagged(tag, Side::kThere)) {
     while (run->going()) {
-      TESSERA_TRY(finish_moves(Await::kLeaving, run->going()));
+      TESSERA_TRY(transfers_.finish(Transfers::Await::kLeaving, run->going()));
     }
     if (!bytes_there(*run)) continue;
     if (Status status = evict_run(*run); !status.is_ok() && status.code() != Code::kBusy) {
@@ -150,22 +150,22 @@ struct Residency::Waking {
 // Those that are away, and the turn to remake some of them.
 Result<Residency::Waking> Residency::hold_away(std::optional<TagId> tag) {
   for (;;) {
-    const std::uint32_t seen = let_go_.load();
+    const std::uint32_t seen = held_uses_.ends();
     {
       MutexLock lock(mutex_);
       Waking waking{.runs = tagged(tag, Side::kAway)};
-      if (!turn_.keeps_waiting(waking.runs)) {
+      if (!engine_.turn.keeps_waiting(waking.runs)) {
         for (const Run* run : waking.runs) {
           waking.bytes += bytes_away(*run);
           waking.remakes |= run->awaits_remake();
         }
-        hold(waking.runs);
-        if (waking.remakes) turn_.take();
+        held_uses_.hold(waking.runs);
+        if (waking.remakes) engine_.turn.take();
         return waking;
       }
-      if (!turn_.may_wait()) return Status(Code::kBusy, "another call remakes blocks");
+      if (!engine_.turn.may_wait()) return Status(Code::kBusy, "another call remakes blocks");
     }
-    let_go_.wait(seen);
+    held_uses_.await_end(seen);
   }
 }
 
@@ -178,7 +178,7 @@ Result<Moved> Residency::wake(std::optional<TagId> tag) {
     const Status remade = remake(waking.runs, kNoStream);
     if (status.is_ok()) status = remade;
   }
-  let_go(waking.runs);
+  held_uses_.let_go(waking.runs);
   if (waking.remakes) {
     MutexLock lock(mutex_);
     undo_mounts(waking.runs);  // of those that did not fit whole
@@ -195,19 +195,19 @@ Status Residency::bring_back(std::span<Run* const> runs) {
     std::size_t end = first;
     for (Bytes bytes; end < runs.size() && bytes < kBatch; ++end) bytes += bytes_away(*runs[end]);
     MutexLock lock(mutex_);
-    const std::uint64_t late = stats_.late_fetches;  // nobody was waiting for these
+    const std::uint64_t late = engine_.stats.late_fetches;  // nobody was waiting for these
     Status status = bring_in(runs.subspan(first, end - first));
     for (std::size_t i = first; i < end && no_room_code(status.code()) && !full; ++i) {
       const Status alone = bring_in(runs.subspan(i, 1));
       full = no_room_code(alone.code());
       if (!full && !alone.is_ok()) status = alone;
     }
-    stats_.late_fetches = late;
+    engine_.stats.late_fetches = late;
     if (!status.is_ok() && !no_room_code(status.code())) return status;
     first = end;
   }
   MutexLock lock(mutex_);
-  return await_arrivals(runs, kNoStream);
+  return transfers_.await_arrivals(runs, kNoStream);
 }
 
 }  // namespace tessera

@@ -22,15 +22,6 @@ TEST(ResidencyFetch, AMissIsCountedAndAHitIsNot) {
   EXPECT_EQ(machine.residency().stats().bytes_in, 2_MiB);
 }
 
-TEST(ResidencyFetch, ADeviceThatIsNearlyFullAsksForHostMemory) {
-  ResidencyMachine machine({.device = 8_MiB});
-  ASSERT_OK(machine.write(machine.add(), 1));
-  ASSERT_OK(machine.write(machine.add(), 2));
-  EXPECT_FALSE(machine.tiers().host.has_wish()) << "half of it is free";
-  ASSERT_OK(machine.write(machine.add(), 3));
-  EXPECT_TRUE(machine.tiers().host.has_wish());
-}
-
 TEST(ResidencyFetch, TheStreamWaitsForTheBytesAndTheCallerDoesNot) {
   ResidencyMachine machine({.sim = {.memory = 64_MiB,
                                     .inbound = {50'000'000, {}},

@@ -60,18 +60,6 @@ TEST(ResidencyRuns, RemovingWaitsForTheWorkThatUsesTheRun) {
   }
 }
 
-TEST(ResidencyRuns, RemovingARunOfWhichPagesAreMovingEndsTheMoves) {
-  ResidencyMachine machine({.file = 64_MiB});
-  auto* run = machine.add({0, 4});
-  ASSERT_OK(machine.write(run, 1));
-  ASSERT_OK(machine.evict(run));
-  ASSERT_OK(machine.prefetch(run));
-  EXPECT_TRUE(run->has(PageState::kArriving));
-  ASSERT_OK(machine.residency().remove(run));
-  EXPECT_EQ(machine.valid(), "ok");
-  EXPECT_FALSE(machine.residency().has_work() && machine.residency().drain().is_ok() == false);
-}
-
 TEST(ResidencyRuns, RemovingARunInABlockingUseIsRefused) {
   ResidencyMachine machine;
   auto* run = machine.add();
@@ -81,13 +69,6 @@ TEST(ResidencyRuns, RemovingARunInABlockingUseIsRefused) {
   machine.residency().end_use({&run, 1}, StreamId(0), use);
   EXPECT_OK(machine.residency().remove(run));
 }
-
-TEST(ResidencyRuns, TheEndGivesEverythingBackWhateverIsInFlight) {
-  ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .file = 32_MiB});
-  const auto runs = machine.add_many(16);
-  for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.write(runs[i], i));
-  ASSERT_OK(machine.residency().prefetch(runs));
-}  // the machine finds what was left
 
 TEST(ResidencyUses, AUseBringsEveryPageAndStampsTheRun) {
   ResidencyMachine machine;
@@ -298,23 +279,6 @@ TEST(ResidencyFailures, AnEngineThatCannotBeMadeLeavesNothing) {
     driver.clear();
     EXPECT_TRUE(sim.leaks().empty());
   }
-}
-
-TEST(ResidencyFailures, FramesThatCannotBeUnmappedAreCountedAsLost) {
-  ResidencyMachine machine;
-  auto* run = machine.add({0, 2});
-  ASSERT_OK(machine.write(run, 1));
-  const Address address = run->address;
-  const Frame frames[] = {*run->pages[0].device, *run->pages[1].device};
-  machine.fault().fail({DriverCall::kUnmap, 1, Status(Code::kDriver, "injected", 999), true});
-  EXPECT_EQ(machine.residency().remove(run).code(), Code::kDriver);
-  machine.fault().clear();
-  EXPECT_EQ(machine.valid(), "ok");
-  EXPECT_EQ(machine.tiers().device.usage().lost, 4_MiB);
-  // The engine cannot, but the test must leave nothing behind.
-  EXPECT_OK(machine.sim().unmap(address, 4_MiB));
-  for (const Frame& frame : frames) EXPECT_OK(machine.sim().destroy_frame(FrameId(frame.value)));
-  machine.abandon();
 }
 
 TEST(ResidencyFailures, AFrameThatCannotBeUnmappedAfterAFailedMountIsWrittenOff) {

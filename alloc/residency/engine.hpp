@@ -1,0 +1,62 @@
+// What all parts of the engine have in common: the machine under them, and what they know of the program.
+//
+// The parts stand in a row, and each calls only those before it: PageMover, Transfers.
+// Residency has them all behind its lock. Clang's analysis does not follow a mutex into objects that refer to
+// each other, so nothing here is annotated: each part is a member of Residency that is.
+//
+// Thread safety: none; the engine's lock. What it refers to keeps its own rules.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "driver/driver.hpp"
+#include "observe/event_log.hpp"
+#include "residency/conductor.hpp"
+#include "residency/gate.hpp"
+#include "residency/held_uses.hpp"
+#include "residency/remake.hpp"
+#include "residency/residency_options.hpp"
+#include "residency/residency_stats.hpp"
+#include "residency/run.hpp"
+#include "residency/stall.hpp"
+#include "residency/stream_table.hpp"
+#include "tier/tier_stack.hpp"
+
+namespace tessera {
+
+struct Engine {
+  Driver& driver;
+  const DeviceId device;
+  const TierStack tiers;
+  EventLog& log;
+  const ResidencyOptions& options;
+  const StreamId inbound, outbound;
+  const EventId mark;  // on the inbound stream, behind the newest copy
+  StreamTable& streams;
+  Conductor& conductor;
+  Gate& gate;
+  const HeldUses& held_uses;
+  const std::atomic<bool>& automatic;  // live runs may leave unasked
+
+  std::vector<std::unique_ptr<Run>> runs{};
+  Bytes pinned_bytes{};           // of runs with a pin
+  ResidencyStats stats{};
+  Conductor::Orders orders{};     // not carried out yet, oldest first
+  RemakeTurn turn{};
+  Stall* stall = nullptr;         // of the call that fetches, while it does
+
+  // Fences all uses and frees noted so far.
+  Status fence_all() {
+    const Gate::Closed closed(gate);
+    return streams.fence(~std::uint64_t{0}, StreamTable::kAllSoFar);
+  }
+  // REQUIRES: the gate is closed.
+  Status await_all_work() {
+    const StallWait waiting(stall, StallCause::kWork);
+    return streams.wait_for_all(streams.open_epoch());
+  }
+};
+
+}  // namespace tessera

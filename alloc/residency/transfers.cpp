@@ -1,0 +1,190 @@
+#include "residency/transfers.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+// A device of which so much is used may soon be short of memory.
+constexpr std::uint32_t kCrowdedPercent = 75;
+constexpr int kUnmapTries = 2;
+
+}  // namespace
+
+void Transfers::publish_count() { in_flight_.store(static_cast<std::uint32_t>(moving_.size())); }
+
+void Transfers::started(PageRef page) {
+  moving_.push_back(page);
+  publish_count();
+}
+
+// The page's transfer was finished by someone who waits for it.
+void Transfers::forget(PageRef page) {
+  std::erase_if(moving_, [&](const PageRef& other) { return other.run == page.run && other.page == page.page; });
+  publish_count();
+}
+
+// ---- beginning ----------------------------------------------------------------------------------
+
+Status Transfers::mount(std::span<const PageRef> pages) {
+  const auto swaps = [](const PageRef& page) { return page->state == PageState::kCold; };
+  Status status;
+  if (engine_.tiers.is_backed() && std::any_of(pages.begin(), pages.end(), swaps)) {
+    const Gate::Closed closed(engine_.gate);
+    TESSERA_TRY(engine_.await_all_work());
+    const StallWait waiting(engine_.stall, StallCause::kCopyIn);
+    status = mover_.mount(pages);
+  } else {
+    status = mover_.mount(pages);
+  }
+  for (const PageRef& page : pages) {
+    if (page->state == PageState::kArriving) started(page);
+  }
+  // Somebody will have to leave before long: then host memory should be pinned already.
+  const TierUsage device = engine_.tiers.device.usage();
+  if (!engine_.tiers.is_backed() && device.used >= device.capacity * kCrowdedPercent / 100) {
+    engine_.tiers.host.expect_use();
+  }
+  return status;
+}
+
+Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch) {
+  Result<std::size_t> begun = mover_.copy_out(batch);
+  if (!begun.is_ok()) return begun;
+  for (const PageRef& page : batch.first(begun.value())) started(page);
+  return begun;
+}
+
+Status Transfers::rise(PageRef page) {
+  spare_host_room(page.bytes());
+  Status status = mover_.rise(page);
+  if (status.is_ok()) started(page);
+  return status;
+}
+
+void Transfers::try_rise(PageRef page) {
+  const Status status = rise(page);
+  if (!status.is_ok()) log_line(LogLevel::kDebug, "a prefetch was given up: {}", status.to_string());
+}
+
+Status Transfers::sink(PageRef page) {
+  if (engine_.tiers.is_backed()) return Status(Code::kOutOfMemory, "no address can have the file behind it");
+  if (!engine_.tiers.file.takes_writes()) {
+    return Status(Code::kOutOfMemory, "the spill files are not written any more");
+  }
+  Status status = mover_.sink(page);
+  while (status.code() == Code::kOutOfMemory && drop_file_copies(page.bytes())) {
+    status = mover_.sink(page);
+  }
+  if (status.is_ok()) started(page);
+  return status;
+}
+
+// Of pages that are on the device too: they now cost more than they may save.
+Bytes Transfers::drop_file_copies(Bytes bytes) {
+  Bytes dropped;
+  for (const auto& run : engine_.runs) {
+    if (!run->has(PageState::kResident)) continue;
+    for (std::uint32_t i = 0; i < run->shape.pages() && dropped < bytes; ++i) {
+      const PageRef page{run.get(), i};
+      if (page->state != PageState::kResident || !page->file) continue;
+      mover_.drop_file_copy(page);
+      dropped += page.bytes();
+    }
+  }
+  return dropped;
+}
+
+Status Transfers::await_remake(PageRef page, StreamId stream) {
+  TESSERA_TRY(mover_.await_remake(page, stream));
+  started(page);
+  return {};
+}
+
+void Transfers::spare_host_room(Bytes bytes) {
+  if (!mover_.candidate_bytes()) return;
+  const TierUsage host = engine_.tiers.host.usage();
+  const Bytes room = host.capacity - host.used;
+  if (room < bytes) mover_.drop_candidates(bytes - room);
+}
+
+// ---- runs ---------------------------------------------------------------------------------------
+
+Status Transfers::discard(Run& run) {
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const PageRef page{&run, i};
+    if (is_mapped(page->state) || page->state == PageState::kEmpty) continue;
+    // How its transfer ends does not matter.
+    if (Status status = settle(page); !status.is_ok()) {
+      log_line(LogLevel::kDebug, "bytes nobody needs: {}", status.to_string());
+    }
+    TESSERA_TRY(mover_.discard(page));
+  }
+  std::erase_if(stranded_, [&run](const PageRef& page) { return page.run == &run; });
+  return {};
+}
+
+// When its copies cannot be waited for, the device is lost and they are over.
+Status Transfers::take_back(Run& run) {
+  Status result;
+  for (int tries = 0; tries < kUnmapTries; ++tries) {
+    result = {};
+    std::vector<PageRef> mapped;
+    for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+      const PageRef page{&run, i};
+      const Status settled = settle(page);
+      if (!is_mapped(page->state)) continue;
+      mapped.push_back(page);
+      if (!settled.is_ok()) result = settled;
+    }
+    const Status vacated = mover_.vacate(mapped);
+    if (vacated.is_ok()) break;
+    result = vacated;
+  }
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) mover_.drop_copies({&run, i});
+  return result;
+}
+
+void Transfers::forget(const Run& run) {
+  const auto of_run = [&run](const PageRef& page) { return page.run == &run; };
+  std::erase_if(moving_, of_run);
+  std::erase_if(stranded_, of_run);
+}
+
+// ---- looking ------------------------------------------------------------------------------------
+
+Bytes Transfers::yielding() const {
+  Bytes bytes;
+  for (const PageRef& page : moving_) {
+    if (page->state == PageState::kSinking && !page->staging) bytes += page.bytes();
+  }
+  return bytes;
+}
+
+Status Transfers::validate() const {
+  Bytes moving_bytes, listed_bytes;
+  std::array<Bytes, kPageStates> listed{};
+  for (const auto& run : engine_.runs) {
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      if (is_moving(run->pages[i].state)) moving_bytes += page_bytes(run->shape.page_class(i));
+    }
+  }
+  for (const PageRef& page : moving_) {
+    if (!is_moving(page->state)) return Status(Code::kInternal, "a page is listed that does not move");
+    listed_bytes += page.bytes();
+    listed[static_cast<std::size_t>(page->state)] += page.bytes();
+  }
+  if (moving_bytes != listed_bytes) {
+    return Status(Code::kInternal, "a page moves that is not listed, or one is listed twice");
+  }
+  for (std::size_t i = 0; i < kPageStates; ++i) {
+    if (listed[i] == mover_.moving(static_cast<PageState>(i))) continue;
+    return Status(Code::kInternal, "the bytes that move do not add up");
+  }
+  return {};
+}
+
+}  // namespace tessera

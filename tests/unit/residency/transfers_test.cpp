@@ -1,0 +1,53 @@
+// What begins to move, and runs whose moves end with them.
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(ResidencyTransfers, ADeviceThatIsNearlyFullAsksForHostMemory) {
+  ResidencyMachine machine({.device = 8_MiB});
+  ASSERT_OK(machine.write(machine.add(), 1));
+  ASSERT_OK(machine.write(machine.add(), 2));
+  EXPECT_FALSE(machine.tiers().host.has_wish()) << "half of it is free";
+  ASSERT_OK(machine.write(machine.add(), 3));
+  EXPECT_TRUE(machine.tiers().host.has_wish());
+}
+
+TEST(ResidencyTransfers, RemovingARunOfWhichPagesAreMovingEndsTheMoves) {
+  ResidencyMachine machine({.file = 64_MiB});
+  auto* run = machine.add({0, 4});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.prefetch(run));
+  EXPECT_TRUE(run->has(PageState::kArriving));
+  ASSERT_OK(machine.residency().remove(run));
+  EXPECT_EQ(machine.valid(), "ok");
+  EXPECT_FALSE(machine.residency().has_work() && machine.residency().drain().is_ok() == false);
+}
+
+TEST(ResidencyTransfers, TheEndGivesEverythingBackWhateverIsInFlight) {
+  ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .file = 32_MiB});
+  const auto runs = machine.add_many(16);
+  for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.write(runs[i], i));
+  ASSERT_OK(machine.residency().prefetch(runs));
+}  // the machine finds what was left
+
+TEST(ResidencyTransfers, FramesThatCannotBeUnmappedAreCountedAsLost) {
+  ResidencyMachine machine;
+  auto* run = machine.add({0, 2});
+  ASSERT_OK(machine.write(run, 1));
+  const Address address = run->address;
+  const Frame frames[] = {*run->pages[0].device, *run->pages[1].device};
+  machine.fault().fail({DriverCall::kUnmap, 1, Status(Code::kDriver, "injected", 999), true});
+  EXPECT_EQ(machine.residency().remove(run).code(), Code::kDriver);
+  machine.fault().clear();
+  EXPECT_EQ(machine.valid(), "ok");
+  EXPECT_EQ(machine.tiers().device.usage().lost, 4_MiB);
+  // The engine cannot, but the test must leave nothing behind.
+  EXPECT_OK(machine.sim().unmap(address, 4_MiB));
+  for (const Frame& frame : frames) EXPECT_OK(machine.sim().destroy_frame(FrameId(frame.value)));
+  machine.abandon();
+}
+
+}  // namespace
+}  // namespace tessera
