@@ -1,6 +1,6 @@
 // What all parts of the engine have in common: the machine under them, and what they know of the program.
 //
-// The parts stand in a row, and each calls only those before it: PageMover, Transfers.
+// The parts stand in a row, and each calls only those before it: PageMover, Transfers, HostRoom.
 // Residency has them all behind its lock. Clang's analysis does not follow a mutex into objects that refer to
 // each other, so nothing here is annotated: each part is a member of Residency that is.
 //
@@ -13,6 +13,7 @@
 
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
+#include "policy/snapshot.hpp"
 #include "residency/conductor.hpp"
 #include "residency/gate.hpp"
 #include "residency/held_uses.hpp"
@@ -56,6 +57,18 @@ struct Engine {
   Status await_all_work() {
     const StallWait waiting(stall, StallCause::kWork);
     return streams.wait_for_all(streams.open_epoch());
+  }
+  // What a policy sees of a run, without its bytes.
+  RunPicture picture_of(const Run& run, std::uint64_t now) const {
+    const bool dead = run.is_dead();  // first: who is found dead has his last free noted
+    const std::uint64_t used = run.last_work();
+    return {.run = run.index,
+            .used = used,
+            .gap = run.gap.load(),
+            .next = conductor.next_use(run, now),
+            .idle = streams.passed(run.streams.load(), used),
+            .dead = dead,
+            .tag = run.tag};
   }
 };
 

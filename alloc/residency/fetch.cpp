@@ -212,7 +212,7 @@ Status Residency::bring(std::vector<PageRef> pages) {
     } else if (transfers_.any()) {
       TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
     } else {
-      TESSERA_TRY(make_host_room(pages.front().bytes()));
+      TESSERA_TRY(host_room_.make(pages.front().bytes()));
     }
   }
   return {};

@@ -1,7 +1,6 @@
-// Room in host memory: who goes on to the file, and which copies are given up.
-#include <algorithm>
+#include "residency/host_room.hpp"
 
-#include "residency/residency.hpp"
+#include <algorithm>
 
 namespace tessera {
 namespace {
@@ -14,38 +13,35 @@ Bytes batch_of(const HostTier& host) { return std::min(kSinkBatch, host.usage().
 
 }  // namespace
 
-// Makes some progress, or says that there is none to make.
-Status Residency::make_host_room(Bytes bytes) {
+Status HostRoom::make(Bytes bytes) {
   if (drop_idle_copies(bytes)) return {};
   Bytes sunk;
   if (!mover_.moving(PageState::kSinking)) {
-    TESSERA_TRY_ASSIGN(sunk, sink_coldest(std::max(bytes, batch_of(tiers_.host))));
+    TESSERA_TRY_ASSIGN(sunk, sink_coldest(std::max(bytes, batch_of(engine_.tiers.host))));
   }
   if (transfers_.any()) return transfers_.finish(Transfers::Await::kOldest);
   if (sunk) return {};
   return Status(Code::kOutOfMemory, "host memory is full and nothing can go to the file");
 }
 
-// A page is about to leave for host memory, and that is full: whoever lies there and is needed later goes to the file in
-// its place. What comes back first is then near, and comes while the rest is read: a newcomer that went on to the file
-// would be needed before all that lie there, and have come from there alone. True: there will be room in a while.
-Result<bool> Residency::yield_host_room(const Run& newcomer, Bytes bytes) {
-  if (tiers_.is_backed() || !tiers_.file.reach()) return false;
-  if (const Bytes room = tiers_.host.usage().room(); room < bytes) drop_idle_copies(bytes - room);
-  if (tiers_.host.usage().room() >= bytes) return false;
+Result<bool> HostRoom::yield_to(const Run& newcomer, Bytes bytes) {
+  const TierStack& tiers = engine_.tiers;
+  if (tiers.is_backed() || !tiers.file.reach()) return false;
+  if (const Bytes room = tiers.host.usage().room(); room < bytes) drop_idle_copies(bytes - room);
+  if (tiers.host.usage().room() >= bytes) return false;
   Bytes yielding = transfers_.yielding();
-  const Bytes batch = batch_of(tiers_.host);
+  const Bytes batch = batch_of(tiers.host);
   if (yielding < std::max(bytes, batch * 2)) {
     Bytes more;
     TESSERA_TRY_ASSIGN(more, sink_coldest(std::max(bytes, batch), &newcomer));
     yielding += more;
   }
-  return yielding && tiers_.host.usage().room() < bytes;
+  return yielding && tiers.host.usage().room() < bytes;
 }
 
 // Host copies of pages that are on the device too: all stale ones, and as many valid ones as needed,
 // which now cost more than they may save.
-Bytes Residency::drop_idle_copies(Bytes bytes) {
+Bytes HostRoom::drop_idle_copies(Bytes bytes) {
   Bytes dropped;
   for (const bool clean : {false, true}) {
     for (const auto& run : engine_.runs) {
@@ -63,12 +59,26 @@ Bytes Residency::drop_idle_copies(Bytes bytes) {
   return dropped;
 }
 
-// Bytes whose host frames are free now or will be when their write is done. With a newcomer only of those whom the policy
-// would rather have leave than him: none of them is about to be used, or in a staging frame.
-Result<Bytes> Residency::sink_coldest(Bytes bytes, const Run* newcomer) {
-  Snapshot snapshot = picture(Shortage::kHost, bytes, Which::kAll);
+Snapshot HostRoom::picture(Bytes need) const {
+  Snapshot snapshot{.shortage = Shortage::kHost, .need = need, .epoch = engine_.streams.epoch()};
+  for (const auto& run : engine_.runs) {
+    if (!run->has(PageState::kCold)) continue;
+    RunPicture picture = engine_.picture_of(*run, snapshot.epoch);
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const PageRef page{run.get(), i};
+      if (page->state != PageState::kCold || !page->host) continue;
+      picture.bytes += page.bytes();
+      if (page->file) picture.clean += page.bytes();
+    }
+    if (picture.bytes) snapshot.runs.push_back(picture);
+  }
+  return snapshot;
+}
+
+Result<Bytes> HostRoom::sink_coldest(Bytes bytes, const Run* newcomer) {
+  Snapshot snapshot = picture(bytes);
   if (newcomer != nullptr) {
-    std::erase_if(snapshot.runs, [&](const RunPicture& each) NO_THREAD_SAFETY_ANALYSIS {
+    std::erase_if(snapshot.runs, [&](const RunPicture& each) {
       const Run& run = *engine_.runs[each.run];
       return &run == newcomer || run.holds.load() != 0 || run.is_expected();
     });
@@ -76,10 +86,10 @@ Result<Bytes> Residency::sink_coldest(Bytes bytes, const Run* newcomer) {
                              .bytes = newcomer->shape.bytes(),
                              .used = newcomer->last_work(),
                              .gap = newcomer->gap.load(),
-                             .next = conductor_.next_use(*newcomer, snapshot.epoch),
+                             .next = engine_.conductor.next_use(*newcomer, snapshot.epoch),
                              .tag = newcomer->tag});
   }
-  const Decision decision = conductor_.decider().decide(snapshot);
+  const Decision decision = engine_.conductor.decider().decide(snapshot);
   Bytes total;
   for (std::size_t index : decision.leave) {
     Run& run = *engine_.runs[index];
@@ -92,7 +102,7 @@ Result<Bytes> Residency::sink_coldest(Bytes bytes, const Run* newcomer) {
       } else if (run.is_dead()) {
         TESSERA_TRY(mover_.discard(page));
       } else if (Status status = transfers_.sink(page); status.code() == Code::kOutOfMemory ||
-                                             status.code() == Code::kBusy) {
+                                                        status.code() == Code::kBusy) {
         return total;
       } else if (!status.is_ok()) {
         return status;

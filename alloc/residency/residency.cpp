@@ -41,7 +41,7 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
       engine_{driver,   device,     tiers, log,         options_,  inbound, outbound, mark,
               streams_, conductor_, gate_, held_uses_, automatic_},
       mover_(driver, device, tiers, gate_, log, engine_.stats, inbound, outbound, options_.fingerprints),
-      transfers_(engine_, mover_, in_flight_) {
+      transfers_(engine_, mover_, in_flight_), host_room_(engine_, mover_, transfers_) {
   // Moves by plan run beside the program's work, which host-backed pages may not.
   if (tiers_.is_backed()) conductor_.rest();
 }

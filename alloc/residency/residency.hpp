@@ -25,6 +25,7 @@
 #include "residency/engine.hpp"
 #include "residency/gate.hpp"
 #include "residency/held_uses.hpp"
+#include "residency/host_room.hpp"
 #include "residency/page_mover.hpp"
 #include "residency/residency_options.hpp"
 #include "residency/residency_stats.hpp"
@@ -149,14 +150,9 @@ class Residency {
   Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience) REQUIRES_LOCK(mutex_);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience) REQUIRES_LOCK(mutex_);
   Status force_out(Bytes bytes) REQUIRES_LOCK(mutex_);
-  Snapshot picture(Shortage shortage, Bytes need, Which which) REQUIRES_LOCK(mutex_);
+  Snapshot picture(Bytes need, Which which) REQUIRES_LOCK(mutex_);
   void work_ahead() REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
-  // host_room.cpp: who goes on to the file
-  Status make_host_room(Bytes bytes) REQUIRES_LOCK(mutex_);
-  Result<bool> yield_host_room(const Run& newcomer, Bytes bytes) REQUIRES_LOCK(mutex_);
-  Result<Bytes> sink_coldest(Bytes bytes, const Run* newcomer = nullptr) REQUIRES_LOCK(mutex_);
-  Bytes drop_idle_copies(Bytes bytes) REQUIRES_LOCK(mutex_);
   // remake.cpp: who leaves without a copy, and is remade
   enum class Worth : std::uint8_t { kIfItPays, kAnyhow };
   bool may_drop(const Run& run, Worth worth) REQUIRES_LOCK(mutex_);
@@ -208,6 +204,7 @@ class Residency {
   Engine engine_ GUARDED_BY(mutex_);
   PageMover mover_ GUARDED_BY(mutex_);
   Transfers transfers_ GUARDED_BY(mutex_);
+  HostRoom host_room_ GUARDED_BY(mutex_);
   std::uint32_t let_go_seen_ GUARDED_BY(mutex_) = 0;  // held_uses_.ends() when room was looked for last
 };
 

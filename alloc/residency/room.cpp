@@ -61,38 +61,25 @@ Status Residency::make_room(Bytes bytes) {
   return {};
 }
 
-Snapshot Residency::picture(Shortage shortage, Bytes need, Which which) {
-  const bool from_device = shortage == Shortage::kDevice;
+Snapshot Residency::picture(Bytes need, Which which) {
   const Worth worth = which == Which::kWithoutCopy ? Worth::kAnyhow : Worth::kIfItPays;
-  const PageState leaves_from = from_device ? PageState::kResident : PageState::kCold;
-  Snapshot snapshot;
-  snapshot.shortage = shortage;
-  snapshot.need = need;
-  snapshot.epoch = streams_.epoch();
+  Snapshot snapshot{.shortage = Shortage::kDevice, .need = need, .epoch = streams_.epoch()};
   for (const auto& run : engine_.runs) {
-    if (!run->has(leaves_from) || (from_device && !run->may_leave())) continue;
-    RunPicture picture;
-    picture.dead = run->is_dead();
-    if (from_device && !picture.dead && !automatic_.load()) continue;
-    picture.used = run->last_work();
-    picture.idle = streams_.passed(run->streams.load(), picture.used);
+    if (!run->has(PageState::kResident) || !run->may_leave()) continue;
+    RunPicture picture = engine_.picture_of(*run, snapshot.epoch);
+    if (!picture.dead && !automatic_.load()) continue;
     if (which == Which::kIdle && (!picture.idle || run->is_expected())) continue;
     if (which == Which::kDead && !(picture.dead && picture.idle)) continue;
-    const bool drops = from_device && may_drop(*run, worth);
+    const bool drops = may_drop(*run, worth);
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run.get(), i};
-      if (page->state != leaves_from || (!from_device && !page->host)) continue;
-      const bool clean = drops || (from_device ? PageMover::is_clean(page) : page->file.has_value());
+      if (page->state != PageState::kResident) continue;
+      const bool clean = drops || PageMover::is_clean(page);
       if (which == Which::kWithoutCopy && !clean && !picture.dead) continue;
       picture.bytes += page.bytes();
       if (clean) picture.clean += page.bytes();
     }
-    if (!picture.bytes) continue;
-    picture.run = run->index;
-    picture.gap = run->gap.load();
-    picture.next = conductor_.next_use(*run, snapshot.epoch);
-    picture.tag = run->tag;
-    snapshot.runs.push_back(picture);
+    if (picture.bytes) snapshot.runs.push_back(picture);
   }
   return snapshot;
 }
@@ -115,7 +102,7 @@ Result<Bytes> Residency::page_out(Bytes bytes, Patience patience) {
 
 // The copies out of the others are queued before anybody waits for the work on dead runs.
 Result<Bytes> Residency::page_out(Bytes bytes, Patience patience, Which which, bool& full) {
-  const Decision decision = conductor_.decider().decide(picture(Shortage::kDevice, bytes, which));
+  const Decision decision = conductor_.decider().decide(picture(bytes, which));
   std::vector<Run*> later;
   Bytes total, promised;
   for (std::size_t index : decision.leave) {
@@ -226,7 +213,7 @@ Result<std::size_t> Residency::copy_out(std::span<const PageRef> batch, std::uin
   for (;;) {
     transfers_.spare_host_room(total_bytes(batch));
     bool awaited = false;
-    TESSERA_TRY_ASSIGN(awaited, yield_host_room(*batch.front().run, batch.front().bytes()));
+    TESSERA_TRY_ASSIGN(awaited, host_room_.yield_to(*batch.front().run, batch.front().bytes()));
     if (awaited) {
       if (patience != Patience::kDemand) return Status(Code::kBusy, "others leave host memory first");
       TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
@@ -235,7 +222,7 @@ Result<std::size_t> Residency::copy_out(std::span<const PageRef> batch, std::uin
     for (const PageRef& page : batch) page->copied = used;
     Result<std::size_t> begun = transfers_.copy_out(batch);
     if (begun.status().code() != Code::kOutOfMemory || patience != Patience::kDemand) return begun;
-    TESSERA_TRY(make_host_room(batch.front().bytes()));
+    TESSERA_TRY(host_room_.make(batch.front().bytes()));
   }
 }
 
@@ -252,7 +239,7 @@ Result<Bytes> Residency::swap_out(std::span<const PageRef> pages, Patience patie
     Result<Bytes> out = once();
     if (out.is_ok() || out.status().code() != Code::kOutOfMemory) return out;
     if (patience != Patience::kDemand) return out;
-    TESSERA_TRY(make_host_room(pages.front().bytes()));
+    TESSERA_TRY(host_room_.make(pages.front().bytes()));
   }
 }
 
@@ -261,7 +248,7 @@ Result<Bytes> Residency::swap_out(std::span<const PageRef> pages, Patience patie
 Status Residency::force_out(Bytes bytes) {
   TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(streams_.poll());
-  const Decision decision = conductor_.decider().decide(picture(Shortage::kDevice, bytes, Which::kAll));
+  const Decision decision = conductor_.decider().decide(picture(bytes, Which::kAll));
   Bytes out;
   for (std::size_t index : decision.leave) {
     Run& run = *engine_.runs[index];
@@ -295,7 +282,7 @@ void Residency::work_ahead() {
   if (mover_.moving(PageState::kSinking) || tiers_.file.usage().used >= tiers_.file.reach()) return;
   if (engine_.stats.run_bytes <= device.capacity + host.capacity) return;
   if (host.capacity - host.used + mover_.candidate_bytes() < part_of(host.capacity, options_.low_percent)) {
-    if (const auto sunk = sink_coldest(part_of(host.capacity, options_.high_percent));
+    if (const auto sunk = host_room_.sink_coldest(part_of(host.capacity, options_.high_percent));
         !sunk.is_ok()) {
       log_line(LogLevel::kDebug, "sinking ahead: {}", sunk.status().to_string());
     }

@@ -1,0 +1,41 @@
+// Room in host memory: who goes on from there to the file, and which copies are given up.
+//
+// Copies of pages that are on the device too go first; then the policy is asked who is needed last.
+//
+// Thread safety: none; the engine's lock.
+#pragma once
+
+#include "policy/snapshot.hpp"
+#include "residency/engine.hpp"
+#include "residency/page_mover.hpp"
+#include "residency/transfers.hpp"
+
+namespace tessera {
+
+class HostRoom {
+ public:
+  HostRoom(Engine& engine, PageMover& mover, Transfers& transfers)
+      : engine_(engine), mover_(mover), transfers_(transfers) {}
+
+  // Makes some progress. Errors: kOutOfMemory when there is none to make; those of the transfer that was waited for.
+  Status make(Bytes bytes);
+  // A page of the newcomer is about to leave the device. Where host memory is full, whoever lies there and is needed
+  // later goes to the file in its place: what comes back first is then near, and comes while the rest is read. A
+  // newcomer that went on to the file would be needed before all that lie there, and have come from there alone.
+  // True: there will be room in a while.
+  Result<bool> yield_to(const Run& newcomer, Bytes bytes);
+  // Sends whom the policy chooses to the file. Gives the bytes whose host frames are free now or will be when their
+  // write is done. With a newcomer only of those whom the policy would rather have leave than him: none of them is
+  // about to be used, or in a staging frame.
+  Result<Bytes> sink_coldest(Bytes bytes, const Run* newcomer = nullptr);
+
+ private:
+  Snapshot picture(Bytes need) const;
+  Bytes drop_idle_copies(Bytes bytes);
+
+  Engine& engine_;
+  PageMover& mover_;
+  Transfers& transfers_;
+};
+
+}  // namespace tessera
