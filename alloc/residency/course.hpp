@@ -7,6 +7,7 @@
 // Thread safety: none; the engine's lock.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "learn/trial.hpp"
 #include "residency/launch_log.hpp"
 #include "residency/planner.hpp"
+#include "residency/run.hpp"
 
 namespace tessera {
 
@@ -28,6 +30,12 @@ class Course {
     Away to = Away::kHost;    // of who leaves,
     Bytes part = kWholeRun;   // and how much
     std::uint32_t rises = 0;  // pages of who comes that were read from the file for it
+
+    // What is left of the run on the device.
+    Bytes stays() const {
+      const Bytes whole = run->shape.bytes();
+      return whole - std::min(part, whole);
+    }
   };
   struct Orders {
     std::vector<Order> leave, come;

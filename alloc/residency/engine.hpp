@@ -1,6 +1,6 @@
 // What all parts of the engine have in common: the machine under them, and what they know of the program.
 //
-// The parts stand in a row, and each calls only those before it: PageMover, Transfers, HostRoom.
+// The parts stand in a row, and each calls only those before it: PageMover, Transfers, HostRoom, Room.
 // Residency has them all behind its lock. Clang's analysis does not follow a mutex into objects that refer to
 // each other, so nothing here is annotated: each part is a member of Residency that is.
 //
@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/log.hpp"
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
 #include "policy/snapshot.hpp"
@@ -71,5 +72,10 @@ struct Engine {
             .tag = run.tag};
   }
 };
+
+// A plan that cannot be followed is no error: what it wanted is done on demand.
+inline void note_given_up(const Status& status) {
+  if (!status.is_ok()) log_line(LogLevel::kDebug, "a planned move was given up: {}", status.to_string());
+}
 
 }  // namespace tessera

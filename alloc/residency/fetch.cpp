@@ -135,12 +135,12 @@ Status Residency::bring_in(std::span<Run* const> runs) {
 Status Residency::bring_by_parts(std::span<const PageRef> pages) {
   TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
   const Bytes wanted = total_bytes(pages), room = tiers_.device.usage().room() + mover_.going();
-  if (room < wanted) TESSERA_TRY(page_out(wanted - room, Patience::kDemand).status());
+  if (room < wanted) TESSERA_TRY(room_.page_out(wanted - room, Room::Patience::kDemand).status());
   for (std::size_t first = 0; first < pages.size();) {
     std::size_t end = first;
     for (Bytes part; end < pages.size() && part < kPart; ++end) part += pages[end].bytes();
     const auto part = pages.subspan(first, end - first);
-    TESSERA_TRY(make_room(total_bytes(part)));
+    TESSERA_TRY(room_.make(total_bytes(part)));
     TESSERA_TRY(bring({part.begin(), part.end()}));
     first = end;
   }
@@ -220,7 +220,7 @@ Status Residency::bring(std::vector<PageRef> pages) {
 
 Status Residency::bring_one_by_one(std::span<const PageRef> pages) {
   for (const PageRef& page : pages) {
-    TESSERA_TRY(make_room(page.bytes()));
+    TESSERA_TRY(room_.make(page.bytes()));
     TESSERA_TRY(bring({page}));
     TESSERA_TRY(transfers_.settle(page));  // its host frame is free for the next one to leave into
   }
@@ -243,7 +243,7 @@ Result<bool> Residency::on_host(PageRef page) {
 // Errors: `refusal` when there is nothing that could leave.
 Status Residency::help_driver(Bytes bytes, const Status& refusal) {
   Bytes leaving;
-  TESSERA_TRY_ASSIGN(leaving, page_out(bytes, Patience::kDemand));
+  TESSERA_TRY_ASSIGN(leaving, room_.page_out(bytes, Room::Patience::kDemand));
   if (!leaving && !transfers_.any()) return refusal;
   TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
   tiers_.device.trim();

@@ -8,16 +8,7 @@
 namespace tessera {
 namespace {
 
-// A plan that cannot be followed is no error: what it wanted is done on demand.
-void note_given_up(const Status& status) {
-  if (!status.is_ok()) log_line(LogLevel::kDebug, "a planned move was given up: {}", status.to_string());
-}
-
-// What the plan leaves of the run on the device.
-Bytes staying_bytes(const Conductor::Order& order) {
-  const Bytes whole = order.run->shape.bytes();
-  return whole - std::min(order.part, whole);
-}
+Bytes part_of(Bytes whole, std::uint32_t percent) { return whole * percent / 100; }
 
 }  // namespace
 
@@ -89,36 +80,13 @@ void Residency::carry_out_orders() {
 bool Residency::carry_out(const Conductor::Order& order) {
   Run& run = *order.run;
   if (!run.may_leave()) return true;
-  const Bytes stays = staying_bytes(order);
+  const Bytes stays = order.stays();
   const Bytes there = run.bytes_in(PageState::kResident);
   if (there <= stays) return true;
-  const Result<Bytes> left = leave(run, there - stays, Patience::kPlanned, Which::kAll, order.to);
+  const Result<Bytes> left = room_.leave(run, there - stays, Room::Patience::kPlanned, order.to);
   if (left.status().code() == Code::kBusy) return false;  // others make room for it
   note_given_up(left.status());
   return !left.is_ok() || run.bytes_in(PageState::kResident) <= stays;
-}
-
-// So many bytes of those whose time to leave has come and who are needed later than that launch. They have to be
-// waited for; but who left in their place would come back, while they go all the same.
-Bytes Residency::leave_by_plan(Bytes wanted, std::uint64_t than) {
-  Bytes total;
-  std::erase_if(engine_.orders.leave, [&](const Conductor::Order& order) NO_THREAD_SAFETY_ANALYSIS {
-    Run& run = *order.run;
-    if (total >= wanted || run.next <= than || !run.may_leave() || run.last_work() != order.used) return false;
-    while (run.arrives() && transfers_.any()) {
-      if (Status status = transfers_.finish(Transfers::Await::kOldest); !status.is_ok()) {
-        note_given_up(status);
-        return false;
-      }
-    }
-    const Bytes stays = staying_bytes(order), there = run.bytes_in(PageState::kResident);
-    if (there <= stays) return false;
-    const Result<Bytes> left = leave(run, there - stays, Patience::kDemand, Which::kAll, order.to);
-    note_given_up(left.status());
-    if (left.is_ok()) total += left.value();
-    return left.is_ok();
-  });
-  return total;
 }
 
 // True when all pages of the run are there, on their way, or cannot come: a plan that cannot be followed
@@ -144,8 +112,7 @@ bool Residency::bring_back(Conductor::Order& order) {
       ++order.rises;
       transfers_.try_rise(page);  // and goes on by itself from there
     } else {
-      bool full = false;
-      const Result<Bytes> freed = page_out(page.bytes(), Patience::kAhead, Which::kDead, full);
+      const Result<Bytes> freed = room_.page_out_dead(page.bytes());
       waits = !freed.is_ok() || !freed.value();
       if (waits) break;
       room = tiers_.device.usage().room();
@@ -156,6 +123,30 @@ bool Residency::bring_back(Conductor::Order& order) {
   return !waits && !std::any_of(run.pages.begin(), run.pages.end(), [](const Page& page) {
     return page.state == PageState::kCold && page.host;
   });
+}
+
+// ---- ahead of need ------------------------------------------------------------------------------
+
+void Residency::work_ahead() {
+  if (tiers_.is_backed()) return;  // each move would keep the program waiting
+  const TierUsage device = tiers_.device.usage();
+  if (engine_.stats.run_bytes <= device.capacity) return;  // all fits: nobody has to leave
+  const Bytes coming_free = device.capacity - device.used + mover_.going();
+  if (!conductor_.leads() && coming_free < part_of(device.capacity, options_.low_percent)) {
+    const Bytes want = part_of(device.capacity, options_.high_percent) - coming_free;
+    if (const auto left = room_.page_out(want, Room::Patience::kAhead); !left.is_ok()) {
+      log_line(LogLevel::kDebug, "paging out ahead: {}", left.status().to_string());
+    }
+  }
+  const TierUsage host = tiers_.host.usage();
+  if (mover_.moving(PageState::kSinking) || tiers_.file.usage().used >= tiers_.file.reach()) return;
+  if (engine_.stats.run_bytes <= device.capacity + host.capacity) return;
+  if (host.capacity - host.used + mover_.candidate_bytes() < part_of(host.capacity, options_.low_percent)) {
+    if (const auto sunk = host_room_.sink_coldest(part_of(host.capacity, options_.high_percent));
+        !sunk.is_ok()) {
+      log_line(LogLevel::kDebug, "sinking ahead: {}", sunk.status().to_string());
+    }
+  }
 }
 
 }  // namespace tessera

@@ -27,19 +27,6 @@ Status refused(const Run& run, const Status& reason) {
                 reason.native_code());
 }
 
-// Against the copies that it saves; not while nobody knows what they take.
-bool remake_pays(const Run& run, double out_rate, double in_rate) {
-  if (out_rate <= 0 || in_rate <= 0) return false;
-  Bytes dirty;
-  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
-    const bool resident = run.pages[i].state == PageState::kResident;
-    if (resident && !is_clean(run, run.pages[i])) dirty += page_bytes(run.shape.page_class(i));
-  }
-  const double copies = static_cast<double>(dirty.value()) / out_rate +
-                        static_cast<double>(run.shape.bytes().value()) / in_rate;
-  return static_cast<double>(run.remake->cost.value()) < copies * 1e9;
-}
-
 }  // namespace
 
 bool is_inside_callback() { return callbacks_entered != 0; }
@@ -85,27 +72,7 @@ Status Residency::set_remake(Run* run, Remake remake) {
   return {};
 }
 
-// ---- away ---------------------------------------------------------------------------------------
-
-// Where addresses may be touched unannounced, none may be without its bytes.
-bool Residency::may_drop(const Run& run, Worth worth) {
-  if (tiers_.is_backed() || !run.can_drop()) return false;
-  return worth == Worth::kAnyhow || remake_pays(run, mover_.out_rate(), mover_.in_rate());
-}
-
-// Bytes of the device that are free by it.
-Result<Bytes> Residency::drop(Run& run, std::uint64_t mask, std::uint64_t used) {
-  if (!streams_.passed(mask, used)) {
-    const StallWait waiting(engine_.stall, StallCause::kWork);
-    TESSERA_TRY(streams_.wait(mask, used));
-  }
-  run.quiet = std::max(run.quiet, used);
-  const Bytes before = tiers_.device.usage().room();
-  TESSERA_TRY(mover_.drop(run));
-  return tiers_.device.usage().room() - before;
-}
-
-// ---- and back -----------------------------------------------------------------------------------
+// ---- calling back -------------------------------------------------------------------------------
 
 // The turn is given back. Without a stream the bytes are there when this returns.
 Status Residency::remake(std::span<Run* const> runs, StreamId stream) {

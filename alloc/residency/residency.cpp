@@ -41,7 +41,8 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
       engine_{driver,   device,     tiers, log,         options_,  inbound, outbound, mark,
               streams_, conductor_, gate_, held_uses_, automatic_},
       mover_(driver, device, tiers, gate_, log, engine_.stats, inbound, outbound, options_.fingerprints),
-      transfers_(engine_, mover_, in_flight_), host_room_(engine_, mover_, transfers_) {
+      transfers_(engine_, mover_, in_flight_), host_room_(engine_, mover_, transfers_),
+      room_(engine_, mover_, transfers_, host_room_) {
   // Moves by plan run beside the program's work, which host-backed pages may not.
   if (tiers_.is_backed()) conductor_.rest();
 }
@@ -334,28 +335,10 @@ Status Residency::evict(std::span<Run* const> runs) {
   call_off(runs);
   // All copies are queued before the first is waited for: the link has work while pages are unmapped.
   for (Run* run : runs) {
-    TESSERA_TRY(leave(*run, run->shape.bytes(), Patience::kDemand, Which::kAll).status());
+    TESSERA_TRY(room_.leave(*run, run->shape.bytes(), Room::Patience::kDemand).status());
   }
-  for (Run* run : runs) TESSERA_TRY(evict_run(*run));
+  for (Run* run : runs) TESSERA_TRY(room_.evict(*run));
   return {};
-}
-
-Status Residency::evict_run(Run& run) {
-  for (Bytes before = run.shape.bytes() + Bytes(1);;) {
-    if (!run.may_leave()) return Status(Code::kBusy, "the block is pinned or in use");
-    while (run.arrives()) {
-      TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
-    }
-    TESSERA_TRY(leave(run, run.shape.bytes(), Patience::kDemand, Which::kAll).status());
-    while (run.going()) {
-      TESSERA_TRY(transfers_.finish(Transfers::Await::kLeaving, run.going()));
-    }
-    const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kArriving) +
-                       run.bytes_in(PageState::kRemaking);
-    if (!left) return {};
-    if (left >= before) return Status(Code::kBusy, "the block was used while it left");
-    before = left;
-  }
 }
 
 void Residency::trim() {

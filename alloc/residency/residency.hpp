@@ -29,6 +29,7 @@
 #include "residency/page_mover.hpp"
 #include "residency/residency_options.hpp"
 #include "residency/residency_stats.hpp"
+#include "residency/room.hpp"
 #include "residency/run.hpp"
 #include "residency/stream_table.hpp"
 #include "residency/transfers.hpp"
@@ -140,23 +141,7 @@ class Residency {
   Status help_driver(Bytes bytes, const Status& refusal) REQUIRES_LOCK(mutex_);
   Result<bool> on_host(PageRef page) REQUIRES_LOCK(mutex_);
   void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(mutex_);
-  // room.cpp: who leaves. Ahead of need only who is idle; by plan the copy waits, not the caller.
-  enum class Patience : std::uint8_t { kAhead, kPlanned, kDemand };
-  Status make_room(Bytes bytes) REQUIRES_LOCK(mutex_);
-  enum class Which : std::uint8_t { kAll, kIdle, kWithoutCopy, kDead };  // who may be chosen
-  Result<Bytes> page_out(Bytes bytes, Patience) REQUIRES_LOCK(mutex_);
-  Result<Bytes> page_out(Bytes bytes, Patience, Which, bool& full) REQUIRES_LOCK(mutex_);
-  Result<Bytes> leave(Run&, Bytes wanted, Patience, Which, Away to = Away::kHost) REQUIRES_LOCK(mutex_);
-  Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience) REQUIRES_LOCK(mutex_);
-  Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience) REQUIRES_LOCK(mutex_);
-  Status force_out(Bytes bytes) REQUIRES_LOCK(mutex_);
-  Snapshot picture(Bytes need, Which which) REQUIRES_LOCK(mutex_);
-  void work_ahead() REQUIRES_LOCK(mutex_);
-  Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
   // remake.cpp: who leaves without a copy, and is remade
-  enum class Worth : std::uint8_t { kIfItPays, kAnyhow };
-  bool may_drop(const Run& run, Worth worth) REQUIRES_LOCK(mutex_);
-  Result<Bytes> drop(Run& run, std::uint64_t mask, std::uint64_t used) REQUIRES_LOCK(mutex_);
   Status remake(Runs runs, StreamId stream);
   Status remake(Run& run, StreamId on);
   Status await_unfinished(Run& run) REQUIRES_LOCK(mutex_);
@@ -164,9 +149,9 @@ class Residency {
   // follow.cpp: what a plan wants
   void keep_to_plan() EXCLUDES_LOCK(mutex_);
   void follow_plan() REQUIRES_LOCK(mutex_);
+  void work_ahead() REQUIRES_LOCK(mutex_);
   void carry_out_orders() REQUIRES_LOCK(mutex_);
   bool carry_out(const Conductor::Order& order) REQUIRES_LOCK(mutex_);
-  Bytes leave_by_plan(Bytes wanted, std::uint64_t than) REQUIRES_LOCK(mutex_);
   bool bring_back(Conductor::Order& order) REQUIRES_LOCK(mutex_);
   Machine machine() REQUIRES_LOCK(mutex_);
   // sleep.cpp: many at once, by tag
@@ -181,7 +166,6 @@ class Residency {
   Status finish_leaving(std::optional<TagId> tag);
   Status bring_back(Runs runs);
   void take_stock() REQUIRES_LOCK(mutex_);
-  Status evict_run(Run& run) REQUIRES_LOCK(mutex_);
   void call_off(Runs runs) REQUIRES_LOCK(mutex_);
 
   Driver& driver_;
@@ -205,7 +189,7 @@ class Residency {
   PageMover mover_ GUARDED_BY(mutex_);
   Transfers transfers_ GUARDED_BY(mutex_);
   HostRoom host_room_ GUARDED_BY(mutex_);
-  std::uint32_t let_go_seen_ GUARDED_BY(mutex_) = 0;  // held_uses_.ends() when room was looked for last
+  Room room_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

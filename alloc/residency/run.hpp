@@ -54,7 +54,7 @@ struct Page {
   FingerprintHabit habit;
   bool wants_fingerprint = false;  // of the copy that is made next
   bool candidate = false;      // the host frame is kept below a page that may have changed
-  bool listed = false;         // as one, by who gives them up (room.cpp)
+  bool listed = false;         // as one, by who gives them up (page_checks.cpp)
   bool proven = false;         // `copied` was found out by fingerprint
 
   // What is under way is as of this epoch.

@@ -120,7 +120,7 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
       while (run->arrives()) {
         TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
       }
-      TESSERA_TRY(leave(*run, run->shape.bytes(), Patience::kDemand, Which::kAll).status());
+      TESSERA_TRY(room_.leave(*run, run->shape.bytes(), Room::Patience::kDemand).status());
     }
     if (!queued) return {};
   }
@@ -134,7 +134,7 @@ Status Residency::finish_leaving(std::optional<TagId> tag) {
       TESSERA_TRY(transfers_.finish(Transfers::Await::kLeaving, run->going()));
     }
     if (!bytes_there(*run)) continue;
-    if (Status status = evict_run(*run); !status.is_ok() && status.code() != Code::kBusy) {
+    if (Status status = room_.evict(*run); !status.is_ok() && status.code() != Code::kBusy) {
       return status;
     }
   }

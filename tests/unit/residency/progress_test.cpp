@@ -1,9 +1,6 @@
 // What is under way: finishing moves, and what follows from each.
 #include <array>
-#include <chrono>
-#include <thread>
 
-#include "held_kernel.hpp"
 #include "residency_fixture.hpp"
 
 namespace tessera {
@@ -45,50 +42,6 @@ TEST(ResidencyProgress, BehindACopyUnderWayNobodyIsAsked) {
   machine.residency().advance();
   EXPECT_LT(machine.fault().calls(DriverCall::kQueryEvent) - before, 7U);
   EXPECT_OK(machine.check(run, 1));
-}
-
-TEST(ResidencyProgress, EvictingWaitsForTheWorkThatUsesTheRun) {
-  ResidencyMachine machine;
-  const StreamId stream = machine.stream();
-  auto* run = machine.add({0, 3});
-  for (std::uint64_t i = 0; i < 10; ++i) {
-    ASSERT_OK(machine.write(run, i, stream));
-    ASSERT_OK(machine.evict(run));
-    EXPECT_EQ(run->missing.load(), 3U);
-    ASSERT_OK(machine.check(run, i, stream));
-  }
-}
-
-TEST(ResidencyProgress, CopiesOfAllEvictedRunsAreQueuedBeforeTheFirstIsWaitedFor) {
-  ResidencyMachine machine;
-  const std::array<tessera::Run*, 2> runs = {machine.add(), machine.add()};
-  const StreamId stream = machine.stream();
-  for (auto* run : runs) ASSERT_OK(machine.write(run, 1, stream));
-  ASSERT_OK(machine.settle());
-  HeldKernel held;
-  ASSERT_OK(held.launch(machine.sim(), stream));
-  for (auto* run : runs) ASSERT_OK(machine.write(run, 2, stream));
-  std::thread evicting([&] { EXPECT_OK(machine.residency().evict(runs)); });
-  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  const auto queued = [&] { return machine.fault().calls(DriverCall::kCopyOut); };
-  while (queued() < 2 && std::chrono::steady_clock::now() < late) std::this_thread::yield();
-  EXPECT_EQ(queued(), 2U);
-  held.let_go();
-  evicting.join();
-  for (auto* run : runs) ASSERT_OK(machine.check(run, 2, stream));
-}
-
-TEST(ResidencyProgress, AnEvictedRunThatIsArrivingLeavesToo) {
-  ResidencyMachine machine({.sim = {.memory = 64_MiB,
-                                    .inbound = {100'000'000, {}},
-                                    .outbound = {50'000'000, {}}}});
-  auto* run = machine.add({0, 2});
-  ASSERT_OK(machine.write(run, 1));
-  ASSERT_OK(machine.evict(run));
-  ASSERT_OK(machine.prefetch(run));
-  ASSERT_TRUE(run->has(PageState::kArriving));
-  ASSERT_OK(machine.evict(run));
-  EXPECT_EQ(run->missing.load(), 2U);
 }
 
 TEST(ResidencyProgress, APrefetchThatWasFollowedDoesNotBringAnEvictedRunBack) {

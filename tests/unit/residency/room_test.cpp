@@ -87,25 +87,6 @@ TEST(ResidencyRoom, ARunOfManyPagesSwapsWithAnotherThroughASmallReserve) {
   check_all(machine, runs, 1);
 }
 
-TEST(ResidencyRoom, ACleanRunLeavesWithoutACopyAsOftenAsItLikes) {
-  ResidencyMachine machine;
-  auto* run = machine.add({0, 2});
-  ASSERT_OK(machine.write(run, 1));
-  ASSERT_OK(machine.evict(run));
-  const Bytes once = machine.residency().stats().bytes_out;
-  for (std::uint64_t i = 1; i <= 2; ++i) {
-    ASSERT_OK(machine.check(run, 1));
-    ASSERT_OK(machine.settle());
-    ASSERT_OK(machine.evict(run));
-    EXPECT_EQ(machine.residency().stats().bytes_out, once);
-    EXPECT_EQ(machine.residency().stats().clean_evictions, 2 * i);
-  }
-  ASSERT_OK(machine.write(run, 2));
-  ASSERT_OK(machine.evict(run));
-  EXPECT_EQ(machine.residency().stats().bytes_out, once * 2);
-  EXPECT_OK(machine.check(run, 2));
-}
-
 TEST(ResidencyRoom, ADeadRunIsDiscardedWithoutACopy) {
   ResidencyMachine machine({.device = 8_MiB});
   const auto dead = machine.add_many(4);
@@ -228,33 +209,6 @@ TEST(ResidencyRoom, PagesLeaveAheadOfNeed) {
   const std::uint64_t stalls = machine.residency().stats().stalls;
   ASSERT_OK(machine.write(runs[8], 0));
   EXPECT_EQ(machine.residency().stats().stalls, stalls);
-}
-
-TEST(ResidencyRoom, APageUsedWhileItLeavesIsForwarded) {
-  ResidencyMachine machine({.device = 8_MiB, .options = {.low_percent = 50, .high_percent = 50},
-                            .sim = {.memory = 64_MiB,
-                                    .inbound = {50'000'000, {}},
-                                    .outbound = {50'000'000, {}}}});
-  const auto runs = machine.add_many(5);
-  for (std::size_t i = 0; i < 4; ++i) {
-    ASSERT_OK(machine.write(runs[i], 1));
-    ASSERT_OK(machine.sim().synchronize(StreamId(0)));
-  }
-  machine.residency().advance();  // starts copies, which take 40 ms each
-  std::vector<tessera::Run*> leaving;
-  for (auto* run : runs) {
-    if (run->has(PageState::kLeaving)) leaving.push_back(run);
-  }
-  ASSERT_FALSE(leaving.empty());
-  for (auto* run : leaving) ASSERT_OK(machine.write(run, 2));
-  ASSERT_OK(machine.settle());
-  EXPECT_EQ(machine.residency().stats().forwards, leaving.size());
-  EXPECT_EQ(machine.residency().stats().bytes_in, Bytes());
-  for (auto* run : leaving) {
-    EXPECT_EQ(run->missing.load(), 0U);
-    EXPECT_FALSE(run->pages[0].host.has_value());
-    EXPECT_OK(machine.check(run, 2));
-  }
 }
 
 std::uint64_t fetches_of_a_scan(const std::string& policy) {

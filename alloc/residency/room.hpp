@@ -1,0 +1,67 @@
+// Room on the device: who leaves it, on demand, ahead of need and by a plan, and how.
+//
+// The policy chooses among the runs that may leave, and a plan, where one is followed, goes before it. Who leaves goes
+// by pages: dead and clean ones at once, the others by a copy, some not before it is known that they have changed. A
+// run that a callback remakes goes whole and without a copy.
+//
+// Thread safety: none; the engine's lock.
+#pragma once
+
+#include <span>
+
+#include "policy/snapshot.hpp"
+#include "residency/engine.hpp"
+#include "residency/host_room.hpp"
+#include "residency/page_mover.hpp"
+#include "residency/transfers.hpp"
+
+namespace tessera {
+
+class Room {
+ public:
+  // For whom. Ahead of need only who is idle leaves; by plan the copy waits, not the caller.
+  enum class Patience : std::uint8_t { kAhead, kPlanned, kDemand };
+
+  Room(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room)
+      : engine_(engine), mover_(mover), transfers_(transfers), host_room_(host_room) {}
+
+  // So much is free on the device when this returns. Errors: kBusy where calls under way are in the way, which end;
+  // kOutOfMemory where nothing else can leave.
+  Status make(Bytes bytes);
+  // Gives the bytes that have left or have begun to. When the tiers below are full, those that leave without a copy
+  // still can.
+  Result<Bytes> page_out(Bytes bytes, Patience patience);
+  // Of runs that are dead and idle, which costs nothing.
+  Result<Bytes> page_out_dead(Bytes bytes);
+  // So much of the run as is wanted, by whole pages: what is used next may be the rest of it. All of it where it is to
+  // be remade. Gives the bytes that have left or have begun to: none while the run may not leave.
+  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Away to = Away::kHost) {
+    return leave(run, wanted, patience, Which::kAll, to);
+  }
+  // All of it, and waits for it. Errors: kBusy for a run that is held, pinned, or used meanwhile.
+  Status evict(Run& run);
+
+ private:
+  enum class Which : std::uint8_t { kAll, kIdle, kWithoutCopy, kDead };  // who may be chosen
+  enum class Worth : std::uint8_t { kIfItPays, kAnyhow };
+
+  Status no_room(Bytes bytes) const;
+  Status force_out(Bytes bytes);
+  Snapshot picture(Bytes need, Which which) const;
+  Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full);
+  Bytes leave_by_plan(Bytes wanted, std::uint64_t than);
+  // leave.cpp
+  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which, Away to);
+  Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience);
+  Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience);
+  bool may_drop(const Run& run, Worth worth) const;
+  Result<Bytes> drop(Run& run, std::uint64_t mask, std::uint64_t used);
+
+  Engine& engine_;
+  PageMover& mover_;
+  Transfers& transfers_;
+  HostRoom& host_room_;
+  std::uint32_t ends_seen_ = 0;  // of held uses, when room was looked for last
+};
+
+}  // namespace tessera
