@@ -42,7 +42,8 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
               streams_, conductor_, gate_, held_uses_, automatic_},
       mover_(driver, device, tiers, gate_, log, engine_.stats, inbound, outbound, options_.fingerprints),
       transfers_(engine_, mover_, in_flight_), host_room_(engine_, mover_, transfers_),
-      room_(engine_, mover_, transfers_, host_room_) {
+      room_(engine_, mover_, transfers_, host_room_),
+      arrivals_(engine_, mover_, transfers_, host_room_, room_) {
   // Moves by plan run beside the program's work, which host-backed pages may not.
   if (tiers_.is_backed()) conductor_.rest();
 }
@@ -297,6 +298,11 @@ Status Residency::unpin(Run* run) {
 Status Residency::place(Run* run, std::span<const Places> places) {
   MutexLock lock(mutex_);
   return transfers_.place(*run, places);
+}
+
+Status Residency::prefetch(std::span<Run* const> runs) {
+  MutexLock lock(mutex_);
+  return arrivals_.prefetch(runs);
 }
 
 // ---- progress -----------------------------------------------------------------------------------

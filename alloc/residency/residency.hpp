@@ -21,6 +21,7 @@
 #include "base/mutex.hpp"
 #include "driver/driver.hpp"
 #include "policy/policy.hpp"
+#include "residency/arrivals.hpp"
 #include "residency/conductor.hpp"
 #include "residency/engine.hpp"
 #include "residency/gate.hpp"
@@ -127,19 +128,9 @@ class Residency {
   void note_use(Runs runs, StreamId stream, std::uint32_t slot, Access access, Use& use);
   void note_launch(Runs runs, StreamId stream, std::uint64_t epoch, Access access, Use& use);
   void stamp_outside(Runs runs, StreamId stream, std::uint32_t slot);
-  Status check_fits(Runs runs) const REQUIRES_LOCK(mutex_);
-  Status check_backing(std::span<const PageRef> pages) const REQUIRES_LOCK(mutex_);
   Status await_uses(const Run& run, const Status& fenced) REQUIRES_LOCK(mutex_);
-  // fetch.cpp: who comes
+  // fetch.cpp: a use that has to wait
   Status fetch_and_hold(Runs runs, StreamId stream, const Held& held);
-  Status fetch(Runs runs, StreamId stream) REQUIRES_LOCK(mutex_);
-  Status bring_in(Runs runs) REQUIRES_LOCK(mutex_);
-  Result<std::vector<PageRef>> absent_pages(Runs runs) REQUIRES_LOCK(mutex_);
-  Status bring_by_parts(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
-  Status bring(std::vector<PageRef> pages) REQUIRES_LOCK(mutex_);
-  Status bring_one_by_one(std::span<const PageRef> pages) REQUIRES_LOCK(mutex_);
-  Status help_driver(Bytes bytes, const Status& refusal) REQUIRES_LOCK(mutex_);
-  Result<bool> on_host(PageRef page) REQUIRES_LOCK(mutex_);
   void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(mutex_);
   // remake.cpp: who leaves without a copy, and is remade
   Status remake(Runs runs, StreamId stream);
@@ -190,6 +181,7 @@ class Residency {
   Transfers transfers_ GUARDED_BY(mutex_);
   HostRoom host_room_ GUARDED_BY(mutex_);
   Room room_ GUARDED_BY(mutex_);
+  Arrivals arrivals_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

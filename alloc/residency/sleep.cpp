@@ -196,9 +196,9 @@ Status Residency::bring_back(std::span<Run* const> runs) {
     for (Bytes bytes; end < runs.size() && bytes < kBatch; ++end) bytes += bytes_away(*runs[end]);
     MutexLock lock(mutex_);
     const std::uint64_t late = engine_.stats.late_fetches;  // nobody was waiting for these
-    Status status = bring_in(runs.subspan(first, end - first));
+    Status status = arrivals_.bring_in(runs.subspan(first, end - first));
     for (std::size_t i = first; i < end && no_room_code(status.code()) && !full; ++i) {
-      const Status alone = bring_in(runs.subspan(i, 1));
+      const Status alone = arrivals_.bring_in(runs.subspan(i, 1));
       full = no_room_code(alone.code());
       if (!full && !alone.is_ok()) status = alone;
     }

@@ -134,25 +134,6 @@ TEST(ResidencyRoom, ADeadRunThatComesToLifeAgainHasPages) {
   EXPECT_OK(machine.check(run, 2));
 }
 
-TEST(ResidencyRoom, AWorkingSetLargerThanTheDeviceIsAClearError) {
-  ResidencyMachine machine({.device = 8_MiB});
-  auto runs = machine.add_many(5);
-  const Status status = machine.touch(runs);
-  EXPECT_EQ(status.code(), Code::kOutOfMemory);
-  EXPECT_NE(status.message().find("10 MiB"), std::string_view::npos) << status.to_string();
-  runs.pop_back();
-  EXPECT_OK(machine.touch(runs));
-  EXPECT_EQ(machine.valid(), "ok");
-}
-
-TEST(ResidencyRoom, AWorkingSetBesidePinnedRunsIsCountedWithThem) {
-  ResidencyMachine machine({.device = 8_MiB});
-  ASSERT_OK(machine.residency().pin(machine.add({0, 2})));
-  const Status status = machine.touch(machine.add_many(3));
-  EXPECT_EQ(status.code(), Code::kOutOfMemory);
-  EXPECT_NE(status.message().find("4 MiB are pinned"), std::string_view::npos) << status.to_string();
-}
-
 TEST(ResidencyRoom, NoTierWithRoomIsAClearErrorAndNothingIsLost) {
   ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .staging = 0_B});
   const auto runs = machine.add_many(8);

@@ -1,0 +1,215 @@
+#include "residency/arrivals.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+// By the runs' own addresses: where the system put our records must not decide who comes first.
+bool is_before(const Run* a, const Run* b) { return a->address < b->address; }
+
+std::vector<Run*> distinct(std::span<Run* const> runs) {
+  std::vector<Run*> result(runs.begin(), runs.end());
+  std::sort(result.begin(), result.end(), is_before);
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+// What comes takes its room in parts of this size: few enough calls, and soon enough a first one.
+constexpr Bytes kPart = 64_MiB;
+// The driver may be out of memory though the budget is not; so often more leaves to help it.
+constexpr int kMountRounds = 16;
+
+Status data_loss(PageRef page) {
+  return Status(Code::kDataLoss, fmt::format("the page at {:#x} came back corrupt from the spill file",
+                                             page.address().value()));
+}
+
+}  // namespace
+
+Status Arrivals::fetch(Runs runs, StreamId stream) {
+  if (stream != kNoStream) {  // news of this stream's progress, as fine-grained as its misses
+    const Gate::Closed closed(engine_.gate);
+    TESSERA_TRY(engine_.streams.fence(std::uint64_t{1} << engine_.streams.slot_of(stream), StreamTable::kAllSoFar));
+  }
+  const std::vector<Run*> wanted = distinct(runs);
+  TESSERA_TRY(bring_in(wanted));
+  return transfers_.await_arrivals(wanted, stream);
+}
+
+Status Arrivals::check_fits(Runs runs) const {
+  Bytes wanted, pinned = engine_.pinned_bytes;
+  for (const Run* run : runs) {
+    wanted += run->shape.bytes();
+    if (run->pins.load() != 0) pinned -= run->shape.bytes();
+  }
+  const Bytes capacity = engine_.tiers.device.usage().capacity;
+  if (wanted + pinned <= capacity) return {};
+  return Status(Code::kOutOfMemory,
+                fmt::format("one step of work uses {} MiB at once, device memory has {} MiB of "
+                            "which {} MiB are pinned: give it more, or make the step smaller",
+                            wanted / 1_MiB, capacity / 1_MiB, pinned / 1_MiB));
+}
+
+Status Arrivals::bring_in(Runs runs) {
+  TESSERA_TRY(check_fits(runs));
+  std::vector<PageRef> pages;
+  TESSERA_TRY_ASSIGN(pages, absent_pages(runs));
+  if (pages.empty()) return {};
+  TESSERA_TRY(check_backing(pages));
+  Status room = bring_by_parts(pages);
+  if (room.is_ok()) return room;
+  if (room.code() != Code::kOutOfMemory || pages.size() == 1) return room;
+  std::erase_if(pages, [](const PageRef& page) { return is_mapped(page->state); });
+  return bring_one_by_one(pages);  // the tiers below are too full to swap all at once
+}
+
+// All that has to leave begins to; what comes takes its room as it becomes free, so that both
+// directions of the link are busy.
+Status Arrivals::bring_by_parts(std::span<const PageRef> pages) {
+  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
+  const Bytes wanted = total_bytes(pages), room = engine_.tiers.device.usage().room() + mover_.going();
+  if (room < wanted) TESSERA_TRY(room_.page_out(wanted - room, Room::Patience::kDemand).status());
+  for (std::size_t first = 0; first < pages.size();) {
+    std::size_t end = first;
+    for (Bytes part; end < pages.size() && part < kPart; ++end) part += pages[end].bytes();
+    const auto part = pages.subspan(first, end - first);
+    TESSERA_TRY(room_.make(total_bytes(part)));
+    TESSERA_TRY(bring({part.begin(), part.end()}));
+    first = end;
+  }
+  return {};
+}
+
+Result<std::vector<PageRef>> Arrivals::absent_pages(Runs runs) {
+  std::vector<PageRef> pages;
+  for (Run* run : runs) {
+    run->coming = false;
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const PageRef page{run, i};
+      if (page->state == PageState::kSinking || page->state == PageState::kRising) {
+        TESSERA_TRY(transfers_.settle(page));
+      }
+      if (page->state == PageState::kLost) return data_loss(page);
+      if (is_mapped(page->state)) continue;
+      if (page->state == PageState::kCold) engine_.stats.late_fetches += 1;
+      pages.push_back(page);
+    }
+  }
+  return pages;
+}
+
+// Once a spill file takes no more, new pages must leave the staging reserve free: pages that have
+// nowhere else to go would fill it, and then nothing could be brought back.
+Status Arrivals::check_backing(std::span<const PageRef> pages) const {
+  Bytes wanted, backed;
+  for (const PageRef& page : pages) {
+    if (page->state == PageState::kEmpty) wanted += page.bytes();
+  }
+  const Bytes file = engine_.tiers.file.reach();
+  if (!wanted || file == engine_.tiers.file.usage().capacity) return {};
+  for (const auto& run : engine_.runs) {
+    if (!run->is_dead()) backed += run->shape.bytes() - run->bytes_in(PageState::kEmpty);
+  }
+  const Bytes room = engine_.tiers.device.usage().capacity + engine_.tiers.host.usage().capacity + file;
+  if (backed + wanted <= room) return {};
+  return Status(Code::kOutOfMemory,
+                fmt::format("the spill file takes no more: {} MiB are needed, {} of {} MiB are in use",
+                            wanted / 1_MiB, backed / 1_MiB, room / 1_MiB));
+}
+
+// REQUIRES: room for all of them. Reads from the file are started as far as host frames go, and
+// each page is mounted as soon as its bytes are in host memory.
+Status Arrivals::bring(std::vector<PageRef> pages) {
+  for (int rounds = 0; !pages.empty();) {
+    std::vector<PageRef> ready, waiting;
+    for (const PageRef& page : pages) {
+      bool there = false;
+      TESSERA_TRY_ASSIGN(there, on_host(page));
+      (there ? ready : waiting).push_back(page);
+    }
+    const Status mounted = transfers_.mount(ready);
+    if (mounted.code() == Code::kOutOfMemory && rounds++ < kMountRounds) {
+      // What makes room may send these on to the file: they are asked for again.
+      std::erase_if(pages, [](const PageRef& page) { return is_mapped(page->state); });
+      TESSERA_TRY(help_driver(total_bytes(pages), mounted));
+      continue;
+    }
+    TESSERA_TRY(mounted);
+    pages = std::move(waiting);
+    if (!ready.empty() || pages.empty()) continue;
+    const auto rising = std::find_if(pages.begin(), pages.end(), [](const PageRef& page) {
+      return page->state == PageState::kRising;
+    });
+    if (rising != pages.end()) {
+      TESSERA_TRY(transfers_.settle(*rising));
+    } else if (transfers_.any()) {
+      TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
+    } else {
+      TESSERA_TRY(host_room_.make(pages.front().bytes()));
+    }
+  }
+  return {};
+}
+
+Status Arrivals::bring_one_by_one(std::span<const PageRef> pages) {
+  for (const PageRef& page : pages) {
+    TESSERA_TRY(room_.make(page.bytes()));
+    TESSERA_TRY(bring({page}));
+    TESSERA_TRY(transfers_.settle(page));  // its host frame is free for the next one to leave into
+  }
+  return {};
+}
+
+// Whether the page can be mounted now; if not, its read from the file is started or going on.
+Result<bool> Arrivals::on_host(PageRef page) {
+  if (page->state == PageState::kSinking) TESSERA_TRY(transfers_.settle(page));
+  if (page->state == PageState::kRising) return transfers_.has_risen(page);
+  if (page->state == PageState::kLost) return data_loss(page);
+  const bool comes_by_copy = page->state == PageState::kCold;
+  if (!comes_by_copy || page->host) return true;
+  const Status status = transfers_.rise(page);
+  if (!status.is_ok() && status.code() != Code::kBusy) return status;
+  return false;
+}
+
+// The driver has no memory left though the budget has: as many bytes leave, and what is spare goes back.
+// Errors: `refusal` when there is nothing that could leave.
+Status Arrivals::help_driver(Bytes bytes, const Status& refusal) {
+  Bytes leaving;
+  TESSERA_TRY_ASSIGN(leaving, room_.page_out(bytes, Room::Patience::kDemand));
+  if (!leaving && !transfers_.any()) return refusal;
+  TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
+  engine_.tiers.device.trim();
+  return {};
+}
+
+Status Arrivals::prefetch(Runs runs) {
+  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
+  Bytes room = engine_.tiers.device.usage().room();
+  std::vector<PageRef> ready;
+  for (Run* run : runs) {
+    if (run->missing.load() == 0) continue;
+    run->coming = true;
+    run->called = run->last_work();
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      const PageRef page{run, i};
+      if (page->state != PageState::kCold) continue;
+      if (!page->host) {
+        transfers_.try_rise(page);
+      } else if (room >= page.bytes()) {
+        ready.push_back(page);
+        room -= page.bytes();
+      }
+    }
+  }
+  const Status mounted = transfers_.mount(ready);
+  if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was cut short: {}", mounted.to_string());
+  return {};
+}
+
+}  // namespace tessera
