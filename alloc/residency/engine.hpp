@@ -1,7 +1,7 @@
 // What all parts of the engine have in common: the machine under them, and what they know of the program.
 //
-// The parts stand in a row, and each calls only those before it: PageMover, Transfers, HostRoom, Room, Arrivals.
-// Residency has them all behind its lock. Clang's analysis does not follow a mutex into objects that refer to
+// The parts stand in a row, and each calls only those before it: PageMover, Transfers, HostRoom, Room, Arrivals,
+// Follower. Residency has them all behind its lock. Clang's analysis does not follow a mutex into objects that refer to
 // each other, so nothing here is annotated: each part is a member of Residency that is.
 //
 // Thread safety: none; the engine's lock. What it refers to keeps its own rules.

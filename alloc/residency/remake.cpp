@@ -1,4 +1,4 @@
-// Remaking at the engine: setting callbacks, dropping runs, and calling back.
+// Remaking at the engine: setting callbacks, and calling back.
 #include "residency/remake.hpp"
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 
 namespace tessera {
+
 Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId device,
                                                      TierStack tiers,
                                                      std::unique_ptr<Policy> policy, EventLog& log,
@@ -35,15 +36,17 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
                      std::unique_ptr<Policy> policy, EventLog& log, ResidencyOptions options,
                      StreamId inbound, StreamId outbound, EventId mark)
     : driver_(driver), device_(device), tiers_(tiers), guide_(make_guide(std::move(policy), options.make_planner)),
-      log_(log), options_(std::move(options)), inbound_(inbound), outbound_(outbound), mark_(mark),
+      log_(log), options_(std::move(options)), inbound_(inbound),
       streams_(driver, device),
       conductor_(driver, device, *guide_.policy, *guide_.planner, engine_.runs, options_.class_of_tag),
-      engine_{driver,   device,     tiers, log,         options_,  inbound, outbound, mark,
-              streams_, conductor_, gate_, held_uses_, automatic_},
+      engine_{.driver = driver, .device = device, .tiers = tiers, .log = log, .options = options_,
+              .inbound = inbound, .outbound = outbound, .mark = mark, .streams = streams_, .conductor = conductor_,
+              .gate = gate_, .held_uses = held_uses_, .automatic = automatic_},
       mover_(driver, device, tiers, gate_, log, engine_.stats, inbound, outbound, options_.fingerprints),
       transfers_(engine_, mover_, in_flight_), host_room_(engine_, mover_, transfers_),
       room_(engine_, mover_, transfers_, host_room_),
-      arrivals_(engine_, mover_, transfers_, host_room_, room_) {
+      arrivals_(engine_, mover_, transfers_, host_room_, room_),
+      follower_(engine_, mover_, transfers_, host_room_, room_) {
   // Moves by plan run beside the program's work, which host-backed pages may not.
   if (tiers_.is_backed()) conductor_.rest();
 }
@@ -61,12 +64,12 @@ Residency::~Residency() {
     log_line(LogLevel::kDebug, "a run was given up at the end: {}", status.to_string());
     if (status.code() == Code::kBusy) break;  // a call that has not ended; what it holds is lost
   }
-  for (StreamId stream : {inbound_, outbound_}) {
+  for (StreamId stream : {engine_.inbound, engine_.outbound}) {
     if (Status status = driver_.destroy_stream(stream); !status.is_ok()) {
       log_line(LogLevel::kDebug, "a copy stream was left behind: {}", status.to_string());
     }
   }
-  if (Status status = driver_.destroy_event(mark_); !status.is_ok()) {
+  if (Status status = driver_.destroy_event(engine_.mark); !status.is_ok()) {
     log_line(LogLevel::kDebug, "an event was left behind: {}", status.to_string());
   }
 }
@@ -99,11 +102,8 @@ Status Residency::remove(Run* run) {
   MutexLock lock(mutex_);
   if (run->holds.load() != 0) return Status(Code::kBusy, "a call under way uses the block");
   const Status fenced = engine_.fence_all();  // whoever found the run before it left the page map has noted its launch
-  follow_plan();
-  conductor_.forget(*run);
-  for (auto* orders : {&engine_.orders.leave, &engine_.orders.come}) {
-    std::erase_if(*orders, [run](const Conductor::Order& order) { return order.run == run; });
-  }
+  follower_.follow();
+  follower_.forget(*run);
   Status result = await_uses(*run, fenced);
   if (result.is_ok()) result = await_unfinished(*run);
   run->quiet = run->last_work();
@@ -305,46 +305,48 @@ Status Residency::prefetch(std::span<Run* const> runs) {
   return arrivals_.prefetch(runs);
 }
 
-// ---- progress -----------------------------------------------------------------------------------
-
-void Residency::advance() {
-  MutexLock lock(mutex_);
-  take_stock();
-}
-
-void Residency::take_stock() {
-  if (Status status = transfers_.finish(Transfers::Await::kNone); !status.is_ok()) {
-    log_line(LogLevel::kDebug, "a move did not finish: {}", status.to_string());
-  }
-  follow_plan();
-  work_ahead();
-}
-
-Status Residency::drain() {
-  MutexLock lock(mutex_);
-  return transfers_.finish_all();
-}
-
-// Nobody comes back because of what was wanted before: neither by a prefetch nor by a plan's order.
-void Residency::call_off(std::span<Run* const> runs) {
-  std::vector<const Run*> sent(runs.begin(), runs.end());
-  std::ranges::sort(sent, std::less<>());
-  std::erase_if(engine_.orders.come, [&](const Conductor::Order& order) {
-    return std::ranges::binary_search(sent, order.run, std::less<>());
-  });
-  for (Run* run : runs) run->coming = false;
-}
-
 Status Residency::evict(std::span<Run* const> runs) {
   TESSERA_TRY(account_for_unannounced());
   MutexLock lock(mutex_);
-  call_off(runs);
+  follower_.call_off(runs);
   // All copies are queued before the first is waited for: the link has work while pages are unmapped.
   for (Run* run : runs) {
     TESSERA_TRY(room_.leave(*run, run->shape.bytes(), Room::Patience::kDemand).status());
   }
   for (Run* run : runs) TESSERA_TRY(room_.evict(*run));
   return {};
+}
+
+void Residency::lead(Iteration iteration, const Strategy& strategy, Runs players) {
+  MutexLock lock(mutex_);
+  follower_.lead(std::move(iteration), strategy, players);
+}
+
+Guide Residency::set_policy(std::unique_ptr<Policy> policy) {
+  Guide guide = make_guide(std::move(policy), options_.make_planner);
+  MutexLock lock(mutex_);
+  follower_.set_policy(*guide.policy, *guide.planner);
+  std::swap(guide_, guide);
+  return guide;
+}
+
+// ---- progress -----------------------------------------------------------------------------------
+
+void Residency::advance() {
+  MutexLock lock(mutex_);
+  follower_.advance();
+}
+
+// At the launch itself: a look some launches later would have copies out wait for the work of those, too.
+void Residency::keep_to_plan() {
+  if (!mutex_.try_lock()) return;  // whoever has it will look
+  follower_.advance();
+  mutex_.unlock();
+}
+
+Status Residency::drain() {
+  MutexLock lock(mutex_);
+  return transfers_.finish_all();
 }
 
 void Residency::trim() {

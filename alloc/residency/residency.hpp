@@ -2,6 +2,8 @@
 //
 // The engine owns the runs and carries out all moves. Decisions come from the policy, frames from the tiers, order
 // from streams and events. One lock serialises all that; a use whose pages are all present takes only the gate.
+// Behind the lock stand the parts that do the work (engine.hpp); here is what takes it, and what steps out of it to
+// wait for other calls, or to call back.
 //
 // How a use goes: begin_use enters the gate, sees that nothing is missing, stamps, returns; the caller
 // queues its work; end_use leaves. If something is missing it leaves the gate, takes the lock, *holds*
@@ -24,14 +26,17 @@
 #include "residency/arrivals.hpp"
 #include "residency/conductor.hpp"
 #include "residency/engine.hpp"
+#include "residency/follower.hpp"
 #include "residency/gate.hpp"
 #include "residency/held_uses.hpp"
 #include "residency/host_room.hpp"
 #include "residency/page_mover.hpp"
+#include "residency/remake.hpp"
 #include "residency/residency_options.hpp"
 #include "residency/residency_stats.hpp"
 #include "residency/room.hpp"
 #include "residency/run.hpp"
+#include "residency/stall.hpp"
 #include "residency/stream_table.hpp"
 #include "residency/transfers.hpp"
 #include "residency/use.hpp"
@@ -82,6 +87,7 @@ class Residency {
   // Fences all uses and frees noted so far, and looks which are over: streams().passed() then tells.
   Status poll_streams();
   std::uint64_t epoch() const { return streams_.epoch(); }  // of the newest use
+
   // ---- hints ----
   Status prefetch(Runs runs);  // starts bringing them in while nobody in use has to leave for it
   Status evict(Runs runs);     // and waits for it; kBusy for a pinned or held run, others may be on their way
@@ -104,11 +110,14 @@ class Residency {
   // Brings it in and keeps it; with `exposed_by` (a literal) for good.
   Status pin(Run* run, const char* exposed_by = nullptr, const Held& held = {});
   Status unpin(Run* run);
+
   // ---- progress ----
   void advance();  // finishes what is done, and pages out ahead of need; cheap when nothing is in flight
   bool has_work() const;
   Status drain();  // waits until no move is in flight
-  void trim();  // gives unused frames back to the driver
+  void trim();     // gives unused frames back to the driver
+
+  // ---- looking ----
   StreamTable& streams() { return streams_; }
   ResidencyStats stats() const;
   Bytes live_bytes() const;  // of runs with a live block: a device of so much would never miss
@@ -119,32 +128,29 @@ class Residency {
  private:
   Residency(Driver& driver, DeviceId device, TierStack tiers, std::unique_ptr<Policy> policy,
             EventLog& log, ResidencyOptions options, StreamId inbound, StreamId outbound, EventId mark);
+  Status await_uses(const Run& run, const Status& fenced) REQUIRES_LOCK(mutex_);
+  void keep_to_plan() EXCLUDES_LOCK(mutex_);
+
   void expect_use(StreamId stream);             // outside of the gate
   std::uint32_t slot_for_use(StreamId stream);  // inside: a stream found dead meanwhile has another one
   void expect_own_streams();
   std::uint64_t stamp_all(Runs runs, StreamId stream, std::uint32_t slot, Access access);
   std::uint64_t stamp_rising(Runs runs, StreamId stream, std::uint32_t slot, Access access);
-  void end_other_use(Runs runs, StreamId stream, const Use& use);  // held, timed, or on a thread's own stream
+  void stamp_outside(Runs runs, StreamId stream, std::uint32_t slot);
   void note_use(Runs runs, StreamId stream, std::uint32_t slot, Access access, Use& use);
   void note_launch(Runs runs, StreamId stream, std::uint64_t epoch, Access access, Use& use);
-  void stamp_outside(Runs runs, StreamId stream, std::uint32_t slot);
-  Status await_uses(const Run& run, const Status& fenced) REQUIRES_LOCK(mutex_);
+  void end_other_use(Runs runs, StreamId stream, const Use& use);  // held, timed, or on a thread's own stream
+
   // fetch.cpp: a use that has to wait
   Status fetch_and_hold(Runs runs, StreamId stream, const Held& held);
   void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(mutex_);
-  // remake.cpp: who leaves without a copy, and is remade
+
+  // remake.cpp: bytes that a callback makes
   Status remake(Runs runs, StreamId stream);
   Status remake(Run& run, StreamId on);
   Status await_unfinished(Run& run) REQUIRES_LOCK(mutex_);
   void undo_mounts(Runs runs) REQUIRES_LOCK(mutex_);
-  // follow.cpp: what a plan wants
-  void keep_to_plan() EXCLUDES_LOCK(mutex_);
-  void follow_plan() REQUIRES_LOCK(mutex_);
-  void work_ahead() REQUIRES_LOCK(mutex_);
-  void carry_out_orders() REQUIRES_LOCK(mutex_);
-  bool carry_out(const Conductor::Order& order) REQUIRES_LOCK(mutex_);
-  bool bring_back(Conductor::Order& order) REQUIRES_LOCK(mutex_);
-  Machine machine() REQUIRES_LOCK(mutex_);
+
   // sleep.cpp: many at once, by tag
   enum class Side : std::uint8_t { kThere, kAway };
   std::vector<Run*> tagged(std::optional<TagId> tag, Side side) const REQUIRES_LOCK(mutex_);
@@ -156,8 +162,6 @@ class Residency {
   Status start_leaving(std::optional<TagId> tag);
   Status finish_leaving(std::optional<TagId> tag);
   Status bring_back(Runs runs);
-  void take_stock() REQUIRES_LOCK(mutex_);
-  void call_off(Runs runs) REQUIRES_LOCK(mutex_);
 
   Driver& driver_;
   const DeviceId device_;
@@ -165,8 +169,7 @@ class Residency {
   Guide guide_ GUARDED_BY(mutex_);
   EventLog& log_;
   const ResidencyOptions options_;
-  const StreamId inbound_, outbound_;
-  const EventId mark_;  // on the inbound stream, behind the newest copy
+  const StreamId inbound_;
   StreamTable streams_;
   Conductor conductor_;
   Gate gate_;
@@ -176,12 +179,15 @@ class Residency {
   HeldUses held_uses_;
   std::atomic<bool> automatic_{true};
   mutable Mutex mutex_{LockRank::kResidency};
+
+  // Each knows those before it.
   Engine engine_ GUARDED_BY(mutex_);
   PageMover mover_ GUARDED_BY(mutex_);
   Transfers transfers_ GUARDED_BY(mutex_);
   HostRoom host_room_ GUARDED_BY(mutex_);
   Room room_ GUARDED_BY(mutex_);
   Arrivals arrivals_ GUARDED_BY(mutex_);
+  Follower follower_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

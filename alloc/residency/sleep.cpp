@@ -58,7 +58,7 @@ Status Residency::set_automatic(bool on) {
   }
   MutexLock lock(mutex_);
   automatic_.store(false);
-  engine_.orders.leave.clear();
+  follower_.keep_all();
   return keep_who_is_leaving();
 }
 
@@ -105,8 +105,8 @@ Result<Moved> Residency::sleep(std::optional<TagId> tag) {
 Status Residency::start_leaving(std::optional<TagId> tag) {
   {
     MutexLock lock(mutex_);
-    call_off(tagged(tag, Side::kThere));
-    call_off(tagged(tag, Side::kAway));
+    follower_.call_off(tagged(tag, Side::kThere));
+    follower_.call_off(tagged(tag, Side::kAway));
   }
   for (Address passed;;) {
     MutexLock lock(mutex_);

@@ -10,9 +10,9 @@ using DeviceRun = tessera::Run;  // a test has a Run() of its own
 constexpr std::size_t kLayers = 12;
 
 // Layers of 4 MiB on a device for eight of them: written forwards, read backwards.
-class FollowTest : public ::testing::Test {
+class FollowerTest : public ::testing::Test {
  protected:
-  FollowTest() {
+  FollowerTest() {
     for (std::size_t i = 0; i < kLayers; ++i) {
       const RunShape shape{0, 2};
       layers_.push_back(machine_.residency().add(machine_.reserve(shape), shape, TagId()).take());
@@ -35,12 +35,12 @@ class FollowTest : public ::testing::Test {
   std::vector<DeviceRun*> layers_;
 };
 
-TEST_F(FollowTest, EveryByteIsRightWhileAPlanIsFollowed) {
+TEST_F(FollowerTest, EveryByteIsRightWhileAPlanIsFollowed) {
   for (std::uint64_t i = 1; i <= 8; ++i) iterate(i);
   EXPECT_GT(machine_.residency().stats().bytes_out, Bytes());
 }
 
-TEST_F(FollowTest, RunsMayGoAwayInTheMiddleOfAPlan) {
+TEST_F(FollowerTest, RunsMayGoAwayInTheMiddleOfAPlan) {
   for (std::uint64_t i = 1; i <= 5; ++i) iterate(i);
   for (std::size_t i = 0; i < 3; ++i) step(layers_[i], 6, Access::kWrite);
   for (std::size_t i = 0; i < 6; ++i) {
@@ -51,7 +51,7 @@ TEST_F(FollowTest, RunsMayGoAwayInTheMiddleOfAPlan) {
   for (DeviceRun* layer : layers_) step(layer, 7, Access::kRead);
 }
 
-TEST_F(FollowTest, EveryByteIsRightWhilePoliciesTakeTurns) {
+TEST_F(FollowerTest, EveryByteIsRightWhilePoliciesTakeTurns) {
   std::size_t turn = 0;
   for (std::uint64_t i = 1; i <= 8; ++i) {
     for (DeviceRun* layer : layers_) step(layer, i, Access::kWrite);
@@ -68,7 +68,7 @@ TEST_F(FollowTest, EveryByteIsRightWhilePoliciesTakeTurns) {
   EXPECT_GT(machine_.residency().stats().bytes_out, Bytes());
 }
 
-TEST_F(FollowTest, TheNextPolicyPlansWithoutSeeingTheIterationAgain) {
+TEST_F(FollowerTest, TheNextPolicyPlansWithoutSeeingTheIterationAgain) {
   class Asked final : public Policy {
    public:
     explicit Asked(std::size_t& steps) : steps_(steps) {}
@@ -92,11 +92,11 @@ TEST_F(FollowTest, TheNextPolicyPlansWithoutSeeingTheIterationAgain) {
 }
 
 // Pinned runs that the iteration uses are known as such by it.
-TEST_F(FollowTest, APlanIsMadeWithoutTheRoomOfPinnedRunsThatTheIterationDoesNotUse) {
-  class Room final : public Policy {
+TEST_F(FollowerTest, APlanIsMadeWithoutTheRoomOfPinnedRunsThatTheIterationDoesNotUse) {
+  class Listener final : public Policy {
    public:
-    explicit Room(Bytes& device) : device_(device) {}
-    std::string_view name() const override { return "room"; }
+    explicit Listener(Bytes& device) : device_(device) {}
+    std::string_view name() const override { return "listener"; }
     Decision decide(const Snapshot& snapshot) const override { return rest_->decide(snapshot); }
     AbsencePlan plan(const Iteration&, const Machine& machine) const override {
       device_ = machine.device;
@@ -112,12 +112,12 @@ TEST_F(FollowTest, APlanIsMadeWithoutTheRoomOfPinnedRunsThatTheIterationDoesNotU
   EXPECT_OK(machine_.residency().pin(layers_[0]));
   for (std::uint64_t i = 1; i <= 5; ++i) iterate(i);
   Bytes device;
-  machine_.residency().set_policy(std::make_unique<Room>(device));
+  machine_.residency().set_policy(std::make_unique<Listener>(device));
   EXPECT_EQ(device, 32_MiB - 6_MiB);
   iterate(6);
 }
 
-TEST_F(FollowTest, APinnedRunStaysWhateverThePlanSays) {
+TEST_F(FollowerTest, APinnedRunStaysWhateverThePlanSays) {
   for (std::uint64_t i = 1; i <= 4; ++i) iterate(i);
   EXPECT_OK(machine_.residency().pin(layers_[0]));
   for (std::uint64_t i = 5; i <= 7; ++i) {
