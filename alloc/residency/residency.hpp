@@ -131,6 +131,7 @@ class Residency {
   Status await_uses(const Run& run, const Status& fenced) REQUIRES_LOCK(mutex_);
   void keep_to_plan() EXCLUDES_LOCK(mutex_);
 
+  // uses.cpp
   void expect_use(StreamId stream);             // outside of the gate
   std::uint32_t slot_for_use(StreamId stream);  // inside: a stream found dead meanwhile has another one
   void expect_own_streams();

@@ -1,0 +1,148 @@
+// Announced uses: what a launch stamps, and what a call holds that returns when its work is done.
+#include <utility>
+
+#include "base/atomic_max.hpp"
+#include "base/log.hpp"
+#include "residency/residency.hpp"
+
+namespace tessera {
+
+// As stamp_all(), where somebody uses a per-thread default stream.
+std::uint64_t Residency::stamp_rising(std::span<Run* const> runs, StreamId stream,
+                                      std::uint32_t slot, Access access) {
+  const std::uint64_t epoch = streams_.tick();
+  const std::uint64_t bit = bit_of(stream, slot);
+  for (Run* const run : runs) {
+    const std::uint64_t before = raise_to(run->used, epoch);
+    if (before != 0 && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
+    if (access == Access::kWrite) raise_to(run->written, epoch);
+    note_stream(*run, bit);
+  }
+  if (bit != 0) streams_.note_use(slot, epoch);
+  return epoch;
+}
+
+// For work that was queued before the call: the gate may close and open meanwhile, so stamps rise.
+void Residency::stamp_outside(std::span<Run* const> runs, StreamId stream, std::uint32_t slot) {
+  const std::uint64_t epoch = streams_.tick();
+  const std::uint64_t bit = bit_of(stream, slot);
+  for (Run* run : runs) {
+    const std::uint64_t before = raise_to(run->used, epoch);
+    if (before != 0 && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
+    note_stream(*run, bit);
+  }
+  if (bit != 0) streams_.note_use(slot, epoch);
+}
+
+// The closed gate has let out every launch that did not see the flag.
+void Residency::expect_own_streams() {
+  MutexLock lock(mutex_);
+  own_streams_.store(true);
+  const Gate::Closed closed(gate_);
+}
+
+Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access access,
+                            Use::Kind kind, Use& use, const Held& on_held) {
+  expect_use(stream);
+  counts_.add(thread_number(), runs.size());
+  std::uint32_t gate_slot = gate_.enter();
+  bool held = false;
+  if (!all_present(runs)) {
+    gate_.leave(gate_slot);
+    TESSERA_TRY(fetch_and_hold(runs, stream, on_held));
+    held = true;
+    gate_slot = gate_.enter();
+  }
+  use = {.kind = kind, .work = use.work, .gate_slot = gate_slot};
+  note_use(runs, stream, slot_for_use(stream), access, use);
+  if (kind == Use::Kind::kHold && !held) held_uses_.hold(runs);
+  if (kind == Use::Kind::kHold) gate_.leave(gate_slot);
+  if (kind == Use::Kind::kGate && held) held_uses_.let_go(runs);  // inside the gate they are as safe
+  return {};
+}
+
+// The watch runs from here, behind what the work waits for, to end_use.
+void Residency::note_launch(std::span<Run* const> runs, StreamId stream, std::uint64_t epoch,
+                            Access access, Use& use) {
+  if (is_inside_callback()) return;  // no part of what the program repeats
+  std::optional<Stopwatches::Watch> watch;
+  if (use.kind == Use::Kind::kGate && stream != kNoStream && conductor_.times()) {
+    watch = conductor_.watches().start(stream);
+  }
+  if (watch) use.watch = *watch;
+  conductor_.log().note(use.work, runs, epoch, access == Access::kWrite, watch);
+}
+
+void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const Use& use) {
+  if (use.watch != Use::kNoWatch) conductor_.watches().stop(use.watch, stream);
+  const bool held = use.kind == Use::Kind::kHold;
+  // Work may have been queued after a fence that was labelled with the first stamp: stamp again.
+  if (held) stamp_outside(runs, stream, slot_for_use(stream));
+  if (stream == kPerThreadStream) {
+    if (Status status = streams_.fence_own(streams_.slot_of(stream)); !status.is_ok()) {
+      log_line(LogLevel::kDebug, "a thread's own stream has no fence: {}", status.to_string());
+    }
+  }
+  if (held) {
+    held_uses_.let_go(runs);
+  } else {
+    gate_.leave(use.gate_slot);
+  }
+  if (conductor_.log().calls()) keep_to_plan();
+}
+
+std::uint32_t Residency::begin_unnamed(StreamId stream) {
+  expect_use(stream);
+  const std::uint32_t gate_slot = gate_.enter();
+  if (stream == kNoStream) {
+    streams_.note_unknown();
+  } else {
+    streams_.note_use(slot_for_use(stream), streams_.tick());
+  }
+  return gate_slot;
+}
+
+void Residency::end_unnamed(StreamId stream, std::uint32_t gate_slot) {
+  end_use({}, stream, {.kind = Use::Kind::kGate, .gate_slot = gate_slot});
+}
+
+void Residency::note_written(Run& run) {
+  const std::uint64_t epoch = run.used.load();
+  raise_to(run.written, epoch);
+  if (conductor_.log().is_on()) conductor_.log().note_write(run, epoch);
+}
+
+Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
+  if (contents == Contents::kUndefined) {
+    MutexLock lock(mutex_);
+    TESSERA_TRY(transfers_.discard(*run));
+  }
+  TESSERA_TRY(fetch_and_hold({&run, 1}, stream, {}));
+  held_uses_.let_go({&run, 1});
+  return {};
+}
+
+// The stream's stamp comes first: who sees the run's must find that the stream has not passed it. An
+// epoch that was closed meanwhile does not count, since who closed it (leave()) may have read the
+// run's streams before this one was among them: it closes first and reads then, this stamps first
+// and looks then, so one of the two sees the other.
+std::uint64_t Residency::note_free(Run* run, StreamId stream) {
+  if (stream == kNoStream) return 0;
+  expect_use(stream);
+  const std::uint32_t slot = slot_for_use(stream);
+  for (;;) {
+    const std::uint64_t epoch = streams_.open_epoch();
+    streams_.note_use(slot, epoch);
+    note_stream(*run, bit_of(stream, slot));
+    raise_to(run->freed, epoch);
+    if (streams_.epoch() < epoch) return epoch;
+  }
+}
+
+Status Residency::poll_streams() {
+  MutexLock lock(mutex_);
+  TESSERA_TRY(engine_.fence_all());
+  return streams_.poll();
+}
+
+}  // namespace tessera
