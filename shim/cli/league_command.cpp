@@ -77,15 +77,14 @@ class LeagueRun {
       league_.traces.emplace_back().name = name_of(path);
     }
     for (const std::string& name : options.policies) {
-      if (name != "all") league_.policies.push_back(name);
-      for (const std::string& each : name == "all" ? all_policies() : std::vector<std::string>()) {
+      for (const std::string& each : name == "all" ? all_policies() : std::vector{name}) {
         if (std::ranges::find(league_.policies, each) == league_.policies.end()) {
           league_.policies.push_back(each);
         }
       }
     }
     for (const auto& setting : options.settings) {
-      if (!setting.value.empty()) settings_.emplace_back(setting.name, setting.value);
+      if (setting.is_given()) settings_.emplace_back(setting.name, setting.value);
     }
     league_.settings = settings_;
     if (options.host_budget > 0) {
@@ -223,5 +222,7 @@ int league_command(const LeagueOptions& options) {
   const bool written = write_file(folder / "league.json", league_json(run.league())) &&
                        write_file(folder / "league.csv", league_csv(run.league())) &&
                        write_file(folder / "league.html", league_page(run.league()));
-  return written ? 0 : 1;
+  const bool played_any = std::ranges::any_of(run.league().rows, &LeagueRow::well);
+  if (!played_any) fmt::print(stderr, "tessera: nothing could be played\n");
+  return written && played_any ? 0 : 1;
 }

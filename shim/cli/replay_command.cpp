@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <memory>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -34,6 +35,11 @@ std::string bytes_of(const Json& json, const char* key) {
 
 }  // namespace
 
+bool ReplayCommandOptions::Setting::is_given() const {
+  const bool chosen_here = value == "auto" && std::string_view(name).ends_with("-memory");
+  return !value.empty() && !chosen_here;
+}
+
 ReplayCommandOptions::ReplayCommandOptions()
     : settings{
           {"policy", "TESSERA_POLICY", "NAME", "who leaves first; --list-policies names them", ""},
@@ -46,7 +52,7 @@ ReplayCommandOptions::ReplayCommandOptions()
           {"file-read", "TESSERA_FILE_READ", "RATE", "bytes per second from the disk (6e9)", ""},
           {"file-write", "TESSERA_FILE_WRITE", "RATE", "bytes per second to the disk (3e9)", ""},
           {"iterations", "TESSERA_ITERATIONS", "N", "times to play the trace's steps (1)", ""},
-          {"seed", "TESSERA_SEED", "N", "for policies that draw lots (0)", ""},
+          {"seed", "TESSERA_SEED", "N", "for policies that draw lots; those there are draw the same ones with any (0)", ""},
       } {}
 
 void add_settings(CLI::App& app, std::vector<ReplayCommandOptions::Setting>& settings) {
@@ -115,7 +121,7 @@ int replay_command(const ReplayCommandOptions& options) {
   if (tessera_replay_create(&made) != TESSERA_OK) return refuse(1);
   const std::unique_ptr<tessera_replay, Destroy> replay(made);
   for (const auto& setting : options.settings) {
-    if (setting.value.empty()) continue;
+    if (!setting.is_given()) continue;
     if (tessera_replay_set(made, setting.name, setting.value.c_str()) != TESSERA_OK) {
       fmt::print(stderr, "tessera: --{}\n", tessera_replay_last_error());
       return kWrongUse;

@@ -15,6 +15,8 @@ struct ReplayCommandOptions {
     const char* value_name;
     const char* help;
     std::string value;  // "" when not given
+    // An amount of memory that is "auto", as `tessera run` takes it from the same variable, is none.
+    bool is_given() const;
   };
 
   ReplayCommandOptions();

@@ -86,6 +86,17 @@ class League(unittest.TestCase):
         self.assertNotIn("failure", rows[2])
         self.assertNotIn("\n", rows[3]["failure"])
 
+    def test_where_nothing_can_be_played_it_failed(self):
+        (self.folder / "broken.jsonl").write_text("nonsense\n")
+        result = self.league("broken.jsonl", "--policies", "lru")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr, "tessera: nothing could be played\n")
+        self.assertIn("broken.jsonl:1", json.loads(self.files()["league.json"])["rows"][0]["failure"])
+
+    def test_a_policy_that_is_named_twice_plays_once(self):
+        self.league("flat.jsonl", "--policies", "lru,recency,lru", "--budgets", "50")
+        self.assertEqual(json.loads(self.files()["league.json"])["policies"], ["lru", "recency"])
+
     def test_a_short_host_wears_the_disk(self):
         words = ["deep.jsonl", "--policies", "lru", "--budgets", "50", "--file-memory", "4GiB"]
         self.league(*words)

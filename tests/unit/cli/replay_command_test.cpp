@@ -52,6 +52,17 @@ TEST_F(ReplayCommandTest, PrintsOneObjectOrATable) {
       "bytes_file_read":0,"bytes_file_written":0,"evictions":0,"fetches":0,"late_fetches":0})"));
 }
 
+TEST_F(ReplayCommandTest, MemoryThatIsAutoIsTheDefault) {
+  ReplayCommandOptions options;
+  options.trace = trace_;
+  options.json = true;
+  std::string output, with_auto;
+  ASSERT_EQ(run(options, output), 0);
+  for (const char* const name : {"device-memory", "host-memory", "file-memory", "policy"}) set(options, name, "auto");
+  ASSERT_EQ(run(options, with_auto), 0);
+  EXPECT_EQ(with_auto, output);
+}
+
 TEST_F(ReplayCommandTest, EverySettingIsAnOptionOfTheLibrary) {
   tessera_replay* replay = nullptr;
   ASSERT_EQ(tessera_replay_create(&replay), TESSERA_OK);
