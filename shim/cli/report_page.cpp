@@ -154,7 +154,10 @@ class ReportPage {
 
   // ---- sections ----
   void introduction() {
-    const auto text = [&](const char* name) { return escaped(run_.stats.at("tessera").value(name, "?")); };
+    const auto text = [&](const char* name) {
+      const auto value = run_.stats.at("tessera").value(name, nlohmann::ordered_json("?"));
+      return escaped(value.is_string() ? value.get<std::string>() : value.dump());
+    };
     add("<h1>{}</h1>\n<p class=\"faint\">{} under Tessera {} &middot; policy {} &middot; host memory {}</p>\n",
         escaped(run_.program), rounded_seconds(run_.seconds), text("version"), policies(text("policy")),
         text("host_memory"));

@@ -31,6 +31,8 @@ void fill(const Json& json, RunHistory& history) {
   history.slot_seconds = json.at("slot_ns").get<double>() / 1e9;
   history.seconds = json.at("ended_ns").get<double>() / 1e9;
   history.stats = json.at("stats");
+  (void)history.stats.at("tessera");  // who ran; the page begins with it
+  for (const Json& group : history.stats) (void)group.get_ref<const Json::object_t&>();
   for (const char* const link : kLinks) history.links.push_back({link, numbers(json.at("links").at(link))});
   for (const auto& [cause, times] : json.at("stalls").items()) history.stalls.push_back({cause, numbers(times)});
   for (const Json& entry : json.at("residency")) {
@@ -77,8 +79,9 @@ std::string check_sums(const RunHistory& history) {
 double RunHistory::Series::sum() const { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 std::uint64_t RunHistory::figure(const char* group, const char* name) const {
-  const auto found = stats.find(group);
-  return found == stats.end() ? 0 : found->value(name, std::uint64_t{0});
+  const Json figures = stats.value(group, Json::object());
+  const auto found = figures.find(name);
+  return found != figures.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
 }
 
 RunHistory with_slots(RunHistory history, std::size_t most) {
@@ -111,9 +114,9 @@ std::string parse_history(const std::string& text, RunHistory& history) {
   try {
     if (json.at("tessera_history") != kFormat) return "of another version of Tessera";
     fill(json, history);
+    if (!is_even(history)) return "its lists are not equally long";
+    return check_sums(history);
   } catch (const nlohmann::json::exception& error) {
     return error.what();
   }
-  if (!is_even(history)) return "its lists are not equally long";
-  return check_sums(history);
 }

@@ -6,6 +6,7 @@ Usage: report_test.py BUILD_FOLDER
 
 import collections
 import html.parser
+import json
 import os
 import pathlib
 import shutil
@@ -130,6 +131,12 @@ class Report(unittest.TestCase):
         result = tessera("report", self.folder / "stats.json")
         self.assertEqual(result.returncode, 2)
         self.assertRegex(result.stderr, r"^tessera: [^\n]+--history[^\n]+\n$")
+        history = json.loads((self.folder / "run.json").read_text())
+        del history["stats"]["tessera"]
+        (self.folder / "part.json").write_text(json.dumps(history))
+        result = tessera("report", self.folder / "part.json")
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, r"^tessera: [^\n]+'tessera'[^\n]+\n$")
 
     def browse(self, *options):
         return subprocess.run(

@@ -99,6 +99,22 @@ TEST(RunHistory, WhatIsNoneIsASentence) {
   EXPECT_THAT(problem_of(json), HasSubstr("equally long"));
 }
 
+TEST(RunHistory, StatisticsOfAnotherShapeAreRefused) {
+  Json json = sample_history();
+  json["stats"].erase("tessera");
+  EXPECT_THAT(problem_of(json), HasSubstr("tessera"));
+  json = sample_history();
+  json["stats"]["waits"] = 3;
+  EXPECT_THAT(problem_of(json), HasSubstr("number"));
+  json = sample_history();
+  json["stats"]["moves"]["bytes_in"] = "many";
+  EXPECT_THAT(problem_of(json), HasSubstr("do not add up: bytes_in is 0"));
+  json = sample_history();
+  json["stats"]["tessera"]["policy"] = 7;
+  json["stats"]["blocks"]["peak_live_bytes"] = "many";
+  EXPECT_THAT(report_of(json), HasSubstr("policy 7 &middot;"));
+}
+
 TEST(ReportPage, NamesThePoliciesThatTookTurns) {
   EXPECT_THAT(report_of(sample_history()), HasSubstr("policy auto &middot;"));
   Json json = sample_history();
