@@ -6,6 +6,7 @@
 
 #include "demo_report.hpp"
 #include "driver_probe.hpp"
+#include "folder_list.hpp"
 #include "machine_probe.hpp"
 #include "report_command.hpp"
 #include "rounded.hpp"
@@ -39,6 +40,7 @@ class Demo {
   const DemoReport& report() const { return report_; }
 
  private:
+  std::string choose_spill_folders();
   ChildEnvironment plain_environment() const;
   void run_alone();
   void run_small_alone();
@@ -78,12 +80,21 @@ std::string Demo::choose_device() {
     report_.device = driver.devices[0].name;
     report_.ample = driver.devices[0].free_bytes;
   }
-  folder_ = make_folder();
-  if (folder_.empty()) return "no folder for temporary files can be made";
-  const FolderFacts spill =
-      options_.file_dir.empty() ? choose_spill_folder() : probe_folder(options_.file_dir);
-  if (!spill.problem.empty()) return fmt::format("{}: {}", spill.path, spill.problem);
-  file_dir_ = spill.path;
+  const std::string problem = choose_spill_folders();
+  if (!problem.empty()) return problem;
+  folder_ = make_folder();  // last, as it would stay behind
+  return folder_.empty() ? "no folder for temporary files can be made" : "";
+}
+
+// "" or why one of them is of no use.
+std::string Demo::choose_spill_folders() {
+  std::vector<FolderFacts> spills;
+  for (const std::string& folder : folders_in(options_.file_dir)) spills.push_back(probe_folder(folder));
+  if (spills.empty()) spills.push_back(choose_spill_folder());
+  for (const FolderFacts& spill : spills) {
+    if (!spill.problem.empty()) return fmt::format("{}: {}", spill.path, spill.problem);
+    file_dir_ += (file_dir_.empty() ? "" : ":") + spill.path;
+  }
   return "";
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "folder_list.hpp"
 #include "rounded.hpp"
 #include "tessera/tessera.h"
 
@@ -72,8 +73,9 @@ int doctor_command(const Installation& installation, const DoctorOptions& option
   findings.push_back(judge_locked_memory(locked_memory_limit(), driver));
   findings.push_back(judge_huge_pages(huge_pages_mode()));
   findings.push_back(judge_io_uring(io_uring_refusal()));
-  findings.push_back(judge_folder(options.file_dir.empty() ? choose_spill_folder()
-                                                           : probe_folder(options.file_dir)));
+  const std::vector<std::string> folders = folders_in(options.file_dir);
+  if (folders.empty()) findings.push_back(judge_folder(choose_spill_folder()));
+  for (const std::string& folder : folders) findings.push_back(judge_folder(probe_folder(folder)));
   findings.push_back(judge_file("preload library", installation.preload_library()));
   findings.push_back(judge_file("software device", installation.software_driver()));
 

@@ -60,13 +60,13 @@ struct CommandLine {
     demo->add_flag("--software", demo_options.software, "use the software device, also with a GPU");
     demo->add_flag("--json", demo_options.json, "print one JSON object");
     demo->add_option("--steps", demo_options.steps, "training steps")->check(CLI::Range(1, 100000));
-    demo->add_option("--file-dir", demo_options.file_dir, "folder for the spill file")
-        ->type_name("DIR");
+    demo->add_option("--file-dir", demo_options.file_dir, "folders for the spill files")
+        ->type_name("DIR[:DIR...]");
     doctor->add_flag("--json", doctor_options.json, "print one JSON object");
     doctor->add_flag("--software", doctor_options.software, "look at the software device instead");
-    doctor->add_option("--file-dir", doctor_options.file_dir, "folder for the spill file")
+    doctor->add_option("--file-dir", doctor_options.file_dir, "folders for the spill files")
         ->envname("TESSERA_FILE_DIR")
-        ->type_name("DIR");
+        ->type_name("DIR[:DIR...]");
   }
 
   CLI::App* run;

@@ -4,11 +4,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "driver_probe.hpp"
+#include "folder_list.hpp"
 
 namespace {
 
@@ -28,13 +28,12 @@ std::string complaint_of(const std::string& folder) {
   return "";
 }
 
-// Of the first folder that cannot be used; ':' stands between several.
+// Of the first folder that cannot be used.
 std::string folder_complaint(const RunOptions& options) {
   for (const auto& setting : options.settings) {
     if (std::strcmp(setting.name, "file-dir") != 0) continue;
-    std::istringstream folders(setting.value);
-    for (std::string folder; std::getline(folders, folder, ':');) {
-      const std::string complaint = folder.empty() ? "" : complaint_of(folder);
+    for (const std::string& folder : folders_in(setting.value)) {
+      const std::string complaint = complaint_of(folder);
       if (!complaint.empty()) return complaint;
     }
   }

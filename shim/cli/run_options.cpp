@@ -1,12 +1,12 @@
 #include "run_options.hpp"
 
 #include <filesystem>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "child_environment.hpp"
 #include "control_client.hpp"
+#include "folder_list.hpp"
 #include "tessera/tessera.h"
 
 namespace {
@@ -23,9 +23,7 @@ bool is_path(const std::string& name) {
 std::string absolute_paths(const std::string& name, const std::string& value) {
   if (name != "file-dir") return std::filesystem::absolute(value).string();
   std::string paths;
-  std::istringstream folders(value);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (folder.empty()) continue;
+  for (const std::string& folder : folders_in(value)) {
     paths += (paths.empty() ? "" : ":") + std::filesystem::absolute(folder).string();
   }
   return paths;

@@ -197,6 +197,13 @@ class Doctor(unittest.TestCase):
         for finding in report["findings"]:
             self.assertEqual(finding["state"] == "ok", finding["fix"] == "", finding)
 
+    def test_each_of_several_folders_is_judged(self):
+        report = json.loads(tessera("doctor", "--json", TESSERA_FILE_DIR="/no/such:/tmp").stdout)
+        found = [finding for finding in report["findings"] if finding["name"] == "file folder"]
+        self.assertEqual([finding["value"].split(",")[0] for finding in found],
+                         ["/no/such: No such file or directory", "/tmp"])
+        self.assertNotEqual(found[1]["state"], "missing")
+
     def test_it_tells_what_decides_who_leaves(self):
         for frames, word in (("1", "yes: --unhinted-access"), ("0", "what leaves is decided by tracking alone")):
             report = json.loads(tessera("doctor", "--software", "--json", TESSERA_SOFTWARE_HOST_FRAMES=frames).stdout)
@@ -212,8 +219,14 @@ class Doctor(unittest.TestCase):
 
 
 class Demo(unittest.TestCase):
+    def test_a_folder_that_is_none_is_named_and_nothing_stays_behind(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = tessera("demo", "--software", "--file-dir", "/tmp:/no/such", TMPDIR=folder)
+            self.assertEqual((result.returncode, result.stderr), (2, "tessera: /no/such: No such file or directory\n"))
+            self.assertEqual(os.listdir(folder), [])
+
     def test_the_demo_holds_what_it_claims(self):
-        result = tessera("demo", "--software", "--steps", "2", "--json")
+        result = tessera("demo", "--software", "--steps", "2", "--json", "--file-dir", "/tmp:/var/tmp")
         report = json.loads(result.stdout)
         self.assertEqual(result.returncode, 0, report["faults"])
         self.assertTrue(report["losses_equal"])
