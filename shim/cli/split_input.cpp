@@ -57,8 +57,8 @@ class TraceInput {
 
   // False at the end of the iteration.
   bool add(const json& line);
-  // Puts operations together into pieces of like time.
-  void finish();
+  // Puts operations together into pieces of like time. "" or why there is nothing to put together.
+  std::string finish();
 
  private:
   struct Block {
@@ -71,6 +71,7 @@ class TraceInput {
 
   void add_op(const json& line);
   void begin_iteration();
+  Block& block_of(const json& id);
   void hold(Block& block, tessera_split_node& node);
 
   const double bandwidth_;
@@ -102,6 +103,12 @@ bool TraceInput::add(const json& line) {
   return true;
 }
 
+TraceInput::Block& TraceInput::block_of(const json& id) {
+  const auto found = blocks_.find(id.get<std::uint64_t>());
+  if (found == blocks_.end()) throw std::invalid_argument(fmt::format("there is no block {}", id.dump()));
+  return found->second;
+}
+
 void TraceInput::hold(Block& block, tessera_split_node& node) {
   if (!block.touched) node.bytes += block.bytes;
   block.touched = true;
@@ -112,7 +119,7 @@ void TraceInput::add_op(const json& line) {
   tessera_split_node node{};
   node.accelerator_time = line.value("ns", 0.0);
   for (const json& id : line.value("r", json::array())) {
-    Block& block = blocks_.at(id.get<std::uint64_t>());
+    Block& block = block_of(id);
     hold(block, node);
     if (block.writer == kNobody) continue;
     input_.edges.push_back({block.writer, number});
@@ -122,7 +129,7 @@ void TraceInput::add_op(const json& line) {
     block.handed_on = true;
   }
   for (const json& id : line.value("w", json::array())) {
-    Block& block = blocks_.at(id.get<std::uint64_t>());
+    Block& block = block_of(id);
     hold(block, node);
     block.writer = number;
     block.handed_on = false;
@@ -130,17 +137,20 @@ void TraceInput::add_op(const json& line) {
   input_.nodes.push_back(node);
 }
 
-void TraceInput::finish() {
+std::string TraceInput::finish() {
+  if (input_.nodes.empty()) return "there is no operation in it";
   double total = 0, before = 0;
   for (const tessera_split_node& node : input_.nodes) total += node.accelerator_time;
+  if (!(total > 0)) return "none of its operations says how long it takes (ns)";
   const bool few = input_.nodes.size() <= kMostPieces;
   for (std::size_t i = 0; i < input_.nodes.size(); ++i) {
     input_.names.push_back(i);
-    const double part = total > 0 ? before / total : 0;
+    const double part = before / total;
     input_.nodes[i].group =
         few ? i : static_cast<std::uint64_t>(part * static_cast<double>(kMostPieces));
     before += input_.nodes[i].accelerator_time;
   }
+  return "";
 }
 
 std::string read_trace(std::istream& text, double bandwidth, SplitInput& input) {
@@ -156,8 +166,7 @@ std::string read_trace(std::istream& text, double bandwidth, SplitInput& input) 
   } catch (const std::exception& e) {
     return fmt::format("line {}: {}", number, e.what());
   }
-  trace.finish();
-  return input.nodes.empty() ? "there is no operation in it" : "";
+  return trace.finish();
 }
 
 }  // namespace
