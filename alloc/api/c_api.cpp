@@ -12,6 +12,7 @@
 #include "api/handles.hpp"
 #include "api/use_handle.hpp"
 #include "base/available_memory.hpp"
+#include "base/size_text.hpp"
 #include "driver/cuda_driver.hpp"
 
 namespace tessera {
@@ -97,6 +98,16 @@ tessera_result tessera_options_check(const tessera_options* options) {
   return api_call([&]() -> Status {
     if (options == nullptr) return null_argument("options");
     return options->options.validate();
+  });
+}
+
+tessera_result tessera_parse_size(const char* text, uint64_t* bytes) {
+  return api_call([&]() -> Status {
+    if (text == nullptr || bytes == nullptr) return null_argument("text and bytes");
+    Bytes parsed;
+    TESSERA_TRY_ASSIGN(parsed, parse_size(text));
+    *bytes = parsed.value();
+    return {};
   });
 }
 

@@ -54,6 +54,8 @@ TESSERA_API tessera_result tessera_options_set(tessera_options* options, const c
 /* Whether the values can hold together, which no single one tells. tessera_allocator_create checks it
  * too. Errors: INVALID_ARGUMENT naming those that cannot. */
 TESSERA_API tessera_result tessera_options_check(const tessera_options* options);
+/* Bytes of a size as options take it: "4GiB", "80GB", "4096". Errors: INVALID_ARGUMENT. */
+TESSERA_API tessera_result tessera_parse_size(const char* text, uint64_t* bytes);
 /* The value as tessera_options_set takes it, with the ending zero. Errors: NOT_FOUND for no such
  * option, INVALID_ARGUMENT when it needs more than `capacity` bytes. */
 TESSERA_API tessera_result tessera_options_get(const tessera_options* options, const char* name,
@@ -150,12 +152,10 @@ typedef struct tessera_moved {
  * to the driver. "" means the blocks without a tag, NULL all blocks. May wait.
  * Errors: NOT_FOUND when nothing ever had the tag; OUT_OF_MEMORY when host memory and file have no
  * room: then some blocks have left and some have not, and all are as usable as before; IO. */
-TESSERA_API tessera_result tessera_sleep(tessera_allocator* allocator, const char* tag,
-                                         tessera_moved* moved);
+TESSERA_API tessera_result tessera_sleep(tessera_allocator* allocator, const char* tag, tessera_moved* moved);
 /* Brings them back; other blocks may have to leave for them, but none with the tag. May wait.
  * What finds no room stays away until it is used. Errors: NOT_FOUND, DATA_LOSS, IO. */
-TESSERA_API tessera_result tessera_wake(tessera_allocator* allocator, const char* tag,
-                                        tessera_moved* moved);
+TESSERA_API tessera_result tessera_wake(tessera_allocator* allocator, const char* tag, tessera_moved* moved);
 
 /* A word about where the program is, for traces and learners: kind "iteration", and a number. */
 TESSERA_API tessera_result tessera_mark(tessera_allocator* allocator, const char* kind, uint64_t number);

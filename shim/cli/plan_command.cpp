@@ -12,7 +12,7 @@ PlanCommand::PlanCommand(CLI::App& app)
   split_->add_option("--parts", split_options_.parts, "accelerators; default: what the graph says")
       ->check(CLI::Range(1, 1024));
   split_->add_option("--part-memory", split_options_.part_memory, "of each accelerator, as 40GiB")
-      ->transform(CLI::AsSizeValue(false));
+      ->type_name("SIZE");
   split_
       ->add_option("--bandwidth", split_options_.bandwidth,
                    "bytes per second between parts of a trace")

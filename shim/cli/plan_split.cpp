@@ -30,7 +30,10 @@ const char* device(const SplitInput& input, std::size_t part) {
 // Takes the limits of the options where they are given. "" or what is wrong.
 std::string apply(const PlanSplitOptions& options, SplitInput& input) {
   if (options.parts != 0) input.accelerators = options.parts;
-  if (options.part_memory != 0) input.accelerator_bytes = options.part_memory;
+  if (!options.part_memory.empty() &&
+      tessera_parse_size(options.part_memory.c_str(), &input.accelerator_bytes) != TESSERA_OK) {
+    return fmt::format("--part-memory: {}", tessera_last_error());
+  }
   if (input.accelerators == 0) return "--parts: how many?";
   return "";
 }

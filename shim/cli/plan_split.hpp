@@ -13,7 +13,7 @@
 struct PlanSplitOptions {
   std::string input;
   std::uint32_t parts = 0;        // 0: what the graph says
-  std::uint64_t part_memory = 0;  // bytes; 0: what the graph says
+  std::string part_memory;        // a size; "": what the graph says
   double bandwidth = 25e9;
   bool linear = false;
   bool json = false;

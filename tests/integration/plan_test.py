@@ -73,6 +73,13 @@ class Split(unittest.TestCase):
             self.assertEqual(tessera("plan", "split", trace, "--parts", 1, "--part-memory", enough).returncode, 0)
             too_little = tessera("plan", "split", trace, "--parts", 1, "--part-memory", "1MiB")
             self.assertIn("no split fits", too_little.stderr)
+            for unit, code in (("GiB", 0), ("GB", 1)):
+                size = f"{int(enough) / (1 << 30) + 1e-6:.6f}{unit}"
+                split = tessera("plan", "split", trace, "--parts", 1, "--part-memory", size)
+                self.assertEqual(split.returncode, code, split.stderr)
+            wrong = tessera("plan", "split", trace, "--parts", 1, "--part-memory", "lots")
+            self.assertEqual(wrong.returncode, 2)
+            self.assertIn("--part-memory: 'lots' is not a size", wrong.stderr)
 
 
 if __name__ == "__main__":

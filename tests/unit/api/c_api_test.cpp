@@ -43,6 +43,17 @@ TEST(CApi, RefusesOptionsThatDoNotFitTogether) {
   tessera_options_destroy(options);
 }
 
+TEST(CApi, SizesAreThoseOfOptions) {
+  std::uint64_t bytes = 7;
+  EXPECT_EQ(tessera_parse_size("40GB", &bytes), TESSERA_OK);
+  EXPECT_EQ(bytes, 40'000'000'000u);
+  EXPECT_EQ(tessera_parse_size("40GiB", &bytes), TESSERA_OK);
+  EXPECT_EQ(bytes, std::uint64_t{40} << 30);
+  EXPECT_EQ(tessera_parse_size("lots", &bytes), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(bytes, std::uint64_t{40} << 30);
+  EXPECT_EQ(tessera_parse_size(nullptr, &bytes), TESSERA_INVALID_ARGUMENT);
+}
+
 TEST(CApi, DestroyingNothingIsFine) {
   tessera_options_destroy(nullptr);
   tessera_allocator_destroy(nullptr);
