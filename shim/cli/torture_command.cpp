@@ -13,7 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kWrongUse = 2;
-constexpr unsigned kSeconds = 60;  // a seed takes some milliseconds, also under a sanitizer
+constexpr unsigned kSeconds = 60;      // a seed takes some milliseconds, also under a sanitizer
+constexpr unsigned kPartSeconds = 5;   // a part of one is tried often, and may hang each time
 constexpr int kTries = 400;
 constexpr std::uint64_t kMaxReported = 10;  // seeds that are made small; the others are counted
 
@@ -40,7 +41,8 @@ struct Sum {
   }
 };
 
-TortureOutcome run_seed(std::uint64_t seed, std::uint32_t operations, const std::string& kept) {
+TortureOutcome run_seed(std::uint64_t seed, std::uint32_t operations, const std::string& kept,
+                        unsigned seconds) {
   return in_child(
       [&] {
         const char* json = nullptr;
@@ -48,7 +50,7 @@ TortureOutcome run_seed(std::uint64_t seed, std::uint32_t operations, const std:
         if (result == TESSERA_OK) return std::string(json);
         return Json{{"passed", false}, {"failure", tessera_torture_last_error()}}.dump();
       },
-      kSeconds);
+      seconds);
 }
 
 // What to say about a seed that failed.
@@ -59,10 +61,10 @@ Json report(std::uint64_t seed, const TortureOptions& options, const TortureOutc
     std::vector<std::uint32_t> all(options.operations);
     std::iota(all.begin(), all.end(), 0U);
     const auto fails = [&](const std::vector<std::uint32_t>& part) {
-      return !run_seed(seed, options.operations, kept_text(part)).passed;
+      return !run_seed(seed, options.operations, kept_text(part), kPartSeconds).passed;
     };
     kept = kept_text(minimise(std::move(all), kTries, fails));
-    last = run_seed(seed, options.operations, kept);
+    last = run_seed(seed, options.operations, kept, kPartSeconds);
   }
   Json json{{"seed", seed},
             {"failure", last.failure},
@@ -122,13 +124,15 @@ int torture_command(const TortureOptions& options) {
   Sum sum;
   Json failures = Json::array();
   for (std::uint64_t seed = first; seed <= last; ++seed) {
-    const TortureOutcome outcome = run_seed(seed, options.operations, options.keep);
+    const TortureOutcome outcome = run_seed(seed, options.operations, options.keep, kSeconds);
     ++sum.seeds;
     const Json told = outcome.json.empty() ? Json() : Json::parse(outcome.json);
     if (told.contains("digest")) sum.add(told);
     if (outcome.passed) continue;
     ++sum.failed;
     if (sum.failed > kMaxReported) continue;
+    // Said at once: to make it small takes minutes when it hangs, and somebody may end that.
+    fmt::print(stderr, "tessera: seed {} failed: {}\n", seed, outcome.failure);
     failures.push_back(report(seed, options, outcome));
     if (!options.json) print_failure(failures.back());
   }

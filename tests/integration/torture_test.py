@@ -10,8 +10,12 @@ SEEDS = 500
 
 def main():
     program = pathlib.Path(sys.argv[1]) / "bin" / "tessera"
-    run = subprocess.run([program, "torture", "--seeds", f"1..{SEEDS}", "--json"],
-                         capture_output=True, text=True, timeout=280)
+    try:
+        run = subprocess.run([program, "torture", "--seeds", f"1..{SEEDS}", "--json"],
+                             capture_output=True, text=True, timeout=280)
+    except subprocess.TimeoutExpired as late:
+        # Which seeds failed is on standard error by now, though what they are made small to is not known.
+        sys.exit(f"{late}\n{(late.stderr or b'').decode(errors='replace')}")
     told = json.loads(run.stdout)
     for failure in told["failures"]:
         print(failure["failure"], failure["replay"], *failure.get("list", []), sep="\n  ")

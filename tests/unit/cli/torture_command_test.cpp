@@ -79,6 +79,11 @@ TEST(TortureCommand, PrintsOneObjectAndExitsWithWhatCameOfIt) {
   EXPECT_EQ(torture_command(options), 0);
   const std::string output = ::testing::internal::GetCapturedStdout();
   EXPECT_NE(output.find(R"("seeds":2)"), std::string::npos) << output;
+  options.seeds = "7";
+  options.keep = "nonsense";
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(torture_command(options), 1);
+  EXPECT_TRUE(::testing::internal::GetCapturedStderr().starts_with("tessera: seed 7 failed: "));
   options.seeds = "x";
   EXPECT_EQ(torture_command(options), 2);
 }
