@@ -40,7 +40,7 @@ lint: packages
 	$(CONFIGURE) release
 	ctest --output-on-failure --test-dir build/release -L lint
 
-asan: packages
+asan: check-packages
 	$(CONFIGURE) asan
 	$(COMPILE) asan
 	$(TEST) build/asan $(UNDER_SANITIZER)

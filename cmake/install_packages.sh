@@ -4,7 +4,7 @@
 set -eu
 build="build-essential cmake ninja-build python3 dpkg-dev bzip2 xz-utils libfmt-dev libcli11-dev
   nlohmann-json3-dev libxxhash-dev liburing-dev libzstd-dev libgtest-dev libgmock-dev libbenchmark-dev"
-check="clang-tidy-14 clang-format-14 pkg-config python3-venv valgrind chromium-headless-shell"
+check="clang-14 clang-tidy-14 clang-format-14 pkg-config python3-venv valgrind chromium-headless-shell"
 
 missing=""
 for set_name in "$@"; do
