@@ -1,9 +1,10 @@
-"""Documents cannot rot: every path, link, option and TESSERA_ name in a *.md file exists.
+"""Documents cannot rot: every path, link, heading linked to, option and TESSERA_ name in a *.md file exists.
 
 Paths are looked for in code spans and code blocks, from the root, from the document's folder, from
 alloc/ and from include/. Options are those of the option table, the command line and the benchmarks.
 """
 
+import collections
 import re
 
 import source_tree
@@ -32,6 +33,34 @@ def spans(text):
         else:
             for match in SPAN.finditer(line):
                 yield number, match.group(1)
+
+
+def anchors(text):
+    """What headings are linked by, as GitHub makes it of them: "Where it *is*, and why" is where-it-is-and-why."""
+    found, in_block = collections.Counter(), False
+    for line in text.splitlines():
+        in_block ^= line.lstrip().startswith("```")
+        if in_block or not re.match(r"#+ ", line):
+            continue
+        title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line.lstrip("#").strip())
+        slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        yield f"{slug}-{found[slug]}" if found[slug] else slug
+        found[slug] += 1
+
+
+def check_link(target, path, text):
+    """The fault of a link in the document at `path`, which reads `text`; None where it has none."""
+    name, _, anchor = target.partition("#")
+    if "://" in target:
+        return None
+    linked = path.parent / name if name else path
+    if not linked.exists():
+        return f"no such link: {name}"
+    if anchor and linked.suffix == ".md":
+        headings = anchors(linked.read_text(encoding="utf-8") if name else text)
+        if anchor not in headings:
+            return f"no such heading: {target}"
+    return None
 
 
 def exists(path, bases):
@@ -85,24 +114,29 @@ def check(root):
         bases = [root, path.parent, root / "alloc", root / "include"]
         for number, line in enumerate(text.splitlines(), 1):
             for target in LINK.findall(SPAN.sub("", line)):
-                target = target.split("#")[0]
-                if target and "://" not in target and not (path.parent / target).exists():
-                    findings.append(f"{where}:{number}: no such link: {target}")
+                fault = check_link(target, path, text)
+                if fault:
+                    findings.append(f"{where}:{number}: {fault}")
         for number, code in spans(text):
             findings += [f"{where}:{number}: {fault}"
                          for fault in check_code(code, bases, options, everything)]
     return findings
 
 
-TREE = {"alloc/api/options.cpp": '{"device-memory", ...}', "alloc/tier/tier.hpp": "", "docs/b.md": ""}
+TREE = {"alloc/api/options.cpp": '{"device-memory", ...}', "alloc/tier/tier.hpp": "",
+        "docs/b.md": "# One\n## `Two`, and three\n# One\n```\n# code\n```\n"}
 BAD = [
     {**TREE, "docs/a.md": "see [b](c.md)"},
+    {**TREE, "docs/a.md": "see [b](b.md#two)"},
+    {**TREE, "docs/a.md": "see [b](b.md#code)"},
+    {**TREE, "docs/a.md": "see [here](#there)"},
     {**TREE, "docs/a.md": "see `alloc/tier/other.hpp`"},
     {**TREE, "docs/a.md": "see `tier/other.hpp`"},
     {**TREE, "docs/a.md": "use `--devise-memory`"},
     {**TREE, "docs/a.md": "set `TESSERA_DEVISE_MEMORY`"},
 ]
-GOOD = [{**TREE, "docs/a.md": "see [b](b.md), `tier/tier.hpp`, `alloc/*/tier.hpp`, `--device-memory 1GiB`, "
+GOOD = [{**TREE, "docs/a.md": "# Here\nsee [b](b.md#two-and-three), [b](b.md#one-1), [a](#here)\n"
+                              "see [b](b.md), `tier/tier.hpp`, `alloc/*/tier.hpp`, `--device-memory 1GiB`, "
                               "`TESSERA_DEVICE_MEMORY`, `cmake --preset dev`, `a/b`"}]
 
 if __name__ == "__main__":
