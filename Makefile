@@ -13,10 +13,11 @@ TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=er
 # do not run our code, and tests labelled "unsanitized" say at their registration why they cannot run.
 UNDER_SANITIZER = -LE 'bench|lint|package|unsanitized'
 
-.PHONY: build demo check test lint asan tsan tidy bench league format install gpu-bundle packages check-packages clean
+.PHONY: build demo check test lint asan tsan tidy bench league format install gpu-bundle packages check-packages bench-packages clean
 
 packages: ; @sh cmake/install_packages.sh build
 check-packages: ; @sh cmake/install_packages.sh build check
+bench-packages: ; @sh cmake/install_packages.sh bench
 
 build: packages
 	$(CONFIGURE) release
@@ -60,7 +61,7 @@ tidy: check-packages
 	  || { grep -A3 error: build/release/tidy.log; exit 1; }
 
 # Every table and plot of docs/benchmarks.md, in about ten minutes on two processors with nothing else to do.
-bench: build
+bench: bench-packages build
 	python3 bench/run.py build/release
 
 # Every policy on the traces of twelve families; docs/league.md reads the result.
