@@ -11,6 +11,7 @@ using Json = nlohmann::ordered_json;
 
 Json json_of(const LastPass& pass) {
   return {{"iterations", pass.iterations},
+          {"ops", pass.ops},
           {"ns", pass.time.value()},
           {"compute_ns", pass.compute.value()},
           {"lower_bound_ns", pass.lower_bound.value()},

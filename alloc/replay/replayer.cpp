@@ -221,9 +221,9 @@ void bound_pass(const RepeatedTrace& repeated, const ReplayOptions& options, Las
   const auto ops = std::count_if(events.begin() + static_cast<std::ptrdiff_t>(repeated.last_pass),
                                  events.end(), [](const TraceEvent& e) { return e.kind == Kind::kOp; });
   const std::uint32_t passes = std::max<std::uint32_t>(options.iterations, 2) - 1;
-  const auto pass_ops = static_cast<std::size_t>(ops);
-  pass.compute = compute_from(repeated.trace, repeated.trace.ops.size() - pass_ops);
-  pass.lower_bound = pass_lower_bound(repeated.trace, options, pass_ops, passes);
+  pass.ops = static_cast<std::size_t>(ops);
+  pass.compute = compute_from(repeated.trace, repeated.trace.ops.size() - pass.ops);
+  pass.lower_bound = pass_lower_bound(repeated.trace, options, pass.ops, passes);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct LastPass {
   Nanoseconds time, compute;
   Nanoseconds lower_bound;     // as in time_bounds.hpp
   std::size_t iterations = 0;  // marks of iterations in it
+  std::size_t ops = 0;
   Bytes in, out, file_read, file_written;
 };
 

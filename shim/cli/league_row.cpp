@@ -37,7 +37,6 @@ class Pass {
     }
     return (last + before / iterations_) / 2;
   }
-  std::uint64_t iterations() const { return iterations_; }
 
  private:
   const Json& json_;
@@ -57,7 +56,7 @@ void read_trace_figures(const ChildAnswer& answer, LeagueTrace& trace) {
   trace.liveness_peak = json.at("liveness_peak_bytes").get<std::uint64_t>();
   trace.largest_step = json.at("largest_step_bytes").get<std::uint64_t>();
   trace.step_ns = pass.each("compute_ns");
-  trace.ops = json.at("ops").get<std::uint64_t>() / pass.iterations();
+  trace.ops = pass.each("ops");
 }
 
 void read_row_figures(const ChildAnswer& answer, LeagueRow& row) {

@@ -143,12 +143,13 @@ TEST(Replayer, IterationsAreTimedFromMarkToMark) {
 
 TEST(Replayer, TheLastPassIsToldApart) {
   std::string text = alloc_line(1, kBlock) + alloc_line(2, kBlock) + alloc_line(3, kBlock) +
-                     "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
+                     op_line(kMs, "w", 1) + "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
   for (std::uint64_t i = 1; i <= 3; ++i) text += op_line(kMs, "w", i);
   ReplayOptions options = two_blocks();
   options.iterations = 5;
   const ReplayResult result = played(trace_of(text), options);
   EXPECT_EQ(result.last_pass.iterations, 1U);
+  EXPECT_EQ(result.last_pass.ops, 3U);
   EXPECT_EQ(result.last_pass.time, result.iterations.back());
   EXPECT_EQ(result.last_pass.compute, Nanoseconds(3 * kMs));
   EXPECT_GE(result.last_pass.lower_bound, Nanoseconds(3 * kMs));
