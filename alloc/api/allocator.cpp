@@ -156,7 +156,8 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
 }
 
 DeviceHeap* Allocator::heap_of(Address address) const {
-  if (!manages(address)) return nullptr;
+  if (address.value() < low_.load(std::memory_order_relaxed)) return nullptr;
+  if (address.value() >= high_.load(std::memory_order_relaxed)) return nullptr;
   for (const auto& entry : heaps_) {
     DeviceHeap* heap = entry.load(std::memory_order_acquire);
     if (heap != nullptr && heap->holds(address)) return heap;

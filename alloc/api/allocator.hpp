@@ -110,10 +110,8 @@ class Allocator {
   Result<Where> query(Address address);
   // Of the heaps built so far; {0, 0} before the first.
   std::pair<Address, Address> managed_range() const;
-  bool manages(Address address) const {
-    return address.value() >= low_.load(std::memory_order_relaxed) &&
-           address.value() < high_.load(std::memory_order_relaxed);
-  }
+  // Others may have memory between the heaps of two devices.
+  bool manages(Address address) const { return heap_of(address) != nullptr; }
   // As cuMemGetInfo should say: what could be allocated before anything has to leave the device, or
   // where the options say so, before the heap is full.
   Result<MemoryInfo> memory_info(DeviceId device);

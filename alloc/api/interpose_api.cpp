@@ -44,6 +44,10 @@ void tessera_managed_range(tessera_allocator* allocator, tessera_address* low,
   *high = end.value();
 }
 
+int tessera_manages(tessera_allocator* allocator, tessera_address address) {
+  return allocator != nullptr && allocator->allocator->manages(Address(address)) ? 1 : 0;
+}
+
 tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words,
                                        size_t bytes, tessera_stream stream, const char* name,
                                        tessera_use* use) {

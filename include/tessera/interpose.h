@@ -25,6 +25,9 @@ TESSERA_API tessera_result tessera_options_set_resolver(tessera_options* options
  * Constant once a device was used; 0,0 before. Cheap. */
 TESSERA_API void tessera_managed_range(tessera_allocator* allocator, tessera_address* low,
                                        tessera_address* high);
+/* Whether the address is managed, in a live block or not: others may have memory in that range, between
+ * the heaps of two devices. Cheap. */
+TESSERA_API int tessera_manages(tessera_allocator* allocator, tessera_address address);
 
 /* Like tessera_use_begin, for work whose operands are not known: every naturally aligned 8-byte
  * word of the `bytes` at `words` that points into a live block names that block. `name` (may be

@@ -111,6 +111,11 @@ tessera_allocator* started() {
   return allocator;
 }
 
+bool in_a_heap(CUdeviceptr address) {
+  tessera_allocator* const allocator = running();
+  return allocator != nullptr && tessera_manages(allocator, address) != 0;
+}
+
 bool is_home(CUdevice device, CUcontext context) {
   if (device < 0 || static_cast<std::size_t>(device) >= homes.size()) return true;
   std::atomic<CUcontext>& known = homes[static_cast<std::size_t>(device)];

@@ -30,20 +30,25 @@ extern constinit std::atomic<bool> several;
 // The allocator, or null when Tessera does not work in this process (yet).
 inline tessera_allocator* running() { return detail::allocator.load(std::memory_order_acquire); }
 
+// Whether the address is in the heap of a device: what managed() asks where there are several.
+bool in_a_heap(CUdeviceptr address);
+
 // Starts it if need be. REQUIRES: a context is current.
 tessera_allocator* started();
-
-// No other address can be Tessera's; foreign ones fail at the first compare or the second.
-inline bool managed(CUdeviceptr address) {
-  return address < detail::range_high.load(std::memory_order_relaxed) &&
-         address >= detail::range_low.load(std::memory_order_relaxed);
-}
 
 // Whether a launch that names no block of ours has to be announced as well.
 inline bool guards_all_work() { return detail::guards_all.load(std::memory_order_relaxed); }
 
 // Whether blocks of more than one device were allocated.
 inline bool several_devices() { return detail::several.load(std::memory_order_relaxed); }
+
+// Whether the address is Tessera's, in a live block or not; others fail at the first compare or the second. The
+// driver may have memory between the heaps of two devices.
+inline bool managed(CUdeviceptr address) {
+  return address < detail::range_high.load(std::memory_order_relaxed) &&
+         address >= detail::range_low.load(std::memory_order_relaxed) &&
+         (!several_devices() || in_a_heap(address));
+}
 
 // Whether Tessera manages what is allocated in `context`: of each device, the first context that asks.
 // Whether work is over is told by events of that one, which streams of others do not take.

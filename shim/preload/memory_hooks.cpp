@@ -26,8 +26,6 @@ constexpr std::size_t kPitchGrain = 512;
 
 enum class Made { kDone, kNotOurs };
 
-// Memory of a call without a stream is for all streams: TESSERA_NO_STREAM, made and freed.
-
 // Once for each device; they are few.
 bool is_first(std::atomic<std::uint64_t>& said, CUdevice device) {
   const std::uint64_t bit = std::uint64_t{1} << (device % 64);
@@ -44,6 +42,7 @@ void say_second_context(CUdevice device) {
   if (is_first(said, device)) say("not in use in a second context on device %d", device);
 }
 
+// Memory of a call without a stream is for all streams: TESSERA_NO_STREAM, made and freed.
 // kNotOurs: the driver shall serve the call, and say what is wrong with it if something is.
 Made allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, const char* call,
               CUresult& result) {
@@ -85,7 +84,7 @@ CUresult release(CUdeviceptr address, tessera_stream stream) {
   return cuda_result(tessera_free(running(), address, stream));
 }
 
-// Only the default pool's memory is like cuMemAlloc's; others may be shared with other processes.
+// Of the current device. Only the default pool's memory is like cuMemAlloc's; others may be shared with other processes.
 bool is_default_pool(CUmemoryPool pool) {
   CUdevice device = 0;
   CUmemoryPool usual = nullptr;
@@ -147,9 +146,12 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
 TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr* address, std::size_t bytes, CUstream given), {
   CUresult result = CUDA_SUCCESS;
   // In a capture this makes a node of the graph, with an address that the graph owns.
-  if (!capturing(stream) && current_pool_is_default() &&
-      allocate(address, bytes, stream_of(stream), "cuMemAllocAsync", result) == Made::kDone) {
-    return result;
+  if (!capturing(stream)) {
+    const InContextOf its(stream);
+    if (current_pool_is_default() &&
+        allocate(address, bytes, stream_of(stream), "cuMemAllocAsync", result) == Made::kDone) {
+      return result;
+    }
   }
   return call_true(True, address, bytes, given);
 })
@@ -158,9 +160,12 @@ TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
                   (CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, CUstream given), {
   CUresult result = CUDA_SUCCESS;
   const char* const call = "cuMemAllocFromPoolAsync";
-  if (!capturing(stream) && is_default_pool(pool) &&
-      allocate(address, bytes, stream_of(stream), call, result) == Made::kDone) {
-    return result;
+  if (!capturing(stream)) {
+    const InContextOf its(stream);  // the default pool of another device than that is the driver's
+    if (is_default_pool(pool) &&
+        allocate(address, bytes, stream_of(stream), call, result) == Made::kDone) {
+      return result;
+    }
   }
   return call_true(True, address, bytes, pool, given);
 })

@@ -13,16 +13,17 @@ CUdevice current_device() {
   return device;
 }
 
-// Default streams are those of the current context.
 CUdevice device_of(CUstream stream) {
-  CUcontext context = nullptr;
-  const bool told = call_true(&TrueDriver::cuStreamGetCtx, stream, &context) == CUDA_SUCCESS;
-  if (!told || call_true(&TrueDriver::cuCtxPushCurrent_v2, context) != CUDA_SUCCESS) {
-    return current_device();
-  }
-  const CUdevice device = current_device();
-  (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &context);
-  return device;
+  const InContextOf its(stream);
+  return current_device();
+}
+
+bool machine_has_several() {
+  static const bool several = [] {
+    int count = 0;
+    return call_true(&TrueDriver::cuDeviceGetCount, &count) == CUDA_SUCCESS && count > 1;
+  }();
+  return several;
 }
 
 bool find(CUdeviceptr address, tessera_block_info& info) {
@@ -32,6 +33,19 @@ bool find(CUdeviceptr address, tessera_block_info& info) {
 }
 
 }  // namespace
+
+// Default streams are those of the current context, and so is one whose context the driver does not tell.
+InContextOf::InContextOf(CUstream stream) {
+  CUcontext context = nullptr;
+  pushed_ = machine_has_several() &&
+            call_true(&TrueDriver::cuStreamGetCtx, stream, &context) == CUDA_SUCCESS &&
+            call_true(&TrueDriver::cuCtxPushCurrent_v2, context) == CUDA_SUCCESS;
+}
+
+InContextOf::~InContextOf() {
+  CUcontext popped = nullptr;
+  if (pushed_) (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
+}
 
 bool is_foreign(const tessera_block_info& block, CUstream stream) {
   return several_devices() && block.device != device_of(stream);

@@ -5,7 +5,8 @@
 // device above all, also in a graph, is waited for on the host. Kernels are not affected: a block is for
 // the kernels of its own device, and programs are told so (peer_hooks.cpp).
 //
-// Thread safety: any thread. Until a second device is used all of it costs one load.
+// Thread safety: any thread. Until a second device is used all of it costs one load. An InContextOf belongs
+// to the thread that made it.
 #pragma once
 
 #include <cstdint>
@@ -31,5 +32,18 @@ CUresult finish_foreign(CUdeviceptr address, CUstream stream);
 
 // Before the program frees it for good: waits for its own device, if that is not the current one.
 CUresult finish_elsewhere(CUdeviceptr address);
+
+// Makes the context of `stream` current for as long as it lives: memory that is allocated in its order is of
+// its device. Costs a load where the machine has one device.
+class InContextOf {
+ public:
+  explicit InContextOf(CUstream stream);
+  ~InContextOf();
+  InContextOf(const InContextOf&) = delete;
+  InContextOf& operator=(const InContextOf&) = delete;
+
+ private:
+  bool pushed_ = false;
+};
 
 }  // namespace tessera::preload

@@ -26,6 +26,7 @@ struct TrueDriver {
   decltype(&::cuDevicePrimaryCtxGetState) cuDevicePrimaryCtxGetState = nullptr;
   decltype(&::cuDevicePrimaryCtxRetain) cuDevicePrimaryCtxRetain = nullptr;
   decltype(&::cuDevicePrimaryCtxRelease_v2) cuDevicePrimaryCtxRelease_v2 = nullptr;
+  decltype(&::cuDeviceGetCount) cuDeviceGetCount = nullptr;
   decltype(&::cuDeviceGetDefaultMemPool) cuDeviceGetDefaultMemPool = nullptr;
   decltype(&::cuDeviceGetMemPool) cuDeviceGetMemPool = nullptr;
   decltype(&::cuFuncGetName) cuFuncGetName = nullptr;

@@ -25,11 +25,18 @@ std::optional<CUresult> capture_allocation(Machine& machine, Context& context, C
   return captured;
 }
 
-CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream) {
-  return in_context([&](Machine& machine, Context& context) -> CUresult {
+// Default streams are those of the current context. The memory is of the stream's device unless the pool's
+// is said.
+CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream,
+                  std::optional<DeviceId> device = std::nullopt) {
+  return in_context([&](Machine& machine, Context& current) -> CUresult {
     if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
+    const auto info = machine.streams.find(stream);
+    Context& ordered = info ? *info->context : current;
+    const bool elsewhere = device && *device != ordered.device;
+    Context& context = elsewhere ? *machine.contexts.primary(*device) : ordered;
     const auto captured = capture_allocation(machine, context, address, bytes, id.value());
     if (captured) return *captured;
     const auto allocated = machine.memory.allocate(context, Bytes(bytes), true);
@@ -76,7 +83,7 @@ CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
                                  CUstream stream) {
-  return on_pool(pool, [&](Machine&, DeviceId) { return allocate(address, bytes, stream); });
+  return on_pool(pool, [&](Machine&, DeviceId device) { return allocate(address, bytes, stream, device); });
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {

@@ -121,6 +121,37 @@ static void free_from_elsewhere(CUdeviceptr (*replace)(CUdeviceptr, CUstream)) {
   CHECK(cuStreamDestroy(other));
 }
 
+static CUresult is_on(CUdevice device, CUdeviceptr block, CUstream stream) {
+  int found = -1;
+  CHECK(cuPointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, block));
+  CHECK(cuMemFreeAsync(block, stream));
+  if (found == device) return CUDA_SUCCESS;
+  fprintf(stderr, "on device %d: ", found);
+  return CUDA_ERROR_INVALID_DEVICE;
+}
+
+/* Memory in the order of a stream is of the stream's device, or of the pool's, whichever is current. */
+static void allocate_from_elsewhere(void) {
+  CUstream stream;
+  CUmemoryPool pools[2];
+  CUdeviceptr made;
+  CHECK(cuDeviceGetDefaultMemPool(&pools[0], 0));
+  CHECK(cuDeviceGetDefaultMemPool(&pools[1], 1));
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CHECK(cuCtxSetCurrent(contexts[0]));
+  CHECK(cuMemAllocAsync(&made, BYTES, stream));
+  CHECK(is_on(1, made, stream));
+  CHECK(cuMemAllocAsync(&made, BYTES, NULL));
+  CHECK(is_on(0, made, NULL));
+  CHECK(cuMemAllocFromPoolAsync(&made, BYTES, pools[1], stream));
+  CHECK(is_on(1, made, stream));
+  CHECK(cuMemAllocFromPoolAsync(&made, BYTES, pools[0], stream));
+  CHECK(is_on(0, made, stream));
+  CHECK(cuCtxSetCurrent(contexts[1]));
+  CHECK(cuStreamSynchronize(stream));
+  CHECK(cuStreamDestroy(stream));
+}
+
 /* As copy_to, by a graph. */
 static CUgraphExec graph_to(int to, int value, CUstream stream) {
   CUgraph graph;
@@ -221,5 +252,6 @@ int main(int argc, char** argv) {
   free_from_elsewhere(freed_at_once);
   free_from_elsewhere(freed_in_order);
   free_from_elsewhere(freed_with_graph);
+  allocate_from_elsewhere();
   return compare();
 }

@@ -80,6 +80,23 @@ TEST_F(AllocatorReport, TheManagedRangeHoldsEveryBlock) {
   }
 }
 
+// As much as a heap, so that it lies where the second one would have.
+TEST_F(AllocatorReport, WhatOthersHaveBetweenTwoHeapsIsNotManaged) {
+  start(small(32_MiB, 64_MiB));
+  const Address first = allocate(1_MiB);
+  const auto [low, high] = allocator_->managed_range();
+  const Bytes heap = high - low;
+  const Address between = sim_->reserve(heap, kBasePage).value();
+  const Address second = allocate(1_MiB, DeviceId(1));
+  const auto range = allocator_->managed_range();
+  ASSERT_TRUE(range.first <= between && between < range.second);
+  EXPECT_FALSE(allocator_->manages(between));
+  EXPECT_FALSE(allocator_->manages(between + (heap - Bytes(1))));
+  EXPECT_TRUE(allocator_->manages(first));
+  EXPECT_TRUE(allocator_->manages(second));
+  EXPECT_TRUE(sim_->release(between, heap).is_ok());
+}
+
 TEST_F(AllocatorReport, FinishWritesTheFilesThatWereAskedFor) {
   const std::filesystem::path directory =
       std::filesystem::path(::testing::TempDir()) / "tessera_finish";
