@@ -2,10 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/log.hpp"
@@ -18,9 +18,23 @@ namespace {
 constexpr std::size_t kBuffer = 256 << 10;
 constexpr Nanoseconds kOldest{100'000'000};
 
+// Room for a line beside its ids, and for one of these.
+constexpr std::size_t kLine = 256, kId = 21;
+
+bool stands_for_itself(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
+
 // Kernel names and tags come from the program: any bytes at all.
 std::string json_string(std::string_view text) {
+  if (std::ranges::all_of(text, stands_for_itself)) return fmt::format("\"{}\"", text);
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void append_ids(std::string& line, std::span<const std::uint64_t> ids) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i > 0) line += ',';
+    const fmt::format_int digits(ids[i]);
+    line.append(digits.data(), digits.size());
+  }
 }
 
 }  // namespace
@@ -65,10 +79,20 @@ void TraceWriter::alloc(std::uint64_t id, Bytes bytes, StreamId stream, std::str
 
 void TraceWriter::op(std::string_view name, StreamId stream, DeviceId device,
                      std::span<const std::uint64_t> reads, std::span<const std::uint64_t> writes) {
-  append(fmt::format("{},\"name\":{},\"stream\":{},\"device\":{},\"r\":[{}],\"w\":[{}]}}\n",
-                     line_of("op"), json_string(name), stream.value(), device.value(),
-                     fmt::join(reads, ","), fmt::join(writes, ",")),
-         false);
+  std::string line = line_of("op");
+  line.reserve(kLine + name.size() + (reads.size() + writes.size()) * kId);
+  fmt::format_to(std::back_inserter(line), ",\"name\":{},\"stream\":{},\"device\":{},\"r\":[",
+                 json_string(name), stream.value(), device.value());
+  const std::size_t first = line.size();
+  append_ids(line, reads);
+  const std::size_t end = line.size();
+  line += "],\"w\":[";
+  if (reads.data() == writes.data() && reads.size() == writes.size()) {
+    line.append(line, first, end - first);  // a launch reads what it writes, for all that is known
+  } else {
+    append_ids(line, writes);
+  }
+  append(line += "]}\n", false);
 }
 
 void TraceWriter::mark(std::string_view kind, std::uint64_t number) {
@@ -83,7 +107,7 @@ void TraceWriter::remakable(std::uint64_t id, Nanoseconds time) {
   append(fmt::format("{},\"id\":{},\"regen_ns\":{}}}\n", line_of("regen"), id, time.value()), false);
 }
 
-void TraceWriter::append(std::string line, bool flush_now) {
+void TraceWriter::append(const std::string& line, bool flush_now) {
   const MutexLock lock(mutex_);
   if (!failure_.is_ok()) return;
   if (written_ + Bytes(buffer_.size() + line.size()) > limit_) {

@@ -54,7 +54,7 @@ class TraceWriter {
  private:
   TraceWriter(int file, std::string path, const Clock& clock, Bytes limit);
   std::string line_of(const char* kind) const;
-  void append(std::string line, bool flush_now);
+  void append(const std::string& line, bool flush_now);
   void write_buffer() REQUIRES_LOCK(mutex_);
 
   const int file_;
