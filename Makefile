@@ -60,7 +60,7 @@ tidy: check-packages
 	  '(/release/CMakeFiles/.*/unity_.*_cxx\.cxx|/(alloc|shim)/.*\.cpp)$$' >build/release/tidy.log 2>&1 \
 	  || { grep -A3 error: build/release/tidy.log; exit 1; }
 
-# Every table and plot of docs/benchmarks.md, in about ten minutes on two processors with nothing else to do.
+# Every table and plot of docs/benchmarks.md, in some thirteen minutes on two processors with nothing else to do.
 bench: bench-packages build
 	python3 bench/run.py build/release
 

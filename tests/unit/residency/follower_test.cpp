@@ -144,6 +144,16 @@ class LeadTest : public ::testing::Test {
     const Gap gap{.run = 0, .after = 1, .until = 0, .wraps = true};
     machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0, .part = part}}, policy_.get()});
   }
+  // Those three steps, each over before the next.
+  void iterate() {
+    for (DeviceRun* run : {moved_, moved_, other_}) {
+      EXPECT_OK(machine_.check(run, 1));
+      EXPECT_OK(machine_.settle());
+      machine_.residency().advance();
+    }
+    EXPECT_OK(machine_.settle());
+    machine_.residency().advance();
+  }
   void lead() {
     EXPECT_OK(machine_.write(moved_, 1));
     EXPECT_OK(machine_.write(other_, 1));
@@ -202,13 +212,7 @@ TEST_F(LeadTest, WhatIsDueWithALaunchIsBegunThere) {
 TEST_F(LeadTest, OnlyThePartThatAPlanSendsAwayLeaves) {
   lead_in_three_steps(2_MiB);
   for (int i = 0; i < 2; ++i) {
-    for (DeviceRun* run : {moved_, moved_, other_}) {
-      EXPECT_OK(machine_.check(run, 1));
-      EXPECT_OK(machine_.settle());
-      machine_.residency().advance();
-    }
-    EXPECT_OK(machine_.settle());
-    machine_.residency().advance();
+    iterate();
     EXPECT_EQ(on_device(moved_), 2_MiB);
   }
 }
@@ -216,15 +220,6 @@ TEST_F(LeadTest, OnlyThePartThatAPlanSendsAwayLeaves) {
 // As the program says that from now on nobody announces what it uses.
 TEST_F(LeadTest, APlanSendsNobodyAwayWithoutAutomatic) {
   lead_in_three_steps();
-  const auto iterate = [this] {
-    for (DeviceRun* run : {moved_, moved_, other_}) {
-      EXPECT_OK(machine_.check(run, 1));
-      EXPECT_OK(machine_.settle());
-      machine_.residency().advance();
-    }
-    EXPECT_OK(machine_.settle());
-    machine_.residency().advance();
-  };
   iterate();
   ASSERT_EQ(on_device(moved_), Bytes()) << "which the plan does else";
   ASSERT_OK(machine_.residency().set_automatic(false));
