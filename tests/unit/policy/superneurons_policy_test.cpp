@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "iterations.hpp"
 #include "learn/forecast.hpp"
 #include "learn/structure.hpp"
@@ -67,7 +69,11 @@ TEST(SuperneuronsPolicy, RemakesWhatIsCheapAndMovesOutputsOfWeightedLayers) {
   }
   for (std::uint32_t i = n; i-- > 0;) build.step(1'000'000, {test::reads(i)});
   const Machine machine = test::machine_of(24_MiB, 12e9);
-  for (const Absence& absence : test::moves_of(SuperneuronsPolicy().plan(build.done(), machine))) {
+  const AbsencePlan plan = test::moves_of(SuperneuronsPolicy().plan(build.done(), machine));
+  std::set<Away> ways;
+  for (const Absence& absence : plan) ways.insert(absence.to);
+  ASSERT_EQ(ways.size(), 2u);
+  for (const Absence& absence : plan) {
     EXPECT_EQ(absence.to, absence.gap.run % 2 == 0 ? Away::kHost : Away::kRegenerated);
   }
 }

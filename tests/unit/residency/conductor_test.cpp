@@ -427,6 +427,7 @@ TEST_F(ConductorTest, NamesNoRunThatIsGone) {
   for (std::size_t i = kLayers; i-- > 0;) {
     launch(works_[2 * kLayers - 1 - i], make_run(), false);
   }
+  ASSERT_FALSE(came_.empty());
   for (DeviceRun* run : came_) EXPECT_NE(run, gone);
 }
 

@@ -159,6 +159,7 @@ TEST_F(LaunchHistoryTest, ABlockIsNotHeldIntoTheNextUseOfItsPart) {
     launch(b);
   }
   const Iteration iteration = history_.iteration(2);
+  ASSERT_EQ(iteration.runs.size(), 2u);
   for (const IterationRun& run : iteration.runs) EXPECT_LT(run.lingers, 2u);
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <atomic>
 #include <thread>
 
 #include "held_kernel.hpp"
@@ -169,11 +169,13 @@ TEST_F(RemakeTest, WhatItQueuedBeforeItFailedIsOverBeforeItsFramesGo) {
   });
   EXPECT_OK(machine_.evict(run));
   machine_.fault().fail({DriverCall::kSynchronizeStream, 1, Status(Code::kDriver, "injected", 999), true});
-  std::thread later([&held] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::atomic<bool> told{false};
+  std::thread later([&, before = machine_.fault().calls(DriverCall::kSynchronizeDevice)] {
+    while (machine_.fault().calls(DriverCall::kSynchronizeDevice) == before && !told) std::this_thread::yield();
     held.let_go();
   });
   EXPECT_EQ(machine_.check(run, 3).code(), Code::kIo);
+  told = true;
   later.join();
   EXPECT_TRUE(is_nowhere(run));
   EXPECT_EQ(machine_.tiers().device.usage().used, Bytes());

@@ -137,17 +137,19 @@ TEST(ResidencyRoom, ADeadRunThatComesToLifeAgainHasPages) {
 TEST(ResidencyRoom, NoTierWithRoomIsAClearErrorAndNothingIsLost) {
   ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .staging = 0_B});
   const auto runs = machine.add_many(8);
-  for (auto* run : runs) {
-    if (run == runs.back()) break;
-    ASSERT_OK(machine.write(run, 1));
-  }
+  write_all(machine, runs, 1);
+  std::size_t refused = 0;
   for (auto* run : runs) {  // without a reserve a full house cannot swap
     const Status status = machine.touch({run});
     if (!status.is_ok()) {
       EXPECT_EQ(status.code(), Code::kOutOfMemory) << status.to_string();
+      ++refused;
     }
     EXPECT_EQ(machine.valid(), "ok");
   }
+  EXPECT_EQ(refused, 4U) << "those on the host";
+  ASSERT_OK(machine.residency().remove(runs.back()));
+  check_all(machine, {runs.begin(), runs.end() - 1}, 1);
 }
 
 TEST(ResidencyRoom, WhatFitsIsLeftAlone) {
