@@ -1,6 +1,6 @@
 """What a training program loses when one iteration in ten is not like the others.
 
-Usage: breaks.py BUILD [-o FILE]
+Usage: breaks.py BUILD [--models NAME,...] [-o FILE]
 
 Three breaks: an `if` that runs one more operation, a validation step (a forward pass) behind an iteration, and a last batch
 that is smaller by half; each at irregular distances, and each tenth iteration. `auto` plays them with half of the liveness peak on the
@@ -108,9 +108,13 @@ def tell(what, all_models, rows_of):
     parser.add_argument("--models", default=",".join(name for name, _ in all_models), help="names, with commas")
     parser.add_argument("-o", type=pathlib.Path, metavar="FILE")
     chosen = parser.parse_args()
+    names, wanted = [name for name, _ in all_models], chosen.models.split(",")
+    for name in wanted:
+        if name not in names:
+            parser.error(f"no such model: {name}; there are {', '.join(names)}")
     rows = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        models = [each for each in all_models if each[0] in chosen.models.split(",")]
+        models = [each for each in all_models if each[0] in wanted]
         for of_model in pool.map(lambda each: rows_of(chosen.build, *each), models):
             for row in of_model:
                 print(" ".join(f"{str(cell):>12}" for cell in row.values()), flush=True)

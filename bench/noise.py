@@ -1,6 +1,6 @@
 """Whether what was learned of an iteration holds where no two iterations take the same time.
 
-Usage: noise.py BUILD [-o FILE]
+Usage: noise.py BUILD [--models NAME,...] [-o FILE]
 
 Each operation of each iteration takes what the roofline says, times a number drawn from a normal distribution around 1, and so does
 each iteration as a whole, with half of that deviation. Half of the liveness peak is on the device, links carry 25 GB/s. `step_ms`
