@@ -152,6 +152,7 @@ void Transfers::forget(const Run& run) {
   const auto of_run = [&run](const PageRef& page) { return page.run == &run; };
   std::erase_if(moving_, of_run);
   std::erase_if(stranded_, of_run);
+  publish_count();
 }
 
 // ---- looking ------------------------------------------------------------------------------------

@@ -159,6 +159,15 @@ class ResidencyMachine {
     launch.parameters = std::as_bytes(std::span(&parameters, 1));
     return sim_.launch(launch, stream);
   }
+  // By a kernel that touches what nobody has mapped: from now on the device tells of that alone.
+  void lose_device() {
+    const PatternParameters parameters{reinterpret_cast<std::uint64_t*>(64), 2 << 20, 0, nullptr};
+    Launch launch;
+    launch.kernel = pattern_kernel();
+    launch.parameters = std::as_bytes(std::span(&parameters, 1));
+    EXPECT_TRUE(sim_.launch(launch, StreamId(0)).is_ok());
+    EXPECT_FALSE(sim_.synchronize(DeviceId(0)).is_ok());
+  }
   // One announced use of one run, with its kernel.
   Status write(Run* run, std::uint64_t generation, StreamId stream = StreamId(0)) {
     return use(run, generation, stream, Access::kWrite);

@@ -155,12 +155,7 @@ TEST(ResidencyFailures, APoisonedDeviceReportsItselfAndNothingHangs) {
   ResidencyMachine machine({.device = 8_MiB});
   const auto runs = machine.add_many(8);
   for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.write(runs[i], i));
-  const PatternParameters parameters{reinterpret_cast<std::uint64_t*>(64), 2 << 20, 0, nullptr};
-  Launch launch;
-  launch.kernel = pattern_kernel();
-  launch.parameters = std::as_bytes(std::span(&parameters, 1));
-  ASSERT_OK(machine.sim().launch(launch, StreamId(0)));
-  EXPECT_FALSE(machine.sim().synchronize(DeviceId(0)).is_ok());
+  machine.lose_device();
   EXPECT_EQ(machine.touch({runs[0]}).code(), Code::kDriver);
   EXPECT_FALSE(machine.evict(runs.back()).is_ok());
   EXPECT_FALSE(machine.residency().remove(runs[3]).is_ok());

@@ -22,7 +22,21 @@ TEST(ResidencyTransfers, RemovingARunOfWhichPagesAreMovingEndsTheMoves) {
   EXPECT_TRUE(run->has(PageState::kArriving));
   ASSERT_OK(machine.residency().remove(run));
   EXPECT_EQ(machine.valid(), "ok");
-  EXPECT_FALSE(machine.residency().has_work() && machine.residency().drain().is_ok() == false);
+  EXPECT_FALSE(machine.residency().has_work());
+}
+
+TEST(ResidencyTransfers, MovesThatCannotBeWaitedForEndWithTheirRun) {
+  ResidencyMachine machine;
+  auto* run = machine.add({0, 4});
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.prefetch(run));
+  ASSERT_TRUE(run->has(PageState::kArriving));
+  machine.lose_device();
+  EXPECT_EQ(machine.residency().remove(run).code(), Code::kDriver);
+  EXPECT_FALSE(machine.residency().has_work());
+  EXPECT_EQ(machine.valid(), "ok");
+  machine.abandon();
 }
 
 TEST(ResidencyTransfers, TheEndGivesEverythingBackWhateverIsInFlight) {
