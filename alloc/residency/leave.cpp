@@ -1,5 +1,8 @@
 // How a run leaves the device: page by page, and what each needs before.
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "residency/room.hpp"
 
@@ -21,70 +24,85 @@ bool remake_pays(const Run& run, double out_rate, double in_rate) {
 
 }  // namespace
 
-Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which, Away to) {
-  run.coming = false;
-  std::uint64_t used, mask;
-  {
-    // Every use stamped so far has been queued, and is fenced; a call under way that has stamped
-    // but not yet queued holds the run.
-    const Gate::Closed closed(engine_.gate);
-    if (!run.may_leave()) return Bytes();
-    used = run.last_work();
-    engine_.streams.close(used);  // uses and frees from now on have greater epochs
-    mask = run.streams.load();
-    TESSERA_TRY(engine_.streams.fence(mask, used));
-  }
-  if (to == Away::kRegenerated) TESSERA_TRY(engine_.streams.poll());  // no copy waits for the work behind it
-  const bool idle = engine_.streams.passed(mask, used);
-  if (!idle && patience == Patience::kAhead) return Bytes();
-  const bool in_turn = idle || patience != Patience::kPlanned;  // else in a while
-  const bool anyhow = to == Away::kRegenerated || which == Which::kWithoutCopy;
-  if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays)) {
-    return in_turn ? drop(run, mask, used) : Bytes();
-  }
+// Every use stamped so far has been queued, and is fenced behind this; uses and frees from then on have greater epochs.
+// None while the run may not leave: a call under way that has stamped but not yet queued holds it.
+Result<std::optional<Room::Work>> Room::close_uses(const Run& run) {
+  const Gate::Closed closed(engine_.gate);
+  if (!run.may_leave()) return std::optional<Work>();
+  const std::uint64_t until = run.last_work();
+  engine_.streams.close(until);
+  const Work work{run.streams.load(), until};
+  TESSERA_TRY(engine_.streams.fence(work.mask, work.until));
+  return std::optional(work);
+}
 
-  std::vector<PageRef> free_at_once, to_check, to_copy;
+// The last pages that are there, until they are as much as is wanted.
+Room::Parting Room::part(Run& run, Bytes wanted) const {
+  Parting parting;
   for (std::uint32_t i = run.shape.pages(); wanted && i-- > 0;) {
     const PageRef page{&run, i};
     if (page->state != PageState::kResident) continue;
     const bool free = run.is_dead() || PageMover::is_clean(page);
-    (free ? free_at_once : mover_.may_check(page) ? to_check : to_copy).push_back(page);
+    (free ? parting.free_at_once : mover_.may_check(page) ? parting.to_check : parting.to_copy).push_back(page);
     wanted -= std::min(wanted, page.bytes());
   }
-  if (which == Which::kWithoutCopy) {
-    to_check.clear();
-    to_copy.clear();
+  return parting;
+}
+
+// Bytes of the device that are free by it, once the work is over.
+template <class Act>
+Result<Bytes> Room::free_behind(Run& run, const Work& work, Act act) {
+  if (!engine_.streams.passed(work.mask, work.until)) {
+    const StallWait waiting(engine_.stall, StallCause::kWork);
+    TESSERA_TRY(engine_.streams.wait(work.mask, work.until));
   }
-  if (!in_turn) free_at_once.clear();
+  run.quiet = std::max(run.quiet, work.until);
+  const Bytes before = engine_.tiers.device.usage().room();
+  TESSERA_TRY(act());
+  return engine_.tiers.device.usage().room() - before;
+}
+
+Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which, Away to) {
+  run.coming = false;
+  std::optional<Work> work;
+  TESSERA_TRY_ASSIGN(work, close_uses(run));
+  if (!work) return Bytes();
+  if (to == Away::kRegenerated) TESSERA_TRY(engine_.streams.poll());  // no copy waits for the work behind it
+  const bool idle = engine_.streams.passed(work->mask, work->until);
+  if (!idle && patience == Patience::kAhead) return Bytes();
+  const bool in_turn = idle || patience != Patience::kPlanned;  // else in a while
+  const bool anyhow = to == Away::kRegenerated || which == Which::kWithoutCopy;
+  if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays)) return in_turn ? drop(run, *work) : Bytes();
+
+  Parting parting = part(run, wanted);
   Bytes total;
-  if (!free_at_once.empty()) {
-    if (!idle) {
-      const StallWait waiting(engine_.stall, StallCause::kWork);
-      TESSERA_TRY(engine_.streams.wait(mask, used));
-    }
-    run.quiet = std::max(run.quiet, used);
-    const Bytes before = engine_.tiers.device.usage().room();
-    TESSERA_TRY(mover_.vacate(free_at_once));
-    total += engine_.tiers.device.usage().room() - before;
+  if (in_turn && !parting.free_at_once.empty()) {
+    TESSERA_TRY_ASSIGN(total, free_behind(run, *work, [&] { return mover_.vacate(parting.free_at_once); }));
   }
-  if (to_check.empty() && to_copy.empty()) return total;
-  if (engine_.tiers.is_backed()) {
-    const Result<Bytes> swapped = swap_out(to_copy, patience);
-    if (swapped.is_ok()) return total + swapped.value();
-    if (swapped.status().code() == Code::kOutOfMemory && total) return total;
-    return swapped.status();
-  }
-  TESSERA_TRY(engine_.streams.make_wait(engine_.outbound, mask, used));
-  total += transfers_.check(to_check, mask, used);
-  to_copy.insert(to_copy.end(), to_check.begin(), to_check.end());
-  for (const PageRef& page : to_copy) mover_.plan_fingerprint(page);
-  for (std::span<const PageRef> rest = to_copy; !rest.empty();) {
+  if (which == Which::kWithoutCopy || (parting.to_check.empty() && parting.to_copy.empty())) return total;
+  const bool swaps = engine_.tiers.is_backed();
+  if (!swaps) TESSERA_TRY(engine_.streams.make_wait(engine_.outbound, work->mask, work->until));
+  const Result<Bytes> copied =
+      swaps ? swap_out(parting.to_copy, patience) : leave_by_copy(std::move(parting), *work, patience);
+  if (copied.is_ok()) return total + copied.value();
+  const bool full = copied.status().code() == Code::kOutOfMemory;
+  if (full && total) return total;
+  if (full && in_turn && may_drop(run, Worth::kAnyhow)) return drop(run, *work);
+  return copied.status();
+}
+
+// Of those that are asked, and of the others as far as the tiers below have room. REQUIRES: the outbound stream waits
+// for the work. Errors: kOutOfMemory where not one has begun to leave.
+Result<Bytes> Room::leave_by_copy(Parting parting, const Work& work, Patience patience) {
+  std::vector<PageRef>& pages = parting.to_copy;
+  Bytes total = transfers_.check(parting.to_check, work.mask, work.until);
+  pages.insert(pages.end(), parting.to_check.begin(), parting.to_check.end());
+  for (const PageRef& page : pages) mover_.plan_fingerprint(page);
+  for (std::span<const PageRef> rest = pages; !rest.empty();) {
     const auto batch = rest.first(mover_.batch_of(rest));
-    for (const PageRef& page : batch) page->users = mask;
-    const Result<std::size_t> begun = copy_out(batch, used, patience);
-    const bool full = begun.status().code() == Code::kOutOfMemory;
-    if (full && total) break;
-    if (full && in_turn && may_drop(run, Worth::kAnyhow)) return drop(run, mask, used);
+    for (const PageRef& page : batch) page->users = work.mask;
+    const Result<std::size_t> begun = copy_out(batch, work.until, patience);
+    if (begun.status().code() == Code::kOutOfMemory && total) break;
     TESSERA_TRY(begun.status());
     for (const PageRef& page : rest.first(begun.value())) total += page.bytes();
     rest = rest.subspan(begun.value());
@@ -134,16 +152,8 @@ bool Room::may_drop(const Run& run, Worth worth) const {
   return worth == Worth::kAnyhow || remake_pays(run, mover_.out_rate(), mover_.in_rate());
 }
 
-// Bytes of the device that are free by it.
-Result<Bytes> Room::drop(Run& run, std::uint64_t mask, std::uint64_t used) {
-  if (!engine_.streams.passed(mask, used)) {
-    const StallWait waiting(engine_.stall, StallCause::kWork);
-    TESSERA_TRY(engine_.streams.wait(mask, used));
-  }
-  run.quiet = std::max(run.quiet, used);
-  const Bytes before = engine_.tiers.device.usage().room();
-  TESSERA_TRY(mover_.drop(run));
-  return engine_.tiers.device.usage().room() - before;
+Result<Bytes> Room::drop(Run& run, const Work& work) {
+  return free_behind(run, work, [&] { return mover_.drop(run); });
 }
 
 Status Room::evict(Run& run) {

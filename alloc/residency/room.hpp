@@ -7,7 +7,10 @@
 // Thread safety: none; the engine's lock.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "policy/snapshot.hpp"
 #include "residency/engine.hpp"
@@ -51,11 +54,24 @@ class Room {
   Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full);
   Bytes leave_by_plan(Bytes wanted, std::uint64_t than);
   // leave.cpp
+  // Queued on the streams of a mask, up to an epoch.
+  struct Work {
+    std::uint64_t mask = 0, until = 0;
+  };
+  // Pages of a run that shall leave, by what each needs before.
+  struct Parting {
+    std::vector<PageRef> free_at_once, to_check, to_copy;
+  };
+  Result<std::optional<Work>> close_uses(const Run& run);
+  Parting part(Run& run, Bytes wanted) const;
   Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which, Away to);
+  Result<Bytes> leave_by_copy(Parting parting, const Work& work, Patience patience);
   Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience);
   bool may_drop(const Run& run, Worth worth) const;
-  Result<Bytes> drop(Run& run, std::uint64_t mask, std::uint64_t used);
+  Result<Bytes> drop(Run& run, const Work& work);
+  template <class Act>
+  Result<Bytes> free_behind(Run& run, const Work& work, Act act);
 
   Engine& engine_;
   PageMover& mover_;
