@@ -69,7 +69,7 @@ std::vector<tessera_address> blocks_if_foreign(std::span<const std::uint64_t> wo
 CUresult finish_foreign(CUdeviceptr address, CUstream stream) {
   if (of_green_default(stream)) return call_true(&TrueDriver::cuStreamSynchronize, stream);
   tessera_block_info block;
-  if (!several_devices() || !find(address, block) || !is_foreign(block, stream)) return CUDA_SUCCESS;
+  if (!several_devices() || !find(address, block) || block.device == device_of(stream)) return CUDA_SUCCESS;
   return call_true(&TrueDriver::cuStreamSynchronize, stream);
 }
 
