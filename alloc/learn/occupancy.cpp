@@ -1,7 +1,5 @@
 #include "learn/occupancy.hpp"
 
-#include <algorithm>
-
 namespace tessera {
 
 template <class Visit>
@@ -29,10 +27,6 @@ Occupancy::Occupancy(const Iteration& iteration, Bytes device, const GapTime& ti
   for (const Gap& gap : find_gaps(iteration)) {
     if (gap.dead && !iteration.runs[gap.run].pinned) take({.gap = gap, .back_at = gap.until});
   }
-}
-
-double Occupancy::most() const {
-  return excess_.empty() ? 0 : *std::max_element(excess_.begin(), excess_.end());
 }
 
 bool Occupancy::helps(const Absence& absence) const {

@@ -19,8 +19,6 @@ class Occupancy {
   Occupancy(const Iteration& iteration, Bytes device, const GapTime& time);
 
   bool fits() const { return over_ == 0; }
-  // Bytes over what the device has in the fullest step; negative: so much is free.
-  double most() const;
   // Some step that is over would be less so.
   bool helps(const Absence& absence) const;
   void take(const Absence& absence);

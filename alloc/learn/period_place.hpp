@@ -25,7 +25,6 @@ class PeriodPlace {
   void note(std::uint64_t signature, std::optional<std::uint64_t> context);
   void lose() { position_.reset(); }
 
-  std::size_t period() const { return signatures_.size(); }
   // Of the last launch, if it keeps to the period.
   std::optional<std::size_t> position() const { return position_; }
 

@@ -64,6 +64,27 @@ Bytes ObjectWalk::bytes_of(const ObjectCounts& counts) const {
   return bytes;
 }
 
+ObjectCounts ObjectWalk::least_counts() const {
+  ObjectCounts counts;
+  for (const SizeClass& one : classes_) counts.push_back(one.least);
+  return counts;
+}
+
+ObjectCounts ObjectWalk::even_counts() const {
+  ObjectCounts counts = least_counts();
+  double least = 0, all = 0;
+  for (const SizeClass& one : classes_) {
+    least += static_cast<double>((one.object * one.least).value());
+    all += static_cast<double>((one.object * one.most).value());
+  }
+  const double room = static_cast<double>(capacity_.value()) - least;
+  const double share = all > least ? std::clamp(room / (all - least), 0.0, 1.0) : 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    counts[i] += static_cast<std::uint32_t>(share * (classes_[i].most - classes_[i].least));
+  }
+  return counts;
+}
+
 // Three turns through the iteration: in the first the objects fill, of the second it is noted who leaves, in
 // the third the last of those are back.
 class ObjectTurns {

@@ -29,6 +29,9 @@ class ObjectWalk {
   // What the objects may take: the device without what is pinned.
   Bytes capacity() const { return capacity_; }
   Bytes bytes_of(const ObjectCounts& counts) const;
+  ObjectCounts least_counts() const;
+  // The same share of each class beyond what it needs at least, so that all fit if the least do.
+  ObjectCounts even_counts() const;
   // REQUIRES: between least and most of each class.
   AbsencePlan plan(const ObjectCounts& counts) const;
 

@@ -53,6 +53,7 @@ Bytes largest_window(const std::vector<Layer>& layers, std::size_t window) {
   return largest;
 }
 
+// Layers fetched ahead, at least 1.
 std::uint32_t window_of(const PlanGround& ground) {
   const std::vector<Layer> layers = layers_of(ground);
   std::size_t window = 1;
@@ -64,10 +65,6 @@ std::uint32_t window_of(const PlanGround& ground) {
 }
 
 }  // namespace
-
-std::uint32_t StrongholdPolicy::window(const Iteration& iteration, const Machine& machine) {
-  return window_of(PlanGround(iteration, machine));
-}
 
 AbsencePlan StrongholdPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);

@@ -18,8 +18,6 @@ class StrongholdPolicy final : public PlannedPolicy {
  public:
   std::string_view name() const override { return "stronghold"; }
   AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
-  // Layers fetched ahead, at least 1.
-  static std::uint32_t window(const Iteration& iteration, const Machine& machine);
 };
 
 }  // namespace tessera

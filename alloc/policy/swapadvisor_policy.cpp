@@ -22,35 +22,13 @@ struct Individual {
 
 bool is_fitter(const Individual& a, const Individual& b) { return is_better(a.fitness, b.fitness); }
 
-ObjectCounts least_counts(const ObjectWalk& walk) {
-  ObjectCounts counts;
-  for (const SizeClass& one : walk.classes()) counts.push_back(one.least);
-  return counts;
-}
-
-// The same share of each class beyond what it needs at least.
-ObjectCounts even_counts(const ObjectWalk& walk) {
-  ObjectCounts counts = least_counts(walk);
-  double least = 0, all = 0;
-  for (const SizeClass& one : walk.classes()) {
-    least += static_cast<double>((one.object * one.least).value());
-    all += static_cast<double>((one.object * one.most).value());
-  }
-  const double room = static_cast<double>(walk.capacity().value()) - least;
-  const double share = all > least ? std::clamp(room / (all - least), 0.0, 1.0) : 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    counts[i] += static_cast<std::uint32_t>(share * (walk.classes()[i].most - walk.classes()[i].least));
-  }
-  return counts;
-}
-
 class Breeding {
  public:
   Breeding(const Iteration& iteration, const Machine& machine, const ObjectWalk& walk, std::uint64_t seed)
       : iteration_(iteration), machine_(machine), walk_(walk), random_(seed) {}
 
   AbsencePlan best_of(std::size_t trials) {
-    population_.push_back(grown(even_counts(walk_)));
+    population_.push_back(grown(walk_.even_counts()));
     for (std::size_t i = 1; i < trials; ++i) {
       population_.push_back(grown(child()));
       std::stable_sort(population_.begin(), population_.end(), is_fitter);
@@ -103,16 +81,10 @@ class Breeding {
 
 // Objects cannot do with less, and still do not fit: their rounding costs what is not there.
 bool is_too_tight(const ObjectWalk& walk) {
-  return walk.classes().empty() || walk.bytes_of(least_counts(walk)) > walk.capacity();
+  return walk.classes().empty() || walk.bytes_of(walk.least_counts()) > walk.capacity();
 }
 
 }  // namespace
-
-AbsencePlan SwapadvisorPolicy::seed_plan(const Iteration& iteration, const Machine& machine) {
-  const ObjectWalk walk(iteration, machine);
-  if (is_too_tight(walk)) return CapuchinPolicy().plan(iteration, machine);
-  return walk.plan(even_counts(walk));
-}
 
 AbsencePlan SwapadvisorPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   const ObjectWalk walk(iteration, machine);

@@ -21,8 +21,6 @@ class SwapadvisorPolicy final : public PlannedPolicy {
   explicit SwapadvisorPolicy(std::uint64_t seed = 1) : seed_(seed) {}
   std::string_view name() const override { return "swapadvisor"; }
   AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
-  // The plan that breeding starts from.
-  static AbsencePlan seed_plan(const Iteration& iteration, const Machine& machine);
 
  private:
   std::uint64_t seed_;

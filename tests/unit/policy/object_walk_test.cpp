@@ -28,6 +28,18 @@ TEST(ObjectWalk, PinnedRunsNeedNoObject) {
   EXPECT_EQ(walk.classes()[0].most, 2u);
 }
 
+TEST(ObjectWalk, WhatNobodyNeedsAtOnceIsSharedEvenly) {
+  test::IterationBuilder build;
+  for (int i = 0; i < 5; ++i) build.step(1, {test::reads(build.run(8_MiB)), test::reads(build.run(16_MiB))});
+  const auto even = [&](Bytes device) {
+    const Machine machine = test::machine_of(device, 25e9);
+    return ObjectWalk(build.done(), machine).even_counts();
+  };
+  EXPECT_EQ(even(24_MiB), (ObjectCounts{1, 1}));
+  EXPECT_EQ(even(72_MiB), (ObjectCounts{3, 3}));
+  EXPECT_EQ(even(1_GiB), (ObjectCounts{5, 5}));
+}
+
 TEST(ObjectWalk, TheRunUsedFarthestInTheFutureGivesItsObject) {
   const Iteration iteration = test::stack(5, 8_MiB, 1'000'000);
   const Machine machine = test::machine_of(64_MiB, 25e9);

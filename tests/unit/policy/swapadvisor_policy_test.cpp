@@ -4,7 +4,7 @@
 
 #include "iterations.hpp"
 #include "learn/forecast.hpp"
-#include "learn/structure.hpp"
+#include "policy/object_walk.hpp"
 
 namespace tessera {
 namespace {
@@ -24,8 +24,10 @@ TEST(SwapadvisorPolicy, IsNeverWorseThanItsSeedAndSometimesBetter) {
   for (const std::uint64_t device : {40u, 60u, 80u, 100u}) {
     for (const double rate : {5e9, 25e9}) {
       const Machine machine = test::machine_of(1_MiB * device, rate);
-      const Forecast seed = forecast(mixed(), machine, SwapadvisorPolicy::seed_plan(mixed(), machine));
-      const Forecast bred = forecast(mixed(), machine, SwapadvisorPolicy().plan(mixed(), machine));
+      const Iteration iteration = mixed();
+      const ObjectWalk walk(iteration, machine);
+      const Forecast seed = forecast(iteration, machine, walk.plan(walk.even_counts()));
+      const Forecast bred = forecast(iteration, machine, SwapadvisorPolicy().plan(iteration, machine));
       EXPECT_LE(bred.makespan, seed.makespan) << device << " " << rate;
       better |= bred.makespan < seed.makespan;
     }
