@@ -9,11 +9,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// One for each cause there was.
+Json json_of(const StreamStalls& stalls) {
+  Json json = Json::object();
+  const auto put = [&json](const char* name, Nanoseconds time) {
+    if (time) json[name] = time.value();
+  };
+  for (std::size_t i = 0; i < kStallCauses; ++i) put(name_of(static_cast<StallCause>(i)), stalls.by_cause[i]);
+  put("remake", stalls.remake);
+  put("other", stalls.other);
+  return json;
+}
+
 Json json_of(const LastPass& pass) {
   return {{"iterations", pass.iterations},
           {"ops", pass.ops},
           {"ns", pass.time.value()},
           {"compute_ns", pass.compute.value()},
+          {"stall_ns_by_cause", json_of(pass.stalls)},
           {"lower_bound_ns", pass.lower_bound.value()},
           {"bytes_h2d", pass.in.value()},
           {"bytes_d2h", pass.out.value()},

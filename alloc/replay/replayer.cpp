@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,6 +35,7 @@ class Program {
       note(machine_.driver().destroy_stream(stream));
     }
     for (const Pending& pending : pending_) note(machine_.driver().destroy_event(pending.event));
+    if (pass_begin_) note(machine_.driver().destroy_event(*pass_begin_));
     for (const auto& spare : spare_) {
       for (const EventId event : spare) note(machine_.driver().destroy_event(event));
     }
@@ -54,6 +56,7 @@ class Program {
     }
     addresses_.resize(trace_.blocks.size());
     spare_.resize(trace_.devices());
+    pass_.resize(streams_.size());
     return {};
   }
   Status play(const TraceEvent& event) {
@@ -79,10 +82,13 @@ class Program {
   // Here begins what is to be told apart: the last pass.
   Status begin_last_pass() {
     marks_before_ = marks_.size();
-    return machine_.driver().host_function(streams_.front(), [this] {
+    machine_.waits().keep();
+    TESSERA_TRY_ASSIGN(pass_begin_, machine_.driver().create_timed_event(DeviceId()));
+    TESSERA_TRY(machine_.driver().host_function(streams_.front(), [this] {
       pass_began_ = machine_.clock().now();
       note_before_ = true;
-    });
+    }));
+    return machine_.driver().record_event(*pass_begin_, streams_.front());
   }
   LastPass last_pass() const {
     const tessera_stats after = machine_.allocator().stats().totals;
@@ -93,12 +99,29 @@ class Program {
     pass.out = Bytes(after.bytes_out - before_.bytes_out);
     pass.file_read = Bytes(after.bytes_file_read - before_.bytes_file_read);
     pass.file_written = Bytes(after.bytes_file_written - before_.bytes_file_written);
+    const auto busiest = std::ranges::max_element(pass_, {}, &StreamPass::compute);
+    pass.stalls = stalls_between(pass_began_, machine_.clock().now(), busiest->work, machine_.waits().kept());
     return pass;
   }
 
  private:
+  // Work on a stream, the event behind it, and when it was queued.
+  struct Pending {
+    EventId event;
+    std::size_t stream = 0;  // its index
+    Nanoseconds queued, time;
+    bool remakes = false;
+  };
+  // What the last pass has queued on a stream, and how that ran.
+  struct StreamPass {
+    Nanoseconds compute;
+    std::vector<StreamWork> work;
+  };
+  std::size_t index_of(std::uint32_t stream, std::uint32_t device) const {
+    return device * trace_.streams.size() + stream;
+  }
   StreamId stream_of(std::uint32_t stream, std::uint32_t device) const {
-    return streams_[device * trace_.streams.size() + stream];
+    return streams_[index_of(stream, device)];
   }
   Status allocate(std::uint32_t index) {
     const TraceBlock& block = trace_.blocks[index];
@@ -114,19 +137,21 @@ class Program {
     return machine_.allocator().free(addresses_[index], stream_of(block.stream, block.device));
   }
   Status queue(const TraceOp& op) {
-    if (pending_.size() >= kAhead) TESSERA_TRY(await_oldest());
+    if (ahead_ >= kAhead) TESSERA_TRY(await_oldest());
     operands_.clear();
     ranges_.clear();
     for (const std::uint32_t block : trace_.operands_of(op)) {
       operands_.push_back(addresses_[block]);
       ranges_.push_back({addresses_[block], trace_.blocks[block].bytes});
     }
-    const StreamId stream = stream_of(op.stream, op.device);
+    const std::size_t index = index_of(op.stream, op.device);
+    const StreamId stream = streams_[index];
     AnnouncedUse use;
     TESSERA_TRY(machine_.allocator().begin_use(operands_, op.writes, stream,
                                                trace_.words[op.name].c_str(), use));
     Status queued = machine_.driver().occupy(stream, op.time, ranges_);
-    if (queued.is_ok()) queued = note(stream, op.device);
+    if (queued.is_ok()) queued = note(index, op.time, false);
+    if (pass_begin_) pass_[index].compute += op.time;
     machine_.allocator().end_use(use);
     for (const std::uint32_t block : trace_.operands_of(op).last(op.writes)) {
       if (const auto time = trace_.blocks[block].regenerate) TESSERA_TRY(set_remake({block, *time}));
@@ -144,7 +169,10 @@ class Program {
         addresses_[remake.block],
         [this, time](Address address, Bytes bytes, StreamId stream) {
           const DeviceRange range{address, bytes};
-          return machine_.driver().occupy(stream, time, {&range, 1});
+          TESSERA_TRY(machine_.driver().occupy(stream, time, {&range, 1}));
+          const auto on = std::ranges::find(streams_, stream);
+          if (on == streams_.end()) return Status();  // the allocator's own, which nobody tells apart
+          return note(static_cast<std::size_t>(on - streams_.begin()), time, true);
         },
         time);
   }
@@ -154,29 +182,50 @@ class Program {
     if (!std::exchange(note_before_, false)) return;
     before_ = machine_.allocator().stats().totals;
   }
-  // An event behind the operation that was just queued.
-  Status note(StreamId stream, std::uint32_t device) {
+  // An event behind the work that was just queued.
+  Status note(std::size_t stream, Nanoseconds time, bool remakes) {
+    const std::size_t device = stream / trace_.streams.size();
     EventId event;
     std::vector<EventId>& spare = spare_[device];
     if (spare.empty()) {
-      TESSERA_TRY_ASSIGN(event, machine_.driver().create_event(DeviceId(device)));
+      TESSERA_TRY_ASSIGN(event, machine_.driver().create_timed_event(DeviceId(device)));
     } else {
       event = spare.back();
       spare.pop_back();
     }
-    pending_.push_back({event, device});
-    return machine_.driver().record_event(event, stream);
+    pending_.push_back({event, stream, machine_.clock().now(), time, remakes});
+    if (!remakes) ++ahead_;
+    return machine_.driver().record_event(event, streams_[stream]);
   }
+  // The oldest operation, and so what remade its blocks before it.
   Status await_oldest() {
-    const auto [oldest, device] = pending_.front();
-    Status over = machine_.driver().query(oldest);
-    while (over.code() == Code::kNotReady && machine_.step()) {
-      note_moves_before();
-      over = machine_.driver().query(oldest);
+    const ProfilerRange waits(&machine_.waits(), name_of(StallCause::kWork));
+    for (bool remakes = true; remakes && !pending_.empty();) {
+      const Pending oldest = pending_.front();
+      Status over = machine_.driver().query(oldest.event);
+      while (over.code() == Code::kNotReady && machine_.step()) {
+        note_moves_before();
+        over = machine_.driver().query(oldest.event);
+      }
+      if (over.is_ok()) over = keep(oldest);
+      pending_.pop_front();
+      spare_[oldest.stream / trace_.streams.size()].push_back(oldest.event);
+      remakes = oldest.remakes;
+      if (!remakes) --ahead_;
+      TESSERA_TRY(over);
     }
-    pending_.pop_front();
-    spare_[device].push_back(oldest);
-    return over;
+    return {};
+  }
+  // When work ran that is over, where the last pass may be concerned.
+  Status keep(const Pending& work) {
+    if (!pass_begin_) return {};
+    const Result<std::int64_t> behind = machine_.driver().elapsed(*pass_begin_, work.event);
+    if (behind.status().code() == Code::kNotReady) return {};  // it was before
+    TESSERA_TRY(behind.status());
+    if (behind.value() < 0) return {};
+    const Nanoseconds end = pass_began_ + Nanoseconds(static_cast<std::uint64_t>(behind.value()));
+    pass_[work.stream].work.push_back({work.queued, end - work.time, end, work.remakes});
+    return {};
   }
   Status mark(const TraceMark& mark) {
     TESSERA_TRY(machine_.allocator().mark(trace_.words[mark.kind], mark.number));
@@ -194,14 +243,13 @@ class Program {
   std::vector<Address> addresses_;  // by block
   std::vector<Address> operands_;
   std::vector<DeviceRange> ranges_;
-  struct Pending {
-    EventId event;
-    std::uint32_t device;
-  };
   std::deque<Pending> pending_;
+  std::size_t ahead_ = 0;  // of them, operations
   std::vector<std::vector<EventId>> spare_;  // by device
   std::vector<Nanoseconds> marks_;
+  std::optional<EventId> pass_begin_;
   Nanoseconds pass_began_{};
+  std::vector<StreamPass> pass_;  // by stream
   bool note_before_ = false;
   tessera_stats before_{};
   std::size_t marks_before_ = 0;

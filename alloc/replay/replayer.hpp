@@ -12,6 +12,7 @@
 
 #include "replay/bounds.hpp"
 #include "replay/replay_options.hpp"
+#include "replay/stream_stalls.hpp"
 #include "replay/trace.hpp"
 #include "tessera/tessera.h"
 
@@ -24,6 +25,7 @@ struct LastPass {
   std::size_t iterations = 0;  // marks of iterations in it
   std::size_t ops = 0;
   Bytes in, out, file_read, file_written;
+  StreamStalls stalls;         // of the busiest stream
 };
 
 struct ReplayResult {

@@ -41,7 +41,7 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
       clock);
   machine->driver_ = driver.get();
   Foundations foundations{clock, std::move(driver), make_file(clock, options), machine->pages_,
-                          false};
+                          false, &machine->waits_};
   TESSERA_TRY_ASSIGN(machine->allocator_,
                      Allocator::create(std::move(foundations), allocator_options(options)));
   return machine;

@@ -8,6 +8,7 @@
 #include "api/allocator.hpp"
 #include "base/virtual_clock.hpp"
 #include "driver/sim_driver.hpp"
+#include "replay/host_waits.hpp"
 #include "replay/replay_options.hpp"
 
 namespace tessera {
@@ -21,6 +22,7 @@ class VirtualMachine {
   VirtualClock& clock() { return clock_; }
   SimDriver& driver() { return *driver_; }
   Allocator& allocator() { return *allocator_; }
+  HostWaits& waits() { return waits_; }
   // What the pump's thread does on a real machine; call it whenever time may have passed.
   void look();
   // Lets the next thing happen. False when nothing is under way.
@@ -30,6 +32,7 @@ class VirtualMachine {
   VirtualMachine() = default;
 
   VirtualClock clock_;
+  HostWaits waits_{clock_};
   NoHostPages pages_;
   SimDriver* driver_ = nullptr;  // the allocator's
   std::unique_ptr<Allocator> allocator_;

@@ -1,8 +1,10 @@
 #include "replay_command.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -31,6 +33,23 @@ std::string time_of(const Json& json, const char* key) {
 
 std::string bytes_of(const Json& json, const char* key) {
   return rounded_bytes(json.at(key).get<std::uint64_t>());
+}
+
+// "8.00 ms, stalled 1.50 ms: copy_out 1.00 ms, copy_in 500 us", the longest first.
+std::string last_pass_of(const Json& pass) {
+  double sum = 0;
+  std::vector<std::pair<double, std::string>> causes;
+  for (const auto& [cause, time] : pass.at("stall_ns_by_cause").items()) {
+    causes.emplace_back(time.get<double>() / 1e9, cause);
+    sum += causes.back().first;
+  }
+  std::stable_sort(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = fmt::format("{}, stalled {}", time_of(pass, "ns"), rounded_seconds(sum));
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    fmt::format_to(std::back_inserter(text), "{} {} {}", i == 0 ? ":" : ",", causes[i].second,
+                   rounded_seconds(causes[i].first));
+  }
+  return text;
 }
 
 }  // namespace
@@ -82,6 +101,7 @@ std::string replay_table(const std::string& text) {
   row("lower bound", time_of(json, "lower_bound_ns"));
   row("makespan", fmt::format("{}, {} of it stalled", time_of(json, "makespan_ns"),
                               time_of(json, "stall_ns")));
+  row("last pass", last_pass_of(json.at("last_pass")));
   row("device", fmt::format("{} at most, of {}", bytes_of(json, "peak_device_bytes"),
                             bytes_of(json, "device_memory")));
   row("liveness peak", bytes_of(json, "liveness_peak_bytes"));

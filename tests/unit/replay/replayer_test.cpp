@@ -12,6 +12,10 @@ namespace {
 constexpr Bytes kBlock = 32_MiB;
 constexpr std::uint64_t kMs = 1'000'000;
 
+std::uint64_t stalled(const ReplayResult& result, StallCause cause) {
+  return result.last_pass.stalls.by_cause[static_cast<std::size_t>(cause)].value();
+}
+
 // A device for two blocks, whose link moves one in a millisecond.
 ReplayOptions two_blocks() {
   ReplayOptions options;
@@ -51,6 +55,21 @@ TEST(Replayer, AStallIsExactlyTheTimeInWhichTheDeviceWaitsForACopy) {
   EXPECT_EQ(result.stats.bytes_in, kBlock.value());
   EXPECT_EQ(result.stats.late_fetches, 1U);
   EXPECT_EQ(result.stats.device_peak, (2 * kBlock).value());
+  EXPECT_EQ(stalled(result, StallCause::kCopyIn), kMs);
+  EXPECT_EQ(result.last_pass.stalls.total(), Nanoseconds(kMs));
+}
+
+// As above, but c takes a quarter: it runs 2-2.25, and then nothing runs until the second block has left at 3, and
+// the first has come at 4. The waits for room before that are behind running operations.
+TEST(Replayer, AStallIsForWhatTheStreamWaitsAtEachMoment) {
+  const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
+                               op_line(kMs, "w", 2) + alloc_line(3, kBlock) +
+                               op_line(kMs / 4, "w", 3) + op_line(kMs, "r", 1));
+  const ReplayResult result = played(trace, two_blocks());
+  EXPECT_EQ(result.makespan, Nanoseconds(5 * kMs));
+  EXPECT_EQ(stalled(result, StallCause::kCopyOut), kMs * 3 / 4);
+  EXPECT_EQ(stalled(result, StallCause::kCopyIn), kMs);
+  EXPECT_EQ(result.last_pass.stalls.total(), result.makespan - result.bounds.compute);
 }
 
 // As above, and the first block can be remade in half of a copy's time: once the link is known, nobody copies
@@ -77,6 +96,8 @@ TEST(Replayer, WhatIsCheaperToRemakeIsNotMoved) {
   EXPECT_LT(cheap.makespan, dear.makespan);
   EXPECT_GE(cheap.makespan, cheap.bounds.compute + Nanoseconds(cheap.stats.remake_ns));
   EXPECT_EQ(cheap.lower_bound, cheap.bounds.compute) << "nothing has to be moved";
+  EXPECT_EQ(cheap.last_pass.stalls.remake, Nanoseconds(cheap.stats.remake_ns));
+  EXPECT_EQ(cheap.last_pass.stalls.total(), cheap.last_pass.time - cheap.last_pass.compute);
 }
 
 // From its line on, until the next write or the line that ends it.
@@ -99,6 +120,56 @@ TEST(Replayer, WhatARecordingSaysIsRemadeAtThatTime) {
   EXPECT_GT(remakes([](std::uint64_t) { return std::string(); }), 0U);
   EXPECT_EQ(remakes([](std::uint64_t id) { return op_line(kMs / 10, "w", id); }), 0U);
   EXPECT_EQ(remakes([&](std::uint64_t id) { return regen(id, 0); }), 0U);
+}
+
+// With one stream, to the nanosecond: also where host memory is short, and where much is freed and allocated.
+TEST(Replayer, TheCausesOfStallsAreAllThatThePassTakesBeyondItsOperations) {
+  for (const std::string policy : {"lru", "recency", "auto"}) {
+    const std::string text = random_trace(3, 60, policy == "auto" ? 60 : 600);  // a rehearsal takes its time
+    for (const Bytes host : {256_MiB, 16_GiB}) {
+      for (const std::uint32_t iterations : {1U, 3U}) {
+        ReplayOptions options = two_blocks();
+        options.policy = policy;
+        options.device_memory = 640_MiB;
+        options.host_memory = host;
+        options.file_memory = 16_GiB;
+        options.iterations = iterations;
+        const ReplayResult result = played(trace_of(text), options);
+        const std::string what = policy + " " + std::to_string(host / 1_MiB);
+        const StreamStalls& stalls = result.last_pass.stalls;
+        EXPECT_EQ(stalls.total(), result.last_pass.time - result.last_pass.compute) << what;
+        EXPECT_GT(stalled(result, StallCause::kCopyIn), 0U) << what;
+        EXPECT_GT(stalled(result, StallCause::kCopyOut), 0U) << what;
+        EXPECT_EQ(stalled(result, StallCause::kFileRead) != 0, host < 1_GiB) << what;
+        EXPECT_EQ(stalled(result, StallCause::kFileWrite) != 0, host < 1_GiB) << what;
+        EXPECT_EQ(stalled(result, StallCause::kWork), 0U) << what << ": the one stream is never behind another";
+        EXPECT_EQ(stalls.remake + stalls.other, Nanoseconds()) << what;
+      }
+    }
+  }
+}
+
+// Operations a and b run 0-1 and 1-2 on the first stream, in milliseconds. The third block has the first one's room at
+// 2, and c runs on the second stream until 3.5: the busiest stream waits for it.
+TEST(Replayer, ThePassIsNotOverBeforeTheOtherStreams) {
+  const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
+                               op_line(kMs, "w", 2) + alloc_line(3, kBlock) +
+                               R"({"t":"op","ns":1500000,"stream":1,"w":[3]})" "\n");
+  const ReplayResult result = played(trace, two_blocks());
+  EXPECT_EQ(result.makespan, Nanoseconds(kMs * 7 / 2));
+  EXPECT_EQ(stalled(result, StallCause::kWork), kMs * 3 / 2);
+  EXPECT_EQ(result.last_pass.stalls.total(), result.makespan - result.bounds.compute);
+}
+
+// The second operation of the busiest stream is the 302nd: the program queues it when the 46th, which is the 45th of
+// the other stream, is over.
+TEST(Replayer, AProgramWithAllQueuedThatItMayKeepsAStreamWaiting) {
+  std::string text = alloc_line(1, kBlock) + op_line(1000, "r", 1);
+  for (int i = 0; i < 300; ++i) text += R"({"t":"op","ns":100,"stream":1,"r":[1]})" "\n";
+  const ReplayResult result = played(trace_of(text + op_line(39'000, "r", 1)), two_blocks());
+  EXPECT_EQ(result.makespan, Nanoseconds(4500 + 39'000));
+  EXPECT_EQ(stalled(result, StallCause::kWork), 3500U);
+  EXPECT_EQ(result.last_pass.stalls.total(), Nanoseconds(3500));
 }
 
 // Sixteen layers, written forwards and read backwards, on a device for half of them; a step lasts as
