@@ -29,6 +29,15 @@ def moved(program, way):
     return f"{way['bytes_in'] / program['steps'] / MIB:.1f}, {way['bytes_out'] / program['steps'] / MIB:.1f}"
 
 
+def stall(program, way):
+    """Time that one step stalls, in ms, and what for: the longest first, without what rounds to nothing."""
+    def ms(ns):
+        return f"{ns / program['steps'] / 1e6:.2f}"
+    causes = sorted(way["stall_ns_by_cause"].items(), key=lambda cause: -cause[1])
+    told = ", ".join(f"{name.replace('_', ' ')} {ms(ns)}" for name, ns in causes if ms(ns) != "0.00")
+    return f"{ms(way['stall_ns'])} ms" + (f": {told}" if told else "")
+
+
 def table(program):
     """As Markdown: throughput beside all in memory, and what one step costs."""
     step_ns = program["memory_ns"] / program["steps"]
@@ -42,7 +51,7 @@ def table(program):
         lines.append("| " + " | ".join((
             f"{row['ratio']:.1f}", percent(min(1, program["memory_ns"] / row["lower_bound_ns"])),
             *(throughput(program, row.get(key)) for key, _ in WAYS),
-            f"{auto['stall_ns'] / program['steps'] / 1e6:.2f} ms", moved(program, auto),
+            stall(program, auto), moved(program, auto),
             f"{row['real_seconds'] / program['real_alone_seconds']:.2f}")) + " |")
     return "\n".join(lines) + "\n"
 

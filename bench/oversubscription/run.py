@@ -39,7 +39,8 @@ def same(outcome, alone, what):
 
 def of_pass(replay):
     last = replay["last_pass"]
-    return {"ns": last["ns"], "stall_ns": max(0, last["ns"] - last["compute_ns"]), "bytes_in": last["bytes_h2d"],
+    return {"ns": last["ns"], "stall_ns": max(0, last["ns"] - last["compute_ns"]),
+            "stall_ns_by_cause": last["stall_ns_by_cause"], "bytes_in": last["bytes_h2d"],
             "bytes_out": last["bytes_d2h"], "late_fetches": replay["late_fetches"]}
 
 

@@ -16,6 +16,7 @@ BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench/oversubscription"
 sys.path.insert(0, str(BENCH))
 
 from contenders import FAULT_NS, PAGE, Paging, offload_ns, paging  # noqa: E402
+from report import table  # noqa: E402
 from timed_trace import LINK, Trace, copy_ns, op_ns, timed  # noqa: E402
 
 MIB = 1 << 20
@@ -89,6 +90,18 @@ class ExplicitOffload(unittest.TestCase):
         self.assertEqual(offload_ns(Trace({}, [alloc(1)], [upload, op(1, ns=1000)])), (1000, 0, 0))
 
 
+class Report(unittest.TestCase):
+    def test_a_stall_is_told_by_cause_and_for_one_step(self):
+        def row(ratio, ns, **causes):
+            way = {"ns": ns, "stall_ns": sum(causes.values()), "stall_ns_by_cause": causes, "bytes_in": 0, "bytes_out": 0}
+            return {"ratio": ratio, "lower_bound_ns": 20_000_000, "auto": way, "recency": way, "real_seconds": 1}
+        told = table({"command": "program", "title": "a program", "live_peak": MIB, "step": "step", "steps": 2,
+                      "memory_ns": 20_000_000, "real_alone_seconds": 1,
+                      "rows": [row(1.0, 20_000_000), row(2.0, 26_019_000, copy_in=1_000_000, copy_out=5_000_000, work=9000)]})
+        self.assertIn("| 0.00 ms |", told)
+        self.assertIn("| 3.00 ms: copy out 2.50, copy in 0.50 |", told)
+
+
 class SmallRun(unittest.TestCase):
     def test_every_program_computes_the_same_in_every_way_and_is_told(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -100,13 +113,20 @@ class SmallRun(unittest.TestCase):
         self.assertTrue(body["smoke"])
         self.assertEqual([program["name"] for program in body["programs"]],
                          ["train", "infer", "graph_walk", "pipeline"])
+        stalled_for = set()
         for program in body["programs"]:
             half = program["rows"][-1]
             self.assertGreater(half["auto"]["bytes_in"], 0, program["name"])
+            for way in ("auto", "recency"):
+                causes = half[way]["stall_ns_by_cause"]
+                self.assertEqual(sum(causes.values()), half[way]["stall_ns"], (program["name"], way))
+                stalled_for |= set(causes)
             for way in ("auto", "recency", "paging", "offload"):
                 self.assertGreaterEqual(half[way]["ns"], 0.99 * program["memory_ns"], (program["name"], way))
             self.assertGreaterEqual(half["auto"]["ns"], 0.9 * half["lower_bound_ns"], program["name"])
             self.assertIn(program["title"], page)
+        self.assertLessEqual({"copy_in", "copy_out"}, stalled_for)
+        self.assertLessEqual(stalled_for, {"copy_in", "copy_out", "work"}, "host memory is ample, and nothing is remade")
 
 
 if __name__ == "__main__":
