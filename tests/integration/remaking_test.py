@@ -1,4 +1,4 @@
-"""Strategies that recompute do, in replays: the activations of a small GPT can be made again in the time of the
+"""Strategies that recompute do, in replays: the activations of a small T5 can be made again in the time of the
 op that made them, and every strategy that knows of it is faster for it.
 
 Usage: remaking_test.py BUILD_FOLDER
@@ -21,12 +21,12 @@ class Remaking(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         for name, options in (("copied", []), ("remade", ["--remakable", "activation"])):
-            subprocess.run([sys.executable, GENERATE, "gpt2-small", "--batch", "8", *options,
+            subprocess.run([sys.executable, GENERATE, "t5-small", "--batch", "16", *options,
                             "-o", f"{cls.folder.name}/{name}.jsonl"], check=True)
 
     def replay(self, trace, policy):
         run = subprocess.run([f"{BUILD}/bin/tessera", "replay", f"{self.folder.name}/{trace}.jsonl", "--policy", policy,
-                              "--device-memory", "4GiB", "--h2d", "12e9", "--d2h", "12e9", "--iterations", "4",
+                              "--device-memory", "1536MiB", "--h2d", "12e9", "--d2h", "12e9", "--iterations", "4",
                               "--json"], capture_output=True, text=True, check=True)
         return json.loads(run.stdout)
 
