@@ -73,10 +73,11 @@ class MemoryFile final : public FileIo {
     const Status& outcome = done.writing ? write_outcome_ : read_outcome_;
     if (!outcome.is_ok()) return outcome;
     auto& bytes = contents_[done.offset.value()];
-    bytes.resize(done.bytes.value());
     if (done.writing) {
-      std::memcpy(bytes.data(), done.host, bytes.size());
+      const auto* const from = static_cast<const unsigned char*>(done.host);
+      bytes.assign(from, from + done.bytes.value());
     } else {
+      bytes.resize(done.bytes.value());
       std::memcpy(done.host, bytes.data(), bytes.size());
     }
     return {};
