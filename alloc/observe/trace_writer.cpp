@@ -6,10 +6,10 @@
 #include <iterator>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/log.hpp"
 #include "base/size_text.hpp"
+#include "observe/json_string.hpp"
 #include "observe/text_file.hpp"
 
 namespace tessera {
@@ -20,14 +20,6 @@ constexpr Nanoseconds kOldest{100'000'000};
 
 // Room for a line beside its ids, and for one of these.
 constexpr std::size_t kLine = 256, kId = 21;
-
-bool stands_for_itself(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
-
-// Kernel names and tags come from the program: any bytes at all.
-std::string json_string(std::string_view text) {
-  if (std::ranges::all_of(text, stands_for_itself)) return fmt::format("\"{}\"", text);
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 void append_ids(std::string& line, std::span<const std::uint64_t> ids) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
