@@ -15,7 +15,7 @@ namespace {
 
 enum class Track : unsigned { kStalls, kIn, kOut, kFileRead, kFileWrite, kMarks, kRemade };
 constexpr std::size_t kTracks = 7;
-constexpr unsigned kLanesPerTrack = 100;  // numbers only; lanes are made as they are needed
+constexpr unsigned kLanesPerTrack = 10'000;  // numbers only; lanes are made as they are needed
 
 constexpr const char* kTrackNames[kTracks] = {"stalls",    "in: host to device",
                                               "out: device to host", "file read",

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <map>
+#include <set>
 #include <nlohmann/json.hpp>
 
 namespace tessera {
@@ -69,6 +70,17 @@ TEST(Timeline, SlicesOfOneTrackNeverOverlap) {
     ends[track] = event["ts"].get<double>() + event["dur"].get<double>();
   }
   EXPECT_EQ(ends.size(), 4u);
+}
+
+TEST(Timeline, SoManyAtOnceLieInLanesOfTheirOwnToo) {
+  std::vector<Event> events;
+  for (std::uint64_t i = 0; i < 300; ++i) events.push_back(move(EventKind::kFetch, i, 1000));
+  std::set<int> tracks;
+  const auto trace = drawn(events);
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "X") tracks.insert(event["tid"].get<int>());
+  }
+  EXPECT_EQ(tracks.size(), 300u);
 }
 
 TEST(Timeline, DevicesAreProcessesAndMarksAreInstants) {
