@@ -116,7 +116,7 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
 Allocator::Allocator(Foundations foundations, const Options& options)
     : driver_(std::move(foundations.driver)),
       options_(options),
-      log_(foundations.clock, kEvents, !options.history.empty(), foundations.profiler),
+      log_(foundations.clock, foundations.events, !options.history.empty(), foundations.profiler),
       began_(log_.now()),
       exposures_(options.explain),
       file_(std::move(foundations.file)),

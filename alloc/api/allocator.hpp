@@ -29,6 +29,7 @@
 #include "api/tag_table.hpp"
 #include "base/clock.hpp"
 #include "observe/event_log.hpp"
+#include "observe/timeline.hpp"
 #include "observe/trace_writer.hpp"
 #include "tier/registered_pages.hpp"
 
@@ -119,7 +120,7 @@ class Allocator {
   StatsSnapshot stats() const;
   // For who looks from outside, if anybody does.
   void show() const;
-  Status write_timeline(const std::string& path) const;
+  Status write_timeline(const std::string& path, std::span<const StreamSlice> streams = {}) const;
   // Of the whole run so far. Errors: kInvalidArgument when none is kept (options.history); kIo.
   Status write_history(const std::string& path) const;
   // Moves on what is under way; false when nothing is in flight any more.
@@ -130,7 +131,6 @@ class Allocator {
 
  private:
   static constexpr std::size_t kMaxDevices = 64;
-  static constexpr std::size_t kEvents = 1 << 16;
   static constexpr std::size_t kMostTurns = 64;
 
   Allocator(Foundations foundations, const Options& options);

@@ -4,6 +4,7 @@
 // Thread safety: a value.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "base/clock.hpp"
@@ -23,6 +24,8 @@ struct Foundations {
   bool pump = true;
   // Who watches the process; null where nobody does, or where time is not the watcher's.
   Profiler* profiler = nullptr;
+  // So many of the newest events are kept for a timeline.
+  std::size_t events = std::size_t{1} << 16;
 };
 
 }  // namespace tessera

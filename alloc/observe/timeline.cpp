@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/size_text.hpp"
+#include "observe/json_string.hpp"
 #include "observe/text_file.hpp"
 
 namespace tessera {
@@ -61,6 +64,11 @@ class Drawing {
         thread_of(track, lane), microseconds(event.begin - origin_),
         microseconds(event.end - event.begin), event.address.value(), event.bytes.value());
   }
+  void draw(const StreamSlice& slice) {
+    add("{{\"name\":{},\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}}}", json_string(slice.name),
+        slice.device, thread_of(slice), microseconds(slice.begin - origin_),
+        microseconds(slice.end - slice.begin));
+  }
 
   std::string finish(std::uint64_t lost) {
     return fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"lost_events\":{}}},"
@@ -75,6 +83,15 @@ class Drawing {
     return static_cast<unsigned>(track) * kLanesPerTrack + lane + 1;
   }
 
+  unsigned thread_of(const StreamSlice& slice) {
+    const auto [found, is_new] = streams_.emplace(std::pair(slice.device, slice.stream), 0);
+    if (!is_new) return found->second;
+    found->second = kTracks * kLanesPerTrack + static_cast<unsigned>(streams_.size());
+    know_device(slice.device);
+    name_thread(slice.device, found->second, fmt::format("stream {}", slice.stream), 0);
+    return found->second;
+  }
+
   void draw_mark(const Event& event) {
     lane_for(event, Track::kMarks);
     add("{{\"name\":\"mark {}\",\"ph\":\"i\",\"s\":\"p\",\"pid\":{},\"tid\":{},\"ts\":{:.3f}}}",
@@ -84,7 +101,7 @@ class Drawing {
 
   // The first lane that is free when the event begins.
   unsigned lane_for(const Event& event, Track track) {
-    if (!ends_.contains(event.device)) name_device(event.device);
+    know_device(event.device);
     auto& lanes = ends_[event.device][static_cast<std::size_t>(track)];
     const auto free = std::find_if(lanes.begin(), lanes.end(),
                                    [&](Nanoseconds end) { return end <= event.begin; });
@@ -98,7 +115,8 @@ class Drawing {
     return lane;
   }
 
-  void name_device(unsigned device) {
+  void know_device(unsigned device) {
+    if (!ends_.try_emplace(device).second) return;
     add("{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"args\":{{\"name\":\"device {}\"}}}}",
         device, device);
   }
@@ -106,12 +124,16 @@ class Drawing {
   void name_lane(unsigned device, Track track, unsigned lane) {
     const char* const name = kTrackNames[static_cast<std::size_t>(track)];
     const std::string number = lane == 0 ? std::string() : fmt::format(" {}", lane + 1);
-    add("{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":"
-        "\"{}{}\"}}}}",
-        device, thread_of(track, lane), name, number);
+    const unsigned thread = thread_of(track, lane);
+    name_thread(device, thread, name + number, thread);
+  }
+
+  void name_thread(unsigned device, unsigned thread, const std::string& name, unsigned place) {
+    add("{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":\"{}\"}}}}", device,
+        thread, name);
     add("{{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{"
         "\"sort_index\":{}}}}}",
-        device, thread_of(track, lane), thread_of(track, lane));
+        device, thread, place);
   }
 
   template <class... Args>
@@ -122,23 +144,30 @@ class Drawing {
 
   const Nanoseconds origin_;
   std::map<unsigned, Ends> ends_;
+  std::map<std::pair<unsigned, std::uint64_t>, unsigned> streams_;  // device, stream -> thread
   std::string text_;
 };
 
 }  // namespace
 
-std::string timeline_json(std::span<const Event> events, std::uint64_t lost) {
+std::string timeline_json(std::span<const Event> events, std::uint64_t lost,
+                          std::span<const StreamSlice> streams) {
   // The log is ordered by when events ended; lanes need the order in which they began.
   std::vector<Event> by_begin(events.begin(), events.end());
   std::stable_sort(by_begin.begin(), by_begin.end(),
                    [](const Event& a, const Event& b) { return a.begin < b.begin; });
-  Drawing drawing(by_begin.empty() ? Nanoseconds(0) : by_begin.front().begin);
+  Nanoseconds origin(std::numeric_limits<std::uint64_t>::max());
+  if (!by_begin.empty()) origin = by_begin.front().begin;
+  for (const StreamSlice& slice : streams) origin = std::min(origin, slice.begin);
+  Drawing drawing(origin);
+  for (const StreamSlice& slice : streams) drawing.draw(slice);
   for (const Event& event : by_begin) drawing.draw(event);
   return drawing.finish(lost);
 }
 
-Status write_timeline(const EventLog& log, const std::string& path) {
-  return write_text_file(path, timeline_json(log.events(), log.lost()));
+Status write_timeline(const EventLog& log, const std::string& path,
+                      std::span<const StreamSlice> streams) {
+  return write_text_file(path, timeline_json(log.events(), log.lost(), streams));
 }
 
 }  // namespace tessera

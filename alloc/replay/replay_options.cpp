@@ -77,6 +77,10 @@ Status ReplayOptions::set(std::string_view name, std::string_view value) {
     if (!parse(value, seed)) return refused(name, value, "a whole number");
     return {};
   }
+  if (name == "timeline") {
+    timeline = value;
+    return {};
+  }
   return {Code::kNotFound, fmt::format("no option '{}'; docs/replay.md lists them", name)};
 }
 

@@ -26,6 +26,7 @@ struct ReplayOptions {
   std::uint64_t file_write = 3'000'000'000;
   std::uint32_t iterations = 1;
   std::uint64_t seed = 0;  // for policies that draw lots
+  std::string timeline;    // file to write it to; "": none
 
   // Errors: kNotFound for no such option; kInvalidArgument with what would be taken.
   Status set(std::string_view name, std::string_view value);

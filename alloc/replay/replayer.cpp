@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,7 +25,9 @@ constexpr std::size_t kAhead = 256;
 // One run of one trace: the program's side.
 class Program {
  public:
-  Program(const Trace& trace, VirtualMachine& machine) : trace_(trace), machine_(machine) {}
+  // One that is drawn knows of each stream what ran there when.
+  Program(const Trace& trace, VirtualMachine& machine, bool drawn)
+      : trace_(trace), machine_(machine), drawn_(drawn) {}
   ~Program() {
     const auto note = [](const Status& status) {
       if (!status.is_ok()) log_line(LogLevel::kDebug, "the program left: {}", status.to_string());
@@ -35,7 +38,7 @@ class Program {
       note(machine_.driver().destroy_stream(stream));
     }
     for (const Pending& pending : pending_) note(machine_.driver().destroy_event(pending.event));
-    if (pass_begin_) note(machine_.driver().destroy_event(*pass_begin_));
+    if (begin_) note(machine_.driver().destroy_event(*begin_));
     for (const auto& spare : spare_) {
       for (const EventId event : spare) note(machine_.driver().destroy_event(event));
     }
@@ -57,7 +60,10 @@ class Program {
     addresses_.resize(trace_.blocks.size());
     spare_.resize(trace_.devices());
     pass_.resize(streams_.size());
-    return {};
+    free_from_.resize(streams_.size());
+    TESSERA_TRY_ASSIGN(begin_, machine_.driver().create_timed_event(DeviceId()));
+    began_ = machine_.clock().now();
+    return machine_.driver().record_event(*begin_, streams_.front());
   }
   Status play(const TraceEvent& event) {
     machine_.look();
@@ -83,26 +89,26 @@ class Program {
   Status begin_last_pass() {
     marks_before_ = marks_.size();
     machine_.waits().keep();
-    TESSERA_TRY_ASSIGN(pass_begin_, machine_.driver().create_timed_event(DeviceId()));
-    TESSERA_TRY(machine_.driver().host_function(streams_.front(), [this] {
+    is_last_pass_ = true;
+    return machine_.driver().host_function(streams_.front(), [this] {
       pass_began_ = machine_.clock().now();
       note_before_ = true;
-    }));
-    return machine_.driver().record_event(*pass_begin_, streams_.front());
+    });
   }
   LastPass last_pass() const {
     const tessera_stats after = machine_.allocator().stats().totals;
     LastPass pass;
-    pass.time = machine_.clock().now() - pass_began_;
+    pass.time = machine_.clock().now() - *pass_began_;
     pass.iterations = marks_.size() - marks_before_;
     pass.in = Bytes(after.bytes_in - before_.bytes_in);
     pass.out = Bytes(after.bytes_out - before_.bytes_out);
     pass.file_read = Bytes(after.bytes_file_read - before_.bytes_file_read);
     pass.file_written = Bytes(after.bytes_file_written - before_.bytes_file_written);
     const auto busiest = std::ranges::max_element(pass_, {}, &StreamPass::compute);
-    pass.stalls = stalls_between(pass_began_, machine_.clock().now(), busiest->work, machine_.waits().kept());
+    pass.stalls = stalls_between(*pass_began_, machine_.clock().now(), busiest->work, machine_.waits().kept());
     return pass;
   }
+  const std::vector<StreamSlice>& slices() const { return slices_; }
 
  private:
   // Work on a stream, the event behind it, and when it was queued.
@@ -110,7 +116,7 @@ class Program {
     EventId event;
     std::size_t stream = 0;  // its index
     Nanoseconds queued, time;
-    bool remakes = false;
+    const TraceOp* op = nullptr;  // null: it remakes what one needs
   };
   // What the last pass has queued on a stream, and how that ran.
   struct StreamPass {
@@ -150,8 +156,8 @@ class Program {
     TESSERA_TRY(machine_.allocator().begin_use(operands_, op.writes, stream,
                                                trace_.words[op.name].c_str(), use));
     Status queued = machine_.driver().occupy(stream, op.time, ranges_);
-    if (queued.is_ok()) queued = note(index, op.time, false);
-    if (pass_begin_) pass_[index].compute += op.time;
+    if (queued.is_ok()) queued = note(index, op.time, &op);
+    if (is_last_pass_) pass_[index].compute += op.time;
     machine_.allocator().end_use(use);
     for (const std::uint32_t block : trace_.operands_of(op).last(op.writes)) {
       if (const auto time = trace_.blocks[block].regenerate) TESSERA_TRY(set_remake({block, *time}));
@@ -172,7 +178,7 @@ class Program {
           TESSERA_TRY(machine_.driver().occupy(stream, time, {&range, 1}));
           const auto on = std::ranges::find(streams_, stream);
           if (on == streams_.end()) return Status();  // the allocator's own, which nobody tells apart
-          return note(static_cast<std::size_t>(on - streams_.begin()), time, true);
+          return note(static_cast<std::size_t>(on - streams_.begin()), time, nullptr);
         },
         time);
   }
@@ -183,7 +189,7 @@ class Program {
     before_ = machine_.allocator().stats().totals;
   }
   // An event behind the work that was just queued.
-  Status note(std::size_t stream, Nanoseconds time, bool remakes) {
+  Status note(std::size_t stream, Nanoseconds time, const TraceOp* op) {
     const std::size_t device = stream / trace_.streams.size();
     EventId event;
     std::vector<EventId>& spare = spare_[device];
@@ -193,8 +199,8 @@ class Program {
       event = spare.back();
       spare.pop_back();
     }
-    pending_.push_back({event, stream, machine_.clock().now(), time, remakes});
-    if (!remakes) ++ahead_;
+    pending_.push_back({event, stream, machine_.clock().now(), time, op});
+    if (op != nullptr) ++ahead_;
     return machine_.driver().record_event(event, streams_[stream]);
   }
   // The oldest operation, and so what remade its blocks before it.
@@ -210,22 +216,33 @@ class Program {
       if (over.is_ok()) over = keep(oldest);
       pending_.pop_front();
       spare_[oldest.stream / trace_.streams.size()].push_back(oldest.event);
-      remakes = oldest.remakes;
+      remakes = oldest.op == nullptr;
       if (!remakes) --ahead_;
       TESSERA_TRY(over);
     }
     return {};
   }
-  // When work ran that is over, where the last pass may be concerned.
+  // When work ran that is over, where somebody asks.
   Status keep(const Pending& work) {
-    if (!pass_begin_) return {};
-    const Result<std::int64_t> behind = machine_.driver().elapsed(*pass_begin_, work.event);
-    if (behind.status().code() == Code::kNotReady) return {};  // it was before
-    TESSERA_TRY(behind.status());
-    if (behind.value() < 0) return {};
-    const Nanoseconds end = pass_began_ + Nanoseconds(static_cast<std::uint64_t>(behind.value()));
-    pass_[work.stream].work.push_back({work.queued, end - work.time, end, work.remakes});
+    if (!drawn_ && !pass_began_) return {};
+    std::int64_t behind = 0;
+    TESSERA_TRY_ASSIGN(behind, machine_.driver().elapsed(*begin_, work.event));
+    const Nanoseconds end = began_ + Nanoseconds(static_cast<std::uint64_t>(behind)), begin = end - work.time;
+    if (drawn_) draw(work, begin, end);
+    if (!pass_began_ || end < *pass_began_) return {};
+    pass_[work.stream].work.push_back({work.queued, begin, end, work.op == nullptr});
     return {};
+  }
+  // From when it was queued on a stream that was free, the stream waited behind an event for copies (stream_stalls.hpp).
+  void draw(const Pending& work, Nanoseconds begin, Nanoseconds end) {
+    const auto device = static_cast<std::uint16_t>(work.stream / trace_.streams.size());
+    const std::uint64_t stream = trace_.streams[work.stream % trace_.streams.size()];
+    const Nanoseconds ready = std::max(free_from_[work.stream], work.queued);
+    if (ready < begin) slices_.push_back({device, stream, ready, begin, "stall copy_in"});
+    std::string_view name = "remake";
+    if (work.op != nullptr) name = trace_.words[work.op->name];
+    slices_.push_back({device, stream, begin, end, name});
+    free_from_[work.stream] = end;
   }
   Status mark(const TraceMark& mark) {
     TESSERA_TRY(machine_.allocator().mark(trace_.words[mark.kind], mark.number));
@@ -238,6 +255,7 @@ class Program {
 
   const Trace& trace_;
   VirtualMachine& machine_;
+  const bool drawn_;
   std::vector<StreamId> streams_;  // of device 0, then of device 1, ...
   std::vector<TagId> tags_;        // by word
   std::vector<Address> addresses_;  // by block
@@ -247,9 +265,13 @@ class Program {
   std::size_t ahead_ = 0;  // of them, operations
   std::vector<std::vector<EventId>> spare_;  // by device
   std::vector<Nanoseconds> marks_;
-  std::optional<EventId> pass_begin_;
-  Nanoseconds pass_began_{};
+  std::optional<EventId> begin_;
+  Nanoseconds began_{};
+  bool is_last_pass_ = false;
+  std::optional<Nanoseconds> pass_began_;  // on the device
   std::vector<StreamPass> pass_;  // by stream
+  std::vector<Nanoseconds> free_from_;  // of each stream, as far as it is drawn
+  std::vector<StreamSlice> slices_;
   bool note_before_ = false;
   tessera_stats before_{};
   std::size_t marks_before_ = 0;
@@ -295,7 +317,7 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   result.lower_bound = lower_bound(trace, options, result.bounds.compute);
   std::unique_ptr<VirtualMachine> machine;
   TESSERA_TRY_ASSIGN(machine, VirtualMachine::create(options, trace.devices()));
-  Program program(trace, *machine);
+  Program program(trace, *machine, !options.timeline.empty());
   TESSERA_TRY(program.start());
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     if (i == repeated.last_pass) TESSERA_TRY(program.begin_last_pass());
@@ -312,6 +334,9 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   result.stats = machine->allocator().stats().totals;
   result.last_pass = program.last_pass();
   bound_pass(repeated, options, result.last_pass);
+  if (!options.timeline.empty()) {
+    TESSERA_TRY(machine->allocator().write_timeline(options.timeline, program.slices()));
+  }
   return result;
 }
 

@@ -39,8 +39,8 @@ struct ReplayResult {
   std::size_t events = 0, ops = 0;
 };
 
-// Errors: kInvalidArgument for a trace without operations; kOutOfMemory when the trace does not
-// fit, with the event.
+// Writes a timeline, if the options ask for one, when all has been played. Errors: kInvalidArgument for a trace without
+// operations; kOutOfMemory when the trace does not fit, with the event; kIo for the timeline.
 Result<ReplayResult> replay(const Trace& trace, ReplayOptions options);
 
 }  // namespace tessera

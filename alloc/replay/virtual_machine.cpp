@@ -9,6 +9,8 @@ namespace {
 
 // As often as the pump's thread looks.
 constexpr Nanoseconds kLook{100'000};
+// Of a replay that is drawn, which shall be all of it: of so many events the log takes about a hundred megabytes.
+constexpr std::size_t kDrawnEvents = std::size_t{1} << 21;
 
 std::unique_ptr<FileTier> make_file(VirtualClock& clock, const ReplayOptions& options) {
   auto io = std::make_unique<VirtualFileIo>(clock, LinkSpeed{options.file_read, {}},
@@ -42,6 +44,7 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
   machine->driver_ = driver.get();
   Foundations foundations{clock, std::move(driver), make_file(clock, options), machine->pages_,
                           false, &machine->waits_};
+  if (!options.timeline.empty()) foundations.events = kDrawnEvents;
   TESSERA_TRY_ASSIGN(machine->allocator_,
                      Allocator::create(std::move(foundations), allocator_options(options)));
   return machine;

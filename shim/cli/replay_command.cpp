@@ -71,6 +71,7 @@ ReplayCommandOptions::ReplayCommandOptions()
           {"file-read", "TESSERA_FILE_READ", "RATE", "bytes per second from the disk (6e9)", ""},
           {"file-write", "TESSERA_FILE_WRITE", "RATE", "bytes per second to the disk (3e9)", ""},
           {"iterations", "TESSERA_ITERATIONS", "N", "times to play the trace's steps (1)", ""},
+          {"timeline", "TESSERA_TIMELINE", "FILE", "write a timeline for ui.perfetto.dev", ""},
           {"seed", "TESSERA_SEED", "N", "for policies that draw lots; those there are draw the same ones with any (0)", ""},
       } {}
 

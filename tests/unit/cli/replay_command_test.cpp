@@ -77,9 +77,26 @@ TEST_F(ReplayCommandTest, EverySettingIsAnOptionOfTheLibrary) {
   ASSERT_EQ(tessera_replay_create(&replay), TESSERA_OK);
   for (const auto& setting : ReplayCommandOptions().settings) {
     const tessera_result result = tessera_replay_set(replay, setting.name, "nonsense");
-    EXPECT_EQ(result, TESSERA_INVALID_ARGUMENT) << setting.name;
+    const bool takes_any = std::string(setting.name) == "timeline";
+    EXPECT_EQ(result, takes_any ? TESSERA_OK : TESSERA_INVALID_ARGUMENT) << setting.name;
   }
   tessera_replay_destroy(replay);
+}
+
+TEST_F(ReplayCommandTest, ATimelineIsWrittenBesideTheSameResult) {
+  ReplayCommandOptions options;
+  options.trace = trace_;
+  options.json = true;
+  std::string output, drawn;
+  ASSERT_EQ(run(options, output), 0);
+  const std::string path = ::testing::TempDir() + "replay_command_test.timeline.json";
+  set(options, "timeline", path.c_str());
+  ASSERT_EQ(run(options, drawn), 0);
+  EXPECT_EQ(drawn, output);
+  std::ifstream file(path);
+  EXPECT_TRUE(nlohmann::json::parse(file).contains("traceEvents"));
+  set(options, "timeline", "/no/such/folder/t.json");
+  EXPECT_EQ(run(options, output), 1);
 }
 
 TEST_F(ReplayCommandTest, WrongUseAndWrongTracesHaveTheirOwnCodes) {

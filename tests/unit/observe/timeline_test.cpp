@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <string>
 #include <nlohmann/json.hpp>
 
 namespace tessera {
@@ -81,6 +82,37 @@ TEST(Timeline, SoManyAtOnceLieInLanesOfTheirOwnToo) {
     if (event["ph"] == "X") tracks.insert(event["tid"].get<int>());
   }
   EXPECT_EQ(tracks.size(), 300u);
+}
+
+TEST(Timeline, StreamsHaveTracksAboveThoseOfTheLinks) {
+  const std::vector<StreamSlice> streams = {{0, 7, Nanoseconds(1000), Nanoseconds(3500), "a \"b\""},
+                                            {0, 9, Nanoseconds(2000), Nanoseconds(3000), "c"},
+                                            {1, 7, Nanoseconds(2000), Nanoseconds(3000), "d"},
+                                            {0, 7, Nanoseconds(3500), Nanoseconds(3600), "e"}};
+  const std::vector<Event> events = {move(EventKind::kFetch, 4000, 5000)};
+  const auto trace = nlohmann::json::parse(timeline_json(events, 0, streams));
+  std::map<std::pair<int, int>, std::string> names;  // by process and thread
+  std::map<std::string, int> places;
+  std::multimap<std::string, std::string> drawn_on;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["name"] == "process_name") continue;
+    const std::pair thread(event["pid"].get<int>(), event["tid"].get<int>());
+    if (event["name"] == "thread_name") {
+      names[thread] = std::to_string(thread.first) + " " + event["args"]["name"].get<std::string>();
+    } else if (event["name"] == "thread_sort_index") {
+      places[names.at(thread)] = event["args"]["sort_index"];
+    } else {
+      drawn_on.emplace(names.at(thread), event["name"]);
+    }
+  }
+  EXPECT_EQ(drawn_on, (std::multimap<std::string, std::string>{{"0 in: host to device", "fetch 32.0 MiB"},
+                                                               {"0 stream 7", "a \"b\""},
+                                                               {"0 stream 7", "e"},
+                                                               {"0 stream 9", "c"},
+                                                               {"1 stream 7", "d"}}));
+  EXPECT_LT(places.at("0 stream 9"), places.at("0 in: host to device"));
+  const auto& fetch = trace["traceEvents"].back();
+  EXPECT_EQ(fetch["ts"], 3.0) << "time starts with the first slice";
 }
 
 TEST(Timeline, DevicesAreProcessesAndMarksAreInstants) {

@@ -9,7 +9,7 @@ TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
   ReplayOptions options;
   for (const auto& [name, value] :
        {std::pair{"device-memory", "4GiB"}, {"file-memory", "1TiB"}, {"h2d", "12.5e9"},
-        {"file-write", "3000000000"}, {"policy", "lru"}, {"iterations", "5"}, {"seed", "42"}}) {
+        {"file-write", "3000000000"}, {"policy", "lru"}, {"iterations", "5"}, {"seed", "42"}, {"timeline", "t.json"}}) {
     EXPECT_TRUE(options.set(name, value).is_ok()) << name;
   }
   EXPECT_EQ(options.device_memory, 4_GiB);
@@ -19,6 +19,7 @@ TEST(ReplayOptions, TakeTheWordsOfTheCommandLine) {
   EXPECT_EQ(options.policy, "lru");
   EXPECT_EQ(options.iterations, 5U);
   EXPECT_EQ(options.seed, 42U);
+  EXPECT_EQ(options.timeline, "t.json");
 }
 
 TEST(ReplayOptions, RefuseOthersAndSayWhy) {

@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+#include <nlohmann/json.hpp>
+
 #include "allocator_machine.hpp"
 #include "replay/replay_report.hpp"
 #include "trace_text.hpp"
@@ -30,6 +37,11 @@ ReplayResult played(const Trace& trace, const ReplayOptions& options) {
   auto result = replay(trace, options);
   EXPECT_TRUE(result.is_ok()) << result.status().to_string();
   return result.is_ok() ? result.take() : ReplayResult();
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST(Replayer, ATraceThatFitsTakesItsComputeTime) {
@@ -70,6 +82,40 @@ TEST(Replayer, AStallIsForWhatTheStreamWaitsAtEachMoment) {
   EXPECT_EQ(stalled(result, StallCause::kCopyOut), kMs * 3 / 4);
   EXPECT_EQ(stalled(result, StallCause::kCopyIn), kMs);
   EXPECT_EQ(result.last_pass.stalls.total(), result.makespan - result.bounds.compute);
+}
+
+// That replay again, as it is drawn: what ran on the stream, what it waited for, and each copy.
+TEST(Replayer, ATimelineTellsWhatRanWhen) {
+  const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
+                               op_line(kMs, "w", 2) + alloc_line(3, kBlock) +
+                               op_line(kMs, "w", 3) + op_line(kMs, "r", 1));
+  ReplayOptions options = two_blocks();
+  const ReplayResult plain = played(trace, options);
+  options.timeline = ::testing::TempDir() + "replayer_test.timeline.json";
+  EXPECT_EQ(replay_json(trace, played(trace, options)), replay_json(trace, plain));
+  const std::string text = text_of(options.timeline);
+  std::map<int, std::string> tracks;
+  std::vector<std::tuple<std::string, double, double>> stream;  // name, begin and end in milliseconds
+  std::map<std::string, std::uint64_t> moved;
+  const auto drawn = nlohmann::json::parse(text);
+  EXPECT_EQ(drawn["otherData"]["lost_events"], 0);
+  for (const auto& event : drawn["traceEvents"]) {
+    if (event["name"] == "thread_name") tracks[event["tid"]] = event["args"]["name"];
+    if (event["ph"] != "X") continue;
+    const std::string track = tracks.at(event["tid"]);
+    const double begin = event["ts"].get<double>() / 1000, end = begin + event["dur"].get<double>() / 1000;
+    if (track == "stream 0") stream.emplace_back(event["name"], begin, end);
+    if (event.contains("args")) moved[track] += event["args"]["bytes"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(stream, (std::vector<std::tuple<std::string, double, double>>{
+                        {"op", 0, 1}, {"op", 1, 2}, {"op", 2, 3}, {"stall copy_in", 3, 4}, {"op", 4, 5}}));
+  EXPECT_EQ(moved["in: host to device"], plain.stats.bytes_in);
+  EXPECT_EQ(moved["out: device to host"], plain.stats.bytes_out);
+  EXPECT_GT(moved.count("stalls"), 0U);
+  played(trace, options);
+  EXPECT_EQ(text_of(options.timeline), text) << "the same bytes each time";
+  options.timeline = "/no/such/folder/t.json";
+  EXPECT_EQ(replay(trace, options).status().code(), Code::kIo);
 }
 
 // As above, and the first block can be remade in half of a copy's time: once the link is known, nobody copies
