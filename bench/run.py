@@ -66,6 +66,7 @@ def main():
     for name in chosen:
         if name not in steps:
             parser.error(f"no such benchmark: {name}; there are {', '.join(steps)}")
+    for name in chosen:
         start = time.monotonic()
         print(f"== {name}", flush=True)
         steps[name]()

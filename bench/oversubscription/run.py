@@ -91,7 +91,12 @@ def main():
     parser.add_argument("--smoke", action="store_true", help="small programs: shows that it runs")
     parser.add_argument("--only", default="", help="names, with commas")
     words = parser.parse_args()
-    chosen = [w for w in WORKLOADS if not words.only or w.name in words.only.split(",")]
+    names = [w.name for w in WORKLOADS]
+    wanted = words.only.split(",") if words.only else names
+    for name in wanted:
+        if name not in names:
+            parser.error(f"no such program: {name}; there are {', '.join(names)}")
+    chosen = [w for w in WORKLOADS if w.name in wanted]
     with tempfile.TemporaryDirectory() as scratch:
         machine = Machine(words.build, scratch, words.smoke)
         body = {"environment": machine.environment(), "smoke": words.smoke,
