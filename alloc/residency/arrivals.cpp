@@ -72,8 +72,12 @@ Status Arrivals::bring_in(Runs runs) {
 // directions of the link are busy.
 Status Arrivals::bring_by_parts(std::span<const PageRef> pages) {
   TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
-  const Bytes wanted = total_bytes(pages), room = engine_.tiers.device.usage().room() + mover_.going();
-  if (room < wanted) TESSERA_TRY(room_.page_out(wanted - room, Room::Patience::kDemand).status());
+  const Bytes wanted = total_bytes(pages);
+  Bytes leaving;
+  TESSERA_TRY_ASSIGN(leaving, room_.leaving_for(wanted));
+  if (const Bytes room = engine_.tiers.device.usage().room() + leaving; room < wanted) {
+    TESSERA_TRY(room_.page_out(wanted - room, Room::Patience::kDemand).status());
+  }
   for (std::size_t first = 0; first < pages.size();) {
     std::size_t end = first;
     for (Bytes part; end < pages.size() && part < kPart; ++end) part += pages[end].bytes();

@@ -35,7 +35,10 @@ Status Room::make(Bytes bytes) {
   Bytes room = engine_.tiers.device.usage().room();
   for (int round = 0; room < bytes;) {
     if (round == kMaxRounds) return no_room(bytes);
-    const Bytes leaving = mover_.going();
+    Bytes leaving;
+    TESSERA_TRY_ASSIGN(leaving, leaving_for(bytes));
+    room = engine_.tiers.device.usage().room();
+    if (room >= bytes) break;
     if (round >= kPoliteRounds && !leaving) {
       ++round;
       TESSERA_TRY(force_out(bytes - room));
@@ -57,15 +60,23 @@ Status Room::make(Bytes bytes) {
   return {};
 }
 
+// The dead and idle go first: they are gone at once, and nobody has to wait for a copy.
+Result<Bytes> Room::leaving_for(Bytes bytes) {
+  const Bytes room = engine_.tiers.device.usage().room();
+  if (mover_.going() && room < bytes) TESSERA_TRY(page_out_dead(bytes - room).status());
+  return mover_.going();
+}
+
 Snapshot Room::picture(Bytes need, Which which) const {
   const Worth worth = which == Which::kWithoutCopy ? Worth::kAnyhow : Worth::kIfItPays;
   Snapshot snapshot{.shortage = Shortage::kDevice, .need = need, .epoch = engine_.streams.epoch()};
   for (const auto& run : engine_.runs) {
     if (!run->has(PageState::kResident) || !run->may_leave()) continue;
+    if (which == Which::kDead && !run->is_dead()) continue;
     RunPicture picture = engine_.picture_of(*run, snapshot.epoch);
     if (!picture.dead && !engine_.automatic.load()) continue;
     if (which == Which::kIdle && (!picture.idle || run->is_expected())) continue;
-    if (which == Which::kDead && !(picture.dead && picture.idle)) continue;
+    if (which == Which::kDead && !picture.idle) continue;
     const bool drops = may_drop(*run, worth);
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run.get(), i};

@@ -28,6 +28,8 @@ class Room {
   Room(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room)
       : engine_(engine), mover_(mover), transfers_(transfers), host_room_(host_room) {}
 
+  // What is on its way out, after all has gone that can without a copy, as far as so much is not free without it.
+  Result<Bytes> leaving_for(Bytes bytes);
   // So much is free on the device when this returns. Errors: kBusy where calls under way are in the way, which end;
   // kOutOfMemory where nothing else can leave.
   Status make(Bytes bytes);

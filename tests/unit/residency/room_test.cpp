@@ -122,6 +122,22 @@ TEST(ResidencyRoom, CopiesOutDoNotWaitForTheWorkOnDeadRuns) {
   EXPECT_OK(written.get());
 }
 
+TEST(ResidencyRoom, NobodyWaitsForACopyOutWhereADeadRunCanGo) {
+  ResidencyMachine machine({.device = 8_MiB,
+                            .options = {.low_percent = 25, .high_percent = 25},
+                            .sim = {.memory = 64_MiB, .outbound = {1'000'000, {}}}});
+  const auto runs = machine.add_many(4);
+  write_all(machine, runs);
+  ASSERT_OK(machine.sim().synchronize(DeviceId(0)));
+  auto* coming = machine.add();
+  machine.residency().advance();
+  ASSERT_TRUE(runs[0]->has(PageState::kLeaving));
+  runs[3]->live.store(0);
+  ASSERT_OK(machine.write(coming, 1));
+  EXPECT_TRUE(runs[0]->has(PageState::kLeaving)) << "its copy takes two seconds";
+  EXPECT_EQ(machine.residency().stats().discards, 1U);
+}
+
 TEST(ResidencyRoom, ADeadRunThatComesToLifeAgainHasPages) {
   ResidencyMachine machine({.device = 8_MiB});
   auto* run = machine.add();
