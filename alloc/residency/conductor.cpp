@@ -193,7 +193,8 @@ std::vector<Course::Order> Conductor::players(const Iteration& iteration) const 
 }
 
 // All but a few, or after a whole iteration more as many as there are; the rest is taken for as
-// long as the others are on average. Looked for a few times in an iteration.
+// long as the others are on average. Looked for a few times in an iteration. Of a short loop none is known
+// until the device comes to it.
 bool Conductor::learns_durations() {
   const Iteration& iteration = newest_->iteration();
   if (iteration.steps.front().duration) return true;  // for the policy before
@@ -207,6 +208,7 @@ bool Conductor::learns_durations() {
     known += duration ? 1 : 0;
   }
   if (known < count - count / kFew && waited_ < count) return false;
+  if (known == 0 && history_.is_timing()) return false;
   const Nanoseconds mean(known == 0 ? 1 : sum / known);
   std::ranges::replace(durations, Nanoseconds(), mean);
   newest_->set_durations(durations);
@@ -225,12 +227,14 @@ void Conductor::ask_for_plan(const Machine& machine) {
   planner_->ask(question, machine_);
 }
 
-// Where nothing was followed before, a strategy need not be faster.
+// Where nothing was followed before, a strategy need not be faster. And where it seems to take as long, the newer
+// iteration knows more: what was followed may have been a loop in it.
 void Conductor::take_answer(Orders& orders) {
   std::vector<Told> told = planner_->answer();
   if (told.empty()) return;
   const auto has_plan = [](const auto& course) { return course->has_plan(); };
-  const bool goes_first = told.front().time < took_ || std::ranges::none_of(courses_, has_plan);
+  const bool goes_first =
+      told.front().time < took_ + took_ / kToldDoubt || std::ranges::none_of(courses_, has_plan);
   newest_->take_up(std::move(told), machine_);
   if (goes_first) {
     const auto place = std::ranges::find(courses_, newest_, &std::unique_ptr<Course>::get);

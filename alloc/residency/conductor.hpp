@@ -108,6 +108,7 @@ class Conductor {
   static constexpr std::size_t kIdleLook = 4096;  // launches, while memory is not short
   static constexpr std::size_t kLooks = 16;       // in an iteration, for durations,
   static constexpr std::size_t kFew = 64;         // of which this part may be unknown
+  static constexpr std::uint64_t kToldDoubt = 32;  // what is told may be off by this part
 
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                    Orders& orders, Nanoseconds now);

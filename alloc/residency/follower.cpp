@@ -21,7 +21,8 @@ void Follower::advance() {
   work_ahead();
 }
 
-// What a plan does not move is not there for it.
+// What a plan does not move is not there for it, nor is a page for small blocks that come and go: a plan that needs it
+// would be short of it for good.
 Machine Follower::machine() const {
   Bytes small;
   for (const auto& run : engine_.runs) {
@@ -29,7 +30,8 @@ Machine Follower::machine() const {
   }
   const Bytes device = engine_.tiers.device.usage().capacity;
   small = std::min(small, device / 2);
-  return {.device = device - small, .small = small, .host = engine_.tiers.host.usage().capacity,
+  const Bytes rest = device - small, spare = std::min(kBasePage, rest / 2);
+  return {.device = rest - spare, .small = small, .host = engine_.tiers.host.usage().capacity,
           .file = engine_.tiers.file.usage().capacity,
           .out_rate = mover_.out_rate(), .in_rate = mover_.in_rate(),
           .file_write_rate = mover_.file_write_rate(), .file_read_rate = mover_.file_read_rate()};

@@ -40,6 +40,8 @@ class LaunchHistory {
                 std::span<const LaunchLog::Use> uses, std::size_t parts, Nanoseconds now);
   // Looks who is over, and gives their watches back.
   void read_watches();
+  // The device has not come to all launches that were timed.
+  bool is_timing() const { return unread_ < steps_.size(); }
   std::size_t size() const { return steps_.size(); }
   // Of all launches ever, the number of the next one.
   std::uint64_t next() const { return dropped_ + steps_.size(); }

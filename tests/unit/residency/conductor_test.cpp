@@ -234,6 +234,30 @@ TEST_F(ConductorTest, WaitsForTheDurationsOfAllButAFew) {
   }
 }
 
+// A program is some iterations of a short loop ahead of its device.
+TEST_F(ConductorTest, WaitsForADurationOfALoopThatTheDeviceHasNotComeTo) {
+  constexpr std::size_t kSteps = 2;
+  DeviceRun* const run = make_run();
+  Conductor conductor(sim_, DeviceId(0), policy_, planner_, runs_);
+  conductor.note_shortage();
+  Conductor::Orders orders;
+  const auto go_round = [&] {
+    for (std::size_t step = 0; step < kSteps; ++step) {
+      const auto watch = conductor.times() ? conductor.watches().start(stream_) : std::nullopt;
+      conductor.log().note(&works_[step], {&run, 1}, ++epoch_, true, watch);
+      EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(100), {}).is_ok());
+      if (watch) conductor.watches().stop(*watch, stream_);
+      conductor.read(orders, clock_.now());
+    }
+  };
+  for (int i = 0; i < 40; ++i) go_round();
+  ASSERT_TRUE(conductor.times()) << "the loop is known";
+  EXPECT_FALSE(conductor.wants_plan());
+  EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
+  go_round();
+  EXPECT_TRUE(conductor.wants_plan());
+}
+
 TEST_F(ConductorTest, TellsOfEachRunWhenItIsUsedNext) {
   for (int i = 0; i < 3; ++i) iterate();
   DeviceRun* const run = make_run();
