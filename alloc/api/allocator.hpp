@@ -120,7 +120,7 @@ class Allocator {
   StatsSnapshot stats() const;
   // For who looks from outside, if anybody does.
   void show() const;
-  Status write_timeline(const std::string& path, std::span<const StreamSlice> streams = {}) const;
+  Status write_timeline(const std::string& path, std::span<const TrackSlice> slices = {}) const;
   // Of the whole run so far. Errors: kInvalidArgument when none is kept (options.history); kIo.
   Status write_history(const std::string& path) const;
   // Moves on what is under way; false when nothing is in flight any more.

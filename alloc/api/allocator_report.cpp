@@ -192,8 +192,8 @@ Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked) const {
                 fmt::format("{}\n{}", status.message(), oom_message(figures)));
 }
 
-Status Allocator::write_timeline(const std::string& path, std::span<const StreamSlice> streams) const {
-  return tessera::write_timeline(log_, path, streams);
+Status Allocator::write_timeline(const std::string& path, std::span<const TrackSlice> slices) const {
+  return tessera::write_timeline(log_, path, slices);
 }
 
 Status Allocator::write_history(const std::string& path) const {

@@ -38,7 +38,7 @@ SimDriver::SimDriver(SimOptions options, const Clock& clock)
     : SimDriver(options, std::make_unique<RealEngines>(options.devices, clock)) {}
 
 SimDriver::SimDriver(SimOptions options, VirtualClock& clock)
-    : SimDriver(options, std::make_unique<VirtualEngines>(options.devices, clock)) {}
+    : SimDriver(options, std::make_unique<VirtualEngines>(options.devices, clock, options.watcher)) {}
 
 SimDriver::SimDriver(SimOptions options, std::unique_ptr<SimEngines> engines)
     : serial_(next_serial.fetch_add(1, std::memory_order_relaxed)),

@@ -16,6 +16,8 @@
 
 namespace tessera {
 
+class SimWatcher;
+
 enum class SimContents : std::uint8_t {
   kReal,  // frames in memory files; a stray touch is a real fault
   kNone,  // nothing can be read or written, and kernels only take their time
@@ -39,6 +41,7 @@ struct SimOptions {
   bool watches_memory = true;
   bool virtual_memory = true;  // false: no reserve, no frames, no mappings, as on some vGPUs
   std::string name = "Tessera software device";
+  SimWatcher* watcher = nullptr;  // told of what has run, in virtual time; outlives the driver
 };
 
 }  // namespace tessera

@@ -11,8 +11,8 @@ constexpr bool one_at_a_time(SimEngine engine) {
 
 }  // namespace
 
-VirtualEngines::VirtualEngines(int devices, VirtualClock& clock)
-    : SimEngines(devices, clock), time_(clock), busy_(device_count()) {}
+VirtualEngines::VirtualEngines(int devices, VirtualClock& clock, SimWatcher* watcher)
+    : SimEngines(devices, clock), time_(clock), watcher_(watcher), busy_(device_count()) {}
 
 VirtualEngines::~VirtualEngines() {
   MutexLock lock(mutex_);
@@ -41,6 +41,7 @@ void VirtualEngines::start_ready() {
 void VirtualEngines::finish(SimOp op) {
   MutexLock lock(mutex_);
   const auto [device, engine] = schedule_.place_of(op);
+  if (watcher_ != nullptr) watcher_->ran(device, engine, work(op), time_.now() - work(op).time, time_.now());
   run(device, op);
   busy_[device.value()][static_cast<std::size_t>(engine)] = false;
   retire(op);

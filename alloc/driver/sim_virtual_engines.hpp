@@ -13,13 +13,14 @@
 
 #include "base/virtual_clock.hpp"
 #include "driver/sim_engines.hpp"
+#include "driver/sim_watcher.hpp"
 
 namespace tessera {
 
 class VirtualEngines final : public SimEngines {
  public:
-  // REQUIRES: `clock` outlives the engines.
-  VirtualEngines(int devices, VirtualClock& clock);
+  // `watcher` may be null. REQUIRES: `clock` and the watcher outlive the engines.
+  VirtualEngines(int devices, VirtualClock& clock, SimWatcher* watcher = nullptr);
   ~VirtualEngines() override;
 
  private:
@@ -30,6 +31,7 @@ class VirtualEngines final : public SimEngines {
   void finish(SimOp op) EXCLUDES_LOCK(mutex_);
 
   VirtualClock& time_;
+  SimWatcher* const watcher_;
   std::vector<std::array<bool, kSimEngines>> busy_ GUARDED_BY(mutex_);
 };
 

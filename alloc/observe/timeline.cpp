@@ -64,10 +64,11 @@ class Drawing {
         thread_of(track, lane), microseconds(event.begin - origin_),
         microseconds(event.end - event.begin), event.address.value(), event.bytes.value());
   }
-  void draw(const StreamSlice& slice) {
-    add("{{\"name\":{},\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}}}", json_string(slice.name),
-        slice.device, thread_of(slice), microseconds(slice.begin - origin_),
-        microseconds(slice.end - slice.begin));
+  void draw(const TrackSlice& slice) {
+    const std::string size = slice.bytes ? " " + rounded_size(slice.bytes) : std::string();
+    add("{{\"name\":{},\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}}}",
+        json_string(std::string(slice.name) + size), slice.device, thread_of(slice),
+        microseconds(slice.begin - origin_), microseconds(slice.end - slice.begin));
   }
 
   std::string finish(std::uint64_t lost) {
@@ -83,12 +84,13 @@ class Drawing {
     return static_cast<unsigned>(track) * kLanesPerTrack + lane + 1;
   }
 
-  unsigned thread_of(const StreamSlice& slice) {
-    const auto [found, is_new] = streams_.emplace(std::pair(slice.device, slice.stream), 0);
+  unsigned thread_of(const TrackSlice& slice) {
+    const auto [found, is_new] = own_.emplace(std::pair(slice.device, slice.track), 0);
     if (!is_new) return found->second;
-    found->second = kTracks * kLanesPerTrack + static_cast<unsigned>(streams_.size());
+    const auto number = static_cast<unsigned>(own_.size());
+    found->second = kTracks * kLanesPerTrack + number;
     know_device(slice.device);
-    name_thread(slice.device, found->second, fmt::format("stream {}", slice.stream), 0);
+    name_thread(slice.device, found->second, slice.track, number);
     return found->second;
   }
 
@@ -125,12 +127,12 @@ class Drawing {
     const char* const name = kTrackNames[static_cast<std::size_t>(track)];
     const std::string number = lane == 0 ? std::string() : fmt::format(" {}", lane + 1);
     const unsigned thread = thread_of(track, lane);
-    name_thread(device, thread, name + number, thread);
+    name_thread(device, thread, name + number, kLanesPerTrack + thread);
   }
 
-  void name_thread(unsigned device, unsigned thread, const std::string& name, unsigned place) {
-    add("{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":\"{}\"}}}}", device,
-        thread, name);
+  void name_thread(unsigned device, unsigned thread, std::string_view name, unsigned place) {
+    add("{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", device,
+        thread, json_string(name));
     add("{{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{"
         "\"sort_index\":{}}}}}",
         device, thread, place);
@@ -144,30 +146,30 @@ class Drawing {
 
   const Nanoseconds origin_;
   std::map<unsigned, Ends> ends_;
-  std::map<std::pair<unsigned, std::uint64_t>, unsigned> streams_;  // device, stream -> thread
+  std::map<std::pair<unsigned, std::string_view>, unsigned> own_;  // device, track of a slice -> thread
   std::string text_;
 };
 
 }  // namespace
 
 std::string timeline_json(std::span<const Event> events, std::uint64_t lost,
-                          std::span<const StreamSlice> streams) {
+                          std::span<const TrackSlice> slices) {
   // The log is ordered by when events ended; lanes need the order in which they began.
   std::vector<Event> by_begin(events.begin(), events.end());
   std::stable_sort(by_begin.begin(), by_begin.end(),
                    [](const Event& a, const Event& b) { return a.begin < b.begin; });
   Nanoseconds origin(std::numeric_limits<std::uint64_t>::max());
   if (!by_begin.empty()) origin = by_begin.front().begin;
-  for (const StreamSlice& slice : streams) origin = std::min(origin, slice.begin);
+  for (const TrackSlice& slice : slices) origin = std::min(origin, slice.begin);
   Drawing drawing(origin);
-  for (const StreamSlice& slice : streams) drawing.draw(slice);
+  for (const TrackSlice& slice : slices) drawing.draw(slice);
   for (const Event& event : by_begin) drawing.draw(event);
   return drawing.finish(lost);
 }
 
 Status write_timeline(const EventLog& log, const std::string& path,
-                      std::span<const StreamSlice> streams) {
-  return write_text_file(path, timeline_json(log.events(), log.lost(), streams));
+                      std::span<const TrackSlice> slices) {
+  return write_text_file(path, timeline_json(log.events(), log.lost(), slices));
 }
 
 }  // namespace tessera

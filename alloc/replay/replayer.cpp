@@ -51,6 +51,7 @@ class Program {
       StreamId stream;
       TESSERA_TRY_ASSIGN(stream, machine_.driver().create_stream(DeviceId(i / trace_.streams.size())));
       streams_.push_back(stream);
+      tracks_.push_back(fmt::format("stream {}", trace_.streams[i % trace_.streams.size()]));
     }
     for (const std::string& word : trace_.words) {
       // Words that no tag may have are names of operations.
@@ -108,7 +109,13 @@ class Program {
     pass.stalls = stalls_between(*pass_began_, machine_.clock().now(), busiest->work, machine_.waits().kept());
     return pass;
   }
-  const std::vector<StreamSlice>& slices() const { return slices_; }
+  // Of streams and links.
+  std::vector<TrackSlice> slices() const {
+    std::vector<TrackSlice> all = slices_;
+    const std::vector<TrackSlice>& links = machine_.links().slices();
+    all.insert(all.end(), links.begin(), links.end());
+    return all;
+  }
 
  private:
   // Work on a stream, the event behind it, and when it was queued.
@@ -236,12 +243,12 @@ class Program {
   // From when it was queued on a stream that was free, the stream waited behind an event for copies (stream_stalls.hpp).
   void draw(const Pending& work, Nanoseconds begin, Nanoseconds end) {
     const auto device = static_cast<std::uint16_t>(work.stream / trace_.streams.size());
-    const std::uint64_t stream = trace_.streams[work.stream % trace_.streams.size()];
+    const std::string_view track = tracks_[work.stream];
     const Nanoseconds ready = std::max(free_from_[work.stream], work.queued);
-    if (ready < begin) slices_.push_back({device, stream, ready, begin, "stall copy_in"});
+    if (ready < begin) slices_.push_back({device, track, ready, begin, "stall copy_in", {}});
     std::string_view name = "remake";
     if (work.op != nullptr) name = trace_.words[work.op->name];
-    slices_.push_back({device, stream, begin, end, name});
+    slices_.push_back({device, track, begin, end, name, {}});
     free_from_[work.stream] = end;
   }
   Status mark(const TraceMark& mark) {
@@ -271,7 +278,8 @@ class Program {
   std::optional<Nanoseconds> pass_began_;  // on the device
   std::vector<StreamPass> pass_;  // by stream
   std::vector<Nanoseconds> free_from_;  // of each stream, as far as it is drawn
-  std::vector<StreamSlice> slices_;
+  std::vector<std::string> tracks_;     // their names
+  std::vector<TrackSlice> slices_;
   bool note_before_ = false;
   tessera_stats before_{};
   std::size_t marks_before_ = 0;

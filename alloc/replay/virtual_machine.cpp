@@ -33,18 +33,20 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
                                                                std::uint32_t devices) {
   std::unique_ptr<VirtualMachine> machine(new VirtualMachine);
   VirtualClock& clock = machine->clock_;
+  const bool drawn = !options.timeline.empty();
   auto driver = std::make_unique<SimDriver>(
       SimOptions{.devices = static_cast<int>(devices),
                  .memory = options.device_memory,
                  .inbound = {options.h2d, {}},
                  .outbound = {options.d2h, {}},
                  .contents = SimContents::kNone,
-                 .name = "Tessera virtual device"},
+                 .name = "Tessera virtual device",
+                 .watcher = drawn ? &machine->links_ : nullptr},
       clock);
   machine->driver_ = driver.get();
   Foundations foundations{clock, std::move(driver), make_file(clock, options), machine->pages_,
                           false, &machine->waits_};
-  if (!options.timeline.empty()) foundations.events = kDrawnEvents;
+  if (drawn) foundations.events = kDrawnEvents;
   TESSERA_TRY_ASSIGN(machine->allocator_,
                      Allocator::create(std::move(foundations), allocator_options(options)));
   return machine;

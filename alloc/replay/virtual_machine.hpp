@@ -9,6 +9,7 @@
 #include "base/virtual_clock.hpp"
 #include "driver/sim_driver.hpp"
 #include "replay/host_waits.hpp"
+#include "replay/link_slices.hpp"
 #include "replay/replay_options.hpp"
 
 namespace tessera {
@@ -23,6 +24,8 @@ class VirtualMachine {
   SimDriver& driver() { return *driver_; }
   Allocator& allocator() { return *allocator_; }
   HostWaits& waits() { return waits_; }
+  // Of a replay that is drawn.
+  const LinkSlices& links() const { return links_; }
   // What the pump's thread does on a real machine; call it whenever time may have passed.
   void look();
   // Lets the next thing happen. False when nothing is under way.
@@ -33,6 +36,7 @@ class VirtualMachine {
 
   VirtualClock clock_;
   HostWaits waits_{clock_};
+  LinkSlices links_;
   NoHostPages pages_;
   SimDriver* driver_ = nullptr;  // the allocator's
   std::unique_ptr<Allocator> allocator_;

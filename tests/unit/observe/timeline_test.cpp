@@ -84,13 +84,13 @@ TEST(Timeline, SoManyAtOnceLieInLanesOfTheirOwnToo) {
   EXPECT_EQ(tracks.size(), 300u);
 }
 
-TEST(Timeline, StreamsHaveTracksAboveThoseOfTheLinks) {
-  const std::vector<StreamSlice> streams = {{0, 7, Nanoseconds(1000), Nanoseconds(3500), "a \"b\""},
-                                            {0, 9, Nanoseconds(2000), Nanoseconds(3000), "c"},
-                                            {1, 7, Nanoseconds(2000), Nanoseconds(3000), "d"},
-                                            {0, 7, Nanoseconds(3500), Nanoseconds(3600), "e"}};
+TEST(Timeline, SlicesHaveTracksOfTheirOwnAboveTheOthers) {
+  const std::vector<TrackSlice> slices = {{0, "stream 7", Nanoseconds(1000), Nanoseconds(3500), "a \"b\"", {}},
+                                          {0, "stream 9", Nanoseconds(2000), Nanoseconds(3000), "c", 2_MiB},
+                                          {1, "stream 7", Nanoseconds(2000), Nanoseconds(3000), "d", {}},
+                                          {0, "stream 7", Nanoseconds(3500), Nanoseconds(3600), "e", {}}};
   const std::vector<Event> events = {move(EventKind::kFetch, 4000, 5000)};
-  const auto trace = nlohmann::json::parse(timeline_json(events, 0, streams));
+  const auto trace = nlohmann::json::parse(timeline_json(events, 0, slices));
   std::map<std::pair<int, int>, std::string> names;  // by process and thread
   std::map<std::string, int> places;
   std::multimap<std::string, std::string> drawn_on;
@@ -108,9 +108,10 @@ TEST(Timeline, StreamsHaveTracksAboveThoseOfTheLinks) {
   EXPECT_EQ(drawn_on, (std::multimap<std::string, std::string>{{"0 in: host to device", "fetch 32.0 MiB"},
                                                                {"0 stream 7", "a \"b\""},
                                                                {"0 stream 7", "e"},
-                                                               {"0 stream 9", "c"},
+                                                               {"0 stream 9", "c 2.00 MiB"},
                                                                {"1 stream 7", "d"}}));
-  EXPECT_LT(places.at("0 stream 9"), places.at("0 in: host to device"));
+  EXPECT_LT(places.at("0 stream 7"), places.at("0 stream 9"));
+  EXPECT_LT(places.at("1 stream 7"), places.at("0 in: host to device"));
   const auto& fetch = trace["traceEvents"].back();
   EXPECT_EQ(fetch["ts"], 3.0) << "time starts with the first slice";
 }

@@ -95,7 +95,9 @@ TEST(Replayer, ATimelineTellsWhatRanWhen) {
   EXPECT_EQ(replay_json(trace, played(trace, options)), replay_json(trace, plain));
   const std::string text = text_of(options.timeline);
   std::map<int, std::string> tracks;
-  std::vector<std::tuple<std::string, double, double>> stream;  // name, begin and end in milliseconds
+  using Slices = std::vector<std::tuple<std::string, double, double>>;  // name, begin and end in milliseconds
+  Slices stream;
+  std::map<std::string, std::pair<double, double>> link;  // when it began and ended to carry
   std::map<std::string, std::uint64_t> moved;
   const auto drawn = nlohmann::json::parse(text);
   EXPECT_EQ(drawn["otherData"]["lost_events"], 0);
@@ -105,10 +107,12 @@ TEST(Replayer, ATimelineTellsWhatRanWhen) {
     const std::string track = tracks.at(event["tid"]);
     const double begin = event["ts"].get<double>() / 1000, end = begin + event["dur"].get<double>() / 1000;
     if (track == "stream 0") stream.emplace_back(event["name"], begin, end);
+    if (track.starts_with("link")) link.try_emplace(track, begin, end).first->second.second = end;
     if (event.contains("args")) moved[track] += event["args"]["bytes"].get<std::uint64_t>();
   }
-  EXPECT_EQ(stream, (std::vector<std::tuple<std::string, double, double>>{
-                        {"op", 0, 1}, {"op", 1, 2}, {"op", 2, 3}, {"stall copy_in", 3, 4}, {"op", 4, 5}}));
+  EXPECT_EQ(stream, (Slices{{"op", 0, 1}, {"op", 1, 2}, {"op", 2, 3}, {"stall copy_in", 3, 4}, {"op", 4, 5}}));
+  EXPECT_EQ(link.at("link out"), std::pair(1.0, 3.0));
+  EXPECT_EQ(link.at("link in"), std::pair(3.0, 4.0));
   EXPECT_EQ(moved["in: host to device"], plain.stats.bytes_in);
   EXPECT_EQ(moved["out: device to host"], plain.stats.bytes_out);
   EXPECT_GT(moved.count("stalls"), 0U);

@@ -1,0 +1,23 @@
+// What each direction of each device's link carried when, for a picture of the replay.
+//
+// Thread safety: one thread, as all of a replay.
+#pragma once
+
+#include <vector>
+
+#include "driver/sim_watcher.hpp"
+#include "observe/timeline.hpp"
+
+namespace tessera {
+
+class LinkSlices final : public SimWatcher {
+ public:
+  void ran(DeviceId device, SimEngine engine, const SimWork& work, Nanoseconds begin, Nanoseconds end) override;
+
+  const std::vector<TrackSlice>& slices() const { return slices_; }
+
+ private:
+  std::vector<TrackSlice> slices_;  // as many as there were copies
+};
+
+}  // namespace tessera

@@ -1,0 +1,54 @@
+#include "replay/link_slices.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/virtual_clock.hpp"
+#include "driver/sim_driver.hpp"
+
+namespace tessera {
+namespace {
+
+// Two copies that are queued at once: the second has the link when the first is over.
+TEST(LinkSlices, TellsEachCopyFromWhenItHasTheLink) {
+  VirtualClock clock;
+  LinkSlices links;
+  SimDriver driver({.memory = 64_MiB, .inbound = {1'000'000'000, {}}, .contents = SimContents::kNone, .watcher = &links},
+                   clock);
+  const DeviceId device;
+  const Address at = driver.reserve(4_MiB, 2_MiB).take();
+  const FrameId frame = driver.create_frame(device, FrameLocation::kDevice, 4_MiB).take();
+  ASSERT_TRUE(driver.map(at, 4_MiB, frame).is_ok());
+  ASSERT_TRUE(driver.set_access(at, 4_MiB, device).is_ok());
+  std::vector<char> host(3'000'000);
+  ASSERT_TRUE(driver.register_host(host.data(), Bytes(host.size())).is_ok());
+  const StreamId stream = driver.create_stream(device).take();
+  ASSERT_TRUE(driver.copy_in(at, host.data(), Bytes(1'000'000), stream).is_ok());
+  ASSERT_TRUE(driver.copy_in(at, host.data(), Bytes(2'000'000), stream).is_ok());
+  ASSERT_TRUE(driver.occupy(stream, Nanoseconds(5), {}).is_ok());
+  ASSERT_TRUE(driver.copy_out(host.data(), at, Bytes(3'000'000), stream).is_ok());
+  ASSERT_TRUE(driver.synchronize(device).is_ok());
+
+  ASSERT_EQ(links.slices().size(), 3u) << "an operation passes no link";
+  const TrackSlice &first = links.slices()[0], &second = links.slices()[1], &out = links.slices()[2];
+  EXPECT_EQ(first.begin, Nanoseconds(0));
+  EXPECT_EQ(first.end, Nanoseconds(1'000'000));
+  EXPECT_EQ(second.begin, first.end);
+  EXPECT_EQ(second.end, Nanoseconds(3'000'000));
+  EXPECT_EQ(second.track, "link in");
+  EXPECT_EQ(second.name, "copy_in");
+  EXPECT_EQ(second.bytes, Bytes(2'000'000));
+  EXPECT_EQ(out.track, "link out");
+  EXPECT_EQ(out.begin, Nanoseconds(3'000'005));
+
+  EXPECT_TRUE(driver.destroy_stream(stream).is_ok());
+  EXPECT_TRUE(driver.unregister_host(host.data()).is_ok());
+  EXPECT_TRUE(driver.unmap(at, 4_MiB).is_ok());
+  EXPECT_TRUE(driver.destroy_frame(frame).is_ok());
+  EXPECT_TRUE(driver.release(at, 4_MiB).is_ok());
+}
+
+}  // namespace
+}  // namespace tessera
