@@ -65,9 +65,11 @@ Result<Nanoseconds> Stopwatches::read(Watch watch) {
     return Status(Code::kDriver, "the watch was not stopped");
   }
   if (!events.stopped) return Status(Code::kNotReady, "the watch runs");
-  if (const Status over = driver_.query(events.stop); over.code() == Code::kNotReady) return over;
-  const Result<std::int64_t> time = time_behind_latest(events);
+  const Status over = driver_.query(events.stop);
+  if (over.code() == Code::kNotReady) return over;
   spare_.push_back(watch);
+  TESSERA_TRY(over);
+  const Result<std::int64_t> time = time_behind_latest(events);
   if (!time.is_ok()) return time.status();
   return Nanoseconds(static_cast<std::uint64_t>(std::max<std::int64_t>(time.value(), 0)));
 }
@@ -75,13 +77,14 @@ Result<Nanoseconds> Stopwatches::read(Watch watch) {
 // The latest stop is kept, and the watch gets the event of the one before for its own.
 Result<std::int64_t> Stopwatches::time_behind_latest(Events& events) {
   const Result<std::int64_t> own = driver_.elapsed(events.start, events.stop);
+  if (!own.is_ok()) return own;
   if (latest_ == EventId()) {
     const Result<EventId> spare = driver_.create_timed_event(device_);
     if (spare.is_ok()) latest_ = std::exchange(events.stop, spare.value());
     return own;
   }
   const Result<std::int64_t> behind = driver_.elapsed(latest_, events.stop);
-  if (!own.is_ok() || !behind.is_ok()) return own;
+  if (!behind.is_ok()) return own;
   if (behind.value() > 0) std::swap(latest_, events.stop);
   return std::min(own.value(), behind.value());
 }

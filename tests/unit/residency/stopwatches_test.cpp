@@ -95,6 +95,23 @@ TEST_F(StopwatchesTest, ARefusalTimesNothingAndLosesNothing) {
   EXPECT_TRUE(watches_.start(stream_));
 }
 
+// An error is an answer: who gets it does not ask again, whatever the work does.
+TEST_F(StopwatchesTest, OneThatCannotBeReadIsGivenBack) {
+  const auto watch = watches_.start(stream_);
+  ASSERT_TRUE(watch);
+  work(100);
+  ASSERT_TRUE(watches_.stop(*watch, stream_));
+  fault_.fail({.call = DriverCall::kQueryEvent, .status = Status(Code::kDriver, "told to")});
+  EXPECT_EQ(watches_.read(*watch).status().code(), Code::kDriver);
+  fault_.clear();
+  ASSERT_TRUE(sim_.synchronize(stream_).is_ok());
+  const auto next = watches_.start(stream_);
+  work(30);
+  ASSERT_TRUE(next && watches_.stop(*next, stream_));
+  ASSERT_TRUE(sim_.synchronize(stream_).is_ok());
+  EXPECT_EQ(watches_.read(*next).take(), Nanoseconds(30));
+}
+
 // Who was told of it may read it once more.
 TEST_F(StopwatchesTest, OneThatCouldNotBeStoppedIsHandedOutOnceMore) {
   const auto first = watches_.start(stream_);
