@@ -1,5 +1,7 @@
 #include "learn/iteration.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 namespace tessera {
@@ -42,6 +44,12 @@ std::vector<Gap> find_gaps(const Iteration& iteration) {
   return gaps;
 }
 
+Nanoseconds computing_time(const Iteration& iteration) {
+  std::array<Nanoseconds, kMostStreams> sums{};
+  for (const IterationStep& step : iteration.steps) sums[step.stream] += step.duration;
+  return *std::ranges::max_element(sums);
+}
+
 Iteration with_small_runs(const Iteration& iteration) {
   Iteration all;
   const SmallRuns& small = iteration.small;
@@ -59,7 +67,7 @@ Iteration with_small_runs(const Iteration& iteration) {
       all.uses.back().run += first;
     }
     all.steps.push_back({iteration.steps[step].duration, first_use,
-                         static_cast<std::uint32_t>(all.uses.size())});
+                         static_cast<std::uint32_t>(all.uses.size()), iteration.steps[step].stream});
   }
   return all;
 }

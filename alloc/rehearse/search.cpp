@@ -12,12 +12,6 @@ namespace {
 constexpr int kMostDraws = 16;
 constexpr std::uint64_t kOtherOrderOneIn = 8;
 
-Nanoseconds computing(const Iteration& iteration) {
-  Nanoseconds sum;
-  for (const IterationStep& step : iteration.steps) sum += step.duration;
-  return sum;
-}
-
 }  // namespace
 
 Search::Search(const Iteration& iteration, const Machine& machine, const Policy& policy,
@@ -28,7 +22,7 @@ Search::Search(const Iteration& iteration, const Machine& machine, const Policy&
       stop_(stop),
       tell_(std::move(tell)),
       origin_(from.front()),
-      near_enough_(computing(iteration) + computing(iteration) / kNearEnough),
+      near_enough_(computing_time(iteration) + computing_time(iteration) / kNearEnough),
       enough_(std::ranges::max_element(from, {}, &Told::time)->time),
       neighbours_(iteration, machine),
       kept_(std::move(from)),

@@ -56,7 +56,8 @@ Stage::Stage(const Iteration& iteration, const Machine& machine, const Strategy&
       device_(driver_, DeviceId(), machine.device + machine.small),
       host_(driver_, machine.host, HostTier::staging_for(machine.host, machine.file), host_pages_),
       held_(iteration_.runs.size()),
-      pinned_(iteration_.runs.size()) {}
+      pinned_(iteration_.runs.size()),
+      last_uses_(iteration_.runs.size()) {}
 
 Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const Machine& machine,
                                              const Strategy& strategy, const Policy& policy) {
@@ -64,7 +65,13 @@ Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const M
   auto io = std::make_unique<VirtualFileIo>(stage->clock_, file_speed(machine.file_read_rate, kCommonRead),
                                             file_speed(machine.file_write_rate, kCommonWrite));
   stage->file_ = std::make_unique<FileTier>(std::move(io), machine.file, checksum_of_nothing);
-  TESSERA_TRY_ASSIGN(stage->stream_, stage->driver_.create_stream(DeviceId()));
+  std::uint32_t last_stream = 0;
+  for (const IterationStep& step : iteration.steps) last_stream = std::max(last_stream, step.stream);
+  while (stage->streams_.size() <= last_stream) {
+    StreamId stream;
+    TESSERA_TRY_ASSIGN(stream, stage->driver_.create_stream(DeviceId()));
+    stage->streams_.push_back(stream);
+  }
   const TierStack tiers{stage->device_, stage->host_, *stage->file_};
   TESSERA_TRY_ASSIGN(stage->residency_,
                      Residency::create(stage->driver_, DeviceId(), tiers,
@@ -83,7 +90,7 @@ Stage::~Stage() {
   pages_.reset();
   residency_.reset();
   for (const EventId event : events_) note(driver_.destroy_event(event));
-  if (stream_ != StreamId()) note(driver_.destroy_stream(stream_));
+  for (const StreamId stream : streams_) note(driver_.destroy_stream(stream));
 }
 
 Result<Nanoseconds> Stage::play(const std::atomic<Nanoseconds>& enough, const std::atomic<bool>& stop) {
@@ -95,7 +102,8 @@ Result<Nanoseconds> Stage::play(const std::atomic<Nanoseconds>& enough, const st
   }
   for (; !told_; ++passes_) {
     if (passes_ == kAlone && !leads_) lead();
-    TESSERA_TRY(driver_.host_function(stream_, [this, pass = passes_] { begin_pass(pass); }));
+    const StreamId stream = streams_[iteration_.steps[first % iteration_.steps.size()].stream];
+    TESSERA_TRY(driver_.host_function(stream, [this, pass = passes_] { begin_pass(pass); }));
     for (std::uint32_t step = std::exchange(first, 0); step < iteration_.steps.size() && !told_; ++step) {
       enough_ = enough.load(std::memory_order_relaxed);
       const bool stopped = is_hopeless() || stop.load(std::memory_order_relaxed);
@@ -129,11 +137,11 @@ Status Stage::stand(const std::atomic<bool>& stop) {
     if (stop.load(std::memory_order_relaxed)) return Status(Code::kBusy, "stopped");
     Run* placed = nullptr;
     if (each.index) {
-      TESSERA_TRY(allocate(*each.index));
+      TESSERA_TRY(allocate(*each.index, streams_.front()));
       placed = held_[*each.index];
     } else {
       Address address;
-      TESSERA_TRY_ASSIGN(address, blocks_->allocate(each.run->bytes, stream_, each.run->tag));
+      TESSERA_TRY_ASSIGN(address, blocks_->allocate(each.run->bytes, streams_.front(), each.run->tag));
       placed = pages_->find(address);
       if (each.run->pinned) TESSERA_TRY(residency_->pin(placed));
     }
@@ -176,22 +184,22 @@ Status Stage::play_step(std::uint32_t index) {
   operands_.clear();
   ranges_.clear();
   for (const RunUse& use : iteration_.uses_of(index)) {
-    if (held_[use.run] == nullptr) TESSERA_TRY(allocate(use.run));
+    if (held_[use.run] == nullptr) TESSERA_TRY(allocate(use.run, streams_[step.stream]));
     operands_.push_back(held_[use.run]);
     ranges_.push_back({held_[use.run]->address, held_[use.run]->shape.bytes()});
   }
   TESSERA_TRY(queue(step));
   for (const std::uint32_t index_of_run : frees_[index]) {
     const Run* const run = std::exchange(held_[index_of_run], nullptr);
-    if (run != nullptr) TESSERA_TRY(blocks_->free(run->address, stream_));
+    if (run != nullptr) TESSERA_TRY(blocks_->free(run->address, streams_[step.stream]));
   }
   return {};
 }
 
-Status Stage::allocate(std::uint32_t index) {
+Status Stage::allocate(std::uint32_t index, StreamId stream) {
   const IterationRun& run = iteration_.runs[index];
   Address address;
-  TESSERA_TRY_ASSIGN(address, blocks_->allocate(run.bytes, stream_, run.tag));
+  TESSERA_TRY_ASSIGN(address, blocks_->allocate(run.bytes, stream, run.tag));
   held_[index] = pages_->find(address);
   TESSERA_TRY(set_remake(index));
   if (!run.pinned || pinned_[index]) return {};
@@ -206,19 +214,44 @@ Status Stage::queue(const IterationStep& step) {
     TESSERA_TRY_ASSIGN(event, driver_.create_event(DeviceId()));
     events_.push_back(event);
   }
+  if (streams_.size() > 1) TESSERA_TRY(await_others(step));
+  const StreamId stream = streams_[step.stream];
   Use use;
   if (!leads_) use.work = &step;  // no two are alike, so nothing is learned
-  TESSERA_TRY(residency_->begin_use(operands_, stream_, Access::kRead, Use::Kind::kGate, use));
+  TESSERA_TRY(residency_->begin_use(operands_, stream, Access::kRead, Use::Kind::kGate, use));
   for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
     if (iteration_.uses[i].writes) residency_->note_written(*operands_[i - step.first_use]);
   }
-  Status queued = driver_.occupy(stream_, step.duration, ranges_);
-  if (queued.is_ok()) queued = driver_.record_event(events_[queued_++ % kAhead], stream_);
-  residency_->end_use({}, stream_, use);
+  Status queued = driver_.occupy(stream, step.duration, ranges_);
+  if (queued.is_ok()) queued = driver_.record_event(events_[queued_++ % kAhead], stream);
+  residency_->end_use({}, stream, use);
   for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
     if (iteration_.uses[i].writes) TESSERA_TRY(set_remake(iteration_.uses[i].run));
   }
   return queued;
+}
+
+// Behind a writer everybody waits, a writer behind all.
+Status Stage::await_others(const IterationStep& step) {
+  const StreamId own = streams_[step.stream];
+  for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
+    const RunUse& use = iteration_.uses[i];
+    LastUses& last = last_uses_[use.run];
+    for (std::uint32_t other = 0; use.writes && other < streams_.size(); ++other) {
+      if (other != step.stream) TESSERA_TRY(await(last.any[other], own));
+    }
+    if (!use.writes && last.written_on != step.stream) TESSERA_TRY(await(last.written, own));
+    last.any[step.stream] = queued_ + 1;
+    if (!use.writes) continue;
+    last.written = queued_ + 1;
+    last.written_on = step.stream;
+  }
+  return {};
+}
+
+// The ring has no event of older ones, which are over.
+Status Stage::await(std::uint64_t number, StreamId by) {
+  return number <= awaited_ ? Status() : driver_.wait_event(by, events_[(number - 1) % kAhead]);
 }
 
 Status Stage::set_remake(std::uint32_t index) {

@@ -3,11 +3,13 @@
 // Everything from the blocks down is the production code, so what a strategy takes here is what it takes
 // there, as far as the machine's rates and the durations of the steps are known. The program's side is
 // the iteration: it announces and queues step after step, ahead of its device, allocates what is used
-// fresh and frees what nobody reads again.
+// fresh and frees what nobody reads again. Steps of several streams run at once, but none before those whose bytes it
+// reads or writes: a program that is right waits for as much.
 //
 // Thread safety: one thread; several stages beside each other share nothing.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -61,8 +63,10 @@ class Stage {
   void begin_pass(int pass);
   bool is_hopeless() const;
   Status play_step(std::uint32_t step);
-  Status allocate(std::uint32_t run);
+  Status allocate(std::uint32_t run, StreamId stream);
   Status queue(const IterationStep& step);
+  Status await_others(const IterationStep& step);
+  Status await(std::uint64_t number, StreamId by);
   Status set_remake(std::uint32_t run);  // if it can be: of what it holds now
   Status await_oldest();
   void look();
@@ -81,11 +85,18 @@ class Stage {
   std::unique_ptr<Residency> residency_;
   std::unique_ptr<PageManager> pages_;
   std::unique_ptr<BlockCache> blocks_;
-  StreamId stream_;
+  std::vector<StreamId> streams_;  // by that of steps
   std::vector<Run*> held_;    // by run of the iteration; null while it is not allocated
   std::vector<bool> pinned_;  // likewise
   std::vector<Run*> operands_;
   std::vector<DeviceRange> ranges_;
+  // The newest uses of a run: numbers of steps, from 1 on; 0 = none.
+  struct LastUses {
+    std::array<std::uint64_t, kMostStreams> any{};  // by stream
+    std::uint64_t written = 0;
+    std::uint32_t written_on = 0;
+  };
+  std::vector<LastUses> last_uses_;  // by run of the iteration
   std::vector<EventId> events_;  // a ring: one behind each of the newest steps
   bool leads_ = false;
   std::uint64_t queued_ = 0, awaited_ = 0;

@@ -17,6 +17,14 @@ void bound_lingering(Iteration& iteration) {
   }
 }
 
+// By who came first; of more than there may be, some are taken for one.
+std::uint32_t place_of(StreamId stream, std::vector<StreamId>& streams) {
+  const auto known = std::ranges::find(streams, stream);
+  const auto place = static_cast<std::uint32_t>(known - streams.begin());
+  if (known == streams.end()) streams.push_back(stream);
+  return place % kMostStreams;
+}
+
 }  // namespace
 
 void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t signature,
@@ -26,6 +34,7 @@ void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t sign
                     .first = static_cast<std::uint32_t>(mentions_.size()),
                     .parts = static_cast<std::uint32_t>(parts),
                     .small = static_cast<std::uint32_t>(uses.size() - parts),
+                    .stream = launch.stream,
                     .read_at = now,
                     .watch = launch.watch});
   for (const LaunchLog::Use& use : uses) {
@@ -77,6 +86,7 @@ Iteration LaunchHistory::iteration(std::size_t period) const {
   LastUses last;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // a run, and a use that is its, too
   std::vector<std::pair<std::uint32_t, std::uint32_t>> held;   // a use, and for how many steps behind it
+  std::vector<StreamId> streams;
   Iteration iteration;
   for (std::size_t index = begin; index < steps_.size(); ++index) {
     const auto first = static_cast<std::uint32_t>(iteration.uses.size());
@@ -101,7 +111,9 @@ Iteration LaunchHistory::iteration(std::size_t period) const {
           {.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
     }
     iteration.steps.push_back(
-        {.first_use = first, .end_use = static_cast<std::uint32_t>(iteration.uses.size())});
+        {.first_use = first,
+         .end_use = static_cast<std::uint32_t>(iteration.uses.size()),
+         .stream = place_of(steps_[index].stream, streams)});
   }
   add_small_runs(begin, iteration);
   std::vector<std::uint32_t> same(iteration.runs.size());  // the run that stands for each

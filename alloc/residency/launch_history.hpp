@@ -70,6 +70,7 @@ class LaunchHistory {
     std::uint32_t first = 0;  // into mentions_
     std::uint32_t parts = 0;  // so many that a plan may move,
     std::uint32_t small = 0;  // and behind them so many that none does
+    StreamId stream;
     Nanoseconds read_at{};
     std::optional<Stopwatches::Watch> watch;  // not read yet
     Nanoseconds duration{};                   // 0 = not known

@@ -6,7 +6,7 @@
 namespace tessera {
 
 void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t epoch,
-                     bool writes, std::optional<Stopwatches::Watch> watch) {
+                     bool writes, std::optional<Stopwatches::Watch> watch, StreamId stream) {
   MutexLock lock(mutex_);
   if (left_ != 0 && --left_ == 0) switch_off();
   noted_.lost |= noted_.launches.size() == kMaxLaunches || noted_.uses.size() + runs.size() > kMaxUses;
@@ -21,7 +21,7 @@ void LaunchLog::note(const void* work, std::span<Run* const> runs, std::uint64_t
         {run, writes, fresh, Nanoseconds(run->remade_in.load(std::memory_order_relaxed)),
          fresh ? run->freed.load(std::memory_order_relaxed) : 0});
   }
-  noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch});
+  noted_.launches.push_back({work, epoch, static_cast<std::uint32_t>(runs.size()), watch, stream});
   if (noted_.launches.size() >= look_from_) news_.store(true, std::memory_order_relaxed);
   if (noted_.launches.size() == call_at_) calls_.store(true, std::memory_order_relaxed);
 }

@@ -38,7 +38,8 @@ class LaunchLog {
     const void* work = nullptr;
     std::uint64_t epoch = 0;
     std::uint32_t uses = 0;  // of Batch::uses, in order
-    std::optional<Stopwatches::Watch> watch;
+    std::optional<Stopwatches::Watch> watch{};
+    StreamId stream{};
   };
   struct Batch {
     std::vector<Launch> launches;
@@ -59,7 +60,7 @@ class LaunchLog {
   bool is_on() const { return on_.load(std::memory_order_relaxed); }
 
   void note(const void* work, std::span<Run* const> runs, std::uint64_t epoch, bool writes,
-            std::optional<Stopwatches::Watch> watch);
+            std::optional<Stopwatches::Watch> watch, StreamId stream = StreamId());
   // The launch of this epoch, announced as one that reads, writes the run.
   void note_write(Run& run, std::uint64_t epoch);
   // All that was noted since the last call. `batch` is reused. Nobody calls any more.

@@ -1,7 +1,6 @@
 #include "residency/stopwatches.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/log.hpp"
 
@@ -9,16 +8,13 @@ namespace tessera {
 
 Stopwatches::~Stopwatches() {
   MutexLock lock(mutex_);
-  const auto destroy = [this](EventId event) {
-    if (Status status = driver_.destroy_event(event); !status.is_ok()) {
-      log_line(LogLevel::kDebug, "a stopwatch was left behind: {}", status.to_string());
-    }
-  };
   for (const Events& events : events_) {
-    destroy(events.start);
-    destroy(events.stop);
+    for (const EventId event : {events.start, events.stop}) {
+      if (Status status = driver_.destroy_event(event); !status.is_ok()) {
+        log_line(LogLevel::kDebug, "a stopwatch was left behind: {}", status.to_string());
+      }
+    }
   }
-  if (latest_ != EventId()) destroy(latest_);
 }
 
 Result<Stopwatches::Events> Stopwatches::make_events() {
@@ -59,7 +55,7 @@ bool Stopwatches::stop(Watch watch, StreamId stream) {
 
 Result<Nanoseconds> Stopwatches::read(Watch watch) {
   MutexLock lock(mutex_);
-  Events& events = events_[watch];
+  const Events& events = events_[watch];
   if (events.failed) {
     spare_.push_back(watch);
     return Status(Code::kDriver, "the watch was not stopped");
@@ -69,24 +65,9 @@ Result<Nanoseconds> Stopwatches::read(Watch watch) {
   if (over.code() == Code::kNotReady) return over;
   spare_.push_back(watch);
   TESSERA_TRY(over);
-  const Result<std::int64_t> time = time_behind_latest(events);
+  const Result<std::int64_t> time = driver_.elapsed(events.start, events.stop);
   if (!time.is_ok()) return time.status();
   return Nanoseconds(static_cast<std::uint64_t>(std::max<std::int64_t>(time.value(), 0)));
-}
-
-// The latest stop is kept, and the watch gets the event of the one before for its own.
-Result<std::int64_t> Stopwatches::time_behind_latest(Events& events) {
-  const Result<std::int64_t> own = driver_.elapsed(events.start, events.stop);
-  if (!own.is_ok()) return own;
-  if (latest_ == EventId()) {
-    const Result<EventId> spare = driver_.create_timed_event(device_);
-    if (spare.is_ok()) latest_ = std::exchange(events.stop, spare.value());
-    return own;
-  }
-  const Result<std::int64_t> behind = driver_.elapsed(latest_, events.stop);
-  if (!behind.is_ok()) return own;
-  if (behind.value() > 0) std::swap(latest_, events.stop);
-  return std::min(own.value(), behind.value());
 }
 
 void Stopwatches::give_back(Watch watch) {

@@ -1,8 +1,5 @@
 // How long work takes on its stream: pairs of timed events around it, read when it is over.
 //
-// Work on several streams runs at once. What of it lay before the end of work that was read earlier does not count
-// again, so that times which are read in the order of the launches add up to what all took together.
-//
 // Thread safety: every call may be made from any thread.
 //
 // Bounds: at most `capacity` watches; start() says no when all are out.
@@ -32,8 +29,7 @@ class Stopwatches {
   std::optional<Watch> start(StreamId stream);
   // False: it cannot be, and read() says so.
   bool stop(Watch watch, StreamId stream);
-  // The time it took, behind what was read earlier; kNotReady while it is under way. Any other answer gives the watch
-  // back.
+  // The time it took; kNotReady while it is under way. Any other answer gives the watch back.
   Result<Nanoseconds> read(Watch watch);
   void give_back(Watch watch);
 
@@ -44,7 +40,6 @@ class Stopwatches {
     bool failed = false;  // to stop: it was told to, and cannot be
   };
   Result<Events> make_events();
-  Result<std::int64_t> time_behind_latest(Events& events) REQUIRES_LOCK(mutex_);
 
   Driver& driver_;
   const DeviceId device_;
@@ -52,7 +47,6 @@ class Stopwatches {
   Mutex mutex_{LockRank::kStreams};
   std::vector<Events> events_ GUARDED_BY(mutex_);  // by watch
   std::vector<Watch> spare_ GUARDED_BY(mutex_);
-  EventId latest_ GUARDED_BY(mutex_);  // the latest stop that was read; none before the first
 };
 
 }  // namespace tessera

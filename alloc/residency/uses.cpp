@@ -70,7 +70,7 @@ void Residency::note_launch(std::span<Run* const> runs, StreamId stream, std::ui
     watch = conductor_.watches().start(stream);
   }
   if (watch) use.watch = *watch;
-  conductor_.log().note(use.work, runs, epoch, access == Access::kWrite, watch);
+  conductor_.log().note(use.work, runs, epoch, access == Access::kWrite, watch, stream);
 }
 
 void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const Use& use) {

@@ -21,6 +21,13 @@ Iteration make_iteration() {
   return iteration;
 }
 
+TEST(Iteration, TakesAtLeastAsLongAsItsLongestStream) {
+  Iteration iteration = test::stack(3, 8_MiB, 10);
+  EXPECT_EQ(computing_time(iteration), Nanoseconds(60));
+  for (std::size_t i = 0; i < 2; ++i) iteration.steps[i].stream = 1;
+  EXPECT_EQ(computing_time(iteration), Nanoseconds(40));
+}
+
 TEST(Iteration, HasAGapBetweenEachTwoUsesOfARun) {
   const std::vector<Gap> gaps = find_gaps(make_iteration());
   ASSERT_EQ(gaps.size(), 5u);

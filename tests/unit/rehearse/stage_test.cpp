@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "policy/lru_policy.hpp"
 #include "policy/recency_policy.hpp"
 
@@ -58,6 +60,31 @@ class StageTest : public ::testing::Test {
 
 TEST_F(StageTest, WhatFitsTakesAsLongAsItsSteps) {
   EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));
+}
+
+// Eight steps on two streams in turn; `use` says what each uses.
+Iteration on_two_streams(const std::function<RunUse(std::uint32_t step)>& use) {
+  Iteration iteration;
+  iteration.runs = {{.bytes = 64_MiB}, {.bytes = 64_MiB}};
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    iteration.uses.push_back(use(i));
+    iteration.steps.push_back({.duration = kStep, .first_use = i, .end_use = i + 1, .stream = i % 2});
+  }
+  return iteration;
+}
+
+TEST_F(StageTest, StepsOfTwoStreamsRunAtOnce) {
+  iteration_ = on_two_streams([](std::uint32_t i) { return RunUse{.run = i % 2, .writes = true}; });
+  EXPECT_EQ(play(machine(2_GiB)).take(), kStep * 4);
+  iteration_ = on_two_streams([](std::uint32_t) { return RunUse{.run = 0}; });
+  EXPECT_EQ(play(machine(2_GiB)).take(), kStep * 4) << "readers do not wait for readers";
+}
+
+TEST_F(StageTest, StepsOfTwoStreamsWaitForWhoWroteAndWhoReads) {
+  iteration_ = on_two_streams([](std::uint32_t) { return RunUse{.run = 0, .writes = true}; });
+  EXPECT_EQ(play(machine(2_GiB)).take(), kStep * 8);
+  iteration_ = on_two_streams([](std::uint32_t i) { return RunUse{.run = 0, .writes = i % 2 == 0}; });
+  EXPECT_EQ(play(machine(2_GiB)).take(), kStep * 8);
 }
 
 TEST_F(StageTest, WhatDoesNotFitWaitsForItsLinks) {

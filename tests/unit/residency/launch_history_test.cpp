@@ -53,6 +53,22 @@ class LaunchHistoryTest : public ::testing::Test {
   std::uint64_t epoch_ = 0;
 };
 
+TEST_F(LaunchHistoryTest, NumbersStreamsByWhoCameFirst) {
+  for (const std::uint64_t stream : {70u, 50u, 70u, 60u}) {
+    history_.remember({.epoch = ++epoch_, .stream = StreamId(stream)}, stream, {}, 0, Nanoseconds());
+  }
+  std::vector<std::uint32_t> streams;
+  for (const IterationStep& step : history_.iteration(4).steps) streams.push_back(step.stream);
+  EXPECT_EQ(streams, (std::vector<std::uint32_t>{0, 1, 0, 2}));
+}
+
+TEST_F(LaunchHistoryTest, TakesStreamsForOneWhereThereAreTooMany) {
+  for (std::uint64_t i = 0; i < 2 * kMostStreams; ++i) {
+    history_.remember({.epoch = ++epoch_, .stream = StreamId(100 + i)}, i, {}, 0, Nanoseconds());
+  }
+  for (const IterationStep& step : history_.iteration(2 * kMostStreams).steps) EXPECT_LT(step.stream, kMostStreams);
+}
+
 TEST_F(LaunchHistoryTest, ForgetsTheOlderHalfOfTooManyLaunchesButNoneThatIsNeeded) {
   for (std::size_t i = 0; i < LaunchHistory::kMostSteps - 1; ++i) launch_of(i, {});
   history_.trim(history_.next());

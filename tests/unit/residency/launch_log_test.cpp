@@ -36,6 +36,15 @@ TEST_F(LaunchLogTest, IsOnForGoodOrForSoManyLaunches) {
   EXPECT_FALSE(log_.is_on());
 }
 
+TEST_F(LaunchLogTest, TellsTheStream) {
+  DeviceRun* const one[] = {&a_};
+  log_.note(work_, one, 5, true, std::nullopt, StreamId(7));
+  LaunchLog::Batch batch;
+  log_.take(batch);
+  ASSERT_EQ(batch.launches.size(), 1U);
+  EXPECT_EQ(batch.launches[0].stream, StreamId(7));
+}
+
 TEST_F(LaunchLogTest, IsReadNoSoonerThanItIsWorthALook) {
   DeviceRun* const one[] = {&a_};
   log_.look_from(2);

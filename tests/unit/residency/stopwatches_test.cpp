@@ -1,7 +1,5 @@
 #include "residency/stopwatches.hpp"
 
-#include <utility>
-
 #include <gtest/gtest.h>
 
 #include "base/virtual_clock.hpp"
@@ -36,30 +34,6 @@ TEST_F(StopwatchesTest, TellHowLongTheWorkBetweenTook) {
   EXPECT_EQ(watches_.read(*watch).status().code(), Code::kNotReady);
   ASSERT_TRUE(sim_.synchronize(stream_).is_ok());
   EXPECT_EQ(watches_.read(*watch).take(), Nanoseconds(120));
-}
-
-// Two streams at once: the longer work counts once, and what goes on behind its end.
-TEST_F(StopwatchesTest, WhatSeveralStreamsDoAtOnceCountsOnce) {
-  const StreamId other = sim_.create_stream(DeviceId(0)).take();
-  const auto time = [this](StreamId stream, std::uint64_t nanoseconds) {
-    const Stopwatches::Watch watch = watches_.start(stream).value();
-    EXPECT_TRUE(sim_.occupy(stream, Nanoseconds(nanoseconds), {}).is_ok());
-    EXPECT_TRUE(watches_.stop(watch, stream));
-    return watch;
-  };
-  const auto read_both = [this](Stopwatches::Watch first, Stopwatches::Watch second) {
-    EXPECT_TRUE(sim_.synchronize(DeviceId(0)).is_ok());
-    const Nanoseconds time = watches_.read(first).take();
-    return std::pair(time, watches_.read(second).take());
-  };
-  const auto first = time(stream_, 100), second = time(other, 30);
-  EXPECT_EQ(read_both(first, second), std::pair(Nanoseconds(100), Nanoseconds(0)));
-  const auto third = time(other, 40), fourth = time(stream_, 50);
-  EXPECT_EQ(read_both(third, fourth), std::pair(Nanoseconds(40), Nanoseconds(10)));
-  const auto fifth = time(stream_, 20);  // long after, when nothing else runs
-  ASSERT_TRUE(sim_.synchronize(DeviceId(0)).is_ok());
-  EXPECT_EQ(watches_.read(fifth).take(), Nanoseconds(20));
-  EXPECT_TRUE(sim_.destroy_stream(other).is_ok());
 }
 
 TEST_F(StopwatchesTest, AreNotReadyWhileTheyRun) {
