@@ -149,14 +149,19 @@ void Conductor::lose_place() {
 // ---- learning -----------------------------------------------------------------------------------
 
 // The last launches, as many as the period has, are the iteration. A few launches in a row, such as
-// initialise many blocks, are one only to a program that has no longer one.
+// initialise many blocks, are one only to a program that has no longer one; and where each round has other memory, as each
+// layer of a model has weights of its own, all rounds are one until it is the same again.
 void Conductor::learn_course() {
-  const std::size_t period = finder_.period();
+  std::size_t period = finder_.period();
   if (period > std::min(kMaxSteps, history_.size())) return;
   const auto is_longer = [](const auto& course) {
     return course->iteration().steps.size() > kContext;
   };
-  if (period <= kContext && std::ranges::any_of(courses_, is_longer)) return;
+  if (period <= kContext) {
+    if (std::ranges::any_of(courses_, is_longer)) return;
+    period = history_.same_memory_after(period);
+    if (period == 0) return;
+  }
   Iteration iteration = history_.iteration(period);
   std::vector<Order> runs = players(iteration);
   make_place();

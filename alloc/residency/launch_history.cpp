@@ -132,6 +132,35 @@ Iteration LaunchHistory::iteration(std::size_t period) const {
   return iteration;
 }
 
+// Blocks that change places are the same memory, too, in the next round.
+std::size_t LaunchHistory::same_memory_after(std::size_t period) const {
+  if (uses_known_memory(period)) return period;
+  const std::size_t last = steps_.size() - 1;
+  for (std::size_t round = 2; round <= kMostRounds && 2 * round * period <= steps_.size(); ++round) {
+    const std::size_t launches = round * period;
+    std::size_t equal = 0;
+    while (equal < launches && uses_equal_memory(last - equal, last - equal - launches)) ++equal;
+    if (equal == launches) return launches;
+  }
+  return 0;
+}
+
+bool LaunchHistory::uses_known_memory(std::size_t period) const {
+  const std::size_t begin = steps_.size() - period;
+  LastUses known = last_uses(begin - std::min(begin, period), begin);
+  for (const Step& step : std::span(steps_).subspan(begin)) {
+    for (const Mention& mention : parts_of(step)) {
+      if (known.try_emplace(mention.address.value()).second && !mention.fresh) return false;
+    }
+  }
+  return true;
+}
+
+bool LaunchHistory::uses_equal_memory(std::size_t step, std::size_t before) const {
+  const auto is_equal = [](const Mention& a, const Mention& b) { return a.fresh || a.address == b.address; };
+  return std::ranges::equal(parts_of(steps_[step]), parts_of(steps_[before]), is_equal);
+}
+
 // From the launch before it to its last.
 Nanoseconds LaunchHistory::took(std::size_t period) const {
   const std::size_t before = steps_.size() - std::min(period + 1, steps_.size());

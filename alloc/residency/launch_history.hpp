@@ -31,6 +31,7 @@ class LaunchHistory {
  public:
   static constexpr std::size_t kMostSteps = std::size_t{1} << 17;
   static constexpr std::size_t kMostMentions = std::size_t{1} << 21;
+  static constexpr std::size_t kMostRounds = 1024;
 
   // REQUIRES: `watches` outlives it.
   explicit LaunchHistory(Stopwatches& watches) : watches_(watches) {}
@@ -50,6 +51,10 @@ class LaunchHistory {
   void trim(std::uint64_t needed);
   // The last so many launches as an iteration, without durations. REQUIRES: there are so many.
   Iteration iteration(std::size_t period) const;
+  // So many launches repeat, by signature: after how many they use the same memory again, but for blocks made anew. A loop
+  // over the layers of a model has other weights in each round. 0 = after more than kMostRounds, or more than are known.
+  // REQUIRES: likewise.
+  std::size_t same_memory_after(std::size_t period) const;
   // How long the program took for it. REQUIRES: likewise.
   Nanoseconds took(std::size_t period) const;
   // For each run of that iteration, the last use it has had. REQUIRES: nothing was remembered
@@ -95,6 +100,8 @@ class LaunchHistory {
   std::span<const Mention> parts_of(const Step& step) const {
     return std::span(mentions_).subspan(step.first, step.parts);
   }
+  bool uses_known_memory(std::size_t period) const;
+  bool uses_equal_memory(std::size_t step, std::size_t before) const;
   LastUses last_uses(std::size_t begin, std::size_t end) const;
   void add_small_runs(std::size_t begin, Iteration& iteration) const;
   std::uint32_t steps_until(std::uint64_t freed, std::size_t step) const;

@@ -226,6 +226,22 @@ TEST_F(ConductorTest, AProgramThatHasNoLongerOneIsPlannedByAnIterationOfAFewLaun
   }
 }
 
+// Each has weights of its own: a plan for one would take those of the next for the same.
+TEST_F(ConductorTest, TheLayersOfAModelAreOneIteration) {
+  std::vector<DeviceRun*> weights;
+  for (std::size_t i = 0; i < 3 * kLayers; ++i) {
+    weights.push_back(make_run());
+    weights.back()->fresh = false;
+  }
+  for (int iteration = 0; iteration < 4; ++iteration) {
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      launch(works_[i % 3], weights[i], false);
+      ASSERT_TRUE(policy_.seen.steps.empty() || policy_.seen.steps.size() == weights.size()) << policy_.seen.steps.size();
+    }
+  }
+  EXPECT_EQ(policy_.seen.steps.size(), weights.size());
+}
+
 TEST_F(RegularBreakTest, APlanThatNothingWasFollowedBeforeNeedNotBeFaster) {
   oracle_.time = Nanoseconds(~std::uint64_t{0});
   conductor_.set_policy(policy_, oracle_);

@@ -69,6 +69,37 @@ TEST_F(LaunchHistoryTest, TakesStreamsForOneWhereThereAreTooMany) {
   for (const IterationStep& step : history_.iteration(2 * kMostStreams).steps) EXPECT_LT(step.stream, kMostStreams);
 }
 
+// Rounds of two launches that are alike, of which each uses the blocks at these places.
+class RoundsTest : public LaunchHistoryTest {
+ protected:
+  void go_round(std::initializer_list<std::uint64_t> places, bool fresh = false) {
+    for (const std::uint64_t signature : {1u, 2u}) {
+      std::vector<LaunchLog::Use> uses;
+      for (const std::uint64_t place : places) uses.push_back({.run = &run_at(place), .fresh = fresh});
+      history_.remember({.epoch = ++epoch_}, signature, uses, uses.size(), Nanoseconds());
+    }
+  }
+};
+
+TEST_F(RoundsTest, UseTheSameMemoryAtOnceOrWhenTheyComeBackToIt) {
+  for (int i = 0; i < 2; ++i) go_round({1, 2});
+  EXPECT_EQ(history_.same_memory_after(2), 2U);
+  go_round({2, 1});
+  EXPECT_EQ(history_.same_memory_after(2), 2U) << "two blocks change places";
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_EQ(history_.same_memory_after(2), turn == 0 ? 2U : 0U);
+    for (std::uint64_t layer = 10; layer < 15; ++layer) go_round({1, layer});
+  }
+  EXPECT_EQ(history_.same_memory_after(2), 10U);
+  go_round({1, 11});
+  EXPECT_EQ(history_.same_memory_after(2), 0U) << "it was the turn of another";
+}
+
+TEST_F(RoundsTest, WithBlocksMadeAnewUseTheSame) {
+  for (std::uint64_t place = 1; place < 5; ++place) go_round({place}, true);
+  EXPECT_EQ(history_.same_memory_after(2), 2U);
+}
+
 TEST_F(LaunchHistoryTest, ForgetsTheOlderHalfOfTooManyLaunchesButNoneThatIsNeeded) {
   for (std::size_t i = 0; i < LaunchHistory::kMostSteps - 1; ++i) launch_of(i, {});
   history_.trim(history_.next());
