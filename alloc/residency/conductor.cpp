@@ -71,7 +71,7 @@ void Conductor::note_shortage() {
     history_.drop_oldest(history_.size());
     courses_.clear();
     newest_ = nullptr;
-    wanted_ = asked_ = false;
+    wanted_ = asked_ = is_tied_ = false;
   }
   log_.look_from(1);
   log_.switch_on();
@@ -116,6 +116,7 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
   const std::optional<std::uint64_t> context = finder_.context();
   for (const auto& course : courses_) course->note(signature, context, launch.epoch, parts);
   if (before != nullptr && !before->knows_place()) before->end_predictions();
+  if (is_tied_ && newest_->is_regular()) put_newest_first();
   const bool takes_over = choose_leader();
   if (first_placed(false) == nullptr && finder_.period() != 0) learn_course();
   const Course* const knows = leads() ? leader_ : first_placed(false);
@@ -172,7 +173,7 @@ void Conductor::learn_course() {
   began_ = history_.next() - period;
   waited_ = look_at_ = 0;
   wanted_ = true;
-  asked_ = false;
+  asked_ = is_tied_ = false;
 }
 
 // A plan is asked for of the newest alone: others that have none are learned anew when the program
@@ -232,21 +233,24 @@ void Conductor::ask_for_plan(const Machine& machine) {
   planner_->ask(question, machine_);
 }
 
-// Where nothing was followed before, a strategy need not be faster. And where it seems to take as long, the newer
-// iteration knows more: what was followed may have been a loop in it.
+// Where nothing was followed before, a strategy need not be faster. Where it takes as long, what was followed may be a loop
+// in the new iteration, or the new one two of the old and a break: that shows when it goes on.
 void Conductor::take_answer(Orders& orders) {
   std::vector<Told> told = planner_->answer();
   if (told.empty()) return;
   const auto has_plan = [](const auto& course) { return course->has_plan(); };
-  const bool goes_first =
-      told.front().time < took_ + took_ / kToldDoubt || std::ranges::none_of(courses_, has_plan);
+  const bool goes_first = told.front().time < took_ || std::ranges::none_of(courses_, has_plan);
+  is_tied_ = !goes_first && told.front().time < took_ + took_ / kTie;
   newest_->take_up(std::move(told), machine_);
-  if (goes_first) {
-    const auto place = std::ranges::find(courses_, newest_, &std::unique_ptr<Course>::get);
-    std::rotate(courses_.begin(), place, place + 1);
-  }
+  if (goes_first) put_newest_first();
   choose_leader();
   if (leader_ == newest_) newest_->catch_up(orders);
+}
+
+void Conductor::put_newest_first() {
+  is_tied_ = false;
+  const auto place = std::ranges::find(courses_, newest_, &std::unique_ptr<Course>::get);
+  std::rotate(courses_.begin(), place, place + 1);
 }
 
 // One course is planned anew: the best, if there was a plan, else the newest, whose durations are
@@ -255,7 +259,7 @@ void Conductor::set_policy(const Policy& policy, Planner& planner) {
   log_.call_at(0);
   policy_ = &policy;
   planner_ = &planner;
-  asked_ = false;
+  asked_ = is_tied_ = false;
   leader_ = nullptr;
   if (courses_.empty()) return;
   if (courses_.front()->has_plan()) {
@@ -275,7 +279,7 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy, const Machin
                      std::span<Run* const> players, Orders& orders) {
   note_shortage();
   log_.take(batch_);  // what was launched before is of no iteration
-  wanted_ = asked_ = false;
+  wanted_ = asked_ = is_tied_ = false;
   std::vector<std::uint64_t> signatures;
   const auto role = [&iteration](const RunUse& use) {
     const IterationRun& run = iteration.runs[use.run];

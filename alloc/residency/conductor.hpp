@@ -108,7 +108,7 @@ class Conductor {
   static constexpr std::size_t kIdleLook = 4096;  // launches, while memory is not short
   static constexpr std::size_t kLooks = 16;       // in an iteration, for durations,
   static constexpr std::size_t kFew = 64;         // of which this part may be unknown
-  static constexpr std::uint64_t kToldDoubt = 32;  // what is told may be off by this part
+  static constexpr std::uint64_t kTie = 32;       // as long, to this part
 
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                    Orders& orders, Nanoseconds now);
@@ -122,6 +122,7 @@ class Conductor {
   void take_answer(Orders& orders);
   Course* first_placed(bool with_plan) const;
   bool choose_leader();
+  void put_newest_first();
 
   const Policy* policy_;
   Planner* planner_;
@@ -148,6 +149,7 @@ class Conductor {
   bool wanted_ = false;      // a plan, as soon as the durations are known
   bool asked_ = false;       // the planner, who may have a better answer yet,
   Machine machine_;          // about this one
+  bool is_tied_ = false;     // it was told to take as long as the program did
   std::uint64_t read_ = 0;  // launches, ever: a clock that fences do not advance, as they do epochs
 };
 

@@ -20,12 +20,15 @@ void Course::set_durations(std::span<const Nanoseconds> by_step) {
 
 void Course::note(std::uint64_t signature, std::optional<std::uint64_t> context,
                   std::uint64_t epoch, std::span<const LaunchLog::Use> uses) {
+  const std::optional<std::size_t> before = place();
   place_.note(signature, context);
   if (!knows_place()) return lose_place();
+  const bool went_on = before && *place() == (*before + 1) % iteration_.steps.size();
   const IterationStep& step = iteration_.steps[*place()];
   if (uses.size() != step.end_use - step.first_use)
     return lose_place();  // of one hash, yet another
   last_known_ = epoch;
+  kept_ = went_on ? kept_ + 1 : 0;
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
     runs_[iteration_.uses[step.first_use + i].run] = {.run = uses[i].run, .used = epoch};
   }
@@ -33,6 +36,7 @@ void Course::note(std::uint64_t signature, std::optional<std::uint64_t> context,
 
 void Course::lose_place() {
   place_.lose();
+  kept_ = 0;
   step_down();
 }
 

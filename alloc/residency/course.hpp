@@ -60,6 +60,8 @@ class Course {
   bool knows_place() const { return place().has_value(); }
   // The epoch of the last launch that kept to it; 0 = none since it was learned.
   std::uint64_t last_known() const { return last_known_; }
+  // It has kept to the iteration so often in a row that it is no matter of chance.
+  bool is_regular() const { return kept_ >= kRegular * iteration_.steps.size(); }
   void lose_place();
   // Each run of the last launch knows when it is used next, if `launches` is the number of that
   // launch.
@@ -92,6 +94,8 @@ class Course {
   bool is_strict() const { return current().strict; }
 
  private:
+  static constexpr std::size_t kRegular = 2;
+
   struct Leaving {
     std::uint32_t run = 0;  // index into Iteration::runs
     Away to = Away::kHost;
@@ -109,6 +113,7 @@ class Course {
   Iteration iteration_;
   PeriodPlace place_;
   std::uint64_t last_known_ = 0;
+  std::size_t kept_ = 0;                   // launches in a row
   std::vector<Order> runs_;                // as last seen; null when gone
   std::vector<std::uint32_t> distances_;   // by use of the iteration
   std::vector<Told> told_;                 // the planner's answer
