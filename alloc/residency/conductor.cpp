@@ -159,7 +159,7 @@ void Conductor::learn_course() {
     return course->iteration().steps.size() > kContext;
   };
   if (period <= kContext) {
-    if (std::ranges::any_of(courses_, is_longer)) return;
+    if (read_ % kSeldom != 0 || std::ranges::any_of(courses_, is_longer)) return;
     period = history_.same_memory_after(period);
     if (period == 0) return;
   }

@@ -106,6 +106,7 @@ class Conductor {
  private:
   static constexpr std::size_t kWatches = 8192;
   static constexpr std::size_t kIdleLook = 4096;  // launches, while memory is not short
+  static constexpr std::size_t kSeldom = 16;      // launches, between looks for loops of a few
   static constexpr std::size_t kLooks = 16;       // in an iteration, for durations,
   static constexpr std::size_t kFew = 64;         // of which this part may be unknown
   static constexpr std::uint64_t kTie = 32;       // as long, to this part
