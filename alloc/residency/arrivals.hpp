@@ -12,7 +12,6 @@
 
 #include "residency/engine.hpp"
 #include "residency/host_room.hpp"
-#include "residency/page_mover.hpp"
 #include "residency/room.hpp"
 #include "residency/transfers.hpp"
 
@@ -20,8 +19,8 @@ namespace tessera {
 
 class Arrivals {
  public:
-  Arrivals(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room, Room& room)
-      : engine_(engine), mover_(mover), transfers_(transfers), host_room_(host_room), room_(room) {}
+  Arrivals(Engine& engine, Transfers& transfers, HostRoom& host_room, Room& room)
+      : engine_(engine), transfers_(transfers), host_room_(host_room), room_(room) {}
 
   // The runs are there for work that is queued on `stream` from now on; with kNoStream, when this returns. What a
   // callback is to remake has its frames. REQUIRES: they are held. Errors: as Residency::begin_use; kBusy where calls
@@ -43,7 +42,6 @@ class Arrivals {
   Status help_driver(Bytes bytes, const Status& refusal);
 
   Engine& engine_;
-  PageMover& mover_;
   Transfers& transfers_;
   HostRoom& host_room_;
   Room& room_;

@@ -44,7 +44,7 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
       mover_(driver, device, tiers, gate_, log, engine_.stats, inbound, outbound, options_.fingerprints),
       transfers_(engine_, mover_, in_flight_), host_room_(engine_, mover_, transfers_),
       room_(engine_, mover_, transfers_, host_room_),
-      arrivals_(engine_, mover_, transfers_, host_room_, room_),
+      arrivals_(engine_, transfers_, host_room_, room_),
       follower_(engine_, mover_, transfers_, host_room_, room_) {
   // Moves by plan run beside the program's work, which host-backed pages may not.
   if (tiers_.is_backed()) conductor_.rest();
