@@ -12,6 +12,8 @@ namespace {
 constexpr int kMostDraws = 16;
 constexpr std::uint64_t kOtherOrderOneIn = 8;
 
+Nanoseconds near_enough_to(Nanoseconds computing) { return computing + computing / Search::kNearEnough; }
+
 }  // namespace
 
 Search::Search(const Iteration& iteration, const Machine& machine, const Policy& policy,
@@ -22,7 +24,7 @@ Search::Search(const Iteration& iteration, const Machine& machine, const Policy&
       stop_(stop),
       tell_(std::move(tell)),
       origin_(from.front()),
-      near_enough_(computing_time(iteration) + computing_time(iteration) / kNearEnough),
+      near_enough_(near_enough_to(computing_time(iteration))),
       enough_(std::ranges::max_element(from, {}, &Told::time)->time),
       neighbours_(iteration, machine),
       kept_(std::move(from)),

@@ -94,7 +94,7 @@ class Course {
   bool is_strict() const { return current().strict; }
 
  private:
-  static constexpr std::size_t kRegular = 2;
+  static constexpr std::size_t kRegular = 2;  // iterations in a row
 
   struct Leaving {
     std::uint32_t run = 0;  // index into Iteration::runs

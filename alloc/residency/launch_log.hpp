@@ -60,7 +60,7 @@ class LaunchLog {
   bool is_on() const { return on_.load(std::memory_order_relaxed); }
 
   void note(const void* work, std::span<Run* const> runs, std::uint64_t epoch, bool writes,
-            std::optional<Stopwatches::Watch> watch, StreamId stream = StreamId());
+            std::optional<Stopwatches::Watch> watch, StreamId stream);
   // The launch of this epoch, announced as one that reads, writes the run.
   void note_write(Run& run, std::uint64_t epoch);
   // All that was noted since the last call. `batch` is reused. Nobody calls any more.

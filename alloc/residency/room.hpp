@@ -28,7 +28,7 @@ class Room {
   Room(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room)
       : engine_(engine), mover_(mover), transfers_(transfers), host_room_(host_room) {}
 
-  // What is on its way out, after all has gone that can without a copy, as far as so much is not free without it.
+  // The bytes that are on their way out. Where so much is not free, what dead and idle runs hold has gone before.
   Result<Bytes> leaving_for(Bytes bytes);
   // So much is free on the device when this returns. Errors: kBusy where calls under way are in the way, which end;
   // kOutOfMemory where nothing else can leave.

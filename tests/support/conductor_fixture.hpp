@@ -57,7 +57,7 @@ class ConductorTest : public ::testing::Test {
   }
   void launch(const char& work, std::span<DeviceRun* const> runs, bool writes) {
     const auto watch = conductor_.times() ? conductor_.watches().start(stream_) : std::nullopt;
-    conductor_.log().note(&work, runs, ++epoch_, writes, watch);
+    conductor_.log().note(&work, runs, ++epoch_, writes, watch, StreamId());
     EXPECT_TRUE(
         sim_.occupy(stream_, Nanoseconds(100 + static_cast<std::uint64_t>(&work - works_)), {})
             .is_ok());

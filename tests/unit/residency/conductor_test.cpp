@@ -38,7 +38,7 @@ TEST_F(ConductorTest, LearnsAheadOfTheShortageAndPlansWithIt) {
     for (const char& work : std::span(works_).first(2 * kLayers + 1)) {
       DeviceRun* const run = make_run();
       const auto watch = ample.times() ? ample.watches().start(stream_) : std::nullopt;
-      ample.log().note(&work, {&run, 1}, ++epoch_, true, watch);
+      ample.log().note(&work, {&run, 1}, ++epoch_, true, watch, StreamId());
       EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(100), {}).is_ok());
       if (watch) ample.watches().stop(*watch, stream_);
       EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
@@ -65,7 +65,7 @@ TEST_F(ConductorTest, SaysWhatTheTagsOfRunsStandFor) {
   for (std::uint64_t i = 0; i < 2 * kLayers; ++i) runs.push_back(make_run_at(i + 1, {0, 2}, TagId(i % 2)));
   for (int iteration = 0; iteration < 4; ++iteration) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      tagged.log().note(&works_[i], {&runs[i], 1}, ++epoch_, true, std::nullopt);
+      tagged.log().note(&works_[i], {&runs[i], 1}, ++epoch_, true, std::nullopt, StreamId());
       Conductor::Orders orders;
       if (tagged.wants_plan()) tagged.ask_for_plan({.device = 64_MiB});
       tagged.read(orders, clock_.now());
@@ -104,7 +104,7 @@ TEST_F(ConductorTest, TriesTheNextStrategyWhenOneTakesLongerThanItWasTold) {
   Away to = Away::kHost;
   const auto iterate_in = [&](std::uint64_t step_time) {
     for (std::size_t i = 0; i < 2 * kLayers; ++i) {
-      conductor.log().note(&works_[i], {&weights[i], 1}, ++epoch_, true, std::nullopt);
+      conductor.log().note(&works_[i], {&weights[i], 1}, ++epoch_, true, std::nullopt, StreamId());
       clock_.run_until(clock_.now() + Nanoseconds(step_time));
       Conductor::Orders orders;
       if (conductor.wants_plan()) conductor.ask_for_plan({.device = 64_MiB});
@@ -125,7 +125,7 @@ TEST_F(ConductorTest, NotesNoMoreOfAProgramThatIsNotShort) {
   DeviceRun* const run = make_run();
   Conductor::Orders orders;
   for (std::size_t i = 0; i <= Conductor::kMaxSteps; ++i) {
-    ample.log().note(&works_[i % 3], {&run, 1}, ++epoch_, true, std::nullopt);
+    ample.log().note(&works_[i % 3], {&run, 1}, ++epoch_, true, std::nullopt, StreamId());
     if (i % 1000 == 0) ample.read(orders, clock_.now());
   }
   ample.read(orders, clock_.now());
@@ -225,7 +225,7 @@ TEST_F(ConductorTest, WaitsForTheDurationsOfAllButAFew) {
     for (std::size_t i = 0; i < 2 * kSteps; ++i) {
       const std::size_t step = i % kSteps;
       const auto watch = step < untimed ? std::nullopt : conductor.watches().start(stream_);
-      conductor.log().note(&works_[step], {&run, 1}, ++epoch_, true, watch);
+      conductor.log().note(&works_[step], {&run, 1}, ++epoch_, true, watch, StreamId());
       if (watch) conductor.watches().stop(*watch, stream_);
       EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
       conductor.read(orders, clock_.now());
@@ -244,7 +244,7 @@ TEST_F(ConductorTest, WaitsForADurationOfALoopThatTheDeviceHasNotComeTo) {
   const auto go_round = [&] {
     for (std::size_t step = 0; step < kSteps; ++step) {
       const auto watch = conductor.times() ? conductor.watches().start(stream_) : std::nullopt;
-      conductor.log().note(&works_[step], {&run, 1}, ++epoch_, true, watch);
+      conductor.log().note(&works_[step], {&run, 1}, ++epoch_, true, watch, StreamId());
       EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(100), {}).is_ok());
       if (watch) conductor.watches().stop(*watch, stream_);
       conductor.read(orders, clock_.now());
@@ -381,7 +381,7 @@ TEST_F(NextPolicyTest, IsAskedAboutTheNewestOfSeveralIterationsThatHadNoPlan) {
   Conductor::Orders orders;
   const auto loop = [&](std::size_t steps, int times) {
     for (std::size_t i = 0; i < steps * static_cast<std::size_t>(times); ++i) {
-      conductor.log().note(&works_[steps + i % steps], std::span(&run, 1), ++epoch_, false, std::nullopt);
+      conductor.log().note(&works_[steps + i % steps], std::span(&run, 1), ++epoch_, false, std::nullopt, StreamId());
       conductor.read(orders, clock_.now());
       if (conductor.wants_plan()) conductor.ask_for_plan({.device = 64_MiB});
     }
@@ -402,7 +402,7 @@ TEST_F(NextPolicyTest, IsNotAskedForAPeriodThatIsTooLongToPlan) {
   Conductor::Orders orders;
   for (int round = 0; round < 3; ++round) {
     for (const char& work : works) {
-      conductor_.log().note(&work, std::span(&run, 1), ++epoch_, false, std::nullopt);
+      conductor_.log().note(&work, std::span(&run, 1), ++epoch_, false, std::nullopt, StreamId());
       if (epoch_ % 1024 == 0) conductor_.read(orders, clock_.now());
     }
   }

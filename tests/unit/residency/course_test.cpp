@@ -264,14 +264,14 @@ class LoopOfLaunchesTest : public ConductorTest {
  protected:
   void launch_timed(const char& work, std::uint64_t nanoseconds) {
     const auto watch = own_.watches().start(stream_);
-    own_.log().note(&work, {&run_, 1}, ++epoch_, true, watch);
+    own_.log().note(&work, {&run_, 1}, ++epoch_, true, watch, StreamId());
     EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(nanoseconds), {}).is_ok());
     EXPECT_TRUE(watch && own_.watches().stop(*watch, stream_));
     EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
     read();
   }
   void launch_untimed(const char& work) {
-    own_.log().note(&work, {&run_, 1}, ++epoch_, true, std::nullopt);
+    own_.log().note(&work, {&run_, 1}, ++epoch_, true, std::nullopt, StreamId());
     read();
   }
   void read() {
@@ -331,9 +331,9 @@ TEST_F(LoopOfLaunchesTest, LaunchesThatWereLostEndWhatIsCounted) {
   constexpr std::size_t kSteps = kLayers, kLost = 8;
   const std::vector<char> others(LaunchLog::kMaxLaunches - kSteps);
   own_.note_shortage();
-  for (const char& work : others) own_.log().note(&work, {&run_, 1}, ++epoch_, true, std::nullopt);
+  for (const char& work : others) own_.log().note(&work, {&run_, 1}, ++epoch_, true, std::nullopt, StreamId());
   for (std::size_t i = 0; i < kSteps + kLost; ++i) {
-    own_.log().note(&works_[i % kSteps], {&run_, 1}, ++epoch_, true, std::nullopt);
+    own_.log().note(&works_[i % kSteps], {&run_, 1}, ++epoch_, true, std::nullopt, StreamId());
   }
   read();
   for (std::size_t i = kLost; i < kSteps; ++i) launch_timed(works_[i], 100);

@@ -25,12 +25,12 @@ TEST_F(LaunchLogTest, IsOnForGoodOrForSoManyLaunches) {
   DeviceRun* const one[] = {&a_};
   EXPECT_FALSE(log_.is_on());
   log_.switch_on_for(2);
-  log_.note(work_, one, 5, true, std::nullopt);
+  log_.note(work_, one, 5, true, std::nullopt, StreamId());
   EXPECT_TRUE(log_.is_on());
-  log_.note(work_, one, 6, true, std::nullopt);
+  log_.note(work_, one, 6, true, std::nullopt, StreamId());
   EXPECT_FALSE(log_.is_on());
   log_.switch_on();
-  for (std::uint64_t epoch = 7; epoch < 20; ++epoch) log_.note(work_, one, epoch, true, std::nullopt);
+  for (std::uint64_t epoch = 7; epoch < 20; ++epoch) log_.note(work_, one, epoch, true, std::nullopt, StreamId());
   EXPECT_TRUE(log_.is_on());
   log_.switch_off();
   EXPECT_FALSE(log_.is_on());
@@ -48,9 +48,9 @@ TEST_F(LaunchLogTest, TellsTheStream) {
 TEST_F(LaunchLogTest, IsReadNoSoonerThanItIsWorthALook) {
   DeviceRun* const one[] = {&a_};
   log_.look_from(2);
-  log_.note(work_, one, 5, true, std::nullopt);
+  log_.note(work_, one, 5, true, std::nullopt, StreamId());
   EXPECT_FALSE(log_.has_news());
-  log_.note(work_, one, 6, true, std::nullopt);
+  log_.note(work_, one, 6, true, std::nullopt, StreamId());
   EXPECT_TRUE(log_.has_news());
   log_.look_from(3);
   EXPECT_FALSE(log_.has_news());
@@ -63,8 +63,8 @@ TEST_F(LaunchLogTest, IsReadNoSoonerThanItIsWorthALook) {
 TEST_F(LaunchLogTest, GivesLaunchesInTheirOrderAndOnce) {
   DeviceRun* const both[] = {&a_, &b_};
   DeviceRun* const one[] = {&b_};
-  log_.note(work_, both, 5, true, std::nullopt);
-  log_.note(nullptr, one, 6, false, 3);
+  log_.note(work_, both, 5, true, std::nullopt, StreamId());
+  log_.note(nullptr, one, 6, false, 3, StreamId());
   EXPECT_TRUE(log_.has_news());
   const LaunchLog::Batch batch = taken();
   ASSERT_EQ(batch.launches.size(), 2u);
@@ -82,10 +82,10 @@ TEST_F(LaunchLogTest, GivesLaunchesInTheirOrderAndOnce) {
 
 TEST_F(LaunchLogTest, CallsOnlyTheFirstUseOfABlockFresh) {
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, 1, true, std::nullopt);
-  log_.note(work_, one, 2, true, std::nullopt);
+  log_.note(work_, one, 1, true, std::nullopt, StreamId());
+  log_.note(work_, one, 2, true, std::nullopt, StreamId());
   a_.fresh.store(true);
-  log_.note(work_, one, 3, true, std::nullopt);
+  log_.note(work_, one, 3, true, std::nullopt, StreamId());
   const LaunchLog::Batch batch = taken();
   EXPECT_TRUE(batch.uses[0].fresh);
   EXPECT_FALSE(batch.uses[1].fresh);
@@ -94,11 +94,11 @@ TEST_F(LaunchLogTest, CallsOnlyTheFirstUseOfABlockFresh) {
 
 TEST_F(LaunchLogTest, TellsWhatRemakingCostsUntilTheBlockIsAnother) {
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, 1, true, std::nullopt);
+  log_.note(work_, one, 1, true, std::nullopt, StreamId());
   a_.remade_in.store(77);
-  log_.note(work_, one, 2, false, std::nullopt);
+  log_.note(work_, one, 2, false, std::nullopt, StreamId());
   a_.fresh.store(true);
-  log_.note(work_, one, 3, false, std::nullopt);
+  log_.note(work_, one, 3, false, std::nullopt, StreamId());
   const LaunchLog::Batch batch = taken();
   EXPECT_EQ(batch.uses[0].remade_in, Nanoseconds());
   EXPECT_EQ(batch.uses[1].remade_in, Nanoseconds(77));
@@ -107,7 +107,7 @@ TEST_F(LaunchLogTest, TellsWhatRemakingCostsUntilTheBlockIsAnother) {
 
 TEST_F(LaunchLogTest, TellsOfWritesThatWereNotedLater) {
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, 7, false, std::nullopt);
+  log_.note(work_, one, 7, false, std::nullopt, StreamId());
   log_.note_write(a_, 7);
   const LaunchLog::Batch batch = taken();
   ASSERT_EQ(batch.writes.size(), 1u);
@@ -118,7 +118,7 @@ TEST_F(LaunchLogTest, TellsOfWritesThatWereNotedLater) {
 TEST_F(LaunchLogTest, LosesTheNewestWhenNobodyReadsAndSaysSo) {
   DeviceRun* const one[] = {&a_};
   for (std::uint64_t i = 1; i <= LaunchLog::kMaxLaunches + 1; ++i) {
-    log_.note(work_, one, i, false, std::nullopt);
+    log_.note(work_, one, i, false, std::nullopt, StreamId());
   }
   const LaunchLog::Batch batch = taken();
   EXPECT_EQ(batch.launches.size(), LaunchLog::kMaxLaunches);
@@ -130,9 +130,9 @@ TEST_F(LaunchLogTest, LosesTheNewestWhenNobodyReadsAndSaysSo) {
 TEST_F(LaunchLogTest, LosesTheNewestWhenTheyUseTooManyRunsAndNoneBehindThem) {
   const std::vector<DeviceRun*> many(5000, &a_);
   const std::size_t fit = LaunchLog::kMaxUses / many.size();
-  for (std::size_t i = 0; i <= fit; ++i) log_.note(work_, many, i + 1, false, std::nullopt);
+  for (std::size_t i = 0; i <= fit; ++i) log_.note(work_, many, i + 1, false, std::nullopt, StreamId());
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, fit + 2, false, std::nullopt);
+  log_.note(work_, one, fit + 2, false, std::nullopt, StreamId());
   log_.note_write(a_, fit + 2);
   const LaunchLog::Batch batch = taken();
   EXPECT_EQ(batch.launches.size(), fit);
@@ -143,9 +143,9 @@ TEST_F(LaunchLogTest, LosesTheNewestWhenTheyUseTooManyRunsAndNoneBehindThem) {
 
 TEST_F(LaunchLogTest, LosesWhatComesBehindTooManyWrites) {
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, 1, false, std::nullopt);
+  log_.note(work_, one, 1, false, std::nullopt, StreamId());
   for (std::size_t i = 0; i <= LaunchLog::kMaxUses; ++i) log_.note_write(a_, 1);
-  log_.note(work_, one, 2, false, std::nullopt);
+  log_.note(work_, one, 2, false, std::nullopt, StreamId());
   const LaunchLog::Batch batch = taken();
   EXPECT_EQ(batch.writes.size(), LaunchLog::kMaxUses);
   EXPECT_EQ(batch.launches.size(), 1u);
@@ -155,8 +155,8 @@ TEST_F(LaunchLogTest, LosesWhatComesBehindTooManyWrites) {
 TEST_F(LaunchLogTest, TellsOfAFreshBlockWhenTheOneBeforeWasFreed) {
   DeviceRun* const one[] = {&a_};
   a_.freed.store(7);
-  log_.note(work_, one, 8, true, std::nullopt);
-  log_.note(work_, one, 9, true, std::nullopt);
+  log_.note(work_, one, 8, true, std::nullopt, StreamId());
+  log_.note(work_, one, 9, true, std::nullopt, StreamId());
   const LaunchLog::Batch batch = taken();
   EXPECT_EQ(batch.uses[0].freed, 7u);
   EXPECT_EQ(batch.uses[1].freed, 0u);
@@ -165,20 +165,20 @@ TEST_F(LaunchLogTest, TellsOfAFreshBlockWhenTheOneBeforeWasFreed) {
 TEST_F(LaunchLogTest, CallsAtTheLaunchThatWasAskedFor) {
   DeviceRun* const one[] = {&a_};
   log_.call_at(2);
-  log_.note(work_, one, 1, true, std::nullopt);
+  log_.note(work_, one, 1, true, std::nullopt, StreamId());
   EXPECT_FALSE(log_.calls());
-  log_.note(work_, one, 2, true, std::nullopt);
+  log_.note(work_, one, 2, true, std::nullopt, StreamId());
   EXPECT_TRUE(log_.calls());
   taken();
   EXPECT_FALSE(log_.calls());
-  log_.note(work_, one, 3, true, std::nullopt);
-  log_.note(work_, one, 4, true, std::nullopt);
+  log_.note(work_, one, 3, true, std::nullopt, StreamId());
+  log_.note(work_, one, 4, true, std::nullopt, StreamId());
   EXPECT_FALSE(log_.calls()) << "it was asked for once";
 }
 
 TEST_F(LaunchLogTest, CallsAtOnceForALaunchThatWasNotedMeanwhile) {
   DeviceRun* const one[] = {&a_};
-  log_.note(work_, one, 1, true, std::nullopt);
+  log_.note(work_, one, 1, true, std::nullopt, StreamId());
   log_.call_at(1);
   EXPECT_TRUE(log_.calls());
   log_.call_at(0);
