@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -58,13 +57,17 @@ class ControlClient : public ::testing::Test {
     });
   }
 
-  // Until it has gone there; it is no use before.
-  void await_folder_of(pid_t process) const {
-    std::error_code error;
-    const std::filesystem::path link = fmt::format("/proc/{}/cwd", process);
-    for (int i = 0; i < 1000 && std::filesystem::read_symlink(link, error) != std::filesystem::canonical(folder_); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
+  // A process in the folder, stopped: one that is still becoming another program has no variables for a moment.
+  pid_t stopped_program_with(const std::string& variable) const {
+    const char* const arguments[] = {"sh", "-c", "cd \"$0\" && kill -STOP $$", folder_.c_str(), nullptr};
+    const char* const environment[] = {"PATH=/usr/bin:/bin", variable.c_str(), nullptr};
+    pid_t program = -1;
+    EXPECT_EQ(::posix_spawnp(&program, "sh", nullptr, nullptr, const_cast<char**>(arguments),
+                             const_cast<char**>(environment)), 0);
+    int status = 0;
+    EXPECT_EQ(::waitpid(program, &status, WUNTRACED), program);
+    EXPECT_TRUE(WIFSTOPPED(status));
+    return program;
   }
 
   std::string folder_, path_, request_;
@@ -106,13 +109,7 @@ TEST_F(ControlClient, AProgramThatListensInAFolderOfItsOwnIsFound) {
   close_listener();
   for (const std::string& named : {folder_ + "/own", std::string("own")}) {
     std::filesystem::create_directories(folder_ + "/own");
-    const std::string variable = "TESSERA_CONTROL_DIR=" + named;
-    const char* const arguments[] = {"env", "-C", folder_.c_str(), "sleep", "60", nullptr};
-    const char* const environment[] = {"PATH=/usr/bin:/bin", variable.c_str(), nullptr};
-    pid_t program = -1;
-    ASSERT_EQ(::posix_spawnp(&program, "env", nullptr, nullptr, const_cast<char**>(arguments),
-                             const_cast<char**>(environment)), 0);
-    await_folder_of(program);
+    const pid_t program = stopped_program_with("TESSERA_CONTROL_DIR=" + named);
     listen_at(fmt::format("{}/own/{}.sock", folder_, program));
     answer_with("ok 1 2\n");
     const ControlReply reply = ask_program(program, "sleep *", 10);
