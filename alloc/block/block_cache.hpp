@@ -10,7 +10,7 @@
 //     pages; then 2 to 5 again;
 //  7. the same after waiting for the work on all cached blocks;
 //  8. out of memory, with a sentence.
-// A block below 1 MiB is a slot of a slab, whose page is for one (class, stream, tag) for life:
+// A block of up to 1 MiB is a slot of a slab, whose page is for one (class, stream, tag) for life:
 // slots freed on another stream come back to their own one in step 3, and a slab changes hands by
 // being wholly free in step 6. Larger blocks change streams in step 3; none changes its tag.
 //

@@ -1,8 +1,9 @@
 // The classes that requests are rounded to.
 //
-// Up to 1 MiB (exclusive) a block is a slot of a slab: multiples of 512 bytes, four classes per
-// doubling, so at most a fifth of a slot is waste once a request is above 2 KiB. From 1 MiB a block
-// is a run of base pages, and the number of pages is the class. The table is generated.
+// Up to 1 MiB a block is a slot of a slab: multiples of 512 bytes, four classes per doubling, so at
+// most a fifth of a slot is waste once a request is above 2 KiB. Two of 1 MiB, a size that programs
+// like, share a page. Above it a block is a run of base pages, and the number of pages is the class.
+// The table is generated.
 //
 // Thread safety: values.
 #pragma once
@@ -18,7 +19,7 @@
 namespace tessera {
 
 inline constexpr Bytes kBlockAlignment = 512_B;
-inline constexpr Bytes kSlotLimit = 1_MiB;      // requests below it are served by slots
+inline constexpr Bytes kSlotLimit = 1_MiB;      // requests up to it are served by slots
 inline constexpr Bytes kLargestBlock = 64_TiB;  // nothing larger is a size that can be meant
 
 namespace size_classes {
@@ -68,7 +69,7 @@ struct SizeClass {
 // The smallest class that holds `bytes`; none for zero and for more than kLargestBlock.
 constexpr std::optional<SizeClass> size_class_for(Bytes bytes) {
   if (!bytes || bytes > kLargestBlock) return std::nullopt;
-  if (bytes >= kSlotLimit) {
+  if (bytes > kSlotLimit) {
     const std::uint64_t pages = round_up(bytes, kBasePage) / kBasePage;
     return SizeClass{kSlotClasses - 1 + static_cast<std::uint32_t>(pages)};
   }

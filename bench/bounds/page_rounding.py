@@ -1,4 +1,4 @@
-"""What is lost because no two blocks of 1 MiB or more share a page, and what a placement by plan could win of it.
+"""What is lost because no two blocks above 1 MiB share a page, and what a placement by plan could win of it.
 
 Pages are 2 MiB, and the frames behind free pages serve others, so holes between blocks cost addresses and no memory: what
 a program holds at most is its live blocks in whole pages. Of blocks that are there before an iteration begins and are
@@ -16,11 +16,11 @@ import subprocess
 import iteration
 
 PAGE = 2 << 20
-OWN_PAGES = 1 << 20  # blocks from this size on have pages of their own
+SHARED = 1 << 20  # blocks up to this size share pages
 
 
 def in_pages(size):
-    return -(-size // PAGE) * PAGE if size >= OWN_PAGES else size
+    return -(-size // PAGE) * PAGE if size > SHARED else size
 
 
 def rounding(events):

@@ -13,7 +13,7 @@
 #include "check.h"
 
 #define BLOCKS 24
-#define COUNT (1 << 18)
+#define COUNT (1 << 19)
 #define MANY 4094
 #define TABLE 3
 

@@ -13,7 +13,7 @@
 #include "check.h"
 
 #define BLOCKS 12
-#define COUNT (1 << 18)
+#define COUNT (1 << 19)
 
 struct lists {
   int count;

@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-#define COUNT (1 << 18)
+#define COUNT (1 << 19)
 #define BYTES (COUNT * sizeof(unsigned))
 
 static CUstream stream;

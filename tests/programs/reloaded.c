@@ -10,7 +10,7 @@
 #include "check.h"
 
 #define BLOCKS 12
-#define COUNT (1 << 18)
+#define COUNT (1 << 19)
 #define ROUNDS (4 * BLOCKS)
 
 struct __attribute__((packed)) packed {

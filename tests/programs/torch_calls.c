@@ -14,7 +14,7 @@
 
 #define THREADS 4
 #define ROUNDS 40
-#define COUNT (1 << 18)
+#define COUNT (1 << 19)
 
 typedef void* (*malloc_hook)(ssize_t, int, CUstream);
 typedef void (*free_hook)(void*, ssize_t, int, CUstream);

@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-#define COUNT (1 << 18)
+#define COUNT (1 << 19)
 #define BLOCKS 4
 #define ROUNDS 3
 

@@ -8,7 +8,7 @@ namespace tessera {
 namespace {
 
 TEST(SizeClass, IsTheSmallestThatHoldsTheBytes) {
-  for (std::uint64_t bytes = 1; bytes < kSlotLimit.value(); bytes += bytes < 20000 ? 1 : 97) {
+  for (std::uint64_t bytes = 1; bytes <= kSlotLimit.value(); bytes += bytes < 20000 ? 1 : 97) {
     const auto found = size_class_for(Bytes(bytes));
     ASSERT_TRUE(found && found->is_slot());
     const auto expected = std::lower_bound(kSlotBytes.begin(), kSlotBytes.end(), Bytes(bytes));
@@ -25,10 +25,11 @@ TEST(SizeClass, SlotsAreAlignedAndGrowByAQuarterAtMost) {
   }
 }
 
-TEST(SizeClass, FromOneMebibyteOnItIsTheNumberOfBasePages) {
-  EXPECT_EQ(size_class_for(Bytes(kSlotLimit.value() - 1))->bytes(), 1_MiB);
-  EXPECT_EQ(size_class_for(1_MiB)->bytes(), 2_MiB);
-  EXPECT_FALSE(size_class_for(1_MiB)->is_slot());
+TEST(SizeClass, AboveOneMebibyteItIsTheNumberOfBasePages) {
+  EXPECT_EQ(size_class_for(1_MiB)->bytes(), 1_MiB);
+  EXPECT_TRUE(size_class_for(1_MiB)->is_slot());
+  EXPECT_EQ(size_class_for(1_MiB + 1_B)->bytes(), 2_MiB);
+  EXPECT_FALSE(size_class_for(1_MiB + 1_B)->is_slot());
   EXPECT_EQ(size_class_for(2_MiB)->bytes(), 2_MiB);
   EXPECT_EQ(size_class_for(2_MiB + 1_B)->bytes(), 4_MiB);
   EXPECT_EQ(size_class_for(1_TiB)->bytes(), 1_TiB);
