@@ -62,7 +62,7 @@ void Search::keep(Told told) {
   MutexLock lock(mutex_);
   const Nanoseconds best = fastest().time;
   const auto slowest = std::ranges::max_element(kept_, {}, &Told::time);
-  if (told.time >= slowest->time) return;
+  if (told.time >= slowest->time || std::ranges::count(kept_, told.time, &Told::time) != 0) return;
   if (told.time < best) fruitless_ = 0;
   if (kept_.size() < kKept) {
     kept_.push_back(std::move(told));

@@ -3,7 +3,8 @@
 // Plans made by a rule use all runs alike, and are as good as the model in the rule's head; what is left over is
 // small and particular to the iteration: one run less, a part more, a way back some steps sooner. So a plan of the few best is
 // changed a little (learn/plan_neighbours.hpp), played, and kept if it is faster than the slowest of them, again and
-// again. It ends when many in a row were not faster than the best, or nothing is left to win.
+// again. Plans that take as long to the nanosecond do the same, so one of them is kept: others are to be changed, and
+// told, too. It ends when many in a row were not faster than the best, or nothing is left to win.
 //
 // Local search with the engine as the judge; SwapAdvisor's search (papers.md §3.4) keeps a few as well, and mixes
 // them. Mixing two plans was not tried.
@@ -48,8 +49,7 @@ class Search {
   // One more.
   void play() EXCLUDES_LOCK(mutex_);
   // The shortest first, Contest::kMostTold at most. What it began with ends them: what is found fits the stage
-  // closely, and the program may show that it takes longer there. For the same reason several that take as long on the
-  // stage are told: they may differ in the program.
+  // closely, and the program may show that it takes longer there.
   std::vector<Told> best() const EXCLUDES_LOCK(mutex_);
 
  private:
