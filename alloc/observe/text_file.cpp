@@ -9,13 +9,10 @@
 #include <fmt/format.h>
 
 namespace tessera {
-namespace {
 
 Status io_error(const std::string& path) {
   return Status(Code::kIo, fmt::format("{}: {}", path, std::strerror(errno)), errno);
 }
-
-}  // namespace
 
 std::string path_of_process(std::string path) {
   const std::string number = std::to_string(::getpid());
@@ -26,7 +23,7 @@ std::string path_of_process(std::string path) {
 }
 
 Result<int> open_private_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return io_error(path);
   return file;
 }

@@ -20,7 +20,10 @@ std::string path_of_process(std::string path);
 // All of `text` to an open file, also over short writes. Errors: kIo with `path`.
 Status write_all(int file, std::string_view text, const std::string& path);
 
-// Opens `path` for writing, empty, mode 0600; the descriptor is the caller's. Errors: kIo.
+// What the system call that failed last says of `path`.
+Status io_error(const std::string& path);
+
+// Opens `path` for writing and mapping, empty, mode 0600; the descriptor is the caller's. Errors: kIo.
 Result<int> open_private_file(const std::string& path);
 
 }  // namespace tessera

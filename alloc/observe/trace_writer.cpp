@@ -1,21 +1,18 @@
 #include "observe/trace_writer.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/log.hpp"
 #include "base/size_text.hpp"
 #include "observe/json_string.hpp"
-#include "observe/text_file.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr std::size_t kBuffer = 256 << 10;
 constexpr Nanoseconds kOldest{100'000'000};
 
 // Room for a line beside its ids, and for one of these.
@@ -34,8 +31,9 @@ void append_ids(std::string& line, std::span<const std::uint64_t> ids) {
 Result<std::unique_ptr<TraceWriter>> TraceWriter::open(const std::string& path,
                                                        const Header& header, const Clock& clock,
                                                        Bytes limit) {
-  TESSERA_TRY_ASSIGN(const int file, open_private_file(path));
-  std::unique_ptr<TraceWriter> writer(new TraceWriter(file, path, clock, limit));
+  std::unique_ptr<AppendedFile> file;
+  TESSERA_TRY_ASSIGN(file, AppendedFile::open(path));
+  std::unique_ptr<TraceWriter> writer(new TraceWriter(std::move(file), path, clock, limit));
   writer->append(fmt::format("{{\"t\":\"header\",\"version\":1,\"name\":{},\"source\":\"recorded\","
                              "\"device_memory\":{}}}\n",
                              json_string(header.name), header.device_memory.value()),
@@ -44,17 +42,9 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::open(const std::string& path,
   return writer;
 }
 
-TraceWriter::TraceWriter(int file, std::string path, const Clock& clock, Bytes limit)
-    : file_(file), path_(std::move(path)), clock_(clock), start_(clock.now()), limit_(limit),
-      last_write_(start_) {}
-
-TraceWriter::~TraceWriter() {
-  {
-    const MutexLock lock(mutex_);
-    write_buffer();
-  }
-  if (::close(file_) != 0) log_line(LogLevel::kWarning, "trace {}: the last piece may be lost", path_);
-}
+TraceWriter::TraceWriter(std::unique_ptr<AppendedFile> file, std::string path, const Clock& clock, Bytes limit)
+    : path_(std::move(path)), clock_(clock), start_(clock.now()), limit_(limit), file_(std::move(file)),
+      last_push_(start_) {}
 
 std::string TraceWriter::line_of(const char* kind) const {
   return fmt::format("{{\"t\":\"{}\",\"at\":{}", kind, (clock_.now() - start_).value());
@@ -99,37 +89,30 @@ void TraceWriter::remakable(std::uint64_t id, Nanoseconds time) {
   append(fmt::format("{},\"id\":{},\"regen_ns\":{}}}\n", line_of("regen"), id, time.value()), false);
 }
 
-void TraceWriter::append(const std::string& line, bool flush_now) {
+void TraceWriter::append(const std::string& line, bool push_now) {
   const MutexLock lock(mutex_);
   if (!failure_.is_ok()) return;
-  if (written_ + Bytes(buffer_.size() + line.size()) > limit_) {
-    write_buffer();
-    if (failure_.is_ok()) {
-      failure_ = Status(Code::kIo, fmt::format("trace {}: ended at {}, the limit of a trace", path_,
-                                               rounded_size(limit_)));
-      log_text(LogLevel::kWarning, failure_.message());
-    }
-    return;
+  if (file_->size() + Bytes(line.size()) > limit_) {
+    return fail(Status(Code::kIo, fmt::format("{}: at {}, the limit of a trace", path_, rounded_size(limit_))));
   }
-  buffer_ += line;
-  const bool old = clock_.now() - last_write_ >= kOldest;
-  if (flush_now || old || buffer_.size() >= kBuffer) write_buffer();
+  const Nanoseconds now = clock_.now();
+  Status status = file_->append(line);
+  if (status.is_ok() && (push_now || now - last_push_ >= kOldest)) {
+    status = file_->push();
+    last_push_ = now;
+  }
+  if (!status.is_ok()) fail(std::move(status));
 }
 
-void TraceWriter::write_buffer() {
-  if (!failure_.is_ok() || buffer_.empty()) return;
-  failure_ = write_all(file_, buffer_, path_);
-  if (!failure_.is_ok()) {
-    log_line(LogLevel::kWarning, "trace ended: {}", failure_.message());
-  }
-  written_ += Bytes(buffer_.size());
-  buffer_.clear();
-  last_write_ = clock_.now();
+void TraceWriter::fail(Status why) {
+  failure_ = std::move(why);
+  log_line(LogLevel::kWarning, "trace ended: {}", failure_.message());
 }
 
 Status TraceWriter::flush() {
   const MutexLock lock(mutex_);
-  write_buffer();
+  if (!failure_.is_ok()) return failure_;
+  if (Status status = file_->cut(); !status.is_ok()) fail(std::move(status));
   return failure_;
 }
 

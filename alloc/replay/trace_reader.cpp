@@ -143,6 +143,7 @@ Result<Trace> read_trace(std::istream& lines, const std::string& name) {
   std::string line;
   for (std::size_t number = 1; std::getline(lines, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (line.find('\0') != std::string::npos) break;  // its recorder was killed (observe/appended_file.hpp)
     if (number == 1 && is_rmm_log(line)) return read_rmm_log(lines, name);
     const Status read = read_line(line, trace);
     if (!read.is_ok()) return wrong(fmt::format("{}:{}: {}", name, number, read.message()));

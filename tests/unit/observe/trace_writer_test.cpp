@@ -1,15 +1,23 @@
 #include "observe/trace_writer.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <csignal>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "hand_clock.hpp"
+#include "replay/trace_reader.hpp"
 
 namespace tessera {
 namespace {
@@ -25,7 +33,7 @@ class TraceWriterTest : public ::testing::Test {
   std::vector<nlohmann::json> lines() const {
     std::vector<nlohmann::json> all;
     std::ifstream file(path_);
-    for (std::string line; std::getline(file, line);) all.push_back(nlohmann::json::parse(line));
+    for (std::string line; std::getline(file, line) && line.front() != '\0';) all.push_back(nlohmann::json::parse(line));
     return all;
   }
 
@@ -71,20 +79,75 @@ TEST_F(TraceWriterTest, NamesOfAnyBytesStayValidJson) {
   EXPECT_EQ(lines().size(), 2u);
 }
 
-TEST_F(TraceWriterTest, AMarkPutsEverythingBeforeItIntoTheFile) {
+TEST_F(TraceWriterTest, ALineIsInTheFileWhenItsCallReturns) {
   const auto writer = open();
   writer->alloc(1, 1_MiB, StreamId(0), "", DeviceId(0));
-  EXPECT_EQ(lines().size(), 1u);
-  writer->mark("iteration", 1);
+  EXPECT_EQ(lines().size(), 2u);
+  writer->free(1);
   EXPECT_EQ(lines().size(), 3u);
 }
 
-TEST_F(TraceWriterTest, AnOldPieceIsWrittenByTheNextCall) {
+TEST_F(TraceWriterTest, BehindAFlushTheFileIsWholeAndGoesOn) {
   const auto writer = open();
-  writer->alloc(1, 1_MiB, StreamId(0), "", DeviceId(0));
-  clock_.set(200'000'000);
   writer->free(1);
+  ASSERT_TRUE(writer->flush().is_ok());
+  std::ifstream file(path_);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}).find('\0'), std::string::npos);
+  writer->free(2);
   EXPECT_EQ(lines().size(), 3u);
+}
+
+// Killed in the middle of a line, at the worst.
+TEST_F(TraceWriterTest, WhatAKilledProcessRecordedIsReadUpToItsLastLine) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto writer = open();
+    for (std::uint64_t id = 1; id <= 5000; ++id) writer->alloc(id, 2_MiB, StreamId(0), "weight", DeviceId(0));
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const auto trace = read_trace(path_);
+  ASSERT_TRUE(trace.is_ok()) << trace.status().to_string();
+  EXPECT_EQ(trace.value().events.size(), 5000u);
+
+  std::fstream file(path_);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  const auto end = text.find('\0');
+  ASSERT_NE(end, std::string::npos);
+  file.seekp(static_cast<std::streamoff>(end - 5)).write("\0\0\0\0\0", 5);
+  file.close();
+  const auto cut = read_trace(path_);
+  ASSERT_TRUE(cut.is_ok()) << cut.status().to_string();
+  EXPECT_EQ(cut.value().events.size(), 4999u);
+}
+
+TEST_F(TraceWriterTest, APipeGetsAPieceAtAMarkAndWhenTheLastOneIsOld) {
+  ::remove(path_.c_str());
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  const int end = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+  const auto lines_there = [end] {
+    std::array<char, 4096> text{};
+    const ssize_t bytes = ::read(end, text.data(), text.size());
+    return std::count(text.begin(), text.begin() + std::max<ssize_t>(bytes, 0), '\n');
+  };
+  {
+    const auto writer = open();
+    EXPECT_EQ(lines_there(), 1) << "the header";
+    writer->alloc(1, 1_MiB, StreamId(0), "", DeviceId(0));
+    EXPECT_EQ(lines_there(), 0);
+    writer->mark("iteration", 1);
+    EXPECT_EQ(lines_there(), 2);
+    writer->alloc(2, 1_MiB, StreamId(0), "", DeviceId(0));
+    clock_.set(200'000'000);
+    writer->free(1);
+    EXPECT_EQ(lines_there(), 2);
+    writer->free(2);
+  }
+  EXPECT_EQ(lines_there(), 1) << "the rest, when it is closed";
+  ::close(end);
+  ::remove(path_.c_str());
 }
 
 TEST_F(TraceWriterTest, TheFileIsTheOwnersAlone) {
