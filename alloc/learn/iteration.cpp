@@ -50,6 +50,27 @@ Nanoseconds computing_time(const Iteration& iteration) {
   return *std::ranges::max_element(sums);
 }
 
+Iteration begun_at(const Iteration& iteration, std::uint32_t first) {
+  Iteration begun;
+  begun.runs = iteration.runs;
+  begun.small.runs = iteration.small.runs;
+  const std::vector<std::uint32_t>& ends = iteration.small.ends;
+  const auto count = static_cast<std::uint32_t>(iteration.steps.size());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t from = (first + i) % count;
+    begun.steps.push_back(iteration.steps[from]);
+    begun.steps.back().first_use = static_cast<std::uint32_t>(begun.uses.size());
+    for (const RunUse& use : iteration.uses_of(from)) begun.uses.push_back(use);
+    begun.steps.back().end_use = static_cast<std::uint32_t>(begun.uses.size());
+    if (ends.empty()) continue;
+    for (std::uint32_t use = from == 0 ? 0 : ends[from - 1]; use < ends[from]; ++use) {
+      begun.small.uses.push_back(iteration.small.uses[use]);
+    }
+    begun.small.ends.push_back(static_cast<std::uint32_t>(begun.small.uses.size()));
+  }
+  return begun;
+}
+
 Iteration with_small_runs(const Iteration& iteration) {
   Iteration all;
   const SmallRuns& small = iteration.small;

@@ -85,6 +85,9 @@ std::vector<Gap> find_gaps(const Iteration& iteration);
 // What all its steps take, where those of several streams run at once: no iteration is faster.
 Nanoseconds computing_time(const Iteration& iteration);
 
+// The same iteration, begun at another step. REQUIRES: nothing is known of where the program stands in it.
+Iteration begun_at(const Iteration& iteration, std::uint32_t first);
+
 // The same iteration where small runs are runs like others, behind them by number and in each step.
 Iteration with_small_runs(const Iteration& iteration);
 

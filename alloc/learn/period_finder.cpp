@@ -14,6 +14,7 @@ void PeriodFinder::note_context() {
 
 void PeriodFinder::note(std::uint64_t signature, std::size_t known) {
   if (history_.empty()) history_.resize(kHistory);
+  is_first_ = known == 0;
   follow_candidate(signature);
   history_[count_ % kHistory] = signature;
   ++count_;

@@ -23,14 +23,18 @@ namespace tessera {
 class PeriodFinder {
  public:
   static constexpr std::size_t kHistory = std::size_t{1} << 18;
+  static constexpr std::uint64_t kLong = 64;  // of so many launches half is no matter of chance
 
   // `known`: the length of the newest period that somebody follows; 0 = nobody does.
   void note(std::uint64_t signature, std::size_t known);
   // Launches will be missing from here on.
   void interrupt();
 
-  // The last so many launches were the same as those before them; 0 = they were not.
-  std::size_t period() const { return agreed_ >= distance_ ? distance_ : 0; }
+  // The last so many launches are one iteration: what came before them was the same, or half of it where nobody follows
+  // a period yet; 0 = they are not.
+  std::size_t period() const { return agreed_ >= enough() ? distance_ : 0; }
+  // So many launches in a row were the same as those a period earlier.
+  std::size_t agreed() const { return agreed_; }
   // The launches repeat earlier ones at this moment.
   bool repeats() const { return distance_ != 0; }
   // Of the last kContext launches, as soon as there are so many.
@@ -40,6 +44,7 @@ class PeriodFinder {
 
  private:
   std::uint64_t at(std::uint64_t index) const { return history_[index % kHistory]; }
+  std::uint64_t enough() const { return is_first_ && distance_ >= kLong ? distance_ / 2 : distance_; }
   void note_context();
   void follow_candidate(std::uint64_t signature);
   void look_up_context(std::size_t known);
@@ -51,6 +56,7 @@ class PeriodFinder {
   std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // context -> launches noted up to its end
   std::uint64_t distance_ = 0;          // the candidate; 0 = none
   std::uint64_t agreed_ = 0;            // launches that agreed with it in a row
+  bool is_first_ = true;                // nobody follows a period yet
 };
 
 }  // namespace tessera

@@ -149,28 +149,36 @@ void Conductor::lose_place() {
 
 // ---- learning -----------------------------------------------------------------------------------
 
-// The last launches, as many as the period has, are the iteration. A few launches in a row, such as
+// The last launches, as many as the period has, are the iteration; it begins where the program did, or where it last
+// repeated as a whole. A few launches in a row, such as
 // initialise many blocks, are one only to a program that has no longer one; and where each round has other memory, as each
 // layer of a model has weights of its own, all rounds are one until it is the same again.
 void Conductor::learn_course() {
   std::size_t period = finder_.period();
   if (period > std::min(kMaxSteps, history_.size())) return;
+  const bool is_loop = period <= kContext;
   const auto is_longer = [](const auto& course) {
     return course->iteration().steps.size() > kContext;
   };
-  if (period <= kContext) {
+  if (is_loop) {
     if (read_ % kSeldom != 0 || std::ranges::any_of(courses_, is_longer)) return;
     period = history_.same_memory_after(period);
     if (period == 0) return;
   }
-  Iteration iteration = history_.iteration(period);
+  Iteration iteration = history_.iteration(period, std::max(finder_.agreed(), is_loop ? period : std::size_t{0}));
   std::vector<Order> runs = players(iteration);
+  std::vector<std::uint64_t> signatures = finder_.last(period);
+  const std::size_t again = is_loop ? 0 : finder_.agreed() % period;  // so many of its second time
+  if (again != 0) {
+    iteration = begun_at(iteration, static_cast<std::uint32_t>(period - again));
+    std::rotate(signatures.begin(), signatures.end() - static_cast<std::ptrdiff_t>(again), signatures.end());
+  }
   make_place();
-  courses_.push_back(
-      std::make_unique<Course>(std::move(iteration), finder_.last(period), std::move(runs)));
+  courses_.push_back(std::make_unique<Course>(std::move(iteration), std::move(signatures), std::move(runs),
+                                              (again + period - 1) % period));
   newest_ = courses_.back().get();
   took_ = history_.took(period);
-  began_ = history_.next() - period;
+  began_ = history_.next() - again - period;
   waited_ = look_at_ = 0;
   wanted_ = true;
   asked_ = is_tied_ = false;
@@ -293,12 +301,13 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy, const Machin
     const auto bytes_of = [&iteration](const RunUse& use) { return iteration.runs[use.run].bytes; };
     signatures.push_back(signature_of(nullptr, iteration.uses_of(step), bytes_of));
   }
+  const std::size_t place = iteration.stands_at.value_or(iteration.steps.size() - 1);
   std::vector<Order> runs(iteration.runs.size());
   for (std::size_t i = 0; i < std::min(players.size(), runs.size()); ++i) {
     if (players[i] != nullptr) runs[i] = {.run = players[i], .used = players[i]->last_work()};
   }
   courses_.push_back(
-      std::make_unique<Course>(std::move(iteration), std::move(signatures), std::move(runs)));
+      std::make_unique<Course>(std::move(iteration), std::move(signatures), std::move(runs), place));
   leader_ = newest_ = courses_.back().get();
   leader_->foresee(read_);
   leader_->take_up({{strategy, {}}}, machine);

@@ -6,9 +6,9 @@
 
 namespace tessera {
 
-Course::Course(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs)
+Course::Course(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs, std::size_t place)
     : iteration_(std::move(iteration)),
-      place_(std::move(signatures), iteration_.stands_at.value_or(iteration_.steps.size() - 1)),
+      place_(std::move(signatures), place),
       runs_(std::move(runs)),
       distances_(next_use_distances(iteration_)) {}
 

@@ -41,9 +41,9 @@ class Course {
     std::vector<Order> leave, come;
   };
 
-  // The program stands behind Iteration::stands_at, or the end of the iteration. `runs` play its
-  // parts; null for one that has gone, or is not known yet.
-  Course(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs);
+  // The program stands behind step `place`. `runs` play its parts; null for one that has gone, or is
+  // not known yet.
+  Course(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs, std::size_t place);
 
   const Iteration& iteration() const { return iteration_; }
   // By run of the iteration, as last seen.

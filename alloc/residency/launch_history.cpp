@@ -78,10 +78,10 @@ void LaunchHistory::trim(std::uint64_t needed) {
 
 // What a block held when the iteration began was used in the one before: the run that did so there is
 // the run that does so here, since both are the same iteration.
-Iteration LaunchHistory::iteration(std::size_t period) const {
+Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const {
   const std::size_t begin = steps_.size() - period;
-  // Of a part of the one before the uses would be numbered otherwise.
-  const LastUses before = begin >= period ? last_uses(begin - period, begin) : LastUses();
+  const std::size_t earlier = std::min({begin, period, alike});
+  const LastUses before = last_uses(begin - earlier, begin, parts_in(begin, steps_.size() - earlier));
   std::unordered_map<std::uint64_t, std::uint32_t> run_at;  // by address
   LastUses last;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // a run, and a use that is its, too
@@ -190,6 +190,7 @@ std::vector<Nanoseconds> LaunchHistory::durations(std::uint64_t first, std::size
     };
     take(own);
     take(own + period);
+    take(own + 2 * period);
     if (own >= period) take(own - period);
     if (durations[i]) continue;
     if (const auto mean = means.find(signature); mean != means.end()) durations[i] = mean->second;
@@ -232,9 +233,14 @@ void LaunchHistory::add_small_runs(std::size_t begin, Iteration& iteration) cons
   }
 }
 
-LaunchHistory::LastUses LaunchHistory::last_uses(std::size_t begin, std::size_t end) const {
+std::uint32_t LaunchHistory::parts_in(std::size_t begin, std::size_t end) const {
+  std::uint32_t parts = 0;
+  for (std::size_t step = begin; step < end; ++step) parts += steps_[step].parts;
+  return parts;
+}
+
+LaunchHistory::LastUses LaunchHistory::last_uses(std::size_t begin, std::size_t end, std::uint32_t use) const {
   LastUses last;
-  std::uint32_t use = 0;
   for (std::size_t step = begin; step < end; ++step) {
     for (const Mention& mention : parts_of(steps_[step])) last[mention.address.value()] = {use++, step};
   }

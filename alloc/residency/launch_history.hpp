@@ -49,8 +49,9 @@ class LaunchHistory {
   void drop_oldest(std::size_t steps);
   // Of too many launches the older half goes; from number `needed` on they stay if they can.
   void trim(std::uint64_t needed);
-  // The last so many launches as an iteration, without durations. REQUIRES: there are so many.
-  Iteration iteration(std::size_t period) const;
+  // The last so many launches as an iteration, without durations; as many as are `alike` before them were the same as the
+  // last of them. REQUIRES: there are so many.
+  Iteration iteration(std::size_t period, std::size_t alike) const;
   // So many launches repeat, by signature: after how many they use the same memory again, but for blocks made anew. A loop
   // over the layers of a model has other weights in each round. 0 = after more than kMostRounds, or more than are known.
   // REQUIRES: likewise.
@@ -65,7 +66,7 @@ class LaunchHistory {
   };
   std::vector<LastSeen> last_seen(const Iteration& iteration) const;
   // Of so many launches from number `first` on: of each its own time, or of the same place an
-  // iteration earlier or later, or what those like it took in the mean; 0 where none is known yet.
+  // iteration earlier, or one or two later, or what those like it took in the mean; 0 where none is known yet.
   std::vector<Nanoseconds> durations(std::uint64_t first, std::size_t period) const;
 
  private:
@@ -102,7 +103,9 @@ class LaunchHistory {
   }
   bool uses_known_memory(std::size_t period) const;
   bool uses_equal_memory(std::size_t step, std::size_t before) const;
-  LastUses last_uses(std::size_t begin, std::size_t end) const;
+  // Their uses are counted from `use` on.
+  LastUses last_uses(std::size_t begin, std::size_t end, std::uint32_t use = 0) const;
+  std::uint32_t parts_in(std::size_t begin, std::size_t end) const;
   void add_small_runs(std::size_t begin, Iteration& iteration) const;
   std::uint32_t steps_until(std::uint64_t freed, std::size_t step) const;
   std::unordered_map<std::uint64_t, Nanoseconds> mean_durations() const;  // by signature

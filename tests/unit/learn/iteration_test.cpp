@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "iterations.hpp"
 
 #include "base/page_class.hpp"
@@ -62,6 +64,32 @@ TEST(Iteration, TellsForEachUseHowFarTheNextOneIs) {
 TEST(Iteration, TellsAfterWhichUsesNothingIsKept) {
   EXPECT_EQ(last_uses_before_fresh(make_iteration()),
             (std::vector<bool>{false, false, false, true, false}));
+}
+
+TEST(Iteration, IsTheSameBegunAtAnotherStep) {
+  Iteration iteration = make_iteration();
+  for (std::uint32_t step = 0; step < 3; ++step) iteration.steps[step].duration = Nanoseconds(step + 1);
+  iteration.small.runs.resize(2);
+  iteration.small.uses = {{.run = 0}, {.run = 1}, {.run = 0}};
+  iteration.small.ends = {1, 1, 3};
+  const Iteration begun = begun_at(iteration, 2);
+  for (std::uint32_t step = 0; step < 3; ++step) {
+    const std::uint32_t was = (step + 2) % 3;
+    EXPECT_EQ(begun.steps[step].duration, iteration.steps[was].duration);
+    ASSERT_EQ(begun.uses_of(step).size(), iteration.uses_of(was).size());
+    for (std::size_t i = 0; i < begun.uses_of(step).size(); ++i) {
+      EXPECT_EQ(begun.uses_of(step)[i].run, iteration.uses_of(was)[i].run);
+      EXPECT_EQ(begun.uses_of(step)[i].fresh, iteration.uses_of(was)[i].fresh);
+    }
+  }
+  EXPECT_EQ(begun.small.ends, (std::vector<std::uint32_t>{2, 3, 3}));
+  EXPECT_EQ(begun.small.uses[0].run, 1u);
+  EXPECT_EQ(begun.small.uses[2].run, 0u);
+  const std::vector<Gap> before = find_gaps(iteration), after = find_gaps(begun);
+  ASSERT_EQ(after.size(), before.size());
+  const auto wraps = [](const Gap& gap) { return gap.run == 0 && gap.wraps; };
+  EXPECT_EQ(std::ranges::count_if(after, wraps), 1);
+  EXPECT_EQ(std::ranges::find_if(after, wraps)->after, 1u) << "behind the use in what was step 0";
 }
 
 TEST(Iteration, HasSmallRunsBehindTheOthersWhereTheyCount) {

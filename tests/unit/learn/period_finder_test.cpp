@@ -31,16 +31,31 @@ TEST(PeriodFinder, FindsNoneInASequenceThatDoesNotRepeat) {
   EXPECT_EQ(period_of(stretch(1, 1000)), 0u);
 }
 
-TEST(PeriodFinder, FindsItAtTheEndOfTheSecondIteration) {
+// How many of its launches repeat until it is found.
+std::size_t found_after(const std::vector<std::uint64_t>& iteration, std::size_t known) {
   PeriodFinder finder;
-  const auto iteration = stretch(1, 100);
-  for (const std::uint64_t signature : iteration) finder.note(signature, 0);
-  for (const std::uint64_t signature : iteration) {
-    EXPECT_EQ(finder.period(), 0u);
-    finder.note(signature, 0);
-  }
-  EXPECT_EQ(finder.period(), 100u);
-  EXPECT_EQ(finder.last(100), iteration);
+  for (const std::uint64_t signature : iteration) finder.note(signature, known);
+  std::size_t repeated = 0;
+  while (finder.period() == 0 && repeated < iteration.size()) finder.note(iteration[repeated++], known);
+  EXPECT_EQ(finder.period(), iteration.size());
+  EXPECT_EQ(finder.agreed(), repeated);
+  return repeated;
+}
+
+TEST(PeriodFinder, FindsTheFirstInTheMiddleOfItsSecondTime) {
+  EXPECT_EQ(found_after(stretch(1, 100), 0), 50u);
+  EXPECT_EQ(found_after(stretch(1, PeriodFinder::kLong), 0), PeriodFinder::kLong / 2);
+}
+
+TEST(PeriodFinder, FindsShortOnesAndOthersAtTheEndOfTheirSecondTime) {
+  EXPECT_EQ(found_after(stretch(1, PeriodFinder::kLong - 1), 0), PeriodFinder::kLong - 1);
+  EXPECT_EQ(found_after(stretch(1, 100), 99), 100u);
+}
+
+TEST(PeriodFinder, HasTheLastLaunches) {
+  PeriodFinder finder;
+  for (const std::uint64_t signature : stretch(1, 300)) finder.note(signature, 0);
+  EXPECT_EQ(finder.last(100), stretch(201, 100));
 }
 
 TEST(PeriodFinder, SaysThatLaunchesRepeatAsSoonAsAContextDoes) {
