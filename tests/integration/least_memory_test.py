@@ -1,0 +1,49 @@
+"""The least memory in which AlexNet trains on 200 images is what its largest operation uses, as SuperNeurons (PPoPP 2018)
+has it: 886.23 MiB, here in whole pages.
+
+Usage: least_memory_test.py BUILD_FOLDER
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GENERATE = pathlib.Path(__file__).resolve().parents[2] / "bench/traces/generate.py"
+TESSERA = pathlib.Path(sys.argv.pop(1)).resolve() / "bin" / "tessera"
+MIB, PAGE = 1 << 20, 2 << 20
+
+
+class LeastMemory(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.trace = pathlib.Path(folder.name) / "alexnet.jsonl"
+        subprocess.run([sys.executable, GENERATE, "alexnet", "--batch", "200", "--iterations", "1", "-o", cls.trace], check=True)
+
+    def replay(self, memory, policy):
+        return subprocess.run([TESSERA, "replay", self.trace, "--device-memory", str(memory), "--host-memory", "16GiB",
+                               "--policy", policy, "--iterations", "3", "--json"], capture_output=True, text=True, timeout=100,
+                              check=False)
+
+    def test_in_four_maps_of_its_pages_it_runs_and_in_a_page_less_it_does_not(self):
+        one = 200 * 96 * 55 * 55 * 4
+        least = 4 * -(-one // PAGE) * PAGE
+        self.assertAlmostEqual(4 * one / MIB, 886.23, 2)
+        for policy in ("superneurons", "belady", "auto"):
+            with self.subTest(policy=policy):
+                done = self.replay(least, policy)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                told = json.loads(done.stdout)
+                self.assertEqual(told["largest_step_bytes"], 4 * one)
+                self.assertEqual(told["peak_device_bytes"], least)
+                refused = self.replay(least - PAGE, policy)
+                self.assertNotEqual(refused.returncode, 0)
+                self.assertIn("one step of work uses 888 MiB at once", refused.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
