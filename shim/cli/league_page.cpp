@@ -37,7 +37,7 @@ class Page {
 
   void introduction() {
     add("<p>Step time of each policy on each trace, with device memory as percent of the most bytes "
-        "that are live at once. Measured in virtual time, in the last of {} passes over the trace. "
+        "that are live at once. Measured in virtual time, the mean of the last two of {} passes over the trace. "
         "The lower bound holds for every plan that only moves bytes.",
         league_.iterations);
     for (const auto& [name, value] : league_.settings) add(" {} {}.", escaped(name), escaped(value));
