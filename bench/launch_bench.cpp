@@ -6,7 +6,6 @@
 // over the bare call (issue 5).
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "program.hpp"
+#include "timing.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -64,11 +64,6 @@ Cost measure(int blocks, int rounds, Way way) {
     std::exit(EXIT_FAILURE);
   }
   return cost;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // Turn by turn, so that all see the machine in the same moods.

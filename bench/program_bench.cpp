@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "program.hpp"
+#include "timing.hpp"
 #include "training.hpp"
 
 namespace tessera::bench {
@@ -29,13 +30,6 @@ struct Way {
   std::vector<std::string> command;
   std::vector<double> seconds{};
 };
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 std::vector<std::string> under_tessera(std::uint64_t device, std::vector<std::string> options,
                                        const std::vector<std::string>& command) {

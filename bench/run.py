@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import tables  # noqa: E402
+from environment import environment_of  # noqa: E402
 
 
 def told(command):
@@ -34,7 +35,7 @@ def mebibytes(count):
     return f"{count / (1 << 20):.0f} MiB" if count else ""
 
 
-def demo(build):
+def demo(build, environment):
     """The demo's three ways, a row each."""
     body = told([build / "bin" / "tessera", "demo", "--json"])
     ways = (("a", "ample memory", "ample"), ("b", "a third, alone", "small"), ("c", "a third, Tessera", "small"))
@@ -46,8 +47,7 @@ def demo(build):
                      "live peak": mebibytes(way["live_peak"])} |
                     {peak: mebibytes(way.get(peak)) for peak in ("device_peak", "host_peak", "file_peak")} |
                     {"in, out, file read, written": ", ".join(mebibytes(way.get(key)) for key in moved if way.get(key))})
-    return {"environment": told([build / "bench" / "launch_bench", "--smoke", "--json"])["environment"],
-            "smoke": False, "results": rows}
+    return {"environment": environment, "smoke": False, "results": rows}
 
 
 def main():
@@ -56,9 +56,10 @@ def main():
     parser.add_argument("--only", default="", help="names, with commas")
     words = parser.parse_args()
     build, results = words.build.resolve(), HERE / "results"
+    environment = environment_of(build, smoke=False)
     steps = {program.name: lambda program=program: keep(program.name, told([program, "--json"]), results)
              for program in sorted((build / "bench").glob("*_bench"))}
-    steps["demo"] = lambda: keep("demo", demo(build), results)
+    steps["demo"] = lambda: keep("demo", demo(build, environment), results)
     steps["oversubscription"] = lambda: subprocess.run([sys.executable, HERE / "oversubscription" / "run.py", build],
                                                        check=True)
     steps["unchanged"] = lambda: keep("unchanged", told([sys.executable, HERE / "unchanged.py", build, "--json"]), results)

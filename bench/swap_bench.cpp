@@ -165,30 +165,24 @@ struct Line {
   Bytes bytes;
   std::function<void()> ours, reference;
   std::function<void()> after = {};  // not timed
-  std::vector<double> our_times = {}, reference_times = {};
+  std::vector<Times> times = {};
 
   // In turns of who begins: memory that the system was just given back is nearer than what it has had for long.
   // The first round does not count.
   void run(int round) {
-    const auto time = [round](const std::function<void()>& act, std::vector<double>& times) {
-      const double took = seconds(act);
-      if (round > 0) times.push_back(took);
-    };
+    Times took;
     const bool we_begin = round % 2 != 0;
-    if (we_begin) time(ours, our_times);
-    time(reference, reference_times);
-    if (!we_begin) time(ours, our_times);
+    if (we_begin) took.ours = seconds(ours);
+    took.reference = seconds(reference);
+    if (!we_begin) took.ours = seconds(ours);
+    if (round > 0) times.push_back(took);
     if (after) after();
   }
   Comparison result(const std::string& blocks) const {
-    std::vector<double> ratios;
-    for (std::size_t i = 0; i < our_times.size(); ++i) {
-      ratios.push_back(reference_times[i] / our_times[i]);
-    }
+    const Times middle = middle_pair(times);
     const auto amount = static_cast<double>(bytes.value());
-    return {
-        fmt::format("{}, {}", name, blocks), beside,        bytes, goal, amount / median(our_times),
-        amount / median(reference_times),    median(ratios)};
+    return {fmt::format("{}, {}", name, blocks), beside, bytes, goal, amount / middle.ours,
+            amount / middle.reference, middle.ratio()};
   }
 };
 
@@ -239,7 +233,7 @@ std::vector<Comparison> measure(PageClass page_class, Bytes block, Bytes set, in
 
 std::optional<Results> run(bool smoke) {
   const Bytes set = smoke ? 64_MiB : 1_GiB;
-  const int rounds = smoke ? 1 : 6;  // as many in which we begin as others
+  const int rounds = smoke ? 2 : 6;  // pairs: one that we begin, one that the reference begins
   std::vector<Comparison> rows;
   for (const auto& [page_class, block] :
        {std::pair(PageClass::kBase, 16_MiB), std::pair(PageClass::kLarge, 32_MiB)}) {

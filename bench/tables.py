@@ -6,8 +6,8 @@ Usage: tables.py [RESULTS_FOLDER [DOCUMENT]]
     <!-- bench oversubscription PROGRAM -->     a program's table, as bench/oversubscription makes it
     <!-- end bench -->
 
-A result without the environment that it was measured in, or of a smoke run, is refused; a mark without a
-result keeps the table that it has.
+A result without the environment that it was measured in, of a smoke run, or of a build with assertions is refused; a
+mark without a result keeps the table that it has.
 """
 
 import json
@@ -16,12 +16,12 @@ import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "gpu"))
+sys.path[:0] = [str(HERE), str(HERE / "gpu")]
 
+from environment import objection  # noqa: E402
 from table import text  # noqa: E402
 
 MARK = re.compile(r"(<!-- bench (\S+) (\S+) -->\n).*?(<!-- end bench -->)", re.DOTALL)
-NEEDED = ("cpu", "kernel", "compiler", "commit", "build", "date")
 
 
 def flat(row, prefix=""):
@@ -45,10 +45,10 @@ def markdown(rows):
 
 
 def whence(name, body):
-    environment = body.get("environment") or {}
-    absent = [key for key in NEEDED if key not in environment]
-    if absent or body.get("smoke"):
-        raise ValueError(f"{name}: {'no ' + ', '.join(absent) if absent else 'a smoke run'}: not a result to be told")
+    why = objection(body)
+    if why:
+        raise ValueError(f"{name}: {why}: not a result to be told")
+    environment = body["environment"]
     where = ", ".join(environment[key] for key in ("cpu", "disk", "kernel", "compiler", "build") if key in environment)
     return f"Commit {environment['commit']}, {environment['date']}, {where}:"
 

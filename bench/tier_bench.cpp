@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/check.hpp"
 #include "base/clock.hpp"
 #include "comparison.hpp"
 #include "driver/sim_driver.hpp"
@@ -313,7 +314,7 @@ void measure_file(const Options& options, std::vector<Comparison>& results) {
 }
 
 int run(const Options& options) {
-  if (!options.smoke && !may_measure()) return EXIT_FAILURE;
+  if (!options.smoke && !may_measure(kTesseraChecked)) return EXIT_FAILURE;
   const auto environment = read_environment(TESSERA_BENCH_BUILD_DIR, options.directory);
   std::vector<Comparison> results;
   measure_copies(options, results);

@@ -74,7 +74,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         machine = Machine(chosen.build, folder, chosen.smoke)
         rows = list(rows_of(machine, folder, layers, batches))
-        body = {"environment": machine.environment(), "smoke": chosen.smoke, "results": rows}
+        body = {"environment": machine.environment, "smoke": chosen.smoke, "results": rows}
     if chosen.json:
         print(json.dumps(body, indent=1))
         return

@@ -33,9 +33,10 @@ bool means_again(int result) {
 
 }  // namespace
 
-Result<std::unique_ptr<UringIo>> UringIo::open(const std::string& directory, Bytes size) {
+Result<std::unique_ptr<UringIo>> UringIo::open(const std::string& directory, Bytes size,
+                                                std::unique_ptr<const Clock> clock) {
   TESSERA_TRY_ASSIGN(SpillFile file, make_spill_file(directory, size));
-  std::unique_ptr<UringIo> io(new UringIo(std::move(file), directory));
+  std::unique_ptr<UringIo> io(new UringIo(std::move(file), directory, std::move(clock)));
   const MutexLock lock(io->mutex_);
   const int error = -::io_uring_queue_init(kSlots, &io->ring_, 0);
   if (error != 0) {
@@ -53,8 +54,8 @@ Result<std::unique_ptr<UringIo>> UringIo::open(const std::string& directory, Byt
   return io;
 }
 
-UringIo::UringIo(SpillFile file, const std::string& directory)
-    : file_(std::move(file)), directory_(directory) {
+UringIo::UringIo(SpillFile file, const std::string& directory, std::unique_ptr<const Clock> clock)
+    : file_(std::move(file)), directory_(directory), clock_(std::move(clock)) {
   for (unsigned slot = kSlots; slot > 0; --slot) free_slots_.push_back(slot - 1);
 }
 
@@ -191,7 +192,7 @@ void UringIo::fill(Queue& queue) {
     const unsigned slot = free_slots_.back();
     free_slots_.pop_back();
     const Bytes bytes = std::min(kChunk, transfer.bytes - transfer.issued);
-    slots_[slot] = {ticket, transfer.issued, bytes, clock_.now()};
+    slots_[slot] = {ticket, transfer.issued, bytes, clock_->now()};
     transfer.issued += bytes;
     ++transfer.slots;
     ++queue.in_flight;
@@ -251,7 +252,7 @@ void UringIo::complete(unsigned slot, int result) {
   --queue.in_flight;
   if (transfer.outcome.is_ok()) {
     const unsigned depth = queue.depth.depth();
-    queue.depth.ended(moved, clock_.now() - piece.issued, queue.full);
+    queue.depth.ended(moved, clock_->now() - piece.issued, queue.full);
     if (queue.depth.depth() != depth) queue.full = false;  // those that end with it were filled to the old one
   }
   warn_if_slow(queue, transfer.writing);

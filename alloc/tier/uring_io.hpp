@@ -43,9 +43,10 @@ class UringIo final : public FileIo {
   // Pieces of memory that may be attached; more are used without.
   static constexpr unsigned kMaxAttached = 4096;
 
-  // A spill file of `size` bytes in `directory`. Errors: kIo with the directory and the reason;
-  // kNotSupported when the system has no io_uring for us.
-  static Result<std::unique_ptr<UringIo>> open(const std::string& directory, Bytes size);
+  // A spill file of `size` bytes in `directory`, whose speed is taken by `clock`. Errors: kIo with the directory and
+  // the reason; kNotSupported when the system has no io_uring for us.
+  static Result<std::unique_ptr<UringIo>> open(const std::string& directory, Bytes size,
+                                               std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>());
   // Waits for what is in flight; what is not started is dropped.
   ~UringIo() override;
   UringIo(const UringIo&) = delete;
@@ -95,7 +96,7 @@ class UringIo final : public FileIo {
     Bytes bytes;
   };
 
-  UringIo(SpillFile file, const std::string& directory);
+  UringIo(SpillFile file, const std::string& directory, std::unique_ptr<const Clock> clock);
 
   Result<IoTicket> start(Transfer transfer);
   // Moves waiting chunks into free slots and submits them.
@@ -117,7 +118,7 @@ class UringIo final : public FileIo {
 
   const SpillFile file_;
   const std::string directory_;
-  const SteadyClock clock_{};
+  const std::unique_ptr<const Clock> clock_;
   mutable Mutex mutex_{LockRank::kFileIo};
   Condition progress_;
   io_uring ring_ GUARDED_BY(mutex_) = {};

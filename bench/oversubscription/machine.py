@@ -5,23 +5,25 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
-from timed_trace import LINK, read
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from environment import environment_of  # noqa: E402
+from timed_trace import LINK, read  # noqa: E402
 
 SOFTWARE_MEMORY = 4 << 30
 HOST_MEMORY = 4 << 30
 
 
 class Machine:
+    """Is not had of a build that may not measure, unless for a smoke run."""
+
     def __init__(self, build, scratch, smoke):
         self.build, self.scratch, self.smoke = pathlib.Path(build).resolve(), pathlib.Path(scratch), smoke
         self.tessera = self.build / "bin" / "tessera"
         self.programs = self.build / "lib" / "tessera"
-
-    def environment(self):
-        """As every benchmark prints it: of one that tells it without measuring."""
-        told = self.output([self.build / "bench" / "launch_bench", "--smoke", "--json"])
-        return json.loads(told)["environment"]
+        self.environment = environment_of(self.build, smoke)
 
     def output(self, command, **variables):
         done = subprocess.run([str(word) for word in command], env=os.environ | variables, text=True,

@@ -9,6 +9,10 @@ import sys
 
 import matplotlib
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from environment import objection  # noqa: E402
+
 matplotlib.use("svg")
 matplotlib.rcParams.update({"svg.hashsalt": "tessera", "svg.fonttype": "none", "font.size": 9,
                             "axes.spines.top": False, "axes.spines.right": False})
@@ -42,8 +46,9 @@ def draw(program, folder):
 
 def main(path, folder):
     body = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    if not body.get("environment") or body.get("smoke"):
-        sys.exit(f"{path}: not a result that can be told to anyone")
+    why = objection(body)
+    if why:
+        sys.exit(f"{path}: {why}: not a result to be told")
     for program in body["programs"]:
         draw(program, folder)
 

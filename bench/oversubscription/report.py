@@ -63,10 +63,10 @@ def page(body):
 
 
 def plot(build, path, folder):
-    """The plots are drawn by matplotlib, in an environment of its own; without it the old ones stay."""
+    """Draws the plots by matplotlib, in an environment of its own; without it the old ones stay, and it says so."""
     try:
         python = environment_with(pathlib.Path(build).resolve(), "matplotlib", MATPLOTLIB)
     except Unavailable as why:
-        print(f"no new plots: {why}")
+        print(f"The plots in {folder} are old ones, matplotlib cannot be had: {why}", file=sys.stderr)
         return
     subprocess.run([python, HERE / "plot.py", path, folder], check=True)

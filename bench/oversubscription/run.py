@@ -99,7 +99,7 @@ def main():
     chosen = [w for w in WORKLOADS if w.name in wanted]
     with tempfile.TemporaryDirectory() as scratch:
         machine = Machine(words.build, scratch, words.smoke)
-        body = {"environment": machine.environment(), "smoke": words.smoke,
+        body = {"environment": machine.environment, "smoke": words.smoke,
                 "model": {"gpu": timed_trace.GPU.name, "link": timed_trace.LINK}, "programs": []}
         for workload in chosen:
             body["programs"].append(measure(machine, workload))

@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "timing.hpp"
+
 namespace tessera::bench {
 namespace {
 
@@ -262,13 +264,6 @@ class ReplaceAmong final : public Workload {
   std::size_t at_ = 0;
 };
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 }  // namespace
 
 WorkloadMaker cached_pair(Bytes bytes) {
@@ -331,9 +326,9 @@ std::vector<Cost> measure(std::span<const std::unique_ptr<Workload>> workloads, 
   if (threads == 2) other.join();
 
   std::vector<Cost> costs;
+  const auto middle = [](const std::vector<double>& rounds) { return rounds.empty() ? 0 : median(rounds); };
   for (const Times& own : times) {
-    costs.push_back({median(own.alone),
-                     (median(own.together[0]) + median(own.together[1])) / 2});
+    costs.push_back({middle(own.alone), (middle(own.together[0]) + middle(own.together[1])) / 2});
   }
   return costs;
 }

@@ -1,5 +1,8 @@
 #include "comparison.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,6 +36,16 @@ Comparison compare_timed(std::string name, Bytes bytes, double goal, int rounds,
   const auto amount = static_cast<double>(bytes.value());
   return {std::move(name), std::move(reference_name), bytes, goal, amount / median(our_times),
           amount / median(reference_times), median(ratios)};
+}
+
+Times middle_pair(const std::vector<Times>& rounds) {
+  const auto between = [](const Times& one, const Times& other) {
+    return Times{std::sqrt(one.ours * other.ours), std::sqrt(one.reference * other.reference)};
+  };
+  std::vector<Times> pairs;
+  for (std::size_t i = 0; i + 1 < rounds.size(); i += 2) pairs.push_back(between(rounds[i], rounds[i + 1]));
+  std::sort(pairs.begin(), pairs.end(), [](const Times& a, const Times& b) { return a.ratio() < b.ratio(); });
+  return between(pairs[(pairs.size() - 1) / 2], pairs[pairs.size() / 2]);
 }
 
 void print(const std::vector<Comparison>& comparisons) {

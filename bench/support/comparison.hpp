@@ -27,6 +27,19 @@ struct Comparison {
   double ratio = 0;           // of the speeds, median over the rounds
 };
 
+// Seconds of one side and of the other.
+struct Times {
+  double ours = 0, reference = 0;
+
+  double ratio() const { return reference / ours; }
+};
+
+// Where who begins changes from round to round, and matters, single rounds have two middles. So two rounds, each of
+// which somebody else begins, are a pair with the geometric means of its times; this is the pair whose ratio is the
+// median, of an even number the geometric mean of the middle two. The times and the ratio are of the same rounds.
+// REQUIRES: an even number of rounds, not none.
+Times middle_pair(const std::vector<Times>& rounds);
+
 // Runs both `rounds` times in turn, after one round of each that does not count.
 Comparison compare(std::string name, Bytes bytes, double goal, int rounds,
                    const std::function<void()>& ours, std::string reference_name,

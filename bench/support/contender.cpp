@@ -2,12 +2,15 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace tessera::bench {
 
 std::vector<Entry> make_contenders(Bytes capacity) {
   std::vector<Entry> entries;
   const auto add = [&entries](std::string name, std::unique_ptr<Contender> contender) {
-    if (contender) entries.push_back({std::move(name), std::move(contender)});
+    if (!contender) return fmt::print(stderr, "{} is left out: its library is not installed\n", name);
+    entries.push_back({std::move(name), std::move(contender)});
   };
   add("tessera", make_tessera(capacity));
   add("jemalloc", make_jemalloc());

@@ -26,6 +26,6 @@ void print(const Environment& environment);
 nlohmann::ordered_json to_json(const Environment& environment);
 
 // False in builds with assertions, after saying so. A smoke run, which measures nothing, may go on.
-bool may_measure();
+bool may_measure(bool has_assertions);
 
 }  // namespace tessera::bench

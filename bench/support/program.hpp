@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/check.hpp"
+
 namespace tessera::bench {
 
 struct Results {
@@ -22,6 +24,7 @@ struct Program {
   const char* smoke;            // what a smoke run does
   std::string build_directory;  // as read_environment has it
   std::string data_directory;   // likewise
+  bool has_assertions = kTesseraChecked;
 };
 
 // The program's main(): `measure` is told whether this is a smoke run, and returns nothing after it has

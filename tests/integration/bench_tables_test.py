@@ -6,6 +6,7 @@ Usage: bench_tables_test.py BUILD_FOLDER
 import json
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -17,7 +18,9 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 import tables  # noqa: E402
 
-ENVIRONMENT = {"cpu": "one", "kernel": "Linux", "compiler": "gcc", "commit": "abc", "build": "release", "date": "now"}
+ENVIRONMENT = {"cpu": "one", "kernel": "Linux", "compiler": "gcc", "commit": "abc", "build": "release, no assertions",
+               "date": "now"}
+WITH_ASSERTIONS = {"build": "with assertions"}
 DOCUMENT = "before\n<!-- bench some_bench results -->\nold\n<!-- end bench -->\nafter\n"
 
 
@@ -53,6 +56,11 @@ class Tables(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no kernel, compiler, commit"):
             tables.filled(DOCUMENT, self.results)
 
+    def test_a_build_with_assertions_tells_nothing(self):
+        self.keep(environment=ENVIRONMENT | WITH_ASSERTIONS, smoke=False, results=[])
+        with self.assertRaisesRegex(ValueError, "with assertions"):
+            tables.filled(DOCUMENT, self.results)
+
     def test_every_mark_of_the_document_names_a_benchmark(self):
         document = (ROOT / "docs" / "benchmarks.md").read_text()
         names = {path.stem for path in (ROOT / "bench").glob("*_bench.cpp")} | {"oversubscription", "demo", "unchanged"}
@@ -60,6 +68,23 @@ class Tables(unittest.TestCase):
         self.assertTrue(marked)
         self.assertLessEqual(marked, names)
         self.assertEqual(len(re.findall("<!-- bench ", document)), len(tables.MARK.findall(document)))
+
+
+class BuildWithAssertions(unittest.TestCase):
+    def test_no_benchmark_in_python_measures_it(self):
+        with tempfile.TemporaryDirectory() as build:
+            teller = pathlib.Path(build) / "bench" / "launch_bench"
+            teller.parent.mkdir()
+            told = json.dumps({"environment": ENVIRONMENT | WITH_ASSERTIONS, "smoke": True})
+            teller.write_text(f"#!/bin/sh\necho '{told}'\n")
+            teller.chmod(0o755)
+            for name in ("run.py", "unchanged.py", "oversubscription/run.py"):
+                done = subprocess.run([sys.executable, ROOT / "bench" / name, build], capture_output=True, text=True,
+                                      timeout=60, check=False)
+                self.assertNotEqual(done.returncode, 0, name)
+                self.assertIn("nothing is measured", done.stderr, name)
+                self.assertIn("with assertions", done.stderr, name)
+                self.assertEqual(done.stdout, "", name)
 
 
 if __name__ == "__main__":

@@ -3,20 +3,23 @@
 Usage: oversubscription_test.py BUILD_FOLDER
 """
 
+import contextlib
+import io
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.dont_write_bytecode = True
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench/oversubscription"
 sys.path.insert(0, str(BENCH))
 
+import report  # noqa: E402
 from contenders import FAULT_NS, PAGE, Paging, offload_ns, paging  # noqa: E402
-from report import table  # noqa: E402
 from timed_trace import LINK, Trace, copy_ns, op_ns, timed  # noqa: E402
 
 MIB = 1 << 20
@@ -95,11 +98,19 @@ class Report(unittest.TestCase):
         def row(ratio, ns, **causes):
             way = {"ns": ns, "stall_ns": sum(causes.values()), "stall_ns_by_cause": causes, "bytes_in": 0, "bytes_out": 0}
             return {"ratio": ratio, "lower_bound_ns": 20_000_000, "auto": way, "recency": way, "real_seconds": 1}
-        told = table({"command": "program", "title": "a program", "live_peak": MIB, "step": "step", "steps": 2,
+        told = report.table({"command": "program", "title": "a program", "live_peak": MIB, "step": "step", "steps": 2,
                       "memory_ns": 20_000_000, "real_alone_seconds": 1,
                       "rows": [row(1.0, 20_000_000), row(2.0, 26_019_000, copy_in=1_000_000, copy_out=5_000_000, work=9000)]})
         self.assertIn("| 0.00 ms |", told)
         self.assertIn("| 3.00 ms: copy out 2.50, copy in 0.50 |", told)
+
+
+    def test_plots_that_cannot_be_drawn_anew_are_said_to_be_old(self):
+        said = io.StringIO()
+        with mock.patch.object(report, "environment_with", side_effect=report.Unavailable("no network")), \
+                contextlib.redirect_stderr(said):
+            report.plot(BUILD, "results.json", "some/folder")
+        self.assertEqual(said.getvalue(), "The plots in some/folder are old ones, matplotlib cannot be had: no network\n")
 
 
 class SmallRun(unittest.TestCase):

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <thread>
 #include <vector>
 
+#include "base/log.hpp"
 #include "block_buffer.hpp"
 #include "private_mount.hpp"
 
@@ -237,6 +240,48 @@ TEST_F(UringIoTest, WithoutDirectAccessTransfersAreTheSame) {
   });
   if (result == InMount::kCannotMount) GTEST_SKIP() << "no file system of our own on this machine";
   EXPECT_EQ(result, InMount::kPassed);
+}
+
+// Each look at it is a while later, so that a disk seems to take this long for each request.
+class TickingClock final : public Clock {
+ public:
+  explicit TickingClock(Nanoseconds tick) : tick_(tick) {}
+  Nanoseconds now() const override { return Nanoseconds(looks_++ * tick_.value()); }
+
+ private:
+  const Nanoseconds tick_;
+  mutable std::atomic<std::uint64_t> looks_{0};
+};
+
+// What is said while all depths are tried by reading holes, which costs no disk anything.
+std::string said_of_a_disk(Nanoseconds tick) {
+  auto io = UringIo::open(testing::TempDir(), 8_MiB, std::make_unique<TickingClock>(tick));
+  if (!io.is_ok()) return std::string(io.status().message());
+  BlockBuffer to(8_MiB);
+  testing::internal::CaptureStderr();
+  std::vector<IoTicket> tickets;
+  for (int i = 0; i < 200; ++i) {
+    auto started = io.value()->read(to.data(), 8_MiB, Bytes());
+    if (started.is_ok()) tickets.push_back(started.value());
+  }
+  for (const IoTicket ticket : tickets) EXPECT_TRUE(io.value()->wait(ticket).is_ok());
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST_F(UringIoTest, ADiskThatHoldsUpMoreThanItHelpsIsNamedOnce) {
+  const std::string said = said_of_a_disk(Nanoseconds(10'000'000));
+  EXPECT_TRUE(said.starts_with("tessera: spill directory " + testing::TempDir() + ": reads at ")) << said;
+  EXPECT_TRUE(said.ends_with(" in flight: a slow disk holds up what waits for it\n")) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+TEST_F(UringIoTest, TheSpeedOfAFastDiskIsToldToWhoAsksForInformation) {
+  EXPECT_EQ(said_of_a_disk(Nanoseconds(1000)), "");
+  set_log_level(LogLevel::kInfo);
+  const std::string said = said_of_a_disk(Nanoseconds(1000));
+  set_log_level(LogLevel::kWarning);
+  EXPECT_NE(said.find(": reads at "), std::string::npos) << said;
+  EXPECT_EQ(said.find("slow"), std::string::npos) << said;
 }
 
 }  // namespace

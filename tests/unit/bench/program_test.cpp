@@ -1,0 +1,61 @@
+#include "program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "base/check.hpp"
+
+namespace tessera::bench {
+namespace {
+
+struct Ran {
+  int outcome;
+  bool measured;
+  std::string said;
+};
+
+// Of a benchmark that was started with these words, in a build with assertions or in one without.
+Ran run(bool has_assertions, std::vector<std::string> words) {
+  words.insert(words.begin(), "some_bench");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  bool measured = false;
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int outcome = run_program(static_cast<int>(arguments.size()), arguments.data(),
+                                  {"a benchmark", "a few", "/", "", has_assertions},
+                                  [&](bool) -> std::optional<Results> {
+                                    measured = true;
+                                    return Results{nlohmann::ordered_json::object(), [] {}};
+                                  });
+  testing::internal::GetCapturedStdout();
+  return {outcome, measured, testing::internal::GetCapturedStderr()};
+}
+
+TEST(BenchmarkProgramTest, NothingIsTimedInABuildWithAssertions) {
+  const Ran ran = run(true, {});
+  EXPECT_FALSE(ran.measured);
+  EXPECT_EQ(ran.outcome, EXIT_FAILURE);
+  EXPECT_NE(ran.said.find("This build has assertions"), std::string::npos) << ran.said;
+}
+
+TEST(BenchmarkProgramTest, WithoutAssertionsItIs) {
+  const Ran ran = run(false, {});
+  EXPECT_TRUE(ran.measured);
+  EXPECT_EQ(ran.outcome, EXIT_SUCCESS) << ran.said;
+}
+
+TEST(BenchmarkProgramTest, ItAsksTheBuildThatItIsOf) {
+  EXPECT_EQ(Program{}.has_assertions, kTesseraChecked);
+}
+
+TEST(BenchmarkProgramTest, ASmokeRunTimesNothingAndIsDoneInEveryBuild) {
+  const Ran ran = run(true, {"--smoke"});
+  EXPECT_TRUE(ran.measured);
+  EXPECT_EQ(ran.outcome, EXIT_SUCCESS) << ran.said;
+}
+
+}  // namespace
+}  // namespace tessera::bench
