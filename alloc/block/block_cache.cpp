@@ -12,6 +12,7 @@ BlockCache::BlockCache(Residency& residency, PageManager& pages, BlockCacheOptio
       options_(options),
       slots_(residency.streams()),
       runs_(residency.streams()),
+      burst_(pages),
       threads_([this](ThreadCache& cache) { empty(cache); }) {}
 
 BlockCache::~BlockCache() {

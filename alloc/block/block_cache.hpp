@@ -10,7 +10,8 @@
 //     pages; then 2 to 5 again;
 //  7. the same after waiting for the work on all cached blocks;
 //  8. out of memory, with a sentence.
-// A block of up to 1 MiB is a slot of a slab, whose page is for one (class, stream, tag) for life:
+// A block of up to 1 MiB, and one of up to 16 MiB that is made in a burst (burst.hpp), is a slot of a slab, whose
+// pages are for one (class, stream, tag) for life:
 // slots freed on another stream come back to their own one in step 3, and a slab changes hands by
 // being wholly free in step 6. Larger blocks change streams in step 3; none changes its tag.
 //
@@ -34,6 +35,7 @@
 #include <vector>
 
 #include "block/block_stats.hpp"
+#include "block/burst.hpp"
 #include "block/run_cache.hpp"
 #include "block/slot_cache.hpp"
 #include "block/thread_caches.hpp"
@@ -120,6 +122,7 @@ class BlockCache {
     Bytes bytes;
     StreamId stream;
     CacheKey key;
+    std::optional<CacheKey> wide = std::nullopt;  // of the wide slots that may serve it as well
   };
   // Work queued on `stream` so far may use the block until the stream has passed `epoch`.
   struct Freed {
@@ -148,13 +151,17 @@ class BlockCache {
   void empty(ThreadCache& cache);
   void add_live(std::int64_t bytes);
   std::int64_t live_bytes() const;
+  std::uint64_t frees() const;
 
   // block_steps.cpp
-  Result<Address> allocate_slow(const Request& request, ThreadCache* cache);
+  Result<Address> allocate_slow(Request request, ThreadCache* cache);
+  std::optional<CacheKey> wide_key(const Request& request);
   Result<Address> serve(const Request& request, ThreadCache* cache);
-  Address take_shared(const CacheKey& key, ThreadCache* cache);
+  Address take_shared(const Request& request, ThreadCache* cache);
   Address take_slots(const CacheKey& key, ThreadCache* cache);
-  Result<Address> grow(const CacheKey& key, ThreadCache* cache);
+  Address take_slots_settled(const CacheKey& key, ThreadCache* cache);
+  Result<Address> grow(const Request& request, ThreadCache* cache);
+  Result<Address> grow_slab(const CacheKey& key, std::uint32_t slots, ThreadCache* cache);
   Address keep_rest(const CacheKey& key, ThreadCache* cache, std::span<const Address> slots);
   void cache_freed(const Located& block, Freed freed, ThreadCache* cache);
   void cache_late(const Located& block, Freed freed);
@@ -164,12 +171,14 @@ class BlockCache {
   Status give_back(Bytes bytes, bool quiet) REQUIRES_LOCK(give_back_mutex_);
   Status wait_for_cached();
   void shed();
+  void poll();
 
   Residency& residency_;
   PageManager& pages_;
   const BlockCacheOptions options_;
   SlotCache slots_;
   RunCache runs_;
+  Burst burst_;
   ThreadCaches threads_;
   LiveMeter live_;
   // Runs on their way back are in no cache and not free yet. Who runs out of memory meanwhile waits

@@ -62,16 +62,21 @@ std::int64_t BlockCache::live_bytes() const {
   return live;
 }
 
+std::uint64_t BlockCache::frees() const {
+  std::int64_t frees = 0;
+  threads_.for_each([&](const ThreadCache& cache) { frees += cache.counts().frees.get(); });
+  return static_cast<std::uint64_t>(frees) + other_frees_.load();
+}
+
 BlockStats BlockCache::stats() const {
-  std::int64_t allocations = 0, frees = 0, hits = 0;
+  std::int64_t allocations = 0, hits = 0;
   const std::int64_t live = live_bytes();
   threads_.for_each([&](const ThreadCache& cache) {
-    frees += cache.counts().frees.get();
     allocations += cache.counts().allocations.get();
     hits += cache.counts().hits.get();
   });
   BlockStats stats;
-  stats.frees = static_cast<std::uint64_t>(frees) + other_frees_.load();
+  stats.frees = frees();
   stats.allocations = static_cast<std::uint64_t>(allocations) + other_allocations_.load();
   stats.cache_hits = static_cast<std::uint64_t>(hits);
   // Sums of counters that run on while they are read: clamped, never negative.

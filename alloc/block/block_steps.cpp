@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-enum Pool : std::uint32_t { kSlabs, kSingles };
+enum Pool : std::uint32_t { kSlabs, kSingles };  // wide slabs are among the singles, as long as they are
 
 constexpr Bytes kEverything{~std::uint64_t{0}};
 // A miss brings one line of slots, the one asked for included; a thread without a cache gets just that.
@@ -21,9 +21,12 @@ std::span<Address> wanted(SlotLine& line, const ThreadCache* cache) {
 
 }  // namespace
 
-Result<Address> BlockCache::allocate_slow(const Request& request, ThreadCache* cache) {
+// What memory is left may do for the block, and not for a slab of several.
+Result<Address> BlockCache::allocate_slow(Request request, ThreadCache* cache) {
+  request.wide = wide_key(request);
   auto served = serve(request, cache);
   if (served.status().code() != Code::kOutOfMemory) return served;
+  request.wide.reset();
   TESSERA_TRY(trim());
   served = serve(request, cache);
   if (served.status().code() != Code::kOutOfMemory) return served;
@@ -40,9 +43,9 @@ Result<Address> BlockCache::allocate_slow(const Request& request, ThreadCache* c
 
 // Steps 2 to 5, once.
 Result<Address> BlockCache::serve(const Request& request, ThreadCache* cache) {
-  Address address = take_shared(request.key, cache);
+  Address address = take_shared(request, cache);
   if (!address) {
-    TESSERA_TRY_ASSIGN(address, grow(request.key, cache));
+    TESSERA_TRY_ASSIGN(address, grow(request, cache));
   }
   const auto block = locate(pages_.find(address), address);
   const Status started = start(*block, request);
@@ -51,27 +54,39 @@ Result<Address> BlockCache::serve(const Request& request, ThreadCache* cache) {
     return started;
   }
   count_allocation(cache, request.bytes, false);
+  if (!request.key.size_class.is_slot()) burst_.note_served(block->run->address);
   return address;
 }
 
+std::optional<CacheKey> BlockCache::wide_key(const Request& request) {
+  if (request.key.size_class.is_slot()) return std::nullopt;
+  if (!burst_.ask(residency_.streams().epoch(), frees())) return std::nullopt;
+  const auto wide = wide_class_for(request.bytes);
+  return wide ? std::optional(CacheKey{*wide, request.key.stream, request.key.tag}) : std::nullopt;
+}
+
 // Steps 2 and 3. Fences are asked for only when something waits for them.
-Address BlockCache::take_shared(const CacheKey& key, ThreadCache* cache) {
-  const auto poll = [this] {
-    const Status polled = residency_.poll_streams();
-    if (!polled.is_ok()) log_line(LogLevel::kDebug, "no fences: {}", polled.to_string());
-  };
-  if (key.size_class.is_slot()) {
-    if (const Address address = take_slots(key, cache)) return address;
-    if (!slots_.has_late(key)) return {};
+Address BlockCache::take_shared(const Request& request, ThreadCache* cache) {
+  if (request.key.size_class.is_slot()) return take_slots_settled(request.key, cache);
+  if (const Address slot = request.wide ? take_slots_settled(*request.wide, cache) : Address()) return slot;
+  SingleBlock* block = runs_.take(request.key);
+  if (!block && runs_.has_other(request.key)) {
     poll();
-    return slots_.settle(key) ? take_slots(key, cache) : Address();
-  }
-  SingleBlock* block = runs_.take(key);
-  if (!block && runs_.has_other(key)) {
-    poll();
-    block = runs_.take_quiet(key);
+    block = runs_.take_quiet(request.key);
   }
   return block ? block->run->address : Address();
+}
+
+Address BlockCache::take_slots_settled(const CacheKey& key, ThreadCache* cache) {
+  if (const Address address = take_slots(key, cache)) return address;
+  if (!slots_.has_late(key)) return {};
+  poll();
+  return slots_.settle(key) ? take_slots(key, cache) : Address();
+}
+
+void BlockCache::poll() {
+  const Status polled = residency_.poll_streams();
+  if (!polled.is_ok()) log_line(LogLevel::kDebug, "no fences: {}", polled.to_string());
 }
 
 Address BlockCache::take_slots(const CacheKey& key, ThreadCache* cache) {
@@ -91,20 +106,30 @@ Address BlockCache::keep_rest(const CacheKey& key, ThreadCache* cache,
 }
 
 // Step 4.
-Result<Address> BlockCache::grow(const CacheKey& key, ThreadCache* cache) {
+Result<Address> BlockCache::grow(const Request& request, ThreadCache* cache) {
+  const CacheKey& key = request.key;
   if (key.size_class.is_slot()) {
-    auto slab = std::make_unique<Slab>(key.size_class, key.stream, key.tag);
-    const Domain domain{kSlabs, key.stream, key.tag};
-    TESSERA_TRY_ASSIGN(slab->run, pages_.acquire(kBasePage, domain, {slab.get(), BlockWord::raw(slab->words())}));
-    SlotLine line;
-    const std::size_t taken = slots_.add(std::move(slab), wanted(line, cache));
-    return keep_rest(key, cache, std::span(line).first(taken));
+    return grow_slab(key, static_cast<std::uint32_t>(kBasePage / key.size_class.bytes()), cache);
+  }
+  if (request.wide) {
+    const auto live = static_cast<std::uint64_t>(std::max(live_bytes(), std::int64_t{0}));
+    const std::uint32_t slots = burst_.take_more(*request.wide, Bytes(live));
+    if (slots > 1) return grow_slab(*request.wide, slots, cache);
   }
   auto block = std::make_unique<SingleBlock>(key.size_class, key.tag);
   const Domain domain{kSingles, key.stream, key.tag};
   TESSERA_TRY_ASSIGN(block->run, pages_.acquire(key.size_class.bytes(), domain,
                                                 {block.get(), BlockWord::raw({&block->word, 1})}));
   return runs_.add(std::move(block))->run->address;
+}
+
+Result<Address> BlockCache::grow_slab(const CacheKey& key, std::uint32_t slots, ThreadCache* cache) {
+  auto slab = std::make_unique<Slab>(key.size_class, slots, key.stream, key.tag);
+  const Domain domain{key.size_class.is_wide() ? kSingles : kSlabs, key.stream, key.tag};
+  TESSERA_TRY_ASSIGN(slab->run, pages_.acquire(slab->bytes(), domain, {slab.get(), BlockWord::raw(slab->words())}));
+  SlotLine line;
+  const std::size_t taken = slots_.add(std::move(slab), wanted(line, cache));
+  return keep_rest(key, cache, std::span(line).first(taken));
 }
 
 // A block that was just freed goes where the next request for it will look first.
@@ -119,7 +144,7 @@ void BlockCache::cache_freed(const Located& block, Freed freed, ThreadCache* cac
     single.freed_on.store(freed_on, std::memory_order_relaxed);
     if (freed_on == kNoStream) key.stream = single.stream.load(std::memory_order_relaxed);
   }
-  if (cache) {
+  if (cache && !key.size_class.is_wide()) {
     if (cache->push(key, block.address)) return;
     make_place(key, *cache);
     if (cache->push(key, block.address)) return shed();

@@ -108,12 +108,12 @@ class SlotCache {
   void free_slot(Home& home, Slab& slab, std::uint32_t slot);
   void settle_home(Home& home);
   Status validate_shard(const Shard& shard, const std::function<std::uint32_t(const Slab&)>& cached,
-                        std::uint64_t& empty) const;
+                        Bytes& empty) const;
   std::unique_ptr<Slab> detach(Shard& shard, Slab& slab) REQUIRES_LOCK(shard.mutex);
 
   const StreamTable& streams_;
   std::array<Shard, kShards> shards_;
-  std::atomic<std::uint64_t> empty_{0};  // slabs without a slot in use
+  std::atomic<std::uint64_t> empty_{0};  // bytes of slabs without a slot in use
 };
 
 }  // namespace tessera

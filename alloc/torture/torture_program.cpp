@@ -31,6 +31,7 @@ class Dice {
 };
 
 constexpr std::uint32_t kOneLoopIn = 40;
+constexpr std::uint32_t kOneModelIn = 4;
 constexpr std::uint32_t kOnePolicyIn = 50;
 
 struct Share {
@@ -143,6 +144,19 @@ void draw_phase(Dice& dice, TortureOp& op) {
   if (op.kind == Kind::kSetPolicy || (loops && dice.below(2) == 0)) op.policy = policy;
 }
 
+// In place of the first: blocks that are all there before any is freed, most of them of a size of which several
+// share pages then, beside enough of others.
+void draw_model(Dice& dice, std::vector<TortureOp>& ops) {
+  const Bytes weight = 1152_KiB * (1 + dice.below(2));
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(TortureProgram::kSlots, ops.size()); ++i) {
+    ops[i].kind = Kind::kAllocate;
+    ops[i].slots[0] = i;
+    ops[i].bytes = i < 6 ? 16_MiB : weight;
+    ops[i].stream = ops[i].tag = 0;
+    ops[i].policy = {};
+  }
+}
+
 }  // namespace
 
 const char* tag_name(std::uint32_t tag) {
@@ -150,9 +164,9 @@ const char* tag_name(std::uint32_t tag) {
   return kNames[tag];
 }
 
-// Threads and phases have dice of their own: what the others draw was the same before there were any.
+// Threads, phases and models have dice of their own: what the others draw was the same before there were any.
 TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
-  Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1));
+  Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1)), models(seed ^ (~std::uint64_t{0} >> 2));
   TortureProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
@@ -162,6 +176,7 @@ TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
     draw_phase(phases, program.ops.back());
     program.ops.back().thread = threads.below(TortureProgram::kThreads);
   }
+  if (models.below(kOneModelIn) == 0) draw_model(models, program.ops);
   return program;
 }
 

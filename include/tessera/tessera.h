@@ -178,9 +178,9 @@ typedef int (*tessera_regenerate)(void* context, tessera_address address, size_t
  * until it is set again (announce reads as TESSERA_READ); so do the end of the block, and work that
  * nobody announces. It occupies the stream that needs the block; calls without one (pin, wake) wait
  * for a stream of Tessera's own. When it fails, the call returns the error and the block stays away;
- * the next call tries again. Blocks of up to 1 MiB, which share pages, and host-backed ones are copied.
- * NULL: not any more. Errors: NOT_FOUND when no live block holds `address`; BUSY for NULL while only
- * the callback can bring the bytes back: use the block first. */
+ * the next call tries again. Blocks that share pages (up to 1 MiB; up to 16 MiB of many made in a row,
+ * only filled meanwhile) and host-backed ones are copied. NULL: not any more. Errors: NOT_FOUND when no
+ * live block holds `address`; BUSY for NULL while only the callback can bring the bytes back. */
 TESSERA_API tessera_result tessera_set_regenerate(tessera_allocator* allocator, tessera_address address,
                                                   tessera_regenerate regenerate, void* context,
                                                   uint64_t cost_ns);

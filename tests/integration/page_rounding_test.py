@@ -25,24 +25,23 @@ class PageRounding(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)["results"][0]
 
-    def test_older_blocks_and_those_of_the_iteration_are_told_apart(self):
+    def test_each_block_alone_has_whole_pages(self):
         row = self.row_of([
             {"t": "header", "version": 1},
-            {"t": "alloc", "id": 1, "bytes": 3 * MIB},       # for good: a page of it is half empty
+            {"t": "alloc", "id": 1, "bytes": 3 * MIB},       # half a page is empty
             {"t": "alloc", "id": 2, "bytes": MIB // 2},      # in a slab
             {"t": "mark", "kind": "iteration", "n": 1},
             {"t": "alloc", "id": 3, "bytes": 5 * MIB},
-            {"t": "op", "ns": 1000, "r": [], "w": [3]},
+            {"t": "op", "ns": 1000, "r": [1, 2], "w": [3]},
             {"t": "free", "id": 3},
             {"t": "alloc", "id": 4, "bytes": 4 * MIB},       # as large as its pages, and less than the one before
-            {"t": "op", "ns": 1000, "r": [1], "w": [4]},
+            {"t": "op", "ns": 1000, "r": [1, 2], "w": [4]},
             {"t": "free", "id": 4},
         ])
         self.assertEqual(row["trace"], "by_hand")
         self.assertEqual(row["live_peak_bytes"], 8.5 * MIB)
         self.assertAlmostEqual(row["in_pages"], 10.5 / 8.5, 4)
-        self.assertAlmostEqual(row["lost_to_older_blocks"], 1 / 8.5, 4)
-        self.assertGreater(row["bytes_in_at_103"], 0)
+        self.assertAlmostEqual(row["fits_in"], 12 / 8.5, 2)  # the slab has a page as well
 
     def test_what_fills_its_pages_loses_nothing(self):
         row = self.row_of([
@@ -51,8 +50,15 @@ class PageRounding(unittest.TestCase):
             {"t": "mark", "kind": "iteration", "n": 1},
             {"t": "op", "ns": 1000, "r": [], "w": [1]},
         ])
-        self.assertEqual((row["in_pages"], row["lost_to_older_blocks"], row["bytes_in_at_103"]), (1, 0, 0))
+        self.assertEqual((row["in_pages"], row["fits_in"]), (1, 1))
         self.assertEqual(row["time_at_103"], 1)
+
+    def test_blocks_made_in_a_row_that_share_pages_fit_in_less_than_their_own(self):
+        weights = [{"t": "alloc", "id": i, "bytes": 9 * MIB // 4} for i in range(1, 201)]
+        row = self.row_of([{"t": "header", "version": 1}, *weights, {"t": "mark", "kind": "iteration", "n": 1},
+                           {"t": "op", "ns": 1000, "r": [1], "w": [2]}, {"t": "op", "ns": 1000, "r": [3], "w": [200]}])
+        self.assertGreater(row["in_pages"], 1.7)
+        self.assertLess(row["fits_in"], 1.2)
 
 
 if __name__ == "__main__":

@@ -166,6 +166,26 @@ TEST_F(SlotCacheTest, AnEmptySlabInUseByAStreamLeavesOnlyWhenToldToWait) {
   give_back(std::move(gone));
 }
 
+TEST_F(SlotCacheTest, ASlabOfSeveralPagesCountsAndLeavesWithAllOfThem) {
+  const SizeClass wide = *wide_class_for(3_MiB);
+  auto made = std::make_unique<Slab>(wide, 2, a_, TagId(1));
+  made->run = ::tessera::take(pages().acquire(made->bytes(), {8, a_, TagId(1)}, {made.get(), {}}));
+  Slab& slab = *made;
+  cache_.add(std::move(made));
+  EXPECT_EQ(cache_.empty_bytes(), 6_MiB);
+  Address slots[2];
+  for (Address& slot : slots) EXPECT_EQ(cache_.take({wide, a_, TagId(1)}, {&slot, 1}), 1u);
+  EXPECT_EQ(slots[1], slots[0] + 3_MiB);
+  EXPECT_EQ(cache_.empty_bytes(), Bytes());
+  expect_sound(2);
+  for (const Address slot : slots) cache_.give(slab, slot);
+  expect_sound(0);
+  add();
+  EXPECT_EQ(cache_.empty_bytes(), 8_MiB);
+  give_back(cache_.remove_empty(kEverything, false));
+  EXPECT_EQ(cache_.empty_bytes(), Bytes());
+}
+
 TEST_F(SlotCacheTest, ASlotThatIsNowhereIsInvalid) {
   add();
   take(1);
