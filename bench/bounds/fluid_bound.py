@@ -167,24 +167,20 @@ def bound_of(trace, share, rate, moments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("traces", nargs="+", metavar="TRACE")
-    parser.add_argument("--budgets", default="90,70,50,35", help="percent of the liveness peak")
+    iteration.add_budgets(parser)
     parser.add_argument("--rate", type=float, default=25e9, help="bytes a second, each way")
     parser.add_argument("--moments", type=int, default=64, help="at which memory is counted")
-    parser.add_argument("-o", "--out", metavar="FILE", help="JSON; standard output without")
+    iteration.add_out(parser)
     options = parser.parse_args()
     rows = []
     for path in options.traces:
         trace = iteration.read(path)
-        for budget in map(int, options.budgets.split(",")):
+        for budget in options.budgets:
             seconds = bound_of(trace, budget / 100, options.rate, options.moments)
             rows.append({"trace": pathlib.Path(path).name.split(".")[0], "budget": budget,
                          "bound_ns": None if seconds is None else round(seconds * 1e9)})
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-    text = json.dumps({"rate": options.rate, "moments": options.moments, "bounds": rows}, indent=1) + "\n"
-    if options.out:
-        pathlib.Path(options.out).write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
+    iteration.write({"rate": options.rate, "moments": options.moments, "bounds": rows}, options.out)
 
 
 if __name__ == "__main__":

@@ -71,14 +71,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("traces", type=pathlib.Path, nargs="+")
-    parser.add_argument("-o", type=pathlib.Path, metavar="FILE")
+    iteration.add_out(parser)
     chosen = parser.parse_args()
     rows = [row_of(chosen.build, trace) for trace in chosen.traces]
-    text = json.dumps({"results": rows}, indent=1) + "\n"
-    if chosen.o:
-        chosen.o.write_text(text)
-    else:
-        print(text, end="")
+    iteration.write({"results": rows}, chosen.out)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ import statistics
 import subprocess
 import sys
 
+import iteration
+
 PAGE = 2 << 20
 STEADY = 6  # this iteration is
 
@@ -48,25 +50,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("traces", nargs="+", type=pathlib.Path, metavar="TRACE")
-    parser.add_argument("--budgets", default="90,70,50,35", help="percent of the liveness peak")
-    parser.add_argument("-o", "--out", metavar="FILE", help="JSON; standard output without")
+    iteration.add_budgets(parser)
+    iteration.add_out(parser)
     options = parser.parse_args()
     rows = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
         for trace in options.traces:
             peak = liveness_peak(options.build, trace)
-            for budget in map(int, options.budgets.split(",")):
+            for budget in options.budgets:
                 row = row_of(options.build, trace, peak, budget, threads)
                 if row is not None:
                     rows.append(row)
                     print(json.dumps(row), file=sys.stderr, flush=True)
     summary = {name: {"mean": round(statistics.mean(row[name] for row in rows), 4), "worst": max(row[name] for row in rows)}
                for name in ("second", "third", "fourth")}
-    text = json.dumps({"summary": summary, "iterations": rows}, indent=1) + "\n"
-    if options.out:
-        pathlib.Path(options.out).write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
+    iteration.write({"summary": summary, "iterations": rows}, options.out)
 
 
 if __name__ == "__main__":
