@@ -10,10 +10,10 @@
 //     pages; then 2 to 5 again;
 //  7. the same after waiting for the work on all cached blocks;
 //  8. out of memory, with a sentence.
-// A block of up to 1 MiB, and one of up to 16 MiB that is made in a burst (burst.hpp), is a slot of a slab, whose
-// pages are for one (class, stream, tag) for life:
-// slots freed on another stream come back to their own one in step 3, and a slab changes hands by
-// being wholly free in step 6. Larger blocks change streams in step 3; none changes its tag.
+// A block of up to 1 MiB, and one of up to 16 MiB that is made in a burst (burst.hpp), is a slot of a slab,
+// whose pages are for one (class, stream, tag) for life: slots freed on another stream come back to their
+// own one in step 3, and a slab changes hands by being wholly free in step 6. Other blocks change streams
+// in step 3; none changes its tag.
 //
 // Which blocks live is told by their words alone; Run::live counts a slot from when it leaves the
 // shared cache, because to count what threads take from their own would write to a line that they
