@@ -77,6 +77,14 @@ std::string date() {
   return text.data();
 }
 
+// Whoever measures writes results, and the tables of them: they are no change of what is measured.
+std::string commit(const std::string& build_directory) {
+  const std::string git = fmt::format("git -C '{}' ", build_directory);
+  const std::string changes = first_line_of(
+      git + "status --porcelain -- ':(top)' ':(top,exclude)bench/results' ':(top,exclude)docs/benchmarks.md' 2>/dev/null | wc -l");
+  return first_line_of(git + "describe --always 2>/dev/null") + (changes == "0" ? "" : "-dirty");
+}
+
 #if defined(__clang__)
 constexpr const char* kCompiler = "clang " __clang_version__;
 #else
@@ -95,9 +103,7 @@ Environment read_environment(const std::string& build_directory,
   };
   if (!data_directory.empty()) facts.emplace_back("disk", disk(data_directory));
   facts.emplace_back("compiler", kCompiler);
-  facts.emplace_back("commit", first_line_of(fmt::format(
-                                   "git -C '{}' describe --always --dirty 2>/dev/null",
-                                   build_directory)));
+  facts.emplace_back("commit", commit(build_directory));
   facts.emplace_back("build", kTesseraChecked ? "with assertions" : "release, no assertions");
   facts.emplace_back("date", date());
   return facts;
