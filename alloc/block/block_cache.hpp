@@ -161,7 +161,7 @@ class BlockCache {
   Address take_slots(const CacheKey& key, ThreadCache* cache);
   Address take_slots_settled(const CacheKey& key, ThreadCache* cache);
   Result<Address> grow(const Request& request, ThreadCache* cache);
-  Result<Address> grow_slab(const CacheKey& key, std::uint32_t slots, ThreadCache* cache);
+  Result<Address> grow_slab(std::unique_ptr<Slab> slab, ThreadCache* cache);
   Address keep_rest(const CacheKey& key, ThreadCache* cache, std::span<const Address> slots);
   void cache_freed(const Located& block, Freed freed, ThreadCache* cache);
   void cache_late(const Located& block, Freed freed);

@@ -69,14 +69,14 @@ std::uint64_t BlockCache::frees() const {
 }
 
 BlockStats BlockCache::stats() const {
+  BlockStats stats;
+  stats.frees = frees();  // before the allocations, so that none counts of what they do not have yet
   std::int64_t allocations = 0, hits = 0;
   const std::int64_t live = live_bytes();
   threads_.for_each([&](const ThreadCache& cache) {
     allocations += cache.counts().allocations.get();
     hits += cache.counts().hits.get();
   });
-  BlockStats stats;
-  stats.frees = frees();
   stats.allocations = static_cast<std::uint64_t>(allocations) + other_allocations_.load();
   stats.cache_hits = static_cast<std::uint64_t>(hits);
   // Sums of counters that run on while they are read: clamped, never negative.

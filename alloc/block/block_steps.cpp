@@ -109,12 +109,13 @@ Address BlockCache::keep_rest(const CacheKey& key, ThreadCache* cache,
 Result<Address> BlockCache::grow(const Request& request, ThreadCache* cache) {
   const CacheKey& key = request.key;
   if (key.size_class.is_slot()) {
-    return grow_slab(key, static_cast<std::uint32_t>(kBasePage / key.size_class.bytes()), cache);
+    return grow_slab(std::make_unique<Slab>(key.size_class, key.stream, key.tag), cache);
   }
   if (request.wide) {
     const auto live = static_cast<std::uint64_t>(std::max(live_bytes(), std::int64_t{0}));
     const std::uint32_t slots = burst_.take_more(*request.wide, Bytes(live));
-    if (slots > 1) return grow_slab(*request.wide, slots, cache);
+    const SizeClass wide = request.wide->size_class;
+    if (slots > 1) return grow_slab(std::make_unique<Slab>(wide, slots, key.stream, key.tag), cache);
   }
   auto block = std::make_unique<SingleBlock>(key.size_class, key.tag);
   const Domain domain{kSingles, key.stream, key.tag};
@@ -123,8 +124,8 @@ Result<Address> BlockCache::grow(const Request& request, ThreadCache* cache) {
   return runs_.add(std::move(block))->run->address;
 }
 
-Result<Address> BlockCache::grow_slab(const CacheKey& key, std::uint32_t slots, ThreadCache* cache) {
-  auto slab = std::make_unique<Slab>(key.size_class, slots, key.stream, key.tag);
+Result<Address> BlockCache::grow_slab(std::unique_ptr<Slab> slab, ThreadCache* cache) {
+  const CacheKey key{slab->size_class, slab->stream, slab->tag};
   const Domain domain{key.size_class.is_wide() ? kSingles : kSlabs, key.stream, key.tag};
   TESSERA_TRY_ASSIGN(slab->run, pages_.acquire(slab->bytes(), domain, {slab.get(), BlockWord::raw(slab->words())}));
   SlotLine line;
@@ -144,7 +145,7 @@ void BlockCache::cache_freed(const Located& block, Freed freed, ThreadCache* cac
     single.freed_on.store(freed_on, std::memory_order_relaxed);
     if (freed_on == kNoStream) key.stream = single.stream.load(std::memory_order_relaxed);
   }
-  if (cache && !key.size_class.is_wide()) {
+  if (cache && !key.size_class.is_wide()) {  // who asks for a wide slot does not look in the thread's cache
     if (cache->push(key, block.address)) return;
     make_place(key, *cache);
     if (cache->push(key, block.address)) return shed();

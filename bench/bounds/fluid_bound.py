@@ -20,6 +20,7 @@ import highspy
 import numpy
 
 import iteration
+import options
 
 GB = 1e9  # numbers near one are what a solver likes
 SMALL = 1 << 20  # blocks below it are left out: the bound only falls
@@ -167,20 +168,20 @@ def bound_of(trace, share, rate, moments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("traces", nargs="+", metavar="TRACE")
-    iteration.add_budgets(parser)
+    options.add_budgets(parser)
     parser.add_argument("--rate", type=float, default=25e9, help="bytes a second, each way")
     parser.add_argument("--moments", type=int, default=64, help="at which memory is counted")
-    iteration.add_out(parser)
-    options = parser.parse_args()
+    options.add_out(parser)
+    chosen = parser.parse_args()
     rows = []
-    for path in options.traces:
+    for path in chosen.traces:
         trace = iteration.read(path)
-        for budget in options.budgets:
-            seconds = bound_of(trace, budget / 100, options.rate, options.moments)
+        for budget in chosen.budgets:
+            seconds = bound_of(trace, budget / 100, chosen.rate, chosen.moments)
             rows.append({"trace": pathlib.Path(path).name.split(".")[0], "budget": budget,
                          "bound_ns": None if seconds is None else round(seconds * 1e9)})
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-    iteration.write({"rate": options.rate, "moments": options.moments, "bounds": rows}, options.out)
+    options.write({"rate": chosen.rate, "moments": chosen.moments, "bounds": rows}, chosen.out)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 import json
 import pathlib
 import subprocess
-import sys
 from dataclasses import dataclass, field
 
 
@@ -31,23 +30,6 @@ def lines_of(path):
         return text.splitlines()
     # Behind the last line of a program that was killed are zeros (docs/traces.md).
     return pathlib.Path(path).read_text(encoding="utf-8").rstrip("\0").splitlines()
-
-
-def add_budgets(parser):
-    parser.add_argument("--budgets", default=[90, 70, 50, 35], help="percent of the liveness peak, with commas",
-                        type=lambda text: [int(budget) for budget in text.split(",")])
-
-
-def add_out(parser):
-    parser.add_argument("-o", "--out", metavar="FILE", help="JSON; standard output without")
-
-
-def write(body, out):
-    text = json.dumps(body, indent=1) + "\n"
-    if out:
-        pathlib.Path(out).write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
 
 
 def begins_at(events):

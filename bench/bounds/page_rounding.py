@@ -2,7 +2,7 @@
 
 Pages are 2 MiB, and the frames behind free pages serve others, so holes between blocks cost addresses and no memory: what
 a program holds at most is the pages that hold a live block. `in_pages` counts them as if no two blocks above 1 MiB shared one;
-`fits_in` is measured: the least device memory, in thousandths of what is live at most, in which the fifth iteration under `auto`
+`fits_in` is measured: the least device memory, over what is live at most and to a thousandth, in which the fifth iteration under `auto`
 brings nothing in. Beside it the time of that iteration over its computing with 3 % more memory than is live at most; null where
 that does not do for one operation.
 
@@ -15,6 +15,7 @@ import pathlib
 import subprocess
 
 import iteration
+import options
 
 PAGE = 2 << 20
 SHARED = 1 << 20  # blocks up to this size always share pages
@@ -48,7 +49,7 @@ def last_pass(build, trace, memory):
 
 
 def fits_in(build, trace, peak):
-    """In thousandths of the peak; LARGEST when that does not do."""
+    """Over the peak; LARGEST thousandths when that does not do."""
     low, high = 999, LARGEST  # it does not fit in the one, and is not asked for more than the other
     while high - low > 1:
         middle = (low + high) // 2
@@ -71,10 +72,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("traces", type=pathlib.Path, nargs="+")
-    iteration.add_out(parser)
+    options.add_out(parser)
     chosen = parser.parse_args()
     rows = [row_of(chosen.build, trace) for trace in chosen.traces]
-    iteration.write({"results": rows}, chosen.out)
+    options.write({"results": rows}, chosen.out)
 
 
 if __name__ == "__main__":

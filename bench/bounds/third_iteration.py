@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 
-import iteration
+import options
 
 PAGE = 2 << 20
 STEADY = 6  # this iteration is
@@ -50,21 +50,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("traces", nargs="+", type=pathlib.Path, metavar="TRACE")
-    iteration.add_budgets(parser)
-    iteration.add_out(parser)
-    options = parser.parse_args()
+    options.add_budgets(parser)
+    options.add_out(parser)
+    chosen = parser.parse_args()
     rows = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as threads:
-        for trace in options.traces:
-            peak = liveness_peak(options.build, trace)
-            for budget in options.budgets:
-                row = row_of(options.build, trace, peak, budget, threads)
+        for trace in chosen.traces:
+            peak = liveness_peak(chosen.build, trace)
+            for budget in chosen.budgets:
+                row = row_of(chosen.build, trace, peak, budget, threads)
                 if row is not None:
                     rows.append(row)
                     print(json.dumps(row), file=sys.stderr, flush=True)
     summary = {name: {"mean": round(statistics.mean(row[name] for row in rows), 4), "worst": max(row[name] for row in rows)}
                for name in ("second", "third", "fourth")}
-    iteration.write({"summary": summary, "iterations": rows}, options.out)
+    options.write({"summary": summary, "iterations": rows}, chosen.out)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
 #include <thread>
 
 namespace {
@@ -62,11 +63,11 @@ class ControlClient : public ::testing::Test {
     const char* const arguments[] = {"sh", "-c", "cd \"$0\" && kill -STOP $$", folder_.c_str(), nullptr};
     const char* const environment[] = {"PATH=/usr/bin:/bin", variable.c_str(), nullptr};
     pid_t program = -1;
-    EXPECT_EQ(::posix_spawnp(&program, "sh", nullptr, nullptr, const_cast<char**>(arguments),
-                             const_cast<char**>(environment)), 0);
     int status = 0;
-    EXPECT_EQ(::waitpid(program, &status, WUNTRACED), program);
-    EXPECT_TRUE(WIFSTOPPED(status));
+    const bool stopped = ::posix_spawnp(&program, "sh", nullptr, nullptr, const_cast<char**>(arguments),
+                                        const_cast<char**>(environment)) == 0 &&
+                         ::waitpid(program, &status, WUNTRACED) == program && WIFSTOPPED(status);
+    if (!stopped) throw std::runtime_error("no program to ask");  // nor one to kill
     return program;
   }
 
