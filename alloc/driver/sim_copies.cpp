@@ -28,6 +28,28 @@ std::span<std::byte> bytes_of(void* host, Bytes bytes) {
   return {static_cast<std::byte*>(host), bytes.value()};
 }
 
+// Of the stream's device. A copy that crosses a link takes a copy engine, whatever the call was.
+SimEngine engine_for(const SimBytes& to, const SimBytes& from, DeviceId device) {
+  if (to.location != from.location) {
+    return to.location == FrameLocation::kHost ? SimEngine::kOutbound : SimEngine::kInbound;
+  }
+  if (to.location == FrameLocation::kHost || to.device == from.device) return SimEngine::kCompute;
+  return from.device == device ? SimEngine::kPeerOut : SimEngine::kPeerIn;
+}
+
+LinkSpeed speed_of(SimEngine engine, const SimOptions& options) {
+  switch (engine) {
+    case SimEngine::kInbound: return options.inbound;
+    case SimEngine::kOutbound: return options.outbound;
+    case SimEngine::kPeerIn:
+    case SimEngine::kPeerOut: return options.peer;
+    case SimEngine::kCompute:
+    case SimEngine::kHost:
+    case SimEngine::kMarker: break;
+  }
+  return {};
+}
+
 }  // namespace
 
 Status SimDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId stream) {
@@ -124,14 +146,9 @@ Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const SimBytes target, bytes_at(to, bytes, on.device));
   TESSERA_TRY_ASSIGN(const SimBytes source, bytes_at(from, bytes, on.device));
-  // A copy that crosses the link takes a copy engine, whatever the call was.
-  SimEngine engine = SimEngine::kCompute;
-  if (target.location != source.location) {
-    engine = target.location == FrameLocation::kHost ? SimEngine::kOutbound : SimEngine::kInbound;
-  }
+  const SimEngine engine = engine_for(target, source, on.device);
   SimWork work = make_transfer("copy", target.bytes, source.bytes);
-  if (engine == SimEngine::kInbound) work.time = options_.inbound.time_for(bytes);
-  if (engine == SimEngine::kOutbound) work.time = options_.outbound.time_for(bytes);
+  work.time = speed_of(engine, options_).time_for(bytes);
   touches(work, range_of(to, bytes));
   touches(work, range_of(from, bytes));
   return engines_->submit(on.stream, engine, std::move(work)).status();

@@ -2,10 +2,11 @@
 // real bytes or with none (sim_options.hpp).
 //
 // Real bytes live in one memfd per device and are mapped with mmap, so an address without a mapping
-// is a real SIGSEGV. Each device has a compute engine and an inbound and an outbound copy engine
-// (SimEngines: threads, or a queue of events), which carry out what a pure scheduler (SimSchedule)
-// lets run. Stricter than a GPU: what a GPU leaves undefined is an error here, whose message names
-// both operands (DESIGN §4).
+// is a real SIGSEGV. Each device has a compute engine, an inbound and an outbound copy engine, the same
+// two once more for copies between it and other devices, and one for host functions (SimEngines:
+// threads, or a queue of events), which carry out what a pure scheduler (SimSchedule) lets run. A copy
+// between two devices takes the engine of the stream's device alone. Stricter than a GPU: what a GPU
+// leaves undefined is an error here, whose message names both operands (DESIGN §4).
 //
 // Thread safety: every call may be made from any thread.
 //

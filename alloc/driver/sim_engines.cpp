@@ -93,7 +93,7 @@ Result<SimOp> SimEngines::submit(StreamId stream, SimEngine engine, SimWork work
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const DeviceId device, find(stream));
   TESSERA_TRY(error(device));
-  TESSERA_TRY(prepare(device));
+  TESSERA_TRY(prepare(device, engine));
   const SimOp op = schedule_.submit(stream, engine, clock_.now());
   const std::size_t slot = SimSchedule::slot_of(op);
   if (slot >= works_.size()) works_.resize(slot + 1);

@@ -1,9 +1,9 @@
 // The simulated devices' engines: queues of work, and who waits for it. Who carries it out, and in
 // what time, is said by the two kinds: RealEngines (threads) and VirtualEngines (a queue of events).
 //
-// Each device has four: compute, inbound copies, outbound copies, and host functions. Work that
-// fails poisons its device: what is queued behind it is dropped, and every later call about the
-// device returns that first error.
+// Each device has six: compute, copies in from the host and out to it, copies in from other devices
+// and out to them, and host functions. Work that fails poisons its device: what is queued behind it
+// is dropped, and every later call about the device returns that first error.
 //
 // Thread safety: every call may be made from any thread. Calls that wait hold no lock meanwhile.
 //
@@ -71,8 +71,9 @@ class SimEngines {
   SimEngines(int devices, const Clock& clock);
 
   // ---- what a kind brings --------------------------------------------------------------------
-  // Called before the first work of a device, and again after a failure.
-  virtual Status prepare(DeviceId device) REQUIRES_LOCK(mutex_) = 0;
+  // Called before any work of an engine is queued, so that there is who carries it out. An error keeps
+  // that work out, and no other.
+  virtual Status prepare(DeviceId device, SimEngine engine) REQUIRES_LOCK(mutex_) = 0;
   // Work may have become ready that an idle engine could start.
   virtual void start_ready() REQUIRES_LOCK(mutex_) = 0;
   // Returns when some work may be over. Gives the lock up meanwhile.

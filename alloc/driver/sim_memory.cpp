@@ -230,7 +230,10 @@ Result<SimBytes> SimMemory::bytes_at(Address address, Bytes bytes, DeviceId devi
       return violation(fmt::format("device {} has no access to {} at {:#x}", device.value(),
                                    range.to_string(), at));
     }
-    if (at == range.start) found.location = frame.location;
+    if (at == range.start) {
+      found.location = frame.location;
+      found.device = frame.device;
+    }
     at = mapping->first + mapping->second.bytes;
   }
   return found;

@@ -33,6 +33,7 @@ namespace tessera {
 // A stretch of addresses that work may use.
 struct SimBytes {
   FrameLocation location = FrameLocation::kDevice;  // of the first byte
+  DeviceId device{};                                // of that byte's frame
   std::span<std::byte> bytes;  // empty on a machine without contents
 };
 

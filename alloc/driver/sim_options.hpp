@@ -29,6 +29,7 @@ struct SimOptions {
   Bytes host_memory = 16_GiB;               // all host frames together
   Bytes granularity = 2_MiB;                // a power of two, at least 64 KiB
   LinkSpeed inbound{}, outbound{};          // of the copy engines; as fast as memcpy where empty
+  LinkSpeed peer{};                         // of copies between devices, each way; as fast as memcpy where empty
   Nanoseconds kernel_time{};                // of each launch, at least
   LinkSpeed fingerprints{};                 // at which a device reads its memory for them
   SimContents contents = SimContents::kReal;

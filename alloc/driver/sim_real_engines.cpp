@@ -13,7 +13,9 @@
 namespace tessera {
 namespace {
 
-constexpr const char* kEngineNames[kSimEngines] = {"compute", "inbound", "outbound", "host"};
+// With "sim63-" before it each has the 15 characters at most that a thread's name may have.
+constexpr const char* kEngineNames[kSimEngines] = {"compute", "inbound",  "outbound",
+                                                   "peer_in", "peer_out", "host"};
 
 // The program's own signals belong to its own threads; faults stay, they are a kernel's.
 void block_signals_of_the_program() {
@@ -47,20 +49,14 @@ RealEngines::~RealEngines() {
   }
 }
 
-Status RealEngines::prepare(DeviceId device) {
-  Device& record = *devices_[device.value()];
-  if (record.started) return {};
-  for (std::size_t i = 0; i < kSimEngines; ++i) {
-    if (record.threads[i].joinable()) continue;  // an earlier try got this far
-    const auto engine = static_cast<SimEngine>(i);
-    const Status started = start_thread(record.threads[i], [this, device, engine] { run_engine(device, engine); });
-    if (started.is_ok()) continue;
-    return {Code::kOutOfMemory,
-            fmt::format("no thread for an engine of device {}: {}", device.value(), started.message()),
-            native::kOutOfMemory};
-  }
-  record.started = true;
-  return {};
+Status RealEngines::prepare(DeviceId device, SimEngine engine) {
+  std::thread& thread = devices_[device.value()]->threads[static_cast<std::size_t>(engine)];
+  if (thread.joinable()) return {};
+  const Status started = start_thread(thread, [this, device, engine] { run_engine(device, engine); });
+  if (started.is_ok()) return {};
+  return {Code::kOutOfMemory,
+          fmt::format("no thread for an engine of device {}: {}", device.value(), started.message()),
+          native::kOutOfMemory};
 }
 
 void RealEngines::run_engine(DeviceId device, SimEngine engine) {

@@ -1,4 +1,5 @@
-// Simulated engines in real time: one thread for each, started with the first work of its device.
+// Simulated engines in real time: one thread for each, started with its first work: most programs have no
+// use for all six.
 //
 // An engine carries out one piece of work at a time. Work that is done before the time it should
 // take keeps its engine busy until then.
@@ -24,12 +25,11 @@ class RealEngines final : public SimEngines {
 
  private:
   struct Device {
-    bool started = false;
     std::array<Condition, kSimEngines> ready;
     std::array<std::thread, kSimEngines> threads;
   };
 
-  Status prepare(DeviceId device) override REQUIRES_LOCK(mutex_);
+  Status prepare(DeviceId device, SimEngine engine) override REQUIRES_LOCK(mutex_);
   void start_ready() override REQUIRES_LOCK(mutex_);
   void await_progress() override REQUIRES_LOCK(mutex_);
   void await(SimOp op) override REQUIRES_LOCK(mutex_);

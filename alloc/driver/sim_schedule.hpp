@@ -31,8 +31,8 @@ namespace tessera {
 
 using SimOp = Id<struct SimOpTag>;  // never given twice; 0 is "none"
 
-enum class SimEngine : std::uint8_t { kCompute, kInbound, kOutbound, kHost, kMarker };
-inline constexpr std::size_t kSimEngines = 4;  // those that carry out work
+enum class SimEngine : std::uint8_t { kCompute, kInbound, kOutbound, kPeerIn, kPeerOut, kHost, kMarker };
+inline constexpr std::size_t kSimEngines = 6;  // those that carry out work
 
 enum class SimStreamKind : std::uint8_t {
   kNonBlocking,

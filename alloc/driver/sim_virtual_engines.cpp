@@ -6,7 +6,8 @@ namespace tessera {
 namespace {
 
 constexpr bool one_at_a_time(SimEngine engine) {
-  return engine == SimEngine::kInbound || engine == SimEngine::kOutbound;
+  return engine == SimEngine::kInbound || engine == SimEngine::kOutbound ||
+         engine == SimEngine::kPeerIn || engine == SimEngine::kPeerOut;
 }
 
 }  // namespace
@@ -19,7 +20,7 @@ VirtualEngines::~VirtualEngines() {
   while (schedule_.unfinished() > 0) await_progress();
 }
 
-Status VirtualEngines::prepare(DeviceId) { return {}; }
+Status VirtualEngines::prepare(DeviceId, SimEngine) { return {}; }
 
 void VirtualEngines::start_ready() {
   for (std::size_t i = 0; i < busy_.size(); ++i) {

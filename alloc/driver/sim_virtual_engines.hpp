@@ -24,7 +24,7 @@ class VirtualEngines final : public SimEngines {
   ~VirtualEngines() override;
 
  private:
-  Status prepare(DeviceId device) override REQUIRES_LOCK(mutex_);
+  Status prepare(DeviceId device, SimEngine engine) override REQUIRES_LOCK(mutex_);
   void start_ready() override REQUIRES_LOCK(mutex_);
   void await_progress() override REQUIRES_LOCK(mutex_);
   void await(SimOp op) override REQUIRES_LOCK(mutex_);

@@ -1,4 +1,5 @@
-// What each direction of each device's link carried when, for a picture of the replay.
+// What each direction of each device's links, to the host and to other devices, carried when: for a
+// picture of the replay.
 //
 // Thread safety: one thread, as all of a replay.
 #pragma once

@@ -128,6 +128,17 @@ TEST_F(SimMemoryTest, BytesMayReachOverMappingsButNotBeyond) {
   expect_violation(memory_.bytes_at(at_, 5_MiB, kDevice).status(), "is not mapped at");
 }
 
+TEST_F(SimMemoryTest, BytesAreOfTheDeviceOfTheirFirstFrame) {
+  map(0_B);
+  const FrameId peers = memory_.create_frame(DeviceId(1), FrameLocation::kDevice, 2_MiB).take();
+  ASSERT_TRUE(memory_.map(at_ + 2_MiB, 2_MiB, peers).is_ok());
+  for (const DeviceId device : {kDevice, DeviceId(1)}) {
+    ASSERT_TRUE(memory_.set_access(at_, 4_MiB, device).is_ok());
+  }
+  EXPECT_EQ(memory_.bytes_at(at_ + 1_MiB, 2_MiB, DeviceId(1)).value().device, kDevice);
+  EXPECT_EQ(memory_.bytes_at(at_ + 2_MiB, 2_MiB, kDevice).value().device, DeviceId(1));
+}
+
 TEST_F(SimMemoryTest, BadAlignmentsAreRefused) {
   expect_violation(memory_.reserve(2_MiB, Bytes(3 << 20)).status(), "not a power of two");
   expect_violation(memory_.reserve(1_MiB, 2_MiB).status(), "granularity");

@@ -1,13 +1,37 @@
 #include "driver/sim_real_engines.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
 
+#include "driver/native_codes.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera {
 namespace {
+
+Status run_something(RealEngines& engines, StreamId stream, SimEngine engine) {
+  SimWork work;
+  work.run = [](const SimWork&) { return Status(); };
+  TESSERA_TRY(engines.submit(stream, engine, std::move(work)).status());
+  return engines.synchronize(stream);
+}
+
+// Names of this process's threads that begin so.
+std::set<std::string> threads_named(const std::string& prefix) {
+  std::set<std::string> found;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    if (name.starts_with(prefix)) found.insert(name);
+  }
+  return found;
+}
 
 TEST(RealEngines, WorkKeepsItsEngineBusyForItsTime) {
   SteadyClock clock;
@@ -39,6 +63,45 @@ TEST(RealEngines, TheEndWaitsForQueuedWork) {
     }
   }
   EXPECT_EQ(ran.load(), 50);
+}
+
+TEST(RealEngines, AnEngineHasAThreadFromItsFirstWorkOn) {
+  SteadyClock clock;
+  RealEngines engines(64, clock);
+  const DeviceId device(63);
+  const StreamId stream = engines.add_stream(device, false);
+  EXPECT_EQ(threads_named("sim63-"), std::set<std::string>());
+  ASSERT_TRUE(run_something(engines, stream, SimEngine::kCompute).is_ok());
+  EXPECT_EQ(threads_named("sim63-"), std::set<std::string>{"sim63-compute"});
+  ASSERT_TRUE(run_something(engines, stream, SimEngine::kPeerIn).is_ok());
+  ASSERT_TRUE(run_something(engines, stream, SimEngine::kPeerOut).is_ok());
+  ASSERT_TRUE(run_something(engines, stream, SimEngine::kOutbound).is_ok());
+  EXPECT_EQ(threads_named("sim63-"),
+            (std::set<std::string>{"sim63-compute", "sim63-outbound", "sim63-peer_in", "sim63-peer_out"}));
+}
+
+TEST(RealEngines, WithoutAThreadAnEngineRefusesItsWorkAndTheOthersGoOn) {
+  SteadyClock clock;
+  RealEngines engines(1, clock);
+  const StreamId stream = engines.add_stream(kDevice, false);
+  ASSERT_TRUE(run_something(engines, stream, SimEngine::kInbound).is_ok());
+  // No address space has room for such a stack.
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(pthread_attr_init(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 50), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  const Status refused = run_something(engines, stream, SimEngine::kPeerIn);
+  const Status other = run_something(engines, stream, SimEngine::kInbound);
+  ASSERT_EQ(pthread_setattr_default_np(&usual), 0);
+  EXPECT_EQ(refused.code(), Code::kOutOfMemory);
+  EXPECT_EQ(refused.native_code(), native::kOutOfMemory);
+  EXPECT_NE(refused.message().find("no thread for an engine of device 0"), std::string_view::npos)
+      << refused.to_string();
+  EXPECT_TRUE(other.is_ok()) << other.to_string();
+  EXPECT_TRUE(run_something(engines, stream, SimEngine::kPeerIn).is_ok()) << "there is room again";
+  EXPECT_EQ(pthread_attr_destroy(&huge), 0);
+  EXPECT_EQ(pthread_attr_destroy(&usual), 0);
 }
 
 }  // namespace

@@ -45,6 +45,21 @@ TEST_F(VirtualEnginesTest, KernelsOfTwoStreamsRunBesideEachOtherAndCopiesOneByOn
   EXPECT_EQ(clock_.now(), Nanoseconds(120));
 }
 
+TEST_F(VirtualEnginesTest, CopiesOfPeersRunBesideThoseOfTheHostAndOneByOneEachWay) {
+  submit(stream(), 15, SimEngine::kPeerIn);
+  submit(stream(), 15, SimEngine::kPeerIn);
+  submit(stream(), 25, SimEngine::kPeerOut);
+  submit(stream(), 12, SimEngine::kInbound);
+  submit(stream(), 13, SimEngine::kOutbound);
+  EXPECT_TRUE(engines_.synchronize(kDevice).is_ok());
+  EXPECT_EQ(clock_.now(), Nanoseconds(30));
+  submit(stream(), 10, SimEngine::kPeerOut);
+  submit(stream(), 10, SimEngine::kPeerOut);
+  submit(stream(), 15, SimEngine::kPeerIn);
+  EXPECT_TRUE(engines_.synchronize(kDevice).is_ok());
+  EXPECT_EQ(clock_.now(), Nanoseconds(50));
+}
+
 TEST_F(VirtualEnginesTest, EventsOrderStreamsAndTellTheTimeBetween) {
   const StreamId a = stream(), b = stream();
   const EventId begin = engines_.add_event(kDevice), end = engines_.add_event(kDevice);

@@ -50,5 +50,44 @@ TEST(LinkSlices, TellsEachCopyFromWhenItHasTheLink) {
   EXPECT_TRUE(driver.release(at, 4_MiB).is_ok());
 }
 
+TEST(LinkSlices, CopiesBetweenDevicesHaveTracksOfTheirOwn) {
+  VirtualClock clock;
+  LinkSlices links;
+  SimDriver driver({.devices = 2,
+                    .memory = 64_MiB,
+                    .peer = {1'000'000'000, {}},
+                    .contents = SimContents::kNone,
+                    .watcher = &links},
+                   clock);
+  const Address at = driver.reserve(4_MiB, 2_MiB).take();
+  std::vector<FrameId> frames;
+  for (const DeviceId device : {DeviceId(0), DeviceId(1)}) {
+    const Address page = at + device.value() * 2_MiB;
+    frames.push_back(driver.create_frame(device, FrameLocation::kDevice, 2_MiB).take());
+    ASSERT_TRUE(driver.map(page, 2_MiB, frames.back()).is_ok());
+    ASSERT_TRUE(driver.set_access(page, 2_MiB, device).is_ok());
+  }
+  const StreamId stream = driver.create_stream(DeviceId(1)).take();
+  ASSERT_TRUE(driver.copy(at + 2_MiB, at, Bytes(1'000'000), stream).is_ok());
+  ASSERT_TRUE(driver.copy(at, at + 2_MiB, Bytes(500'000), stream).is_ok());
+  ASSERT_TRUE(driver.copy(at, at + 1_MiB, Bytes(500'000), stream).is_ok());
+  ASSERT_TRUE(driver.synchronize(stream).is_ok());
+
+  ASSERT_EQ(links.slices().size(), 2u) << "a copy within a device passes no link";
+  const TrackSlice &in = links.slices()[0], &out = links.slices()[1];
+  EXPECT_EQ(in.track, "peer in");
+  EXPECT_EQ(in.device, 1);
+  EXPECT_EQ(in.end, Nanoseconds(1'000'000));
+  EXPECT_EQ(in.bytes, Bytes(1'000'000));
+  EXPECT_EQ(out.track, "peer out");
+  EXPECT_EQ(out.begin, Nanoseconds(1'000'000));
+  EXPECT_EQ(out.end, Nanoseconds(1'500'000));
+
+  EXPECT_TRUE(driver.destroy_stream(stream).is_ok());
+  EXPECT_TRUE(driver.unmap(at, 4_MiB).is_ok());
+  for (const FrameId frame : frames) EXPECT_TRUE(driver.destroy_frame(frame).is_ok());
+  EXPECT_TRUE(driver.release(at, 4_MiB).is_ok());
+}
+
 }  // namespace
 }  // namespace tessera
