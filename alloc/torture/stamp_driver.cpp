@@ -59,7 +59,7 @@ std::vector<StampDriver::Piece> StampDriver::pieces(const char* who, Address add
     // A large page stands on one frame or on sixteen: its stamps are the same on either.
     const Bytes in_page = kBasePage - Bytes(at.value()) % kBasePage;
     const Bytes part = std::min({mapping.bytes - offset, end - at, in_page});
-    found.push_back({device_place(mapping.frame, offset), part});
+    found.push_back({device_place(mapping.frame.number, offset), part, mapping.frame.device});
     at = at + part;
   }
   if (at < end)
@@ -118,28 +118,43 @@ Status StampDriver::run_kernel(StreamId stream, Nanoseconds time, std::vector<St
 
 // ---- copies -------------------------------------------------------------------------------------
 
-template <class Submit>
-Status StampDriver::carry(Place host, Address device, Bytes bytes, StreamId stream, bool inward,
-                          Submit submit) {
-  struct Step {
-    Piece from, to;
-    StampMemory::Contents seen;  // in `from` when the copy began
+std::vector<StampDriver::Piece> StampDriver::pieces(const Side& side, Bytes bytes) {
+  if (const auto* const host = std::get_if<Place>(&side)) return {{*host, bytes, {}}};
+  return pieces("a copy", std::get<Address>(side), bytes);
+}
+
+std::vector<StampDriver::CopyStep> StampDriver::copy_steps(const Side& to, const Side& from, Bytes bytes) {
+  std::vector<Piece> targets = pieces(to, bytes), sources = pieces(from, bytes);
+  std::vector<CopyStep> found;
+  // Takes so much off the piece's front; goes on to the next one when nothing is left.
+  const auto take = [](std::vector<Piece>::iterator& at, Bytes part) {
+    const Piece taken{at->place, part, at->device};
+    at->place = Place(at->place.value() + part.value());
+    at->bytes -= part;
+    if (!at->bytes) ++at;
+    return taken;
   };
-  const auto steps = std::make_shared<std::vector<Step>>();
+  for (auto target = targets.begin(), source = sources.begin();
+       target != targets.end() && source != sources.end();) {
+    const Bytes part = std::min(target->bytes, source->bytes);
+    found.push_back({.to = take(target, part), .from = take(source, part)});
+  }
+  return found;
+}
+
+template <class Submit>
+Status StampDriver::carry(const Side& to, const Side& from, Bytes bytes, StreamId stream, Submit submit) {
+  const auto carried = std::make_shared<std::vector<CopyStep>>();
   TESSERA_TRY(delay(stream));
-  const auto begin = [this, steps, host, device, bytes, inward] {
-    Bytes offset;
-    for (const Piece& piece : pieces("a copy", device, bytes)) {
-      const Piece beside{Place(host.value() + offset.value()), piece.bytes};
-      const Piece from = inward ? beside : piece;
-      const Piece to = inward ? piece : beside;
-      steps->push_back({from, to, memory_.read(from.place, from.bytes)});
-      memory_.write(to.place, to.bytes, kTorn);
-      offset += piece.bytes;
+  const auto begin = [this, carried, to, from, bytes] {
+    *carried = copy_steps(to, from, bytes);
+    for (CopyStep& step : *carried) {
+      step.seen = memory_.read(step.from.place, step.from.bytes);
+      memory_.write(step.to.place, step.to.bytes, kTorn);
     }
   };
-  const auto end = [this, steps] {
-    for (const Step& step : *steps) {
+  const auto end = [this, carried] {
+    for (const CopyStep& step : *carried) {
       const bool same = memory_.read(step.from.place, step.from.bytes) == step.seen;
       if (same) memory_.write(step.to.place, step.to.bytes, step.seen);
     }
@@ -150,27 +165,32 @@ Status StampDriver::carry(Place host, Address device, Bytes bytes, StreamId stre
 }
 
 Status StampDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId stream) {
-  return carry(host_place(from), to, bytes, stream, true,
+  return carry(to, host_place(from), bytes, stream,
                [&] { return noted("copy_in", sim_.copy_in(to, from, bytes, stream)); });
 }
 
 Status StampDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream) {
-  return carry(host_place(to), from, bytes, stream, false,
+  return carry(host_place(to), from, bytes, stream,
                [&] { return noted("copy_out", sim_.copy_out(to, from, bytes, stream)); });
 }
 
 // One by one: each order among them is allowed, so this one is.
 Status StampDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) {
   for (const HostCopy& one : copies) {
-    TESSERA_TRY(carry(host_place(one.host), one.device, one.bytes, stream, way == CopyWay::kIn,
+    const Side host = host_place(one.host), device = one.device;
+    const bool in = way == CopyWay::kIn;
+    TESSERA_TRY(carry(in ? device : host, in ? host : device, one.bytes, stream,
                       [&] { return noted("copy_all", sim_.copy_all(way, {&one, 1}, stream)); }));
   }
   return {};
 }
 
 Status StampDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
-  note_violation("a copy within the device");
-  return sim_.copy(to, from, bytes, stream);
+  for (const CopyStep& step : copy_steps(to, from, bytes)) {
+    if (step.to.device == step.from.device) note_violation("a copy within the device");
+  }
+  return carry(to, from, bytes, stream,
+               [&] { return noted("copy", sim_.copy(to, from, bytes, stream)); });
 }
 
 Status StampDriver::fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) {
@@ -225,7 +245,7 @@ Status StampDriver::fingerprint(DeviceId, std::span<const DeviceRange> ranges, F
 
 Result<FrameId> StampDriver::create_frame(DeviceId device, FrameLocation location, Bytes bytes) {
   Result<FrameId> frame = sim_.create_frame(device, location, bytes);
-  if (frame.is_ok()) frames_[frame.value()] = ++last_frame_;
+  if (frame.is_ok()) frames_[frame.value()] = {++last_frame_, device};
   return frame;
 }
 

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "driver/sim_driver.hpp"
@@ -71,7 +72,7 @@ class StampDriver final : public Driver {
   Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
   Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
   Status copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) override;
-  // Tessera makes no copies within a device and no fills: they are violations here.
+  // Tessera copies between devices; a copy within one, and a fill, are violations here.
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   Status launch(const Launch& launch, StreamId stream) override;
@@ -79,22 +80,36 @@ class StampDriver final : public Driver {
                      StreamId stream) override;
 
  private:
+  struct Frame {
+    std::uint64_t number = 0;  // here
+    DeviceId device;
+  };
   struct Mapping {
     Bytes bytes;
-    std::uint64_t frame = 0;  // its number here
+    Frame frame;
   };
   struct Piece {
     Place place;
     Bytes bytes;
+    DeviceId device;  // of a frame; means nothing of host memory
+  };
+  // One end of a copy: host memory, or addresses of devices.
+  using Side = std::variant<Place, Address>;
+  struct CopyStep {
+    Piece to, from;
+    StampMemory::Contents seen{};  // in `from` when the copy began
   };
 
   // Notes a call that no correct program makes; passes the status on.
   Status noted(const char* call, Status status);
   // The frames under a range, in order; a violation where one is missing.
   std::vector<Piece> pieces(const char* who, Address address, Bytes bytes);
+  std::vector<Piece> pieces(const Side& side, Bytes bytes);
+  // A copy cut up so that both ends of each step lie in one frame.
+  std::vector<CopyStep> copy_steps(const Side& to, const Side& from, Bytes bytes);
   // A copy of `bytes` with stamps carried along; `submit` queues the one of the device.
   template <class Submit>
-  Status carry(Place host, Address device, Bytes bytes, StreamId stream, bool inward, Submit submit);
+  Status carry(const Side& to, const Side& from, Bytes bytes, StreamId stream, Submit submit);
   Fingerprint fingerprint_of(Address address, Bytes bytes);
   void check_uses(const std::vector<StampUse>& uses);
   void begin_kernel(const std::vector<StampUse>& uses);
@@ -104,7 +119,7 @@ class StampDriver final : public Driver {
   SimDriver& sim_;
   StampMemory& memory_;
   std::map<std::uint64_t, Mapping> mappings_;  // by address
-  std::unordered_map<FrameId, std::uint64_t> frames_;
+  std::unordered_map<FrameId, Frame> frames_;
   std::uint64_t last_frame_ = 0;
   std::uint64_t torn_fingerprints_ = 0;
   int delayed_copies_ = 0;

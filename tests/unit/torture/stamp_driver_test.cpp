@@ -13,18 +13,24 @@ namespace {
 class StampDriverTest : public ::testing::Test {
  protected:
   StampDriverTest()
-      : sim_({.memory = 16_MiB, .contents = SimContents::kNone}, clock_), driver_(sim_, memory_) {
-    start_ = driver_.reserve(2 * kBasePage, kBasePage).take();
+      : sim_({.devices = 2,
+              .memory = 16_MiB,
+              .peer = {10'000'000'000, {}},
+              .contents = SimContents::kNone},
+             clock_),
+        driver_(sim_, memory_) {
+    start_ = driver_.reserve(3 * kBasePage, kBasePage).take();
     stream_ = driver_.create_stream(DeviceId()).take();
     EXPECT_TRUE(driver_.register_host(host_, kBasePage).is_ok());
-    for (int i = 0; i < 2; ++i) {
-      const FrameId frame =
-          driver_.create_frame(DeviceId(), FrameLocation::kDevice, kBasePage).take();
+    for (int i = 0; i < 3; ++i) {
+      const DeviceId device(i < 2 ? 0 : 1);
+      const FrameId frame = driver_.create_frame(device, FrameLocation::kDevice, kBasePage).take();
       EXPECT_TRUE(driver_.map(page(i), kBasePage, frame).is_ok());
+      EXPECT_TRUE(driver_.set_access(page(i), kBasePage, device).is_ok());
     }
-    EXPECT_TRUE(driver_.set_access(start_, 2 * kBasePage, DeviceId()).is_ok());
   }
 
+  // Two of the first device, then one of another.
   Address page(int number) const { return start_ + kBasePage * static_cast<std::uint64_t>(number); }
   void run(StampUse use) {
     EXPECT_TRUE(driver_.run_kernel(stream_, Nanoseconds(1000), {use}).is_ok());
@@ -56,6 +62,47 @@ TEST_F(StampDriverTest, AKernelThatFindsAnotherStampIsAViolation) {
   run({page(0), kBasePage, 0, 7});
   run({page(0), kBasePage, 8, 0});
   EXPECT_FALSE(is_well());
+}
+
+TEST_F(StampDriverTest, StampsGoToAnotherDeviceHoweverTheFramesLie) {
+  run({page(0) + 1_MiB, 1_MiB, 0, 7});
+  run({page(1), 1_MiB, 0, 8});
+  EXPECT_TRUE(driver_.copy(page(2), page(0) + 1_MiB, 2_MiB, stream_).is_ok()) << "of two frames to one";
+  run({page(2), 1_MiB, 7, 0});
+  run({page(2) + 1_MiB, 1_MiB, 8, 0});
+  run({page(0), 2_MiB, 0, 1});
+  run({page(1), 1_MiB, 0, 2});
+  EXPECT_TRUE(driver_.copy(page(0) + 1_MiB, page(2), 2_MiB, stream_).is_ok()) << "of one frame to two";
+  run({page(0) + 1_MiB, 1_MiB, 7, 0});
+  run({page(1), 1_MiB, 8, 0});
+  EXPECT_TRUE(is_well()) << *driver_.violation();
+}
+
+TEST_F(StampDriverTest, ASourceThatChangesUnderACopyToAnotherDeviceLeavesTornBytes) {
+  run({page(0), kBasePage, 0, 7});
+  ASSERT_TRUE(is_well());
+  const StreamId other = driver_.create_stream(DeviceId()).take();
+  EXPECT_TRUE(driver_.copy(page(2), page(0), kBasePage, stream_).is_ok());
+  ASSERT_TRUE(driver_.run_kernel(other, Nanoseconds(1000), {{page(0), kBasePage, 7, 9}}).is_ok());
+  ASSERT_TRUE(is_well()) << *driver_.violation();
+  run({page(2), kBasePage, 9, 0});
+  ASSERT_FALSE(is_well());
+  EXPECT_NE(driver_.violation()->find("holds torn bytes"), std::string::npos) << *driver_.violation();
+  EXPECT_TRUE(driver_.synchronize(other).is_ok());
+}
+
+TEST_F(StampDriverTest, ACopyWithinADeviceIsAViolation) {
+  EXPECT_TRUE(driver_.copy(page(2), page(0), 1_MiB, stream_).is_ok());
+  ASSERT_TRUE(is_well()) << *driver_.violation();
+  EXPECT_TRUE(driver_.copy(page(1), page(0), 1_MiB, stream_).is_ok());
+  ASSERT_FALSE(is_well());
+  EXPECT_EQ(*driver_.violation(), "a copy within the device");
+}
+
+TEST_F(StampDriverTest, ACopyToWhereNothingIsMappedIsAViolation) {
+  EXPECT_FALSE(driver_.copy(page(2) + 1_MiB, page(0), 2_MiB, stream_).is_ok());
+  ASSERT_FALSE(is_well());
+  EXPECT_NE(driver_.violation()->find("nothing is mapped"), std::string::npos) << *driver_.violation();
 }
 
 TEST_F(StampDriverTest, IllegalCallsAreNoted) {
