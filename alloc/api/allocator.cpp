@@ -99,6 +99,9 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
   const Bytes staging = HostTier::staging_for(host, a->file_->usage().capacity);
   a->host_pages_ = std::make_unique<RegisteredPages>(pages, *a->file_);
   a->host_ = std::make_unique<HostTier>(*a->driver_, host, staging, *a->host_pages_);
+  std::vector<Loan> loans;
+  TESSERA_TRY_ASSIGN(loans, peer_loans(options));
+  if (!loans.empty()) a->peer_ = std::make_unique<PeerTier>(*a->driver_, std::move(loans));
   a->trace_ = open_trace(options, clock);
   Allocator* self = a.get();
   std::function<void()> look;
@@ -140,8 +143,9 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   Options options = options_;
   options.policy = policies_.back().name;
   std::unique_ptr<DeviceHeap> made;
-  TESSERA_TRY_ASSIGN(made, DeviceHeap::create(*driver_, device, {*host_, *file_, backing}, log_,
-                                              options,
+  const Bytes to_lend = peer_ == nullptr ? Bytes() : peer_->to_come_from(device);
+  TESSERA_TRY_ASSIGN(made, DeviceHeap::create(*driver_, device,
+                                              {*host_, *file_, backing, peer_for(device), to_lend}, log_, options,
                                               pump_ ? Rehearsal::Answer::kWhenReady
                                                     : Rehearsal::Answer::kWaits,
                                               [this](TagId tag) { return tags_.class_of(tag); }));

@@ -104,7 +104,7 @@ class Allocator {
   struct Where {
     DeviceId device;
     BlockInfo block;
-    std::array<Bytes, 3> tiers;  // device, host, file
+    std::array<Bytes, kPlaces> tiers;  // as Residency::whereabouts
     std::uint32_t pins = 0;
   };
   // Errors: kNotFound.
@@ -138,9 +138,12 @@ class Allocator {
   // The tier behind pages that leave, or null: the options or the machine do not have it so.
   // Errors: kNotSupported where the options insist.
   Result<BackingTier*> backing_for(DeviceId device) REQUIRES_LOCK(mutex_);
+  // What the device may borrow, or null.
+  PeerTier* peer_for(DeviceId device) const;
   void enter_gates(AnnouncedUse& use);
   void leave_gates(AnnouncedUse& use);
   TierUsage host_usage() const;
+  TierUsage peer_usage() const { return peer_ == nullptr ? TierUsage() : peer_->usage(); }
   MemoryInfo enlarged(DeviceHeap& heap) const;
   DeviceHeap* heap_of(Address address) const;
   // Calls `act(heap, run)` while the run cannot go away. Errors: kNotFound.
@@ -174,6 +177,7 @@ class Allocator {
   std::unique_ptr<RegisteredPages> host_pages_;
   std::unique_ptr<HostTier> host_;
   std::unique_ptr<BackingTier> backing_;          // made before the first heap that stands on it
+  std::unique_ptr<PeerTier> peer_;                // or nobody lends
   std::atomic<std::uint64_t> backed_devices_{0};  // a bit per device whose pages are host-backed
 
   mutable Mutex mutex_{LockRank::kApi};

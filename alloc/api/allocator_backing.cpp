@@ -1,4 +1,4 @@
-// Host-backed pages: whether a device has them, and the gates of work that names no block.
+// What lies below a device: host-backed pages, with the gates of work that names no block, and what peers lend.
 #include <bit>
 
 #include <fmt/format.h>
@@ -20,6 +20,8 @@ Result<BackingTier*> Allocator::backing_for(DeviceId device) {
                          properties.host_frames_problem);
   } else if (file_->usage().capacity != Bytes()) {
     reason = "the spill file cannot stand behind an address";
+  } else if (peer_ != nullptr) {
+    reason = "what peers lend is not mapped behind addresses";
   } else if (capacity < 2 * kBasePage) {
     reason = "there is no host memory to stand behind addresses";
   }
@@ -38,6 +40,15 @@ Result<BackingTier*> Allocator::backing_for(DeviceId device) {
   }
   unhinted_ = "host-backed";
   return backing_.get();
+}
+
+// A device that cannot reach them does without.
+PeerTier* Allocator::peer_for(DeviceId device) const {
+  if (peer_ == nullptr || peer_->lends(device)) return nullptr;
+  const Status admitted = peer_->try_admit(device);
+  if (admitted.is_ok()) return peer_.get();
+  log_line(LogLevel::kWarning, "device {} borrows nothing: {}", device.value(), admitted.to_string());
+  return nullptr;
 }
 
 // A thread has the same slot at every gate. With several devices nobody tells whose stream it is.

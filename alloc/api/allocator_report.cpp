@@ -36,6 +36,8 @@ void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
   s.bytes_out += moves.bytes_out.value();
   s.bytes_file_read += moves.bytes_file_read.value();
   s.bytes_file_written += moves.bytes_file_written.value();
+  s.bytes_peer_in += moves.bytes_peer_in.value();
+  s.bytes_peer_out += moves.bytes_peer_out.value();
   s.fetches += moves.fetches;
   s.evictions += moves.evictions;
   s.forwards += moves.forwards;
@@ -64,7 +66,8 @@ constexpr int kHistoryTries = 16;
 // What a history has to add up to.
 auto progress_of(const StatsSnapshot& stats) {
   const tessera_stats& s = stats.totals;
-  return std::tuple(s.bytes_in, s.bytes_out, s.bytes_file_read, s.bytes_file_written, s.stall_ns);
+  return std::tuple(s.bytes_in, s.bytes_out, s.bytes_file_read, s.bytes_file_written, s.bytes_peer_in,
+                    s.bytes_peer_out, s.stall_ns);
 }
 
 // Those there were.
@@ -111,7 +114,7 @@ Result<MemoryInfo> Allocator::memory_info(DeviceId device) {
 // The device as if the tiers below were part of it. What other devices hold down there is not free;
 // where they hold it may change, so as much counts as cannot be in their own memory.
 MemoryInfo Allocator::enlarged(DeviceHeap& heap) const {
-  const Bytes below = host_usage().capacity + file_->usage().capacity;
+  const Bytes below = peer_usage().capacity + host_usage().capacity + file_->usage().capacity;
   Bytes taken = heap.residency().live_bytes();
   for (const auto& entry : heaps_) {
     DeviceHeap* other = entry.load(std::memory_order_acquire);
@@ -150,7 +153,10 @@ StatsSnapshot Allocator::stats() const {
     }
   }
   stats.causes = causes_of(stalls);
-  const TierUsage host = host_usage(), file = file_->usage();
+  const TierUsage peer = peer_usage(), host = host_usage(), file = file_->usage();
+  s.peer_capacity = peer.capacity.value();
+  s.peer_used = peer.used.value();
+  s.peer_peak = peer.peak_used.value();
   s.host_capacity = host.capacity.value();
   s.host_used = host.used.value();
   s.host_peak = host.peak_used.value();
@@ -184,6 +190,7 @@ Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked) const {
   figures.asked = asked;
   figures.device = heap.device();
   figures.device_tier = figures_of(heap.tier().usage());
+  figures.peer_tier = figures_of(peer_usage());
   figures.host_tier = figures_of(host_usage());
   figures.file_tier = figures_of(file_->usage());
   figures.pinned = moves.pinned_bytes;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <sstream>
 
@@ -34,6 +35,25 @@ Result<Bytes> free_space(const std::string& directory) {
 
 Bytes device_budget(const Options& options, Bytes free) {
   return whole_pages(std::min(free, options.device_memory.value_or(free / 10 * 9)));
+}
+
+Result<std::vector<Loan>> peer_loans(const Options& options) {
+  std::vector<Loan> loans;
+  std::istringstream words(options.peer_memory);
+  for (std::string word; std::getline(words, word, ',');) {
+    const std::size_t colon = word.find(':');
+    std::uint64_t lender = 0;
+    const auto parsed = std::from_chars(word.data(), word.data() + std::min(colon, word.size()), lender);
+    const bool numbered = colon != std::string::npos && parsed.ec == std::errc{} && parsed.ptr == word.data() + colon;
+    const Result<Bytes> bytes = numbered ? parse_size(word.substr(colon + 1)) : Bytes();
+    const bool again = std::ranges::any_of(loans, [&](const Loan& loan) { return loan.lender == DeviceId(lender); });
+    if (!numbered || !bytes.is_ok() || whole_pages(bytes.value()) == Bytes() || again) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("peer-memory: '{}' is no device and size; write 1:16GiB, each device once", word));
+    }
+    loans.push_back({DeviceId(lender), whole_pages(bytes.value())});
+  }
+  return loans;
 }
 
 Bytes host_budget(const Options& options) {

@@ -10,14 +10,18 @@
 #include <vector>
 
 #include "api/options.hpp"
+#include "tier/peer_tier.hpp"
 
 namespace tessera {
 
 // Space a normal user may still fill. Errors: kIo with the directory and the reason.
 Result<Bytes> free_space(const std::string& directory);
 
-// 90 % of `free` or the option's value, in whole base pages, and never more than `free`.
+// 90 % of `free` or the option's value, in whole base pages, and never more than `free`: what is free but
+// for what the device has yet to lend.
 Bytes device_budget(const Options& options, Bytes free);
+// Who lends how much, in whole base pages. Errors: kInvalidArgument.
+Result<std::vector<Loan>> peer_loans(const Options& options);
 Bytes host_budget(const Options& options);
 // How much may lie in a spill file, and where.
 struct FileBudget {

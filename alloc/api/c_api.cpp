@@ -49,8 +49,9 @@ tessera_block_info describe(const Allocator::Where& where, const std::string& ta
   info.capacity = where.block.capacity.value();
   info.generation = where.block.generation;
   info.device_bytes = where.tiers[0].value();
-  info.host_bytes = where.tiers[1].value();
-  info.file_bytes = where.tiers[2].value();
+  info.peer_bytes = where.tiers[1].value();
+  info.host_bytes = where.tiers[2].value();
+  info.file_bytes = where.tiers[3].value();
   info.pins = where.pins;
   std::strncpy(info.tag, tag.c_str(), sizeof(info.tag) - 1);
   return info;

@@ -35,7 +35,7 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   }
   MemoryInfo memory;
   TESSERA_TRY_ASSIGN(memory, driver.memory_info(device));
-  const Bytes budget = device_budget(options, memory.free);
+  const Bytes budget = device_budget(options, memory.free - std::min(memory.free, below.to_lend));
   if (properties.host_node) below.host.settle(*properties.host_node);
   std::unique_ptr<DeviceHeap> heap(new DeviceHeap(driver, device, memory.total, budget));
 
@@ -46,7 +46,7 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   const auto rehearse = [answer, players](const Policy& own) {
     return std::make_unique<Rehearsal>(own, answer, players);
   };
-  const TierStack tiers{heap->tier_, below.host, below.file, below.backing};
+  const TierStack tiers{heap->tier_, below.host, below.file, below.backing, below.peer};
   TESSERA_TRY_ASSIGN(heap->residency_,
                      Residency::create(driver, device, tiers, std::move(policy), log,
                                        {options.low_watermark, options.high_watermark, rehearse,

@@ -19,11 +19,14 @@ namespace tessera {
 
 class DeviceHeap {
  public:
-  // What lies below its own tier. `backing` may be null, see TierStack.
+  // What lies below its own tier. `backing` and `peer` may be null, see TierStack. So much is still to be lent of the
+  // device's own memory.
   struct Below {
     HostTier& host;
     FileTier& file;
     BackingTier* backing = nullptr;
+    PeerTier* peer = nullptr;
+    Bytes to_lend{};
   };
   // Errors: kNotSupported without virtual memory management, kOutOfMemory without addresses.
   static Result<std::unique_ptr<DeviceHeap>> create(Driver& driver, DeviceId device,

@@ -13,8 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;  // grows when a reader of the old one would err
-constexpr const char* kLinkNames[kLinks] = {"in", "out", "file_read", "file_write"};
-constexpr const char* kPlaceNames[kPlaces] = {"device", "host", "file"};
+constexpr const char* kLinkNames[kLinks] = {"in", "out", "file_read", "file_write", "peer_in", "peer_out"};
+constexpr const char* kPlaceNames[kPlaces] = {"device", "peer", "host", "file"};
 
 Json links_of(const HistoryPicture& picture) {
   Json links;

@@ -48,6 +48,7 @@ std::string advice(const OomFigures& figures) {
 std::string oom_message(const OomFigures& figures) {
   std::string text = first_line(figures);
   text += tier_line("device", figures.device_tier);
+  if (figures.peer_tier.capacity) text += tier_line("peer", figures.peer_tier);
   text += tier_line("host", figures.host_tier);
   text += tier_line("file", figures.file_tier);
   if (figures.pinned || figures.exposed) {

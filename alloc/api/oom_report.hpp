@@ -25,7 +25,7 @@ struct OomFigures {
   Cause cause = Cause::kHeapFull;
   Bytes asked;
   DeviceId device;
-  Tier device_tier, host_tier, file_tier;
+  Tier device_tier, peer_tier, host_tier, file_tier;
   Bytes pinned;   // of device_tier.used
   Bytes exposed;  // of device_tier.used
 };

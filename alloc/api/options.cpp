@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "api/budgets.hpp"
 #include "base/size_text.hpp"
 #include "policy/policy.hpp"
 
@@ -20,6 +21,10 @@ constexpr OptionEntry kTable[] = {
      "Device memory that the heap may fill, per device; auto is 90 % of what is free.",
      "More means fewer moves. Leave room for memory that Tessera does not manage: contexts, "
      "modules, other programs."},
+    {"peer-memory", kBehaviour, &Options::peer_memory, "", "",
+     "Memory that devices lend to all others, as 1:16GiB, several with ',' between; empty is none.",
+     "What leaves a device goes there first, over the devices' own links. The lender's heap is smaller by it, and "
+     "it borrows nothing itself. For devices that would be idle, or have less to do."},
     {"host-memory", kBehaviour, &Options::host_memory, "auto", "",
      "Pinned host memory for what does not fit on the device; auto is a quarter of the RAM that is "
      "available.",
@@ -202,6 +207,11 @@ Status Options::validate() const {
                   "unhinted-access host-backed keeps all bytes in memory: file-memory must be 0, and "
                   "file-dir empty");
   }
+  if (unhinted_access == "host-backed" && !peer_memory.empty()) {
+    return Status(Code::kInvalidArgument,
+                  "unhinted-access host-backed keeps all bytes in device and host memory: peer-memory must be empty");
+  }
+  TESSERA_TRY(peer_loans(*this).status());
   if (device_memory && *device_memory == Bytes(0)) {
     return Status(Code::kInvalidArgument, "device-memory must not be 0");
   }

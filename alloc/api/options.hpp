@@ -23,6 +23,7 @@ namespace tessera {
 struct Options {
   // Behaviour. An empty size means "auto": api/budgets.hpp turns it into bytes.
   std::optional<Bytes> device_memory;
+  std::string peer_memory;  // as "1:16GiB,2:8GiB": who lends how much; "" for nobody
   std::optional<Bytes> host_memory;
   std::optional<Bytes> file_memory;
   std::string file_dir;  // "" means auto: /var/tmp, and no file tier unless file_memory is given

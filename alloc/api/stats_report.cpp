@@ -25,6 +25,10 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.bytes("device_used", Bytes(s.device_used));
   out.bytes("device_spare", Bytes(s.device_spare));
   out.bytes("device_peak", Bytes(s.device_peak));
+  out.group("peer");
+  out.bytes("peer_capacity", Bytes(s.peer_capacity));
+  out.bytes("peer_used", Bytes(s.peer_used));
+  out.bytes("peer_peak", Bytes(s.peer_peak));
   out.group("host");
   out.bytes("host_capacity", Bytes(s.host_capacity));
   out.bytes("host_used", Bytes(s.host_used));
@@ -38,6 +42,8 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.bytes("bytes_out", Bytes(s.bytes_out));
   out.bytes("bytes_file_read", Bytes(s.bytes_file_read));
   out.bytes("bytes_file_written", Bytes(s.bytes_file_written));
+  out.bytes("bytes_peer_in", Bytes(s.bytes_peer_in));
+  out.bytes("bytes_peer_out", Bytes(s.bytes_peer_out));
   out.count("fetches", s.fetches);
   out.count("evictions", s.evictions);
   out.count("forwards", s.forwards);
@@ -132,6 +138,8 @@ Status check_totals(const tessera_stats& s) {
                       {"device_capacity", s.device_capacity}));
   TESSERA_TRY(at_most({"device_used", s.device_used}, {"device_peak", s.device_peak}));
   TESSERA_TRY(at_most({"device_peak", s.device_peak}, {"device_capacity", s.device_capacity}));
+  TESSERA_TRY(at_most({"peer_used", s.peer_used}, {"peer_peak", s.peer_peak}));
+  TESSERA_TRY(at_most({"peer_peak", s.peer_peak}, {"peer_capacity", s.peer_capacity}));
   TESSERA_TRY(at_most({"host_used", s.host_used}, {"host_peak", s.host_peak}));
   TESSERA_TRY(at_most({"host_peak", s.host_peak}, {"host_capacity", s.host_capacity}));
   TESSERA_TRY(at_most({"file_used", s.file_used}, {"file_peak", s.file_peak}));

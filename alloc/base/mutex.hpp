@@ -44,6 +44,7 @@ enum class LockRank : int {
   kTier = 60,
   kFileIo = 61,
   kAliases = 62,
+  kLenders = 63,
   kDriver = 70,
   kSimulator = 80,
   kRehearsal = 85,

@@ -13,6 +13,8 @@
 
 namespace tessera {
 
+// Who finds no room with a peer is in the host, and the file has what the host has no room for: kFile is kHost to the
+// engine.
 enum class Away : std::uint8_t { kHost, kFile, kRegenerated, kPeer };
 
 // More than any run has.
@@ -40,6 +42,8 @@ struct Machine {
   Bytes peer{};          // of another device that may be borrowed
   double peer_rate = 0;  // each way, all links to it together
 };
+
+inline bool has_peer(const Machine& machine) { return machine.peer && machine.peer_rate > 0; }
 
 using AbsencePlan = std::vector<Absence>;
 

@@ -24,7 +24,7 @@ struct RunUse {
 
 // Where a page has valid copies of its bytes: a set. None = nothing behind it.
 using Places = std::uint8_t;
-inline constexpr Places kAtDevice = 1, kAtHost = 2, kAtFile = 4;
+inline constexpr Places kAtDevice = 1, kAtHost = 2, kAtFile = 4, kAtPeer = 8;
 
 struct IterationRun {
   Bytes bytes{};

@@ -28,7 +28,7 @@ nvtxEventAttributes_t named(const char* name, std::uint64_t number) {
 }
 
 constexpr const char* name_of(Link link) {
-  constexpr const char* kNames[kLinks] = {"in", "out", "file read", "file write"};
+  constexpr const char* kNames[kLinks] = {"in", "out", "file read", "file write", "peer in", "peer out"};
   return kNames[static_cast<std::size_t>(link)];
 }
 

@@ -16,13 +16,14 @@
 namespace tessera {
 namespace {
 
-enum class Track : unsigned { kStalls, kIn, kOut, kFileRead, kFileWrite, kMarks, kRemade };
-constexpr std::size_t kTracks = 7;
+enum class Track : unsigned { kStalls, kIn, kOut, kFileRead, kFileWrite, kMarks, kRemade, kPeerIn, kPeerOut };
+constexpr std::size_t kTracks = 9;
 constexpr unsigned kLanesPerTrack = 10'000;  // numbers only; lanes are made as they are needed
 
 constexpr const char* kTrackNames[kTracks] = {"stalls",    "in: host to device",
                                               "out: device to host", "file read",
-                                              "file write", "marks", "remade"};
+                                              "file write", "marks", "remade",
+                                              "in: peer to device", "out: device to peer"};
 
 Track track_of(EventKind kind) {
   switch (kind) {
@@ -30,6 +31,9 @@ Track track_of(EventKind kind) {
     case EventKind::kEvict:
     case EventKind::kForward:
     case EventKind::kDiscard: return Track::kOut;
+    case EventKind::kPeerFetch: return Track::kPeerIn;
+    case EventKind::kPeerEvict:
+    case EventKind::kPeerForward: return Track::kPeerOut;
     case EventKind::kFileRead: return Track::kFileRead;
     case EventKind::kFileWrite: return Track::kFileWrite;
     case EventKind::kRemake: return Track::kRemade;

@@ -175,7 +175,7 @@ Result<bool> Arrivals::on_host(PageRef page) {
   if (page->state == PageState::kRising) return transfers_.has_risen(page);
   if (page->state == PageState::kLost) return data_loss(page);
   const bool comes_by_copy = page->state == PageState::kCold;
-  if (!comes_by_copy || page->host) return true;
+  if (!comes_by_copy || page->is_near()) return true;
   const Status status = transfers_.rise(page);
   if (!status.is_ok() && status.code() != Code::kBusy) return status;
   return false;
@@ -203,7 +203,7 @@ Status Arrivals::prefetch(Runs runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run, i};
       if (page->state != PageState::kCold) continue;
-      if (!page->host) {
+      if (!page->is_near()) {
         transfers_.try_rise(page);
       } else if (room >= page.bytes()) {
         ready.push_back(page);

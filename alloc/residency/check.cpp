@@ -3,12 +3,14 @@
 // A launch counts as writing all that it is given, so weights would be copied out each time they leave, and
 // written to the disk. Their old copies are kept below them as long as nobody needs the room
 // (docs/decisions/0018-what-has-not-changed.md).
+#include <algorithm>
+
 #include "base/log.hpp"
 #include "residency/transfers.hpp"
 
 namespace tessera {
 
-Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used) {
+Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, Beside to) {
   Bytes total;
   std::size_t done = 0;
   for (std::size_t count = 1; done < pages.size() && count > 0; done += count) {
@@ -16,6 +18,7 @@ Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uin
     for (const PageRef& page : rest) {
       page->users = mask;
       page->asked = used;
+      page->leaves_to = to;
     }
     count = mover_.check(rest);
     for (const PageRef& page : rest.first(count)) started(page);
@@ -25,7 +28,7 @@ Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uin
   return total;
 }
 
-// Nothing was queued for them since they were asked, so the outbound stream waits for all their users. Who was
+// Nothing was queued for them since they were asked, so the outbound streams wait for all their users. Who was
 // used stays, as one who is forwarded does; so does one for whom there is no host frame.
 void Transfers::copy_changed(std::vector<PageRef> pages) {
   std::erase_if(pages, [](const PageRef& page) {
@@ -34,13 +37,19 @@ void Transfers::copy_changed(std::vector<PageRef> pages) {
            run.last_work() != page->asked;
   });
   for (std::span<const PageRef> rest = pages; !rest.empty();) {
-    const auto batch = rest.first(mover_.batch_of(rest));
+    const Beside to = rest.front()->leaves_to;
+    const auto elsewhere = std::ranges::find_if(rest, [to](const PageRef& page) { return page->leaves_to != to; });
+    const auto batch = rest.first(mover_.batch_of({rest.begin(), elsewhere}));
     for (const PageRef& page : batch) {
       page->copied = page->asked;
       page->wants_fingerprint = false;  // by its habit it is copied at least once more unasked
     }
-    spare_host_room(total_bytes(batch));
-    const Result<std::size_t> begun = copy_out(batch);
+    if (to == Beside::kHost) spare_host_room(total_bytes(batch));
+    const Result<std::size_t> begun = copy_out(batch, to);
+    if (begun.status().code() == Code::kOutOfMemory && to == Beside::kPeer) {
+      for (const PageRef& page : batch) page->leaves_to = Beside::kHost;
+      continue;
+    }
     if (!begun.is_ok()) {
       return log_line(LogLevel::kDebug, "a changed page stays: {}", begun.status().to_string());
     }

@@ -16,6 +16,7 @@
 #include "observe/event_log.hpp"
 #include "policy/snapshot.hpp"
 #include "residency/conductor.hpp"
+#include "residency/copy_lanes.hpp"
 #include "residency/gate.hpp"
 #include "residency/held_uses.hpp"
 #include "residency/remake.hpp"
@@ -34,8 +35,7 @@ struct Engine {
   const TierStack tiers;
   EventLog& log;
   const ResidencyOptions& options;
-  const StreamId inbound, outbound;
-  const EventId mark;  // on the inbound stream, behind the newest copy
+  const CopyLanes& lanes;
   StreamTable& streams;
   Conductor& conductor;
   Gate& gate;

@@ -11,6 +11,9 @@ namespace {
 
 Bytes part_of(Bytes whole, std::uint32_t percent) { return whole * percent / 100; }
 
+// Of a link to the host that nothing has passed yet because a peer had room: PCIe 4.
+constexpr double kCommonLink = 25e9;
+
 }  // namespace
 
 void Follower::advance() {
@@ -31,10 +34,14 @@ Machine Follower::machine() const {
   const Bytes device = engine_.tiers.device.usage().capacity;
   small = std::min(small, device / 2);
   const Bytes rest = device - small, spare = std::min(kBasePage, rest / 2);
+  const double peer_rate = mover_.peer_rate();
+  const auto seen_or_common = [&](double rate) { return rate == 0 && peer_rate > 0 ? kCommonLink : rate; };
   return {.device = rest - spare, .small = small, .host = engine_.tiers.host.usage().capacity,
           .file = engine_.tiers.file.usage().capacity,
-          .out_rate = mover_.out_rate(), .in_rate = mover_.in_rate(),
-          .file_write_rate = mover_.file_write_rate(), .file_read_rate = mover_.file_read_rate()};
+          .out_rate = seen_or_common(mover_.out_rate()), .in_rate = seen_or_common(mover_.in_rate()),
+          .file_write_rate = mover_.file_write_rate(), .file_read_rate = mover_.file_read_rate(),
+          .peer = engine_.tiers.peer == nullptr ? Bytes() : engine_.tiers.peer->usage().capacity,
+          .peer_rate = peer_rate};
 }
 
 void Follower::lead(Iteration iteration, const Strategy& strategy, Runs players) {
@@ -102,12 +109,12 @@ bool Follower::bring_back(Conductor::Order& order) {
   bool waits = false;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
-    if (page->state != PageState::kCold || (!page->host && order.rises >= run.shape.pages())) continue;
+    if (page->state != PageState::kCold || (!page->is_near() && order.rises >= run.shape.pages())) continue;
     const bool fits = wanted + page.bytes() <= room;
     if (fits) wanted += page.bytes();
-    if (fits && page->host) {
+    if (fits && page->is_near()) {
       ready.push_back(page);
-    } else if (!page->host && (fits || page.bytes() <= host_room)) {
+    } else if (!page->is_near() && (fits || page.bytes() <= host_room)) {
       if (!fits) host_room -= page.bytes();
       ++order.rises;
       transfers_.try_rise(page);  // and goes on by itself from there
@@ -121,7 +128,7 @@ bool Follower::bring_back(Conductor::Order& order) {
   }
   note_given_up(transfers_.mount(ready));
   return !waits && !std::any_of(run.pages.begin(), run.pages.end(), [](const Page& page) {
-    return page.state == PageState::kCold && page.host;
+    return page.state == PageState::kCold && page.is_near();
   });
 }
 

@@ -14,7 +14,7 @@ Bytes batch_of(const HostTier& host) { return std::min(kSinkBatch, host.usage().
 }  // namespace
 
 Status HostRoom::make(Bytes bytes) {
-  if (drop_idle_copies(bytes)) return {};
+  if (drop_idle_copies(Beside::kHost, bytes)) return {};
   Bytes sunk;
   if (!mover_.moving(PageState::kSinking)) {
     TESSERA_TRY_ASSIGN(sunk, sink_coldest(std::max(bytes, batch_of(engine_.tiers.host))));
@@ -27,7 +27,7 @@ Status HostRoom::make(Bytes bytes) {
 Result<bool> HostRoom::yield_to(const Run& newcomer, Bytes bytes) {
   const TierStack& tiers = engine_.tiers;
   if (tiers.is_backed() || !tiers.file.reach()) return false;
-  if (const Bytes room = tiers.host.usage().room(); room < bytes) drop_idle_copies(bytes - room);
+  if (const Bytes room = tiers.host.usage().room(); room < bytes) drop_idle_copies(Beside::kHost, bytes - room);
   if (tiers.host.usage().room() >= bytes) return false;
   Bytes yielding = transfers_.yielding();
   const Bytes batch = batch_of(tiers.host);
@@ -39,9 +39,7 @@ Result<bool> HostRoom::yield_to(const Run& newcomer, Bytes bytes) {
   return yielding && tiers.host.usage().room() < bytes;
 }
 
-// Host copies of pages that are on the device too: all stale ones, and as many valid ones as needed,
-// which now cost more than they may save.
-Bytes HostRoom::drop_idle_copies(Bytes bytes) {
+Bytes HostRoom::drop_idle_copies(Beside in, Bytes bytes) {
   Bytes dropped;
   for (const bool clean : {false, true}) {
     for (const auto& run : engine_.runs) {
@@ -49,9 +47,9 @@ Bytes HostRoom::drop_idle_copies(Bytes bytes) {
       for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
         if (clean && dropped >= bytes) return dropped;
         const PageRef page{run.get(), i};
-        if (page->state != PageState::kResident || !page->host) continue;
+        if (page->state != PageState::kResident || !page->is_near() || beside_of(*page) != in) continue;
         if (PageMover::is_clean(page) != clean) continue;
-        mover_.drop_host_copy(page);
+        in == Beside::kPeer ? mover_.drop_peer_copy(page) : mover_.drop_host_copy(page);
         dropped += page.bytes();
       }
     }

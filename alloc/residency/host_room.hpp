@@ -28,10 +28,12 @@ class HostRoom {
   // write is done. With a newcomer only of those whom the policy would rather have leave than him: none of them is
   // about to be used, or in a staging frame.
   Result<Bytes> sink_coldest(Bytes bytes, const Run* newcomer = nullptr);
+  // So much, or what there is, of the copies in that memory whose pages are on the device too: all stale ones, and as
+  // many valid ones as needed, which now cost more than they may save. Gives what is free by it.
+  Bytes drop_idle_copies(Beside in, Bytes bytes);
 
  private:
   Snapshot picture(Bytes need) const;
-  Bytes drop_idle_copies(Bytes bytes);
 
   Engine& engine_;
   PageMover& mover_;

@@ -36,14 +36,18 @@ Result<std::optional<Room::Work>> Room::close_uses(const Run& run) {
   return std::optional(work);
 }
 
+Beside Room::first_choice(Away to) const {
+  return to == Away::kPeer && engine_.lanes.to_peer() ? Beside::kPeer : Beside::kHost;
+}
+
 // The last pages that are there, until they are as much as is wanted.
-Room::Parting Room::part(Run& run, Bytes wanted) const {
+Room::Parting Room::part(Run& run, Bytes wanted, Beside to) const {
   Parting parting;
   for (std::uint32_t i = run.shape.pages(); wanted && i-- > 0;) {
     const PageRef page{&run, i};
     if (page->state != PageState::kResident) continue;
     const bool free = run.is_dead() || PageMover::is_clean(page);
-    (free ? parting.free_at_once : mover_.may_check(page) ? parting.to_check : parting.to_copy).push_back(page);
+    (free ? parting.free_at_once : mover_.may_check(page, to) ? parting.to_check : parting.to_copy).push_back(page);
     wanted -= std::min(wanted, page.bytes());
   }
   return parting;
@@ -74,16 +78,17 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   const bool anyhow = to == Away::kRegenerated || which == Which::kWithoutCopy;
   if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays)) return in_turn ? drop(run, *work) : Bytes();
 
-  Parting parting = part(run, wanted);
+  const Beside beside = first_choice(to);
+  Parting parting = part(run, wanted, beside);
   Bytes total;
   if (in_turn && !parting.free_at_once.empty()) {
     TESSERA_TRY_ASSIGN(total, free_behind(run, *work, [&] { return mover_.vacate(parting.free_at_once); }));
   }
   if (which == Which::kWithoutCopy || (parting.to_check.empty() && parting.to_copy.empty())) return total;
   const bool swaps = engine_.tiers.is_backed();
-  if (!swaps) TESSERA_TRY(engine_.streams.make_wait(engine_.outbound, work->mask, work->until));
+  if (!swaps) TESSERA_TRY(let_copies_wait(*work, beside));
   const Result<Bytes> copied =
-      swaps ? swap_out(parting.to_copy, patience) : leave_by_copy(std::move(parting), *work, patience);
+      swaps ? swap_out(parting.to_copy, patience) : leave_by_copy(std::move(parting), *work, patience, beside);
   if (copied.is_ok()) return total + copied.value();
   const bool full = copied.status().code() == Code::kOutOfMemory;
   if (full && total) return total;
@@ -91,17 +96,25 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   return copied.status();
 }
 
-// Of those that are asked, and of the others as far as the tiers below have room. REQUIRES: the outbound stream waits
+// Who finds no room in a peer goes to the host.
+Status Room::let_copies_wait(const Work& work, Beside to) {
+  const CopyLanes& lanes = engine_.lanes;
+  TESSERA_TRY(engine_.streams.make_wait(lanes.outbound(Beside::kHost), work.mask, work.until));
+  if (to == Beside::kHost) return {};
+  return engine_.streams.make_wait(lanes.outbound(Beside::kPeer), work.mask, work.until);
+}
+
+// Of those that are asked, and of the others as far as the tiers below have room. REQUIRES: the outbound streams wait
 // for the work. Errors: kOutOfMemory where not one has begun to leave.
-Result<Bytes> Room::leave_by_copy(Parting parting, const Work& work, Patience patience) {
+Result<Bytes> Room::leave_by_copy(Parting parting, const Work& work, Patience patience, Beside to) {
   std::vector<PageRef>& pages = parting.to_copy;
-  Bytes total = transfers_.check(parting.to_check, work.mask, work.until);
+  Bytes total = transfers_.check(parting.to_check, work.mask, work.until, to);
   pages.insert(pages.end(), parting.to_check.begin(), parting.to_check.end());
   for (const PageRef& page : pages) mover_.plan_fingerprint(page);
   for (std::span<const PageRef> rest = pages; !rest.empty();) {
     const auto batch = rest.first(mover_.batch_of(rest));
     for (const PageRef& page : batch) page->users = work.mask;
-    const Result<std::size_t> begun = copy_out(batch, work.until, patience);
+    const Result<std::size_t> begun = copy_out(batch, work.until, patience, to);
     if (begun.status().code() == Code::kOutOfMemory && total) break;
     TESSERA_TRY(begun.status());
     for (const PageRef& page : rest.first(begun.value())) total += page.bytes();
@@ -112,7 +125,11 @@ Result<Bytes> Room::leave_by_copy(Parting parting, const Work& work, Patience pa
 
 // How many of the first pages have begun to leave. Those for which there is no host frame yet have lost none
 // but stale copies. Errors: kBusy by plan, while others make room in the host.
-Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience) {
+Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, Beside to) {
+  if (to == Beside::kPeer) {
+    Result<std::size_t> begun = copy_to_peer(batch, used);
+    if (begun.status().code() != Code::kOutOfMemory) return begun;
+  }
   for (;;) {
     transfers_.spare_host_room(total_bytes(batch));
     bool awaited = false;
@@ -123,10 +140,18 @@ Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t
       continue;
     }
     for (const PageRef& page : batch) page->copied = used;
-    Result<std::size_t> begun = transfers_.copy_out(batch);
+    Result<std::size_t> begun = transfers_.copy_out(batch, Beside::kHost);
     if (begun.status().code() != Code::kOutOfMemory || patience != Patience::kDemand) return begun;
     TESSERA_TRY(host_room_.make(batch.front().bytes()));
   }
+}
+
+// Copies that stayed behind there make way for it.
+Result<std::size_t> Room::copy_to_peer(std::span<const PageRef> batch, std::uint64_t used) {
+  const Bytes room = engine_.tiers.peer->usage().room(), wanted = total_bytes(batch);
+  if (room < wanted && mover_.idle_peer_bytes()) host_room_.drop_idle_copies(Beside::kPeer, wanted - room);
+  for (const PageRef& page : batch) page->copied = used;
+  return transfers_.copy_out(batch, Beside::kPeer);
 }
 
 // All work is waited for, also what did not announce the run, so this is over when it returns.

@@ -18,7 +18,7 @@ void PageMover::queue_fingerprints(std::span<const PageRef> pages) {
     if (page->wants_fingerprint) ranges.push_back({page.address(), page.bytes()});
   }
   if (ranges.empty()) return;
-  const std::optional<FingerprintDesk::Place> first = desk_.queue(ranges, outbound_);
+  const std::optional<FingerprintDesk::Place> first = desk_.queue(ranges, lanes_.outbound(Beside::kHost));
   if (!first) return;
   FingerprintDesk::Place place = *first;
   for (const PageRef& page : pages) {
@@ -39,12 +39,12 @@ void PageMover::drop_fingerprint(PageRef page) {
   desk_.drop(std::exchange(page->fingerprint_at, FingerprintDesk::kNowhere));
 }
 
-bool PageMover::may_check(PageRef page) {
-  return is_doubtful(*page.run, *page) && desk_.pays_to_ask(out_meter_.rate());
+bool PageMover::may_check(PageRef page, Beside to) {
+  return is_doubtful(*page.run, *page) && desk_.pays_to_ask(meter(CopyWay::kOut, to).rate());
 }
 
 void PageMover::plan_fingerprint(PageRef page) {
-  page->wants_fingerprint = page->habit.counts_copy() && desk_.pays_to_take(out_meter_.rate());
+  page->wants_fingerprint = page->habit.counts_copy() && desk_.pays_to_take(out_rate());
 }
 
 std::size_t PageMover::check(std::span<const PageRef> pages) {
@@ -60,7 +60,7 @@ std::size_t PageMover::check(std::span<const PageRef> pages) {
   queue_fingerprints(ready);
   for (const PageRef& page : ready) page->wants_fingerprint = false;
   const bool queued = ready.front()->fingerprint_at != FingerprintDesk::kNowhere;
-  if (!queued || !record_or_wait(event.value(), outbound_).is_ok()) {
+  if (!queued || !record_or_wait(event.value(), lanes_.outbound(Beside::kHost)).is_ok()) {
     for (const PageRef& page : ready) drop_fingerprint(page);
     give_back_event(event.value());
     return 0;

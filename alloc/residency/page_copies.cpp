@@ -1,7 +1,26 @@
-// The copies of a page below the device: its host and file frames, and the moves between them.
+// The copies of a page beside the device: its peer, host and file frames, and the moves between the latter two.
 #include "residency/page_mover.hpp"
 
 namespace tessera {
+
+Status PageMover::take_frame(PageRef page, Beside beside) {
+  return beside == Beside::kPeer ? take_peer_frame(page) : take_host_frame(page);
+}
+
+// A kResident page's: step() counts for the other states.
+Status PageMover::take_peer_frame(PageRef page) {
+  TESSERA_TRY_ASSIGN(page->peer, tiers_.peer->take(page.page_class()));
+  if (page->state == PageState::kResident) idle_peer_bytes_ += page.bytes();
+  return {};
+}
+
+void PageMover::return_peer_frame(PageRef page) {
+  if (!page->peer) return;
+  if (page->state == PageState::kResident) idle_peer_bytes_ -= page.bytes();
+  tiers_.peer->give_back(*page->peer);
+  page->peer.reset();
+  note_place(page);
+}
 
 Status PageMover::take_host_frame(PageRef page) {
   if (tiers_.backing != nullptr) {
@@ -118,6 +137,7 @@ Result<bool> PageMover::finish_rise(PageRef page, bool wait) {
 }
 
 void PageMover::drop_copies(PageRef page) {
+  return_peer_frame(page);
   return_host_frame(page);
   drop_file_copy(page);
 }

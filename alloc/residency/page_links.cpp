@@ -1,4 +1,4 @@
-// A page's way over the link between host memory and the device; small pages go several at a time.
+// A page's way over a link, between the device and host memory or a peer's; small pages go several at a time.
 //
 // Several pages in one call share one event: they are there together, so that the first of them
 // waits for the last. That is why a batch is small (kTogether), and why large pages go alone.
@@ -43,8 +43,10 @@ void PageMover::share_event(EventId event, std::span<const PageRef> pages) {
 
 std::size_t PageMover::batch_of(std::span<const PageRef> pages) const {
   if (!copies_at_once_) return 1;
-  const auto by_copy = [](const PageRef& page) {
-    return page->state == PageState::kCold || page->state == PageState::kResident;
+  // Those that come do so over one link; where others go is not known yet.
+  const auto by_copy = [first = pages.front()](const PageRef& page) {
+    if (page->state == PageState::kResident) return true;
+    return page->state == PageState::kCold && beside_of(*page) == beside_of(*first);
   };
   std::size_t count = 0;
   for (Bytes sum; count < pages.size() && by_copy(pages[count]); ++count) {
@@ -54,20 +56,22 @@ std::size_t PageMover::batch_of(std::span<const PageRef> pages) const {
   return std::max<std::size_t>(count, 1);
 }
 
-// The pages' host frames are there. After a failure nothing of them is under way.
+// The pages' frames at the other end are there, all in one memory. After a failure nothing of them is under way.
 Status PageMover::queue_copies(CopyWay way, std::span<const PageRef> pages) {
   const bool in = way == CopyWay::kIn;
-  const StreamId stream = in ? inbound_ : outbound_;
-  LinkMeter& meter = in ? in_meter_ : out_meter_;
+  const Beside beside = beside_of(*pages.front());
+  const bool peer = beside == Beside::kPeer;
+  const StreamId stream = in ? lanes_.inbound(beside) : lanes_.outbound(beside);
+  LinkMeter& meter = this->meter(way, beside);
   EventId event;
   TESSERA_TRY_ASSIGN(event, take_event());
   Bytes bytes;
   for (const PageRef& page : pages) bytes += page.bytes();
   meter.before(stream);
-  Status status = queue_on(way, pages, stream);
+  Status status = peer ? queue_with_peer(way, pages, stream) : queue_on(way, pages, stream);
   meter.after(stream, bytes);
   if (status.is_ok()) {
-    if (!in) queue_fingerprints(pages);
+    if (!in && !peer) queue_fingerprints(pages);
     status = record_or_wait(event, stream);
   } else if (pages.size() > 1) {
     await_queued(stream);  // some of them may have been
@@ -79,7 +83,8 @@ Status PageMover::queue_copies(CopyWay way, std::span<const PageRef> pages) {
   }
   share_event(event, pages);
   for (const PageRef& page : pages) {
-    page->started = log_.begin_move(in ? Link::kIn : Link::kOut, page.address(), page.bytes());
+    const Link link = peer ? (in ? Link::kPeerIn : Link::kPeerOut) : (in ? Link::kIn : Link::kOut);
+    page->started = log_.begin_move(link, page.address(), page.bytes());
   }
   return {};
 }
@@ -101,6 +106,20 @@ Status PageMover::queue_on(CopyWay way, std::span<const PageRef> pages, StreamId
                                     : driver_.copy_out(host, page.address(), page.bytes(), stream));
   }
   return {};
+}
+
+Status PageMover::queue_with_peer(CopyWay way, std::span<const PageRef> pages, StreamId stream) {
+  for (const PageRef& page : pages) {
+    const Address own = page.address(), there = PeerTier::alias_of(*page->peer);
+    const bool in = way == CopyWay::kIn;
+    TESSERA_TRY(driver_.copy(in ? own : there, in ? there : own, page.bytes(), stream));
+  }
+  return {};
+}
+
+double PageMover::peer_rate() {
+  const double in = meter(CopyWay::kIn, Beside::kPeer).rate(), out = meter(CopyWay::kOut, Beside::kPeer).rate();
+  return in > 0 && out > 0 ? std::min(in, out) : std::max(in, out);
 }
 
 // Work was queued. If nothing will tell when it is over, its memory may only be touched again after
@@ -130,7 +149,7 @@ Status PageMover::fill_frames(std::span<const PageRef> pages) {
   return {};
 }
 
-Result<std::size_t> PageMover::copy_out(std::span<const PageRef> pages) {
+Result<std::size_t> PageMover::copy_out(std::span<const PageRef> pages, Beside to) {
   std::size_t taken = 0;
   Status status;
   // They are stale, or the pages would not have to be copied. Also of pages that will find no
@@ -139,7 +158,7 @@ Result<std::size_t> PageMover::copy_out(std::span<const PageRef> pages) {
     drop_copies(page);
     page->proven = false;
   }
-  while (taken < pages.size() && (status = take_host_frame(pages[taken])).is_ok()) {
+  while (taken < pages.size() && (status = take_frame(pages[taken], to)).is_ok()) {
     ++taken;
     if (!pages[taken - 1]->staging) continue;
     // It goes on to the file as soon as it is out, so it goes alone.
@@ -149,7 +168,7 @@ Result<std::size_t> PageMover::copy_out(std::span<const PageRef> pages) {
   if (taken == 0) return status;
   const auto ready = pages.first(taken);
   if (Status queued = queue_copies(CopyWay::kOut, ready); !queued.is_ok()) {
-    for (const PageRef& page : ready) return_host_frame(page);
+    for (const PageRef& page : ready) return_near_frame(page);
     return queued;
   }
   for (const PageRef& page : ready) TESSERA_TRY(step(page, PageEvent::kCopyOut));

@@ -36,17 +36,19 @@ Status for_each_stretch(std::span<const PageRef> pages, Visit visit) {
 
 Nearest nearest_of(const Page& page) {
   if (is_mapped(page.state)) return Nearest::kDevice;
+  if (page.peer) return Nearest::kPeer;
   if (page.host && page.state != PageState::kRising) return Nearest::kHost;
   return page.file ? Nearest::kFile : Nearest::kNowhere;
 }
 
 }  // namespace
 
-PageMover::PageMover(Driver& driver, DeviceId device, TierStack tiers, Gate& gate, EventLog& log,
-                     ResidencyStats& stats, StreamId inbound, StreamId outbound, bool fingerprints)
-    : driver_(driver), device_(device), tiers_(tiers), gate_(gate), log_(log), stats_(stats),
-      inbound_(inbound), outbound_(outbound), in_meter_(driver, device),
-      out_meter_(driver, device), desk_(driver, device, fingerprints) {}
+PageMover::PageMover(Driver& driver, DeviceId device, TierStack tiers, const CopyLanes& lanes, Gate& gate,
+                     EventLog& log, ResidencyStats& stats, bool fingerprints)
+    : driver_(driver), device_(device), tiers_(tiers), gate_(gate), log_(log), stats_(stats), lanes_(lanes),
+      meters_{LinkMeter(driver, device), LinkMeter(driver, device), LinkMeter(driver, device),
+              LinkMeter(driver, device)},
+      desk_(driver, device, fingerprints) {}
 
 PageMover::~PageMover() {
   for (EventId event : spare_events_) {
@@ -69,6 +71,8 @@ Status PageMover::step(PageRef page, PageEvent event) {
   page.run->bytes_in(*to) += bytes;
   if (is_moving(page->state)) moving_[static_cast<std::size_t>(page->state)] -= bytes;
   if (is_moving(*to)) moving_[static_cast<std::size_t>(*to)] += bytes;
+  if (page->peer && page->state == PageState::kResident) idle_peer_bytes_ -= bytes;
+  if (page->peer && *to == PageState::kResident) idle_peer_bytes_ += bytes;
   page->state = *to;
   if (was_present && !is_present(*to)) page.run->missing.fetch_add(1);
   if (!was_present && is_present(*to)) page.run->missing.fetch_sub(1);
@@ -85,7 +89,8 @@ void PageMover::note_place(PageRef page) {
 // The page's bytes went over a link: for the sums, its run and the log alike.
 void PageMover::note_move(PageRef page, EventKind kind) {
   const std::array<Bytes*, kLinks> sums = {&stats_.bytes_in, &stats_.bytes_out,
-                                           &stats_.bytes_file_read, &stats_.bytes_file_written};
+                                           &stats_.bytes_file_read, &stats_.bytes_file_written,
+                                           &stats_.bytes_peer_in, &stats_.bytes_peer_out};
   const auto link = static_cast<std::size_t>(*link_of(kind));
   *sums[link] += page.bytes();
   page.run->cost.moved[link] += page.bytes();
@@ -166,7 +171,7 @@ Status PageMover::grant_access(std::span<const PageRef> pages) {
     for (int i = 0; i < kAccessTries; ++i) {
       status = driver_.set_access(address, bytes, device_);
       if (status.code() != Code::kNotReady) return status;
-      TESSERA_TRY(driver_.synchronize(inbound_));
+      TESSERA_TRY(driver_.synchronize(lanes_.inbound(Beside::kHost)));
     }
     return status;
   });
@@ -188,7 +193,7 @@ Result<bool> PageMover::finish_arrival(PageRef page, bool wait) {
   TESSERA_TRY(step(page, PageEvent::kArrive));
   give_back_event(page->event);
   stats_.fetches += 1;
-  note_move(page, EventKind::kFetch);
+  note_move(page, page->peer ? EventKind::kPeerFetch : EventKind::kFetch);
   const bool may_be_valid = is_clean(page) || page->fingerprint;
   if (!may_be_valid) {
     drop_copies(page);
@@ -257,9 +262,9 @@ Status PageMover::take_frames(std::span<const PageRef> pages, After after) {
 Status PageMover::forward(PageRef page) {
   give_back_event(page->event);
   drop_fingerprint(page);
-  return_host_frame(page);
   stats_.forwards += 1;
-  note_move(page, EventKind::kForward);
+  note_move(page, page->peer ? EventKind::kPeerForward : EventKind::kForward);
+  return_near_frame(page);
   return step(page, PageEvent::kForward);
 }
 
@@ -278,7 +283,7 @@ Status PageMover::release_frame(PageRef page, After after) {
   if (copied && after == After::kCold) page->fingerprint = read_fingerprint(page);
   drop_fingerprint(page);
   set_candidate(page, false);
-  if (copied) note_move(page, EventKind::kEvict);
+  if (copied) note_move(page, page->peer ? EventKind::kPeerEvict : EventKind::kEvict);
   if (after == After::kEmpty) {
     drop_copies(page);
     stats_.discards += 1;

@@ -15,6 +15,7 @@
 
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
+#include "residency/copy_lanes.hpp"
 #include "residency/file_meter.hpp"
 #include "residency/gate.hpp"
 #include "residency/link_meter.hpp"
@@ -36,6 +37,9 @@ struct PageRef {
   Bytes bytes() const { return page_bytes(page_class()); }
 };
 
+// Of a page that is near.
+inline Beside beside_of(const Page& page) { return page.peer ? Beside::kPeer : Beside::kHost; }
+
 inline Bytes total_bytes(std::span<const PageRef> pages) {
   Bytes bytes;
   for (const PageRef& page : pages) bytes += page.bytes();
@@ -48,13 +52,13 @@ class PageMover {
   // other's places: who is refused has transfers of its own to wait for.
   static constexpr std::size_t kMostInFile = 256;
 
-  PageMover(Driver& driver, DeviceId device, TierStack tiers, Gate& gate, EventLog& log,
-            ResidencyStats& stats, StreamId inbound, StreamId outbound, bool fingerprints = true);
+  // REQUIRES: all of them outlive it; the lanes have those to a peer where the tiers have one.
+  PageMover(Driver& driver, DeviceId device, TierStack tiers, const CopyLanes& lanes, Gate& gate,
+            EventLog& log, ResidencyStats& stats, bool fingerprints = true);
   ~PageMover();
 
-  // Puts device frames under pages that are kEmpty (-> kResident) or kCold in host (-> kArriving,
-  // the copy is queued on the inbound stream) or kGone (-> kBlank). Access is set once per contiguous
-  // stretch.
+  // Puts device frames under pages that are kEmpty (-> kResident), kCold and near (-> kArriving, the copy
+  // is queued on an inbound stream) or kGone (-> kBlank). Access is set once per contiguous stretch.
   // With a backing tier kCold pages are there at once (-> kResident), and it REQUIRES what swap_out
   // does.
   // Errors: kOutOfMemory when the device tier has no frame; pages done before it stay done.
@@ -62,10 +66,10 @@ class PageMover {
   // How many of the first pages go together over the link, one or more.
   std::size_t batch_of(std::span<const PageRef> pages) const;
   // kResident -> kLeaving, as of Page::copied, which the caller has set: as many of the first pages as there are
-  // host frames for, or one alone into a staging frame. Gives how many. REQUIRES: they are no more than a batch,
-  // and the outbound stream waits for their users already.
-  // Errors: kOutOfMemory when neither the host budget nor the staging reserve has a frame for the first.
-  Result<std::size_t> copy_out(std::span<const PageRef> pages);
+  // frames for, or one alone into a staging frame of the host. Gives how many. REQUIRES: they are no more than a
+  // batch, and the outbound stream to that memory waits for their users already.
+  // Errors: kOutOfMemory when the peers, or the host budget and the staging reserve, have no frame for the first.
+  Result<std::size_t> copy_out(std::span<const PageRef> pages, Beside to);
   // kResident -> kCold with a backing tier: the bytes go to host frames, which are then mapped in the
   // device frames' place, so that whoever touches the pages unannounced finds them. Gives the bytes
   // that left. REQUIRES: the gate is closed, and all work on the device is over.
@@ -96,8 +100,8 @@ class PageMover {
   // kChecking -> kResident, as finish_arrival. Page::copied == Page::asked then if the copy is valid; else it
   // is gone.
   Result<bool> finish_check(PageRef page, bool wait);
-  // Whether it is_doubtful(), and finding out is likely to cost less than a copy.
-  bool may_check(PageRef page);
+  // Whether it is_doubtful(), and finding out is likely to cost less than a copy there.
+  bool may_check(PageRef page, Beside to);
   // Whether the next copy of it shall have a fingerprint, so that it can be asked for when it leaves again.
   void plan_fingerprint(PageRef page);
   // Gives up host frames of candidates (Page::candidate), the newest first: whose page came last is likely to
@@ -114,6 +118,8 @@ class PageMover {
   void drop_copies(PageRef page);
   // Drops the host copy of a page that has its bytes elsewhere too.
   void drop_host_copy(PageRef page) { return_host_frame(page); }
+  // Likewise its copy in a peer.
+  void drop_peer_copy(PageRef page) { return_peer_frame(page); }
   // Likewise its file copy.
   void drop_file_copy(PageRef page);
   // kCold or kLost -> kEmpty, with nothing kept.
@@ -135,9 +141,14 @@ class PageMover {
   // A staging frame becomes an ordinary host frame, if the budget has room.
   bool adopt(PageRef page);
 
+  // In a peer, of pages that are kResident: they could go.
+  Bytes idle_peer_bytes() const { return idle_peer_bytes_; }
+
   // Bytes per second that the links were seen to carry; 0 = not yet.
-  double in_rate() { return in_meter_.rate(); }
-  double out_rate() { return out_meter_.rate(); }
+  double in_rate() { return meter(CopyWay::kIn, Beside::kHost).rate(); }
+  double out_rate() { return meter(CopyWay::kOut, Beside::kHost).rate(); }
+  // Of the slower way to the peers, as far as seen.
+  double peer_rate();
   // ... and the spill files.
   double file_read_rate() const { return file_read_meter_.rate(); }
   double file_write_rate() const { return file_write_meter_.rate(); }
@@ -165,8 +176,10 @@ class PageMover {
   Result<EventId> take_event();
   // Of a page; one that others share goes back with the last of them.
   void give_back_event(EventId event);
+  LinkMeter& meter(CopyWay way, Beside beside) { return meters_[2 * static_cast<std::size_t>(beside) + static_cast<std::size_t>(way)]; }
   Status queue_copies(CopyWay way, std::span<const PageRef> pages);
   Status queue_on(CopyWay way, std::span<const PageRef> pages, StreamId stream);
+  Status queue_with_peer(CopyWay way, std::span<const PageRef> pages, StreamId stream);
   Status record_or_wait(EventId event, StreamId stream);
   void await_queued(StreamId stream);
   Status fill_frames(std::span<const PageRef> pages);
@@ -190,8 +203,13 @@ class PageMover {
 
   Status check_file_share() const;
   Status file_outcome(PageRef page, bool wait);
+  Status take_frame(PageRef page, Beside beside);
   Status take_host_frame(PageRef page);
   void return_host_frame(PageRef page);
+  Status take_peer_frame(PageRef page);
+  void return_peer_frame(PageRef page);
+  // Of a copy that was not made.
+  void return_near_frame(PageRef page) { page->peer ? return_peer_frame(page) : return_host_frame(page); }
   Result<bool> event_done(EventId event, bool wait);
 
   Driver& driver_;
@@ -200,19 +218,18 @@ class PageMover {
   Gate& gate_;
   EventLog& log_;
   ResidencyStats& stats_;
-  const StreamId inbound_;
-  const StreamId outbound_;
+  const CopyLanes& lanes_;
   std::vector<EventId> spare_events_;
   std::unordered_map<EventId, std::size_t> event_shares_;  // of pages whose copies were queued together
   bool copies_at_once_ = true;  // until the driver says that it cannot
-  LinkMeter in_meter_;
-  LinkMeter out_meter_;
+  std::array<LinkMeter, 4> meters_;  // in and out, of the host and of the peers
   FileMeter file_read_meter_;
   FileMeter file_write_meter_;
   FingerprintDesk desk_;
   std::vector<PageRef> candidates_;  // and pages that were, oldest first
   Bytes candidate_bytes_;
   std::array<Bytes, kPageStates> moving_{};  // by state; zero for those in which nothing moves
+  Bytes idle_peer_bytes_;
 };
 
 }  // namespace tessera

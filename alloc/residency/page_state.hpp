@@ -7,9 +7,9 @@
 //
 //   kEmpty     nothing behind it; the bytes do not matter (fresh, or its blocks are all free)
 //   kResident  a device frame is mapped
-//   kLeaving   as kResident, and a copy to the host is in flight
+//   kLeaving   as kResident, and a copy to the host or a peer is in flight
 //   kChecking  as kResident, and it is being found out whether the copy it came from is still valid
-//   kCold      no device frame; the bytes are in a host or a file frame
+//   kCold      no device frame; the bytes are in a peer, a host or a file frame
 //   kSinking   as kCold in host, and a write of it to the file is in flight
 //   kRising    as kCold in file, and a read of it to the host is in flight
 //   kArriving  a device frame is mapped, and a copy into it is in flight
@@ -34,7 +34,7 @@ inline constexpr std::size_t kPageStates = 12;
 
 enum class PageEvent : std::uint8_t {
   kBack,      // a device frame was mapped; nothing to copy
-  kCopyOut,   // the copy to the host was queued
+  kCopyOut,   // the copy to the host or a peer was queued
   kCheck,     // its fingerprint was asked for
   kChecked,   // the answer is there
   kForward,   // the copy is done, but the page was used since: it stays
@@ -60,7 +60,7 @@ const char* name_of(PageEvent event);
 // The state that follows, or nothing where the step is illegal.
 std::optional<PageState> next(PageState state, PageEvent event);
 
-// Whether it may soon have left: work for that is on the outbound stream.
+// Whether it may soon have left: work for that is on an outbound stream.
 constexpr bool is_going(PageState state) {
   return state == PageState::kLeaving || state == PageState::kChecking;
 }

@@ -32,14 +32,15 @@ Result<Bytes> PageMover::swap_out(std::span<const PageRef> pages) {
 }
 
 Status PageMover::copy_to_backing(std::span<const PageRef> pages) {
+  const StreamId outbound = lanes_.outbound(Beside::kHost);
   Status status;
   for (const PageRef& page : pages) {
     page->started = log_.begin_move(Link::kOut, page.address(), page.bytes());
     status =
-        driver_.copy(BackingTier::alias_of(*page->host), page.address(), page.bytes(), outbound_);
+        driver_.copy(BackingTier::alias_of(*page->host), page.address(), page.bytes(), outbound);
     if (!status.is_ok()) break;
   }
-  return over(outbound_, status);
+  return over(outbound, status);
 }
 
 // Waits for the copies that were queued, also after one that could not be.
@@ -130,13 +131,14 @@ Status PageMover::take_place(PageRef page) {
 
 Status PageMover::fill_in_place(std::span<const PageRef> pages) {
   TESSERA_TRY(grant_access(pages));
+  const StreamId inbound = lanes_.inbound(Beside::kHost);
   Status status;
   for (const PageRef& page : pages) {
     status =
-        driver_.copy(page.address(), BackingTier::alias_of(*page->host), page.bytes(), inbound_);
+        driver_.copy(page.address(), BackingTier::alias_of(*page->host), page.bytes(), inbound);
     if (!status.is_ok()) break;
   }
-  return over(inbound_, status);
+  return over(inbound, status);
 }
 
 Status PageMover::arrived(PageRef page) {

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-// Down to the host and to the file, and from there up again: of the copies that a page makes on its way those stay that
+// Down to a peer, the host and the file, and from there up again: of the copies that a page makes on its way those stay that
 // it shall have. What finds no room stays where it is by then.
 Status Transfers::place(Run& run, std::span<const Places> places) {
   const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(places.size(), run.shape.pages()));
@@ -24,23 +24,27 @@ Status Transfers::place(Run& run, std::span<const Places> places) {
     }
     return finish_all();
   };
-  TESSERA_TRY(each(
-      kAtHost | kAtFile, [](PageRef page) { return page->state == PageState::kResident; },
-      [&](PageRef page) {
-        page->copied = run.last_work();
-        return mover_.copy_out({&page, 1}).status();
-      }));
+  const auto is_there = [](PageRef page) { return page->state == PageState::kResident; };
+  const auto copy_to = [&](Beside to) {
+    return [&run, to, this](PageRef page) {
+      page->copied = run.last_work();
+      return mover_.copy_out({&page, 1}, to).status();
+    };
+  };
+  if (engine_.tiers.peer != nullptr) TESSERA_TRY(each(kAtPeer, is_there, copy_to(Beside::kPeer)));
+  TESSERA_TRY(each(kAtHost | kAtFile, is_there, copy_to(Beside::kHost)));
   run.holds.fetch_add(1);  // what is written stays in host memory, too
   const auto in_host_only = [](PageRef page) { return page->state == PageState::kCold && page->host && !page->file; };
-  const auto in_host = [](PageRef page) { return page->state == PageState::kCold && page->host; };
+  const auto is_near = [](PageRef page) { return page->state == PageState::kCold && page->is_near(); };
   Status status = each(kAtFile, in_host_only, [&](PageRef page) { return mover_.sink(page); });
   if (status.is_ok()) {
-    status = each(kAtDevice, in_host, [&](PageRef page) { return mover_.mount({&page, 1}); });
+    status = each(kAtDevice, is_near, [&](PageRef page) { return mover_.mount({&page, 1}); });
   }
   run.holds.fetch_sub(1);
   for (std::uint32_t i = 0; i < count; ++i) {
     const PageRef page{&run, i};
     if ((places[i] & kAtHost) == 0 && (page->file || page->device)) mover_.drop_host_copy(page);
+    if ((places[i] & kAtPeer) == 0 && page->device) mover_.drop_peer_copy(page);
   }
   return status;
 }

@@ -1,5 +1,7 @@
 // Finishing what is under way, and what follows from it.
 #include <algorithm>
+#include <array>
+#include <functional>
 
 #include "base/log.hpp"
 #include "residency/transfers.hpp"
@@ -7,8 +9,8 @@
 namespace tessera {
 namespace {
 
-// The copy out to wait for so that `bytes` leave, or as many as do. Copies end in their order, so this
-// wait is for all before it, and their pages are unmapped together; but a page in a staging frame
+// The copy out to wait for so that `bytes` leave, or as many as do. Copies over one link end in their order, so
+// this wait is for all before it, and their pages are unmapped together; but a page in a staging frame
 // goes on to the file at once, which others may be waiting for. REQUIRES: one is leaving.
 PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
   PageRef awaited;
@@ -29,8 +31,8 @@ struct Transfers::Ended {
   std::vector<PageRef> changed;  // they leave by a copy after all
 };
 
-// Copies of one direction end in the order in which they were queued, so behind one that is under way nobody need be
-// asked.
+// Copies of one direction over one link end in the order in which they were queued, so behind one that is under way
+// nobody need be asked.
 Status Transfers::finish(Await await, Bytes bytes) {
   Status result;
   if (moving_.empty() && stranded_.empty()) return result;
@@ -42,15 +44,21 @@ Status Transfers::finish(Await await, Bytes bytes) {
     const StallWait waiting(engine_.stall, cause_of(copy->state));
     result = mover_.copied_out(copy, true).status();
   }
-  // Whether a copy of that direction is known to be under way, or there is none.
-  bool coming = !mover_.moving(PageState::kArriving), going = !mover_.going();
+  // Whether a copy of that direction, from or to that memory, is known to be under way, or there is none.
+  const bool none_comes = !mover_.moving(PageState::kArriving), none_goes = !mover_.going();
+  const bool no_peer = !engine_.lanes.to_peer();
+  std::array<bool, kBesides> coming = {none_comes, none_comes || no_peer}, going = {none_goes, none_goes || no_peer};
+  const auto all = [](const std::array<bool, kBesides>& each) { return std::ranges::all_of(each, std::identity()); };
   const bool others = mover_.moving(PageState::kSinking) || mover_.moving(PageState::kRising) ||
                       mover_.moving(PageState::kRemaking);
   std::size_t kept = 0, asked = 0;
-  for (; asked < moving_.size() && (others || !coming || !going || await == Await::kOldest); ++asked) {
+  for (; asked < moving_.size() && (others || !all(coming) || !all(going) || await == Await::kOldest); ++asked) {
     const PageRef page = moving_[asked];
     const bool leaving = is_going(page->state);
-    bool* const under_way = leaving ? &going : page->state == PageState::kArriving ? &coming : nullptr;
+    const auto beside = static_cast<std::size_t>(beside_of(*page));
+    bool* const under_way = leaving                                ? &going[beside]
+                            : page->state == PageState::kArriving ? &coming[beside]
+                                                                  : nullptr;
     const bool wait = await == Await::kOldest;
     if (wait) await = Await::kNone;
     if (!wait && under_way && *under_way) {
@@ -143,7 +151,7 @@ void Transfers::move_on(PageRef page) {
 
 // The bytes of a prefetched page are in host memory: on to the device, if that needs nobody to leave.
 void Transfers::go_on(PageRef page) {
-  if (!page->host || engine_.tiers.device.usage().room() < page.bytes()) return;
+  if (!page->is_near() || engine_.tiers.device.usage().room() < page.bytes()) return;
   const Status mounted = mount({&page, 1});
   if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was given up: {}", mounted.to_string());
 }
@@ -194,25 +202,28 @@ Status Transfers::await_move(PageRef page) {
   return done.status();
 }
 
-// The copies run in order on the inbound stream, so one event behind the newest stands for all; what is
+// The copies of a link run in order on its inbound stream, so one event behind the newest stands for all; what is
 // being remade has events of its own.
 Status Transfers::await_arrivals(Runs runs, StreamId stream) {
   std::vector<PageRef> arriving;
-  bool copies = false;
+  std::array<bool, kBesides> copies{};
   for (Run* run : runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const bool copied = run->pages[i].state == PageState::kArriving;
       if (copied || run->pages[i].state == PageState::kRemaking) arriving.push_back({run, i});
-      copies |= copied;
+      if (copied) copies[static_cast<std::size_t>(beside_of(run->pages[i]))] = true;
     }
   }
   if (stream == kNoStream) return await_all(arriving);
   for (const PageRef& page : arriving) {
     if (page->state == PageState::kRemaking) TESSERA_TRY(engine_.driver.wait_event(stream, page->event));
   }
-  if (!copies) return {};
-  TESSERA_TRY(engine_.driver.record_event(engine_.mark, engine_.inbound));
-  return engine_.driver.wait_event(stream, engine_.mark);
+  for (const Beside beside : {Beside::kHost, Beside::kPeer}) {
+    if (!copies[static_cast<std::size_t>(beside)]) continue;
+    TESSERA_TRY(engine_.driver.record_event(engine_.lanes.mark(), engine_.lanes.inbound(beside)));
+    TESSERA_TRY(engine_.driver.wait_event(stream, engine_.lanes.mark()));
+  }
+  return {};
 }
 
 Status Transfers::await_all(std::span<const PageRef> arriving) {

@@ -76,7 +76,7 @@ Status Residency::set_remake(Run* run, Remake remake) {
 
 // The turn is given back. Without a stream the bytes are there when this returns.
 Status Residency::remake(std::span<Run* const> runs, StreamId stream) {
-  const StreamId on = stream == kNoStream ? inbound_ : stream;
+  const StreamId on = stream == kNoStream ? lanes_->inbound(Beside::kHost) : stream;
   Status status;
   for (Run* run : runs) {
     if (status.is_ok()) status = remake(*run, on);

@@ -14,34 +14,24 @@ Result<std::unique_ptr<Residency>> Residency::create(Driver& driver, DeviceId de
                                                      TierStack tiers,
                                                      std::unique_ptr<Policy> policy, EventLog& log,
                                                      ResidencyOptions options) {
-  StreamId inbound;
-  TESSERA_TRY_ASSIGN(inbound, driver.create_stream(device));
-  auto outbound = driver.create_stream(device);
-  auto mark = driver.create_event(device);
-  if (outbound.is_ok() && mark.is_ok()) {
-    tiers.host.add_reserve(device);
-    return std::unique_ptr<Residency>(new Residency(driver, device, tiers, std::move(policy), log,
-                                                    std::move(options), inbound, outbound.value(),
-                                                    mark.value()));
-  }
-  const Status failed = outbound.is_ok() ? mark.status() : outbound.status();
-  TESSERA_TRY(driver.destroy_stream(inbound));
-  if (outbound.is_ok()) TESSERA_TRY(driver.destroy_stream(outbound.value()));
-  if (mark.is_ok()) TESSERA_TRY(driver.destroy_event(mark.value()));
-  return failed;
+  std::unique_ptr<CopyLanes> lanes;
+  TESSERA_TRY_ASSIGN(lanes, CopyLanes::create(driver, device, tiers.peer != nullptr));
+  tiers.host.add_reserve(device);
+  return std::unique_ptr<Residency>(new Residency(driver, device, tiers, std::move(policy), log,
+                                                  std::move(options), std::move(lanes)));
 }
 
 Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
                      std::unique_ptr<Policy> policy, EventLog& log, ResidencyOptions options,
-                     StreamId inbound, StreamId outbound, EventId mark)
+                     std::unique_ptr<CopyLanes> lanes)
     : driver_(driver), device_(device), tiers_(tiers), guide_(make_guide(std::move(policy), options.make_planner)),
-      log_(log), options_(std::move(options)), inbound_(inbound),
+      log_(log), options_(std::move(options)), lanes_(std::move(lanes)),
       streams_(driver, device),
       conductor_(driver, device, *guide_.policy, *guide_.planner, engine_.runs, options_.class_of_tag),
       engine_{.driver = driver, .device = device, .tiers = tiers, .log = log, .options = options_,
-              .inbound = inbound, .outbound = outbound, .mark = mark, .streams = streams_, .conductor = conductor_,
-              .gate = gate_, .held_uses = held_uses_, .automatic = automatic_},
-      mover_(driver, device, tiers, gate_, log, engine_.stats, inbound, outbound, options_.fingerprints),
+              .lanes = *lanes_, .streams = streams_, .conductor = conductor_, .gate = gate_,
+              .held_uses = held_uses_, .automatic = automatic_},
+      mover_(driver, device, tiers, *lanes_, gate_, log, engine_.stats, options_.fingerprints),
       transfers_(engine_, mover_, in_flight_), host_room_(engine_, mover_, transfers_),
       room_(engine_, mover_, transfers_, host_room_),
       arrivals_(engine_, transfers_, host_room_, room_),
@@ -62,14 +52,6 @@ Residency::~Residency() {
     if (status.is_ok()) continue;
     log_line(LogLevel::kDebug, "a run was given up at the end: {}", status.to_string());
     if (status.code() == Code::kBusy) break;  // a call that has not ended; what it holds is lost
-  }
-  for (StreamId stream : {engine_.inbound, engine_.outbound}) {
-    if (Status status = driver_.destroy_stream(stream); !status.is_ok()) {
-      log_line(LogLevel::kDebug, "a copy stream was left behind: {}", status.to_string());
-    }
-  }
-  if (Status status = driver_.destroy_event(engine_.mark); !status.is_ok()) {
-    log_line(LogLevel::kDebug, "an event was left behind: {}", status.to_string());
   }
 }
 
@@ -252,18 +234,20 @@ std::vector<std::pair<const char*, Bytes>> Residency::exposures() const {
   return sums;
 }
 
-std::array<Bytes, 3> Residency::whereabouts(const Run& run) const {
+std::array<Bytes, kPlaces> Residency::whereabouts(const Run& run) const {
   MutexLock lock(mutex_);
-  std::array<Bytes, 3> bytes;
+  std::array<Bytes, kPlaces> bytes;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const Page& page = run.pages[i];
     const Bytes size = page_bytes(run.shape.page_class(i));
     if (page.device) {
       bytes[0] += size;
-    } else if (page.host) {
+    } else if (page.peer) {
       bytes[1] += size;
-    } else if (page.file) {
+    } else if (page.host) {
       bytes[2] += size;
+    } else if (page.file) {
+      bytes[3] += size;
     }
   }
   return bytes;
@@ -288,6 +272,7 @@ Status Residency::validate() const {
     return Status(Code::kInternal, "a device frame is out that no page has");
   }
   TESSERA_TRY(tiers_.device.validate());
+  if (tiers_.peer != nullptr) TESSERA_TRY(tiers_.peer->validate());
   if (tiers_.is_backed()) return tiers_.backing->validate();
   TESSERA_TRY(tiers_.host.validate());
   return tiers_.file.validate();

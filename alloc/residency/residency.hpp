@@ -122,12 +122,12 @@ class Residency {
   ResidencyStats stats() const;
   Bytes live_bytes() const;  // of runs with a live block: a device of so much would never miss
   std::vector<std::pair<const char*, Bytes>> exposures() const;  // by the call that exposed first
-  std::array<Bytes, 3> whereabouts(const Run& run) const;  // bytes in device, host and file
+  std::array<Bytes, kPlaces> whereabouts(const Run& run) const;  // by the nearest that has them, device first
   Status validate() const;
 
  private:
   Residency(Driver& driver, DeviceId device, TierStack tiers, std::unique_ptr<Policy> policy,
-            EventLog& log, ResidencyOptions options, StreamId inbound, StreamId outbound, EventId mark);
+            EventLog& log, ResidencyOptions options, std::unique_ptr<CopyLanes> lanes);
   Status await_uses(const Run& run, const Status& fenced) REQUIRES_LOCK(mutex_);
   void keep_to_plan() EXCLUDES_LOCK(mutex_);
 
@@ -170,7 +170,7 @@ class Residency {
   Guide guide_ GUARDED_BY(mutex_);
   EventLog& log_;
   const ResidencyOptions options_;
-  const StreamId inbound_;
+  const std::unique_ptr<CopyLanes> lanes_;
   StreamTable streams_;
   Conductor conductor_;
   Gate gate_;

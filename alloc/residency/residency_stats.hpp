@@ -14,6 +14,7 @@ namespace tessera {
 struct ResidencyStats {
   Bytes bytes_in, bytes_out;                  // over the link, both directions
   Bytes bytes_file_read, bytes_file_written;
+  Bytes bytes_peer_in, bytes_peer_out;
   std::uint64_t fetches = 0, evictions = 0;   // pages that came by a copy, pages that left by one
   std::uint64_t forwards = 0;                 // page-outs dropped: used again meanwhile
   std::uint64_t clean_evictions = 0;          // pages that left without a copy: one was valid

@@ -24,6 +24,8 @@ class Room {
  public:
   // For whom. Ahead of need only who is idle leaves; by plan the copy waits, not the caller.
   enum class Patience : std::uint8_t { kAhead, kPlanned, kDemand };
+  // Of all that no plan sends elsewhere: the host, where no peer lends or has room.
+  static constexpr Away kNearest = Away::kPeer;
 
   Room(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room)
       : engine_(engine), mover_(mover), transfers_(transfers), host_room_(host_room) {}
@@ -39,8 +41,9 @@ class Room {
   // Of runs that are dead and idle, which costs nothing.
   Result<Bytes> page_out_dead(Bytes bytes);
   // So much of the run as is wanted, by whole pages: what is used next may be the rest of it. All of it where it is to
-  // be remade. Gives the bytes that have left or have begun to: none while the run may not leave.
-  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Away to = Away::kHost) {
+  // be remade. Gives the bytes that have left or have begun to: none while the run may not leave. Nothing is copied to
+  // the file from here: what shall go there goes to the host.
+  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Away to = kNearest) {
     return leave(run, wanted, patience, Which::kAll, to);
   }
   // All of it, and waits for it. Errors: kBusy for a run that is held, pinned, or used meanwhile.
@@ -65,10 +68,14 @@ class Room {
     std::vector<PageRef> free_at_once, to_check, to_copy;
   };
   Result<std::optional<Work>> close_uses(const Run& run);
-  Parting part(Run& run, Bytes wanted) const;
+  // The memory that a copy goes to first.
+  Beside first_choice(Away to) const;
+  Parting part(Run& run, Bytes wanted, Beside to) const;
   Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which, Away to);
-  Result<Bytes> leave_by_copy(Parting parting, const Work& work, Patience patience);
-  Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience);
+  Status let_copies_wait(const Work& work, Beside to);
+  Result<Bytes> leave_by_copy(Parting parting, const Work& work, Patience patience, Beside to);
+  Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, Beside to);
+  Result<std::size_t> copy_to_peer(std::span<const PageRef> batch, std::uint64_t used);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience);
   bool may_drop(const Run& run, Worth worth) const;
   Result<Bytes> drop(Run& run, const Work& work);

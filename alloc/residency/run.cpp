@@ -34,9 +34,11 @@ Status validate_run(const Run& run) {
     if ((page.fingerprint_at != FingerprintDesk::kNowhere) && !is_going(page.state)) {
       return broken(run, i, "a fingerprint that nobody will read");
     }
+    if (page.peer && (page.host || page.file)) return broken(run, i, "a peer's copy beside others");
+    if (page.peer && page.fingerprint) return broken(run, i, "a fingerprint of a peer's copy");
     switch (page.state) {
       case PageState::kCold:
-        if (!page.host && !page.file) return broken(run, i, "its bytes are nowhere");
+        if (!page.has_copy()) return broken(run, i, "its bytes are nowhere");
         break;
       case PageState::kSinking:
       case PageState::kRising:
@@ -44,7 +46,7 @@ Status validate_run(const Run& run) {
         break;
       case PageState::kLeaving:
       case PageState::kArriving:
-        if (!page.host) return broken(run, i, "a copy without a host frame");
+        if (!page.is_near()) return broken(run, i, "a copy without its other end");
         break;
       case PageState::kChecking:
         if (!page.host && !page.file) return broken(run, i, "a check of a copy that is not there");
@@ -56,7 +58,7 @@ Status validate_run(const Run& run) {
       case PageState::kBlank:
       case PageState::kRemaking:
       case PageState::kEmpty:
-        if (page.host || page.file) return broken(run, i, "copies of bytes that do not matter");
+        if (page.has_copy()) return broken(run, i, "copies of bytes that do not matter");
         break;
       case PageState::kResident:
       case PageState::kLost:

@@ -10,7 +10,7 @@
 // Invariants (validate_run())
 //  1. missing == the number of pages that are not present (page_state.hpp).
 //  2. A mapped page has a device frame, any other has none.
-//  3. A kCold page has a host frame or a file frame that holds its bytes.
+//  3. A kCold page has a peer, host or file frame that holds its bytes; who has a peer frame has neither of the others.
 //  4. bytes_by_state counts each page in the state it is in.
 //  5. A kGone page's bytes can be remade, or do not matter.
 #pragma once
@@ -26,6 +26,7 @@
 #include "base/page_class.hpp"
 #include "base/status.hpp"
 #include "base/units.hpp"
+#include "residency/copy_lanes.hpp"
 #include "residency/fingerprint_desk.hpp"
 #include "residency/fingerprint_worth.hpp"
 #include "residency/page_state.hpp"
@@ -41,10 +42,12 @@ struct Page {
   bool backed = false;         // kCold: the host frame is mapped at the page's own address
   Nearest place = Nearest::kNowhere;  // as last told to the event log
   std::optional<Frame> device;
-  std::optional<Frame> host;   // while `device` is there too: a copy as of epoch `copied`
+  std::optional<Frame> peer;   // while `device` is there too: a copy as of epoch `copied`
+  std::optional<Frame> host;   // likewise
   std::optional<Frame> file;   // likewise
   std::uint64_t copied = 0;    // the run's last use when the copy below was (or is being) made
   std::uint64_t asked = 0;     // likewise, when it was asked whether that copy is valid
+  Beside leaves_to = Beside::kHost;  // kChecking: if it has changed
   std::uint64_t users = 0;     // kLeaving, kChecking: the slots of the streams that are waited for
   EventId event;               // kLeaving, kArriving: the copy; kChecking, kRemaking: the work
   IoTicket io;                 // kSinking, kRising: the transfer
@@ -57,6 +60,9 @@ struct Page {
   bool listed = false;         // as one, by who gives them up (page_checks.cpp)
   bool proven = false;         // `copied` was found out by fingerprint
 
+  bool has_copy() const { return peer || host || file; }
+  // One copy brings it to the device.
+  bool is_near() const { return peer || host; }
   // What is under way is as of this epoch.
   std::uint64_t as_of() const { return state == PageState::kChecking ? asked : copied; }
 };
@@ -152,12 +158,12 @@ struct Run {
 
 // Whether the copy of its page in a lower tier equals the device's bytes.
 inline bool is_clean(const Run& run, const Page& page) {
-  return (page.host || page.file) && page.copied >= run.written.load();
+  return page.has_copy() && page.copied >= run.written.load();
 }
 
 // A copy of another epoch that may be as good, since there is something to compare the bytes with.
 inline bool is_doubtful(const Run& run, const Page& page) {
-  return page.fingerprint && (page.host || page.file) && !is_clean(run, page);
+  return page.fingerprint && page.has_copy() && !is_clean(run, page);
 }
 
 Status validate_run(const Run& run);

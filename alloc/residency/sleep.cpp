@@ -120,7 +120,7 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
       while (run->arrives()) {
         TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
       }
-      TESSERA_TRY(room_.leave(*run, run->shape.bytes(), Room::Patience::kDemand).status());
+      TESSERA_TRY(room_.leave(*run, run->shape.bytes(), Room::Patience::kDemand, Away::kHost).status());
     }
     if (!queued) return {};
   }

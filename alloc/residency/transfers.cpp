@@ -51,8 +51,8 @@ Status Transfers::mount(std::span<const PageRef> pages) {
   return status;
 }
 
-Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch) {
-  Result<std::size_t> begun = mover_.copy_out(batch);
+Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch, Beside to) {
+  Result<std::size_t> begun = mover_.copy_out(batch, to);
   if (!begun.is_ok()) return begun;
   for (const PageRef& page : batch.first(begun.value())) started(page);
   return begun;
@@ -166,12 +166,17 @@ Bytes Transfers::yielding() const {
 }
 
 Status Transfers::validate() const {
-  Bytes moving_bytes, listed_bytes;
+  Bytes moving_bytes, listed_bytes, idle_with_peer;
   std::array<Bytes, kPageStates> listed{};
   for (const auto& run : engine_.runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
-      if (is_moving(run->pages[i].state)) moving_bytes += page_bytes(run->shape.page_class(i));
+      const Page& page = run->pages[i];
+      if (is_moving(page.state)) moving_bytes += page_bytes(run->shape.page_class(i));
+      if (page.peer && page.state == PageState::kResident) idle_with_peer += page_bytes(run->shape.page_class(i));
     }
+  }
+  if (idle_with_peer != mover_.idle_peer_bytes()) {
+    return Status(Code::kInternal, "the copies that stayed behind with a peer do not add up");
   }
   for (const PageRef& page : moving_) {
     if (!is_moving(page->state)) return Status(Code::kInternal, "a page is listed that does not move");

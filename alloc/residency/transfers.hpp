@@ -26,7 +26,7 @@ class Transfers {
   // As PageMover's, each: what has begun is listed.
   // Where the pages are host-backed, all work is waited for before.
   Status mount(std::span<const PageRef> pages);
-  Result<std::size_t> copy_out(std::span<const PageRef> batch);
+  Result<std::size_t> copy_out(std::span<const PageRef> batch, Beside to);
   // Copies that are kept on the chance make way for it.
   Status rise(PageRef page);
   // A hint that cannot be followed is no error: the page comes when it is used.
@@ -34,9 +34,9 @@ class Transfers {
   // File copies of pages on the device make way for it. Errors: kOutOfMemory too where nothing can go to the file.
   Status sink(PageRef page);
   Status await_remake(PageRef page, StreamId stream);
-  // check.cpp: takes the pages that are asked whether they have changed from the list, and gives their bytes. REQUIRES:
-  // the outbound stream waits for their users, as for a copy.
-  Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used);
+  // check.cpp: takes the pages that are asked whether they have changed from the list, and gives their bytes; those that
+  // have are copied there, or to the host. REQUIRES: the outbound streams to both wait for their users, as for a copy.
+  Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, Beside to);
   // Copies that are kept on the chance are the first to make way: nobody waits, or goes elsewhere, for them.
   void spare_host_room(Bytes bytes);
 

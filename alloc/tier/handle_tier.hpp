@@ -6,7 +6,7 @@
 // do the same, and nothing is created. They part when they come back, and the next large page finds
 // a whole frame if one is spare by then (docs/decisions/0012-frames-follow-supply.md). Otherwise
 // spare frames of the other class are destroyed to make room. What a handle is, and where its memory
-// lies, is the derived tier's matter: device_tier.hpp, backing_tier.hpp.
+// lies, is the derived tier's matter: device_tier.hpp, alias_tier.hpp.
 //
 // Thread safety: as tier.hpp says.
 //

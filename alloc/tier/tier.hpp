@@ -1,11 +1,12 @@
 // A tier: a budget of frames of one kind of memory. It hands frames out and takes them back.
 //
 // A frame is one physical piece of memory of a page class. What a frame's value means is known to
-// its tier alone, and to the one who moves bytes: in the device tier a driver handle, in the host
-// tier the pointer to pinned bytes, in the file tier the offset in the spill file.
+// its tier alone, and to the one who moves bytes: in the device tier a driver handle, in the peer tier
+// an address of its own, in the host tier the pointer to pinned bytes, in the file tier the offset in the
+// spill file.
 //
-// Thread safety: every call of every tier may be made from any thread. The host and the file tier
-// serve all devices of a process.
+// Thread safety: every call of every tier may be made from any thread. All but the device tier serve
+// all devices of a process.
 //
 // Invariants (validate(), and tests/contract/tier_contract.hpp for each implementation)
 //  1. used + spare <= capacity, always; `used` is the sum of the pages of all frames that are out.
@@ -21,10 +22,10 @@
 
 namespace tessera {
 
-enum class TierKind : std::uint8_t { kDevice, kHost, kFile };
+enum class TierKind : std::uint8_t { kDevice, kPeer, kHost, kFile };
 
 constexpr const char* name_of(TierKind kind) {
-  constexpr const char* kNames[] = {"device", "host", "file"};
+  constexpr const char* kNames[] = {"device", "peer", "host", "file"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -38,10 +39,10 @@ struct Frame {
 };
 
 struct TierUsage {
-  Bytes capacity;  // the budget
-  Bytes used;      // in frames that are out
-  Bytes spare;     // held by the tier, ready to be handed out again
-  Bytes peak_used;
+  Bytes capacity{};  // the budget
+  Bytes used{};      // in frames that are out
+  Bytes spare{};     // held by the tier, ready to be handed out again
+  Bytes peak_used{};
   Bytes lost = {};  // of `used`, in frames that cannot come back
 
   Bytes room() const { return capacity - std::min(used, capacity); }

@@ -7,23 +7,25 @@
 #include "tier/device_tier.hpp"
 #include "tier/file_tier.hpp"
 #include "tier/host_tier.hpp"
+#include "tier/peer_tier.hpp"
 
 namespace tessera {
 
-// The device tier belongs to the device; host, file and backing are shared by all devices of the
-// process.
+// The device tier belongs to the device; the others are shared by all devices of the process.
 struct TierStack {
   DeviceTier& device;
   HostTier& host;
   FileTier& file;
-  BackingTier* backing = nullptr;  // takes the place of host and file: what leaves stays mapped
+  BackingTier* backing = nullptr;  // takes the place of all below: what leaves stays mapped
+  PeerTier* peer = nullptr;        // or nobody lends to the device
 
   bool is_backed() const { return backing != nullptr; }
   TierUsage host_usage() const { return is_backed() ? backing->usage() : host.usage(); }
   // What all tiers together can hold: the size of the heap.
   Bytes capacity() const {
     const Bytes on_device = device.usage().capacity;
-    if (!is_backed()) return on_device + host.usage().capacity + file.usage().capacity;
+    const Bytes lent = peer == nullptr ? Bytes() : peer->usage().capacity;
+    if (!is_backed()) return on_device + lent + host.usage().capacity + file.usage().capacity;
     const Bytes below = backing->usage().capacity;
     return on_device + below - BackingTier::reserve_of(below);
   }

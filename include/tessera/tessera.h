@@ -195,10 +195,10 @@ typedef struct tessera_block_info {
   uint64_t capacity;       /* what the block has */
   uint64_t generation;     /* grows with each reuse of the address */
   uint64_t device_bytes;   /* how much of its pages is in which tier now */
-  uint64_t host_bytes;
-  uint64_t file_bytes;
+  uint64_t host_bytes, file_bytes;
   uint32_t pins;
   char tag[32];
+  uint64_t peer_bytes;
 } tessera_block_info;
 
 /* Cheap. Errors: NOT_FOUND when no live block holds `address`. */
@@ -217,14 +217,14 @@ typedef struct tessera_stats {
   uint64_t file_capacity, file_used, file_peak;
   uint64_t bytes_in, bytes_out, bytes_file_read, bytes_file_written; /* in: host to device */
   uint64_t fetches, evictions;                 /* pages */
-  uint64_t forwards;   /* page-outs dropped because the page was used again: 0 bytes read back */
-  uint64_t clean_evictions, discards; /* page-outs that moved 0 bytes: still valid copy; dead */
-  uint64_t stalls, stall_ns;          /* times a call had to wait for a move, and how long */
-  uint64_t late_fetches, launches, uses; /* pages not there when work needed them; announced uses; blocks in them */
+  uint64_t forwards, clean_evictions, discards; /* page-outs dropped: used again; of 0 bytes: valid copy; dead */
+  uint64_t stalls, stall_ns, late_fetches; /* calls that had to wait for a move, how long; pages that came late */
+  uint64_t launches, uses; /* announced uses; blocks in them */
   uint64_t pinned_bytes, exposed_bytes;
   uint64_t graph_peak; /* most that graphs allocated by themselves: outside of heap and budget */
   uint64_t dropped_bytes, remakes, remade_bytes, remake_ns; /* left to be remade; what was, its cost */
   uint64_t checks, checks_changed, unchanged_evictions, unchanged_bytes; /* asked if changed; had; left for nothing */
+  uint64_t peer_capacity, peer_used, peer_peak, bytes_peer_in, bytes_peer_out; /* lent by other devices */
 } tessera_stats;
 
 TESSERA_API tessera_result tessera_get_stats(tessera_allocator* allocator, tessera_stats* stats);

@@ -164,6 +164,7 @@ class ReportPage {
     add("<div class=\"tiles\">\n");
     tile("the program's blocks at most", run_.figure("blocks", "peak_live_bytes"));
     tile_of_tier("device");
+    if (run_.figure("peer", "peer_capacity") > 0) tile_of_tier("peer");
     tile_of_tier("host");
     if (run_.figure("file", "file_capacity") > 0) tile_of_tier("file");
     tile("moved in", run_.figure("moves", "bytes_in"));
@@ -238,11 +239,12 @@ class ReportPage {
         rounded_seconds(run_.slot_seconds));
     Colours key;
     for (std::size_t i = 0; i < tags_.size(); ++i) key.emplace_back(tags_[i].name, kPageColours[i]);
-    constexpr const char* kPlaces[] = {"device", "host", "file"};
-    bool last = false;
-    for (std::size_t place = 0; place < 3 && !last; ++place) {
-      last = place == 2 || most_in(place + 1) == 0;
-      residency_plot(place, kPlaces[place], last ? colour_key(key) : "");
+    std::vector<std::size_t> places = {0};  // the device, and where anything was
+    for (std::size_t place = 1; place < kPlacesOfPages.size(); ++place) {
+      if (most_in(place) > 0) places.push_back(place);
+    }
+    for (const std::size_t place : places) {
+      residency_plot(place, kPlacesOfPages[place], place == places.back() ? colour_key(key) : "");
     }
   }
   double most_in(std::size_t place) const {
@@ -257,7 +259,7 @@ class ReportPage {
     const double most = most_in(place);
     // A budget far above what is used would press the picture flat.
     const bool near = static_cast<double>(capacity) < 2 * most || place == 0;
-    Plot plot = plot_over_time(place == 2 ? "in the file" : fmt::format("in {} memory", name),
+    Plot plot = plot_over_time(std::string_view(name) == "file" ? "in the file" : fmt::format("in {} memory", name),
                                std::max({near ? static_cast<double>(capacity) : 0.0, most, 1.0}) * 1.08);
     byte_axis(plot, "");
     if (near) plot.limits.emplace_back(static_cast<double>(capacity), fmt::format("{} allowed", rounded_bytes(capacity)));
@@ -270,8 +272,9 @@ class ReportPage {
 
   void links() {
     add("<h2>What moved</h2>\n");
-    const bool device = link_plot(0, "between host and device memory"), file = link_plot(2, "to and from the file");
-    if (!device && !file) {
+    const bool device = link_plot(0, "between host and device memory"), file = link_plot(2, "to and from the file"),
+               peer = link_plot(4, "between the device and memory of its peers");
+    if (!device && !file && !peer) {
       add("<p>Nothing: all of it fitted.</p>\n");
       return;
     }
@@ -349,14 +352,15 @@ class ReportPage {
     add("<p class=\"faint\">First those that calls waited for longest, then those that were moved most. Blocks that had "
         "their addresses one after the other, or share a page, count together.</p>\n"
         "<div class=\"wide\"><table><tr><th>address</th><th class=\"left\">tag</th><th>size</th><th>waited</th><th>calls</th>"
-        "<th>in</th><th>out</th><th>file read</th><th>file written</th></tr>\n");
+        "<th>in</th><th>out</th><th>file read</th><th>file written</th><th>peer in</th><th>peer out</th></tr>\n");
     for (std::size_t i = 0; i < std::min(kShownBlocks, run_.blocks.size()); ++i) {
       const RunHistory::Block& b = run_.blocks[i];
       add("<tr><td><code>{}</code></td><td class=\"left\">{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
-          "<td>{}</td><td>{}</td></tr>\n",
+          "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
           escaped(b.address), escaped(b.tag), b.gone ? " <span class=\"faint\">(freed)</span>" : "",
           rounded_bytes(b.bytes), seconds_of(static_cast<double>(b.stall_ns)), b.stalls, rounded_bytes(b.in),
-          rounded_bytes(b.out), rounded_bytes(b.file_read), rounded_bytes(b.file_written));
+          rounded_bytes(b.out), rounded_bytes(b.file_read), rounded_bytes(b.file_written), rounded_bytes(b.peer_in),
+          rounded_bytes(b.peer_out));
     }
     add("</table></div>\n");
   }
@@ -364,7 +368,8 @@ class ReportPage {
   void figures() {
     add("<h2>All figures</h2>\n<p class=\"faint\">The statistics at the end, as <code>--stats</code> writes them. The plots "
         "add up to them: ");
-    constexpr const char* kSums[] = {"bytes_in", "bytes_out", "bytes_file_read", "bytes_file_written"};
+    constexpr const char* kSums[] = {"bytes_in", "bytes_out", "bytes_file_read", "bytes_file_written", "bytes_peer_in",
+                                     "bytes_peer_out"};
     for (std::size_t i = 0; i < run_.links.size(); ++i) {
       add("{}<span data-sum=\"moves.{}\" data-value=\"{:.0f}\">{} {}</span>", i == 0 ? "" : ", ", kSums[i],
           run_.links[i].sum(), with_blanks(kSums[i]), bytes_of(run_.links[i].sum()));
@@ -377,7 +382,7 @@ class ReportPage {
   }
   void group_table(const std::string& group, const nlohmann::ordered_json& values) {
     add("<table><tr><th>{}</th><th></th></tr>\n", escaped(with_blanks(group)));
-    const bool tier = group == "device" || group == "host" || group == "file";
+    const bool tier = std::ranges::find(kPlacesOfPages, group) != kPlacesOfPages.end();
     for (const auto& [name, value] : values.items()) {
       const bool bytes = tier || name.find("bytes") != std::string::npos ||
                          (group.find("bytes_by") != std::string::npos);

@@ -10,18 +10,23 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
-constexpr std::array<const char*, 4> kLinks = {"in", "out", "file_read", "file_write"};
-constexpr std::array<const char*, 4> kLinkSums = {"bytes_in", "bytes_out", "bytes_file_read",
-                                                  "bytes_file_written"};
-constexpr std::array<const char*, 3> kPlaces = {"device", "host", "file"};
+constexpr std::array<const char*, 6> kLinks = {"in", "out", "file_read", "file_write", "peer_in", "peer_out"};
+constexpr std::array<const char*, 6> kLinkSums = {"bytes_in", "bytes_out", "bytes_file_read",
+                                                  "bytes_file_written", "bytes_peer_in", "bytes_peer_out"};
 
 std::string word(const Json& json, const char* name) { return json.at(name).get<std::string>(); }
 std::vector<double> numbers(const Json& json) { return json.get<std::vector<double>>(); }
+// Of a memory, or a link, that files of an earlier version do not have.
+std::vector<double> numbers_if_any(const Json& json, const std::string& name, std::size_t slots) {
+  const bool later = name.starts_with("peer");
+  return later && !json.contains(name) ? std::vector<double>(slots) : numbers(json.at(name));
+}
 
 RunHistory::Block block_of(const Json& json) {
   const auto number = [&](const char* name) { return json.at(name).get<std::uint64_t>(); };
   return {word(json, "address"), word(json, "tag"),   json.at("gone").get<bool>(), number("bytes"),
           number("in"),          number("out"),       number("file_read"),         number("file_write"),
+          json.value("peer_in", std::uint64_t{0}), json.value("peer_out", std::uint64_t{0}),
           number("stalls"),      number("stall_ns")};
 }
 
@@ -33,11 +38,16 @@ void fill(const Json& json, RunHistory& history) {
   history.stats = json.at("stats");
   (void)history.stats.at("tessera");  // who ran; the page begins with it
   for (const Json& group : history.stats) (void)group.get_ref<const Json::object_t&>();
-  for (const char* const link : kLinks) history.links.push_back({link, numbers(json.at("links").at(link))});
+  const std::size_t slots = json.at("links").at("in").size();
+  for (const char* const link : kLinks) {
+    history.links.push_back({link, numbers_if_any(json.at("links"), link, slots)});
+  }
   for (const auto& [cause, times] : json.at("stalls").items()) history.stalls.push_back({cause, numbers(times)});
   for (const Json& entry : json.at("residency")) {
     RunHistory::Tag tag{word(entry, "tag"), {}};
-    for (std::size_t i = 0; i < kPlaces.size(); ++i) tag.bytes[i] = numbers(entry.at(kPlaces[i]));
+    for (std::size_t i = 0; i < kPlacesOfPages.size(); ++i) {
+      tag.bytes[i] = numbers_if_any(entry, kPlacesOfPages[i], slots);
+    }
     history.tags.push_back(std::move(tag));
   }
   for (const Json& block : json.at("blocks")) history.blocks.push_back(block_of(block));

@@ -10,6 +10,9 @@
 
 #include <nlohmann/json.hpp>
 
+// Where pages can be, from near to far.
+inline constexpr std::array<const char*, 4> kPlacesOfPages = {"device", "peer", "host", "file"};
+
 struct RunHistory {
   struct Series {  // one number for each slot of time
     std::string name;
@@ -18,17 +21,18 @@ struct RunHistory {
   };
   struct Tag {
     std::string name;
-    std::array<std::vector<double>, 3> bytes;  // on the device, in host memory, in the file: means
+    std::array<std::vector<double>, kPlacesOfPages.size()> bytes;  // by place: means
   };
   struct Block {
     std::string address, tag;
     bool gone = false;
-    std::uint64_t bytes = 0, in = 0, out = 0, file_read = 0, file_written = 0, stalls = 0, stall_ns = 0;
+    std::uint64_t bytes = 0, in = 0, out = 0, file_read = 0, file_written = 0, peer_in = 0, peer_out = 0, stalls = 0,
+                  stall_ns = 0;
   };
 
   std::string program;
   double slot_seconds = 0, seconds = 0;  // of a slot, of the run
-  std::vector<Series> links;             // in, out, file read, file write: bytes
+  std::vector<Series> links;             // in, out, file read, file write, peer in, peer out: bytes
   std::vector<Series> stalls;            // by cause: nanoseconds
   std::vector<Tag> tags;
   std::vector<Block> blocks;             // first the one that cost most

@@ -40,6 +40,8 @@ RunOptions::RunOptions()
     : settings{
           {"device-memory", "TESSERA_DEVICE_MEMORY", "SIZE",
            "device memory to fill (auto: 90 % of what is free)", ""},
+          {"peer-memory", "TESSERA_PEER_MEMORY", "DEVICE:SIZE[,...]",
+           "memory that devices lend to all others (none)", ""},
           {"host-memory", "TESSERA_HOST_MEMORY", "SIZE",
            "pinned host memory to use (auto: a quarter of the RAM available)", ""},
           {"file-memory", "TESSERA_FILE_MEMORY", "SIZE",

@@ -21,6 +21,7 @@ SimOptions sim_options(const Environment& environment) {
   options.memory = environment.memory;
   options.inbound.bytes_per_second = environment.bandwidth;
   options.outbound.bytes_per_second = environment.bandwidth;
+  options.peer.bytes_per_second = environment.bandwidth;
   options.host_frames = environment.host_frames;
   // Always: cuMemAlloc needs it. A machine without it only refuses the calls (virtual_memory.cpp).
   options.virtual_memory = true;

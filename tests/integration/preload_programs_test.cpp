@@ -382,6 +382,23 @@ TEST(PreloadPrograms, TrainingGivesTheSameBitsFromAllThreeTiers) {
   EXPECT_GT(report["moves"]["bytes_file_read"].get<std::uint64_t>(), 0u);
 }
 
+TEST(PreloadPrograms, TrainingBorrowsFromADeviceThatItDoesNotUse) {
+  const std::string ample = scratch("a.losses"), lent = scratch("l.losses"), stats = scratch("l.json");
+  EXPECT_EQ(run(kTrain + " --losses " + ample).exit_code, 0);
+  const Outcome squeezed = run_preloaded(kTrain + " --losses " + lent, {{"TESSERA_SOFTWARE_MEMORY", "64MiB"},
+                                                                        {"TESSERA_SOFTWARE_DEVICES", "2"},
+                                                                        {"TESSERA_DEVICE_MEMORY", "20MiB"},
+                                                                        {"TESSERA_HOST_MEMORY", "64MiB"},
+                                                                        {"TESSERA_PEER_MEMORY", "1:16MiB"},
+                                                                        {"TESSERA_STATS", stats}});
+  EXPECT_EQ(squeezed.exit_code, 0) << squeezed.message;
+  EXPECT_NE(contents(ample), "");
+  EXPECT_EQ(contents(lent), contents(ample));
+  const auto report = nlohmann::json::parse(contents(stats));
+  EXPECT_GT(report["moves"]["bytes_peer_in"].get<std::uint64_t>(), 0u);
+  EXPECT_EQ(report["peer"]["peer_capacity"].get<int>(), 16 << 20);
+}
+
 TEST(PreloadPrograms, AWorkingSetBeyondTheDeviceIsOutOfMemoryAndNoHang) {
   const Outcome launched = run_preloaded("./launches preload_kernels.so",
                                          {{"TESSERA_DEVICE_MEMORY", "4MiB"}});

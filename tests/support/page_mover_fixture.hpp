@@ -18,7 +18,7 @@ class Mover : public testing::Test {
       : machine_(setup) {}
   ~Mover() override {
     mover_.reset();
-    for (StreamId stream : {inbound_, outbound_}) EXPECT_OK(machine_.sim().destroy_stream(stream));
+    lanes_.reset();
   }
 
   PageMover& mover() { return *mover_; }
@@ -28,6 +28,7 @@ class Mover : public testing::Test {
   DeviceTier& device() { return machine_.tiers().device; }
   HostTier& host() { return machine_.tiers().host; }
   FileTier& file() { return machine_.tiers().file; }
+  PeerTier& peer() { return *machine_.tiers().peer; }
 
   std::unique_ptr<tessera::Run> make_run(RunShape shape) {
     auto run = std::make_unique<tessera::Run>(machine_.reserve(shape), shape, TagId());
@@ -49,10 +50,10 @@ class Mover : public testing::Test {
     for (std::uint32_t i = 0; i < run.shape.pages(); ++i) all.push_back({&run, i});
     return all;
   }
-  Status copy_out(PageRef page) { return mover().copy_out({&page, 1}).status(); }
-  void leave(tessera::Run& run) {
+  Status copy_out(PageRef page, Beside to = Beside::kHost) { return mover().copy_out({&page, 1}, to).status(); }
+  void leave(tessera::Run& run, Beside to = Beside::kHost) {
     for (const PageRef& page : pages(run)) {
-      EXPECT_OK(copy_out(page));
+      EXPECT_OK(copy_out(page, to));
       EXPECT_TRUE(mover().copied_out(page, true).take());
     }
     EXPECT_OK(mover().vacate(pages(run)));
@@ -71,8 +72,8 @@ class Mover : public testing::Test {
     fault().fail({call, nth, Status(Code::kDriver, "injected", 999)});
   }
   void fill(tessera::Run& run, std::uint8_t value) {
-    EXPECT_OK(machine_.sim().fill(run.address, value, run.shape.bytes(), inbound_));
-    EXPECT_OK(machine_.sim().synchronize(inbound_));
+    EXPECT_OK(machine_.sim().fill(run.address, value, run.shape.bytes(), StreamId(0)));
+    EXPECT_OK(machine_.sim().synchronize(DeviceId(0)));
   }
   static int first_byte(const tessera::Run& run) {
     return *reinterpret_cast<const unsigned char*>(run.address.value());
@@ -84,11 +85,10 @@ class Mover : public testing::Test {
   EventLog log_{clock_, 64};
   Gate gate_;
   ResidencyStats stats_;
-  StreamId inbound_ = machine_.sim().create_stream(DeviceId(0)).take();
-  StreamId outbound_ = machine_.sim().create_stream(DeviceId(0)).take();
-  std::unique_ptr<PageMover> mover_ =
-      std::make_unique<PageMover>(machine_.fault(), DeviceId(0), machine_.tiers(), gate_, log_,
-                                  stats_, inbound_, outbound_);
+  std::unique_ptr<CopyLanes> lanes_ =
+      CopyLanes::create(machine_.sim(), DeviceId(0), machine_.tiers().peer != nullptr).take();
+  std::unique_ptr<PageMover> mover_ = std::make_unique<PageMover>(
+      machine_.fault(), DeviceId(0), machine_.tiers(), *lanes_, gate_, log_, stats_);
 };
 
 }  // namespace tessera

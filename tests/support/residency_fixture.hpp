@@ -64,6 +64,7 @@ struct ResidencySetup {
   Bytes staging = 8_MiB;
   Bytes file = 0_B;
   Bytes backing = 0_B;  // takes the place of host and file
+  Bytes peer = 0_B;     // lent by device 1, which `sim` has to have then
   std::string policy = "recency";
   ResidencyOptions options = {};
   SimOptions sim = {.memory = 64_MiB};
@@ -80,6 +81,10 @@ class ResidencyMachine {
     file_ = std::make_unique<FileTier>(std::move(io), setup.file);
     if (setup.backing) {
       backing_ = std::make_unique<BackingTier>(driver_, DeviceId(0), setup.backing);
+    }
+    if (setup.peer) {
+      peer_ = std::make_unique<PeerTier>(driver_, std::vector{Loan{DeviceId(1), setup.peer}});
+      EXPECT_EQ(peer_->try_admit(DeviceId(0)).to_string(), "ok");
     }
     auto made = Residency::create(driver_, DeviceId(0), tiers(),
                                   make_policy(setup.policy).take(), log_, setup.options);
@@ -111,9 +116,13 @@ class ResidencyMachine {
     if (backing_) {
       EXPECT_EQ(backing_->usage().used, backing_->usage().lost) << "host frames that never came back";
     }
+    if (peer_) {
+      EXPECT_EQ(peer_->usage().used, peer_->usage().lost) << "a peer's frames that never came back";
+    }
     device_.reset();
     host_.reset();
     backing_.reset();
+    peer_.reset();
     for (const std::string& leak : sim_.leaks()) ADD_FAILURE() << "leaked " << leak;
   }
 
@@ -122,7 +131,7 @@ class ResidencyMachine {
   FaultDriver& fault() { return driver_; }
   SimDriver& sim() { return sim_; }
   MemoryFile& file() { return *io_; }
-  TierStack tiers() { return {*device_, *host_, *file_, backing_.get()}; }
+  TierStack tiers() { return {*device_, *host_, *file_, backing_.get(), peer_.get()}; }
   EventLog& log() { return log_; }
   std::uint64_t wrong() const { return wrong_.load(); }
   void forgive() { wrong_.store(0); }
@@ -214,6 +223,7 @@ class ResidencyMachine {
   MemoryFile* io_ = nullptr;
   std::unique_ptr<FileTier> file_;
   std::unique_ptr<BackingTier> backing_;
+  std::unique_ptr<PeerTier> peer_;
   Status created_;
   std::unique_ptr<Residency> residency_;
   std::vector<Range> ranges_;

@@ -28,10 +28,12 @@ StatsSnapshot sample() {
   s.live_bytes = 300 << 20, s.peak_live_bytes = 310 << 20, s.reserved_bytes = 320 << 20;
   s.device_capacity = 128 << 20, s.device_used = 96 << 20, s.device_spare = 16 << 20;
   s.device_peak = 120 << 20;
+  s.peer_capacity = 32 << 20, s.peer_used = 12 << 20, s.peer_peak = 24 << 20;
   s.host_capacity = 64 << 20, s.host_used = 60 << 20, s.host_peak = 64 << 20;
   s.file_capacity = 1ull << 30, s.file_used = 164 << 20, s.file_peak = 190 << 20;
   s.bytes_in = 1000 << 20, s.bytes_out = 900 << 20;
   s.bytes_file_read = 500 << 20, s.bytes_file_written = 450 << 20;
+  s.bytes_peer_in = 70 << 20, s.bytes_peer_out = 60 << 20;
   s.fetches = 41, s.evictions = 42, s.forwards = 3, s.clean_evictions = 4, s.discards = 5;
   s.stalls = 21, s.stall_ns = 1'500'000'000, s.late_fetches = 6;
   s.launches = 1000, s.uses = 4000;

@@ -29,7 +29,7 @@ TEST(ResidencyArrivals, PrefetchedPagesAreThereWhenTheyAreNeeded) {
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));
   ASSERT_OK(machine.settle());
-  ASSERT_GT(machine.residency().whereabouts(*run)[2], Bytes());
+  ASSERT_GT(machine.residency().whereabouts(*run)[3], Bytes());
   ASSERT_OK(machine.prefetch(run));
   for (int i = 0; i < 50 && run->missing.load() != 0; ++i) {
     ASSERT_OK(machine.settle());

@@ -31,8 +31,8 @@ class HostRoomTest : public ::testing::Test {
       ASSERT_OK(machine_.settle());
     }
   }
-  Bytes in_host(std::size_t run) { return machine_.residency().whereabouts(*runs_[run])[1]; }
-  Bytes in_file(std::size_t run) { return machine_.residency().whereabouts(*runs_[run])[2]; }
+  Bytes in_host(std::size_t run) { return machine_.residency().whereabouts(*runs_[run])[2]; }
+  Bytes in_file(std::size_t run) { return machine_.residency().whereabouts(*runs_[run])[3]; }
 
   ResidencyMachine machine_{{.device = 4 * kBytes, .host = 2 * kBytes, .file = 64_MiB, .policy = "lru"}};
   std::vector<HostRun*> runs_ = machine_.add_many(7, {0, 2});

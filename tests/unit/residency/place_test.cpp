@@ -41,8 +41,9 @@ TEST_F(PlaceTest, WhatHasNothingBehindItStaysOnTheDevice) {
 TEST_F(PlaceTest, MoreThanTheHostHoldsGoesWhereThereIsRoom) {
   PlacedRun* const run = written({0, 12});
   EXPECT_OK(machine_.residency().place(run, std::vector<Places>(12, kAtHost)));
-  const auto [device, host, file] = machine_.residency().whereabouts(*run);
+  const auto [device, peer, host, file] = machine_.residency().whereabouts(*run);
   EXPECT_LE(device, 8_MiB);
+  EXPECT_EQ(peer, Bytes());
   EXPECT_GE(host + file, 16_MiB);
   EXPECT_EQ(machine_.valid(), "ok");
   EXPECT_OK(machine_.check(run, 1));

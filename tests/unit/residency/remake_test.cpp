@@ -50,7 +50,7 @@ class RemakeTest : public ::testing::Test {
     EXPECT_OK(machine_.check(run, 1));
     EXPECT_OK(residency().remove(run));
   }
-  bool is_nowhere(const DeviceRun* run) { return residency().whereabouts(*run) == std::array<Bytes, 3>{}; }
+  bool is_nowhere(const DeviceRun* run) { return residency().whereabouts(*run) == std::array<Bytes, kPlaces>{}; }
 
   ResidencyMachine machine_;
   int called_ = 0;
@@ -315,7 +315,7 @@ TEST_F(RemakeOrCopyTest, WhatIsCheaperIsDone) {
   EXPECT_OK(machine_.evict(cheap));
   EXPECT_OK(machine_.evict(dear));
   EXPECT_TRUE(is_nowhere(cheap));
-  EXPECT_EQ(residency().whereabouts(*dear)[1], 2_MiB);
+  EXPECT_EQ(residency().whereabouts(*dear)[2], 2_MiB);
   EXPECT_OK(machine_.check(cheap, 1));
   EXPECT_OK(machine_.check(dear, 2));
   EXPECT_EQ(called_, 1);
@@ -381,7 +381,7 @@ TEST(RemakeBackedTest, PagesThatAnyWorkMayTouchAreNeverWithoutTheirBytes) {
   EXPECT_OK(machine.write(run, 1));
   EXPECT_OK(machine.residency().set_remake(run, {[](StreamId) { return Status(); }, kCheap}));
   EXPECT_OK(machine.evict(run));
-  EXPECT_EQ(machine.residency().whereabouts(*run)[1], 2_MiB);
+  EXPECT_EQ(machine.residency().whereabouts(*run)[2], 2_MiB);
   EXPECT_OK(machine.check(run, 1));
 }
 

@@ -15,7 +15,7 @@ TEST(ResidencyRuns, ANewRunHasNothingBehindIt) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 2});
   EXPECT_EQ(run->missing.load(), 2U);
-  EXPECT_EQ(machine.residency().whereabouts(*run), (std::array<Bytes, 3>{}));
+  EXPECT_EQ(machine.residency().whereabouts(*run), (std::array<Bytes, kPlaces>{}));
   EXPECT_EQ(machine.residency().stats().run_bytes, 4_MiB);
   EXPECT_OK(machine.residency().remove(run));
   EXPECT_EQ(machine.residency().stats().run_bytes, Bytes());
@@ -108,7 +108,7 @@ TEST(ResidencyStatistics, WhereaboutsAndLiveBytesFollowTheRun) {
   ASSERT_OK(machine.write(run, 1));
   EXPECT_EQ(machine.residency().whereabouts(*run)[0], 4_MiB);
   ASSERT_OK(machine.evict(run));
-  EXPECT_EQ(machine.residency().whereabouts(*run)[1], 4_MiB);
+  EXPECT_EQ(machine.residency().whereabouts(*run)[2], 4_MiB);
   EXPECT_EQ(machine.residency().stats().evictions, 2U);
   EXPECT_EQ(machine.residency().stats().bytes_out, 4_MiB);
 }

@@ -6,6 +6,7 @@ namespace tessera {
 namespace {
 
 const Frame kDeviceFrame{TierKind::kDevice, PageClass::kBase, 1};
+const Frame kPeerFrame{TierKind::kPeer, PageClass::kBase, 8192};
 const Frame kHostFrame{TierKind::kHost, PageClass::kBase, 4096};
 const Frame kFileFrame{TierKind::kFile, PageClass::kBase, 0};
 
@@ -81,15 +82,26 @@ TEST_F(ARun, HasBothEndsOfATransfer) {
   }
 }
 
-TEST_F(ARun, HasAHostFrameForACopy) {
+TEST_F(ARun, HasAFrameAtTheOtherEndOfACopy) {
   for (PageState state : {PageState::kLeaving, PageState::kArriving}) {
     put(run_, state);
     page_.device = kDeviceFrame;
     page_.host.reset();
-    expect_broken("without a host frame");
+    expect_broken("without its other end");
     page_.host = kHostFrame;
     expect_sound();
   }
+}
+
+TEST_F(ARun, HasNoOtherCopyBesideAPeers) {
+  put(run_, PageState::kCold);
+  page_.peer = kPeerFrame;
+  expect_sound();
+  page_.host = kHostFrame;
+  expect_broken("a peer's copy beside others");
+  page_.host.reset();
+  page_.fingerprint = Fingerprint{};
+  expect_broken("a fingerprint of a peer's copy");
 }
 
 TEST_F(ARun, KeepsNoCopiesOfBytesThatDoNotMatter) {

@@ -36,7 +36,7 @@ TEST(ResidencySleep, MovesTheRunsOfItsTagAndNoOthers) {
   const Moved moved = machine.residency().sleep(kWeights).take();
   EXPECT_EQ(moved.moved, 6_MiB);
   EXPECT_EQ(moved.stayed, Bytes());
-  for (auto* run : weights) EXPECT_EQ(machine.residency().whereabouts(*run)[1], 2_MiB);
+  for (auto* run : weights) EXPECT_EQ(machine.residency().whereabouts(*run)[2], 2_MiB);
   for (auto* run : cache) EXPECT_EQ(run->missing.load(), 0U);
   EXPECT_EQ(machine.valid(), "ok");
 }

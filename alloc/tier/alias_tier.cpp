@@ -1,0 +1,70 @@
+#include "tier/alias_tier.hpp"
+
+#include <algorithm>
+
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+// A failed step of making an alias takes back those before it; what cannot be taken back is said.
+void undo(Status undone, TierKind kind, const char* what) {
+  if (undone.is_ok()) return;
+  log_line(LogLevel::kWarning, "a {} frame's alias was left behind, {}: {}", name_of(kind), what,
+           undone.to_string());
+}
+
+}  // namespace
+
+Status AliasTier::admit(DeviceId device) {
+  const MutexLock lock(aliases_mutex_);
+  if (std::find(devices_.begin(), devices_.end(), device) != devices_.end()) return {};
+  for (const auto& [alias, known] : aliases_) {
+    TESSERA_TRY(driver_.set_access(Address(alias), known.bytes, device));
+  }
+  devices_.push_back(device);
+  return {};
+}
+
+FrameId AliasTier::handle_of(const Frame& frame) const {
+  const MutexLock lock(aliases_mutex_);
+  return aliases_.at(frame.value).frame;
+}
+
+Result<std::uint64_t> AliasTier::create_handle(Bytes bytes) {
+  const MutexLock lock(aliases_mutex_);
+  TESSERA_TRY_ASSIGN(const FrameId frame, create_frame(bytes));
+  const auto alias = driver_.reserve(bytes, bytes);
+  const Status shown = alias.is_ok() ? show(alias.value(), bytes, frame) : alias.status();
+  if (!shown.is_ok()) {
+    if (alias.is_ok()) undo(driver_.release(alias.value(), bytes), kind(), "its addresses");
+    undo(destroy_frame(frame, bytes), kind(), "its memory");
+    return shown;
+  }
+  aliases_[alias.value().value()] = {frame, bytes};
+  return alias.value().value();
+}
+
+Status AliasTier::show(Address alias, Bytes bytes, FrameId frame) {
+  TESSERA_TRY(driver_.map(alias, bytes, frame));
+  for (const DeviceId device : devices_) {
+    const Status allowed = driver_.set_access(alias, bytes, device);
+    if (allowed.is_ok()) continue;
+    undo(driver_.unmap(alias, bytes), kind(), "its mapping");
+    return allowed;
+  }
+  return {};
+}
+
+// A frame whose alias stays can be handed out again; without it there is no way back.
+Status AliasTier::destroy_handle(std::uint64_t value, Bytes bytes) {
+  const MutexLock lock(aliases_mutex_);
+  const auto found = aliases_.find(value);
+  TESSERA_TRY(driver_.unmap(Address(value), bytes));
+  undo(driver_.release(Address(value), bytes), kind(), "its addresses");
+  undo(destroy_frame(found->second.frame, bytes), kind(), "its memory");
+  aliases_.erase(found);
+  return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,55 @@
+// A tier whose frames have addresses of the tier's own; `value` of a frame is that address, its *alias*.
+//
+// From its creation to its end a frame is mapped at its alias, with access for every device that was
+// admitted: copies go through the alias, wherever the frame stands besides. Frames are not joined: an
+// alias is one stretch. Whose memory it is, is the derived tier's matter: backing_tier.hpp, peer_tier.hpp.
+//
+// Thread safety: as tier.hpp says.
+#pragma once
+
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "driver/driver.hpp"
+#include "tier/handle_tier.hpp"
+
+namespace tessera {
+
+class AliasTier : public HandleTier {
+ public:
+  // Lets one more device reach the aliases. Errors: the driver's, and it reaches none that is made from now on.
+  Status admit(DeviceId device);
+
+  static Address alias_of(const Frame& frame) { return Address(frame.value); }
+  // What to map at another address. REQUIRES: the frame is out.
+  FrameId handle_of(const Frame& frame) const;
+
+ protected:
+  // `devices` are admitted from the first.
+  AliasTier(TierKind kind, Driver& driver, Bytes capacity, std::vector<DeviceId> devices)
+      : HandleTier(kind, capacity, Joining::kNever), driver_(driver), devices_(std::move(devices)) {}
+
+  // Called under the tier's locks.
+  virtual Result<FrameId> create_frame(Bytes bytes) = 0;
+  virtual Status destroy_frame(FrameId frame, Bytes bytes) = 0;
+
+  Driver& driver_;
+
+ private:
+  struct Alias {
+    FrameId frame;
+    Bytes bytes;
+  };
+
+  Result<std::uint64_t> create_handle(Bytes bytes) override;
+  Status destroy_handle(std::uint64_t value, Bytes bytes) override;
+  Status show(Address alias, Bytes bytes, FrameId frame) REQUIRES_LOCK(aliases_mutex_);
+
+  mutable Mutex aliases_mutex_{LockRank::kAliases};
+  std::vector<DeviceId> devices_ GUARDED_BY(aliases_mutex_);
+  std::unordered_map<std::uint64_t, Alias> aliases_ GUARDED_BY(aliases_mutex_);
+};
+
+}  // namespace tessera

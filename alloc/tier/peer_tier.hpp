@@ -1,0 +1,51 @@
+// Memory that other devices lend: nearer than host memory where devices have links of their own.
+//
+// A frame is memory of a lender, which never sees it; the borrowers copy through its alias. Which lender gives
+// a frame does not matter to who takes it, and the one that has most left is asked first, so that pages lie on all
+// of them in turn (MPress, HPCA 2023, stripes them as well). What is lent is taken from a lender when it is needed
+// first, and kept as spare frames then.
+//
+// Thread safety: as tier.hpp says.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "tier/alias_tier.hpp"
+
+namespace tessera {
+
+struct Loan {
+  DeviceId lender;
+  Bytes bytes;
+};
+
+class PeerTier final : public AliasTier {
+ public:
+  // Its capacity is all that is lent. REQUIRES: each lender is named once.
+  PeerTier(Driver& driver, std::vector<Loan> loans);
+  // Destroys all spare frames. REQUIRES: as destroy_all.
+  ~PeerTier() override;
+
+  bool lends(DeviceId device) const;
+  // Admits the device, if a frame can really be had and reached. Errors: the driver's, or kOutOfMemory.
+  Status try_admit(DeviceId device);
+  // What may yet be taken from a lender; 0 for who is none.
+  Bytes to_come_from(DeviceId device) const;
+
+ private:
+  struct Lender {
+    Loan loan;
+    Bytes taken;
+    Bytes left() const { return loan.bytes - taken; }
+  };
+
+  Result<FrameId> create_frame(Bytes bytes) override;
+  Status destroy_frame(FrameId frame, Bytes bytes) override;
+
+  mutable Mutex lenders_mutex_{LockRank::kLenders};
+  std::vector<Lender> lenders_ GUARDED_BY(lenders_mutex_);
+  std::unordered_map<FrameId, std::size_t> lender_of_ GUARDED_BY(lenders_mutex_);
+};
+
+}  // namespace tessera

@@ -1,0 +1,98 @@
+// The whole machine with a device that lends.
+#include "allocator_machine.hpp"
+#include "api/budgets.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr DeviceId kBorrower{0}, kLender{1};
+
+class PeerMemoryTest : public AllocatorMachine {
+ protected:
+  static Options lending(const char* who) {
+    Options options = small(32_MiB, 16_MiB);
+    options.peer_memory = who;
+    return options;
+  }
+  // Each with a pattern of its own, from 1 on.
+  std::vector<Address> written(std::uint32_t count) {
+    std::vector<Address> blocks;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      blocks.push_back(allocate(16_MiB));
+      write(blocks[i], i + 1, 16_MiB);
+    }
+    return blocks;
+  }
+  void expect_patterns(const std::vector<Address>& blocks) {
+    for (std::uint32_t i = 0; i < blocks.size(); ++i) EXPECT_TRUE(holds(blocks[i], i + 1, 16_MiB)) << i;
+  }
+  Bytes free_on(DeviceId device) { return sim_->memory_info(device).value().free; }
+};
+
+TEST_F(PeerMemoryTest, WhatDoesNotFitIsWithThePeerWhileItHasRoom) {
+  start(lending("1:80MiB"));
+  const std::vector<Address> blocks = written(6);
+  EXPECT_LT(free_on(kLender), 256_MiB);
+  const auto where = allocator_->query(blocks[0]).take();
+  EXPECT_EQ(where.tiers[1], 16_MiB);
+  expect_patterns(blocks);
+  const tessera_stats stats = allocator_->stats().totals;
+  EXPECT_EQ(stats.peer_capacity, (80_MiB).value());
+  EXPECT_GT(stats.peer_peak, 0U);
+  EXPECT_GT(stats.bytes_peer_in, 0U);
+  EXPECT_EQ(stats.bytes_in + stats.bytes_out, 0U) << "there is room for one more there, so nobody has to go on";
+}
+
+TEST_F(PeerMemoryTest, AllOfTheHeapCanBeFilled) {
+  start(lending("1:64MiB"));
+  const std::vector<Address> blocks = written(7);  // 112 MiB: the device, the peer, and the host
+  EXPECT_EQ(allocator_->allocate(kBorrower, 16_MiB, kNoStream).status().code(), Code::kOutOfMemory);
+  expect_patterns(blocks);
+}
+
+TEST_F(PeerMemoryTest, TheLendersHeapIsSmallerByWhatIsYetToBeLentAndBorrowsNothing) {
+  Options options = lending("1:64MiB");
+  options.device_memory.reset();
+  start(options);
+  const Address own = allocate(2_MiB, kLender);
+  EXPECT_EQ(allocator_->query(own).value().device, kLender);
+  const auto memory = allocator_->memory_info(kLender).value();
+  EXPECT_LE(memory.free, 192_MiB - 2_MiB) << "of 256 MiB";
+  EXPECT_GT(memory.free, 160_MiB) << "nine tenths of what is left";
+  EXPECT_FALSE(allocator_->allocate(kLender, 240_MiB, kNoStream).is_ok()) << "its host memory is 16 MiB";
+}
+
+TEST_F(PeerMemoryTest, WhoLendsNothingThatCanBeReachedIsDoneWithout) {
+  start(lending("7:64MiB"));
+  const std::vector<Address> blocks = written(3);
+  EXPECT_EQ(allocator_->stats().totals.bytes_peer_out, 0U);
+  EXPECT_GT(allocator_->stats().totals.bytes_out, 0U);
+  expect_patterns(blocks);
+}
+
+TEST(PeerLoans, AreReadAsTheyAreWritten) {
+  Options options;
+  EXPECT_TRUE(peer_loans(options).value().empty());
+  options.peer_memory = "1:16MiB,3:5MiB";
+  const std::vector<Loan> loans = peer_loans(options).take();
+  ASSERT_EQ(loans.size(), 2U);
+  EXPECT_EQ(loans[0].lender, DeviceId(1));
+  EXPECT_EQ(loans[0].bytes, 16_MiB);
+  EXPECT_EQ(loans[1].lender, DeviceId(3));
+  EXPECT_EQ(loans[1].bytes, 4_MiB) << "whole pages";
+  for (const char* const wrong : {"1", "16GiB", "x:1GiB", "1:", "1:much", "1:4GiB,1:4GiB", "-1:4GiB", "1:1MiB", ":4GiB"}) {
+    options.peer_memory = wrong;
+    EXPECT_EQ(options.validate().code(), Code::kInvalidArgument) << wrong;
+  }
+}
+
+TEST(PeerLoans, DoNotGoWithPagesThatStandBehindAddresses) {
+  Options options;
+  options.peer_memory = "1:16MiB";
+  EXPECT_TRUE(options.validate().is_ok());
+  options.unhinted_access = "host-backed";
+  EXPECT_EQ(options.validate().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,50 @@
+#include "residency/copy_lanes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "driver/fault_driver.hpp"
+#include "sim_machine.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(CopyLanes, EachWayOfEachLinkHasAStreamOfItsOwn) {
+  SimMachine machine;
+  {
+    const auto lanes = CopyLanes::create(machine.driver(), kDevice, true).take();
+    EXPECT_TRUE(lanes->to_peer());
+    EXPECT_EQ(std::set({lanes->inbound(Beside::kHost), lanes->outbound(Beside::kHost), lanes->inbound(Beside::kPeer),
+                        lanes->outbound(Beside::kPeer)})
+                  .size(),
+              4U);
+  }
+  machine.finish();
+}
+
+TEST(CopyLanes, WithoutAPeerThereAreThoseToTheHost) {
+  SimMachine machine;
+  {
+    const auto lanes = CopyLanes::create(machine.driver(), kDevice, false).take();
+    EXPECT_FALSE(lanes->to_peer());
+    EXPECT_EQ(machine.driver().leaks().size(), 3U) << "two streams and an event";
+  }
+  machine.finish();
+}
+
+TEST(CopyLanes, WhatCannotBeMadeWholeLeavesNothingBehind) {
+  SimMachine machine;
+  FaultDriver driver(machine.driver());
+  for (std::uint64_t nth = 1; nth <= 4; ++nth) {
+    driver.fail({DriverCall::kCreateStream, nth, Status(Code::kDriver, "injected", 999)});
+    EXPECT_EQ(CopyLanes::create(driver, kDevice, true).status().native_code(), 999);
+    driver.clear();
+  }
+  driver.fail({DriverCall::kCreateEvent, 1, Status(Code::kDriver, "injected", 999)});
+  EXPECT_EQ(CopyLanes::create(driver, kDevice, true).status().native_code(), 999);
+  machine.finish();
+}
+
+}  // namespace
+}  // namespace tessera

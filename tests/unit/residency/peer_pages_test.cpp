@@ -1,0 +1,130 @@
+// Pages whose bytes are with a peer, step by step: as those in the host, over a link of their own.
+#include <gtest/gtest.h>
+
+#include "page_mover_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+// Eight base pages fit on the device, two with the peer.
+class PeerPages : public Mover {
+ protected:
+  PeerPages()
+      : Mover({.device = 16_MiB, .host = 8_MiB, .staging = 4_MiB, .file = 8_MiB, .peer = 4_MiB,
+               .sim = {.devices = 2, .memory = 16_MiB}}) {}
+
+  std::unique_ptr<tessera::Run> filled(std::uint8_t value, std::uint32_t count = 1) {
+    auto run = resident_run({0, count});
+    fill(*run, value);
+    return run;
+  }
+  void arrive(tessera::Run& run) {
+    ASSERT_OK(mover().mount(pages(run)));
+    for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_arrival(page, true).take());
+  }
+  static Page& only(tessera::Run& run) { return run.pages[0]; }
+};
+
+TEST_F(PeerPages, BytesComeBackAsTheyLeft) {
+  auto run = filled(7);
+  leave(*run, Beside::kPeer);
+  EXPECT_TRUE(only(*run).peer && !only(*run).host);
+  EXPECT_EQ(only(*run).place, Nearest::kPeer);
+  EXPECT_EQ(validate_run(*run).to_string(), "ok");
+  auto other = filled(9, 8);  // takes the frame that it had
+  take_all(*other);
+  arrive(*run);
+  EXPECT_EQ(first_byte(*run), 7);
+  EXPECT_EQ(stats().bytes_peer_out, kBasePage);
+  EXPECT_EQ(stats().bytes_peer_in, kBasePage);
+  EXPECT_EQ(stats().bytes_in + stats().bytes_out, Bytes()) << "nothing went over the link to the host";
+  take_all(*run);
+}
+
+TEST_F(PeerPages, ACopyThatIsStillValidStaysWithThePeerAndCountsAsIdle) {
+  auto run = filled(7);
+  leave(*run, Beside::kPeer);
+  EXPECT_EQ(mover().idle_peer_bytes(), Bytes()) << "it is the only one";
+  arrive(*run);
+  EXPECT_TRUE(only(*run).peer);
+  EXPECT_EQ(mover().idle_peer_bytes(), kBasePage);
+  ASSERT_OK(mover().vacate(pages(*run)));
+  EXPECT_EQ(stats().clean_evictions, 1U) << "so it leaves for nothing";
+  EXPECT_EQ(mover().idle_peer_bytes(), Bytes());
+  arrive(*run);
+  mover().drop_peer_copy({run.get(), 0});
+  EXPECT_EQ(mover().idle_peer_bytes(), Bytes());
+  EXPECT_EQ(peer().usage().used, Bytes());
+  take_all(*run);
+}
+
+TEST_F(PeerPages, ACopyThatIsStaleGoesWhenItsPageIsThere) {
+  auto run = filled(7);
+  leave(*run, Beside::kPeer);
+  run->written.store(1);
+  ASSERT_OK(mover().mount(pages(*run)));
+  ASSERT_TRUE(mover().finish_arrival({run.get(), 0}, true).take());
+  EXPECT_FALSE(only(*run).peer);
+  EXPECT_EQ(mover().idle_peer_bytes(), Bytes());
+  take_all(*run);
+}
+
+TEST_F(PeerPages, WhoIsUsedMeanwhileStaysAndGivesThePeersFrameBack) {
+  auto run = filled(7);
+  ASSERT_OK(copy_out({run.get(), 0}, Beside::kPeer));
+  EXPECT_TRUE(mover().copied_out({run.get(), 0}, true).take());
+  run->used.store(1);
+  run->written.store(1);
+  ASSERT_OK(mover().vacate(pages(*run)));
+  EXPECT_EQ(only(*run).state, PageState::kResident);
+  EXPECT_EQ(stats().forwards, 1U);
+  EXPECT_EQ(stats().bytes_peer_out, kBasePage);
+  EXPECT_EQ(peer().usage().used, Bytes());
+  EXPECT_EQ(mover().idle_peer_bytes(), Bytes());
+  run->quiet = 1;
+  take_all(*run);
+}
+
+TEST_F(PeerPages, AsManyGoAsThePeerHasFramesForAndThenNone) {
+  auto run = filled(7, 4);
+  const auto all = pages(*run);
+  EXPECT_EQ(mover().copy_out(all, Beside::kPeer).take(), 2U);
+  EXPECT_EQ(mover().copy_out(std::span(all).subspan(2), Beside::kPeer).status().code(), Code::kOutOfMemory);
+  EXPECT_FALSE(run->pages[2].peer || run->pages[2].host);
+  for (std::uint32_t i = 0; i < 2; ++i) EXPECT_TRUE(mover().copied_out({run.get(), i}, true).take());
+  take_all(*run);
+}
+
+TEST_F(PeerPages, ThoseFromThePeerAndThoseFromTheHostComeEachOverTheirOwnLink) {
+  auto run = filled(7, 4);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const PageRef page{run.get(), i};
+    ASSERT_OK(copy_out(page, i % 2 == 0 ? Beside::kPeer : Beside::kHost));
+    ASSERT_TRUE(mover().copied_out(page, true).take());
+  }
+  ASSERT_OK(mover().vacate(pages(*run)));
+  EXPECT_EQ(mover().batch_of(pages(*run)), 1U) << "the next one is elsewhere";
+  arrive(*run);
+  EXPECT_EQ(stats().bytes_peer_in, kBasePage * 2);
+  EXPECT_EQ(stats().bytes_in, kBasePage * 2);
+  EXPECT_EQ(first_byte(*run), 7);
+  take_all(*run);
+}
+
+TEST_F(PeerPages, ACopyThatCannotBeQueuedLeavesThePageWhereItWas) {
+  auto run = filled(7);
+  fail(DriverCall::kCopy, 1);
+  EXPECT_EQ(copy_out({run.get(), 0}, Beside::kPeer).native_code(), 999);
+  EXPECT_EQ(only(*run).state, PageState::kResident);
+  EXPECT_EQ(peer().usage().used, Bytes());
+  leave(*run, Beside::kPeer);
+  fail(DriverCall::kCopy, 1);
+  EXPECT_EQ(mover().mount(pages(*run)).native_code(), 999);
+  EXPECT_EQ(only(*run).state, PageState::kCold);
+  arrive(*run);
+  EXPECT_EQ(first_byte(*run), 7);
+  take_all(*run);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,144 @@
+// The engine where other devices lend: who goes to them, who makes way there, who waits for which link.
+#include <gtest/gtest.h>
+
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+using LentRun = tessera::Run;  // a test has a Run() of its own
+
+constexpr LinkSpeed kSlow{200'000'000, {}}, kFast{1'000'000'000'000, {}};
+
+ResidencySetup lending(Bytes peer, LinkSpeed host_link = {}, LinkSpeed peer_link = {}) {
+  return {.device = 8_MiB,
+          .host = 16_MiB,
+          .peer = peer,
+          .sim = {.devices = 2, .memory = 32_MiB, .inbound = host_link, .outbound = host_link, .peer = peer_link}};
+}
+
+class LendingTest : public ::testing::Test {
+ protected:
+  explicit LendingTest(const ResidencySetup& setup = lending(4_MiB)) : machine_(setup) {}
+
+  std::vector<LentRun*> written(std::size_t count) {
+    std::vector<LentRun*> runs = machine_.add_many(count);
+    for (std::size_t i = 0; i < count; ++i) EXPECT_OK(machine_.write(runs[i], i));
+    EXPECT_OK(machine_.settle());
+    return runs;
+  }
+  Bytes with_peer(const LentRun* run) { return machine_.residency().whereabouts(*run)[1]; }
+  Bytes in_host(const LentRun* run) { return machine_.residency().whereabouts(*run)[2]; }
+  ResidencyStats stats() { return machine_.residency().stats(); }
+
+  ResidencyMachine machine_;
+};
+
+TEST_F(LendingTest, WhoLeavesUnaskedGoesToThePeerAndThenToTheHost) {
+  const auto runs = written(7);  // four fit
+  EXPECT_EQ(machine_.tiers().peer->usage().used, 4_MiB);
+  Bytes host;
+  for (const LentRun* run : runs) host += in_host(run);
+  EXPECT_EQ(host, 2_MiB);
+  for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
+  EXPECT_OK(machine_.settle());
+  EXPECT_GT(stats().bytes_peer_in, Bytes());
+}
+
+TEST_F(LendingTest, CopiesLeftBehindThereMakeWayForWhoHasNone) {
+  const auto runs = written(4);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_OK(machine_.evict(runs[i]));
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_OK(machine_.check(runs[i], i));  // they read, so the copies stay
+  EXPECT_OK(machine_.settle());
+  EXPECT_EQ(machine_.tiers().peer->usage().room(), Bytes());
+  EXPECT_OK(machine_.evict(runs[2]));
+  EXPECT_OK(machine_.settle());
+  EXPECT_EQ(with_peer(runs[2]), 2_MiB);
+  for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
+}
+
+TEST_F(LendingTest, WhatSleepsLeavesThePeerToWhoIsAwake) {
+  const auto runs = written(3);
+  ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
+  for (const LentRun* run : runs) EXPECT_EQ(in_host(run), 2_MiB);
+  EXPECT_EQ(machine_.tiers().peer->usage().used, Bytes());
+  ASSERT_TRUE(machine_.residency().wake(std::nullopt).is_ok());
+  for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
+}
+
+TEST_F(LendingTest, APeersMemoryIsPartOfTheHeap) {
+  EXPECT_EQ(machine_.tiers().capacity(), 28_MiB);
+  const auto runs = written(14);
+  EXPECT_EQ(machine_.residency().add(machine_.reserve({0, 1}), {0, 1}, TagId()).status().code(), Code::kOutOfMemory);
+  for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
+}
+
+TEST_F(LendingTest, PagesOfARunGoWhereEachShallBe) {
+  LentRun* const run = machine_.add({0, 4});
+  EXPECT_OK(machine_.write(run, 1));
+  EXPECT_OK(machine_.settle());
+  const std::vector<Places> places = {kAtPeer, kAtDevice | kAtPeer, kAtHost, kAtDevice};
+  EXPECT_OK(machine_.residency().place(run, places));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Page& page = run->pages[i];
+    EXPECT_EQ(page.device.has_value(), (places[i] & kAtDevice) != 0) << i;
+    EXPECT_EQ(page.peer.has_value(), (places[i] & kAtPeer) != 0) << i;
+    EXPECT_EQ(page.host.has_value(), (places[i] & kAtHost) != 0) << i;
+  }
+  EXPECT_EQ(machine_.valid(), "ok");
+  EXPECT_OK(machine_.check(run, 1));
+}
+
+// The host's link takes ten milliseconds for a page, the peer's next to nothing.
+class TwoLinksTest : public LendingTest {
+ protected:
+  TwoLinksTest() : LendingTest(lending(4_MiB, kSlow, kFast)) {}
+};
+
+TEST_F(TwoLinksTest, ACopyOverOneLinkIsDoneWhileOneOverTheOtherIsUnderWay) {
+  const auto runs = written(4);
+  ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());  // to the host
+  EXPECT_OK(machine_.check(runs[0], 0));
+  EXPECT_OK(machine_.check(runs[1], 1));
+  EXPECT_OK(machine_.write(runs[0], 10));
+  EXPECT_OK(machine_.evict(runs[0]));
+  EXPECT_OK(machine_.settle());
+  ASSERT_EQ(with_peer(runs[0]), 2_MiB);
+  // Queued behind it: one that is slow, and the one that is fast.
+  EXPECT_OK(machine_.prefetch(runs[2]));
+  EXPECT_OK(machine_.prefetch(runs[3]));
+  EXPECT_OK(machine_.prefetch(runs[0]));
+  bool overtook = false;
+  while (!overtook && runs[3]->has(PageState::kArriving)) {
+    machine_.residency().advance();
+    overtook = runs[0]->has(PageState::kResident) && runs[3]->has(PageState::kArriving);
+  }
+  EXPECT_TRUE(overtook);
+  EXPECT_OK(machine_.check(runs[0], 10));
+}
+
+TEST_F(TwoLinksTest, WorkWaitsForBothLinks) {
+  for (std::uint64_t round = 0; round < 8; ++round) {
+    const auto runs = written(3);
+    ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
+    EXPECT_OK(machine_.check(runs[0], 0));
+    EXPECT_OK(machine_.write(runs[0], 50 + round));
+    EXPECT_OK(machine_.evict(runs[0]));
+    EXPECT_OK(machine_.settle());
+    Use use;
+    const std::vector<LentRun*> both = {runs[0], runs[1]};
+    ASSERT_OK(machine_.residency().begin_use(both, StreamId(0), Access::kRead, Use::Kind::kGate, use));
+    EXPECT_OK(machine_.launch(runs[0], 50 + round, StreamId(0), Access::kRead));
+    EXPECT_OK(machine_.launch(runs[1], 1, StreamId(0), Access::kRead));
+    machine_.residency().end_use(both, StreamId(0), use);
+    EXPECT_OK(machine_.settle());
+    for (LentRun* run : runs) {
+      run->live.store(0);
+      EXPECT_OK(machine_.residency().remove(run));
+    }
+  }
+  EXPECT_EQ(machine_.wrong(), 0U);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,97 @@
+#include "tier/peer_tier.hpp"
+
+#include <gtest/gtest.h>
+
+#include "driver/fault_driver.hpp"
+#include "sim_machine.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr DeviceId kBorrower{0}, kNear{1}, kFar{2};
+
+class PeerTierTest : public testing::Test {
+ protected:
+  void TearDown() override { machine_.finish(); }
+
+  SimDriver& sim() { return machine_.driver(); }
+  Bytes free_on(DeviceId device) { return sim().memory_info(device).value().free; }
+  // Over the link and back, as `device` copies.
+  int byte_by_way_of(const Frame& frame, DeviceId device, std::uint8_t value) {
+    const StreamId stream = sim().create_stream(device).take();
+    unsigned char there = value, back = 0;
+    Status copied = sim().copy_in(PeerTier::alias_of(frame), &there, Bytes(1), stream);
+    if (copied.is_ok()) copied = sim().copy_out(&back, PeerTier::alias_of(frame), Bytes(1), stream);
+    if (copied.is_ok()) copied = sim().synchronize(stream);
+    EXPECT_TRUE(sim().destroy_stream(stream).is_ok());
+    return copied.is_ok() ? back : -1;
+  }
+
+  SimMachine machine_{SimOptions{.devices = 3, .memory = 16_MiB}};
+};
+
+TEST_F(PeerTierTest, AFrameIsMemoryOfTheLenderThatTheBorrowerReaches) {
+  PeerTier tier(sim(), {{kNear, 8_MiB}});
+  ASSERT_TRUE(tier.try_admit(kBorrower).is_ok());
+  const Frame frame = tier.take(PageClass::kBase).value();
+  EXPECT_EQ(frame.tier, TierKind::kPeer);
+  EXPECT_EQ(free_on(kNear), 14_MiB);
+  EXPECT_EQ(free_on(kBorrower), 16_MiB);
+  EXPECT_NE(sim().mapping_at(PeerTier::alias_of(frame))->access & 1, 0U);
+  EXPECT_EQ(byte_by_way_of(frame, kBorrower, 7), 7);
+  EXPECT_EQ(byte_by_way_of(frame, kFar, 7), -1) << "who was not admitted";
+  tier.give_back(frame);
+}
+
+TEST_F(PeerTierTest, ItsCapacityIsAllThatIsLentAndWhoHasMostLeftGivesNext) {
+  PeerTier tier(sim(), {{kNear, 8_MiB}, {kFar, 4_MiB}});
+  EXPECT_EQ(tier.usage().capacity, 12_MiB);
+  std::vector<Frame> frames;
+  const auto take = [&] { frames.push_back(tier.take(PageClass::kBase).value()); };
+  take(), take();
+  EXPECT_EQ(free_on(kNear), 12_MiB) << "both of who lends more";
+  take(), take();
+  EXPECT_EQ(free_on(kNear), 10_MiB) << "then in turn";
+  EXPECT_EQ(free_on(kFar), 14_MiB);
+  take(), take();
+  EXPECT_EQ(tier.take(PageClass::kBase).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(tier.validate().to_string(), "ok");
+  for (const Frame& frame : frames) tier.give_back(frame);
+}
+
+TEST_F(PeerTierTest, ALenderThatHasLessThanItWasToLendIsPassedOver) {
+  PeerTier tier(sim(), {{kNear, 32_MiB}, {kFar, 8_MiB}});
+  std::vector<Frame> frames;
+  while (frames.size() < 12) frames.push_back(tier.take(PageClass::kBase).value());
+  EXPECT_EQ(free_on(kNear), Bytes()) << "16 MiB are all it has";
+  EXPECT_EQ(free_on(kFar), 8_MiB);
+  EXPECT_EQ(tier.take(PageClass::kBase).status().code(), Code::kOutOfMemory);
+  for (const Frame& frame : frames) tier.give_back(frame);
+}
+
+TEST_F(PeerTierTest, WhatIsStillToComeFromALenderIsLessByWhatCame) {
+  PeerTier tier(sim(), {{kNear, 8_MiB}});
+  EXPECT_TRUE(tier.lends(kNear));
+  EXPECT_FALSE(tier.lends(kFar));
+  const Frame frame = tier.take(PageClass::kBase).value();
+  EXPECT_EQ(tier.to_come_from(kNear), 6_MiB);
+  EXPECT_EQ(tier.to_come_from(kFar), Bytes());
+  tier.give_back(frame);
+  EXPECT_EQ(tier.to_come_from(kNear), 6_MiB) << "it is kept as a spare frame";
+  tier.trim();
+  EXPECT_EQ(tier.to_come_from(kNear), 8_MiB);
+  EXPECT_EQ(free_on(kNear), 16_MiB);
+}
+
+TEST_F(PeerTierTest, WhoCannotReachTheLenderIsNotAdmitted) {
+  FaultDriver driver(sim());
+  PeerTier tier(driver, {{kNear, 8_MiB}});
+  driver.fail({DriverCall::kSetAccess, 1, Status(Code::kDriver, "no link", 217)});
+  EXPECT_EQ(tier.try_admit(kBorrower).native_code(), 217);
+  EXPECT_EQ(tier.usage().used, Bytes());
+  PeerTier nobody(driver, {{DeviceId(9), 8_MiB}});
+  EXPECT_FALSE(nobody.try_admit(kBorrower).is_ok()) << "there is no such device";
+}
+
+}  // namespace
+}  // namespace tessera
