@@ -25,7 +25,8 @@ class Prompt {
   Prompt(const Iteration& iteration, const Machine& machine, const AbsencePlan& chosen)
       : iteration_(iteration), machine_(machine), count_(iteration.steps.size()),
         distances_(next_use_distances(iteration)), frees_(frees_by_step(iteration)),
-        runs_(iteration.runs.size()), leaving_(count_) {
+        runs_(iteration.runs.size()), leaving_(count_), host_{machine.out_rate, machine.in_rate},
+        peer_{machine.peer_rate, machine.peer_rate} {
     for (std::size_t run = 0; run < runs_.size(); ++run) runs_[run].away = iteration.runs[run].bytes;
     for (const Absence& absence : chosen) {
       if (absence.gap.dead || absence.to == Away::kRegenerated) continue;
@@ -69,6 +70,7 @@ class Prompt {
     Bytes away{};                        // has no room on the device
     Bytes copied{};                      // so much of its end has a valid copy in a lower tier
     bool holds = false;                  // something that matters
+    Away to = Away::kHost;               // where it was sent last
     std::uint64_t last = 0, next = 0;    // the steps of its uses around now, counted over the turns
     Time ready = 0;                      // its bytes are on the device
     std::uint32_t lives = 0;             // that are to come in the same room
@@ -80,9 +82,16 @@ class Prompt {
     bool operator>(const Release& other) const { return at > other.at; }
   };
 
+  // The ways of one link, and when each is free.
+  struct Link {
+    double out_rate, in_rate;
+    Time out_free = 0, in_free = 0;
+  };
+
   static Time copy_time(Bytes bytes, double rate) {
     return rate > 0 ? static_cast<Time>(bytes.value()) * 1e9 / rate : 0;
   }
+  Link& link_to(Away away) { return away == Away::kPeer ? peer_ : host_; }
 
   // To use after use from the step at hand on, at most a turn ahead; the first without room ends it.
   void give_room(std::uint64_t at) {
@@ -107,8 +116,9 @@ class Prompt {
       const Time from = std::max(now_, room_since_);
       run.ready = std::max(run.ready, from);
       if (!copies) continue;
-      const Time begins = std::max(in_free_, from);
-      run.ready = in_free_ = begins + copy_time(piece, machine_.in_rate);
+      Link& link = link_to(run.to);
+      const Time begins = std::max(link.in_free, from);
+      run.ready = link.in_free = begins + copy_time(piece, link.in_rate);
       if (run.absence) ways_back_.push_back({*std::exchange(run.absence, std::nullopt), begins});
     }
     run.absence.reset();
@@ -169,20 +179,22 @@ class Prompt {
     if (run.away || asked_ > until) return;
     const Bytes part = std::min(chosen.part, iteration_.runs[gap.run].bytes);
     run.away = part;
+    run.to = chosen.to;
+    Link& link = link_to(chosen.to);
     const Bytes free_at_once = run.holds ? std::min(part, run.copied) : part;
     releases_.push({now_, free_at_once});
-    Time gone = std::max(out_free_, now_);
+    Time gone = std::max(link.out_free, now_);
     for (Bytes rest = part - free_at_once; rest;) {
       const Bytes piece = std::min(rest, kLargePage);
       rest -= piece;
-      gone += copy_time(piece, machine_.out_rate);
+      gone += copy_time(piece, link.out_rate);
       releases_.push({gone, piece});
-      out_free_ = gone;
+      link.out_free = gone;
     }
     run.copied = std::max(run.copied, part);
     if (at / count_ != kTurnPlanned) return;
     run.absence = plan_.size();
-    plan_.push_back({.gap = gap, .back_at = gap.until, .part = part});
+    plan_.push_back({.gap = gap, .back_at = gap.until, .to = chosen.to, .part = part});
   }
 
   // The way back begins with the step in which its copy begins here.
@@ -209,7 +221,8 @@ class Prompt {
   std::priority_queue<Release, std::vector<Release>, std::greater<>> releases_;
   Bytes used_{};
   Time room_since_ = 0;  // what is free was not before
-  Time now_ = 0, out_free_ = 0, in_free_ = 0;
+  Time now_ = 0;
+  Link host_, peer_;
   std::uint64_t at_ = 0;     // the step at hand, counted over the turns
   std::uint64_t asked_ = 0;  // all steps before this one have their room
   std::size_t met_ = 0;      // and so many uses of this one

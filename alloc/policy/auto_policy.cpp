@@ -5,6 +5,7 @@
 
 #include "learn/excess_cover.hpp"
 #include "learn/farthest_absences.hpp"
+#include "learn/lent_absences.hpp"
 #include "learn/prompt_plan.hpp"
 #include "policy/planned_policy.hpp"
 
@@ -51,7 +52,7 @@ void AutoPolicy::strategies(const Iteration& iteration, const Machine& machine, 
     return hear({name, std::move(plan), rivals_.front().get(), strict});
   };
   const auto offer_promptly = [&](std::string_view name, const AbsencePlan& chosen) {
-    const AbsencePlan plan = prompt_plan(iteration, machine, chosen);
+    const AbsencePlan plan = prompt_plan(iteration, machine, spend_with_peer(iteration, machine, chosen));
     return offer(name, plan) && offer(name, plan, true);
   };
   if (!offer("recency", {})) return;
@@ -59,7 +60,8 @@ void AutoPolicy::strategies(const Iteration& iteration, const Machine& machine, 
   if (iteration.uses.size() * iteration.steps.size() <= kMostWork) {
     for (const GapOrder order : {GapOrder::kReliefPerCopy, GapOrder::kLongest, GapOrder::kLargest}) {
       AbsencePlan cover = cover_excess(iteration, machine, order);
-      if (!offer_promptly("prompt cover", cover) || !offer("cover", std::move(cover))) return;
+      if (!offer_promptly("prompt cover", cover)) return;
+      if (!offer("cover", spend_with_peer(iteration, machine, std::move(cover)))) return;
     }
   }
   for (const auto& rival : rivals_) {

@@ -12,7 +12,7 @@ AbsencePlan LaminaPolicy::plan(const Iteration& iteration, const Machine& machin
   for (const IterationRun& run : iteration.runs) {
     if (run.kind == RunClass::kKvCache) cache += run.bytes;
   }
-  const bool lends = machine.peer_rate > 0 && machine.peer >= cache;
+  const bool lends = has_peer(machine) && machine.peer >= cache;
   std::vector<Gap> leaving;
   for (const Gap& gap : ground.gaps) {
     if (ground.class_of(gap) == RunClass::kKvCache) leaving.push_back(gap);

@@ -1,6 +1,7 @@
 #include "policy/mpress_policy.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "learn/occupancy.hpp"
@@ -13,13 +14,19 @@ class Assignment {
  public:
   explicit Assignment(PlanGround& ground)
       : ground_(ground), occupancy_(ground.iteration, ground.machine.device, ground.time),
-        peer_left_(ground.machine.peer_rate > 0 ? ground.machine.peer : Bytes()) {}
+        peer_left_(has_peer(ground.machine) ? ground.machine.peer : Bytes()),
+        out_left_(time_of_link(ground)), in_left_(out_left_) {}
 
   bool fits() const { return occupancy_.fits(); }
 
   // False when no tier hides its copies; then it is not taken.
   bool take_hidden(const Gap& gap) {
-    if (ground_.time.free_time(gap) >= 0) return take(ground_.in_time(gap));
+    const double out = ground_.time.copy_out(gap.run), in = ground_.time.copy_in(gap.run);
+    if (ground_.time.free_time(gap) >= 0 && out <= out_left_ && in <= in_left_) {
+      out_left_ -= out;
+      in_left_ -= in;
+      return take(ground_.in_time(gap));
+    }
     if (ground_.bytes_of(gap) <= peer_left_ && ground_.time.free_time(gap, Away::kPeer) >= 0) {
       return take(ground_.in_time(gap, Away::kPeer));
     }
@@ -34,6 +41,11 @@ class Assignment {
   }
 
  private:
+  // Of the host, in an iteration.
+  static double time_of_link(const PlanGround& ground) {
+    return has_peer(ground.machine) ? static_cast<double>(computing_time(ground.iteration).value())
+                                    : std::numeric_limits<double>::infinity();
+  }
   // True also when it would not help: then there is nothing more to try.
   bool take(const Absence& absence) {
     if (!occupancy_.helps(absence)) return true;
@@ -46,6 +58,7 @@ class Assignment {
   PlanGround& ground_;
   Occupancy occupancy_;
   Bytes peer_left_;
+  double out_left_, in_left_;  // of the host's link: nanoseconds
 };
 
 }  // namespace

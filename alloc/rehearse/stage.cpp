@@ -45,11 +45,13 @@ Stage::Stage(const Iteration& iteration, const Machine& machine, const Strategy&
       strategy_(strategy),
       iteration_(with_small_runs(iteration)),
       frees_(frees_by_step(iteration_)),
-      driver_({.memory = machine.device + machine.small,
+      driver_({.devices = has_peer(machine) ? 2 : 1,
+               .memory = std::max(machine.device + machine.small, machine.peer),
                .inbound = speed(machine.in_rate),
                .outbound = speed(machine.out_rate),
+               .peer = speed(machine.peer_rate),
                .contents = SimContents::kNone,
-               .watches_memory = false,  // replays and tests watch the same engine
+               .watches_memory = has_peer(machine),  // to know copies of peers; replays and tests watch the same engine
                .name = "rehearsal"},
               clock_),
       log_(clock_, 0),
@@ -72,7 +74,12 @@ Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const M
     TESSERA_TRY_ASSIGN(stream, stage->driver_.create_stream(DeviceId()));
     stage->streams_.push_back(stream);
   }
-  const TierStack tiers{stage->device_, stage->host_, *stage->file_};
+  if (has_peer(machine)) {
+    const Loan loan{DeviceId(1), machine.peer};
+    stage->peer_ = std::make_unique<PeerTier>(stage->driver_, std::vector{loan});
+    TESSERA_TRY(stage->peer_->admit(DeviceId()));
+  }
+  const TierStack tiers{stage->device_, stage->host_, *stage->file_, nullptr, stage->peer_.get()};
   TESSERA_TRY_ASSIGN(stage->residency_,
                      Residency::create(stage->driver_, DeviceId(), tiers,
                                        std::make_unique<Borrowed>(policy), stage->log_, {}));

@@ -82,6 +82,7 @@ class Stage {
   DeviceTier device_;
   HostTier host_;
   std::unique_ptr<FileTier> file_;
+  std::unique_ptr<PeerTier> peer_;  // of a second device, or none
   std::unique_ptr<Residency> residency_;
   std::unique_ptr<PageManager> pages_;
   std::unique_ptr<BlockCache> blocks_;

@@ -1,0 +1,52 @@
+#include "learn/lent_absences.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+constexpr std::uint64_t kTurnsLent = 2;  // the first leaves behind whoever is away across the end of an iteration
+
+}  // namespace
+
+AbsencePlan spend_with_peer(const Iteration& iteration, const Machine& machine, AbsencePlan plan) {
+  if (!has_peer(machine)) return plan;
+  const std::uint64_t count = iteration.steps.size();
+  std::vector<std::size_t> order;  // in which they begin
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (!plan[i].gap.dead && plan[i].to == Away::kHost) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return plan[i].gap.after; });
+  const auto bytes_of = [&](const Absence& absence) {
+    return std::min(absence.part, iteration.runs[absence.gap.run].bytes);
+  };
+  std::set<std::pair<std::uint64_t, std::size_t>> there;  // by when they are needed
+  std::vector<bool> gave_way(plan.size());                // for good: in the next turn it would have to again
+  Bytes used;
+  const auto end = [&](auto at) {
+    used -= bytes_of(plan[at->second]);
+    there.erase(at);
+  };
+  for (std::uint64_t turn = 0; turn < kTurnsLent; ++turn) {
+    for (const std::size_t i : order) {
+      if (gave_way[i]) continue;
+      Absence& absence = plan[i];
+      while (!there.empty() && there.begin()->first <= turn * count + absence.gap.after) end(there.begin());
+      there.emplace((turn + (absence.gap.wraps ? 1 : 0)) * count + absence.gap.until, i);
+      absence.to = Away::kPeer;
+      used += bytes_of(absence);
+      while (used > machine.peer) {
+        const auto last = std::prev(there.end());
+        plan[last->second].to = Away::kHost;
+        gave_way[last->second] = true;
+        end(last);
+      }
+    }
+  }
+  return plan;
+}
+
+}  // namespace tessera
