@@ -23,7 +23,8 @@ constexpr Entry kFields[] = {
     {"device-memory", &ReplayOptions::device_memory}, {"host-memory", &ReplayOptions::host_memory},
     {"file-memory", &ReplayOptions::file_memory},     {"h2d", &ReplayOptions::h2d},
     {"d2h", &ReplayOptions::d2h},                     {"file-read", &ReplayOptions::file_read},
-    {"file-write", &ReplayOptions::file_write},
+    {"file-write", &ReplayOptions::file_write},       {"peer-memory", &ReplayOptions::peer_memory},
+    {"peer-rate", &ReplayOptions::peer_rate},
 };
 
 Status refused(std::string_view name, std::string_view value, std::string_view wanted) {

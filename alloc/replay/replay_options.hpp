@@ -19,14 +19,21 @@ struct ReplayOptions {
   Bytes device_memory{};  // of each device; 0 means the trace's header, or else its liveness peak
   Bytes host_memory = 64_GiB;
   Bytes file_memory{};
+  Bytes peer_memory{};     // that one more device, which the trace does not use, lends to the others
   // Bytes per second of each direction.
   std::uint64_t h2d = 25'000'000'000;
   std::uint64_t d2h = 25'000'000'000;
   std::uint64_t file_read = 6'000'000'000;
   std::uint64_t file_write = 3'000'000'000;
+  std::uint64_t peer_rate = 100'000'000'000;
   std::uint32_t iterations = 1;
   std::uint64_t seed = 0;  // for policies that draw lots
   std::string timeline;    // file to write it to; "": none
+
+  // All links of a device together, and all memory beside it but the file.
+  std::uint64_t in_rate() const { return h2d + (peer_memory ? peer_rate : 0); }
+  std::uint64_t out_rate() const { return d2h + (peer_memory ? peer_rate : 0); }
+  Bytes beside() const { return host_memory + peer_memory; }
 
   // Errors: kNotFound for no such option; kInvalidArgument with what would be taken.
   Status set(std::string_view name, std::string_view value);

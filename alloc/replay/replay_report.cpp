@@ -31,7 +31,9 @@ Json json_of(const LastPass& pass) {
           {"bytes_h2d", pass.in.value()},
           {"bytes_d2h", pass.out.value()},
           {"bytes_file_read", pass.file_read.value()},
-          {"bytes_file_written", pass.file_written.value()}};
+          {"bytes_file_written", pass.file_written.value()},
+          {"bytes_peer_in", pass.peer_in.value()},
+          {"bytes_peer_out", pass.peer_out.value()}};
 }
 
 }  // namespace
@@ -53,6 +55,8 @@ std::string replay_json(const Trace& trace, const ReplayResult& result) {
   json["d2h"] = options.d2h;
   json["file_read"] = options.file_read;
   json["file_write"] = options.file_write;
+  json["peer_memory"] = options.peer_memory.value();
+  json["peer_rate"] = options.peer_rate;
   json["compute_ns"] = result.bounds.compute.value();
   json["makespan_ns"] = result.makespan.value();
   json["stall_ns"] = (result.makespan - result.bounds.compute).value();
@@ -67,6 +71,8 @@ std::string replay_json(const Trace& trace, const ReplayResult& result) {
   json["bytes_d2h"] = stats.bytes_out;
   json["bytes_file_read"] = stats.bytes_file_read;
   json["bytes_file_written"] = stats.bytes_file_written;
+  json["bytes_peer_in"] = stats.bytes_peer_in;
+  json["bytes_peer_out"] = stats.bytes_peer_out;
   json["evictions"] = stats.evictions;
   json["clean_evictions"] = stats.clean_evictions;
   json["discards"] = stats.discards;

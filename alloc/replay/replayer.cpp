@@ -105,6 +105,8 @@ class Program {
     pass.out = Bytes(after.bytes_out - before_.bytes_out);
     pass.file_read = Bytes(after.bytes_file_read - before_.bytes_file_read);
     pass.file_written = Bytes(after.bytes_file_written - before_.bytes_file_written);
+    pass.peer_in = Bytes(after.bytes_peer_in - before_.bytes_peer_in);
+    pass.peer_out = Bytes(after.bytes_peer_out - before_.bytes_peer_out);
     const auto busiest = std::ranges::max_element(pass_, {}, &StreamPass::compute);
     pass.stalls = stalls_between(*pass_began_, machine_.clock().now(), busiest->work, machine_.waits().kept());
     return pass;

@@ -24,7 +24,7 @@ struct LastPass {
   Nanoseconds lower_bound;     // as in time_bounds.hpp
   std::size_t iterations = 0;  // marks of iterations in it
   std::size_t ops = 0;
-  Bytes in, out, file_read, file_written;
+  Bytes in, out, file_read, file_written, peer_in, peer_out;
   StreamStalls stalls;         // of the busiest stream
 };
 

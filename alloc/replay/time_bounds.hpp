@@ -1,7 +1,8 @@
 // No plan that only moves bytes is faster than this: for a whole trace, and for one pass of many.
 //
 // Each is the greatest of the compute time; for each link, the least bytes that must pass it over its
-// speed (bounds.hpp says how they are counted and when the counts are proven); and, of one stream, the
+// speed, where what a peer lends counts as memory of the device for the host's link, and both links as one for all
+// that leaves (bounds.hpp says how they are counted and when the counts are proven); and, of one stream, the
 // *turn*: where memory is fullest, as at the end of a forward pass, what has no room went out before and
 // comes in after, so these two times add up. A single pass may be faster than its bound by what was
 // brought before it; the average of all passes cannot.

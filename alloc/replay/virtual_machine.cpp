@@ -1,6 +1,9 @@
 #include "replay/virtual_machine.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "tier/virtual_file_io.hpp"
 
@@ -18,10 +21,12 @@ std::unique_ptr<FileTier> make_file(VirtualClock& clock, const ReplayOptions& op
   return std::make_unique<FileTier>(std::move(io), options.file_memory, checksum_of_nothing);
 }
 
-Options allocator_options(const ReplayOptions& options) {
+// Device `lender` is one that no program uses.
+Options allocator_options(const ReplayOptions& options, std::uint32_t lender) {
   Options own;
   own.device_memory = options.device_memory;
   own.host_memory = options.host_memory;
+  if (options.peer_memory) own.peer_memory = fmt::format("{}:{}", lender, options.peer_memory.value());
   own.policy = options.policy;
   own.log_level = "quiet";
   return own;
@@ -35,10 +40,11 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
   VirtualClock& clock = machine->clock_;
   const bool drawn = !options.timeline.empty();
   auto driver = std::make_unique<SimDriver>(
-      SimOptions{.devices = static_cast<int>(devices),
-                 .memory = options.device_memory,
+      SimOptions{.devices = static_cast<int>(devices + (options.peer_memory ? 1 : 0)),
+                 .memory = std::max(options.device_memory, options.peer_memory),
                  .inbound = {options.h2d, {}},
                  .outbound = {options.d2h, {}},
+                 .peer = {options.peer_rate, {}},
                  .contents = SimContents::kNone,
                  .name = "Tessera virtual device",
                  .watcher = drawn ? &machine->links_ : nullptr},
@@ -48,7 +54,7 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
                           false, &machine->waits_};
   if (drawn) foundations.events = kDrawnEvents;
   TESSERA_TRY_ASSIGN(machine->allocator_,
-                     Allocator::create(std::move(foundations), allocator_options(options)));
+                     Allocator::create(std::move(foundations), allocator_options(options, devices)));
   return machine;
 }
 

@@ -181,8 +181,8 @@ bool write_file(const std::filesystem::path& path, const std::string& text) {
 LeagueOptions::LeagueOptions() {
   for (auto& setting : ReplayCommandOptions().settings) {
     const std::string name = setting.name;
-    if (name.ends_with("-memory") ? name != "device-memory"
-                                  : name.starts_with("file-") || name == "h2d" || name == "d2h") {
+    const bool is_rate = name.starts_with("file-") || name == "peer-rate" || name == "h2d" || name == "d2h";
+    if (name.ends_with("-memory") ? name != "device-memory" : is_rate) {
       settings.push_back(setting);
     }
   }

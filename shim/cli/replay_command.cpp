@@ -66,6 +66,8 @@ ReplayCommandOptions::ReplayCommandOptions()
            "memory of each device (the trace's own, or what needs no moves)", ""},
           {"host-memory", "TESSERA_HOST_MEMORY", "SIZE", "pinned host memory (64GiB)", ""},
           {"file-memory", "TESSERA_FILE_MEMORY", "SIZE", "size of the spill file (0)", ""},
+          {"peer-memory", "TESSERA_REPLAY_PEER_MEMORY", "SIZE", "memory that one more device lends (0)", ""},
+          {"peer-rate", "TESSERA_REPLAY_PEER_RATE", "RATE", "bytes per second to and from it (100e9)", ""},
           {"h2d", "TESSERA_H2D", "RATE", "bytes per second to a device (25e9)", ""},
           {"d2h", "TESSERA_D2H", "RATE", "bytes per second from a device (25e9)", ""},
           {"file-read", "TESSERA_FILE_READ", "RATE", "bytes per second from the disk (6e9)", ""},
@@ -109,6 +111,9 @@ std::string replay_table(const std::string& text) {
   row("largest step", bytes_of(json, "largest_step_bytes"));
   row("link", fmt::format("{} in, {} out", bytes_of(json, "bytes_h2d"),
                           bytes_of(json, "bytes_d2h")));
+  if (json.at("peer_memory") != 0) {
+    row("peer", fmt::format("{} in, {} out", bytes_of(json, "bytes_peer_in"), bytes_of(json, "bytes_peer_out")));
+  }
   row("file", fmt::format("{} read, {} written", bytes_of(json, "bytes_file_read"),
                           bytes_of(json, "bytes_file_written")));
   row("pages", fmt::format("{} evicted, {} fetched, {} of them late",

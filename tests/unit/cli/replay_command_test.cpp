@@ -49,7 +49,7 @@ TEST_F(ReplayCommandTest, PrintsOneObjectOrATable) {
   EXPECT_EQ(output, replay_table(R"({"policy":"auto","compute_ns":1000,"lower_bound_ns":1000,
       "makespan_ns":1000,"stall_ns":0,"last_pass":{"ns":1000,"stall_ns_by_cause":{}},"peak_device_bytes":2097152,"device_memory":33554432,
       "liveness_peak_bytes":2097152,"largest_step_bytes":2097152,"bytes_h2d":0,"bytes_d2h":0,
-      "bytes_file_read":0,"bytes_file_written":0,"evictions":0,"fetches":0,"late_fetches":0})"));
+      "peer_memory":0,"bytes_file_read":0,"bytes_file_written":0,"evictions":0,"fetches":0,"late_fetches":0})"));
 }
 
 TEST(ReplayTable, TheLastPassSaysWhatItWaitedForLongestFirst) {
@@ -57,7 +57,7 @@ TEST(ReplayTable, TheLastPassSaysWhatItWaitedForLongestFirst) {
       "makespan_ns":1000,"stall_ns":0,"last_pass":{"ns":7500000,"stall_ns_by_cause":{"copy_in":500000,
       "copy_out":1000000}},"peak_device_bytes":0,"device_memory":0,"liveness_peak_bytes":0,
       "largest_step_bytes":0,"bytes_h2d":0,"bytes_d2h":0,
-      "bytes_file_read":0,"bytes_file_written":0,"evictions":0,"fetches":0,"late_fetches":0})");
+      "peer_memory":0,"bytes_file_read":0,"bytes_file_written":0,"evictions":0,"fetches":0,"late_fetches":0})");
   EXPECT_NE(table.find("7.50 ms, stalled 1.50 ms: copy_out 1.00 ms, copy_in 500 us\n"), std::string::npos) << table;
 }
 
