@@ -23,6 +23,7 @@ void count_moves(TortureMachine& machine, TortureResult& result) {
   result.fetches = stats.fetches;
   result.remakes = stats.remakes;
   result.unchanged = stats.unchanged_evictions;
+  result.peer_pages = stats.bytes_peer_in / kBasePage.value();
   result.sinks = stats.bytes_file_written / kBasePage.value();
 }
 
@@ -95,6 +96,7 @@ std::string torture_json(std::uint64_t seed, std::uint32_t operations,
   json["file_pages"] = result.sinks;
   json["remakes"] = result.remakes;
   json["unchanged"] = result.unchanged;
+  json["peer_pages"] = result.peer_pages;
   json["policies"] = result.policies;
   json["digest"] = fmt::format("{:016x}", result.digest);
   if (!result.failure) return json.dump();

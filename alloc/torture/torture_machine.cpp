@@ -1,20 +1,25 @@
 #include "torture/torture_machine.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace tessera {
 namespace {
 
 constexpr std::uint64_t kLink = 25'000'000'000;  // bytes per second, each way
+constexpr std::uint64_t kPeerLink = 50'000'000'000;
 constexpr std::uint64_t kDiskRead = 6'000'000'000;
 constexpr std::uint64_t kDiskWrite = 3'000'000'000;
 
 SimOptions device_options(const TortureSetup& setup) {
-  return {.devices = setup.devices,
-          .memory = setup.device,
+  return {.devices = setup.devices + (setup.lent ? 1 : 0),
+          .memory = std::max(setup.device, setup.lent),
           .inbound = {kLink, {}},
           .outbound = {kLink, {}},
+          .peer = {kPeerLink, {}},
           .contents = SimContents::kNone,
           .name = "Tessera torture device"};
 }
@@ -22,6 +27,7 @@ SimOptions device_options(const TortureSetup& setup) {
 Options allocator_options(const TortureSetup& setup) {
   Options options;
   options.device_memory = setup.device;
+  if (setup.lent) options.peer_memory = fmt::format("{}:{}", setup.devices, setup.lent.value());
   options.host_memory = setup.host;
   options.policy = setup.policy;
   options.low_watermark = setup.low;

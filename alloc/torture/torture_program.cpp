@@ -32,6 +32,7 @@ class Dice {
 
 constexpr std::uint32_t kOneLoopIn = 40;
 constexpr std::uint32_t kOneModelIn = 4;
+constexpr std::uint32_t kOneLoanIn = 4;
 constexpr std::uint32_t kOnePolicyIn = 50;
 
 struct Share {
@@ -157,6 +158,15 @@ void draw_model(Dice& dice, std::vector<TortureOp>& ops) {
   }
 }
 
+// A device that lends, and copies to it that fail.
+void draw_loan(Dice& dice, TortureProgram& program) {
+  constexpr std::uint32_t kPages[] = {1, 4, 16, 40};
+  program.setup.lent = kBasePage * kPages[dice.below(std::size(kPages))];
+  for (TortureOp& op : program.ops) {
+    if (op.kind == Kind::kDriverTrouble && dice.below(6) == 0) op.call = DriverCall::kCopy;
+  }
+}
+
 }  // namespace
 
 const char* tag_name(std::uint32_t tag) {
@@ -164,9 +174,10 @@ const char* tag_name(std::uint32_t tag) {
   return kNames[tag];
 }
 
-// Threads, phases and models have dice of their own: what the others draw was the same before there were any.
+// Threads, phases, models and loans have dice of their own: what the others draw was the same before there were any.
 TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
-  Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1)), models(seed ^ (~std::uint64_t{0} >> 2));
+  Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1)), models(seed ^ (~std::uint64_t{0} >> 2)),
+      loans(seed ^ (~std::uint64_t{0} >> 3));
   TortureProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
@@ -177,13 +188,14 @@ TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
     program.ops.back().thread = threads.below(TortureProgram::kThreads);
   }
   if (models.below(kOneModelIn) == 0) draw_model(models, program.ops);
+  if (loans.below(kOneLoanIn) == 0) draw_loan(loans, program);
   return program;
 }
 
 std::string describe(const TortureSetup& setup) {
-  return fmt::format("{} devices of {} MiB, host {} MiB, file {} MiB, policy {}, watermarks {} and {}",
-                     setup.devices, setup.device / 1_MiB, setup.host / 1_MiB, setup.file / 1_MiB,
-                     setup.policy, setup.low, setup.high);
+  return fmt::format("{} devices of {} MiB, lent {} MiB, host {} MiB, file {} MiB, policy {}, watermarks {} and {}",
+                     setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.host / 1_MiB,
+                     setup.file / 1_MiB, setup.policy, setup.low, setup.high);
 }
 
 namespace {

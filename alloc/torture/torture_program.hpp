@@ -71,6 +71,7 @@ struct TortureOp {
 struct TortureSetup {
   int devices = 1;
   Bytes device, host, file;
+  Bytes lent{};  // by one more device, on which no program runs
   std::string policy;
   std::uint32_t low = 0, high = 0;
   std::uint32_t streams = 1;  // for each device

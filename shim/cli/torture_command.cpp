@@ -20,7 +20,7 @@ constexpr std::uint64_t kMaxReported = 10;  // seeds that are made small; the ot
 
 struct Sum {
   std::uint64_t seeds = 0, failed = 0;
-  std::uint64_t disasters = 0, errors = 0, evictions = 0, fetches = 0, file_pages = 0,
+  std::uint64_t disasters = 0, errors = 0, evictions = 0, fetches = 0, file_pages = 0, peer_pages = 0,
                 remakes = 0, unchanged = 0, policies = 0;
 
   void add(const Json& json) {
@@ -29,6 +29,7 @@ struct Sum {
     evictions += json.at("evictions").get<std::uint64_t>();
     fetches += json.at("fetches").get<std::uint64_t>();
     file_pages += json.at("file_pages").get<std::uint64_t>();
+    peer_pages += json.at("peer_pages").get<std::uint64_t>();
     remakes += json.at("remakes").get<std::uint64_t>();
     unchanged += json.at("unchanged").get<std::uint64_t>();
     policies += json.at("policies").get<std::uint64_t>();
@@ -36,8 +37,8 @@ struct Sum {
   Json json() const {
     return {{"seeds", seeds},         {"failed", failed},   {"disasters", disasters},
             {"errors", errors},       {"evictions", evictions}, {"fetches", fetches},
-            {"file_pages", file_pages}, {"remakes", remakes},     {"unchanged", unchanged},
-            {"policies", policies}};
+            {"file_pages", file_pages}, {"peer_pages", peer_pages}, {"remakes", remakes},
+            {"unchanged", unchanged}, {"policies", policies}};
   }
 };
 
@@ -142,9 +143,9 @@ int torture_command(const TortureOptions& options) {
     fmt::print("{}\n", json.dump());
   } else {
     fmt::print("{} seeds, {} failed; {} disasters, {} errors returned; {} pages left and {} came, {} "
-               "through the file; {} blocks were remade, {} pages had not changed; {} policies were set\n",
+               "through the file, {} from a peer; {} blocks were remade, {} pages had not changed; {} policies were set\n",
                sum.seeds, sum.failed, sum.disasters, sum.errors, sum.evictions, sum.fetches,
-               sum.file_pages, sum.remakes, sum.unchanged, sum.policies);
+               sum.file_pages, sum.peer_pages, sum.remakes, sum.unchanged, sum.policies);
   }
   return sum.failed == 0 ? 0 : 1;
 }
