@@ -46,7 +46,7 @@ void Transfers::copy_changed(std::vector<PageRef> pages) {
     }
     if (to == Beside::kHost) spare_host_room(total_bytes(batch));
     const Result<std::size_t> begun = copy_out(batch, to);
-    if (begun.status().code() == Code::kOutOfMemory && to == Beside::kPeer) {
+    if (!begun.is_ok() && to == Beside::kPeer) {
       for (const PageRef& page : batch) page->leaves_to = Beside::kHost;
       continue;
     }

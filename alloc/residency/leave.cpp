@@ -128,7 +128,8 @@ Result<Bytes> Room::leave_by_copy(Parting parting, const Work& work, Patience pa
 Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, Beside to) {
   if (to == Beside::kPeer) {
     Result<std::size_t> begun = copy_to_peer(batch, used);
-    if (begun.status().code() != Code::kOutOfMemory) return begun;
+    if (begun.is_ok()) return begun;
+    if (begun.status().code() != Code::kOutOfMemory) note_given_up(begun.status());  // a lender may be lost alone
   }
   for (;;) {
     transfers_.spare_host_room(total_bytes(batch));

@@ -7,7 +7,7 @@ Status PageMover::take_frame(PageRef page, Beside beside) {
   return beside == Beside::kPeer ? take_peer_frame(page) : take_host_frame(page);
 }
 
-// A kResident page's: step() counts for the other states.
+// What is idle is counted here and in step(): a page has the frame, or it becomes kResident with it.
 Status PageMover::take_peer_frame(PageRef page) {
   TESSERA_TRY_ASSIGN(page->peer, tiers_.peer->take(page.page_class()));
   if (page->state == PageState::kResident) idle_peer_bytes_ += page.bytes();

@@ -176,7 +176,9 @@ class PageMover {
   Result<EventId> take_event();
   // Of a page; one that others share goes back with the last of them.
   void give_back_event(EventId event);
-  LinkMeter& meter(CopyWay way, Beside beside) { return meters_[2 * static_cast<std::size_t>(beside) + static_cast<std::size_t>(way)]; }
+  LinkMeter& meter(CopyWay way, Beside beside) {
+    return meters_[2 * static_cast<std::size_t>(beside) + static_cast<std::size_t>(way)];
+  }
   Status queue_copies(CopyWay way, std::span<const PageRef> pages);
   Status queue_on(CopyWay way, std::span<const PageRef> pages, StreamId stream);
   Status queue_with_peer(CopyWay way, std::span<const PageRef> pages, StreamId stream);

@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-// Down to a peer, the host and the file, and from there up again: of the copies that a page makes on its way those stay that
-// it shall have. What finds no room stays where it is by then.
+// Down to a peer, the host and the file, and from there up again: of the copies that a page makes on its way those
+// stay that it shall have. What finds no room stays where it is by then.
 Status Transfers::place(Run& run, std::span<const Places> places) {
   const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(places.size(), run.shape.pages()));
   const auto each = [&](Places where, const auto& can_move, const auto& move) -> Status {

@@ -11,7 +11,8 @@ namespace {
 
 // What is on its way counts as there: it arrives whatever strategy is followed.
 Places places_of(const Run& run, const Page& page) {
-  const Places copies = static_cast<Places>((page.host ? kAtHost : 0) | (page.file ? kAtFile : 0) | (page.peer ? kAtPeer : 0));
+  const Places copies =
+      static_cast<Places>((page.peer ? kAtPeer : 0) | (page.host ? kAtHost : 0) | (page.file ? kAtFile : 0));
   switch (page.state) {
     case PageState::kResident:
     case PageState::kArriving: return kAtDevice | (is_clean(run, page) ? copies : Places());

@@ -57,6 +57,21 @@ TEST_F(LendingTest, CopiesLeftBehindThereMakeWayForWhoHasNone) {
   for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
 }
 
+TEST_F(LendingTest, WhoCannotGoToAPeerThatFailsGoesToTheHost) {
+  const auto runs = written(3);
+  machine_.fault().fail({DriverCall::kCreateFrame, 1, Status(Code::kDriver, "injected", 999)});
+  EXPECT_OK(machine_.evict(runs[0]));  // the tier has one frame to spare, from when it was tried
+  EXPECT_OK(machine_.evict(runs[1]));
+  machine_.fault().clear();
+  machine_.fault().fail({DriverCall::kCopy, 1, Status(Code::kDriver, "injected", 999)});
+  EXPECT_OK(machine_.evict(runs[2]));
+  EXPECT_OK(machine_.settle());
+  EXPECT_EQ(with_peer(runs[0]), 2_MiB);
+  EXPECT_EQ(in_host(runs[1]), 2_MiB);
+  EXPECT_EQ(in_host(runs[2]), 2_MiB);
+  for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
+}
+
 TEST_F(LendingTest, WhatSleepsLeavesThePeerToWhoIsAwake) {
   const auto runs = written(3);
   ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
