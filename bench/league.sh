@@ -39,6 +39,10 @@ END
 echo
 "$tessera" league "$@" --budgets 50 --policies all --host-budget 25 --file-memory 1TiB --iterations 10 \
   --out "$out/short-host"
+# What a device with less to do can lend: a quarter of what is live, over a link of its own.
+echo
+"$tessera" league "$@" --budgets 50 --policies all --peer-budget 25 --host-memory 128GiB --iterations 10 \
+  --out "$out/peer"
 # What `auto` loses when an iteration is not like the others.
 echo
 ${PYTHON:-python3} "$(dirname "$0")/breaks.py" "$build" -o "$out/breaks.json"

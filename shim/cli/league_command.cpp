@@ -87,8 +87,9 @@ class LeagueRun {
       if (setting.is_given()) settings_.emplace_back(setting.name, setting.value);
     }
     league_.settings = settings_;
-    if (options.host_budget > 0) {
-      league_.settings.emplace_back("host-budget", fmt::format("{} %", options.host_budget));
+    for (const auto& [name, percent] : {std::pair("host-budget", options.host_budget),
+                                        std::pair("peer-budget", options.peer_budget)}) {
+      if (percent > 0) league_.settings.emplace_back(name, fmt::format("{} %", percent));
     }
   }
 
@@ -158,6 +159,9 @@ class LeagueRun {
     if (options_.host_budget > 0) {
       words.emplace_back("host-memory", fmt::to_string(share_of(row.trace, options_.host_budget)));
     }
+    if (options_.peer_budget > 0) {
+      words.emplace_back("peer-memory", fmt::to_string(share_of(row.trace, options_.peer_budget)));
+    }
     return played(options_.traces[row.trace], words);
   }
 
@@ -198,6 +202,8 @@ void LeagueOptions::add_to(CLI::App& app) {
   app.add_option("--iterations", iterations, "passes over each trace; the last counts (6)")
       ->check(CLI::Range(1, 100'000));
   app.add_option("--host-budget", host_budget, "pinned host memory in percent of the liveness peak")
+      ->check(CLI::Range(1, 10'000));
+  app.add_option("--peer-budget", peer_budget, "memory that one more device lends, in percent of the liveness peak")
       ->check(CLI::Range(1, 10'000));
   app.add_option("--jobs", jobs, "replays at a time (one for each processor)")->check(CLI::Range(1, 1024));
   app.add_option("--cpu-seconds", cpu_seconds, "processor time that one replay may take (120)")

@@ -20,6 +20,7 @@ struct LeagueOptions {
   std::vector<std::uint32_t> budgets = {90, 70, 50, 35};  // percent of the liveness peak
   std::vector<std::string> policies = {"all"};
   std::uint32_t host_budget = 0;  // likewise; 0: what the settings say
+  std::uint32_t peer_budget = 0;  // likewise
   std::uint32_t iterations = 6;
   int jobs = 0;  // 0: as many as there are processors
   std::uint32_t cpu_seconds = 120;

@@ -131,10 +131,11 @@ class Page {
       return;
     }
     const bool best = std::ranges::find(cell.best, row.policy) != cell.best.end();
-    add("<td{} title=\"{} a step; {} in, {} out; file {} read, {} written\">{:.3f}</td>",
+    add("<td{} title=\"{} a step; {} in, {} out; file {} read, {} written; peer {} in, {} out\">{:.3f}</td>",
         best ? " class=\"best\"" : "", rounded_seconds(static_cast<double>(row.step_ns) / 1e9),
         rounded_bytes(row.bytes_h2d), rounded_bytes(row.bytes_d2h), rounded_bytes(row.bytes_file_read),
-        rounded_bytes(row.bytes_file_written), row.ratio());
+        rounded_bytes(row.bytes_file_written), rounded_bytes(row.bytes_peer_in), rounded_bytes(row.bytes_peer_out),
+        row.ratio());
   }
 
   const League& league_;

@@ -69,4 +69,6 @@ void read_row_figures(const ChildAnswer& answer, LeagueRow& row) {
   row.bytes_d2h = pass.each("bytes_d2h");
   row.bytes_file_read = pass.each("bytes_file_read");
   row.bytes_file_written = pass.each("bytes_file_written");
+  row.bytes_peer_in = pass.each("bytes_peer_in");
+  row.bytes_peer_out = pass.each("bytes_peer_out");
 }

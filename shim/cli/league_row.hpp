@@ -24,7 +24,8 @@ struct LeagueRow {
   std::uint64_t step_ns = 0;  // of one iteration, in the mean of the last two passes
   // Likewise, in the last pass.
   std::uint64_t lower_bound_ns = 0;
-  std::uint64_t bytes_h2d = 0, bytes_d2h = 0, bytes_file_read = 0, bytes_file_written = 0;
+  std::uint64_t bytes_h2d = 0, bytes_d2h = 0, bytes_file_read = 0, bytes_file_written = 0,
+                bytes_peer_in = 0, bytes_peer_out = 0;
 
   bool well() const { return failure.empty(); }
   // Step time over the lower bound. REQUIRES: well.

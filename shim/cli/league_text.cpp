@@ -49,6 +49,8 @@ Json json_of(const League& league, const LeagueRow& row) {
   json["bytes_d2h"] = row.bytes_d2h;
   json["bytes_file_read"] = row.bytes_file_read;
   json["bytes_file_written"] = row.bytes_file_written;
+  json["bytes_peer_in"] = row.bytes_peer_in;
+  json["bytes_peer_out"] = row.bytes_peer_out;
   return json;
 }
 
@@ -119,17 +121,17 @@ std::string league_json(const League& league) {
 std::string league_csv(const League& league) {
   std::string text =
       "trace,policy,budget,device_memory,step_ns,lower_bound_ns,ratio,bytes_h2d,bytes_d2h,"
-      "bytes_file_read,bytes_file_written,failure\n";
+      "bytes_file_read,bytes_file_written,bytes_peer_in,bytes_peer_out,failure\n";
   for (const LeagueRow& row : league.rows) {
     fmt::format_to(std::back_inserter(text), "{},{},{},{},", quoted(league.traces[row.trace].name),
                    quoted(league.policies[row.policy]), league.budgets[row.budget],
                    row.device_memory);
     if (row.well()) {
-      fmt::format_to(std::back_inserter(text), "{},{},{:.4f},{},{},{},{},\n", row.step_ns,
-                     row.lower_bound_ns, row.ratio(), row.bytes_h2d, row.bytes_d2h,
-                     row.bytes_file_read, row.bytes_file_written);
+      fmt::format_to(std::back_inserter(text), "{},{},{:.4f},{},{},{},{},{},{},\n", row.step_ns,
+                     row.lower_bound_ns, row.ratio(), row.bytes_h2d, row.bytes_d2h, row.bytes_file_read,
+                     row.bytes_file_written, row.bytes_peer_in, row.bytes_peer_out);
     } else {
-      text += ",,,,,,," + quoted(row.failure) + "\n";
+      text += ",,,,,,,,," + quoted(row.failure) + "\n";
     }
   }
   return text;

@@ -104,6 +104,17 @@ class League(unittest.TestCase):
         self.league(*words, "--host-budget", "10")
         self.assertGreater(json.loads(self.files()["league.json"])["rows"][0]["bytes_file_written"], 0)
 
+    def test_a_device_that_lends_saves_the_hosts_link(self):
+        words = ["deep.jsonl", "--policies", "lru", "--budgets", "50"]
+        self.league(*words)
+        alone = json.loads(self.files()["league.json"])["rows"][0]
+        self.league(*words, "--peer-budget", "60")
+        helped = json.loads(self.files()["league.json"])["rows"][0]
+        self.assertEqual(alone["bytes_peer_in"], 0)
+        self.assertGreater(helped["bytes_peer_in"], 0)
+        self.assertLess(helped["bytes_h2d"], alone["bytes_h2d"])
+        self.assertLess(helped["step_ns"], alone["step_ns"])
+
     def test_wrong_words_are_one_line_and_exit_code_two(self):
         for words in ([], ["flat.jsonl", "--policies", "best"], ["flat.jsonl", "--budgets", "0"],
                       ["flat.jsonl", "--h2d", "fast"], ["flat.jsonl", "flat.jsonl"]):

@@ -34,11 +34,11 @@ TEST(LeagueText, CsvHasALineForEachRow) {
   league.rows[3].failure = "said \"no\", twice";
   EXPECT_EQ(league_csv(league),
             "trace,policy,budget,device_memory,step_ns,lower_bound_ns,ratio,bytes_h2d,bytes_d2h,"
-            "bytes_file_read,bytes_file_written,failure\n"
-            "t,a,90,900,110,100,1.1000,0,0,0,7,\n"
-            "t,a,50,500,200,100,2.0000,0,0,0,7,\n"
-            "t,b,90,900,120,100,1.2000,0,0,0,7,\n"
-            "t,b,50,500,,,,,,,,\"said \"\"no\"\", twice\"\n");
+            "bytes_file_read,bytes_file_written,bytes_peer_in,bytes_peer_out,failure\n"
+            "t,a,90,900,110,100,1.1000,0,0,0,7,0,0,\n"
+            "t,a,50,500,200,100,2.0000,0,0,0,7,0,0,\n"
+            "t,b,90,900,120,100,1.2000,0,0,0,7,0,0,\n"
+            "t,b,50,500,,,,,,,,,,\"said \"\"no\"\", twice\"\n");
 }
 
 TEST(LeagueText, TheTableNamesWhoIsFirstOrWhyNobodyIs) {
