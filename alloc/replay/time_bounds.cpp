@@ -18,7 +18,8 @@ Nanoseconds turn_bound(const Trace& trace, const ReplayOptions& options, std::ui
                        std::size_t first_op) {
   if (trace.streams.size() != 1) return {};
   const auto beyond = [&](Bytes memory) { return excess_from(trace, device, memory, first_op); };
-  const auto on_device = beyond(options.device_memory), on_peer = beyond(options.device_memory + options.peer_memory),
+  const auto on_device = beyond(options.device_memory),
+             on_peer = options.peer_memory ? beyond(options.device_memory + options.peer_memory) : on_device,
              on_any = beyond(options.device_memory + options.beside());
   Nanoseconds before, after = compute_from(trace, first_op), most;
   for (std::size_t i = 0; i < on_device.size(); ++i) {
@@ -44,9 +45,10 @@ Nanoseconds lower_bound(const Trace& trace, const ReplayOptions& options, Nanose
     bound = later(bound, link.out, options.out_rate());
     if (!link.in && !link.out) continue;
     bound = std::max(bound, turn_bound(trace, options, device, 0));
-    const ForcedMoves host = forced_moves(trace, device, options.device_memory + options.peer_memory);
-    bound = later(bound, host.in, options.h2d);
-    bound = later(bound, host.out, options.d2h);
+    if (options.peer_memory) {
+      const ForcedMoves host = forced_moves(trace, device, options.device_memory + options.peer_memory);
+      bound = later(later(bound, host.in, options.h2d), host.out, options.d2h);
+    }
     const ForcedMoves disk =
         forced_moves(trace, device, options.device_memory + options.beside());
     bound = later(bound, disk.in, options.file_read);
@@ -64,9 +66,10 @@ Nanoseconds pass_lower_bound(const Trace& trace, const ReplayOptions& options,
     bound = later(bound, in / passes, options.in_rate());
     if (!in) continue;
     bound = std::max(bound, turn_bound(trace, options, device, trace.ops.size() - pass_ops));
-    const Bytes from_host =
-        forced_in_from(trace, device, options.device_memory + options.peer_memory, first);
-    bound = later(bound, from_host / passes, options.h2d);
+    if (options.peer_memory) {
+      const Bytes from_host = forced_in_from(trace, device, options.device_memory + options.peer_memory, first);
+      bound = later(bound, from_host / passes, options.h2d);
+    }
     const Bytes read =
         forced_in_from(trace, device, options.device_memory + options.beside(), first);
     bound = later(bound, read / passes, options.file_read);

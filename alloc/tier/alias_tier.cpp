@@ -26,6 +26,11 @@ Status AliasTier::admit(DeviceId device) {
   return {};
 }
 
+void AliasTier::dismiss(DeviceId device) {
+  const MutexLock lock(aliases_mutex_);
+  std::erase(devices_, device);
+}
+
 FrameId AliasTier::handle_of(const Frame& frame) const {
   const MutexLock lock(aliases_mutex_);
   return aliases_.at(frame.value).frame;

@@ -21,6 +21,8 @@ class AliasTier : public HandleTier {
  public:
   // Lets one more device reach the aliases. Errors: the driver's, and it reaches none that is made from now on.
   Status admit(DeviceId device);
+  // It need not reach those that are made from now on.
+  void dismiss(DeviceId device);
 
   static Address alias_of(const Frame& frame) { return Address(frame.value); }
   // What to map at another address. REQUIRES: the frame is out.

@@ -27,12 +27,18 @@ bool PeerTier::lends(DeviceId device) const {
   return std::ranges::any_of(lenders_, [&](const Lender& each) { return each.loan.lender == device; });
 }
 
-// Whether devices reach each other is found out by doing it, as that of host frames is.
+// Whether devices reach each other is found out by doing it, as that of host frames is. Who does not must not be in
+// the way of frames for others.
 Status PeerTier::try_admit(DeviceId device) {
   TESSERA_TRY(admit(device));
-  TESSERA_TRY_ASSIGN(const Frame frame, take(PageClass::kBase));
-  give_back(frame);
-  return {};
+  if (const TierUsage now = usage(); now.used + now.spare) return {};
+  const Result<Frame> frame = take(PageClass::kBase);
+  if (frame.is_ok()) {
+    give_back(frame.value());
+  } else {
+    dismiss(device);
+  }
+  return frame.status();
 }
 
 Bytes PeerTier::to_come_from(DeviceId device) const {

@@ -28,7 +28,8 @@ class PeerTier final : public AliasTier {
   ~PeerTier() override;
 
   bool lends(DeviceId device) const;
-  // Admits the device, if a frame can really be had and reached. Errors: the driver's, or kOutOfMemory.
+  // Admits the device, if it reaches the frames there are, or one that is made for it where there is none. Errors: the
+  // driver's, or kOutOfMemory.
   Status try_admit(DeviceId device);
   // What may yet be taken from a lender; 0 for who is none.
   Bytes to_come_from(DeviceId device) const;

@@ -83,12 +83,25 @@ TEST_F(PeerTierTest, WhatIsStillToComeFromALenderIsLessByWhatCame) {
   EXPECT_EQ(free_on(kNear), 16_MiB);
 }
 
+TEST_F(PeerTierTest, WhoComesWhenAllIsLentIsAdmittedAllTheSame) {
+  PeerTier tier(sim(), {{kNear, 2_MiB}});
+  ASSERT_TRUE(tier.try_admit(kBorrower).is_ok());
+  const Frame frame = tier.take(PageClass::kBase).value();
+  EXPECT_TRUE(tier.try_admit(kFar).is_ok());
+  EXPECT_EQ(byte_by_way_of(frame, kFar, 7), 7);
+  tier.give_back(frame);
+}
+
 TEST_F(PeerTierTest, WhoCannotReachTheLenderIsNotAdmitted) {
   FaultDriver driver(sim());
   PeerTier tier(driver, {{kNear, 8_MiB}});
   driver.fail({DriverCall::kSetAccess, 1, Status(Code::kDriver, "no link", 217)});
   EXPECT_EQ(tier.try_admit(kBorrower).native_code(), 217);
   EXPECT_EQ(tier.usage().used, Bytes());
+  ASSERT_TRUE(tier.try_admit(kFar).is_ok()) << "who could not is in nobody's way";
+  const Frame frame = tier.take(PageClass::kBase).value();
+  EXPECT_EQ(sim().mapping_at(PeerTier::alias_of(frame))->access, std::uint64_t{1} << kFar.value());
+  tier.give_back(frame);
   PeerTier nobody(driver, {{DeviceId(9), 8_MiB}});
   EXPECT_FALSE(nobody.try_admit(kBorrower).is_ok()) << "there is no such device";
 }
