@@ -57,6 +57,20 @@ Bytes HostRoom::drop_idle_copies(Beside in, Bytes bytes) {
   return dropped;
 }
 
+Result<Bytes> HostRoom::discard_dead(Beside in, Bytes bytes) {
+  Bytes discarded;
+  for (const auto& run : engine_.runs) {
+    if (!run->has(PageState::kCold) || !run->is_dead()) continue;
+    for (std::uint32_t i = 0; i < run->shape.pages() && discarded < bytes; ++i) {
+      const PageRef page{run.get(), i};
+      if (page->state != PageState::kCold || !page->is_near() || beside_of(*page) != in) continue;
+      TESSERA_TRY(mover_.discard(page));
+      discarded += page.bytes();
+    }
+  }
+  return discarded;
+}
+
 Snapshot HostRoom::picture(Bytes need) const {
   Snapshot snapshot{.shortage = Shortage::kHost, .need = need, .epoch = engine_.streams.epoch()};
   for (const auto& run : engine_.runs) {

@@ -31,6 +31,8 @@ class HostRoom {
   // So much, or what there is, of the copies in that memory whose pages are on the device too: all stale ones, and as
   // many valid ones as needed, which now cost more than they may save. Gives what is free by it.
   Bytes drop_idle_copies(Beside in, Bytes bytes);
+  // So much, or what there is, of the bytes in that memory that nobody will ask for: their blocks have been freed.
+  Result<Bytes> discard_dead(Beside in, Bytes bytes);
 
  private:
   Snapshot picture(Bytes need) const;

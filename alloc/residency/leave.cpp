@@ -36,18 +36,26 @@ Result<std::optional<Room::Work>> Room::close_uses(const Run& run) {
   return std::optional(work);
 }
 
-Beside Room::first_choice(Away to) const {
-  return to == Away::kPeer && engine_.lanes.to_peer() ? Beside::kPeer : Beside::kHost;
+Beside Room::first_choice(std::optional<Away> to) const {
+  return to.value_or(Away::kPeer) == Away::kPeer && engine_.lanes.to_peer() ? Beside::kPeer : Beside::kHost;
 }
 
-// The last pages that are there, until they are as much as is wanted.
-Room::Parting Room::part(Run& run, Bytes wanted, Beside to) const {
+// The last pages that are there, until they are as much as is wanted. Of those with a valid copy elsewhere a plan may
+// send as many on to a peer as find room there: copied once more, they come back over its link from then on.
+Result<Room::Parting> Room::part(Run& run, Bytes wanted, std::optional<Away> to) {
+  const Beside beside = first_choice(to);
+  Bytes room;
+  if (to == Away::kPeer && beside == Beside::kPeer) {
+    TESSERA_TRY_ASSIGN(room, peer_room(wanted));
+  }
   Parting parting;
   for (std::uint32_t i = run.shape.pages(); wanted && i-- > 0;) {
     const PageRef page{&run, i};
     if (page->state != PageState::kResident) continue;
-    const bool free = run.is_dead() || PageMover::is_clean(page);
-    (free ? parting.free_at_once : mover_.may_check(page, to) ? parting.to_check : parting.to_copy).push_back(page);
+    const bool moves = !page->peer && room >= page.bytes();
+    const bool free = run.is_dead() || (PageMover::is_clean(page) && !moves);
+    if (!free) room -= std::min(room, page.bytes());
+    (free ? parting.free_at_once : mover_.may_check(page, beside) ? parting.to_check : parting.to_copy).push_back(page);
     wanted -= std::min(wanted, page.bytes());
   }
   return parting;
@@ -66,7 +74,7 @@ Result<Bytes> Room::free_behind(Run& run, const Work& work, Act act) {
   return engine_.tiers.device.usage().room() - before;
 }
 
-Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which, Away to) {
+Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which, std::optional<Away> to) {
   run.coming = false;
   std::optional<Work> work;
   TESSERA_TRY_ASSIGN(work, close_uses(run));
@@ -79,7 +87,8 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays)) return in_turn ? drop(run, *work) : Bytes();
 
   const Beside beside = first_choice(to);
-  Parting parting = part(run, wanted, beside);
+  Parting parting;
+  TESSERA_TRY_ASSIGN(parting, part(run, wanted, to));
   Bytes total;
   if (in_turn && !parting.free_at_once.empty()) {
     TESSERA_TRY_ASSIGN(total, free_behind(run, *work, [&] { return mover_.vacate(parting.free_at_once); }));
@@ -147,9 +156,19 @@ Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t
   }
 }
 
-// Copies that stayed behind there make way for it.
+// With what copies that stayed behind there take, which make way. What dead runs left there goes if that is too little.
+Result<Bytes> Room::peer_room(Bytes wanted) {
+  const Bytes room = engine_.tiers.peer->usage().room() + mover_.idle_peer_bytes();
+  if (room >= wanted) return room;
+  Bytes more;
+  TESSERA_TRY_ASSIGN(more, host_room_.discard_dead(Beside::kPeer, wanted - room));
+  return room + more;
+}
+
 Result<std::size_t> Room::copy_to_peer(std::span<const PageRef> batch, std::uint64_t used) {
-  const Bytes room = engine_.tiers.peer->usage().room(), wanted = total_bytes(batch);
+  const Bytes wanted = total_bytes(batch);
+  TESSERA_TRY(peer_room(wanted).status());
+  const Bytes room = engine_.tiers.peer->usage().room();
   if (room < wanted && mover_.idle_peer_bytes()) host_room_.drop_idle_copies(Beside::kPeer, wanted - room);
   for (const PageRef& page : batch) page->copied = used;
   return transfers_.copy_out(batch, Beside::kPeer);

@@ -129,7 +129,7 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, bool& 
       promised += run.bytes_in(PageState::kResident);
       continue;
     }
-    Result<Bytes> left = leave(run, bytes - total - promised, patience, which, kNearest);
+    Result<Bytes> left = leave(run, bytes - total - promised, patience, which, std::nullopt);
     full = !left.is_ok() && left.status().code() == Code::kOutOfMemory;
     if (full) break;
     if (!left.is_ok()) return left.status();
@@ -138,7 +138,7 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, bool& 
   for (Run* const run : later) {
     if (total >= bytes) break;
     Bytes left;
-    TESSERA_TRY_ASSIGN(left, leave(*run, bytes - total, patience, which, kNearest));
+    TESSERA_TRY_ASSIGN(left, leave(*run, bytes - total, patience, which, std::nullopt));
     total += left;
   }
   return total;

@@ -24,8 +24,6 @@ class Room {
  public:
   // For whom. Ahead of need only who is idle leaves; by plan the copy waits, not the caller.
   enum class Patience : std::uint8_t { kAhead, kPlanned, kDemand };
-  // Of all that no plan sends elsewhere: the host, where no peer lends or has room.
-  static constexpr Away kNearest = Away::kPeer;
 
   Room(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room)
       : engine_(engine), mover_(mover), transfers_(transfers), host_room_(host_room) {}
@@ -41,9 +39,10 @@ class Room {
   // Of runs that are dead and idle, which costs nothing.
   Result<Bytes> page_out_dead(Bytes bytes);
   // So much of the run as is wanted, by whole pages: what is used next may be the rest of it. All of it where it is to
-  // be remade. Gives the bytes that have left or have begun to: none while the run may not leave. Nothing is copied to
-  // the file from here: what shall go there goes to the host.
-  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Away to = kNearest) {
+  // be remade. Gives the bytes that have left or have begun to: none while the run may not leave. Where no plan says
+  // whereto, what has a valid copy leaves it at that; the rest goes to a peer, or the host where none lends or has
+  // room. Nothing is copied to the file from here: what shall go there goes to the host.
+  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, std::optional<Away> to = {}) {
     return leave(run, wanted, patience, Which::kAll, to);
   }
   // All of it, and waits for it. Errors: kBusy for a run that is held, pinned, or used meanwhile.
@@ -69,12 +68,13 @@ class Room {
   };
   Result<std::optional<Work>> close_uses(const Run& run);
   // The memory that a copy goes to first.
-  Beside first_choice(Away to) const;
-  Parting part(Run& run, Bytes wanted, Beside to) const;
-  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which, Away to);
+  Beside first_choice(std::optional<Away> to) const;
+  Result<Parting> part(Run& run, Bytes wanted, std::optional<Away> to);
+  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which, std::optional<Away> to);
   Status let_copies_wait(const Work& work, Beside to);
   Result<Bytes> leave_by_copy(Parting parting, const Work& work, Patience patience, Beside to);
   Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, Beside to);
+  Result<Bytes> peer_room(Bytes wanted);
   Result<std::size_t> copy_to_peer(std::span<const PageRef> batch, std::uint64_t used);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience);
   bool may_drop(const Run& run, Worth worth) const;

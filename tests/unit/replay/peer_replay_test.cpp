@@ -23,13 +23,27 @@ std::string stack() {
   return text;
 }
 
-ReplayResult played(const std::string& policy, Bytes peer, Bytes device = 6 * kLayer) {
+// Weights that went to the host, since others had the peer then, and are read in a circle from then on.
+std::string circle() {
+  constexpr std::uint64_t kOthers = 100;
+  std::string text;
+  for (std::uint64_t i = kOthers; i < kOthers + kLayers; ++i) text += alloc_line(i, kLayer) + op_line(kMs, "w", i);
+  for (std::uint64_t i = 1; i <= kLayers; ++i) text += alloc_line(i, kLayer) + op_line(kMs, "w", i);
+  for (std::uint64_t i = kOthers; i < kOthers + kLayers; ++i) {
+    text += R"({"t":"free","id":)" + std::to_string(i) + "}\n";
+  }
+  text += R"({"t":"mark","kind":"iteration","n":0})" "\n";
+  for (std::uint64_t i = 1; i <= kLayers; ++i) text += op_line(kMs, "r", i);
+  return text + alloc_line(kOthers, 2_MiB) + op_line(kMs, "w", kOthers) + R"({"t":"free","id":100})" "\n";
+}
+
+ReplayResult played(const std::string& policy, Bytes peer, const std::string& trace = stack()) {
   ReplayOptions options;
   options.policy = policy;
-  options.device_memory = device;
+  options.device_memory = 6 * kLayer;
   options.peer_memory = peer;
   options.iterations = 10;
-  auto result = replay(trace_of(stack()), options);
+  auto result = replay(trace_of(trace), options);
   EXPECT_TRUE(result.is_ok()) << result.status().to_string();
   return result.is_ok() ? result.take() : ReplayResult();
 }
@@ -57,6 +71,13 @@ TEST(PeerReplay, AutoIsNoSlowerThanMpressAndTheRehearsalSeesThePeer) {
   EXPECT_LE(best.last_pass.time, other.last_pass.time);
   EXPECT_LT(best.last_pass.time, played("auto", {}).last_pass.time);
   EXPECT_GT(best.last_pass.peer_in, Bytes());
+}
+
+TEST(PeerReplay, WhatHasACopyInTheHostMovesToThePeerByPlanWhereTheDeadMakeWay) {
+  const ReplayResult alone = played("auto", {}, circle()), helped = played("auto", 4 * kLayer, circle());
+  EXPECT_GE(helped.last_pass.peer_in, 3 * kLayer) << "each pass";
+  EXPECT_LE(helped.last_pass.in, alone.last_pass.in - 3 * kLayer);
+  EXPECT_LT(helped.last_pass.time, alone.last_pass.time);
 }
 
 TEST(PeerReplay, TheSameReplayGivesTheSameBytes) {
