@@ -147,7 +147,8 @@ Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   TESSERA_TRY_ASSIGN(const SimBytes target, bytes_at(to, bytes, on.device));
   TESSERA_TRY_ASSIGN(const SimBytes source, bytes_at(from, bytes, on.device));
   const SimEngine engine = engine_for(target, source, on.device);
-  SimWork work = make_transfer("copy", target.bytes, source.bytes);
+  const bool lost = !options_.peers_carry && (engine == SimEngine::kPeerIn || engine == SimEngine::kPeerOut);
+  SimWork work = lost ? make_transfer("copy", {}, {}) : make_transfer("copy", target.bytes, source.bytes);
   work.time = speed_of(engine, options_).time_for(bytes);
   touches(work, range_of(to, bytes));
   touches(work, range_of(from, bytes));

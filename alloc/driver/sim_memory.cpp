@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -137,6 +138,9 @@ Status SimMemory::set_access(Address address, Bytes bytes, DeviceId device) {
   TESSERA_TRY(check_shape("set_access", range));
   TESSERA_TRY_ASSIGN(const auto first, covering("set_access", range));
   for (auto at = first; at != mappings_.end() && at->first < range.end(); ++at) {
+    TESSERA_TRY(check_reach(device, *at->second.frame));
+  }
+  for (auto at = first; at != mappings_.end() && at->first < range.end(); ++at) {
     const Mapping& mapping = at->second;
     if (mapping.access != 0) continue;
     if (frames_.show(*mapping.frame, pointer(at->first))) continue;
@@ -151,6 +155,14 @@ Status SimMemory::set_access(Address address, Bytes bytes, DeviceId device) {
     at->second.access |= std::uint64_t{1} << device.value();
   }
   return {};
+}
+
+Status SimMemory::check_reach(DeviceId device, const SimFrames::Frame& frame) const {
+  const std::pair pair(static_cast<int>(device.value()), static_cast<int>(frame.device.value()));
+  const bool apart = std::ranges::find(options_.apart, pair) != options_.apart.end();
+  if (!apart || frame.location == FrameLocation::kHost) return {};
+  return {Code::kDriver, fmt::format("set_access: device {} has no link to device {}", pair.first, pair.second),
+          native::kInvalidDevice};
 }
 
 Status SimMemory::unmap(Address address, Bytes bytes) {

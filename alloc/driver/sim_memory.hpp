@@ -75,6 +75,8 @@ class SimMemory {
   Status check_shape(std::string_view action, const SimRange& range) const;
   // The range is covered by whole mappings without a gap; gives the first of them.
   Result<Mappings::iterator> covering(std::string_view action, const SimRange& range);
+  // Whether the device may have access to the frame: to memory of the host, and of whom it has a link to.
+  Status check_reach(DeviceId device, const SimFrames::Frame& frame) const;
   Mappings::const_iterator holding(std::uint64_t address) const;
   // REQUIRES: nothing is mapped from there to `next`.
   void add(std::uint64_t start, const Mapping& mapping, Mappings::iterator next);

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/link_speed.hpp"
 #include "base/units.hpp"
@@ -30,6 +32,8 @@ struct SimOptions {
   Bytes granularity = 2_MiB;                // a power of two, at least 64 KiB
   LinkSpeed inbound{}, outbound{};          // of the copy engines; as fast as memcpy where empty
   LinkSpeed peer{};                         // of copies between devices, each way; as fast as memcpy where empty
+  bool peers_carry = true;                  // false: they end well and have written nothing, as behind some IOMMUs
+  std::vector<std::pair<int, int>> apart{};  // the first may not have access to memory of the second
   Nanoseconds kernel_time{};                // of each launch, at least
   LinkSpeed fingerprints{};                 // at which a device reads its memory for them
   SimContents contents = SimContents::kReal;

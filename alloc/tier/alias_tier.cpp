@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "tier/patient_access.hpp"
 
 namespace tessera {
 namespace {
@@ -20,15 +21,10 @@ Status AliasTier::admit(DeviceId device) {
   const MutexLock lock(aliases_mutex_);
   if (std::find(devices_.begin(), devices_.end(), device) != devices_.end()) return {};
   for (const auto& [alias, known] : aliases_) {
-    TESSERA_TRY(driver_.set_access(Address(alias), known.bytes, device));
+    TESSERA_TRY(set_access_patiently(driver_, Address(alias), known.bytes, device));
   }
   devices_.push_back(device);
   return {};
-}
-
-void AliasTier::dismiss(DeviceId device) {
-  const MutexLock lock(aliases_mutex_);
-  std::erase(devices_, device);
 }
 
 FrameId AliasTier::handle_of(const Frame& frame) const {
@@ -38,27 +34,26 @@ FrameId AliasTier::handle_of(const Frame& frame) const {
 
 Result<std::uint64_t> AliasTier::create_handle(Bytes bytes) {
   const MutexLock lock(aliases_mutex_);
-  TESSERA_TRY_ASSIGN(const FrameId frame, create_frame(bytes));
+  TESSERA_TRY_ASSIGN(const Made made, create_frame(bytes));
   const auto alias = driver_.reserve(bytes, bytes);
-  const Status shown = alias.is_ok() ? show(alias.value(), bytes, frame) : alias.status();
+  const Status shown = alias.is_ok() ? show(alias.value(), bytes, made) : alias.status();
   if (!shown.is_ok()) {
     if (alias.is_ok()) undo(driver_.release(alias.value(), bytes), kind(), "its addresses");
-    undo(destroy_frame(frame, bytes), kind(), "its memory");
+    undo(destroy_frame(made.frame, bytes), kind(), "its memory");
     return shown;
   }
-  aliases_[alias.value().value()] = {frame, bytes};
+  aliases_[alias.value().value()] = {made.frame, bytes};
   return alias.value().value();
 }
 
-Status AliasTier::show(Address alias, Bytes bytes, FrameId frame) {
-  TESSERA_TRY(driver_.map(alias, bytes, frame));
+Status AliasTier::show(Address alias, Bytes bytes, const Made& made) {
+  TESSERA_TRY(driver_.map(alias, bytes, made.frame));
+  Status allowed = set_access_patiently(driver_, alias, bytes, made.owner);
   for (const DeviceId device : devices_) {
-    const Status allowed = driver_.set_access(alias, bytes, device);
-    if (allowed.is_ok()) continue;
-    undo(driver_.unmap(alias, bytes), kind(), "its mapping");
-    return allowed;
+    if (allowed.is_ok() && device != made.owner) allowed = set_access_patiently(driver_, alias, bytes, device);
   }
-  return {};
+  if (!allowed.is_ok()) undo(driver_.unmap(alias, bytes), kind(), "its mapping");
+  return allowed;
 }
 
 // A frame whose alias stays can be handed out again; without it there is no way back.

@@ -1,7 +1,8 @@
 // A tier whose frames have addresses of the tier's own; `value` of a frame is that address, its *alias*.
 //
 // From its creation to its end a frame is mapped at its alias, with access for every device that was
-// admitted: copies go through the alias, wherever the frame stands besides. Frames are not joined: an
+// admitted, and for the one whose memory it is: a copy may run in a context of either. Copies go through the alias,
+// wherever the frame stands besides. Frames are not joined: an
 // alias is one stretch. Whose memory it is, is the derived tier's matter: backing_tier.hpp, peer_tier.hpp.
 //
 // Thread safety: as tier.hpp says.
@@ -21,8 +22,6 @@ class AliasTier : public HandleTier {
  public:
   // Lets one more device reach the aliases. Errors: the driver's, and it reaches none that is made from now on.
   Status admit(DeviceId device);
-  // It need not reach those that are made from now on.
-  void dismiss(DeviceId device);
 
   static Address alias_of(const Frame& frame) { return Address(frame.value); }
   // What to map at another address. REQUIRES: the frame is out.
@@ -33,8 +32,13 @@ class AliasTier : public HandleTier {
   AliasTier(TierKind kind, Driver& driver, Bytes capacity, std::vector<DeviceId> devices)
       : HandleTier(kind, capacity, Joining::kNever), driver_(driver), devices_(std::move(devices)) {}
 
+  // A frame, and the device that it was made for.
+  struct Made {
+    FrameId frame;
+    DeviceId owner;
+  };
   // Called under the tier's locks.
-  virtual Result<FrameId> create_frame(Bytes bytes) = 0;
+  virtual Result<Made> create_frame(Bytes bytes) = 0;
   virtual Status destroy_frame(FrameId frame, Bytes bytes) = 0;
 
   Driver& driver_;
@@ -47,7 +51,7 @@ class AliasTier : public HandleTier {
 
   Result<std::uint64_t> create_handle(Bytes bytes) override;
   Status destroy_handle(std::uint64_t value, Bytes bytes) override;
-  Status show(Address alias, Bytes bytes, FrameId frame) REQUIRES_LOCK(aliases_mutex_);
+  Status show(Address alias, Bytes bytes, const Made& made) REQUIRES_LOCK(aliases_mutex_);
 
   mutable Mutex aliases_mutex_{LockRank::kAliases};
   std::vector<DeviceId> devices_ GUARDED_BY(aliases_mutex_);

@@ -13,8 +13,9 @@ Bytes BackingTier::reserve_of(Bytes capacity) {
   return std::min(2 * kLargePage, capacity / 2 / kBasePage * kBasePage);
 }
 
-Result<FrameId> BackingTier::create_frame(Bytes bytes) {
-  return driver_.create_frame(first_, FrameLocation::kHost, bytes);
+Result<AliasTier::Made> BackingTier::create_frame(Bytes bytes) {
+  TESSERA_TRY_ASSIGN(const FrameId frame, driver_.create_frame(first_, FrameLocation::kHost, bytes));
+  return Made{frame, first_};
 }
 
 Status BackingTier::destroy_frame(FrameId frame, Bytes) { return driver_.destroy_frame(frame); }

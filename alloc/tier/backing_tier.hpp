@@ -22,7 +22,7 @@ class BackingTier final : public AliasTier {
   static Bytes reserve_of(Bytes capacity);
 
  private:
-  Result<FrameId> create_frame(Bytes bytes) override;
+  Result<Made> create_frame(Bytes bytes) override;
   Status destroy_frame(FrameId frame, Bytes bytes) override;
 
   const DeviceId first_;

@@ -5,6 +5,10 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "tier/peer_link.hpp"
+
 namespace tessera {
 namespace {
 
@@ -27,18 +31,22 @@ bool PeerTier::lends(DeviceId device) const {
   return std::ranges::any_of(lenders_, [&](const Lender& each) { return each.loan.lender == device; });
 }
 
-// Whether devices reach each other is found out by doing it, as that of host frames is. Who does not must not be in
-// the way of frames for others.
 Status PeerTier::try_admit(DeviceId device) {
-  TESSERA_TRY(admit(device));
-  if (const TierUsage now = usage(); now.used + now.spare) return {};
-  const Result<Frame> frame = take(PageClass::kBase);
-  if (frame.is_ok()) {
-    give_back(frame.value());
-  } else {
-    dismiss(device);
-  }
-  return frame.status();
+  for (const Lender& lender : lenders()) TESSERA_TRY(try_lender(lender, device));
+  return admit(device);
+}
+
+// Where there is no memory left to try with, access to the frames there are has to do.
+Status PeerTier::try_lender(const Lender& lender, DeviceId borrower) {
+  const Status tried = try_peer_link(driver_, borrower, lender.loan.lender);
+  if (tried.is_ok() || (tried.code() == Code::kOutOfMemory && lender.taken)) return {};
+  return Status(tried.code(), fmt::format("it does not reach what device {} lends: {}", lender.loan.lender.value(),
+                                          tried.message()), tried.native_code());
+}
+
+std::vector<PeerTier::Lender> PeerTier::lenders() const {
+  const MutexLock lock(lenders_mutex_);
+  return lenders_;
 }
 
 Bytes PeerTier::to_come_from(DeviceId device) const {
@@ -47,7 +55,7 @@ Bytes PeerTier::to_come_from(DeviceId device) const {
   return found == lenders_.end() ? Bytes() : found->left();
 }
 
-Result<FrameId> PeerTier::create_frame(Bytes bytes) {
+Result<AliasTier::Made> PeerTier::create_frame(Bytes bytes) {
   const MutexLock lock(lenders_mutex_);
   std::vector<std::pair<Bytes, std::size_t>> by_left;
   for (std::size_t i = 0; i < lenders_.size(); ++i) by_left.emplace_back(lenders_[i].left(), i);
@@ -55,12 +63,13 @@ Result<FrameId> PeerTier::create_frame(Bytes bytes) {
   Status refusal(Code::kOutOfMemory, "no device lends so much at once");
   for (const auto& [left, i] : by_left) {
     if (left < bytes) break;
-    const Result<FrameId> frame = driver_.create_frame(lenders_[i].loan.lender, FrameLocation::kDevice, bytes);
+    const DeviceId lender = lenders_[i].loan.lender;
+    const Result<FrameId> frame = driver_.create_frame(lender, FrameLocation::kDevice, bytes);
     refusal = frame.status();
     if (!frame.is_ok()) continue;  // it may have less than it was to lend
     lenders_[i].taken += bytes;
     lender_of_[frame.value()] = i;
-    return frame;
+    return Made{frame.value(), lender};
   }
   return refusal;
 }

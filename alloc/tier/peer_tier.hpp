@@ -28,8 +28,8 @@ class PeerTier final : public AliasTier {
   ~PeerTier() override;
 
   bool lends(DeviceId device) const;
-  // Admits the device, if it reaches the frames there are, or one that is made for it where there is none. Errors: the
-  // driver's, or kOutOfMemory.
+  // Admits the device, if it reaches the memory of each lender (peer_link.hpp): any of them may give the next frame.
+  // Errors: the driver's, and which lender it was.
   Status try_admit(DeviceId device);
   // What may yet be taken from a lender; 0 for who is none.
   Bytes to_come_from(DeviceId device) const;
@@ -41,7 +41,10 @@ class PeerTier final : public AliasTier {
     Bytes left() const { return loan.bytes - taken; }
   };
 
-  Result<FrameId> create_frame(Bytes bytes) override;
+  // Each as it was when this was asked.
+  std::vector<Lender> lenders() const;
+  Status try_lender(const Lender& lender, DeviceId borrower);
+  Result<Made> create_frame(Bytes bytes) override;
   Status destroy_frame(FrameId frame, Bytes bytes) override;
 
   mutable Mutex lenders_mutex_{LockRank::kLenders};

@@ -139,6 +139,25 @@ TEST_F(SimMemoryTest, BytesAreOfTheDeviceOfTheirFirstFrame) {
   EXPECT_EQ(memory_.bytes_at(at_ + 2_MiB, 2_MiB, kDevice).value().device, DeviceId(1));
 }
 
+TEST(SimMemoryWithDevicesApart, WhoHasNoLinkToADeviceGetsNoAccessToItsMemory) {
+  SimMemory memory({.devices = 2, .memory = 8_MiB, .apart = {{0, 1}}});
+  const Address at = memory.reserve(6_MiB, 2_MiB).take();
+  const auto map = [&](std::uint64_t page, DeviceId device, FrameLocation location) {
+    const FrameId frame = memory.create_frame(device, location, 2_MiB).take();
+    EXPECT_TRUE(memory.map(at + 2_MiB * page, 2_MiB, frame).is_ok());
+    EXPECT_TRUE(memory.frames().destroy(frame).is_ok());
+  };
+  map(0, DeviceId(0), FrameLocation::kDevice);
+  map(1, DeviceId(1), FrameLocation::kDevice);
+  map(2, DeviceId(1), FrameLocation::kHost);
+  EXPECT_EQ(memory.set_access(at, 4_MiB, DeviceId(0)).native_code(), native::kInvalidDevice);
+  EXPECT_EQ(memory.mapping_at(at)->access, 0U) << "as if nothing had been asked";
+  EXPECT_TRUE(memory.set_access(at, 6_MiB, DeviceId(1)).is_ok()) << "the other way there is a link";
+  EXPECT_TRUE(memory.set_access(at + 4_MiB, 2_MiB, DeviceId(0)).is_ok()) << "all reach the host";
+  EXPECT_TRUE(memory.unmap(at, 6_MiB).is_ok());
+  EXPECT_TRUE(memory.release(at, 6_MiB).is_ok());
+}
+
 TEST_F(SimMemoryTest, BadAlignmentsAreRefused) {
   expect_violation(memory_.reserve(2_MiB, Bytes(3 << 20)).status(), "not a power of two");
   expect_violation(memory_.reserve(1_MiB, 2_MiB).status(), "granularity");

@@ -86,6 +86,19 @@ TEST_F(AliasTierTest, EachCallThatMakesAFrameFailsWithNothingLeftBehind) {
   EXPECT_TRUE(sim().leaks().empty());
 }
 
+TEST_F(AliasTierTest, AccessThatIsNotReadyIsAskedForAgain) {
+  FaultDriver driver(sim());
+  BackingTier tier(driver, DeviceId(0), 8_MiB);
+  const auto fail_once = [&] { driver.fail({DriverCall::kSetAccess, 1, Status(Code::kNotReady, "busy", 600)}); };
+  fail_once();
+  const Result<Frame> frame = tier.take(PageClass::kBase);
+  ASSERT_TRUE(frame.is_ok()) << frame.status().to_string();
+  fail_once();
+  EXPECT_EQ(tier.admit(kOther).to_string(), "ok");
+  EXPECT_EQ(driver.failed(), 1U);
+  tier.give_back(frame.value());
+}
+
 TEST_F(AliasTierTest, AFrameThatCannotBeDestroyedIsHandedOutAgain) {
   FaultDriver driver(sim());
   BackingTier tier(driver, DeviceId(0), 8_MiB);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "driver/fault_driver.hpp"
+#include "driver/native_codes.hpp"
 #include "sim_machine.hpp"
 
 namespace tessera {
@@ -15,6 +16,7 @@ class PeerTierTest : public testing::Test {
   void TearDown() override { machine_.finish(); }
 
   SimDriver& sim() { return machine_.driver(); }
+  static std::uint64_t bit(DeviceId device) { return std::uint64_t{1} << device.value(); }
   Bytes free_on(DeviceId device) { return sim().memory_info(device).value().free; }
   // Over the link and back, as `device` copies.
   int byte_by_way_of(const Frame& frame, DeviceId device, std::uint8_t value) {
@@ -37,9 +39,8 @@ TEST_F(PeerTierTest, AFrameIsMemoryOfTheLenderThatTheBorrowerReaches) {
   EXPECT_EQ(frame.tier, TierKind::kPeer);
   EXPECT_EQ(free_on(kNear), 14_MiB);
   EXPECT_EQ(free_on(kBorrower), 16_MiB);
-  EXPECT_NE(sim().mapping_at(PeerTier::alias_of(frame))->access & 1, 0U);
+  EXPECT_EQ(sim().mapping_at(PeerTier::alias_of(frame))->access, bit(kNear) | bit(kBorrower)) << "and no other";
   EXPECT_EQ(byte_by_way_of(frame, kBorrower, 7), 7);
-  EXPECT_EQ(byte_by_way_of(frame, kFar, 7), -1) << "who was not admitted";
   tier.give_back(frame);
 }
 
@@ -95,15 +96,41 @@ TEST_F(PeerTierTest, WhoComesWhenAllIsLentIsAdmittedAllTheSame) {
 TEST_F(PeerTierTest, WhoCannotReachTheLenderIsNotAdmitted) {
   FaultDriver driver(sim());
   PeerTier tier(driver, {{kNear, 8_MiB}});
-  driver.fail({DriverCall::kSetAccess, 1, Status(Code::kDriver, "no link", 217)});
+  driver.fail({DriverCall::kSetAccess, 2, Status(Code::kDriver, "no link", 217)});
   EXPECT_EQ(tier.try_admit(kBorrower).native_code(), 217);
   EXPECT_EQ(tier.usage().used, Bytes());
   ASSERT_TRUE(tier.try_admit(kFar).is_ok()) << "who could not is in nobody's way";
   const Frame frame = tier.take(PageClass::kBase).value();
-  EXPECT_EQ(sim().mapping_at(PeerTier::alias_of(frame))->access, std::uint64_t{1} << kFar.value());
+  EXPECT_EQ(sim().mapping_at(PeerTier::alias_of(frame))->access, bit(kNear) | bit(kFar));
   tier.give_back(frame);
   PeerTier nobody(driver, {{DeviceId(9), 8_MiB}});
   EXPECT_FALSE(nobody.try_admit(kBorrower).is_ok()) << "there is no such device";
+}
+
+TEST_F(PeerTierTest, WhoReachesOneLenderOfTwoIsNotAdmittedAndToldWhichItWas) {
+  SimMachine machine({.devices = 3, .memory = 16_MiB, .apart = {{0, 2}}});
+  PeerTier tier(machine.driver(), {{kNear, 8_MiB}, {kFar, 8_MiB}});
+  const Status refused = tier.try_admit(kBorrower);
+  EXPECT_EQ(refused.native_code(), native::kInvalidDevice);
+  EXPECT_NE(refused.message().find("what device 2 lends"), std::string::npos) << refused.message();
+  machine.finish();
+}
+
+TEST_F(PeerTierTest, WhoseBytesAreLostOnTheWayIsNotAdmitted) {
+  SimMachine machine({.devices = 2, .memory = 16_MiB, .peers_carry = false});
+  PeerTier tier(machine.driver(), {{kNear, 8_MiB}});
+  EXPECT_EQ(tier.try_admit(kBorrower).code(), Code::kNotSupported);
+  machine.finish();
+}
+
+TEST_F(PeerTierTest, WhereNothingIsLeftToTryWithTheFramesThereAreHaveToDo) {
+  PeerTier tier(sim(), {{kNear, 16_MiB}});
+  ASSERT_TRUE(tier.try_admit(kBorrower).is_ok());
+  std::vector<Frame> frames;
+  while (frames.size() < 8) frames.push_back(tier.take(PageClass::kBase).value());
+  EXPECT_EQ(tier.try_admit(kFar).to_string(), "ok");
+  EXPECT_EQ(sim().mapping_at(PeerTier::alias_of(frames[0]))->access, bit(kNear) | bit(kBorrower) | bit(kFar));
+  for (const Frame& frame : frames) tier.give_back(frame);
 }
 
 }  // namespace

@@ -1,0 +1,85 @@
+#include "tier/peer_link.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/page_class.hpp"
+#include "tier/patient_access.hpp"
+
+namespace tessera {
+namespace {
+
+// A frame of a device at addresses of its own.
+class TriedFrame {
+ public:
+  explicit TriedFrame(Driver& driver) : driver_(driver) {}
+  // What stays mapped keeps its addresses.
+  ~TriedFrame() {
+    if (mapped_ && !unmap()) return;
+    if (range_) note(driver_.release(*range_, kBasePage));
+    if (frame_) note(driver_.destroy_frame(*frame_));
+  }
+  TriedFrame(const TriedFrame&) = delete;
+  TriedFrame& operator=(const TriedFrame&) = delete;
+
+  Status make(DeviceId owner) {
+    TESSERA_TRY_ASSIGN(frame_, driver_.create_frame(owner, FrameLocation::kDevice, kBasePage));
+    TESSERA_TRY_ASSIGN(range_, driver_.reserve(kBasePage, kBasePage));
+    TESSERA_TRY(driver_.map(*range_, kBasePage, *frame_));
+    mapped_ = true;
+    return allow(owner);
+  }
+  Status allow(DeviceId device) { return set_access_patiently(driver_, *range_, kBasePage, device); }
+  Address address() const { return *range_; }
+
+ private:
+  bool unmap() {
+    Status status = driver_.unmap(*range_, kBasePage);
+    if (!status.is_ok()) status = driver_.unmap(*range_, kBasePage);
+    note(status);
+    return status.is_ok();
+  }
+  static void note(const Status& status) {
+    if (!status.is_ok()) log_line(LogLevel::kWarning, "what tried a peer was left behind: {}", status.to_string());
+  }
+
+  Driver& driver_;
+  std::optional<FrameId> frame_;
+  std::optional<Address> range_;
+  bool mapped_ = false;
+};
+
+// The way back has to write over other bytes. What is read is compared with what was sent, and begins as that: a
+// device of bookkeeping alone has no byte to give, and none is wrong.
+Status there_and_back(Driver& driver, Address own, Address lent, StreamId stream) {
+  const std::vector<std::uint64_t> sent(512, 0x5445535345524121), other(sent.size(), ~sent[0]);
+  std::vector<std::uint64_t> back = sent;
+  const Bytes size(sent.size() * sizeof(sent[0]));
+  TESSERA_TRY(driver.copy_in(own, sent.data(), size, stream));
+  TESSERA_TRY(driver.copy(lent, own, size, stream));
+  TESSERA_TRY(driver.copy_in(own, other.data(), size, stream));
+  TESSERA_TRY(driver.copy(own, lent, size, stream));
+  TESSERA_TRY(driver.copy_out(back.data(), own, size, stream));
+  TESSERA_TRY(driver.synchronize(stream));
+  return back == sent ? Status() : Status(Code::kNotSupported, "copies there and back lost their bytes");
+}
+
+}  // namespace
+
+Status try_peer_link(Driver& driver, DeviceId borrower, DeviceId lender) {
+  TriedFrame lent(driver), own(driver);
+  TESSERA_TRY(lent.make(lender));
+  TESSERA_TRY(lent.allow(borrower));
+  TESSERA_TRY(own.make(borrower));
+  TESSERA_TRY_ASSIGN(const StreamId stream, driver.create_stream(borrower));
+  Status status = there_and_back(driver, own.address(), lent.address(), stream);
+  // What failed may have left copies that run, and memory goes back behind this.
+  const Status over = status.is_ok() ? Status() : driver.synchronize(stream);
+  const Status destroyed = driver.destroy_stream(stream);
+  if (!over.is_ok()) log_line(LogLevel::kDebug, "a peer that was tried: {}", over.to_string());
+  return status.is_ok() ? destroyed : status;
+}
+
+}  // namespace tessera
