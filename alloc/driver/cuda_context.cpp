@@ -1,8 +1,14 @@
 #include "driver/cuda_context.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace tessera {
+namespace {
+
+constexpr std::uint64_t kDefaultStreams = 2;  // ids up to here (driver.hpp)
+
+}  // namespace
 
 Status cuda_status(const CudaSymbols& symbols, CUresult result, const char* call) {
   if (result == CUDA_SUCCESS) return Status::ok();
@@ -86,6 +92,17 @@ Result<CUcontext> CudaContexts::wanted_for(DeviceId device) {
   return adopted(device);
 }
 
+Result<CUcontext> CudaContexts::wanted_for(StreamId stream) {
+  CUcontext current = nullptr, own = nullptr;
+  TESSERA_TRY(cuda_status(symbols_, symbols_.cuCtxGetCurrent(&current), "cuCtxGetCurrent"));
+  const bool made = stream.value() > kDefaultStreams && symbols_.cuStreamGetCtx != nullptr;
+  if (made && symbols_.cuStreamGetCtx(reinterpret_cast<CUstream>(stream.value()), &own) == CUDA_SUCCESS) {
+    return own == current ? nullptr : own;
+  }
+  if (current != nullptr) return CUcontext(nullptr);
+  return any();
+}
+
 CudaScope::CudaScope(const CudaSymbols& symbols, CudaContexts& contexts) : symbols_(symbols) {
   exchange_capture_mode();
   CUcontext current = nullptr;
@@ -97,6 +114,11 @@ CudaScope::CudaScope(const CudaSymbols& symbols, CudaContexts& contexts, DeviceI
     : symbols_(symbols) {
   exchange_capture_mode();
   push(contexts.wanted_for(device));
+}
+
+CudaScope::CudaScope(const CudaSymbols& symbols, CudaContexts& contexts, StreamId stream) : symbols_(symbols) {
+  exchange_capture_mode();
+  push(contexts.wanted_for(stream));
 }
 
 CudaScope::CudaScope(const CudaSymbols& symbols, CUcontext context) : symbols_(symbols) {

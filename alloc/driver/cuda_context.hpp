@@ -29,6 +29,9 @@ class CudaContexts {
   // The adopted context of `device` when the thread's current one is of another device; null when
   // the current one serves.
   Result<CUcontext> wanted_for(DeviceId device);
+  // The context that the stream was made in; null when it is the current one. Any where it is not known: of a default
+  // stream it is the current one.
+  Result<CUcontext> wanted_for(StreamId stream);
 
  private:
   struct Entry {
@@ -50,6 +53,8 @@ class CudaScope {
  public:
   // For a call that names a stream, an event or an address: any current context serves.
   CudaScope(const CudaSymbols& symbols, CudaContexts& contexts);
+  // For a call that only the stream's own device may make: who else has access to what it names is not known.
+  CudaScope(const CudaSymbols& symbols, CudaContexts& contexts, StreamId stream);
   // For a call about `device`.
   CudaScope(const CudaSymbols& symbols, CudaContexts& contexts, DeviceId device);
   // For making what must live in exactly this context.

@@ -59,8 +59,9 @@ Status CudaDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, Strea
   return cuda_status(*symbols_, result, "cuMemcpyBatchAsync");
 }
 
+// Either end may be another device's memory, opened to the stream's device and perhaps to no other.
 Status CudaDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
-  const CudaScope scope(*symbols_, *contexts_);
+  const CudaScope scope(*symbols_, *contexts_, stream);
   TESSERA_TRY(scope.status());
   return cuda_status(
       *symbols_,

@@ -1,8 +1,8 @@
 // The driver contract over the documented CUDA driver API.
 //
 // Which context a call runs in: the one that is current on the calling thread where it serves (any
-// for a given stream, one of the same device for a device); otherwise the device's adopted context,
-// pushed and popped around the call. The adopted context of a device is the one that was current at
+// for a given stream, but only the stream's own for a copy within device memory, which may be of two devices; one of
+// the same device for a device); otherwise the device's adopted context, pushed and popped around the call. The adopted context of a device is the one that was current at
 // its first use, else its retained primary context. So a program with a context of its own never
 // pays for a second one, and Tessera's streams and events live beside the program's.
 //

@@ -75,6 +75,7 @@ extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent star
   X(cuMemcpyBatchAsync)                                                                           \
   X(cuModuleLoadData)                                                                             \
   X(cuModuleGetFunction)                                                                          \
+  X(cuStreamGetCtx)                                                                               \
   X(cuMemHostGetDevicePointer)
 
 namespace tessera {

@@ -13,6 +13,7 @@ struct ContextModel {
   std::vector<CUcontext> stack;
   std::map<CUcontext, CUdevice> device_of;
   std::map<CUdevice, int> primary_references;
+  std::map<CUstream, CUcontext> context_of;
 };
 ContextModel model;
 
@@ -44,6 +45,10 @@ CudaSymbols symbols_of_the_model() {
     *context = model.stack.back();
     model.stack.pop_back();
     return CUDA_SUCCESS;
+  };
+  symbols.cuStreamGetCtx = [](CUstream stream, CUcontext* context) {
+    *context = model.context_of[stream];
+    return *context == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
   };
   symbols.cuDevicePrimaryCtxGetState = [](CUdevice device, unsigned*, int* active) {
     *active = model.primary_references[device] > 0 ? 1 : 0;
@@ -124,6 +129,26 @@ TEST_F(CudaContextTest, AScopeUsesTheCurrentContextWhereItServes) {
   EXPECT_EQ(model.stack.size(), 1u);
   const CudaScope other(symbols_, contexts, DeviceId(0));
   EXPECT_EQ(model.stack.back(), primary_of(0));
+}
+
+TEST_F(CudaContextTest, ACopyRunsInTheContextOfItsStream) {
+  constexpr StreamId kMade{0x770};
+  model.context_of[reinterpret_cast<CUstream>(kMade.value())] = context_named(9);
+  CudaContexts contexts(symbols_, 2);
+  ASSERT_TRUE(contexts.adopted(DeviceId(0)).is_ok());  // the lender's, say: it would serve any call
+  const auto within = [&](StreamId stream) {
+    const CudaScope scope(symbols_, contexts, stream);
+    EXPECT_TRUE(scope.status().is_ok());
+    return model.stack.back();
+  };
+  EXPECT_EQ(within(kMade), context_named(9));
+  EXPECT_EQ(within(StreamId(0)), primary_of(0)) << "of the legacy default stream none is known";
+  make_current(context_named(7), 0);
+  EXPECT_EQ(within(kMade), context_named(9));
+  EXPECT_EQ(within(StreamId(2)), context_named(7));
+  model.context_of[reinterpret_cast<CUstream>(kMade.value())] = context_named(7);
+  const CudaScope same(symbols_, contexts, kMade);
+  EXPECT_EQ(model.stack.size(), 1u);
 }
 
 }  // namespace
