@@ -10,9 +10,10 @@
 namespace tessera {
 namespace {
 
-// Addresses cost nothing but their number, and a heap that is cut up needs more of them than it
-// has bytes.
+// Addresses cost nothing but their number, and a heap that is cut up needs more of them than it has bytes: each
+// stream's blocks of each tag lie in windows of their own, however small the heap.
 constexpr std::uint64_t kAddressesPerByte = 4;
+constexpr Bytes kAddressesBeside = kLargePage * 1024;
 
 }  // namespace
 
@@ -51,7 +52,7 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
                      Residency::create(driver, device, tiers, std::move(policy), log,
                                        {options.low_watermark, options.high_watermark, rehearse,
                                         options.fingerprints == "on", std::move(class_of_tag)}));
-  const Bytes addresses = options.heap_size.value_or(tiers.capacity() * kAddressesPerByte);
+  const Bytes addresses = options.heap_size.value_or(tiers.capacity() * kAddressesPerByte + kAddressesBeside);
   TESSERA_TRY_ASSIGN(heap->pages_, PageManager::create(driver, *heap->residency_,
                                                        std::max(addresses, 2 * kLargePage),
                                                        std::min(addresses, tiers.capacity())));

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/page_class.hpp"
 #include "driver/native_codes.hpp"
 
 namespace tessera {
@@ -57,6 +58,26 @@ bool TorturePlayer::explained(const Status& status) const {
     case Code::kDataLoss: return machine_.disk().corrupted();
     default: return false;
   }
+}
+
+// By far: in whole pages, what lives takes three quarters of the device and of what the host has for each, and a step
+// half of the device.
+bool TorturePlayer::has_room_for(const std::vector<TortureBlock*>& step, Bytes more) const {
+  if (struck() > 0 || pinned_ || by_hand_) return false;
+  const auto pages_of = [](Bytes bytes) { return (bytes / kBasePage + 1) * kBasePage; };
+  Bytes live = pages_of(more), at_once = pages_of(more);
+  for (const TortureBlock& block : blocks_) {
+    if (block) live += pages_of(block.bytes);
+  }
+  for (const TortureBlock* block : step) at_once += pages_of(block->bytes);
+  const Bytes heap = setup_.device + setup_.host / static_cast<std::uint64_t>(setup_.devices);
+  return live <= heap / 4 * 3 && at_once <= setup_.device / 2;
+}
+
+void TorturePlayer::expect_room(const char* call, const Status& status, bool has_room) {
+  const bool refused = status.code() == Code::kOutOfMemory || status.code() == Code::kBusy;
+  note_struck();
+  if (refused && has_room && struck() == 0) fail(fmt::format("{} found no room: {}", call, status.to_string()));
 }
 
 bool TorturePlayer::passed(const char* call, const Status& status) {
@@ -158,7 +179,9 @@ void TorturePlayer::allocate(const TortureOp& op) {
   const std::uint32_t number = number_of(op);
   const StreamId stream = op.variant == 0 ? kNoStream : streams_[number];
   passed("push", TagStack::push(tags_[op.tag]));
+  const bool has_room = has_room_for({}, op.bytes);
   const Result<Address> address = machine_.allocator().allocate(device_of(number), op.bytes, stream);
+  expect_room("allocate", address.status(), has_room);
   passed("pop", TagStack::pop());
   if (!passed("allocate", address.status())) return;
   block = {address.value(), op.bytes, 0, number, {}, 0, false};
@@ -300,6 +323,7 @@ void TorturePlayer::carry_out(const TortureOp& op) {
     case Kind::kRest: machine_.clock().run_until(machine_.clock().now() + op.time); break;
     case Kind::kEndStream: end_stream(op); break;
     case Kind::kAutomatic:
+      by_hand_ = true;
       passed("set_automatic", machine_.allocator().set_automatic(op.variant % 4 != 0));
       break;
     case Kind::kWrong: call_wrongly(op); break;

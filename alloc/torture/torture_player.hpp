@@ -44,6 +44,9 @@ class TorturePlayer {
   // Whether the call succeeded; an error that nothing explains is a failure.
   bool passed(const char* call, const Status& status);
   bool explained(const Status& status) const;
+  // Whether there must be room for these at once, and for so much more.
+  bool has_room_for(const std::vector<TortureBlock*>& step, Bytes more) const;
+  void expect_room(const char* call, const Status& status, bool has_room);
   void expect_wrong(const char* call, const Status& status);
   void look();
 
@@ -88,7 +91,8 @@ class TorturePlayer {
   std::uint64_t host_troubles_ = 0;
   std::optional<DriverCall> driver_trouble_;
   bool may_leak_ = false;
-  bool pinned_ = false;  // something was, once
+  bool pinned_ = false;     // something was, once
+  bool by_hand_ = false;    // blocks did not leave by themselves, once
   bool calm_ = false;    // callbacks fail no more
   std::uint64_t callbacks_failed_ = 0;
   std::uint64_t policies_set_ = 0;

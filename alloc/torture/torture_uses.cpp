@@ -38,11 +38,13 @@ bool TorturePlayer::use(const std::vector<TortureBlock*>& blocks, std::size_t wr
   AnnouncedUse announced;  // half of them as launches whose kernels nobody knows: as if they wrote all
   const Access access = written == 0 ? Access::kRead : Access::kWrite;
   Allocator& allocator = machine_.allocator();
+  const bool has_room = has_room_for(blocks, {});
   const Status begun =
       blocking ? allocator.begin_use(addresses, streams_[stream], access, Use::Kind::kHold, "work",
                                      announced)
                : allocator.begin_use(addresses, op.variant % 4 < 2 ? written : blocks.size(), streams_[stream],
                                      "work", announced);
+  expect_room("begin_use", begun, has_room);
   if (!passed("begin_use", begun)) return false;
   const bool queued = passed("launch", machine_.driver().run_kernel(streams_[stream], op.time, uses));
   if (blocking) passed("synchronize", machine_.sim().synchronize(streams_[stream]));

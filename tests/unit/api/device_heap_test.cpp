@@ -42,6 +42,18 @@ TEST_F(DeviceHeapTest, HasMoreAddressesThanBytes) {
   EXPECT_FALSE(heap.value()->holds(pages.high()));
 }
 
+// Each has a window of its own, of which a heap of this size would fill nine.
+TEST_F(DeviceHeapTest, HasAddressesForManyStreamsHoweverSmall) {
+  Options options;
+  options.device_memory = 8_MiB;
+  auto heap = make(options);
+  ASSERT_TRUE(heap.is_ok());
+  for (std::uint64_t stream = 0; stream < 30; ++stream) {
+    const auto run = heap.value()->pages().acquire(kBasePage, {0, StreamId(stream), TagId()}, {});
+    EXPECT_TRUE(run.is_ok()) << run.status().to_string();
+  }
+}
+
 TEST_F(DeviceHeapTest, HostMemoryIsToLieNearTheDevice) {
   class NotedPages final : public HostPages {
    public:

@@ -67,6 +67,19 @@ TEST_F(TorturePlayerTest, WrongDataIsAFailure) {
   EXPECT_NE(player_->failure()->find("wrong data"), std::string::npos) << *player_->failure();
 }
 
+TEST_F(TorturePlayerTest, NoRoomWhereThereMustBeSomeIsAFailure) {
+  machine_->faults().fail({DriverCall::kCreateFrame, 1, Status(Code::kOutOfMemory, "injected", 2), true});
+  player_->play(allocate(0));
+  ASSERT_TRUE(player_->failure());
+  EXPECT_NE(player_->failure()->find("allocate found no room"), std::string::npos) << *player_->failure();
+}
+
+TEST_F(TorturePlayerTest, NoRoomIsNoFailureWhereAllIsTaken) {
+  for (std::uint32_t slot = 0; slot < 8; ++slot) player_->play(allocate(slot));  // 32 MiB of 24
+  EXPECT_GT(player_->errors(), 0U);
+  EXPECT_FALSE(player_->failure()) << *player_->failure();
+}
+
 TEST_F(TorturePlayerTest, AnErrorWithoutADisasterIsAFailure) {
   machine_->faults().fail({DriverCall::kMap, 1, Status(Code::kDriver, "injected", 999), false});
   player_->play(allocate(0));
