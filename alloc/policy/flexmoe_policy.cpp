@@ -7,10 +7,10 @@
 namespace tessera {
 namespace {
 
+// The count, and below its last digit the age.
 double rarity(const RunPicture& run, std::uint64_t now) {
   const double age = static_cast<double>(now > run.used ? now - run.used : 0);
-  if (run.gap == 0) return age + 1;  // as if its use before had been as long before that
-  return (age + static_cast<double>(run.gap)) / 2;
+  return age / (age + 1) - static_cast<double>(run.often);
 }
 
 }  // namespace

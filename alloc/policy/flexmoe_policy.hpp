@@ -1,9 +1,9 @@
 // FlexMoE: what is used seldom leaves; frequency counts, recency only as its decay.
 //
 // Nie et al., "FlexMoE: Scaling Large-scale Sparse Pre-trained Model Training via Dynamic Device Placement",
-// SIGMOD 2023 (papers.md §7.4). Its scheduler follows how often each expert is used. The frequency of a run is taken
-// from its last two uses, 2 / (their distance + the time since): it decays while a run is not used,
-// and one chance use does not make a cold expert hot. A run with one use has its age only.
+// SIGMOD 2023 (papers.md §7.4). Its scheduler follows how often each expert is used. The frequency of a run is a count
+// of its uses that halves with each window of launches (base/decayed_count.hpp): one chance use does not make a cold
+// expert hot, and one that was hot once is let go some windows later. Of equals, the least recently used leaves.
 //
 // Not here: expanding and shrinking experts over devices. Moves are bounded: what is needed leaves, no more.
 //

@@ -18,6 +18,7 @@ struct RunPicture {
   Bytes clean{};                // of those, bytes whose copy in a lower tier is still valid
   std::uint64_t used = 0;       // epoch of the last use
   std::uint64_t gap = 0;        // last known distance between two uses; 0 = unknown
+  std::uint32_t often = 0;      // how often it was used of late, as of now (base/decayed_count.hpp)
   std::uint64_t next = 0;       // epoch of the next use, where a learned iteration tells; 0 = unknown
   bool idle = true;             // no queued work uses it: it can leave without waiting
   bool dead = false;            // its bytes do not matter: leaving moves nothing

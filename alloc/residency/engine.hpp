@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/decayed_count.hpp"
 #include "base/log.hpp"
 #include "driver/driver.hpp"
 #include "observe/event_log.hpp"
@@ -28,6 +29,11 @@
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
+
+// How often it was used of late, as of this epoch.
+inline std::uint32_t often_by(const Run& run, std::uint64_t now) {
+  return decayed(run.often.load(std::memory_order_relaxed), run.used.load(), now);
+}
 
 struct Engine {
   Driver& driver;
@@ -66,6 +72,7 @@ struct Engine {
     return {.run = run.index,
             .used = used,
             .gap = run.gap.load(),
+            .often = often_by(run, now),
             .next = conductor.next_use(run, now),
             .idle = streams.passed(run.streams.load(), used),
             .dead = dead,

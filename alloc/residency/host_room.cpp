@@ -98,6 +98,7 @@ Result<Bytes> HostRoom::sink_coldest(Bytes bytes, const Run* newcomer) {
                              .bytes = newcomer->shape.bytes(),
                              .used = newcomer->last_work(),
                              .gap = newcomer->gap.load(),
+                             .often = often_by(*newcomer, snapshot.epoch),
                              .next = engine_.conductor.next_use(*newcomer, snapshot.epoch),
                              .tag = newcomer->tag});
   }

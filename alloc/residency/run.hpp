@@ -94,6 +94,7 @@ struct Run {
   std::atomic<std::uint64_t> written{0};   // epoch of the last announced use that may write
   std::atomic<std::uint64_t> gap{0};       // epochs between its last two uses; 0 = unknown
   std::atomic<bool> fresh{true};           // allocated since its last use
+  std::atomic<std::uint32_t> often{0};     // uses, decayed to the last one (decayed_count.hpp)
   std::atomic<std::uint64_t> remade_in{0};  // nanoseconds, for the learner; 0 = no callback
   std::atomic<std::uint64_t> streams{0};   // bit per StreamTable slot that may still use it
   std::atomic<std::uint64_t> freed{0};     // epoch in which a block of it was freed last

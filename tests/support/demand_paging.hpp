@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "base/decayed_count.hpp"
 #include "policy/policy.hpp"
 
 namespace tessera::test {
@@ -42,7 +43,10 @@ inline Paging page_on_demand(const Policy& policy, const std::vector<std::size_t
         Snapshot snapshot;
         snapshot.epoch = now;
         snapshot.need = 2_MiB;
-        for (const auto& [name, unused] : there) snapshot.runs.push_back(past[name]);
+        for (const auto& [name, unused] : there) {
+          snapshot.runs.push_back(past[name]);
+          snapshot.runs.back().often = decayed(past[name].often, past[name].used, now);
+        }
         there.erase(policy.decide(snapshot).leave.at(0));
         ++moves;
       }
@@ -51,6 +55,7 @@ inline Paging page_on_demand(const Policy& policy, const std::vector<std::size_t
     picture.run = run;
     picture.bytes = 2_MiB;
     picture.gap = picture.used == 0 ? 0 : now - picture.used;
+    picture.often = decayed(picture.often, picture.used, now) + kOneEvent;
     picture.used = now;
     picture.next = known ? next[i] : 0;
     there[run] = picture;
