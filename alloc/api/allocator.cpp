@@ -101,7 +101,7 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
   a->host_ = std::make_unique<HostTier>(*a->driver_, host, staging, *a->host_pages_);
   std::vector<Loan> loans;
   TESSERA_TRY_ASSIGN(loans, peer_loans(options));
-  if (!loans.empty()) a->peer_ = std::make_unique<PeerTier>(*a->driver_, std::move(loans));
+  a->open_peers(std::move(loans));
   a->trace_ = open_trace(options, clock);
   Allocator* self = a.get();
   std::function<void()> look;
@@ -143,9 +143,8 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   Options options = options_;
   options.policy = policies_.back().name;
   std::unique_ptr<DeviceHeap> made;
-  const Bytes to_lend = peer_ == nullptr ? Bytes() : peer_->to_come_from(device);
   TESSERA_TRY_ASSIGN(made, DeviceHeap::create(*driver_, device,
-                                              {*host_, *file_, backing, peer_for(device), to_lend}, log_, options,
+                                              {*host_, *file_, backing, peer_for(device), to_lend(device)}, log_, options,
                                               pump_ ? Rehearsal::Answer::kWhenReady
                                                     : Rehearsal::Answer::kWaits,
                                               [this](TagId tag) { return tags_.class_of(tag); }));

@@ -138,6 +138,9 @@ class Allocator {
   // The tier behind pages that leave, or null: the options or the machine do not have it so.
   // Errors: kNotSupported where the options insist.
   Result<BackingTier*> backing_for(DeviceId device) REQUIRES_LOCK(mutex_);
+  // allocator_backing.cpp
+  void open_peers(std::vector<Loan> loans);
+  Bytes to_lend(DeviceId device);
   // What the device may borrow, or null.
   PeerTier* peer_for(DeviceId device) const;
   void enter_gates(AnnouncedUse& use);

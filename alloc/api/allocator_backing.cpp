@@ -1,9 +1,11 @@
 // What lies below a device: host-backed pages, with the gates of work that names no block, and what peers lend.
 #include <bit>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "api/allocator.hpp"
+#include "api/budgets.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -40,6 +42,19 @@ Result<BackingTier*> Allocator::backing_for(DeviceId device) {
   }
   unhinted_ = "host-backed";
   return backing_.get();
+}
+
+// Who lends, and that somebody can borrow it, depends on how many devices this process knows.
+void Allocator::open_peers(std::vector<Loan> loans) {
+  loans = loans_between(std::move(loans), driver_->device_count());
+  if (!loans.empty()) peer_ = std::make_unique<PeerTier>(*driver_, std::move(loans));
+}
+
+// Of the device's own memory. Its heap has the rest, so this is settled before.
+Bytes Allocator::to_lend(DeviceId device) {
+  if (peer_ == nullptr) return {};
+  peer_->settle(device);
+  return peer_->to_come_from(device);
 }
 
 // A device that cannot reach them does without.

@@ -39,6 +39,7 @@ Bytes device_budget(const Options& options, Bytes free) {
 
 Result<std::vector<Loan>> peer_loans(const Options& options) {
   std::vector<Loan> loans;
+  Bytes all;
   std::istringstream words(options.peer_memory);
   for (std::string word; std::getline(words, word, ',');) {
     const std::size_t colon = word.find(':');
@@ -52,8 +53,25 @@ Result<std::vector<Loan>> peer_loans(const Options& options) {
                     fmt::format("peer-memory: '{}' is no device and size; write 1:16GiB, each device once", word));
     }
     loans.push_back({DeviceId(lender), whole_pages(bytes.value())});
+    all += loans.back().bytes;
+    if (all < loans.back().bytes) {
+      return Status(Code::kInvalidArgument, "peer-memory: more is lent than bytes can be counted");
+    }
   }
   return loans;
+}
+
+std::vector<Loan> loans_between(std::vector<Loan> loans, int devices) {
+  const auto known = static_cast<std::uint64_t>(std::max(devices, 0));
+  std::erase_if(loans, [known](const Loan& loan) {
+    if (loan.lender.value() < known) return false;
+    log_line(LogLevel::kWarning, "peer-memory: there is no device {} to lend {}", loan.lender.value(),
+             rounded_size(loan.bytes));
+    return true;
+  });
+  if (loans.size() < known || loans.empty()) return loans;
+  log_line(LogLevel::kWarning, "peer-memory: each of the {} devices here lends, and there is none to borrow it: off", known);
+  return {};
 }
 
 Bytes host_budget(const Options& options) {

@@ -22,6 +22,8 @@ Result<Bytes> free_space(const std::string& directory);
 Bytes device_budget(const Options& options, Bytes free);
 // Who lends how much, in whole base pages. Errors: kInvalidArgument.
 Result<std::vector<Loan>> peer_loans(const Options& options);
+// Those of devices that there are, where there is one besides that can borrow. Says what it leaves out.
+std::vector<Loan> loans_between(std::vector<Loan> loans, int devices);
 Bytes host_budget(const Options& options);
 // How much may lie in a spill file, and where.
 struct FileBudget {

@@ -10,7 +10,13 @@
 namespace tessera {
 
 HandleTier::HandleTier(TierKind kind, Bytes capacity, Joining joining)
-    : kind_(kind), capacity_(capacity), joining_(joining) {}
+    : kind_(kind), joining_(joining), capacity_(capacity) {}
+
+void HandleTier::lower_capacity(Bytes by) {
+  const MutexLock lock(mutex_);
+  DCHECK_LE(used_ + spare() + by, capacity_);
+  capacity_ -= by;
+}
 
 void HandleTier::destroy_all() {
   const MutexLock lock(mutex_);

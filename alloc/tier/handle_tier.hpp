@@ -50,6 +50,8 @@ class HandleTier : public Tier {
   virtual Result<std::uint64_t> create_handle(Bytes bytes) = 0;
   // Errors: the driver's, and the handle is as it was.
   virtual Status destroy_handle(std::uint64_t value, Bytes bytes) = 0;
+  // The budget was more than there is. REQUIRES: so much of it is not taken.
+  void lower_capacity(Bytes by);
   // For the derived tier's destructor. REQUIRES: every frame came back or is written off.
   void destroy_all();
 
@@ -69,9 +71,9 @@ class HandleTier : public Tier {
   Bytes spare() const REQUIRES_LOCK(mutex_);
 
   const TierKind kind_;
-  const Bytes capacity_;
   const Joining joining_;
   mutable Mutex mutex_{LockRank::kTier};
+  Bytes capacity_ GUARDED_BY(mutex_);
   Pool pool_ GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, std::unique_ptr<Parts>> joined_ GUARDED_BY(mutex_);  // by Frame::value
   Bytes used_ GUARDED_BY(mutex_);

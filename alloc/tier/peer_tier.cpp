@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/log.hpp"
+#include "base/size_text.hpp"
 #include "tier/peer_link.hpp"
 
 namespace tessera {
@@ -31,9 +33,35 @@ bool PeerTier::lends(DeviceId device) const {
   return std::ranges::any_of(lenders_, [&](const Lender& each) { return each.loan.lender == device; });
 }
 
+// The tier's own lock goes before that of the lenders.
+void PeerTier::settle(DeviceId device) {
+  Bytes less;
+  {
+    const MutexLock lock(lenders_mutex_);
+    const auto lender = std::ranges::find(lenders_, device, [](const Lender& each) { return each.loan.lender; });
+    if (lender == lenders_.end() || lender->settled) return;
+    const Result<MemoryInfo> memory = driver_.memory_info(device);
+    if (!memory.is_ok()) return;
+    lender->settled = true;
+    const Bytes most = lender->taken + memory.value().free / kBasePage * kBasePage;
+    if (lender->loan.bytes <= most) return;
+    log_line(LogLevel::kWarning, "peer-memory {}:{} is more than that device has free: it lends all of that, {}",
+             device.value(), rounded_size(lender->loan.bytes), rounded_size(most));
+    less = lender->loan.bytes - most;
+    lender->loan.bytes = most;
+  }
+  lower_capacity(less);
+}
+
 Status PeerTier::try_admit(DeviceId device) {
-  for (const Lender& lender : lenders()) TESSERA_TRY(try_lender(lender, device));
-  return admit(device);
+  for (const Lender& lender : lenders()) settle(lender.loan.lender);
+  bool any = false;
+  for (const Lender& lender : lenders()) {
+    if (lender.loan.bytes < kBasePage) continue;
+    TESSERA_TRY(try_lender(lender, device));
+    any = true;
+  }
+  return any ? admit(device) : Status(Code::kOutOfMemory, "who lends has nothing to lend");
 }
 
 // Where there is no memory left to try with, access to the frames there are has to do.
@@ -55,6 +83,21 @@ Bytes PeerTier::to_come_from(DeviceId device) const {
   return found == lenders_.end() ? Bytes() : found->left();
 }
 
+Bytes PeerTier::reach() const {
+  const MutexLock lock(lenders_mutex_);
+  return std::accumulate(lenders_.begin(), lenders_.end(), Bytes(), [](Bytes sum, const Lender& each) {
+    const bool no_page = each.refused && each.refused <= kBasePage;
+    return sum + (no_page ? each.taken : each.loan.bytes);
+  });
+}
+
+// Another may have given memory back to a lender meanwhile.
+void PeerTier::trim() {
+  AliasTier::trim();
+  const MutexLock lock(lenders_mutex_);
+  for (Lender& lender : lenders_) lender.refused = {};
+}
+
 Result<AliasTier::Made> PeerTier::create_frame(Bytes bytes) {
   const MutexLock lock(lenders_mutex_);
   std::vector<std::pair<Bytes, std::size_t>> by_left;
@@ -63,15 +106,25 @@ Result<AliasTier::Made> PeerTier::create_frame(Bytes bytes) {
   Status refusal(Code::kOutOfMemory, "no device lends so much at once");
   for (const auto& [left, i] : by_left) {
     if (left < bytes) break;
-    const DeviceId lender = lenders_[i].loan.lender;
+    Lender& from = lenders_[i];
+    if (from.refused && bytes >= from.refused) continue;
+    const DeviceId lender = from.loan.lender;
     const Result<FrameId> frame = driver_.create_frame(lender, FrameLocation::kDevice, bytes);
     refusal = frame.status();
-    if (!frame.is_ok()) continue;  // it may have less than it was to lend
-    lenders_[i].taken += bytes;
+    if (refusal.code() == Code::kOutOfMemory) note_refused(from, bytes);
+    if (!frame.is_ok()) continue;
+    from.taken += bytes;
     lender_of_[frame.value()] = i;
     return Made{frame.value(), lender};
   }
   return refusal;
+}
+
+void PeerTier::note_refused(Lender& lender, Bytes bytes) {
+  lender.refused = bytes;
+  if (std::exchange(lender.said, true)) return;
+  log_line(LogLevel::kWarning, "device {} has no memory to lend any more: it was to lend {}, of which {} are lent",
+           lender.loan.lender.value(), rounded_size(lender.loan.bytes), rounded_size(lender.taken));
 }
 
 Status PeerTier::destroy_frame(FrameId frame, Bytes bytes) {
@@ -79,6 +132,7 @@ Status PeerTier::destroy_frame(FrameId frame, Bytes bytes) {
   TESSERA_TRY(driver_.destroy_frame(frame));
   const auto found = lender_of_.find(frame);
   lenders_[found->second].taken -= bytes;
+  lenders_[found->second].refused = {};
   lender_of_.erase(found);
   return {};
 }

@@ -70,6 +70,49 @@ TEST_F(PeerTierTest, ALenderThatHasLessThanItWasToLendIsPassedOver) {
   for (const Frame& frame : frames) tier.give_back(frame);
 }
 
+TEST_F(PeerTierTest, ALoanIsNoMoreThanTheLenderHasFree) {
+  PeerTier tier(sim(), {{kNear, 32_MiB}, {kFar, 8_MiB}});
+  const FrameId own = sim().create_frame(kNear, FrameLocation::kDevice, 4_MiB).take();
+  tier.settle(kNear);
+  EXPECT_EQ(tier.to_come_from(kNear), 12_MiB);
+  EXPECT_EQ(tier.usage().capacity, 20_MiB);
+  ASSERT_TRUE(sim().destroy_frame(own).is_ok());
+  ASSERT_TRUE(tier.try_admit(kBorrower).is_ok());
+  EXPECT_EQ(tier.usage().capacity, 20_MiB) << "once for each lender";
+  tier.settle(kBorrower);
+  EXPECT_EQ(tier.usage().capacity, 20_MiB) << "who lends nothing";
+}
+
+TEST_F(PeerTierTest, NobodyBorrowsFromWhoHasNothing) {
+  const FrameId own = sim().create_frame(kNear, FrameLocation::kDevice, 16_MiB).take();
+  PeerTier tier(sim(), {{kNear, 8_MiB}});
+  EXPECT_EQ(tier.try_admit(kBorrower).code(), Code::kOutOfMemory);
+  EXPECT_EQ(tier.usage().capacity, Bytes());
+  PeerTier with_another(sim(), {{kNear, 8_MiB}, {kFar, 8_MiB}});
+  EXPECT_TRUE(with_another.try_admit(kBorrower).is_ok());
+  EXPECT_TRUE(sim().destroy_frame(own).is_ok());
+}
+
+TEST_F(PeerTierTest, WhoRefusedIsNotAskedAgainBeforeSomethingOfItWentBack) {
+  FaultDriver driver(sim());
+  PeerTier tier(driver, {{kNear, 16_MiB}});
+  ASSERT_TRUE(tier.try_admit(kBorrower).is_ok());
+  const FrameId own = sim().create_frame(kNear, FrameLocation::kDevice, 12_MiB).take();
+  const Frame first = tier.take(PageClass::kBase).value(), second = tier.take(PageClass::kBase).value();
+  EXPECT_EQ(tier.reach(), 16_MiB);
+  EXPECT_EQ(tier.take(PageClass::kBase).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(tier.reach(), 4_MiB);
+  const std::uint64_t asked = driver.calls(DriverCall::kCreateFrame);
+  EXPECT_EQ(tier.take(PageClass::kBase).status().code(), Code::kOutOfMemory);
+  EXPECT_EQ(driver.calls(DriverCall::kCreateFrame), asked);
+  tier.give_back(second);
+  tier.trim();
+  EXPECT_TRUE(sim().destroy_frame(own).is_ok());
+  std::vector<Frame> frames = {first};
+  while (frames.size() < 8) frames.push_back(tier.take(PageClass::kBase).value());
+  for (const Frame& frame : frames) tier.give_back(frame);
+}
+
 TEST_F(PeerTierTest, WhatIsStillToComeFromALenderIsLessByWhatCame) {
   PeerTier tier(sim(), {{kNear, 8_MiB}});
   EXPECT_TRUE(tier.lends(kNear));
