@@ -119,7 +119,8 @@ Status Arrivals::check_backing(std::span<const PageRef> pages) const {
   for (const auto& run : engine_.runs) {
     if (!run->is_dead()) backed += run->shape.bytes() - run->bytes_in(PageState::kEmpty);
   }
-  const Bytes room = engine_.tiers.device.usage().capacity + engine_.tiers.host.usage().capacity + file;
+  const Bytes lent = engine_.tiers.peer == nullptr ? Bytes() : engine_.tiers.peer->reach();
+  const Bytes room = engine_.tiers.device.usage().capacity + lent + engine_.tiers.host.usage().capacity + file;
   if (backed + wanted <= room) return {};
   return Status(Code::kOutOfMemory,
                 fmt::format("the spill file takes no more: {} MiB are needed, {} of {} MiB are in use",

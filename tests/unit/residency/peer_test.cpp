@@ -88,6 +88,21 @@ TEST_F(LendingTest, APeersMemoryIsPartOfTheHeap) {
   for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
 }
 
+TEST(LendingBesideAFile, NewPagesFindRoomWithThePeerWhenTheFileTakesNoMore) {
+  ResidencySetup setup = lending(8_MiB);
+  setup.host = 4_MiB, setup.file = 8_MiB;
+  ResidencyMachine machine(setup);
+  machine.file().set_write_outcome(Status(Code::kIo, "worn out"));
+  std::vector<LentRun*> runs = machine.add_many(12);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_OK(machine.write(runs[i], i));
+  (void)machine.write(runs[10], 10);  // somebody has to go to the file for it
+  ASSERT_EQ(machine.tiers().file.reach(), Bytes());
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_OK(machine.residency().remove(runs[i]));
+  EXPECT_OK(machine.write(runs[11], 11));
+  for (std::size_t i = 3; i < 10; ++i) EXPECT_OK(machine.check(runs[i], i));
+  EXPECT_OK(machine.check(runs[11], 11));
+}
+
 TEST_F(LendingTest, PagesOfARunGoWhereEachShallBe) {
   LentRun* const run = machine_.add({0, 4});
   EXPECT_OK(machine_.write(run, 1));
