@@ -1,4 +1,5 @@
 // What the allocator tells: queries, statistics, out-of-memory messages, the files at the end.
+#include <algorithm>
 #include <cerrno>
 #include <tuple>
 #include <utility>
@@ -112,17 +113,18 @@ Result<MemoryInfo> Allocator::memory_info(DeviceId device) {
 }
 
 // The device as if the tiers below were part of it. What other devices hold down there is not free;
-// where they hold it may change, so as much counts as cannot be in their own memory.
+// where they hold it may change, so as much counts as cannot be in their own memory, or in what they borrow.
 MemoryInfo Allocator::enlarged(DeviceHeap& heap) const {
-  const Bytes below = peer_usage().capacity + host_usage().capacity + file_->usage().capacity;
-  Bytes taken = heap.residency().live_bytes();
+  const Bytes peer = peer_usage().capacity, below = host_usage().capacity + file_->usage().capacity;
+  Bytes taken = heap.residency().live_bytes(), borrowed;
   for (const auto& entry : heaps_) {
     DeviceHeap* other = entry.load(std::memory_order_acquire);
     if (other == nullptr || other == &heap) continue;
     const Bytes live = other->residency().live_bytes(), own = other->tier().usage().capacity;
-    if (live > own) taken += live - own;
+    if (live > own) (other->borrows() && !heap.borrows() ? borrowed : taken) += live - own;
   }
-  const Bytes total = heap.tier().usage().capacity + below;
+  taken += borrowed - std::min(borrowed, peer);
+  const Bytes total = heap.tier().usage().capacity + below + (heap.borrows() ? peer : Bytes());
   return MemoryInfo{total > taken ? total - taken : Bytes(), total};
 }
 
@@ -190,7 +192,7 @@ Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked) const {
   figures.asked = asked;
   figures.device = heap.device();
   figures.device_tier = figures_of(heap.tier().usage());
-  figures.peer_tier = figures_of(peer_usage());
+  if (heap.borrows()) figures.peer_tier = figures_of(peer_usage());
   figures.host_tier = figures_of(host_usage());
   figures.file_tier = figures_of(file_->usage());
   figures.pinned = moves.pinned_bytes;

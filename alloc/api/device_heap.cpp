@@ -17,8 +17,8 @@ constexpr Bytes kAddressesBeside = kLargePage * 1024;
 
 }  // namespace
 
-DeviceHeap::DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget)
-    : device_(device), total_memory_(total_memory), join_(driver, device),
+DeviceHeap::DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget, bool borrows)
+    : device_(device), borrows_(borrows), total_memory_(total_memory), join_(driver, device),
       tier_(driver, device, budget) {}
 
 Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId device,
@@ -38,7 +38,7 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   TESSERA_TRY_ASSIGN(memory, driver.memory_info(device));
   const Bytes budget = device_budget(options, memory.free - std::min(memory.free, below.to_lend));
   if (properties.host_node) below.host.settle(*properties.host_node);
-  std::unique_ptr<DeviceHeap> heap(new DeviceHeap(driver, device, memory.total, budget));
+  std::unique_ptr<DeviceHeap> heap(new DeviceHeap(driver, device, memory.total, budget, below.peer != nullptr));
 
   std::unique_ptr<Policy> policy;
   TESSERA_TRY_ASSIGN(policy, make_policy(options.policy));

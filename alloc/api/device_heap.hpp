@@ -36,6 +36,7 @@ class DeviceHeap {
                                                     ClassOfTag class_of_tag);
 
   DeviceId device() const { return device_; }
+  bool borrows() const { return borrows_; }
   Bytes total_memory() const { return total_memory_; }
   const DeviceTier& tier() const { return tier_; }
   Residency& residency() { return *residency_; }
@@ -49,9 +50,10 @@ class DeviceHeap {
   Status validate() const;
 
  private:
-  DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget);
+  DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget, bool borrows);
 
   const DeviceId device_;
+  const bool borrows_;
   const Bytes total_memory_;
   StreamJoin join_;
   DeviceTier tier_;

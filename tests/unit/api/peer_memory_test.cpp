@@ -1,6 +1,7 @@
 // The whole machine with a device that lends.
 #include "allocator_machine.hpp"
 #include "api/budgets.hpp"
+#include "base/log.hpp"
 
 namespace tessera {
 namespace {
@@ -63,11 +64,71 @@ TEST_F(PeerMemoryTest, TheLendersHeapIsSmallerByWhatIsYetToBeLentAndBorrowsNothi
 }
 
 TEST_F(PeerMemoryTest, WhoLendsNothingThatCanBeReachedIsDoneWithout) {
-  start(lending("7:64MiB"));
+  start(lending("1:64MiB"), {.devices = 2, .memory = 256_MiB, .apart = {{0, 1}}});
   const std::vector<Address> blocks = written(3);
   EXPECT_EQ(allocator_->stats().totals.bytes_peer_out, 0U);
   EXPECT_GT(allocator_->stats().totals.bytes_out, 0U);
   expect_patterns(blocks);
+}
+
+TEST_F(PeerMemoryTest, WhoLendsMoreThanItHasLendsWhatItHas) {
+  start(lending("1:1GiB"));
+  const Address own = allocate(2_MiB, kBorrower);
+  EXPECT_EQ(allocator_->stats().totals.peer_capacity, (256_MiB).value());
+  EXPECT_EQ(allocator_->memory_info(kLender).value().free, Bytes()) << "of its own";
+  EXPECT_EQ(allocator_->query(own).value().device, kBorrower);
+}
+
+TEST_F(PeerMemoryTest, WhoBorrowsNothingIsToldOfNothingThatOthersLend) {
+  Options options = lending("1:64MiB");
+  options.report_memory = "virtual";
+  start(options, {.devices = 3, .memory = 256_MiB, .apart = {{2, 1}}});
+  const std::vector<Address> blocks = written(6);
+  EXPECT_EQ(allocator_->memory_info(kBorrower).value().total, 112_MiB);
+  EXPECT_EQ(allocator_->memory_info(kBorrower).value().free, 16_MiB);
+  for (const DeviceId other : {kLender, DeviceId(2)}) {
+    const MemoryInfo memory = allocator_->memory_info(other).take();
+    EXPECT_EQ(memory.total, 48_MiB) << "its own, and the host's";
+    EXPECT_EQ(memory.free, 48_MiB) << "what does not fit into the other's is with the peer";
+  }
+  const auto refusal = [&](DeviceId device) {
+    return std::string(allocator_->allocate(device, 128_MiB, kNoStream).status().message());
+  };
+  EXPECT_NE(refusal(kBorrower).find("peer "), std::string::npos) << refusal(kBorrower);
+  EXPECT_EQ(refusal(kLender).find("peer "), std::string::npos) << refusal(kLender);
+  expect_patterns(blocks);
+}
+
+TEST_F(PeerMemoryTest, WhereNobodyCanBorrowPagesStandBehindAddressesAllTheSame) {
+  Options options = lending("0:64MiB");
+  options.unhinted_access = "auto";
+  start(options, {.devices = 1, .memory = 256_MiB});
+  const std::vector<Address> blocks = written(2);
+  std::string unhinted;
+  for (const auto& fact : allocator_->stats().facts) {
+    if (fact.name == "unhinted_access") unhinted = fact.value;
+  }
+  EXPECT_EQ(unhinted, "host-backed");
+  EXPECT_EQ(allocator_->stats().totals.peer_capacity, 0U);
+  expect_patterns(blocks);
+}
+
+TEST(PeerLoans, AreOfDevicesThatThereAreWhereOneCanBorrow) {
+  set_log_level(LogLevel::kWarning);
+  const auto between = [](std::vector<Loan> loans, int devices, const char* said) {
+    ::testing::internal::CaptureStderr();
+    loans = loans_between(std::move(loans), devices);
+    const std::string line = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(line.empty(), *said == '\0') << line;
+    EXPECT_NE(line.find(said), std::string::npos) << line;
+    return loans.size();
+  };
+  const Loan first{DeviceId(0), 16_MiB}, second{DeviceId(1), 16_MiB};
+  EXPECT_EQ(between({second}, 2, ""), 1U);
+  EXPECT_EQ(between({first}, 1, "none to borrow"), 0U);
+  EXPECT_EQ(between({second}, 1, "no device 1"), 0U);
+  EXPECT_EQ(between({first, second}, 2, "none to borrow"), 0U);
+  EXPECT_EQ(between({first, second}, 3, ""), 2U);
 }
 
 TEST(PeerLoans, AreReadAsTheyAreWritten) {
@@ -81,7 +142,7 @@ TEST(PeerLoans, AreReadAsTheyAreWritten) {
   EXPECT_EQ(loans[1].lender, DeviceId(3));
   EXPECT_EQ(loans[1].bytes, 4_MiB) << "whole pages";
   for (const char* const wrong :
-       {"1", "16GiB", "x:1GiB", "1:", "1:much", "1:4GiB,1:4GiB", "-1:4GiB", "1:1MiB", ":4GiB"}) {
+       {"1", "16GiB", "x:1GiB", "1:", "1:much", "1:4GiB,1:4GiB", "-1:4GiB", "1:1MiB", ":4GiB", "1:9000000TiB,2:9000000TiB"}) {
     options.peer_memory = wrong;
     EXPECT_EQ(options.validate().code(), Code::kInvalidArgument) << wrong;
   }
