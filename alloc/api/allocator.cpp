@@ -103,6 +103,7 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
   TESSERA_TRY_ASSIGN(loans, peer_loans(options));
   a->open_peers(std::move(loans));
   a->trace_ = open_trace(options, clock);
+  if (a->trace_) a->op_times_ = std::make_unique<OpTimes>(*a->driver_, *a->trace_);
   Allocator* self = a.get();
   std::function<void()> look;
   if (pump && !options.control_dir.empty()) a->board_ = LiveBoard::open_if_possible();
@@ -285,7 +286,8 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
     if (kind == Use::Kind::kGate && guards_all_work()) enter_gates(use);
     return {};
   }
-  if (trace_ && !is_inside_callback()) trace_op(addresses, stream, access, name != nullptr ? name : "");
+  std::optional<OpTimes::Op> op;
+  if (trace_ && !is_inside_callback()) op = trace_op(addresses, stream, access, name != nullptr ? name : "");
   const Held held = [&lookup] { lookup.reset(); };  // a callback may take long
   if (kind == Use::Kind::kHold) {
     return begin_held({{heap, {found.begin(), found.end()}}}, access, use, held);
@@ -294,6 +296,7 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
   kick_pump(*heap);
   if (!status.is_ok()) return explain_use(std::move(status), *heap, found);
   use.heap = heap;
+  if (op) op_times_->begin(*op, stream);
   return {};
 }
 
@@ -345,6 +348,7 @@ Status Allocator::begin_held(std::vector<AnnouncedUse::Part> parts, Access acces
 }
 
 void Allocator::end_use(AnnouncedUse& use) {
+  if (use.heap != nullptr && op_times_) op_times_->end(use.stream);
   if (use.heap != nullptr) use.heap->residency().end_use({}, use.stream, use.use);
   for (auto& part : use.held) part.heap->residency().end_use(part.runs, use.stream, use.use);
   if (use.gates != 0) leave_gates(use);
@@ -388,21 +392,6 @@ Status Allocator::touch_absent(Address address, StreamId stream, Access access) 
   const bool found = use.heap != nullptr;
   end_use(use);
   return found ? Status() : not_ours(address);
-}
-
-void Allocator::trace_op(std::span<const Address> addresses, StreamId stream, Access access,
-                         std::string_view name) {
-  std::vector<std::uint64_t> ids;
-  DeviceId device;
-  for (Address address : addresses) {
-    DeviceHeap* heap = heap_of(address);
-    if (heap == nullptr) continue;
-    const auto block = heap->blocks().find(address);
-    if (block.is_ok()) ids.push_back(block.value().address.value());
-    device = heap->device();
-  }
-  if (access == Access::kRead) return trace_->op(name, stream, device, ids, {});
-  trace_->op(name, stream, device, ids, ids);
 }
 
 // ---- hints --------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@
 #include "base/clock.hpp"
 #include "observe/event_log.hpp"
 #include "observe/timeline.hpp"
+#include "api/op_times.hpp"
 #include "observe/trace_writer.hpp"
 #include "tier/registered_pages.hpp"
 
@@ -161,8 +162,7 @@ class Allocator {
                     const Held& held);
   Status begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use);
   Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;
-  void trace_op(std::span<const Address> addresses, StreamId stream, Access access,
-                std::string_view name);
+  OpTimes::Op trace_op(std::span<const Address> addresses, StreamId stream, Access access, std::string_view name);
   void kick_pump(DeviceHeap& heap);
   Status explain(Status status, DeviceHeap& heap, Bytes asked) const;
   Result<std::optional<TagId>> tag_named(const char* name) const;
@@ -176,6 +176,7 @@ class Allocator {
   TagTable tags_;
   ExposureLog exposures_;
   std::unique_ptr<TraceWriter> trace_;
+  std::unique_ptr<OpTimes> op_times_;  // where there is a trace
   std::unique_ptr<FileTier> file_;
   std::unique_ptr<RegisteredPages> host_pages_;
   std::unique_ptr<HostTier> host_;

@@ -248,6 +248,7 @@ Status Allocator::finish() {
   if (!options_.stats.empty()) keep_first(write_stats(last, path_of_process(options_.stats)));
   if (!options_.timeline.empty()) keep_first(write_timeline(path_of_process(options_.timeline)));
   if (!options_.history.empty()) keep_first(write_history(path_of_process(options_.history)));
+  if (op_times_) op_times_->look();
   if (trace_) keep_first(trace_->flush());
   return result;
 }

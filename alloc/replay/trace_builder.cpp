@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "replay/kind_times.hpp"
+
 namespace tessera {
 namespace {
 
@@ -89,8 +91,9 @@ Status TraceBuilder::op(const Op& op) {
   const std::vector<std::uint32_t> only_read = without(reads, writes);
   const std::vector<std::uint32_t> only_written = without(writes, reads);
   const std::vector<std::uint32_t> updated = without(writes, only_written);
+  if (!op.time) untimed_.push_back(static_cast<std::uint32_t>(trace_.ops.size()));
   add(TraceEvent::Kind::kOp, trace_.ops.size());
-  trace_.ops.push_back({.time = op.time,
+  trace_.ops.push_back({.time = op.time.value_or(Nanoseconds()),
                         .first = trace_.operands.size(),
                         .reads = static_cast<std::uint32_t>(only_read.size()),
                         .writes = static_cast<std::uint32_t>(writes.size()),
@@ -101,6 +104,13 @@ Status TraceBuilder::op(const Op& op) {
   for (const auto* part : {&only_read, &updated, &only_written}) {
     trace_.operands.insert(trace_.operands.end(), part->begin(), part->end());
   }
+  return {};
+}
+
+Status TraceBuilder::took(std::uint64_t op, Nanoseconds time) {
+  if (op >= trace_.ops.size()) return wrong(fmt::format("the time of operation {}, which is none so far", op));
+  trace_.ops[op].time = time;
+  timed_.push_back(static_cast<std::uint32_t>(op));
   return {};
 }
 
@@ -137,6 +147,12 @@ std::uint32_t TraceBuilder::stream(std::uint64_t id) {
       streams_.try_emplace(id, static_cast<std::uint32_t>(trace_.streams.size()));
   if (is_new) trace_.streams.push_back(id);
   return at->second;
+}
+
+Trace TraceBuilder::take() {
+  std::ranges::sort(timed_);
+  give_times_of_their_kind(trace_, timed_, without(untimed_, timed_));
+  return std::move(trace_);
 }
 
 }  // namespace tessera

@@ -34,7 +34,7 @@ class TraceBuilder {
   };
   struct Op {
     std::string_view name;
-    Nanoseconds time;
+    std::optional<Nanoseconds> time;  // none: `took` may say it, or those of its kind
     std::uint64_t stream = 0;
     std::uint64_t device = 0;
     std::span<const std::uint64_t> reads;   // ids; duplicates are allowed
@@ -45,10 +45,12 @@ class TraceBuilder {
   Status alloc(const Alloc& alloc);
   Status free(std::uint64_t id);
   Status op(const Op& op);
+  // The operation of this number, from 0 on, took so long.
+  Status took(std::uint64_t op, Nanoseconds time);
   Status mark(std::string_view kind, std::uint64_t number);
   Status remake(std::uint64_t id, Nanoseconds time);
 
-  Trace take() { return std::move(trace_); }
+  Trace take();
 
  private:
   Status check_room(std::uint64_t device) const;
@@ -58,6 +60,7 @@ class TraceBuilder {
   void add(TraceEvent::Kind kind, std::size_t index);
 
   Trace trace_;
+  std::vector<std::uint32_t> timed_, untimed_;              // operations: by a line of their own, and not by their line
   std::unordered_map<std::uint64_t, std::uint32_t> live_;  // id → block
   std::unordered_map<std::string, std::uint32_t> words_;
   std::unordered_map<std::uint64_t, std::uint32_t> streams_;

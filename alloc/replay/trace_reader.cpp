@@ -87,18 +87,27 @@ Status read_alloc(const json& line, TraceBuilder& trace) {
 
 Status read_op(const json& line, TraceBuilder& trace) {
   TraceBuilder::Op op;
-  std::uint64_t time = 0;
   std::vector<std::uint64_t> reads, writes;
   TESSERA_TRY_ASSIGN(op.name, text(line, "name"));
-  TESSERA_TRY_ASSIGN(time, number(line, "ns", 0));
+  if (line.contains("ns")) {
+    std::uint64_t time = 0;
+    TESSERA_TRY_ASSIGN(time, number(line, "ns", {}));
+    op.time = Nanoseconds(time);
+  }
   TESSERA_TRY_ASSIGN(op.stream, number(line, "stream", 0));
   TESSERA_TRY_ASSIGN(op.device, number(line, "device", 0));
   TESSERA_TRY_ASSIGN(reads, ids(line, "r"));
   TESSERA_TRY_ASSIGN(writes, ids(line, "w"));
-  op.time = Nanoseconds(time);
   op.reads = reads;
   op.writes = writes;
   return trace.op(op);
+}
+
+Status read_time(const json& line, TraceBuilder& trace) {
+  std::uint64_t op = 0, time = 0;
+  TESSERA_TRY_ASSIGN(op, number(line, "op", {}));
+  TESSERA_TRY_ASSIGN(time, number(line, "ns", {}));
+  return trace.took(op, Nanoseconds(time));
 }
 
 Status read_mark(const json& line, TraceBuilder& trace) {
@@ -128,12 +137,13 @@ Status read_line(const std::string& text_of_line, TraceBuilder& trace) {
   std::string_view kind;
   TESSERA_TRY_ASSIGN(kind, text(line, "t"));
   if (kind == "op") return read_op(line, trace);
+  if (kind == "time") return read_time(line, trace);
   if (kind == "alloc") return read_alloc(line, trace);
   if (kind == "free") return read_free(line, trace);
   if (kind == "mark") return read_mark(line, trace);
   if (kind == "regen") return read_remake(line, trace);
   if (kind == "header") return read_header(line, trace);
-  return wrong(fmt::format("\"t\" is \"{}\", none of header, alloc, op, mark, free, regen", kind));
+  return wrong(fmt::format("\"t\" is \"{}\", none of header, alloc, op, time, mark, free, regen", kind));
 }
 
 }  // namespace

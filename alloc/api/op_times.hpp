@@ -1,0 +1,67 @@
+// How long the operations of a recording take: timed events around some of them, and a line of the trace for each as
+// soon as the device has passed it.
+//
+// Not all are timed, as two events cost about as much as all else that a launch is charged with. Those of one kind (the
+// same name on as many bytes) take the same time: the first few are, and of the others some. Whoever reads the trace
+// gives the rest the times of their kind (replay/kind_times.hpp).
+//
+// Thread safety: every call may be made from any thread. Two threads that launch on one stream at once may have one
+// operation timed for both.
+//
+// Bounds: kMostKinds kinds, operations of others are not timed; kMostUnder times are under way on a device.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/mutex.hpp"
+#include "observe/trace_writer.hpp"
+#include "residency/stopwatches.hpp"
+
+namespace tessera {
+
+class OpTimes {
+ public:
+  static constexpr std::size_t kMostKinds = std::size_t{1} << 16;
+  static constexpr std::size_t kMostUnder = 1024;
+  static constexpr std::uint32_t kFirstOnes = 8, kOneIn = 16;  // of a kind
+
+  // REQUIRES: both outlive it.
+  OpTimes(Driver& driver, TraceWriter& trace) : driver_(driver), trace_(trace) {}
+
+  // An operation, as the trace has it.
+  struct Op {
+    std::uint64_t number = 0;
+    std::string_view name;
+    Bytes bytes;  // of its operands
+    DeviceId device;
+  };
+  // Its work is queued on the stream between these calls.
+  void begin(const Op& op, StreamId stream);
+  void end(StreamId stream);
+  // Writes down what is over.
+  void look();
+
+ private:
+  struct Running {
+    std::uint64_t op = 0;
+    Stopwatches* watches = nullptr;
+    Stopwatches::Watch watch = 0;
+  };
+  bool is_due(const Op& op) REQUIRES_LOCK(mutex_);
+  Stopwatches& watches_of(DeviceId device) REQUIRES_LOCK(mutex_);
+
+  Driver& driver_;
+  TraceWriter& trace_;
+  Mutex mutex_{LockRank::kApi};
+  std::map<DeviceId, std::unique_ptr<Stopwatches>> watches_ GUARDED_BY(mutex_);
+  std::unordered_map<std::size_t, std::uint32_t> seen_ GUARDED_BY(mutex_);  // by kind
+  std::unordered_map<std::uint64_t, Running> running_ GUARDED_BY(mutex_);   // by stream
+  std::deque<Running> under_way_ GUARDED_BY(mutex_);                        // oldest first
+};
+
+}  // namespace tessera

@@ -1,0 +1,43 @@
+#include "replay/kind_times.hpp"
+
+#include <gtest/gtest.h>
+
+#include "trace_text.hpp"
+
+namespace tessera {
+namespace {
+
+std::string untimed_op(const char* name, std::uint64_t id) {
+  return std::string(R"({"t":"op","name":")") + name + R"(","r":[)" + std::to_string(id) + "]}\n";
+}
+std::string time_line(std::uint64_t op, std::uint64_t nanoseconds) {
+  return R"({"t":"time","op":)" + std::to_string(op) + R"(,"ns":)" + std::to_string(nanoseconds) + "}\n";
+}
+std::vector<std::uint64_t> times(const Trace& trace) {
+  std::vector<std::uint64_t> all;
+  for (const TraceOp& op : trace.ops) all.push_back(op.time.value());
+  return all;
+}
+
+TEST(KindTimes, WhoWasNotTimedTookTheMedianOfItsKind) {
+  std::string text = alloc_line(1, 1_MiB);
+  for (int i = 0; i < 5; ++i) text += untimed_op("gemm", 1);
+  text += time_line(0, 9000) + time_line(2, 110) + time_line(3, 100);
+  EXPECT_EQ(times(trace_of(text)), (std::vector<std::uint64_t>{9000, 110, 110, 100, 110}));
+}
+
+TEST(KindTimes, AnotherNameOtherBytesOrMoreOperandsAreAnotherKind) {
+  const std::string text = alloc_line(1, 2_MiB) + alloc_line(2, 4_MiB) + alloc_line(3, 2_MiB) + untimed_op("gemm", 1) +
+                           untimed_op("gemm", 2) + untimed_op("norm", 1) +
+                           R"({"t":"op","name":"gemm","r":[1,3]})" "\n" + untimed_op("gemm", 3) + time_line(0, 70);
+  EXPECT_EQ(times(trace_of(text)), (std::vector<std::uint64_t>{70, 0, 0, 0, 70}));
+}
+
+TEST(KindTimes, WhatTheLineOfAnOperationSaysStays) {
+  const std::string text = alloc_line(1, 1_MiB) + op_line(40, "r", 1) +
+                           R"({"t":"op","name":"op","ns":0,"r":[1]})" "\n" + untimed_op("op", 1) + time_line(2, 7);
+  EXPECT_EQ(times(trace_of(text)), (std::vector<std::uint64_t>{40, 0, 7}));
+}
+
+}  // namespace
+}  // namespace tessera
