@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/decayed_count.hpp"
+
 namespace tessera {
 namespace {
 
@@ -58,6 +60,11 @@ std::span<const LaunchLog::Use> parts_of(std::span<const LaunchLog::Use> uses) {
   return {uses.begin(), std::ranges::find_if(uses, is_small)};
 }
 
+void count_use(Run& run, std::uint64_t epoch) {
+  run.often = decayed(run.often, run.counted, epoch) + kOneEvent;
+  run.counted = epoch;
+}
+
 }  // namespace
 
 // What was noted before it rested does not go on. Nor is it known how long that took: nothing was
@@ -106,6 +113,7 @@ void Conductor::read(Orders& orders, Nanoseconds now) {
 void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                             Orders& orders, Nanoseconds now) {
   ++read_;
+  for (const LaunchLog::Use& use : uses) count_use(*use.run, launch.epoch);
   const std::span<const LaunchLog::Use> parts = parts_of(uses);
   const std::uint64_t signature = signature_of(launch.work, parts, run_bytes);
   history_.remember(launch, signature, uses, parts.size(), now);

@@ -32,7 +32,7 @@ namespace tessera {
 
 // How often it was used of late, as of this epoch.
 inline std::uint32_t often_by(const Run& run, std::uint64_t now) {
-  return decayed(run.often.load(std::memory_order_relaxed), run.used.load(), now);
+  return decayed(run.often, run.counted, now);
 }
 
 struct Engine {

@@ -3,7 +3,6 @@
 // Thread safety: as residency.hpp, which includes this file and nobody else does.
 #pragma once
 
-#include "base/decayed_count.hpp"
 #include "residency/residency.hpp"
 
 namespace tessera {
@@ -18,14 +17,6 @@ inline std::uint64_t bit_of(StreamId stream, std::uint32_t slot) {
 
 inline void note_stream(Run& run, std::uint64_t bit) {
   if ((run.streams.load(std::memory_order_relaxed) & bit) != bit) run.streams.fetch_or(bit);
-}
-
-// What a use in this epoch tells of those to come; the last one was in epoch `before`. Who counts beside somebody else
-// may lose a count: it is an estimate.
-inline void note_past(Run& run, std::uint64_t before, std::uint64_t epoch) {
-  if (before != 0 && before < epoch) run.gap.store(epoch - before, std::memory_order_relaxed);
-  const std::uint32_t often = run.often.load(std::memory_order_relaxed);
-  run.often.store(decayed(often, before, epoch) + kOneEvent, std::memory_order_relaxed);
 }
 
 inline bool Residency::has_work() const {
@@ -76,7 +67,8 @@ inline std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId s
     return before;
   };
   for (Run* const run : runs) {
-    note_past(*run, stamp(run->used), epoch);
+    const std::uint64_t before = stamp(run->used);
+    if (before != 0 && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
     if (access == Access::kWrite) stamp(run->written);
     note_stream(*run, bit);
   }

@@ -94,7 +94,6 @@ struct Run {
   std::atomic<std::uint64_t> written{0};   // epoch of the last announced use that may write
   std::atomic<std::uint64_t> gap{0};       // epochs between its last two uses; 0 = unknown
   std::atomic<bool> fresh{true};           // allocated since its last use
-  std::atomic<std::uint32_t> often{0};     // uses, decayed to the last one (decayed_count.hpp)
   std::atomic<std::uint64_t> remade_in{0};  // nanoseconds, for the learner; 0 = no callback
   std::atomic<std::uint64_t> streams{0};   // bit per StreamTable slot that may still use it
   std::atomic<std::uint64_t> freed{0};     // epoch in which a block of it was freed last
@@ -105,6 +104,8 @@ struct Run {
   std::vector<Page> pages;
   std::uint64_t quiet = 0;        // every use up to this epoch is known to be over
   std::uint64_t next = 0;         // launch, as the conductor counts them, of its next use; 0 = unknown
+  std::uint32_t often = 0;        // uses that the conductor has read while memory was short (decayed_count.hpp), ...
+  std::uint64_t counted = 0;      // ... as of this epoch, which is the last one's
   std::size_t index = 0;          // where the engine's list has it
   std::size_t mention = 0;        // where the launch that is being read may mention it (conductor.cpp)
   bool coming = false;            // prefetched: pages that reach the host go on to the device

@@ -13,7 +13,8 @@ std::uint64_t Residency::stamp_rising(std::span<Run* const> runs, StreamId strea
   const std::uint64_t epoch = streams_.tick();
   const std::uint64_t bit = bit_of(stream, slot);
   for (Run* const run : runs) {
-    note_past(*run, raise_to(run->used, epoch), epoch);
+    const std::uint64_t before = raise_to(run->used, epoch);
+    if (before != 0 && before < epoch) run->gap.store(epoch - before, std::memory_order_relaxed);
     if (access == Access::kWrite) raise_to(run->written, epoch);
     note_stream(*run, bit);
   }
