@@ -44,7 +44,7 @@ void ObjectWalk::make_classes() {
     std::fill(needed.begin(), needed.end(), 0);
     for (const RunUse& use : iteration.uses_of(step)) {
       if (class_of_[use.run] == kNoClass) continue;
-      SizeClass& own = classes_[class_of_[use.run]];
+      ObjectClass& own = classes_[class_of_[use.run]];
       own.least = std::max(own.least, ++needed[class_of_[use.run]]);
     }
   }
@@ -66,14 +66,14 @@ Bytes ObjectWalk::bytes_of(const ObjectCounts& counts) const {
 
 ObjectCounts ObjectWalk::least_counts() const {
   ObjectCounts counts;
-  for (const SizeClass& one : classes_) counts.push_back(one.least);
+  for (const ObjectClass& one : classes_) counts.push_back(one.least);
   return counts;
 }
 
 ObjectCounts ObjectWalk::even_counts() const {
   ObjectCounts counts = least_counts();
   double least = 0, all = 0;
-  for (const SizeClass& one : classes_) {
+  for (const ObjectClass& one : classes_) {
     least += static_cast<double>((one.object * one.least).value());
     all += static_cast<double>((one.object * one.most).value());
   }

@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-struct SizeClass {
+struct ObjectClass {
   Bytes object{};           // the largest run of the class: up to twice its smallest
   std::uint32_t least = 0;  // objects that one step needs at once
   std::uint32_t most = 0;   // runs there are
@@ -25,7 +25,7 @@ class ObjectWalk {
  public:
   ObjectWalk(const Iteration& iteration, const Machine& machine);
 
-  const std::vector<SizeClass>& classes() const { return classes_; }
+  const std::vector<ObjectClass>& classes() const { return classes_; }
   // What the objects may take: the device without what is pinned.
   Bytes capacity() const { return capacity_; }
   Bytes bytes_of(const ObjectCounts& counts) const;
@@ -42,7 +42,7 @@ class ObjectWalk {
 
   PlanGround ground_;
   Bytes capacity_;
-  std::vector<SizeClass> classes_;
+  std::vector<ObjectClass> classes_;
   std::vector<std::uint32_t> class_of_;     // of each run; kNoClass for those that stay
   std::vector<Gap> gaps_;                   // all of them
   std::vector<std::uint32_t> gap_of_use_;   // the gap that follows each use

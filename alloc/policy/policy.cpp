@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <system_error>
@@ -86,8 +87,8 @@ const std::vector<PolicyEntry>& policies() {
        &make<DeltaPolicy>},
       {"patrickstar", "PatrickStar, TPDS 2022", "farthest next moment of the recorded iteration",
        &make<PatrickstarPolicy>},
-      {"stronghold", "STRONGHOLD, SC 2022", "a window of layers stays, sized so that computing covers fetching",
-       &make<StrongholdPolicy>},
+      {"stronghold", "STRONGHOLD, SC 2022", "a window of layers stays, so that computing covers fetching; or it is given",
+       &make<StrongholdPolicy>, &make_with<StrongholdPolicy>},
       {"l2l", "L2L, arXiv 2002.05645", "one layer at a time, the next on its way", &make<L2lPolicy>},
       {"zero-offload", "ZeRO-Offload, USENIX ATC 2021", "optimizer states and gradients are away until the update",
        &make<ZeroOffloadPolicy>},
@@ -104,8 +105,8 @@ const std::vector<PolicyEntry>& policies() {
        &make<FlashneuronPolicy>},
       {"flexgen", "FlexGen, ICML 2023", "a linear program splits weights, KV cache and the rest over the tiers",
        &make<FlexgenPolicy>},
-      {"swapadvisor", "SwapAdvisor, ASPLOS 2020", "breeds how many runs of each size are on the device",
-       &make<SwapadvisorPolicy>},
+      {"swapadvisor", "SwapAdvisor, ASPLOS 2020", "breeds how many runs of each size are on the device; a seed may be given",
+       &make<SwapadvisorPolicy>, &make_with<SwapadvisorPolicy>, true},
       {"str", "STR, TPDS 2023", "the exact optimum for iterations of a few gaps", &make<StrPolicy>},
       {"mpress", "MPress, HPCA 2023", "soon back: to a peer; late: to the host; by free time",
        &make<MpressPolicy>},
@@ -115,6 +116,11 @@ const std::vector<PolicyEntry>& policies() {
        &make<LaminaPolicy>},
   };
   return entries;
+}
+
+std::string with_seed(std::string_view name, std::uint64_t seed) {
+  const auto draws = [name](const PolicyEntry& entry) { return entry.draws && entry.name == name; };
+  return std::ranges::any_of(policies(), draws) ? fmt::format("{}:{}", name, seed) : std::string(name);
 }
 
 Result<std::unique_ptr<Policy>> make_policy(std::string_view name) {

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -48,6 +49,8 @@ class Policy {
   // Tells the ways that may be the best here, at least one, the likeliest first; each is made when it is told, because
   // of a long iteration a plan may take seconds. The policy outlives them.
   virtual void strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const;
+  // Whether plans near the best of several may be tried as well. Of a published rule the best is still its own.
+  virtual bool may_be_refined() const { return true; }
 };
 
 // One row of the gallery: `name` is what --policy takes.
@@ -57,9 +60,12 @@ struct PolicyEntry {
   std::string_view summary;  // one line
   std::unique_ptr<Policy> (*make)();
   std::unique_ptr<Policy> (*make_with)(double) = nullptr;  // of "NAME:NUMBER", where it takes a number
+  bool draws = false;        // lots, and the number is their seed
 };
 
 const std::vector<PolicyEntry>& policies();
+// The same policy with this seed, if it draws lots and its name does not give one.
+std::string with_seed(std::string_view name, std::uint64_t seed);
 // "NAME", or "NAME:NUMBER" for those that take a number: atc24:0.5.
 // Errors: kInvalidArgument naming the policies there are.
 Result<std::unique_ptr<Policy>> make_policy(std::string_view name);

@@ -10,8 +10,8 @@ namespace {
 
 struct Layer {
   double compute = 0;
-  double fetch = 0;  // of its weights
-  Bytes weights;
+  std::vector<std::uint32_t> weights;  // each once
+  std::vector<Gap> ending;             // of those, with steps inside
 };
 
 std::vector<Layer> layers_of(const PlanGround& ground) {
@@ -24,30 +24,41 @@ std::vector<Layer> layers_of(const PlanGround& ground) {
       const bool is_weight = ground.structure.classes[use.run] == RunClass::kWeight;
       if (!is_weight || counted[use.run] == layer + 1) continue;
       counted[use.run] = layer + 1;
-      layers[layer].fetch += ground.time.copy_in(use.run);
-      layers[layer].weights += ground.iteration.runs[use.run].bytes;
+      layers[layer].weights.push_back(use.run);
     }
+  }
+  for (const Gap& gap : ground.gaps) {
+    if (ground.class_of(gap) != RunClass::kWeight) continue;
+    layers[ground.structure.layer_of[gap.until]].ending.push_back(gap);
   }
   return layers;
 }
 
-// Layers before this one whose computing covers its fetch.
-std::size_t covering(const std::vector<Layer>& layers, std::size_t layer) {
+// Layers before this one whose computing covers its fetch: of those weights that leave between two uses so far apart.
+std::size_t covering(const PlanGround& ground, const std::vector<Layer>& layers, std::size_t layer) {
   double computed = 0;
   for (std::size_t before = 1; before < layers.size(); ++before) {
     computed += layers[(layer + layers.size() - before) % layers.size()].compute;
-    if (computed >= layers[layer].fetch) return before;
+    double fetch = 0;
+    for (const Gap& gap : layers[layer].ending) {
+      if (ground.layers_between(gap) > before) fetch += ground.time.copy_in(gap.run);
+    }
+    if (computed >= fetch) return before;
   }
   return 1;  // no window does it
 }
 
-Bytes largest_window(const std::vector<Layer>& layers, std::size_t window) {
-  Bytes bytes;
-  for (std::size_t i = 0; i <= window; ++i) bytes += layers[i % layers.size()].weights;
-  Bytes largest = bytes;
+// Most bytes of weights that so many layers and the next one use.
+Bytes largest_window(const PlanGround& ground, const std::vector<Layer>& layers, std::size_t window) {
+  std::vector<std::size_t> counted(ground.iteration.runs.size());  // first layer + 1 of the last count
+  Bytes largest;
   for (std::size_t first = 0; first < layers.size(); ++first) {
-    bytes += layers[(first + window + 1) % layers.size()].weights;
-    bytes -= layers[first].weights;
+    Bytes bytes;
+    for (std::size_t i = 0; i <= window; ++i) {
+      for (const std::uint32_t run : layers[(first + i) % layers.size()].weights) {
+        if (std::exchange(counted[run], first + 1) != first + 1) bytes += ground.iteration.runs[run].bytes;
+      }
+    }
     largest = std::max(largest, bytes);
   }
   return largest;
@@ -58,9 +69,9 @@ std::uint32_t window_of(const PlanGround& ground) {
   const std::vector<Layer> layers = layers_of(ground);
   std::size_t window = 1;
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
-    window = std::max(window, covering(layers, layer));
+    window = std::max(window, covering(ground, layers, layer));
   }
-  while (window > 1 && largest_window(layers, window) > ground.machine.device) --window;
+  while (window > 1 && largest_window(ground, layers, window) > ground.machine.device) --window;
   return static_cast<std::uint32_t>(window);
 }
 
@@ -68,11 +79,17 @@ std::uint32_t window_of(const PlanGround& ground) {
 
 AbsencePlan StrongholdPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   PlanGround ground(iteration, machine);
-  const std::uint32_t window = window_of(ground);
+  const auto layers = static_cast<double>(ground.structure.layer_begin.size());
+  const auto window = window_ < 0 ? window_of(ground) : static_cast<std::uint32_t>(std::min(window_, layers));
   for (const Gap& gap : ground.gaps) {
     switch (ground.class_of(gap)) {
       case RunClass::kWeight:
-        if (ground.layers_between(gap) > window) ground.leave_for_layers(gap, Away::kHost, window);
+        if (ground.layers_between(gap) <= window) break;
+        if (window == 0) {
+          ground.plan.push_back({.gap = gap, .back_at = gap.until});
+        } else {
+          ground.leave_for_layers(gap, Away::kHost, window);
+        }
         break;
       case RunClass::kOptimizer:
       case RunClass::kGradient: ground.plan.push_back(ground.in_time(gap)); break;

@@ -16,8 +16,13 @@ namespace tessera {
 
 class StrongholdPolicy final : public PlannedPolicy {
  public:
+  // Negative: the smallest window that covers the fetches. 0: each layer is fetched when it is needed.
+  explicit StrongholdPolicy(double window = -1) : window_(window) {}
   std::string_view name() const override { return "stronghold"; }
   AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
+
+ private:
+  double window_;
 };
 
 }  // namespace tessera

@@ -25,16 +25,17 @@ bool is_fitter(const Individual& a, const Individual& b) { return is_better(a.fi
 class Breeding {
  public:
   Breeding(const Iteration& iteration, const Machine& machine, const ObjectWalk& walk, std::uint64_t seed)
-      : iteration_(iteration), machine_(machine), walk_(walk), random_(seed) {}
+      : iteration_(iteration), machine_(machine), walk_(walk), random_(seed + 1) {}
 
-  AbsencePlan best_of(std::size_t trials) {
+  // Who lives after so many trials, the fittest first.
+  std::vector<Individual> live_after(std::size_t trials) {
     population_.push_back(grown(walk_.even_counts()));
     for (std::size_t i = 1; i < trials; ++i) {
       population_.push_back(grown(child()));
       std::stable_sort(population_.begin(), population_.end(), is_fitter);
       if (population_.size() > kPopulation) population_.pop_back();
     }
-    return std::move(population_.front().plan);
+    return std::move(population_);
   }
 
  private:
@@ -60,7 +61,7 @@ class Breeding {
   // One class has more objects, others as many fewer as that takes.
   void mutate(ObjectCounts& genes) {
     const std::size_t richer = below(genes.size());
-    const SizeClass& own = walk_.classes()[richer];
+    const ObjectClass& own = walk_.classes()[richer];
     genes[richer] += static_cast<std::uint32_t>(below(own.most - genes[richer] + 1));
     std::vector<std::size_t> poorer;
     while (walk_.bytes_of(genes) > walk_.capacity()) {
@@ -84,13 +85,29 @@ bool is_too_tight(const ObjectWalk& walk) {
   return walk.classes().empty() || walk.bytes_of(walk.least_counts()) > walk.capacity();
 }
 
+std::vector<Individual> bred(const Iteration& iteration, const Machine& machine, const ObjectWalk& walk,
+                             std::uint64_t seed) {
+  const std::size_t uses = std::max<std::size_t>(1, iteration.uses.size());
+  return Breeding(iteration, machine, walk, seed).live_after(std::clamp<std::size_t>(kWork / uses, 16, 64));
+}
+
 }  // namespace
 
 AbsencePlan SwapadvisorPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   const ObjectWalk walk(iteration, machine);
   if (is_too_tight(walk)) return CapuchinPolicy().plan(iteration, machine);
-  const std::size_t uses = std::max<std::size_t>(1, iteration.uses.size());
-  return Breeding(iteration, machine, walk, seed_).best_of(std::clamp<std::size_t>(kWork / uses, 16, 64));
+  return std::move(bred(iteration, machine, walk, seed_).front().plan);
+}
+
+void SwapadvisorPolicy::strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const {
+  const ObjectWalk walk(iteration, machine);
+  if (is_too_tight(walk)) return Policy::strategies(iteration, machine, hear);
+  std::vector<Individual> live = bred(iteration, machine, walk, seed_);
+  if (!hear({name(), std::move(live.front().plan), this})) return;
+  if (!hear({name(), walk.plan(walk.even_counts()), this})) return;
+  for (std::size_t i = 1; i < live.size(); ++i) {
+    if (!hear({name(), std::move(live[i].plan), this})) return;
+  }
 }
 
 }  // namespace tessera

@@ -79,7 +79,7 @@ void Rehearsal::publish(std::vector<Told> told) {
 std::vector<Told> Rehearsal::best_of(const Question& question) {
   const bool can_play = question.machine.in_rate > 0 && question.machine.out_rate > 0;
   std::vector<Told> told = hear(question, can_play ? players_ : 0);
-  if (!told.front().time || stop_.load()) return told;
+  if (!told.front().time || stop_.load() || !policy_.may_be_refined()) return told;
   publish(told);
   return search(question, std::move(told));
 }

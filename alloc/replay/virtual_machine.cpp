@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "policy/policy.hpp"
 #include "tier/virtual_file_io.hpp"
 
 namespace tessera {
@@ -27,7 +28,7 @@ Options allocator_options(const ReplayOptions& options, std::uint32_t lender) {
   own.device_memory = options.device_memory;
   own.host_memory = options.host_memory;
   if (options.peer_memory) own.peer_memory = fmt::format("{}:{}", lender, options.peer_memory.value());
-  own.policy = options.policy;
+  own.policy = with_seed(options.policy, options.seed);
   own.log_level = "quiet";
   return own;
 }

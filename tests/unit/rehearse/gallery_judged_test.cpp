@@ -1,0 +1,57 @@
+// Published rules that search: what they choose is played on the engine, against what they set out from.
+#include <gtest/gtest.h>
+
+#include "iterations.hpp"
+#include "policy/capuchin_policy.hpp"
+#include "policy/object_walk.hpp"
+#include "policy/swapadvisor_policy.hpp"
+#include "rehearse/rehearsal.hpp"
+#include "rehearse/stage.hpp"
+
+namespace tessera::test {
+namespace {
+
+// Of three sizes, so that there is something to trade: made one after the other, read in the reverse order.
+Iteration of_three_sizes(std::uint32_t runs) {
+  IterationBuilder build;
+  for (std::uint32_t i = 0; i < runs; ++i) build.run(32_MiB * (std::uint64_t{1} << (i % 3)));
+  for (std::uint32_t i = 0; i < runs; ++i) build.step(4'000'000, {makes(i)});
+  for (std::uint32_t i = runs; i-- > 0;) build.step(6'000'000, {reads(i)});
+  return build.done();
+}
+
+Nanoseconds on_the_engine(const Iteration& iteration, const Machine& machine, const Strategy& strategy,
+                          const Policy& policy) {
+  const std::atomic<Nanoseconds> enough{Nanoseconds(~std::uint64_t{0})};
+  const std::atomic<bool> stop{false};
+  const Played played = play_on_stage(iteration, machine, strategy, policy, enough, stop);
+  EXPECT_TRUE(played.time.is_ok()) << played.time.status().to_string();
+  return played.time.is_ok() ? played.time.value() : Nanoseconds();
+}
+
+TEST(GalleryJudged, SwapadvisorIsNeverWorseThanItsSeedOnTheEngineAndSometimesBetter) {
+  const SwapadvisorPolicy policy;
+  bool better = false;
+  for (const std::uint32_t runs : {9u, 15u}) {
+    for (const std::uint64_t percent : {45u, 60u, 80u}) {
+      for (const double rate : {4e9, 12e9, 25e9}) {
+        const Iteration iteration = of_three_sizes(runs);
+        const Machine machine = machine_of(all_bytes(iteration) * percent / 100, rate);
+        const ObjectWalk walk(iteration, machine);
+        const Nanoseconds seed =
+            on_the_engine(iteration, machine, {"seed", walk.plan(walk.even_counts()), &policy}, policy);
+        Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
+        rehearsal.ask(iteration, machine);
+        const std::vector<Told> told = rehearsal.answer();
+        ASSERT_FALSE(told.empty());
+        const Nanoseconds bred = on_the_engine(iteration, machine, told.front().strategy, policy);
+        EXPECT_LE(bred, seed) << runs << " " << percent << " " << rate;
+        better |= bred < seed;
+      }
+    }
+  }
+  EXPECT_TRUE(better);
+}
+
+}  // namespace
+}  // namespace tessera::test

@@ -1,0 +1,78 @@
+// What papers.md says of windows and groups of layers, on the engine.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "gallery_replay.hpp"
+
+namespace tessera::test {
+namespace {
+
+// A program queues 256 operations ahead of its device: a quarter of a layer of so many.
+constexpr std::uint64_t kLayers = 8, kOpsPerLayer = 1024;
+constexpr std::uint64_t kLayerTime = kOpsPerLayer * 8000;
+
+void compute(TraceWriter& write, const TraceWriter::Ids& weights) {
+  for (std::uint64_t i = 0; i < kOpsPerLayer; ++i) write.op(kLayerTime / kOpsPerLayer, weights);
+}
+
+// Equal layers, one weight each.
+Trace uniform_layers() {
+  TraceWriter write;
+  TraceWriter::Ids weights;
+  for (std::uint64_t i = 0; i < kLayers; ++i) weights.push_back(write.alloc(kBlock, "weight"));
+  for (const std::uint64_t weight : weights) write.op(1, {}, {weight});
+  write.iteration();
+  for (const std::uint64_t weight : weights) compute(write, {weight});
+  return write.done();
+}
+
+// Layers that compute as long, of which one in four has a weight to fetch, so that the link can do it: the others take
+// turns at two that stay.
+Trace one_fetch_in_four() {
+  TraceWriter write;
+  TraceWriter::Ids fetched;
+  for (int i = 0; i < 3; ++i) fetched.push_back(write.alloc(kBlock, "weight"));
+  const std::uint64_t odd = write.alloc(kBlock, "weight"), even = write.alloc(kBlock, "weight");
+  for (std::uint64_t weight = 1; weight <= even; ++weight) write.op(1, {}, {weight});
+  write.iteration();
+  for (const std::uint64_t weight : fetched) {
+    compute(write, {weight, odd, even});
+    for (const std::uint64_t stays : {odd, even, odd}) compute(write, {stays});
+  }
+  return write.done();
+}
+
+// Of which a fetch takes so many layers' time.
+ReplayResult with_window(const Trace& trace, Bytes device, double ratio, std::string_view window) {
+  const std::string policy = window.empty() ? "stronghold" : fmt::format("stronghold:{}", window);
+  ReplayOptions options = machine_for(policy, device, ratio * double{kLayerTime});
+  options.iterations = 6;
+  return played(trace, options);
+}
+
+// Where the link has no time to spare, or more than it needs: the window is one layer, and none is too few.
+TEST(GalleryWindows, StrongholdsWindowOfUniformLayersIsCopyOverComputeRoundedUp) {
+  for (const double ratio : {0.7, 1.0}) {
+    EXPECT_EQ(stall_of(with_window(uniform_layers(), 5 * kBlock, ratio, "")), Nanoseconds()) << ratio;
+    EXPECT_EQ(stall_of(with_window(uniform_layers(), 5 * kBlock, ratio, "1")), Nanoseconds()) << ratio;
+    EXPECT_GT(stall_of(with_window(uniform_layers(), 5 * kBlock, ratio, "0")), Nanoseconds()) << ratio;
+  }
+}
+
+// A copy longer than a layer takes windows of several; if each layer had one, no window would do.
+TEST(GalleryWindows, StrongholdsSmallestWindowWithoutAStallIsCopyOverComputeRoundedUp) {
+  for (const auto& [ratio, window] : {std::pair(1.5, 2), std::pair(2.0, 2), std::pair(2.5, 3)}) {
+    const auto stall = [ratio = ratio](std::string_view given) {
+      return stall_of(with_window(one_fetch_in_four(), 4 * kBlock, ratio, given));
+    };
+    EXPECT_EQ(stall(""), Nanoseconds()) << ratio << ": its own choice";
+    EXPECT_EQ(stall(fmt::format("{}", window)), Nanoseconds()) << ratio;
+    // What the shorter window lacks, less the quarter of a layer that the program is ahead; three times in the pass.
+    const double lacks = 3 * (ratio - (window - 1) - 0.26) * double{kLayerTime};
+    EXPECT_GE(stall(fmt::format("{}", window - 1)), Nanoseconds(static_cast<std::uint64_t>(lacks))) << ratio;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::test
