@@ -19,19 +19,23 @@ class Assignment {
 
   bool fits() const { return occupancy_.fits(); }
 
-  // False when no tier hides its copies; then it is not taken.
+  // False when no tier hides its copies; then it is not taken. True also when it would not help: then there is nothing
+  // more to try.
   bool take_hidden(const Gap& gap) {
     const double out = ground_.time.copy_out(gap.run), in = ground_.time.copy_in(gap.run);
     if (ground_.time.free_time(gap) >= 0 && out <= out_left_ && in <= in_left_) {
+      if (!take(ground_.in_time(gap))) return true;
       out_left_ -= out;
       in_left_ -= in;
-      return take(ground_.in_time(gap));
+      return true;
     }
     if (ground_.bytes_of(gap) <= peer_left_ && ground_.time.free_time(gap, Away::kPeer) >= 0) {
-      return take(ground_.in_time(gap, Away::kPeer));
+      take(ground_.in_time(gap, Away::kPeer));
+      return true;
     }
     if (ground_.iteration.runs[gap.run].regenerate == Nanoseconds()) return false;
-    return take({.gap = gap, .back_at = gap.until, .to = Away::kRegenerated});
+    take({.gap = gap, .back_at = gap.until, .to = Away::kRegenerated});
+    return true;
   }
 
   void take_exposed(const Gap& gap) {
@@ -46,9 +50,9 @@ class Assignment {
     return has_peer(ground.machine) ? static_cast<double>(computing_time(ground.iteration).value())
                                     : std::numeric_limits<double>::infinity();
   }
-  // True also when it would not help: then there is nothing more to try.
+  // False when it would not help; then it is not taken.
   bool take(const Absence& absence) {
-    if (!occupancy_.helps(absence)) return true;
+    if (!occupancy_.helps(absence)) return false;
     occupancy_.take(absence);
     if (absence.to == Away::kPeer) peer_left_ -= ground_.bytes_of(absence.gap);
     ground_.plan.push_back(absence);

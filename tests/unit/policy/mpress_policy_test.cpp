@@ -34,6 +34,27 @@ TEST(MpressPolicy, ThePeerLendsNoMoreThanItHas) {
   EXPECT_EQ(lent, 16_MiB);
 }
 
+// Twelve runs are away longest, and not when a step is over; all twelve would take the link for the whole iteration.
+TEST(MpressPolicy, WhatWouldNotHelpTakesNothingOfTheHostsLink) {
+  test::IterationBuilder build;
+  std::vector<std::uint32_t> idle;
+  for (int i = 0; i < 12; ++i) idle.push_back(build.run(16_MiB));
+  const std::uint32_t helps = build.run(16_MiB), passing = build.run(8_MiB);
+  for (int step = 0; step < 20; ++step) {
+    std::vector<RunUse> uses;
+    if (step == 0 || step == 15 || step == 19) {
+      for (const std::uint32_t run : idle) uses.push_back(test::reads(run));
+    }
+    if (step == 6 || step == 19) uses.push_back(test::reads(helps));
+    if (step == 16) uses.push_back(test::makes(passing));
+    build.step(10'000'000, uses);
+  }
+  const AbsencePlan plan = test::moves_of(MpressPolicy().plan(build.done(), with_peer(208_MiB, 1e9, 1_GiB, 50e9)));
+  ASSERT_EQ(plan.size(), 1U);
+  EXPECT_EQ(plan[0].gap.run, helps);
+  EXPECT_EQ(plan[0].to, Away::kHost);
+}
+
 TEST(MpressPolicy, WithoutAPeerThereIsTheHost) {
   const Iteration iteration = test::stack(10, 8_MiB, 1'000'000);
   const AbsencePlan plan = test::moves_of(MpressPolicy().plan(iteration, test::machine_of(40_MiB, 1e9)));
