@@ -201,13 +201,13 @@ Result<Bytes> Room::drop(Run& run, const Work& work) {
   return free_behind(run, work, [&] { return mover_.drop(run); });
 }
 
-Status Room::evict(Run& run) {
+Status Room::evict(Run& run, std::optional<Away> to) {
   for (Bytes before = run.shape.bytes() + Bytes(1);;) {
     if (!run.may_leave()) return Status(Code::kBusy, "the block is pinned or in use");
     while (run.arrives()) {
       TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
     }
-    TESSERA_TRY(leave(run, run.shape.bytes(), Patience::kDemand).status());
+    TESSERA_TRY(leave(run, run.shape.bytes(), Patience::kDemand, to).status());
     while (run.going()) {
       TESSERA_TRY(transfers_.finish(Transfers::Await::kLeaving, run.going()));
     }

@@ -192,6 +192,7 @@ Status Residency::drain() {
 
 void Residency::trim() {
   tiers_.device.trim();
+  if (tiers_.peer != nullptr) tiers_.peer->trim();
   tiers_.host.trim();
 }
 

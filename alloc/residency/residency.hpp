@@ -162,6 +162,7 @@ class Residency {
   Result<Waking> hold_away(std::optional<TagId> tag);
   Status start_leaving(std::optional<TagId> tag);
   Status finish_leaving(std::optional<TagId> tag);
+  void drop_peer_copies(Run& run) REQUIRES_LOCK(mutex_);
   Status bring_back(Runs runs);
 
   Driver& driver_;

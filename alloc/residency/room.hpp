@@ -46,7 +46,7 @@ class Room {
     return leave(run, wanted, patience, Which::kAll, to);
   }
   // All of it, and waits for it. Errors: kBusy for a run that is held, pinned, or used meanwhile.
-  Status evict(Run& run);
+  Status evict(Run& run, std::optional<Away> to = {});
 
  private:
   enum class Which : std::uint8_t { kAll, kIdle, kWithoutCopy, kDead };  // who may be chosen

@@ -96,6 +96,7 @@ Result<Moved> Residency::sleep(std::optional<TagId> tag) {
   TESSERA_TRY(start_leaving(tag));
   TESSERA_TRY(finish_leaving(tag));
   tiers_.device.trim();
+  if (tiers_.peer != nullptr) tiers_.peer->trim();
   const Bytes after = tagged_bytes(tag, Side::kThere);
   return Moved{before > after ? before - after : Bytes(), after};
 }
@@ -120,9 +121,18 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
       while (run->arrives()) {
         TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
       }
+      drop_peer_copies(*run);
       TESSERA_TRY(room_.leave(*run, run->shape.bytes(), Room::Patience::kDemand, Away::kHost).status());
     }
     if (!queued) return {};
+  }
+}
+
+// A page that has a valid copy leaves for it, and what sleeps shall be in the host.
+void Residency::drop_peer_copies(Run& run) {
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const PageRef page{&run, i};
+    if (page->state == PageState::kResident) mover_.drop_peer_copy(page);
   }
 }
 
@@ -134,7 +144,8 @@ Status Residency::finish_leaving(std::optional<TagId> tag) {
       TESSERA_TRY(transfers_.finish(Transfers::Await::kLeaving, run->going()));
     }
     if (!bytes_there(*run)) continue;
-    if (Status status = room_.evict(*run); !status.is_ok() && status.code() != Code::kBusy) {
+    drop_peer_copies(*run);
+    if (Status status = room_.evict(*run, Away::kHost); !status.is_ok() && status.code() != Code::kBusy) {
       return status;
     }
   }

@@ -81,6 +81,38 @@ TEST_F(LendingTest, WhatSleepsLeavesThePeerToWhoIsAwake) {
   for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_OK(machine_.check(runs[i], i));
 }
 
+TEST_F(LendingTest, WhatSleepsGoesToTheHostAlsoWhereACopyIsWithThePeer) {
+  const auto runs = written(1);
+  EXPECT_OK(machine_.evict(runs[0]));
+  EXPECT_OK(machine_.check(runs[0], 0));  // it reads, so the copy stays
+  EXPECT_OK(machine_.settle());
+  ASSERT_EQ(machine_.tiers().peer->usage().used, 2_MiB);
+  ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
+  EXPECT_EQ(in_host(runs[0]), 2_MiB);
+  EXPECT_EQ(machine_.tiers().peer->usage().used, Bytes());
+  EXPECT_OK(machine_.check(runs[0], 0));
+}
+
+TEST_F(LendingTest, TrimAndSleepGiveTheLenderBackWhatNobodyUses) {
+  const auto runs = written(2);
+  const auto leave_a_frame = [&] {
+    EXPECT_OK(machine_.evict(runs[0]));
+    EXPECT_OK(machine_.write(runs[0], 0));
+    EXPECT_OK(machine_.settle());
+    EXPECT_GT(machine_.tiers().peer->usage().used + machine_.tiers().peer->usage().spare, Bytes());
+    EXPECT_OK(machine_.evict(runs[1]));
+    EXPECT_OK(machine_.write(runs[1], 1));
+    EXPECT_OK(machine_.settle());
+  };
+  leave_a_frame();
+  machine_.residency().trim();
+  EXPECT_EQ(machine_.tiers().peer->usage().spare, Bytes());
+  leave_a_frame();
+  ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
+  EXPECT_EQ(machine_.tiers().peer->usage().spare, Bytes());
+  EXPECT_EQ(machine_.sim().memory_info(DeviceId(1)).value().free, 32_MiB);
+}
+
 TEST_F(LendingTest, APeersMemoryIsPartOfTheHeap) {
   EXPECT_EQ(machine_.tiers().capacity(), 28_MiB);
   const auto runs = written(14);
