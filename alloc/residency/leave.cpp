@@ -84,7 +84,7 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   if (!idle && patience == Patience::kAhead) return Bytes();
   const bool in_turn = idle || patience != Patience::kPlanned;  // else in a while
   const bool anyhow = to == Away::kRegenerated || which == Which::kWithoutCopy;
-  if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays)) return in_turn ? drop(run, *work) : Bytes();
+  if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays, to)) return in_turn ? drop(run, *work) : Bytes();
 
   const Beside beside = first_choice(to);
   Parting parting;
@@ -191,10 +191,15 @@ Result<Bytes> Room::swap_out(std::span<const PageRef> pages, Patience patience) 
   }
 }
 
-// Where addresses may be touched unannounced, none may be without its bytes.
-bool Room::may_drop(const Run& run, Worth worth) const {
+// Where addresses may be touched unannounced, none may be without its bytes. Who finds no room in a peer would go over
+// the host's link.
+bool Room::may_drop(const Run& run, Worth worth, std::optional<Away> to) const {
   if (engine_.tiers.is_backed() || !run.can_drop()) return false;
-  return worth == Worth::kAnyhow || remake_pays(run, mover_.out_rate(), mover_.in_rate());
+  if (worth == Worth::kAnyhow) return true;
+  const bool with_peer = first_choice(to) == Beside::kPeer &&
+                         engine_.tiers.peer->usage().room() + mover_.idle_peer_bytes() >= run.shape.bytes();
+  if (with_peer) return remake_pays(run, mover_.peer_rate(), mover_.peer_rate());
+  return remake_pays(run, mover_.out_rate(), mover_.in_rate());
 }
 
 Result<Bytes> Room::drop(Run& run, const Work& work) {

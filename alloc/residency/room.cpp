@@ -1,6 +1,7 @@
 #include "residency/room.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -21,10 +22,13 @@ Status Room::no_room(Bytes bytes) const {
     return Status(Code::kBusy, "calls under way use device memory");
   }
   const TierUsage host = engine_.tiers.host_usage();
+  const TierUsage peer = engine_.tiers.peer == nullptr ? TierUsage() : engine_.tiers.peer->usage();
+  const std::string lent = peer.capacity ? fmt::format("peer {} of {} MiB used, ", peer.used / 1_MiB, peer.capacity / 1_MiB)
+                                         : std::string();
   return Status(Code::kOutOfMemory,
                 fmt::format("{} MiB of device memory are needed, {} MiB are free, and nothing else "
-                            "can leave: host {} of {} MiB used, file {} of {} MiB used",
-                            bytes / 1_MiB, engine_.tiers.device.usage().room() / 1_MiB, host.used / 1_MiB,
+                            "can leave: {}host {} of {} MiB used, file {} of {} MiB used",
+                            bytes / 1_MiB, engine_.tiers.device.usage().room() / 1_MiB, lent, host.used / 1_MiB,
                             host.capacity / 1_MiB, engine_.tiers.file.usage().used / 1_MiB,
                             engine_.tiers.file.usage().capacity / 1_MiB));
 }

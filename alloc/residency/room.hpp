@@ -77,7 +77,8 @@ class Room {
   Result<Bytes> peer_room(Bytes wanted);
   Result<std::size_t> copy_to_peer(std::span<const PageRef> batch, std::uint64_t used);
   Result<Bytes> swap_out(std::span<const PageRef> pages, Patience patience);
-  bool may_drop(const Run& run, Worth worth) const;
+  // Rather than copying it there.
+  bool may_drop(const Run& run, Worth worth, std::optional<Away> to = {}) const;
   Result<Bytes> drop(Run& run, const Work& work);
   template <class Act>
   Result<Bytes> free_behind(Run& run, const Work& work, Act act);

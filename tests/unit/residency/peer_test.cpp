@@ -113,6 +113,14 @@ TEST_F(LendingTest, TrimAndSleepGiveTheLenderBackWhatNobodyUses) {
   EXPECT_EQ(machine_.sim().memory_info(DeviceId(1)).value().free, 32_MiB);
 }
 
+TEST_F(LendingTest, WhoFindsNoRoomIsToldOfThePeerToo) {
+  written(4);
+  EXPECT_OK(machine_.residency().set_automatic(false));  // so nobody leaves
+  const Status full = machine_.write(machine_.add(), 4);
+  EXPECT_EQ(full.code(), Code::kOutOfMemory);
+  EXPECT_NE(full.message().find("peer 0 of 4 MiB used, host 0 of 16 MiB used"), std::string::npos) << full.message();
+}
+
 TEST_F(LendingTest, APeersMemoryIsPartOfTheHeap) {
   EXPECT_EQ(machine_.tiers().capacity(), 28_MiB);
   const auto runs = written(14);
@@ -183,6 +191,27 @@ TEST_F(FarApartTest, ACopyOverOneLinkIsDoneWhileOneOverTheOtherIsUnderWay) {
   }
   EXPECT_TRUE(overtook);
   EXPECT_OK(machine_.check(runs[0], 10));
+}
+
+// Two copies over the host's link take 200 ms, twice as long as remaking; over the peer's next to nothing.
+TEST_F(FarApartTest, WhatAPeerTakesIsNotRemadeForWhatTheHostsLinkWouldTake) {
+  const auto runs = written(2);
+  ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_OK(machine_.check(runs[i], i));
+  EXPECT_OK(machine_.write(runs[0], 0));
+  EXPECT_OK(machine_.evict(runs[0]));
+  EXPECT_OK(machine_.write(runs[0], 5));
+  EXPECT_OK(machine_.settle());
+  bool called = false;
+  EXPECT_OK(machine_.residency().set_remake(runs[0], {[&](StreamId) {
+                                                        called = true;
+                                                        return Status();
+                                                      },
+                                                      Nanoseconds(100'000'000)}));
+  EXPECT_OK(machine_.evict(runs[0]));
+  EXPECT_EQ(with_peer(runs[0]), 2_MiB);
+  EXPECT_OK(machine_.check(runs[0], 5));
+  EXPECT_FALSE(called);
 }
 
 TEST_F(TwoLinksTest, WorkWaitsForBothLinks) {
