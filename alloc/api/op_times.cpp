@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "residency/stream_table.hpp"
+
 namespace tessera {
 
 bool OpTimes::is_due(const Op& op) {

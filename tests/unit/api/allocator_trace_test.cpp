@@ -1,0 +1,50 @@
+// What a recording has of work: the blocks it uses, whatever addresses within them it was given.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "allocator_machine.hpp"
+
+namespace tessera {
+namespace {
+
+class AllocatorTraceTest : public AllocatorMachine {
+ protected:
+  std::vector<nlohmann::json> operations() {
+    EXPECT_TRUE(allocator_->finish().is_ok());
+    std::vector<nlohmann::json> found;
+    std::ifstream file(path_);
+    for (std::string line; std::getline(file, line);) {
+      auto parsed = nlohmann::json::parse(line);
+      if (parsed["t"] == "op") found.push_back(std::move(parsed));
+    }
+    return found;
+  }
+  void launch(const std::vector<Address>& addresses, Access access) {
+    AnnouncedUse use;
+    EXPECT_TRUE(allocator_->begin_use(addresses, StreamId(), access, Use::Kind::kGate, "gemm", use).is_ok());
+    allocator_->end_use(use);
+  }
+
+  const std::string path_ = ::testing::TempDir() + "allocator_trace.jsonl";
+};
+
+TEST_F(AllocatorTraceTest, AnOperationNamesBlocksAndNothingElse) {
+  Options options = small(32_MiB, 32_MiB);
+  options.trace = path_;
+  start(options);
+  const Address first = allocate(3_MiB), second = allocate(1_MiB);
+  launch({first + 1_MiB, second, Address(64)}, Access::kRead);
+  launch({second + 7_B}, Access::kWrite);
+  const auto found = operations();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0]["name"], "gemm");
+  EXPECT_EQ(found[0]["r"], (std::vector<std::uint64_t>{first.value(), second.value()}));
+  EXPECT_TRUE(found[0]["w"].empty());
+  EXPECT_EQ(found[1]["r"], std::vector<std::uint64_t>{second.value()});
+  EXPECT_EQ(found[1]["w"], found[1]["r"]);
+}
+
+}  // namespace
+}  // namespace tessera
