@@ -7,6 +7,7 @@
 #include <set>
 
 #include "demand_paging.hpp"
+#include "iterations.hpp"
 
 namespace tessera {
 namespace {
@@ -23,6 +24,22 @@ Snapshot at(std::uint64_t moment, std::initializer_list<std::uint64_t> nexts) {
 TEST(PatrickstarPolicy, TwoChunksThatTakeTurnsLeaveWhenTheirMomentIsOver) {
   EXPECT_EQ(PatrickstarPolicy().decide(at(0, {2, 1})).leave, std::vector<std::size_t>{0});
   EXPECT_EQ(PatrickstarPolicy().decide(at(1, {2, 3})).leave, std::vector<std::size_t>{1});
+}
+
+// The same from the iteration: the table of next uses goes around its end.
+TEST(PatrickstarPolicy, TheTableOfTheIterationGivesTheVector) {
+  test::IterationBuilder build;
+  const auto first = build.run(2_MiB), second = build.run(2_MiB);
+  build.step(1000, {test::reads(first)});
+  build.step(1000, {test::reads(second)});
+  const std::vector<std::uint32_t> distances = next_use_distances(build.done());
+  for (std::uint64_t moment = 0; moment < 2; ++moment) {
+    const std::uint64_t other = 1 - moment;
+    std::uint64_t nexts[2];
+    nexts[moment] = moment + distances[moment];  // used in this moment
+    nexts[other] = moment + 1;
+    EXPECT_EQ(PatrickstarPolicy().decide(at(moment, {nexts[0], nexts[1]})).leave, std::vector<std::size_t>{moment});
+  }
 }
 
 TEST(PatrickstarPolicy, AChunkThatIsNeverUsedIsFartherThanAll) {

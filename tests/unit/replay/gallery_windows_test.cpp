@@ -74,5 +74,25 @@ TEST(GalleryWindows, StrongholdsSmallestWindowWithoutAStallIsCopyOverComputeRoun
   }
 }
 
+// The same three blocks do, and nothing waits, however many layers there are.
+TEST(GalleryWindows, L2lIsFlatInTheDepth) {
+  constexpr std::uint64_t kOps = 256;
+  for (const std::uint64_t layers : {8u, 16u, 32u}) {
+    TraceWriter write;
+    TraceWriter::Ids weights;
+    for (std::uint64_t i = 0; i < layers; ++i) weights.push_back(write.alloc(kBlock, "weight"));
+    for (const std::uint64_t weight : weights) write.op(1, {}, {weight});
+    write.iteration();
+    for (const std::uint64_t weight : weights) {
+      for (std::uint64_t i = 0; i < kOps; ++i) write.op(8000, {weight});
+    }
+    ReplayOptions options = machine_for("l2l", 3 * kBlock, 0.9 * 8000 * double{kOps});
+    options.iterations = 6;
+    const ReplayResult result = played(write.done(), options);
+    EXPECT_EQ(stall_of(result), Nanoseconds()) << layers;
+    EXPECT_EQ(result.stats.device_peak, (3 * kBlock).value()) << layers;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::test

@@ -9,16 +9,16 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr Bytes kLayer = 64_MiB;
 constexpr std::uint32_t kLayers = 12;
 
 // Layers written forwards and read backwards. A copy of one takes 2.7 ms over the host's link.
 std::string stack() {
   std::string text = R"({"t":"mark","kind":"iteration","n":0})" "\n";
-  for (std::uint64_t i = 1; i <= kLayers; ++i) text += alloc_line(i, kLayer) + op_line(kMs, "w", i);
+  for (std::uint64_t i = 1; i <= kLayers; ++i) text += alloc_line(i, kLayer) + op_line(kMillisecond, "w", i);
   for (std::uint64_t i = kLayers; i > 0; --i) {
-    text += op_line(kMs, "r", i) + R"({"t":"free","id":)" + std::to_string(i) + "}\n";
+    text += op_line(kMillisecond, "r", i) + R"({"t":"free","id":)" + std::to_string(i) + "}\n";
   }
   return text;
 }
@@ -27,14 +27,14 @@ std::string stack() {
 std::string circle() {
   constexpr std::uint64_t kOthers = 100;
   std::string text;
-  for (std::uint64_t i = kOthers; i < kOthers + kLayers; ++i) text += alloc_line(i, kLayer) + op_line(kMs, "w", i);
-  for (std::uint64_t i = 1; i <= kLayers; ++i) text += alloc_line(i, kLayer) + op_line(kMs, "w", i);
+  for (std::uint64_t i = kOthers; i < kOthers + kLayers; ++i) text += alloc_line(i, kLayer) + op_line(kMillisecond, "w", i);
+  for (std::uint64_t i = 1; i <= kLayers; ++i) text += alloc_line(i, kLayer) + op_line(kMillisecond, "w", i);
   for (std::uint64_t i = kOthers; i < kOthers + kLayers; ++i) {
     text += R"({"t":"free","id":)" + std::to_string(i) + "}\n";
   }
   text += R"({"t":"mark","kind":"iteration","n":0})" "\n";
-  for (std::uint64_t i = 1; i <= kLayers; ++i) text += op_line(kMs, "r", i);
-  return text + alloc_line(kOthers, 2_MiB) + op_line(kMs, "w", kOthers) + R"({"t":"free","id":100})" "\n";
+  for (std::uint64_t i = 1; i <= kLayers; ++i) text += op_line(kMillisecond, "r", i);
+  return text + alloc_line(kOthers, 2_MiB) + op_line(kMillisecond, "w", kOthers) + R"({"t":"free","id":100})" "\n";
 }
 
 ReplayResult played(const std::string& policy, Bytes peer, const std::string& trace = stack()) {
