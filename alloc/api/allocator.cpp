@@ -286,7 +286,7 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
     if (kind == Use::Kind::kGate && guards_all_work()) enter_gates(use);
     return {};
   }
-  std::optional<OpTimes::Op> op;
+  std::optional<TraceWriter::OpKind> op;
   if (trace_ && !is_inside_callback()) op = trace_op(addresses, stream, access, name != nullptr ? name : "");
   const Held held = [&lookup] { lookup.reset(); };  // a callback may take long
   if (kind == Use::Kind::kHold) {

@@ -162,7 +162,7 @@ class Allocator {
                     const Held& held);
   Status begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use);
   Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;
-  OpTimes::Op trace_op(std::span<const Address> addresses, StreamId stream, Access access, std::string_view name);
+  TraceWriter::OpKind trace_op(std::span<const Address> addresses, StreamId stream, Access access, std::string_view name);
   void kick_pump(DeviceHeap& heap);
   Status explain(Status status, DeviceHeap& heap, Bytes asked) const;
   Result<std::optional<TagId>> tag_named(const char* name) const;

@@ -1,24 +1,28 @@
 // What a recording tells of work: which blocks it uses.
+#include <algorithm>
+
 #include "api/allocator.hpp"
 
 namespace tessera {
 
-OpTimes::Op Allocator::trace_op(std::span<const Address> addresses, StreamId stream, Access access,
-                                std::string_view name) {
-  OpTimes::Op op{.number = 0, .name = name, .bytes = {}, .device = {}};
+// A block that several addresses are in counts once.
+TraceWriter::OpKind Allocator::trace_op(std::span<const Address> addresses, StreamId stream, Access access,
+                                        std::string_view name) {
+  TraceWriter::OpKind kind{.name = std::string(name), .blocks = 0, .bytes = {}, .device = {}};
   std::vector<std::uint64_t> ids;
   for (const Address address : addresses) {
     DeviceHeap* const heap = heap_of(address);
     if (heap == nullptr) continue;
-    op.device = heap->device();
+    kind.device = heap->device();
     const auto block = heap->blocks().find(address);
-    if (!block.is_ok()) continue;
+    if (!block.is_ok() || std::ranges::find(ids, block.value().address.value()) != ids.end()) continue;
     ids.push_back(block.value().address.value());
-    op.bytes += block.value().bytes;
+    kind.bytes += block.value().bytes;
   }
+  kind.blocks = ids.size();
   const std::span<const std::uint64_t> writes = access == Access::kRead ? std::span<const std::uint64_t>() : ids;
-  op.number = trace_->op(name, stream, op.device, ids, writes);
-  return op;
+  trace_->op(name, stream, kind.device, ids, writes);
+  return kind;
 }
 
 }  // namespace tessera

@@ -1,15 +1,17 @@
 #include "api/op_times.hpp"
 
 #include <functional>
+#include <string>
+#include <utility>
 
 #include "residency/stream_table.hpp"
 
 namespace tessera {
 
-bool OpTimes::is_due(const Op& op) {
-  const std::size_t kind = std::hash<std::string_view>()(op.name) ^ std::hash<std::uint64_t>()(op.bytes.value() * 31);
-  const auto seen = seen_.find(kind);
-  if (seen == seen_.end()) return seen_.size() < kMostKinds && seen_.emplace(kind, 1).second;
+bool OpTimes::is_due(const TraceWriter::OpKind& kind) {
+  const std::size_t hash = std::hash<std::string>()(kind.name) ^ ((kind.bytes.value() + kind.blocks) * 31);
+  const auto seen = seen_.find(hash);
+  if (seen == seen_.end()) return seen_.size() < kMostKinds && seen_.emplace(hash, 1).second;
   const std::uint32_t before = seen->second++;
   return before < kFirstOnes || before % kOneIn == 0;
 }
@@ -20,12 +22,12 @@ Stopwatches& OpTimes::watches_of(DeviceId device) {
   return *watches;
 }
 
-void OpTimes::begin(const Op& op, StreamId stream) {
+void OpTimes::begin(const TraceWriter::OpKind& kind, StreamId stream) {
   if (stream == kNoStream) return;
   const MutexLock lock(mutex_);
-  if (running_.contains(stream.value()) || !is_due(op)) return;
-  Stopwatches& watches = watches_of(op.device);
-  if (const auto watch = watches.start(stream)) running_[stream.value()] = {op.number, &watches, *watch};
+  if (running_.contains(stream.value()) || !is_due(kind)) return;
+  Stopwatches& watches = watches_of(kind.device);
+  if (const auto watch = watches.start(stream)) running_[stream.value()] = {kind, &watches, *watch};
 }
 
 void OpTimes::end(StreamId stream) {
@@ -34,7 +36,7 @@ void OpTimes::end(StreamId stream) {
     const auto running = running_.find(stream.value());
     if (running == running_.end()) return;  // so a launch that is not timed does not ask the device either
     running->second.watches->stop(running->second.watch, stream);
-    under_way_.push_back(running->second);
+    under_way_.push_back(std::move(running->second));
     running_.erase(running);
   }
   look();
@@ -46,7 +48,7 @@ void OpTimes::look() {
     const Running& oldest = under_way_.front();
     const Result<Nanoseconds> time = oldest.watches->read(oldest.watch);
     if (time.status().code() == Code::kNotReady) return;
-    if (time.is_ok()) trace_.took(oldest.op, time.value());
+    if (time.is_ok()) trace_.took(oldest.kind, time.value());
     under_way_.pop_front();
   }
 }

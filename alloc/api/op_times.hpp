@@ -2,8 +2,8 @@
 // soon as the device has passed it.
 //
 // Not all are timed, as two events cost about as much as all else that a launch is charged with. Those of one kind (the
-// same name on as many bytes) take the same time: the first few are, and of the others some. Whoever reads the trace
-// gives the rest the times of their kind (replay/kind_times.hpp).
+// same name on as many blocks of as many bytes) take the same time: the first few are, and of the others some. Whoever
+// reads the trace gives all of a kind the median (replay/kind_times.hpp).
 //
 // Thread safety: every call may be made from any thread. Two threads that launch on one stream at once may have one
 // operation timed for both.
@@ -15,7 +15,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <string_view>
 #include <unordered_map>
 
 #include "base/mutex.hpp"
@@ -33,26 +32,19 @@ class OpTimes {
   // REQUIRES: both outlive it.
   OpTimes(Driver& driver, TraceWriter& trace) : driver_(driver), trace_(trace) {}
 
-  // An operation, as the trace has it.
-  struct Op {
-    std::uint64_t number = 0;
-    std::string_view name;
-    Bytes bytes;  // of its operands
-    DeviceId device;
-  };
-  // Its work is queued on the stream between these calls.
-  void begin(const Op& op, StreamId stream);
+  // The work of such an operation is queued on the stream between these calls.
+  void begin(const TraceWriter::OpKind& kind, StreamId stream);
   void end(StreamId stream);
   // Writes down what is over.
   void look();
 
  private:
   struct Running {
-    std::uint64_t op = 0;
+    TraceWriter::OpKind kind;
     Stopwatches* watches = nullptr;
     Stopwatches::Watch watch = 0;
   };
-  bool is_due(const Op& op) REQUIRES_LOCK(mutex_);
+  bool is_due(const TraceWriter::OpKind& kind) REQUIRES_LOCK(mutex_);
   Stopwatches& watches_of(DeviceId device) REQUIRES_LOCK(mutex_);
 
   Driver& driver_;

@@ -59,8 +59,8 @@ void TraceWriter::alloc(std::uint64_t id, Bytes bytes, StreamId stream, std::str
   append(line + "}\n", false);
 }
 
-std::uint64_t TraceWriter::op(std::string_view name, StreamId stream, DeviceId device,
-                              std::span<const std::uint64_t> reads, std::span<const std::uint64_t> writes) {
+void TraceWriter::op(std::string_view name, StreamId stream, DeviceId device,
+                     std::span<const std::uint64_t> reads, std::span<const std::uint64_t> writes) {
   std::string line = line_of("op");
   line.reserve(kLine + name.size() + (reads.size() + writes.size()) * kId);
   fmt::format_to(std::back_inserter(line), ",\"name\":{},\"stream\":{},\"device\":{},\"r\":[",
@@ -74,14 +74,13 @@ std::uint64_t TraceWriter::op(std::string_view name, StreamId stream, DeviceId d
   } else {
     append_ids(line, writes);
   }
-  line += "]}\n";
-  const MutexLock lock(mutex_);
-  append_locked(line, false);
-  return ops_++;
+  append(line += "]}\n", false);
 }
 
-void TraceWriter::took(std::uint64_t op, Nanoseconds time) {
-  append(fmt::format("{},\"op\":{},\"ns\":{}}}\n", line_of("time"), op, time.value()), false);
+void TraceWriter::took(const OpKind& kind, Nanoseconds time) {
+  append(fmt::format("{},\"name\":{},\"device\":{},\"blocks\":{},\"bytes\":{},\"ns\":{}}}\n", line_of("time"),
+                     json_string(kind.name), kind.device.value(), kind.blocks, kind.bytes.value(), time.value()),
+         false);
 }
 
 void TraceWriter::mark(std::string_view kind, std::uint64_t number) {
@@ -98,10 +97,6 @@ void TraceWriter::remakable(std::uint64_t id, Nanoseconds time) {
 
 void TraceWriter::append(const std::string& line, bool push_now) {
   const MutexLock lock(mutex_);
-  append_locked(line, push_now);
-}
-
-void TraceWriter::append_locked(const std::string& line, bool push_now) {
   if (!failure_.is_ok()) return;
   if (file_->size() + Bytes(line.size()) > limit_) {
     return fail(Status(Code::kIo, fmt::format("{}: at {}, the limit of a trace", path_, rounded_size(limit_))));

@@ -38,12 +38,18 @@ class TraceWriter {
                                                    const Clock& clock,
                                                    Bytes limit = kDefaultLimit);
   void alloc(std::uint64_t id, Bytes bytes, StreamId stream, std::string_view tag, DeviceId device);
-  // Work on a stream. Blocks by their ids; one that is read and written is in both. Gives the number of the operation:
-  // how many the trace has before it.
-  std::uint64_t op(std::string_view name, StreamId stream, DeviceId device,
+  // Work on a stream. Blocks by their ids; one that is read and written is in both.
+  void op(std::string_view name, StreamId stream, DeviceId device,
           std::span<const std::uint64_t> reads, std::span<const std::uint64_t> writes);
-  // So long the operation took.
-  void took(std::uint64_t op, Nanoseconds time);
+  // Operations of a name on so many blocks, which have so many bytes together.
+  struct OpKind {
+    std::string name;
+    std::size_t blocks = 0;
+    Bytes bytes;
+    DeviceId device;
+  };
+  // One of them took so long.
+  void took(const OpKind& kind, Nanoseconds time);
   void mark(std::string_view kind, std::uint64_t number);
   void free(std::uint64_t id);
   // What the block holds now can be remade in so long; 0 = not any more.
@@ -55,8 +61,7 @@ class TraceWriter {
  private:
   TraceWriter(std::unique_ptr<AppendedFile> file, std::string path, const Clock& clock, Bytes limit);
   std::string line_of(const char* kind) const;
-  void append(const std::string& line, bool push_now) EXCLUDES_LOCK(mutex_);
-  void append_locked(const std::string& line, bool push_now) REQUIRES_LOCK(mutex_);
+  void append(const std::string& line, bool push_now);
   void fail(Status why) REQUIRES_LOCK(mutex_);
 
   const std::string path_;
@@ -66,7 +71,6 @@ class TraceWriter {
   Mutex mutex_{LockRank::kObserve};
   const std::unique_ptr<AppendedFile> file_ GUARDED_BY(mutex_);
   Nanoseconds last_push_ GUARDED_BY(mutex_);
-  std::uint64_t ops_ GUARDED_BY(mutex_) = 0;
   Status failure_ GUARDED_BY(mutex_);
 };
 

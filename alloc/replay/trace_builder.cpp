@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "replay/kind_times.hpp"
-
 namespace tessera {
 namespace {
 
@@ -107,11 +105,8 @@ Status TraceBuilder::op(const Op& op) {
   return {};
 }
 
-Status TraceBuilder::took(std::uint64_t op, Nanoseconds time) {
-  if (op >= trace_.ops.size()) return wrong(fmt::format("the time of operation {}, which is none so far", op));
-  trace_.ops[op].time = time;
-  timed_.push_back(static_cast<std::uint32_t>(op));
-  return {};
+void TraceBuilder::took(std::string_view name, std::uint64_t device, std::uint64_t blocks, Bytes bytes, Nanoseconds time) {
+  kind_times_.note({static_cast<std::uint32_t>(device), word(name), blocks, bytes}, time);
 }
 
 Status TraceBuilder::mark(std::string_view kind, std::uint64_t number) {
@@ -150,8 +145,7 @@ std::uint32_t TraceBuilder::stream(std::uint64_t id) {
 }
 
 Trace TraceBuilder::take() {
-  std::ranges::sort(timed_);
-  give_times_of_their_kind(trace_, timed_, without(untimed_, timed_));
+  kind_times_.give(trace_, untimed_);
   return std::move(trace_);
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/status.hpp"
+#include "replay/kind_times.hpp"
 #include "replay/trace.hpp"
 
 namespace tessera {
@@ -34,7 +35,7 @@ class TraceBuilder {
   };
   struct Op {
     std::string_view name;
-    std::optional<Nanoseconds> time;  // none: `took` may say it, or those of its kind
+    std::optional<Nanoseconds> time;  // none: that of its kind, where `took` was called for one
     std::uint64_t stream = 0;
     std::uint64_t device = 0;
     std::span<const std::uint64_t> reads;   // ids; duplicates are allowed
@@ -45,8 +46,8 @@ class TraceBuilder {
   Status alloc(const Alloc& alloc);
   Status free(std::uint64_t id);
   Status op(const Op& op);
-  // The operation of this number, from 0 on, took so long.
-  Status took(std::uint64_t op, Nanoseconds time);
+  // An operation of this name on so many blocks with so many bytes together took so long.
+  void took(std::string_view name, std::uint64_t device, std::uint64_t blocks, Bytes bytes, Nanoseconds time);
   Status mark(std::string_view kind, std::uint64_t number);
   Status remake(std::uint64_t id, Nanoseconds time);
 
@@ -60,7 +61,8 @@ class TraceBuilder {
   void add(TraceEvent::Kind kind, std::size_t index);
 
   Trace trace_;
-  std::vector<std::uint32_t> timed_, untimed_;              // operations: by a line of their own, and not by their line
+  std::vector<std::uint32_t> untimed_;  // operations
+  KindTimes kind_times_;
   std::unordered_map<std::uint64_t, std::uint32_t> live_;  // id → block
   std::unordered_map<std::string, std::uint32_t> words_;
   std::unordered_map<std::uint64_t, std::uint32_t> streams_;

@@ -104,10 +104,15 @@ Status read_op(const json& line, TraceBuilder& trace) {
 }
 
 Status read_time(const json& line, TraceBuilder& trace) {
-  std::uint64_t op = 0, time = 0;
-  TESSERA_TRY_ASSIGN(op, number(line, "op", {}));
+  std::string_view name;
+  std::uint64_t device = 0, blocks = 0, bytes = 0, time = 0;
+  TESSERA_TRY_ASSIGN(name, text(line, "name"));
+  TESSERA_TRY_ASSIGN(device, number(line, "device", 0));
+  TESSERA_TRY_ASSIGN(blocks, number(line, "blocks", {}));
+  TESSERA_TRY_ASSIGN(bytes, number(line, "bytes", {}));
   TESSERA_TRY_ASSIGN(time, number(line, "ns", {}));
-  return trace.took(op, Nanoseconds(time));
+  trace.took(name, device, blocks, Bytes(bytes), Nanoseconds(time));
+  return {};
 }
 
 Status read_mark(const json& line, TraceBuilder& trace) {

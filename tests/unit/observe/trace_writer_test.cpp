@@ -51,15 +51,14 @@ TEST_F(TraceWriterTest, EveryKindOfLineHasTheKeysOfTheFormat) {
     writer->alloc(2, 2_MiB, StreamId(0), "", DeviceId(0));
     const std::array<std::uint64_t, 2> reads = {1, 2};
     const std::array<std::uint64_t, 1> writes = {2};
-    EXPECT_EQ(writer->op("gemm", StreamId(7), DeviceId(1), reads, writes), 0U);
+    writer->op("gemm", StreamId(7), DeviceId(1), reads, writes);
     writer->mark("iteration", 3);
     writer->free(1);
     writer->remakable(2, Nanoseconds(40));
-    writer->took(0, Nanoseconds(60));
-    EXPECT_EQ(writer->op("gemm", StreamId(7), DeviceId(1), reads, writes), 1U);
+    writer->took({"gemm", 2, 3_MiB, DeviceId(1)}, Nanoseconds(60));
   }
   const auto all = lines();
-  ASSERT_EQ(all.size(), 9u);
+  ASSERT_EQ(all.size(), 8u);
   EXPECT_EQ(all[0], nlohmann::json::parse(
                         R"({"t":"header","version":1,"name":"a \"program\"","source":"recorded",
                             "device_memory":2147483648})"));
@@ -71,7 +70,8 @@ TEST_F(TraceWriterTest, EveryKindOfLineHasTheKeysOfTheFormat) {
   EXPECT_EQ(all[4], nlohmann::json::parse(R"({"t":"mark","at":500,"kind":"iteration","n":3})"));
   EXPECT_EQ(all[5], nlohmann::json::parse(R"({"t":"free","at":500,"id":1})"));
   EXPECT_EQ(all[6], nlohmann::json::parse(R"({"t":"regen","at":500,"id":2,"regen_ns":40})"));
-  EXPECT_EQ(all[7], nlohmann::json::parse(R"({"t":"time","at":500,"op":0,"ns":60})"));
+  EXPECT_EQ(all[7], nlohmann::json::parse(R"({"t":"time","at":500,"name":"gemm","device":1,
+                                              "blocks":2,"bytes":3145728,"ns":60})"));
 }
 
 TEST_F(TraceWriterTest, NamesOfAnyBytesStayValidJson) {

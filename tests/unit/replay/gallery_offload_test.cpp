@@ -46,7 +46,7 @@ TEST(GalleryOffload, TbaTakesTheTimeOfKeepingWithThreeFifthsOfTheActivations) {
 
 TEST(GalleryOffload, LohansThroughputRisesWithTheDisksAndSaturates) {
   std::vector<double> times;
-  for (const std::uint64_t disks : {1, 2, 4, 8, 16}) {
+  for (const std::uint64_t disks : {1U, 2U, 4U, 8U, 16U}) {
     const ReplayResult result = with_disks("lohan", 6, disks, 6.0 * kForwardTime);
     times.push_back(static_cast<double>(result.last_pass.time.value()));
   }
