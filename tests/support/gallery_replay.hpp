@@ -16,7 +16,7 @@ namespace tessera::test {
 inline constexpr Bytes kBlock = 32_MiB;  // one large page, which moves as a whole
 inline constexpr std::uint64_t kMs = 1'000'000;
 
-class TraceWriter {
+class TraceText {
  public:
   using Ids = std::vector<std::uint64_t>;
 

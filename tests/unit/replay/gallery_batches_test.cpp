@@ -9,8 +9,8 @@ namespace {
 // Layers that save an activation each, forward and back, as many times as large and long as the batch.
 Trace batch_of(std::uint64_t batch) {
   constexpr std::size_t kCount = 8;
-  TraceWriter write;
-  TraceWriter::Ids weights, saved;
+  TraceText write;
+  TraceText::Ids weights, saved;
   for (std::uint64_t i = 0; i < kCount; ++i) weights.push_back(write.alloc(4_MiB, "weight"));
   for (const std::uint64_t weight : weights) write.op(1, {}, {weight});
   write.iteration();

@@ -33,8 +33,8 @@ constexpr std::size_t kExperts = 64, kOps = 3000;
 
 // Experts that are read as they are asked for, two in each step.
 Trace experts(double exponent, std::uint64_t seed) {
-  TraceWriter write;
-  TraceWriter::Ids ids;
+  TraceText write;
+  TraceText::Ids ids;
   for (std::size_t i = 0; i < kExperts; ++i) ids.push_back(write.alloc(kBlock, "weight"));
   std::mt19937_64 random(seed);
   const Zipf zipf(kExperts, exponent);
@@ -74,8 +74,8 @@ TEST(GalleryMisses, FlexmoeMovesNoMoreThanAStepAsksFor) {
 // Others are asked for from some moment on: those who were hot are let go, however often they were used.
 TEST(GalleryMisses, FlexmoeForgetsWhoWasHotOnce) {
   constexpr std::size_t kHot = 8, kBefore = 20'000, kAfter = 60'000;
-  TraceWriter write;
-  TraceWriter::Ids ids;
+  TraceText write;
+  TraceText::Ids ids;
   for (std::size_t i = 0; i < 2 * kHot; ++i) ids.push_back(write.alloc(kBlock));
   std::mt19937_64 random(7);
   for (std::size_t i = 0; i < kBefore; ++i) write.op(kMs, {ids[random() % kHot]});
@@ -87,8 +87,8 @@ TEST(GalleryMisses, FlexmoeForgetsWhoWasHotOnce) {
 
 // Blocks of one size in an order that repeats: what Belady's rule is for.
 Trace repeated(std::uint64_t seed) {
-  TraceWriter write;
-  TraceWriter::Ids ids;
+  TraceText write;
+  TraceText::Ids ids;
   for (int i = 0; i < 12; ++i) ids.push_back(write.alloc(kBlock));
   write.iteration();
   std::mt19937_64 random(seed);
@@ -101,8 +101,8 @@ Trace repeated(std::uint64_t seed) {
 
 // Layers forward and back, each with an activation that is made anew and a weight.
 Trace layers_of(std::size_t layers) {
-  TraceWriter write;
-  TraceWriter::Ids weights, activations;
+  TraceText write;
+  TraceText::Ids weights, activations;
   for (std::size_t i = 0; i < layers; ++i) weights.push_back(write.alloc(kBlock, "weight"));
   write.iteration();
   for (std::size_t i = 0; i < layers; ++i) {

@@ -10,8 +10,8 @@ constexpr std::uint64_t kActivations = 16, kForwardTime = 10'000'000;
 
 // Layers that leave an activation each, read on the way back.
 Trace training_step() {
-  TraceWriter write;
-  TraceWriter::Ids activations;
+  TraceText write;
+  TraceText::Ids activations;
   write.iteration();
   for (std::uint64_t i = 0; i < kActivations; ++i) {
     activations.push_back(write.alloc(kBlock, "activation"));

@@ -11,9 +11,9 @@ namespace {
 
 // Blocks of five sizes, made one after the other and read in the reverse order.
 Trace of_mixed_sizes() {
-  TraceWriter write;
+  TraceText write;
   write.iteration();
-  TraceWriter::Ids made;
+  TraceText::Ids made;
   for (std::uint64_t i = 0; i < 48; ++i) {
     made.push_back(write.alloc(kBlock * (1 + i * 7 % 5), "activation"));
     write.op(2 * kMs, {}, {made.back()});

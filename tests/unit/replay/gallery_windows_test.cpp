@@ -12,14 +12,14 @@ namespace {
 constexpr std::uint64_t kLayers = 8, kOpsPerLayer = 1024;
 constexpr std::uint64_t kLayerTime = kOpsPerLayer * 8000;
 
-void compute(TraceWriter& write, const TraceWriter::Ids& weights) {
+void compute(TraceText& write, const TraceText::Ids& weights) {
   for (std::uint64_t i = 0; i < kOpsPerLayer; ++i) write.op(kLayerTime / kOpsPerLayer, weights);
 }
 
 // Equal layers, one weight each.
 Trace uniform_layers() {
-  TraceWriter write;
-  TraceWriter::Ids weights;
+  TraceText write;
+  TraceText::Ids weights;
   for (std::uint64_t i = 0; i < kLayers; ++i) weights.push_back(write.alloc(kBlock, "weight"));
   for (const std::uint64_t weight : weights) write.op(1, {}, {weight});
   write.iteration();
@@ -30,8 +30,8 @@ Trace uniform_layers() {
 // Layers that compute as long, of which one in four has a weight to fetch, so that the link can do it: the others take
 // turns at two that stay.
 Trace one_fetch_in_four() {
-  TraceWriter write;
-  TraceWriter::Ids fetched;
+  TraceText write;
+  TraceText::Ids fetched;
   for (int i = 0; i < 3; ++i) fetched.push_back(write.alloc(kBlock, "weight"));
   const std::uint64_t odd = write.alloc(kBlock, "weight"), even = write.alloc(kBlock, "weight");
   for (std::uint64_t weight = 1; weight <= even; ++weight) write.op(1, {}, {weight});
@@ -78,8 +78,8 @@ TEST(GalleryWindows, StrongholdsSmallestWindowWithoutAStallIsCopyOverComputeRoun
 TEST(GalleryWindows, L2lIsFlatInTheDepth) {
   constexpr std::uint64_t kOps = 256;
   for (const std::uint64_t layers : {8u, 16u, 32u}) {
-    TraceWriter write;
-    TraceWriter::Ids weights;
+    TraceText write;
+    TraceText::Ids weights;
     for (std::uint64_t i = 0; i < layers; ++i) weights.push_back(write.alloc(kBlock, "weight"));
     for (const std::uint64_t weight : weights) write.op(1, {}, {weight});
     write.iteration();
