@@ -19,9 +19,6 @@ constexpr Nanoseconds kLook{100'000};
 constexpr std::uint64_t kAddressesPerByte = 4;
 
 LinkSpeed speed(double rate) { return {static_cast<std::uint64_t>(rate), {}}; }
-// Disks are not timed; what a common one does stands for them.
-LinkSpeed file_speed(double rate, double common) { return speed(rate > 0 ? rate : common); }
-constexpr double kCommonRead = 3e9, kCommonWrite = 1.5e9;
 
 // A policy that somebody else owns.
 class Borrowed final : public Policy {
@@ -64,8 +61,8 @@ Stage::Stage(const Iteration& iteration, const Machine& machine, const Strategy&
 Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const Machine& machine,
                                              const Strategy& strategy, const Policy& policy) {
   std::unique_ptr<Stage> stage(new Stage(iteration, machine, strategy));
-  auto io = std::make_unique<VirtualFileIo>(stage->clock_, file_speed(machine.file_read_rate, kCommonRead),
-                                            file_speed(machine.file_write_rate, kCommonWrite));
+  auto io = std::make_unique<VirtualFileIo>(stage->clock_, speed(machine.file_read_rate),
+                                            speed(machine.file_write_rate));
   stage->file_ = std::make_unique<FileTier>(std::move(io), machine.file, checksum_of_nothing);
   std::uint32_t last_stream = 0;
   for (const IterationStep& step : iteration.steps) last_stream = std::max(last_stream, step.stream);

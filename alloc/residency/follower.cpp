@@ -11,8 +11,9 @@ namespace {
 
 Bytes part_of(Bytes whole, std::uint32_t percent) { return whole * percent / 100; }
 
-// Of a link to the host that nothing has passed yet because a peer had room: PCIe 4.
-constexpr double kCommonLink = 25e9;
+// Of a link to the host that nothing has passed yet because a peer had room: PCIe 4. Of a file that was hardly used
+// yet: a common NVMe disk.
+constexpr double kCommonLink = 25e9, kCommonWrite = 1.5e9, kCommonRead = 3e9;
 
 }  // namespace
 
@@ -35,11 +36,14 @@ Machine Follower::machine() const {
   small = std::min(small, device / 2);
   const Bytes rest = device - small, spare = std::min(kBasePage, rest / 2);
   const double peer_rate = mover_.peer_rate();
-  const auto seen_or_common = [&](double rate) { return rate == 0 && peer_rate > 0 ? kCommonLink : rate; };
+  const Bytes file = engine_.tiers.file.usage().capacity;
+  const auto seen_or_common = [](double rate, double common, bool known) { return rate == 0 && known ? common : rate; };
   return {.device = rest - spare, .small = small, .host = engine_.tiers.host.usage().capacity,
-          .file = engine_.tiers.file.usage().capacity,
-          .out_rate = seen_or_common(mover_.out_rate()), .in_rate = seen_or_common(mover_.in_rate()),
-          .file_write_rate = mover_.file_write_rate(), .file_read_rate = mover_.file_read_rate(),
+          .file = file,
+          .out_rate = seen_or_common(mover_.out_rate(), kCommonLink, peer_rate > 0),
+          .in_rate = seen_or_common(mover_.in_rate(), kCommonLink, peer_rate > 0),
+          .file_write_rate = seen_or_common(mover_.file_write_rate(), kCommonWrite, bool(file)),
+          .file_read_rate = seen_or_common(mover_.file_read_rate(), kCommonRead, bool(file)),
           .peer = engine_.tiers.peer == nullptr ? Bytes() : engine_.tiers.peer->usage().capacity,
           .peer_rate = peer_rate};
 }

@@ -40,6 +40,11 @@ Beside Room::first_choice(std::optional<Away> to) const {
   return to.value_or(Away::kPeer) == Away::kPeer && engine_.lanes.to_peer() ? Beside::kPeer : Beside::kHost;
 }
 
+bool Room::may_go_on(std::optional<Away> to) const {
+  const TierStack& tiers = engine_.tiers;
+  return to == Away::kFile && !tiers.is_backed() && tiers.file.takes_writes();
+}
+
 // The last pages that are there, until they are as much as is wanted. Of those with a valid copy elsewhere a plan may
 // send as many on to a peer as find room there: copied once more, they come back over its link from then on.
 Result<Room::Parting> Room::part(Run& run, Bytes wanted, std::optional<Away> to) {
@@ -48,10 +53,12 @@ Result<Room::Parting> Room::part(Run& run, Bytes wanted, std::optional<Away> to)
   if (to == Away::kPeer && beside == Beside::kPeer) {
     TESSERA_TRY_ASSIGN(room, peer_room(wanted));
   }
+  const bool onward = may_go_on(to);
   Parting parting;
   for (std::uint32_t i = run.shape.pages(); wanted && i-- > 0;) {
     const PageRef page{&run, i};
     if (page->state != PageState::kResident) continue;
+    page->onward = onward;
     const bool moves = !page->peer && room >= page.bytes();
     const bool free = run.is_dead() || (PageMover::is_clean(page) && !moves);
     if (!free) room -= std::min(room, page.bytes());
@@ -92,6 +99,7 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   Bytes total;
   if (in_turn && !parting.free_at_once.empty()) {
     TESSERA_TRY_ASSIGN(total, free_behind(run, *work, [&] { return mover_.vacate(parting.free_at_once); }));
+    transfers_.go_onward(parting.free_at_once);
   }
   if (which == Which::kWithoutCopy || (parting.to_check.empty() && parting.to_copy.empty())) return total;
   const bool swaps = engine_.tiers.is_backed();
@@ -133,17 +141,20 @@ Result<Bytes> Room::leave_by_copy(Parting parting, const Work& work, Patience pa
 }
 
 // How many of the first pages have begun to leave. Those for which there is no host frame yet have lost none
-// but stale copies. Errors: kBusy by plan, while others make room in the host.
+// but stale copies. Errors: kBusy by plan, while others make room in the host, or go through it.
 Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, Beside to) {
   if (to == Beside::kPeer) {
     Result<std::size_t> begun = copy_to_peer(batch, used);
     if (begun.is_ok()) return begun;
     if (begun.status().code() != Code::kOutOfMemory) note_given_up(begun.status());  // a lender may be lost alone
   }
+  const bool passes = batch.front()->onward;  // nobody makes way for who does not stay
   for (;;) {
     transfers_.spare_host_room(total_bytes(batch));
     bool awaited = false;
-    TESSERA_TRY_ASSIGN(awaited, host_room_.yield_to(*batch.front().run, batch.front().bytes()));
+    if (!passes) {
+      TESSERA_TRY_ASSIGN(awaited, host_room_.yield_to(*batch.front().run, batch.front().bytes()));
+    }
     if (awaited) {
       if (patience != Patience::kDemand) return Status(Code::kBusy, "others leave host memory first");
       TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
@@ -151,7 +162,11 @@ Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t
     }
     for (const PageRef& page : batch) page->copied = used;
     Result<std::size_t> begun = transfers_.copy_out(batch, Beside::kHost);
-    if (begun.status().code() != Code::kOutOfMemory || patience != Patience::kDemand) return begun;
+    if (begun.status().code() != Code::kOutOfMemory) return begun;
+    if (passes && patience != Patience::kDemand && (mover_.going() || mover_.moving(PageState::kSinking))) {
+      return Status(Code::kBusy, "others go on to the file first");
+    }
+    if (patience != Patience::kDemand) return begun;
     TESSERA_TRY(host_room_.make(batch.front().bytes()));
   }
 }

@@ -110,6 +110,7 @@ Result<bool> PageMover::finish_sink(PageRef page, bool wait) {
     page->file.reset();
     return outcome;
   }
+  page->onward = false;
   stats_.sinks += 1;
   note_move(page, EventKind::kFileWrite);
   const bool wanted = page.run->holds.load() != 0 || page.run->coming;

@@ -23,6 +23,9 @@ PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
   return awaited;
 }
 
+// The host frame is no place to stay in.
+bool must_move_on(const Page& page) { return page.staging || (page.onward && page.host); }
+
 }  // namespace
 
 // What leads to more, once all moves have been looked at.
@@ -146,7 +149,7 @@ Result<bool> Transfers::finish_sink(PageRef page, bool wait) {
 void Transfers::move_on(PageRef page) {
   if (page->state != PageState::kCold) return;
   if (page.run->coming && page.run->may_leave()) go_on(page);
-  if (page->state == PageState::kCold && page->staging) stranded_.push_back(page);
+  if (page->state == PageState::kCold && must_move_on(*page)) stranded_.push_back(page);
 }
 
 // The bytes of a prefetched page are in host memory: on to the device, if that needs nobody to leave.
@@ -156,17 +159,24 @@ void Transfers::go_on(PageRef page) {
   if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was given up: {}", mounted.to_string());
 }
 
-// Pages in staging frames make way: into the host budget if it has room by now, else to the file.
+// Pages in staging frames make way: into the host budget if it has room by now, else to the file. Who is to be there goes
+// in any case, unless it takes no more.
 void Transfers::clear_stranded() {
-  std::erase_if(stranded_, [this](const PageRef& page) {
-    if (page->state != PageState::kCold || !page->staging) return true;
+  bool busy = false;  // the file has as many transfers as may be in flight
+  std::erase_if(stranded_, [&](const PageRef& page) {
+    if (page->state != PageState::kCold || !must_move_on(*page)) return true;
     if (page.run->holds.load() != 0) return false;  // a fetch is about to mount it
-    if (mover_.adopt(page)) return true;
+    if (!page->onward && mover_.adopt(page)) return true;
     if (page->file) {
+      page->onward = false;
       mover_.drop_host_copy(page);
       return true;
     }
-    return sink(page).is_ok();
+    if (busy) return false;
+    const Status sunk = sink(page);
+    busy = sunk.code() == Code::kBusy;
+    if (!busy) page->onward &= sunk.is_ok();
+    return sunk.is_ok();
   });
 }
 

@@ -41,7 +41,7 @@ class Room {
   // So much of the run as is wanted, by whole pages: what is used next may be the rest of it. All of it where it is to
   // be remade. Gives the bytes that have left or have begun to: none while the run may not leave. Where no plan says
   // whereto, what has a valid copy leaves it at that; the rest goes to a peer, or the host where none lends or has
-  // room. Nothing is copied to the file from here: what shall go there goes to the host.
+  // room. What shall be in the file goes to the host and on from there.
   Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, std::optional<Away> to = {}) {
     return leave(run, wanted, patience, Which::kAll, to);
   }
@@ -70,6 +70,8 @@ class Room {
   // The memory that a copy goes to first.
   Beside first_choice(std::optional<Away> to) const;
   Result<Parting> part(Run& run, Bytes wanted, std::optional<Away> to);
+  // Whether that can be done now.
+  bool may_go_on(std::optional<Away> to) const;
   Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which, std::optional<Away> to);
   Status let_copies_wait(const Work& work, Beside to);
   Result<Bytes> leave_by_copy(Parting parting, const Work& work, Patience patience, Beside to);

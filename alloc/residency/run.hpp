@@ -39,6 +39,7 @@ namespace tessera {
 struct Page {
   PageState state = PageState::kEmpty;
   bool staging = false;        // the host frame is from the staging reserve, and must move on soon
+  bool onward = false;         // a plan sends it to the file: its host frame is a stop on the way
   bool backed = false;         // kCold: the host frame is mapped at the page's own address
   Nearest place = Nearest::kNowhere;  // as last told to the event log
   std::optional<Frame> device;

@@ -98,6 +98,13 @@ Bytes Transfers::drop_file_copies(Bytes bytes) {
   return dropped;
 }
 
+void Transfers::go_onward(std::span<const PageRef> left) {
+  for (const PageRef& page : left) {
+    if (page->onward) move_on(page);
+  }
+  clear_stranded();
+}
+
 Status Transfers::await_remake(PageRef page, StreamId stream) {
   TESSERA_TRY(mover_.await_remake(page, stream));
   started(page);

@@ -2,7 +2,8 @@
 //
 // PageMover takes one page one step; this knows which pages have a step to come, and what follows from it: frames whose
 // bytes have left are taken away together, a prefetched page that has reached the host goes on to the device, one in a
-// staging frame moves on at once, into the host budget or to the file. It makes room for nobody (room.hpp).
+// staging frame moves on at once, into the host budget or to the file, and so does one that a plan sends to the file. It
+// makes room for nobody (room.hpp).
 //
 // Thread safety: none; the engine's lock. Invariants: validate().
 #pragma once
@@ -37,6 +38,8 @@ class Transfers {
   // check.cpp: takes the pages that are asked whether they have changed from the list, and gives their bytes; those that
   // have are copied there, or to the host. REQUIRES: the outbound streams to both wait for their users, as for a copy.
   Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, Beside to);
+  // Pages that have left the device for a copy they had go on from there, where that is not where they shall be.
+  void go_onward(std::span<const PageRef> left);
   // Copies that are kept on the chance are the first to make way: nobody waits, or goes elsewhere, for them.
   void spare_host_room(Bytes bytes);
 
@@ -90,7 +93,7 @@ class Transfers {
   PageMover& mover_;
   std::atomic<std::uint32_t>& in_flight_;
   std::vector<PageRef> moving_;    // oldest first
-  std::vector<PageRef> stranded_;  // cold in a staging frame: must move on
+  std::vector<PageRef> stranded_;  // cold in a host frame that is not theirs to stay in: must move on
 };
 
 }  // namespace tessera

@@ -121,7 +121,7 @@ TEST_F(StageTest, GoesOnToTheFileWhereTheHostIsFull) {
   Machine small = machine(640_MiB);
   small.host = 128_MiB;
   EXPECT_EQ(play(small).status().code(), Code::kOutOfMemory);
-  small.file = 4_GiB;
+  small.file = 4_GiB, small.file_write_rate = 1.5e9, small.file_read_rate = 3e9;
   EXPECT_GT(play(small).take(), play(machine(640_MiB)).take());
 }
 

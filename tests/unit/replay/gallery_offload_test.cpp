@@ -25,9 +25,10 @@ Trace training_step() {
 }
 
 // Disks of which each takes so long for a block, behind a host with room for four.
-ReplayResult with_disks(std::string_view policy, std::uint64_t part, std::uint64_t disks, double block_takes) {
+ReplayResult with_disks(std::string_view policy, std::uint64_t part, std::uint64_t disks, double block_takes,
+                        Bytes host = 4 * kBlock) {
   ReplayOptions options = machine_for(policy, part * kBlock, kForwardTime / 2.0);
-  options.host_memory = 4 * kBlock;
+  options.host_memory = host;
   options.file_memory = 4_GiB;
   const double rate = static_cast<double>(kBlock.value()) * 1e9 / block_takes * static_cast<double>(disks);
   options.file_read = options.file_write = static_cast<std::uint64_t>(rate);
@@ -42,6 +43,18 @@ TEST(GalleryOffload, TbaTakesTheTimeOfKeepingWithThreeFifthsOfTheActivations) {
   EXPECT_EQ(stall_of(kept), Nanoseconds());
   EXPECT_LE(sent.last_pass.time.value(), kept.last_pass.time.value() * 102 / 100);
   EXPECT_GE(sent.last_pass.file_written, kBlock);
+}
+
+TEST(GalleryOffload, StrategiesOfTheFileUseItAlsoWhereTheHostHasRoomForAll) {
+  for (const std::string_view policy : {"tba", "flashneuron", "zero-infinity"}) {
+    const ReplayResult result = with_disks(policy, 10, 1, kForwardTime / 2.0, 64_GiB);
+    EXPECT_GE(result.last_pass.file_written, 4 * kBlock) << policy;
+    EXPECT_GE(result.last_pass.file_read, 4 * kBlock) << policy;
+    EXPECT_LE(result.last_pass.file_written, kActivations * kBlock) << policy;
+  }
+  for (const std::string_view policy : {"auto", "recency", "capuchin"}) {
+    EXPECT_EQ(with_disks(policy, 10, 1, kForwardTime / 2.0, 64_GiB).stats.bytes_file_written, 0u) << policy;
+  }
 }
 
 TEST(GalleryOffload, LohansThroughputRisesWithTheDisksAndSaturates) {

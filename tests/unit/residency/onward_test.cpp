@@ -1,0 +1,155 @@
+// Who is in the file because a plan says so: how it gets there, and what of it stays behind.
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+using SentRun = tessera::Run;  // a test has a Run() of its own
+
+constexpr Bytes kBytes = 4_MiB;
+
+// Two runs in turn on a device for four: by plan the first is in the file from its use to its next.
+class OnwardTest : public ::testing::Test {
+ protected:
+  explicit OnwardTest(Bytes host = 64_MiB, Bytes file = 64_MiB)
+      : machine_({.device = 4 * kBytes, .host = host, .file = file}) {}
+
+  void lead(Away to = Away::kFile) {
+    Iteration iteration;
+    iteration.runs = {{.bytes = kBytes}, {.bytes = kBytes}};
+    iteration.uses = {{.run = 0}, {.run = 1}};
+    iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}};
+    const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
+    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0, .to = to}}, rest_.get()});
+  }
+  void write_both() {
+    for (SentRun* run : {sent_, other_}) ASSERT_OK(machine_.write(run, 1));
+    ASSERT_OK(machine_.settle());
+  }
+  void step(SentRun* run) {
+    EXPECT_OK(machine_.check(run, 1));
+    EXPECT_OK(machine_.sim().synchronize(DeviceId(0)));
+    machine_.residency().advance();
+    EXPECT_OK(machine_.settle());
+    EXPECT_EQ(machine_.valid(), "ok");
+  }
+  Bytes on_device(const SentRun* run) { return machine_.residency().whereabouts(*run)[0]; }
+  Bytes in_host(const SentRun* run) { return machine_.residency().whereabouts(*run)[2]; }
+  Bytes in_file(const SentRun* run) { return machine_.residency().whereabouts(*run)[3]; }
+  ResidencyStats stats() { return machine_.residency().stats(); }
+
+  std::unique_ptr<Policy> rest_ = make_policy("lru").take();
+  ResidencyMachine machine_;
+  SentRun* sent_ = machine_.add({0, 2});
+  SentRun* other_ = machine_.add({0, 2});
+};
+
+TEST_F(OnwardTest, WhoIsSentToTheFileIsThereAlsoWhereTheHostHasRoom) {
+  write_both();
+  lead();
+  step(sent_);
+  EXPECT_EQ(in_file(sent_), kBytes);
+  EXPECT_EQ(machine_.tiers().host.usage().used, Bytes());
+  step(other_);
+  EXPECT_EQ(on_device(other_), kBytes);
+  step(sent_);
+  EXPECT_EQ(stats().bytes_file_read, kBytes);
+}
+
+TEST_F(OnwardTest, WhoIsSentToTheHostStaysThere) {
+  write_both();
+  lead(Away::kHost);
+  step(sent_);
+  EXPECT_EQ(in_host(sent_), kBytes);
+  EXPECT_EQ(stats().bytes_file_written, Bytes());
+}
+
+TEST_F(OnwardTest, WhatIsReadOnlyIsWrittenOnceAndReadEachTime) {
+  write_both();
+  lead();
+  for (std::uint64_t round = 0; round < 4; ++round) {
+    step(sent_);
+    EXPECT_EQ(in_file(sent_), kBytes);
+    step(other_);
+    EXPECT_EQ(stats().bytes_file_read, kBytes * round);
+  }
+  EXPECT_EQ(stats().bytes_file_written, kBytes);
+  EXPECT_EQ(stats().bytes_out, kBytes);
+}
+
+TEST_F(OnwardTest, ACopyThatIsInTheHostAlreadyGoesOnWithoutAnother) {
+  write_both();
+  ASSERT_OK(machine_.evict(sent_));
+  ASSERT_OK(machine_.check(sent_, 1));  // it reads, so the copy stays
+  ASSERT_OK(machine_.settle());
+  ASSERT_EQ(stats().bytes_out, kBytes);
+  lead();
+  step(sent_);
+  EXPECT_EQ(in_file(sent_), kBytes);
+  EXPECT_EQ(machine_.tiers().host.usage().used, Bytes());
+  EXPECT_EQ(stats().bytes_out, kBytes);
+  step(other_);
+  step(sent_);
+}
+
+TEST_F(OnwardTest, WhoCannotGoOnStaysInTheHost) {
+  write_both();
+  machine_.file().set_write_outcome(Status(Code::kIo, "worn out"));
+  lead();
+  step(sent_);
+  EXPECT_EQ(in_host(sent_), kBytes);
+  step(other_);
+  step(sent_);
+  EXPECT_EQ(in_host(sent_), kBytes) << "and is not tried again for ever";
+}
+
+TEST_F(OnwardTest, WhoComesBackBeforeItIsWrittenIsReadFromTheHost) {
+  write_both();
+  lead();
+  EXPECT_OK(machine_.check(sent_, 1));
+  EXPECT_OK(machine_.sim().synchronize(DeviceId(0)));
+  machine_.residency().advance();
+  EXPECT_OK(machine_.check(other_, 1));
+  EXPECT_OK(machine_.check(sent_, 1));
+  EXPECT_EQ(stats().bytes_file_read, Bytes());
+  EXPECT_OK(machine_.settle());
+}
+
+class SmallFileTest : public OnwardTest {
+ protected:
+  SmallFileTest() : OnwardTest(64_MiB, kBytes / 2) {}
+};
+
+TEST_F(SmallFileTest, WhatTheFileHasNoRoomForStaysInTheHost) {
+  write_both();
+  lead();
+  step(sent_);
+  EXPECT_EQ(in_file(sent_), kBytes / 2);
+  EXPECT_EQ(in_host(sent_), kBytes / 2);
+  step(other_);
+  step(sent_);
+}
+
+// The host is full of two others that were used longer ago.
+class FullHostTest : public OnwardTest {
+ protected:
+  FullHostTest() : OnwardTest(2 * kBytes) {}
+};
+
+TEST_F(FullHostTest, NobodyThereMakesWayForWhoGoesOn) {
+  std::vector<SentRun*> rest = machine_.add_many(2, {0, 2});
+  for (SentRun* run : rest) {
+    ASSERT_OK(machine_.write(run, 1));
+    ASSERT_OK(machine_.evict(run));
+  }
+  write_both();
+  lead();
+  step(sent_);
+  EXPECT_EQ(in_file(sent_), kBytes);
+  for (SentRun* run : rest) EXPECT_EQ(in_host(run), kBytes);
+  step(other_);
+  step(sent_);
+}
+
+}  // namespace
+}  // namespace tessera
