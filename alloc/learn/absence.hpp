@@ -13,8 +13,7 @@
 
 namespace tessera {
 
-// Who finds no room with a peer is in the host, and the file has what the host has no room for: kFile is kHost to the
-// engine.
+// Who finds no room with a peer is in the host, and the file has what the host has no room for, too.
 enum class Away : std::uint8_t { kHost, kFile, kRegenerated, kPeer };
 
 // More than any run has.
@@ -44,6 +43,7 @@ struct Machine {
 };
 
 inline bool has_peer(const Machine& machine) { return machine.peer && machine.peer_rate > 0; }
+inline bool has_file(const Machine& machine) { return machine.file_write_rate > 0 && machine.file_read_rate > 0; }
 
 using AbsencePlan = std::vector<Absence>;
 

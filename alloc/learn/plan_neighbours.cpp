@@ -4,13 +4,14 @@
 #include <bit>
 
 #include "base/page_class.hpp"
+#include "learn/nearest_places.hpp"
 #include "learn/prompt_plan.hpp"
 
 namespace tessera {
 namespace {
 
-enum class Change : std::uint8_t { kResize, kShift, kDrop, kAdd };
-constexpr Change kChanges[] = {Change::kResize, Change::kShift, Change::kDrop, Change::kAdd};
+enum class Change : std::uint8_t { kResize, kShift, kDrop, kAdd, kPlace };
+constexpr Change kChanges[] = {Change::kResize, Change::kShift, Change::kDrop, Change::kAdd, Change::kPlace};
 constexpr std::uint64_t kMostChanges = 3;
 // A part becomes a quarter to seven quarters of what it was; of a new absence a quarter to all of the run goes.
 constexpr std::uint64_t kQuarters = 4, kFine = 256;
@@ -19,6 +20,7 @@ constexpr std::uint64_t kQuarters = 4, kFine = 256;
 
 PlanNeighbours::PlanNeighbours(const Iteration& iteration, const Machine& machine)
     : iteration_(iteration), machine_(machine) {
+  changes_ = std::size(kChanges) - (needs_file(iteration, machine) ? 0 : 1);
   std::uint64_t bytes = 0;
   for (const Gap& gap : find_gaps(iteration)) {
     const IterationRun& run = iteration.runs[gap.run];
@@ -30,7 +32,7 @@ PlanNeighbours::PlanNeighbours(const Iteration& iteration, const Machine& machin
 
 AbsencePlan PlanNeighbours::draw(AbsencePlan plan) {
   std::erase_if(plan, [this](const Absence& absence) { return !part_of(absence); });
-  const Change change = plan.empty() ? Change::kAdd : kChanges[below(std::size(kChanges))];
+  const Change change = plan.empty() ? Change::kAdd : kChanges[below(changes_)];
   for (std::uint64_t left = 1 + below(kMostChanges); left > 0; --left) {
     if (change == Change::kAdd) {
       add_to(plan);
@@ -40,6 +42,8 @@ AbsencePlan PlanNeighbours::draw(AbsencePlan plan) {
       resize(drawn(plan));
     } else if (change == Change::kShift) {
       shift(drawn(plan));
+    } else if (change == Change::kPlace) {
+      place(drawn(plan));
     } else {
       plan.erase(plan.begin() + (&drawn(plan) - plan.data()));
     }
@@ -71,6 +75,15 @@ void PlanNeighbours::resize(Absence& absence) {
   const std::uint64_t factor = kFine / kQuarters + below(kFine * (2 * kQuarters - 2) / kQuarters);
   absence.part = round_up(Bytes(part / kFine * factor), kBasePage);
   absence.part = part_of(absence);
+}
+
+// In the file instead of the host, or the other way round.
+void PlanNeighbours::place(Absence& absence) {
+  if (absence.to == Away::kFile) {
+    absence.to = Away::kHost;
+  } else if (absence.to == Away::kHost) {
+    absence.to = Away::kFile;
+  }
 }
 
 // In steps. 0: both uses are in one step, by two runs that are taken for one.

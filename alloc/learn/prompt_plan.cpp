@@ -26,6 +26,7 @@ class Prompt {
       : iteration_(iteration), machine_(machine), count_(iteration.steps.size()),
         distances_(next_use_distances(iteration)), frees_(frees_by_step(iteration)),
         runs_(iteration.runs.size()), leaving_(count_), host_{machine.out_rate, machine.in_rate},
+        file_{slower(machine.out_rate, machine.file_write_rate), slower(machine.in_rate, machine.file_read_rate)},
         peer_{machine.peer_rate, machine.peer_rate} {
     for (std::size_t run = 0; run < runs_.size(); ++run) runs_[run].away = iteration.runs[run].bytes;
     for (const Absence& absence : chosen) {
@@ -91,7 +92,11 @@ class Prompt {
   static Time copy_time(Bytes bytes, double rate) {
     return rate > 0 ? static_cast<Time>(bytes.value()) * 1e9 / rate : 0;
   }
-  Link& link_to(Away away) { return away == Away::kPeer ? peer_ : host_; }
+  // What goes to the file passes the host's link, which has room beside it: the disk is a queue of its own.
+  static double slower(double link, double file) { return file > 0 ? std::min(link, file) : link; }
+  Link& link_to(Away away) {
+    return away == Away::kPeer ? peer_ : away == Away::kFile ? file_ : host_;
+  }
 
   // To use after use from the step at hand on, at most a turn ahead; the first without room ends it.
   void give_room(std::uint64_t at) {
@@ -222,7 +227,7 @@ class Prompt {
   Bytes used_{};
   Time room_since_ = 0;  // what is free was not before
   Time now_ = 0;
-  Link host_, peer_;
+  Link host_, file_, peer_;
   std::uint64_t at_ = 0;     // the step at hand, counted over the turns
   std::uint64_t asked_ = 0;  // all steps before this one have their room
   std::size_t met_ = 0;      // and so many uses of this one

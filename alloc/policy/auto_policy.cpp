@@ -5,7 +5,7 @@
 
 #include "learn/excess_cover.hpp"
 #include "learn/farthest_absences.hpp"
-#include "learn/lent_absences.hpp"
+#include "learn/nearest_places.hpp"
 #include "learn/prompt_plan.hpp"
 #include "policy/planned_policy.hpp"
 
@@ -24,6 +24,13 @@ constexpr std::string_view kHeardFirst[] = {"recency", "belady", "capuchin", "de
 // These search for long themselves, but for the last: it is belady where every next use is known, as on
 // a stage, and elsewhere takes those it does not know in the order of a list.
 constexpr std::string_view kUnheard[] = {"auto", "swapadvisor", "str", "patrickstar"};
+
+// Strategies that are made for a disk have the host where it does: it is never slower, and does not wear.
+Machine without_file(Machine machine) {
+  machine.file = Bytes();
+  machine.file_write_rate = machine.file_read_rate = 0;
+  return machine;
+}
 
 }  // namespace
 
@@ -47,13 +54,22 @@ Decision AutoPolicy::decide(const Snapshot& snapshot) const {
   return rivals_.front()->decide(snapshot);
 }
 
-void AutoPolicy::strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const {
+void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, const Hear& hear) const {
+  const Machine machine = needs_file(iteration, all) ? all : without_file(all);
   const auto offer = [&](std::string_view name, AbsencePlan plan, bool strict = false) {
     return hear({name, std::move(plan), rivals_.front().get(), strict});
   };
-  const auto offer_promptly = [&](std::string_view name, const AbsencePlan& chosen) {
-    const AbsencePlan plan = prompt_plan(iteration, machine, spend_with_peer(iteration, machine, chosen));
+  const auto offer_timed = [&](std::string_view name, const AbsencePlan& placed) {
+    const AbsencePlan plan = prompt_plan(iteration, machine, placed);
     return offer(name, plan) && offer(name, plan, true);
+  };
+  // Who goes on from a full host is decided as it comes, or by plan.
+  const auto offer_promptly = [&](std::string_view name, const AbsencePlan& chosen) {
+    const AbsencePlan near = spend_with_peer(iteration, machine, chosen);
+    if (!offer_timed(name, near)) return false;
+    const AbsencePlan split = spend_in_file(iteration, machine, near);
+    const bool splits = std::ranges::any_of(split, [](const Absence& absence) { return absence.to == Away::kFile; });
+    return !splits || offer_timed(name, split);
   };
   if (!offer("recency", {})) return;
   if (!offer_promptly("prompt", farthest_absences(iteration, machine.device))) return;

@@ -113,7 +113,7 @@ Bytes planned_peak(const Iteration& iteration, const Machine& machine, const Abs
 }
 
 Away file_if_any(const Machine& machine) {
-  return machine.file_write_rate > 0 && machine.file_read_rate > 0 ? Away::kFile : Away::kHost;
+  return has_file(machine) ? Away::kFile : Away::kHost;
 }
 
 }  // namespace tessera

@@ -82,6 +82,38 @@ TEST_F(PlanNeighboursTest, DifferInEveryWayThatAPlanHas) {
   EXPECT_FALSE(later) << "there is no later than when it is needed";
 }
 
+std::size_t in_file(const AbsencePlan& plan) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(plan, [](const Absence& absence) { return absence.to == Away::kFile; }));
+}
+
+TEST_F(PlanNeighboursTest, AreInTheFileOnlyWhereTheHostHasNoRoomForAll) {
+  Machine machine = machine_;
+  machine.file = 1_GiB, machine.file_write_rate = machine.file_read_rate = test::kRate;
+  const auto moved = [&](Bytes host, AbsencePlan plan) {
+    machine.host = host;
+    PlanNeighbours neighbours(iteration_, machine);
+    for (int i = 0; i < kDraws; ++i) plan = neighbours.draw(std::move(plan));
+    return in_file(plan);
+  };
+  EXPECT_EQ(moved(1_GiB, plan_), 0u);
+  EXPECT_GT(moved(128_MiB, plan_), 0u);
+}
+
+TEST_F(PlanNeighboursTest, AlsoComeBackFromTheFile) {
+  Machine machine = machine_;
+  machine.host = 128_MiB, machine.file = 1_GiB, machine.file_write_rate = machine.file_read_rate = test::kRate;
+  AbsencePlan plan = plan_;
+  for (Absence& absence : plan) absence.to = Away::kFile;
+  PlanNeighbours neighbours(iteration_, machine);
+  bool back = false;
+  for (int i = 0; i < kDraws && !back; ++i) {
+    const AbsencePlan drawn = neighbours.draw(plan);
+    back = drawn.size() == plan.size() && in_file(drawn) < plan.size();
+  }
+  EXPECT_TRUE(back);
+}
+
 TEST_F(PlanNeighboursTest, OfNothingBeginSomething) {
   PlanNeighbours neighbours(iteration_, machine_);
   bool some = false;

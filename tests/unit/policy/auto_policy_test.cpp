@@ -99,6 +99,22 @@ TEST(AutoPolicy, NamesOneObjectForAllThatDecideAlike) {
   EXPECT_NE(rest_of("lru"), rest_of("belady"));
 }
 
+TEST(AutoPolicy, OffersTheFileOnlyWhereTheHostHasNoRoomForAll) {
+  const AutoPolicy policy;
+  Machine with_disk = machine(Bytes(11'000), 1e9);
+  with_disk.file = 1_GiB, with_disk.file_write_rate = with_disk.file_read_rate = 1e9;
+  const auto sent = [&](std::string_view name) {
+    return std::ranges::any_of(test::strategies_of(policy, training(), with_disk), [&](const Strategy& strategy) {
+      return strategy.name == name && std::ranges::count(strategy.plan, Away::kFile, &Absence::to) > 0;
+    });
+  };
+  EXPECT_FALSE(sent("prompt"));
+  EXPECT_FALSE(sent("flashneuron"));
+  with_disk.host = Bytes(3'000);
+  EXPECT_TRUE(sent("prompt"));
+  EXPECT_TRUE(sent("flashneuron"));
+}
+
 TEST(AutoPolicy, HidesEveryMoveAtHalfTheMemoryWhereTheLinksAllowIt) {
   for (const char* ours : {"prompt", "cover"}) {
     const Forecast planned = best_forecast(machine(Bytes(11'000), 1e9), ours);

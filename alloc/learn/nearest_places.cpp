@@ -1,4 +1,4 @@
-#include "learn/lent_absences.hpp"
+#include "learn/nearest_places.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,12 +8,10 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint64_t kTurnsLent = 2;  // the first leaves behind whoever is away across the end of an iteration
+constexpr std::uint64_t kTurnsSpent = 2;  // the first leaves behind whoever is away across the end of an iteration
 
-}  // namespace
-
-AbsencePlan spend_with_peer(const Iteration& iteration, const Machine& machine, AbsencePlan plan) {
-  if (!has_peer(machine)) return plan;
+// Of those that the plan has in the host: as many as there is room for `near`, the others `beyond`.
+AbsencePlan spend(const Iteration& iteration, AbsencePlan plan, Away near, Away beyond, Bytes room) {
   const std::uint64_t count = iteration.steps.size();
   std::vector<std::size_t> order;  // in which they begin
   for (std::size_t i = 0; i < plan.size(); ++i) {
@@ -30,23 +28,43 @@ AbsencePlan spend_with_peer(const Iteration& iteration, const Machine& machine, 
     used -= bytes_of(plan[at->second]);
     there.erase(at);
   };
-  for (std::uint64_t turn = 0; turn < kTurnsLent; ++turn) {
+  for (std::uint64_t turn = 0; turn < kTurnsSpent; ++turn) {
     for (const std::size_t i : order) {
       if (gave_way[i]) continue;
       Absence& absence = plan[i];
       while (!there.empty() && there.begin()->first <= turn * count + absence.gap.after) end(there.begin());
       there.emplace((turn + (absence.gap.wraps ? 1 : 0)) * count + absence.gap.until, i);
-      absence.to = Away::kPeer;
+      absence.to = near;
       used += bytes_of(absence);
-      while (used > machine.peer) {
+      while (used > room) {
         const auto last = std::prev(there.end());
-        plan[last->second].to = Away::kHost;
+        plan[last->second].to = beyond;
         gave_way[last->second] = true;
         end(last);
       }
     }
   }
   return plan;
+}
+
+}  // namespace
+
+AbsencePlan spend_with_peer(const Iteration& iteration, const Machine& machine, AbsencePlan plan) {
+  if (!has_peer(machine)) return plan;
+  return spend(iteration, std::move(plan), Away::kPeer, Away::kHost, machine.peer);
+}
+
+bool needs_file(const Iteration& iteration, const Machine& machine) {
+  Bytes all;
+  for (const auto* runs : {&iteration.runs, &iteration.others}) {
+    for (const IterationRun& run : *runs) all += run.bytes;
+  }
+  return has_file(machine) && all > machine.device + machine.host;
+}
+
+AbsencePlan spend_in_file(const Iteration& iteration, const Machine& machine, AbsencePlan plan) {
+  if (!has_file(machine)) return plan;
+  return spend(iteration, std::move(plan), Away::kHost, Away::kFile, machine.host);
 }
 
 }  // namespace tessera

@@ -1,0 +1,158 @@
+#include "learn/nearest_places.hpp"
+
+#include <gtest/gtest.h>
+
+#include "iterations.hpp"
+#include "learn/forecast.hpp"
+#include "learn/prompt_plan.hpp"
+
+namespace tessera {
+namespace {
+
+// Absences of layers that are used forwards and backwards: the first is away longest.
+AbsencePlan all_away(const Iteration& iteration) {
+  AbsencePlan plan;
+  for (const Gap& gap : find_gaps(iteration)) {
+    if (!gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
+  }
+  return plan;
+}
+
+Machine lent(Bytes device, Bytes peer, double peer_rate = 4 * test::kRate) {
+  Machine machine = test::machine_of(device, test::kRate);
+  machine.peer = peer;
+  machine.peer_rate = peer_rate;
+  return machine;
+}
+
+Machine short_of(Bytes host) {
+  Machine machine = test::machine_of(Bytes(200), test::kRate);
+  machine.host = host;
+  machine.file = Bytes(10'000);
+  machine.file_write_rate = machine.file_read_rate = test::kRate / 4;
+  return machine;
+}
+
+std::vector<std::uint32_t> runs_at(const AbsencePlan& plan, Away to) {
+  std::vector<std::uint32_t> runs;
+  for (const Absence& absence : plan) {
+    if (absence.to == to) runs.push_back(absence.gap.run);
+  }
+  std::ranges::sort(runs);
+  return runs;
+}
+std::vector<std::uint32_t> with_peer(const AbsencePlan& plan) { return runs_at(plan, Away::kPeer); }
+
+TEST(NearestPlaces, WhoIsBackSoonestIsWithThePeer) {
+  const Iteration iteration = test::stack(6, Bytes(100), 100);
+  const AbsencePlan plan = spend_with_peer(iteration, lent(Bytes(200), Bytes(250)), all_away(iteration));
+  EXPECT_EQ(with_peer(plan), (std::vector<std::uint32_t>{4, 5}));
+}
+
+TEST(NearestPlaces, WhatOneGivesBackServesTheNext) {
+  test::IterationBuilder build;
+  for (std::uint32_t i = 0; i < 3; ++i) build.run(Bytes(100));
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    build.step(100, {test::makes(i)});
+    build.step(100, {});
+    build.step(100, {test::reads(i)});
+  }
+  const Iteration iteration = build.done();
+  EXPECT_EQ(with_peer(spend_with_peer(iteration, lent(Bytes(100), Bytes(100)), all_away(iteration))).size(), 3U);
+}
+
+TEST(NearestPlaces, TheSumOfThoseThatAreAwayAtOnceIsNeverMoreThanIsLent) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const Iteration iteration = test::random_iteration(seed);
+    const Machine machine = lent(64_MiB, 40_MiB);
+    const AbsencePlan plan = spend_with_peer(iteration, machine, all_away(iteration));
+    const std::size_t count = iteration.steps.size();
+    std::vector<Bytes> there(count);
+    for (const Absence& absence : plan) {
+      if (absence.to != Away::kPeer) continue;
+      const std::size_t end = absence.gap.until + (absence.gap.wraps ? count : 0);
+      for (std::size_t step = absence.gap.after; step < end; ++step) {
+        there[step % count] += iteration.runs[absence.gap.run].bytes;
+      }
+    }
+    EXPECT_LE(std::ranges::max(there), machine.peer) << "seed " << seed;
+  }
+}
+
+TEST(NearestPlaces, NothingChangesWhereNobodyLendsOrBytesAreRemade) {
+  const Iteration iteration = test::stack(6, Bytes(100), 100);
+  EXPECT_TRUE(with_peer(spend_with_peer(iteration, test::machine_of(Bytes(200), test::kRate), all_away(iteration)))
+                  .empty());
+  AbsencePlan remade = all_away(iteration);
+  for (Absence& absence : remade) absence.to = Away::kRegenerated;
+  EXPECT_TRUE(with_peer(spend_with_peer(iteration, lent(Bytes(200), Bytes(600)), remade)).empty());
+}
+
+TEST(NearestPlaces, WhoIsBackLastIsInTheFile) {
+  const Iteration iteration = test::stack(6, Bytes(100), 100);
+  const AbsencePlan plan = spend_in_file(iteration, short_of(Bytes(250)), all_away(iteration));
+  EXPECT_EQ(runs_at(plan, Away::kHost), (std::vector<std::uint32_t>{4, 5}));
+  EXPECT_EQ(runs_at(plan, Away::kFile), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+}
+
+TEST(NearestPlaces, TheFileIsNeededWhereDeviceAndHostHaveNoRoomForAll) {
+  Iteration iteration = test::stack(6, Bytes(100), 100);
+  EXPECT_TRUE(needs_file(iteration, short_of(Bytes(399))));
+  EXPECT_FALSE(needs_file(iteration, short_of(Bytes(400))));
+  iteration.others.push_back({.bytes = Bytes(50)});
+  EXPECT_TRUE(needs_file(iteration, short_of(Bytes(400))));
+  EXPECT_FALSE(needs_file(iteration, test::machine_of(Bytes(100), test::kRate))) << "there is none";
+}
+
+TEST(NearestPlaces, NobodyIsInTheFileWhereTheHostHasRoomOrThereIsNone) {
+  const Iteration iteration = test::stack(6, Bytes(100), 100);
+  EXPECT_TRUE(runs_at(spend_in_file(iteration, short_of(Bytes(600)), all_away(iteration)), Away::kFile).empty());
+  Machine alone = short_of(Bytes(250));
+  alone.file_read_rate = 0;
+  EXPECT_TRUE(runs_at(spend_in_file(iteration, alone, all_away(iteration)), Away::kFile).empty());
+}
+
+TEST(NearestPlaces, WhatThePeerTakesIsNotInTheFile) {
+  const Iteration iteration = test::stack(6, Bytes(100), 100);
+  Machine machine = short_of(Bytes(200));
+  machine.peer = Bytes(200), machine.peer_rate = test::kRate;
+  const AbsencePlan plan = spend_in_file(iteration, machine, spend_with_peer(iteration, machine, all_away(iteration)));
+  EXPECT_EQ(with_peer(plan), (std::vector<std::uint32_t>{4, 5}));
+  EXPECT_EQ(runs_at(plan, Away::kHost), (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(runs_at(plan, Away::kFile), (std::vector<std::uint32_t>{0, 1}));
+}
+
+// A copy from the file takes four steps, and they come one behind the other.
+TEST(NearestPlaces, APromptPlanHasOneQueueForTheDisk) {
+  const Iteration iteration = test::stack(8, Bytes(100), 100);
+  Machine machine = short_of(Bytes(1'000));
+  machine.device = Bytes(500);
+  AbsencePlan away = all_away(iteration);
+  std::erase_if(away, [](const Absence& absence) { return absence.gap.run > 3; });
+  const auto back_of_first = [&](Away to) {
+    for (Absence& absence : away) absence.to = to;
+    for (const Absence& absence : prompt_plan(iteration, machine, away)) {
+      if (absence.gap.run == 0) return absence.back_at;
+    }
+    ADD_FAILURE() << "it stays";
+    return 0u;
+  };
+  EXPECT_GT(back_of_first(Away::kFile), back_of_first(Away::kHost));
+}
+
+// Eight layers at a quarter of their memory: a link of a byte per nanosecond carries a layer in a step.
+TEST(NearestPlaces, APromptPlanCountsOnBothLinks) {
+  const Iteration iteration = test::stack(8, Bytes(100), 50);
+  const auto stall = [&](const Machine& machine) {
+    const AbsencePlan chosen = spend_with_peer(iteration, machine, all_away(iteration));
+    const AbsencePlan plan = prompt_plan(iteration, machine, chosen);
+    EXPECT_FALSE(plan.empty());
+    return forecast(iteration, machine, plan).stall;
+  };
+  const Nanoseconds alone = stall(test::machine_of(Bytes(200), test::kRate));
+  const Nanoseconds helped = stall(lent(Bytes(200), Bytes(400)));
+  EXPECT_LT(helped, alone);
+}
+
+}  // namespace
+}  // namespace tessera
