@@ -30,6 +30,7 @@ class Model {
         runs_(iteration.runs.size()),
         leaving_(iteration.steps.size()),
         coming_(iteration.steps.size()) {
+    for (std::size_t run = 0; run < runs_.size(); ++run) runs_[run].missing = iteration.runs[run].bytes;
     for (const Absence& absence : plan) {
       leaving_[absence.gap.after].push_back(&absence);
       if (absence.back_at != absence.gap.until) coming_[absence.back_at].push_back(absence.gap.run);
@@ -53,8 +54,8 @@ class Model {
 
  private:
   struct RunState {
-    bool there = false;     // has its room on the device
-    bool has_copy = false;  // in a lower tier, and valid
+    Bytes missing;  // so much of its end has no room on the device
+    Bytes copied;   // so much of its end is in a lower tier as well, and valid
     bool written_ever = false;
     Time ready = 0;          // its bytes are on the device
     std::uint64_t next = 0;  // step of the next use, counted over the turns
@@ -87,8 +88,11 @@ class Model {
     for (const RunUse& use : uses) busy_.push_back(use.run);
     for (const RunUse& use : uses) {
       RunState& run = runs_[use.run];
-      if (use.fresh) run.has_copy = run.written_ever = false;
-      if (!run.there && !fetch(use.run, now_, true)) result_.possible = false;
+      if (use.fresh) {
+        run.copied = {};
+        run.written_ever = false;
+      }
+      if (run.missing && !fetch(use.run, now_, true)) result_.possible = false;
       if (run.ready > now_) ++result_.late;
       start = std::max(start, run.ready);
     }
@@ -98,10 +102,10 @@ class Model {
     const std::uint32_t first = iteration_.steps[step].first_use;
     for (std::uint32_t i = first; i < iteration_.steps[step].end_use; ++i) note_use(i);
     for (const std::uint32_t run : frees_[step]) {
-      if (!iteration_.runs[run].pinned) leave(run, now_, Away::kHost, true);
+      if (!iteration_.runs[run].pinned) leave(run, now_, Away::kHost, kWholeRun, true);
     }
     for (const Absence* absence : leaving_[step]) {
-      leave(absence->gap.run, now_, absence->to, absence->gap.dead);
+      leave(absence->gap.run, now_, absence->to, absence->part, absence->gap.dead);
     }
     fetch_waiting();
   }
@@ -110,7 +114,7 @@ class Model {
   void fetch_waiting() {
     while (!waiting_.empty()) {
       const std::uint32_t run = waiting_.front();
-      if (!runs_[run].there && !fetch(run, now_, false)) return;
+      if (runs_[run].missing && !fetch(run, now_, false)) return;
       waiting_.pop_front();
     }
   }
@@ -120,29 +124,29 @@ class Model {
     RunState& run = runs_[use.run];
     by_next_.erase({run.next, use.run});
     run.next = position_ + distances_[index];
-    if (run.there) by_next_.insert({run.next, use.run});
+    if (!run.missing) by_next_.insert({run.next, use.run});
     if (use.writes) {
-      run.has_copy = false;
+      run.copied = {};
       run.written_ever = true;
     }
   }
 
-  void leave(std::uint32_t index, Time from, Away to, bool dead) {
+  // So much of its end, if it is not away yet.
+  void leave(std::uint32_t index, Time from, Away to, Bytes part, bool dead) {
     RunState& run = runs_[index];
-    if (!run.there) return;
-    by_next_.erase({run.next, index});
-    run.there = false;
+    part = std::min(part, iteration_.runs[index].bytes);
+    if (part <= run.missing) return;
+    const Bytes goes = part - std::exchange(run.missing, part);
+    if (part == iteration_.runs[index].bytes) by_next_.erase({run.next, index});
     run.to = to;
-    const Bytes bytes = iteration_.runs[index].bytes;
     Time gone = std::max(from, run.ready);
-    const bool copies = !dead && !run.has_copy && run.written_ever && to != Away::kRegenerated;
-    if (copies) {
+    if (!dead && part > run.copied && run.written_ever && to != Away::kRegenerated) {
+      const Bytes bytes = part - std::exchange(run.copied, part);
       Time& free = out_free_[to == Away::kPeer ? 1 : 0];
       gone = free = std::max(free, gone) + copy_time(bytes, out_rate(to));
       result_.out += bytes;
-      run.has_copy = true;
     }
-    releases_.push({gone, bytes});
+    releases_.push({gone, goes});
   }
 
   // What has left by now does not count any more.
@@ -171,30 +175,31 @@ class Model {
       const std::uint32_t index = last->second;
       if (iteration_.runs[index].pinned) continue;
       if (std::find(busy_.begin(), busy_.end(), index) != busy_.end()) continue;
-      leave(index, from, Away::kHost, false);
+      leave(index, from, Away::kHost, kWholeRun, false);
       return true;
     }
     return false;
   }
 
-  // False when there is no room for it.
+  // What is away of it. False when there is no room.
   bool fetch(std::uint32_t index, Time from, bool demanded) {
     const IterationRun& what = iteration_.runs[index];
     RunState& run = runs_[index];
-    const std::optional<Time> room = make_room(what.bytes, from, demanded);
+    const Bytes bytes = run.missing;
+    const std::optional<Time> room = make_room(bytes, from, demanded);
     if (!room) return false;
     from = *room;
-    used_ += what.bytes;
+    used_ += bytes;
     result_.peak = std::max(result_.peak, used_);
-    run.there = true;
+    run.missing = {};
     by_next_.insert({run.next, index});
-    if (!run.has_copy) {  // nothing to bring, or remade
+    if (!run.copied) {  // nothing to bring, or remade
       run.ready = run.written_ever ? from + static_cast<double>(what.regenerate.value()) : from;
       return true;
     }
     Time& free = in_free_[run.to == Away::kPeer ? 1 : 0];
-    run.ready = free = std::max(free, from) + copy_time(what.bytes, in_rate(run.to));
-    result_.in += what.bytes;
+    run.ready = free = std::max(free, from) + copy_time(bytes, in_rate(run.to));
+    result_.in += bytes;
     return true;
   }
 
@@ -207,7 +212,7 @@ class Model {
   std::vector<std::vector<std::uint32_t>> coming_;
   std::deque<std::uint32_t> waiting_;                          // triggered, without room so far
   std::vector<std::uint32_t> busy_;                            // of the step at hand
-  std::set<std::pair<std::uint64_t, std::uint32_t>> by_next_;  // runs that are there
+  std::set<std::pair<std::uint64_t, std::uint32_t>> by_next_;  // runs of which something is there
   std::priority_queue<Release, std::vector<Release>, std::greater<>> releases_;
   std::uint64_t position_ = 0;
   Bytes used_;

@@ -106,6 +106,34 @@ TEST(Forecast, WhatHasLeftIsNotInThePeakEvenWhereThereIsRoom) {
   EXPECT_EQ(forecast(iteration, test::machine_of(Bytes(4000), kRate), plan).peak, Bytes(300));
 }
 
+TEST(Forecast, OfARunThatIsAwayInPartTheRestStays) {
+  const Iteration iteration = test::stack(4, Bytes(100), 100);
+  AbsencePlan plan;
+  for (const Gap& gap : find_gaps(iteration)) {
+    if (gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
+    if (gap.run == 0 && !gap.dead) plan.push_back({.gap = gap, .back_at = 6, .part = Bytes(40)});
+  }
+  const Forecast result = forecast(iteration, test::machine_of(Bytes(4000), kRate), plan);
+  EXPECT_EQ(result.peak, Bytes(360));
+  EXPECT_EQ(result.out, Bytes(40));
+  EXPECT_EQ(result.in, Bytes(40));
+  EXPECT_EQ(forecast(iteration, test::machine_of(Bytes(360), kRate), plan).stall, Nanoseconds());
+  EXPECT_GT(forecast(iteration, test::machine_of(Bytes(359), kRate), plan).stall, Nanoseconds());
+}
+
+// Of the one that is away in part already, as it is needed last.
+TEST(Forecast, TheRestLeavesOnDemandAndOnlyThatIsCopied) {
+  const Iteration iteration = test::stack(4, Bytes(100), 100);
+  AbsencePlan plan;
+  for (const Gap& gap : find_gaps(iteration)) {
+    if (gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
+    if (gap.run == 0 && !gap.dead) plan.push_back({.gap = gap, .back_at = gap.until, .part = Bytes(40)});
+  }
+  const Forecast result = forecast(iteration, test::machine_of(Bytes(300), kRate), plan);
+  EXPECT_EQ(result.out, Bytes(100));
+  EXPECT_EQ(result.in, Bytes(100));
+}
+
 TEST(Forecast, APeersLinksDoNotWaitForTheHosts) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
   Machine two = test::machine_of(Bytes(200), kRate);
