@@ -1,28 +1,50 @@
 #include "policy/atc24_policy.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <utility>
 
-#include "policy/plan_ground.hpp"
+#include "base/page_class.hpp"
+#include "policy/saved_passes.hpp"
 
 namespace tessera {
 namespace {
 
 constexpr Bytes kLeastBlock = 1_MiB;
 
+// Of one pass after the other. As in the paper's buffer, the largest come first, and of the one at the border so much
+// goes as is left of the share. Only whole pages do, so what one pass is over the next has less.
+class RatioShares {
+ public:
+  RatioShares(const PlanGround& ground, double alpha) : ground_(ground), alpha_(alpha) {}
+
+  void take_of(std::vector<Gap> saved) {
+    std::erase_if(saved, [this](const Gap& gap) { return ground_.bytes_of(gap) <= kLeastBlock; });
+    std::ranges::stable_sort(saved, std::greater(), [this](const Gap& gap) { return ground_.bytes_of(gap); });
+    for (const Gap& gap : saved) seen_ += ground_.bytes_of(gap);
+    const Bytes share(static_cast<std::uint64_t>(std::ceil(alpha_ * static_cast<double>(seen_.value()))));
+    for (const Gap& gap : saved) {
+      if (taken_ >= share) return;
+      const Bytes whole = ground_.bytes_of(gap), part = round_up(std::min(share - taken_, whole), kBasePage);
+      leaving.push_back({.gap = gap, .part = part < whole ? part : kWholeRun});
+      taken_ += std::min(part, whole);
+    }
+  }
+
+  std::vector<Absence> leaving;
+
+ private:
+  const PlanGround& ground_;
+  const double alpha_;
+  Bytes seen_, taken_;
+};
+
 AbsencePlan plan_of_share(const Iteration& iteration, const Machine& machine, double alpha) {
   PlanGround ground(iteration, machine);
-  std::vector<Gap> chosen;
-  double seen = 0, taken = 0;
-  for (const Gap& gap : ground.saved_activations()) {
-    if (ground.bytes_of(gap) <= kLeastBlock) continue;
-    const auto bytes = static_cast<double>(ground.bytes_of(gap).value());
-    seen += bytes;
-    if (taken + bytes / 2 > alpha * seen) continue;
-    taken += bytes;
-    chosen.push_back(gap);
-  }
-  ground.leave_in_chain(std::move(chosen), Away::kHost);
+  RatioShares shares(ground, alpha);
+  for (std::vector<Gap>& pass : saved_by_pass(ground)) shares.take_of(std::move(pass));
+  ground.leave_in_chain(std::move(shares.leaving));
   return std::move(ground.plan);
 }
 

@@ -1,12 +1,13 @@
 // Kuaishou's offload by ratio: the share alpha of what is saved leaves, the rest stays.
 //
 // Yuan et al., "Accelerating the Training of Large Language Models using Efficient Activation
-// Rematerialization and Optimal Hybrid Parallelism", USENIX ATC 2024 (papers.md §4.7). Of saved
-// activations over 1 MiB, the share alpha of the bytes leaves and comes back while the one before it is
-// used. Alpha is given ("atc24:0.5"), or the smallest tenth that fits.
+// Rematerialization and Optimal Hybrid Parallelism", USENIX ATC 2024 (papers.md §4.7). Of each pass of a
+// micro-batch through a model chunk: what it saves over 1 MiB, the largest first, up to the share alpha of
+// the bytes, leaves and comes back while the one before it is used. The one at the border is split, at a base page.
+// Alpha is given ("atc24:0.5"), or the smallest tenth that fits.
 //
-// Not here: splitting the tensor at the border (runs leave whole; the share is kept up along the way
-// forward, so each micro-batch has its own), balanced checkpointing, the search for parallel settings.
+// Not here: two buffers of a whole pass each for the way back, balanced checkpointing, the search for parallel
+// settings.
 //
 // Thread safety: stateless.
 #pragma once

@@ -1,6 +1,7 @@
 #include "policy/plan_ground.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "learn/forecast.hpp"
 
@@ -56,17 +57,24 @@ Absence PlanGround::in_time(const Gap& gap, Away to) const {
   return {.gap = gap, .back_at = time.back_by(gap, time.copy_in(gap.run, to)), .to = to};
 }
 
-void PlanGround::leave_in_chain(std::vector<Gap> chosen, Away to, std::size_t ahead) {
+void PlanGround::leave_in_chain(std::vector<Absence> chosen, std::size_t ahead) {
   std::stable_sort(chosen.begin(), chosen.end(),
-                   [](const Gap& a, const Gap& b) { return a.until < b.until; });
+                   [](const Absence& a, const Absence& b) { return a.gap.until < b.gap.until; });
   std::vector<std::uint32_t> needs;  // steps, each once
-  for (const Gap& gap : chosen) {
+  for (Absence& absence : chosen) {
+    const Gap& gap = absence.gap;
     if (needs.empty() || needs.back() != gap.until) needs.push_back(gap.until);
     const std::uint32_t before =
         needs.size() > ahead ? needs[needs.size() - 1 - ahead] : structure.forward_end;
-    const std::uint32_t back = before == gap.until ? gap.until : time.inside(gap, before);
-    plan.push_back({.gap = gap, .back_at = back, .to = to});
+    absence.back_at = before == gap.until ? gap.until : time.inside(gap, before);
+    plan.push_back(absence);
   }
+}
+
+void PlanGround::leave_in_chain(const std::vector<Gap>& chosen, Away to, std::size_t ahead) {
+  std::vector<Absence> whole;
+  for (const Gap& gap : chosen) whole.push_back({.gap = gap, .to = to});
+  leave_in_chain(std::move(whole), ahead);
 }
 
 void PlanGround::leave_for_queue(std::vector<Gap> chosen, Away to) {

@@ -34,8 +34,9 @@ class PlanGround {
   std::uint32_t layers_between(const Gap& gap) const;
   // The way back begins one copy's time before the need.
   Absence in_time(const Gap& gap, Away to = Away::kHost) const;
-  // Adds the gaps, each coming back when the one needed `ahead` before it is used, so one after the other.
-  void leave_in_chain(std::vector<Gap> chosen, Away to, std::size_t ahead = 1);
+  // Adds them, each coming back when the one needed `ahead` before it is used, so one after the other.
+  void leave_in_chain(std::vector<Absence> chosen, std::size_t ahead = 1);
+  void leave_in_chain(const std::vector<Gap>& chosen, Away to, std::size_t ahead = 1);
   // Adds the gaps, coming back as late as one link can bring them all in time, one after the other.
   void leave_for_queue(std::vector<Gap> chosen, Away to);
   // Adds the gap, coming back when the layer begins that is `ahead` before the one that needs it.

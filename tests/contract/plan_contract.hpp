@@ -120,6 +120,7 @@ TYPED_TEST_P(PlanContract, SaysTheSameAgain) {
         EXPECT_EQ(key_of(b[i].gap), key_of(a[i].gap));
         EXPECT_EQ(b[i].back_at, a[i].back_at);
         EXPECT_EQ(b[i].to, a[i].to);
+        EXPECT_EQ(b[i].part, a[i].part);
       }
     }
   });

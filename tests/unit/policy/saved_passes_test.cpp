@@ -1,0 +1,65 @@
+#include "policy/saved_passes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "pipeline_iteration.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(SavedPasses, EachPassOfAnInterleavedPipelineIsOne) {
+  for (const std::uint32_t rank : {0U, 1U, 2U}) {
+    const test::PipelineIteration pipeline{.shape = {.rank = rank}};
+    const Iteration iteration = pipeline.made();
+    const auto by_pass = saved_by_pass(PlanGround(iteration, test::machine_of(1_GiB, 25e9)));
+    ASSERT_EQ(by_pass.size(), pipeline.shape.passes()) << rank;
+    std::set<std::uint32_t> passes;
+    for (const std::vector<Gap>& saved : by_pass) {
+      EXPECT_EQ(saved.size(), pipeline.operations()) << rank;
+      for (const Gap& gap : saved) EXPECT_EQ(pipeline.pass_of(gap.run), pipeline.pass_of(saved[0].run)) << rank;
+      EXPECT_TRUE(passes.insert(pipeline.pass_of(saved[0].run)).second) << rank;
+    }
+  }
+}
+
+// The last chunk of the last rank goes back at once, so what its last operation saves does not wait.
+TEST(SavedPasses, WhatIsUsedAgainAtOnceIsNotSaved) {
+  const test::PipelineIteration pipeline{.shape = {.rank = 3}};
+  const Iteration iteration = pipeline.made();
+  std::size_t whole = 0, less = 0;
+  for (const auto& saved : saved_by_pass(PlanGround(iteration, test::machine_of(1_GiB, 25e9)))) {
+    const bool is_last = pipeline.pass_of(saved[0].run) >= pipeline.shape.micro_batches;
+    EXPECT_EQ(saved.size() + (is_last ? 1 : 0), pipeline.operations());
+    ++(is_last ? less : whole);
+  }
+  EXPECT_EQ(whole, less);
+}
+
+TEST(SavedPasses, ARunThatIsAllocatedAnewIsOfAnotherPass) {
+  test::IterationBuilder build;
+  const std::uint32_t first = build.run(8_MiB, RunClass::kActivation), second = build.run(8_MiB, RunClass::kActivation);
+  const std::uint32_t gradient = build.run(2_MiB, RunClass::kGradient);
+  for (int micro_batch = 0; micro_batch < 2; ++micro_batch) {
+    build.step(1000, {test::makes(first)});
+    build.step(1000, {test::reads(first), test::makes(second)});
+    build.step(1000, {});
+    build.step(1000, {test::reads(second), test::makes(gradient)});
+    build.step(1000, {test::reads(first), test::writes(gradient)});
+  }
+  const auto by_pass = saved_by_pass(PlanGround(build.done(), test::machine_of(1_GiB, 25e9)));
+  ASSERT_EQ(by_pass.size(), 2U);
+  for (const auto& saved : by_pass) EXPECT_EQ(saved.size(), 2U);
+}
+
+TEST(SavedPasses, OneTurnIsOnePassThoughNothingIsTagged) {
+  const test::TrainingShape shape;
+  const Iteration iteration = test::training(shape);
+  const auto by_pass = saved_by_pass(PlanGround(iteration, test::machine_of(1_GiB, 25e9)));
+  ASSERT_EQ(by_pass.size(), 1U);
+  EXPECT_EQ(by_pass[0].size(), shape.layers - 1) << "the last is used again at once";
+}
+
+}  // namespace
+}  // namespace tessera
