@@ -12,6 +12,7 @@ import bert
 import decode
 import experts
 import gpt
+import interleaved
 import llama
 import pipeline
 import resnet
@@ -26,7 +27,7 @@ from tape import FULL, MIXED, Tape, Weights
 TRAINING = {name: forward for family in (gpt, llama, bert, t5, vit, resnet, vgg, alexnet, unet)
             for name, forward in family.MODELS.items()}
 CONVOLUTIONAL = {name for family in (resnet, vgg, alexnet, unet) for name in family.MODELS}
-NAMES = (*TRAINING, *experts.SIZES, *decode.NAMES, *pipeline.NAMES)
+NAMES = (*TRAINING, *experts.SIZES, *decode.NAMES, *pipeline.NAMES, *interleaved.NAMES)
 PRECISIONS = {"mixed": MIXED, "full": FULL}
 
 
@@ -53,6 +54,8 @@ def generate(name: str, batch: int = 8, gpu: str = "A100-80G", precision: str | 
         return program, experts.serve(program, name, batch, iterations, seed)
     if name in decode.NAMES:
         return program, decode.serve(program, name, batch, iterations)
+    if name in interleaved.NAMES:
+        return program, interleaved.train(program, interleaved.NAMES.index(name), batch, iterations)
     model, stage = name.removeprefix("pipeline-").rsplit("-stage", 1)
     return program, pipeline.train(program, model, int(stage), batch, iterations)
 

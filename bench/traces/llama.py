@@ -31,34 +31,46 @@ def rotate(tape: Tape, name: str, x: Tensor, elements: int) -> Tensor:
     return tape.map(name, [x], elements, 6 * elements)
 
 
-def self_attention(tape: Tape, name: str, x: Tensor, batch: int, length: int, shape: Shape) -> Tensor:
+def self_attention(tape: Tape, name: str, x: Tensor, batch: int, length: int, shape: Shape, keys: int) -> Tensor:
     rows, inner = batch * length, shape.kv_heads * shape.head
     q = linear(tape, f"{name}.q", x, rows, shape.width, shape.width, False)
     k = linear(tape, f"{name}.k", x, rows, shape.width, inner, False)
     v = linear(tape, f"{name}.v", x, rows, shape.width, inner, False)
     q = rotate(tape, f"{name}.q.rotate", q, rows * shape.width)
     k = rotate(tape, f"{name}.k.rotate", k, rows * inner)
-    y = attend(tape, name, q, k, v, batch, length, length, shape)
+    y = attend(tape, name, q, k, v, batch, length, keys, shape)
     return linear(tape, f"{name}.out", y, rows, shape.width, shape.width, False)
 
 
-def forward(tape: Tape, batch: int, size: Size, tied: bool = False) -> None:
-    shape = Shape(size.width, size.heads, size.kv_heads, size.width // size.heads, biased=False)
-    rows = batch * size.length
+def embed(tape: Tape, rows: int, size: Size) -> Tensor:
     tape.data(rows, 8)
-    words = tape.weights.get("words", size.words * size.width)
-    x = tape.lookup("embed", words, rows, size.width)
-    for layer in range(size.layers):
-        name = f"layer{layer}"
-        y = rms_norm(tape, f"{name}.norm1", x, rows, size.width)
-        y = self_attention(tape, f"{name}.attention", y, batch, size.length, shape)
-        x = add(tape, f"{name}.add1", x, y, rows * size.width)
-        y = rms_norm(tape, f"{name}.norm2", x, rows, size.width)
-        y = gated_feed_forward(tape, f"{name}.mlp", y, rows, size.width, size.inner)
-        x = add(tape, f"{name}.add2", x, y, rows * size.width)
+    return tape.lookup("embed", tape.weights.get("words", size.words * size.width), rows, size.width)
+
+
+def decoder_block(tape: Tape, name: str, x: Tensor, batch: int, length: int, size: Size, keys: int) -> Tensor:
+    """`length` words of each text, of which each attends to `keys` words: more, where devices share a text."""
+    shape = Shape(size.width, size.heads, size.kv_heads, size.width // size.heads, biased=False)
+    rows = batch * length
+    y = rms_norm(tape, f"{name}.norm1", x, rows, size.width)
+    y = self_attention(tape, f"{name}.attention", y, batch, length, shape, keys)
+    x = add(tape, f"{name}.add1", x, y, rows * size.width)
+    y = rms_norm(tape, f"{name}.norm2", x, rows, size.width)
+    y = gated_feed_forward(tape, f"{name}.mlp", y, rows, size.width, size.inner)
+    return add(tape, f"{name}.add2", x, y, rows * size.width)
+
+
+def head(tape: Tape, x: Tensor, rows: int, size: Size, tied: bool = False) -> None:
+    """Norm, product with a table of words, loss."""
     x = rms_norm(tape, "norm", x, rows, size.width)
-    last = words if tied else tape.weights.get("head", size.words * size.width)
+    last = tape.weights.get("words" if tied else "head", size.words * size.width)
     tape.loss(tape.product("logits", x, [last], rows * size.words, 2 * rows * size.width * size.words))
+
+
+def forward(tape: Tape, batch: int, size: Size, tied: bool = False) -> None:
+    x = embed(tape, batch * size.length, size)
+    for layer in range(size.layers):
+        x = decoder_block(tape, f"layer{layer}", x, batch, size.length, size, size.length)
+    head(tape, x, batch * size.length, size, tied)
 
 
 MODELS = {name: partial(forward, size=size, tied=name in TIED) for name, size in SIZES.items()}

@@ -6,30 +6,37 @@ the backward passes that are left: so many passes are open at once, and so many 
 
 from attention import Shape
 from gpt import POSITIONS, SIZES, decoder_block, embed, head
-from program import Program
+from program import Program, Tensor
 from tape import MIXED, Tape, Weights
 
 STAGES, MICRO_BATCHES = 4, 8
 
 
+def receive(tape: Tape, elements: int, tag: str = "received") -> Tensor:
+    """What the stage before sends; its gradient goes back there."""
+    x = tape.tensor(elements, tag)
+    tape.program.op("receive", [], [x])
+    tape.undo.append(lambda: tape.run("send.gradient", [tape.gradients[x]], []))
+    return x
+
+
+def send(tape: Tape, x: Tensor) -> None:
+    """To the stage behind; the gradient comes from there."""
+    tape.run("send", [x], [])
+    tape.undo.append(lambda: tape.run("receive.gradient", *tape.gradient_into(x)))
+
+
 def forward(weights: Weights, stage: int, stages: int, batch: int, layers: int, width: int, heads: int) -> Tape:
     """One micro-batch through the layers of the stage; the tape waits for its way back."""
     tape, elements = Tape(weights), batch * POSITIONS * width
-    if stage == 0:
-        x = embed(tape, batch, POSITIONS, width)
-    else:
-        x = tape.tensor(elements, "received")
-        tape.program.op("receive", [], [x])
-        sent_back = x
-        tape.undo.append(lambda: tape.run("send.gradient", [tape.gradients[sent_back]], []))
+    x = embed(tape, batch, POSITIONS, width) if stage == 0 else receive(tape, elements)
     shape = Shape(width, heads, heads, width // heads)
     for layer in range(layers * stage // stages, layers * (stage + 1) // stages):
         x = decoder_block(tape, f"layer{layer}", x, batch, POSITIONS, shape)
     if stage == stages - 1:
         head(tape, x, batch * POSITIONS, width)
-        return tape
-    tape.run("send", [x], [])
-    tape.undo.append(lambda: tape.run("receive.gradient", *tape.gradient_into(x)))
+    else:
+        send(tape, x)
     return tape
 
 

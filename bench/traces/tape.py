@@ -34,10 +34,12 @@ class Weights:
     """All weights of a model, made once, before the first iteration."""
     program: Program
     precision: Precision
+    shares: int = 1  # devices that have one share each of every weight
     all: dict[str, Weight] = field(default_factory=dict)
 
     def get(self, name: str, elements: int) -> Weight:
         if name not in self.all:
+            elements //= self.shares
             value = self.program.persistent(name, elements * self.precision.element, "weight")
             states = [self.program.persistent(f"{name}.adam{number}", elements * 4, "optimizer")
                       for number in range(3 if self.precision.master else 2)]

@@ -14,6 +14,7 @@ sys.dont_write_bytecode = True
 TRACES = pathlib.Path(__file__).resolve().parents[2] / "bench/traces"
 sys.path.insert(0, str(TRACES))
 
+import interleaved  # noqa: E402
 from generate import NAMES, generate  # noqa: E402
 
 MIB = 1 << 20
@@ -76,6 +77,52 @@ class WellFormed(unittest.TestCase):
             self.assertEqual(json.loads(texts[0].splitlines()[0])["version"], 1)
 
 
+class Interleaved(unittest.TestCase):
+    """The schedule of a pipeline whose ranks have several chunks each."""
+    SHAPES = [(ranks, chunks, micro_batches) for ranks in (2, 4, 8) for chunks in (1, 2, 5) for micro_batches in (2 * ranks, 4 * ranks)]
+
+    def test_each_pass_runs_once_and_so_many_are_open_at_once(self):
+        for ranks, chunks, micro_batches in self.SHAPES:
+            for rank in range(ranks):
+                with self.subTest(ranks=ranks, chunks=chunks, micro_batches=micro_batches, rank=rank):
+                    passes = list(interleaved.schedule(ranks, rank, chunks, micro_batches))
+                    all_of_them = {(chunk, micro_batch) for chunk in range(chunks) for micro_batch in range(micro_batches)}
+                    for way in (True, False):
+                        self.assertEqual(sorted(what[1:] for what in passes if what[0] == way), sorted(all_of_them))
+                    in_flight, most = set(), 0
+                    for is_forward, *which in passes:
+                        (in_flight.add if is_forward else in_flight.remove)(tuple(which))
+                        most = max(most, len(in_flight))
+                    self.assertEqual(most, 2 * (ranks - rank - 1) + (chunks - 1) * ranks + 1)
+
+    def test_no_rank_waits_for_ever(self):
+        """Forward needs the stage before, backward the one behind; each rank keeps to its order."""
+        for ranks, chunks, micro_batches in self.SHAPES:
+            with self.subTest(ranks=ranks, chunks=chunks, micro_batches=micro_batches):
+                waiting = [list(interleaved.schedule(ranks, rank, chunks, micro_batches)) for rank in range(ranks)]
+                done, goes_on = set(), True
+                while goes_on:
+                    goes_on = False
+                    for rank, passes in enumerate(waiting):
+                        while passes:
+                            is_forward, chunk, micro_batch = passes[0]
+                            stage = chunk * ranks + rank
+                            needs = stage - 1 if is_forward else stage + 1
+                            if 0 <= needs < ranks * chunks and (is_forward, needs, micro_batch) not in done:
+                                break
+                            done.add((is_forward, stage, micro_batch))
+                            passes.pop(0)
+                            goes_on = True
+                self.assertFalse(any(waiting))
+
+    def test_the_first_rank_of_llama_65b_has_47_passes_in_flight(self):
+        """As the model behind Kuaishou's table says: 47 of 2 layers, 4,096 words, (8h + 3f) / 2 numbers of two bytes."""
+        held = [sum(block["bytes"] for block in live.values() if block["tag"] == "activation" and block["bytes"] > MIB)
+                for line, live in walk(lines_of("interleaved-llama-65b-rank0", batch=1, iterations=1))
+                if line["name"] == "receive.gradient"]
+        self.assertEqual(max(held), 47 * 2 * 4096 * 2 * (8 * 8192 + 3 * 22016) // 2)
+
+
 class Sizes(unittest.TestCase):
     def test_parameters_are_those_of_the_published_models(self):
         for name, millions in (("gpt2-small", 124.44), ("gpt2-xl", 1557.61), ("resnet50", 25.557),
@@ -91,6 +138,10 @@ class Sizes(unittest.TestCase):
         parts = [generate(f"pipeline-gpt2-small-stage{stage}", batch=1, iterations=1)[1] for stage in range(4)]
         # The table of words stands at both ends.
         self.assertEqual(sum(parts), 124_439_808 + 50257 * 768)
+
+    def test_the_ranks_of_an_interleaved_pipeline_are_the_whole_model(self):
+        parts = [generate(name, batch=1, iterations=1)[1] for name in interleaved.NAMES]
+        self.assertEqual(sum(parts) * interleaved.TENSOR_SHARES, 65_285_660_672)
 
     def test_feature_maps_of_vgg16_at_256_images(self):
         """Outputs of convolutions and pools: 15.44 GB, the largest 3.06 GiB."""

@@ -1,0 +1,71 @@
+"""One rank of a pipeline whose devices have several chunks of the model each, and take turns with them (interleaved 1F1B).
+
+Of p ranks with v chunks each, rank r has the layers of virtual stages r, p + r, 2p + r and so on. Micro-batches go in
+groups of p through one chunk after the other. Rank r first runs 2(p - r - 1) + (v - 1)p forward passes, then one forward
+and one backward pass in turn, then the backward passes that are left (Narayanan et al., SC 2021, and Megatron-LM): that
+many passes and one are open at once. The schedule is for more micro-batches than ranks; Megatron-LM runs all that is
+forward first where there are as many.
+
+The model is that of the table in Kuaishou's artifact (USENIX ATC 2024): Llama 65B at 8,192 words, each layer shared
+by two devices and each text by two others. So a device has half of each weight, that of norms included, and a quarter of
+each activation.
+"""
+
+from typing import Iterator
+
+from llama import Size, decoder_block, embed, head
+from pipeline import receive, send
+from program import Program
+from tape import MIXED, Tape, Weights
+
+SIZE = Size(80, 8192, 22016, 64, 64, 32000, 8192)
+RANKS, CHUNKS, MICRO_BATCHES = 8, 5, 16
+TENSOR_SHARES, TEXT_SHARES = 2, 2
+
+
+def schedule(ranks: int, rank: int, chunks: int, micro_batches: int) -> Iterator[tuple[bool, int, int]]:
+    """(whether it goes forward, chunk, micro-batch) of each pass, in order."""
+    def which(number: int) -> tuple[int, int]:
+        group, place = divmod(number, ranks * chunks)
+        return place // ranks, group * ranks + place % ranks
+
+    passes = chunks * micro_batches
+    ahead = min(2 * (ranks - rank - 1) + (chunks - 1) * ranks, passes)
+    for number in range(passes + ahead):
+        if number < passes:
+            yield True, *which(number)
+        if number >= ahead:
+            chunk, micro_batch = which(number - ahead)
+            yield False, chunks - 1 - chunk, micro_batch
+
+
+def forward(weights: Weights, stage: int, stages: int, batch: int) -> Tape:
+    """One micro-batch through one chunk; the tape waits for its way back."""
+    tape, length = Tape(weights), SIZE.length // TEXT_SHARES // TENSOR_SHARES
+    rows = batch * length
+    x = embed(tape, rows, SIZE) if stage == 0 else receive(tape, rows * SIZE.width, "activation")
+    for layer in range(SIZE.layers * stage // stages, SIZE.layers * (stage + 1) // stages):
+        x = decoder_block(tape, f"layer{layer}", x, batch, length, SIZE, SIZE.length)
+    if stage == stages - 1:
+        head(tape, x, rows, SIZE)
+    else:
+        send(tape, x)
+    return tape
+
+
+def train(program: Program, rank: int, batch: int, iterations: int) -> int:
+    """Returns the number of parameters of the rank."""
+    weights = Weights(program, MIXED, TENSOR_SHARES)
+    for number in range(1, iterations + 1):
+        program.iteration(number)
+        waiting: dict[tuple[int, int], Tape] = {}
+        for is_forward, chunk, micro_batch in schedule(RANKS, rank, CHUNKS, MICRO_BATCHES):
+            if is_forward:
+                waiting[chunk, micro_batch] = forward(weights, chunk * RANKS + rank, RANKS * CHUNKS, batch)
+            else:
+                waiting.pop((chunk, micro_batch)).play_back()
+        weights.adam()
+    return weights.parameters
+
+
+NAMES = tuple(f"interleaved-llama-65b-rank{rank}" for rank in range(RANKS))
