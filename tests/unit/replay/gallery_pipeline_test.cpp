@@ -1,0 +1,83 @@
+// What papers.md says of a share of what a pipeline's passes save, on the engine.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "gallery_replay.hpp"
+#include "interleaved.hpp"
+
+namespace tessera::test {
+namespace {
+
+// By a pass, one behind the other.
+constexpr Bytes kSaved[] = {18_MiB, 22_MiB, 20_MiB, 24_MiB, 18_MiB, 22_MiB, 20_MiB, 24_MiB};
+constexpr Bytes kSavedByAPass = 168_MiB;
+constexpr Bytes kGradient = 18_MiB;
+// A program queues 256 operations ahead of its device: less than a pass.
+constexpr std::uint64_t kOpsPerTensor = 48, kOpTime = 10'000;
+
+Trace pipeline(const PipelineShape& shape) {
+  TraceText write;
+  write.iteration();
+  std::vector<TraceText::Ids> saved(shape.passes());
+  for (const auto& [is_forward, chunk, micro_batch] : interleaved(shape)) {
+    TraceText::Ids& own = saved[chunk * shape.micro_batches + micro_batch];
+    for (const Bytes bytes : kSaved) {
+      if (!is_forward) break;
+      TraceText::Ids before;
+      if (!own.empty()) before.push_back(own.back());
+      own.push_back(write.alloc(bytes, "activation"));
+      for (std::uint64_t i = 0; i < kOpsPerTensor; ++i) write.op(kOpTime, before, {own.back()});
+    }
+    if (is_forward) continue;
+    const std::uint64_t gradient = write.alloc(kGradient, "gradient");
+    for (; !own.empty(); own.pop_back()) {
+      for (std::uint64_t i = 0; i < kOpsPerTensor; ++i) write.op(2 * kOpTime, {own.back()}, {gradient});
+      write.free(own.back());
+    }
+    write.free(gradient);
+  }
+  return write.done();
+}
+
+// Whether passes run at full speed, and nothing comes in that is not of the share. A block takes as long on the link as
+// an activation takes to be made, so fetching on demand shows.
+bool is_enough(const Trace& trace, const PipelineShape& shape, double alpha, Bytes device) {
+  ReplayOptions options = machine_for(fmt::format("atc24:{}", alpha), device, double{kOpsPerTensor * kOpTime});
+  options.iterations = 5;
+  const ReplayResult result = played(trace, options);
+  const double share = alpha * static_cast<double>((shape.passes() * kSavedByAPass).value());
+  return static_cast<double>(result.last_pass.in.value()) <= share + double{2 << 20} &&
+         stall_of(result) * 100 <= result.last_pass.compute;
+}
+
+// By bisection.
+Bytes least_device(const Trace& trace, const PipelineShape& shape, double alpha) {
+  constexpr Bytes kStep = 8_MiB;
+  std::uint64_t too_little = 6, enough = (shape.in_flight() * kSavedByAPass + 3 * kGradient) / kStep;
+  EXPECT_TRUE(is_enough(trace, shape, alpha, kStep * enough)) << alpha;
+  while (enough - too_little > 1) {
+    const std::uint64_t middle = (too_little + enough) / 2;
+    (is_enough(trace, shape, alpha, kStep * middle) ? enough : too_little) = middle;
+  }
+  return kStep * enough;
+}
+
+// The published check. A plan is carried out where memory is short, so it is asked how little will do.
+TEST(GalleryPipeline, TheLeastMemoryOfAnInterleavedPipelineIsLinearInAlphaWithTheBytesInFlightAsItsSlope) {
+  const PipelineShape shape;
+  const Trace trace = pipeline(shape);
+  const auto in_flight = static_cast<double>((shape.in_flight() * kSavedByAPass).value());
+  const auto least = [&](double alpha) { return static_cast<double>(least_device(trace, shape, alpha).value()); };
+  const double none = least(0), all = least(1);
+  EXPECT_NEAR(none, in_flight + static_cast<double>(kGradient.value()), double{8 << 20});
+  EXPECT_NEAR(none - all, in_flight, 0.05 * in_flight);
+  // Less than half a pass more than the line has: what is in use, or on its way back.
+  for (const double alpha : {0.3, 0.5}) {
+    const double line = none - alpha * in_flight;
+    EXPECT_NEAR(least(alpha), line, static_cast<double>(kSavedByAPass.value()) / 2) << alpha;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::test
