@@ -51,31 +51,16 @@ bool is_enough(const Trace& trace, const PipelineShape& shape, double alpha, Byt
          stall_of(result) * 100 <= result.last_pass.compute;
 }
 
-// By bisection.
-Bytes least_device(const Trace& trace, const PipelineShape& shape, double alpha) {
-  constexpr Bytes kStep = 8_MiB;
-  std::uint64_t too_little = 6, enough = (shape.in_flight() * kSavedByAPass + 3 * kGradient) / kStep;
-  EXPECT_TRUE(is_enough(trace, shape, alpha, kStep * enough)) << alpha;
-  while (enough - too_little > 1) {
-    const std::uint64_t middle = (too_little + enough) / 2;
-    (is_enough(trace, shape, alpha, kStep * middle) ? enough : too_little) = middle;
-  }
-  return kStep * enough;
-}
-
-// The published check. A plan is carried out where memory is short, so it is asked how little will do.
+// The published check. A plan is carried out where memory is short, so it is asked how little will do: what the share
+// leaves of the bytes in flight, and less than half a pass for what is in use or on its way back.
 TEST(GalleryPipeline, TheLeastMemoryOfAnInterleavedPipelineIsLinearInAlphaWithTheBytesInFlightAsItsSlope) {
   const PipelineShape shape;
   const Trace trace = pipeline(shape);
-  const auto in_flight = static_cast<double>((shape.in_flight() * kSavedByAPass).value());
-  const auto least = [&](double alpha) { return static_cast<double>(least_device(trace, shape, alpha).value()); };
-  const double none = least(0), all = least(1);
-  EXPECT_NEAR(none, in_flight + static_cast<double>(kGradient.value()), double{8 << 20});
-  EXPECT_NEAR(none - all, in_flight, 0.05 * in_flight);
-  // Less than half a pass more than the line has: what is in use, or on its way back.
-  for (const double alpha : {0.3, 0.5}) {
-    const double line = none - alpha * in_flight;
-    EXPECT_NEAR(least(alpha), line, static_cast<double>(kSavedByAPass.value()) / 2) << alpha;
+  for (const auto& [alpha, stays] : {std::pair(0.0, 10), std::pair(0.3, 7), std::pair(0.5, 5), std::pair(1.0, 0)}) {
+    const Bytes line = kGradient + shape.in_flight() * kSavedByAPass * static_cast<std::uint64_t>(stays) / 10;
+    EXPECT_TRUE(is_enough(trace, shape, alpha, line + kSavedByAPass / 2)) << alpha;
+    if (stays == 0) continue;  // one operation uses more than the line has
+    EXPECT_FALSE(is_enough(trace, shape, alpha, line - 8_MiB)) << alpha;
   }
 }
 

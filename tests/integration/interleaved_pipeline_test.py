@@ -1,0 +1,51 @@
+"""The least memory of a rank of an interleaved pipeline under `atc24` falls with the share by the bytes in flight, as in
+Kuaishou's table (USENIX ATC 2024) for Llama 65B.
+
+Usage: interleaved_pipeline_test.py BUILD_FOLDER
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GENERATE = pathlib.Path(__file__).resolve().parents[2] / "bench/traces/generate.py"
+TESSERA = pathlib.Path(sys.argv.pop(1)).resolve() / "bin" / "tessera"
+IN_FLIGHT, PASSES = 47, 80
+# Two layers of 4,096 words; eight numbers of one width and three of the other are saved, by two devices.
+PASS = 2 * 4096 * 2 * (8 * 8192 + 3 * 22016) // 2
+
+
+class InterleavedPipeline(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.trace = pathlib.Path(folder.name) / "rank0.jsonl"
+        subprocess.run([sys.executable, GENERATE, "interleaved-llama-65b-rank0", "--batch", "1", "--iterations", "1",
+                        "-o", cls.trace], check=True)
+
+    def replay(self, memory, alpha):
+        done = subprocess.run([TESSERA, "replay", self.trace, "--device-memory", str(memory), "--host-memory", "512GiB",
+                               "--policy", f"atc24:{alpha}", "--iterations", "5", "--json"], capture_output=True, text=True,
+                              timeout=100, check=True)
+        return json.loads(done.stdout)
+
+    def is_enough(self, memory, alpha):
+        """Nothing waits, and nothing comes in that is not of the share. Of 32 MiB pages whole ones move."""
+        last = self.replay(memory, alpha)["last_pass"]
+        return last["ns"] <= 1.01 * last["compute_ns"] and last["bytes_h2d"] <= 1.02 * alpha * PASSES * PASS
+
+    def test_the_least_memory_is_on_a_line_with_the_bytes_in_flight_as_its_slope(self):
+        whole = self.replay(256 << 30, 0)["peak_device_bytes"]
+        for alpha in (0, 0.3, 0.5, 1):
+            with self.subTest(alpha=alpha):
+                line = int(whole - alpha * IN_FLIGHT * PASS)
+                self.assertTrue(self.is_enough(line + PASS // 4, alpha))
+                self.assertFalse(self.is_enough(line - PASS, alpha))
+
+
+if __name__ == "__main__":
+    unittest.main()
