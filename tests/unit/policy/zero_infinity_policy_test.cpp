@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "iterations.hpp"
+#include "model_states.hpp"
+#include "policy/plan_ground.hpp"
 
 namespace tessera {
 namespace {
@@ -17,6 +18,33 @@ TEST(ZeroInfinityPolicy, EfficiencyIsThePaperSFormula) {
               ait * bandwidth / (ait * bandwidth + peak), 1e-12);
   EXPECT_EQ(ZeroInfinityPolicy::efficiency(1, bytes, 0), 0);
   EXPECT_EQ(ZeroInfinityPolicy::efficiency(1, Bytes(), 0), 1);
+}
+
+// DeepSpeed's estimator, 4 L on the device: weights and gradient of the largest layer.
+TEST(ZeroInfinityPolicy, OfT5SmallTheLargestLayerStaysOnBothWays) {
+  const test::ModelStates states{test::t5_small()};
+  const Iteration iteration = states.made();
+  const AbsencePlan plan = ZeroInfinityPolicy().plan(iteration, test::machine_of(1_GiB, 1e15));
+  const Bytes stays = test::stays_in_the_ways(states, iteration, plan);
+  const std::uint64_t beside = states.modules[1];  // is used while the table comes back
+  EXPECT_EQ(stays, Bytes(4 * states.largest() + 4 * beside));
+}
+
+// The paper's working memory, 16 hidden^2 bytes, and beside it the weights of the next module, of the same size. Of its model
+// states, 240 layers hidden^2 bytes, 192 are here: 16 bytes for each of 12 layers hidden^2 parameters, where it has a second
+// gradient, of 4 bytes.
+TEST(ZeroInfinityPolicy, OfATransformerItsWorkingMemoryStaysHoweverManyLayersThereAre) {
+  constexpr std::uint64_t kSquare = 1024 * 1024;
+  for (const std::uint64_t layers : {2U, 8U}) {
+    test::ModelStates states;
+    for (std::uint64_t i = 0; i < layers; ++i)
+      states.modules.insert(states.modules.end(), {3 * kSquare, kSquare, 4 * kSquare, 4 * kSquare});
+    const Iteration iteration = states.made();
+    const Machine machine = test::machine_of(1_TiB, 1e15);
+    const AbsencePlan plan = ZeroInfinityPolicy().plan(iteration, machine), nobody = PlanGround(iteration, machine).plan;
+    EXPECT_EQ(test::stays_in_the_ways(states, iteration, plan), Bytes((16 + 8) * kSquare)) << layers;
+    EXPECT_EQ(test::stays_in_the_ways(states, iteration, nobody), Bytes(192 * layers * kSquare)) << layers;
+  }
 }
 
 TEST(ZeroInfinityPolicy, AClassGoesToTheFileWhenThatIsFastEnough) {
