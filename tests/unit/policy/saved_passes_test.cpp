@@ -53,6 +53,26 @@ TEST(SavedPasses, ARunThatIsAllocatedAnewIsOfAnotherPass) {
   for (const auto& saved : by_pass) EXPECT_EQ(saved.size(), 2U);
 }
 
+// Behind the one turn that the structure sees, what is new and has no tag is a gradient to it.
+TEST(SavedPasses, WhereGradientsAreTaggedNoOtherRunMakesAStepGoBack) {
+  test::IterationBuilder build;
+  const std::uint32_t large = build.run(64_MiB, RunClass::kActivation), small = build.run(8_MiB, RunClass::kActivation);
+  const std::uint32_t untagged = build.run(8_MiB), gradient = build.run(2_MiB, RunClass::kGradient);
+  build.step(1000, {test::makes(large)});
+  build.step(1000, {});
+  build.step(1000, {test::reads(large), test::makes(gradient)});
+  build.step(1000, {test::makes(small)});
+  build.step(1000, {test::reads(small), test::makes(untagged)});
+  build.step(1000, {});
+  build.step(1000, {test::reads(small), test::writes(gradient)});
+  const Iteration iteration = build.done();
+  const PlanGround ground(iteration, test::machine_of(1_GiB, 25e9));
+  ASSERT_EQ(ground.structure.classes[untagged], RunClass::kGradient);
+  const auto by_pass = saved_by_pass(ground);
+  ASSERT_EQ(by_pass.size(), 2U);
+  EXPECT_EQ(by_pass[1][0].run, small);
+}
+
 TEST(SavedPasses, OneTurnIsOnePassThoughNothingIsTagged) {
   const test::TrainingShape shape;
   const Iteration iteration = test::training(shape);
