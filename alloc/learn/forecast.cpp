@@ -131,7 +131,7 @@ class Model {
     }
   }
 
-  // So much of its end, if it is not away yet.
+  // So much of its end, if it is not away yet. What is never written has its copy from before.
   void leave(std::uint32_t index, Time from, Away to, Bytes part, bool dead) {
     RunState& run = runs_[index];
     part = std::min(part, iteration_.runs[index].bytes);
@@ -140,11 +140,13 @@ class Model {
     if (part == iteration_.runs[index].bytes) by_next_.erase({run.next, index});
     run.to = to;
     Time gone = std::max(from, run.ready);
-    if (!dead && part > run.copied && run.written_ever && to != Away::kRegenerated) {
+    if (!dead && part > run.copied && to != Away::kRegenerated) {
       const Bytes bytes = part - std::exchange(run.copied, part);
-      Time& free = out_free_[to == Away::kPeer ? 1 : 0];
-      gone = free = std::max(free, gone) + copy_time(bytes, out_rate(to));
-      result_.out += bytes;
+      if (run.written_ever) {
+        Time& free = out_free_[to == Away::kPeer ? 1 : 0];
+        gone = free = std::max(free, gone) + copy_time(bytes, out_rate(to));
+        result_.out += bytes;
+      }
     }
     releases_.push({gone, goes});
   }

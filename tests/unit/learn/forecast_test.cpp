@@ -60,7 +60,7 @@ TEST(Forecast, CountsTheWaitForATriggerThatIsTooLate) {
   EXPECT_EQ(result.late, 1u);
 }
 
-TEST(Forecast, CopiesARunThatIsOnlyReadOutOnce) {
+TEST(Forecast, ARunThatIsOnlyReadLeavesWithoutACopyAndComesBackByOne) {
   Iteration iteration;  // a weight, used at both ends of an iteration
   iteration.runs = {{.bytes = Bytes(100)}};
   iteration.uses = {{.run = 0}};
@@ -70,6 +70,7 @@ TEST(Forecast, CopiesARunThatIsOnlyReadOutOnce) {
   const Forecast result =
       forecast(iteration, test::machine_of(Bytes(100), kRate), {{.gap = gaps[0], .back_at = 1}});
   EXPECT_EQ(result.out, Bytes());
+  EXPECT_EQ(result.in, Bytes(100));
 }
 
 TEST(Forecast, CopiesNothingOutThatIsAllocatedAnewBeforeItIsRead) {
