@@ -40,10 +40,10 @@ def rounding(events):
     return peak, paged_peak
 
 
-def last_pass(build, trace, memory):
+def last_pass(build, trace, memory, iterations=5):
     """None where memory does not do for one operation."""
     words = [build / "bin" / "tessera", "replay", trace, "--device-memory", str(memory), "--host-memory", "128GiB", "--policy",
-             "auto", "--iterations", "5", "--json"]
+             "auto", "--iterations", str(iterations), "--json"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     return json.loads(done.stdout)["last_pass"] if done.returncode == 0 else None
 
