@@ -5,8 +5,8 @@ from collections import Counter
 from bundles import ALIGNMENT, aligned, begin_of, size_of
 
 
-def bundled(events, bundles):
-    """The trace of the program with these bundles."""
+def bundled(events, bundles, rooms=None):
+    """The trace of the program with these bundles. `rooms`: bytes of the runs of some, by their first block; others have what they need."""
     home = {}
     for bundle in bundles:
         first = next(block.id for block in bundle if block.begin == begin_of(bundle))
@@ -19,7 +19,7 @@ def bundled(events, bundles):
             run, bundle = home[event["id"]]
             contents[run].discard(event["id"])
             if event["t"] == "alloc" and event["id"] == run:
-                told.append({**event, "bytes": size_of(bundle)})
+                told.append({**event, "bytes": (rooms or {}).get(run, size_of(bundle))})
             elif event["t"] == "free":
                 left[run] -= 1
                 if not left[run]:
@@ -67,14 +67,14 @@ def objections(events):
             written.update(event.get("w", []))
 
 
-def differences(plain, changed):
-    """What bundles must leave as it is, and did not."""
+def differences(plain, changed, spare=0):
+    """What bundles must leave as it is, and did not; `spare`: bytes of room that nobody takes."""
     def work(events):
         return [{key: value for key, value in event.items() if key not in "rw"} for event in events if event["t"] not in ("alloc", "free")]
     if work(plain) != work(changed):
         yield "other operations or marks"
     asked = [sum(aligned(event["bytes"]) for event in events if event["t"] == "alloc") for events in (plain, changed)]
-    if abs(asked[0] - asked[1]) > ALIGNMENT * len(plain):
+    if abs(asked[0] - asked[1] + spare) > ALIGNMENT * len(plain):
         yield f"{asked[1]} bytes allocated instead of {asked[0]}"
     touched = [sum(len({*event.get("r", []), *event.get("w", [])}) for event in events if event["t"] == "op") for events in (plain, changed)]
     if touched[1] > touched[0]:

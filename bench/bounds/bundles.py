@@ -166,12 +166,46 @@ def at_fullest(blocks, curve):
     return [block for block in blocks if block.begin <= moment < block.end]
 
 
-def staying(events):
-    """What was there before the iteration and stays, in bundles of blocks that were allocated one after the other."""
+def staying_rows(events):
+    """What was there before the iteration and stays, of 1 to 16 MiB and not of whole pages: by kind, as allocated."""
     ends = {event["id"] for event in events if event["t"] == "free"}
     rows = {}
     for at, event in enumerate(events[:iteration.begins_at(events)]):
         if event["t"] == "alloc" and event["id"] not in ends and SHARED < event["bytes"] <= STAYING and event["bytes"] % PAGE:
             rows.setdefault(kind_of(event), []).append(Block(event["id"], event["bytes"], at, len(events), kind_of(event)))
+    return list(rows.values())
+
+
+def staying(events):
+    """The rows cut as if one knew what follows."""
     always = [0.0] * len(events) + [1.0]  # only the end counts: all are there then
-    return [part for row in rows.values() for part in cut(row, SLAB, always) if len(part) > 1]
+    return [part for row in staying_rows(events) for part in cut(row, SLAB, always) if len(part) > 1]
+
+
+def first_come(events):
+    """The rows as an allocator meets them: each block goes where it leaves least, or into a run for some of its size. And
+    how much room the runs have, by their first block."""
+    runs, rooms = [], {}
+    for row in staying_rows(events):
+        held, own = 0, []
+        for block in row:
+            fitting = [run for run in own if rooms[run[0].id] - size_of([*run, block]) >= 0]
+            if fitting:
+                min(fitting, key=lambda run: rooms[run[0].id] - size_of(run)).append(block)
+                continue
+            rooms[block.id] = pages(aligned(block.bytes) * best_number(aligned(block.bytes), min(SLAB, 2 * held))) * PAGE
+            held += rooms[block.id]
+            own.append([block])
+        runs += own
+    return runs, rooms
+
+
+def best_number(size, most):
+    """Of blocks of one size, as Burst::best_slots() has it."""
+    def wasted(number):
+        return 1 - size * number / (pages(size * number) * PAGE)
+    best = 1
+    for number in range(2, most // size + 1):
+        if pages(size * number) * PAGE <= most and wasted(number) + 0.01 < wasted(best):
+            best = number
+    return best if wasted(best) + 0.03 < wasted(1) else 1

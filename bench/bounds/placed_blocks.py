@@ -1,12 +1,14 @@
 """What it would win if blocks of a repeated iteration shared pages by plan, and if all that is made in a burst did.
 
 The allocator is as it is: the trace is another one, of a program that asks for *bundles* (bundles.py) and not for their blocks.
-`plain` is the trace itself, `MiB` has bundles of at most so many for what an iteration makes, `burst` bundles of what is there before it,
-stays and is made in a row, of whatever sizes, and `MiB+burst` both. `held` is counted: pages behind live blocks at most, over what is
-live at most in the plain trace. `fits_in` is that of page_rounding.py, over the same. `times` are those of the last of ten iterations under
-`auto` over its computing, by device memory in percent of the same; null where that does not do for one operation.
+Variants: `plain` is the trace itself; `64` has bundles of at most 64 MiB of what an iteration makes; `burst` has bundles of what is
+there before it and stays, cut as if one knew what follows, `first-come` filled as an allocator meets the blocks; `64+burst` both.
 
-Usage: placed_blocks.py BUILD TRACE... [--most 64,128] [--budgets 90,70,50,35] [--burst] [--keep FOLDER] [-o FILE]
+`held` is counted: pages behind live blocks at most, over what is live at most in the plain trace; what stays counts as if it shared
+pages without loss. `fits_in` is that of page_rounding.py, over the same. `times` are those of the last of ten iterations under `auto`
+over its computing, by device memory in percent of the same; null where that does not do for one operation.
+
+Usage: placed_blocks.py BUILD TRACE... [--most 64,128] [--budgets 90,70,50,35] [--stays burst,first-come] [--keep FOLDER] [-o FILE]
 """
 
 import argparse
@@ -36,13 +38,14 @@ def time_of(build, trace, memory):
     return round(played["ns"] / played["compute_ns"], 4) if played else None
 
 
-def plans_of(events, sizes, burst):
-    """By name: the bundles of each variant."""
+def plans_of(events, sizes, stays):
+    """By name: the bundles of each variant, and the room of their runs where it is not what they need."""
     placed = {str(most): bundles.placed(events, most << 20).bundles for most in sizes}
-    if not burst:
-        return {"plain": [], **placed}
-    staying = bundles.staying(events)
-    return {"plain": [], **placed, "burst": staying, **{f"{name}+burst": found + staying for name, found in placed.items()}}
+    plans = {"plain": ([], {}), **{name: (found, {}) for name, found in placed.items()}}
+    for name in stays:
+        staying, rooms = (bundles.staying(events), {}) if name == "burst" else bundles.first_come(events)
+        plans |= {name: (staying, rooms), **{f"{most}+{name}": (found + staying, rooms) for most, found in placed.items()}}
+    return plans
 
 
 def row_of(build, path, peak, events, budgets):
@@ -53,11 +56,12 @@ def row_of(build, path, peak, events, budgets):
 def rows_of(chosen, trace, folder):
     events = [json.loads(line) for line in iteration.lines_of(trace) if line.strip()]
     peak, measured = bundles.live_peak(events), {}
-    for variant, plan in plans_of(events, chosen.most, chosen.burst).items():
-        changed = bundled_trace.bundled(events, plan)
-        wrong = list(bundled_trace.objections(changed)) + list(bundled_trace.differences(events, changed))
+    for variant, (plan, rooms) in plans_of(events, chosen.most, chosen.stays).items():
+        changed = bundled_trace.bundled(events, plan, rooms)
+        spare = sum(rooms[bundle[0].id] - bundles.size_of(bundle) for bundle in plan if bundle[0].id in rooms)
+        wrong = list(bundled_trace.objections(changed)) + list(bundled_trace.differences(events, changed, spare))
         assert not wrong, wrong[:3]
-        same = json.dumps(sorted([block.id for block in bundle] for bundle in plan))
+        same = json.dumps([sorted([block.id for block in bundle] for bundle in plan), sorted(rooms.items())])
         if same not in measured:  # a plan without a bundle is the plain trace
             path = written(changed, folder / f"{trace.name.split('.')[0]}-{variant}.jsonl") if plan else trace
             measured[same] = row_of(chosen.build, path, peak, changed, chosen.budgets)
@@ -88,7 +92,8 @@ def main():
     parser.add_argument("traces", nargs="+", type=pathlib.Path, metavar="TRACE")
     parser.add_argument("--most", default=[64, 128], help="MiB of a bundle, with commas",
                         type=lambda text: [int(most) for most in text.split(",")])
-    parser.add_argument("--burst", action="store_true", help="bundles of what stays, too")
+    parser.add_argument("--stays", default=[], help="bundles of what stays, too: burst, first-come or both, with commas",
+                        type=lambda text: text.split(","))
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="where the traces with bundles are left")
     options.add_budgets(parser)
     options.add_out(parser)

@@ -86,6 +86,21 @@ class Bundles(unittest.TestCase):
         found = bundles.staying([*made, *layers()])
         self.assertEqual([[block.id for block in bundle] for bundle in found], [[10, 11, 12, 13]])
 
+    def test_without_foresight_a_run_has_room_for_some_of_its_first_size_and_takes_others(self):
+        sizes = [9 * MIB // 4] * 12 + [5 * MIB // 4] * 3
+        made = [{"t": "alloc", "id": i, "bytes": size, "tag": "weight"} for i, size in enumerate(sizes, 10)]
+        plain = [*made, *layers()]
+        runs, rooms = bundles.first_come(plain)
+        self.assertEqual(sorted(block.id for run in runs for block in run), list(range(10, 25)))
+        for run in runs:
+            self.assertLessEqual(bundles.size_of(run), rooms[run[0].id])
+            self.assertLessEqual(rooms[run[0].id], 18 * MIB)
+        self.assertLess(sum(rooms.values()), 0.9 * sum(bundles.pages(size) * 2 * MIB for size in sizes))
+        changed = bundled_trace.bundled(plain, runs, rooms)
+        self.assertEqual(list(bundled_trace.objections(changed)), [])
+        spare = sum(rooms.values()) - sum(map(bundles.size_of, runs))
+        self.assertEqual(list(bundled_trace.differences(plain, changed, spare)), [])
+
     def test_a_wrong_trace_is_told(self):
         plain = layers()
         late = [event for event in plain if event["t"] != "alloc" or event["id"] != 100]
