@@ -72,10 +72,11 @@ void Follower::follow() {
 }
 
 // Who still arrives has work ahead of him: he keeps back those whose work is behind it, or his copy out
-// would stand behind theirs. Of those who come, the first that finds no room keeps the others back.
+// would stand behind theirs. Of those who come, the first that finds no room keeps the others back: room is what
+// freed runs give when their work is over, and without a fence here that is known no sooner than what is queued later.
 void Follower::carry_out_orders() {
   auto& [leave, come] = engine_.orders;
-  if (!leave.empty()) note_given_up(engine_.streams.poll());
+  if (!leave.empty() || !come.empty()) note_given_up(engine_.streams.poll());
   bool kept_back = false;
   std::erase_if(leave, [&](const Conductor::Order& order) {
     if (order.run->last_work() != order.used) return true;
@@ -85,6 +86,7 @@ void Follower::carry_out_orders() {
   std::size_t done = 0;
   while (done < come.size() && bring_back(come[done])) ++done;
   come.erase(come.begin(), come.begin() + static_cast<std::ptrdiff_t>(done));
+  if (!come.empty()) note_given_up(engine_.fence_all());
 }
 
 // True when the order is settled: its copies are under way, or it cannot be followed.

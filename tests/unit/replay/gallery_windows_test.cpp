@@ -74,6 +74,56 @@ TEST(GalleryWindows, StrongholdsSmallestWindowWithoutAStallIsCopyOverComputeRoun
   }
 }
 
+// Layers of so many operations that save an activation each, forward and back, as long.
+Trace saving_layers(std::uint64_t layers, std::uint64_t ops) {
+  TraceText write;
+  TraceText::Ids saved;
+  write.iteration();
+  for (std::uint64_t i = 0; i < layers; ++i) {
+    saved.push_back(write.alloc(kBlock, "activation"));
+    for (std::uint64_t op = 0; op < ops; ++op) write.op(kLayerTime / ops, {}, {saved.back()});
+  }
+  for (; !saved.empty(); saved.pop_back()) {
+    for (std::uint64_t op = 0; op < ops; ++op) write.op(kLayerTime / ops, {saved.back()});
+    write.free(saved.back());
+  }
+  return write.done();
+}
+
+// The first n layers' activations leave; the device has room for those of the others and nothing else. A copy takes so
+// many layers' time.
+ReplayResult with_group(std::uint64_t layers, std::uint64_t leaving, std::uint64_t ops, double ratio) {
+  ReplayOptions options = machine_for(fmt::format("te-groups:{}", leaving), (layers - leaving) * kBlock,
+                                      ratio * double{kLayerTime});
+  options.iterations = 6;
+  return played(saving_layers(layers, ops), options);
+}
+
+// Both where the program is a whole pass ahead of its device and where it is less than a layer.
+constexpr std::uint64_t kOpsOfGroups[] = {1, 4, 320};
+
+// As its documentation draws it, with copies that take as long as a layer: those of three layers leave one another no
+// time, and the engine sees that there is room one operation after it is there.
+TEST(GalleryWindows, TeGroupsOfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
+  for (const std::uint64_t ops : kOpsOfGroups) {
+    const auto stall = [ops](std::uint64_t leaving) { return stall_of(with_group(5, leaving, ops, 1)); };
+    EXPECT_EQ(stall(1), Nanoseconds()) << ops;
+    EXPECT_EQ(stall(2), Nanoseconds()) << ops;
+    EXPECT_GT(stall(3), Nanoseconds()) << ops;
+    EXPECT_GT(stall(4), stall(3)) << ops;
+  }
+}
+
+TEST(GalleryWindows, TeGroupsStallsNothingInTheRoomOfThoseThatStayUpToAllButTwo) {
+  for (const std::uint64_t layers : {std::uint64_t{5}, std::uint64_t{8}}) {
+    for (const std::uint64_t leaving : {std::uint64_t{1}, layers / 2, layers - 2}) {
+      const ReplayResult result = with_group(layers, leaving, 320, 0.95);
+      EXPECT_EQ(stall_of(result), Nanoseconds()) << layers << " " << leaving;
+      EXPECT_EQ(result.stats.device_peak, ((layers - leaving) * kBlock).value()) << layers << " " << leaving;
+    }
+  }
+}
+
 // The same three blocks do, and nothing waits, however many layers there are.
 TEST(GalleryWindows, L2lIsFlatInTheDepth) {
   constexpr std::uint64_t kOps = 256;

@@ -145,6 +145,26 @@ class LeadTest : public ::testing::Test {
     const Gap gap{.run = 0, .after = 1, .until = 0, .wraps = true};
     machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0, .part = part}}, policy_.get()});
   }
+  // Each is used in two steps in turn; the first is away between its second use and its first, and called back with the
+  // first of the other.
+  void lead_in_four_steps() {
+    EXPECT_OK(machine_.write(moved_, 1));
+    EXPECT_OK(machine_.write(other_, 1));
+    Iteration iteration;
+    iteration.runs = {{.bytes = 4_MiB}, {.bytes = 4_MiB}};
+    iteration.uses = {{.run = 0}, {.run = 0}, {.run = 1}, {.run = 1}};
+    for (std::uint32_t i = 0; i < 4; ++i) iteration.steps.push_back({Nanoseconds(1), i, i + 1});
+    const Gap gap{.run = 0, .after = 1, .until = 0, .wraps = true};
+    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 2}}, policy_.get()});
+  }
+  // Over, with all that it leads to, before the next.
+  void step(DeviceRun* run) {
+    EXPECT_OK(machine_.check(run, 1));
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_OK(machine_.settle());
+      machine_.residency().advance();
+    }
+  }
   // Those three steps, each over before the next.
   void iterate() {
     for (DeviceRun* run : {moved_, moved_, other_}) {
@@ -268,21 +288,7 @@ TEST_F(SlowLeaveTest, WhoIsLeavingStaysWhenAutomaticEnds) {
 }
 
 TEST_F(LeadTest, WhoIsEvictedIsNotCalledBackByAnOrderFromBefore) {
-  EXPECT_OK(machine_.write(moved_, 1));
-  EXPECT_OK(machine_.write(other_, 1));
-  Iteration iteration;
-  iteration.runs = {{.bytes = 4_MiB}, {.bytes = 4_MiB}};
-  iteration.uses = {{.run = 0}, {.run = 0}, {.run = 1}, {.run = 1}};
-  for (std::uint32_t i = 0; i < 4; ++i) iteration.steps.push_back({Nanoseconds(1), i, i + 1});
-  const Gap gap{.run = 0, .after = 1, .until = 0, .wraps = true};
-  machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 2}}, policy_.get()});
-  const auto step = [this](DeviceRun* run) {
-    EXPECT_OK(machine_.check(run, 1));
-    EXPECT_OK(machine_.settle());
-    machine_.residency().advance();
-    EXPECT_OK(machine_.settle());
-    machine_.residency().advance();
-  };
+  lead_in_four_steps();
   step(moved_);
   step(moved_);
   ASSERT_EQ(on_device(moved_), Bytes());
@@ -318,6 +324,28 @@ TEST_F(SlowLeadTest, NobodyWhoWaitsToLeaveWaitsForWhatIsQueuedBehindHim) {
     machine_.residency().advance();
   }
   EXPECT_EQ(machine_.sim().query(all).code(), Code::kNotReady) << "it left when all was over";
+  EXPECT_OK(machine_.sim().destroy_event(all));
+}
+
+// Room comes from a run that the program has freed and whose work is still queued.
+TEST_F(SlowLeadTest, WhoComesTakesTheRoomOfAFreedRunWhenTheWorkOnItIsOver) {
+  lead_in_four_steps();
+  step(moved_);
+  step(moved_);
+  ASSERT_EQ(on_device(moved_), Bytes());
+  DeviceRun* const freed = machine_.add({0, 14});
+  EXPECT_OK(machine_.residency().ensure(freed, StreamId(0), Contents::kUndefined));
+  EXPECT_OK(machine_.launch(freed, 1, StreamId(0), Access::kWrite));
+  machine_.residency().note_free(freed, StreamId(0));
+  freed->live.store(0);
+  EXPECT_OK(machine_.check(other_, 1));
+  machine_.residency().advance();
+  ASSERT_EQ(on_device(moved_), Bytes()) << "there is no room yet";
+  for (int i = 0; i < 20; ++i) EXPECT_OK(machine_.launch(other_, 1, StreamId(0), Access::kRead));
+  const EventId all = machine_.sim().create_event(DeviceId(0)).take();
+  EXPECT_OK(machine_.sim().record_event(all, StreamId(0)));
+  while (!on_device(moved_) && machine_.sim().query(all).code() == Code::kNotReady) machine_.residency().advance();
+  EXPECT_EQ(machine_.sim().query(all).code(), Code::kNotReady) << "it came when all was over, or not at all";
   EXPECT_OK(machine_.sim().destroy_event(all));
 }
 
