@@ -20,13 +20,11 @@ Result<std::unique_ptr<CopyLanes>> CopyLanes::create(Driver& driver, DeviceId de
     }
     lanes->lanes_.push_back({lanes->streams_[2 * i], lanes->streams_[2 * i + 1]});
   }
-  TESSERA_TRY_ASSIGN(lanes->mark_, driver.create_event(device));
   return lanes;
 }
 
 CopyLanes::~CopyLanes() {
   for (const StreamId stream : streams_) note_left_behind(driver_.destroy_stream(stream));
-  if (mark_ != EventId()) note_left_behind(driver_.destroy_event(mark_));
 }
 
 }  // namespace tessera

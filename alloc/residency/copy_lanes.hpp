@@ -30,8 +30,6 @@ class CopyLanes {
   // Each runs its copies in the order in which they were queued. REQUIRES: it is there.
   StreamId inbound(Beside beside) const { return lanes_[static_cast<std::size_t>(beside)].in; }
   StreamId outbound(Beside beside) const { return lanes_[static_cast<std::size_t>(beside)].out; }
-  // To be recorded behind the newest copy of an inbound stream, for who waits for it at once.
-  EventId mark() const { return mark_; }
 
  private:
   struct Lane {
@@ -42,7 +40,6 @@ class CopyLanes {
   Driver& driver_;
   std::vector<Lane> lanes_;        // by memory
   std::vector<StreamId> streams_;  // of all of them, also while they are made
-  EventId mark_;
 };
 
 }  // namespace tessera

@@ -212,26 +212,31 @@ Status Transfers::await_move(PageRef page) {
   return done.status();
 }
 
-// The copies of a link run in order on its inbound stream, so one event behind the newest stands for all; what is
+// The copies of a link run in order on its inbound stream, so the event behind the last of the runs' own stands for all
+// of them. Behind the newest of the link the work would wait for copies, too, that a plan has queued for later. What is
 // being remade has events of its own.
 Status Transfers::await_arrivals(Runs runs, StreamId stream) {
   std::vector<PageRef> arriving;
-  std::array<bool, kBesides> copies{};
   for (Run* run : runs) {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
-      const bool copied = run->pages[i].state == PageState::kArriving;
-      if (copied || run->pages[i].state == PageState::kRemaking) arriving.push_back({run, i});
-      if (copied) copies[static_cast<std::size_t>(beside_of(run->pages[i]))] = true;
+      const PageState state = run->pages[i].state;
+      if (state == PageState::kArriving || state == PageState::kRemaking) arriving.push_back({run, i});
     }
   }
   if (stream == kNoStream) return await_all(arriving);
+  std::array<bool, kBesides> copies{};
   for (const PageRef& page : arriving) {
-    if (page->state == PageState::kRemaking) TESSERA_TRY(engine_.driver.wait_event(stream, page->event));
+    if (page->state == PageState::kRemaking) {
+      TESSERA_TRY(engine_.driver.wait_event(stream, page->event));
+    } else {
+      copies[static_cast<std::size_t>(beside_of(*page))] = true;
+    }
   }
-  for (const Beside beside : {Beside::kHost, Beside::kPeer}) {
-    if (!copies[static_cast<std::size_t>(beside)]) continue;
-    TESSERA_TRY(engine_.driver.record_event(engine_.lanes.mark(), engine_.lanes.inbound(beside)));
-    TESSERA_TRY(engine_.driver.wait_event(stream, engine_.lanes.mark()));
+  for (auto page = moving_.rbegin(); page != moving_.rend() && std::ranges::count(copies, true) != 0; ++page) {
+    bool& waits = copies[static_cast<std::size_t>(beside_of(**page))];
+    if (!waits || (*page)->state != PageState::kArriving || std::ranges::find(runs, page->run) == runs.end()) continue;
+    TESSERA_TRY(engine_.driver.wait_event(stream, (*page)->event));
+    waits = false;
   }
   return {};
 }

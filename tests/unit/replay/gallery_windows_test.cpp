@@ -114,6 +114,14 @@ TEST(GalleryWindows, TeGroupsOfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
   }
 }
 
+// And no longer than that, though operations are queued while copies for later ones are.
+TEST(GalleryWindows, TeGroupsWithCopiesAsLongAsLayersWaitsForAFewOperations) {
+  constexpr std::uint64_t kOps = 320;
+  for (const std::uint64_t layers : {5u, 8u}) {
+    EXPECT_LE(stall_of(with_group(layers, layers - 2, kOps, 1)).value(), 2 * layers * kLayerTime / kOps) << layers;
+  }
+}
+
 TEST(GalleryWindows, TeGroupsStallsNothingInTheRoomOfThoseThatStayUpToAllButTwo) {
   for (const std::uint64_t layers : {std::uint64_t{5}, std::uint64_t{8}}) {
     for (const std::uint64_t leaving : {std::uint64_t{1}, layers / 2, layers - 2}) {

@@ -44,6 +44,23 @@ TEST(ResidencyProgress, BehindACopyUnderWayNobodyIsAsked) {
   EXPECT_OK(machine.check(run, 1));
 }
 
+TEST(ResidencyProgress, WorkWaitsForItsOwnRunsAndNotForThoseThatComeBehindThem) {
+  // A page takes 50 ms, so the second run is there long after the first.
+  ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {40'000'000, {}}}});
+  auto *wanted = machine.add(), *later = machine.add({0, 6});
+  ASSERT_OK(machine.write(wanted, 1));
+  ASSERT_OK(machine.write(later, 2));
+  ASSERT_OK(machine.evict(wanted));
+  ASSERT_OK(machine.evict(later));
+  ASSERT_OK(machine.prefetch(wanted));
+  ASSERT_OK(machine.prefetch(later));
+  ASSERT_OK(machine.check(wanted, 1));
+  ASSERT_OK(machine.sim().synchronize(StreamId(0)));
+  machine.residency().advance();
+  EXPECT_TRUE(later->arrives());
+  ASSERT_OK(machine.check(later, 2));
+}
+
 TEST(ResidencyProgress, APrefetchThatWasFollowedDoesNotBringAnEvictedRunBack) {
   ResidencyMachine machine;
   auto* run = machine.add();

@@ -121,7 +121,7 @@ TEST(ResidencyFailures, AnEngineThatCannotBeMadeLeavesNothing) {
   DeviceTier device(driver, DeviceId(0), 16_MiB);
   HostTier host(driver, 16_MiB, 8_MiB);
   FileTier file(nullptr, Bytes());
-  for (std::uint64_t nth = 1; nth <= 3; ++nth) {
+  for (std::uint64_t nth = 1; nth <= 2; ++nth) {
     driver.fail({std::nullopt, nth, Status(Code::kDriver, "injected", 999)});
     const auto made = Residency::create(driver, DeviceId(0), {device, host, file},
                                         make_policy("lru").take(), log, {});
