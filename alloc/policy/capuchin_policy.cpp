@@ -64,6 +64,7 @@ AbsencePlan CapuchinPolicy::plan_with_lead(const Iteration& iteration, const Mac
 }
 
 AbsencePlan CapuchinPolicy::plan(const Iteration& iteration, const Machine& machine) const {
+  if (lead_ >= 0) return plan_with_lead(iteration, machine, lead_);
   AbsencePlan best = plan_with_lead(iteration, machine, 1);
   Forecast reached = forecast(iteration, machine, best);
   int useless = 0;
@@ -79,6 +80,13 @@ AbsencePlan CapuchinPolicy::plan(const Iteration& iteration, const Machine& mach
     reached = result;
   }
   return best;
+}
+
+void CapuchinPolicy::strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const {
+  if (!hear({name(), plan(iteration, machine), this}) || lead_ >= 0) return;
+  for (int round = 0; round <= kRounds; ++round) {
+    if (!hear({name(), plan_with_lead(iteration, machine, 1 + kFeedback * round), this})) return;
+  }
 }
 
 }  // namespace tessera
