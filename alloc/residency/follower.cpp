@@ -87,6 +87,8 @@ void Follower::carry_out_orders() {
   while (done < come.size() && bring_back(come[done])) ++done;
   come.erase(come.begin(), come.begin() + static_cast<std::ptrdiff_t>(done));
   if (!come.empty()) note_given_up(engine_.fence_all());
+  const StreamTable& streams = engine_.streams;
+  awaits_room_.store(!come.empty() && !streams.passed(~std::uint64_t{0}, streams.epoch()), std::memory_order_relaxed);
 }
 
 // True when the order is settled: its copies are under way, or it cannot be followed.

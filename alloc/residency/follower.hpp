@@ -6,6 +6,7 @@
 // Thread safety: none; the engine's lock.
 #pragma once
 
+#include <atomic>
 #include <span>
 
 #include "residency/engine.hpp"
@@ -18,8 +19,12 @@ namespace tessera {
 
 class Follower {
  public:
-  Follower(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room, Room& room)
-      : engine_(engine), mover_(mover), transfers_(transfers), host_room_(host_room), room_(room) {}
+  // `awaits_room`: an order waits for room, and work is queued that may make some. Somebody has to look when it is
+  // over.
+  Follower(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room, Room& room,
+           std::atomic<bool>& awaits_room)
+      : engine_(engine), mover_(mover), transfers_(transfers), host_room_(host_room), room_(room),
+        awaits_room_(awaits_room) {}
 
   // Finishes what is done, then does what is due, and pages out ahead of need.
   void advance();
@@ -50,6 +55,7 @@ class Follower {
   Transfers& transfers_;
   HostRoom& host_room_;
   Room& room_;
+  std::atomic<bool>& awaits_room_;
 };
 
 }  // namespace tessera

@@ -35,7 +35,7 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
       transfers_(engine_, mover_, in_flight_), host_room_(engine_, mover_, transfers_),
       room_(engine_, mover_, transfers_, host_room_),
       arrivals_(engine_, transfers_, host_room_, room_),
-      follower_(engine_, mover_, transfers_, host_room_, room_) {
+      follower_(engine_, mover_, transfers_, host_room_, room_, awaits_room_) {
   // Moves by plan run beside the program's work, which host-backed pages may not.
   if (tiers_.is_backed()) conductor_.rest();
 }

@@ -178,6 +178,7 @@ class Residency {
   std::atomic<bool> own_streams_{false};  // somebody uses a per-thread default stream
   UseCounts counts_;
   std::atomic<std::uint32_t> in_flight_{0};
+  std::atomic<bool> awaits_room_{false};
   HeldUses held_uses_;
   std::atomic<bool> automatic_{true};
   mutable Mutex mutex_{LockRank::kResidency};

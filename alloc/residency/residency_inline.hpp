@@ -20,7 +20,8 @@ inline void note_stream(Run& run, std::uint64_t bit) {
 }
 
 inline bool Residency::has_work() const {
-  return in_flight_.load(std::memory_order_relaxed) != 0 || conductor_.has_news();
+  return in_flight_.load(std::memory_order_relaxed) != 0 || conductor_.has_news() ||
+         awaits_room_.load(std::memory_order_relaxed);
 }
 
 inline void Residency::expect_use(StreamId stream) {
