@@ -53,3 +53,6 @@ ${PYTHON:-python3} "$(dirname "$0")/breaks.py" "$build" -o "$out/breaks.json"
 # Whether that holds where no two iterations take the same time.
 echo
 ${PYTHON:-python3} "$(dirname "$0")/noise.py" "$build" -o "$out/noise.json"
+# What docs/league.md says of `auto`.
+echo
+${PYTHON:-python3} "$(dirname "$0")/league_figures.py" "$out"
