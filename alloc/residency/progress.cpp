@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 
+#include "base/check.hpp"
 #include "base/log.hpp"
 #include "residency/transfers.hpp"
 
@@ -238,6 +239,7 @@ Status Transfers::await_arrivals(Runs runs, StreamId stream) {
     TESSERA_TRY(engine_.driver.wait_event(stream, (*page)->event));
     waits = false;
   }
+  DCHECK_EQ(std::ranges::count(copies, true), 0);  // all that arrive are listed
   return {};
 }
 
