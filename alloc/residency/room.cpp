@@ -43,16 +43,17 @@ Status Room::make(Bytes bytes) {
     TESSERA_TRY_ASSIGN(leaving, leaving_for(bytes));
     room = engine_.tiers.device.usage().room();
     if (room >= bytes) break;
-    if (round >= kPoliteRounds && !leaving) {
-      ++round;
-      TESSERA_TRY(force_out(bytes - room));
-    } else if (room + leaving < bytes) {
-      ++round;
+    if (room + leaving < bytes) {
+      const bool by_force = round >= kPoliteRounds && !leaving;
       Bytes out;
-      TESSERA_TRY_ASSIGN(out, page_out(bytes - room - leaving, Patience::kDemand));
-      if (!out && !leaving) {  // what arrives now can leave again
-        if (!transfers_.any()) return no_room(bytes);
+      TESSERA_TRY_ASSIGN(out, by_force ? force_out(bytes - room)
+                                       : page_out(bytes - room - leaving, Patience::kDemand));
+      if (out || leaving) {
+        ++round;
+      } else if (transfers_.any()) {  // what arrives now can leave again
         TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
+      } else if (engine_.tiers.device.usage().room() == room) {
+        return no_room(bytes);
       }
     }
     if (const Bytes there = engine_.tiers.device.usage().room(); there < bytes && mover_.going()) {
@@ -173,7 +174,7 @@ Bytes Room::leave_by_plan(Bytes wanted, std::uint64_t than) {
 
 // The victims' next users are kept waiting (a page too many counts as missing, so they come to the
 // lock that is held here) until the pages are gone.
-Status Room::force_out(Bytes bytes) {
+Result<Bytes> Room::force_out(Bytes bytes) {
   TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(engine_.streams.poll());
   const Decision decision = engine_.conductor.decider().decide(picture(bytes, Which::kAll));
@@ -190,7 +191,7 @@ Status Room::force_out(Bytes bytes) {
     TESSERA_TRY(status);
     out += left.value();
   }
-  return out ? Status() : no_room(bytes);
+  return out;
 }
 
 }  // namespace tessera

@@ -53,7 +53,7 @@ class Room {
   enum class Worth : std::uint8_t { kIfItPays, kAnyhow };
 
   Status no_room(Bytes bytes) const;
-  Status force_out(Bytes bytes);
+  Result<Bytes> force_out(Bytes bytes);
   Snapshot picture(Bytes need, Which which) const;
   Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full);
   Bytes leave_by_plan(Bytes wanted, std::uint64_t than);

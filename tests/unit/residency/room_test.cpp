@@ -150,6 +150,21 @@ TEST(ResidencyRoom, ADeadRunThatComesToLifeAgainHasPages) {
   EXPECT_OK(machine.check(run, 2));
 }
 
+TEST(ResidencyRoom, WhoArrivesForLaterLeavesAgainHoweverLongOthersArriveBeforeIt) {
+  ResidencyMachine machine({.device = 32_MiB, .sim = {.memory = 64_MiB, .inbound = {200'000'000, {}}}});
+  auto *now = machine.add({0, 13}), *later = machine.add({0, 3}), *fresh = machine.add();
+  for (auto* run : {now, later}) {
+    ASSERT_OK(machine.write(run, 1));
+    ASSERT_OK(machine.evict(run));
+  }
+  ASSERT_OK(machine.prefetch(now));
+  ASSERT_OK(machine.prefetch(later));
+  ASSERT_TRUE(later->has(PageState::kArriving)) << "a page takes ten milliseconds";
+  ASSERT_OK(machine.touch({now, fresh}));
+  EXPECT_LT(later->bytes_in(PageState::kResident), later->shape.bytes());
+  check_all(machine, {now, later}, 1);
+}
+
 TEST(ResidencyRoom, NoTierWithRoomIsAClearErrorAndNothingIsLost) {
   ResidencyMachine machine({.device = 8_MiB, .host = 8_MiB, .staging = 0_B});
   const auto runs = machine.add_many(8);
