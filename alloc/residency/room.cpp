@@ -12,6 +12,16 @@ namespace {
 constexpr int kPoliteRounds = 4;
 constexpr int kMaxRounds = 64;
 
+// Those that are there: the last of its pages, so they leave first.
+Bytes base_pages_of(const Run& run) {
+  Bytes bytes;
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const bool counts = run.pages[i].state == PageState::kResident && run.shape.page_class(i) == PageClass::kBase;
+    if (counts) bytes += kBasePage;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 // Why there is no room: because of calls under way, which end, or for good. A call that let go while
@@ -86,6 +96,7 @@ Snapshot Room::picture(Bytes need, Which which) const {
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
       const PageRef page{run.get(), i};
       if (page->state != PageState::kResident) continue;
+      if (which == Which::kBasePages && page.page_class() != PageClass::kBase) continue;
       const bool clean = drops || PageMover::is_clean(page);
       if (which == Which::kWithoutCopy && !clean && !picture.dead) continue;
       picture.bytes += page.bytes();
@@ -104,10 +115,14 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience) {
   TESSERA_TRY_ASSIGN(
       total, page_out(bytes, patience, patience == Patience::kAhead ? Which::kIdle : Which::kAll,
                       full));
-  if (!full || total >= bytes) return total;
-  Bytes more;
-  TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, Which::kWithoutCopy, full));
-  return total + more;
+  for (const Which others : {Which::kBasePages, Which::kWithoutCopy}) {
+    if (!full || total >= bytes) break;
+    if (others == Which::kBasePages && patience != Patience::kDemand) continue;
+    Bytes more;
+    TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, others, full));
+    total += more;
+  }
+  return total;
 }
 
 Result<Bytes> Room::page_out_dead(Bytes bytes) {
@@ -134,7 +149,9 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, bool& 
       promised += run.bytes_in(PageState::kResident);
       continue;
     }
-    Result<Bytes> left = leave(run, bytes - total - promised, patience, which, std::nullopt);
+    const Bytes wanted = bytes - total - promised;
+    const Bytes part = which == Which::kBasePages ? std::min(wanted, base_pages_of(run)) : wanted;
+    Result<Bytes> left = leave(run, part, patience, which, std::nullopt);
     full = !left.is_ok() && left.status().code() == Code::kOutOfMemory;
     if (full) break;
     if (!left.is_ok()) return left.status();

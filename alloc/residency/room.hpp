@@ -33,8 +33,8 @@ class Room {
   // So much is free on the device when this returns. Errors: kBusy where calls under way are in the way, which end;
   // kOutOfMemory where nothing else can leave.
   Status make(Bytes bytes);
-  // Gives the bytes that have left or have begun to. When the tiers below are full, those that leave without a copy
-  // still can.
+  // Gives the bytes that have left or have begun to. When the tiers below have no frame for who is chosen, it may be that
+  // they have none for a large page; and when they are full, those that leave without a copy still can.
   Result<Bytes> page_out(Bytes bytes, Patience patience);
   // Of runs that are dead and idle, which costs nothing.
   Result<Bytes> page_out_dead(Bytes bytes);
@@ -49,7 +49,7 @@ class Room {
   Status evict(Run& run, std::optional<Away> to = {});
 
  private:
-  enum class Which : std::uint8_t { kAll, kIdle, kWithoutCopy, kDead };  // who may be chosen
+  enum class Which : std::uint8_t { kAll, kIdle, kBasePages, kWithoutCopy, kDead };  // who may be chosen
   enum class Worth : std::uint8_t { kIfItPays, kAnyhow };
 
   Status no_room(Bytes bytes) const;

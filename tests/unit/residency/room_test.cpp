@@ -87,6 +87,18 @@ TEST(ResidencyRoom, ARunOfManyPagesSwapsWithAnotherThroughASmallReserve) {
   check_all(machine, runs, 1);
 }
 
+// Nor in the reserve.
+TEST(ResidencyRoom, WhereTheHostHasNoRoomForALargePageBasePagesLeave) {
+  ResidencyMachine machine({.device = 40_MiB, .host = 16_MiB, .policy = "lru"});
+  const auto large = machine.add_many(1, {1, 0});  // the first to go by the policy
+  write_all(machine, large);
+  const auto small = machine.add_many(8);
+  write_all(machine, small);
+  check_all(machine, small);
+  EXPECT_EQ(machine.residency().whereabouts(*large.front())[0], 32_MiB);
+  check_all(machine, large);
+}
+
 TEST(ResidencyRoom, ADeadRunIsDiscardedWithoutACopy) {
   ResidencyMachine machine({.device = 8_MiB});
   const auto dead = machine.add_many(4);
