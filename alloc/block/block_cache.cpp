@@ -11,6 +11,7 @@ BlockCache::BlockCache(Residency& residency, PageManager& pages, BlockCacheOptio
       pages_(pages),
       options_(options),
       slots_(residency.streams()),
+      bundles_(residency.streams(), options.bundle_limit),
       runs_(residency.streams()),
       burst_(pages),
       threads_([this](ThreadCache& cache) { empty(cache); }) {}
@@ -26,6 +27,7 @@ BlockCache::~BlockCache() {
   };
   for (const auto& block : runs_.remove_all()) release(block->run);
   for (const auto& slab : slots_.remove_all()) release(slab->run);
+  for (const auto& bundle : bundles_.remove_all()) release(bundle->run);
 }
 
 Result<Address> BlockCache::allocate(Bytes bytes, StreamId stream, TagId tag) {
@@ -61,7 +63,7 @@ Status BlockCache::free(Address address, StreamId stream) {
   }
   if (!ended) return not_ours(address);
   ThreadCache* const cache = threads_.mine();
-  count_free(cache, block->capacity() - ended->slack);
+  count_free(cache, block->capacity - ended->slack);
   const std::uint64_t epoch = residency_.note_free(block->run, stream);
   if (block->owner->kind == OwnerKind::kSingle) {
     block->run->live.store(0, std::memory_order_release);
@@ -78,7 +80,7 @@ Status BlockCache::start(const Located& block, const Request& request) {
     block.run->fresh.store(true, std::memory_order_relaxed);
     block.run->live.store(1, std::memory_order_release);
   }
-  block.word->begin(block.capacity() - request.bytes);
+  block.word->begin(block.capacity - request.bytes);
   if (block.run->missing.load() == 0) return Status::ok();
   Status backed = residency_.ensure(block.run, request.stream,
                                     single ? Contents::kUndefined : Contents::kKept);
@@ -88,13 +90,19 @@ Status BlockCache::start(const Located& block, const Request& request) {
   return backed;
 }
 
+std::optional<BlockCache::Located> BlockCache::locate_in(Bundle& bundle, Run* run, Address address) {
+  const auto place = bundle.place_at(address - run->address);
+  if (!place) return std::nullopt;
+  return Located{run, &bundle, &bundle.word(*place), run->address + bundle.offset(*place), bundle.capacity(*place)};
+}
+
 std::optional<BlockInfo> BlockCache::info_of(Run* run, Address address) {
   const auto block = locate(run, address);
   if (!block) return std::nullopt;
   const BlockState state = block->word->read();
-  const Bytes bytes = block->capacity() - state.slack;
+  const Bytes bytes = block->capacity - state.slack;
   if (!state.live || address - block->address >= bytes) return std::nullopt;
-  return BlockInfo{run,          block->address,   bytes, block->capacity(),
+  return BlockInfo{run,          block->address,   bytes, block->capacity,
                    block->owner->tag, state.generation};
 }
 
@@ -123,7 +131,7 @@ Status BlockCache::not_ours(Address address) const {
   }
   return refuse(fmt::format("{:#x} lies {} bytes inside the capacity of the block of {} bytes at {:#x}",
                             address.value(), inside.value(),
-                            (block->capacity() - state.slack).value(), block->address.value()));
+                            (block->capacity - state.slack).value(), block->address.value()));
 }
 
 }  // namespace tessera

@@ -10,13 +10,13 @@
 //     pages; then 2 to 5 again;
 //  7. the same after waiting for the work on all cached blocks;
 //  8. out of memory, with a sentence.
-// A block of up to 1 MiB, and one of up to 16 MiB that is made in a burst (burst.hpp), is a slot of a slab,
-// whose pages are for one (class, stream, tag) for life: slots freed on another stream come back to their
-// own one in step 3, and a slab changes hands by being wholly free in step 6. Other blocks change streams
-// in step 3; none changes its tag.
+// A block of up to 1 MiB is a slot of a slab, whose page is for one (class, stream, tag) for life; one of up to
+// 16 MiB that is made in a burst (burst.hpp) has a place in a bundle, which is for one (stream, tag). Those freed
+// on another stream come back to their own one in step 3, and slabs and bundles change hands by being wholly free
+// in step 6. Other blocks change streams in step 3; none changes its tag.
 //
-// Which blocks live is told by their words alone; Run::live counts a slot from when it leaves the
-// shared cache, because to count what threads take from their own would write to a line that they
+// Which blocks live is told by their words alone; Run::live counts a slot, and a place in a bundle, from when it leaves
+// the shared cache, because to count what threads take from their own would write to a line that they
 // share. allocate() makes the word live before it reads Run::missing: the engine drops the bytes of
 // dead runs, and does it by raising `missing` first and reading the words after. One of the two sees
 // the other.
@@ -24,7 +24,7 @@
 // Thread safety: every call may be made from any thread; look-ups take no lock. validate() and the
 // destructor when no other call is under way.
 //
-// Invariants (validate()): every slot and every single block is live, or in exactly one cache, or
+// Invariants (validate()): every slot, place and single block is live, or in exactly one cache, or
 // in line for a stream; Run::live adds up; the runs are those of the page manager.
 #pragma once
 
@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "block/block_stats.hpp"
+#include "block/bundle_cache.hpp"
 #include "block/burst.hpp"
 #include "block/run_cache.hpp"
 #include "block/slot_cache.hpp"
@@ -48,9 +49,15 @@ struct BlockCacheOptions {
   // hold is bounded by their size, and not counted.
   Bytes warm_limit = 4_GiB;
 
+  // A bundle has at most so many bytes: a launch that needs one block of it has all of it on the device.
+  Bytes bundle_limit = Bundle::kMostBytes;
+
   // A step frees up to what a device holds and takes it again; cached blocks cost addresses, since their
-  // frames serve others meanwhile.
-  static BlockCacheOptions for_device(Bytes memory) { return {std::max(memory, BlockCacheOptions().warm_limit)}; }
+  // frames serve others meanwhile. Thirty blocks of a launch, each of another bundle, leave room for what else it uses.
+  static BlockCacheOptions for_device(Bytes memory) {
+    const BlockCacheOptions usual;
+    return {std::max(memory, usual.warm_limit), std::min(memory / 64, usual.bundle_limit)};
+  }
 };
 
 struct BlockInfo {
@@ -122,7 +129,8 @@ class BlockCache {
     Bytes bytes;
     StreamId stream;
     CacheKey key;
-    std::optional<CacheKey> wide = std::nullopt;  // of the wide slots that may serve it as well
+    bool in_bundle = false;  // as well: it is made in a burst
+    BundleKey bundle_key() const { return {key.stream, key.tag}; }
   };
   // Work queued on `stream` so far may use the block until the stream has passed `epoch`.
   struct Freed {
@@ -134,13 +142,15 @@ class BlockCache {
     BlockOwner* owner = nullptr;
     BlockWord* word = nullptr;
     Address address;
-    Bytes capacity() const { return owner->size_class.bytes(); }
+    Bytes capacity;
     Slab& slab() const { return static_cast<Slab&>(*owner); }
+    Bundle& bundle() const { return static_cast<Bundle&>(*owner); }
     SingleBlock& single() const { return static_cast<SingleBlock&>(*owner); }
   };
 
   // The block, live or not, whose capacity holds the byte. REQUIRES: the run cannot be released.
   static std::optional<Located> locate(Run* run, Address address);
+  static std::optional<Located> locate_in(Bundle& bundle, Run* run, Address address);
   // Whether a live block has the byte.
   static bool lives_at(Run* run, Address address);
   static std::optional<BlockInfo> info_of(Run* run, Address address);
@@ -155,13 +165,15 @@ class BlockCache {
 
   // block_steps.cpp
   Result<Address> allocate_slow(Request request, ThreadCache* cache);
-  std::optional<CacheKey> wide_key(const Request& request);
+  bool belongs_in_bundle(const Request& request);
   Result<Address> serve(const Request& request, ThreadCache* cache);
   Address take_shared(const Request& request, ThreadCache* cache);
   Address take_slots(const CacheKey& key, ThreadCache* cache);
   Address take_slots_settled(const CacheKey& key, ThreadCache* cache);
+  Address take_place_settled(const Request& request);
   Result<Address> grow(const Request& request, ThreadCache* cache);
-  Result<Address> grow_slab(std::unique_ptr<Slab> slab, ThreadCache* cache);
+  Result<Address> grow_slab(const CacheKey& key, ThreadCache* cache);
+  Result<Address> grow_bundle(const Request& request);
   Address keep_rest(const CacheKey& key, ThreadCache* cache, std::span<const Address> slots);
   void cache_freed(const Located& block, Freed freed, ThreadCache* cache);
   void cache_late(const Located& block, Freed freed);
@@ -177,6 +189,7 @@ class BlockCache {
   PageManager& pages_;
   const BlockCacheOptions options_;
   SlotCache slots_;
+  BundleCache bundles_;
   RunCache runs_;
   Burst burst_;
   ThreadCaches threads_;
@@ -193,19 +206,20 @@ inline std::optional<BlockCache::Located> BlockCache::locate(Run* run, Address a
   if (!run) return std::nullopt;
   auto* const owner = static_cast<BlockOwner*>(run->owner.record);
   if (owner->kind == OwnerKind::kSingle) {
-    return Located{run, owner, &static_cast<SingleBlock*>(owner)->word, run->address};
+    return Located{run, owner, &static_cast<SingleBlock*>(owner)->word, run->address, owner->size_class.bytes()};
   }
+  if (owner->kind == OwnerKind::kBundle) [[unlikely]] return locate_in(static_cast<Bundle&>(*owner), run, address);
   auto* const slab = static_cast<Slab*>(owner);
   const auto slot = slab->slot_at(address - run->address);
   if (!slot) return std::nullopt;
-  return Located{run, owner, &slab->word(*slot), run->address + slab->offset(*slot)};
+  return Located{run, owner, &slab->word(*slot), run->address + slab->offset(*slot), owner->size_class.bytes()};
 }
 
 inline bool BlockCache::lives_at(Run* run, Address address) {
   const auto block = locate(run, address);
   if (!block) return false;
   const BlockState state = block->word->read();
-  return state.live && address - block->address < block->capacity() - state.slack;
+  return state.live && address - block->address < block->capacity - state.slack;
 }
 
 }  // namespace tessera

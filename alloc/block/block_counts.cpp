@@ -84,25 +84,31 @@ BlockStats BlockCache::stats() const {
   stats.live_bytes = Bytes(live > 0 ? static_cast<std::uint64_t>(live) : 0);
   stats.peak_live_bytes =
       std::max(stats.live_bytes, Bytes(static_cast<std::uint64_t>(live_.peak())));
-  stats.cached_bytes = runs_.cached_bytes() + slots_.empty_bytes();
+  stats.cached_bytes = runs_.cached_bytes() + slots_.empty_bytes() + bundles_.empty_bytes();
   stats.slabs = slots_.slabs();
+  stats.bundles = bundles_.bundles();
   stats.single_blocks = runs_.blocks();
   return stats;
 }
 
 std::vector<TagUse> BlockCache::tags() const {
   std::map<TagId, TagUse> sums;
-  const auto count = [&](const BlockOwner& owner, const BlockWord& word) {
+  const auto count = [&](const BlockOwner& owner, const BlockWord& word, Bytes capacity) {
     const BlockState state = word.read();
     if (!state.live) return;
     TagUse& use = sums[owner.tag];
     use.tag = owner.tag;
     ++use.live_blocks;
-    use.live_bytes += owner.size_class.bytes() - state.slack;
+    use.live_bytes += capacity - state.slack;
   };
-  runs_.for_each([&](const SingleBlock& block) { count(block, block.word); });
+  runs_.for_each([&](const SingleBlock& block) { count(block, block.word, block.size_class.bytes()); });
   slots_.for_each([&](const Slab& slab) {
-    for (std::uint32_t slot = 0; slot < slab.slots(); ++slot) count(slab, slab.word(slot));
+    for (std::uint32_t slot = 0; slot < slab.slots(); ++slot) count(slab, slab.word(slot), slab.size_class.bytes());
+  });
+  bundles_.for_each([&](const Bundle& bundle) {
+    for (std::uint32_t place = 0; place < bundle.places(); ++place) {
+      count(bundle, bundle.word(place), bundle.capacity(place));
+    }
   });
   std::vector<TagUse> uses;
   for (const auto& [tag, use] : sums) uses.push_back(use);
@@ -117,7 +123,8 @@ Status BlockCache::validate() const {
     cache.for_each([&](Address address) {
       const auto block = locate(pages_.find(address), address);
       const bool fine = block && block->address == address && !block->word->read().live &&
-                        (block->owner->kind == OwnerKind::kSlab || singles.insert(block->owner).second);
+                        (block->owner->kind == OwnerKind::kSlab ||
+                         (block->owner->kind == OwnerKind::kSingle && singles.insert(block->owner).second));
       if (!fine) {
         result = Status(Code::kInternal, fmt::format("a thread's cache holds {:#x}, which is no free "
                                                      "block, or held twice", address.value()));
@@ -132,10 +139,11 @@ Status BlockCache::validate() const {
     const auto found = in_slabs.find(&slab);
     return found == in_slabs.end() ? 0 : found->second;
   }));
+  TESSERA_TRY(bundles_.validate());
   const BlockStats now = stats();
-  if (now.slabs + now.single_blocks != pages_.stats().runs) {
-    return Status(Code::kInternal, fmt::format("{} slabs and {} single blocks, but {} runs",
-                                               now.slabs, now.single_blocks, pages_.stats().runs));
+  if (now.slabs + now.bundles + now.single_blocks != pages_.stats().runs) {
+    return Status(Code::kInternal, fmt::format("{} slabs, {} bundles and {} single blocks, but {} runs", now.slabs,
+                                               now.bundles, now.single_blocks, pages_.stats().runs));
   }
   TagUse sum;
   for (const TagUse& use : tags()) {

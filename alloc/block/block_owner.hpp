@@ -1,8 +1,9 @@
-// The record behind a run: either one block, or a slab of equal slots. `Run::owner` points here.
+// The record behind a run: one block, a slab of equal slots, or a bundle of blocks. `Run::owner` points here.
 //
 // Thread safety: the constants and the words by any thread; what else there is, as it says.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -12,14 +13,25 @@
 
 namespace tessera {
 
-enum class OwnerKind : std::uint8_t { kSingle, kSlab };
+// What has to be over before a block that was freed on other streams serves again: their work up to `epoch`.
+struct Late {
+  std::uint64_t mask = 0;  // of slots of the StreamTable
+  std::uint64_t epoch = 0;
+
+  void include(const Late& other) {
+    mask |= other.mask;
+    epoch = std::max(epoch, other.epoch);
+  }
+};
+
+enum class OwnerKind : std::uint8_t { kSingle, kSlab, kBundle };
 
 struct BlockOwner {
   BlockOwner(OwnerKind owner_kind, SizeClass owner_class, TagId owner_tag)
       : kind(owner_kind), size_class(owner_class), tag(owner_tag) {}
 
   const OwnerKind kind;
-  const SizeClass size_class;
+  const SizeClass size_class;  // of the block, of each slot, or of a bundle's whole run
   const TagId tag;
   // Set once, before any address in it is handed out. Who looks an address up uses the page map's.
   Run* run = nullptr;

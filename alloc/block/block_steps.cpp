@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-enum Pool : std::uint32_t { kSlabs, kSingles };  // wide slabs are among the singles, as long as they are
+enum Pool : std::uint32_t { kSlabs, kSingles };  // bundles are among the singles, which are as long
 
 constexpr Bytes kEverything{~std::uint64_t{0}};
 // A miss brings one line of slots, the one asked for included; a thread without a cache gets just that.
@@ -21,12 +21,12 @@ std::span<Address> wanted(SlotLine& line, const ThreadCache* cache) {
 
 }  // namespace
 
-// What memory is left may do for the block, and not for a slab of several.
+// What memory is left may do for the block, and not for a bundle of several.
 Result<Address> BlockCache::allocate_slow(Request request, ThreadCache* cache) {
-  request.wide = wide_key(request);
+  request.in_bundle = belongs_in_bundle(request);
   auto served = serve(request, cache);
   if (served.status().code() != Code::kOutOfMemory) return served;
-  request.wide.reset();
+  request.in_bundle = false;
   TESSERA_TRY(trim());
   served = serve(request, cache);
   if (served.status().code() != Code::kOutOfMemory) return served;
@@ -58,17 +58,16 @@ Result<Address> BlockCache::serve(const Request& request, ThreadCache* cache) {
   return address;
 }
 
-std::optional<CacheKey> BlockCache::wide_key(const Request& request) {
-  if (request.key.size_class.is_slot()) return std::nullopt;
-  if (!burst_.ask(residency_.streams().epoch(), frees())) return std::nullopt;
-  const auto wide = wide_class_for(request.bytes);
-  return wide ? std::optional(CacheKey{*wide, request.key.stream, request.key.tag}) : std::nullopt;
+// A burst is asked about all blocks that are not slots, whether bundles are for them or not.
+bool BlockCache::belongs_in_bundle(const Request& request) {
+  if (request.key.size_class.is_slot()) return false;
+  return burst_.ask(residency_.streams().epoch(), frees()) && Bundle::is_for(request.bytes);
 }
 
 // Steps 2 and 3. Fences are asked for only when something waits for them.
 Address BlockCache::take_shared(const Request& request, ThreadCache* cache) {
   if (request.key.size_class.is_slot()) return take_slots_settled(request.key, cache);
-  if (const Address slot = request.wide ? take_slots_settled(*request.wide, cache) : Address()) return slot;
+  if (const Address place = request.in_bundle ? take_place_settled(request) : Address()) return place;
   SingleBlock* block = runs_.take(request.key);
   if (!block && runs_.has_other(request.key)) {
     poll();
@@ -82,6 +81,14 @@ Address BlockCache::take_slots_settled(const CacheKey& key, ThreadCache* cache) 
   if (!slots_.has_late(key)) return {};
   poll();
   return slots_.settle(key) ? take_slots(key, cache) : Address();
+}
+
+Address BlockCache::take_place_settled(const Request& request) {
+  const BundleKey key = request.bundle_key();
+  if (const Address address = bundles_.take(key, request.bytes)) return address;
+  if (!bundles_.has_late(key)) return {};
+  poll();
+  return bundles_.settle(key) ? bundles_.take(key, request.bytes) : Address();
 }
 
 void BlockCache::poll() {
@@ -108,15 +115,8 @@ Address BlockCache::keep_rest(const CacheKey& key, ThreadCache* cache,
 // Step 4.
 Result<Address> BlockCache::grow(const Request& request, ThreadCache* cache) {
   const CacheKey& key = request.key;
-  if (key.size_class.is_slot()) {
-    return grow_slab(std::make_unique<Slab>(key.size_class, key.stream, key.tag), cache);
-  }
-  if (request.wide) {
-    const auto live = static_cast<std::uint64_t>(std::max(live_bytes(), std::int64_t{0}));
-    const std::uint32_t slots = burst_.take_more(*request.wide, Bytes(live));
-    const SizeClass wide = request.wide->size_class;
-    if (slots > 1) return grow_slab(std::make_unique<Slab>(wide, slots, key.stream, key.tag), cache);
-  }
+  if (key.size_class.is_slot()) return grow_slab(key, cache);
+  if (request.in_bundle) return grow_bundle(request);
   auto block = std::make_unique<SingleBlock>(key.size_class, key.tag);
   const Domain domain{kSingles, key.stream, key.tag};
   TESSERA_TRY_ASSIGN(block->run, pages_.acquire(key.size_class.bytes(), domain,
@@ -124,13 +124,22 @@ Result<Address> BlockCache::grow(const Request& request, ThreadCache* cache) {
   return runs_.add(std::move(block))->run->address;
 }
 
-Result<Address> BlockCache::grow_slab(std::unique_ptr<Slab> slab, ThreadCache* cache) {
-  const CacheKey key{slab->size_class, slab->stream, slab->tag};
-  const Domain domain{key.size_class.is_wide() ? kSingles : kSlabs, key.stream, key.tag};
-  TESSERA_TRY_ASSIGN(slab->run, pages_.acquire(slab->bytes(), domain, {slab.get(), BlockWord::raw(slab->words())}));
+Result<Address> BlockCache::grow_slab(const CacheKey& key, ThreadCache* cache) {
+  auto slab = std::make_unique<Slab>(key.size_class, key.stream, key.tag);
+  const Domain domain{kSlabs, key.stream, key.tag};
+  TESSERA_TRY_ASSIGN(slab->run, pages_.acquire(kBasePage, domain, {slab.get(), BlockWord::raw(slab->words())}));
   SlotLine line;
   const std::size_t taken = slots_.add(std::move(slab), wanted(line, cache));
   return keep_rest(key, cache, std::span(line).first(taken));
+}
+
+Result<Address> BlockCache::grow_bundle(const Request& request) {
+  const BundleKey key = request.bundle_key();
+  auto bundle = std::make_unique<Bundle>(bundles_.bytes_for(key, request.bytes), key.stream, key.tag);
+  const Domain domain{kSingles, key.stream, key.tag};
+  const RunOwner owner{bundle.get(), BlockWord::raw(bundle->words())};
+  TESSERA_TRY_ASSIGN(bundle->run, pages_.acquire(bundle->bytes(), domain, owner));
+  return bundles_.add(std::move(bundle), request.bytes);
 }
 
 // A block that was just freed goes where the next request for it will look first.
@@ -140,12 +149,15 @@ void BlockCache::cache_freed(const Located& block, Freed freed, ThreadCache* cac
   if (block.owner->kind == OwnerKind::kSlab) {
     key.stream = block.slab().stream;
     if (freed_on != key.stream && freed_on != kNoStream) return cache_late(block, freed);
+  } else if (block.owner->kind == OwnerKind::kBundle) {
+    if (freed_on != block.bundle().stream && freed_on != kNoStream) return cache_late(block, freed);
+    cache = nullptr;  // who asks for a place does not look in the thread's cache
   } else {
     SingleBlock& single = block.single();
     single.freed_on.store(freed_on, std::memory_order_relaxed);
     if (freed_on == kNoStream) key.stream = single.stream.load(std::memory_order_relaxed);
   }
-  if (cache && !key.size_class.is_wide()) {  // who asks for a wide slot does not look in the thread's cache
+  if (cache) {
     if (cache->push(key, block.address)) return;
     make_place(key, *cache);
     if (cache->push(key, block.address)) return shed();
@@ -161,7 +173,9 @@ void BlockCache::cache_late(const Located& block, Freed freed) {
     const Status fenced = streams.fence_own(slot);
     if (!fenced.is_ok()) log_line(LogLevel::kDebug, "no fence: {}", fenced.to_string());
   }
-  slots_.give_late(block.slab(), block.address, std::uint64_t{1} << slot, freed.epoch);
+  const Late late{std::uint64_t{1} << slot, freed.epoch};
+  if (block.owner->kind == OwnerKind::kSlab) return slots_.give_late(block.slab(), block.address, late);
+  bundles_.give_late(block.bundle(), block.address, late);
 }
 
 // What has to go for the key goes to the shared cache at once.
@@ -180,6 +194,8 @@ void BlockCache::put_shared(std::span<const Address> addresses) {
     const auto block = locate(pages_.find(address), address);
     if (block->owner->kind == OwnerKind::kSlab) {
       slots[count++] = {&block->slab(), address};
+    } else if (block->owner->kind == OwnerKind::kBundle) {
+      bundles_.give(block->bundle(), address);
     } else {
       runs_.put(block->single());
     }
@@ -192,17 +208,20 @@ Status BlockCache::trim() {
   threads_.steal_all([this](Address address) { put_shared(address); });
   TESSERA_TRY(residency_.poll_streams());
   slots_.settle_all();
+  bundles_.settle_all();
   return give_back(kEverything, true);
 }
 
-// Step 7. Removing a run waits for its uses; only slots in line are waited for here.
+// Step 7. Removing a run waits for its uses; only slots and places in line are waited for here.
 Status BlockCache::wait_for_cached() {
   MutexLock lock(give_back_mutex_);
   threads_.steal_all([this](Address address) { put_shared(address); });
   TESSERA_TRY(residency_.poll_streams());
-  const SlotCache::Late late = slots_.latest();
+  Late late = slots_.latest();
+  late.include(bundles_.latest());
   TESSERA_TRY(residency_.streams().wait(late.mask, late.epoch));
   slots_.settle_all();
+  bundles_.settle_all();
   return give_back(kEverything, false);
 }
 
@@ -222,14 +241,19 @@ Status BlockCache::give_back(Bytes bytes, bool quiet) {
   }
   if (sum >= bytes) return result;
   for (auto& slab : slots_.remove_empty(bytes - sum, quiet)) {
+    sum += kBasePage;
     if (!is_gone(slab->run)) slots_.add(std::move(slab));
+  }
+  if (sum >= bytes) return result;
+  for (auto& bundle : bundles_.remove_empty(bytes - sum, quiet)) {
+    if (!is_gone(bundle->run)) bundles_.add(std::move(bundle));
   }
   return result;
 }
 
 // Keeps the shared caches under their limit, as far as that needs no waiting.
 void BlockCache::shed() {
-  const Bytes cached = runs_.cached_bytes() + slots_.empty_bytes();
+  const Bytes cached = runs_.cached_bytes() + slots_.empty_bytes() + bundles_.empty_bytes();
   if (cached <= options_.warm_limit) return;
   MutexLock lock(give_back_mutex_);
   Status shed = residency_.poll_streams();
@@ -241,7 +265,9 @@ Status BlockCache::retire(StreamId stream) {
   const StreamId key = stream_key(stream);
   const std::uint64_t mask = std::uint64_t{1} << residency_.streams().slot_of(stream);
   threads_.steal_all([this](Address address) { put_shared(address); });
-  slots_.retire(key, mask, residency_.streams().open_epoch());
+  const Late late{mask, residency_.streams().open_epoch()};
+  slots_.retire(key, late);
+  bundles_.retire(key, late);
   runs_.retire(key);
   return residency_.streams().retire(stream);
 }

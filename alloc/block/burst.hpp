@@ -1,23 +1,18 @@
-// Which blocks above 1 MiB share pages, and how many.
+// Which blocks above 1 MiB share pages (bundle.hpp).
 //
 // A block of 2.25 MiB in pages of its own holds 4. But a run moves, and is dropped, as a whole, and a plan is for the
 // runs that an iteration used: blocks that come and go keep runs of their own, so that they are the same in each
-// iteration. What may share is what stays. Nobody says what does, but it is made in bursts: weights one after another, then,
-// with the first step, the optimizer's states; each is filled, and nothing is freed and no older one used before the
-// next is asked for. An activation is made from the one before, and gradients while activations are freed.
-//
-// A slab is at most a sixteenth of what lives and twice what its domain has made of the size already, so little is
-// held in advance (decision 19).
+// iteration. What may share is what stays. Nobody says what does, but it is made in bursts: weights one after
+// another, then, with the first step, the optimizer's states; each is filled, and nothing is freed and no older one
+// used before the next is asked for. An activation is made from the one before, and gradients while activations are freed.
 //
 // Thread safety: every call may be made from any thread. Threads that allocate at once end each other's bursts.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <map>
 
 #include "base/mutex.hpp"
-#include "block/cache_key.hpp"
 #include "page/page_manager.hpp"
 
 namespace tessera {
@@ -31,13 +26,6 @@ class Burst {
   bool ask(std::uint64_t epoch, std::uint64_t frees);
   // It was served from this run.
   void note_served(Address run);
-  // So many blocks the next run for the key is for: the slots of a slab, or 1. `live`: bytes of all live blocks.
-  // REQUIRES: the key is of a wide class.
-  std::uint32_t take_more(const CacheKey& key, Bytes live);
-
-  // The number of slots that wastes least of the pages behind them, the lowest that does, where all pages have at
-  // most `most` bytes; 1 where no more than 3 % are won. REQUIRES: `wide` is a wide class.
-  static std::uint32_t best_slots(SizeClass wide, Bytes most);
 
  private:
   static constexpr std::uint32_t kFromThe = 4;  // block of a row on
@@ -50,7 +38,6 @@ class Burst {
   std::uint64_t frees_ GUARDED_BY(mutex_) = 0;
   std::uint32_t length_ GUARDED_BY(mutex_) = 0;
   std::array<Address, 3> runs_ GUARDED_BY(mutex_){};  // that served last, the newest first, each once
-  std::map<CacheKey, std::uint32_t> made_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera

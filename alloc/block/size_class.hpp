@@ -2,9 +2,8 @@
 //
 // Up to 1 MiB a block is a slot of a slab: multiples of 512 bytes, four classes per doubling, so at
 // most a fifth of a slot is waste once a request is above 2 KiB. Two of 1 MiB, a size that programs
-// like, share a page. Above it a block is a run of base pages, and the number of pages is the class;
-// or, up to 16 MiB, a slot as well, of one of the wide classes, eight per doubling, if it is one of many that are
-// made together (burst.hpp). The table is generated.
+// like, share a page. Above it a block is a run of base pages, and the number of pages is the class
+// (but for those in bundles, which have what they need: bundle.hpp). The table is generated.
 //
 // Thread safety: values.
 #pragma once
@@ -21,29 +20,28 @@ namespace tessera {
 
 inline constexpr Bytes kBlockAlignment = 512_B;
 inline constexpr Bytes kSlotLimit = 1_MiB;      // requests up to it are served by slots
-inline constexpr Bytes kWideLimit = 16_MiB;     // requests up to it may be
 inline constexpr Bytes kLargestBlock = 64_TiB;  // nothing larger is a size that can be meant
 
 namespace size_classes {
 
-// The class after `bytes`: a quarter of the power of two at or below it further, an eighth above 1 MiB, 512 at least.
+// The class after `bytes`: a quarter of the power of two at or below it further, 512 at least.
 constexpr std::uint64_t after(std::uint64_t bytes) {
-  const std::uint64_t step = std::bit_floor(bytes) / (bytes < kSlotLimit.value() ? 4 : 8);
+  const std::uint64_t step = std::bit_floor(bytes) / 4;
   return bytes + (step < kBlockAlignment.value() ? kBlockAlignment.value() : step);
 }
 
-// Up to and with the one of `last` bytes.
-constexpr std::uint32_t count(Bytes last) {
+constexpr std::uint32_t count() {
   std::uint32_t classes = 1;
-  for (std::uint64_t bytes = kBlockAlignment.value(); bytes < last.value(); bytes = after(bytes)) ++classes;
+  for (std::uint64_t bytes = kBlockAlignment.value(); bytes < kSlotLimit.value();
+       bytes = after(bytes)) {
+    ++classes;
+  }
   return classes;
 }
 
 }  // namespace size_classes
 
-inline constexpr std::uint32_t kSmallClasses = size_classes::count(kSlotLimit);
-inline constexpr std::uint32_t kSlotClasses = size_classes::count(kWideLimit);
-inline constexpr std::uint32_t kWideClasses = kSlotClasses - kSmallClasses;
+inline constexpr std::uint32_t kSlotClasses = size_classes::count();
 
 inline constexpr std::array<Bytes, kSlotClasses> kSlotBytes = [] {
   std::array<Bytes, kSlotClasses> table{};
@@ -55,22 +53,20 @@ inline constexpr std::array<Bytes, kSlotClasses> kSlotBytes = [] {
   return table;
 }();
 
-static_assert(kSmallClasses == 40 && kSlotBytes.front() == 512_B && kSlotBytes[39] == 1_MiB);
-static_assert(kWideClasses == 32 && kSlotBytes[40] == 1152_KiB && kSlotBytes.back() == 16_MiB);
+static_assert(kSlotClasses == 40 && kSlotBytes.front() == 512_B && kSlotBytes.back() == 1_MiB);
 static_assert(kSlotBytes[3] == 2_KiB && kSlotBytes[4] == 2560_B && kSlotBytes[8] == 5_KiB);
 
 struct SizeClass {
-  std::uint32_t index = 0;  // below kSlotClasses a slot class, the last of them wide; then one base page, two, ...
+  std::uint32_t index = 0;  // below kSlotClasses a slot class; then one base page, two, ...
 
   constexpr auto operator<=>(const SizeClass&) const = default;
   constexpr bool is_slot() const { return index < kSlotClasses; }
-  constexpr bool is_wide() const { return is_slot() && index >= kSmallClasses; }
   constexpr Bytes bytes() const {
     return is_slot() ? kSlotBytes[index] : kBasePage * (index - kSlotClasses + 1);
   }
 };
 
-// The smallest class that holds `bytes`, no wide one; none for zero and for more than kLargestBlock.
+// The smallest class that holds `bytes`; none for zero and for more than kLargestBlock.
 constexpr std::optional<SizeClass> size_class_for(Bytes bytes) {
   if (!bytes || bytes > kLargestBlock) return std::nullopt;
   if (bytes > kSlotLimit) {
@@ -82,14 +78,6 @@ constexpr std::optional<SizeClass> size_class_for(Bytes bytes) {
   if (last < 2048) return SizeClass{static_cast<std::uint32_t>(last / 512)};
   const auto shift = static_cast<std::uint32_t>(std::bit_width(last)) - 3;
   return SizeClass{4 * (shift - 9) + static_cast<std::uint32_t>((last >> shift) & 3) + 4};
-}
-
-// The smallest wide class that holds `bytes`; none where no wide slot serves it.
-constexpr std::optional<SizeClass> wide_class_for(Bytes bytes) {
-  if (bytes <= kSlotLimit || bytes > kWideLimit) return std::nullopt;
-  const std::uint64_t last = bytes.value() - 1;
-  const auto shift = static_cast<std::uint32_t>(std::bit_width(last)) - 4;  // three bits tell the eighth
-  return SizeClass{kSmallClasses + 8 * (shift - 17) + static_cast<std::uint32_t>((last >> shift) & 7)};
 }
 
 }  // namespace tessera

@@ -12,10 +12,10 @@ std::uint32_t Slab::line_slots(Bytes slot_bytes) {
   return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(fit, 1, kLineSlots)));
 }
 
-Slab::Slab(SizeClass slab_class, std::uint32_t slots, StreamId slab_stream, TagId slab_tag)
+Slab::Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag)
     : BlockOwner(OwnerKind::kSlab, slab_class, slab_tag),
       stream(slab_stream),
-      slots_(slots),
+      slots_(static_cast<std::uint32_t>(kBasePage / slab_class.bytes())),
       line_shift_(static_cast<std::uint32_t>(std::countr_zero(line_slots(slab_class.bytes())))),
       reciprocal_((std::uint64_t{1} << kReciprocalShift) / (slab_class.bytes() / kBlockAlignment) +
                   1),

@@ -1,12 +1,11 @@
-// A run cut in slots of one class, for one domain; the list of free slots is a bitmap. It is a base page, or
-// several for slots that do not fit one well.
+// A base page cut in slots of one class, for one domain; the list of free slots is a bitmap.
 //
 // A bitmap, and not a chain, because it costs one bit per slot, serves the lowest address first
 // (which keeps sparse slabs sparse, so that they empty), and cannot hold a slot twice.
 //
 // A thread takes the slots of one cache line of words at a time, so threads that share a slab do not
 // share a line. Where slots are large, lines hold fewer words: the slots of a line are never more than
-// kLineBytes, and the words of a slab a thousandth of its bytes.
+// kLineBytes, and the words of a slab a thousandth of its page.
 //
 // Thread safety: words and slot_at() by any thread; the free slots under the slot cache's lock.
 #pragma once
@@ -25,13 +24,9 @@ class Slab : public BlockOwner {
  public:
   static constexpr std::uint32_t kLineSlots = 8;  // at most
   static constexpr Bytes kLineBytes = 128_KiB;
-  static constexpr Bytes kMostBytes = 18_MiB;  // eight of 2.25 MiB: more, and too much moves for one block
 
-  // REQUIRES: `slab_class` is a slot class, and `slots` of it have at most kMostBytes. All slots start free.
-  Slab(SizeClass slab_class, std::uint32_t slots, StreamId slab_stream, TagId slab_tag);
-  // As many as a base page holds.
-  Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag)
-      : Slab(slab_class, static_cast<std::uint32_t>(kBasePage / slab_class.bytes()), slab_stream, slab_tag) {}
+  // REQUIRES: `slab_class` is a slot class. All slots start free.
+  Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag);
 
   // So many slots of a size have their words in one line: a power of two.
   static std::uint32_t line_slots(Bytes slot_bytes);
@@ -39,11 +34,9 @@ class Slab : public BlockOwner {
   const StreamId stream;  // key of the stream all of its blocks are for
 
   std::uint32_t slots() const { return slots_; }
-  // Of the run that it needs.
-  Bytes bytes() const { return round_up(size_class.bytes() * slots_, kBasePage); }
   // Of all slots, and of places in lines that no slot has.
   std::span<const BlockWord> words() const { return {lines_.front().words.data(), lines_.size() * kLineSlots}; }
-  // The slot that holds this byte of the run; none in the tail that no slot has.
+  // The slot that holds this byte of the page; none in the tail that no slot has.
   std::optional<std::uint32_t> slot_at(Bytes offset) const {
     const auto unit = offset / kBlockAlignment;
     const auto slot = static_cast<std::uint32_t>(unit * reciprocal_ >> kReciprocalShift);
@@ -71,10 +64,9 @@ class Slab : public BlockOwner {
   Status validate() const;
 
  private:
-  // Division by the slot's size as a product: exact while offset * size < 2^32 units of 512 bytes, and a
-  // slab has fewer than 2^16, a slot at most 2^15.
-  static constexpr int kReciprocalShift = 32;
-  static_assert(kMostBytes / kBlockAlignment < 1 << 16 && kWideLimit / kBlockAlignment <= 1 << 15);
+  // Division by the slot's size as a product: exact while offset * size < 2^24 units, and a base
+  // page has 2^12 units, a slot at most 2^11.
+  static constexpr int kReciprocalShift = 24;
 
   struct alignas(64) Line {
     std::array<BlockWord, kLineSlots> words;

@@ -26,7 +26,7 @@ std::size_t SlotCache::take(const CacheKey& key, std::span<Address> out) {
 
 // They count as live from here on, so that a thread that has them in its cache need not count.
 std::size_t SlotCache::take_line(Slab& slab, std::span<Address> out) {
-  if (slab.is_empty()) empty_ -= slab.bytes().value();
+  if (slab.is_empty()) --empty_;
   std::array<std::uint32_t, Slab::kLineSlots> slots;
   const std::size_t taken = slab.take_line(std::span(slots).first(std::min(out.size(), slots.size())));
   for (std::size_t i = 0; i < taken; ++i) out[i] = slab.address(slots[i]);
@@ -62,9 +62,9 @@ void SlotCache::settle_all() {
 
 // The whole line is looked at: a stream that never ends must not hold up the others.
 void SlotCache::settle_home(Home& home) {
-  std::erase_if(home.late, [&](const LateSlot& late) {
-    if (!streams_.passed(late.mask, late.epoch)) return false;
-    free_slot(home, *late.slab, late.slot);
+  std::erase_if(home.late, [&](const LateSlot& slot) {
+    if (!streams_.passed(slot.late.mask, slot.late.epoch)) return false;
+    free_slot(home, *slot.slab, slot.slot);
     return true;
   });
 }
@@ -72,7 +72,7 @@ void SlotCache::settle_home(Home& home) {
 void SlotCache::free_slot(Home& home, Slab& slab, std::uint32_t slot) {
   if (slab.free_slots() == 0) home.with_free.insert(&slab);
   slab.give(slot);
-  if (slab.is_empty()) empty_ += slab.bytes().value();
+  if (slab.is_empty()) ++empty_;
 }
 
 void SlotCache::give(std::span<const Place> slots) {
@@ -87,24 +87,24 @@ void SlotCache::give(std::span<const Place> slots) {
   }
 }
 
-void SlotCache::give_late(Slab& slab, Address address, std::uint64_t mask, std::uint64_t epoch) {
+void SlotCache::give_late(Slab& slab, Address address, Late late) {
   Shard& shard = shard_of(key_of(slab));
   MutexLock lock(shard.mutex);
   slab.run->live.fetch_sub(1);
-  shard.homes[key_of(slab)].late.push_back({&slab, slot_of(slab, address), mask, epoch});
+  shard.homes[key_of(slab)].late.push_back({&slab, slot_of(slab, address), late});
 }
 
-void SlotCache::retire(StreamId stream, std::uint64_t mask, std::uint64_t epoch) {
+void SlotCache::retire(StreamId stream, Late late) {
   for (Shard& shard : shards_) {
     MutexLock lock(shard.mutex);
     for (auto& [key, home] : shard.homes) {
       if (key.stream != stream) continue;
       for (Slab* const slab : home.with_free) {
-        if (slab->is_empty()) empty_ -= slab->bytes().value();
+        if (slab->is_empty()) --empty_;
         std::uint32_t slot = 0;
         while (slab->free_slots() > 0) {
           slab->take_line({&slot, 1});
-          home.late.push_back({slab, slot, mask, epoch});
+          home.late.push_back({slab, slot, late});
         }
       }
       home.with_free.clear();
@@ -116,7 +116,7 @@ std::size_t SlotCache::add(std::unique_ptr<Slab> slab, std::span<Address> out) {
   const CacheKey key = key_of(*slab);
   Shard& shard = shard_of(key);
   MutexLock lock(shard.mutex);
-  empty_ += slab->bytes().value();
+  ++empty_;
   const std::size_t taken = out.empty() ? 0 : take_line(*slab, out);
   if (slab->free_slots() > 0) shard.homes[key].with_free.insert(slab.get());
   const Slab* const known = slab.get();
@@ -128,24 +128,22 @@ std::unique_ptr<Slab> SlotCache::detach(Shard& shard, Slab& slab) {
   const auto home = shard.homes.find(key_of(slab));
   home->second.with_free.erase(&slab);
   if (home->second.with_free.empty() && home->second.late.empty()) shard.homes.erase(home);
-  empty_ -= slab.bytes().value();
+  --empty_;
   return std::move(shard.slabs.extract(&slab).mapped());
 }
 
 std::vector<std::unique_ptr<Slab>> SlotCache::remove_empty(Bytes bytes, bool quiet) {
   std::vector<std::unique_ptr<Slab>> removed;
-  Bytes sum;
   for (Shard& shard : shards_) {
     if (empty_.load() == 0) break;
     MutexLock lock(shard.mutex);
     std::vector<Slab*> empty;
     for (const auto& [key, home] : shard.homes) {
       for (Slab* const slab : home.with_free) {
-        if (sum >= bytes) break;
+        if (kBasePage * (removed.size() + empty.size()) >= bytes) break;
         if (!slab->is_empty()) continue;
         if (quiet && !streams_.passed(slab->run->streams.load(), slab->run->last_work())) continue;
         empty.push_back(slab);
-        sum += slab->bytes();
       }
     }
     for (Slab* const slab : empty) removed.push_back(detach(shard, *slab));
@@ -153,21 +151,18 @@ std::vector<std::unique_ptr<Slab>> SlotCache::remove_empty(Bytes bytes, bool qui
   return removed;
 }
 
-SlotCache::Late SlotCache::latest() const {
+Late SlotCache::latest() const {
   Late latest;
   for (const Shard& shard : shards_) {
     MutexLock lock(shard.mutex);
     for (const auto& [key, home] : shard.homes) {
-      for (const LateSlot& late : home.late) {
-        latest.mask |= late.mask;
-        latest.epoch = std::max(latest.epoch, late.epoch);
-      }
+      for (const LateSlot& slot : home.late) latest.include(slot.late);
     }
   }
   return latest;
 }
 
-Bytes SlotCache::empty_bytes() const { return Bytes(empty_.load()); }
+Bytes SlotCache::empty_bytes() const { return kBasePage * empty_.load(); }
 
 std::uint64_t SlotCache::slabs() const {
   std::uint64_t slabs = 0;
@@ -198,15 +193,15 @@ std::vector<std::unique_ptr<Slab>> SlotCache::remove_all() {
 }
 
 Status SlotCache::validate(const std::function<std::uint32_t(const Slab&)>& cached) const {
-  Bytes empty;
+  std::uint64_t empty = 0;
   for (const Shard& shard : shards_) TESSERA_TRY(validate_shard(shard, cached, empty));
-  if (empty != empty_bytes()) return Status(Code::kInternal, "empty slabs do not add up");
+  if (empty != empty_.load()) return Status(Code::kInternal, "empty slabs do not add up");
   return Status::ok();
 }
 
 Status SlotCache::validate_shard(const Shard& shard,
                                  const std::function<std::uint32_t(const Slab&)>& cached,
-                                 Bytes& empty) const {
+                                 std::uint64_t& empty) const {
   MutexLock lock(shard.mutex);
   std::unordered_map<const Slab*, std::uint32_t> late;
   for (const auto& [key, home] : shard.homes) {
@@ -229,7 +224,7 @@ Status SlotCache::validate_shard(const Shard& shard,
                                 slab->slots(), live, slab->run->live.load(), slab->free_slots(),
                                 elsewhere));
     }
-    if (slab->is_empty()) empty += slab->bytes();
+    empty += slab->is_empty() ? 1 : 0;
   }
   return Status::ok();
 }

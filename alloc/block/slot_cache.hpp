@@ -49,10 +49,10 @@ class SlotCache {
   // These slots, all of one domain, are free for its stream.
   void give(std::span<const Place> slots);
   void give(Slab& slab, Address address) { give({{{&slab, address}}}); }
-  // It is, once the streams in `mask` have passed `epoch`.
-  void give_late(Slab& slab, Address address, std::uint64_t mask, std::uint64_t epoch);
+  // It is, once that work is over.
+  void give_late(Slab& slab, Address address, Late late);
   // The stream is going: its free slots wait for its last work, too.
-  void retire(StreamId stream, std::uint64_t mask, std::uint64_t epoch);
+  void retire(StreamId stream, Late late);
 
   // As take(), from a new slab. REQUIRES: slab->run is set, all slots are free.
   std::size_t add(std::unique_ptr<Slab> slab, std::span<Address> out);
@@ -62,10 +62,6 @@ class SlotCache {
   // `quiet`; at least `bytes` if there are so many.
   std::vector<std::unique_ptr<Slab>> remove_empty(Bytes bytes, bool quiet);
   // What a caller must wait for to have every line empty.
-  struct Late {
-    std::uint64_t mask = 0;
-    std::uint64_t epoch = 0;
-  };
   Late latest() const;
   void settle_all();
 
@@ -80,8 +76,7 @@ class SlotCache {
   struct LateSlot {
     Slab* slab;
     std::uint32_t slot;
-    std::uint64_t mask;
-    std::uint64_t epoch;
+    Late late;
   };
   struct ByAddress {
     bool operator()(const Slab* a, const Slab* b) const { return a->run->address < b->run->address; }
@@ -108,12 +103,12 @@ class SlotCache {
   void free_slot(Home& home, Slab& slab, std::uint32_t slot);
   void settle_home(Home& home);
   Status validate_shard(const Shard& shard, const std::function<std::uint32_t(const Slab&)>& cached,
-                        Bytes& empty) const;
+                        std::uint64_t& empty) const;
   std::unique_ptr<Slab> detach(Shard& shard, Slab& slab) REQUIRES_LOCK(shard.mutex);
 
   const StreamTable& streams_;
   std::array<Shard, kShards> shards_;
-  std::atomic<std::uint64_t> empty_{0};  // bytes of slabs without a slot in use
+  std::atomic<std::uint64_t> empty_{0};  // slabs without a slot in use
 };
 
 }  // namespace tessera

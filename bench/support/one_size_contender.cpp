@@ -22,7 +22,7 @@ namespace {
 class OneSize final : public Contender {
  public:
   OneSize(Bytes capacity, Bytes page)
-      : page_(page), pages_(capacity / page), with_room_(kSmallClasses) {}
+      : page_(page), pages_(capacity / page), with_room_(kSlotClasses) {}
 
   std::uint64_t allocate(Bytes bytes, unsigned) override {
     const auto wanted = size_class_for(bytes);

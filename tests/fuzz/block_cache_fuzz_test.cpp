@@ -21,7 +21,7 @@ struct Live {
 class BlockCacheFuzzTest : public LayerTest {
  protected:
   BlockCacheFuzzTest()
-      : LayerTest({.device = 96_MiB, .host = 96_MiB, .blocks = {.warm_limit = 24_MiB}}) {}
+      : LayerTest({.device = 96_MiB, .host = 96_MiB, .blocks = {.warm_limit = 24_MiB, .bundle_limit = 8_MiB}}) {}
 
   Bytes random_size(std::mt19937_64& random) const {
     switch (random() % 10) {
@@ -52,15 +52,13 @@ class BlockCacheFuzzTest : public LayerTest {
     const auto any = [&]() -> Live& { return mine[random() % mine.size()]; };
     const std::uint64_t choice = random() % 100;
     if (choice < 45 || mine.empty()) {
-      Live live{{}, random_size(random), streams[random() % streams.size()]};
-      auto made = blocks().allocate(live.bytes, live.stream, TagId(random() % 3));
-      if (!made.is_ok()) {
-        EXPECT_EQ(made.status().code(), Code::kOutOfMemory) << made.status().to_string();
-        return;
+      make(random, mine, {{}, random_size(random), streams[random() % streams.size()]}, TagId(random() % 3));
+    } else if (choice < 50) {
+      const StreamId stream = streams[random() % streams.size()];
+      const Bytes size = kSlotLimit + Bytes(1 + random() % (2_MiB).value());
+      for (std::uint64_t n = 4 + random() % 4; n > 0; --n) {  // a burst, of up to three sizes
+        make(random, mine, {{}, size + Bytes(random() % 3 << 18), stream}, TagId(1));
       }
-      live.address = made.value();
-      expect_ok(write(live, static_cast<std::uint8_t>(random())));
-      mine.push_back(live);
     } else if (choice < 85) {
       std::swap(any(), mine.back());
       const Live live = mine.back();
@@ -83,6 +81,16 @@ class BlockCacheFuzzTest : public LayerTest {
     } else {
       expect_ok(write(any(), static_cast<std::uint8_t>(random())));
     }
+  }
+  void make(std::mt19937_64& random, std::vector<Live>& mine, Live live, TagId tag) {
+    auto made = blocks().allocate(live.bytes, live.stream, tag);
+    if (!made.is_ok()) {
+      EXPECT_EQ(made.status().code(), Code::kOutOfMemory) << made.status().to_string();
+      return;
+    }
+    live.address = made.value();
+    expect_ok(write(live, static_cast<std::uint8_t>(random())));
+    mine.push_back(live);
   }
   void free_all(const std::vector<Live>& lives) {
     for (const Live& live : lives) {

@@ -4,41 +4,10 @@
 
 #include <vector>
 
-#include "block/slab.hpp"
 #include "layer_fixture.hpp"
 
 namespace tessera {
 namespace {
-
-constexpr Bytes kBertWeight = 2304_KiB;
-
-std::uint32_t best_slots(Bytes bytes, Bytes most) { return Burst::best_slots(*wide_class_for(bytes), most); }
-
-TEST(BurstSlots, AreAsManyAsWasteLeast) {
-  EXPECT_EQ(best_slots(kBertWeight, 18_MiB), 8u);  // nine pages, to the last byte
-  EXPECT_EQ(best_slots(kBertWeight, 16_MiB), 7u);
-  EXPECT_EQ(best_slots(3_MiB, 18_MiB), 2u);        // more would waste no less
-  EXPECT_EQ(best_slots(9_MiB, 18_MiB), 2u);
-}
-
-TEST(BurstSlots, AreOneWhereSharingWinsLittleOrIsTooMuch) {
-  EXPECT_EQ(best_slots(4_MiB, 18_MiB), 1u);
-  EXPECT_EQ(best_slots(15_MiB, 18_MiB), 1u);
-  EXPECT_EQ(best_slots(kBertWeight, 4_MiB), 1u);
-}
-
-TEST(BurstSlots, AreMoreThanOneOnlyWhereTheyFillTheirPagesBetter) {
-  const auto filled = [](Bytes bytes) {
-    return static_cast<double>(bytes.value()) / static_cast<double>(round_up(bytes, kBasePage).value());
-  };
-  for (std::uint32_t index = kSmallClasses; index < kSlotClasses; ++index) {
-    const SizeClass wide{index};
-    const std::uint32_t slots = Burst::best_slots(wide, Slab::kMostBytes);
-    if (slots == 1) continue;
-    EXPECT_LE(round_up(wide.bytes() * slots, kBasePage), Slab::kMostBytes) << index;
-    EXPECT_GT(filled(wide.bytes() * slots), filled(wide.bytes()) + 0.029) << index;
-  }
-}
 
 class BurstTest : public LayerTest {
  protected:
@@ -54,7 +23,6 @@ class BurstTest : public LayerTest {
   }
   void use(std::size_t run) { runs_[run]->used.store(residency().streams().tick()); }
   std::uint64_t epoch() { return residency().streams().epoch(); }
-  std::uint32_t more(Bytes live, TagId tag = kTag) { return burst_.take_more({*wide_class_for(kBertWeight), a_, tag}, live); }
   void TearDown() override {
     for (Run* const run : runs_) expect_ok(pages().release(run));
     LayerTest::TearDown();
@@ -100,18 +68,6 @@ TEST_F(BurstTest, BlocksOfOneRunMayBeFilledInTurn) {
     use(runs_.size() - 1);
   }
   EXPECT_TRUE(next());
-}
-
-TEST_F(BurstTest, TheFirstOfASizeAreAloneAndSlabsGrowWithWhatThereIs) {
-  std::vector<std::uint32_t> blocks;
-  for (int i = 0; i < 6; ++i) blocks.push_back(more(1_GiB));
-  EXPECT_EQ(blocks, (std::vector<std::uint32_t>{1, 1, 3, 8, 8, 8}));
-  EXPECT_EQ(more(1_GiB, TagId(9)), 1u) << "another domain begins anew";
-}
-
-TEST_F(BurstTest, ASlabIsASixteenthOfWhatLivesAtMost) {
-  for (int i = 0; i < 40; ++i) EXPECT_EQ(more(64_MiB), 1u);
-  EXPECT_EQ(more(16 * 6_MiB), 2u);
 }
 
 }  // namespace

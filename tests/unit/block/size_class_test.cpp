@@ -10,9 +10,8 @@ namespace {
 TEST(SizeClass, IsTheSmallestThatHoldsTheBytes) {
   for (std::uint64_t bytes = 1; bytes <= kSlotLimit.value(); bytes += bytes < 20000 ? 1 : 97) {
     const auto found = size_class_for(Bytes(bytes));
-    ASSERT_TRUE(found && found->is_slot() && !found->is_wide());
-    ASSERT_FALSE(wide_class_for(Bytes(bytes)));
-    const auto expected = std::lower_bound(kSlotBytes.begin(), kSlotBytes.begin() + kSmallClasses, Bytes(bytes));
+    ASSERT_TRUE(found && found->is_slot());
+    const auto expected = std::lower_bound(kSlotBytes.begin(), kSlotBytes.end(), Bytes(bytes));
     ASSERT_EQ(found->index, expected - kSlotBytes.begin()) << bytes;
   }
 }
@@ -23,22 +22,7 @@ TEST(SizeClass, SlotsAreAlignedAndGrowByAQuarterAtMost) {
     if (i >= 4) {
       EXPECT_LE(4 * kSlotBytes[i], 5 * kSlotBytes[i - 1]);
     }
-    if (i >= kSmallClasses) {
-      EXPECT_LE(8 * kSlotBytes[i], 9 * kSlotBytes[i - 1]);
-    }
   }
-}
-
-TEST(SizeClass, AWideOneIsTheSmallestThatHoldsTheBytes) {
-  for (Bytes bytes = kSlotLimit + 1_B; bytes <= kWideLimit; bytes += bytes < 1200_KiB ? 1_B : 4097_B) {
-    const auto found = wide_class_for(bytes);
-    ASSERT_TRUE(found && found->is_wide());
-    ASSERT_GE(found->bytes(), bytes);
-    ASSERT_LT(kSlotBytes[found->index - 1], bytes);
-  }
-  EXPECT_EQ(wide_class_for(2304_KiB)->bytes(), 2304_KiB);
-  EXPECT_EQ(wide_class_for(kWideLimit)->bytes(), kWideLimit);
-  EXPECT_FALSE(wide_class_for(kWideLimit + 1_B));
 }
 
 TEST(SizeClass, AboveOneMebibyteItIsTheNumberOfBasePages) {

@@ -30,7 +30,7 @@ TEST(Slab, FillsABasePageWithSlots) {
 }
 
 TEST(Slab, KnowsTheSlotOfEveryByteInEveryClass) {
-  for (std::uint32_t index = 0; index < kSmallClasses; ++index) {
+  for (std::uint32_t index = 0; index < kSlotClasses; ++index) {
     const Slab slab(SizeClass{index}, StreamId(), TagId());
     for (Bytes offset; offset < kBasePage; offset += Bytes(509)) {
       const std::uint64_t expected = offset / kSlotBytes[index];
@@ -41,22 +41,6 @@ TEST(Slab, KnowsTheSlotOfEveryByteInEveryClass) {
       }
     }
     ASSERT_EQ(slab.slot_at(slab.offset(slab.slots() - 1)), slab.slots() - 1);
-  }
-}
-
-TEST(Slab, OfWideSlotsHasAsManyPagesAsTheyNeed) {
-  for (std::uint32_t index = kSmallClasses; index < kSlotClasses; ++index) {
-    const Bytes bytes = kSlotBytes[index];
-    const auto slots = static_cast<std::uint32_t>(Slab::kMostBytes / bytes);
-    const Slab slab(SizeClass{index}, slots, StreamId(), TagId());
-    EXPECT_EQ(slab.slots(), slots);
-    EXPECT_GE(slab.bytes(), slots * bytes);
-    EXPECT_LT(slab.bytes(), slots * bytes + kBasePage);
-    for (std::uint32_t slot = 0; slot < slots; ++slot) {
-      EXPECT_EQ(slab.slot_at(slab.offset(slot)), slot);
-      EXPECT_EQ(slab.slot_at(slab.offset(slot) + bytes - 1_B), slot);
-    }
-    EXPECT_FALSE(slab.slot_at(slots * bytes));
   }
 }
 
@@ -82,7 +66,7 @@ TEST(Slab, GivesWhatIsFreeInOneLine) {
 
 // So threads that take lines write to lines of their own, and no line is many bytes.
 TEST(Slab, TheWordsOfALineShareNoCacheLineWithOthers) {
-  for (std::uint32_t index = 0; index < kSmallClasses; ++index) {
+  for (std::uint32_t index = 0; index < kSlotClasses; ++index) {
     Slab slab(SizeClass{index}, StreamId(), TagId());
     std::set<std::uintptr_t> seen;
     while (slab.free_slots() > 0) {

@@ -43,7 +43,7 @@ class SlotCacheTest : public LayerTest {
   void give_late(Slab& slab, Address slot) {
     const std::uint32_t index = residency().streams().slot_of(b_);
     const std::uint64_t epoch = residency().note_free(slab.run, b_);
-    cache_.give_late(slab, slot, std::uint64_t{1} << index, epoch);
+    cache_.give_late(slab, slot, {std::uint64_t{1} << index, epoch});
   }
   void give_back(std::vector<std::unique_ptr<Slab>> slabs) {
     for (const auto& slab : slabs) expect_ok(pages().release(slab->run));
@@ -115,7 +115,7 @@ TEST_F(SlotCacheTest, WhatStandsInLineCanBeWaitedFor) {
   Slab& slab = add();
   const auto slots = take(4);
   for (const Address slot : slots) give_late(slab, slot);
-  const SlotCache::Late late = cache_.latest();
+  const Late late = cache_.latest();
   EXPECT_EQ(late.epoch, slab.run->last_work());
   expect_ok(residency().poll_streams());
   expect_ok(residency().streams().wait(late.mask, late.epoch));
@@ -130,7 +130,7 @@ TEST_F(SlotCacheTest, TheSlotsOfAStreamThatIsGoneStandInLine) {
   auto held = hold(b_);
   const std::uint64_t epoch = residency().note_free(slab.run, b_);
   const std::uint64_t mask = std::uint64_t{1} << residency().streams().slot_of(b_);
-  cache_.retire(a_, mask, epoch);
+  cache_.retire(a_, {mask, epoch});
   expect_sound(1);
   EXPECT_TRUE(take(1).empty());
   EXPECT_EQ(cache_.empty_bytes(), Bytes());
@@ -164,26 +164,6 @@ TEST_F(SlotCacheTest, AnEmptySlabInUseByAStreamLeavesOnlyWhenToldToWait) {
   EXPECT_EQ(gone.size(), 1u);
   held.reset();
   give_back(std::move(gone));
-}
-
-TEST_F(SlotCacheTest, ASlabOfSeveralPagesCountsAndLeavesWithAllOfThem) {
-  const SizeClass wide = *wide_class_for(3_MiB);
-  auto made = std::make_unique<Slab>(wide, 2, a_, TagId(1));
-  made->run = ::tessera::take(pages().acquire(made->bytes(), {8, a_, TagId(1)}, {made.get(), {}}));
-  Slab& slab = *made;
-  cache_.add(std::move(made));
-  EXPECT_EQ(cache_.empty_bytes(), 6_MiB);
-  Address slots[2];
-  for (Address& slot : slots) EXPECT_EQ(cache_.take({wide, a_, TagId(1)}, {&slot, 1}), 1u);
-  EXPECT_EQ(slots[1], slots[0] + 3_MiB);
-  EXPECT_EQ(cache_.empty_bytes(), Bytes());
-  expect_sound(2);
-  for (const Address slot : slots) cache_.give(slab, slot);
-  expect_sound(0);
-  add();
-  EXPECT_EQ(cache_.empty_bytes(), 8_MiB);
-  give_back(cache_.remove_empty(kEverything, false));
-  EXPECT_EQ(cache_.empty_bytes(), Bytes());
 }
 
 TEST_F(SlotCacheTest, ASlotThatIsNowhereIsInvalid) {
