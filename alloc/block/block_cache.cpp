@@ -5,6 +5,12 @@
 #include "base/log.hpp"
 
 namespace tessera {
+namespace {
+
+// What can be remade, or may not move, has a run of its own.
+bool shares_willingly(const Run& run) { return run.remade_in.load() == 0 && run.pins.load() == 0; }
+
+}  // namespace
 
 BlockCache::BlockCache(Residency& residency, PageManager& pages, BlockCacheOptions options)
     : residency_(residency),
@@ -14,6 +20,7 @@ BlockCache::BlockCache(Residency& residency, PageManager& pages, BlockCacheOptio
       bundles_(residency.streams(), options.bundle_limit),
       runs_(residency.streams()),
       burst_(pages),
+      placed_(options.planned_limit),
       threads_([this](ThreadCache& cache) { empty(cache); }) {}
 
 BlockCache::~BlockCache() {
@@ -37,8 +44,23 @@ Result<Address> BlockCache::allocate(Bytes bytes, StreamId stream, TagId tag) {
     return Status(Code::kOutOfMemory, fmt::format("no memory holds {} bytes", bytes.value()));
   }
   const Request request{bytes, stream, {*size_class, stream_key(stream), tag}};
+  const bool is_noted = !size_class->is_slot() && placed_.listens(residency_.is_short());
+  return is_noted ? allocate_noted(request) : allocate(request);
+}
+
+Result<Address> BlockCache::allocate_noted(Request request) {
+  const CacheKey& key = request.key;
+  const PlacedBlocks::Asked asked = placed_.ask(request.bytes, key.stream, key.tag, residency_.is_short());
+  if (asked.begins != 0) residency_.expect_other_runs(asked.begins / 2);
+  request.spot = asked.spot;
+  Result<Address> address = allocate(request);
+  placed_.note_served(asked, address.is_ok() ? std::optional(address.value()) : std::nullopt);
+  return address;
+}
+
+Result<Address> BlockCache::allocate(const Request& request) {
   ThreadCache* const cache = threads_.mine();
-  if (!cache) return allocate_slow(request, nullptr);
+  if (!cache || request.spot) return allocate_slow(request, cache);
 
   const Address address = cache->pop(request.key);
   if (!address) return allocate_slow(request, cache);
@@ -48,7 +70,7 @@ Result<Address> BlockCache::allocate(Bytes bytes, StreamId stream, TagId tag) {
     if (started.code() != Code::kOutOfMemory) return started;
     return allocate_slow(request, cache);
   }
-  count_allocation(cache, bytes, true);
+  count_allocation(cache, request.bytes, true);
   return address;
 }
 
@@ -62,6 +84,7 @@ Status BlockCache::free(Address address, StreamId stream) {
     if (block && block->address == address) ended = block->word->end();
   }
   if (!ended) return not_ours(address);
+  if (block->capacity > kSlotLimit && placed_.notes()) placed_.note_freed(address, !shares_willingly(*block->run));
   ThreadCache* const cache = threads_.mine();
   count_free(cache, block->capacity - ended->slack);
   const std::uint64_t epoch = residency_.note_free(block->run, stream);
@@ -82,8 +105,9 @@ Status BlockCache::start(const Located& block, const Request& request) {
   }
   block.word->begin(block.capacity - request.bytes);
   if (block.run->missing.load() == 0) return Status::ok();
+  const bool may_be_alone = block.owner->kind != OwnerKind::kSlab;
   Status backed = residency_.ensure(block.run, request.stream,
-                                    single ? Contents::kUndefined : Contents::kKept);
+                                    may_be_alone ? Contents::kUndefined : Contents::kKept);
   if (backed.is_ok()) return backed;
   block.word->end();
   if (single) block.run->live.store(0, std::memory_order_release);

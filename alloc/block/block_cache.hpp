@@ -10,6 +10,8 @@
 //     pages; then 2 to 5 again;
 //  7. the same after waiting for the work on all cached blocks;
 //  8. out of memory, with a sentence.
+// Once the program repeats itself, blocks above 1 MiB may have a place in a bundle by plan (placed_blocks.hpp); whoever
+// has one is served by it before step 1, or by a new bundle.
 // A block of up to 1 MiB is a slot of a slab, whose page is for one (class, stream, tag) for life; one of up to
 // 16 MiB that is made in a burst (burst.hpp) has a place in a bundle, which is for one (stream, tag). Those freed
 // on another stream come back to their own one in step 3, and slabs and bundles change hands by being wholly free
@@ -50,13 +52,15 @@ struct BlockCacheOptions {
   Bytes warm_limit = 4_GiB;
 
   // A bundle has at most so many bytes: a launch that needs one block of it has all of it on the device.
-  Bytes bundle_limit = Bundle::kMostBytes;
+  Bytes bundle_limit = Bundle::kMostBurstBytes;
+  Bytes planned_limit = Bundle::kMostBytes;
 
   // A step frees up to what a device holds and takes it again; cached blocks cost addresses, since their
   // frames serve others meanwhile. Thirty blocks of a launch, each of another bundle, leave room for what else it uses.
   static BlockCacheOptions for_device(Bytes memory) {
     const BlockCacheOptions usual;
-    return {std::max(memory, usual.warm_limit), std::min(memory / 64, usual.bundle_limit)};
+    return {std::max(memory, usual.warm_limit), std::min(memory / 64, usual.bundle_limit),
+            std::min(memory / 32, usual.planned_limit)};
   }
 };
 
@@ -129,7 +133,8 @@ class BlockCache {
     Bytes bytes;
     StreamId stream;
     CacheKey key;
-    bool in_bundle = false;  // as well: it is made in a burst
+    std::optional<Spot> spot = std::nullopt;  // by plan
+    bool in_bundle = false;                   // it is made in a burst
     BundleKey bundle_key() const { return {key.stream, key.tag}; }
   };
   // Work queued on `stream` so far may use the block until the stream has passed `epoch`.
@@ -154,6 +159,8 @@ class BlockCache {
   // Whether a live block has the byte.
   static bool lives_at(Run* run, Address address);
   static std::optional<BlockInfo> info_of(Run* run, Address address);
+  Result<Address> allocate(const Request& request);
+  Result<Address> allocate_noted(Request request);
   Status start(const Located& block, const Request& request);
   Status not_ours(Address address) const;
   void count_allocation(ThreadCache* cache, Bytes bytes, bool hit);
@@ -167,6 +174,7 @@ class BlockCache {
   Result<Address> allocate_slow(Request request, ThreadCache* cache);
   bool belongs_in_bundle(const Request& request);
   Result<Address> serve(const Request& request, ThreadCache* cache);
+  Result<Address> serve_spot(const Request& request);
   Address take_shared(const Request& request, ThreadCache* cache);
   Address take_slots(const CacheKey& key, ThreadCache* cache);
   Address take_slots_settled(const CacheKey& key, ThreadCache* cache);
@@ -192,6 +200,7 @@ class BlockCache {
   BundleCache bundles_;
   RunCache runs_;
   Burst burst_;
+  PlacedBlocks placed_;
   ThreadCaches threads_;
   LiveMeter live_;
   // Runs on their way back are in no cache and not free yet. Who runs out of memory meanwhile waits

@@ -27,6 +27,7 @@ Result<Address> BlockCache::allocate_slow(Request request, ThreadCache* cache) {
   auto served = serve(request, cache);
   if (served.status().code() != Code::kOutOfMemory) return served;
   request.in_bundle = false;
+  request.spot.reset();
   TESSERA_TRY(trim());
   served = serve(request, cache);
   if (served.status().code() != Code::kOutOfMemory) return served;
@@ -43,7 +44,11 @@ Result<Address> BlockCache::allocate_slow(Request request, ThreadCache* cache) {
 
 // Steps 2 to 5, once.
 Result<Address> BlockCache::serve(const Request& request, ThreadCache* cache) {
-  Address address = take_shared(request, cache);
+  Address address;
+  if (request.spot) {
+    TESSERA_TRY_ASSIGN(address, serve_spot(request));
+  }
+  if (!address) address = take_shared(request, cache);
   if (!address) {
     TESSERA_TRY_ASSIGN(address, grow(request, cache));
   }
@@ -56,6 +61,25 @@ Result<Address> BlockCache::serve(const Request& request, ThreadCache* cache) {
   count_allocation(cache, request.bytes, false);
   if (!request.key.size_class.is_slot()) burst_.note_served(block->run->address);
   return address;
+}
+
+// Nothing where the place of the last time is not free yet: the block has a run of its own this time.
+Result<Address> BlockCache::serve_spot(const Request& request) {
+  const BundleKey key = request.bundle_key();
+  if (!bundles_.has_planned(request.spot->run)) {
+    const std::vector<Bytes> places = placed_.places_of(request.spot->run);
+    if (places.empty()) return Address();
+    auto bundle = std::make_unique<Bundle>(request.spot->run, places, key.stream, key.tag);
+    const Domain domain{kSingles, key.stream, key.tag};
+    const RunOwner owner{bundle.get(), BlockWord::raw(bundle->words())};
+    TESSERA_TRY_ASSIGN(bundle->run, pages_.acquire(bundle->bytes(), domain, owner));
+    bundles_.add(std::move(bundle));
+  }
+  if (const Address place = bundles_.take(*request.spot)) return place;
+  if (!bundles_.has_late(key)) return Address();
+  poll();
+  bundles_.settle(key);
+  return bundles_.take(*request.spot);
 }
 
 // A burst is asked about all blocks that are not slots, whether bundles are for them or not.

@@ -13,6 +13,12 @@ std::uint64_t waste(Bytes bytes) {
   return (pages - bytes).value() * 1000 / pages.value();
 }
 
+Bytes sum_of(std::span<const Bytes> places) {
+  Bytes sum;
+  for (const Bytes place : places) sum += place;
+  return sum;
+}
+
 }  // namespace
 
 Bundle::Bundle(Bytes run_bytes, StreamId bundle_stream, TagId bundle_tag)
@@ -33,6 +39,11 @@ Bytes Bundle::bytes_for(Bytes block, Bytes most) {
   return round_up(best, kBasePage);
 }
 
+Bundle::Bundle(std::uint32_t number, std::span<const Bytes> places, StreamId bundle_stream, TagId bundle_tag)
+    : BlockOwner(OwnerKind::kBundle, *size_class_for(sum_of(places)), bundle_tag), stream(bundle_stream), planned(number) {
+  for (const Bytes place : places) give(append(place));
+}
+
 std::uint32_t Bundle::append(Bytes place_bytes) {
   DCHECK_LE(place_bytes, room());
   DCHECK_GT(place_bytes, kSlotLimit);
@@ -44,12 +55,12 @@ std::uint32_t Bundle::append(Bytes place_bytes) {
 
 void Bundle::take(std::uint32_t place) {
   DCHECK(is_free(place));
-  free_ &= ~(1u << place);
+  free_ &= ~(std::uint64_t{1} << place);
 }
 
 void Bundle::give(std::uint32_t place) {
   DCHECK(!is_free(place));
-  free_ |= 1u << place;
+  free_ |= std::uint64_t{1} << place;
 }
 
 Status Bundle::validate() const {

@@ -13,6 +13,7 @@
 // Invariants: places lie behind one another from the start of the run on, each above 1 MiB; a free one is not live.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -25,12 +26,15 @@ namespace tessera {
 
 class Bundle : public BlockOwner {
  public:
-  static constexpr Bytes kMostBytes = 18_MiB;  // eight of 2.25 MiB: more, and too much moves for one block
+  static constexpr Bytes kMostBytes = 64_MiB;       // by plan
+  static constexpr Bytes kMostBurstBytes = 18_MiB;  // eight of 2.25 MiB: more, and too much moves for one block
   static constexpr Bytes kLargestBlock = 16_MiB;
   static constexpr auto kMostPlaces = static_cast<std::uint32_t>(kMostBytes / (kSlotLimit + kBlockAlignment));
 
   // Without a place. REQUIRES: `run_bytes` are whole base pages, at most kMostBytes.
   Bundle(Bytes run_bytes, StreamId bundle_stream, TagId bundle_tag);
+  // With these places, all free, which are for those that the plan of run `number` says.
+  Bundle(std::uint32_t number, std::span<const Bytes> places, StreamId bundle_stream, TagId bundle_tag);
 
   // Whether a block of so many bytes loses more in pages of its own than it is worth.
   static bool is_for(Bytes bytes);
@@ -40,6 +44,7 @@ class Bundle : public BlockOwner {
   static Bytes place_bytes(Bytes block) { return round_up(block, kBlockAlignment); }
 
   const StreamId stream;  // key of the stream all of its blocks are for
+  const std::optional<std::uint32_t> planned;  // by this number
 
   Bytes bytes() const { return size_class.bytes(); }
   // Of all places there may be.
@@ -52,10 +57,10 @@ class Bundle : public BlockOwner {
   std::uint32_t places() const { return places_.load(std::memory_order_acquire); }
   // The place that holds this byte of the run; none in what is left behind the last.
   std::optional<std::uint32_t> place_at(Bytes offset) const {
-    for (std::uint32_t place = 0, count = places(); place < count; ++place) {
-      if (offset < ends_[place + 1]) return place;
-    }
-    return std::nullopt;
+    const auto ends = std::span(ends_).subspan(1, places());
+    const auto end = std::ranges::upper_bound(ends, offset);
+    if (end == ends.end()) return std::nullopt;
+    return static_cast<std::uint32_t>(end - ends.begin());
   }
   // REQUIRES, here and below: the place is one.
   Bytes offset(std::uint32_t place) const { return ends_[place]; }
@@ -73,17 +78,17 @@ class Bundle : public BlockOwner {
   // REQUIRES: it is not.
   void give(std::uint32_t place);
   bool is_free(std::uint32_t place) const { return (free_ >> place & 1) != 0; }
-  bool is_empty() const { return free_ == (1u << places()) - 1; }
+  bool is_empty() const { return free_ == (std::uint64_t{1} << places()) - 1; }
   Status validate() const;
 
  private:
-  static_assert(kMostPlaces < 32, "one bit for each");
+  static_assert(kMostPlaces < 64, "one bit for each");
 
   std::array<BlockWord, kMostPlaces> words_;
   // Place n lies between entries n and n + 1, which are written before it is counted.
   std::array<Bytes, kMostPlaces + 1> ends_{};
   std::atomic<std::uint32_t> places_{0};
-  std::uint32_t free_ = 0;  // a bit for each place
+  std::uint64_t free_ = 0;  // a bit for each place
 };
 
 }  // namespace tessera

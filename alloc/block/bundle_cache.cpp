@@ -24,6 +24,21 @@ Address BundleCache::take(const BundleKey& key, Bytes block) {
   return room == home.rooms.end() ? Address() : append(home, *room->bundle, block);
 }
 
+Address BundleCache::take(Spot spot) {
+  MutexLock lock(mutex_);
+  const auto found = planned_.find(spot.run);
+  if (found == planned_.end() || !found->second->is_free(spot.place)) return {};
+  Bundle& bundle = *found->second;
+  take_place(bundle);
+  bundle.take(spot.place);
+  return bundle.address(spot.place);
+}
+
+bool BundleCache::has_planned(std::uint32_t number) const {
+  MutexLock lock(mutex_);
+  return planned_.contains(number);
+}
+
 Address BundleCache::append(Home& home, Bundle& bundle, Bytes block) {
   home.rooms.erase(room_gap(bundle));
   take_place(bundle);
@@ -33,7 +48,7 @@ Address BundleCache::append(Home& home, Bundle& bundle, Bytes block) {
 }
 
 void BundleCache::list_room(Home& home, Bundle& bundle) {
-  if (bundle.room() > kSlotLimit) home.rooms.insert(room_gap(bundle));
+  if (offers_room(bundle)) home.rooms.insert(room_gap(bundle));
 }
 
 // It counts as live from here on, whoever has it: the bundle may not leave any more.
@@ -44,7 +59,7 @@ void BundleCache::take_place(Bundle& bundle) {
 
 void BundleCache::free_place(Home& home, Bundle& bundle, std::uint32_t place) {
   bundle.give(place);
-  home.free.insert(free_gap(bundle, place));
+  if (!bundle.planned) home.free.insert(free_gap(bundle, place));
   if (bundle.is_empty()) empty_ += bundle.bytes().value();
 }
 
@@ -79,7 +94,7 @@ void BundleCache::settle_home(Home& home) {
 Bytes BundleCache::bytes_for(const BundleKey& key, Bytes block) const {
   MutexLock lock(mutex_);
   const auto found = homes_.find(key);
-  const Bytes held = found == homes_.end() ? Bytes() : found->second.bytes;
+  const Bytes held = found == homes_.end() ? Bytes() : found->second.bytes - found->second.planned;
   return Bundle::bytes_for(block, std::min(limit_, 2 * held));
 }
 
@@ -99,20 +114,26 @@ void BundleCache::retire(StreamId stream, Late late) {
   MutexLock lock(mutex_);
   for (auto& [key, home] : homes_) {
     if (key.stream != stream) continue;
-    for (const Gap& gap : home.free) {
-      Bundle& bundle = *gap.bundle;
-      if (bundle.is_empty()) empty_ -= bundle.bytes().value();
-      const std::uint32_t place = place_of(bundle, gap.address);
-      bundle.take(place);
-      home.late.push_back({&bundle, place, late});
-    }
     home.free.clear();
+    for (const auto& [known, bundle] : bundles_) {
+      if (key_of(*bundle) != key) continue;
+      if (bundle->is_empty()) empty_ -= bundle->bytes().value();
+      for (std::uint32_t place = 0; place < bundle->places(); ++place) {
+        if (!bundle->is_free(place)) continue;
+        bundle->take(place);
+        home.late.push_back({bundle.get(), place, late});
+      }
+    }
   }
 }
 
 BundleCache::Home& BundleCache::adopt(std::unique_ptr<Bundle> bundle) {
   Home& home = homes_[key_of(*bundle)];
   home.bytes += bundle->bytes();
+  if (bundle->planned) {
+    home.planned += bundle->bytes();
+    planned_.try_emplace(*bundle->planned, bundle.get());
+  }
   empty_ += bundle->bytes().value();
   const Bundle* const known = bundle.get();
   bundles_.emplace(known, std::move(bundle));
@@ -129,6 +150,7 @@ void BundleCache::add(std::unique_ptr<Bundle> bundle) {
   MutexLock lock(mutex_);
   Bundle& added = *bundle;
   Home& home = adopt(std::move(bundle));
+  if (added.planned) return;
   for (std::uint32_t place = 0; place < added.places(); ++place) home.free.insert(free_gap(added, place));
   list_room(home, added);
 }
@@ -138,6 +160,10 @@ std::unique_ptr<Bundle> BundleCache::detach(Bundle& bundle) {
   for (std::uint32_t place = 0; place < bundle.places(); ++place) home->second.free.erase(free_gap(bundle, place));
   home->second.rooms.erase(room_gap(bundle));
   home->second.bytes -= bundle.bytes();
+  if (bundle.planned) {
+    home->second.planned -= bundle.bytes();
+    if (planned_.at(*bundle.planned) == &bundle) planned_.erase(*bundle.planned);
+  }
   if (!home->second.bytes) homes_.erase(home);
   empty_ -= bundle.bytes().value();
   return std::move(bundles_.extract(&bundle).mapped());
@@ -184,6 +210,7 @@ std::vector<std::unique_ptr<Bundle>> BundleCache::remove_all() {
   std::vector<std::unique_ptr<Bundle>> removed;
   for (auto& [key, bundle] : bundles_) removed.push_back(std::move(bundle));
   bundles_.clear();
+  planned_.clear();
   homes_.clear();
   empty_ = 0;
   return removed;
@@ -200,8 +227,9 @@ Status BundleCache::validate() const {
     TESSERA_TRY(validate_bundle(*bundle, home->second));
     bytes[key_of(*bundle)] += bundle->bytes();
     if (bundle->is_empty()) empty += bundle->bytes();
+    if (bundle->planned) continue;
     for (std::uint32_t place = 0; place < bundle->places(); ++place) places += bundle->is_free(place) ? 1 : 0;
-    places += bundle->room() > kSlotLimit ? 1 : 0;
+    places += offers_room(*bundle) ? 1 : 0;
   }
   for (const auto& [key, home] : homes_) {
     gaps += home.free.size() + home.rooms.size();
@@ -224,7 +252,7 @@ Status BundleCache::validate_bundle(const Bundle& bundle, const Home& home) cons
   const bool offered = home.rooms.contains({bundle.room(), bundle.room_at(), nullptr});
   const std::uint32_t counted = bundle.run->live.load();
   const bool adds_up = live + free + static_cast<std::uint32_t>(late) == bundle.places() && live == counted;
-  if (!adds_up || listed != free || offered != (bundle.room() > kSlotLimit)) {
+  if (!adds_up || listed != (bundle.planned ? 0 : free) || offered != offers_room(bundle)) {
     return Status(Code::kInternal,
                   fmt::format("a bundle of {} places has {} live ({} counted), {} free ({} listed), {} in line",
                               bundle.places(), live, counted, free, listed, late));

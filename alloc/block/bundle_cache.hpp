@@ -5,6 +5,8 @@
 // tails of those made before are what a burst fills first. A place freed on the bundle's own stream (or on none)
 // serves again at once; one freed on another waits in a line of its domain until that stream has passed the free.
 //
+// The places of a planned bundle are told by their number in the plan, and for nobody else.
+//
 // What a new bundle has beyond its first block is held for nothing until others come. So it is made for more of
 // that size, and has at most twice what its domain has in bundles already: the first is for one, and few blocks make
 // no large ones. And a launch that needs one block of a bundle has all of it on the device, hence the limit.
@@ -14,7 +16,8 @@
 // Thread safety: every call may be made from any thread.
 //
 // Invariants (validate()): each place of each bundle is in one state: free, in its domain's line, or live (or about
-// to be: out of the cache). Run::live counts the last. Room above 1 MiB behind the last place is on offer.
+// to be: out of the cache). Run::live counts the last. Room above 1 MiB behind the last place is on offer. Neither
+// that nor the free places of a planned bundle are.
 #pragma once
 
 #include <atomic>
@@ -28,6 +31,7 @@
 
 #include "base/mutex.hpp"
 #include "block/bundle.hpp"
+#include "block/placed_blocks.hpp"
 
 namespace tessera {
 
@@ -40,11 +44,14 @@ struct BundleKey {
 class BundleCache {
  public:
   // A new bundle for more than one block has at most `limit` bytes.
-  // REQUIRES: `streams` outlives it, limit <= Bundle::kMostBytes.
+  // REQUIRES: `streams` outlives it, limit <= Bundle::kMostBurstBytes.
   BundleCache(const StreamTable& streams, Bytes limit) : streams_(streams), limit_(limit) {}
 
   // A place for a block of so many bytes; none when no bundle of the domain has one.
   Address take(const BundleKey& key, Bytes block);
+  // The one that a plan says; none where its bundle does not exist, or it is not free.
+  Address take(Spot spot);
+  bool has_planned(std::uint32_t number) const;
   // Frees those places in the domain's line whose streams have passed, as of the last poll. False when the line
   // is empty.
   bool settle(const BundleKey& key);
@@ -97,7 +104,8 @@ class BundleCache {
     Gaps free;
     Gaps rooms;                  // above kSlotLimit: no place is smaller
     std::deque<LatePlace> late;  // in the order of their frees
-    Bytes bytes;                 // of all its bundles
+    Bytes bytes;                 // of all its bundles, ...
+    Bytes planned;               // ... and of those that are planned
   };
 
   static BundleKey key_of(const Bundle& bundle) { return {bundle.stream, bundle.tag}; }
@@ -115,6 +123,7 @@ class BundleCache {
   void free_place(Home& home, Bundle& bundle, std::uint32_t place) REQUIRES_LOCK(mutex_);
   void settle_home(Home& home) REQUIRES_LOCK(mutex_);
   std::unique_ptr<Bundle> detach(Bundle& bundle) REQUIRES_LOCK(mutex_);
+  static bool offers_room(const Bundle& bundle) { return !bundle.planned && bundle.room() > kSlotLimit; }
   Status validate_bundle(const Bundle& bundle, const Home& home) const REQUIRES_LOCK(mutex_);
 
   const StreamTable& streams_;
@@ -122,6 +131,7 @@ class BundleCache {
   mutable Mutex mutex_{LockRank::kBlock};
   std::map<BundleKey, Home> homes_ GUARDED_BY(mutex_);  // of domains that have bundles
   std::unordered_map<const Bundle*, std::unique_ptr<Bundle>> bundles_ GUARDED_BY(mutex_);
+  std::unordered_map<std::uint32_t, Bundle*> planned_ GUARDED_BY(mutex_);  // by number
   std::atomic<std::uint64_t> empty_{0};  // bytes of bundles whose places are all free
 };
 

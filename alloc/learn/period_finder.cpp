@@ -13,10 +13,10 @@ void PeriodFinder::note_context() {
 }
 
 void PeriodFinder::note(std::uint64_t signature, std::size_t known) {
-  if (history_.empty()) history_.resize(kHistory);
+  if (history_.empty()) history_.resize(most_);
   is_first_ = known == 0;
   follow_candidate(signature);
-  history_[count_ % kHistory] = signature;
+  history_[count_ % most_] = signature;
   ++count_;
   note_context();
   look_up_context(known);
@@ -26,17 +26,32 @@ void PeriodFinder::follow_candidate(std::uint64_t signature) {
   if (distance_ == 0) return;
   if (at(count_ - distance_) == signature) {
     ++agreed_;
-  } else {
-    distance_ = agreed_ = 0;
+    if (agreed_ >= distance_ && distance_ == expected_) expected_ = 0;
+    return;
   }
+  if (least_ && distance_ >= *least_) {
+    expected_ = distance_;
+    least_.reset();
+  }
+  distance_ = agreed_ = 0;
+}
+
+void PeriodFinder::expect_change(std::size_t least) {
+  least_ = least;
+  changes_at_ = count_;
+}
+
+std::uint64_t PeriodFinder::enough() const {
+  if (distance_ == expected_ && count_ >= changes_at_ + distance_) return kContext;
+  return is_first_ && distance_ >= kLong ? distance_ / 2 : distance_;
 }
 
 void PeriodFinder::look_up_context(std::size_t known) {
   if (!context_) return;
-  if (seen_.size() >= kHistory) seen_.clear();
+  if (seen_.size() >= most_) seen_.clear();
   const auto [seen, is_new] = seen_.try_emplace(*context_, count_);
   const std::uint64_t distance = count_ - std::exchange(seen->second, count_);
-  if (is_new || distance_ != 0 || distance >= kHistory) return;
+  if (is_new || distance_ != 0 || distance >= most_) return;
   distance_ = distance;
   agreed_ = agreement(distance, known);
 }
@@ -46,7 +61,7 @@ void PeriodFinder::look_up_context(std::size_t known) {
 // has been gone through a second time.
 std::uint64_t PeriodFinder::agreement(std::uint64_t distance, std::size_t known) const {
   if (distance <= known) return kContext;
-  const std::uint64_t remembered = std::min<std::uint64_t>(count_, kHistory) - distance;
+  const std::uint64_t remembered = std::min<std::uint64_t>(count_, most_) - distance;
   std::uint64_t agreed = 0;
   while (agreed < std::min(distance, remembered) && at(count_ - 1 - agreed) == at(count_ - 1 - agreed - distance)) {
     ++agreed;
@@ -57,7 +72,8 @@ std::uint64_t PeriodFinder::agreement(std::uint64_t distance, std::size_t known)
 void PeriodFinder::interrupt() {
   seen_.clear();
   context_.reset();
-  distance_ = agreed_ = count_ = 0;
+  least_.reset();
+  distance_ = agreed_ = count_ = expected_ = 0;
 }
 
 std::vector<std::uint64_t> PeriodFinder::last(std::size_t launches) const {

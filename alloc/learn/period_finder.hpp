@@ -7,7 +7,7 @@
 //
 // Thread safety: none; its owner's lock.
 //
-// Bounds: kHistory signatures are remembered; a longer period is not found.
+// Bounds: as many signatures are remembered as it is told; a longer period is not found.
 #pragma once
 
 #include <cstddef>
@@ -25,31 +25,39 @@ class PeriodFinder {
   static constexpr std::size_t kHistory = std::size_t{1} << 18;
   static constexpr std::uint64_t kLong = 64;  // of so many launches half is no matter of chance
 
+  explicit PeriodFinder(std::size_t most = kHistory) : most_(most) {}
+
   // `known`: the length of the newest period that somebody follows; 0 = nobody does.
   void note(std::uint64_t signature, std::size_t known);
   // Launches will be missing from here on.
   void interrupt();
+  // They will look otherwise from one of the next on, and repeat all the same. So what then repeats after as many as it
+  // does now, `least` or more, is an iteration as soon as a context of the second time says so.
+  void expect_change(std::size_t least);
 
   // The last so many launches are one iteration: what came before them was the same, or half of it where nobody follows
   // a period yet; 0 = they are not.
   std::size_t period() const { return agreed_ >= enough() ? distance_ : 0; }
   // So many launches in a row were the same as those a period earlier.
   std::size_t agreed() const { return agreed_; }
-  // The launches repeat earlier ones at this moment.
+  // The launches repeat earlier ones at this moment, ...
   bool repeats() const { return distance_ != 0; }
+  // ... which were so many before; 0 = they do not.
+  std::size_t distance() const { return distance_; }
   // Of the last kContext launches, as soon as there are so many.
   std::optional<std::uint64_t> context() const { return context_; }
-  // The signatures of the last launches. REQUIRES: there were so many, kHistory at most.
+  // The signatures of the last launches. REQUIRES: there were so many, and they are remembered.
   std::vector<std::uint64_t> last(std::size_t launches) const;
 
  private:
-  std::uint64_t at(std::uint64_t index) const { return history_[index % kHistory]; }
-  std::uint64_t enough() const { return is_first_ && distance_ >= kLong ? distance_ / 2 : distance_; }
+  std::uint64_t at(std::uint64_t index) const { return history_[index % most_]; }
+  std::uint64_t enough() const;
   void note_context();
   void follow_candidate(std::uint64_t signature);
   void look_up_context(std::size_t known);
   std::uint64_t agreement(std::uint64_t distance, std::size_t known) const;
 
+  const std::size_t most_;
   std::vector<std::uint64_t> history_;  // a ring
   std::uint64_t count_ = 0;
   std::optional<std::uint64_t> context_;
@@ -57,6 +65,9 @@ class PeriodFinder {
   std::uint64_t distance_ = 0;          // the candidate; 0 = none
   std::uint64_t agreed_ = 0;            // launches that agreed with it in a row
   bool is_first_ = true;                // nobody follows a period yet
+  std::optional<std::uint64_t> least_;  // of the candidate that a change breaks, which is expected
+  std::uint64_t changes_at_ = 0;        // so many launches were noted then
+  std::uint64_t expected_ = 0;          // that candidate; 0 = none
 };
 
 }  // namespace tessera

@@ -13,6 +13,7 @@
 #include "plan/best_fit.hpp"
 #include "plan/greedy_offsets.hpp"
 #include "plan/liveness.hpp"
+#include "plan/shared_runs.hpp"
 #include "plan/shared_objects.hpp"
 #include "plan/usage_record.hpp"
 

@@ -83,8 +83,9 @@ Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const M
   const Bytes addresses = tiers.capacity() * kAddressesPerByte;
   TESSERA_TRY_ASSIGN(stage->pages_, PageManager::create(stage->driver_, *stage->residency_, addresses,
                                                         addresses));
-  stage->blocks_ = std::make_unique<BlockCache>(
-      *stage->residency_, *stage->pages_, BlockCacheOptions::for_device(tiers.device.usage().capacity));
+  auto blocks = BlockCacheOptions::for_device(tiers.device.usage().capacity);
+  blocks.planned_limit = {};  // what is played are runs
+  stage->blocks_ = std::make_unique<BlockCache>(*stage->residency_, *stage->pages_, blocks);
   return stage;
 }
 

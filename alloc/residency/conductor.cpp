@@ -70,7 +70,7 @@ void count_use(Run& run, std::uint64_t epoch) {
 // What was noted before it rested does not go on. Nor is it known how long that took: nothing was
 // timed, so an iteration learned by then is learned anew.
 void Conductor::note_shortage() {
-  if (std::exchange(short_, true)) return;
+  if (short_.exchange(true)) return;
   if (!log_.is_on()) {
     lose_place();
     log_.take(batch_);
@@ -83,6 +83,8 @@ void Conductor::note_shortage() {
   log_.look_from(1);
   log_.switch_on();
 }
+
+void Conductor::expect_other_runs(std::size_t least) { finder_.expect_change(least); }
 
 void Conductor::read(Orders& orders, Nanoseconds now) {
   if (asked_) take_answer(orders);

@@ -18,7 +18,7 @@
 // goes before those that it is made of if it is told to take less than the program took with them.
 // Of too many the one goes that the program was at longest ago.
 //
-// Thread safety: log(), watches() and times() by any thread; the rest under the engine's lock.
+// Thread safety: log(), watches(), times() and is_short() by any thread; the rest under the engine's lock.
 //
 // Launches are noted from the first on, so that an iteration in which memory gets short is known
 // from its beginning; of a program that has launched kMaxSteps and is not short, no more until it
@@ -72,6 +72,9 @@ class Conductor {
 
   // Not all blocks fit into the device any more.
   void note_shortage();
+  // What an iteration uses will lie in other runs from now on; it has `least` launches or more.
+  void expect_other_runs(std::size_t least);
+  bool is_short() const { return short_.load(std::memory_order_relaxed); }
   // Nothing is noted until they do not.
   void rest() { log_.switch_off(); }
 
@@ -134,7 +137,7 @@ class Conductor {
   std::atomic<bool> times_{false};
   std::size_t untimely_ = 0;  // launches that were timed, and did not repeat
 
-  bool short_ = false;  // of memory, now or before
+  std::atomic<bool> short_{false};  // of memory, now or before
 
   PeriodFinder finder_;
   LaunchHistory history_;

@@ -80,13 +80,17 @@ class Residency {
   void end_unnamed(StreamId stream, std::uint32_t gate_slot);
   void note_written(Run& run);  // of a use that has not ended: it may write this run, too
   // For a block that was just allocated (Run::live is counted already): backs its run for `stream`; with kNoStream it
-  // waits for the bytes. kUndefined: no other block lives in the run, so what its pages held need not come back.
+  // waits for the bytes. kUndefined: where no other block lives in the run, what its pages held need not come back.
   Status ensure(Run* run, StreamId stream, Contents contents = Contents::kKept);
   // Of a block; work queued there so far may use it until the stream has passed the epoch returned.
   std::uint64_t note_free(Run* run, StreamId stream);
   // Fences all uses and frees noted so far, and looks which are over: streams().passed() then tells.
   Status poll_streams();
   std::uint64_t epoch() const { return streams_.epoch(); }  // of the newest use
+  // Blocks of what the program repeats will share runs from now on; it takes `least` launches or more.
+  void expect_other_runs(std::size_t least);
+  // Not all blocks have fitted into the device at once, now or before. By any thread.
+  bool is_short() const { return conductor_.is_short(); }
 
   // ---- hints ----
   Status prefetch(Runs runs);  // starts bringing them in while nobody in use has to leave for it

@@ -133,6 +133,10 @@ struct Run {
     if (owner.words.empty()) return live.load() == 0;
     return std::ranges::none_of(owner.words, [](const auto& word) { return word.load() & 1; });
   }
+  // One block does, at most.
+  bool lives_alone() const {
+    return std::ranges::count_if(owner.words, [](const auto& word) { return word.load() & 1; }) <= 1;
+  }
   // The one block it has, and which life of it this is.
   std::uint64_t life() const { return owner.words.size() == 1 ? owner.words[0].load() : 0; }
   // The callback makes the bytes that its block has now.

@@ -115,7 +115,7 @@ void Residency::note_written(Run& run) {
 Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
   if (contents == Contents::kUndefined) {
     MutexLock lock(mutex_);
-    TESSERA_TRY(transfers_.discard(*run));
+    if (run->lives_alone()) TESSERA_TRY(transfers_.discard(*run));
   }
   TESSERA_TRY(fetch_and_hold({&run, 1}, stream, {}));
   held_uses_.let_go({&run, 1});
@@ -137,6 +137,11 @@ std::uint64_t Residency::note_free(Run* run, StreamId stream) {
     raise_to(run->freed, epoch);
     if (streams_.epoch() < epoch) return epoch;
   }
+}
+
+void Residency::expect_other_runs(std::size_t least) {
+  MutexLock lock(mutex_);
+  conductor_.expect_other_runs(least);
 }
 
 Status Residency::poll_streams() {

@@ -18,6 +18,8 @@ FRONTS = {
 OPEN = {"base", "observe"}
 # The side rooms are pure: what they may see besides themselves and base.
 SIDE = {"learn": set(), "policy": {"learn"}, "plan": {"policy"}}
+# Allocations repeat as launches do, and share runs by plan.
+BLOCK_LEARNS = {"learn/allocation_row.hpp", "learn/period_place.hpp", "plan/planner.hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 
@@ -39,7 +41,7 @@ def layer_allows(layer, target, header):
     if target in OPEN:
         return True
     if target in SIDE:
-        return layer == "residency"
+        return layer == "residency" or (layer == "block" and header in BLOCK_LEARNS)
     if layer not in ORDER or target not in ORDER:
         return False
     return ORDER.index(target) > ORDER.index(layer) and header == FRONTS[target]

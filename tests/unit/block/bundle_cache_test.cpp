@@ -54,7 +54,7 @@ class BundleCacheTest : public LayerTest {
   void expect_sound() { expect_ok(cache_.validate()); }
 
   const StreamId a_, b_;
-  BundleCache cache_{residency().streams(), Bundle::kMostBytes};
+  BundleCache cache_{residency().streams(), Bundle::kMostBurstBytes};
 };
 
 TEST_F(BundleCacheTest, ABlockGoesBehindTheOneBefore) {

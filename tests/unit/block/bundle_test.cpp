@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace tessera {
 namespace {
 
@@ -24,7 +26,7 @@ TEST(BundleBytes, AreThoseOfTheBlockWhereMoreIsTooMuch) {
 
 TEST(BundleBytes, AreNeverLessThanTheBlockNorMoreThanAllowed) {
   for (Bytes block = kSlotLimit + 1_B; block <= Bundle::kLargestBlock; block += 99'991_B) {
-    for (const Bytes most : {Bytes(), 7_MiB, Bundle::kMostBytes}) {
+    for (const Bytes most : {Bytes(), 7_MiB, Bundle::kMostBurstBytes}) {
       const Bytes bytes = Bundle::bytes_for(block, most);
       EXPECT_EQ(bytes % kBasePage, Bytes());
       EXPECT_GE(bytes, Bundle::place_bytes(block));
@@ -60,12 +62,24 @@ TEST(Bundle, KnowsThePlaceOfEveryByte) {
 }
 
 TEST(Bundle, HasAWordForEachPlaceThereCanBe) {
-  EXPECT_EQ(Bundle::kMostPlaces, 17u);
+  EXPECT_EQ(Bundle::kMostPlaces, 63u);
   EXPECT_EQ(bundle_of(2_MiB).words().size(), 1u);
   Bundle bundle = bundle_of(Bundle::kMostBytes);
   while (bundle.room() > kSlotLimit) bundle.append(kSlotLimit + kBlockAlignment);
   EXPECT_EQ(bundle.places(), Bundle::kMostPlaces);
   EXPECT_EQ(bundle.words().size(), Bundle::kMostPlaces);
+  EXPECT_TRUE(bundle.validate().is_ok());
+}
+
+TEST(Bundle, OneThatIsPlannedHasItsPlacesFromTheStart) {
+  Bundle bundle(7, std::vector{3_MiB, 5_MiB + 512_B, 2_MiB}, StreamId(1), TagId(2));
+  EXPECT_EQ(bundle.planned, 7u);
+  EXPECT_EQ(bundle.bytes(), 12_MiB);
+  EXPECT_EQ(bundle.places(), 3u);
+  EXPECT_EQ(bundle.place_at(8_MiB + 511_B), 1u);
+  EXPECT_EQ(bundle.place_at(8_MiB + 512_B), 2u);
+  EXPECT_EQ(bundle.place_at(10_MiB + 512_B), std::nullopt);
+  EXPECT_TRUE(bundle.is_empty());
   EXPECT_TRUE(bundle.validate().is_ok());
 }
 

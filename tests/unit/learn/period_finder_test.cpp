@@ -52,6 +52,31 @@ TEST(PeriodFinder, FindsShortOnesAndOthersAtTheEndOfTheirSecondTime) {
   EXPECT_EQ(found_after(stretch(1, 100), 99), 100u);
 }
 
+// An iteration of which all launches from the 20th on look otherwise from its second time on: after so many of the third it is
+// found.
+std::size_t found_after_a_change(std::optional<std::size_t> expects) {
+  const auto before = stretch(1, 200);
+  auto after = before;
+  for (std::size_t i = 20; i < after.size(); ++i) after[i] += 1000;
+  PeriodFinder finder;
+  for (const std::uint64_t signature : before) finder.note(signature, 0);
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (i == 10 && expects) finder.expect_change(*expects);
+    finder.note(after[i], 0);
+    EXPECT_EQ(finder.period(), 0u);
+  }
+  std::size_t repeated = 0;
+  while (finder.period() == 0 && repeated < after.size()) finder.note(after[repeated++], 0);
+  EXPECT_EQ(finder.period(), after.size());
+  return repeated;
+}
+
+TEST(PeriodFinder, FindsItSoonerWhereAChangeWasExpected) {
+  EXPECT_EQ(found_after_a_change(std::nullopt), 100u);
+  EXPECT_EQ(found_after_a_change(150), 10u) << "as many as there had been when it was";
+  EXPECT_EQ(found_after_a_change(201), 100u) << "what broke was shorter";
+}
+
 TEST(PeriodFinder, HasTheLastLaunches) {
   PeriodFinder finder;
   for (const std::uint64_t signature : stretch(1, 300)) finder.note(signature, 0);

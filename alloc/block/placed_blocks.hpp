@@ -1,0 +1,83 @@
+// Which blocks of a repeated iteration share a run, and whose turn it is.
+//
+// Once a program has gone through a row of allocations and begins it again (learn/allocation_row.hpp), a plan says which
+// of its blocks share runs (plan/shared_runs.hpp). Each allocation that keeps to the row is told its place; the first one
+// that does not ends that, until it is known again where in a row the program is. So blocks are never placed on a guess,
+// and each time through the row has the same runs, which a plan of who leaves them needs.
+//
+// Allocations are noted from the first on, so that a first iteration in which memory gets short is known; of a
+// program with ample memory no more than AllocationLog::kMost. Nothing is placed while memory is not short.
+//
+// Thread safety: every call may be made from any thread. Threads that allocate at once keep to no row.
+//
+// Bounds: kMostRows rows are known; of more the one goes that was followed longest ago.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "learn/allocation_row.hpp"
+#include "learn/period_place.hpp"
+
+namespace tessera {
+
+// A place in a run that blocks share by plan.
+struct Spot {
+  std::uint32_t run = 0;  // of all such runs ever planned
+  std::uint32_t place = 0;
+};
+
+class PlacedBlocks {
+ public:
+  static constexpr std::size_t kMostRows = 4;
+
+  // A run that blocks share has at most `limit` bytes; 0: none do.
+  explicit PlacedBlocks(Bytes limit) : limit_(limit), notes_(limit > Bytes()) {}
+
+  // Whether ask() is to be told of the next block above kSlotLimit, ...
+  bool listens(bool is_short) const { return notes() || (is_short && limit_); }
+  // ... and note_freed() of those that go.
+  bool notes() const { return notes_.load(std::memory_order_relaxed); }
+
+  struct Asked {
+    std::uint64_t number = 0;
+    Bytes bytes;
+    std::optional<Spot> spot;
+    std::size_t begins = 0;  // a row that blocks are placed by from now on, of so many allocations
+  };
+  // A block is asked for, by a stream's key and a tag.
+  Asked ask(Bytes bytes, StreamId stream, TagId tag, bool is_short);
+  // It has this address, or none was to be had.
+  void note_served(const Asked& asked, std::optional<Address> address);
+  // `is_alone`: it could not have shared a run.
+  void note_freed(Address address, bool is_alone);
+
+  // The bytes of all places of a run that a spot is in; none where its row is not known any more.
+  std::vector<Bytes> places_of(std::uint32_t run) const;
+
+ private:
+  struct Row {
+    PeriodPlace place;
+    std::vector<std::optional<Spot>> spots;  // by place in the row
+    std::uint32_t first_run, end_run;
+    std::uint64_t followed;  // the last allocation that kept to it
+  };
+
+  Row* followed() REQUIRES_LOCK(mutex_);
+  Row* learn(std::uint64_t number) REQUIRES_LOCK(mutex_);
+  void make_place() REQUIRES_LOCK(mutex_);
+
+  const Bytes limit_;
+  std::atomic<bool> notes_;
+  mutable Mutex mutex_{LockRank::kBlock};
+  AllocationLog log_ GUARDED_BY(mutex_);
+  std::vector<Row> rows_ GUARDED_BY(mutex_);
+  std::unordered_map<std::uint32_t, std::vector<Bytes>> places_ GUARDED_BY(mutex_);  // by run
+  std::uint32_t runs_ GUARDED_BY(mutex_) = 0;  // ever
+};
+
+}  // namespace tessera

@@ -1,0 +1,70 @@
+#include "learn/allocation_row.hpp"
+
+#include <algorithm>
+
+namespace tessera {
+
+std::uint64_t AllocationLog::note(Bytes bytes, std::uint64_t kind) {
+  const std::uint64_t signature = mix_into_context(mix_into_context(kind, bytes.value()), live_.value());
+  blocks_.push_back({.block = {.bytes = bytes, .kind = kind, .begin = step_++}, .signature = signature, .lived = live_});
+  if (blocks_.size() > kMost) {
+    blocks_.pop_front();
+    ++first_;
+  }
+  live_ += bytes;
+  const std::size_t before = finder_.distance();
+  finder_.note(signature, 0);
+  repeats_anew_ = finder_.distance() != before;
+  return first_ + blocks_.size() - 1;
+}
+
+void AllocationLog::note_served(std::uint64_t number, Bytes bytes, Address address) {
+  served_[address.value()] = {number, bytes};
+}
+
+void AllocationLog::note_freed(Address address, bool is_alone) {
+  const auto served = served_.find(address.value());
+  if (served == served_.end()) return;
+  const Served freed = served->second;
+  served_.erase(served);
+  live_ -= freed.bytes;
+  if (freed.number < first_) return;
+  AllocationRow::Block& block = blocks_[freed.number - first_].block;
+  block.end = step_++;
+  block.is_alone = is_alone;
+}
+
+void AllocationLog::interrupt() {
+  finder_.interrupt();
+  first_ += blocks_.size();
+  blocks_.clear();
+  served_.clear();
+  live_ = {};
+  repeats_anew_ = false;
+}
+
+// Of a row that begins again the first round has been gone through, so it is known who lives how long.
+std::optional<AllocationRow> AllocationLog::learned() const {
+  const std::size_t length = finder_.distance(), again = finder_.agreed();
+  if (length < kFewest || again > length || length + again > blocks_.size()) return std::nullopt;
+  if (!repeats_anew_ && again != length) return std::nullopt;
+  AllocationRow row = row_of(blocks_.size() - again - length, length);
+  row.last = again - 1;
+  return row;
+}
+
+AllocationRow AllocationLog::row_of(std::size_t begin, std::size_t length) const {
+  AllocationRow row;
+  row.beside = blocks_[begin].lived;
+  const std::uint64_t from = blocks_[begin].block.begin, until = blocks_[begin + length].block.begin;
+  for (std::size_t i = begin; i < begin + length; ++i) {
+    row.signatures.push_back(blocks_[i].signature);
+    AllocationRow::Block block = blocks_[i].block;
+    block.begin -= from;
+    block.end = block.end == 0 || block.end > until ? 0 : block.end - from;
+    row.blocks.push_back(block);
+  }
+  return row;
+}
+
+}  // namespace tessera

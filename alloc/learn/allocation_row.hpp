@@ -1,0 +1,83 @@
+// The allocations that a program makes again and again, in their order, and how long each block lives.
+//
+// An allocation is known by its bytes, by whom it is for, and by the bytes that live at that moment. So layers of one
+// shape are told apart, and what is the same again is an iteration that has come back to where it began.
+//
+// Thread safety: none; its owner's lock.
+//
+// Bounds: of the last kMost allocations it is known who they were; a longer row is not found.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/units.hpp"
+#include "learn/period_finder.hpp"
+
+namespace tessera {
+
+struct AllocationRow {
+  // Steps count allocations and frees from the row's first allocation on.
+  struct Block {
+    Bytes bytes;
+    std::uint64_t kind = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;  // 0 = not within the row
+    bool is_alone = false;  // it was asked for that it has a run of its own
+  };
+  std::vector<std::uint64_t> signatures;
+  std::vector<Block> blocks;
+  std::size_t last = 0;  // which of them was made last
+  Bytes beside;          // lived when the first was asked for
+};
+
+class AllocationLog {
+ public:
+  static constexpr std::size_t kMost = std::size_t{1} << 15;
+  static constexpr std::size_t kFewest = 16;  // a row has more
+
+  // The next allocation; gives its number. `kind`: what it is for.
+  std::uint64_t note(Bytes bytes, std::uint64_t kind);
+  // It has this address, or failed.
+  void note_served(std::uint64_t number, Bytes bytes, Address address);
+  void note_failed(Bytes bytes) { live_ -= std::min(live_, bytes); }
+  // Of a block that was served before this log began nothing is noted. `is_alone`: it could not have shared its run.
+  void note_freed(Address address, bool is_alone);
+  // Allocations and frees will be missing from here on.
+  void interrupt();
+
+  // Of the last allocation.
+  std::uint64_t signature() const { return blocks_.back().signature; }
+
+  // Of the last ones, as PeriodFinder has it.
+  std::optional<std::uint64_t> context() const { return finder_.context(); }
+  // The row that has just begun again, or has just been gone through twice: else none.
+  std::optional<AllocationRow> learned() const;
+
+ private:
+  struct Noted {
+    AllocationRow::Block block;
+    std::uint64_t signature = 0;
+    Bytes lived;  // when it was asked for
+  };
+  struct Served {
+    std::uint64_t number;
+    Bytes bytes;
+  };
+
+  AllocationRow row_of(std::size_t begin, std::size_t length) const;
+
+  PeriodFinder finder_{kMost};
+  bool repeats_anew_ = false;  // since the last allocation
+  std::deque<Noted> blocks_;
+  std::uint64_t first_ = 0;  // number of the oldest of them
+  std::unordered_map<std::uint64_t, Served> served_;  // by address: who was noted, and lives
+  std::uint64_t step_ = 0;
+  Bytes live_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,160 @@
+// Blocks of a repeated iteration, placed by plan: the block cache over a simulated device.
+#include "block/placed_blocks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "block/bundle.hpp"
+#include "layer_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+class PlacedBlocksTest : public LayerTest {
+ protected:
+  static constexpr Bytes kActivation = 2304_KiB;  // alone each takes 4 MiB
+  static constexpr int kLayers = 32;
+  static constexpr Bytes kSeen = 4_KiB;  // of each block
+
+  PlacedBlocksTest() : LayerTest({.device = 128_MiB, .host = 512_MiB}), a_(new_stream()), b_(new_stream()) {}
+
+  Address allocate(Bytes bytes) { return take(blocks().allocate(bytes, a_, kTag)); }
+  void free(Address address) { expect_ok(blocks().free(address, a_)); }
+  bool shares(Address block) {
+    auto* const owner = static_cast<BlockOwner*>(pages().find(block)->owner.record);
+    return owner->kind == OwnerKind::kBundle && static_cast<Bundle*>(owner)->planned;
+  }
+
+  // What does not fit into the device, so that memory is short.
+  void fall_short() { model_ = allocate(104_MiB); }
+  // Forward and back, each activation made from the one before, and looked at again. Gives for each whether it shares its run, and with
+  // whom: runs are numbered as they come.
+  std::vector<int> iterate(int layers = kLayers) {
+    std::vector<Address> made;
+    std::vector<int> runs;
+    std::map<Run*, int> known;
+    for (int n = 0; n < layers; ++n) {
+      made.push_back(allocate(kActivation));
+      if (n > 0) expect_ok(fill(made[made.size() - 2] + kSeen, 1, kSeen, a_));
+      expect_ok(fill(made.back(), static_cast<std::uint8_t>(n + 1), kSeen, a_));
+      Run* const run = pages().find(made.back());
+      runs.push_back(shares(made.back()) ? known.try_emplace(run, static_cast<int>(known.size())).first->second : -1);
+    }
+    held_ = std::max(held_, pages_held(made));
+    for (int n = layers; n-- > 0;) {
+      const Address gradient = allocate(3_MiB);
+      EXPECT_TRUE(holds(made[static_cast<std::size_t>(n)], static_cast<std::uint8_t>(n + 1), kSeen, a_));
+      free(gradient);
+      free(made[static_cast<std::size_t>(n)]);
+    }
+    return runs;
+  }
+  Bytes pages_held(const std::vector<Address>& made) {
+    std::map<Run*, Bytes> runs;
+    for (const Address block : made) runs[pages().find(block)] = pages().find(block)->shape.bytes();
+    Bytes sum;
+    for (const auto& [run, bytes] : runs) sum += bytes;
+    return sum;
+  }
+  static std::ptrdiff_t sharing(const std::vector<int>& runs) {
+    return std::ranges::count_if(runs, [](int run) { return run >= 0; });
+  }
+
+  const StreamId a_, b_;
+  Address model_;
+  Bytes held_;
+};
+
+TEST_F(PlacedBlocksTest, ARepeatedIterationSharesRunsFromItsSecondTimeOn) {
+  fall_short();
+  EXPECT_EQ(sharing(iterate()), 0);
+  const Bytes alone = std::exchange(held_, Bytes());
+  const std::vector<int> second = iterate();
+  EXPECT_GE(sharing(second), kLayers - static_cast<int>(kContext));
+  EXPECT_LE(held_, alone * 3 / 4);
+  for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(iterate(), second);
+}
+
+TEST_F(PlacedBlocksTest, NothingIsPlacedWhereAllFits) {
+  const auto small = [this] { return iterate(16); };
+  EXPECT_EQ(sharing(small()), 0);
+  for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(sharing(small()), 0);
+}
+
+TEST_F(PlacedBlocksTest, AnotherIterationIsNotPlacedAndTheNextOneIsAgain) {
+  fall_short();
+  iterate();
+  const std::vector<int> placed = iterate();
+  ASSERT_GT(sharing(placed), 0);
+  const std::vector<int> shorter = iterate(kLayers / 2);  // it ends too soon: its first half is as ever
+  EXPECT_EQ(shorter, std::vector<int>(placed.begin(), placed.begin() + kLayers / 2));
+  EXPECT_EQ(iterate(), placed);
+  allocate(7_MiB);  // stays: what lives is another sum from now on
+  EXPECT_EQ(sharing(iterate()), 0);
+  EXPECT_GT(sharing(iterate()), 0);
+}
+
+TEST_F(PlacedBlocksTest, APlaceThatIsNotFreeYetIsNotWaitedFor) {
+  fall_short();
+  iterate();
+  iterate();
+  std::vector<Address> made, again;
+  for (int n = 0; n < kLayers; ++n) made.push_back(allocate(kActivation));
+  ASSERT_TRUE(shares(made.back()));
+  for (const Address block : made) expect_ok(blocks().free(block, b_));  // which has not passed them
+  for (int n = 0; n < kLayers; ++n) again.push_back(allocate(kActivation));
+  for (const Address block : again) free(block);
+  expect_ok(driver().synchronize(b_));
+  expect_ok(blocks().trim());
+}
+
+TEST_F(PlacedBlocksTest, EmptyRunsGoBackToThePagesAndAreMadeAnew) {
+  fall_short();
+  iterate();
+  const std::vector<int> placed = iterate();
+  expect_ok(driver().synchronize(a_));
+  expect_ok(blocks().trim());
+  EXPECT_EQ(pages().stats().in_runs, 104_MiB);
+  EXPECT_EQ(iterate(), placed);
+}
+
+TEST_F(PlacedBlocksTest, WhatIsPinnedKeepsARunOfItsOwn) {
+  fall_short();
+  const auto with_pin = [this] {
+    std::vector<Address> made;
+    for (int n = 0; n < kLayers; ++n) {
+      made.push_back(allocate(kActivation));
+      if (n > 0) expect_ok(fill(made[made.size() - 2], 1, kSeen, a_));
+    }
+    Run* const run = pages().find(made[20]);
+    const bool shared = shares(made[20]);
+    run->pins.fetch_add(1);
+    for (const Address block : made) {
+      if (block != made[20]) free(block);
+    }
+    const Address last = allocate(3_MiB);
+    free(made[20]);
+    run->pins.fetch_sub(1);
+    free(last);
+    return shared;
+  };
+  EXPECT_FALSE(with_pin());
+  EXPECT_FALSE(with_pin());
+  EXPECT_FALSE(with_pin());
+}
+
+TEST_F(PlacedBlocksTest, ADestroyedStreamTakesItsPlacesAlong) {
+  fall_short();
+  iterate();
+  ASSERT_GT(sharing(iterate()), 0);
+  expect_ok(blocks().retire(a_));
+  expect_ok(driver().synchronize(a_));
+  expect_ok(blocks().trim());
+  EXPECT_EQ(pages().stats().in_runs, 104_MiB);
+}
+
+}  // namespace
+}  // namespace tessera
