@@ -20,7 +20,7 @@ BlockCache::BlockCache(Residency& residency, PageManager& pages, BlockCacheOptio
       bundles_(residency.streams(), options.bundle_limit),
       runs_(residency.streams()),
       burst_(pages),
-      placed_(options.planned_limit),
+      placed_(options.planned_limit, [&residency] { return residency.spare_for_each_block(); }),
       threads_([this](ThreadCache& cache) { empty(cache); }) {}
 
 BlockCache::~BlockCache() {
@@ -37,30 +37,10 @@ BlockCache::~BlockCache() {
   for (const auto& bundle : bundles_.remove_all()) release(bundle->run);
 }
 
-Result<Address> BlockCache::allocate(Bytes bytes, StreamId stream, TagId tag) {
-  if (!bytes) return Status(Code::kInvalidArgument, "a block of no bytes");
-  const auto size_class = size_class_for(bytes);
-  if (!size_class) {
-    return Status(Code::kOutOfMemory, fmt::format("no memory holds {} bytes", bytes.value()));
-  }
-  const Request request{bytes, stream, {*size_class, stream_key(stream), tag}};
-  const bool is_noted = !size_class->is_slot() && placed_.listens(residency_.is_short());
-  return is_noted ? allocate_noted(request) : allocate(request);
-}
-
-Result<Address> BlockCache::allocate_noted(Request request) {
-  const CacheKey& key = request.key;
-  const PlacedBlocks::Asked asked = placed_.ask(request.bytes, key.stream, key.tag, residency_.is_short());
-  if (asked.begins != 0) residency_.expect_other_runs(asked.begins / 2);
-  request.spot = asked.spot;
-  Result<Address> address = allocate(request);
-  placed_.note_served(asked, address.is_ok() ? std::optional(address.value()) : std::nullopt);
-  return address;
-}
-
-Result<Address> BlockCache::allocate(const Request& request) {
+// Step 1.
+[[gnu::always_inline]] inline Result<Address> BlockCache::allocate_cached(const Request& request) {
   ThreadCache* const cache = threads_.mine();
-  if (!cache || request.spot) return allocate_slow(request, cache);
+  if (!cache) return allocate_slow(request, nullptr);
 
   const Address address = cache->pop(request.key);
   if (!address) return allocate_slow(request, cache);
@@ -74,6 +54,27 @@ Result<Address> BlockCache::allocate(const Request& request) {
   return address;
 }
 
+Result<Address> BlockCache::allocate(Bytes bytes, StreamId stream, TagId tag) {
+  if (!bytes) return Status(Code::kInvalidArgument, "a block of no bytes");
+  const auto size_class = size_class_for(bytes);
+  if (!size_class) {
+    return Status(Code::kOutOfMemory, fmt::format("no memory holds {} bytes", bytes.value()));
+  }
+  const Request request{bytes, stream, {*size_class, stream_key(stream), tag}};
+  if (!size_class->is_slot() && placed_.listens(residency_)) [[unlikely]] return allocate_noted(request);
+  return allocate_cached(request);
+}
+
+Result<Address> BlockCache::allocate_noted(Request request) {
+  const CacheKey& key = request.key;
+  const PlacedBlocks::Asked asked = placed_.ask(request.bytes, key.stream, key.tag, residency_.is_short());
+  if (asked.begins != 0) residency_.expect_other_runs(asked.begins / 2);
+  if (asked.spot) request.spot = &*asked.spot;
+  Result<Address> address = request.spot != nullptr ? allocate_slow(request, threads_.mine()) : allocate_cached(request);
+  placed_.note_served(asked, address.is_ok() ? std::optional(address.value()) : std::nullopt);
+  return address;
+}
+
 Status BlockCache::free(Address address, StreamId stream) {
   std::optional<Located> block;
   std::optional<BlockState> ended;
@@ -84,7 +85,9 @@ Status BlockCache::free(Address address, StreamId stream) {
     if (block && block->address == address) ended = block->word->end();
   }
   if (!ended) return not_ours(address);
-  if (block->capacity > kSlotLimit && placed_.notes()) placed_.note_freed(address, !shares_willingly(*block->run));
+  if (block->capacity > kSlotLimit && placed_.listens(residency_)) [[unlikely]] {
+    placed_.note_freed(address, !shares_willingly(*block->run));
+  }
   ThreadCache* const cache = threads_.mine();
   count_free(cache, block->capacity - ended->slack);
   const std::uint64_t epoch = residency_.note_free(block->run, stream);

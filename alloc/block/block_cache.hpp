@@ -133,8 +133,8 @@ class BlockCache {
     Bytes bytes;
     StreamId stream;
     CacheKey key;
-    std::optional<Spot> spot = std::nullopt;  // by plan
-    bool in_bundle = false;                   // it is made in a burst
+    const Spot* spot = nullptr;  // by plan
+    bool in_bundle = false;      // it is made in a burst
     BundleKey bundle_key() const { return {key.stream, key.tag}; }
   };
   // Work queued on `stream` so far may use the block until the stream has passed `epoch`.
@@ -159,7 +159,7 @@ class BlockCache {
   // Whether a live block has the byte.
   static bool lives_at(Run* run, Address address);
   static std::optional<BlockInfo> info_of(Run* run, Address address);
-  Result<Address> allocate(const Request& request);
+  Result<Address> allocate_cached(const Request& request);
   Result<Address> allocate_noted(Request request);
   Status start(const Located& block, const Request& request);
   Status not_ours(Address address) const;

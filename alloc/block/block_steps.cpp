@@ -27,7 +27,7 @@ Result<Address> BlockCache::allocate_slow(Request request, ThreadCache* cache) {
   auto served = serve(request, cache);
   if (served.status().code() != Code::kOutOfMemory) return served;
   request.in_bundle = false;
-  request.spot.reset();
+  request.spot = nullptr;
   TESSERA_TRY(trim());
   served = serve(request, cache);
   if (served.status().code() != Code::kOutOfMemory) return served;
@@ -45,7 +45,7 @@ Result<Address> BlockCache::allocate_slow(Request request, ThreadCache* cache) {
 // Steps 2 to 5, once.
 Result<Address> BlockCache::serve(const Request& request, ThreadCache* cache) {
   Address address;
-  if (request.spot) {
+  if (request.spot != nullptr) {
     TESSERA_TRY_ASSIGN(address, serve_spot(request));
   }
   if (!address) address = take_shared(request, cache);

@@ -26,14 +26,14 @@ namespace tessera {
 
 class Bundle : public BlockOwner {
  public:
-  static constexpr Bytes kMostBytes = 64_MiB;       // by plan
+  static constexpr Bytes kMostBytes = 128_MiB;      // by plan
   static constexpr Bytes kMostBurstBytes = 18_MiB;  // eight of 2.25 MiB: more, and too much moves for one block
   static constexpr Bytes kLargestBlock = 16_MiB;
-  static constexpr auto kMostPlaces = static_cast<std::uint32_t>(kMostBytes / (kSlotLimit + kBlockAlignment));
+  static constexpr std::uint32_t kMostPlaces = 63;
 
   // Without a place. REQUIRES: `run_bytes` are whole base pages, at most kMostBytes.
   Bundle(Bytes run_bytes, StreamId bundle_stream, TagId bundle_tag);
-  // With these places, all free, which are for those that the plan of run `number` says.
+  // With these places, all free, which are for those that the plan of run `number` says. REQUIRES: kMostPlaces at most.
   Bundle(std::uint32_t number, std::span<const Bytes> places, StreamId bundle_stream, TagId bundle_tag);
 
   // Whether a block of so many bytes loses more in pages of its own than it is worth.
@@ -49,7 +49,8 @@ class Bundle : public BlockOwner {
   Bytes bytes() const { return size_class.bytes(); }
   // Of all places there may be.
   std::span<const BlockWord> words() const {
-    return std::span(words_).first(static_cast<std::size_t>(bytes() / (kSlotLimit + kBlockAlignment)));
+    const std::uint64_t fit = bytes() / (kSlotLimit + kBlockAlignment);
+    return std::span(words_).first(static_cast<std::size_t>(std::min<std::uint64_t>(fit, kMostPlaces)));
   }
   BlockWord& word(std::uint32_t place) { return words_[place]; }
   const BlockWord& word(std::uint32_t place) const { return words_[place]; }

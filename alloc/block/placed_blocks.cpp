@@ -39,11 +39,10 @@ std::vector<PagedBlock> paged(const AllocationRow& row, Bytes limit) {
 PlacedBlocks::Asked PlacedBlocks::ask(Bytes bytes, StreamId stream, TagId tag, bool is_short) {
   MutexLock lock(mutex_);
   const std::uint64_t number = log_.note(bytes, kind_of(stream, tag));
-  notes_.store(true, std::memory_order_relaxed);
-  if (!is_short && number >= AllocationLog::kMost) {
+  const bool is_over = !is_short && number >= AllocationLog::kMost;
+  is_over_.store(is_over, std::memory_order_relaxed);
+  if (is_over) {
     log_.interrupt();
-    for (Row& row : rows_) row.place.lose();
-    notes_.store(false, std::memory_order_relaxed);
     return {};
   }
   Row* row = followed();
@@ -63,8 +62,9 @@ PlacedBlocks::Row* PlacedBlocks::followed() {
 PlacedBlocks::Row* PlacedBlocks::learn(std::uint64_t number) {
   const std::optional<AllocationRow> learned = log_.learned();
   if (!learned) return nullptr;
-  const std::vector<PagedBlock> blocks = paged(*learned, limit_);
-  const SharedRuns shared = share_runs(blocks, learned->beside, {limit_, kBlockAlignment});
+  const SharingLimits limits{std::min(limit_, spare_()), Bundle::kMostPlaces, kBlockAlignment};
+  const std::vector<PagedBlock> blocks = paged(*learned, limits.run);
+  const SharedRuns shared = share_runs(blocks, learned->beside, limits);
   if (shared.runs.empty()) return nullptr;
   if (rows_.size() == kMostRows) make_place();
   Row row{PeriodPlace(learned->signatures, learned->last), {}, runs_, runs_, number};

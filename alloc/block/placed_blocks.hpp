@@ -15,13 +15,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.hpp"
 #include "learn/allocation_row.hpp"
 #include "learn/period_place.hpp"
+#include "residency/residency.hpp"
 
 namespace tessera {
 
@@ -35,13 +38,14 @@ class PlacedBlocks {
  public:
   static constexpr std::size_t kMostRows = 4;
 
-  // A run that blocks share has at most `limit` bytes; 0: none do.
-  explicit PlacedBlocks(Bytes limit) : limit_(limit), notes_(limit > Bytes()) {}
+  // A run that blocks share has at most `limit` bytes, and what `spare` says when it is planned: a launch may use
+  // blocks of many. With a limit of 0 none do.
+  PlacedBlocks(Bytes limit, std::function<Bytes()> spare) : limit_(limit), spare_(std::move(spare)) {}
 
-  // Whether ask() is to be told of the next block above kSlotLimit, ...
-  bool listens(bool is_short) const { return notes() || (is_short && limit_); }
-  // ... and note_freed() of those that go.
-  bool notes() const { return notes_.load(std::memory_order_relaxed); }
+  // Whether ask() is to be told of the next block above kSlotLimit.
+  bool listens(const Residency& residency) const {
+    return limit_ && (!is_over_.load(std::memory_order_relaxed) || residency.is_short());
+  }
 
   struct Asked {
     std::uint64_t number = 0;
@@ -72,7 +76,8 @@ class PlacedBlocks {
   void make_place() REQUIRES_LOCK(mutex_);
 
   const Bytes limit_;
-  std::atomic<bool> notes_;
+  const std::function<Bytes()> spare_;
+  std::atomic<bool> is_over_{false};  // the program has gone on for long and has ample memory
   mutable Mutex mutex_{LockRank::kBlock};
   AllocationLog log_ GUARDED_BY(mutex_);
   std::vector<Row> rows_ GUARDED_BY(mutex_);

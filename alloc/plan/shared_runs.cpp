@@ -132,7 +132,7 @@ class RowCut {
     for (std::size_t begin = end; begin-- > 0;) {
       const PagedBlock& block = blocks_[row[begin]];
       bytes += round_up(block.bytes, limits_.alignment);
-      if (begin + 1 < end && bytes > limits_.run) break;
+      if (begin + 1 < end && (bytes > limits_.run || end - begin > limits_.blocks)) break;
       last = std::max(last, block.end);
       const double life = weights_[last] - weights_[block.begin];
       const double weight = best[begin].weight + static_cast<double>(in_pages(bytes) / kBasePage) * life;

@@ -116,6 +116,7 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
                             Orders& orders, Nanoseconds now) {
   ++read_;
   for (const LaunchLog::Use& use : uses) count_use(*use.run, launch.epoch);
+  note_extent(uses);
   const std::span<const LaunchLog::Use> parts = parts_of(uses);
   const std::uint64_t signature = signature_of(launch.work, parts, run_bytes);
   history_.remember(launch, signature, uses, parts.size(), now);
@@ -132,6 +133,15 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
   const Course* const knows = leads() ? leader_ : first_placed(false);
   if (knows != nullptr) knows->predict(parts, read_);
   if (leads()) leader_->tell_due(orders, now, takes_over);
+}
+
+void Conductor::note_extent(std::span<const LaunchLog::Use> uses) {
+  Extent extent;
+  for (const LaunchLog::Use& use : uses) {
+    extent.bytes += use.run->shape.bytes();
+    extent.blocks += use.run->owner.words.size() == 1 ? 1 : 0;
+  }
+  largest_ = {std::max(largest_.bytes, extent.bytes), std::max(largest_.blocks, extent.blocks)};
 }
 
 // True if it is another than before.

@@ -75,6 +75,12 @@ class Conductor {
   // What an iteration uses will lie in other runs from now on; it has `least` launches or more.
   void expect_other_runs(std::size_t least);
   bool is_short() const { return short_.load(std::memory_order_relaxed); }
+  // Of all launches that were read, the most bytes and the most blocks with a run of their own that one has used.
+  struct Extent {
+    Bytes bytes;
+    std::size_t blocks = 0;
+  };
+  Extent largest_launch() const { return largest_; }
   // Nothing is noted until they do not.
   void rest() { log_.switch_off(); }
 
@@ -116,6 +122,7 @@ class Conductor {
 
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                    Orders& orders, Nanoseconds now);
+  void note_extent(std::span<const LaunchLog::Use> uses);
   void lose_place();
   void learn_course();
   void make_place();
@@ -154,6 +161,7 @@ class Conductor {
   bool asked_ = false;       // the planner, who may have a better answer yet,
   Machine machine_;          // about this one
   bool is_tied_ = false;     // it was told to take as long as the program did
+  Extent largest_;
   std::uint64_t read_ = 0;  // launches, ever: a clock that fences do not advance, as they do epochs
 };
 

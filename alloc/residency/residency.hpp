@@ -91,6 +91,8 @@ class Residency {
   void expect_other_runs(std::size_t least);
   // Not all blocks have fitted into the device at once, now or before. By any thread.
   bool is_short() const { return conductor_.is_short(); }
+  // So many bytes more could each block take that a launch has used so far, and every one of these launches would fit.
+  Bytes spare_for_each_block();
 
   // ---- hints ----
   Status prefetch(Runs runs);  // starts bringing them in while nobody in use has to leave for it

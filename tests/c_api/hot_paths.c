@@ -1,7 +1,7 @@
 /* The paths that a program takes all the time, again and again: a use of sixteen blocks, a touch, an
  * allocation that is served from the cache, with its free. All must succeed.
  *
- * First so often as launches are noted of a program that is not short of memory, which costs them more. Each function
+ * First so often as launches and allocations are noted of a program that is not short of memory, which costs them more. Each function
  * runs twice, so that whoever counts its instructions
  * (tests/integration/instruction_counts_test.py) can leave the first time out.
  */
@@ -13,6 +13,7 @@
 #define ROUNDS 1000
 #define BLOCKS 16
 #define NOTED (1 << 17)
+#define NOTED_ALLOCATIONS (1 << 15)
 
 static tessera_allocator* allocator;
 static tessera_address blocks[BLOCKS];
@@ -23,8 +24,15 @@ static void must(tessera_result result) {
   exit(1);
 }
 
+__attribute__((always_inline)) static inline void pair(size_t bytes) {
+  tessera_address block;
+  must(tessera_malloc(allocator, 0, bytes, NULL, &block));
+  must(tessera_free(allocator, block, NULL));
+}
+
 static void settle(void) {
   for (int i = 0; i < NOTED; ++i) must(tessera_touch(allocator, blocks[0], NULL, TESSERA_READ));
+  for (int i = 0; i < NOTED_ALLOCATIONS; ++i) pair((size_t)8 << 20);
 }
 
 __attribute__((noinline)) static void use_of_sixteen_blocks(void) {
@@ -40,11 +48,7 @@ __attribute__((noinline)) static void touch(void) {
 }
 
 __attribute__((always_inline)) static inline void pairs(size_t bytes) {
-  for (int i = 0; i < ROUNDS; ++i) {
-    tessera_address block;
-    must(tessera_malloc(allocator, 0, bytes, NULL, &block));
-    must(tessera_free(allocator, block, NULL));
-  }
+  for (int i = 0; i < ROUNDS; ++i) pair(bytes);
 }
 
 __attribute__((noinline)) static void cached_pair_of_4_kib(void) { pairs(4096); }

@@ -64,7 +64,8 @@ TEST(Bundle, KnowsThePlaceOfEveryByte) {
 TEST(Bundle, HasAWordForEachPlaceThereCanBe) {
   EXPECT_EQ(Bundle::kMostPlaces, 63u);
   EXPECT_EQ(bundle_of(2_MiB).words().size(), 1u);
-  Bundle bundle = bundle_of(Bundle::kMostBytes);
+  EXPECT_EQ(bundle_of(Bundle::kMostBytes).words().size(), Bundle::kMostPlaces);
+  Bundle bundle = bundle_of(64_MiB);
   while (bundle.room() > kSlotLimit) bundle.append(kSlotLimit + kBlockAlignment);
   EXPECT_EQ(bundle.places(), Bundle::kMostPlaces);
   EXPECT_EQ(bundle.words().size(), Bundle::kMostPlaces);

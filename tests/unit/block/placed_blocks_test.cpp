@@ -146,6 +146,30 @@ TEST_F(PlacedBlocksTest, WhatIsPinnedKeepsARunOfItsOwn) {
   EXPECT_FALSE(with_pin());
 }
 
+TEST_F(PlacedBlocksTest, ALaunchOfManyBlocksFitsAsItDidBefore) {
+  fall_short();
+  free(model_);
+  const auto with_sum = [this] {  // of every fourth
+    std::vector<Address> made;
+    std::vector<Run*> runs;
+    for (int n = 0; n < kLayers; ++n) {
+      made.push_back(allocate(kActivation));
+      if (n > 0) expect_ok(fill(made[made.size() - 2], 1, kSeen, a_));
+      if (n % 4 == 0) runs.push_back(pages().find(made.back()));
+    }
+    Use use;
+    expect_ok(residency().begin_use(runs, a_, Access::kRead, Use::Kind::kGate, use));
+    residency().end_use(runs, a_, use);
+    residency().advance();
+    Bytes largest;
+    for (Run* const run : runs) largest = std::max(largest, run->shape.bytes());
+    for (; !made.empty(); made.pop_back()) free(made.back());
+    return largest;
+  };
+  EXPECT_EQ(with_sum(), 4_MiB);
+  for (int pass = 0; pass < 3; ++pass) EXPECT_LE(with_sum(), (128_MiB - 8 * 4_MiB) / 8);
+}
+
 TEST_F(PlacedBlocksTest, ADestroyedStreamTakesItsPlacesAlong) {
   fall_short();
   iterate();
