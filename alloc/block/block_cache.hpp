@@ -60,7 +60,7 @@ struct BlockCacheOptions {
   static BlockCacheOptions for_device(Bytes memory) {
     const BlockCacheOptions usual;
     return {std::max(memory, usual.warm_limit), std::min(memory / 64, usual.bundle_limit),
-            std::min(memory / 32, usual.planned_limit)};
+            std::min(memory / 4, usual.planned_limit)};
   }
 };
 

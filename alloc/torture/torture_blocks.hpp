@@ -31,6 +31,7 @@ struct TortureBlock {
   explicit operator bool() const { return bytes != Bytes(); }
 };
 
-using TortureBlocks = std::array<TortureBlock, TortureProgram::kSlots>;
+// With those of a refrain on each of two devices.
+using TortureBlocks = std::array<TortureBlock, TortureProgram::kSlots + 2 * TortureProgram::kRefrainBlocks>;
 
 }  // namespace tessera

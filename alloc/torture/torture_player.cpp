@@ -310,6 +310,7 @@ void TorturePlayer::carry_out(const TortureOp& op) {
     case Kind::kUse: use(op, false); break;
     case Kind::kBlockingUse: use(op, true); break;
     case Kind::kLoop: loop(op); break;
+    case Kind::kRefrain: refrain(op); break;
     case Kind::kSetPolicy: set_policy(op); break;
     case Kind::kPrefetch:
     case Kind::kEvict: hint(op); break;

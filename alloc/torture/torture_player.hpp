@@ -66,6 +66,7 @@ class TorturePlayer {
   bool use(const std::vector<TortureBlock*>& blocks, std::size_t written, const TortureOp& op,
            std::uint32_t stream, bool blocking);
   void loop(const TortureOp& op);
+  void refrain(const TortureOp& op);
   void set_policy(const TortureOp& op);
   void hint(const TortureOp& op);
   void set_remake(const TortureOp& op);

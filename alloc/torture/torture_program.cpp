@@ -33,6 +33,7 @@ class Dice {
 constexpr std::uint32_t kOneLoopIn = 40;
 constexpr std::uint32_t kOneModelIn = 4;
 constexpr std::uint32_t kOneLoanIn = 4;
+constexpr std::uint32_t kOneSongIn = 2;
 constexpr std::uint32_t kOnePolicyIn = 50;
 
 struct Share {
@@ -158,6 +159,15 @@ void draw_model(Dice& dice, std::vector<TortureOp>& ops) {
   }
 }
 
+// Iterations of a few sizes that are no whole pages, twice in a program.
+void draw_refrains(Dice& dice, std::vector<TortureOp>& ops) {
+  for (int refrain = 0; refrain < 2; ++refrain) {
+    TortureOp& op = ops[dice.below(static_cast<std::uint32_t>(ops.size()))];
+    op.kind = Kind::kRefrain;
+    op.rounds = 4 + dice.below(3);
+  }
+}
+
 // A device that lends, and copies to it that fail.
 void draw_loan(Dice& dice, TortureProgram& program) {
   constexpr std::uint32_t kPages[] = {1, 4, 16, 40};
@@ -174,10 +184,10 @@ const char* tag_name(std::uint32_t tag) {
   return kNames[tag];
 }
 
-// Threads, phases, models and loans have dice of their own: what the others draw was the same before there were any.
+// Threads, phases, models, loans and refrains have dice of their own: what the others draw was the same before there were any.
 TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
   Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1)), models(seed ^ (~std::uint64_t{0} >> 2)),
-      loans(seed ^ (~std::uint64_t{0} >> 3));
+      loans(seed ^ (~std::uint64_t{0} >> 3)), songs(seed ^ (~std::uint64_t{0} >> 4));
   TortureProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
@@ -189,6 +199,7 @@ TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
   }
   if (models.below(kOneModelIn) == 0) draw_model(models, program.ops);
   if (loans.below(kOneLoanIn) == 0) draw_loan(loans, program);
+  if (songs.below(kOneSongIn) == 0 && operations > 0) draw_refrains(songs, program.ops);
   return program;
 }
 
@@ -218,6 +229,9 @@ std::string describe_call(const TortureOp& op) {
       return fmt::format("{} times use {} blocks from {} in turn on stream {} for {} ns each{}", op.rounds,
                          op.around, slot, op.stream, op.time.value(),
                          op.policy.empty() ? "" : fmt::format(", policy {} from the middle on", op.policy));
+    case Kind::kRefrain:
+      return fmt::format("{} times allocate, use and free the same blocks, tag '{}', on stream {} for {} ns each{}", op.rounds,
+                         tag_name(op.tag), op.stream, op.time.value(), op.variant % 2 == 0 ? "" : ", once fewer of them");
     case Kind::kSetPolicy: return fmt::format("policy {}", op.policy);
     case Kind::kPrefetch: return fmt::format("prefetch {}", blocks);
     case Kind::kEvict: return fmt::format("evict {}", slot);

@@ -26,6 +26,7 @@ enum class TortureKind : std::uint8_t {
   kUse,          // queued work
   kBlockingUse,  // a call that returns when its work is done
   kLoop,         // the same uses again and again; in the middle another policy may come
+  kRefrain,      // the same allocations, uses and frees again and again, and once fewer of them
   kPrefetch,
   kEvict,
   kPin,
@@ -64,7 +65,7 @@ struct TortureOp {
   DiskTrouble trouble = DiskTrouble::kNone;
   std::uint32_t nth = 1;
   std::uint32_t around = 1;  // slots that a loop goes through,
-  std::uint32_t rounds = 1;  // so often
+  std::uint32_t rounds = 1;  // so often; or a refrain
   std::string_view policy;   // the gallery's name; empty: none
 };
 
@@ -79,6 +80,7 @@ struct TortureSetup {
 
 struct TortureProgram {
   static constexpr std::uint32_t kSlots = 20;
+  static constexpr std::uint32_t kRefrainBlocks = 13;  // of one device, in slots behind those, and gone at its end
   static constexpr std::uint32_t kTags = 3;
   static constexpr std::uint32_t kThreads = 3;
 

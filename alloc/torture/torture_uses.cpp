@@ -86,4 +86,39 @@ void TorturePlayer::set_policy(const TortureOp& op) {
   if (passed("set_policy", machine_.allocator().set_policy(op.policy))) ++policies_set_;
 }
 
+// A way forward, where each block is made from the one before it, and one back, where each goes when another has been
+// made from it.
+void TorturePlayer::refrain(const TortureOp& op) {
+  const auto devices = static_cast<std::uint32_t>(setup_.devices);
+  const auto slot = [&](std::uint32_t n) { return TortureProgram::kSlots + op.slots[0] % devices + n * devices; };
+  constexpr std::uint32_t kLayers = TortureProgram::kRefrainBlocks - 1;
+  const Bytes unit = 1152_KiB * (1 + setup_.device / 32_MiB);  // more than the device holds, in all
+  TortureOp step = op;
+  step.written = 1;
+  for (std::uint32_t round = 0; round < op.rounds && !failure_; ++round) {
+    const bool is_short = round == op.rounds / 2 && op.variant % 2 != 0;
+    const std::uint32_t layers = is_short ? kLayers - 3 : kLayers;
+    for (std::uint32_t n = 0; n < layers; ++n) {
+      step.slots = {slot(n)};
+      step.bytes = unit * (1 + n % 3);
+      allocate(step);
+      step.slots = {slot(n == 0 ? 0 : n - 1), slot(n)};
+      step.operands = 2;
+      use(step, false);
+    }
+    for (std::uint32_t n = layers; n-- > 0;) {
+      step.slots = {slot(kLayers)};
+      step.bytes = 3_MiB;
+      allocate(step);
+      step.slots = {slot(n), slot(kLayers)};
+      use(step, false);
+      step.slots = {slot(kLayers)};
+      free(step);
+      step.slots = {slot(n)};
+      free(step);
+    }
+    look();
+  }
+}
+
 }  // namespace tessera

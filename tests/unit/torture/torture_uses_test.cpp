@@ -88,5 +88,21 @@ TEST_F(TortureUsesTest, WhatComesByPlanAndFindsNoRoomIsNotReadForEver) {
   finish();
 }
 
+TEST_F(TortureUsesTest, ARefrainMovesItsBlocksAndLeavesNone) {
+  for (const std::uint32_t variant : {2u, 3u}) {
+    start(16_MiB, 64_MiB, 0_B, "auto");
+    TortureOp op;
+    op.kind = TortureKind::kRefrain;
+    op.time = Nanoseconds(100'000);
+    op.variant = variant;
+    op.rounds = 6;
+    player_->play(op);
+    const auto stats = machine_->allocator().stats();
+    EXPECT_GT(stats.totals.fetches, 0U);
+    EXPECT_EQ(stats.totals.live_blocks, 0U);
+    finish();
+  }
+}
+
 }  // namespace
 }  // namespace tessera
