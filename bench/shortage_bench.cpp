@@ -1,0 +1,156 @@
+// What a launch takes that is short of memory, by how many runs the program has.
+//
+// A launch uses a run that is away, so another has to leave: first of a device that holds all runs that are not in
+// host memory, then of host memory, too, so that a third goes on to the file. Moves take virtual time and copy
+// nothing: what is told is what the engine takes on the processor. Room in host memory is made for several launches at
+// once, so a few of them take longer there.
+//
+//   shortage_bench [--smoke] [--json]
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/virtual_clock.hpp"
+#include "driver/sim_driver.hpp"
+#include "must.hpp"
+#include "page/page_manager.hpp"
+#include "program.hpp"
+#include "tier/host_pages.hpp"
+#include "tier/virtual_file_io.hpp"
+
+namespace tessera::bench {
+namespace {
+
+constexpr std::size_t kAtOnce = 32;  // runs, until all have been used once
+constexpr LinkSpeed kLink{25'000'000'000, {}}, kDisk{3'000'000'000, {}};
+
+// How many runs of a base page are where; no more fit there.
+struct Case {
+  const char* short_of;
+  std::size_t on_device, in_host, in_file;
+
+  std::size_t runs() const { return on_device + in_host + in_file; }
+};
+
+struct Row {
+  Case of;
+  double median = 0, slow = 0;  // microseconds; of a hundred launches one is slower
+};
+
+class Machine {
+ public:
+  explicit Machine(const Case& of)
+      : sim_({.memory = kBasePage * of.on_device, .inbound = kLink, .outbound = kLink, .contents = SimContents::kNone},
+             clock_),
+        log_(clock_, 1),
+        device_(sim_, DeviceId(), kBasePage * of.on_device),
+        host_(sim_, host_bytes(of), HostTier::staging_for(host_bytes(of), kBasePage * of.in_file), host_pages_),
+        file_(std::make_unique<VirtualFileIo>(clock_, kDisk, kDisk), kBasePage * of.in_file * 2, checksum_of_nothing) {
+    residency_ = must(Residency::create(sim_, DeviceId(), {device_, host_, file_}, must(make_policy("lru")), log_, {}));
+    const Bytes addresses = kBasePage * of.runs() * 2;
+    pages_ = must(PageManager::create(sim_, *residency_, addresses, addresses));
+    for (std::size_t i = 0; i < of.runs(); ++i) {
+      runs_.push_back(must(pages_->acquire(kBasePage, {0, StreamId(), TagId()}, {})));
+      runs_.back()->live.store(1);
+    }
+    for (std::size_t first = 0; first < of.runs(); first += kAtOnce) {
+      use(std::span(runs_).subspan(first, std::min(kAtOnce, of.runs() - first)));
+    }
+  }
+  ~Machine() {
+    must(sim_.synchronize(DeviceId()));
+    for (Run* run : runs_) must(pages_->release(run));
+  }
+
+  // A launch that writes the runs, and its look at what has ended.
+  void use(std::span<Run* const> runs) {
+    Use use;
+    must(residency_->begin_use(runs, StreamId(), Access::kWrite, Use::Kind::kGate, use));
+    must(sim_.occupy(StreamId(), Nanoseconds(1000), {}));
+    residency_->end_use(runs, StreamId(), use);
+    must(sim_.synchronize(StreamId()));
+    residency_->advance();
+  }
+  // Who was used longest ago is away.
+  double use_next() {
+    const auto start = std::chrono::steady_clock::now();
+    use({&runs_[next_++ % runs_.size()], 1});
+    const auto took = std::chrono::steady_clock::now() - start;
+    return std::chrono::duration<double, std::micro>(took).count();
+  }
+  void validate() { must(residency_->validate()); }
+
+ private:
+  static Bytes host_bytes(const Case& of) { return kBasePage * (of.in_host + (of.in_file ? 0 : of.on_device)); }
+
+  VirtualClock clock_;
+  NoHostPages host_pages_;
+  SimDriver sim_;
+  EventLog log_;
+  DeviceTier device_;
+  HostTier host_;
+  FileTier file_;
+  std::unique_ptr<Residency> residency_;
+  std::unique_ptr<PageManager> pages_;
+  std::vector<Run*> runs_;
+  std::size_t next_ = 0;
+};
+
+Row measure(const Case& of, std::size_t launches) {
+  Machine machine(of);
+  for (std::size_t i = 0; i < launches / 4; ++i) machine.use_next();
+  std::vector<double> times;
+  for (std::size_t i = 0; i < launches; ++i) times.push_back(machine.use_next());
+  machine.validate();
+  std::ranges::sort(times);
+  return {of, times[times.size() / 2], times[times.size() * 99 / 100]};
+}
+
+std::optional<Results> run(bool smoke) {
+  std::vector<Row> rows;
+  for (const std::size_t runs :
+       smoke ? std::vector<std::size_t>{100} : std::vector<std::size_t>{1'000, 20'000, 100'000}) {
+    const std::size_t few = smoke ? 32 : 64;
+    for (const Case& of :
+         {Case{"device", few, runs - few, 0}, Case{"device", runs / 2, runs / 2, 0},
+          Case{"device and host", few, few, runs - 2 * few}, Case{"device and host", few, runs / 2, runs / 2 - few}}) {
+      rows.push_back(measure(of, smoke ? 20 : 400));
+    }
+  }
+  Results results;
+  for (const Row& row : rows) {
+    results.json["results"].push_back({{"short of", row.of.short_of},
+                                       {"runs", row.of.runs()},
+                                       {"on the device", row.of.on_device},
+                                       {"in host memory", row.of.in_host},
+                                       {"in the file", row.of.in_file},
+                                       {"a launch, us", row.median},
+                                       {"a slow one, us", row.slow}});
+  }
+  results.print = [rows] {
+    fmt::print("\n{:<16} {:>8} {:>14} {:>15} {:>12} {:>13} {:>15}\n", "short of", "runs", "on the device",
+               "in host memory", "in the file", "a launch, us", "a slow one, us");
+    for (const Row& row : rows) {
+      fmt::print("{:<16} {:>8} {:>14} {:>15} {:>12} {:>13.1f} {:>15.1f}\n", row.of.short_of, row.of.runs(),
+                 row.of.on_device, row.of.in_host, row.of.in_file, row.median, row.slow);
+    }
+  };
+  return results;
+}
+
+}  // namespace
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  return tessera::bench::run_program(
+      argc, argv,
+      {"What a launch takes that is short of memory", "few runs: shows that it runs", TESSERA_BENCH_BUILD_DIR, ""},
+      tessera::bench::run);
+}
