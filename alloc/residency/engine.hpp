@@ -24,6 +24,7 @@
 #include "residency/residency_options.hpp"
 #include "residency/residency_stats.hpp"
 #include "residency/run.hpp"
+#include "residency/runs_by_trait.hpp"
 #include "residency/stall.hpp"
 #include "residency/stream_table.hpp"
 #include "tier/tier_stack.hpp"
@@ -49,12 +50,15 @@ struct Engine {
   const std::atomic<bool>& automatic;  // live runs may leave unasked
 
   std::vector<std::unique_ptr<Run>> runs{};
+  RunsByTrait by_trait{};         // of those: a place in the list is a place there
   Bytes pinned_bytes{};           // of runs with a pin
   ResidencyStats stats{};
   Conductor::Orders orders{};     // not carried out yet, oldest first
   RemakeTurn turn{};
   Stall* stall = nullptr;         // of the call that fetches, while it does
 
+  // Those with such a page, in their order.
+  RunsByTrait::Range with(PageTrait trait) const { return by_trait.of(runs, trait); }
   // Fences all uses and frees noted so far.
   Status fence_all() {
     const Gate::Closed closed(gate);

@@ -42,11 +42,10 @@ Result<bool> HostRoom::yield_to(const Run& newcomer, Bytes bytes) {
 Bytes HostRoom::drop_idle_copies(Beside in, Bytes bytes) {
   Bytes dropped;
   for (const bool clean : {false, true}) {
-    for (const auto& run : engine_.runs) {
-      if (!run->has(PageState::kResident)) continue;
-      for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+    for (Run& run : engine_.with(in == Beside::kPeer ? PageTrait::kCopyInPeer : PageTrait::kCopyInHost)) {
+      for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
         if (clean && dropped >= bytes) return dropped;
-        const PageRef page{run.get(), i};
+        const PageRef page{&run, i};
         if (page->state != PageState::kResident || !page->is_near() || beside_of(*page) != in) continue;
         if (PageMover::is_clean(page) != clean) continue;
         in == Beside::kPeer ? mover_.drop_peer_copy(page) : mover_.drop_host_copy(page);
@@ -59,10 +58,11 @@ Bytes HostRoom::drop_idle_copies(Beside in, Bytes bytes) {
 
 Result<Bytes> HostRoom::discard_dead(Beside in, Bytes bytes) {
   Bytes discarded;
-  for (const auto& run : engine_.runs) {
-    if (!run->has(PageState::kCold) || !run->is_dead()) continue;
-    for (std::uint32_t i = 0; i < run->shape.pages() && discarded < bytes; ++i) {
-      const PageRef page{run.get(), i};
+  for (Run& run : engine_.with(in == Beside::kPeer ? PageTrait::kColdInPeer : PageTrait::kColdInHost)) {
+    if (discarded >= bytes) break;
+    if (!run.is_dead()) continue;
+    for (std::uint32_t i = 0; i < run.shape.pages() && discarded < bytes; ++i) {
+      const PageRef page{&run, i};
       if (page->state != PageState::kCold || !page->is_near() || beside_of(*page) != in) continue;
       TESSERA_TRY(mover_.discard(page));
       discarded += page.bytes();
@@ -73,11 +73,10 @@ Result<Bytes> HostRoom::discard_dead(Beside in, Bytes bytes) {
 
 Snapshot HostRoom::picture(Bytes need) const {
   Snapshot snapshot{.shortage = Shortage::kHost, .need = need, .epoch = engine_.streams.epoch()};
-  for (const auto& run : engine_.runs) {
-    if (!run->has(PageState::kCold)) continue;
-    RunPicture picture = engine_.picture_of(*run, snapshot.epoch);
-    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
-      const PageRef page{run.get(), i};
+  for (Run& run : engine_.with(PageTrait::kColdInHost)) {
+    RunPicture picture = engine_.picture_of(run, snapshot.epoch);
+    for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+      const PageRef page{&run, i};
       if (page->state != PageState::kCold || !page->host) continue;
       picture.bytes += page.bytes();
       if (page->file) picture.clean += page.bytes();

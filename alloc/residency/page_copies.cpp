@@ -19,7 +19,7 @@ void PageMover::return_peer_frame(PageRef page) {
   if (page->state == PageState::kResident) idle_peer_bytes_ -= page.bytes();
   tiers_.peer->give_back(*page->peer);
   page->peer.reset();
-  note_place(page);
+  note_page(page);
 }
 
 Status PageMover::take_host_frame(PageRef page) {
@@ -52,7 +52,7 @@ void PageMover::return_host_frame(PageRef page) {
   page->staging = false;
   set_candidate(page, false);
   if (!page->file) page->fingerprint.reset();
-  note_place(page);
+  note_page(page);
 }
 
 Status PageMover::check_file_share() const {
@@ -148,7 +148,7 @@ void PageMover::drop_file_copy(PageRef page) {
   tiers_.file.give_back(*page->file);
   page->file.reset();
   if (!page->host) page->fingerprint.reset();
-  note_place(page);
+  note_page(page);
 }
 
 Status PageMover::discard(PageRef page) {

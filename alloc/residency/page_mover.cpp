@@ -44,8 +44,9 @@ Nearest nearest_of(const Page& page) {
 }  // namespace
 
 PageMover::PageMover(Driver& driver, DeviceId device, TierStack tiers, const CopyLanes& lanes, Gate& gate,
-                     EventLog& log, ResidencyStats& stats, bool fingerprints)
-    : driver_(driver), device_(device), tiers_(tiers), gate_(gate), log_(log), stats_(stats), lanes_(lanes),
+                     EventLog& log, ResidencyStats& stats, RunsByTrait& by_trait, bool fingerprints)
+    : driver_(driver), device_(device), tiers_(tiers), gate_(gate), log_(log), stats_(stats),
+      by_trait_(by_trait), lanes_(lanes),
       meters_{LinkMeter(driver, device), LinkMeter(driver, device), LinkMeter(driver, device),
               LinkMeter(driver, device)},
       desk_(driver, device, fingerprints) {}
@@ -76,11 +77,13 @@ Status PageMover::step(PageRef page, PageEvent event) {
   page->state = *to;
   if (was_present && !is_present(*to)) page.run->missing.fetch_add(1);
   if (!was_present && is_present(*to)) page.run->missing.fetch_sub(1);
-  note_place(page);
+  note_page(page);
   return {};
 }
 
-void PageMover::note_place(PageRef page) {
+// Its state has changed, or a frame below it has gone. One that is taken has a step to follow, or goes again.
+void PageMover::note_page(PageRef page) {
+  by_trait_.note(*page.run, *page);
   const Nearest place = nearest_of(*page);
   log_.change_place(page.run->tag, page->place, place, page.bytes());
   page->place = place;

@@ -21,6 +21,7 @@
 #include "residency/link_meter.hpp"
 #include "residency/residency_stats.hpp"
 #include "residency/run.hpp"
+#include "residency/runs_by_trait.hpp"
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
@@ -54,7 +55,7 @@ class PageMover {
 
   // REQUIRES: all of them outlive it; the lanes have those to a peer where the tiers have one.
   PageMover(Driver& driver, DeviceId device, TierStack tiers, const CopyLanes& lanes, Gate& gate,
-            EventLog& log, ResidencyStats& stats, bool fingerprints = true);
+            EventLog& log, ResidencyStats& stats, RunsByTrait& by_trait, bool fingerprints = true);
   ~PageMover();
 
   // Puts device frames under pages that are kEmpty (-> kResident), kCold and near (-> kArriving, the copy
@@ -159,7 +160,7 @@ class PageMover {
  private:
   Status step(PageRef page, PageEvent event);
   Status mount_missing(std::span<const PageRef> pages);
-  void note_place(PageRef page);
+  void note_page(PageRef page);
   void note_move(PageRef page, EventKind kind);
   Status map_frame(PageRef page);
   Status map_handles(PageRef page);
@@ -220,6 +221,7 @@ class PageMover {
   Gate& gate_;
   EventLog& log_;
   ResidencyStats& stats_;
+  RunsByTrait& by_trait_;
   const CopyLanes& lanes_;
   std::vector<EventId> spare_events_;
   std::unordered_map<EventId, std::size_t> event_shares_;  // of pages whose copies were queued together

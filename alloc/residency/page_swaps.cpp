@@ -162,7 +162,7 @@ void PageMover::return_backing_frame(PageRef page) {
   }
   page->backed = false;
   page->host.reset();
-  note_place(page);
+  note_page(page);
 }
 
 }  // namespace tessera

@@ -31,7 +31,8 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
       engine_{.driver = driver, .device = device, .tiers = tiers, .log = log, .options = options_,
               .lanes = *lanes_, .streams = streams_, .conductor = conductor_, .gate = gate_,
               .held_uses = held_uses_, .automatic = automatic_},
-      mover_(driver, device, tiers, *lanes_, gate_, log, engine_.stats, options_.fingerprints),
+      mover_(driver, device, tiers, *lanes_, gate_, log, engine_.stats, engine_.by_trait,
+             options_.fingerprints),
       transfers_(engine_, mover_, in_flight_), host_room_(engine_, mover_, transfers_),
       room_(engine_, mover_, transfers_, host_room_),
       arrivals_(engine_, transfers_, host_room_, room_),
@@ -103,6 +104,7 @@ Status Residency::remove(Run* run) {
   mover_.forget(*run);
   engine_.stats.run_bytes -= run->shape.bytes();
   const std::size_t index = run->index;
+  engine_.by_trait.remove(index, engine_.runs.size() - 1);
   std::swap(engine_.runs[index], engine_.runs.back());
   engine_.runs[index]->index = index;
   engine_.runs.pop_back();
@@ -265,6 +267,7 @@ Status Residency::validate() const {
       if (page.device) device_bytes += page.device->bytes();
     }
   }
+  TESSERA_TRY(engine_.by_trait.validate(engine_.runs));
   TESSERA_TRY(transfers_.validate());
   if (run_bytes != engine_.stats.run_bytes) return Status(Code::kInternal, "run bytes do not add up");
   if (pinned_bytes != engine_.pinned_bytes) return Status(Code::kInternal, "pinned bytes do not add up");

@@ -85,16 +85,16 @@ Result<Bytes> Room::leaving_for(Bytes bytes) {
 Snapshot Room::picture(Bytes need, Which which) const {
   const Worth worth = which == Which::kWithoutCopy ? Worth::kAnyhow : Worth::kIfItPays;
   Snapshot snapshot{.shortage = Shortage::kDevice, .need = need, .epoch = engine_.streams.epoch()};
-  for (const auto& run : engine_.runs) {
-    if (!run->has(PageState::kResident) || !run->may_leave()) continue;
-    if (which == Which::kDead && !run->is_dead()) continue;
-    RunPicture picture = engine_.picture_of(*run, snapshot.epoch);
+  for (Run& run : engine_.with(PageTrait::kResident)) {
+    if (!run.may_leave()) continue;
+    if (which == Which::kDead && !run.is_dead()) continue;
+    RunPicture picture = engine_.picture_of(run, snapshot.epoch);
     if (!picture.dead && !engine_.automatic.load()) continue;
-    if (which == Which::kIdle && (!picture.idle || run->is_expected())) continue;
+    if (which == Which::kIdle && (!picture.idle || run.is_expected())) continue;
     if (which == Which::kDead && !picture.idle) continue;
-    const bool drops = may_drop(*run, worth);
-    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
-      const PageRef page{run.get(), i};
+    const bool drops = may_drop(run, worth);
+    for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+      const PageRef page{&run, i};
       if (page->state != PageState::kResident) continue;
       if (which == Which::kBasePages && page.page_class() != PageClass::kBase) continue;
       const bool clean = drops || PageMover::is_clean(page);

@@ -36,6 +36,11 @@
 
 namespace tessera {
 
+// What whoever makes room looks for (runs_by_trait.hpp): a page that is kResident, one that is and has a copy besides,
+// and one that is kCold, by where its bytes are.
+enum class PageTrait : std::uint8_t { kResident, kCopyInPeer, kCopyInHost, kCopyInFile, kColdInPeer, kColdInHost };
+inline constexpr std::size_t kPageTraits = 6;
+
 struct Page {
   PageState state = PageState::kEmpty;
   bool staging = false;        // the host frame is from the staging reserve, and must move on soon
@@ -60,6 +65,7 @@ struct Page {
   bool candidate = false;      // the host frame is kept below a page that may have changed
   bool listed = false;         // as one, by who gives them up (page_checks.cpp)
   bool proven = false;         // `copied` was found out by fingerprint
+  std::uint8_t traits = 0;     // a bit for each, as counted by its run
 
   bool has_copy() const { return peer || host || file; }
   // One copy brings it to the device.
@@ -119,6 +125,7 @@ struct Run {
   std::optional<StreamId> unfinished;
 
   std::array<Bytes, kPageStates> bytes_by_state;  // of its pages, in each state
+  std::array<std::uint32_t, kPageTraits> pages_with{};
 
   Bytes& bytes_in(PageState state) { return bytes_by_state[static_cast<std::size_t>(state)]; }
   Bytes bytes_in(PageState state) const { return bytes_by_state[static_cast<std::size_t>(state)]; }

@@ -86,10 +86,10 @@ Status Transfers::sink(PageRef page) {
 // Of pages that are on the device too: they now cost more than they may save.
 Bytes Transfers::drop_file_copies(Bytes bytes) {
   Bytes dropped;
-  for (const auto& run : engine_.runs) {
-    if (!run->has(PageState::kResident)) continue;
-    for (std::uint32_t i = 0; i < run->shape.pages() && dropped < bytes; ++i) {
-      const PageRef page{run.get(), i};
+  for (Run& run : engine_.with(PageTrait::kCopyInFile)) {
+    if (dropped >= bytes) break;
+    for (std::uint32_t i = 0; i < run.shape.pages() && dropped < bytes; ++i) {
+      const PageRef page{&run, i};
       if (page->state != PageState::kResident || !page->file) continue;
       mover_.drop_file_copy(page);
       dropped += page.bytes();

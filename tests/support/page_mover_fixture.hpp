@@ -85,10 +85,11 @@ class Mover : public testing::Test {
   EventLog log_{clock_, 64};
   Gate gate_;
   ResidencyStats stats_;
+  RunsByTrait by_trait_;
   std::unique_ptr<CopyLanes> lanes_ =
       CopyLanes::create(machine_.sim(), DeviceId(0), machine_.tiers().peer != nullptr).take();
   std::unique_ptr<PageMover> mover_ = std::make_unique<PageMover>(
-      machine_.fault(), DeviceId(0), machine_.tiers(), *lanes_, gate_, log_, stats_);
+      machine_.fault(), DeviceId(0), machine_.tiers(), *lanes_, gate_, log_, stats_, by_trait_);
 };
 
 }  // namespace tessera
