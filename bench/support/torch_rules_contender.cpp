@@ -15,7 +15,7 @@
 namespace tessera::bench {
 namespace {
 
-constexpr std::uint64_t kUnit = 512;
+constexpr std::uint64_t kTorchUnit = 512;
 constexpr std::uint64_t kSmallest = (1_MiB).value();  // sizes up to it are small
 constexpr std::uint64_t kSmallSegment = (2_MiB).value();
 constexpr std::uint64_t kLargeSegment = (20_MiB).value();
@@ -46,14 +46,14 @@ class TorchRules final : public Contender {
   }
 
   std::uint64_t allocate(Bytes bytes, unsigned stream) override {
-    const std::uint64_t size = round_up(bytes, Bytes(kUnit)).value();
+    const std::uint64_t size = round_up(bytes, Bytes(kTorchUnit)).value();
     const bool small = size <= kSmallest;
     const std::scoped_lock lock(mutex_);
     Piece* piece = take(size, stream, small);
     if (piece == nullptr) piece = add_segment(size, stream, small);
     if (piece == nullptr) return 0;
     const std::uint64_t rest = piece->size - size;
-    if (small ? rest >= kUnit : rest > kSmallest) split(*piece, size);
+    if (small ? rest >= kTorchUnit : rest > kSmallest) split(*piece, size);
     piece->live = true;
     live_.emplace(piece->start, piece);
     return piece->start;
@@ -106,7 +106,7 @@ class TorchRules final : public Contender {
     piece->size = segment;
     piece->stream = stream;
     piece->small = small;
-    next_ += segment + kUnit;  // segments never merge
+    next_ += segment + kTorchUnit;  // segments never merge
     return piece;
   }
 

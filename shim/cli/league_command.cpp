@@ -18,13 +18,13 @@
 #include "league_row.hpp"
 #include "league_text.hpp"
 #include "tessera/replay.h"
+#include "wrong_use.hpp"
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 using Words = std::vector<std::pair<std::string, std::string>>;  // names of options, values
 
-constexpr int kWrongUse = 2;
 constexpr std::uint64_t kPage = 2 << 20;
 
 // Replays one trace with these options: the library's JSON, or {"failure":…}.

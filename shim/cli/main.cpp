@@ -18,10 +18,9 @@
 #include "tessera/tessera.h"
 #include "top_command.hpp"
 #include "torture_command.hpp"
+#include "wrong_use.hpp"
 
 namespace {
-
-constexpr int kWrongUse = 2;
 
 // Help and version are no errors; everything else is one line and exit code 2.
 int finish_parsing(const CLI::App& app, const CLI::ParseError& error) {

@@ -11,12 +11,11 @@
 
 #include "rounded.hpp"
 #include "tessera/replay.h"
+#include "wrong_use.hpp"
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int kWrongUse = 2;
 
 int refuse(int code) {
   fmt::print(stderr, "tessera: {}\n", tessera_replay_last_error());

@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/torture.h"
+#include "wrong_use.hpp"
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kWrongUse = 2;
 constexpr unsigned kSeconds = 60;      // a seed takes some milliseconds, also under a sanitizer
 constexpr unsigned kPartSeconds = 5;   // a part of one is tried often, and may hang each time
 constexpr int kTries = 400;

@@ -33,7 +33,7 @@ bool find_block(CUdeviceptr address, tessera_block_info& info) {
 
 // Words at multiples of eight from where they are copied to, that name live blocks; a tensor map is a
 // word at its first byte.
-std::vector<Word> words_of(CUdeviceptr to, const void* from, std::size_t bytes) {
+std::vector<Word> words_in(CUdeviceptr to, const void* from, std::size_t bytes) {
   std::vector<Word> words;
   const char* const begin = static_cast<const char*>(from);
   tessera_block_info info;
@@ -87,7 +87,7 @@ bool nothing_to_note(CUstream stream) {
 void note_copy_in(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
   if (nothing_to_note(stream)) return;
   if (bytes > kMostSearched) return note_overwritten(to, bytes, stream);
-  store(to, bytes, words_of(to, from, bytes));
+  store(to, bytes, words_in(to, from, bytes));
 }
 
 void note_copy_on_device(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {

@@ -24,7 +24,7 @@ namespace {
 // Rows of cuMemAllocPitch start at multiples of this, which every kind of access allows.
 constexpr std::size_t kPitchGrain = 512;
 
-enum class Made { kDone, kNotOurs };
+enum class Served { kDone, kNotOurs };
 
 // Once for each device; they are few.
 bool is_first(std::atomic<std::uint64_t>& said, CUdevice device) {
@@ -44,37 +44,37 @@ void say_second_context(CUdevice device) {
 
 // Memory of a call without a stream is for all streams: TESSERA_NO_STREAM, made and freed.
 // kNotOurs: the driver shall serve the call, and say what is wrong with it if something is.
-Made allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, const char* call,
-              CUresult& result) {
-  if (address == nullptr || bytes == 0) return Made::kNotOurs;
+Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, const char* call,
+                CUresult& result) {
+  if (address == nullptr || bytes == 0) return Served::kNotOurs;
   if (of_green_default(static_cast<CUstream>(stream))) stream = TESSERA_NO_STREAM;
   const InPrimary in_primary;
   CUdevice device = 0;
   CUcontext context = nullptr;
   if (call_true(&TrueDriver::cuCtxGetDevice, &device) != CUDA_SUCCESS ||
       call_true(&TrueDriver::cuCtxGetCurrent, &context) != CUDA_SUCCESS) {
-    return Made::kNotOurs;
+    return Served::kNotOurs;
   }
   const Entry entry;
-  if (entry.nested()) return Made::kNotOurs;
+  if (entry.nested()) return Served::kNotOurs;
   tessera_allocator* const allocator = started();
-  if (allocator == nullptr) return Made::kNotOurs;
+  if (allocator == nullptr) return Served::kNotOurs;
   if (!is_home(device, context)) {
     say_second_context(device);
-    return Made::kNotOurs;
+    return Served::kNotOurs;
   }
   tessera_address made = 0;
   const tessera_result outcome = tessera_malloc(allocator, device, bytes, stream, &made);
   if (outcome == TESSERA_NOT_SUPPORTED) {
     say_unmanaged(device);
-    return Made::kNotOurs;
+    return Served::kNotOurs;
   }
   result = cuda_result_said(outcome, call);
   if (outcome == TESSERA_OK) {
     learn_range(allocator);
     *address = made;
   }
-  return Made::kDone;
+  return Served::kDone;
 }
 
 CUresult release(CUdeviceptr address, tessera_stream stream) {
@@ -106,7 +106,7 @@ bool current_pool_is_default() {
 
 TESSERA_HOOK cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   CUresult result = CUDA_SUCCESS;
-  if (allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAlloc", result) == Made::kDone) {
+  if (allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAlloc", result) == Served::kDone) {
     return result;
   }
   return call_true(&TrueDriver::cuMemAlloc_v2, address, bytes);
@@ -120,7 +120,7 @@ TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::s
   const bool fits = row >= width && !__builtin_mul_overflow(row, height, &bytes);
   CUresult result = CUDA_SUCCESS;
   if (plain && fits && pitch != nullptr &&
-      allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAllocPitch", result) == Made::kDone) {
+      allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAllocPitch", result) == Served::kDone) {
     if (result == CUDA_SUCCESS) *pitch = row;
     return result;
   }
@@ -149,7 +149,7 @@ TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr* address, std::size_t bytes, CUs
   if (!capturing(stream)) {
     const InContextOf its(stream);
     if (current_pool_is_default() &&
-        allocate(address, bytes, stream_of(stream), "cuMemAllocAsync", result) == Made::kDone) {
+        allocate(address, bytes, stream_of(stream), "cuMemAllocAsync", result) == Served::kDone) {
       return result;
     }
   }
@@ -163,7 +163,7 @@ TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
   if (!capturing(stream)) {
     const InContextOf its(stream);  // the default pool of another device than that is the driver's
     if (is_default_pool(pool) &&
-        allocate(address, bytes, stream_of(stream), call, result) == Made::kDone) {
+        allocate(address, bytes, stream_of(stream), call, result) == Served::kDone) {
       return result;
     }
   }

@@ -10,14 +10,14 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint32_t kLayers = 12;
+constexpr std::uint32_t kStrongholdLayers = 12;
 constexpr std::uint64_t kCompute = 1'000'000;
 
 // Equal layers of one step and one weight each, again and again.
 Iteration uniform() {
   test::IterationBuilder build;
-  for (std::uint32_t i = 0; i < kLayers; ++i) build.run(8_MiB, RunClass::kWeight);
-  for (std::uint32_t i = 0; i < kLayers; ++i) build.step(kCompute, {test::reads(i)});
+  for (std::uint32_t i = 0; i < kStrongholdLayers; ++i) build.run(8_MiB, RunClass::kWeight);
+  for (std::uint32_t i = 0; i < kStrongholdLayers; ++i) build.step(kCompute, {test::reads(i)});
   return build.done();
 }
 
@@ -30,7 +30,7 @@ Machine machine_with(double copies_per_step) {
 std::uint32_t window_on(const Machine& machine) {
   std::set<std::uint32_t> ahead;
   for (const Absence& absence : StrongholdPolicy().plan(uniform(), machine)) {
-    ahead.insert((absence.gap.until + kLayers - absence.back_at) % kLayers);
+    ahead.insert((absence.gap.until + kStrongholdLayers - absence.back_at) % kStrongholdLayers);
   }
   EXPECT_EQ(ahead.size(), 1u) << "all layers are alike";
   return ahead.empty() ? 0 : *ahead.begin();
@@ -53,7 +53,7 @@ TEST(StrongholdPolicy, TheWindowGivesWayToTheDevice) {
 TEST(StrongholdPolicy, AWindowThatCoversTheFetchStallsNothing) {
   const Machine machine = machine_with(0.9);
   const AbsencePlan plan = StrongholdPolicy().plan(uniform(), machine);
-  EXPECT_EQ(plan.size(), kLayers);
+  EXPECT_EQ(plan.size(), kStrongholdLayers);
   const Forecast result = forecast(uniform(), machine, plan);
   EXPECT_EQ(result.stall, Nanoseconds());
   EXPECT_LE(result.peak, 24_MiB);

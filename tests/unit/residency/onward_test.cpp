@@ -6,17 +6,17 @@ namespace {
 
 using SentRun = tessera::Run;  // a test has a Run() of its own
 
-constexpr Bytes kBytes = 4_MiB;
+constexpr Bytes kRunBytes = 4_MiB;
 
 // Two runs in turn on a device for four: by plan the first is in the file from its use to its next.
 class OnwardTest : public ::testing::Test {
  protected:
   explicit OnwardTest(Bytes host = 64_MiB, Bytes file = 64_MiB)
-      : machine_({.device = 4 * kBytes, .host = host, .file = file}) {}
+      : machine_({.device = 4 * kRunBytes, .host = host, .file = file}) {}
 
   void lead(Away to = Away::kFile) {
     Iteration iteration;
-    iteration.runs = {{.bytes = kBytes}, {.bytes = kBytes}};
+    iteration.runs = {{.bytes = kRunBytes}, {.bytes = kRunBytes}};
     iteration.uses = {{.run = 0}, {.run = 1}};
     iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}};
     const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
@@ -48,19 +48,19 @@ TEST_F(OnwardTest, WhoIsSentToTheFileIsThereAlsoWhereTheHostHasRoom) {
   write_both();
   lead();
   step(sent_);
-  EXPECT_EQ(in_file(sent_), kBytes);
+  EXPECT_EQ(in_file(sent_), kRunBytes);
   EXPECT_EQ(machine_.tiers().host.usage().used, Bytes());
   step(other_);
-  EXPECT_EQ(on_device(other_), kBytes);
+  EXPECT_EQ(on_device(other_), kRunBytes);
   step(sent_);
-  EXPECT_EQ(stats().bytes_file_read, kBytes);
+  EXPECT_EQ(stats().bytes_file_read, kRunBytes);
 }
 
 TEST_F(OnwardTest, WhoIsSentToTheHostStaysThere) {
   write_both();
   lead(Away::kHost);
   step(sent_);
-  EXPECT_EQ(in_host(sent_), kBytes);
+  EXPECT_EQ(in_host(sent_), kRunBytes);
   EXPECT_EQ(stats().bytes_file_written, Bytes());
 }
 
@@ -69,12 +69,12 @@ TEST_F(OnwardTest, WhatIsReadOnlyIsWrittenOnceAndReadEachTime) {
   lead();
   for (std::uint64_t round = 0; round < 4; ++round) {
     step(sent_);
-    EXPECT_EQ(in_file(sent_), kBytes);
+    EXPECT_EQ(in_file(sent_), kRunBytes);
     step(other_);
-    EXPECT_EQ(stats().bytes_file_read, kBytes * round);
+    EXPECT_EQ(stats().bytes_file_read, kRunBytes * round);
   }
-  EXPECT_EQ(stats().bytes_file_written, kBytes);
-  EXPECT_EQ(stats().bytes_out, kBytes);
+  EXPECT_EQ(stats().bytes_file_written, kRunBytes);
+  EXPECT_EQ(stats().bytes_out, kRunBytes);
 }
 
 TEST_F(OnwardTest, ACopyThatIsInTheHostAlreadyGoesOnWithoutAnother) {
@@ -82,12 +82,12 @@ TEST_F(OnwardTest, ACopyThatIsInTheHostAlreadyGoesOnWithoutAnother) {
   ASSERT_OK(machine_.evict(sent_));
   ASSERT_OK(machine_.check(sent_, 1));  // it reads, so the copy stays
   ASSERT_OK(machine_.settle());
-  ASSERT_EQ(stats().bytes_out, kBytes);
+  ASSERT_EQ(stats().bytes_out, kRunBytes);
   lead();
   step(sent_);
-  EXPECT_EQ(in_file(sent_), kBytes);
+  EXPECT_EQ(in_file(sent_), kRunBytes);
   EXPECT_EQ(machine_.tiers().host.usage().used, Bytes());
-  EXPECT_EQ(stats().bytes_out, kBytes);
+  EXPECT_EQ(stats().bytes_out, kRunBytes);
   step(other_);
   step(sent_);
 }
@@ -97,10 +97,10 @@ TEST_F(OnwardTest, WhoCannotGoOnStaysInTheHost) {
   machine_.file().set_write_outcome(Status(Code::kIo, "worn out"));
   lead();
   step(sent_);
-  EXPECT_EQ(in_host(sent_), kBytes);
+  EXPECT_EQ(in_host(sent_), kRunBytes);
   step(other_);
   step(sent_);
-  EXPECT_EQ(in_host(sent_), kBytes) << "and is not tried again for ever";
+  EXPECT_EQ(in_host(sent_), kRunBytes) << "and is not tried again for ever";
 }
 
 TEST_F(OnwardTest, WhoComesBackBeforeItIsWrittenIsReadFromTheHost) {
@@ -117,15 +117,15 @@ TEST_F(OnwardTest, WhoComesBackBeforeItIsWrittenIsReadFromTheHost) {
 
 class SmallFileTest : public OnwardTest {
  protected:
-  SmallFileTest() : OnwardTest(64_MiB, kBytes / 2) {}
+  SmallFileTest() : OnwardTest(64_MiB, kRunBytes / 2) {}
 };
 
 TEST_F(SmallFileTest, WhatTheFileHasNoRoomForStaysInTheHost) {
   write_both();
   lead();
   step(sent_);
-  EXPECT_EQ(in_file(sent_), kBytes / 2);
-  EXPECT_EQ(in_host(sent_), kBytes / 2);
+  EXPECT_EQ(in_file(sent_), kRunBytes / 2);
+  EXPECT_EQ(in_host(sent_), kRunBytes / 2);
   step(other_);
   step(sent_);
 }
@@ -133,7 +133,7 @@ TEST_F(SmallFileTest, WhatTheFileHasNoRoomForStaysInTheHost) {
 // The host is full of two others that were used longer ago.
 class FullHostTest : public OnwardTest {
  protected:
-  FullHostTest() : OnwardTest(2 * kBytes) {}
+  FullHostTest() : OnwardTest(2 * kRunBytes) {}
 };
 
 TEST_F(FullHostTest, NobodyThereMakesWayForWhoGoesOn) {
@@ -145,8 +145,8 @@ TEST_F(FullHostTest, NobodyThereMakesWayForWhoGoesOn) {
   write_both();
   lead();
   step(sent_);
-  EXPECT_EQ(in_file(sent_), kBytes);
-  for (SentRun* run : rest) EXPECT_EQ(in_host(run), kBytes);
+  EXPECT_EQ(in_file(sent_), kRunBytes);
+  for (SentRun* run : rest) EXPECT_EQ(in_host(run), kRunBytes);
   step(other_);
   step(sent_);
 }

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr DeviceId kOther{1};
+constexpr DeviceId kSecond{1};
 
 class AliasTierTest : public testing::Test {
  protected:
@@ -63,12 +63,12 @@ TEST_F(AliasTierTest, WhatIsCopiedToTheAliasStandsWhereverTheFrameIsMapped) {
 TEST_F(AliasTierTest, ADeviceThatIsAdmittedReachesOldAndNewFrames) {
   BackingTier tier(sim(), DeviceId(0), 8_MiB);
   const Frame before = tier.take(PageClass::kBase).value();
-  ASSERT_TRUE(tier.admit(kOther).is_ok());
-  ASSERT_TRUE(tier.admit(kOther).is_ok()) << "twice is as good as once";
+  ASSERT_TRUE(tier.admit(kSecond).is_ok());
+  ASSERT_TRUE(tier.admit(kSecond).is_ok()) << "twice is as good as once";
   const Frame after = tier.take(PageClass::kBase).value();
   for (const Frame& frame : {before, after}) {
     put(AliasTier::alias_of(frame), 9);
-    EXPECT_EQ(byte_at(AliasTier::alias_of(frame), kOther), 9);
+    EXPECT_EQ(byte_at(AliasTier::alias_of(frame), kSecond), 9);
     EXPECT_NE(sim().mapping_at(AliasTier::alias_of(frame))->access & 2, 0U);
     tier.give_back(frame);
   }
@@ -94,7 +94,7 @@ TEST_F(AliasTierTest, AccessThatIsNotReadyIsAskedForAgain) {
   const Result<Frame> frame = tier.take(PageClass::kBase);
   ASSERT_TRUE(frame.is_ok()) << frame.status().to_string();
   fail_once();
-  EXPECT_EQ(tier.admit(kOther).to_string(), "ok");
+  EXPECT_EQ(tier.admit(kSecond).to_string(), "ok");
   EXPECT_EQ(driver.failed(), 1U);
   tier.give_back(frame.value());
 }
