@@ -60,14 +60,16 @@ PlacedBlocks::Row* PlacedBlocks::followed() {
 }
 
 PlacedBlocks::Row* PlacedBlocks::learn(std::uint64_t number) {
-  const std::optional<AllocationRow> learned = log_.learned();
-  if (!learned) return nullptr;
+  const std::size_t length = log_.begun_again();
+  if (length == 0 || number < planned_ + length / 2) return nullptr;
+  planned_ = number;
+  const AllocationRow learned = log_.row();
   const SharingLimits limits{std::min(limit_, spare_()), Bundle::kMostPlaces, kBlockAlignment};
-  const std::vector<PagedBlock> blocks = paged(*learned, limits.run);
-  const SharedRuns shared = share_runs(blocks, learned->beside, limits);
+  const std::vector<PagedBlock> blocks = paged(learned, limits.run);
+  const SharedRuns shared = share_runs(blocks, learned.beside, limits);
   if (shared.runs.empty()) return nullptr;
   if (rows_.size() == kMostRows) make_place();
-  Row row{PeriodPlace(learned->signatures, learned->last), {}, runs_, runs_, number};
+  Row row{PeriodPlace(learned.signatures, learned.last), {}, runs_, runs_, number};
   row.spots.resize(blocks.size());
   for (const std::vector<std::uint32_t>& run : shared.runs) {
     std::vector<Bytes>& places = places_[row.end_run];

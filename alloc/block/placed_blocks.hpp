@@ -72,6 +72,7 @@ class PlacedBlocks {
   };
 
   Row* followed() REQUIRES_LOCK(mutex_);
+  // Plans no row before half as many allocations have followed the last one that was planned.
   Row* learn(std::uint64_t number) REQUIRES_LOCK(mutex_);
   void make_place() REQUIRES_LOCK(mutex_);
 
@@ -82,7 +83,8 @@ class PlacedBlocks {
   AllocationLog log_ GUARDED_BY(mutex_);
   std::vector<Row> rows_ GUARDED_BY(mutex_);
   std::unordered_map<std::uint32_t, std::vector<Bytes>> places_ GUARDED_BY(mutex_);  // by run
-  std::uint32_t runs_ GUARDED_BY(mutex_) = 0;  // ever
+  std::uint32_t runs_ GUARDED_BY(mutex_) = 0;     // ever
+  std::uint64_t planned_ GUARDED_BY(mutex_) = 0;  // the allocation at which a row was, last
 };
 
 }  // namespace tessera

@@ -43,21 +43,20 @@ void AllocationLog::interrupt() {
   repeats_anew_ = false;
 }
 
-// Of a row that begins again the first round has been gone through, so it is known who lives how long.
-std::optional<AllocationRow> AllocationLog::learned() const {
+std::size_t AllocationLog::begun_again() const {
   const std::size_t length = finder_.distance(), again = finder_.agreed();
-  if (length < kFewest || again > length || length + again > blocks_.size()) return std::nullopt;
-  if (!repeats_anew_ && again != length) return std::nullopt;
-  AllocationRow row = row_of(blocks_.size() - again - length, length);
-  row.last = again - 1;
-  return row;
+  if (length < kFewest || again > length || length + again > blocks_.size()) return 0;
+  return repeats_anew_ || again == length ? length : 0;
 }
 
-AllocationRow AllocationLog::row_of(std::size_t begin, std::size_t length) const {
+// Of a row that begins again the first round has been gone through, so it is known who lives how long.
+AllocationRow AllocationLog::row() const {
+  const std::size_t length = finder_.distance(), end = blocks_.size() - finder_.agreed(), begin = end - length;
+  const std::uint64_t from = blocks_[begin].block.begin, until = blocks_[end].block.begin;
   AllocationRow row;
+  row.last = finder_.agreed() - 1;
   row.beside = blocks_[begin].lived;
-  const std::uint64_t from = blocks_[begin].block.begin, until = blocks_[begin + length].block.begin;
-  for (std::size_t i = begin; i < begin + length; ++i) {
+  for (std::size_t i = begin; i < end; ++i) {
     row.signatures.push_back(blocks_[i].signature);
     AllocationRow::Block block = blocks_[i].block;
     block.begin -= from;

@@ -55,8 +55,10 @@ class AllocationLog {
 
   // Of the last ones, as PeriodFinder has it.
   std::optional<std::uint64_t> context() const { return finder_.context(); }
-  // The row that has just begun again, or has just been gone through twice: else none.
-  std::optional<AllocationRow> learned() const;
+  // The length of the row that has just begun again, or has just been gone through twice: else 0.
+  std::size_t begun_again() const;
+  // REQUIRES: there is one.
+  AllocationRow row() const;
 
  private:
   struct Noted {
@@ -68,8 +70,6 @@ class AllocationLog {
     std::uint64_t number;
     Bytes bytes;
   };
-
-  AllocationRow row_of(std::size_t begin, std::size_t length) const;
 
   PeriodFinder finder_{kMost};
   bool repeats_anew_ = false;  // since the last allocation

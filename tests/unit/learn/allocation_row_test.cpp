@@ -13,8 +13,9 @@ class AllocationLogTest : public testing::Test {
 
   Address make(Bytes bytes) {
     const std::uint64_t number = log_.note(bytes, kKind);
-    if (const auto row = log_.learned()) {
-      row_ = row;
+    if (const std::size_t length = log_.begun_again(); length != 0) {
+      row_ = log_.row();
+      EXPECT_EQ(row_->blocks.size(), length);
       ++times_;
     }
     const Address address(++next_ << 21);
