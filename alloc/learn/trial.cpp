@@ -26,8 +26,8 @@ bool Trial::note(Nanoseconds took) {
   tried = {took, true};
   took_ = {};
   many_ = 0;
-  const auto best = std::ranges::min_element(candidates_, {}, &Candidate::time);
-  if (best->time + doubt >= took) return false;
+  const auto best = std::ranges::min_element(candidates_, {}, &Candidate::expected);
+  if (best->expected() + doubt >= took) return false;
   interrupt();
   current_ = static_cast<std::size_t>(best - candidates_.begin());
   return true;

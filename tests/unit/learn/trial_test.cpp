@@ -40,10 +40,16 @@ TEST(Trial, GivesWayLaterIfItTakesLongerInTheMeanOfMany) {
 
 TEST(Trial, GoesOnToTheNextWhileThatMayBeFaster) {
   Trial trial(kTold);
-  EXPECT_TRUE(takes(trial, 1015));
+  EXPECT_TRUE(takes(trial, 1025));
   EXPECT_EQ(trial.current(), 1u);
   EXPECT_FALSE(takes(trial, 1012)) << "the third was told to take longer";
   EXPECT_EQ(trial.current(), 1u);
+}
+
+TEST(Trial, TriesNobodyWhoWasToldToBeFasterByNextToNothing) {
+  Trial trial(kTold);
+  EXPECT_FALSE(takes(trial, 1019)) << "1010 were told, and a hundredth is no difference";
+  EXPECT_EQ(trial.current(), 0u);
 }
 
 TEST(Trial, ComesBackToTheFastestWhenAllTookLonger) {
@@ -56,7 +62,7 @@ TEST(Trial, ComesBackToTheFastestWhenAllTookLonger) {
 }
 
 TEST(Trial, OfOneThatGoesToAndFroTheMeanCounts) {
-  for (const auto& [slow, gives_way] : {std::pair{1030u, true}, std::pair{1020u, false}}) {
+  for (const auto& [slow, gives_way] : {std::pair{1060u, true}, std::pair{1040u, false}}) {
     Trial trial(kTold);
     EXPECT_FALSE(trial.note(Nanoseconds(5000)));
     for (std::uint64_t i = 1; i < Trial::kMany; ++i) {
