@@ -33,7 +33,7 @@ class Dice {
 constexpr std::uint32_t kOneLoopIn = 40;
 constexpr std::uint32_t kOneModelIn = 4;
 constexpr std::uint32_t kOneLoanIn = 4;
-constexpr std::uint32_t kOneSongIn = 2;
+constexpr std::uint32_t kOneRefrainIn = 3;
 constexpr std::uint32_t kOnePolicyIn = 50;
 
 struct Share {
@@ -159,13 +159,11 @@ void draw_model(Dice& dice, std::vector<TortureOp>& ops) {
   }
 }
 
-// Iterations of a few sizes that are no whole pages, twice in a program.
-void draw_refrains(Dice& dice, std::vector<TortureOp>& ops) {
-  for (int refrain = 0; refrain < 2; ++refrain) {
-    TortureOp& op = ops[dice.below(static_cast<std::uint32_t>(ops.size()))];
-    op.kind = Kind::kRefrain;
-    op.rounds = 4 + dice.below(3);
-  }
+// In place of one operation: iterations of a few sizes that are no whole pages.
+void draw_refrain(Dice& dice, std::vector<TortureOp>& ops) {
+  TortureOp& op = ops[dice.below(static_cast<std::uint32_t>(ops.size()))];
+  op.kind = Kind::kRefrain;
+  op.rounds = 4 + dice.below(2);
 }
 
 // A device that lends, and copies to it that fail.
@@ -187,7 +185,7 @@ const char* tag_name(std::uint32_t tag) {
 // Threads, phases, models, loans and refrains have dice of their own: what the others draw was the same before there were any.
 TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
   Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1)), models(seed ^ (~std::uint64_t{0} >> 2)),
-      loans(seed ^ (~std::uint64_t{0} >> 3)), songs(seed ^ (~std::uint64_t{0} >> 4));
+      loans(seed ^ (~std::uint64_t{0} >> 3)), refrains(seed ^ (~std::uint64_t{0} >> 4));
   TortureProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
@@ -199,7 +197,7 @@ TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
   }
   if (models.below(kOneModelIn) == 0) draw_model(models, program.ops);
   if (loans.below(kOneLoanIn) == 0) draw_loan(loans, program);
-  if (songs.below(kOneSongIn) == 0 && operations > 0) draw_refrains(songs, program.ops);
+  if (refrains.below(kOneRefrainIn) == 0 && operations > 0) draw_refrain(refrains, program.ops);
   return program;
 }
 

@@ -191,7 +191,8 @@ TEST(Replayer, TheCausesOfStallsAreAllThatThePassTakesBeyondItsOperations) {
         EXPECT_GT(stalled(result, StallCause::kCopyIn), 0U) << what;
         EXPECT_GT(stalled(result, StallCause::kCopyOut), 0U) << what;
         EXPECT_EQ(stalled(result, StallCause::kFileRead) != 0, host < 1_GiB) << what;
-        EXPECT_EQ(stalled(result, StallCause::kFileWrite) != 0, host < 1_GiB) << what;
+        const bool writes = stalled(result, StallCause::kFileWrite) != 0;
+        EXPECT_TRUE(writes ? host < 1_GiB : host >= 1_GiB || policy == "auto") << what << ": a plan may hide them";
         EXPECT_EQ(stalled(result, StallCause::kWork), 0U) << what << ": the one stream is never behind another";
         EXPECT_EQ(stalls.remake + stalls.other, Nanoseconds()) << what;
       }
