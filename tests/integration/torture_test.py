@@ -12,7 +12,7 @@ def main():
     program = pathlib.Path(sys.argv[1]) / "bin" / "tessera"
     try:
         run = subprocess.run([program, "torture", "--seeds", f"1..{SEEDS}", "--json"],
-                             capture_output=True, text=True, timeout=280)
+                             capture_output=True, text=True, timeout=480)
     except subprocess.TimeoutExpired as late:
         # Which seeds failed is on standard error by now, though what they are made small to is not known.
         sys.exit(f"{late}\n{(late.stderr or b'').decode(errors='replace')}")
