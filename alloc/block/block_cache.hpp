@@ -182,6 +182,7 @@ class BlockCache {
   Result<Address> grow(const Request& request, ThreadCache* cache);
   Result<Address> grow_slab(const CacheKey& key, ThreadCache* cache);
   Result<Address> grow_bundle(const Request& request);
+  Result<Run*> acquire_for(Bundle& bundle);
   Address keep_rest(const CacheKey& key, ThreadCache* cache, std::span<const Address> slots);
   void cache_freed(const Located& block, Freed freed, ThreadCache* cache);
   void cache_late(const Located& block, Freed freed);

@@ -66,16 +66,15 @@ Result<Address> BlockCache::serve(const Request& request, ThreadCache* cache) {
 // Nothing where the place of the last time is not free yet: the block has a run of its own this time.
 Result<Address> BlockCache::serve_spot(const Request& request) {
   const BundleKey key = request.bundle_key();
+  if (const Address place = bundles_.take(*request.spot)) return place;
   if (!bundles_.has_planned(request.spot->run)) {
     const std::vector<Bytes> places = placed_.places_of(request.spot->run);
     if (places.empty()) return Address();
     auto bundle = std::make_unique<Bundle>(request.spot->run, places, key.stream, key.tag);
-    const Domain domain{kSingles, key.stream, key.tag};
-    const RunOwner owner{bundle.get(), BlockWord::raw(bundle->words())};
-    TESSERA_TRY_ASSIGN(bundle->run, pages_.acquire(bundle->bytes(), domain, owner));
+    TESSERA_TRY_ASSIGN(bundle->run, acquire_for(*bundle));
     bundles_.add(std::move(bundle));
+    return bundles_.take(*request.spot);
   }
-  if (const Address place = bundles_.take(*request.spot)) return place;
   if (!bundles_.has_late(key)) return Address();
   poll();
   bundles_.settle(key);
@@ -160,10 +159,13 @@ Result<Address> BlockCache::grow_slab(const CacheKey& key, ThreadCache* cache) {
 Result<Address> BlockCache::grow_bundle(const Request& request) {
   const BundleKey key = request.bundle_key();
   auto bundle = std::make_unique<Bundle>(bundles_.bytes_for(key, request.bytes), key.stream, key.tag);
-  const Domain domain{kSingles, key.stream, key.tag};
-  const RunOwner owner{bundle.get(), BlockWord::raw(bundle->words())};
-  TESSERA_TRY_ASSIGN(bundle->run, pages_.acquire(bundle->bytes(), domain, owner));
+  TESSERA_TRY_ASSIGN(bundle->run, acquire_for(*bundle));
   return bundles_.add(std::move(bundle), request.bytes);
+}
+
+Result<Run*> BlockCache::acquire_for(Bundle& bundle) {
+  const Domain domain{kSingles, bundle.stream, bundle.tag};
+  return pages_.acquire(bundle.bytes(), domain, {&bundle, BlockWord::raw(bundle.words())});
 }
 
 // A block that was just freed goes where the next request for it will look first.

@@ -79,7 +79,7 @@ std::vector<double> sums_of_weights(std::span<const Bytes> held) {
 
 // Those that may share and live when, while any does, most is held: by kind, as they are made.
 std::map<std::uint64_t, Numbers> rows_at_fullest(Blocks blocks, std::span<const Bytes> held) {
-  std::vector<std::int32_t> change(held.size() + 1), lives(held.size());
+  std::vector<std::int32_t> change(held.size() + 1);
   for (const PagedBlock& block : blocks) {
     if (!block.may_share) continue;
     ++change[block.begin];

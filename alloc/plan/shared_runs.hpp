@@ -3,8 +3,7 @@
 // A run is there from the first of its blocks to the last and moves as a whole. Pages are saved where all of them live,
 // and lost where one does not yet or not any more. What counts is the fullest moment: a moment at which a hundredth
 // of the peak less is held counts e times less. Of the blocks that live then, those of one kind are cut, in the order in which
-// they are made, into runs for which pages times moments, weighed so, are least. No search through other sets of
-// neighbours held less (decision 19).
+// they are made, into runs for which pages times moments, weighed so, are least (decision 24).
 //
 // Thread safety: stateless.
 #pragma once

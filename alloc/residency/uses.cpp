@@ -142,8 +142,8 @@ std::uint64_t Residency::note_free(Run* run, StreamId stream) {
 Bytes Residency::spare_for_each_block() {
   MutexLock lock(mutex_);
   const Conductor::Extent largest = conductor_.largest_launch();
-  const Bytes device = tiers_.device.usage().capacity - engine_.pinned_bytes;
-  return (device - std::min(device, largest.bytes)) / std::max<std::size_t>(largest.blocks, 1);
+  const Bytes device = tiers_.device.usage().capacity, taken = engine_.pinned_bytes + largest.bytes;
+  return (device - std::min(device, taken)) / std::max<std::size_t>(largest.blocks, 1);
 }
 
 void Residency::expect_other_runs(std::size_t least) {
