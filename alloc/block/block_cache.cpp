@@ -68,11 +68,16 @@ Result<Address> BlockCache::allocate(Bytes bytes, StreamId stream, TagId tag) {
 Result<Address> BlockCache::allocate_noted(Request request) {
   const CacheKey& key = request.key;
   const PlacedBlocks::Asked asked = placed_.ask(request.bytes, key.stream, key.tag, residency_.is_short());
-  if (asked.begins != 0) residency_.expect_other_runs(asked.begins / 2);
+  if (!asked.moved.empty()) residency_.note_moved(asked.moved);
   if (asked.spot) request.spot = &*asked.spot;
   Result<Address> address = request.spot != nullptr ? allocate_slow(request, threads_.mine()) : allocate_cached(request);
-  placed_.note_served(asked, address.is_ok() ? std::optional(address.value()) : std::nullopt);
+  placed_.note_served(asked, address.is_ok() ? std::optional(stay_at(address.value())) : std::nullopt);
   return address;
+}
+
+AllocationLog::Stay BlockCache::stay_at(Address address) const {
+  const bool has_own_run = locate(pages_.find(address), address)->owner->kind == OwnerKind::kSingle;
+  return {.address = address, .has_own_run = has_own_run, .made = residency_.epoch()};
 }
 
 Status BlockCache::free(Address address, StreamId stream) {
@@ -86,7 +91,7 @@ Status BlockCache::free(Address address, StreamId stream) {
   }
   if (!ended) return not_ours(address);
   if (block->capacity > kSlotLimit && placed_.listens(residency_)) [[unlikely]] {
-    placed_.note_freed(address, !shares_willingly(*block->run));
+    placed_.note_freed(address, !shares_willingly(*block->run), residency_.epoch() + 1);
   }
   ThreadCache* const cache = threads_.mine();
   count_free(cache, block->capacity - ended->slack);

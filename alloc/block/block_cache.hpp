@@ -161,6 +161,7 @@ class BlockCache {
   static std::optional<BlockInfo> info_of(Run* run, Address address);
   Result<Address> allocate_cached(const Request& request);
   Result<Address> allocate_noted(Request request);
+  AllocationLog::Stay stay_at(Address address) const;
   Status start(const Located& block, const Request& request);
   Status not_ours(Address address) const;
   void count_allocation(ThreadCache* cache, Bytes bytes, bool hit);

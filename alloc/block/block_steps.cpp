@@ -165,7 +165,9 @@ Result<Address> BlockCache::grow_bundle(const Request& request) {
 
 Result<Run*> BlockCache::acquire_for(Bundle& bundle) {
   const Domain domain{kSingles, bundle.stream, bundle.tag};
-  return pages_.acquire(bundle.bytes(), domain, {&bundle, BlockWord::raw(bundle.words())});
+  RunOwner owner{&bundle, BlockWord::raw(bundle.words()), {}};
+  if (bundle.planned) owner.name = Bundle::name_of(*bundle.planned);
+  return pages_.acquire(bundle.bytes(), domain, owner);
 }
 
 // A block that was just freed goes where the next request for it will look first.

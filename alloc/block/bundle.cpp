@@ -39,6 +39,10 @@ Bytes Bundle::bytes_for(Bytes block, Bytes most) {
   return round_up(best, kBasePage);
 }
 
+Bytes Bundle::run_bytes(std::span<const Bytes> places) {
+  return shape_for(size_class_for(sum_of(places))->bytes()).bytes();
+}
+
 Bundle::Bundle(std::uint32_t number, std::span<const Bytes> places, StreamId bundle_stream, TagId bundle_tag)
     : BlockOwner(OwnerKind::kBundle, *size_class_for(sum_of(places)), bundle_tag), stream(bundle_stream), planned(number) {
   for (const Bytes place : places) give(append(place));

@@ -42,9 +42,13 @@ class Bundle : public BlockOwner {
   // most `most` bytes; or those of this one alone.
   static Bytes bytes_for(Bytes block, Bytes most);
   static Bytes place_bytes(Bytes block) { return round_up(block, kBlockAlignment); }
+  // What the run of one with these places has.
+  static Bytes run_bytes(std::span<const Bytes> places);
 
   const StreamId stream;  // key of the stream all of its blocks are for
   const std::optional<std::uint32_t> planned;  // by this number
+  // Of the run that a plan has by this number (Run::name): no address.
+  static std::uint64_t name_of(std::uint32_t planned_number) { return ~std::uint64_t{planned_number}; }
 
   Bytes bytes() const { return size_class.bytes(); }
   // Of all places there may be.

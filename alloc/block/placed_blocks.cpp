@@ -46,11 +46,35 @@ PlacedBlocks::Asked PlacedBlocks::ask(Bytes bytes, StreamId stream, TagId tag, b
     return {};
   }
   Row* row = followed();
-  const bool is_known = row != nullptr;
-  if (!is_known) row = learn(number);
-  if (row == nullptr || !is_short) return {number, bytes, std::nullopt, 0};
+  if (row == nullptr) row = learn(number);
+  if (row == nullptr || !is_short) return {number, bytes, std::nullopt, {}};
   row->followed = number;
-  return {number, bytes, row->spots[*row->place.position()], is_known ? 0 : row->spots.size()};
+  const bool begins = !std::exchange(row->places, true);
+  return {number, bytes, row->spots[*row->place.position()], begins ? moved_by(*row) : std::vector<MovedBlock>()};
+}
+
+// The allocation that was just asked for is placed; those before it, back to the first that did not keep to the row, had runs of
+// their own, or are left out.
+std::vector<MovedBlock> PlacedBlocks::moved_by(const Row& row) const {
+  struct Blocks {
+    std::uint64_t end_step = 0, freed = 0;  // of the last of them
+    bool lives = false;                     // one of them does, to this day
+  };
+  std::unordered_map<std::uint32_t, Blocks> before;  // by run
+  std::vector<MovedBlock> moved;
+  const std::size_t length = row.spots.size(), last = *row.place.position();
+  for (std::size_t back = log_.kept_to(row.place.signatures(), last); back-- > 1;) {
+    const std::optional<Spot>& spot = row.spots[(last + length - back % length) % length];
+    const auto& [block, signature, lived, stay] = log_.before_last(back);
+    if (!spot || !stay.has_own_run) continue;
+    Blocks& others = before[spot->run];
+    const bool begins = !others.lives && others.end_step <= block.begin;
+    moved.push_back({.run = stay.address.value(), .made = stay.made, .freed = stay.freed, .to = Bundle::name_of(spot->run),
+                     .bytes = Bundle::run_bytes(places_.at(spot->run)),
+                     .freed_before = begins ? std::optional(others.freed) : std::nullopt});
+    others = {std::max(others.end_step, block.end), std::max(others.freed, stay.freed), others.lives || block.end == 0};
+  }
+  return moved;
 }
 
 PlacedBlocks::Row* PlacedBlocks::followed() {
@@ -90,16 +114,16 @@ void PlacedBlocks::make_place() {
   rows_.erase(oldest);
 }
 
-void PlacedBlocks::note_served(const Asked& asked, std::optional<Address> address) {
+void PlacedBlocks::note_served(const Asked& asked, const std::optional<AllocationLog::Stay>& stay) {
   if (!asked.bytes) return;
   MutexLock lock(mutex_);
-  if (address) return log_.note_served(asked.number, asked.bytes, *address);
+  if (stay) return log_.note_served(asked.number, asked.bytes, *stay);
   log_.note_failed(asked.bytes);
 }
 
-void PlacedBlocks::note_freed(Address address, bool is_alone) {
+void PlacedBlocks::note_freed(Address address, bool is_alone, std::uint64_t epoch) {
   MutexLock lock(mutex_);
-  log_.note_freed(address, is_alone);
+  log_.note_freed(address, is_alone, epoch);
 }
 
 std::vector<Bytes> PlacedBlocks::places_of(std::uint32_t run) const {

@@ -23,6 +23,7 @@
 
 #include "base/mutex.hpp"
 #include "learn/allocation_row.hpp"
+#include "learn/moved_block.hpp"
 #include "learn/period_place.hpp"
 #include "residency/residency.hpp"
 
@@ -51,14 +52,14 @@ class PlacedBlocks {
     std::uint64_t number = 0;
     Bytes bytes;
     std::optional<Spot> spot;
-    std::size_t begins = 0;  // a row that blocks are placed by from now on, of so many allocations
+    std::vector<MovedBlock> moved;  // where blocks are placed from now on: earlier ones, in the order in which they were made
   };
   // A block is asked for, by a stream's key and a tag.
   Asked ask(Bytes bytes, StreamId stream, TagId tag, bool is_short);
-  // It has this address, or none was to be had.
-  void note_served(const Asked& asked, std::optional<Address> address);
-  // `is_alone`: it could not have shared a run.
-  void note_freed(Address address, bool is_alone);
+  // It stays there, or none was to be had.
+  void note_served(const Asked& asked, const std::optional<AllocationLog::Stay>& stay);
+  // `is_alone`: it could not have shared a run. Launches from this epoch on do not use it.
+  void note_freed(Address address, bool is_alone, std::uint64_t epoch);
 
   // The bytes of all places of a run that a spot is in; none where its row is not known any more.
   std::vector<Bytes> places_of(std::uint32_t run) const;
@@ -69,9 +70,11 @@ class PlacedBlocks {
     std::vector<std::optional<Spot>> spots;  // by place in the row
     std::uint32_t first_run, end_run;
     std::uint64_t followed;  // the last allocation that kept to it
+    bool places = false;     // blocks are placed by it, or have been
   };
 
   Row* followed() REQUIRES_LOCK(mutex_);
+  std::vector<MovedBlock> moved_by(const Row& row) const REQUIRES_LOCK(mutex_);
   // Plans no row before half as many allocations have followed the last one that was planned.
   Row* learn(std::uint64_t number) REQUIRES_LOCK(mutex_);
   void make_place() REQUIRES_LOCK(mutex_);

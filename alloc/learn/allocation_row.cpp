@@ -18,20 +18,22 @@ std::uint64_t AllocationLog::note(Bytes bytes, std::uint64_t kind) {
   return first_ + blocks_.size() - 1;
 }
 
-void AllocationLog::note_served(std::uint64_t number, Bytes bytes, Address address) {
-  served_[address.value()] = {number, bytes};
+void AllocationLog::note_served(std::uint64_t number, Bytes bytes, const Stay& stay) {
+  served_[stay.address.value()] = {number, bytes};
+  if (number >= first_) blocks_[number - first_].stay = stay;
 }
 
-void AllocationLog::note_freed(Address address, bool is_alone) {
+void AllocationLog::note_freed(Address address, bool is_alone, std::uint64_t epoch) {
   const auto served = served_.find(address.value());
   if (served == served_.end()) return;
   const Served freed = served->second;
   served_.erase(served);
   live_ -= freed.bytes;
   if (freed.number < first_) return;
-  AllocationRow::Block& block = blocks_[freed.number - first_].block;
-  block.end = step_++;
-  block.is_alone = is_alone;
+  Noted& noted = blocks_[freed.number - first_];
+  noted.block.end = step_++;
+  noted.block.is_alone = is_alone;
+  noted.stay.freed = epoch;
 }
 
 void AllocationLog::interrupt() {
@@ -64,6 +66,16 @@ AllocationRow AllocationLog::row() const {
     row.blocks.push_back(block);
   }
   return row;
+}
+
+std::size_t AllocationLog::kept_to(std::span<const std::uint64_t> signatures, std::size_t last) const {
+  const std::size_t length = signatures.size();
+  std::size_t kept = 0;
+  while (kept < blocks_.size() &&
+         before_last(kept).signature == signatures[(last + length - kept % length) % length]) {
+    ++kept;
+  }
+  return kept;
 }
 
 }  // namespace tessera

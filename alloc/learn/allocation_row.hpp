@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -40,13 +41,26 @@ class AllocationLog {
   static constexpr std::size_t kMost = std::size_t{1} << 15;
   static constexpr std::size_t kFewest = 16;  // a row has more
 
+  // Where a block is, and which launches may use it: those behind epoch `made` and before `freed`.
+  struct Stay {
+    Address address;  // none: it was not served
+    bool has_own_run = false;
+    std::uint64_t made = 0, freed = 0;  // 0 = it lives
+  };
+  struct Noted {
+    AllocationRow::Block block;  // its steps count from the beginning of the log on
+    std::uint64_t signature = 0;
+    Bytes lived;  // when it was asked for
+    Stay stay{};
+  };
+
   // The next allocation; gives its number. `kind`: what it is for.
   std::uint64_t note(Bytes bytes, std::uint64_t kind);
-  // It has this address, or failed.
-  void note_served(std::uint64_t number, Bytes bytes, Address address);
+  // It stays there, or failed.
+  void note_served(std::uint64_t number, Bytes bytes, const Stay& stay);
   void note_failed(Bytes bytes) { live_ -= std::min(live_, bytes); }
   // Of a block that was served before this log began nothing is noted. `is_alone`: it could not have shared its run.
-  void note_freed(Address address, bool is_alone);
+  void note_freed(Address address, bool is_alone, std::uint64_t epoch);
   // Allocations and frees will be missing from here on.
   void interrupt();
 
@@ -59,13 +73,12 @@ class AllocationLog {
   std::size_t begun_again() const;
   // REQUIRES: there is one.
   AllocationRow row() const;
+  // So many of the last ones were as these, which are gone through again and again, and of which number `last` came last.
+  std::size_t kept_to(std::span<const std::uint64_t> signatures, std::size_t last) const;
+  // The last one, 0, and those before it. REQUIRES: it was noted, and is remembered.
+  const Noted& before_last(std::size_t back) const { return blocks_[blocks_.size() - 1 - back]; }
 
  private:
-  struct Noted {
-    AllocationRow::Block block;
-    std::uint64_t signature = 0;
-    Bytes lived;  // when it was asked for
-  };
   struct Served {
     std::uint64_t number;
     Bytes bytes;

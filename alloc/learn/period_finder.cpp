@@ -5,20 +5,21 @@
 
 namespace tessera {
 
-void PeriodFinder::note_context() {
-  if (count_ < kContext) return;
+// Of the last of so many launches.
+std::optional<std::uint64_t> PeriodFinder::context_of(std::uint64_t count) const {
+  if (count < kContext) return std::nullopt;
   std::uint64_t context = 0;
-  for (std::uint64_t i = count_ - kContext; i < count_; ++i) context = mix_into_context(context, at(i));
-  context_ = context;
+  for (std::uint64_t i = count - kContext; i < count; ++i) context = mix_into_context(context, at(i));
+  return context;
 }
 
 void PeriodFinder::note(std::uint64_t signature, std::size_t known) {
   if (history_.empty()) history_.resize(most_);
-  is_first_ = known == 0;
+  known_ = known;
   follow_candidate(signature);
   history_[count_ % most_] = signature;
   ++count_;
-  note_context();
+  context_ = context_of(count_);
   look_up_context(known);
 }
 
@@ -26,24 +27,26 @@ void PeriodFinder::follow_candidate(std::uint64_t signature) {
   if (distance_ == 0) return;
   if (at(count_ - distance_) == signature) {
     ++agreed_;
-    if (agreed_ >= distance_ && distance_ == expected_) expected_ = 0;
-    return;
+  } else {
+    distance_ = agreed_ = 0;
   }
-  if (least_ && distance_ >= *least_) {
-    expected_ = distance_;
-    least_.reset();
+}
+
+// A candidate begins anew with the next context that was seen before.
+void PeriodFinder::rewrite(std::span<const std::uint64_t> signatures) {
+  const std::uint64_t first = count_ - signatures.size();
+  for (std::size_t i = 0; i < signatures.size(); ++i) history_[(first + i) % most_] = signatures[i];
+  const std::uint64_t oldest = count_ - size();
+  if (seen_.size() + signatures.size() >= most_) seen_.clear();
+  for (std::uint64_t count = std::max(first, oldest + kContext - 1) + 1; count <= count_; ++count) {
+    if (const auto context = context_of(count)) seen_[*context] = count;
   }
+  context_ = context_of(count_);
   distance_ = agreed_ = 0;
 }
 
-void PeriodFinder::expect_change(std::size_t least) {
-  least_ = least;
-  changes_at_ = count_;
-}
-
 std::uint64_t PeriodFinder::enough() const {
-  if (distance_ == expected_ && count_ >= changes_at_ + distance_) return kContext;
-  return is_first_ && distance_ >= kLong ? distance_ / 2 : distance_;
+  return distance_ >= std::max(kLong, kFar * known_) ? distance_ / 2 : distance_;
 }
 
 void PeriodFinder::look_up_context(std::size_t known) {
@@ -72,8 +75,7 @@ std::uint64_t PeriodFinder::agreement(std::uint64_t distance, std::size_t known)
 void PeriodFinder::interrupt() {
   seen_.clear();
   context_.reset();
-  least_.reset();
-  distance_ = agreed_ = count_ = expected_ = 0;
+  distance_ = agreed_ = count_ = 0;
 }
 
 std::vector<std::uint64_t> PeriodFinder::last(std::size_t launches) const {

@@ -10,9 +10,11 @@
 // Bounds: as many signatures are remembered as it is told; a longer period is not found.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -23,7 +25,8 @@ namespace tessera {
 class PeriodFinder {
  public:
   static constexpr std::size_t kHistory = std::size_t{1} << 18;
-  static constexpr std::uint64_t kLong = 64;  // of so many launches half is no matter of chance
+  static constexpr std::uint64_t kLong = 64;  // of so many launches half is no matter of chance, ...
+  static constexpr std::uint64_t kFar = 8;    // ... and of so many times what is followed
 
   explicit PeriodFinder(std::size_t most = kHistory) : most_(most) {}
 
@@ -31,15 +34,16 @@ class PeriodFinder {
   void note(std::uint64_t signature, std::size_t known);
   // Launches will be missing from here on.
   void interrupt();
-  // They will look otherwise from one of the next on, and repeat all the same. So what then repeats after as many as it
-  // does now, `least` or more, is an iteration as soon as a context of the second time says so.
-  void expect_change(std::size_t least);
+  // The last ones count as these from here on. REQUIRES: so many are remembered.
+  void rewrite(std::span<const std::uint64_t> signatures);
 
   // The last so many launches are one iteration: what came before them was the same, or half of it where nobody follows
-  // a period yet; 0 = they are not.
+  // a period like it yet; 0 = they are not.
   std::size_t period() const { return agreed_ >= enough() ? distance_ : 0; }
   // So many launches in a row were the same as those a period earlier.
   std::size_t agreed() const { return agreed_; }
+  // So many are remembered.
+  std::size_t size() const { return static_cast<std::size_t>(std::min<std::uint64_t>(count_, most_)); }
   // The launches repeat earlier ones at this moment, ...
   bool repeats() const { return distance_ != 0; }
   // ... which were so many before; 0 = they do not.
@@ -52,7 +56,7 @@ class PeriodFinder {
  private:
   std::uint64_t at(std::uint64_t index) const { return history_[index % most_]; }
   std::uint64_t enough() const;
-  void note_context();
+  std::optional<std::uint64_t> context_of(std::uint64_t count) const;
   void follow_candidate(std::uint64_t signature);
   void look_up_context(std::size_t known);
   std::uint64_t agreement(std::uint64_t distance, std::size_t known) const;
@@ -64,10 +68,7 @@ class PeriodFinder {
   std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // context -> launches noted up to its end
   std::uint64_t distance_ = 0;          // the candidate; 0 = none
   std::uint64_t agreed_ = 0;            // launches that agreed with it in a row
-  bool is_first_ = true;                // nobody follows a period yet
-  std::optional<std::uint64_t> least_;  // of the candidate that a change breaks, which is expected
-  std::uint64_t changes_at_ = 0;        // so many launches were noted then
-  std::uint64_t expected_ = 0;          // that candidate; 0 = none
+  std::uint64_t known_ = 0;             // the length of the newest that somebody follows
 };
 
 }  // namespace tessera

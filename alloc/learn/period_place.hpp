@@ -25,6 +25,7 @@ class PeriodPlace {
   void note(std::uint64_t signature, std::optional<std::uint64_t> context);
   void lose() { position_.reset(); }
 
+  const std::vector<std::uint64_t>& signatures() const { return signatures_; }
   // Of the last launch, if it keeps to the period.
   std::optional<std::size_t> position() const { return position_; }
 

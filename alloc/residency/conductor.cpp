@@ -6,20 +6,10 @@
 #include <utility>
 
 #include "base/decayed_count.hpp"
+#include "residency/launch_signature.hpp"
 
 namespace tessera {
 namespace {
-
-constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
-
-std::uint64_t signature_of(const void* work, const auto& uses, auto bytes_of) {
-  auto hash = reinterpret_cast<std::uint64_t>(work);
-  for (const auto& use : uses) {
-    hash = (hash ^ bytes_of(use).value()) * kOdd;
-    hash ^= hash >> 29;
-  }
-  return hash;
-}
 
 Bytes run_bytes(const LaunchLog::Use& use) { return use.run->shape.bytes(); }
 
@@ -46,14 +36,11 @@ std::span<LaunchLog::Use> distinct(std::span<LaunchLog::Use> uses) {
   return uses.first(kept);
 }
 
-// First those that a plan may move, the parts. Their order tells which of a launch's runs is which
-// in the next iteration. They come by address, which for a block that is made anew is another each
-// time; what they are for is not, so that goes first.
+// First those that a plan may move, the parts.
 void sort_by_role(std::span<LaunchLog::Use> uses) {
-  const auto role = [](const LaunchLog::Use& use) {
-    return std::tuple(is_small(use), use.run->shape.bytes(), use.run->tag, use.writes);
-  };
-  std::ranges::stable_sort(uses, {}, role);
+  std::ranges::sort(uses, {}, [](const LaunchLog::Use& use) {
+    return RunRole{use.run->shape.bytes(), use.run->tag, use.writes, use.run->name};
+  });
 }
 
 std::span<const LaunchLog::Use> parts_of(std::span<const LaunchLog::Use> uses) {
@@ -84,7 +71,10 @@ void Conductor::note_shortage() {
   log_.switch_on();
 }
 
-void Conductor::expect_other_runs(std::size_t least) { finder_.expect_change(least); }
+void Conductor::note_moved(std::span<const MovedBlock> moved) {
+  history_.rewrite(moved);
+  finder_.rewrite(history_.last_signatures(finder_.size()));
+}
 
 void Conductor::read(Orders& orders, Nanoseconds now) {
   if (asked_) take_answer(orders);
@@ -215,13 +205,13 @@ void Conductor::make_place() {
 
 // Which run plays which part at this moment; null where it has gone.
 std::vector<Course::Order> Conductor::players(const Iteration& iteration) const {
-  std::unordered_map<std::uint64_t, Run*> run_at;  // by address
-  for (const auto& run : all_runs_) run_at[run->address.value()] = run.get();
+  std::unordered_map<std::uint64_t, Run*> run_of;  // by name
+  for (const auto& run : all_runs_) run_of[run->name] = run.get();
   std::vector<Order> runs(iteration.runs.size());
   const std::vector<LaunchHistory::LastSeen> last = history_.last_seen(iteration);
   for (std::size_t i = 0; i < last.size(); ++i) {
-    const auto found = run_at.find(last[i].address.value());
-    if (found != run_at.end()) runs[i] = {.run = found->second, .used = last[i].epoch};
+    const auto found = run_of.find(last[i].run);
+    if (found != run_of.end()) runs[i] = {.run = found->second, .used = last[i].epoch};
   }
   return runs;
 }

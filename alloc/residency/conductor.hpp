@@ -72,8 +72,9 @@ class Conductor {
 
   // Not all blocks fit into the device any more.
   void note_shortage();
-  // What an iteration uses will lie in other runs from now on; it has `least` launches or more.
-  void expect_other_runs(std::size_t least);
+  // The likes of these blocks will share runs from now on: what was read counts as if they had done so before.
+  // REQUIRES: in the order in which they were made.
+  void note_moved(std::span<const MovedBlock> moved);
   bool is_short() const { return short_.load(std::memory_order_relaxed); }
   // Of all launches that were read, the most bytes and the most blocks with a run of their own that one has used.
   struct Extent {

@@ -29,7 +29,8 @@ std::uint32_t place_of(StreamId stream, std::vector<StreamId>& streams) {
 
 void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t signature,
                              std::span<const LaunchLog::Use> uses, std::size_t parts, Nanoseconds now) {
-  steps_.push_back({.epoch = launch.epoch,
+  steps_.push_back({.work = launch.work,
+                    .epoch = launch.epoch,
                     .signature = signature,
                     .first = static_cast<std::uint32_t>(mentions_.size()),
                     .parts = static_cast<std::uint32_t>(parts),
@@ -38,10 +39,18 @@ void LaunchHistory::remember(const LaunchLog::Launch& launch, std::uint64_t sign
                     .read_at = now,
                     .watch = launch.watch});
   for (const LaunchLog::Use& use : uses) {
-    mentions_.push_back({use.run->address, use.run->shape.bytes(), use.run->tag,
-                         use.run->pins.load() != 0, use.writes, use.fresh,
+    mentions_.push_back({use.run->name, use.run->shape.bytes(), use.run->tag, use.run->pins.load() != 0, use.writes, use.fresh,
                          use.writes ? Nanoseconds() : use.remade_in, use.freed});
+    if (!use.fresh || freed_.empty()) continue;
+    const auto rewritten = freed_.extract(use.run->name);
+    if (rewritten && use.freed == 0) mentions_.back().freed = rewritten.mapped();
   }
+}
+
+std::vector<std::uint64_t> LaunchHistory::last_signatures(std::size_t launches) const {
+  std::vector<std::uint64_t> signatures;
+  for (const Step& step : std::span(steps_).last(std::min(launches, steps_.size()))) signatures.push_back(step.signature);
+  return signatures;
 }
 
 // Those behind the first that is not over are hardly over either.
@@ -82,7 +91,7 @@ Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const 
   const std::size_t begin = steps_.size() - period;
   const std::size_t earlier = std::min({begin, period, alike});
   const LastUses before = last_uses(begin - earlier, begin, parts_in(begin, steps_.size() - earlier));
-  std::unordered_map<std::uint64_t, std::uint32_t> run_at;  // by address
+  std::unordered_map<std::uint64_t, std::uint32_t> number_of;  // of a run, by name
   LastUses last;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // a run, and a use that is its, too
   std::vector<std::pair<std::uint32_t, std::uint32_t>> held;   // a use, and for how many steps behind it
@@ -91,10 +100,9 @@ Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const 
   for (std::size_t index = begin; index < steps_.size(); ++index) {
     const auto first = static_cast<std::uint32_t>(iteration.uses.size());
     for (const Mention& mention : parts_of(steps_[index])) {
-      const std::uint64_t address = mention.address.value();
-      const auto [known, is_new] = run_at.try_emplace(address);
+      const auto [known, is_new] = number_of.try_emplace(mention.run);
       const LastUses& earlier = is_new ? before : last;
-      const auto use_before = earlier.find(address);
+      const auto use_before = earlier.find(mention.run);
       if (mention.fresh && use_before != earlier.end()) {
         held.push_back({use_before->second.use, steps_until(mention.freed, use_before->second.step)});
       }
@@ -106,7 +114,7 @@ Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const 
       }
       Nanoseconds& regenerate = iteration.runs[known->second].regenerate;
       regenerate = std::max(regenerate, mention.remade_in);
-      last[address] = {static_cast<std::uint32_t>(iteration.uses.size()), index};
+      last[mention.run] = {static_cast<std::uint32_t>(iteration.uses.size()), index};
       iteration.uses.push_back(
           {.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
     }
@@ -150,14 +158,14 @@ bool LaunchHistory::uses_known_memory(std::size_t period) const {
   LastUses known = last_uses(begin - std::min(begin, period), begin);
   for (const Step& step : std::span(steps_).subspan(begin)) {
     for (const Mention& mention : parts_of(step)) {
-      if (known.try_emplace(mention.address.value()).second && !mention.fresh) return false;
+      if (known.try_emplace(mention.run).second && !mention.fresh) return false;
     }
   }
   return true;
 }
 
 bool LaunchHistory::uses_equal_memory(std::size_t step, std::size_t before) const {
-  const auto is_equal = [](const Mention& a, const Mention& b) { return a.fresh || a.address == b.address; };
+  const auto is_equal = [](const Mention& a, const Mention& b) { return a.fresh || a.run == b.run; };
   return std::ranges::equal(parts_of(steps_[step]), parts_of(steps_[before]), is_equal);
 }
 
@@ -171,7 +179,7 @@ std::vector<LaunchHistory::LastSeen> LaunchHistory::last_seen(const Iteration& i
   std::vector<LastSeen> last(iteration.runs.size());
   auto use = iteration.uses.begin();
   for (const Step& step : std::span(steps_).last(iteration.steps.size())) {
-    for (const Mention& mention : parts_of(step)) last[(use++)->run] = {mention.address, step.epoch};
+    for (const Mention& mention : parts_of(step)) last[(use++)->run] = {mention.run, step.epoch};
   }
   return last;
 }
@@ -214,14 +222,14 @@ std::unordered_map<std::uint64_t, Nanoseconds> LaunchHistory::mean_durations() c
   return means;
 }
 
-// They stay where they are, so their addresses tell them apart.
+// They stay where they are, so their names, which are addresses, tell them apart.
 void LaunchHistory::add_small_runs(std::size_t begin, Iteration& iteration) const {
-  std::unordered_map<std::uint64_t, std::uint32_t> run_at;
+  std::unordered_map<std::uint64_t, std::uint32_t> number_of;
   SmallRuns& small = iteration.small;
   for (const Step& step : std::span(steps_).subspan(begin)) {
     for (const Mention& mention : std::span(mentions_).subspan(step.first + step.parts, step.small)) {
       const auto next = static_cast<std::uint32_t>(small.runs.size());
-      const auto [known, is_new] = run_at.try_emplace(mention.address.value(), next);
+      const auto [known, is_new] = number_of.try_emplace(mention.run, next);
       if (is_new) {
         small.runs.push_back(
             {.bytes = mention.bytes, .tag = mention.tag, .pinned = mention.pinned});
@@ -242,7 +250,7 @@ std::uint32_t LaunchHistory::parts_in(std::size_t begin, std::size_t end) const 
 LaunchHistory::LastUses LaunchHistory::last_uses(std::size_t begin, std::size_t end, std::uint32_t use) const {
   LastUses last;
   for (std::size_t step = begin; step < end; ++step) {
-    for (const Mention& mention : parts_of(steps_[step])) last[mention.address.value()] = {use++, step};
+    for (const Mention& mention : parts_of(steps_[step])) last[mention.run] = {use++, step};
   }
   return last;
 }

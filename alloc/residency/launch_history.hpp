@@ -23,7 +23,9 @@
 #include <vector>
 
 #include "learn/iteration.hpp"
+#include "learn/moved_block.hpp"
 #include "residency/launch_log.hpp"
+#include "residency/launch_signature.hpp"
 
 namespace tessera {
 
@@ -36,14 +38,19 @@ class LaunchHistory {
   // REQUIRES: `watches` outlives it.
   explicit LaunchHistory(Stopwatches& watches) : watches_(watches) {}
 
-  // The first `parts` of the uses are of runs that a plan may move; it is read now.
+  // The first `parts` of the uses are of runs that a plan may move; it is read now. REQUIRES: uses in the order of their
+  // roles, whose parts have that signature (launch_signature.hpp).
   void remember(const LaunchLog::Launch& launch, std::uint64_t signature,
                 std::span<const LaunchLog::Use> uses, std::size_t parts, Nanoseconds now);
+  // These blocks shared runs all along, as far as it is known from here on. REQUIRES: in the order in which they were made.
+  void rewrite(std::span<const MovedBlock> moved);
   // Looks who is over, and gives their watches back.
   void read_watches();
   // The device has not come to all launches that were timed.
   bool is_timing() const { return unread_ < steps_.size(); }
   std::size_t size() const { return steps_.size(); }
+  // Of the last so many, or of all there are.
+  std::vector<std::uint64_t> last_signatures(std::size_t launches) const;
   // Of all launches ever, the number of the next one.
   std::uint64_t next() const { return dropped_ + steps_.size(); }
   void drop_oldest(std::size_t steps);
@@ -61,7 +68,7 @@ class LaunchHistory {
   // For each run of that iteration, the last use it has had. REQUIRES: nothing was remembered
   // since.
   struct LastSeen {
-    Address address;
+    std::uint64_t run = 0;  // by name
     std::uint64_t epoch = 0;
   };
   std::vector<LastSeen> last_seen(const Iteration& iteration) const;
@@ -71,6 +78,7 @@ class LaunchHistory {
 
  private:
   struct Step {
+    const void* work = nullptr;
     std::uint64_t epoch = 0;
     std::uint64_t signature = 0;
     std::uint32_t first = 0;  // into mentions_
@@ -83,23 +91,28 @@ class LaunchHistory {
   };
   // What is kept of a use; the run itself may be gone.
   struct Mention {
-    Address address;
+    std::uint64_t run = 0;  // by name
     Bytes bytes;
     TagId tag;
     bool pinned = false, writes = false, fresh = false;
     Nanoseconds remade_in{};  // 0 = not, as far as this use knows
     std::uint64_t freed =
         0;  // if fresh: the epoch in which the block before was freed; 0 = unknown
+
+    RunRole role() const { return {bytes, tag, writes, run}; }
   };
-  // The use of an address that was noted last.
+  // The use of a run that was noted last.
   struct LastUse {
     std::uint32_t use = 0;  // into the uses of an iteration
     std::size_t step = 0;   // into steps_
   };
-  using LastUses = std::unordered_map<std::uint64_t, LastUse>;  // by address
+  using LastUses = std::unordered_map<std::uint64_t, LastUse>;  // by name
 
   std::span<const Mention> parts_of(const Step& step) const {
     return std::span(mentions_).subspan(step.first, step.parts);
+  }
+  std::span<const Mention> mentions_of(const Step& step) const {
+    return std::span(mentions_).subspan(step.first, step.parts + step.small);
   }
   bool uses_known_memory(std::size_t period) const;
   bool uses_equal_memory(std::size_t step, std::size_t before) const;
@@ -113,6 +126,8 @@ class LaunchHistory {
   Stopwatches& watches_;
   std::vector<Step> steps_;  // oldest first
   std::vector<Mention> mentions_;
+  // Runs that it was told of by rewrite() and that were not there yet: when a block of theirs was freed last, by name.
+  std::unordered_map<std::uint64_t, std::uint64_t> freed_;
   std::uint64_t dropped_ = 0;  // steps, ever
   std::size_t unread_ = 0;     // no step before it has a watch
 };

@@ -88,7 +88,7 @@ class Residency {
   Status poll_streams();
   std::uint64_t epoch() const { return streams_.epoch(); }  // of the newest use
   // Blocks of what the program repeats will share runs from now on; it takes `least` launches or more.
-  void expect_other_runs(std::size_t least);
+  void note_moved(std::span<const MovedBlock> moved);
   // Not all blocks have fitted into the device at once, now or before. By any thread.
   bool is_short() const { return conductor_.is_short(); }
   // So many bytes more could each block take that a launch has used so far, and every one of these launches would fit.

@@ -80,11 +80,14 @@ struct RunOwner {
   // One for each block it can have, odd while the block lives. Who makes a block live does so sequentially
   // consistently and reads the run's `missing` after.
   std::span<const std::atomic<std::uint64_t>> words;
+  // Of a run that each time through an iteration takes the same part in it: who takes it over has the same name.
+  std::optional<std::uint64_t> name{};
 };
 
 struct Run {
   Run(Address run_address, RunShape run_shape, TagId run_tag, RunOwner run_owner = {})
-      : address(run_address), shape(run_shape), tag(run_tag), owner(run_owner), missing(run_shape.pages()),
+      : address(run_address), shape(run_shape), tag(run_tag), name(run_owner.name.value_or(run_address.value())),
+        owner(run_owner), missing(run_shape.pages()),
         pages(run_shape.pages()) {
     bytes_in(PageState::kEmpty) = shape.bytes();
   }
@@ -92,6 +95,7 @@ struct Run {
   const Address address;
   const RunShape shape;
   const TagId tag;
+  const std::uint64_t name;  // what the learner knows it by: its address where its owner has no name for it
   RunOwner owner;  // from before the run is published until it is removed, or its owner gone
 
   // All that a launch reads and writes of a run, in one cache line.

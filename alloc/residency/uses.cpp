@@ -146,9 +146,10 @@ Bytes Residency::spare_for_each_block() {
   return (device - std::min(device, taken)) / std::max<std::size_t>(largest.blocks, 1);
 }
 
-void Residency::expect_other_runs(std::size_t least) {
+void Residency::note_moved(std::span<const MovedBlock> moved) {
   MutexLock lock(mutex_);
-  conductor_.expect_other_runs(least);
+  follower_.follow();
+  conductor_.note_moved(moved);
 }
 
 Status Residency::poll_streams() {

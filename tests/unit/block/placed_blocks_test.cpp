@@ -78,6 +78,37 @@ TEST_F(PlacedBlocksTest, ARepeatedIterationSharesRunsFromItsSecondTimeOn) {
   for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(iterate(), second);
 }
 
+// It is the same iteration, whose blocks had runs of their own in the first one.
+TEST_F(PlacedBlocksTest, AnIterationIsLearnedInTheMiddleOfItsSecondTimeAllTheSame) {
+  model_ = allocate(24_MiB);
+  const int works[128] = {};
+  const auto launch = [this](const int& work, std::vector<Run*> runs) {
+    Use use{.work = &work};
+    expect_ok(residency().begin_use(runs, a_, Access::kWrite, Use::Kind::kGate, use));
+    residency().end_use(runs, a_, use);
+    residency().advance();
+  };
+  const auto foreseen_of_the_way_back = [&] {
+    std::vector<Address> made;
+    int foreseen = 0;
+    for (int n = 0; n < 64; ++n) {
+      Run* const before = n == 0 ? pages().find(model_) : pages().find(made.back());
+      made.push_back(allocate(kActivation));
+      launch(works[n], {before, pages().find(made.back())});
+    }
+    for (int n = 64; n < 128; ++n) {
+      Run* const run = pages().find(made.back());
+      launch(works[n], {run});
+      foreseen += run->next != 0 ? 1 : 0;
+      free(made.back());
+      made.pop_back();
+    }
+    return foreseen;
+  };
+  EXPECT_EQ(foreseen_of_the_way_back(), 0);
+  EXPECT_EQ(foreseen_of_the_way_back(), 64);
+}
+
 TEST_F(PlacedBlocksTest, NothingIsPlacedWhereAllFits) {
   const auto small = [this] { return iterate(16); };
   EXPECT_EQ(sharing(small()), 0);

@@ -19,10 +19,10 @@ class AllocationLogTest : public testing::Test {
       ++times_;
     }
     const Address address(++next_ << 21);
-    log_.note_served(number, bytes, address);
+    log_.note_served(number, bytes, {.address = address, .has_own_run = true, .made = ++epoch_});
     return address;
   }
-  void free(Address address) { log_.note_freed(address, false); }
+  void free(Address address) { log_.note_freed(address, false, ++epoch_); }
   void go_through(int layers = kLayers) {
     std::vector<Address> made;
     for (int layer = 0; layer < layers; ++layer) made.push_back(make(3_MiB));
@@ -37,7 +37,7 @@ class AllocationLogTest : public testing::Test {
   AllocationLog log_;
   std::optional<AllocationRow> row_;
   int times_ = 0;
-  std::uint64_t next_ = 0;
+  std::uint64_t next_ = 0, epoch_ = 0;
 };
 
 TEST_F(AllocationLogTest, LayersAlikeAreNoRow) {
@@ -110,6 +110,22 @@ TEST_F(AllocationLogTest, AfterAGapNothingIsKnown) {
   EXPECT_FALSE(row_);
   go_through();
   EXPECT_TRUE(row_);
+}
+
+TEST_F(AllocationLogTest, ItTellsHowManyKeptToARowAndWhereTheyStayed) {
+  make(64_MiB);
+  go_through();
+  for (std::size_t made = 0; made < kContext; ++made) make(3_MiB);
+  ASSERT_TRUE(row_);
+  EXPECT_EQ(log_.kept_to(row_->signatures, row_->last), 2u * kLayers + kContext);
+  EXPECT_EQ(log_.kept_to(row_->signatures, row_->last + 1), 0u);
+  const AllocationLog::Noted& newest = log_.before_last(0);
+  EXPECT_EQ(newest.stay.address, Address(next_ << 21));
+  EXPECT_EQ(newest.stay.made, epoch_);
+  EXPECT_EQ(newest.stay.freed, 0u) << "it lives";
+  const AllocationLog::Noted& ended = log_.before_last(kContext);  // the last that passed
+  EXPECT_EQ(ended.block.bytes, 5_MiB);
+  EXPECT_EQ(ended.stay.freed, ended.stay.made + 2) << "the layer was freed before it";
 }
 
 TEST_F(AllocationLogTest, ItForgetsTheOldest) {

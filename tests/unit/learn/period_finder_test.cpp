@@ -47,34 +47,41 @@ TEST(PeriodFinder, FindsTheFirstInTheMiddleOfItsSecondTime) {
   EXPECT_EQ(found_after(stretch(1, PeriodFinder::kLong), 0), PeriodFinder::kLong / 2);
 }
 
-TEST(PeriodFinder, FindsShortOnesAndOthersAtTheEndOfTheirSecondTime) {
+TEST(PeriodFinder, FindsShortOnesAndThoseLikeTheOneThatIsFollowedAtTheEndOfTheirSecondTime) {
   EXPECT_EQ(found_after(stretch(1, PeriodFinder::kLong - 1), 0), PeriodFinder::kLong - 1);
   EXPECT_EQ(found_after(stretch(1, 100), 99), 100u);
+  EXPECT_EQ(found_after(stretch(1, 100), 100 / PeriodFinder::kFar + 1), 100u);
+  EXPECT_EQ(found_after(stretch(1, 100), 100 / PeriodFinder::kFar), 50u) << "a loop of when it began, say";
 }
 
-// An iteration of which all launches from the 20th on look otherwise from its second time on: after so many of the third it is
-// found.
-std::size_t found_after_a_change(std::optional<std::size_t> expects) {
-  const auto before = stretch(1, 200);
+TEST(PeriodFinder, GoesByLaunchesThatWereRewritten) {
+  const auto before = stretch(1, 100);
   auto after = before;
   for (std::size_t i = 20; i < after.size(); ++i) after[i] += 1000;
   PeriodFinder finder;
-  for (const std::uint64_t signature : before) finder.note(signature, 0);
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    if (i == 10 && expects) finder.expect_change(*expects);
-    finder.note(after[i], 0);
-    EXPECT_EQ(finder.period(), 0u);
-  }
-  std::size_t repeated = 0;
+  for (const std::uint64_t signature : join({before, stretch(1, 10)})) finder.note(signature, 0);
+  EXPECT_TRUE(finder.repeats());
+  finder.rewrite(join({stretch(1021, 80), stretch(1, 10)}));
+  EXPECT_FALSE(finder.repeats());
+  EXPECT_EQ(finder.last(110), join({after, stretch(1, 10)}));
+  std::size_t repeated = 10;
   while (finder.period() == 0 && repeated < after.size()) finder.note(after[repeated++], 0);
+  EXPECT_EQ(repeated, 50u);
   EXPECT_EQ(finder.period(), after.size());
-  return repeated;
+  EXPECT_EQ(finder.agreed(), repeated);
 }
 
-TEST(PeriodFinder, FindsItSoonerWhereAChangeWasExpected) {
-  EXPECT_EQ(found_after_a_change(std::nullopt), 100u);
-  EXPECT_EQ(found_after_a_change(150), 10u) << "as many as there had been when it was";
-  EXPECT_EQ(found_after_a_change(201), 100u) << "what broke was shorter";
+TEST(PeriodFinder, RewritesWhereItRemembersNoMore) {
+  constexpr std::size_t kRemembered = 128;
+  PeriodFinder finder(kRemembered);
+  for (const std::uint64_t signature : stretch(1, 120)) finder.note(signature, 0);
+  finder.rewrite(stretch(1001, 64));
+  for (const std::uint64_t signature : stretch(1001, 20)) finder.note(signature, 0);
+  EXPECT_EQ(finder.distance(), 64u);
+  EXPECT_EQ(finder.size(), kRemembered);
+  finder.rewrite(stretch(2001, 100));
+  for (const std::uint64_t signature : stretch(2001, 20)) finder.note(signature, 0);
+  EXPECT_EQ(finder.distance(), 100u);
 }
 
 TEST(PeriodFinder, HasTheLastLaunches) {

@@ -241,9 +241,9 @@ TEST_F(LaunchHistoryTest, OfEachRunOfAnIterationItTellsTheLastUse) {
   const Iteration iteration = history_.iteration(3, kAll);
   const auto last = history_.last_seen(iteration);
   ASSERT_EQ(last.size(), 2u);
-  EXPECT_EQ(last[iteration.uses[0].run].address, a.address);
+  EXPECT_EQ(last[iteration.uses[0].run].run, a.name);
   EXPECT_EQ(last[iteration.uses[0].run].epoch, epoch_);
-  EXPECT_EQ(last[iteration.uses[1].run].address, b.address);
+  EXPECT_EQ(last[iteration.uses[1].run].run, b.name);
   EXPECT_EQ(last[iteration.uses[1].run].epoch, epoch_ - 2);
 }
 
