@@ -8,13 +8,17 @@ namespace {
 
 // Nobody holds a block beyond the step before its run's next use: that is another block's.
 void bound_lingering(Iteration& iteration) {
-  const std::vector<std::uint32_t> distances = next_use_distances(iteration);
-  const std::vector<bool> last = last_uses_before_fresh(iteration);
-  for (std::size_t i = 0; i < iteration.uses.size(); ++i) {
+  Iteration all = with_small_runs(iteration);
+  const std::vector<std::uint32_t> distances = next_use_distances(all);
+  const std::vector<bool> last = last_uses_before_fresh(all);
+  for (std::size_t i = 0; i < all.uses.size(); ++i) {
     if (!last[i]) continue;
-    std::uint32_t& lingers = iteration.runs[iteration.uses[i].run].lingers;
+    std::uint32_t& lingers = all.runs[all.uses[i].run].lingers;
     lingers = std::min(lingers, distances[i] - 1);
   }
+  const auto small = all.runs.begin() + static_cast<std::ptrdiff_t>(iteration.runs.size());
+  std::copy(all.runs.begin(), small, iteration.runs.begin());
+  std::copy(small, all.runs.end(), iteration.small.runs.begin());
 }
 
 // By who came first; of more than there may be, some are taken for one.
@@ -222,23 +226,43 @@ std::unordered_map<std::uint64_t, Nanoseconds> LaunchHistory::mean_durations() c
   return means;
 }
 
-// They stay where they are, so their names, which are addresses, tell them apart.
+// A slab stays where it is and has several lives: each fresh use begins one. The last of them goes on into the next
+// iteration, unless that begins with a fresh use, too.
 void LaunchHistory::add_small_runs(std::size_t begin, Iteration& iteration) const {
-  std::unordered_map<std::uint64_t, std::uint32_t> number_of;
+  struct Slab {
+    std::optional<std::uint32_t> first, last;  // life in this iteration, by number of its run
+    bool goes_on = false;                      // the first life did not begin in it
+    std::size_t used = 0;                      // in this step, last
+    std::uint32_t lingered = 0;                // the life before the first
+  };
+  std::unordered_map<std::uint64_t, Slab> slabs;  // by name
   SmallRuns& small = iteration.small;
-  for (const Step& step : std::span(steps_).subspan(begin)) {
-    for (const Mention& mention : std::span(mentions_).subspan(step.first + step.parts, step.small)) {
-      const auto next = static_cast<std::uint32_t>(small.runs.size());
-      const auto [known, is_new] = number_of.try_emplace(mention.run, next);
-      if (is_new) {
-        small.runs.push_back(
-            {.bytes = mention.bytes, .tag = mention.tag, .pinned = mention.pinned});
+  for (std::size_t step = begin - std::min(begin, steps_.size() - begin); step < steps_.size(); ++step) {
+    for (const Mention& mention : small_of(steps_[step])) {
+      const auto [known, is_new] = slabs.try_emplace(mention.run);
+      Slab& slab = known->second;
+      const std::uint32_t lingered = mention.fresh && !is_new ? steps_until(mention.freed, slab.used) : 0;
+      slab.used = step;
+      if (step < begin) continue;
+      if (mention.fresh || !slab.last) {
+        (slab.last ? small.runs[*slab.last].lingers : slab.lingered) = lingered;
+        slab.goes_on |= !mention.fresh;
+        slab.last = static_cast<std::uint32_t>(small.runs.size());
+        if (!slab.first) slab.first = slab.last;
+        small.runs.push_back({.bytes = mention.bytes, .tag = mention.tag, .pinned = mention.pinned});
       }
-      small.uses.push_back(
-          {.run = known->second, .writes = mention.writes, .fresh = mention.fresh});
+      small.uses.push_back({.run = *slab.last, .writes = mention.writes, .fresh = mention.fresh});
     }
-    small.ends.push_back(static_cast<std::uint32_t>(small.uses.size()));
+    if (step >= begin) small.ends.push_back(static_cast<std::uint32_t>(small.uses.size()));
   }
+  std::vector<std::uint32_t> same(small.runs.size());  // the run that stands for each
+  std::iota(same.begin(), same.end(), 0u);
+  for (const auto& [name, slab] : slabs) {
+    if (!slab.first) continue;
+    small.runs[*slab.last].lingers = slab.goes_on ? small.runs[*slab.first].lingers : slab.lingered;
+    if (slab.goes_on) same[*slab.first] = *slab.last;
+  }
+  for (RunUse& use : small.uses) use.run = same[use.run];
 }
 
 std::uint32_t LaunchHistory::parts_in(std::size_t begin, std::size_t end) const {

@@ -111,6 +111,9 @@ class LaunchHistory {
   std::span<const Mention> parts_of(const Step& step) const {
     return std::span(mentions_).subspan(step.first, step.parts);
   }
+  std::span<const Mention> small_of(const Step& step) const {
+    return std::span(mentions_).subspan(step.first + step.parts, step.small);
+  }
   std::span<const Mention> mentions_of(const Step& step) const {
     return std::span(mentions_).subspan(step.first, step.parts + step.small);
   }

@@ -205,6 +205,70 @@ TEST_F(LaunchHistoryTest, WhatTheIterationBeforeHeldIsKnownAsFarAsItIsAlike) {
   EXPECT_EQ(unknown.uses[1].run, unknown.uses[3].run);
 }
 
+class SlabsTest : public LaunchHistoryTest {
+ protected:
+  // A launch that uses one run of one base page; without one where it is null.
+  void launch(DeviceRun* slab, bool fresh = false, std::uint64_t freed = 0) {
+    const LaunchLog::Use use{.run = slab, .fresh = fresh, .freed = freed};
+    const std::size_t uses = slab == nullptr ? 0 : 1;
+    history_.remember({.epoch = epoch_ += 2, .watch = std::nullopt}, 0, {&use, uses}, 0, Nanoseconds());
+  }
+  DeviceRun& slab_at(std::uint64_t place) {
+    runs_.emplace_back(Address(place << 26), RunShape{0, 1}, TagId());
+    return runs_.back();
+  }
+};
+
+TEST_F(SlabsTest, HaveOneLifeWhereTheyAreNeverMadeAnew) {
+  DeviceRun& slab = slab_at(1);
+  for (int i = 0; i < 2; ++i) {
+    launch(&slab);
+    launch(nullptr);
+    launch(&slab);
+  }
+  const SmallRuns small = history_.iteration(3, kAll).small;
+  EXPECT_EQ(small.runs.size(), 1u);
+  EXPECT_EQ(small.ends, (std::vector<std::uint32_t>{1, 1, 2}));
+  EXPECT_EQ(small.uses[0].run, small.uses[1].run);
+}
+
+// Its blocks are freed one launch behind its last use, and made again two later; and once more, at the end of the iteration.
+TEST_F(SlabsTest, HaveALifeForEachTimeThatTheyAreMadeAnewAndLingerInEach) {
+  DeviceRun& slab = slab_at(1);
+  std::uint64_t freed = 0;
+  for (int i = 0; i < 3; ++i) {
+    launch(&slab, true, freed);
+    launch(nullptr);
+    freed = now();
+    launch(nullptr);
+    launch(&slab, true, freed);
+    freed = now();
+  }
+  const Iteration iteration = history_.iteration(4, kAll);
+  const SmallRuns& small = iteration.small;
+  ASSERT_EQ(small.uses.size(), 2u);
+  EXPECT_NE(small.uses[0].run, small.uses[1].run);
+  EXPECT_EQ(small.runs[small.uses[0].run].lingers, 1u);
+  EXPECT_EQ(small.runs[small.uses[1].run].lingers, 0u);
+}
+
+TEST_F(SlabsTest, GoOnIntoTheNextIterationAsTheSameLife) {
+  DeviceRun& slab = slab_at(1);
+  std::uint64_t freed = 0;
+  for (int i = 0; i < 3; ++i) {
+    launch(&slab, i == 0);
+    launch(nullptr);
+    freed = now();
+    launch(nullptr);
+    launch(&slab, true, freed);
+  }
+  const SmallRuns small = history_.iteration(4, kAll).small;
+  ASSERT_EQ(small.uses.size(), 2u);
+  EXPECT_EQ(small.uses[0].run, small.uses[1].run);
+  EXPECT_TRUE(small.uses[1].fresh);
+  EXPECT_EQ(small.runs[small.uses[0].run].lingers, 1u) << "behind its last use, which is the iteration's first";
+}
+
 TEST_F(LaunchHistoryTest, ABlockIsNotHeldIntoTheNextUseOfItsPart) {
   DeviceRun &a = run_at(1), &other = run_at(2), &b = run_at(3);
   for (int i = 0; i < 6; ++i) {  // two addresses in turn, each free long after the other came
