@@ -46,8 +46,8 @@ struct IterationStep {
   std::uint32_t stream = 0;  // below kMostStreams; steps of several may run at once
 };
 
-// Runs of up to one base page. No plan moves them, each would be an order of its own; but they take room
-// and keep launches waiting, so a rehearsal has them.
+// Runs of up to one base page, slabs mostly, each time that blocks live there. No plan moves them, each would be an order of
+// its own; but they take room and keep launches waiting, so a rehearsal has them.
 struct SmallRuns {
   std::vector<IterationRun> runs;
   std::vector<RunUse> uses;         // in the order of steps

@@ -129,7 +129,7 @@ class LaunchHistory {
   Stopwatches& watches_;
   std::vector<Step> steps_;  // oldest first
   std::vector<Mention> mentions_;
-  // Runs that it was told of by rewrite() and that were not there yet: when a block of theirs was freed last, by name.
+  // Runs that the last rewrite() told of and that were not there yet: when a block of theirs was freed last, by name.
   std::unordered_map<std::uint64_t, std::uint64_t> freed_;
   std::uint64_t dropped_ = 0;  // steps, ever
   std::size_t unread_ = 0;     // no step before it has a watch

@@ -79,6 +79,7 @@ void LaunchHistory::rewrite(std::span<const MovedBlock> moved) {
         signature_of(step.work, own.first(step.parts), [](const Mention& mention) { return mention.bytes; });
   }
   mentions_ = std::move(mentions);
+  freed_.clear();
   for (const MovedBlock& block : moved) {
     std::uint64_t& freed = freed_[block.to];
     freed = std::max(freed, block.freed);

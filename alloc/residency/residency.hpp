@@ -87,7 +87,7 @@ class Residency {
   // Fences all uses and frees noted so far, and looks which are over: streams().passed() then tells.
   Status poll_streams();
   std::uint64_t epoch() const { return streams_.epoch(); }  // of the newest use
-  // Blocks of what the program repeats will share runs from now on; it takes `least` launches or more.
+  // The likes of these blocks will share runs from now on; as Conductor::note_moved.
   void note_moved(std::span<const MovedBlock> moved);
   // Not all blocks have fitted into the device at once, now or before. By any thread.
   bool is_short() const { return conductor_.is_short(); }
