@@ -46,7 +46,7 @@ echo
 # Steps that PyTorch made (traces/recorded/).
 echo
 "$tessera" league "$(dirname "$0")"/traces/recorded/*.jsonl.zst --budgets 90,70,50,35 --policies all --host-memory 128GiB \
-  --iterations 6 --out "$out/recorded"
+  --iterations 10 --out "$out/recorded"
 # What `auto` loses when an iteration is not like the others.
 echo
 ${PYTHON:-python3} "$(dirname "$0")/breaks.py" "$build" -o "$out/breaks.json"

@@ -19,7 +19,7 @@ OPEN = {"base", "observe"}
 # The side rooms are pure: what they may see besides themselves and base.
 SIDE = {"learn": set(), "policy": {"learn"}, "plan": {"policy"}}
 # Allocations repeat as launches do, and share runs by plan.
-BLOCK_LEARNS = {"learn/allocation_row.hpp", "learn/period_place.hpp", "plan/planner.hpp"}
+BLOCK_LEARNS = {"learn/allocation_row.hpp", "learn/moved_block.hpp", "learn/period_place.hpp", "plan/planner.hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 
