@@ -37,9 +37,9 @@ std::span<LaunchLog::Use> distinct(std::span<LaunchLog::Use> uses) {
 }
 
 // First those that a plan may move, the parts.
-void sort_by_role(std::span<LaunchLog::Use> uses) {
-  std::ranges::sort(uses, {}, [](const LaunchLog::Use& use) {
-    return RunRole{use.run->shape.bytes(), use.run->tag, use.writes, use.run->name};
+void sort_parts_first(std::span<LaunchLog::Use> uses) {
+  std::ranges::stable_sort(uses, {}, [](const LaunchLog::Use& use) {
+    return role_of(use.run->shape.bytes(), use.run->tag, use.writes, use.run->name);
   });
 }
 
@@ -88,7 +88,7 @@ void Conductor::read(Orders& orders, Nanoseconds now) {
     for (; write != batch_.writes.end() && write->first <= launch.epoch; ++write) {
       if (LaunchLog::Use* const use = mention_of(*write->second, uses)) use->writes = true;
     }
-    sort_by_role(uses);
+    sort_parts_first(uses);
     read_launch(launch, uses, orders, now);
   }
   if (batch_.lost) {
@@ -306,7 +306,7 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy, const Machin
   for (std::uint32_t step = 0; step < iteration.steps.size(); ++step) {
     const IterationStep& place = iteration.steps[step];
     std::ranges::stable_sort(
-        iteration.uses.begin() + place.first_use,  // as sort_by_role() has them
+        iteration.uses.begin() + place.first_use,  // as sort_parts_first() has them
         iteration.uses.begin() + place.end_use, {}, role);
     const auto bytes_of = [&iteration](const RunUse& use) { return iteration.runs[use.run].bytes; };
     signatures.push_back(signature_of(nullptr, iteration.uses_of(step), bytes_of));

@@ -99,7 +99,7 @@ class LaunchHistory {
     std::uint64_t freed =
         0;  // if fresh: the epoch in which the block before was freed; 0 = unknown
 
-    RunRole role() const { return {bytes, tag, writes, run}; }
+    RunRole role() const { return role_of(bytes, tag, writes, run); }
   };
   // The use of a run that was noted last.
   struct LastUse {

@@ -70,8 +70,8 @@ void LaunchHistory::rewrite(std::span<const MovedBlock> moved) {
       mentions.push_back(mention);
     }
     const auto own = std::span(mentions).subspan(first);
-    std::ranges::sort(own, {}, &Mention::role);
-    const auto small = std::ranges::find_if(own, [](const Mention& mention) { return mention.role().is_small(); });
+    std::ranges::stable_sort(own, {}, &Mention::role);
+    const auto small = std::ranges::find_if(own, [](const Mention& mention) { return mention.role().small; });
     step.first = static_cast<std::uint32_t>(first);
     step.parts = static_cast<std::uint32_t>(small - own.begin());
     step.small = static_cast<std::uint32_t>(own.end() - small);

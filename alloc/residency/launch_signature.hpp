@@ -1,11 +1,13 @@
 // What a launch is known by: its work and the sizes of its runs, in the order of their roles.
 //
 // Runs of one base page come last, and play no part (conductor.hpp). Of the others the order tells which of a launch's runs
-// is which in the next iteration. An address may be another each time, and what a run is for is not, so that goes first.
+// is which in the next iteration. An address may be another each time, and what a run is for is not, so that goes first; those
+// that are alike stay in the order in which the launch has them, but for runs with a name of their own.
 //
 // Thread safety: pure functions.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 #include "base/page_class.hpp"
@@ -13,22 +15,23 @@
 
 namespace tessera {
 
+// Names that owners give (RunOwner::name) begin here: no address is as high.
+inline constexpr std::uint64_t kGivenNames = std::uint64_t{1} << 63;
+
 struct RunRole {
+  bool small = false;
   Bytes bytes;
   TagId tag;
   bool writes = false;
-  std::uint64_t name = 0;  // Run::name
+  std::uint64_t given_name = 0;
 
-  bool is_small() const { return bytes <= kBasePage; }
-  bool operator==(const RunRole&) const = default;
-  auto operator<=>(const RunRole& other) const {
-    if (is_small() != other.is_small()) return is_small() <=> other.is_small();
-    if (bytes != other.bytes) return bytes <=> other.bytes;
-    if (tag != other.tag) return tag <=> other.tag;
-    if (writes != other.writes) return writes <=> other.writes;
-    return name <=> other.name;
-  }
+  auto operator<=>(const RunRole&) const = default;
 };
+
+// Uses of equal roles are in the order of their launch: sort them stably.
+inline RunRole role_of(Bytes bytes, TagId tag, bool writes, std::uint64_t name) {
+  return {bytes <= kBasePage, bytes, tag, writes, name < kGivenNames ? 0 : name};
+}
 
 // `bytes_of` tells those of a use. REQUIRES: the uses of a launch that play a part, in the order of their roles.
 std::uint64_t signature_of(const void* work, const auto& uses, auto bytes_of) {

@@ -80,7 +80,8 @@ struct RunOwner {
   // One for each block it can have, odd while the block lives. Who makes a block live does so sequentially
   // consistently and reads the run's `missing` after.
   std::span<const std::atomic<std::uint64_t>> words;
-  // Of a run that each time through an iteration takes the same part in it: who takes it over has the same name.
+  // Of a run that each time through an iteration takes the same part in it: who takes it over has the same name, from
+  // kGivenNames on (launch_signature.hpp).
   std::optional<std::uint64_t> name{};
 };
 

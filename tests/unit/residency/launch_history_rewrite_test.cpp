@@ -21,8 +21,8 @@ class LaunchHistoryRewriteTest : public ::testing::Test {
 
   // A launch of this work; gives its signature, as the conductor has it.
   std::uint64_t launch(const int& work, std::vector<LaunchLog::Use> uses) {
-    std::ranges::sort(uses, {}, [](const LaunchLog::Use& use) {
-      return RunRole{use.run->shape.bytes(), use.run->tag, use.writes, use.run->name};
+    std::ranges::stable_sort(uses, {}, [](const LaunchLog::Use& use) {
+      return role_of(use.run->shape.bytes(), use.run->tag, use.writes, use.run->name);
     });
     const std::uint64_t signature =
         signature_of(&work, uses, [](const LaunchLog::Use& use) { return use.run->shape.bytes(); });
