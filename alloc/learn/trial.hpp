@@ -2,9 +2,8 @@
 //
 // A told time is believed until the program has taken another: the shortest of told and taken times is followed, so a
 // strategy that takes longer than it was told gives way to the next that may be faster, and is come back to when those
-// turn out to be no better. Who told them is mostly wrong about all alike: by half of what those that were tried have taken
-// longer, the others are expected to. One that would then be faster by next to nothing is not tried. Each is tried once; then the
-// fastest stays, until it takes longer than that by a part of kWorse.
+// turn out to be no better. One that was told to be faster by next to nothing is not tried. Each is tried once; then
+// the fastest stays, until it takes longer than that by a part of kWorse.
 //
 // The first iteration under a strategy still has to do with the one before, so an iteration counts when it took about as
 // long as the last one. Of a strategy that does not come to rest, or does not stay there, the mean of kMany counts: one
@@ -43,11 +42,11 @@ class Trial {
 
  private:
   struct Candidate {
-    Nanoseconds told;
-    Nanoseconds taken{};  // 0 = it was not tried
+    Nanoseconds time;  // told, or taken
+    bool tried = false;
+    // A told time is not exact, and to try it costs an iteration or two that are like neither.
+    Nanoseconds expected() const { return tried ? time : time + time / kAlike; }
   };
-  Nanoseconds expected(const Candidate& candidate) const;
-
   std::vector<Candidate> candidates_;
   std::size_t current_ = 0;
   Nanoseconds last_{};  // iteration; 0 = none to compare with
