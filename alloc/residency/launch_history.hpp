@@ -42,7 +42,8 @@ class LaunchHistory {
   // roles, whose parts have that signature (launch_signature.hpp).
   void remember(const LaunchLog::Launch& launch, std::uint64_t signature,
                 std::span<const LaunchLog::Use> uses, std::size_t parts, Nanoseconds now);
-  // These blocks shared runs all along, as far as it is known from here on. REQUIRES: in the order in which they were made.
+  // These blocks shared runs all along, as far as it is known from here on. REQUIRES: at least one, in the order in which
+  // they were made.
   void rewrite(std::span<const MovedBlock> moved);
   // Looks who is over, and gives their watches back.
   void read_watches();

@@ -1,7 +1,6 @@
 // A history of launches as it would have been, had blocks shared runs from the first.
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 
 #include "residency/launch_history.hpp"
 
@@ -48,14 +47,13 @@ class Moves {
 }  // namespace
 
 void LaunchHistory::rewrite(std::span<const MovedBlock> moved) {
-  if (moved.empty()) return;
   Moves moves(moved);
   const auto begin = std::ranges::upper_bound(steps_, moved.front().made, {}, &Step::epoch);  // nobody used them before
   const std::size_t kept = begin == steps_.end() ? mentions_.size() : begin->first;
   std::vector<Mention> mentions(mentions_.begin(), mentions_.begin() + static_cast<std::ptrdiff_t>(kept));
   mentions.reserve(mentions_.size());
   std::unordered_map<std::uint64_t, std::size_t> shared;  // by a launch: where in `mentions`, by name
-  for (Step& step : std::ranges::subrange(begin, steps_.end())) {
+  for (Step& step : std::span(begin, steps_.end())) {
     const std::size_t first = mentions.size();
     shared.clear();
     for (Mention mention : mentions_of(step)) {
