@@ -33,7 +33,7 @@ BlockCache::~BlockCache() {
     }
   };
   for (const auto& block : runs_.remove_all()) release(block->run);
-  for (const auto& slab : slots_.remove_all()) release(slab->run);
+  for (const SlotPage& page : slots_.remove_all()) release(page.run());
   for (const auto& bundle : bundles_.remove_all()) release(bundle->run);
 }
 

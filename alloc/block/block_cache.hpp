@@ -12,8 +12,9 @@
 //  8. out of memory, with a sentence.
 // Once the program repeats itself, blocks above 1 MiB may have a place in a bundle by plan (placed_blocks.hpp); whoever
 // has one is served by it before step 1, or by a new bundle.
-// A block of up to 1 MiB is a slot of a slab, whose page is for one (class, stream, tag) for life; one of up to
-// 16 MiB that is made in a burst (burst.hpp) has a place in a bundle, which is for one (stream, tag). Those freed
+// A block of up to 1 MiB is a slot of a slab, which is for one (class, stream, tag) for life, a page or a part of one
+// (shared_page.hpp); one of up to 16 MiB that is made in a burst (burst.hpp) has a place in a bundle. The slabs of a
+// page, and the blocks of a bundle, are for one (stream, tag). Those freed
 // on another stream come back to their own one in step 3, and slabs and bundles change hands by being wholly free
 // in step 6. Other blocks change streams in step 3; none changes its tag.
 //
@@ -135,7 +136,6 @@ class BlockCache {
     CacheKey key;
     const Spot* spot = nullptr;  // by plan
     bool in_bundle = false;      // it is made in a burst
-    BundleKey bundle_key() const { return {key.stream, key.tag}; }
   };
   // Work queued on `stream` so far may use the block until the stream has passed `epoch`.
   struct Freed {
@@ -181,7 +181,7 @@ class BlockCache {
   Address take_slots_settled(const CacheKey& key, ThreadCache* cache);
   Address take_place_settled(const Request& request);
   Result<Address> grow(const Request& request, ThreadCache* cache);
-  Result<Address> grow_slab(const CacheKey& key, ThreadCache* cache);
+  Result<Address> grow_slots(const CacheKey& key, ThreadCache* cache);
   Result<Address> grow_bundle(const Request& request);
   Result<Run*> acquire_for(Bundle& bundle);
   Address keep_rest(const CacheKey& key, ThreadCache* cache, std::span<const Address> slots);
@@ -220,10 +220,15 @@ inline std::optional<BlockCache::Located> BlockCache::locate(Run* run, Address a
     return Located{run, owner, &static_cast<SingleBlock*>(owner)->word, run->address, owner->size_class.bytes()};
   }
   if (owner->kind == OwnerKind::kBundle) [[unlikely]] return locate_in(static_cast<Bundle&>(*owner), run, address);
-  auto* const slab = static_cast<Slab*>(owner);
-  const auto slot = slab->slot_at(address - run->address);
+  auto* slab = static_cast<Slab*>(owner);
+  if (owner->kind == OwnerKind::kSharedPage) {
+    slab = static_cast<SharedPage*>(owner)->slab_at(address - run->address);
+    if (!slab) return std::nullopt;
+  }
+  const Address start = run->address + slab->start;
+  const auto slot = slab->slot_at(address - start);
   if (!slot) return std::nullopt;
-  return Located{run, owner, &slab->word(*slot), run->address + slab->offset(*slot), owner->size_class.bytes()};
+  return Located{run, slab, &slab->word(*slot), start + slab->offset(*slot), slab->size_class.bytes()};
 }
 
 inline bool BlockCache::lives_at(Run* run, Address address) {

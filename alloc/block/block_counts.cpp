@@ -85,7 +85,7 @@ BlockStats BlockCache::stats() const {
   stats.peak_live_bytes =
       std::max(stats.live_bytes, Bytes(static_cast<std::uint64_t>(live_.peak())));
   stats.cached_bytes = runs_.cached_bytes() + slots_.empty_bytes() + bundles_.empty_bytes();
-  stats.slabs = slots_.slabs();
+  stats.slot_pages = slots_.pages();
   stats.bundles = bundles_.bundles();
   stats.single_blocks = runs_.blocks();
   return stats;
@@ -141,8 +141,8 @@ Status BlockCache::validate() const {
   }));
   TESSERA_TRY(bundles_.validate());
   const BlockStats now = stats();
-  if (now.slabs + now.bundles + now.single_blocks != pages_.stats().runs) {
-    return Status(Code::kInternal, fmt::format("{} slabs, {} bundles and {} single blocks, but {} runs", now.slabs,
+  if (now.slot_pages + now.bundles + now.single_blocks != pages_.stats().runs) {
+    return Status(Code::kInternal, fmt::format("{} pages of slots, {} bundles and {} single blocks, but {} runs", now.slot_pages,
                                                now.bundles, now.single_blocks, pages_.stats().runs));
   }
   TagUse sum;

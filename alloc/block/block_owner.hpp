@@ -1,4 +1,5 @@
-// The record behind a run: one block, a slab of equal slots, or a bundle of blocks. `Run::owner` points here.
+// The record behind a run: one block, a slab of equal slots, a page of several slabs, or a bundle of blocks.
+// `Run::owner` points here.
 //
 // Thread safety: the constants and the words by any thread; what else there is, as it says.
 #pragma once
@@ -24,14 +25,14 @@ struct Late {
   }
 };
 
-enum class OwnerKind : std::uint8_t { kSingle, kSlab, kBundle };
+enum class OwnerKind : std::uint8_t { kSingle, kSlab, kSharedPage, kBundle };
 
 struct BlockOwner {
   BlockOwner(OwnerKind owner_kind, SizeClass owner_class, TagId owner_tag)
       : kind(owner_kind), size_class(owner_class), tag(owner_tag) {}
 
   const OwnerKind kind;
-  const SizeClass size_class;  // of the block, of each slot, or of a bundle's whole run
+  const SizeClass size_class;  // of the block, of each slot, or of a shared page's or bundle's whole run
   const TagId tag;
   // Set once, before any address in it is handed out. Who looks an address up uses the page map's.
   Run* run = nullptr;

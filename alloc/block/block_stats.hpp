@@ -15,8 +15,8 @@ struct BlockStats {
   Bytes live_bytes, peak_live_bytes;  // as asked for; the peak within LiveMeter::kGrain per thread
   std::uint64_t allocations = 0, frees = 0;
   std::uint64_t cache_hits = 0;       // allocations served by the thread's own cache
-  Bytes cached_bytes;                 // free blocks in the shared caches: slabs and bundles that are wholly free
-  std::uint64_t slabs = 0, bundles = 0, single_blocks = 0;
+  Bytes cached_bytes;                 // free blocks in the shared caches: pages of slots and bundles that are wholly free
+  std::uint64_t slot_pages = 0, bundles = 0, single_blocks = 0;
 };
 
 struct TagUse {

@@ -65,7 +65,7 @@ Result<Address> BlockCache::serve(const Request& request, ThreadCache* cache) {
 
 // Nothing where the place of the last time is not free yet: the block has a run of its own this time.
 Result<Address> BlockCache::serve_spot(const Request& request) {
-  const BundleKey key = request.bundle_key();
+  const SharingKey key = request.key.sharing();
   if (const Address place = bundles_.take(*request.spot)) return place;
   if (!bundles_.has_planned(request.spot->run)) {
     const std::vector<Bytes> places = placed_.places_of(request.spot->run);
@@ -107,7 +107,7 @@ Address BlockCache::take_slots_settled(const CacheKey& key, ThreadCache* cache) 
 }
 
 Address BlockCache::take_place_settled(const Request& request) {
-  const BundleKey key = request.bundle_key();
+  const SharingKey key = request.key.sharing();
   if (const Address address = bundles_.take(key, request.bytes)) return address;
   if (!bundles_.has_late(key)) return {};
   poll();
@@ -138,7 +138,7 @@ Address BlockCache::keep_rest(const CacheKey& key, ThreadCache* cache,
 // Step 4.
 Result<Address> BlockCache::grow(const Request& request, ThreadCache* cache) {
   const CacheKey& key = request.key;
-  if (key.size_class.is_slot()) return grow_slab(key, cache);
+  if (key.size_class.is_slot()) return grow_slots(key, cache);
   if (request.in_bundle) return grow_bundle(request);
   auto block = std::make_unique<SingleBlock>(key.size_class, key.tag);
   const Domain domain{kSingles, key.stream, key.tag};
@@ -147,17 +147,21 @@ Result<Address> BlockCache::grow(const Request& request, ThreadCache* cache) {
   return runs_.add(std::move(block))->run->address;
 }
 
-Result<Address> BlockCache::grow_slab(const CacheKey& key, ThreadCache* cache) {
-  auto slab = std::make_unique<Slab>(key.size_class, key.stream, key.tag);
-  const Domain domain{kSlabs, key.stream, key.tag};
-  TESSERA_TRY_ASSIGN(slab->run, pages_.acquire(kBasePage, domain, {slab.get(), BlockWord::raw(slab->words())}));
+// A part of a page that other classes have, or a new page.
+Result<Address> BlockCache::grow_slots(const CacheKey& key, ThreadCache* cache) {
   SlotLine line;
-  const std::size_t taken = slots_.add(std::move(slab), wanted(line, cache));
+  std::size_t taken = slots_.cut(key, wanted(line, cache));
+  if (taken == 0) {
+    SlotPage page = slots_.new_page(key);
+    const Domain domain{kSlabs, key.stream, key.tag};
+    TESSERA_TRY_ASSIGN(page.record().run, pages_.acquire(kBasePage, domain, page.owner()));
+    taken = slots_.add(std::move(page), key, wanted(line, cache));
+  }
   return keep_rest(key, cache, std::span(line).first(taken));
 }
 
 Result<Address> BlockCache::grow_bundle(const Request& request) {
-  const BundleKey key = request.bundle_key();
+  const SharingKey key = request.key.sharing();
   auto bundle = std::make_unique<Bundle>(bundles_.bytes_for(key, request.bytes), key.stream, key.tag);
   TESSERA_TRY_ASSIGN(bundle->run, acquire_for(*bundle));
   return bundles_.add(std::move(bundle), request.bytes);
@@ -268,9 +272,9 @@ Status BlockCache::give_back(Bytes bytes, bool quiet) {
     if (!is_gone(block->run)) runs_.put(*runs_.add(std::move(block)));
   }
   if (sum >= bytes) return result;
-  for (auto& slab : slots_.remove_empty(bytes - sum, quiet)) {
+  for (SlotPage& page : slots_.remove_empty(bytes - sum, quiet)) {
     sum += kBasePage;
-    if (!is_gone(slab->run)) slots_.add(std::move(slab));
+    if (!is_gone(page.run())) slots_.put_back(std::move(page));
   }
   if (sum >= bytes) return result;
   for (auto& bundle : bundles_.remove_empty(bytes - sum, quiet)) {

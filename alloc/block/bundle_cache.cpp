@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-Address BundleCache::take(const BundleKey& key, Bytes block) {
+Address BundleCache::take(const SharingKey& key, Bytes block) {
   MutexLock lock(mutex_);
   const auto found = homes_.find(key);
   if (found == homes_.end()) return {};
@@ -63,13 +63,13 @@ void BundleCache::free_place(Home& home, Bundle& bundle, std::uint32_t place) {
   if (bundle.is_empty()) empty_ += bundle.bytes().value();
 }
 
-bool BundleCache::has_late(const BundleKey& key) const {
+bool BundleCache::has_late(const SharingKey& key) const {
   MutexLock lock(mutex_);
   const auto found = homes_.find(key);
   return found != homes_.end() && !found->second.late.empty();
 }
 
-bool BundleCache::settle(const BundleKey& key) {
+bool BundleCache::settle(const SharingKey& key) {
   MutexLock lock(mutex_);
   const auto found = homes_.find(key);
   if (found == homes_.end() || found->second.late.empty()) return false;
@@ -91,7 +91,7 @@ void BundleCache::settle_home(Home& home) {
   });
 }
 
-Bytes BundleCache::bytes_for(const BundleKey& key, Bytes block) const {
+Bytes BundleCache::bytes_for(const SharingKey& key, Bytes block) const {
   MutexLock lock(mutex_);
   const auto found = homes_.find(key);
   const Bytes held = found == homes_.end() ? Bytes() : found->second.bytes - found->second.planned;
@@ -219,7 +219,7 @@ std::vector<std::unique_ptr<Bundle>> BundleCache::remove_all() {
 Status BundleCache::validate() const {
   MutexLock lock(mutex_);
   Bytes empty;
-  std::map<BundleKey, Bytes> bytes;
+  std::map<SharingKey, Bytes> bytes;
   std::size_t places = 0, gaps = 0;
   for (const auto& [known, bundle] : bundles_) {
     const auto home = homes_.find(key_of(*bundle));

@@ -31,15 +31,10 @@
 
 #include "base/mutex.hpp"
 #include "block/bundle.hpp"
+#include "block/cache_key.hpp"
 #include "block/placed_blocks.hpp"
 
 namespace tessera {
-
-struct BundleKey {
-  StreamId stream;  // by key
-  TagId tag;
-  constexpr auto operator<=>(const BundleKey&) const = default;
-};
 
 class BundleCache {
  public:
@@ -48,16 +43,16 @@ class BundleCache {
   BundleCache(const StreamTable& streams, Bytes limit) : streams_(streams), limit_(limit) {}
 
   // A place for a block of so many bytes; none when no bundle of the domain has one.
-  Address take(const BundleKey& key, Bytes block);
+  Address take(const SharingKey& key, Bytes block);
   // The one that a plan says; none where its bundle does not exist, or it is not free.
   Address take(Spot spot);
   bool has_planned(std::uint32_t number) const;
   // Frees those places in the domain's line whose streams have passed, as of the last poll. False when the line
   // is empty.
-  bool settle(const BundleKey& key);
-  bool has_late(const BundleKey& key) const;
+  bool settle(const SharingKey& key);
+  bool has_late(const SharingKey& key) const;
   // Of the run that a new bundle for such a block is to have.
-  Bytes bytes_for(const BundleKey& key, Bytes block) const;
+  Bytes bytes_for(const SharingKey& key, Bytes block) const;
 
   // The place is free for its bundle's stream.
   void give(Bundle& bundle, Address address);
@@ -108,7 +103,7 @@ class BundleCache {
     Bytes planned;               // ... and of those that are planned
   };
 
-  static BundleKey key_of(const Bundle& bundle) { return {bundle.stream, bundle.tag}; }
+  static SharingKey key_of(const Bundle& bundle) { return {bundle.stream, bundle.tag}; }
   static Gap free_gap(Bundle& bundle, std::uint32_t place) {
     return {bundle.capacity(place), bundle.address(place), &bundle};
   }
@@ -129,7 +124,7 @@ class BundleCache {
   const StreamTable& streams_;
   const Bytes limit_;
   mutable Mutex mutex_{LockRank::kBlock};
-  std::map<BundleKey, Home> homes_ GUARDED_BY(mutex_);  // of domains that have bundles
+  std::map<SharingKey, Home> homes_ GUARDED_BY(mutex_);  // of domains that have bundles
   std::unordered_map<const Bundle*, std::unique_ptr<Bundle>> bundles_ GUARDED_BY(mutex_);
   std::unordered_map<std::uint32_t, Bundle*> planned_ GUARDED_BY(mutex_);  // by number
   std::atomic<std::uint64_t> empty_{0};  // bytes of bundles whose places are all free

@@ -16,12 +16,20 @@ namespace tessera {
 // Of a block that was freed on a stream which is destroyed: no request has it.
 inline constexpr StreamId kRetiredStream{~std::uint64_t{1}};
 
+// What blocks that share pages have in common, whatever their class.
+struct SharingKey {
+  StreamId stream;  // by key
+  TagId tag;
+  constexpr auto operator<=>(const SharingKey&) const = default;
+};
+
 struct CacheKey {
   SizeClass size_class;
   StreamId stream;
   TagId tag;
 
   constexpr auto operator<=>(const CacheKey&) const = default;
+  constexpr SharingKey sharing() const { return {stream, tag}; }
 };
 
 // For tables: the upper bits are the better ones.

@@ -12,14 +12,28 @@ std::uint32_t Slab::line_slots(Bytes slot_bytes) {
   return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(fit, 1, kLineSlots)));
 }
 
+std::uint32_t Slab::lines_for(std::uint32_t slots, Bytes slot_bytes) {
+  const std::uint32_t in_line = line_slots(slot_bytes);
+  return (slots + in_line - 1) / in_line;
+}
+
 Slab::Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag)
+    : Slab(slab_class, slab_stream, slab_tag, {.page = nullptr, .start = {}, .bytes = kBasePage, .lines = {}}) {
+  own_lines_ = std::vector<Line>(lines_for(slots_, slab_class.bytes()));
+  lines_ = own_lines_;
+}
+
+Slab::Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag, const Part& part)
     : BlockOwner(OwnerKind::kSlab, slab_class, slab_tag),
       stream(slab_stream),
-      slots_(static_cast<std::uint32_t>(kBasePage / slab_class.bytes())),
+      start(part.start),
+      slots_(static_cast<std::uint32_t>(part.bytes / slab_class.bytes())),
       line_shift_(static_cast<std::uint32_t>(std::countr_zero(line_slots(slab_class.bytes())))),
       reciprocal_((std::uint64_t{1} << kReciprocalShift) / (slab_class.bytes() / kBlockAlignment) +
                   1),
-      lines_((slots_ + line_mask()) >> line_shift_),
+      lines_(part.lines),
+      bytes_(part.bytes),
+      page_(part.page),
       free_((slots_ + 63) / 64, ~std::uint64_t{0}),
       free_slots_(slots_) {
   if (slots_ % 64 != 0) free_.back() = (std::uint64_t{1} << slots_ % 64) - 1;

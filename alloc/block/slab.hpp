@@ -1,4 +1,5 @@
-// A base page cut in slots of one class, for one domain; the list of free slots is a bitmap.
+// A base page, or a part of one that is shared, cut in slots of one class, for one domain; the list of free slots
+// is a bitmap.
 //
 // A bitmap, and not a chain, because it costs one bit per slot, serves the lowest address first
 // (which keeps sparse slabs sparse, so that they empty), and cannot hold a slot twice.
@@ -20,23 +21,40 @@
 
 namespace tessera {
 
+class SharedPage;
+
 class Slab : public BlockOwner {
  public:
   static constexpr std::uint32_t kLineSlots = 8;  // at most
   static constexpr Bytes kLineBytes = 128_KiB;
+  struct alignas(64) Line {
+    std::array<BlockWord, kLineSlots> words;
+  };
+  // A part of a shared page: where it is, and where the words of its slots are to be.
+  struct Part {
+    SharedPage* page;
+    Bytes start, bytes;
+    std::span<Line> lines;
+  };
 
-  // REQUIRES: `slab_class` is a slot class. All slots start free.
+  // A whole page. REQUIRES: `slab_class` is a slot class. All slots start free.
   Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag);
+  // REQUIRES: as above; the part has room for a slot, and lines_for() lines, which outlive the slab.
+  Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag, const Part& part);
 
   // So many slots of a size have their words in one line: a power of two.
   static std::uint32_t line_slots(Bytes slot_bytes);
+  static std::uint32_t lines_for(std::uint32_t slots, Bytes slot_bytes);
 
   const StreamId stream;  // key of the stream all of its blocks are for
+  const Bytes start;      // in its run
 
+  Bytes bytes() const { return bytes_; }
+  SharedPage* page() const { return page_; }  // null when it is a whole one
   std::uint32_t slots() const { return slots_; }
   // Of all slots, and of places in lines that no slot has.
   std::span<const BlockWord> words() const { return {lines_.front().words.data(), lines_.size() * kLineSlots}; }
-  // The slot that holds this byte of the page; none in the tail that no slot has.
+  // The slot that holds this byte of the slab; none in the tail that no slot has.
   std::optional<std::uint32_t> slot_at(Bytes offset) const {
     const auto unit = offset / kBlockAlignment;
     const auto slot = static_cast<std::uint32_t>(unit * reciprocal_ >> kReciprocalShift);
@@ -44,7 +62,7 @@ class Slab : public BlockOwner {
     return slot;
   }
   Bytes offset(std::uint32_t slot) const { return size_class.bytes() * slot; }
-  Address address(std::uint32_t slot) const { return run->address + offset(slot); }
+  Address address(std::uint32_t slot) const { return run->address + start + offset(slot); }
   BlockWord& word(std::uint32_t slot) {
     return lines_[slot >> line_shift_].words[slot & line_mask()];
   }
@@ -68,15 +86,16 @@ class Slab : public BlockOwner {
   // page has 2^12 units, a slot at most 2^11.
   static constexpr int kReciprocalShift = 24;
 
-  struct alignas(64) Line {
-    std::array<BlockWord, kLineSlots> words;
-  };
   std::uint32_t line_mask() const { return (1u << line_shift_) - 1; }
 
   const std::uint32_t slots_;
   const std::uint32_t line_shift_;  // so many slots, as a power of two, have their words in one line
   const std::uint64_t reciprocal_;
-  std::vector<Line> lines_;
+  std::span<Line> lines_;
+  // What a look-up reads ends here.
+  const Bytes bytes_;
+  SharedPage* const page_;
+  std::vector<Line> own_lines_;  // none when it is a part
 
   // What follows changes while other threads read what stands above.
   alignas(64) std::vector<std::uint64_t> free_;

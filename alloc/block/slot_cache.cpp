@@ -8,7 +8,7 @@
 namespace tessera {
 
 std::uint32_t SlotCache::slot_of(const Slab& slab, Address address) {
-  return slab.slot_at(address - slab.run->address).value_or(0);
+  return slab.slot_at(address - slab.address(0)).value_or(0);
 }
 
 std::size_t SlotCache::take(const CacheKey& key, std::span<Address> out) {
@@ -26,7 +26,7 @@ std::size_t SlotCache::take(const CacheKey& key, std::span<Address> out) {
 
 // They count as live from here on, so that a thread that has them in its cache need not count.
 std::size_t SlotCache::take_line(Slab& slab, std::span<Address> out) {
-  if (slab.is_empty()) --empty_;
+  if (slab.is_empty()) note_used(slab);
   std::array<std::uint32_t, Slab::kLineSlots> slots;
   const std::size_t taken = slab.take_line(std::span(slots).first(std::min(out.size(), slots.size())));
   for (std::size_t i = 0; i < taken; ++i) out[i] = slab.address(slots[i]);
@@ -72,7 +72,15 @@ void SlotCache::settle_home(Home& home) {
 void SlotCache::free_slot(Home& home, Slab& slab, std::uint32_t slot) {
   if (slab.free_slots() == 0) home.with_free.insert(&slab);
   slab.give(slot);
-  if (slab.is_empty()) ++empty_;
+  if (slab.is_empty()) note_unused(slab);
+}
+
+void SlotCache::note_used(Slab& slab) {
+  if (slab.page() == nullptr || slab.page()->note_used()) --empty_;
+}
+
+void SlotCache::note_unused(Slab& slab) {
+  if (slab.page() == nullptr || slab.page()->note_unused()) ++empty_;
 }
 
 void SlotCache::give(std::span<const Place> slots) {
@@ -100,7 +108,7 @@ void SlotCache::retire(StreamId stream, Late late) {
     for (auto& [key, home] : shard.homes) {
       if (key.stream != stream) continue;
       for (Slab* const slab : home.with_free) {
-        if (slab->is_empty()) --empty_;
+        if (slab->is_empty()) note_used(*slab);
         std::uint32_t slot = 0;
         while (slab->free_slots() > 0) {
           slab->take_line({&slot, 1});
@@ -110,45 +118,6 @@ void SlotCache::retire(StreamId stream, Late late) {
       home.with_free.clear();
     }
   }
-}
-
-std::size_t SlotCache::add(std::unique_ptr<Slab> slab, std::span<Address> out) {
-  const CacheKey key = key_of(*slab);
-  Shard& shard = shard_of(key);
-  MutexLock lock(shard.mutex);
-  ++empty_;
-  const std::size_t taken = out.empty() ? 0 : take_line(*slab, out);
-  if (slab->free_slots() > 0) shard.homes[key].with_free.insert(slab.get());
-  const Slab* const known = slab.get();
-  shard.slabs.emplace(known, std::move(slab));
-  return taken;
-}
-
-std::unique_ptr<Slab> SlotCache::detach(Shard& shard, Slab& slab) {
-  const auto home = shard.homes.find(key_of(slab));
-  home->second.with_free.erase(&slab);
-  if (home->second.with_free.empty() && home->second.late.empty()) shard.homes.erase(home);
-  --empty_;
-  return std::move(shard.slabs.extract(&slab).mapped());
-}
-
-std::vector<std::unique_ptr<Slab>> SlotCache::remove_empty(Bytes bytes, bool quiet) {
-  std::vector<std::unique_ptr<Slab>> removed;
-  for (Shard& shard : shards_) {
-    if (empty_.load() == 0) break;
-    MutexLock lock(shard.mutex);
-    std::vector<Slab*> empty;
-    for (const auto& [key, home] : shard.homes) {
-      for (Slab* const slab : home.with_free) {
-        if (kBasePage * (removed.size() + empty.size()) >= bytes) break;
-        if (!slab->is_empty()) continue;
-        if (quiet && !streams_.passed(slab->run->streams.load(), slab->run->last_work())) continue;
-        empty.push_back(slab);
-      }
-    }
-    for (Slab* const slab : empty) removed.push_back(detach(shard, *slab));
-  }
-  return removed;
 }
 
 Late SlotCache::latest() const {
@@ -164,13 +133,11 @@ Late SlotCache::latest() const {
 
 Bytes SlotCache::empty_bytes() const { return kBasePage * empty_.load(); }
 
-std::uint64_t SlotCache::slabs() const {
-  std::uint64_t slabs = 0;
-  for (const Shard& shard : shards_) {
-    MutexLock lock(shard.mutex);
-    slabs += shard.slabs.size();
-  }
-  return slabs;
+std::uint64_t SlotCache::pages() const {
+  std::uint64_t pages = 0;
+  for_each([&](const Slab& slab) { pages += slab.page() == nullptr ? 1 : 0; });
+  shared_.for_each([&](const SharedPage&) { ++pages; });
+  return pages;
 }
 
 void SlotCache::for_each(const std::function<void(const Slab&)>& see) const {
@@ -180,28 +147,23 @@ void SlotCache::for_each(const std::function<void(const Slab&)>& see) const {
   }
 }
 
-std::vector<std::unique_ptr<Slab>> SlotCache::remove_all() {
-  std::vector<std::unique_ptr<Slab>> removed;
-  for (Shard& shard : shards_) {
-    MutexLock lock(shard.mutex);
-    for (auto& [key, slab] : shard.slabs) removed.push_back(std::move(slab));
-    shard.slabs.clear();
-    shard.homes.clear();
-  }
-  empty_ = 0;
-  return removed;
-}
-
 Status SlotCache::validate(const std::function<std::uint32_t(const Slab&)>& cached) const {
+  std::unordered_map<const Run*, std::uint32_t> out;  // slots that are live or in a thread's cache
+  for (const Shard& shard : shards_) TESSERA_TRY(validate_shard(shard, cached, out));
+  for (const auto& [run, slots] : out) {
+    if (slots == run->live.load()) continue;
+    return Status(Code::kInternal, fmt::format("{} slots of a page are out, {} are counted", slots, run->live.load()));
+  }
   std::uint64_t empty = 0;
-  for (const Shard& shard : shards_) TESSERA_TRY(validate_shard(shard, cached, empty));
-  if (empty != empty_.load()) return Status(Code::kInternal, "empty slabs do not add up");
+  for_each([&](const Slab& slab) { empty += slab.page() == nullptr && slab.is_empty() ? 1 : 0; });
+  shared_.for_each([&](const SharedPage& page) { empty += page.is_unused() ? 1 : 0; });
+  if (empty != empty_.load()) return Status(Code::kInternal, "empty pages do not add up");
   return Status::ok();
 }
 
 Status SlotCache::validate_shard(const Shard& shard,
                                  const std::function<std::uint32_t(const Slab&)>& cached,
-                                 std::uint64_t& empty) const {
+                                 std::unordered_map<const Run*, std::uint32_t>& out) const {
   MutexLock lock(shard.mutex);
   std::unordered_map<const Slab*, std::uint32_t> late;
   for (const auto& [key, home] : shard.homes) {
@@ -216,15 +178,12 @@ Status SlotCache::validate_shard(const Shard& shard,
     TESSERA_TRY(slab->validate());
     std::uint32_t live = 0;
     for (std::uint32_t i = 0; i < slab->slots(); ++i) live += slab->word(i).read().live ? 1u : 0u;
-    const std::uint32_t elsewhere = late[key] + cached(*key);
-    if (live + slab->free_slots() + elsewhere != slab->slots() ||
-        live + cached(*key) != slab->run->live.load()) {
-      return Status(Code::kInternal,
-                    fmt::format("a slab of {} slots has {} live ({} counted), {} free, {} elsewhere",
-                                slab->slots(), live, slab->run->live.load(), slab->free_slots(),
-                                elsewhere));
+    const std::uint32_t in_caches = cached(*key);
+    out[slab->run] += live + in_caches;
+    if (live + in_caches + late[key] + slab->free_slots() != slab->slots()) {
+      return Status(Code::kInternal, fmt::format("a slab of {} slots has {} live, {} free, {} in line, {} in caches",
+                                                 slab->slots(), live, slab->free_slots(), late[key], in_caches));
     }
-    empty += slab->is_empty() ? 1 : 0;
   }
   return Status::ok();
 }

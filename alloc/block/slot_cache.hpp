@@ -4,13 +4,16 @@
 // freed on the slab's own stream (or on none) serves again at once; one freed on another stream
 // waits in a line of its domain until that stream has passed the free.
 //
+// The first slabs of a class are parts of pages that it shares with other classes of its stream and tag, the others whole
+// pages (shared_page.hpp). A page leaves as a whole, when no slot of it is in use.
+//
 // Domains are spread over shards with a lock each, and a thread's cache comes back a batch at a time,
 // so threads that free each other's blocks seldom meet at a lock.
 //
 // Thread safety: every call may be made from any thread.
 //
 // Invariants (validate()): each slot of each slab is in one place: free in the slab, in its
-// domain's line, in a thread's cache, or live. Run::live counts the last two.
+// domain's line, in a thread's cache, or live. Run::live counts the last two, of all slabs of the page.
 #pragma once
 
 #include <array>
@@ -26,9 +29,19 @@
 
 #include "base/mutex.hpp"
 #include "block/cache_key.hpp"
-#include "block/slab.hpp"
+#include "block/shared_pages.hpp"
 
 namespace tessera {
+
+// A page of slots with all that is known of it, while it is not in the cache.
+struct SlotPage {
+  std::unique_ptr<SharedPage> shared;        // null when it is one slab
+  std::vector<std::unique_ptr<Slab>> slabs;  // likewise that one, else all that were cut
+
+  BlockOwner& record() const { return shared ? static_cast<BlockOwner&>(*shared) : *slabs.front(); }
+  Run* run() const { return record().run; }
+  RunOwner owner() const { return {&record(), BlockWord::raw(shared ? shared->words() : slabs.front()->words()), {}}; }
+};
 
 class SlotCache {
  public:
@@ -54,21 +67,25 @@ class SlotCache {
   // The stream is going: its free slots wait for its last work, too.
   void retire(StreamId stream, Late late);
 
-  // As take(), from a new slab. REQUIRES: slab->run is set, all slots are free.
-  std::size_t add(std::unique_ptr<Slab> slab, std::span<Address> out);
-  // Puts a slab back that remove_empty() gave.
-  void add(std::unique_ptr<Slab> slab) { add(std::move(slab), {}); }
-  // Slabs without a slot in use leave the cache, those only whose run no stream uses any more if
-  // `quiet`; at least `bytes` if there are so many.
-  std::vector<std::unique_ptr<Slab>> remove_empty(Bytes bytes, bool quiet);
+  // As take(), from a new part of a shared page; 0 when none has room, or the next slab is to have a page of its own.
+  std::size_t cut(const CacheKey& key, std::span<Address> out);
+  // For the next slab: one of its own, or a shared one of which nothing is cut yet.
+  SlotPage new_page(const CacheKey& key) const;
+  // As take(), from a new slab in the page. REQUIRES: new_page() made it for the key, and its record has a run.
+  std::size_t add(SlotPage page, const CacheKey& key, std::span<Address> out);
+  // Pages without a slot in use leave the cache, those only whose run no stream uses any more if `quiet`; at least
+  // `bytes` if there are so many.
+  std::vector<SlotPage> remove_empty(Bytes bytes, bool quiet);
+  // REQUIRES: remove_empty() gave it.
+  void put_back(SlotPage page);
   // What a caller must wait for to have every line empty.
   Late latest() const;
   void settle_all();
 
   Bytes empty_bytes() const;
-  std::uint64_t slabs() const;
+  std::uint64_t pages() const;
   void for_each(const std::function<void(const Slab&)>& see) const;
-  std::vector<std::unique_ptr<Slab>> remove_all();
+  std::vector<SlotPage> remove_all();
   // `cached(slab)` is how many of its slots are in thread caches.
   Status validate(const std::function<std::uint32_t(const Slab&)>& cached) const;
 
@@ -79,11 +96,12 @@ class SlotCache {
     Late late;
   };
   struct ByAddress {
-    bool operator()(const Slab* a, const Slab* b) const { return a->run->address < b->run->address; }
+    bool operator()(const Slab* a, const Slab* b) const { return a->address(0) < b->address(0); }
   };
   struct Home {
     std::set<Slab*, ByAddress> with_free;
     std::deque<LateSlot> late;  // in the order of their frees
+    Bytes bytes;                // of all its slabs
   };
 
   struct alignas(64) Shard {
@@ -98,17 +116,25 @@ class SlotCache {
   static std::uint32_t slot_of(const Slab& slab, Address address);
   Shard& shard_of(const CacheKey& key) { return shards_[mixed(key) >> kShardShift]; }
   const Shard& shard_of(const CacheKey& key) const { return shards_[mixed(key) >> kShardShift]; }
+  Bytes next_bytes(const CacheKey& key) const;
+  std::size_t add(std::unique_ptr<Slab> slab, std::span<Address> out);
+  bool is_idle(const Run& run, bool quiet) const;
+  bool detach_slabs(SlotPage& page);
+  void attach(SlotPage page);
   // Under the lock of the slab's shard.
   std::size_t take_line(Slab& slab, std::span<Address> out);
   void free_slot(Home& home, Slab& slab, std::uint32_t slot);
+  void note_used(Slab& slab);
+  void note_unused(Slab& slab);
   void settle_home(Home& home);
   Status validate_shard(const Shard& shard, const std::function<std::uint32_t(const Slab&)>& cached,
-                        std::uint64_t& empty) const;
+                        std::unordered_map<const Run*, std::uint32_t>& out) const;
   std::unique_ptr<Slab> detach(Shard& shard, Slab& slab) REQUIRES_LOCK(shard.mutex);
 
   const StreamTable& streams_;
   std::array<Shard, kShards> shards_;
-  std::atomic<std::uint64_t> empty_{0};  // slabs without a slot in use
+  SharedPages shared_;
+  std::atomic<std::uint64_t> empty_{0};  // pages without a slot in use
 };
 
 }  // namespace tessera

@@ -53,7 +53,7 @@ Metadata metadata_of(Bytes block_bytes, std::uint64_t blocks) {
   const RunShape shape = shape_for(size_class.is_slot() ? kBasePage : size_class.bytes());
   metadata.block_records =
       Bytes(size_class.is_slot()
-                ? stats.slabs * bytes_of_slab(size_class)
+                ? stats.slot_pages * bytes_of_slab(size_class)
                 : stats.single_blocks * (sizeof(SingleBlock) + sizeof(void*) + kHashLinks));
   metadata.runs = Bytes(page_stats.runs * bytes_of_run(shape));
   metadata.page_map = Bytes(page_stats.in_runs / kBasePage * sizeof(Run*));

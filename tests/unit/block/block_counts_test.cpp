@@ -26,7 +26,7 @@ TEST_F(BlockCountsTest, BytesAreCountedAsAskedFor) {
   BlockStats stats = blocks().stats();
   EXPECT_EQ(stats.live_blocks, 2u);
   EXPECT_EQ(stats.live_bytes, 3_MiB + 700_B);
-  EXPECT_EQ(stats.slabs, 1u);
+  EXPECT_EQ(stats.slot_pages, 1u);
   EXPECT_EQ(stats.single_blocks, 1u);
   free(small);
   free(large);

@@ -33,10 +33,11 @@ TEST_F(BlockStepsTest, Step1TakesFromTheThreadsOwnCache) {
   EXPECT_EQ(hits(), 1u);
 }
 
-// Where the block's word is, by cache lines.
+// Where the block's word is, by cache lines. REQUIRES: the page is shared, as the first one is.
 std::uint64_t line_of_word(const Run& run, Address block) {
-  auto& slab = *static_cast<Slab*>(run.owner.record);
-  return reinterpret_cast<std::uint64_t>(&slab.word(*slab.slot_at(block - run.address))) / 64;
+  const auto& page = *static_cast<SharedPage*>(run.owner.record);
+  Slab& slab = *page.slab_at(block - run.address);
+  return reinterpret_cast<std::uint64_t>(&slab.word(*slab.slot_at(block - slab.address(0)))) / 64;
 }
 
 TEST_F(BlockStepsTest, ThreadsThatAllocateWhatTheyFreeWriteToNoLineTogether) {
@@ -51,7 +52,7 @@ TEST_F(BlockStepsTest, ThreadsThatAllocateWhatTheyFreeWriteToNoLineTogether) {
     }).join();
     mine = allocate(bytes, a_);
     const Run& run = *pages().find(mine);
-    ASSERT_EQ(pages().find(other), &run) << "the two take from one slab";
+    ASSERT_EQ(pages().find(other), &run) << "the two take from one page";
     EXPECT_NE(line_of_word(run, mine), line_of_word(run, other)) << bytes.value();
     free(mine, a_);
   }
@@ -125,7 +126,7 @@ TEST_F(BlockStepsTest, Step6GivesCachedBlocksBackAndTriesAgain) {
   expect_ok(driver().synchronize(a_));
   const Address block = allocate(120_MiB, b_, TagId(9));
   EXPECT_EQ(blocks().stats().single_blocks, 1u);
-  EXPECT_EQ(blocks().stats().slabs, 0u);
+  EXPECT_EQ(blocks().stats().slot_pages, 0u);
   expect_ok(fill(block, 1, 120_MiB, b_));
 }
 
@@ -147,7 +148,7 @@ TEST_F(BlockStepsTest, Step7WaitsForTheWorkOnCachedBlocks) {
   held.reset();
   other.join();
   EXPECT_EQ(blocks().stats().single_blocks, 1u);
-  EXPECT_EQ(blocks().stats().slabs, 0u);
+  EXPECT_EQ(blocks().stats().slot_pages, 0u);
 }
 
 // What one thread gives back is for a moment neither cached nor free; that is no reason to fail.

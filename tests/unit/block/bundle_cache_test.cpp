@@ -17,7 +17,7 @@ class BundleCacheTest : public LayerTest {
     give_back(cache_.remove_all());
     LayerTest::TearDown();
   }
-  BundleKey key(TagId tag = kTag) const { return {a_, tag}; }
+  SharingKey key(TagId tag = kTag) const { return {a_, tag}; }
   // The first block of a new bundle, live as all that are taken here.
   Address add(Bytes run, Bytes block) {
     auto bundle = std::make_unique<Bundle>(run, a_, kTag);

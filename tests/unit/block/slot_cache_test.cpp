@@ -1,61 +1,7 @@
-#include "block/slot_cache.hpp"
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <span>
-#include <vector>
-
-#include "layer_fixture.hpp"
+#include "slot_cache_fixture.hpp"
 
 namespace tessera {
 namespace {
-
-constexpr Bytes kQuarter = 512_KiB;  // four slots per slab
-
-class SlotCacheTest : public LayerTest {
- protected:
-  SlotCacheTest() : a_(new_stream()), b_(new_stream()) {}
-
-  void TearDown() override {
-    give_back(cache_.remove_all());
-    LayerTest::TearDown();
-  }
-  CacheKey key(TagId tag = TagId(1)) const { return {*size_class_for(kQuarter), a_, tag}; }
-  Slab& add() {
-    auto slab = std::make_unique<Slab>(key().size_class, a_, TagId(1));
-    slab->run = ::tessera::take(pages().acquire(kBasePage, {8, a_, TagId(1)}, {slab.get(), {}}));
-    Slab& added = *slab;
-    cache_.add(std::move(slab));
-    return added;
-  }
-  std::vector<Address> take(std::size_t count, TagId tag = TagId(1)) {
-    std::vector<Address> slots(count);
-    std::size_t taken = 0;
-    while (taken < count) {
-      const std::size_t more = cache_.take(key(tag), std::span(slots).subspan(taken));
-      if (more == 0) break;
-      taken += more;
-    }
-    slots.resize(taken);
-    return slots;
-  }
-  void give_late(Slab& slab, Address slot) {
-    const std::uint32_t index = residency().streams().slot_of(b_);
-    const std::uint64_t epoch = residency().note_free(slab.run, b_);
-    cache_.give_late(slab, slot, {std::uint64_t{1} << index, epoch});
-  }
-  void give_back(std::vector<std::unique_ptr<Slab>> slabs) {
-    for (const auto& slab : slabs) expect_ok(pages().release(slab->run));
-  }
-  // `out` slots of `slab` are in the test's hands.
-  void expect_sound(std::uint32_t out) {
-    expect_ok(cache_.validate([out](const Slab&) { return out; }));
-  }
-
-  const StreamId a_, b_;
-  SlotCache cache_{residency().streams()};
-};
 
 TEST_F(SlotCacheTest, TakesWhatIsThereAndNoMore) {
   EXPECT_TRUE(take(1).empty());
@@ -139,31 +85,6 @@ TEST_F(SlotCacheTest, TheSlotsOfAStreamThatIsGoneStandInLine) {
   expect_ok(residency().poll_streams());
   cache_.settle_all();
   EXPECT_EQ(take(4).size(), 3u);
-}
-
-TEST_F(SlotCacheTest, OnlySlabsWithoutASlotInUseLeave) {
-  add();
-  add();
-  const auto slots = take(1);
-  EXPECT_EQ(cache_.empty_bytes(), kBasePage);
-  auto gone = cache_.remove_empty(kEverything, true);
-  ASSERT_EQ(gone.size(), 1u);
-  EXPECT_NE(gone[0]->run, pages().find(slots[0]));
-  EXPECT_EQ(cache_.slabs(), 1u);
-  EXPECT_EQ(cache_.empty_bytes(), Bytes());
-  give_back(std::move(gone));
-}
-
-TEST_F(SlotCacheTest, AnEmptySlabInUseByAStreamLeavesOnlyWhenToldToWait) {
-  Slab& slab = add();
-  auto held = hold(b_);
-  residency().note_free(slab.run, b_);
-  expect_ok(residency().poll_streams());
-  EXPECT_TRUE(cache_.remove_empty(kEverything, true).empty());
-  auto gone = cache_.remove_empty(kEverything, false);
-  EXPECT_EQ(gone.size(), 1u);
-  held.reset();
-  give_back(std::move(gone));
 }
 
 TEST_F(SlotCacheTest, ASlotThatIsNowhereIsInvalid) {
