@@ -65,7 +65,8 @@ void Conductor::note_shortage() {
     history_.drop_oldest(history_.size());
     courses_.clear();
     newest_ = nullptr;
-    wanted_ = asked_ = is_tied_ = false;
+    wanted_ = asked_ = false;
+    contends_ = {};
   }
   log_.look_from(1);
   log_.switch_on();
@@ -117,7 +118,7 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
   const std::optional<std::uint64_t> context = finder_.context();
   for (const auto& course : courses_) course->note(signature, context, launch.epoch, parts);
   if (before != nullptr && !before->knows_place()) before->end_predictions();
-  if (is_tied_ && newest_->is_regular()) put_newest_first();
+  if (contends_ && is_as_fast()) put_newest_first();
   const bool takes_over = choose_leader();
   if (first_placed(false) == nullptr && finder_.period() != 0) learn_course();
   const Course* const knows = leads() ? leader_ : first_placed(false);
@@ -191,7 +192,8 @@ void Conductor::learn_course() {
   began_ = history_.next() - again - period;
   waited_ = look_at_ = 0;
   wanted_ = true;
-  asked_ = is_tied_ = false;
+  asked_ = false;
+  contends_ = {};
 }
 
 // A plan is asked for of the newest alone: others that have none are learned anew when the program
@@ -251,22 +253,29 @@ void Conductor::ask_for_plan(const Machine& machine) {
   planner_->ask(question, machine_);
 }
 
-// Where nothing was followed before, a strategy need not be faster. Where it takes as long, what was followed may be a loop
-// in the new iteration, or the new one two of the old and a break: that shows when it goes on.
+// Where nothing was followed before, a strategy need not be faster. Else what is followed may be a loop in the new iteration,
+// or the new one two of the old and a break: which is better shows when it goes on.
 void Conductor::take_answer(Orders& orders) {
   std::vector<Told> told = planner_->answer();
   if (told.empty()) return;
   const auto has_plan = [](const auto& course) { return course->has_plan(); };
   const bool goes_first = told.front().time < took_ || std::ranges::none_of(courses_, has_plan);
-  is_tied_ = !goes_first && told.front().time < took_ + took_ / kTie;
+  contends_ = goes_first ? Nanoseconds() : told.front().time;
   newest_->take_up(std::move(told), machine_);
   if (goes_first) put_newest_first();
   choose_leader();
   if (leader_ == newest_) newest_->catch_up(orders);
 }
 
+// Asked anew whenever the newest begins again: what was followed meanwhile may have come to rest only now.
+bool Conductor::is_as_fast() const {
+  if (newest_->place() != 0 || !newest_->is_regular()) return false;
+  const Nanoseconds took = history_.took(newest_->iteration().steps.size());
+  return contends_ < took + took / kTie;
+}
+
 void Conductor::put_newest_first() {
-  is_tied_ = false;
+  contends_ = {};
   const auto place = std::ranges::find(courses_, newest_, &std::unique_ptr<Course>::get);
   std::rotate(courses_.begin(), place, place + 1);
 }
@@ -277,7 +286,8 @@ void Conductor::set_policy(const Policy& policy, Planner& planner) {
   log_.call_at(0);
   policy_ = &policy;
   planner_ = &planner;
-  asked_ = is_tied_ = false;
+  asked_ = false;
+  contends_ = {};
   leader_ = nullptr;
   if (courses_.empty()) return;
   if (courses_.front()->has_plan()) {
@@ -297,7 +307,8 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy, const Machin
                      std::span<Run* const> players, Orders& orders) {
   note_shortage();
   log_.take(batch_);  // what was launched before is of no iteration
-  wanted_ = asked_ = is_tied_ = false;
+  wanted_ = asked_ = false;
+  contends_ = {};
   std::vector<std::uint64_t> signatures;
   const auto role = [&iteration](const RunUse& use) {
     const IterationRun& run = iteration.runs[use.run];

@@ -14,8 +14,9 @@
 //
 // A program may have several iterations: the prompt and the words after it, training and
 // validation. The last few are kept with their strategies, so that each is followed as soon as the
-// program is back at it. Breaks that come regularly make a longer one, of several iterations; it
-// goes before those that it is made of if it is told to take less than the program took with them.
+// program is back at it. Breaks that come regularly make a longer one, of several iterations, and loops
+// a longer one, too; it goes before those that it is made of once it is told to take no longer than the
+// program takes with them.
 // Of too many the one goes that the program was at longest ago.
 //
 // Thread safety: log(), watches(), times() and is_short() by any thread; the rest under the engine's lock.
@@ -134,6 +135,7 @@ class Conductor {
   void take_answer(Orders& orders);
   Course* first_placed(bool with_plan) const;
   bool choose_leader();
+  bool is_as_fast() const;
   void put_newest_first();
 
   const Policy* policy_;
@@ -161,7 +163,7 @@ class Conductor {
   bool wanted_ = false;      // a plan, as soon as the durations are known
   bool asked_ = false;       // the planner, who may have a better answer yet,
   Machine machine_;          // about this one
-  bool is_tied_ = false;     // it was told to take as long as the program did
+  Nanoseconds contends_{};   // what it was told to take, while it is not the first; 0 = it is
   Extent largest_;
   std::uint64_t read_ = 0;  // launches, ever: a clock that fences do not advance, as they do epochs
 };
