@@ -33,8 +33,8 @@ struct SharedRuns {
 
 struct SharingLimits {
   Bytes run;                // of the blocks that share one, at most, ...
-  std::size_t blocks = 64;  // ... and so many of them
-  Bytes alignment{512};     // of each block in it
+  std::size_t blocks = 0;   // ... and so many of them
+  Bytes alignment;          // of each block in it
 };
 
 // `beside`: what is held at all times. No run where that would save less than half a percent of what is held at most.

@@ -9,7 +9,8 @@ namespace tessera {
 namespace {
 
 constexpr Bytes kSize = 2304_KiB;  // alone each takes 4 MiB; eight take 18
-const SharingLimits kLimits{64_MiB};
+SharingLimits at_most(Bytes run, std::size_t blocks = 64) { return {run, blocks, 512_B}; }
+const SharingLimits kLimits = at_most(64_MiB);
 
 // A pass forward and one back: block n is made at step n, and ends in the opposite order.
 std::vector<PagedBlock> stack_of(std::size_t count, Bytes bytes) {
@@ -50,7 +51,7 @@ Bytes peak_of(const std::vector<PagedBlock>& blocks, const SharedRuns& shared, B
 
 TEST(SharedRuns, BlocksThatLiveTogetherFillPages) {
   const auto blocks = stack_of(24, kSize);
-  const SharedRuns shared = share_runs(blocks, {}, {18_MiB});
+  const SharedRuns shared = share_runs(blocks, {}, at_most(18_MiB));
   EXPECT_EQ(shared.alone, 24 * 4_MiB);
   EXPECT_EQ(shared.held, 3 * 18_MiB);
   EXPECT_EQ(shared.runs.size(), 3u);
@@ -60,12 +61,12 @@ TEST(SharedRuns, BlocksThatLiveTogetherFillPages) {
 TEST(SharedRuns, NoneIsLargerThanItMayBe) {
   const auto blocks = stack_of(64, 5_MiB);
   for (const Bytes most : {10_MiB, 16_MiB, 30_MiB}) {
-    for (const auto& run : share_runs(blocks, {}, {most}).runs) EXPECT_LE(run.size() * 5_MiB, most);
+    for (const auto& run : share_runs(blocks, {}, at_most(most)).runs) EXPECT_LE(run.size() * 5_MiB, most);
   }
 }
 
 TEST(SharedRuns, NorOfMoreBlocks) {
-  for (const auto& run : share_runs(stack_of(64, kSize), {}, {64_MiB, 8}).runs) EXPECT_LE(run.size(), 8u);
+  for (const auto& run : share_runs(stack_of(64, kSize), {}, at_most(64_MiB, 8)).runs) EXPECT_LE(run.size(), 8u);
 }
 
 TEST(SharedRuns, OnlyBlocksOfOneKindThatMayDo) {
