@@ -131,7 +131,9 @@ Late SlotCache::latest() const {
   return latest;
 }
 
-Bytes SlotCache::empty_bytes() const { return kBasePage * empty_.load(); }
+Bytes SlotCache::empty_bytes() const {
+  return kBasePage * static_cast<std::uint64_t>(std::max(empty_.load(), std::int64_t{0}));
+}
 
 std::uint64_t SlotCache::pages() const {
   std::uint64_t pages = 0;
@@ -154,7 +156,7 @@ Status SlotCache::validate(const std::function<std::uint32_t(const Slab&)>& cach
     if (slots == run->live.load()) continue;
     return Status(Code::kInternal, fmt::format("{} slots of a page are out, {} are counted", slots, run->live.load()));
   }
-  std::uint64_t empty = 0;
+  std::int64_t empty = 0;
   for_each([&](const Slab& slab) { empty += slab.page() == nullptr && slab.is_empty() ? 1 : 0; });
   shared_.for_each([&](const SharedPage& page) { empty += page.is_unused() ? 1 : 0; });
   if (empty != empty_.load()) return Status(Code::kInternal, "empty pages do not add up");

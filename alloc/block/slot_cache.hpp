@@ -134,7 +134,9 @@ class SlotCache {
   const StreamTable& streams_;
   std::array<Shard, kShards> shards_;
   SharedPages shared_;
-  std::atomic<std::uint64_t> empty_{0};  // pages without a slot in use
+  // Pages without a slot in use. Who counts a page is not who counts it next, whose count may come first: below zero
+  // for a moment.
+  std::atomic<std::int64_t> empty_{0};
 };
 
 }  // namespace tessera

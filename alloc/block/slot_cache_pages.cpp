@@ -65,7 +65,7 @@ std::vector<SlotPage> SlotCache::remove_empty(Bytes bytes, bool quiet) {
   std::vector<SlotPage> removed;
   const auto suffices = [&](std::size_t more) { return kBasePage * (removed.size() + more) >= bytes; };
   for (Shard& shard : shards_) {
-    if (empty_.load() == 0 || suffices(0)) break;
+    if (empty_.load() <= 0 || suffices(0)) break;
     MutexLock lock(shard.mutex);
     std::vector<Slab*> empty;
     for (const auto& [key, home] : shard.homes) {

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint64_t kTreeLinks = 32;
 constexpr std::uint64_t kHashLinks = 24;  // its place in the array of buckets included
 
+// The first few share a page, whose words are as many as those of the smallest slots.
 std::uint64_t bytes_of_slab(SizeClass size_class) {
   const std::uint64_t slots = kBasePage / size_class.bytes();
   const std::uint64_t lines = round_up(Bytes(slots), Bytes(Slab::line_slots(size_class.bytes()))) /
