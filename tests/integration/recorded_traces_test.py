@@ -61,15 +61,16 @@ class Recorded(unittest.TestCase):
 
     def test_what_is_learned_is_the_same_every_time_and_faster(self):
         name = "resnet50-b32"
-        # `auto` decides as recency does until it has learned the pass, in the middle of its second time: then it follows a plan.
+        # `auto` decides as recency does until it has learned the pass, in the middle of its second time: then it follows a plan,
+        # and who leaves and comes because of that may take more of the second time than the rest of it wins.
         options = ("--device-memory", str(EXPECTED[name][2] // 2), "--iterations", "3", "--policy")
         learned = {replay(RECORDED / f"{name}.jsonl.zst", *options, "auto") for _ in range(2)}
         self.assertEqual(len(learned), 1)
         told = [json.loads(text)["iteration_ns"]
                 for text in (learned.pop(), replay(RECORDED / f"{name}.jsonl.zst", *options, "recency"))]
         self.assertEqual(told[0][0], told[1][0])
-        for planned, decided in zip(told[0][1:], told[1][1:]):
-            self.assertLess(planned, decided)
+        self.assertLess(told[0][2], told[1][2])
+        self.assertLess(sum(told[0]), sum(told[1]))
 
     def test_the_log_of_rmm_has_the_blocks_of_its_trace(self):
         log, trace = (with_room(RECORDED / f"gpt2-small-b8.{ending}.zst") for ending in ("rmm.csv", "jsonl"))

@@ -96,7 +96,7 @@ class Report(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         history = cls.folder / "run.json"
         cls.run_result = tessera(
-            "run", "--software", "--software-memory", "16MiB", "--host-memory", "4MiB", "--file-memory", "256MiB",
+            "run", "--software", "--software-memory", "10MiB", "--host-memory", "4MiB", "--file-memory", "256MiB",
             "--file-dir", cls.folder, "--history", history, "--stats", cls.folder / "stats.json", "--",
             PROGRAMS / "train", "--kernels", PROGRAMS / "train_kernels.so", "--losses", cls.folder / "losses",
             "--steps", "3", "--layers", "6", "--width", "256", "--batch", "64")
