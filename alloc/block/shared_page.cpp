@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace tessera {
-namespace {
-
-// What no slot has, of a slab of so many bytes.
-Bytes tail(Bytes bytes, SizeClass size_class) { return bytes % size_class.bytes(); }
-
-}  // namespace
 
 SharedPage::SharedPage(StreamId page_stream, TagId page_tag)
     : BlockOwner(OwnerKind::kSharedPage, *size_class_for(kBasePage), page_tag),
@@ -18,7 +12,7 @@ SharedPage::SharedPage(StreamId page_stream, TagId page_tag)
 // No more than an eighth is lost behind the last slot.
 Bytes SharedPage::part_bytes(SizeClass size_class, Bytes held) {
   Bytes bytes = round_up(std::max(size_class.bytes(), held), kUnit);
-  while (bytes < kBasePage && tail(bytes, size_class) > bytes / 8) bytes += kUnit;
+  while (bytes < kBasePage && bytes % size_class.bytes() > bytes / 8) bytes += kUnit;
   return std::min(bytes, kBasePage);
 }
 
