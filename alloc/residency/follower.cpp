@@ -71,37 +71,17 @@ void Follower::follow() {
   carry_out_orders();
 }
 
-// Who still arrives has work ahead of him: he keeps back those whose work is behind it, or his copy out
-// would stand behind theirs. Of those who come, the first that finds no room keeps the others back: room is what
-// freed runs give when their work is over, and without a fence here that is known no sooner than what is queued later.
+// Of those who come, the first that finds no room keeps the others back: room is what freed runs give when their work is over, and without a fence here that is known no sooner than what is queued later.
 void Follower::carry_out_orders() {
   auto& [leave, come] = engine_.orders;
   if (!leave.empty() || !come.empty()) note_given_up(engine_.streams.poll());
-  bool kept_back = false;
-  std::erase_if(leave, [&](const Conductor::Order& order) {
-    if (order.run->last_work() != order.used) return true;
-    kept_back |= order.run->arrives();
-    return !kept_back && carry_out(order);
-  });
+  room_.send_due();
   std::size_t done = 0;
   while (done < come.size() && bring_back(come[done])) ++done;
   come.erase(come.begin(), come.begin() + static_cast<std::ptrdiff_t>(done));
   if (!come.empty()) note_given_up(engine_.fence_all());
   const StreamTable& streams = engine_.streams;
   awaits_room_.store(!come.empty() && !streams.passed(~std::uint64_t{0}, streams.epoch()), std::memory_order_relaxed);
-}
-
-// True when the order is settled: its copies are under way, or it cannot be followed.
-bool Follower::carry_out(const Conductor::Order& order) {
-  Run& run = *order.run;
-  if (!run.may_leave()) return true;
-  const Bytes stays = order.stays();
-  const Bytes there = run.bytes_in(PageState::kResident);
-  if (there <= stays) return true;
-  const Result<Bytes> left = room_.leave(run, there - stays, Room::Patience::kPlanned, order.to);
-  if (left.status().code() == Code::kBusy) return false;  // others make room for it
-  note_given_up(left.status());
-  return !left.is_ok() || run.bytes_in(PageState::kResident) <= stays;
 }
 
 // True when all pages of the run are there, on their way, or cannot come: a plan that cannot be followed

@@ -47,7 +47,6 @@ class Follower {
  private:
   Machine machine() const;
   void carry_out_orders();
-  bool carry_out(const Conductor::Order& order);
   bool bring_back(Conductor::Order& order);
 
   Engine& engine_;

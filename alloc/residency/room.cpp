@@ -159,11 +159,46 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, bool& 
   }
   for (Run* const run : later) {
     if (total >= bytes) break;
+    if (patience == Patience::kDemand) send_due(run);
     Bytes left;
     TESSERA_TRY_ASSIGN(left, leave(*run, bytes - total, patience, which, std::nullopt));
     total += left;
   }
   return total;
+}
+
+// Who still arrives has work ahead of him: he keeps back those whose work is behind it, or his copy out would stand
+// behind theirs. Where work behind his own is waited for, he is waited for with it.
+void Room::send_due(const Run* awaited) {
+  bool kept_back = false;
+  std::erase_if(engine_.orders.leave, [&](const Conductor::Order& order) {
+    Run& run = *order.run;
+    if (run.last_work() != order.used) return true;
+    const bool is_before = awaited != nullptr && order.used < awaited->last_work() &&
+                           (run.streams.load() & awaited->streams.load()) != 0;
+    if (is_before && !kept_back) await_arrival(run);
+    kept_back |= run.arrives();
+    return !kept_back && carry_out(order);
+  });
+}
+
+// True when the order is settled: its copies are under way, or it cannot be followed.
+bool Room::carry_out(const Conductor::Order& order) {
+  Run& run = *order.run;
+  if (!run.may_leave()) return true;
+  const Bytes stays = order.stays();
+  const Bytes there = run.bytes_in(PageState::kResident);
+  if (there <= stays) return true;
+  const Result<Bytes> left = leave(run, there - stays, Patience::kPlanned, order.to);
+  if (left.status().code() == Code::kBusy) return false;  // others make room for it
+  note_given_up(left.status());
+  return !left.is_ok() || run.bytes_in(PageState::kResident) <= stays;
+}
+
+void Room::await_arrival(const Run& run) {
+  while (run.arrives() && transfers_.any()) {
+    if (Status status = transfers_.finish(Transfers::Await::kOldest); !status.is_ok()) return note_given_up(status);
+  }
 }
 
 // So many bytes of those whose time to leave has come and who are needed later than that launch. They have to be
@@ -173,12 +208,8 @@ Bytes Room::leave_by_plan(Bytes wanted, std::uint64_t than) {
   std::erase_if(engine_.orders.leave, [&](const Conductor::Order& order) {
     Run& run = *order.run;
     if (total >= wanted || run.next <= than || !run.may_leave() || run.last_work() != order.used) return false;
-    while (run.arrives() && transfers_.any()) {
-      if (Status status = transfers_.finish(Transfers::Await::kOldest); !status.is_ok()) {
-        note_given_up(status);
-        return false;
-      }
-    }
+    await_arrival(run);
+    if (run.arrives()) return false;
     const Bytes stays = order.stays(), there = run.bytes_in(PageState::kResident);
     if (there <= stays) return false;
     const Result<Bytes> left = leave(run, there - stays, Patience::kDemand, order.to);

@@ -45,6 +45,9 @@ class Room {
   Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, std::optional<Away> to = {}) {
     return leave(run, wanted, patience, Which::kAll, to);
   }
+  // Whose time to leave by plan has come begins to leave, as far as that can be now. `awaited`: a run, the work on which
+  // is about to be waited for.
+  void send_due(const Run* awaited = nullptr);
   // All of it, and waits for it. Errors: kBusy for a run that is held, pinned, or used meanwhile.
   Status evict(Run& run, std::optional<Away> to = {});
 
@@ -56,6 +59,8 @@ class Room {
   Result<Bytes> force_out(Bytes bytes);
   Snapshot picture(Bytes need, Which which) const;
   Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full);
+  bool carry_out(const Conductor::Order& order);
+  void await_arrival(const Run& run);
   Bytes leave_by_plan(Bytes wanted, std::uint64_t than);
   // leave.cpp
   // Queued on the streams of a mask, up to an epoch.

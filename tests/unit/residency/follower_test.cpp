@@ -349,6 +349,28 @@ TEST_F(SlowLeadTest, WhoComesTakesTheRoomOfAFreedRunWhenTheWorkOnItIsOver) {
   EXPECT_OK(machine_.sim().destroy_event(all));
 }
 
+// Who still arrives when its time to leave has come, so that its order waits; and a freed run whose work is queued behind.
+class SlowArrivalTest : public LeadTest {
+ protected:
+  SlowArrivalTest() : LeadTest({.memory = 64_MiB, .inbound = {.bytes_per_second = 40'000'000},
+                                .outbound = {.bytes_per_second = 40'000'000}, .kernel_time = Nanoseconds(50'000'000)}) {}
+};
+
+TEST_F(SlowArrivalTest, WhoseTimeHasComeLeavesBeforeWorkBehindItIsWaitedFor) {
+  lead();
+  EXPECT_OK(machine_.write(moved_, 1));
+  DeviceRun* const freed = machine_.add({0, 10});
+  EXPECT_OK(machine_.residency().ensure(freed, StreamId(0), Contents::kUndefined));
+  ASSERT_TRUE(moved_->arrives());
+  EXPECT_OK(machine_.launch(freed, 1, StreamId(0), Access::kWrite));
+  machine_.residency().note_free(freed, StreamId(0));
+  freed->live.store(0);
+  DeviceRun* const wanted = machine_.add({0, 10});
+  EXPECT_OK(machine_.residency().ensure(wanted, StreamId(0), Contents::kUndefined));
+  EXPECT_FALSE(moved_->has(PageState::kResident)) << "its copy waited until that was over";
+  EXPECT_OK(machine_.settle());
+}
+
 // Eight weights in a circle on a device for five. The plan keeps four of them, and the others go after their use; the
 // program is ahead of its device, so whoever is to go still arrives or is in use when the next one wants room.
 class SweepTest : public ::testing::TestWithParam<bool> {
