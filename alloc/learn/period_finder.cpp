@@ -5,22 +5,25 @@
 
 namespace tessera {
 
-// Of the last of so many launches.
+// Of the last of so many launches, as far as they are remembered.
 std::optional<std::uint64_t> PeriodFinder::context_of(std::uint64_t count) const {
-  if (count < kContext) return std::nullopt;
+  if (count < count_ - size() + kContext) return std::nullopt;
   std::uint64_t context = 0;
   for (std::uint64_t i = count - kContext; i < count; ++i) context = mix_into_context(context, at(i));
   return context;
 }
 
 void PeriodFinder::note(std::uint64_t signature, std::size_t known) {
-  if (history_.empty()) history_.resize(most_);
+  if (history_.empty()) {
+    history_.resize(most_);
+    before_.resize(most_);
+  }
   known_ = known;
   follow_candidate(signature);
   history_[count_ % most_] = signature;
   ++count_;
-  context_ = context_of(count_);
-  look_up_context(known);
+  const std::uint64_t before = note_context(count_);
+  if (distance_ == 0) look_for_candidate(before);
 }
 
 void PeriodFinder::follow_candidate(std::uint64_t signature) {
@@ -36,34 +39,44 @@ void PeriodFinder::follow_candidate(std::uint64_t signature) {
 void PeriodFinder::rewrite(std::span<const std::uint64_t> signatures) {
   const std::uint64_t first = count_ - signatures.size();
   for (std::size_t i = 0; i < signatures.size(); ++i) history_[(first + i) % most_] = signatures[i];
-  const std::uint64_t oldest = count_ - size();
-  if (seen_.size() + signatures.size() >= most_) seen_.clear();
-  for (std::uint64_t count = std::max(first, oldest + kContext - 1) + 1; count <= count_; ++count) {
-    if (const auto context = context_of(count)) seen_[*context] = count;
-  }
-  context_ = context_of(count_);
+  seen_.clear();
+  for (std::uint64_t count = count_ - size() + 1; count <= count_; ++count) note_context(count);
   distance_ = agreed_ = 0;
 }
 
 std::uint64_t PeriodFinder::enough() const {
-  return distance_ >= std::max(kLong, kFar * known_) ? distance_ / 2 : distance_;
+  if (distance_ < std::max(kLong, kFar * known_)) return distance_;
+  return known_ == 0 ? std::max(distance_ / kSoon, kLong / 2) : distance_ / 2;
 }
 
-void PeriodFinder::look_up_context(std::size_t known) {
-  if (!context_) return;
-  if (seen_.size() >= most_) seen_.clear();
-  const auto [seen, is_new] = seen_.try_emplace(*context_, count_);
-  const std::uint64_t distance = count_ - std::exchange(seen->second, count_);
-  if (is_new || distance_ != 0 || distance >= most_) return;
-  distance_ = distance;
-  agreed_ = agreement(distance, known);
+// The context behind so many launches, and where it was before; 0 = nowhere.
+std::uint64_t PeriodFinder::note_context(std::uint64_t count) {
+  context_ = context_of(count);
+  if (!context_) return 0;
+  if (seen_.size() >= 2 * most_) seen_.clear();  // most are of places that are not remembered any more
+  return before_[count % most_] = std::exchange(seen_[*context_], count);
+}
+
+// Of the places where the context was before the one counts up to which the launches have agreed for longest, and the
+// nearest of those: the rounds of a loop are all alike, and how the program got there tells them apart. Nobody beats one
+// with a whole period.
+void PeriodFinder::look_for_candidate(std::uint64_t place) {
+  for (std::size_t looks = 0; looks < kMostLooks && (distance_ == 0 || agreed_ < distance_); ++looks) {
+    if (place == 0 || count_ - place >= most_) return;
+    const std::uint64_t agreed = agreement(count_ - place);
+    if (agreed > agreed_) {
+      distance_ = count_ - place;
+      agreed_ = agreed;
+    }
+    place = before_[place % most_];
+  }
 }
 
 // How many of the last launches agree with those `distance` earlier: a period at most, for what is longer
 // than what is followed. An iteration with loops inside shows where a loop ends, and by then most of it
 // has been gone through a second time.
-std::uint64_t PeriodFinder::agreement(std::uint64_t distance, std::size_t known) const {
-  if (distance <= known) return kContext;
+std::uint64_t PeriodFinder::agreement(std::uint64_t distance) const {
+  if (distance <= known_) return kContext;
   const std::uint64_t remembered = std::min<std::uint64_t>(count_, most_) - distance;
   std::uint64_t agreed = 0;
   while (agreed < std::min(distance, remembered) && at(count_ - 1 - agreed) == at(count_ - 1 - agreed - distance)) {

@@ -120,7 +120,7 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
   if (before != nullptr && !before->knows_place()) before->end_predictions();
   if (contends_ && is_as_fast()) put_newest_first();
   const bool takes_over = choose_leader();
-  if (first_placed(false) == nullptr && finder_.period() != 0) learn_course();
+  if (finder_.period() != 0 && (first_placed(false) == nullptr || is_around_all())) learn_course();
   const Course* const knows = leads() ? leader_ : first_placed(false);
   if (knows != nullptr) knows->predict(parts, read_);
   if (leads()) leader_->tell_due(orders, now, takes_over);
@@ -159,6 +159,13 @@ void Conductor::lose_place() {
 }
 
 // ---- learning -----------------------------------------------------------------------------------
+
+// All that is known are loops in what the finder has found, which the program may go through for long yet.
+bool Conductor::is_around_all() const {
+  return std::ranges::all_of(courses_, [this](const auto& course) {
+    return finder_.period() >= PeriodFinder::kFar * course->iteration().steps.size();
+  });
+}
 
 // The last launches, as many as the period has, are the iteration; it begins where the program did, or where it last
 // repeated as a whole. A few launches in a row, such as

@@ -126,6 +126,7 @@ class Conductor {
                    Orders& orders, Nanoseconds now);
   void note_extent(std::span<const LaunchLog::Use> uses);
   void lose_place();
+  bool is_around_all() const;
   void learn_course();
   void make_place();
   Iteration as_it_stands() const;  // standing.cpp

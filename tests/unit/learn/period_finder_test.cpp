@@ -42,16 +42,20 @@ std::size_t found_after(const std::vector<std::uint64_t>& iteration, std::size_t
   return repeated;
 }
 
-TEST(PeriodFinder, FindsTheFirstInTheMiddleOfItsSecondTime) {
-  EXPECT_EQ(found_after(stretch(1, 100), 0), 50u);
+TEST(PeriodFinder, FindsTheFirstSoonAfterItsSecondTimeHasBegun) {
+  EXPECT_EQ(found_after(stretch(1, 800), 0), 800 / PeriodFinder::kSoon);
+  EXPECT_EQ(found_after(stretch(1, 100), 0), PeriodFinder::kLong / 2);
   EXPECT_EQ(found_after(stretch(1, PeriodFinder::kLong), 0), PeriodFinder::kLong / 2);
+}
+
+TEST(PeriodFinder, FindsOneThatIsMuchLongerThanWhatIsFollowedInTheMiddleOfItsSecondTime) {
+  EXPECT_EQ(found_after(stretch(1, 800), 800 / PeriodFinder::kFar), 400u) << "a loop of when the program began, say";
 }
 
 TEST(PeriodFinder, FindsShortOnesAndThoseLikeTheOneThatIsFollowedAtTheEndOfTheirSecondTime) {
   EXPECT_EQ(found_after(stretch(1, PeriodFinder::kLong - 1), 0), PeriodFinder::kLong - 1);
   EXPECT_EQ(found_after(stretch(1, 100), 99), 100u);
   EXPECT_EQ(found_after(stretch(1, 100), 100 / PeriodFinder::kFar + 1), 100u);
-  EXPECT_EQ(found_after(stretch(1, 100), 100 / PeriodFinder::kFar), 50u) << "a loop of when it began, say";
 }
 
 TEST(PeriodFinder, GoesByLaunchesThatWereRewritten) {
@@ -66,7 +70,7 @@ TEST(PeriodFinder, GoesByLaunchesThatWereRewritten) {
   EXPECT_EQ(finder.last(110), join({after, stretch(1, 10)}));
   std::size_t repeated = 10;
   while (finder.period() == 0 && repeated < after.size()) finder.note(after[repeated++], 0);
-  EXPECT_EQ(repeated, 50u);
+  EXPECT_EQ(repeated, PeriodFinder::kLong / 2);
   EXPECT_EQ(finder.period(), after.size());
   EXPECT_EQ(finder.agreed(), repeated);
 }
@@ -107,6 +111,18 @@ TEST(PeriodFinder, GivesAnInnerLoopUpForTheIterationAroundIt) {
   const auto iteration = join({micro, micro, micro, micro, stretch(900, 30)});
   EXPECT_EQ(period_of(join({micro, micro})), micro.size());
   EXPECT_EQ(period_of(join({iteration, iteration, iteration, iteration})), iteration.size());
+}
+
+// The first rounds of a pipeline stage are like its last round: how the program got to the first tells them apart.
+TEST(PeriodFinder, FollowsTheLongestWayThatTheProgramHasComeLikeBefore) {
+  const auto micro = stretch(1, 40), turn = stretch(100, 60);
+  const auto pass = join({micro, micro, micro, turn, turn, turn, micro, stretch(900, 50)});
+  PeriodFinder finder;
+  for (const std::uint64_t signature : join({stretch(5000, 100), pass, micro, micro, micro, stretch(100, kContext)})) {
+    finder.note(signature, 0);
+  }
+  EXPECT_EQ(finder.distance(), pass.size());
+  EXPECT_EQ(finder.agreed(), 3 * micro.size() + kContext);
 }
 
 TEST(PeriodFinder, KnowsAnIterationWithLoopsInsideBeforeItsThirdTime) {

@@ -227,6 +227,27 @@ TEST_F(LoopsTest, LoopsOfAFewLaunchesTakeNobodysPlace) {
   EXPECT_LE(launches_until_led(loop(0)), kContext);
 }
 
+// As a pipeline stage: a few rounds forwards, many turns, a round more.
+TEST_F(ConductorTest, WhatIsAroundAllLoopsIsLearnedWhileOneOfThemIsFollowed) {
+  const auto works = std::span(works_);
+  const std::span<const char> round = works.first(10), turn = works.subspan(10, 20), end = works.subspan(30, 10);
+  const auto play = [this](std::span<const char> loop, int times) {
+    for (int i = 0; i < times; ++i) {
+      for (const char& work : loop) launch(work, make_run(), true);
+    }
+  };
+  play(round, 3);
+  play(turn, 6);
+  play(round, 1);
+  play(end, 1);
+  play(round, 3);
+  play(turn, 1);
+  ASSERT_NE(policy_.seen.steps.size(), 170u);
+  play(turn, 2);
+  EXPECT_TRUE(conductor_.leads());
+  EXPECT_EQ(policy_.seen.steps.size(), 170u);
+}
+
 TEST_F(ConductorTest, AProgramThatHasNoLongerOneIsPlannedByAnIterationOfAFewLaunches) {
   for (const std::size_t steps : {1u, 3u}) {
     for (std::size_t i = 0; i < 20 * steps; ++i)
