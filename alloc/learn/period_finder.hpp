@@ -10,7 +10,8 @@
 //
 // Thread safety: none; its owner's lock.
 //
-// Bounds: as many signatures are remembered as it is told; a longer period is not found.
+// Bounds: as many signatures are remembered as it is told, and twice as many contexts; a longer period is not found. Of
+// the places of a context the newest kMostLooks are looked at.
 #pragma once
 
 #include <algorithm>

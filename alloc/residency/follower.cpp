@@ -71,7 +71,8 @@ void Follower::follow() {
   carry_out_orders();
 }
 
-// Of those who come, the first that finds no room keeps the others back: room is what freed runs give when their work is over, and without a fence here that is known no sooner than what is queued later.
+// Of those who come, the first that finds no room keeps the others back: room is what freed runs give when their work
+// is over, and without a fence here that is known no sooner than what is queued later.
 void Follower::carry_out_orders() {
   auto& [leave, come] = engine_.orders;
   if (!leave.empty() || !come.empty()) note_given_up(engine_.streams.poll());
