@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/page_class.hpp"
@@ -36,14 +37,20 @@ class FarthestWalk {
     std::uint64_t next = 0;  // the step of its next use, counted over the turns
     std::uint64_t last = 0;  // likewise of the last one
     std::optional<std::size_t> absence;  // in the plan, since its last use
+    bool left = false;  // since then, so there is a copy of it
+    bool clean = true;  // not changed since there was a copy; whoever is never changed leaves by one once
   };
+  // The next use, whether it is clean, the run.
+  using Key = std::tuple<std::uint64_t, bool, std::uint32_t>;
+
+  Key key_of(std::uint32_t run) const { return {runs_[run].next, runs_[run].clean, run}; }
 
   Bytes bytes_of(std::uint32_t run) const { return iteration_.runs[run].bytes; }
 
   // False where the step's runs do not fit together.
   bool bring(std::uint64_t at) {
     const auto uses = iteration_.uses_of(static_cast<std::uint32_t>(at % count_));
-    for (const RunUse& use : uses) by_next_.erase({runs_[use.run].next, use.run});  // nobody of it leaves
+    for (const RunUse& use : uses) by_next_.erase(key_of(use.run));  // nobody of it leaves
     for (const RunUse& use : uses) {
       RunState& run = runs_[use.run];
       const Bytes missing = bytes_of(use.run) - run.there;
@@ -58,10 +65,11 @@ class FarthestWalk {
 
   bool send_last_away(Bytes wanted) {
     if (by_next_.empty()) return false;
-    const std::uint32_t index = std::prev(by_next_.end())->second;
+    const std::uint32_t index = std::get<2>(*std::prev(by_next_.end()));
     RunState& run = runs_[index];
     const Bytes part = std::min(run.there, round_up(wanted, kBasePage));
     run.there -= part;
+    run.left = true;
     used_ -= part;
     if (!run.there) by_next_.erase(std::prev(by_next_.end()));
     if (run.last / count_ == kTurnTaken) note_absence(index, part);
@@ -90,11 +98,14 @@ class FarthestWalk {
       run.last = at;
       run.next = at + distances_[i];
       run.absence.reset();
-      if (!iteration_.runs[index].pinned) by_next_.insert({run.next, index});
+      const bool changes = iteration_.uses[i].writes || iteration_.uses[i].fresh;
+      const bool left = std::exchange(run.left, false);
+      run.clean = !changes && (run.clean || left);
+      if (!iteration_.runs[index].pinned) by_next_.insert(key_of(index));
     }
     for (const std::uint32_t index : frees_[at % count_]) {
       if (iteration_.runs[index].pinned) continue;
-      by_next_.erase({runs_[index].next, index});
+      by_next_.erase(key_of(index));
       used_ -= std::exchange(runs_[index].there, Bytes());
     }
   }
@@ -105,7 +116,7 @@ class FarthestWalk {
   const std::vector<std::uint32_t> distances_;
   const std::vector<std::vector<std::uint32_t>> frees_;  // by step
   std::vector<RunState> runs_;
-  std::set<std::pair<std::uint64_t, std::uint32_t>> by_next_;  // (next use, run) of those who may leave
+  std::set<Key> by_next_;  // of those who may leave
   Bytes used_{};
   AbsencePlan plan_;
 };

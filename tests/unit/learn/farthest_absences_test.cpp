@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "iterations.hpp"
@@ -35,6 +36,33 @@ TEST(FarthestAbsences, AreOfNoMoreThanIsWanted) {
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_EQ(plan[0].gap.run, 0u);
   EXPECT_EQ(plan[0].part, 4_MiB);
+}
+
+// Two runs a step, and room for three. The second of each step is changed in it.
+TEST(FarthestAbsences, AreOfTheCleanAmongThoseThatAreNeededTogether) {
+  test::IterationBuilder build;
+  for (int i = 0; i < 4; ++i) build.run(8_MiB);
+  build.step(100, {test::reads(0), test::writes(1)});
+  build.step(100, {test::reads(2), test::writes(3)});
+  EXPECT_EQ(runs_of(farthest_absences(build.done(), 24_MiB)), (std::set<std::uint32_t>{0, 2}));
+}
+
+// The first two are made in one step and read in the last; one of them goes, twice, and is changed in between in one case.
+TEST(FarthestAbsences, AreOfWhomThereIsACopy) {
+  for (const bool changes : {false, true}) {
+    test::IterationBuilder build;
+    for (int i = 0; i < 4; ++i) build.run(8_MiB);
+    build.step(100, {test::makes(0), test::makes(1)});
+    build.step(100, {test::makes(2), test::reads(1)});
+    build.step(100, {changes ? test::writes(0) : test::reads(0), test::reads(1)});
+    build.step(100, {test::makes(3)});
+    build.step(100, {test::reads(0), test::reads(1)});
+    const AbsencePlan plan = farthest_absences(build.done(), 16_MiB);
+    ASSERT_FALSE(plan.empty());
+    const auto last = std::ranges::find(plan, 2u, [](const Absence& absence) { return absence.gap.after; });
+    ASSERT_NE(last, plan.end());
+    EXPECT_EQ(last->gap.run, changes ? 1u : 0u);
+  }
 }
 
 // The first run's block is held until the third step is over, so that one has to do without its room.
