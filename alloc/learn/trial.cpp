@@ -24,6 +24,7 @@ bool Trial::note(Nanoseconds took) {
   }
   const Nanoseconds doubt = tried.tried ? took / kWorse : Nanoseconds();
   tried = {took, true};
+  if (took <= rival_ + rival_ / kWorse) rival_ = {};
   took_ = {};
   many_ = 0;
   const auto best = std::ranges::min_element(candidates_, {}, &Candidate::expected);
@@ -31,6 +32,11 @@ bool Trial::note(Nanoseconds took) {
   interrupt();
   current_ = static_cast<std::size_t>(best - candidates_.begin());
   return true;
+}
+
+void Trial::compete_with(Nanoseconds rival) {
+  rival_ = rival;
+  for (Candidate& candidate : candidates_) candidate.tried = false;
 }
 
 void Trial::interrupt() {

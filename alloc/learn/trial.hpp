@@ -5,6 +5,10 @@
 // turn out to be no better. One that was told to be faster by next to nothing is not tried. Each is tried once; then
 // the fastest stays, until it takes longer than that by a part of kWorse.
 //
+// Where the program did something else before, it is known what that took, and they compete with it: the first that is
+// tried wins or loses for all, as the others were told by who was wrong of him. Who has won need not again: a program that
+// gets slower later would be with anything.
+//
 // The first iteration under a strategy still has to do with the one before, so an iteration counts when it took about as
 // long as the last one. Of a strategy that does not come to rest, or does not stay there, the mean of kMany counts: one
 // that is fast most of the time and slow now and then would be believed after two lucky ones.
@@ -14,6 +18,7 @@
 // Thread safety: none; its owner's lock.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -34,7 +39,10 @@ class Trial {
 
   std::size_t current() const { return current_; }
   // There is nobody to choose from, so nobody needs to know how long iterations take.
-  bool is_idle() const { return candidates_.size() < 2; }
+  bool is_idle() const { return candidates_.size() < 2 && !rival_; }
+  // What the program did before took so long; 0 = it did nothing. Whoever was tried by now is tried anew.
+  void compete_with(Nanoseconds rival);
+  bool has_lost() const { return rival_ && std::ranges::any_of(candidates_, &Candidate::tried); }
   // An iteration took so long, all of it under current(). True: another is current from now on.
   bool note(Nanoseconds took);
   // The program left the iteration, so what comes next begins anew.
@@ -52,6 +60,7 @@ class Trial {
   Nanoseconds last_{};  // iteration; 0 = none to compare with
   std::uint64_t many_ = 0;
   Nanoseconds took_{};  // so many together
+  Nanoseconds rival_{};  // 0 = none, or he has lost
 };
 
 }  // namespace tessera

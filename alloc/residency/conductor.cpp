@@ -118,12 +118,14 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
   const std::optional<std::uint64_t> context = finder_.context();
   for (const auto& course : courses_) course->note(signature, context, launch.epoch, parts);
   if (before != nullptr && !before->knows_place()) before->end_predictions();
-  if (contends_ && is_as_fast()) put_newest_first();
+  if (contends_ && is_as_fast()) put_newest_first(history_.took(newest_->iteration().steps.size()));
   const bool takes_over = choose_leader();
   if (finder_.period() != 0 && (first_placed(false) == nullptr || is_around_all())) learn_course();
   const Course* const knows = leads() ? leader_ : first_placed(false);
   if (knows != nullptr) knows->predict(parts, read_);
-  if (leads()) leader_->tell_due(orders, now, takes_over);
+  if (!leads()) return;
+  leader_->tell_due(orders, now, takes_over);
+  if (leader_->has_lost()) put_last(*leader_);
 }
 
 void Conductor::note_extent(std::span<const LaunchLog::Use> uses) {
@@ -266,10 +268,11 @@ void Conductor::take_answer(Orders& orders) {
   std::vector<Told> told = planner_->answer();
   if (told.empty()) return;
   const auto has_plan = [](const auto& course) { return course->has_plan(); };
-  const bool goes_first = told.front().time < took_ || std::ranges::none_of(courses_, has_plan);
+  const bool is_only_one = std::ranges::none_of(courses_, has_plan);
+  const bool goes_first = told.front().time < took_ || is_only_one;
   contends_ = goes_first ? Nanoseconds() : told.front().time;
   newest_->take_up(std::move(told), machine_);
-  if (goes_first) put_newest_first();
+  if (goes_first) put_newest_first(is_only_one ? Nanoseconds() : took_);
   choose_leader();
   if (leader_ == newest_) newest_->catch_up(orders);
 }
@@ -281,10 +284,18 @@ bool Conductor::is_as_fast() const {
   return contends_ < took + took / kTie;
 }
 
-void Conductor::put_newest_first() {
+// `took`: an iteration, with those whose place it takes; 0 = there is nobody.
+void Conductor::put_newest_first(Nanoseconds took) {
   contends_ = {};
+  newest_->compete_with(took);
   const auto place = std::ranges::find(courses_, newest_, &std::unique_ptr<Course>::get);
   std::rotate(courses_.begin(), place, place + 1);
+}
+
+// It was told to be faster than the others, and is not.
+void Conductor::put_last(const Course& course) {
+  const auto place = std::ranges::find(courses_, &course, &std::unique_ptr<Course>::get);
+  std::rotate(place, place + 1, courses_.end());
 }
 
 // One course is planned anew: the best, if there was a plan, else the newest, whose durations are

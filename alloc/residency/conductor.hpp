@@ -16,7 +16,7 @@
 // validation. The last few are kept with their strategies, so that each is followed as soon as the
 // program is back at it. Breaks that come regularly make a longer one, of several iterations, and loops
 // a longer one, too; it goes before those that it is made of once it is told to take no longer than the
-// program takes with them.
+// program takes with them, and behind them for good if it does take longer.
 // Of too many the one goes that the program was at longest ago.
 //
 // Thread safety: log(), watches(), times() and is_short() by any thread; the rest under the engine's lock.
@@ -137,7 +137,8 @@ class Conductor {
   Course* first_placed(bool with_plan) const;
   bool choose_leader();
   bool is_as_fast() const;
-  void put_newest_first();
+  void put_newest_first(Nanoseconds took);
+  void put_last(const Course& course);
 
   const Policy* policy_;
   Planner* planner_;

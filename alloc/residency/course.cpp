@@ -80,6 +80,11 @@ void Course::take_up(std::vector<Told> told, const Machine& machine) {
   adopt();
 }
 
+void Course::compete_with(Nanoseconds rival) {
+  trial_.compete_with(rival);
+  note_when_due();
+}
+
 void Course::drop_strategies() {
   told_.clear();
   trial_ = {};

@@ -61,6 +61,44 @@ TEST(Trial, ComesBackToTheFastestWhenAllTookLonger) {
   EXPECT_FALSE(takes(trial, 9000));
 }
 
+TEST(Trial, LosesToWhatTheProgramDidBeforeIfWhoeverIsTriedTakesLonger) {
+  for (const auto& [took, loses] : {std::pair{1010u, false}, std::pair{1100u, true}}) {
+    Trial trial(kTold);
+    EXPECT_FALSE(trial.has_lost());
+    trial.compete_with(Nanoseconds(1015));
+    EXPECT_FALSE(trial.has_lost()) << "nobody was tried";
+    takes(trial, took);
+    EXPECT_EQ(trial.has_lost(), loses);
+  }
+}
+
+TEST(Trial, CannotLoseWhenItHasWon) {
+  Trial trial(kTold);
+  trial.compete_with(Nanoseconds(1015));
+  EXPECT_FALSE(takes(trial, 1010));
+  for (std::uint64_t i = 0; i < 2 * Trial::kMany; ++i) trial.note(Nanoseconds(9000));
+  EXPECT_FALSE(trial.has_lost());
+}
+
+TEST(Trial, WhatWasTriedBeforeCountsForNothing) {
+  Trial trial(kTold);
+  EXPECT_FALSE(takes(trial, 1005));
+  trial.compete_with(Nanoseconds(900));
+  EXPECT_FALSE(trial.has_lost());
+  takes(trial, 1005);
+  EXPECT_TRUE(trial.has_lost());
+}
+
+TEST(Trial, OfOneIsNotIdleWhileItCompetes) {
+  constexpr std::array one = {Nanoseconds(1000)};
+  Trial trial(one);
+  EXPECT_TRUE(trial.is_idle());
+  trial.compete_with(Nanoseconds(900));
+  EXPECT_FALSE(trial.is_idle());
+  EXPECT_FALSE(takes(trial, 1000));
+  EXPECT_TRUE(trial.has_lost());
+}
+
 TEST(Trial, OfOneThatGoesToAndFroTheMeanCounts) {
   for (const auto& [slow, gives_way] : {std::pair{1060u, true}, std::pair{1040u, false}}) {
     Trial trial(kTold);

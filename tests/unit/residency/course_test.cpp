@@ -172,6 +172,28 @@ TEST_F(RegularBreakTest, OneThatIsToldToTakeAsLongAndWasAMatterOfChanceDoesNot) 
   EXPECT_EQ(sends_to(), std::set{Away::kHost});
 }
 
+// It was told to take next to nothing, and takes longer than the periods before by this part of them.
+class DisappointingTest : public RegularBreakTest, public ::testing::WithParamInterface<std::uint64_t> {};
+
+TEST_P(DisappointingTest, ALongerPeriodThatIsSlowerThanTheProgramWasGoesBehind) {
+  const Nanoseconds period = time_of_a_period();
+  policy_.to = Away::kFile;
+  oracle_.ready = false;
+  for (int i = 0; i < 4; ++i) iterate_and_break();
+  oracle_.ready = true;
+  for (int i = 0; i < 4; ++i) {
+    iterate_and_break();
+    clock_.run_until(clock_.now() + period / GetParam());
+  }
+  const bool is_slower = GetParam() < Trial::kWorse;
+  EXPECT_EQ(sends_to(), std::set{is_slower ? Away::kHost : Away::kFile});
+  iterate();
+  launch(works_[2 * kLayers], make_run(), true);
+  EXPECT_TRUE(conductor_.leads()) << "in the break, which is in no other plan";
+}
+
+INSTANTIATE_TEST_SUITE_P(ByAPart, DisappointingTest, ::testing::Values(10, 100));
+
 // Loops, each many times in a row, such as a prompt and the words after it.
 class LoopsTest : public RegularBreakTest {
  protected:
