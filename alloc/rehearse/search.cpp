@@ -23,19 +23,19 @@ Search::Search(const Iteration& iteration, const Machine& machine, const Policy&
       policy_(policy),
       stop_(stop),
       tell_(std::move(tell)),
-      origin_(from.front()),
+      from_(std::move(from)),
       near_enough_(near_enough_to(computing_time(iteration))),
-      enough_(std::ranges::max_element(from, {}, &Told::time)->time),
       neighbours_(iteration, machine),
-      kept_(std::move(from)),
+      kept_(from_),
       told_(fastest().time) {
   for (const Told& each : kept_) heard_.add(each.strategy);
+  enough_.store(slowest_kept());
 }
 
 bool Search::goes_on() const {
   MutexLock lock(mutex_);
-  return !stop_.load() && uses_.load() <= kMostUses && fruitless_ < kMostFruitless &&
-         fastest().time > near_enough_;
+  const bool is_over = fruitless_ >= kMostFruitless && is_last_round();
+  return !stop_.load() && uses_.load() <= kMostUses && !is_over && fastest().time > near_enough_;
 }
 
 void Search::play() {
@@ -48,6 +48,7 @@ void Search::play() {
 
 std::optional<Strategy> Search::draw() {
   MutexLock lock(mutex_);
+  if (fruitless_ >= kMostFruitless && !is_last_round()) begin_anew();
   ++fruitless_;
   for (int draws = 0; draws < kMostDraws; ++draws) {
     Strategy strategy = kept_[neighbours_.below(kept_.size())].strategy;
@@ -56,6 +57,14 @@ std::optional<Strategy> Search::draw() {
     if (heard_.add(strategy)) return strategy;
   }
   return std::nullopt;
+}
+
+// Plays of the round before may still end.
+void Search::begin_anew() {
+  found_.push_back(fastest());
+  kept_ = from_;
+  fruitless_ = 0;
+  enough_.store(slowest_kept());
 }
 
 void Search::keep(Told told) {
@@ -69,7 +78,7 @@ void Search::keep(Told told) {
   } else {
     *slowest = std::move(told);
   }
-  enough_.store(std::ranges::max_element(kept_, {}, &Told::time)->time);
+  enough_.store(slowest_kept());
   const Nanoseconds now = fastest().time;
   if (now + now / kWorthTelling >= told_) return;
   told_ = now;
@@ -83,15 +92,21 @@ std::vector<Told> Search::best() const {
 
 std::vector<Told> Search::best_few() const {
   std::vector<Told> best = kept_;
+  for (const Told& each : found_) {
+    if (std::ranges::count(best, each.time, &Told::time) == 0) best.push_back(each);
+  }
   std::ranges::sort(best, {}, &Told::time);
   best.resize(std::min(best.size(), Contest::kMostTold));
-  if (best.back().time < origin_.time) {
+  const Told& origin = from_.front();
+  if (best.back().time < origin.time) {
     if (best.size() == Contest::kMostTold) best.pop_back();
-    best.push_back(origin_);
+    best.push_back(origin);
   }
   return best;
 }
 
 const Told& Search::fastest() const { return *std::ranges::min_element(kept_, {}, &Told::time); }
+
+Nanoseconds Search::slowest_kept() const { return std::ranges::max_element(kept_, {}, &Told::time)->time; }
 
 }  // namespace tessera

@@ -45,7 +45,7 @@ TEST_F(SearchTest, FindsWhatIsFasterAndEnds) {
     search->play();
     ++plays;
   }
-  EXPECT_GT(plays, Search::kMostFruitless);
+  EXPECT_GT(plays, Search::kRounds * Search::kMostFruitless);
   const std::vector<Told> best = search->best();
   ASSERT_GE(best.size(), 2u);
   EXPECT_LT(best.front().time * 100, first.time * 95);
@@ -74,6 +74,20 @@ TEST_F(SearchTest, TellsOnTheWayWhatIsMuchFaster) {
     before = best.front().time;
   }
   EXPECT_LE(search->best().front().time, before);
+}
+
+// The second round has found nothing yet when the first is over.
+TEST_F(SearchTest, WhatARoundHasFoundIsNotForgottenInTheNext) {
+  const Told first = played(kTight, farthest_absences(iteration_, kTight.device));
+  const auto search = this->search(kTight, {first});
+  Nanoseconds best = first.time;
+  for (std::uint64_t plays = 0; search->goes_on(); ++plays) {
+    search->play();
+    const Nanoseconds now = search->best().front().time;
+    EXPECT_LE(now, best) << plays;
+    best = now;
+  }
+  EXPECT_LT(best, first.time);
 }
 
 TEST_F(SearchTest, WhereNothingIsLeftToWinItDoesNotBegin) {
