@@ -10,7 +10,7 @@ FIXED_ADDRESSES := $(shell setarch $$(uname -m) -R true 2>/dev/null && echo seta
 TEST_JOBS := $(shell expr $(JOBS) + \( $(JOBS) + 1 \) / 2)
 TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=error --output-junit results.xml --test-dir
 # What a sanitizer run leaves out: benchmarks measure nothing there, lints and packaging read files and
-# do not run our code, and tests labelled "unsanitized" say at their registration why they cannot run.
+# do not run our code, and tests labelled "unsanitized" say at their registration why they are no use there.
 UNDER_SANITIZER = -LE 'bench|lint|package|unsanitized'
 
 .PHONY: build demo check test lint asan tsan tidy bench league format install gpu-bundle packages check-packages bench-packages clean
