@@ -37,8 +37,8 @@ class FarthestWalk {
     std::uint64_t next = 0;  // the step of its next use, counted over the turns
     std::uint64_t last = 0;  // likewise of the last one
     std::optional<std::size_t> absence;  // in the plan, since its last use
-    bool left = false;  // since then, so there is a copy of it
-    bool clean = true;  // not changed since there was a copy; whoever is never changed leaves by one once
+    bool left = false;   // since then, so there is a copy of it
+    bool clean = false;  // it has not been changed since there was one
   };
   // The next use, whether it is clean, the run.
   using Key = std::tuple<std::uint64_t, bool, std::uint32_t>;

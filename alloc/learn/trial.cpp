@@ -39,6 +39,11 @@ void Trial::compete_with(Nanoseconds rival) {
   for (Candidate& candidate : candidates_) candidate.tried = false;
 }
 
+Nanoseconds Trial::lost_with() const {
+  const auto tried = std::ranges::find_if(candidates_, &Candidate::tried);
+  return rival_ && tried != candidates_.end() ? tried->time : Nanoseconds();
+}
+
 void Trial::interrupt() {
   last_ = took_ = {};
   many_ = 0;

@@ -18,7 +18,6 @@
 // Thread safety: none; its owner's lock.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -42,7 +41,8 @@ class Trial {
   bool is_idle() const { return candidates_.size() < 2 && !rival_; }
   // What the program did before took so long; 0 = it did nothing. Whoever was tried by now is tried anew.
   void compete_with(Nanoseconds rival);
-  bool has_lost() const { return rival_ && std::ranges::any_of(candidates_, &Candidate::tried); }
+  // What it takes, if it has lost; 0 = it has not.
+  Nanoseconds lost_with() const;
   // An iteration took so long, all of it under current(). True: another is current from now on.
   bool note(Nanoseconds took);
   // The program left the iteration, so what comes next begins anew.

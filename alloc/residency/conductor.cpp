@@ -125,7 +125,7 @@ void Conductor::read_launch(const LaunchLog::Launch& launch, std::span<const Lau
   if (knows != nullptr) knows->predict(parts, read_);
   if (!leads()) return;
   leader_->tell_due(orders, now, takes_over);
-  if (leader_->has_lost()) put_last(*leader_);
+  if (leader_->lost_with()) put_last(*leader_);
 }
 
 void Conductor::note_extent(std::span<const LaunchLog::Use> uses) {
@@ -271,6 +271,7 @@ void Conductor::take_answer(Orders& orders) {
   const bool is_only_one = std::ranges::none_of(courses_, has_plan);
   const bool goes_first = told.front().time < took_ || is_only_one;
   contends_ = goes_first ? Nanoseconds() : told.front().time;
+  contends_from_ = 0;
   newest_->take_up(std::move(told), machine_);
   if (goes_first) put_newest_first(is_only_one ? Nanoseconds() : took_);
   choose_leader();
@@ -279,7 +280,7 @@ void Conductor::take_answer(Orders& orders) {
 
 // Asked anew whenever the newest begins again: what was followed meanwhile may have come to rest only now.
 bool Conductor::is_as_fast() const {
-  if (newest_->place() != 0 || !newest_->is_regular()) return false;
+  if (newest_->place() != 0 || !newest_->is_regular() || read_ < contends_from_) return false;
   const Nanoseconds took = history_.took(newest_->iteration().steps.size());
   return contends_ < took + took / kTie;
 }
@@ -292,8 +293,14 @@ void Conductor::put_newest_first(Nanoseconds took) {
   std::rotate(courses_.begin(), place, place + 1);
 }
 
-// It was told to be faster than the others, and is not.
-void Conductor::put_last(const Course& course) {
+// It was told to be faster than the others, and is slower than they were. They may have had an emptier device then, so it
+// contends again by what it takes itself, for no tie.
+void Conductor::put_last(Course& course) {
+  if (&course == newest_) {
+    contends_ = course.lost_with() + course.lost_with() / kTie;
+    contends_from_ = read_ + kSettled * course.iteration().steps.size();
+  }
+  course.compete_with({});
   const auto place = std::ranges::find(courses_, &course, &std::unique_ptr<Course>::get);
   std::rotate(place, place + 1, courses_.end());
 }

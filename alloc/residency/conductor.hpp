@@ -16,7 +16,7 @@
 // validation. The last few are kept with their strategies, so that each is followed as soon as the
 // program is back at it. Breaks that come regularly make a longer one, of several iterations, and loops
 // a longer one, too; it goes before those that it is made of once it is told to take no longer than the
-// program takes with them, and behind them for good if it does take longer.
+// program takes with them, and behind them while it does take longer.
 // Of too many the one goes that the program was at longest ago.
 //
 // Thread safety: log(), watches(), times() and is_short() by any thread; the rest under the engine's lock.
@@ -121,6 +121,7 @@ class Conductor {
   static constexpr std::size_t kLooks = 16;       // in an iteration, for durations,
   static constexpr std::size_t kFew = 64;         // of which this part may be unknown
   static constexpr std::uint64_t kTie = 32;       // as long, to this part
+  static constexpr std::size_t kSettled = 2;      // iterations: the first has to do with the strategy before
 
   void read_launch(const LaunchLog::Launch& launch, std::span<const LaunchLog::Use> uses,
                    Orders& orders, Nanoseconds now);
@@ -138,7 +139,7 @@ class Conductor {
   bool choose_leader();
   bool is_as_fast() const;
   void put_newest_first(Nanoseconds took);
-  void put_last(const Course& course);
+  void put_last(Course& course);
 
   const Policy* policy_;
   Planner* planner_;
@@ -165,7 +166,8 @@ class Conductor {
   bool wanted_ = false;      // a plan, as soon as the durations are known
   bool asked_ = false;       // the planner, who may have a better answer yet,
   Machine machine_;          // about this one
-  Nanoseconds contends_{};   // what it was told to take, while it is not the first; 0 = it is
+  Nanoseconds contends_{};   // what it was told to take, or took, while it is not the first; 0 = it is
+  std::uint64_t contends_from_ = 0;  // so many launches read, on
   Extent largest_;
   std::uint64_t read_ = 0;  // launches, ever: a clock that fences do not advance, as they do epochs
 };

@@ -79,9 +79,10 @@ class Course {
   // The planner's answer, and for what machine.
   void take_up(std::vector<Told> told, const Machine& machine);
   void drop_strategies();
-  // What the program did before took so long; true of has_lost(): more, but for this plan. REQUIRES: a plan.
+  // What the program did before took so long; 0 = it did nothing. REQUIRES: a plan.
   void compete_with(Nanoseconds rival);
-  bool has_lost() const { return trial_.has_lost(); }
+  // What this plan takes, if that is longer; 0 = it is not, or nobody knows yet.
+  Nanoseconds lost_with() const { return trial_.lost_with(); }
   // What is due with the last launch. `takes_over`: the plan was not followed before. REQUIRES: a
   // plan, and a place.
   void tell_due(Orders& orders, Nanoseconds now, bool takes_over);

@@ -38,15 +38,6 @@ TEST(FarthestAbsences, AreOfNoMoreThanIsWanted) {
   EXPECT_EQ(plan[0].part, 4_MiB);
 }
 
-// Two runs a step, and room for three. The second of each step is changed in it.
-TEST(FarthestAbsences, AreOfTheCleanAmongThoseThatAreNeededTogether) {
-  test::IterationBuilder build;
-  for (int i = 0; i < 4; ++i) build.run(8_MiB);
-  build.step(100, {test::reads(0), test::writes(1)});
-  build.step(100, {test::reads(2), test::writes(3)});
-  EXPECT_EQ(runs_of(farthest_absences(build.done(), 24_MiB)), (std::set<std::uint32_t>{0, 2}));
-}
-
 // The first two are made in one step and read in the last; one of them goes, twice, and is changed in between in one case.
 TEST(FarthestAbsences, AreOfWhomThereIsACopy) {
   for (const bool changes : {false, true}) {

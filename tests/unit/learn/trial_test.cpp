@@ -64,11 +64,11 @@ TEST(Trial, ComesBackToTheFastestWhenAllTookLonger) {
 TEST(Trial, LosesToWhatTheProgramDidBeforeIfWhoeverIsTriedTakesLonger) {
   for (const auto& [took, loses] : {std::pair{1010u, false}, std::pair{1100u, true}}) {
     Trial trial(kTold);
-    EXPECT_FALSE(trial.has_lost());
+    EXPECT_FALSE(trial.lost_with());
     trial.compete_with(Nanoseconds(1015));
-    EXPECT_FALSE(trial.has_lost()) << "nobody was tried";
+    EXPECT_FALSE(trial.lost_with()) << "nobody was tried";
     takes(trial, took);
-    EXPECT_EQ(trial.has_lost(), loses);
+    EXPECT_EQ(trial.lost_with(), Nanoseconds(loses ? took : 0));
   }
 }
 
@@ -77,16 +77,16 @@ TEST(Trial, CannotLoseWhenItHasWon) {
   trial.compete_with(Nanoseconds(1015));
   EXPECT_FALSE(takes(trial, 1010));
   for (std::uint64_t i = 0; i < 2 * Trial::kMany; ++i) trial.note(Nanoseconds(9000));
-  EXPECT_FALSE(trial.has_lost());
+  EXPECT_FALSE(trial.lost_with());
 }
 
 TEST(Trial, WhatWasTriedBeforeCountsForNothing) {
   Trial trial(kTold);
   EXPECT_FALSE(takes(trial, 1005));
   trial.compete_with(Nanoseconds(900));
-  EXPECT_FALSE(trial.has_lost());
+  EXPECT_FALSE(trial.lost_with());
   takes(trial, 1005);
-  EXPECT_TRUE(trial.has_lost());
+  EXPECT_EQ(trial.lost_with(), Nanoseconds(1005));
 }
 
 TEST(Trial, OfOneIsNotIdleWhileItCompetes) {
@@ -96,7 +96,7 @@ TEST(Trial, OfOneIsNotIdleWhileItCompetes) {
   trial.compete_with(Nanoseconds(900));
   EXPECT_FALSE(trial.is_idle());
   EXPECT_FALSE(takes(trial, 1000));
-  EXPECT_TRUE(trial.has_lost());
+  EXPECT_EQ(trial.lost_with(), Nanoseconds(1000));
 }
 
 TEST(Trial, OfOneThatGoesToAndFroTheMeanCounts) {

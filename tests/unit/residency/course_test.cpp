@@ -173,18 +173,27 @@ TEST_F(RegularBreakTest, OneThatIsToldToTakeAsLongAndWasAMatterOfChanceDoesNot) 
 }
 
 // It was told to take next to nothing, and takes longer than the periods before by this part of them.
-class DisappointingTest : public RegularBreakTest, public ::testing::WithParamInterface<std::uint64_t> {};
-
-TEST_P(DisappointingTest, ALongerPeriodThatIsSlowerThanTheProgramWasGoesBehind) {
-  const Nanoseconds period = time_of_a_period();
-  policy_.to = Away::kFile;
-  oracle_.ready = false;
-  for (int i = 0; i < 4; ++i) iterate_and_break();
-  oracle_.ready = true;
-  for (int i = 0; i < 4; ++i) {
-    iterate_and_break();
-    clock_.run_until(clock_.now() + period / GetParam());
+class DisappointingTest : public RegularBreakTest {
+ protected:
+  void learn_the_longer_late() {
+    policy_.to = Away::kFile;
+    oracle_.ready = false;
+    for (int i = 0; i < 4; ++i) iterate_and_break();
+    oracle_.ready = true;
   }
+  void iterate_and_wait(Nanoseconds wait) {
+    for (int i = 0; i < 4; ++i) {
+      iterate_and_break();
+      clock_.run_until(clock_.now() + wait);
+    }
+  }
+};
+class DisappointingByPartTest : public DisappointingTest, public ::testing::WithParamInterface<std::uint64_t> {};
+
+TEST_P(DisappointingByPartTest, ALongerPeriodThatIsSlowerThanTheProgramWasGoesBehind) {
+  const Nanoseconds period = time_of_a_period();
+  learn_the_longer_late();
+  iterate_and_wait(period / GetParam());
   const bool is_slower = GetParam() < Trial::kWorse;
   EXPECT_EQ(sends_to(), std::set{is_slower ? Away::kHost : Away::kFile});
   iterate();
@@ -192,7 +201,24 @@ TEST_P(DisappointingTest, ALongerPeriodThatIsSlowerThanTheProgramWasGoesBehind) 
   EXPECT_TRUE(conductor_.leads()) << "in the break, which is in no other plan";
 }
 
-INSTANTIATE_TEST_SUITE_P(ByAPart, DisappointingTest, ::testing::Values(10, 100));
+// They had an emptier device before, as it turns out.
+TEST_F(DisappointingTest, ItGoesFirstAgainWhenTheOthersAreSlowerThanIt) {
+  const Nanoseconds period = time_of_a_period();
+  learn_the_longer_late();
+  iterate_and_wait(period / 10);
+  iterate_and_wait(period / 5);
+  EXPECT_EQ(sends_to(), std::set{Away::kFile});
+}
+
+TEST_F(DisappointingTest, ItStaysBehindWhileTheOthersAreFasterThanIt) {
+  const Nanoseconds period = time_of_a_period();
+  learn_the_longer_late();
+  iterate_and_wait(period / 10);
+  iterate_and_wait(period / 12);
+  EXPECT_EQ(sends_to(), std::set{Away::kHost});
+}
+
+INSTANTIATE_TEST_SUITE_P(ByAPart, DisappointingByPartTest, ::testing::Values(10, 100));
 
 // Loops, each many times in a row, such as a prompt and the words after it.
 class LoopsTest : public RegularBreakTest {
