@@ -4,6 +4,15 @@
 #include <utility>
 
 namespace tessera {
+namespace {
+
+// A ring grows as it is filled: a rehearsal notes a thousand launches, and there are a thousand rehearsals.
+void put(std::vector<std::uint64_t>& ring, std::size_t place, std::uint64_t value) {
+  if (ring.size() <= place) ring.resize(place + 1);
+  ring[place] = value;
+}
+
+}  // namespace
 
 // Of the last of so many launches, as far as they are remembered.
 std::optional<std::uint64_t> PeriodFinder::context_of(std::uint64_t count) const {
@@ -14,13 +23,9 @@ std::optional<std::uint64_t> PeriodFinder::context_of(std::uint64_t count) const
 }
 
 void PeriodFinder::note(std::uint64_t signature, std::size_t known) {
-  if (history_.empty()) {
-    history_.resize(most_);
-    before_.resize(most_);
-  }
   known_ = known;
   follow_candidate(signature);
-  history_[count_ % most_] = signature;
+  put(history_, count_ % most_, signature);
   ++count_;
   const std::uint64_t before = note_context(count_);
   if (distance_ == 0) look_for_candidate(before);
@@ -54,7 +59,9 @@ std::uint64_t PeriodFinder::note_context(std::uint64_t count) {
   context_ = context_of(count);
   if (!context_) return 0;
   if (seen_.size() >= 2 * most_) seen_.clear();  // most are of places that are not remembered any more
-  return before_[count % most_] = std::exchange(seen_[*context_], count);
+  const std::uint64_t before = std::exchange(seen_[*context_], count);
+  put(before_, count % most_, before);
+  return before;
 }
 
 // Of the places where the context was before the one counts up to which the launches have agreed for longest, and the

@@ -70,7 +70,7 @@ class PeriodFinder {
   std::uint64_t agreement(std::uint64_t distance) const;
 
   const std::size_t most_;
-  std::vector<std::uint64_t> history_;  // a ring
+  std::vector<std::uint64_t> history_;  // a ring, as long as it was filled
   std::uint64_t count_ = 0;
   std::optional<std::uint64_t> context_;
   std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // context -> launches noted up to its newest end
