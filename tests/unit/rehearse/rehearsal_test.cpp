@@ -26,7 +26,7 @@ Iteration cycle(std::uint32_t runs) {
   return iteration;
 }
 
-constexpr Machine kMachine{.device = 640_MiB, .host = 4_GiB, .out_rate = 10e9, .in_rate = 10e9};
+constexpr Machine kMachine{.device = 256_MiB, .host = 4_GiB, .out_rate = 10e9, .in_rate = 10e9};
 
 // Who was used just now leaves first: of a cycle the best.
 class Newest final : public Policy {
@@ -78,7 +78,7 @@ class Counting final : public Policy {
 std::size_t asked_for(std::size_t strategies, Strategy& answer) {
   const Counting policy(strategies);
   Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
-  rehearsal.ask(cycle(14), kMachine);
+  rehearsal.ask(cycle(6), kMachine);
   answer = rehearsal.answer().at(0).strategy;
   return policy.asked;
 }
@@ -94,7 +94,7 @@ Strategy await_answer(Rehearsal& rehearsal) {
 TEST(Rehearsal, AnswersWithWhatTookTheLeastTime) {
   const Two policy;
   Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
-  rehearsal.ask(cycle(14), kMachine);
+  rehearsal.ask(cycle(6), kMachine);
   EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "newest");
   EXPECT_TRUE(rehearsal.answer().empty()) << "one answer for each question";
 }
@@ -145,7 +145,7 @@ class LruAndSlow final : public Policy {
 TEST(Rehearsal, AnswersWithTheBestSoFarUntilThereIsABetterOne) {
   const LruAndSlow policy;
   Rehearsal rehearsal(policy, Rehearsal::Answer::kWhenReady);
-  rehearsal.ask(cycle(14), kMachine);
+  rehearsal.ask(cycle(6), kMachine);
   EXPECT_EQ(await_answer(rehearsal).name, "lru");
   EXPECT_TRUE(rehearsal.answer().empty());
   policy.slow.released.store(true);
@@ -156,8 +156,8 @@ TEST(Rehearsal, AnswersWithTheBestSoFarUntilThereIsABetterOne) {
 TEST(Rehearsal, AnswersAsWellWithSeveralPlayers) {
   const AutoPolicy policy;
   Rehearsal one(policy, Rehearsal::Answer::kWaits), several(policy, Rehearsal::Answer::kWaits, 4);
-  one.ask(cycle(14), kMachine);
-  several.ask(cycle(14), kMachine);
+  one.ask(cycle(6), kMachine);
+  several.ask(cycle(6), kMachine);
   const std::vector<Told> a = one.answer(), b = several.answer();
   ASSERT_FALSE(b.empty());
   EXPECT_LT(a.front().time, b.front().time + b.front().time / 16);
@@ -205,7 +205,7 @@ class Together final : public Policy {
 TEST(Rehearsal, PlaysSeveralAtOnce) {
   const Together policy;
   Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits, 2);
-  rehearsal.ask(cycle(14), kMachine);
+  rehearsal.ask(cycle(6), kMachine);
   EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "one") << "of two that do the same the likelier";
 }
 
@@ -229,7 +229,7 @@ TEST(Rehearsal, ThinksBesideTheProgram) {
   const Two policy;
   Rehearsal rehearsal(policy, Rehearsal::Answer::kWhenReady);
   EXPECT_TRUE(rehearsal.answer().empty());
-  rehearsal.ask(cycle(14), kMachine);
+  rehearsal.ask(cycle(6), kMachine);
   std::string_view name;
   do name = await_answer(rehearsal).name;
   while (name != "newest");
@@ -238,9 +238,9 @@ TEST(Rehearsal, ThinksBesideTheProgram) {
 TEST(Rehearsal, AnswersWithTheFirstWhereNothingCanBeTold) {
   const Two policy;
   Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
-  rehearsal.ask(cycle(14), {.device = 640_MiB, .host = 4_GiB});
+  rehearsal.ask(cycle(6), {.device = 640_MiB, .host = 4_GiB});
   EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "lru") << "no rate is known";
-  rehearsal.ask(cycle(14), {.device = 32_MiB, .host = 4_GiB, .out_rate = 1e9, .in_rate = 1e9});
+  rehearsal.ask(cycle(6), {.device = 32_MiB, .host = 4_GiB, .out_rate = 1e9, .in_rate = 1e9});
   EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "lru") << "nothing fits";
 }
 
@@ -258,10 +258,10 @@ TEST(Rehearsal, HasNoAnswerWithoutAThreadAndTriesAgain) {
   Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
   {
     const NoThreads none;
-    rehearsal.ask(cycle(14), kMachine);
+    rehearsal.ask(cycle(6), kMachine);
   }
   EXPECT_TRUE(rehearsal.answer().empty());
-  rehearsal.ask(cycle(14), kMachine);
+  rehearsal.ask(cycle(6), kMachine);
   EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "newest");
 }
 
