@@ -13,7 +13,7 @@ TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=er
 # do not run our code, and tests labelled "unsanitized" say at their registration why they are no use there.
 UNDER_SANITIZER = -LE 'bench|lint|package|unsanitized'
 
-.PHONY: build demo check test lint asan tsan tidy bench league format install gpu-bundle packages check-packages bench-packages clean
+.PHONY: build demo check test lint asan tsan tidy bench league leagues format install gpu-bundle packages check-packages bench-packages clean
 
 packages: ; @sh cmake/install_packages.sh build
 check-packages: ; @sh cmake/install_packages.sh build check
@@ -64,11 +64,12 @@ tidy: check-packages
 bench: bench-packages build
 	python3 bench/run.py build/release
 
-# Every policy on the traces of twelve families; docs/league.md reads the result.
-league: packages
+# Every policy on the traces of twelve families; docs/league.md reads the result. `leagues` goes on with a short host, a
+# device that lends, recorded models, and iterations that differ.
+league leagues: packages
 	$(CONFIGURE) release
 	$(COMPILE) release --target tessera_cli
-	sh bench/league.sh build/release
+	sh bench/league.sh build/release bench/results $(if $(filter leagues,$@),all)
 
 format: check-packages
 	@find alloc shim include tests bench \( -name '*.[ch]pp' -o -name '*.[ch]' -o -name '*.cu' \) -print0 \
