@@ -98,6 +98,7 @@ Status BlockCache::free(Address address, StreamId stream) {
   const std::uint64_t epoch = residency_.note_free(block->run, stream);
   if (block->owner->kind == OwnerKind::kSingle) {
     block->run->live.store(0, std::memory_order_release);
+    residency_.fence_freed(stream);
   }
   cache_freed(*block, {stream, epoch}, cache);
   return Status::ok();

@@ -84,6 +84,9 @@ class Residency {
   Status ensure(Run* run, StreamId stream, Contents contents = Contents::kKept);
   // Of a block; work queued there so far may use it until the stream has passed the epoch returned.
   std::uint64_t note_free(Run* run, StreamId stream);
+  // The run's last block was freed there: where memory is short, its room is known to be there as soon as what is queued now
+  // is over.
+  void fence_freed(StreamId stream);
   // Fences all uses and frees noted so far, and looks which are over: streams().passed() then tells.
   Status poll_streams();
   std::uint64_t epoch() const { return streams_.epoch(); }  // of the newest use

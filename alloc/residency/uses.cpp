@@ -139,6 +139,18 @@ std::uint64_t Residency::note_free(Run* run, StreamId stream) {
   }
 }
 
+// Without a fence here it is known no sooner than what will be queued by the time that somebody asks for room.
+void Residency::fence_freed(StreamId stream) {
+  if (!is_short() || stream == kNoStream) return;
+  if (!mutex_.try_lock()) return;  // whoever has it may be waiting for this
+  {
+    const Gate::Closed closed(gate_);
+    const Status fenced = streams_.fence(std::uint64_t{1} << streams_.slot_of(stream), StreamTable::kAllSoFar);
+    if (!fenced.is_ok()) log_line(LogLevel::kDebug, "a free has no fence: {}", fenced.to_string());
+  }
+  mutex_.unlock();
+}
+
 Bytes Residency::spare_for_each_block() {
   MutexLock lock(mutex_);
   const Conductor::Extent largest = conductor_.largest_launch();

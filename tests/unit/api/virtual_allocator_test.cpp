@@ -135,6 +135,18 @@ TEST_F(VirtualAllocatorTest, AStallIsSplitIntoTheWorkAndTheCopyThatItWaitedFor) 
   EXPECT_EQ(stats().stall_ns, stalled_for("work") + stalled_for("copy_out"));
 }
 
+// What is queued behind the free may take as long as it likes.
+TEST_F(VirtualAllocatorTest, FreedRoomIsWaitedForNoLongerThanTheWorkBeforeTheFree) {
+  EXPECT_TRUE(allocator_->free(allocate(32_GiB), stream_).is_ok());  // what stays cached makes memory short
+  const Address freed = allocate(40_GiB), other = allocate(16_GiB);
+  work(freed, 40_GiB, Nanoseconds(1'000'000'000));
+  EXPECT_TRUE(allocator_->free(freed, stream_).is_ok());
+  work(other, 16_GiB, Nanoseconds(1'000'000'000));
+  const std::uint64_t before = stalled_for("work");
+  allocate(41_GiB);
+  EXPECT_EQ(stalled_for("work") - before, 1'000'000'000U);
+}
+
 TEST_F(VirtualAllocatorTest, AWaitForBytesThatComeIsOne) {
   const Address block = allocate(32_GiB);
   work(block, 32_GiB, Nanoseconds(5));

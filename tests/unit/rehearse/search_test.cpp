@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr Machine kTight{.device = 320_MiB, .host = 4_GiB, .out_rate = 10e9, .in_rate = 10e9};
+constexpr Machine kTight{.device = 40_MiB, .host = 4_GiB, .out_rate = 10e9, .in_rate = 10e9};
 constexpr Machine kRoomy{.device = 8_GiB, .host = 4_GiB, .out_rate = 10e9, .in_rate = 10e9};
 
 class SearchTest : public ::testing::Test {
@@ -31,7 +31,7 @@ class SearchTest : public ::testing::Test {
                                     std::move(from));
   }
 
-  const Iteration iteration_ = test::stack(8, 64_MiB, 3'000'000);
+  const Iteration iteration_ = test::training({.layers = 4});
   const LruPolicy lru_{};
   std::atomic<bool> stop_{false};
   std::vector<std::vector<Told>> told_;

@@ -15,10 +15,10 @@ constexpr std::uint64_t kCopyTime = kMs;  // of a kBlock
 constexpr double kRound = 0.05;           // of a copy
 constexpr int kMostRounds = 20;
 
-// So many copies' time. A copy takes twice as many operations as a program queues ahead of its device: where the whole
+// So many copies' time. A copy takes four times as many operations as a program queues ahead of its device: where the whole
 // pass is queued, each trigger is read long before its time, and all of them are as good.
 void compute(TraceText& write, double copies, const TraceText::Ids& reads, const TraceText::Ids& writes = {}) {
-  constexpr std::uint64_t kOps = 512;
+  constexpr std::uint64_t kOps = 1024;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(copies * double{kOps}); ++i) {
     write.op(kCopyTime / kOps, reads, writes);
   }
@@ -57,14 +57,15 @@ TEST(GalleryFeedback, EachRoundOfCapuchinsLeavesLessLateUntilNothingIs) {
     EXPECT_LE(stall, stalls.empty() ? stall : stalls.back()) << round;
     stalls.push_back(stall);
   }
-  EXPECT_GE(stalls.front(), Nanoseconds(kCopyTime / 2));
+  EXPECT_GE(stalls.front(), Nanoseconds(kCopyTime / 4)) << "half a copy, less what the program is ahead";
   EXPECT_EQ(stalls.back(), Nanoseconds());
 }
 
-// The forecast's exact queues ask for a lead of one and a half; the engine's links take up what comes a little later.
-TEST(GalleryFeedback, CapuchinTakesTheLeadAtWhichNothingIsLateOnTheEngineAndNotByTheForecast) {
+// The forecast's exact queues ask for a lead of one and a half.
+TEST(GalleryFeedback, CapuchinTakesALeadAtWhichNothingIsLate) {
   const Trace trace = two_for_one_step();
-  EXPECT_GT(stall_with(trace, "capuchin:1.5"), Nanoseconds());
+  EXPECT_GT(stall_with(trace, "capuchin:1.2"), Nanoseconds());
+  EXPECT_EQ(stall_with(trace, "capuchin:1.5"), Nanoseconds());
   EXPECT_EQ(stall_with(trace, "capuchin"), Nanoseconds());
 }
 
