@@ -2,8 +2,8 @@
 //
 // A launch stamps its blocks with an epoch and a stream slot. To move a block, one asks here
 // whether each stream that used it has passed the block's last epoch. The answer comes from fences:
-// events recorded on the stream, each labelled with the newest epoch it covers. They are recorded
-// only when somebody asks, so a program that never runs short records none.
+// events recorded on the stream, each labelled with the newest epoch it covers. They are recorded when somebody asks, or
+// frees a large block while memory is short, so a program that never runs short records none.
 //
 // The clock of epochs stands here because the two meet: a use gets an epoch of its own, a free the one
 // that comes next, which it shares with its neighbours; and a fence closes all epochs that it covers,
