@@ -175,7 +175,7 @@ TEST(Replayer, WhatARecordingSaysIsRemadeAtThatTime) {
 // With one stream, to the nanosecond: also where host memory is short, and where much is freed and allocated.
 TEST(Replayer, TheCausesOfStallsAreAllThatThePassTakesBeyondItsOperations) {
   for (const std::string policy : {"lru", "recency", "auto"}) {
-    const std::string text = random_trace(3, 60, policy == "auto" ? 30 : 600);  // a rehearsal takes its time
+    const std::string text = random_trace(3, 60, policy == "auto" ? 60 : 600);  // a rehearsal takes its time
     for (const Bytes host : {256_MiB, 16_GiB}) {
       for (const std::uint32_t iterations : {1U, 3U}) {
         ReplayOptions options = two_blocks();
