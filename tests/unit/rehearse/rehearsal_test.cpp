@@ -238,7 +238,7 @@ TEST(Rehearsal, ThinksBesideTheProgram) {
 TEST(Rehearsal, AnswersWithTheFirstWhereNothingCanBeTold) {
   const Two policy;
   Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
-  rehearsal.ask(cycle(6), {.device = 640_MiB, .host = 4_GiB});
+  rehearsal.ask(cycle(6), {.device = kMachine.device, .host = 4_GiB});
   EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "lru") << "no rate is known";
   rehearsal.ask(cycle(6), {.device = 32_MiB, .host = 4_GiB, .out_rate = 1e9, .in_rate = 1e9});
   EXPECT_EQ(rehearsal.answer().at(0).strategy.name, "lru") << "nothing fits";
