@@ -24,13 +24,13 @@ class Asked final : public Policy {
   std::unique_ptr<Policy> rest_ = make_policy("lru").take();
 };
 
-// Layers of 4 to 26 MiB are written forwards and read backwards on a device of 64 MiB. One more block is written before.
+// Layers of 4 to 14 MiB are written forwards and read backwards on a device of 32 MiB. One more block is written before.
 class StandingTest : public ::testing::Test {
  protected:
-  static constexpr std::size_t kLayers = 12;
+  static constexpr std::size_t kLayers = 6;
 
   void iterate_on(Bytes host, bool with_pin = false) {
-    ResidencyMachine machine({.device = 64_MiB, .host = host, .file = 512_MiB, .sim = {.memory = 96_MiB}});
+    ResidencyMachine machine({.device = 32_MiB, .host = host, .file = 256_MiB, .sim = {.memory = 48_MiB}});
     machine.residency().set_policy(std::make_unique<Asked>(seen_));
     StandingRun* const other = machine.add({0, 3});
     ASSERT_OK(machine.write(other, 1));
@@ -53,7 +53,7 @@ class StandingTest : public ::testing::Test {
 };
 
 TEST_F(StandingTest, TellsWhereEachPageIsOnceSomeHaveBeenToTheFile) {
-  iterate_on(32_MiB);
+  iterate_on(16_MiB);
   ASSERT_TRUE(seen_.stands_at);
   std::size_t pages = 0, on_device = 0, away = 0;
   for (const IterationRun& run : seen_.runs) {
@@ -63,26 +63,26 @@ TEST_F(StandingTest, TellsWhereEachPageIsOnceSomeHaveBeenToTheFile) {
     away += static_cast<std::size_t>(
         std::ranges::count_if(run.pages, [](Places at) { return at != 0 && (at & kAtDevice) == 0; }));
   }
-  EXPECT_LE(on_device, 32u);
+  EXPECT_LE(on_device, 16u);
   EXPECT_GT(away, 0u);
   EXPECT_EQ(on_device + away, pages);
 }
 
 TEST_F(StandingTest, TellsOfWhatNoStepUses) {
-  iterate_on(32_MiB);
+  iterate_on(16_MiB);
   ASSERT_EQ(seen_.others.size(), 1u);
   EXPECT_EQ(seen_.others[0].bytes, 6_MiB);
   EXPECT_EQ(seen_.others[0].pages, std::vector<Places>(3, kAtFile));
 }
 
 TEST_F(StandingTest, TellsNothingOfWhatIsPinnedBeside) {
-  iterate_on(32_MiB, true);
+  iterate_on(16_MiB, true);
   ASSERT_TRUE(seen_.stands_at);
   EXPECT_TRUE(seen_.others.empty());
 }
 
 TEST_F(StandingTest, TellsNothingWhereTheHostHasRoomForAll) {
-  iterate_on(256_MiB);
+  iterate_on(128_MiB);
   EXPECT_FALSE(seen_.stands_at);
   EXPECT_TRUE(seen_.others.empty());
 }
