@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
 #include <functional>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -39,36 +37,6 @@ std::unique_ptr<TraceWriter> open_trace(const Options& options, const Clock& clo
   if (trace.is_ok()) return trace.take();
   log_line(LogLevel::kWarning, "no trace: {}", trace.status().to_string());
   return nullptr;
-}
-
-// The runs of one use, in order; as many as most launches have take no memory. A run that is named
-// several times in a row is there once.
-class FoundRuns {
- public:
-  void add(Run* run) {
-    if (run == last_) return;
-    last_ = run;
-    if (count_ < few_.size()) {
-      few_[count_] = run;
-    } else {
-      if (count_ == few_.size()) many_.assign(few_.begin(), few_.end());
-      many_.push_back(run);
-    }
-    ++count_;
-  }
-  std::span<Run* const> all() const {
-    return count_ <= few_.size() ? std::span(few_.data(), count_) : std::span(many_);
-  }
-
- private:
-  std::array<Run*, 64> few_;  // the first count_ are set
-  std::vector<Run*> many_;    // all of them, once there are more
-  std::size_t count_ = 0;
-  Run* last_ = nullptr;
-};
-
-Status not_ours(Address address) {
-  return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
 }
 
 }  // namespace
@@ -169,6 +137,10 @@ DeviceHeap* Allocator::heap_of(Address address) const {
   return nullptr;
 }
 
+Status Allocator::not_ours(Address address) {
+  return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
+}
+
 template <class Act>
 Status Allocator::with_run(Address address, Act act) {
   if (DeviceHeap* heap = heap_of(address)) {
@@ -176,6 +148,10 @@ Status Allocator::with_run(Address address, Act act) {
     if (Run* run = lookup.run_of(address)) return act(*heap, run);
   }
   return not_ours(address);
+}
+
+Status Allocator::is_ours(Address address) {
+  return with_run(address, [](DeviceHeap&, Run*) { return Status(); });
 }
 
 bool Allocator::advance() {
@@ -228,172 +204,6 @@ Status Allocator::trim() {
   return result;
 }
 
-// ---- uses ---------------------------------------------------------------------------------------
-
-// The common case: queued work, all of its blocks on one device and in its memory. Takes no lock and
-// looks each address up once. False: nothing has happened.
-bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Access access,
-                        AnnouncedUse& use) {
-  const auto first = std::find_if(addresses.begin(), addresses.end(),
-                                  [this](Address address) { return manages(address); });
-  if (first == addresses.end()) return !guards_all_work();
-  DeviceHeap* const heap = heap_of(*first);
-  if (heap == nullptr) return false;
-  FoundRuns found;
-  const auto find = [&, low = heap->pages().low(), high = heap->pages().high(),
-                     &pages = heap->pages().map(),
-                     end = addresses.end()]() -> std::optional<std::span<Run* const>> {
-    for (auto address = first; address != end; ++address) {
-      if (*address >= low && *address < high) {
-        if (Run* const run = BlockCache::live_run_of(pages, *address)) found.add(run);
-      } else if (manages(*address)) {
-        return std::nullopt;  // of another device
-      }
-    }
-    if (found.all().empty()) return std::nullopt;
-    return found.all();
-  };
-  if (!heap->residency().try_use(find, stream, access, use.use)) return false;
-  use.heap = heap;
-  use.stream = stream;
-  kick_pump(*heap);
-  return true;
-}
-
-// Nothing here lives as long as its thread: programs use their blocks from exit handlers, when that is gone.
-Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream, Access access,
-                            Use::Kind kind, const char* name, AnnouncedUse& use) {
-  use.use.work = name;
-  if (kind == Use::Kind::kGate && !trace_ && try_use(addresses, stream, access, use)) return {};
-  FoundRuns runs;
-  use.stream = stream;
-  DeviceHeap* heap = nullptr;
-  std::optional<BlockCache::Lookup> lookup;
-  for (Address address : addresses) {
-    DeviceHeap* home = heap_of(address);
-    if (home == nullptr) continue;
-    if (heap == nullptr) {
-      heap = home;
-      lookup.emplace(heap->blocks());
-    } else if (home != heap) {
-      lookup.reset();
-      return begin_on_several(addresses, access, use);
-    }
-    if (Run* run = lookup->run_of(address)) runs.add(run);
-  }
-  const std::span<Run* const> found = runs.all();
-  if (found.empty()) {
-    if (kind == Use::Kind::kGate && guards_all_work()) enter_gates(use);
-    return {};
-  }
-  std::optional<TraceWriter::OpKind> op;
-  if (trace_ && !is_inside_callback()) op = trace_op(addresses, stream, access, name != nullptr ? name : "");
-  const Held held = [&lookup] { lookup.reset(); };  // a callback may take long
-  if (kind == Use::Kind::kHold) {
-    return begin_held({{heap, {found.begin(), found.end()}}}, access, use, held);
-  }
-  Status status = heap->residency().begin_use(found, stream, access, kind, use.use, held);
-  kick_pump(*heap);
-  if (!status.is_ok()) return explain_use(std::move(status), *heap, found);
-  use.heap = heap;
-  if (op) op_times_->begin(*op, stream);
-  return {};
-}
-
-Status Allocator::begin_use(std::span<const Address> addresses, std::size_t written,
-                            StreamId stream, const char* name, AnnouncedUse& use) {
-  const bool all = written == addresses.size();
-  TESSERA_TRY(begin_use(addresses, stream, all ? Access::kWrite : Access::kRead, Use::Kind::kGate,
-                        name, use));
-  if (all) return {};
-  for (Address address : addresses.last(written)) {
-    DeviceHeap* const heap = heap_of(address);
-    Run* const run = heap == nullptr ? nullptr : BlockCache::live_run_of(heap->pages().map(), address);
-    if (run != nullptr) heap->residency().note_written(*run);
-  }
-  return {};
-}
-
-Status Allocator::begin_on_several(std::span<const Address> addresses, Access access,
-                                   AnnouncedUse& use) {
-  std::vector<AnnouncedUse::Part> parts;
-  std::deque<BlockCache::Lookup> lookups;  // open until the runs are held
-  for (const auto& entry : heaps_) {
-    DeviceHeap* heap = entry.load(std::memory_order_acquire);
-    if (heap == nullptr) continue;
-    const auto& lookup = lookups.emplace_back(heap->blocks());
-    AnnouncedUse::Part part{heap, {}};
-    for (Address address : addresses) {
-      if (!heap->holds(address)) continue;
-      if (Run* run = lookup.run_of(address)) part.runs.push_back(run);
-    }
-    if (!part.runs.empty()) parts.push_back(std::move(part));
-  }
-  return begin_held(std::move(parts), access, use, {});
-}
-
-Status Allocator::begin_held(std::vector<AnnouncedUse::Part> parts, Access access,
-                             AnnouncedUse& use, const Held& held) {
-  for (auto& part : parts) {
-    Status status = part.heap->residency().begin_use(part.runs, use.stream, access,
-                                                     Use::Kind::kHold, use.use, held);
-    kick_pump(*part.heap);
-    if (!status.is_ok()) {
-      end_use(use);
-      return explain_use(std::move(status), *part.heap, part.runs);
-    }
-    use.held.push_back(std::move(part));
-  }
-  return {};
-}
-
-void Allocator::end_use(AnnouncedUse& use) {
-  if (use.heap != nullptr && op_times_) op_times_->end(use.stream);
-  if (use.heap != nullptr) use.heap->residency().end_use({}, use.stream, use.use);
-  for (auto& part : use.held) part.heap->residency().end_use(part.runs, use.stream, use.use);
-  if (use.gates != 0) leave_gates(use);
-  use.heap = nullptr;
-  use.held.clear();
-}
-
-Status Allocator::explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const {
-  Bytes asked;
-  for (const Run* run : std::set<const Run*>(runs.begin(), runs.end())) asked += run->shape.bytes();
-  return explain(std::move(status), heap, asked);
-}
-
-// The common case of touch(), as try_use() is that of begin_use().
-bool Allocator::try_touch(DeviceHeap& heap, Address address, StreamId stream, Access access) {
-  Use use;
-  use.work = "touch";
-  Run* run = nullptr;
-  const auto find = [&run, address, &pages = heap.pages().map()]() -> std::optional<std::span<Run* const>> {
-    run = BlockCache::block_run_of(pages, address);
-    if (run == nullptr) return std::nullopt;
-    return std::span<Run* const>(&run, 1);
-  };
-  if (!heap.residency().try_use(find, stream, access, use)) return false;
-  heap.residency().end_use({}, stream, use);
-  kick_pump(heap);
-  return true;
-}
-
-Status Allocator::touch(Address address, StreamId stream, Access access) {
-  DeviceHeap* const heap = heap_of(address);
-  if (heap != nullptr && !trace_ && try_touch(*heap, address, stream, access)) return {};
-  return touch_absent(address, stream, access);
-}
-
-Status Allocator::touch_absent(Address address, StreamId stream, Access access) {
-  // A use asks for whole runs and ignores what is no block; here that is an error.
-  TESSERA_TRY(with_run(address, [](DeviceHeap&, Run*) { return Status(); }));
-  AnnouncedUse use;
-  TESSERA_TRY(begin_use({&address, 1}, stream, access, Use::Kind::kGate, "touch", use));
-  const bool found = use.heap != nullptr;
-  end_use(use);
-  return found ? Status() : not_ours(address);
-}
-
 // ---- hints --------------------------------------------------------------------------------------
 
 Status Allocator::prefetch(std::span<const Address> addresses) {
@@ -408,7 +218,7 @@ Status Allocator::prefetch(std::span<const Address> addresses) {
 }
 
 Status Allocator::evict(std::span<const Address> addresses) {
-  for (Address address : addresses) TESSERA_TRY(with_run(address, [](DeviceHeap&, Run*) { return Status(); }));
+  for (Address address : addresses) TESSERA_TRY(is_ours(address));
   for (const auto& entry : heaps_) {
     DeviceHeap* const heap = entry.load(std::memory_order_acquire);
     if (heap == nullptr) continue;

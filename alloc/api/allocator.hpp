@@ -153,9 +153,13 @@ class Allocator {
   // Calls `act(heap, run)` while the run cannot go away. Errors: kNotFound.
   template <class Act>
   Status with_run(Address address, Act act);
+  // Errors: kNotFound where the address is in no live block; the message says which one it is.
+  Status is_ours(Address address);
+  static Status not_ours(Address address);
+  Status pin(Address address, const char* exposed_by);
+  // allocator_uses.cpp
   bool try_use(std::span<const Address> addresses, StreamId stream, Access access,
                AnnouncedUse& use);
-  Status pin(Address address, const char* exposed_by);
   bool try_touch(DeviceHeap& heap, Address address, StreamId stream, Access access);
   Status touch_absent(Address address, StreamId stream, Access access);
   Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use,

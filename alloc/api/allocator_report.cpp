@@ -85,14 +85,10 @@ std::vector<StatsSnapshot::Stalls> causes_of(const StallParts& stalls) {
 
 Result<Allocator::Where> Allocator::query(Address address) {
   DeviceHeap* heap = heap_of(address);
-  if (heap == nullptr) {
-    return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
-  }
+  if (heap == nullptr) return not_ours(address);
   const BlockCache::Lookup lookup(heap->blocks());
   const auto block = lookup.block_of(address);
-  if (!block) {
-    return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
-  }
+  if (!block) return not_ours(address);
   return Where{heap->device(), *block, heap->residency().whereabouts(*block->run),
                block->run->pins.load()};
 }

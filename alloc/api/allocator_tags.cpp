@@ -64,9 +64,7 @@ Status Allocator::set_policy(std::string_view name) {
 
 Status Allocator::free_after(Address address, std::span<const StreamId> streams) {
   DeviceHeap* heap = heap_of(address);
-  if (heap == nullptr) {
-    return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
-  }
+  if (heap == nullptr) return not_ours(address);
   const bool one = std::adjacent_find(streams.begin(), streams.end(), std::not_equal_to<>()) ==
                    streams.end();
   if (one) return free(address, streams.empty() ? kNoStream : streams.front());
