@@ -1,0 +1,255 @@
+// Single orders of a plan, and who leaves or stays by them.
+#include <gtest/gtest.h>
+
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+using DeviceRun = tessera::Run;  // a test has a Run() of its own
+
+// Two runs in turn; the plan sends the first away after its use and back when it is needed.
+class LeadTest : public ::testing::Test {
+ protected:
+  explicit LeadTest(SimOptions sim = {.memory = 64_MiB, .inbound = {.bytes_per_second = 40'000'000}})
+      : machine_({.device = 32_MiB, .sim = std::move(sim)}) {}
+
+  // The first is used in two steps, the second in one; the first is away from its second use to its first.
+  void lead_in_three_steps(Bytes part = kWholeRun) {
+    EXPECT_OK(machine_.write(moved_, 1));
+    EXPECT_OK(machine_.write(other_, 1));
+    Iteration iteration;
+    iteration.runs = {{.bytes = 4_MiB}, {.bytes = 4_MiB}};
+    iteration.uses = {{.run = 0}, {.run = 0}, {.run = 1}};
+    iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}, {Nanoseconds(1), 2, 3}};
+    const Gap gap{.run = 0, .after = 1, .until = 0, .wraps = true};
+    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0, .part = part}}, policy_.get()});
+  }
+  // Each is used in two steps in turn; the first is away between its second use and its first, and called back with the
+  // first of the other.
+  void lead_in_four_steps() {
+    EXPECT_OK(machine_.write(moved_, 1));
+    EXPECT_OK(machine_.write(other_, 1));
+    Iteration iteration;
+    iteration.runs = {{.bytes = 4_MiB}, {.bytes = 4_MiB}};
+    iteration.uses = {{.run = 0}, {.run = 0}, {.run = 1}, {.run = 1}};
+    for (std::uint32_t i = 0; i < 4; ++i) iteration.steps.push_back({Nanoseconds(1), i, i + 1});
+    const Gap gap{.run = 0, .after = 1, .until = 0, .wraps = true};
+    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 2}}, policy_.get()});
+  }
+  // Over, with all that it leads to, before the next.
+  void step(DeviceRun* run) {
+    EXPECT_OK(machine_.check(run, 1));
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_OK(machine_.settle());
+      machine_.residency().advance();
+    }
+  }
+  // Those three steps, each over before the next.
+  void iterate() {
+    for (DeviceRun* run : {moved_, moved_, other_}) {
+      EXPECT_OK(machine_.check(run, 1));
+      EXPECT_OK(machine_.settle());
+      machine_.residency().advance();
+    }
+    EXPECT_OK(machine_.settle());
+    machine_.residency().advance();
+  }
+  void lead() {
+    EXPECT_OK(machine_.write(moved_, 1));
+    EXPECT_OK(machine_.write(other_, 1));
+    EXPECT_OK(machine_.evict(moved_));
+    Iteration iteration;
+    iteration.runs = {{.bytes = 4_MiB}, {.bytes = 4_MiB}};
+    iteration.uses = {{.run = 0}, {.run = 1}};
+    iteration.steps = {{Nanoseconds(1), 0, 1}, {Nanoseconds(1), 1, 2}};
+    const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
+    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0}}, policy_.get()});
+  }
+  Bytes on_device(const DeviceRun* run) { return machine_.residency().whereabouts(*run)[0]; }
+
+  std::unique_ptr<Policy> policy_ = make_policy("lru").take();
+  ResidencyMachine machine_;
+  DeviceRun* moved_ = machine_.add({0, 2});
+  DeviceRun* other_ = machine_.add({0, 2});
+};
+
+TEST_F(LeadTest, WhoStillArrivesWhenItsTimeToLeaveHasComeLeavesThen) {
+  lead();
+  EXPECT_OK(machine_.check(moved_, 1));
+  machine_.residency().advance();  // 4 MiB at 40 MB/s
+  ASSERT_TRUE(moved_->arrives());
+  EXPECT_OK(machine_.settle());
+  EXPECT_EQ(on_device(moved_), 4_MiB);
+  machine_.residency().advance();
+  EXPECT_OK(machine_.settle());
+  EXPECT_EQ(on_device(moved_), Bytes());
+  EXPECT_OK(machine_.check(other_, 1));
+}
+
+TEST_F(LeadTest, WhoWasToLeaveByThePlanBeforeStays) {
+  lead();
+  EXPECT_OK(machine_.check(moved_, 1));
+  machine_.residency().advance();  // its order waits for its arrival
+  EXPECT_OK(machine_.check(other_, 1));  // not read yet: the next plan is followed as soon as it is made
+  ASSERT_TRUE(moved_->arrives());
+  machine_.residency().set_policy(make_policy("lru").take());
+  EXPECT_OK(machine_.settle());
+  machine_.residency().advance();
+  EXPECT_OK(machine_.settle());
+  EXPECT_EQ(on_device(moved_), 4_MiB);
+}
+
+TEST_F(LeadTest, WhatIsDueWithALaunchIsBegunThere) {
+  lead_in_three_steps();
+  EXPECT_OK(machine_.check(moved_, 1));
+  EXPECT_OK(machine_.settle());
+  machine_.residency().advance();  // the plan is found to be followed
+  EXPECT_FALSE(moved_->has(PageState::kLeaving));
+  EXPECT_OK(machine_.check(moved_, 1));
+  EXPECT_TRUE(moved_->has(PageState::kLeaving));
+}
+
+TEST_F(LeadTest, OnlyThePartThatAPlanSendsAwayLeaves) {
+  lead_in_three_steps(2_MiB);
+  for (int i = 0; i < 2; ++i) {
+    iterate();
+    EXPECT_EQ(on_device(moved_), 2_MiB);
+  }
+}
+
+// As the program says that from now on nobody announces what it uses.
+TEST_F(LeadTest, APlanSendsNobodyAwayWithoutAutomatic) {
+  lead_in_three_steps();
+  iterate();
+  ASSERT_EQ(on_device(moved_), Bytes()) << "which the plan does else";
+  ASSERT_OK(machine_.residency().set_automatic(false));
+  for (int i = 0; i < 2; ++i) {
+    iterate();
+    EXPECT_EQ(on_device(moved_), 4_MiB);
+  }
+  ASSERT_OK(machine_.residency().set_automatic(true));
+  iterate();
+  EXPECT_EQ(on_device(moved_), Bytes());
+}
+
+TEST_F(LeadTest, WhoWaitsToLeaveStaysWhenAutomaticEnds) {
+  lead();
+  EXPECT_OK(machine_.check(moved_, 1));
+  machine_.residency().advance();
+  ASSERT_TRUE(moved_->arrives()) << "so its order to leave waits";
+  ASSERT_OK(machine_.residency().set_automatic(false));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_OK(machine_.settle());
+    machine_.residency().advance();
+  }
+  EXPECT_EQ(on_device(moved_), 4_MiB);
+}
+
+// A copy out takes 100 ms.
+class SlowLeaveTest : public LeadTest {
+ protected:
+  SlowLeaveTest() : LeadTest({.memory = 64_MiB, .outbound = {.bytes_per_second = 40'000'000}}) {}
+};
+
+TEST_F(SlowLeaveTest, WhoIsLeavingStaysWhenAutomaticEnds) {
+  lead_in_three_steps();
+  EXPECT_OK(machine_.check(moved_, 1));
+  EXPECT_OK(machine_.settle());
+  machine_.residency().advance();
+  EXPECT_OK(machine_.check(moved_, 1));
+  ASSERT_TRUE(moved_->has(PageState::kLeaving));
+  ASSERT_OK(machine_.residency().set_automatic(false));
+  EXPECT_OK(machine_.settle());
+  machine_.residency().advance();
+  EXPECT_EQ(on_device(moved_), 4_MiB);
+  EXPECT_OK(machine_.launch(moved_, 1, StreamId(0), Access::kRead));  // unannounced
+  EXPECT_EQ(machine_.valid(), "ok");
+}
+
+TEST_F(LeadTest, WhoIsEvictedIsNotCalledBackByAnOrderFromBefore) {
+  lead_in_four_steps();
+  step(moved_);
+  step(moved_);
+  ASSERT_EQ(on_device(moved_), Bytes());
+  DeviceRun* const in_the_way = machine_.add({0, 14});
+  ASSERT_OK(machine_.residency().pin(in_the_way));
+  step(other_);
+  ASSERT_EQ(on_device(moved_), Bytes()) << "there is no room to come back";
+  ASSERT_OK(machine_.evict(moved_));
+  ASSERT_OK(machine_.residency().remove(in_the_way));
+  machine_.residency().advance();
+  ASSERT_OK(machine_.settle());
+  machine_.residency().advance();
+  EXPECT_EQ(on_device(moved_), Bytes());
+  EXPECT_OK(machine_.check(other_, 1));
+}
+
+// Kernels of 50 ms: whoever waited for all that is queued would leave after a second.
+class SlowLeadTest : public LeadTest {
+ protected:
+  SlowLeadTest() : LeadTest({.memory = 64_MiB, .inbound = {.bytes_per_second = 400'000'000},
+                             .kernel_time = Nanoseconds(50'000'000)}) {}
+};
+
+TEST_F(SlowLeadTest, NobodyWhoWaitsToLeaveWaitsForWhatIsQueuedBehindHim) {
+  lead();
+  EXPECT_OK(machine_.check(moved_, 1));
+  machine_.residency().advance();
+  ASSERT_TRUE(moved_->arrives());
+  for (int i = 0; i < 20; ++i) EXPECT_OK(machine_.launch(other_, 1, StreamId(0), Access::kRead));
+  const EventId all = machine_.sim().create_event(DeviceId(0)).take();
+  EXPECT_OK(machine_.sim().record_event(all, StreamId(0)));
+  while (on_device(moved_) && machine_.sim().query(all).code() == Code::kNotReady) {
+    machine_.residency().advance();
+  }
+  EXPECT_EQ(machine_.sim().query(all).code(), Code::kNotReady) << "it left when all was over";
+  EXPECT_OK(machine_.sim().destroy_event(all));
+}
+
+// Room comes from a run that the program has freed and whose work is still queued.
+TEST_F(SlowLeadTest, WhoComesTakesTheRoomOfAFreedRunWhenTheWorkOnItIsOver) {
+  lead_in_four_steps();
+  step(moved_);
+  step(moved_);
+  DeviceRun* const freed = machine_.add({0, 14});
+  EXPECT_OK(machine_.residency().ensure(freed, StreamId(0), Contents::kUndefined));
+  EXPECT_OK(machine_.launch(freed, 1, StreamId(0), Access::kWrite));
+  machine_.residency().note_free(freed, StreamId(0));
+  freed->live.store(0);
+  EXPECT_OK(machine_.check(other_, 1));
+  machine_.residency().advance();
+  ASSERT_EQ(on_device(moved_), Bytes()) << "there is no room yet";
+  for (int i = 0; i < 20; ++i) EXPECT_OK(machine_.launch(other_, 1, StreamId(0), Access::kRead));
+  const EventId all = machine_.sim().create_event(DeviceId(0)).take();
+  EXPECT_OK(machine_.sim().record_event(all, StreamId(0)));
+  while (machine_.residency().has_work()) machine_.residency().advance();  // as the pump, while the program waits
+  EXPECT_EQ(on_device(moved_), 4_MiB);
+  EXPECT_EQ(machine_.sim().query(all).code(), Code::kNotReady) << "it came when all was over";
+  EXPECT_OK(machine_.sim().destroy_event(all));
+}
+
+// Who still arrives when its time to leave has come, so that its order waits; and a freed run whose work is queued behind.
+class SlowArrivalTest : public LeadTest {
+ protected:
+  SlowArrivalTest() : LeadTest({.memory = 64_MiB, .inbound = {.bytes_per_second = 40'000'000},
+                                .outbound = {.bytes_per_second = 40'000'000}, .kernel_time = Nanoseconds(50'000'000)}) {}
+};
+
+TEST_F(SlowArrivalTest, WhoseTimeHasComeLeavesBeforeWorkBehindItIsWaitedFor) {
+  lead();
+  EXPECT_OK(machine_.write(moved_, 1));
+  DeviceRun* const freed = machine_.add({0, 10});
+  EXPECT_OK(machine_.residency().ensure(freed, StreamId(0), Contents::kUndefined));
+  ASSERT_TRUE(moved_->arrives());
+  EXPECT_OK(machine_.launch(freed, 1, StreamId(0), Access::kWrite));
+  machine_.residency().note_free(freed, StreamId(0));
+  freed->live.store(0);
+  DeviceRun* const wanted = machine_.add({0, 10});
+  EXPECT_OK(machine_.residency().ensure(wanted, StreamId(0), Contents::kUndefined));
+  EXPECT_FALSE(moved_->has(PageState::kResident)) << "its copy waited until that was over";
+  EXPECT_OK(machine_.settle());
+}
+
+}  // namespace
+}  // namespace tessera

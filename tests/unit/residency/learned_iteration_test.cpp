@@ -1,0 +1,146 @@
+// Which iteration is learned of a program with loops in it, and when.
+#include <gtest/gtest.h>
+
+#include <span>
+#include <vector>
+
+#include "conductor_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+using test::ConductorTest;
+using test::DeviceRun;
+
+// As a pipeline stage: a few rounds forwards, many turns, a round more.
+TEST_F(ConductorTest, WhatIsAroundAllLoopsIsLearnedWhileOneOfThemIsFollowed) {
+  const auto works = std::span(works_);
+  const std::span<const char> round = works.first(10), turn = works.subspan(10, 20), end = works.subspan(30, 10);
+  const auto play = [this](std::span<const char> loop, int times) {
+    for (int i = 0; i < times; ++i) {
+      for (const char& work : loop) launch(work, make_run(), true);
+    }
+  };
+  play(round, 3);
+  play(turn, 6);
+  play(round, 1);
+  play(end, 1);
+  play(round, 3);
+  play(turn, 1);
+  ASSERT_NE(policy_.seen.steps.size(), 170u);
+  play(turn, 2);
+  EXPECT_TRUE(conductor_.leads());
+  EXPECT_EQ(policy_.seen.steps.size(), 170u);
+}
+
+TEST_F(ConductorTest, AProgramThatHasNoLongerOneIsPlannedByAnIterationOfAFewLaunches) {
+  for (const std::size_t steps : {1u, 3u}) {
+    for (std::size_t i = 0; i < 20 * steps; ++i)
+      launch(works_[steps + i % steps], make_run(), true);
+    EXPECT_EQ(policy_.seen.steps.size(), steps);
+    EXPECT_TRUE(conductor_.leads());
+  }
+}
+
+// Each has weights of its own: a plan for one would take those of the next for the same.
+TEST_F(ConductorTest, TheLayersOfAModelAreOneIteration) {
+  std::vector<DeviceRun*> weights;
+  for (std::size_t i = 0; i < 3 * kLayers; ++i) {
+    weights.push_back(make_run());
+    weights.back()->fresh = false;
+  }
+  for (int iteration = 0; iteration < 4; ++iteration) {
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      launch(works_[i % 3], weights[i], false);
+      ASSERT_TRUE(policy_.seen.steps.empty() || policy_.seen.steps.size() == weights.size()) << policy_.seen.steps.size();
+    }
+  }
+  EXPECT_EQ(policy_.seen.steps.size(), weights.size());
+}
+
+// A conductor of its own for launches of one run, whose memory gets short when the test says so.
+class LoopOfLaunchesTest : public ConductorTest {
+ protected:
+  void launch_timed(const char& work, std::uint64_t nanoseconds) {
+    const auto watch = own_.watches().start(stream_);
+    own_.log().note(&work, {&run_, 1}, ++epoch_, true, watch, StreamId());
+    EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(nanoseconds), {}).is_ok());
+    EXPECT_TRUE(watch && own_.watches().stop(*watch, stream_));
+    EXPECT_TRUE(sim_.synchronize(stream_).is_ok());
+    read();
+  }
+  void launch_untimed(const char& work) {
+    own_.log().note(&work, {&run_, 1}, ++epoch_, true, std::nullopt, StreamId());
+    read();
+  }
+  void read() {
+    Conductor::Orders orders;
+    if (own_.wants_plan()) own_.ask_for_plan({.device = 64_MiB});
+    own_.read(orders, clock_.now());
+  }
+
+  Conductor own_{sim_, DeviceId(0), policy_, planner_, runs_};
+  DeviceRun* const run_ = make_run();
+};
+
+TEST_F(LoopOfLaunchesTest, WhatWasLearnedBeforeItRestedIsLearnedAnew) {
+  constexpr std::size_t kSteps = 2 * kLayers;
+  while (own_.log().is_on()) launch_untimed(works_[epoch_ % kSteps]);
+  own_.note_shortage();
+  for (std::size_t i = 0; i < 4 * kSteps; ++i) launch_timed(works_[i % kSteps], 100 + i % kSteps);
+  EXPECT_TRUE(own_.leads());
+  ASSERT_EQ(policy_.seen.steps.size(), kSteps);
+  std::uint64_t sum = 0;
+  for (const IterationStep& step : policy_.seen.steps) sum += step.duration.value();
+  EXPECT_EQ(sum, kSteps * 100 + kSteps * (kSteps - 1) / 2);
+}
+
+// Learned in the middle of its second time, and timed from there on. Before it is gone through once more there are so
+// many launches that the older half of them goes, which is not to take the beginning of what waits.
+TEST_F(LoopOfLaunchesTest, NothingIsForgottenOfAnIterationThatWaitsForItsDurations) {
+  constexpr std::size_t kSteps = 40'000, kHalf = kSteps / 2, kFast = 8'000, kMost = 2 * Conductor::kMaxSteps;
+  const std::vector<char> works(kSteps), others(kMost - kSteps - kHalf - 30'000);
+  own_.note_shortage();
+  for (const char& work : others) launch_untimed(work);
+  for (std::size_t i = 0; i < kSteps + kHalf; ++i) launch_untimed(works[i % kSteps]);
+  ASSERT_TRUE(policy_.seen.steps.empty());
+  for (std::size_t i = kHalf; i < kHalf + kSteps; ++i) {
+    launch_timed(works[i % kSteps], i % kSteps < kFast ? 10 : 1000);
+  }
+  launch_untimed(works[kHalf]);
+  ASSERT_EQ(policy_.seen.steps.size(), kSteps);
+  EXPECT_EQ(policy_.seen.steps.front().duration, Nanoseconds(10));
+  EXPECT_EQ(policy_.seen.steps.back().duration, Nanoseconds(1000));
+}
+
+// The first of two loops was not timed before the second was learned.
+TEST_F(LoopOfLaunchesTest, AnIterationThatNobodyWasAskedAboutIsPlannedWhenTheProgramIsBackAtIt) {
+  constexpr std::size_t kLong = kLayers, kShort = kLayers / 2;
+  own_.note_shortage();
+  for (std::size_t i = 0; i < 2 * kLong; ++i) launch_untimed(works_[i % kLong]);
+  for (std::size_t i = 0; i < 2 * kShort; ++i) launch_untimed(works_[kLong + i % kShort]);
+  ASSERT_TRUE(policy_.seen.steps.empty());
+  for (std::size_t i = 0; i < 4 * kLong; ++i) launch_timed(works_[i % kLong], 100);
+  EXPECT_EQ(policy_.seen.steps.size(), kLong);
+  EXPECT_TRUE(own_.leads());
+}
+
+// What comes behind the gap looks like an iteration of twelve launches.
+TEST_F(LoopOfLaunchesTest, LaunchesThatWereLostEndWhatIsCounted) {
+  constexpr std::size_t kSteps = kLayers, kLost = 8;
+  const std::vector<char> others(LaunchLog::kMaxLaunches - kSteps);
+  own_.note_shortage();
+  for (const char& work : others) own_.log().note(&work, {&run_, 1}, ++epoch_, true, std::nullopt, StreamId());
+  for (std::size_t i = 0; i < kSteps + kLost; ++i) {
+    own_.log().note(&works_[i % kSteps], {&run_, 1}, ++epoch_, true, std::nullopt, StreamId());
+  }
+  read();
+  for (std::size_t i = kLost; i < kSteps; ++i) launch_timed(works_[i], 100);
+  read();
+  EXPECT_TRUE(policy_.seen.steps.empty());
+  for (std::size_t i = 0; i < 3 * kSteps; ++i) launch_timed(works_[i % kSteps], 100);
+  EXPECT_EQ(policy_.seen.steps.size(), kSteps);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,122 @@
+// Another policy, in the middle of what the first one has planned.
+#include <gtest/gtest.h>
+
+#include <span>
+#include <vector>
+
+#include "conductor_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+using test::ConductorTest;
+using test::DeviceRun;
+using test::EveryGap;
+
+class NextPolicyTest : public ConductorTest {
+ protected:
+  NextPolicyTest() { next_.to = Away::kRegenerated; }  // tells its orders from those of the first
+
+  EveryGap next_;
+  FirstStrategy next_planner_{next_};
+};
+
+TEST_F(NextPolicyTest, PlansAtOnceWhatWasLearnedUnderTheOneBefore) {
+  for (int i = 0; i < 3; ++i) iterate();
+  DeviceRun* const run = make_run();
+  launch(works_[0], run, true);
+  ASSERT_NE(conductor_.next_use(*run, epoch_), 0u);
+  conductor_.set_policy(next_, next_planner_);
+  EXPECT_FALSE(conductor_.leads());
+  EXPECT_EQ(&conductor_.decider(), &next_);
+  EXPECT_NE(conductor_.next_use(*run, epoch_), 0u) << "which is the program's, whoever plans";
+  EXPECT_TRUE(conductor_.wants_plan());
+
+  forget_orders();
+  launch(works_[1], make_run(), true);
+  EXPECT_TRUE(conductor_.leads());
+  EXPECT_EQ(&conductor_.decider(), &next_);
+  ASSERT_EQ(next_.seen.steps.size(), policy_.seen.steps.size());
+  for (std::size_t i = 0; i < next_.seen.steps.size(); ++i) {
+    EXPECT_EQ(next_.seen.steps[i].duration, policy_.seen.steps[i].duration);
+  }
+  ASSERT_FALSE(left_.empty());
+  for (const Conductor::Order& leave : left_) EXPECT_EQ(leave.to, Away::kRegenerated);
+}
+
+TEST_F(NextPolicyTest, IsAskedInsteadOfTheOneThatHasNotAnsweredYet) {
+  class Pondering final : public Planner {
+   public:
+    void ask(const Iteration& iteration, const Machine&) override {
+      steps = iteration.steps.size();
+    }
+    std::vector<Told> answer() override { return {}; }
+    std::size_t steps = 0;
+  } pondering;
+  conductor_.set_policy(policy_, pondering);
+  for (int i = 0; i < 4; ++i) iterate();
+  ASSERT_EQ(pondering.steps, 2 * kLayers);
+  EXPECT_FALSE(conductor_.leads());
+  conductor_.set_policy(next_, next_planner_);
+  launch(works_[0], make_run(), true);
+  EXPECT_EQ(next_.seen.steps.size(), 2 * kLayers);
+  EXPECT_TRUE(conductor_.leads());
+}
+
+TEST_F(NextPolicyTest, WaitsForTheDurationsThatTheOneBeforeWaitedFor) {
+  iterate();
+  std::size_t launched = 0;
+  while (policy_.seen.steps.empty()) {
+    conductor_.set_policy(policy_, planner_);  // none at all, as long as nothing is known
+    launch(works_[launched % kLayers], make_run(), true);
+    ASSERT_LT(++launched, 10 * kLayers);
+  }
+  std::size_t exact = 0;
+  for (const IterationStep& step : policy_.seen.steps)
+    exact += step.duration >= Nanoseconds(100) ? 1 : 0;
+  EXPECT_EQ(exact, policy_.seen.steps.size());
+}
+
+// The first of two loops was never timed when the second was learned.
+TEST_F(NextPolicyTest, IsAskedAboutTheNewestOfSeveralIterationsThatHadNoPlan) {
+  constexpr std::size_t kShort = kLayers / 2;
+  Conductor conductor(sim_, DeviceId(0), policy_, planner_, runs_);
+  conductor.note_shortage();
+  DeviceRun* const run = make_run();
+  Conductor::Orders orders;
+  const auto loop = [&](std::size_t steps, int times) {
+    for (std::size_t i = 0; i < steps * static_cast<std::size_t>(times); ++i) {
+      conductor.log().note(&works_[steps + i % steps], std::span(&run, 1), ++epoch_, false, std::nullopt, StreamId());
+      conductor.read(orders, clock_.now());
+      if (conductor.wants_plan()) conductor.ask_for_plan({.device = 64_MiB});
+    }
+  };
+  loop(4 * kLayers, 2);
+  loop(kShort, 2);
+  ASSERT_TRUE(policy_.seen.steps.empty());
+  conductor.set_policy(next_, next_planner_);
+  EXPECT_FALSE(conductor.wants_plan());
+  loop(kShort, 2);
+  EXPECT_EQ(next_.seen.steps.size(), kShort);
+}
+
+TEST_F(NextPolicyTest, IsNotAskedForAPeriodThatIsTooLongToPlan) {
+  for (int i = 0; i < 3; ++i) iterate();
+  DeviceRun* const run = make_run();
+  const std::vector<char> works(Conductor::kMaxSteps + 1);
+  Conductor::Orders orders;
+  for (int round = 0; round < 3; ++round) {
+    for (const char& work : works) {
+      conductor_.log().note(&work, std::span(&run, 1), ++epoch_, false, std::nullopt, StreamId());
+      if (epoch_ % 1024 == 0) conductor_.read(orders, clock_.now());
+    }
+  }
+  conductor_.read(orders, clock_.now());
+  conductor_.set_policy(next_, next_planner_);
+  ASSERT_TRUE(conductor_.wants_plan());
+  conductor_.ask_for_plan({.device = 64_MiB});
+  EXPECT_EQ(next_.seen.steps.size(), 2 * kLayers) << "it may come back to those";
+}
+
+}  // namespace
+}  // namespace tessera
