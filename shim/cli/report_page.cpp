@@ -1,13 +1,13 @@
 #include "report_page.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "html_page.hpp"
+#include "plot_ticks.hpp"
 #include "rounded.hpp"
 #include "svg_plot.hpp"
 
@@ -51,48 +51,9 @@ std::string with_blanks(std::string name) {
 std::string seconds_of(double ns) { return ns == 0 ? "0" : rounded_seconds(ns / 1e9); }
 std::string bytes_of(double bytes) { return rounded_bytes(static_cast<std::uint64_t>(bytes)); }
 
-// Without zeros that a round number does not need.
-std::string tick_bytes(double bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
-  return fmt::format("{:g} {}", bytes, kUnits[unit]);
-}
-std::string tick_seconds(double seconds) {
-  if (seconds >= 1) return fmt::format("{:g} s", seconds);
-  return seconds >= 1e-3 ? fmt::format("{:g} ms", seconds * 1e3) : fmt::format("{:g} us", seconds * 1e6);
-}
-
-// The smallest round step of which few enough reach up to `high`: 1, 2 or 5 times a power of ten ...
-double decimal_step(double high) {
-  constexpr double kMost = 8;
-  const double power = std::pow(10, std::floor(std::log10(high / kMost)));
-  for (const double part : {1.0, 2.0, 5.0}) {
-    if (high / (power * part) <= kMost) return power * part;
-  }
-  return power * 10;
-}
-// ... or a power of two.
-double binary_step(double high) {
-  constexpr double kMost = 5;
-  return std::exp2(std::ceil(std::log2(high / kMost)));
-}
-
-std::vector<double> multiples(double step, double high) {
-  std::vector<double> values;
-  for (int i = 0; i * step <= high; ++i) values.push_back(i * step);
-  return values;
-}
-
 class ReportPage {
  public:
-  explicit ReportPage(const RunHistory& run) : run_(with_slots(run, kShownSlots)) {
-    const double high = std::max(run_.seconds, run_.slot_seconds * 1e-3);
-    for (const double at : multiples(decimal_step(high), high)) {
-      time_ticks_.emplace_back(at, at == 0 ? "0" : tick_seconds(at));
-    }
-    rank_tags();
-  }
+  explicit ReportPage(const RunHistory& run) : run_(with_slots(run, kShownSlots)) { rank_tags(); }
 
   std::string write() {
     add("{}", page_head(run_.program));
@@ -141,14 +102,9 @@ class ReportPage {
     plot.width = 1000;
     plot.height = 180;
     plot.x_high = std::max(run_.seconds, run_.slot_seconds * 1e-3);
-    plot.x_ticks = time_ticks_;
+    plot.x_ticks = ticks_of_seconds(plot.x_high);
     plot.y_high = high;
     return plot;
-  }
-  void byte_axis(Plot& plot, const char* unit) const {
-    for (const double at : multiples(binary_step(plot.y_high), plot.y_high)) {
-      plot.y_ticks.emplace_back(at, at == 0 ? "0" : tick_bytes(at) + unit);
-    }
   }
   void figure(const Plot& plot, const std::string& key) { add("<figure>{}{}</figure>\n", svg_of(plot), key); }
 
@@ -261,7 +217,7 @@ class ReportPage {
     const bool near = static_cast<double>(capacity) < 2 * most || place == 0;
     Plot plot = plot_over_time(std::string_view(name) == "file" ? "in the file" : fmt::format("in {} memory", name),
                                std::max({near ? static_cast<double>(capacity) : 0.0, most, 1.0}) * 1.08);
-    byte_axis(plot, "");
+    plot.y_ticks = ticks_of_bytes(plot.y_high);
     if (near) plot.limits.emplace_back(static_cast<double>(capacity), fmt::format("{} allowed", rounded_bytes(capacity)));
     for (std::size_t i = 0; i < tags_.size(); ++i) {
       const auto& bytes = tags_[i].bytes[place];
@@ -297,7 +253,7 @@ class ReportPage {
     }
     if (key.empty()) return false;
     plot.y_high = high * 1.08;
-    byte_axis(plot, "/s");
+    plot.y_ticks = ticks_of_bytes(plot.y_high, "/s");
     figure(plot, colour_key(key));
     return true;
   }
@@ -321,9 +277,7 @@ class ReportPage {
       key.emplace_back(cause.name, colour);
     }
     plot.y_high = std::max(1.0, std::ranges::max(sums)) * 1.08;
-    for (const double at : multiples(binary_step(plot.y_high), plot.y_high)) {
-      plot.y_ticks.emplace_back(at, fmt::format("{:.0f} %", 100 * at));
-    }
+    plot.y_ticks = ticks_of_shares(plot.y_high);
     figure(plot, colour_key(key));
     add("<div class=\"wide\"><table><tr><th>cause</th><th>calls</th><th>time</th><th class=\"left\">share</th>"
         "<th class=\"left\">the call waited for</th><th class=\"left\">what may help</th></tr>\n");
@@ -404,7 +358,6 @@ class ReportPage {
   }
 
   const RunHistory run_;
-  std::vector<std::pair<double, std::string>> time_ticks_;
   std::vector<RunHistory::Tag> tags_;  // as shown
   std::string html_;
 };

@@ -16,9 +16,11 @@ struct PlotLine {
   bool dots = true;    // at its points
 };
 
+using Ticks = std::vector<std::pair<double, std::string>>;  // where on an axis, and what stands there
+
 struct Plot {
   std::string title, x_name, y_name;
-  std::vector<std::pair<double, std::string>> x_ticks, y_ticks;
+  Ticks x_ticks, y_ticks;
   double x_low = 0, x_high = 1, y_low = 0, y_high = 1;
   std::vector<PlotLine> lines;  // the last is on top
   std::vector<PlotLine> stack;  // areas on top of each other, under the lines; all with the same x
