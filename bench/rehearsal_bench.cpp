@@ -67,8 +67,8 @@ Row measure(std::string program, const Iteration& iteration, std::size_t players
 std::optional<Results> run(bool smoke) {
   const std::pair<std::string, Iteration> programs[] = {
       {"training", training_iteration(smoke ? 1 : 24)},
-      {"decoder", decoder_iteration(smoke ? 8 : 512)},
-      {"long decoder", decoder_iteration(smoke ? 16 : 1850)},
+      {"decoder", decoder_iteration(smoke ? 1 : 512)},
+      {"long decoder", decoder_iteration(smoke ? 2 : 1850)},
   };
   std::vector<Row> rows;
   for (const auto& [program, iteration] : programs) {
