@@ -1,6 +1,7 @@
 #include "residency/host_room.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -71,8 +72,10 @@ Result<Bytes> HostRoom::discard_dead(Beside in, Bytes bytes) {
   return discarded;
 }
 
-Snapshot HostRoom::picture(Bytes need) const {
-  Snapshot snapshot{.shortage = Shortage::kHost, .need = need, .epoch = engine_.streams.epoch()};
+Snapshot HostRoom::picture(Bytes need) {
+  Snapshot snapshot{.shortage = Shortage::kHost, .need = need, .epoch = engine_.streams.epoch(),
+                    .runs = std::move(pictures_)};
+  snapshot.runs.clear();
   for (Run& run : engine_.with(PageTrait::kColdInHost)) {
     RunPicture picture = engine_.picture_of(run, snapshot.epoch);
     for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
@@ -102,6 +105,7 @@ Result<Bytes> HostRoom::sink_coldest(Bytes bytes, const Run* newcomer) {
                              .tag = newcomer->tag});
   }
   const Decision decision = engine_.conductor.decider().decide(snapshot);
+  pictures_ = std::move(snapshot.runs);
   Bytes total;
   for (std::size_t index : decision.leave) {
     Run& run = *engine_.runs[index];

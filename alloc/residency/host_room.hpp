@@ -5,6 +5,8 @@
 // Thread safety: none; the engine's lock.
 #pragma once
 
+#include <vector>
+
 #include "policy/snapshot.hpp"
 #include "residency/engine.hpp"
 #include "residency/page_mover.hpp"
@@ -35,11 +37,12 @@ class HostRoom {
   Result<Bytes> discard_dead(Beside in, Bytes bytes);
 
  private:
-  Snapshot picture(Bytes need) const;
+  Snapshot picture(Bytes need);
 
   Engine& engine_;
   PageMover& mover_;
   Transfers& transfers_;
+  std::vector<RunPicture> pictures_;  // of the last choice: memory for the next, which is as large
 };
 
 }  // namespace tessera

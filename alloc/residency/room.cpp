@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -82,29 +83,49 @@ Result<Bytes> Room::leaving_for(Bytes bytes) {
   return mover_.going();
 }
 
-Snapshot Room::picture(Bytes need, Which which) const {
+Decision Room::choose(Bytes need, Which which) {
+  Snapshot snapshot = picture(need, which);
+  Decision decision = engine_.conductor.decider().decide(snapshot);
+  pictures_ = std::move(snapshot.runs);
+  return decision;
+}
+
+Snapshot Room::picture(Bytes need, Which which) {
   const Worth worth = which == Which::kWithoutCopy ? Worth::kAnyhow : Worth::kIfItPays;
-  Snapshot snapshot{.shortage = Shortage::kDevice, .need = need, .epoch = engine_.streams.epoch()};
-  for (Run& run : engine_.with(PageTrait::kResident)) {
+  Snapshot snapshot{.shortage = Shortage::kDevice, .need = need, .epoch = engine_.streams.epoch(),
+                    .runs = std::move(pictures_)};
+  snapshot.runs.clear();
+  for (const Run& run : engine_.with(PageTrait::kResident)) {
     if (!run.may_leave()) continue;
     if (which == Which::kDead && !run.is_dead()) continue;
     RunPicture picture = engine_.picture_of(run, snapshot.epoch);
     if (!picture.dead && !engine_.automatic.load()) continue;
     if (which == Which::kIdle && (!picture.idle || run.is_expected())) continue;
     if (which == Which::kDead && !picture.idle) continue;
-    const bool drops = may_drop(run, worth);
-    for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
-      const PageRef page{&run, i};
-      if (page->state != PageState::kResident) continue;
-      if (which == Which::kBasePages && page.page_class() != PageClass::kBase) continue;
-      const bool clean = drops || PageMover::is_clean(page);
-      if (which == Which::kWithoutCopy && !clean && !picture.dead) continue;
-      picture.bytes += page.bytes();
-      if (clean) picture.clean += page.bytes();
-    }
+    measure(run, which, may_drop(run, worth), picture);
     if (picture.bytes) snapshot.runs.push_back(picture);
   }
   return snapshot;
+}
+
+// Of thousands of runs most have no copies, and then all their pages are alike.
+void Room::measure(const Run& run, Which which, bool drops, RunPicture& picture) {
+  const auto can_go = [&](bool clean) { return which != Which::kWithoutCopy || clean || picture.dead; };
+  if (which != Which::kBasePages && !run.has_copies_beside()) {
+    if (can_go(drops)) picture.bytes = run.bytes_in(PageState::kResident);
+    if (drops) picture.clean = picture.bytes;
+    return;
+  }
+  for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
+    const Page& page = run.pages[i];
+    if (page.state != PageState::kResident) continue;
+    if (which == Which::kBasePages && run.shape.page_class(i) != PageClass::kBase) continue;
+    const bool clean = drops || is_clean(run, page);
+    if (!can_go(clean)) continue;
+    const Bytes bytes = page_bytes(run.shape.page_class(i));
+    picture.bytes += bytes;
+    if (clean) picture.clean += bytes;
+  }
 }
 
 Result<Bytes> Room::page_out(Bytes bytes, Patience patience) {
@@ -132,7 +153,7 @@ Result<Bytes> Room::page_out_dead(Bytes bytes) {
 
 // The copies out of the others are queued before anybody waits for the work on dead runs.
 Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, bool& full) {
-  const Decision decision = engine_.conductor.decider().decide(picture(bytes, which));
+  const Decision decision = choose(bytes, which);
   std::vector<Run*> later;
   Bytes total, promised;
   for (std::size_t index : decision.leave) {
@@ -225,7 +246,7 @@ Bytes Room::leave_by_plan(Bytes wanted, std::uint64_t than) {
 Result<Bytes> Room::force_out(Bytes bytes) {
   TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(engine_.streams.poll());
-  const Decision decision = engine_.conductor.decider().decide(picture(bytes, Which::kAll));
+  const Decision decision = choose(bytes, Which::kAll);
   Bytes out;
   for (std::size_t index : decision.leave) {
     Run& run = *engine_.runs[index];

@@ -57,7 +57,11 @@ class Room {
 
   Status no_room(Bytes bytes) const;
   Result<Bytes> force_out(Bytes bytes);
-  Snapshot picture(Bytes need, Which which) const;
+  // Who shall leave, first to last.
+  Decision choose(Bytes need, Which which);
+  Snapshot picture(Bytes need, Which which);
+  // How much of the run may leave, and how much of that has a valid copy or is dropped.
+  static void measure(const Run& run, Which which, bool drops, RunPicture& picture);
   Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full);
   bool carry_out(const Conductor::Order& order);
   void await_arrival(const Run& run);
@@ -94,7 +98,8 @@ class Room {
   PageMover& mover_;
   Transfers& transfers_;
   HostRoom& host_room_;
-  std::uint32_t ends_seen_ = 0;  // of held uses, when room was looked for last
+  std::uint32_t ends_seen_ = 0;       // of held uses, when room was looked for last
+  std::vector<RunPicture> pictures_;  // of the last choice: memory for the next, which is as large
 };
 
 }  // namespace tessera
