@@ -72,7 +72,7 @@ Result<Bytes> HostRoom::discard_dead(Beside in, Bytes bytes) {
   return discarded;
 }
 
-Snapshot HostRoom::picture(Bytes need) {
+Snapshot HostRoom::picture(Bytes need, Which which) {
   Snapshot snapshot{.shortage = Shortage::kHost, .need = need, .epoch = engine_.streams.epoch(),
                     .runs = std::move(pictures_)};
   snapshot.runs.clear();
@@ -80,7 +80,7 @@ Snapshot HostRoom::picture(Bytes need) {
     RunPicture picture = engine_.picture_of(run, snapshot.epoch);
     for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
       const PageRef page{&run, i};
-      if (page->state != PageState::kCold || !page->host) continue;
+      if (page->state != PageState::kCold || !page->host || !may_sink(page, which)) continue;
       picture.bytes += page.bytes();
       if (page->file) picture.clean += page.bytes();
     }
@@ -89,8 +89,20 @@ Snapshot HostRoom::picture(Bytes need) {
   return snapshot;
 }
 
+bool HostRoom::may_sink(const PageRef& page, Which which) {
+  return which == Which::kAll || page.page_class() == PageClass::kBase;
+}
+
 Result<Bytes> HostRoom::sink_coldest(Bytes bytes, const Run* newcomer) {
-  Snapshot snapshot = picture(bytes);
+  bool full = false;
+  Bytes total;
+  TESSERA_TRY_ASSIGN(total, sink_coldest(bytes, newcomer, Which::kAll, full));
+  if (total || !full) return total;
+  return sink_coldest(bytes, newcomer, Which::kBasePages, full);
+}
+
+Result<Bytes> HostRoom::sink_coldest(Bytes bytes, const Run* newcomer, Which which, bool& full) {
+  Snapshot snapshot = picture(bytes, which);
   if (newcomer != nullptr) {
     std::erase_if(snapshot.runs, [&](const RunPicture& each) {
       const Run& run = *engine_.runs[each.run];
@@ -113,12 +125,14 @@ Result<Bytes> HostRoom::sink_coldest(Bytes bytes, const Run* newcomer) {
     for (std::uint32_t i = 0; i < run.shape.pages() && total < bytes; ++i) {
       const PageRef page{&run, i};
       if (page->state != PageState::kCold || !page->host || (newcomer != nullptr && page->staging)) continue;
+      if (!may_sink(page, which)) continue;
       if (page->file) {
         mover_.drop_host_copy(page);
       } else if (run.is_dead()) {
         TESSERA_TRY(mover_.discard(page));
       } else if (Status status = transfers_.sink(page); status.code() == Code::kOutOfMemory ||
                                                         status.code() == Code::kBusy) {
+        full = status.code() == Code::kOutOfMemory;
         return total;
       } else if (!status.is_ok()) {
         return status;

@@ -5,6 +5,7 @@
 // Thread safety: none; the engine's lock.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "policy/snapshot.hpp"
@@ -27,7 +28,8 @@ class HostRoom {
   // True: there will be room in a while.
   Result<bool> yield_to(const Run& newcomer, Bytes bytes);
   // Sends whom the policy chooses to the file. Gives the bytes whose host frames are free now or will be when their
-  // write is done. With a newcomer only of those whom the policy would rather have leave than him: none of them is
+  // write is done. Where the file has no frame for who is chosen, it may be that it has none for a large page, and those
+  // of base pages go. With a newcomer only of those whom the policy would rather have leave than him: none of them is
   // about to be used, or in a staging frame.
   Result<Bytes> sink_coldest(Bytes bytes, const Run* newcomer = nullptr);
   // So much, or what there is, of the copies in that memory whose pages are on the device too: all stale ones, and as
@@ -37,7 +39,12 @@ class HostRoom {
   Result<Bytes> discard_dead(Beside in, Bytes bytes);
 
  private:
-  Snapshot picture(Bytes need);
+  enum class Which : std::uint8_t { kAll, kBasePages };  // pages that may go to the file
+
+  static bool may_sink(const PageRef& page, Which which);
+  Snapshot picture(Bytes need, Which which);
+  // `full`: the file had no frame for one of them.
+  Result<Bytes> sink_coldest(Bytes bytes, const Run* newcomer, Which which, bool& full);
 
   Engine& engine_;
   PageMover& mover_;

@@ -83,5 +83,24 @@ TEST_F(HostRoomTest, WhoLeavesByPlanWaitsUntilThereIsRoom) {
   ASSERT_OK(machine_.touch({runs_[3]}));
 }
 
+// The large page has been there longest, but the file has no room for it.
+TEST(HostRoom, BasePagesMakeWayWhereTheFileHasNoFrameForALargeOne) {
+  ResidencyMachine machine({.device = 64_MiB, .host = 36_MiB, .file = 16_MiB, .policy = "lru", .sim = {.memory = 96_MiB}});
+  const std::vector<HostRun*> runs = {machine.add({1, 0}), machine.add(), machine.add(), machine.add()};
+  for (HostRun* run : runs) {
+    ASSERT_OK(machine.write(run, 1));
+    ASSERT_OK(machine.settle());
+  }
+  for (HostRun* run : runs) {
+    ASSERT_OK(machine.evict(run));
+    ASSERT_OK(machine.settle());
+  }
+  const auto at = [&](std::size_t run) { return machine.residency().whereabouts(*runs[run]); };
+  EXPECT_EQ(at(0)[2], 32_MiB);
+  EXPECT_EQ(at(1)[3], 2_MiB) << "used longest ago of those that the file can take";
+  EXPECT_EQ(at(3)[2], 2_MiB);
+  for (HostRun* run : runs) EXPECT_OK(machine.check(run, 1));
+}
+
 }  // namespace
 }  // namespace tessera
