@@ -135,11 +135,10 @@ struct Run {
   Bytes& bytes_in(PageState state) { return bytes_by_state[static_cast<std::size_t>(state)]; }
   Bytes bytes_in(PageState state) const { return bytes_by_state[static_cast<std::size_t>(state)]; }
   bool has(PageState state) const { return static_cast<bool>(bytes_in(state)); }
+  bool has(PageTrait trait) const { return pages_with[static_cast<std::size_t>(trait)] != 0; }
   // Pages that are on the device and in a lower tier as well.
   bool has_copies_beside() const {
-    return pages_with[static_cast<std::size_t>(PageTrait::kCopyInPeer)] != 0 ||
-           pages_with[static_cast<std::size_t>(PageTrait::kCopyInHost)] != 0 ||
-           pages_with[static_cast<std::size_t>(PageTrait::kCopyInFile)] != 0;
+    return has(PageTrait::kCopyInPeer) || has(PageTrait::kCopyInHost) || has(PageTrait::kCopyInFile);
   }
   // Bytes of it may soon have left.
   Bytes going() const { return bytes_in(PageState::kLeaving) + bytes_in(PageState::kChecking); }
