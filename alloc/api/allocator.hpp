@@ -71,6 +71,9 @@ class Allocator {
   // Queued work that writes the blocks of the last `written` addresses and only reads the others.
   Status begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream,
                    const char* name, AnnouncedUse& use);
+  // Queued work that names no block but may reach any: its address may have come from memory or a global. While it
+  // runs no block leaves. `device`: of the stream; without one it is that of the only heap, or nobody knows.
+  void begin_unnamed(std::optional<DeviceId> device, StreamId stream, AnnouncedUse& use);
   void end_use(AnnouncedUse& use);
   // Whether work that names no block is to be announced all the same: pages are host-backed, and none
   // may change places while work starts that could reach it unseen.

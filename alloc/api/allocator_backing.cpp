@@ -66,6 +66,22 @@ PeerTier* Allocator::peer_for(DeviceId device) const {
   return nullptr;
 }
 
+// Host-backed pages of every device are guarded: work of one device reaches those of another, and each swap waits for all
+// work. Else a block waits for work on its own device alone.
+void Allocator::begin_unnamed(std::optional<DeviceId> device, StreamId stream, AnnouncedUse& use) {
+  use.stream = stream;
+  if (guards_all_work()) {
+    enter_gates(use);
+    return;
+  }
+  for (std::size_t i = 0; i < heaps_.size(); ++i) {
+    DeviceHeap* const heap = heaps_[i].load(std::memory_order_acquire);
+    if (heap == nullptr || (device && device->value() != i)) continue;
+    use.use.gate_slot = heap->residency().begin_unnamed(stream);
+    use.gates |= std::uint64_t{1} << i;
+  }
+}
+
 // A thread has the same slot at every gate. With several devices nobody tells whose stream it is.
 void Allocator::enter_gates(AnnouncedUse& use) {
   const std::uint64_t backed = backed_devices_.load(std::memory_order_acquire);

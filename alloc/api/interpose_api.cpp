@@ -58,13 +58,24 @@ tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void*
     AnnouncedUse announced;
     TESSERA_TRY(heap.begin_use(words_of(words, bytes), stream_id(stream), Access::kWrite,
                                Use::Kind::kGate, name, announced));
+    const bool names_none = announced.heap == nullptr && announced.held.empty() && announced.gates == 0;
+    if (names_none) heap.begin_unnamed(std::nullopt, stream_id(stream), announced);
     pack_use(std::move(announced), use);
     return {};
   });
 }
 
-int tessera_guards_all_work(tessera_allocator* allocator) {
-  return allocator != nullptr && allocator->allocator->guards_all_work() ? 1 : 0;
+tessera_result tessera_use_begin_unnamed(tessera_allocator* allocator, int device, tessera_stream stream,
+                                         tessera_use* use) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || use == nullptr) return null_argument("allocator and use");
+    std::optional<DeviceId> on;
+    if (device >= 0) on = DeviceId(static_cast<std::uint64_t>(device));
+    AnnouncedUse announced;
+    allocator->allocator->begin_unnamed(on, stream_id(stream), announced);
+    pack_use(std::move(announced), use);
+    return {};
+  });
 }
 
 tessera_result tessera_use_begin_blocking(tessera_allocator* allocator,

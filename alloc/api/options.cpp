@@ -10,6 +10,7 @@
 #include "api/budgets.hpp"
 #include "base/size_text.hpp"
 #include "policy/policy.hpp"
+#include "residency/stream_table.hpp"
 
 namespace tessera {
 namespace {
@@ -71,6 +72,11 @@ constexpr OptionEntry kTable[] = {
      "that have not leave for nothing.",
      "on costs what reading the page takes, where that is likely to be less than the copy that it may save. "
      "off is for comparing, and for devices whose memory bandwidth has nothing to spare."},
+    {"grace", kPerformance, &Options::grace, "2", "",
+     "Launches on the same stream for which a block stays in device memory after its last use, while other blocks can "
+     "leave; at most 16.",
+     "A kernel can write a block's address into memory for the kernels right behind it, where no launch shows it. More is "
+     "safer for such programs and delays every eviction. 0 is for programs that announce every use."},
     {"low-watermark", kPerformance, &Options::low_watermark, "0", "",
      "Percent of device memory, and of host memory; when less than this is free, cold blocks start to leave "
      "ahead of need. 0: none does before the program's iteration is learned.",
@@ -200,6 +206,9 @@ Status Options::validate() const {
                   fmt::format("low-watermark ({}) must be below high-watermark ({}), and that at "
                               "most 50 percent",
                               low_watermark, high_watermark));
+  }
+  if (grace > StreamTable::kMostGrace) {
+    return Status(Code::kInvalidArgument, fmt::format("grace ({}) must be at most {}", grace, StreamTable::kMostGrace));
   }
   const bool file = !file_dir.empty() || file_memory.value_or(Bytes()) != Bytes();
   if (unhinted_access == "host-backed" && file) {

@@ -79,7 +79,8 @@ Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const M
   const TierStack tiers{stage->device_, stage->host_, *stage->file_, nullptr, stage->peer_.get()};
   TESSERA_TRY_ASSIGN(stage->residency_,
                      Residency::create(stage->driver_, DeviceId(), tiers,
-                                       std::make_unique<Borrowed>(policy), stage->log_, {}));
+                                       std::make_unique<Borrowed>(policy), stage->log_,
+                                       {.grace = machine.grace}));
   const Bytes addresses = tiers.capacity() * kAddressesPerByte;
   TESSERA_TRY_ASSIGN(stage->pages_, PageManager::create(stage->driver_, *stage->residency_, addresses,
                                                         addresses));

@@ -30,6 +30,7 @@ class Course {
     Away to = Away::kHost;    // of who leaves,
     Bytes part = kWholeRun;   // and how much
     std::uint32_t rises = 0;  // pages of who comes that were read from the file for it
+    std::uint64_t decided = 0;  // of a run that leaves: all work up to this epoch is over before; 0 = not decided yet
 
     // What is left of the run on the device.
     Bytes stays() const {

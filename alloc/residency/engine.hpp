@@ -64,6 +64,10 @@ struct Engine {
     const Gate::Closed closed(gate);
     return streams.fence(~std::uint64_t{0}, StreamTable::kAllSoFar);
   }
+  // Kernels that nobody announced may use the run, by an address that a kernel wrote. They come within a few launches.
+  bool is_settled(const Run& run) const {
+    return run.is_dead() || streams.is_past_grace(run.streams.load(), run.last_work(), options.grace);
+  }
   // REQUIRES: the gate is closed.
   Status await_all_work() {
     const StallWait waiting(stall, StallCause::kWork);

@@ -45,7 +45,8 @@ Machine Follower::machine() const {
           .file_write_rate = seen_or_common(mover_.file_write_rate(), kCommonWrite, bool(file)),
           .file_read_rate = seen_or_common(mover_.file_read_rate(), kCommonRead, bool(file)),
           .peer = engine_.tiers.peer == nullptr ? Bytes() : engine_.tiers.peer->usage().capacity,
-          .peer_rate = peer_rate};
+          .peer_rate = peer_rate,
+          .grace = engine_.options.grace};
 }
 
 void Follower::lead(Iteration iteration, const Strategy& strategy, Runs players) {
@@ -61,14 +62,24 @@ void Follower::set_policy(const Policy& policy, Planner& planner) {
 
 void Follower::follow() {
   if (engine_.conductor.wants_plan()) engine_.conductor.ask_for_plan(machine());
-  const std::size_t before = engine_.orders.leave.size();
   engine_.conductor.read(engine_.orders, engine_.log.now());
   if (!engine_.conductor.leads()) engine_.orders = {};
   if (!engine_.automatic.load()) engine_.orders.leave.clear();
-  if (engine_.orders.leave.size() > before) {  // who cannot leave yet shall not wait for what is queued from now on
-    note_given_up(engine_.fence_all());
-  }
+  decide();
   carry_out_orders();
+}
+
+// A run that is to leave does so behind the work that is queued when it has settled. What it may not leave behind yet must
+// not wait for work that is queued from then on, so a fence is taken at that moment.
+void Follower::decide() {
+  const std::uint64_t now = engine_.streams.epoch();
+  bool any = false;
+  for (Conductor::Order& order : engine_.orders.leave) {
+    if (order.decided != 0 || !engine_.is_settled(*order.run)) continue;
+    order.decided = now;
+    any = true;
+  }
+  if (any) note_given_up(engine_.fence_all());
 }
 
 // Of those who come, the first that finds no room keeps the others back: room is what freed runs give when their work
@@ -82,7 +93,8 @@ void Follower::carry_out_orders() {
   come.erase(come.begin(), come.begin() + static_cast<std::ptrdiff_t>(done));
   if (!come.empty()) note_given_up(engine_.fence_all());
   const StreamTable& streams = engine_.streams;
-  awaits_room_.store(!come.empty() && !streams.passed(~std::uint64_t{0}, streams.epoch()), std::memory_order_relaxed);
+  const bool waits = !come.empty() && !streams.passed(StreamTable::kAllStreams, streams.epoch());
+  awaits_room_.store(waits, std::memory_order_relaxed);
 }
 
 // True when all pages of the run are there, on their way, or cannot come: a plan that cannot be followed

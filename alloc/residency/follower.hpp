@@ -46,6 +46,7 @@ class Follower {
 
  private:
   Machine machine() const;
+  void decide();
   void carry_out_orders();
   bool bring_back(Conductor::Order& order);
 

@@ -24,14 +24,20 @@ bool remake_pays(const Run& run, double out_rate, double in_rate) {
 
 }  // namespace
 
-// Every use stamped so far has been queued, and is fenced behind this; uses and frees from then on have greater epochs.
+// The work that has to be over before the run leaves. It has been queued and is fenced; uses and frees from then on have
+// greater epochs. Of a live run that is all work on the device, not only its announced uses: a kernel that is queued or
+// running may use the run by an address that nobody saw, and what it writes during a copy would be lost. Of a dead run
+// the program has said by the free which work may use it.
+// `decided`: what was queued after that epoch does not count. REQUIRES: a fence was taken then.
 // None while the run may not leave: a call under way that has stamped but not yet queued holds it.
-Result<std::optional<Room::Work>> Room::close_uses(const Run& run) {
+Result<std::optional<Room::Work>> Room::close_work(const Run& run, std::uint64_t decided) {
   const Gate::Closed closed(engine_.gate);
   if (!run.may_leave()) return std::optional<Work>();
-  const std::uint64_t until = run.last_work();
-  engine_.streams.close(until);
-  const Work work{run.streams.load(), until};
+  const bool dead = run.is_dead();
+  const std::uint64_t used = run.last_work();
+  const Work work{dead ? run.streams.load() : StreamTable::kAllStreams,
+                  dead ? used : std::max(used, decided != 0 ? decided : engine_.streams.epoch())};
+  engine_.streams.close(work.until);
   TESSERA_TRY(engine_.streams.fence(work.mask, work.until));
   return std::optional(work);
 }
@@ -81,15 +87,14 @@ Result<Bytes> Room::free_behind(Run& run, const Work& work, Act act) {
   return engine_.tiers.device.usage().room() - before;
 }
 
-Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which, std::optional<Away> to) {
+Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which, std::optional<Away> to,
+                          std::uint64_t decided) {
   run.coming = false;
   std::optional<Work> work;
-  TESSERA_TRY_ASSIGN(work, close_uses(run));
+  TESSERA_TRY_ASSIGN(work, close_work(run, decided));
   if (!work) return Bytes();
   if (to == Away::kRegenerated) TESSERA_TRY(engine_.streams.poll());  // no copy waits for the work behind it
-  const bool idle = engine_.streams.passed(work->mask, work->until);
-  if (!idle && patience == Patience::kAhead) return Bytes();
-  const bool in_turn = idle || patience != Patience::kPlanned;  // else in a while
+  const bool in_turn = patience == Patience::kDemand || engine_.streams.passed(work->mask, work->until);
   const bool anyhow = to == Away::kRegenerated || which == Which::kWithoutCopy;
   if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays, to)) return in_turn ? drop(run, *work) : Bytes();
 

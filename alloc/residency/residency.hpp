@@ -74,8 +74,8 @@ class Residency {
   // runs in the page map cannot go away: remove() closes it first. Takes no lock, unless `stream` is new.
   template <class Find> bool try_use(Find find, StreamId stream, Access access, Use& use);
   void end_use(Runs runs, StreamId stream, const Use& use);
-  // Queued work that names no run but may reach any, where pages are host-backed: none changes places
-  // before it is over. kNoStream: on a stream that may be another device's. Gives the gate's slot.
+  // Queued work that names no run but may reach any: none leaves before it is over. kNoStream: on a stream that may be
+  // another device's. Gives the gate's slot.
   std::uint32_t begin_unnamed(StreamId stream);
   void end_unnamed(StreamId stream, std::uint32_t gate_slot);
   void note_written(Run& run);  // of a use that has not ended: it may write this run, too

@@ -83,14 +83,14 @@ Result<Bytes> Room::leaving_for(Bytes bytes) {
   return mover_.going();
 }
 
-Decision Room::choose(Bytes need, Which which) {
-  Snapshot snapshot = picture(need, which);
+Decision Room::choose(Bytes need, Which which, Recency recency) {
+  Snapshot snapshot = picture(need, which, recency);
   Decision decision = engine_.conductor.decider().decide(snapshot);
   pictures_ = std::move(snapshot.runs);
   return decision;
 }
 
-Snapshot Room::picture(Bytes need, Which which) {
+Snapshot Room::picture(Bytes need, Which which, Recency recency) {
   const Worth worth = which == Which::kWithoutCopy ? Worth::kAnyhow : Worth::kIfItPays;
   Snapshot snapshot{.shortage = Shortage::kDevice, .need = need, .epoch = engine_.streams.epoch(),
                     .runs = std::move(pictures_)};
@@ -102,6 +102,7 @@ Snapshot Room::picture(Bytes need, Which which) {
     if (!picture.dead && !engine_.automatic.load()) continue;
     if (which == Which::kIdle && (!picture.idle || run.is_expected())) continue;
     if (which == Which::kDead && !picture.idle) continue;
+    if (recency == Recency::kSettled && !engine_.is_settled(run)) continue;
     measure(run, which, may_drop(run, worth), picture);
     if (picture.bytes) snapshot.runs.push_back(picture);
   }
@@ -132,28 +133,29 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience) {
   TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(engine_.streams.poll());
   Bytes total;
-  bool full = false;
-  TESSERA_TRY_ASSIGN(
-      total, page_out(bytes, patience, patience == Patience::kAhead ? Which::kIdle : Which::kAll,
-                      full));
-  for (const Which others : {Which::kBasePages, Which::kWithoutCopy}) {
-    if (!full || total >= bytes) break;
-    if (others == Which::kBasePages && patience != Patience::kDemand) continue;
-    Bytes more;
-    TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, others, full));
-    total += more;
+  for (const Recency recency : {Recency::kSettled, Recency::kAny}) {
+    if (recency == Recency::kAny && patience != Patience::kDemand) break;
+    bool full = false;
+    for (const Which which : {Which::kAll, Which::kBasePages, Which::kWithoutCopy}) {
+      if (total >= bytes || (which != Which::kAll && !full)) break;
+      if (which == Which::kBasePages && patience != Patience::kDemand) continue;
+      const bool idle_alone = which == Which::kAll && patience == Patience::kAhead;
+      Bytes more;
+      TESSERA_TRY_ASSIGN(more, page_out(bytes - total, patience, idle_alone ? Which::kIdle : which, recency, full));
+      total += more;
+    }
   }
   return total;
 }
 
 Result<Bytes> Room::page_out_dead(Bytes bytes) {
   bool full = false;
-  return page_out(bytes, Patience::kAhead, Which::kDead, full);
+  return page_out(bytes, Patience::kAhead, Which::kDead, Recency::kAny, full);
 }
 
 // The copies out of the others are queued before anybody waits for the work on dead runs.
-Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, bool& full) {
-  const Decision decision = choose(bytes, which);
+Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full) {
+  const Decision decision = choose(bytes, which, recency);
   std::vector<Run*> later;
   Bytes total, promised;
   for (std::size_t index : decision.leave) {
@@ -162,7 +164,7 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, bool& 
     const bool dead = run.is_dead(), idle = engine_.streams.passed(run.streams.load(), run.last_work());
     const bool strict = engine_.conductor.is_strict() && !(dead && idle);
     if (patience == Patience::kDemand && (strict || !dead)) {
-      total += leave_by_plan(bytes - total - promised, strict ? 0 : run.next);
+      total += leave_by_plan(bytes - total - promised, strict ? 0 : run.next, recency);
       if (total + promised >= bytes) break;
     }
     if (dead && !idle) {
@@ -210,7 +212,8 @@ bool Room::carry_out(const Conductor::Order& order) {
   const Bytes stays = order.stays();
   const Bytes there = run.bytes_in(PageState::kResident);
   if (there <= stays) return true;
-  const Result<Bytes> left = leave(run, there - stays, Patience::kPlanned, order.to);
+  if (order.decided == 0) return false;
+  const Result<Bytes> left = leave(run, there - stays, Patience::kPlanned, Which::kAll, order.to, order.decided);
   if (left.status().code() == Code::kBusy) return false;  // others make room for it
   note_given_up(left.status());
   return !left.is_ok() || run.bytes_in(PageState::kResident) <= stays;
@@ -224,16 +227,17 @@ void Room::await_arrival(const Run& run) {
 
 // So many bytes of those whose time to leave has come and who are needed later than that launch. They have to be
 // waited for; but who left in their place would come back, while they go all the same.
-Bytes Room::leave_by_plan(Bytes wanted, std::uint64_t than) {
+Bytes Room::leave_by_plan(Bytes wanted, std::uint64_t than, Recency recency) {
   Bytes total;
   std::erase_if(engine_.orders.leave, [&](const Conductor::Order& order) {
     Run& run = *order.run;
     if (total >= wanted || run.next <= than || !run.may_leave() || run.last_work() != order.used) return false;
+    if (recency == Recency::kSettled && !engine_.is_settled(run)) return false;
     await_arrival(run);
     if (run.arrives()) return false;
     const Bytes stays = order.stays(), there = run.bytes_in(PageState::kResident);
     if (there <= stays) return false;
-    const Result<Bytes> left = leave(run, there - stays, Patience::kDemand, order.to);
+    const Result<Bytes> left = leave(run, there - stays, Patience::kDemand, Which::kAll, order.to, order.decided);
     note_given_up(left.status());
     if (left.is_ok()) total += left.value();
     return left.is_ok();
@@ -246,7 +250,7 @@ Bytes Room::leave_by_plan(Bytes wanted, std::uint64_t than) {
 Result<Bytes> Room::force_out(Bytes bytes) {
   TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(engine_.streams.poll());
-  const Decision decision = choose(bytes, Which::kAll);
+  const Decision decision = choose(bytes, Which::kAll, Recency::kAny);
   Bytes out;
   for (std::size_t index : decision.leave) {
     Run& run = *engine_.runs[index];

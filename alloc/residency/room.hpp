@@ -54,18 +54,20 @@ class Room {
  private:
   enum class Which : std::uint8_t { kAll, kIdle, kBasePages, kWithoutCopy, kDead };  // who may be chosen
   enum class Worth : std::uint8_t { kIfItPays, kAnyhow };
+  // kSettled: only runs that an unannounced kernel is no longer likely to use. The others when those do not suffice.
+  enum class Recency : std::uint8_t { kSettled, kAny };
 
   Status no_room(Bytes bytes) const;
   Result<Bytes> force_out(Bytes bytes);
   // Who shall leave, first to last.
-  Decision choose(Bytes need, Which which);
-  Snapshot picture(Bytes need, Which which);
+  Decision choose(Bytes need, Which which, Recency recency);
+  Snapshot picture(Bytes need, Which which, Recency recency);
   // How much of the run may leave, and how much of that has a valid copy or is dropped.
   static void measure(const Run& run, Which which, bool drops, RunPicture& picture);
-  Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, bool& full);
+  Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full);
   bool carry_out(const Conductor::Order& order);
   void await_arrival(const Run& run);
-  Bytes leave_by_plan(Bytes wanted, std::uint64_t than);
+  Bytes leave_by_plan(Bytes wanted, std::uint64_t than, Recency recency);
   // leave.cpp
   // Queued on the streams of a mask, up to an epoch.
   struct Work {
@@ -75,13 +77,15 @@ class Room {
   struct Parting {
     std::vector<PageRef> free_at_once, to_check, to_copy;
   };
-  Result<std::optional<Work>> close_uses(const Run& run);
+  Result<std::optional<Work>> close_work(const Run& run, std::uint64_t decided);
   // The memory that a copy goes to first.
   Beside first_choice(std::optional<Away> to) const;
   Result<Parting> part(Run& run, Bytes wanted, std::optional<Away> to);
   // Whether that can be done now.
   bool may_go_on(std::optional<Away> to) const;
-  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which, std::optional<Away> to);
+  // `decided`: of a plan, when it decided that the run leaves; 0 = now.
+  Result<Bytes> leave(Run& run, Bytes wanted, Patience patience, Which which, std::optional<Away> to,
+                      std::uint64_t decided = 0);
   Status let_copies_wait(const Work& work, Beside to);
   Result<Bytes> leave_by_copy(Parting parting, const Work& work, Patience patience, Beside to);
   Result<std::size_t> copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, Beside to);

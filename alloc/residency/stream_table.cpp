@@ -202,6 +202,11 @@ void StreamTable::drop_pending(User& user, std::size_t count) {
 Status StreamTable::record(Slot& slot, User& user) {
   const std::uint64_t label = slot.last.load();
   close(label);
+  if (user.stream == kNoStream) {
+    TESSERA_TRY(driver_.synchronize(device_));
+    user.completed = std::max(user.completed, label);
+    return poll_slot(slot);
+  }
   EventId event;
   TESSERA_TRY_ASSIGN(event, take_event());
   if (Status status = driver_.record_event(event, user.stream); !status.is_ok()) {
@@ -273,6 +278,17 @@ bool StreamTable::passed(std::uint64_t mask, std::uint64_t epoch) const {
   return true;
 }
 
+bool StreamTable::is_past_grace(std::uint64_t mask, std::uint64_t epoch, std::uint32_t grace) const {
+  if (grace == 0 || epoch_.load() >= epoch + kGraceOfAll * grace) return true;
+  for (std::size_t i : SlotsIn{mask}) {
+    const Slot& slot = slots_[i];
+    if (slot.last.load() < epoch) continue;  // the last use was on another stream
+    const std::uint32_t turn = slot.turn.load(std::memory_order_relaxed);
+    if (slot.recent[(turn - grace) % kMostGrace].load(std::memory_order_relaxed) <= epoch) return false;
+  }
+  return true;
+}
+
 std::vector<StreamTable::Fence>::const_iterator StreamTable::first_covering(const User& user,
                                                                            std::uint64_t label) {
   return std::find_if(user.pending.begin(), user.pending.end(),
@@ -304,10 +320,8 @@ Status StreamTable::wait(std::uint64_t mask, std::uint64_t epoch) {
 }
 
 Status StreamTable::wait_for_all(std::uint64_t epoch) {
-  constexpr std::uint64_t kAll = ~std::uint64_t{0};
-  if (unknown_.load()) return driver_.synchronize(device_);
-  TESSERA_TRY(fence(kAll, epoch));
-  return wait(kAll, epoch);
+  TESSERA_TRY(fence(kAllStreams, epoch));
+  return wait(kAllStreams, epoch);
 }
 
 // The keys of threads that ended, and so will queue nothing.

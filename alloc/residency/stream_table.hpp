@@ -9,6 +9,12 @@
 // that comes next, which it shares with its neighbours; and a fence closes all epochs that it covers,
 // so a stamp given later is greater than the fence's label. Frees thus cost no tick.
 //
+// A kernel may use a block that nobody announced: a kernel before it wrote the block's address into device memory
+// (grouped GEMMs and batched linear algebra do). Such a use follows within a few launches on the same stream. So the
+// table also says whether a stream has queued a few launches since an epoch; until then a block should stay.
+//
+// Work on a stream that cannot be fenced here counts as work of kNoStream: a fence of that waits for the device.
+//
 // Up to 64 slots, so that a block can name its users in one word; more streams than that share
 // slots, which only makes answers later, never wrong. A thread that used its own default stream and ended leaves its
 // place to others once its work is known to be over.
@@ -38,6 +44,10 @@ class StreamTable {
  public:
   static constexpr std::uint32_t kSlots = 64;
   static constexpr std::uint64_t kAllSoFar = ~std::uint64_t{0};  // for fence(): all noted uses
+  static constexpr std::uint64_t kAllStreams = ~std::uint64_t{0};  // as a mask
+  static constexpr std::uint32_t kMostGrace = 16;
+  // A stream may queue nothing more. So many times the grace in launches on all streams ends it as well.
+  static constexpr std::uint64_t kGraceOfAll = 8;
 
   StreamTable(Driver& driver, DeviceId device) : driver_(driver), device_(device) {}
   ~StreamTable();
@@ -65,13 +75,21 @@ class StreamTable {
     return find_slot(stream);
   }
   // A use with this epoch is about to be queued on the slot's stream, or work of it is queued. Cheap.
-  void note_use(std::uint32_t slot, std::uint64_t epoch) { raise_to(slots_[slot].last, epoch); }
+  void note_use(std::uint32_t slot, std::uint64_t epoch) {
+    raise_to(slots_[slot].last, epoch);
+    note_recent(slots_[slot], epoch);
+  }
   // The same by a plain store: of two at once the smaller may stay. REQUIRES: the caller is inside the
   // gate, and nobody fences his own stream (fence_own).
   void note_use_inside(std::uint32_t slot, std::uint64_t epoch) {
     std::atomic<std::uint64_t>& last = slots_[slot].last;
     if (last.load(std::memory_order_relaxed) < epoch) last.store(epoch, std::memory_order_release);
+    note_recent(slots_[slot], epoch);
   }
+  // Whether the stream in `mask` that was last used at `epoch` has queued `grace` uses since, or all streams together
+  // kGraceOfAll times as many. Approximate where threads share a stream: of two uses noted at once one may not count. Cheap.
+  // REQUIRES: grace <= kMostGrace.
+  bool is_past_grace(std::uint64_t mask, std::uint64_t epoch, std::uint32_t grace) const;
   // A per-thread default stream can be fenced by its own thread only: call after queueing there.
   Status fence_own(std::uint32_t slot);
 
@@ -84,9 +102,6 @@ class StreamTable {
   bool passed(std::uint64_t mask, std::uint64_t epoch) const;
   // Waits for that. REQUIRES: fence(mask, epoch) was called.
   Status wait(std::uint64_t mask, std::uint64_t epoch);
-  // Work was queued on a stream that cannot be fenced here: from now on wait_for_all waits for the
-  // device. Inside the gate.
-  void note_unknown() { unknown_.store(true); }
   // Waits until all work is over that was noted up to `epoch`. By fences where it can: a program that
   // captures a stream must not find the device waited for. REQUIRES: the gate is closed.
   Status wait_for_all(std::uint64_t epoch);
@@ -111,10 +126,17 @@ class StreamTable {
     std::atomic<std::uint64_t> last{0};       // newest epoch noted
     std::atomic<std::uint64_t> completed{0};  // every user has passed this epoch
     std::vector<User> users;                  // under mutex_
+    std::array<std::atomic<std::uint64_t>, kMostGrace> recent{};  // epochs of the last uses
+    std::atomic<std::uint32_t> turn{0};  // the next place in `recent`
   };
   static constexpr std::size_t kMaxPending = 1024;
   static constexpr std::uint64_t kForever = ~std::uint64_t{0};
 
+  static void note_recent(Slot& slot, std::uint64_t epoch) {
+    const std::uint32_t turn = slot.turn.load(std::memory_order_relaxed);
+    slot.recent[turn % kMostGrace].store(epoch, std::memory_order_relaxed);
+    slot.turn.store(turn + 1, std::memory_order_relaxed);
+  }
   // The newest epoch that a question about `epoch` can mean on this slot.
   static std::uint64_t needed(const Slot& slot, std::uint64_t epoch);
   static std::vector<Fence>::const_iterator first_covering(const User& user, std::uint64_t label);
@@ -153,7 +175,6 @@ class StreamTable {
   std::array<Key, kKeys> keys_;
   std::array<Slot, kSlots> slots_;
   alignas(64) std::atomic<std::uint64_t> epoch_{0};
-  std::atomic<bool> unknown_{false};
   std::uint32_t used_slots_ GUARDED_BY(mutex_) = 0;
   std::vector<EventId> spare_events_ GUARDED_BY(mutex_);
 };

@@ -94,11 +94,7 @@ void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const
 std::uint32_t Residency::begin_unnamed(StreamId stream) {
   expect_use(stream);
   const std::uint32_t gate_slot = gate_.enter();
-  if (stream == kNoStream) {
-    streams_.note_unknown();
-  } else {
-    streams_.note_use(slot_for_use(stream), streams_.tick());
-  }
+  streams_.note_use(streams_.slot_of(stream), streams_.tick());
   return gate_slot;
 }
 

@@ -36,10 +36,12 @@ TESSERA_API int tessera_manages(tessera_allocator* allocator, tessera_address ad
 TESSERA_API tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words,
                                                    size_t bytes, tessera_stream stream,
                                                    const char* name, tessera_use* use);
-/* Whether launches that name no block must be announced too, with no words: pages are host-backed (option
- * `unhinted-access`), and none may change places while work starts that could reach it by an address
- * nobody saw. Changes only when a device is used for the first time. Cheap. */
-TESSERA_API int tessera_guards_all_work(tessera_allocator* allocator);
+/* Like tessera_use_begin_words, for a launch that names no block: it may still reach one, by an address that it reads
+ * from memory or from a global. No block leaves device memory before such work is over, if the work was queued when
+ * the block began to leave. `device` is the stream's; -1: unknown, then the launch counts on every device in use.
+ * Cheap. */
+TESSERA_API tessera_result tessera_use_begin_unnamed(tessera_allocator* allocator, int device,
+                                                     tessera_stream stream, tessera_use* use);
 /* Like tessera_use_begin, for a call that returns only when its work is done (cuMemcpy): it may
  * take long, so it holds its blocks instead of the launch gate. Ends by tessera_use_end too. */
 TESSERA_API tessera_result tessera_use_begin_blocking(tessera_allocator* allocator,

@@ -64,7 +64,7 @@ CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long fl
 template <class Function>
 CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*function, CUstream given) {
   const auto words = running() != nullptr ? graph_execs().words(exec) : nullptr;
-  if (words == nullptr && !guards_all_work()) return call_true(function, exec, given);
+  if (words == nullptr && !has_heap()) return call_true(function, exec, given);
   const auto launch_with = [&](const Words& needed) {
     const ManagedUse use(needed, stream, "cuGraphLaunch", Launched::kGraph);
     return use.status() == CUDA_SUCCESS ? call_true(function, exec, given) : use.status();

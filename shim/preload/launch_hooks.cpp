@@ -16,7 +16,7 @@ CUresult launch(CUfunction function, void** parameters, void** extra, CUstream s
   const char* name = nullptr;
   const CUresult known = read_parameters(function, parameters, extra, found, name);
   if (known != CUDA_SUCCESS) return known;
-  if (found.words().empty() && !guards_all_work()) return call();
+  if (found.words().empty() && !has_heap()) return call();
   const ManagedUse use(found.words(), stream, name);
   return use.status() == CUDA_SUCCESS ? call() : use.status();
 }

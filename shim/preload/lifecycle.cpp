@@ -20,7 +20,6 @@ namespace detail {
 constinit std::atomic<tessera_allocator*> allocator{nullptr};
 constinit std::atomic<CUdeviceptr> range_low{0};
 constinit std::atomic<CUdeviceptr> range_high{0};
-constinit std::atomic<bool> guards_all{false};
 constinit std::atomic<bool> several{false};
 }  // namespace detail
 
@@ -146,7 +145,6 @@ void learn_range(tessera_allocator* allocator) {
   const std::lock_guard<std::mutex> lock(range_lock);
   tessera_managed_range(allocator, &low, &high);
   detail::several.store(devices_of(allocator) > 1);
-  detail::guards_all.store(tessera_guards_all_work(allocator) != 0);
   detail::range_low.store(low);
   detail::range_high.store(high);
 }
@@ -173,7 +171,6 @@ void leave_context(CUcontext context) {
   pointer_tables().forget_all();
   tensor_maps().forget_all();
   detail::allocator.store(nullptr);
-  detail::guards_all.store(false);
   detail::several.store(false);
   detail::range_high.store(0);
   detail::range_low.store(0);

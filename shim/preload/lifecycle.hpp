@@ -23,7 +23,6 @@ extern constinit std::atomic<tessera_allocator*> allocator;
 // No device in use: an empty range. It only ever grows, so both ends may be read apart.
 extern constinit std::atomic<CUdeviceptr> range_low;
 extern constinit std::atomic<CUdeviceptr> range_high;
-extern constinit std::atomic<bool> guards_all;
 extern constinit std::atomic<bool> several;
 }  // namespace detail
 
@@ -36,8 +35,9 @@ bool in_a_heap(CUdeviceptr address);
 // Starts it if need be. REQUIRES: a context is current.
 tessera_allocator* started();
 
-// Whether a launch that names no block of ours has to be announced as well.
-inline bool guards_all_work() { return detail::guards_all.load(std::memory_order_relaxed); }
+// Whether there is a heap. Then a launch that names no block is announced as well: it may reach one by an address that
+// it reads from memory.
+inline bool has_heap() { return detail::range_high.load(std::memory_order_relaxed) != 0; }
 
 // Whether blocks of more than one device were allocated.
 inline bool several_devices() { return detail::several.load(std::memory_order_relaxed); }

@@ -63,6 +63,10 @@ ManagedUse::ManagedUse(std::span<const std::uint64_t> words, CUstream stream, co
     : allocator_(running()) {
   if (allocator_ == nullptr || entry_.nested()) return;
   if (capturing(stream)) return;
+  if (words.empty()) {
+    begin_unnamed(stream);
+    return;
+  }
   FoundWords with_tables;
   if (pointer_tables().any()) {
     for (const std::uint64_t word : words) with_tables.add(word);
@@ -107,6 +111,16 @@ void ManagedUse::begin(std::span<const tessera_address> addresses, CUstream stre
                                           ordered_by, TESSERA_WRITE, &use_);
   begun_ = result == TESSERA_OK;
   status_ = cuda_result_said(result, call);
+}
+
+void ManagedUse::begin_unnamed(CUstream stream) {
+  CUdevice device = -1;
+  if (several_devices()) (void)call_true(&TrueDriver::cuCtxGetDevice, &device);  // -1 counts on every device
+  const tessera_stream ordered_by = orders_by(stream);
+  const InPrimary in_primary;
+  const tessera_result result = tessera_use_begin_unnamed(allocator_, device, ordered_by, &use_);
+  begun_ = result == TESSERA_OK;
+  status_ = cuda_result_said(result, "cuLaunchKernel");
 }
 
 }  // namespace tessera::preload

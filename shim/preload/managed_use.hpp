@@ -37,7 +37,8 @@ class ManagedUse {
   // For the extents that are managed. Status: CUDA_ERROR_INVALID_VALUE for one that is not wholly
   // inside a live block, as the driver says of its own memory.
   ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits, const char* call);
-  // For a launch: any of the words may be an address. Blocks that hold tables bring in what these name.
+  // For a launch: any of the words may be an address. Blocks that hold tables bring in what these name. Without words
+  // the launch counts as work that may reach any block.
   ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel,
              Launched launched = Launched::kKernel);
   ~ManagedUse();
@@ -51,6 +52,7 @@ class ManagedUse {
   bool begin_apart(std::span<const std::uint64_t> words, CUstream stream, const char* call);
   void begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits,
              const char* call);
+  void begin_unnamed(CUstream stream);
 
   const Entry entry_;
   tessera_allocator* const allocator_;

@@ -55,7 +55,7 @@ CUresult launch(CUfunction function, CUstream stream, Call call) {
     const auto set = parameters_of_all().find(function);
     if (set != parameters_of_all().end()) found.scan(set->second.data(), set->second.size());
   }
-  if (found.words().empty() && !guards_all_work()) return call();
+  if (found.words().empty() && !has_heap()) return call();
   const ManagedUse use(found.words(), stream, "cuLaunch");
   return use.status() == CUDA_SUCCESS ? call() : use.status();
 }

@@ -113,13 +113,49 @@ TEST_F(Streams, AllWorkIsWaitedForByFences) {
 TEST_F(Streams, WorkOnAnUnknownStreamIsWaitedForWithTheDevice) {
   const StreamId unknown = stream();
   std::atomic<bool> ran{false};
-  table_->note_unknown();
+  table_->note_use(table_->slot_of(kNoStream), table_->tick());
   ASSERT_TRUE(driver().host_function(unknown, [&] {
     std::this_thread::yield();
     ran.store(true);
   }).is_ok());
   EXPECT_TRUE(table_->wait_for_all(1).is_ok());
   EXPECT_TRUE(ran.load());
+}
+
+TEST_F(Streams, GraceEndsWithAFewLaunchesOnTheStream) {
+  const std::uint32_t slot = table_->slot_of(stream()), other = table_->slot_of(stream());
+  const std::uint64_t bit = std::uint64_t{1} << slot, epoch = table_->tick();
+  table_->note_use(slot, epoch);
+  EXPECT_TRUE(table_->is_past_grace(bit, epoch, 0));
+  for (std::uint32_t i = 0; i < StreamTable::kMostGrace; ++i) {
+    EXPECT_TRUE(table_->is_past_grace(bit, epoch, i));
+    EXPECT_FALSE(table_->is_past_grace(bit, epoch, i + 1));
+    table_->note_use(other, table_->tick());
+    EXPECT_FALSE(table_->is_past_grace(bit, epoch, i + 1)) << "a launch on another stream";
+    table_->note_use(slot, table_->tick());
+  }
+  EXPECT_TRUE(table_->is_past_grace(bit, epoch, StreamTable::kMostGrace));
+}
+
+TEST_F(Streams, AStreamThatWasUsedBeforeTheLastUseHasNoPartInTheGrace) {
+  const std::uint32_t slot = table_->slot_of(stream()), before = table_->slot_of(stream());
+  table_->note_use(before, table_->tick());
+  const std::uint64_t both = std::uint64_t{1} << slot | std::uint64_t{1} << before, epoch = table_->tick();
+  table_->note_use(slot, epoch);
+  EXPECT_FALSE(table_->is_past_grace(both, epoch, 1));
+  table_->note_use(slot, table_->tick());
+  EXPECT_TRUE(table_->is_past_grace(both, epoch, 1));
+}
+
+TEST_F(Streams, GraceEndsWithManyLaunchesElsewhere) {
+  const std::uint32_t slot = table_->slot_of(stream()), other = table_->slot_of(stream());
+  const std::uint64_t bit = std::uint64_t{1} << slot, epoch = table_->tick();
+  table_->note_use(slot, epoch);
+  constexpr std::uint32_t kGrace = 2;
+  for (std::uint64_t i = 1; i < StreamTable::kGraceOfAll * kGrace; ++i) table_->note_use(other, table_->tick());
+  EXPECT_FALSE(table_->is_past_grace(bit, epoch, kGrace));
+  table_->note_use(other, table_->tick());
+  EXPECT_TRUE(table_->is_past_grace(bit, epoch, kGrace)) << "the stream may have no more work";
 }
 
 TEST_F(Streams, AnotherStreamCanBeMadeToWait) {
