@@ -19,7 +19,9 @@ endforeach()
 # Kernels: one source, compiled as host code into a shared object that the software device loads.
 # Not sanitized: they are the device's arithmetic, and must give the same bits in every build.
 # -ffp-contract=off for the same reason: no compiler may fuse what another one keeps apart. Without
-# -fno-math-errno a square root cannot be vectorised.
+# -fno-math-errno a square root cannot be vectorised. Of a variable that is unique in the process, which
+# gcc makes of inline ones, each load would not have its own.
+set(one_copy_per_load $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
 tessera_sources(kernel_sources tests/programs/*.cu)
 foreach(source IN LISTS kernel_sources)
   get_filename_component(name "${source}" NAME_WE)
@@ -27,7 +29,7 @@ foreach(source IN LISTS kernel_sources)
   add_library(kernels_${name} MODULE "${source}")
   target_include_directories(kernels_${name} PRIVATE shim/softcuda)
   target_compile_options(kernels_${name} PRIVATE -Wall -Wextra -Werror -Wno-unknown-pragmas -O3
-    -ffp-contract=off -fno-math-errno)
+    -ffp-contract=off -fno-math-errno ${one_copy_per_load})
   set_target_properties(kernels_${name} PROPERTIES OUTPUT_NAME ${name} PREFIX "" SUFFIX .so
     LIBRARY_OUTPUT_DIRECTORY "${program_dir}" C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default
     UNITY_BUILD OFF)

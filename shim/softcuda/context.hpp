@@ -40,6 +40,8 @@ class Contexts {
   Context* create(DeviceId device, unsigned flags);
   // The one primary context of a device, alive or not.
   Context* primary(DeviceId device) { return primary_[device.value()]; }
+  // Whose memory, variables of libraries among it, work in this context uses: of a green one, the primary's.
+  Context& memory_of(Context& context) { return context.green ? *primary(context.device) : context; }
   // Null for what is no context of ours.
   Context* find(CUcontext handle);
 

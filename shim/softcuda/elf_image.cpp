@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +39,43 @@ std::string unused_name(int file) {
   }
   return name + std::to_string(file);
 }
+
+// The bytes of an object's memory file.
+class Image {
+ public:
+  explicit Image(const ElfObject& object) {
+    struct stat file {};
+    if (::fstat(object.file, &file) != 0 || file.st_size <= 0) return;
+    size_ = static_cast<std::uint64_t>(file.st_size);
+    void* const mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, object.file, 0);
+    if (mapped != MAP_FAILED) begin_ = static_cast<const char*>(mapped);
+  }
+  ~Image() {
+    if (begin_ != nullptr) ::munmap(const_cast<char*>(begin_), size_);
+  }
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  std::string_view bytes() const { return begin_ != nullptr ? std::string_view(begin_, size_) : ""; }
+  // The `index`th Item of a table at `offset`; zeros where that is outside of the image.
+  template <class Item>
+  Item item(std::uint64_t offset, std::uint64_t index) const {
+    Item item{};
+    const std::uint64_t size = bytes().size();
+    const bool inside = offset <= size && index < (size - offset) / sizeof(Item);
+    if (inside) std::memcpy(&item, begin_ + offset + index * sizeof(Item), sizeof(Item));
+    return item;
+  }
+  // The zero-terminated text there.
+  std::string_view text(std::uint64_t offset) const {
+    const std::string_view rest = bytes().substr(std::min<std::uint64_t>(offset, bytes().size()));
+    return rest.substr(0, rest.find('\0'));
+  }
+
+ private:
+  const char* begin_ = nullptr;
+  std::uint64_t size_ = 0;
+};
 
 bool write_all(int file, const void* bytes, std::size_t count) {
   const char* at = static_cast<const char*>(bytes);
@@ -84,6 +122,29 @@ Result<ElfObject> open_elf(const void* image, Bytes bytes) {
   ::close(file);
   const char* const why = ::dlerror();
   return refused(CUDA_ERROR_INVALID_IMAGE, why == nullptr ? "it cannot be copied" : why);
+}
+
+Result<ElfObject> open_again(const ElfObject& object) {
+  const Image image(object);
+  return open_elf(image.bytes().data(), Bytes(image.bytes().size()));
+}
+
+std::vector<std::string> exported_names(const ElfObject& object, std::string_view prefix) {
+  const Image image(object);
+  const auto header = image.item<Elf64_Ehdr>(0, 0);
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    const auto section = image.item<Elf64_Shdr>(header.e_shoff, i);
+    if (section.sh_type != SHT_DYNSYM) continue;
+    const auto text = image.item<Elf64_Shdr>(header.e_shoff, section.sh_link);
+    for (std::uint64_t k = 1; k < section.sh_size / sizeof(Elf64_Sym); ++k) {
+      const auto symbol = image.item<Elf64_Sym>(section.sh_offset, k);
+      const std::string_view name = image.text(text.sh_offset + symbol.st_name);
+      const bool defined = symbol.st_shndx != SHN_UNDEF;
+      if (defined && name.starts_with(prefix)) names.emplace_back(name.substr(prefix.size()));
+    }
+  }
+  return names;
 }
 
 void close_elf(const ElfObject& object) {

@@ -3,6 +3,10 @@
 // Thread safety: stateless; dlopen locks for itself.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "base/status.hpp"
 #include "base/units.hpp"
 
@@ -19,6 +23,11 @@ struct ElfObject {
 };
 
 Result<ElfObject> open_elf(const void* image, Bytes bytes);
+// Another copy of what it is a copy of.
+Result<ElfObject> open_again(const ElfObject& object);
+// The exported symbols that begin with `prefix`, without it, in the order of the file. None where the
+// section headers were stripped.
+std::vector<std::string> exported_names(const ElfObject& object, std::string_view prefix);
 void close_elf(const ElfObject& object);
 
 }  // namespace tessera::softcuda

@@ -1,5 +1,12 @@
 // cuFunc*, cuKernel* and cuOccupancy*: what a kernel is and what it takes.
+//
+// cuFunc* are about CUfunctions and cuKernel* about CUkernels; the other kind of handle is an invalid one.
+// cuOccupancy* take both, as launches do.
+#include <algorithm>
+#include <optional>
+
 #include "call.hpp"
+#include "kernel_launch.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
 using namespace tessera::softcuda;  // NOLINT
@@ -9,116 +16,105 @@ namespace {
 constexpr int kThreadsPerBlock = 1024;
 constexpr int kSharedBytes = 48 << 10;
 
-// `body(machine, function)`, for a CUfunction or a CUkernel.
-template <class Handle, class Body>
-CUresult on_function(Handle handle, Body&& body) {
+// `body(machine, function)`.
+template <class Body>
+CUresult on_function(CUfunction handle, Body&& body) {
   return with_machine([&](Machine& machine) -> CUresult {
-    Function* const function = machine.modules.find(reinterpret_cast<CUfunction>(handle));
+    Function* const function = machine.modules.find(handle);
     if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     return body(machine, *function);
   });
 }
 
-template <class Handle>
-CUresult parameter_info(Handle handle, size_t index, size_t* offset, size_t* size) {
-  return on_function(handle, [&](Machine&, Function& function) {
-    if (offset == nullptr || index >= function.kernel->parameter_count) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    const sim_parameter& parameter = function.kernel->parameters[index];
-    *offset = parameter.offset;
-    if (size != nullptr) *size = parameter.size;
-    return CUDA_SUCCESS;
+// `body(machine, kernel)`.
+template <class Body>
+CUresult on_kernel(CUkernel handle, Body&& body) {
+  return with_machine([&](Machine& machine) -> CUresult {
+    Kernel* const kernel = machine.modules.find(handle);
+    if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    return body(machine, *kernel);
   });
 }
 
-template <class Handle>
-CUresult name_of(const char** name, Handle handle) {
-  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+// The same for attributes, which a kernel has on each device.
+template <class Body>
+CUresult on_kernel_of(CUkernel handle, CUdevice device, Body&& body) {
+  return on_kernel(handle, [&](Machine& machine, Kernel& kernel) -> CUresult {
+    if (device < 0 || device >= machine.environment.devices) return CUDA_ERROR_INVALID_DEVICE;
+    return body(machine, kernel);
+  });
+}
+
+// `body()` if the handle is one that can be launched.
+template <class Body>
+CUresult on_launchable(CUfunction handle, Body&& body) {
+  return in_context([&](Machine& machine, Context& context) -> CUresult {
+    Function* function = nullptr;
+    SOFTCUDA_TRY(find_launchable(machine, handle, context, function));
+    return body();
+  });
+}
+
+CUresult parameter_info(const sim_kernel& kernel, size_t index, size_t* offset, size_t* size) {
+  if (offset == nullptr || index >= kernel.parameter_count) return CUDA_ERROR_INVALID_VALUE;
+  const sim_parameter& parameter = kernel.parameters[index];
+  *offset = parameter.offset;
+  if (size != nullptr) *size = parameter.size;
+  return CUDA_SUCCESS;
+}
+
+bool is_attribute(int attribute) { return attribute >= 0 && attribute < CU_FUNC_ATTRIBUTE_MAX; }
+
+int value_of(int attribute, std::optional<int> set) {
+  if (set) return *set;
+  switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return kThreadsPerBlock;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: return 32;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION: return 90;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: return 90;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: return kSharedBytes;
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+// ---- functions ---------------------------------------------------------------------------------
+
+CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t* offset, size_t* size) {
+  return on_function(
+      handle, [&](Machine&, Function& function) { return parameter_info(*function.kernel, index, offset, size); });
+}
+
+CUresult cuFuncGetName(const char** name, CUfunction handle) {
+  if (name == nullptr || handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return on_function(handle, [&](Machine&, Function& function) {
     *name = function.kernel->name;
     return CUDA_SUCCESS;
   });
 }
 
-CUresult attribute_of(Machine& machine, Function& function, int* value, int attribute) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
-  const int* const set = machine.modules.attribute(function, attribute);
-  *value = set != nullptr                                            ? *set
-           : attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK    ? kThreadsPerBlock
-           : attribute == CU_FUNC_ATTRIBUTE_NUM_REGS                 ? 32
-           : attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION              ? 90
-           : attribute == CU_FUNC_ATTRIBUTE_BINARY_VERSION           ? 90
-           : attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? kSharedBytes
-                                                                     : 0;
-  return CUDA_SUCCESS;
-}
-
-CUresult set_attribute(Machine& machine, Function& function, int attribute, int value) {
-  if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
-  machine.modules.set_attribute(function, attribute, value);
-  return CUDA_SUCCESS;
-}
-
-}  // namespace
-
-CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* size) {
-  return parameter_info(function, index, offset, size);
-}
-CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* size) {
-  return parameter_info(kernel, index, offset, size);
-}
-
-CUresult cuFuncGetName(const char** name, CUfunction function) { return name_of(name, function); }
-CUresult cuKernelGetName(const char** name, CUkernel kernel) { return name_of(name, kernel); }
-
 CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
   if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return on_function(handle, [&](Machine&, Function& function) {
-    *module = reinterpret_cast<CUmodule>(function.module);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel handle) {
-  if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return on_function(handle, [&](Machine&, Function& function) {
-    *library = reinterpret_cast<CUlibrary>(function.module);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return on_function(kernel, [&](Machine&, Function& found) {
-    *function = reinterpret_cast<CUfunction>(&found);
+    *module = handle_of(function.module);
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction handle) {
   return on_function(handle, [&](Machine& machine, Function& function) {
-    return attribute_of(machine, function, value, attribute);
-  });
-}
-
-CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel handle,
-                              CUdevice) {
-  return on_function(handle, [&](Machine& machine, Function& function) {
-    return attribute_of(machine, function, value, attribute);
+    if (value == nullptr || !is_attribute(attribute)) return CUDA_ERROR_INVALID_VALUE;
+    *value = value_of(attribute, machine.modules.attribute(function, attribute));
+    return CUDA_SUCCESS;
   });
 }
 
 CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
   return on_function(handle, [&](Machine& machine, Function& function) {
-    return set_attribute(machine, function, attribute, value);
-  });
-}
-
-CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel handle, CUdevice) {
-  return on_function(handle, [&](Machine& machine, Function& function) {
-    return set_attribute(machine, function, attribute, value);
+    if (!is_attribute(attribute)) return CUDA_ERROR_INVALID_VALUE;
+    machine.modules.set_attribute(function, attribute, value);
+    return CUDA_SUCCESS;
   });
 }
 
@@ -138,10 +134,65 @@ CUresult cuFuncLoad(CUfunction handle) {
   return on_function(handle, [](Machine&, Function&) { return CUDA_SUCCESS; });
 }
 
+// ---- kernels -----------------------------------------------------------------------------------
+
+CUresult cuKernelGetParamInfo(CUkernel handle, size_t index, size_t* offset, size_t* size) {
+  return on_kernel(handle,
+                   [&](Machine&, Kernel& kernel) { return parameter_info(*kernel.kernel, index, offset, size); });
+}
+
+CUresult cuKernelGetName(const char** name, CUkernel handle) {
+  if (name == nullptr || handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return on_kernel(handle, [&](Machine&, Kernel& kernel) {
+    *name = kernel.kernel->name;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel handle) {
+  if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return on_kernel(handle, [&](Machine&, Kernel& kernel) {
+    *library = handle_of(kernel.library);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuKernelGetFunction(CUfunction* function, CUkernel handle) {
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return in_context([&](Machine& machine, Context& context) -> CUresult {
+    const auto found = machine.modules.function_of(handle, machine.contexts.memory_of(context));
+    if (!found.is_ok()) return to_result(found.status());
+    *function = handle_of(found.value());
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel handle, CUdevice device) {
+  return on_kernel_of(handle, device, [&](Machine& machine, Kernel& kernel) {
+    if (value == nullptr || !is_attribute(attribute)) return CUDA_ERROR_INVALID_VALUE;
+    *value = value_of(attribute, machine.modules.attribute(kernel, device, attribute));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel handle, CUdevice device) {
+  return on_kernel_of(handle, device, [&](Machine& machine, Kernel& kernel) {
+    if (!is_attribute(attribute)) return CUDA_ERROR_INVALID_VALUE;
+    machine.modules.set_attribute(kernel, device, attribute, value);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache, CUdevice device) {
+  return on_kernel_of(handle, device, [](Machine&, Kernel&) { return CUDA_SUCCESS; });
+}
+
+// ---- occupancy ---------------------------------------------------------------------------------
+
 // The software device runs one block at a time, whatever its size.
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int block_size,
                                                      size_t) {
-  return on_function(handle, [&](Machine&, Function&) {
+  return on_launchable(handle, [&] {
     if (blocks == nullptr || block_size <= 0) return CUDA_ERROR_INVALID_VALUE;
     *blocks = block_size <= kThreadsPerBlock ? 1 : 0;
     return CUDA_SUCCESS;
@@ -156,7 +207,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfun
 
 CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction handle,
                                           CUoccupancyB2DSize, size_t, int limit) {
-  return on_function(handle, [&](Machine&, Function&) {
+  return on_launchable(handle, [&] {
     if (grid == nullptr || block == nullptr || limit < 0) return CUDA_ERROR_INVALID_VALUE;
     *grid = 1;
     *block = limit == 0 ? kThreadsPerBlock : std::min(limit, kThreadsPerBlock);

@@ -85,8 +85,9 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS*
       node.parameters.push_back(work.packed.data() + work.kernel->parameters[i].offset);
     }
     const auto& [grid, block, shared] = work.shape;
-    *params = {work.handle, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared,
-               node.parameters.data(), nullptr, nullptr, nullptr};
+    const auto& [func, kern, ctx] = work.handles;
+    *params = {func,    grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, node.parameters.data(),
+               nullptr, kern,   ctx};
     return CUDA_SUCCESS;
   });
 }

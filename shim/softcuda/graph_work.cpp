@@ -24,6 +24,24 @@ CUresult make_child_work(Machine& machine, CUgraph handle, Work& work) {
   return CUDA_SUCCESS;
 }
 
+// `function` is what `given` stands for. A kernel that is cast to a function becomes the context's own,
+// as in what is captured; one that is given as such is told as such.
+CUresult find_function(Machine& machine, const KernelHandles& given, KernelHandles& handles, Function*& function) {
+  Context* const current = current_context();  // there is one, as for every call about graphs
+  if (given.func != nullptr) {
+    SOFTCUDA_TRY(find_launchable(machine, given.func, *current, function));
+    handles.func = handle_of(function);
+    return CUDA_SUCCESS;
+  }
+  Context* const context = given.ctx != nullptr ? machine.contexts.find(given.ctx) : current;
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const auto found = machine.modules.function_of(given.kern, machine.contexts.memory_of(*context));
+  if (!found.is_ok()) return to_result(found.status());
+  function = found.value();
+  handles = {nullptr, given.kern, handle_of(context)};
+  return CUDA_SUCCESS;
+}
+
 struct Runner {
   Machine& machine;
   StreamId stream;
@@ -71,12 +89,12 @@ struct Runner {
 
 CUresult make_work(Machine& machine, const CUDA_KERNEL_NODE_PARAMS& params, Work& work) {
   KernelWork made;
-  made.handle = params.func != nullptr ? params.func : reinterpret_cast<CUfunction>(params.kern);
   made.shape = {{params.gridDimX, params.gridDimY, params.gridDimZ},
                 {params.blockDimX, params.blockDimY, params.blockDimZ},
                 params.sharedMemBytes};
-  const Function* function = nullptr;
-  SOFTCUDA_TRY(check_launch(machine, made.handle, made.shape, function));
+  Function* function = nullptr;
+  SOFTCUDA_TRY(find_function(machine, {params.func, params.kern, params.ctx}, made.handles, function));
+  SOFTCUDA_TRY(check_launch(*function, made.shape));
   made.kernel = function->kernel;
   made.packed.resize(made.kernel->parameter_bytes);
   SOFTCUDA_TRY(pack_parameters(*made.kernel, params.kernelParams, params.extra, made.packed));

@@ -17,8 +17,15 @@ namespace tessera::softcuda {
 
 struct Graph;
 
+// What a kernel node is told to be of: a function, or else a kernel in a context.
+struct KernelHandles {
+  CUfunction func = nullptr;
+  CUkernel kern = nullptr;
+  CUcontext ctx = nullptr;
+};
+
 struct KernelWork {
-  CUfunction handle = nullptr;
+  KernelHandles handles;
   const sim_kernel* kernel = nullptr;  // the program keeps its module loaded
   KernelShape shape;
   std::vector<std::byte> packed;

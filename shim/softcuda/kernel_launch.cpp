@@ -36,13 +36,16 @@ bool launchable(Dim3 grid, Dim3 block) {
 
 }  // namespace
 
-CUresult check_launch(Machine& machine, CUfunction handle, const KernelShape& shape,
-                      const Function*& function) {
-  function = machine.modules.find(handle);
-  if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+CUresult find_launchable(Machine& machine, CUfunction handle, Context& context, Function*& function) {
+  const auto found = machine.modules.launchable(handle, machine.contexts.memory_of(context));
+  if (!found.is_ok()) return to_result(found.status());
+  function = found.value();
+  return CUDA_SUCCESS;
+}
+
+CUresult check_launch(const Function& function, const KernelShape& shape) {
   if (!launchable(shape.grid, shape.block)) return CUDA_ERROR_INVALID_VALUE;
-  return function->kernel->parameter_bytes <= kMostParameterBytes ? CUDA_SUCCESS
-                                                                  : CUDA_ERROR_INVALID_VALUE;
+  return function.kernel->parameter_bytes <= kMostParameterBytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult pack_parameters(const sim_kernel& kernel, void** parameters, void** extra,

@@ -26,10 +26,12 @@ struct KernelShape {
   unsigned shared = 0;
 };
 
-// Errors: CUDA_ERROR_INVALID_HANDLE for no function, CUDA_ERROR_INVALID_VALUE for a shape or a
-// parameter block that no device takes. `function` is the one that `handle` stands for.
-CUresult check_launch(Machine& machine, CUfunction handle, const KernelShape& shape,
-                      const Function*& function);
+// The function that a CUfunction is, or a CUkernel cast to one in `context`.
+// Errors: CUDA_ERROR_INVALID_HANDLE for anything else.
+CUresult find_launchable(Machine& machine, CUfunction handle, Context& context, Function*& function);
+
+// Errors: CUDA_ERROR_INVALID_VALUE for a shape or a parameter block that no device takes.
+CUresult check_launch(const Function& function, const KernelShape& shape);
 
 // Writes all of `packed`, the kernel's parameter block, from the one list that is given.
 CUresult pack_parameters(const sim_kernel& kernel, void** parameters, void** extra,

@@ -1,4 +1,7 @@
 // cuLaunchKernel and its kin: parameters packed as the kernel wants them, then queued or captured.
+//
+// What is launched is a CUfunction, or a CUkernel in the stream's context; of a default stream, in the
+// current one.
 #include <array>
 
 #include "call.hpp"
@@ -10,19 +13,28 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
+Context& context_of(Machine& machine, CUstream stream, Context& current) {
+  const auto known = machine.streams.find(stream);
+  return known ? *known->context : current;
+}
+
 CUresult launch(CUfunction handle, const KernelShape& shape, CUstream stream, void** parameters,
                 void** extra) {
-  return in_context([&](Machine& machine, Context&) -> CUresult {
+  return in_context([&](Machine& machine, Context& current) -> CUresult {
     const auto on = machine.streams.resolve(stream);
     if (!on.is_ok()) return to_result(on.status());
-    const Function* function = nullptr;
-    SOFTCUDA_TRY(check_launch(machine, handle, shape, function));
+    Function* function = machine.modules.find(handle);
+    if (function == nullptr) {
+      Context& context = context_of(machine, stream, current);
+      SOFTCUDA_TRY(find_launchable(machine, handle, context, function));
+    }
+    SOFTCUDA_TRY(check_launch(*function, shape));
     const sim_kernel& kernel = *function->kernel;
     alignas(16) std::array<std::byte, kMostParameterBytes> buffer;
     const std::span<std::byte> packed(buffer.data(), kernel.parameter_bytes);
     SOFTCUDA_TRY(pack_parameters(kernel, parameters, extra, packed));
     const auto captured = machine.captures.capture(on.value(), [&] {
-      return KernelWork{handle, &kernel, shape, {packed.begin(), packed.end()}};
+      return KernelWork{{handle_of(function), nullptr, nullptr}, &kernel, shape, {packed.begin(), packed.end()}};
     });
     if (captured) return *captured;
     return to_result(machine.driver.launch({.kernel = &kernel,

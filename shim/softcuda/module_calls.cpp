@@ -6,36 +6,46 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-// Queued kernels of a module must have run before its code goes away.
-template <class Handle>
-CUresult give(Handle* target, const Result<Module*>& module) {
-  if (!module.is_ok()) return to_result(module.status());
-  *target = reinterpret_cast<Handle>(module.value());
+template <class Handle, class Made>
+CUresult give(Handle* target, const Result<Made*>& made) {
+  if (!made.is_ok()) return to_result(made.status());
+  *target = handle_of(made.value());
   return CUDA_SUCCESS;
 }
 
-template <class Handle>
-CUresult give_function(Machine& machine, Handle* target, void* module, const char* name) {
-  if (target == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto function = machine.modules.function(static_cast<Module*>(module), name);
-  if (!function.is_ok()) return to_result(function.status());
-  *target = reinterpret_cast<Handle>(function.value());
+template <class Handle, class Made>
+CUresult give_all(Handle* targets, unsigned room, const Result<std::vector<Made*>>& made) {
+  if (targets == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (!made.is_ok()) return to_result(made.status());
+  for (Made* const each : made.value()) {
+    if (room-- == 0) break;
+    *targets++ = handle_of(each);
+  }
   return CUDA_SUCCESS;
 }
 
-CUresult give_global(Machine& machine, CUdeviceptr* address, size_t* bytes, void* module,
-                     const char* name) {
+template <class Made>
+CUresult count(unsigned* number, const Result<std::vector<Made*>>& made) {
+  if (number == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (!made.is_ok()) return to_result(made.status());
+  *number = static_cast<unsigned>(made.value().size());
+  return CUDA_SUCCESS;
+}
+
+CUresult give_global(Machine& machine, CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
   if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto range = machine.modules.global(static_cast<Module*>(module), name);
+  const auto range = machine.modules.global(module, name);
   if (!range.is_ok()) return to_result(range.status());
   if (address != nullptr) *address = range.value().base.value();
   if (bytes != nullptr) *bytes = range.value().bytes.value();
   return CUDA_SUCCESS;
 }
 
-CUresult unload(Machine& machine, void* module) {
+// Queued kernels must have run before their code goes away.
+template <class Handle>
+CUresult unload(Machine& machine, Handle handle) {
   SOFTCUDA_TRY(machine.finish_all());
-  return to_result(machine.modules.unload(static_cast<Module*>(module)));
+  return to_result(machine.modules.unload(handle));
 }
 
 }  // namespace
@@ -63,14 +73,25 @@ CUresult cuModuleUnload(CUmodule module) {
 }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  return in_context(
-      [&](Machine& machine, Context&) { return give_function(machine, function, module, name); });
+  return in_context([&](Machine& machine, Context&) {
+    if (function == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return give(function, machine.modules.function(module, name));
+  });
 }
 
 CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
   return in_context([&](Machine& machine, Context&) {
     return give_global(machine, address, bytes, module, name);
   });
+}
+
+CUresult cuModuleGetFunctionCount(unsigned* number, CUmodule module) {
+  return with_machine([&](Machine& machine) { return count(number, machine.modules.functions(module)); });
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned room, CUmodule module) {
+  return in_context(
+      [&](Machine& machine, Context&) { return give_all(functions, room, machine.modules.functions(module)); });
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
@@ -83,7 +104,7 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*,
                            CUlibraryOption*, void**, unsigned) {
   return with_machine([&](Machine& machine) -> CUresult {
     if (library == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return give(library, machine.modules.load(image, nullptr));
+    return give(library, machine.modules.load_library(image));
   });
 }
 
@@ -91,7 +112,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
                                unsigned, CUlibraryOption*, void**, unsigned) {
   return with_machine([&](Machine& machine) -> CUresult {
     if (library == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return give(library, machine.modules.load_file(path, nullptr));
+    return give(library, machine.modules.load_library_file(path));
   });
 }
 
@@ -100,21 +121,32 @@ CUresult cuLibraryUnload(CUlibrary library) {
 }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  return with_machine(
-      [&](Machine& machine) { return give_function(machine, kernel, library, name); });
+  return with_machine([&](Machine& machine) {
+    if (kernel == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return give(kernel, machine.modules.kernel(library, name));
+  });
+}
+
+CUresult cuLibraryGetKernelCount(unsigned* number, CUlibrary library) {
+  return with_machine([&](Machine& machine) { return count(number, machine.modules.kernels(library)); });
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned room, CUlibrary library) {
+  return with_machine([&](Machine& machine) { return give_all(kernels, room, machine.modules.kernels(library)); });
 }
 
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
-  return in_context([&](Machine&, Context&) {
-    if (module == nullptr || library == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *module = reinterpret_cast<CUmodule>(library);
-    return CUDA_SUCCESS;
+  return in_context([&](Machine& machine, Context& context) {
+    if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    return give(module, machine.modules.module_of(library, machine.contexts.memory_of(context)));
   });
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library,
                             const char* name) {
-  return in_context([&](Machine& machine, Context&) {
-    return give_global(machine, address, bytes, library, name);
+  return in_context([&](Machine& machine, Context& context) -> CUresult {
+    const auto module = machine.modules.module_of(library, machine.contexts.memory_of(context));
+    if (!module.is_ok()) return to_result(module.status());
+    return give_global(machine, address, bytes, handle_of(module.value()), name);
   });
 }

@@ -1,19 +1,24 @@
 // Kernel objects: host ELF shared objects, loaded from memory, and the kernels in them.
 //
+// A CUmodule belongs to a context, and what it holds are CUfunctions. A CUlibrary belongs to no context,
+// and what it holds are CUkernels; each context that uses one gets a module of the library's own there,
+// with variables of its own. Handles of these four kinds are told apart, as by a GPU's driver: a CUkernel
+// is no CUfunction except where CUDA says that it may stand for one (launchable()).
+//
 // Each load is a copy of its own (its variables are separate, as on a GPU): the image goes into a
 // memory file, whose inode the dynamic linker has not seen, and is opened from there.
-//
-// A CUlibrary is the same thing as a CUmodule here, and a CUkernel the same as a CUfunction: CUDA
-// lets a CUkernel be launched where a CUfunction is asked for.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/status.hpp"
 #include "context.hpp"
@@ -23,21 +28,50 @@
 
 namespace tessera::softcuda {
 
+struct Kernel;
+struct Library;
 struct Module;
 
+// A CUfunction.
 struct Function {
   const sim_kernel* kernel = nullptr;
   Module* module = nullptr;
+  Kernel* of = nullptr;           // of a library's module: the kernel that it is in this context
   std::map<int, int> attributes;  // set by the program: remembered
 };
 
+// A CUmodule.
 struct Module {
   ElfObject object;
-  Context* context = nullptr;  // null for a library, which belongs to no context
+  Context* context = nullptr;
+  Library* library = nullptr;      // whose module it is; null for one that the program loaded
+  std::vector<std::string> names;  // of its kernels
   std::map<std::string, std::unique_ptr<Function>, std::less<>> functions;
   std::map<std::string, Range, std::less<>> globals;
 };
 
+// A CUkernel.
+struct Kernel {
+  const sim_kernel* kernel = nullptr;  // tells what it is and takes; what runs is a context's function
+  Library* library = nullptr;
+  std::map<std::pair<CUdevice, int>, int> attributes;  // by device
+};
+
+// A CUlibrary.
+struct Library {
+  ElfObject object;                // never run: its modules are copies of it
+  std::vector<std::string> names;  // of its kernels
+  std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels;
+  std::map<const Context*, Module*> modules;
+};
+
+inline CUfunction handle_of(Function* function) { return reinterpret_cast<CUfunction>(function); }
+inline CUkernel handle_of(Kernel* kernel) { return reinterpret_cast<CUkernel>(kernel); }
+inline CUmodule handle_of(Module* module) { return reinterpret_cast<CUmodule>(module); }
+inline CUlibrary handle_of(Library* library) { return reinterpret_cast<CUlibrary>(library); }
+
+// Errors of every call that takes a handle: native code 400 for what is none of its kind; of one that takes
+// a name: 500 for no such name.
 class Modules {
  public:
   explicit Modules(Ranges& ranges) : ranges_(ranges) {}
@@ -46,28 +80,54 @@ class Modules {
   // build lies beside the driver.
   // Errors: native code 200 (no ELF object), 209 (of another machine), kOutOfMemory.
   Result<Module*> load(const void* image, Context* context);
+  Result<Library*> load_library(const void* image);
   // Errors: native code 301 when there is no such file.
   Result<Module*> load_file(const char* path, Context* context);
-  // REQUIRES: no queued work uses its kernels. Errors: native code 400.
-  Status unload(Module* module);
-  // Errors: native code 400 for no module, 500 for no such name in it.
-  Result<Function*> function(Module* module, const char* name);
-  Result<Range> global(Module* module, const char* name);
-  // Null unless the handle is a function of a loaded module.
+  Result<Library*> load_library_file(const char* path);
+  // REQUIRES: no queued work uses its kernels. A library's module goes with the library only.
+  Status unload(CUmodule module);
+  Status unload(CUlibrary library);
+
+  Result<Function*> function(CUmodule module, const char* name);
+  Result<Kernel*> kernel(CUlibrary library, const char* name);
+  // All of them, in the order of the image.
+  Result<std::vector<Function*>> functions(CUmodule module);
+  Result<std::vector<Kernel*>> kernels(CUlibrary library);
+  Result<Range> global(CUmodule module, const char* name);
+  // What they are in the context.
+  Result<Module*> module_of(CUlibrary library, Context& context);
+  Result<Function*> function_of(CUkernel kernel, Context& context);
+  // Of a function itself; of a kernel that is cast to one, the context's function.
+  Result<Function*> launchable(CUfunction handle, Context& context);
+
+  // Null for a handle of another kind.
   Function* find(CUfunction handle);
-  // An attribute that the program set. Null when it did not.
-  const int* attribute(const Function& function, int attribute);
+  Kernel* find(CUkernel handle);
+  // An attribute that the program set, of the function or of its kernel.
+  std::optional<int> attribute(const Function& function, int attribute);
+  std::optional<int> attribute(const Kernel& kernel, CUdevice device, int attribute);
   void set_attribute(Function& function, int attribute, int value);
-  // Unloads all modules of a context.
+  void set_attribute(Kernel& kernel, CUdevice device, int attribute, int value);
+  // Unloads all modules of a context; libraries stay.
   void clear(const Context* context);
 
  private:
+  Module* add(std::unique_ptr<Module> module) REQUIRES_LOCK(mutex_);
+  Library* add(std::unique_ptr<Library> library) REQUIRES_LOCK(mutex_);
+  Result<Module*> find_module(CUmodule handle) REQUIRES_LOCK(mutex_);
+  Result<Library*> find_library(CUlibrary handle) REQUIRES_LOCK(mutex_);
+  Result<Function*> function_in(Module& module, const std::string& name) REQUIRES_LOCK(mutex_);
+  Result<Kernel*> kernel_in(Library& library, const std::string& name) REQUIRES_LOCK(mutex_);
+  Result<Module*> module_in(Library& library, Context& context) REQUIRES_LOCK(mutex_);
+  Result<Function*> function_in(Kernel& kernel, Context& context) REQUIRES_LOCK(mutex_);
   void close(Module& module) REQUIRES_LOCK(mutex_);
 
   Ranges& ranges_;
   Mutex mutex_{LockRank::kBlock};
-  std::unordered_map<Module*, std::unique_ptr<Module>> modules_ GUARDED_BY(mutex_);
+  std::unordered_map<const Module*, std::unique_ptr<Module>> modules_ GUARDED_BY(mutex_);
+  std::unordered_map<const Library*, std::unique_ptr<Library>> libraries_ GUARDED_BY(mutex_);
   std::unordered_set<const Function*> functions_ GUARDED_BY(mutex_);
+  std::unordered_set<const Kernel*> kernels_ GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera::softcuda

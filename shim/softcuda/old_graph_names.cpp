@@ -26,10 +26,10 @@ CUDA_KERNEL_NODE_PARAMS newer(const CUDA_KERNEL_NODE_PARAMS_v1& params) {
           params.kernelParams, params.extra,  nullptr,          nullptr};
 }
 
-CUDA_KERNEL_NODE_PARAMS_v1 older(const CUDA_KERNEL_NODE_PARAMS& params) {
-  return {params.func,      params.gridDimX,  params.gridDimY,  params.gridDimZ,
-          params.blockDimX, params.blockDimY, params.blockDimZ, params.sharedMemBytes,
-          params.kernelParams, params.extra};
+// They know functions only.
+CUDA_KERNEL_NODE_PARAMS_v1 older(const CUDA_KERNEL_NODE_PARAMS& params, CUfunction function) {
+  return {function,         params.gridDimX,  params.gridDimY,       params.gridDimZ,     params.blockDimX,
+          params.blockDimY, params.blockDimZ, params.sharedMemBytes, params.kernelParams, params.extra};
 }
 
 using tessera::softcuda::PerThreadDefaultStream;
@@ -69,8 +69,14 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CUDA_KERNEL_NODE_PARAMS all{};
   const CUresult result = cuGraphKernelNodeGetParams_v2(node, &all);
-  if (result == CUDA_SUCCESS) *params = older(all);
-  return result;
+  if (result != CUDA_SUCCESS) return result;
+  CUfunction function = all.func;
+  if (function == nullptr) {
+    const CUresult found = cuKernelGetFunction(&function, all.kern);
+    if (found != CUDA_SUCCESS) return found;
+  }
+  *params = older(all, function);
+  return CUDA_SUCCESS;
 }
 CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
