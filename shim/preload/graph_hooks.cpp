@@ -9,6 +9,7 @@
 #include "managed_use.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
+#include "unknown_work.hpp"
 
 using namespace tessera::preload;
 
@@ -18,7 +19,8 @@ namespace {
 CUresult add_all(const GraphWords& found, KeptBlocks& kept) {
   for (const auto& [node, words] : found.by_node) {
     for (const std::uint64_t word : words) {
-      if (const CUresult result = kept.add(word); result != CUDA_SUCCESS) return result;
+      const CUresult result = word == kAnyBlock ? hold_everything("cuGraphInstantiate") : kept.add(word);
+      if (result != CUDA_SUCCESS) return result;
     }
   }
   return CUDA_SUCCESS;
@@ -70,6 +72,10 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
     return use.status() == CUDA_SUCCESS ? call_true(function, exec, given) : use.status();
   };
   if (words == nullptr) return launch_with({});
+  if (may_use_any_block(*words) && !capturing(stream)) {
+    const CUresult held = hold_everything("cuGraphLaunch");
+    return held == CUDA_SUCCESS ? launch_with(*words) : held;
+  }
   const auto parts = capturing(stream) ? nullptr : graph_execs().parts(exec);
   return parts == nullptr ? launch_with(*words) : launch_parts(exec, *parts, *words, launch_with);
 }

@@ -1,5 +1,6 @@
 #include "graph_words.hpp"
 
+#include <algorithm>
 #include <mutex>
 
 #include "box_extents.hpp"
@@ -81,10 +82,10 @@ template <class Params>
 Words words_of_launch(const Params& params, CUfunction function) {
   FoundWords found;
   const char* name = nullptr;
-  if (read_parameters(function, params.kernelParams, params.extra, found, name) != CUDA_SUCCESS) {
-    say("a kernel in a graph does not tell its parameters: its blocks are not watched");
-  }
-  return Words(found.words().begin(), found.words().end());
+  const bool known = read_parameters(function, params.kernelParams, params.extra, found, name);
+  Words words(found.words().begin(), found.words().end());
+  if (!known) words.push_back(kAnyBlock);
+  return words;
 }
 
 // The parameters that `get` tells of a node, as words.
@@ -149,9 +150,7 @@ CUresult read_graph(CUgraph graph, GraphWords& found) {
   std::vector<CUgraphNode> nodes;
   if (const CUresult result = read_handles(graph, nodes); result != CUDA_SUCCESS) return result;
   for (const CUgraphNode node : nodes) {
-    if (read_node(node, found) != CUDA_SUCCESS) {
-      say("a node of a graph does not tell its parameters: its blocks are not watched");
-    }
+    if (read_node(node, found) != CUDA_SUCCESS) found.by_node[node] = {kAnyBlock};
   }
   return CUDA_SUCCESS;
 }
@@ -199,6 +198,10 @@ Words words_of(const CUgraphNodeParams& params) {
       return words_of_operations(params.memOp.paramArray, params.memOp.count);
     default: return {};
   }
+}
+
+bool may_use_any_block(std::span<const std::uint64_t> words) {
+  return std::binary_search(words.begin(), words.end(), kAnyBlock);
 }
 
 void note_bodies(CUgraphNode node, std::span<const CUgraph> graphs) {

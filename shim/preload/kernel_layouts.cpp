@@ -8,20 +8,45 @@
 namespace tessera::preload {
 namespace {
 
+enum class Told {
+  kNothing,  // the query failed
+  kNone,     // that there is no first parameter
+  kAll,
+};
+
 // The driver says CUDA_ERROR_INVALID_VALUE for the first index that is none.
 template <class Handle, class Function>
-CUresult ask_parameters(Function TrueDriver::*info, Handle handle, KernelLayout& layout) {
+Told ask_parameters(Function TrueDriver::*info, Handle handle, KernelLayout& layout) {
+  layout.places.clear();
   for (std::uint32_t index = 0;; ++index) {
     std::size_t offset = 0;
     std::size_t bytes = 0;
     const CUresult result =
         call_true(info, handle, static_cast<std::size_t>(index), &offset, &bytes);
-    if (result == CUDA_ERROR_INVALID_VALUE) return CUDA_SUCCESS;
-    if (result != CUDA_SUCCESS) return result;
+    if (result == CUDA_ERROR_INVALID_VALUE) return index == 0 ? Told::kNone : Told::kAll;
+    if (result != CUDA_SUCCESS) {
+      layout.places.clear();
+      return Told::kNothing;
+    }
     if (bytes >= sizeof(CUdeviceptr)) {
       layout.places.push_back({index, static_cast<std::uint32_t>(bytes)});
     }
   }
+}
+
+// That there is no parameter is what a driver may also say of a handle that is none of this kind; only of one
+// that has a name is it believed.
+template <class Handle, class Info, class Name>
+bool ask_as(Info TrueDriver::*info, Name TrueDriver::*name, Handle handle, KernelLayout& layout) {
+  const Told told = ask_parameters(info, handle, layout);
+  const char* its_name = nullptr;
+  const bool named = call_true(name, &its_name, handle) == CUDA_SUCCESS;
+  if (named) layout.name = its_name;
+  return told == Told::kAll || (told == Told::kNone && named);
+}
+
+bool ask_as_function(CUfunction function, KernelLayout& layout) {
+  return ask_as(&TrueDriver::cuFuncGetParamInfo, &TrueDriver::cuFuncGetName, function, layout);
 }
 
 }  // namespace
@@ -39,18 +64,15 @@ void KernelLayouts::keep(Recent& recent, CUfunction function, std::uint64_t gene
   std::copy(layout.places.begin(), layout.places.end(), recent.places.begin());
 }
 
-CUresult KernelLayouts::ask(CUfunction function, KernelLayout& layout) {
-  const CUresult result = ask_parameters(&TrueDriver::cuFuncGetParamInfo, function, layout);
-  if (result == CUDA_SUCCESS) {
-    // Without a name the launch is only harder to recognise in a trace.
-    (void)call_true(&TrueDriver::cuFuncGetName, &layout.name, function);
-    return CUDA_SUCCESS;
+bool KernelLayouts::ask(CUfunction handle, KernelLayout& layout) {
+  if (ask_as_function(handle, layout)) return true;
+  const auto kernel = reinterpret_cast<CUkernel>(handle);
+  if (ask_as(&TrueDriver::cuKernelGetParamInfo, &TrueDriver::cuKernelGetName, kernel, layout)) {
+    return true;
   }
-  const auto kernel = reinterpret_cast<CUkernel>(function);
-  const CUresult as_kernel = ask_parameters(&TrueDriver::cuKernelGetParamInfo, kernel, layout);
-  if (as_kernel != CUDA_SUCCESS) return result;
-  (void)call_true(&TrueDriver::cuKernelGetName, &layout.name, kernel);
-  return CUDA_SUCCESS;
+  CUfunction of_context = nullptr;
+  return call_true(&TrueDriver::cuKernelGetFunction, &of_context, kernel) == CUDA_SUCCESS &&
+         ask_as_function(of_context, layout);
 }
 
 void KernelLayouts::remember(CUfunction function, KernelLayout layout) {

@@ -1,8 +1,11 @@
 // Where in a kernel's parameters an address can be, by function handle.
 //
-// Filled at a function's first launch from cuFuncGetParamInfo, which is exact, and forgotten when
-// modules are unloaded or contexts end, since handles are reused. Only the *places* are remembered: the words in
-// them are read anew at every launch, as a field that held no address once may hold one now.
+// Filled at a function's first launch from cuFuncGetParamInfo, which is exact, or from cuKernelGetParamInfo:
+// what is launched may be a CUkernel that is cast to a CUfunction, as by the CUDA runtime, and each query
+// takes its own kind only. Forgotten when modules or libraries are unloaded or contexts end, since handles are
+// reused. A layout that no query tells in full is not known: it is never taken for one without parameters. Only the
+// *places* are remembered: the words in them are read anew at every launch, as a field that held no address once may
+// hold one now.
 //
 // Each thread keeps copies of the layouts it used last, so that a launch takes no lock and follows no
 // hash table. The copies hold no memory and have no destructor: programs launch from exit handlers.
@@ -35,15 +38,15 @@ struct KernelLayout {
 
 class KernelLayouts {
  public:
-  // Calls visit(name, places) with the function's layout; name may be null.
-  // Errors: the driver's, for what is no function.
+  // Calls visit(name, places) with the function's layout; name may be null. False where the layout is not
+  // known: then there are no places.
   template <class Visit>
-  CUresult visit(CUfunction function, Visit visit) {
+  bool visit(CUfunction function, Visit visit) {
     const std::uint64_t generation = generation_.load(std::memory_order_acquire);
     Recent& recent = recent_of(function);
     if (recent.function == function && recent.generation == generation) {
       visit(recent.name, std::span(recent.places.data(), recent.count));
-      return CUDA_SUCCESS;
+      return true;
     }
     return visit_known(function, recent, generation, visit);
   }
@@ -68,27 +71,25 @@ class KernelLayouts {
                    const KernelLayout& layout);
 
   template <class Visit>
-  CUresult visit_known(CUfunction function, Recent& recent, std::uint64_t generation,
-                       Visit visit) {
+  bool visit_known(CUfunction function, Recent& recent, std::uint64_t generation, Visit visit) {
     {
       const std::shared_lock<std::shared_mutex> lock(mutex_);
       const auto known = layouts_.find(function);
       if (known != layouts_.end()) {
         keep(recent, function, generation, known->second);
         visit(known->second.name, std::span<const ParameterPlace>(known->second.places));
-        return CUDA_SUCCESS;
+        return true;
       }
     }
     KernelLayout layout;
-    const CUresult result = ask(function, layout);
-    if (result != CUDA_SUCCESS) return result;
+    const bool told = ask(function, layout);
     visit(layout.name, std::span<const ParameterPlace>(layout.places));
-    remember(function, std::move(layout));
-    return CUDA_SUCCESS;
+    if (told) remember(function, std::move(layout));
+    return told;
   }
 
-  // A CUkernel cast to CUfunction is a function too.
-  static CUresult ask(CUfunction function, KernelLayout& layout);
+  // False, and no places, where no query tells.
+  static bool ask(CUfunction function, KernelLayout& layout);
   void remember(CUfunction function, KernelLayout layout);
 
   [[gnu::tls_model("initial-exec")]] static thread_local constinit std::array<Recent, kRecent>

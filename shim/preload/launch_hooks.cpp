@@ -1,5 +1,6 @@
 // Launches: every block that a parameter points into is in device memory before the kernel starts.
 // Which words of the parameters could be addresses is in parameter_words.hpp.
+#include "capture.hpp"
 #include "cuda_api.hpp"
 #include "managed_use.hpp"
 #include "parameter_words.hpp"
@@ -14,8 +15,11 @@ CUresult launch(CUfunction function, void** parameters, void** extra, CUstream s
   if (running() == nullptr) return call();
   FoundWords found;
   const char* name = nullptr;
-  const CUresult known = read_parameters(function, parameters, extra, found, name);
-  if (known != CUDA_SUCCESS) return known;
+  const bool known = read_parameters(function, parameters, extra, found, name);
+  if (!known && !capturing(stream)) {
+    const CUresult held = hold_everything("cuLaunchKernel");
+    if (held != CUDA_SUCCESS) return held;
+  }
   if (found.words().empty() && !has_heap()) return call();
   const ManagedUse use(found.words(), stream, name);
   return use.status() == CUDA_SUCCESS ? call() : use.status();

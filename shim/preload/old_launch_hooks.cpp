@@ -105,9 +105,10 @@ TESSERA_HOOK cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launches, 
   for (unsigned i = 0; running() != nullptr && launches != nullptr && i < count; ++i) {
     FoundWords found;
     const char* name = nullptr;
-    const CUresult known =
-        read_parameters(launches[i].function, launches[i].kernelParams, nullptr, found, name);
-    if (known != CUDA_SUCCESS) return known;
+    if (!read_parameters(launches[i].function, launches[i].kernelParams, nullptr, found, name)) {
+      const CUresult held = hold_everything("cuLaunchCooperativeKernelMultiDevice");
+      if (held != CUDA_SUCCESS) return held;
+    }
     for (const std::uint64_t word : found.words()) {
       const CUresult pinned = kept.add(word);
       if (pinned != CUDA_SUCCESS) return pinned;

@@ -13,6 +13,7 @@
 #include "found_words.hpp"
 #include "kernel_layouts.hpp"
 #include "tensor_maps.hpp"
+#include "unknown_work.hpp"
 
 namespace tessera::preload {
 
@@ -36,9 +37,10 @@ inline void scan_parameter(const void* begin, std::size_t bytes, FoundWords& fou
   tensor_maps().visit(begin, bytes, [&](std::size_t, CUdeviceptr tensor) { found.add(tensor); });
 }
 
-// `name` is the kernel's, and may stay null. Errors: the driver's, for what is no function.
-inline CUresult read_parameters(CUfunction function, void** parameters, void** extra,
-                                FoundWords& found, const char*& name) {
+// `name` is the kernel's, and may stay null. False where it cannot be known what the kernel is given: then it
+// may use any block.
+inline bool read_parameters(CUfunction function, void** parameters, void** extra, FoundWords& found,
+                            const char*& name) {
   const std::span<const char> packed = packed_parameters(extra);
   scan_parameter(packed.data(), packed.size(), found);
   const auto look = [&](const char* function_name, std::span<const ParameterPlace> places) {
@@ -52,7 +54,8 @@ inline CUresult read_parameters(CUfunction function, void** parameters, void** e
       }
     }
   };
-  return kernel_layouts().visit(function, look);
+  const bool known = kernel_layouts().visit(function, look);
+  return known || parameters == nullptr || scan_unknown(parameters, found);
 }
 
 }  // namespace tessera::preload

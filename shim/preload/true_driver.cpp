@@ -36,6 +36,7 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuDeviceGetMemPool, "cuDeviceGetMemPool");
   look_up(found->cuFuncGetName, "cuFuncGetName");
   look_up(found->cuFuncGetParamInfo, "cuFuncGetParamInfo");
+  look_up(found->cuKernelGetFunction, "cuKernelGetFunction");
   look_up(found->cuKernelGetName, "cuKernelGetName");
   look_up(found->cuKernelGetParamInfo, "cuKernelGetParamInfo");
   look_up(found->cuEventCreate, "cuEventCreate");

@@ -31,6 +31,7 @@ struct TrueDriver {
   decltype(&::cuDeviceGetMemPool) cuDeviceGetMemPool = nullptr;
   decltype(&::cuFuncGetName) cuFuncGetName = nullptr;
   decltype(&::cuFuncGetParamInfo) cuFuncGetParamInfo = nullptr;
+  decltype(&::cuKernelGetFunction) cuKernelGetFunction = nullptr;
   decltype(&::cuKernelGetName) cuKernelGetName = nullptr;
   decltype(&::cuKernelGetParamInfo) cuKernelGetParamInfo = nullptr;
   decltype(&::cuEventCreate) cuEventCreate = nullptr;

@@ -1,8 +1,11 @@
 #include "environment.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -48,6 +51,17 @@ Status read_switch(const char* name, bool& target) {
   return Status::ok();
 }
 
+Status read_parameters(Parameters& target) {
+  constexpr const char* kName = "TESSERA_SOFTWARE_PARAMETERS";
+  constexpr std::string_view kValues[] = {"told", "mixed", "first", "refused", "hidden"};
+  const char* const value = std::getenv(kName);
+  if (value == nullptr) return Status::ok();
+  const auto* const known = std::find(std::begin(kValues), std::end(kValues), value);
+  if (known == std::end(kValues)) return not_meant(kName, value);
+  target = static_cast<Parameters>(known - std::begin(kValues));
+  return Status::ok();
+}
+
 }  // namespace
 
 Result<Bytes> parse_size(const std::string& text) {
@@ -64,6 +78,7 @@ Result<Environment> read_environment() {
   TESSERA_TRY(read_size("TESSERA_SOFTWARE_BANDWIDTH", environment.bandwidth));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_VMM", environment.virtual_memory));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_HOST_FRAMES", environment.host_frames));
+  TESSERA_TRY(read_parameters(environment.parameters));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_VERBOSE", environment.verbose));
   if (devices > 64) return not_meant("TESSERA_SOFTWARE_DEVICES", "more than 64");
   environment.memory = Bytes(memory);

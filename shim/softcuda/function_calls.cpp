@@ -55,7 +55,15 @@ CUresult on_launchable(CUfunction handle, Body&& body) {
   });
 }
 
-CUresult parameter_info(const sim_kernel& kernel, size_t index, size_t* offset, size_t* size) {
+// `asked` is null where the handle is not one of the kind that was asked for.
+CUresult parameter_info(const Machine& machine, const sim_kernel* asked, size_t index, size_t* offset, size_t* size) {
+  const Parameters told = machine.environment.parameters;
+  if (asked == nullptr) {
+    return told == Parameters::kMixed ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+  }
+  const bool silent = told == Parameters::kRefused || told == Parameters::kHidden;
+  if (silent || (told == Parameters::kFirst && index > 0)) return CUDA_ERROR_NOT_SUPPORTED;
+  const sim_kernel& kernel = *asked;
   if (offset == nullptr || index >= kernel.parameter_count) return CUDA_ERROR_INVALID_VALUE;
   const sim_parameter& parameter = kernel.parameters[index];
   *offset = parameter.offset;
@@ -82,8 +90,10 @@ int value_of(int attribute, std::optional<int> set) {
 // ---- functions ---------------------------------------------------------------------------------
 
 CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t* offset, size_t* size) {
-  return on_function(
-      handle, [&](Machine&, Function& function) { return parameter_info(*function.kernel, index, offset, size); });
+  return with_machine([&](Machine& machine) {
+    const Function* const function = machine.modules.find(handle);
+    return parameter_info(machine, function == nullptr ? nullptr : function->kernel, index, offset, size);
+  });
 }
 
 CUresult cuFuncGetName(const char** name, CUfunction handle) {
@@ -137,8 +147,10 @@ CUresult cuFuncLoad(CUfunction handle) {
 // ---- kernels -----------------------------------------------------------------------------------
 
 CUresult cuKernelGetParamInfo(CUkernel handle, size_t index, size_t* offset, size_t* size) {
-  return on_kernel(handle,
-                   [&](Machine&, Kernel& kernel) { return parameter_info(*kernel.kernel, index, offset, size); });
+  return with_machine([&](Machine& machine) {
+    const Kernel* const kernel = machine.modules.find(handle);
+    return parameter_info(machine, kernel == nullptr ? nullptr : kernel->kernel, index, offset, size);
+  });
 }
 
 CUresult cuKernelGetName(const char** name, CUkernel handle) {

@@ -77,8 +77,9 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PAR
 // The list of parameters points into the node, as documented.
 CUresult cuGraphKernelNodeGetParams(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return on_node(handle, [&](Machine&, GraphNode& node) {
+  return on_node(handle, [&](Machine& machine, GraphNode& node) {
     if (!is_kernel(node)) return CUDA_ERROR_INVALID_VALUE;
+    if (machine.environment.parameters == Parameters::kHidden) return CUDA_ERROR_NOT_SUPPORTED;
     auto& work = std::get<KernelWork>(node.work);
     node.parameters.clear();
     for (std::uint32_t i = 0; i < work.kernel->parameter_count; ++i) {

@@ -27,6 +27,10 @@ extern "C" __global__ void add_to_lists(struct Lists lists) {
 }
 TESSERA_KERNEL(add_to_lists)
 
+// No parameters at all.
+extern "C" __global__ void nothing() {}
+TESSERA_KERNEL(nothing)
+
 // As many addresses as the parameters of a busy framework hold.
 extern "C" __global__ void sixteen(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int* h,
                                    int* i, int* j, int* k, int* l, int* m, int* n, int* o, int* p) {

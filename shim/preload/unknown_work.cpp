@@ -1,0 +1,125 @@
+#include "unknown_work.hpp"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <vector>
+
+#include "green_contexts.hpp"
+#include "lifecycle.hpp"
+#include "outcome.hpp"
+#include "parameter_words.hpp"
+
+namespace tessera::preload {
+namespace {
+
+constexpr std::size_t kMostBytes = 32764;  // of all parameters of a kernel: CUDA's own limit
+constexpr std::size_t kPage = 4096;
+
+// Reads memory that may not be there, through a pipe: of what cannot be read, the system says EFAULT.
+// Other ways to ask the system (process_vm_readv) cannot read what a driver has mapped.
+class CarefulReader {
+ public:
+  CarefulReader() : open_(::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) == 0) {}
+  ~CarefulReader() {
+    if (!open_) return;
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  CarefulReader(const CarefulReader&) = delete;
+  CarefulReader& operator=(const CarefulReader&) = delete;
+
+  bool is_open() const { return open_; }
+  // Copies up to the first page that cannot be read. Returns how many bytes that were.
+  std::size_t read(const void* from, char* to, std::size_t bytes) const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(from);
+    std::size_t copied = 0;
+    while (copied < bytes) {
+      // A part of one page is there as a whole or not at all.
+      const std::size_t rest_of_page = kPage - (begin + copied) % kPage;
+      const std::size_t part = std::min(rest_of_page, bytes - copied);
+      if (!copy(reinterpret_cast<const void*>(begin + copied), to + copied, part)) break;
+      copied += part;
+    }
+    return copied;
+  }
+
+ private:
+  // The pipe is empty before and after, and has room for a page. By its number, as tools that watch memory
+  // watch write() too, and would see a fault where there is none.
+  bool copy(const void* from, char* to, std::size_t bytes) const {
+    const ssize_t put = again([&] { return ::syscall(SYS_write, ends_[1], from, bytes); });
+    if (put <= 0) return false;
+    const ssize_t got = again([&] { return ::read(ends_[0], to, static_cast<std::size_t>(put)); });
+    return got == put && static_cast<std::size_t>(got) == bytes;
+  }
+  template <class Call>
+  static ssize_t again(Call call) {
+    for (;;) {
+      const ssize_t result = call();
+      if (result >= 0 || errno != EINTR) return result;
+    }
+  }
+
+  int ends_[2] = {-1, -1};
+  const bool open_;
+};
+
+void say_once(std::atomic<bool>& said, const char* line, const char* call) {
+  if (!said.exchange(true)) say(line, call);
+}
+
+}  // namespace
+
+// Each parameter takes a byte at least, so the `i`th of them can have no more than the limit less i. CUDA reads
+// what every pointer of a parameter points to: the first that cannot be read is behind the last of them.
+bool scan_unknown(void** parameters, FoundWords& found) {
+  static constinit std::atomic<bool> said{false};
+  say_once(said, "%s: the driver does not tell a kernel's parameters: all words near them count", "cuLaunchKernel");
+  const CarefulReader reader;
+  std::vector<char> bytes(kMostBytes);
+  if (!reader.is_open()) return false;
+  for (std::size_t i = 0; i < kMostBytes; ++i) {
+    const void* parameter = nullptr;
+    char* const to = reinterpret_cast<char*>(&parameter);
+    if (reader.read(parameters + i, to, sizeof(parameter)) != sizeof(parameter)) break;
+    const std::size_t readable = reader.read(parameter, bytes.data(), kMostBytes - i);
+    if (readable == 0) break;
+    scan_parameter(bytes.data(), readable, found);
+  }
+  return true;
+}
+
+// First to see whether they fit, while they may still leave; then again, since some may have left meanwhile.
+CUresult hold_everything(const char* call) {
+  tessera_allocator* const allocator = running();
+  const Entry entry;
+  if (allocator == nullptr || entry.nested() || guards_all_work()) return CUDA_SUCCESS;
+  const InPrimary in_primary;
+  const auto bring_all_in = [&] {
+    tessera_moved moved{};
+    moved.size = sizeof(moved);
+    const CUresult woken = cuda_result_said(tessera_wake(allocator, nullptr, &moved), call);
+    if (woken != CUDA_SUCCESS || moved.stayed_bytes == 0) return woken;
+    say("%s: nothing tells which blocks it uses, and all of them do not fit into device memory", call);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  };
+  if (const CUresult in = bring_all_in(); in != CUDA_SUCCESS) return in;
+  const CUresult held = cuda_result_said(tessera_set_automatic(allocator, 0), call);
+  if (held != CUDA_SUCCESS) return held;
+  const CUresult in = bring_all_in();
+  if (in != CUDA_SUCCESS) {
+    (void)cuda_result_said(tessera_set_automatic(allocator, 1), call);
+    return in;
+  }
+  static constinit std::atomic<bool> said{false};
+  say_once(said, "%s: nothing tells which blocks it uses: from now on all stay in device memory", call);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace tessera::preload

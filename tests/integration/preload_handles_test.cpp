@@ -1,0 +1,68 @@
+// Kernels launched by handles of every kind, under drivers that tell less of their parameters than others.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "program_run.hpp"
+
+namespace tessera::programs {
+namespace {
+
+const std::string kProgram = "./kernel_handles preload_kernels.so";
+constexpr const char* kSmall = "11MiB";  // less than the half of what the program allocates
+
+Environment driver_that(const std::string& tells) { return {{"TESSERA_SOFTWARE_PARAMETERS", tells}}; }
+
+Environment on_small(Environment environment) {
+  environment["TESSERA_SOFTWARE_MEMORY"] = kSmall;
+  return environment;
+}
+
+TEST(PreloadHandles, KernelsLaunchedByHandlesOfALibraryFindTheirBlocks) {
+  const Outcome alone = run(kProgram, on_small({}));
+  EXPECT_NE(alone.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << alone.message;
+  const Outcome launched = run_preloaded(kProgram, on_small({}));
+  EXPECT_EQ(launched.output, "ok\n");
+  EXPECT_EQ(launched.message, "");
+}
+
+TEST(PreloadHandles, ThatAKernelHasNoParametersIsBelievedOfItsOwnKindOfHandleOnly) {
+  const Outcome launched = run_preloaded(kProgram, on_small(driver_that("mixed")));
+  EXPECT_EQ(launched.output, "ok\n");
+  EXPECT_EQ(launched.message, "");
+}
+
+TEST(PreloadHandles, OfAKernelWhoseParametersAreNotToldEveryWordThatItIsGivenCounts) {
+  const std::string line =
+      "tessera: cuLaunchKernel: the driver does not tell a kernel's parameters: all words near them count\n";
+  for (const char* const tells : {"first", "refused"}) {
+    const Outcome launched = run_preloaded(kProgram + " launches", on_small(driver_that(tells)));
+    EXPECT_EQ(launched.output, "ok\n") << tells;
+    EXPECT_EQ(launched.message, line) << tells;
+    const Outcome graphs = run_preloaded(kProgram + " graphs", driver_that(tells));
+    EXPECT_EQ(graphs.output, "ok\n") << tells << graphs.message;
+  }
+}
+
+TEST(PreloadHandles, AGraphThatTellsNothingOfItsKernelsKeepsAllBlocks) {
+  const Outcome launched = run_preloaded(kProgram + " graphs", driver_that("hidden"));
+  EXPECT_EQ(launched.output, "ok\n");
+  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: nothing tells which blocks it uses: from "
+                                  "now on all stay in device memory\n"),
+            std::string::npos)
+      << launched.message;
+}
+
+TEST(PreloadHandles, OrIsOutOfMemoryWhereTheyDoNotFit) {
+  const Outcome launched = run_preloaded(kProgram + " graphs", on_small(driver_that("hidden")));
+  EXPECT_EQ(launched.exit_code, 1);
+  EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: nothing tells which blocks it uses, and all of "
+                                  "them do not fit into device memory\n"),
+            std::string::npos)
+      << launched.message;
+  EXPECT_NE(launched.message.find("cuGraphLaunch(exec, stream): CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
+      << launched.message;
+}
+
+}  // namespace
+}  // namespace tessera::programs
