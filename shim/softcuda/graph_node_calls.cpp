@@ -74,7 +74,7 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PAR
   return set_made(node, CU_GRAPH_NODE_TYPE_KERNEL, params);
 }
 
-// The list of parameters points into the node, as documented.
+// What the list or the buffer of parameters is, as it was given; it lies in the node, as documented.
 CUresult cuGraphKernelNodeGetParams(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return on_node(handle, [&](Machine& machine, GraphNode& node) {
@@ -82,13 +82,27 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS*
     if (machine.environment.parameters == Parameters::kHidden) return CUDA_ERROR_NOT_SUPPORTED;
     auto& work = std::get<KernelWork>(node.work);
     node.parameters.clear();
-    for (std::uint32_t i = 0; i < work.kernel->parameter_count; ++i) {
+    for (std::uint32_t i = 0; i < work.kernel->parameter_count && !work.in_buffer; ++i) {
       node.parameters.push_back(work.packed.data() + work.kernel->parameters[i].offset);
     }
-    const auto& [grid, block, shared] = work.shape;
-    const auto& [func, kern, ctx] = work.handles;
-    *params = {func,    grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, node.parameters.data(),
-               nullptr, kern,   ctx};
+    node.parameter_bytes = work.packed.size();
+    if (work.in_buffer) {
+      node.parameters = {CU_LAUNCH_PARAM_BUFFER_POINTER, work.packed.data(), CU_LAUNCH_PARAM_BUFFER_SIZE,
+                         &node.parameter_bytes, CU_LAUNCH_PARAM_END};
+    }
+    void** const told = node.parameters.data();
+    *params = {};
+    params->func = work.handles.func;
+    params->kern = work.handles.kern;
+    params->ctx = work.handles.ctx;
+    params->gridDimX = work.shape.grid.x;
+    params->gridDimY = work.shape.grid.y;
+    params->gridDimZ = work.shape.grid.z;
+    params->blockDimX = work.shape.block.x;
+    params->blockDimY = work.shape.block.y;
+    params->blockDimZ = work.shape.block.z;
+    params->sharedMemBytes = work.shape.shared;
+    (work.in_buffer ? params->extra : params->kernelParams) = told;
     return CUDA_SUCCESS;
   });
 }

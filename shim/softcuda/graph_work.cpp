@@ -96,6 +96,7 @@ CUresult make_work(Machine& machine, const CUDA_KERNEL_NODE_PARAMS& params, Work
   SOFTCUDA_TRY(find_function(machine, {params.func, params.kern, params.ctx}, made.handles, function));
   SOFTCUDA_TRY(check_launch(*function, made.shape));
   made.kernel = function->kernel;
+  made.in_buffer = params.extra != nullptr;
   made.packed.resize(made.kernel->parameter_bytes);
   SOFTCUDA_TRY(pack_parameters(*made.kernel, params.kernelParams, params.extra, made.packed));
   work = std::move(made);

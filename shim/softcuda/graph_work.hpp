@@ -29,6 +29,7 @@ struct KernelWork {
   const sim_kernel* kernel = nullptr;  // the program keeps its module loaded
   KernelShape shape;
   std::vector<std::byte> packed;
+  bool in_buffer = false;  // the parameters were given as one buffer, and are told as one
 };
 struct CopyWork {
   CUDA_MEMCPY3D copy;

@@ -33,6 +33,7 @@ struct GraphNode {
   bool enabled = true;
   std::map<int, CUlaunchAttributeValue> attributes;  // set by the program: remembered
   std::vector<void*> parameters;  // into `work`, for a program that asks
+  std::size_t parameter_bytes = 0;
 };
 
 struct Graph {

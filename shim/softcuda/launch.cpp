@@ -34,7 +34,8 @@ CUresult launch(CUfunction handle, const KernelShape& shape, CUstream stream, vo
     const std::span<std::byte> packed(buffer.data(), kernel.parameter_bytes);
     SOFTCUDA_TRY(pack_parameters(kernel, parameters, extra, packed));
     const auto captured = machine.captures.capture(on.value(), [&] {
-      return KernelWork{{handle_of(function), nullptr, nullptr}, &kernel, shape, {packed.begin(), packed.end()}};
+      return KernelWork{
+          {handle_of(function), nullptr, nullptr}, &kernel, shape, {packed.begin(), packed.end()}, extra != nullptr};
     });
     if (captured) return *captured;
     return to_result(machine.driver.launch({.kernel = &kernel,

@@ -263,6 +263,35 @@ TEST_F(SoftcudaHandle, ANodeTellsTheFunctionOrTheKernelThatItWasMadeOf) {
   EXPECT_OK(CU(cuGraphDestroy)(graph));
 }
 
+TEST_F(SoftcudaHandle, ANodeTellsItsParametersAsTheyWereGiven) {
+  struct {
+    CUdeviceptr target;
+    int value, count;
+  } packed = {block_, 3, kCount};
+  std::size_t bytes = sizeof(packed);
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  ASSERT_OK(CU(cuGraphCreate)(&graph, 0));
+  CUDA_KERNEL_NODE_PARAMS params = node_of(function_, nullptr);
+  ASSERT_OK(CU(cuGraphAddKernelNode)(&node, graph, nullptr, 0, &params));
+  ASSERT_OK(CU(cuGraphKernelNodeGetParams)(node, &params));
+  EXPECT_EQ(params.extra, nullptr);
+  EXPECT_EQ(*static_cast<int*>(params.kernelParams[1]), value_);
+  params = node_of(function_, nullptr);
+  params.kernelParams = nullptr;
+  params.extra = extra;
+  ASSERT_OK(CU(cuGraphKernelNodeSetParams)(node, &params));
+  ASSERT_OK(CU(cuGraphKernelNodeGetParams)(node, &params));
+  EXPECT_EQ(params.kernelParams, nullptr);
+  ASSERT_EQ(params.extra[0], CU_LAUNCH_PARAM_BUFFER_POINTER);
+  EXPECT_EQ(std::memcmp(params.extra[1], &packed, sizeof(packed)), 0);
+  ASSERT_EQ(params.extra[2], CU_LAUNCH_PARAM_BUFFER_SIZE);
+  EXPECT_EQ(*static_cast<std::size_t*>(params.extra[3]), sizeof(packed));
+  EXPECT_EQ(params.extra[4], CU_LAUNCH_PARAM_END);
+  EXPECT_OK(CU(cuGraphDestroy)(graph));
+}
+
 TEST_F(SoftcudaHandle, ANodeOfAnotherKindOfHandleIsRefused) {
   CUgraph graph = nullptr;
   CUgraphNode node = nullptr;

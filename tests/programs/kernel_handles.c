@@ -151,6 +151,14 @@ static void by_capture(int to) {
   launch_once(instantiated(graph));
 }
 
+static void by_captured_buffer(int to) {
+  CUgraph graph;
+  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  by_buffer(to);
+  CHECK(cuStreamEndCapture(stream, &graph));
+  launch_once(instantiated(graph));
+}
+
 static void by_node(CUfunction func, CUkernel kern, int to) {
   CUDA_KERNEL_NODE_PARAMS params = node_of(func, kern, to);
   CUgraphNode node;
@@ -195,8 +203,8 @@ static void by_changed_node(int to) {
 
 static void (*const launches[])(int) = {by_kernel,      by_its_function, by_buffer,         by_config,
                                         by_cooperation, by_struct,       without_parameters};
-static void (*const graphs[])(int) = {by_capture, by_node_of_kernel, by_node_of_cast_kernel, by_node_of_function,
-                                      by_changed_node};
+static void (*const graphs[])(int) = {
+    by_capture, by_captured_buffer, by_node_of_kernel, by_node_of_cast_kernel, by_node_of_function, by_changed_node};
 
 static void by_each(void (*const ways[])(int), int count) {
   for (int round = 0; round < 3 * BLOCKS; ++round) ways[round % count](round % BLOCKS);
