@@ -26,6 +26,19 @@ TEST(PreloadHandles, KernelsLaunchedByHandlesOfALibraryFindTheirBlocks) {
   EXPECT_EQ(launched.message, "");
 }
 
+TEST(PreloadHandles, ATraceHasTheNamesOfKernelsWhateverTheirHandles) {
+  for (const char* const tells : {"told", "refused"}) {
+    Environment environment = on_small(driver_that(tells));
+    const std::string trace = scratch(tells);
+    environment["TESSERA_TRACE"] = trace;
+    EXPECT_EQ(run_preloaded(kProgram + " launches", environment).output, "ok\n");
+    const std::string text = contents(trace);
+    EXPECT_NE(text.find("add_one"), std::string::npos) << tells;
+    EXPECT_NE(text.find("add_to_lists"), std::string::npos) << tells;
+    EXPECT_EQ(text.find("cuLaunchKernel"), std::string::npos) << tells;
+  }
+}
+
 TEST(PreloadHandles, ThatAKernelHasNoParametersIsBelievedOfItsOwnKindOfHandleOnly) {
   const Outcome launched = run_preloaded(kProgram, on_small(driver_that("mixed")));
   EXPECT_EQ(launched.output, "ok\n");
