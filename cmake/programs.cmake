@@ -19,8 +19,8 @@ endforeach()
 # Kernels: one source, compiled as host code into a shared object that the software device loads.
 # Not sanitized: they are the device's arithmetic, and must give the same bits in every build.
 # -ffp-contract=off for the same reason: no compiler may fuse what another one keeps apart. Without
-# -fno-math-errno a square root cannot be vectorised. Of a variable that is unique in the process, which
-# gcc makes of inline ones, each load would not have its own.
+# -fno-math-errno a square root cannot be vectorised. gcc makes inline variables unique in the process;
+# each load must have its own.
 set(one_copy_per_load $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
 tessera_sources(kernel_sources tests/programs/*.cu)
 foreach(source IN LISTS kernel_sources)

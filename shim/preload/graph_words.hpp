@@ -23,11 +23,11 @@ struct GraphWords {
   bool changed_by_device = false;  // kernels may give some node other parameters, unseen
 };
 
-// Adds the words of all nodes. Of a node that does not tell what it uses, that is any block (kAnyBlock).
+// Adds the words of all nodes. A node that does not tell what it uses gets kAnyBlock.
 // Errors: the driver's, when the graph itself cannot be read.
 CUresult read_graph(CUgraph graph, GraphWords& found);
 
-// What one node holds, from its parameters: kAnyBlock where they cannot be read.
+// What one node holds, from its parameters; kAnyBlock is added if they cannot be read.
 Words words_of(const CUDA_KERNEL_NODE_PARAMS_v2& params);
 Words words_of(const CUDA_KERNEL_NODE_PARAMS_v1& params);
 Words words_of(const CUDA_MEMCPY3D_v2& params);

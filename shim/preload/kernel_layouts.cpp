@@ -10,7 +10,7 @@ namespace {
 
 enum class Told {
   kNothing,  // the query failed
-  kNone,     // that there is no first parameter
+  kNone,     // "there is no first parameter"
   kAll,
 };
 
@@ -34,8 +34,8 @@ Told ask_parameters(Function TrueDriver::*info, Handle handle, KernelLayout& lay
   }
 }
 
-// That there is no parameter is what a driver may also say of a handle that is none of this kind; only of one
-// that has a name is it believed.
+// A driver may answer "no such parameter" for a handle of the other kind too. So a kernel without parameters
+// must also have a name as this kind of handle.
 template <class Handle, class Info, class Name>
 bool ask_as(Info TrueDriver::*info, Name TrueDriver::*name, Handle handle, KernelLayout& layout) {
   const Told told = ask_parameters(info, handle, layout);

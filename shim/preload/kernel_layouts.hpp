@@ -1,9 +1,10 @@
 // Where in a kernel's parameters an address can be, by function handle.
 //
-// Filled at a function's first launch from cuFuncGetParamInfo, which is exact, or from cuKernelGetParamInfo:
-// what is launched may be a CUkernel that is cast to a CUfunction, as by the CUDA runtime, and each query
-// takes its own kind only. Forgotten when modules or libraries are unloaded or contexts end, since handles are
-// reused. A layout that no query tells in full is not known: it is never taken for one without parameters. Only the
+// Filled at a function's first launch from cuFuncGetParamInfo or cuKernelGetParamInfo, which are exact. Both
+// are needed: a launch may be given a CUkernel that is cast to CUfunction (the CUDA runtime does so), and each
+// query takes handles of its own kind only. A layout that no query tells in full is unknown; it is never taken
+// for a layout without parameters. Layouts are forgotten when modules or libraries are unloaded or contexts
+// end, since handles are reused. Only the
 // *places* are remembered: the words in them are read anew at every launch, as a field that held no address once may
 // hold one now.
 //
@@ -38,8 +39,8 @@ struct KernelLayout {
 
 class KernelLayouts {
  public:
-  // Calls visit(name, places) with the function's layout; name may be null. False where the layout is not
-  // known: then there are no places.
+  // Calls visit(name, places) with the function's layout; name may be null. Returns false, with
+  // no places, if the layout is unknown.
   template <class Visit>
   bool visit(CUfunction function, Visit visit) {
     const std::uint64_t generation = generation_.load(std::memory_order_acquire);
@@ -88,7 +89,7 @@ class KernelLayouts {
     return told;
   }
 
-  // False, and no places, where no query tells.
+  // Returns false, with no places, if no query tells the layout in full.
   static bool ask(CUfunction function, KernelLayout& layout);
   void remember(CUfunction function, KernelLayout layout);
 

@@ -37,8 +37,8 @@ inline void scan_parameter(const void* begin, std::size_t bytes, FoundWords& fou
   tensor_maps().visit(begin, bytes, [&](std::size_t, CUdeviceptr tensor) { found.add(tensor); });
 }
 
-// `name` is the kernel's, and may stay null. False where it cannot be known what the kernel is given: then it
-// may use any block.
+// `name` is the kernel's, and may stay null. Returns false if it is unknown what the kernel is given: then the
+// kernel may use any block.
 inline bool read_parameters(CUfunction function, void** parameters, void** extra, FoundWords& found,
                             const char*& name) {
   const std::span<const char> packed = packed_parameters(extra);

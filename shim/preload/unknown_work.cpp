@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t kMostBytes = 32764;  // of all parameters of a kernel: CUDA's own limit
 constexpr std::size_t kPage = 4096;
 
-// Reads memory that may not be there, through a pipe: of what cannot be read, the system says EFAULT.
-// Other ways to ask the system (process_vm_readv) cannot read what a driver has mapped.
+// Reads memory that may be unmapped. It writes the memory to a pipe: the system answers EFAULT where it cannot
+// read. process_vm_readv() would be simpler, but it cannot read memory that a driver has mapped.
 class CarefulReader {
  public:
   CarefulReader() : open_(::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) == 0) {}
@@ -40,7 +40,7 @@ class CarefulReader {
     const auto begin = reinterpret_cast<std::uintptr_t>(from);
     std::size_t copied = 0;
     while (copied < bytes) {
-      // A part of one page is there as a whole or not at all.
+      // A part of one page can be read as a whole or not at all.
       const std::size_t rest_of_page = kPage - (begin + copied) % kPage;
       const std::size_t part = std::min(rest_of_page, bytes - copied);
       if (!copy(reinterpret_cast<const void*>(begin + copied), to + copied, part)) break;
@@ -50,8 +50,8 @@ class CarefulReader {
   }
 
  private:
-  // The pipe is empty before and after, and has room for a page. By its number, as tools that watch memory
-  // watch write() too, and would see a fault where there is none.
+  // The pipe is empty before and after, and has room for a page. The call is made by number because memory
+  // checkers intercept write() and would report an error here.
   bool copy(const void* from, char* to, std::size_t bytes) const {
     const ssize_t put = again([&] { return ::syscall(SYS_write, ends_[1], from, bytes); });
     if (put <= 0) return false;
@@ -76,8 +76,8 @@ void say_once(std::atomic<bool>& said, const char* line, const char* call) {
 
 }  // namespace
 
-// Each parameter takes a byte at least, so the `i`th of them can have no more than the limit less i. CUDA reads
-// what every pointer of a parameter points to: the first that cannot be read is behind the last of them.
+// Each parameter has at least one byte, so the `i`th one has at most the limit less i bytes. CUDA reads what the
+// pointer of each parameter points to, so the first pointer that cannot be followed lies behind the list.
 bool scan_unknown(void** parameters, FoundWords& found) {
   static constinit std::atomic<bool> said{false};
   say_once(said, "%s: the driver does not tell a kernel's parameters: all words near them count", "cuLaunchKernel");
@@ -95,7 +95,8 @@ bool scan_unknown(void** parameters, FoundWords& found) {
   return true;
 }
 
-// First to see whether they fit, while they may still leave; then again, since some may have left meanwhile.
+// The first pass finds out whether all blocks fit, while blocks may still leave. The second pass brings back the
+// blocks that left meanwhile.
 CUresult hold_everything(const char* call) {
   tessera_allocator* const allocator = running();
   const Entry entry;

@@ -40,7 +40,7 @@ class Contexts {
   Context* create(DeviceId device, unsigned flags);
   // The one primary context of a device, alive or not.
   Context* primary(DeviceId device) { return primary_[device.value()]; }
-  // Whose memory, variables of libraries among it, work in this context uses: of a green one, the primary's.
+  // The context whose memory and library variables it uses: the primary context for a green one.
   Context& memory_of(Context& context) { return context.green ? *primary(context.device) : context; }
   // Null for what is no context of ours.
   Context* find(CUcontext handle);

@@ -57,7 +57,7 @@ class Image {
   Image& operator=(const Image&) = delete;
 
   std::string_view bytes() const { return begin_ != nullptr ? std::string_view(begin_, size_) : ""; }
-  // The `index`th Item of a table at `offset`; zeros where that is outside of the image.
+  // The `index`th Item of a table at `offset`; zeros if that is outside of the image.
   template <class Item>
   Item item(std::uint64_t offset, std::uint64_t index) const {
     Item item{};

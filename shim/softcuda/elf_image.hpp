@@ -23,10 +23,10 @@ struct ElfObject {
 };
 
 Result<ElfObject> open_elf(const void* image, Bytes bytes);
-// Another copy of what it is a copy of.
+// Loads another copy of the same image.
 Result<ElfObject> open_again(const ElfObject& object);
-// The exported symbols that begin with `prefix`, without it, in the order of the file. None where the
-// section headers were stripped.
+// The exported symbols that begin with `prefix`, without it, in the order of the file. There are
+// none if the section headers were stripped.
 std::vector<std::string> exported_names(const ElfObject& object, std::string_view prefix);
 void close_elf(const ElfObject& object);
 

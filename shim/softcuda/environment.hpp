@@ -11,13 +11,13 @@
 
 namespace tessera::softcuda {
 
-// What is told of the parameters of kernels: by drivers, and by stand-ins for drivers that tell less.
+// What the driver tells about the parameters of kernels. All but the first are unlike any known driver.
 enum class Parameters {
-  kTold,     // all, to queries for the handle's own kind; other kinds are invalid handles
-  kMixed,    // all; of another kind's handle, that there is no such parameter
-  kFirst,    // the first one; then queries fail
-  kRefused,  // none: queries fail
-  kHidden,   // none, also not by kernel nodes of graphs
+  kTold,     // everything; a handle of the other kind is an invalid handle
+  kMixed,    // everything; a handle of the other kind has "no such parameter"
+  kFirst,    // the first parameter; the next query fails
+  kRefused,  // nothing: queries fail
+  kHidden,   // nothing, and kernel nodes of graphs do not tell theirs either
 };
 
 struct Environment {

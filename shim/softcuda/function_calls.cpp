@@ -1,6 +1,6 @@
 // cuFunc*, cuKernel* and cuOccupancy*: what a kernel is and what it takes.
 //
-// cuFunc* are about CUfunctions and cuKernel* about CUkernels; the other kind of handle is an invalid one.
+// cuFunc* take CUfunctions and cuKernel* take CUkernels; the other kind of handle is CUDA_ERROR_INVALID_HANDLE.
 // cuOccupancy* take both, as launches do.
 #include <algorithm>
 #include <optional>
@@ -55,7 +55,7 @@ CUresult on_launchable(CUfunction handle, Body&& body) {
   });
 }
 
-// `asked` is null where the handle is not one of the kind that was asked for.
+// `asked` is null if the handle is not of the kind that the query takes.
 CUresult parameter_info(const Machine& machine, const sim_kernel* asked, size_t index, size_t* offset, size_t* size) {
   const Parameters told = machine.environment.parameters;
   if (asked == nullptr) {

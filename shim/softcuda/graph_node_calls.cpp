@@ -74,7 +74,7 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PAR
   return set_made(node, CU_GRAPH_NODE_TYPE_KERNEL, params);
 }
 
-// What the list or the buffer of parameters is, as it was given; it lies in the node, as documented.
+// The parameters are told as a list or as a buffer, as they were given. Both lie in the node, as documented.
 CUresult cuGraphKernelNodeGetParams(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return on_node(handle, [&](Machine& machine, GraphNode& node) {

@@ -24,10 +24,10 @@ CUresult make_child_work(Machine& machine, CUgraph handle, Work& work) {
   return CUDA_SUCCESS;
 }
 
-// `function` is what `given` stands for. A kernel that is cast to a function becomes the context's own,
-// as in what is captured; one that is given as such is told as such.
+// Finds the function that `given` stands for, and what the node will tell: the context's function if a kernel
+// was cast to CUfunction, as in a capture; the kernel if it was given as a kernel.
 CUresult find_function(Machine& machine, const KernelHandles& given, KernelHandles& handles, Function*& function) {
-  Context* const current = current_context();  // there is one, as for every call about graphs
+  Context* const current = current_context();  // not null: calls about graphs need one
   if (given.func != nullptr) {
     SOFTCUDA_TRY(find_launchable(machine, given.func, *current, function));
     handles.func = handle_of(function);

@@ -17,7 +17,7 @@ namespace tessera::softcuda {
 
 struct Graph;
 
-// What a kernel node is told to be of: a function, or else a kernel in a context.
+// What a kernel node runs: a function, or else a kernel in a context.
 struct KernelHandles {
   CUfunction func = nullptr;
   CUkernel kern = nullptr;
@@ -29,7 +29,7 @@ struct KernelWork {
   const sim_kernel* kernel = nullptr;  // the program keeps its module loaded
   KernelShape shape;
   std::vector<std::byte> packed;
-  bool in_buffer = false;  // the parameters were given as one buffer, and are told as one
+  bool in_buffer = false;  // the parameters were given as one buffer (`extra`)
 };
 struct CopyWork {
   CUDA_MEMCPY3D copy;

@@ -26,7 +26,7 @@ struct KernelShape {
   unsigned shared = 0;
 };
 
-// The function that a CUfunction is, or a CUkernel cast to one in `context`.
+// `handle` is a CUfunction, or a CUkernel cast to CUfunction, whose function in `context` is meant.
 // Errors: CUDA_ERROR_INVALID_HANDLE for anything else.
 CUresult find_launchable(Machine& machine, CUfunction handle, Context& context, Function*& function);
 

@@ -1,7 +1,7 @@
 // cuLaunchKernel and its kin: parameters packed as the kernel wants them, then queued or captured.
 //
-// What is launched is a CUfunction, or a CUkernel in the stream's context; of a default stream, in the
-// current one.
+// A launch takes a CUfunction, or a CUkernel, which runs in the stream's context; on a default stream, in the
+// current context.
 #include <array>
 
 #include "call.hpp"

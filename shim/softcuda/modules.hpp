@@ -1,9 +1,9 @@
 // Kernel objects: host ELF shared objects, loaded from memory, and the kernels in them.
 //
-// A CUmodule belongs to a context, and what it holds are CUfunctions. A CUlibrary belongs to no context,
-// and what it holds are CUkernels; each context that uses one gets a module of the library's own there,
-// with variables of its own. Handles of these four kinds are told apart, as by a GPU's driver: a CUkernel
-// is no CUfunction except where CUDA says that it may stand for one (launchable()).
+// A CUmodule belongs to a context and holds CUfunctions. A CUlibrary belongs to no context and holds
+// CUkernels; each context that uses one gets its own module of the library, with its own variables. The four
+// kinds of handles are distinct, as with a GPU's driver: a CUkernel is accepted as a CUfunction only where CUDA
+// says so (launchable()).
 //
 // Each load is a copy of its own (its variables are separate, as on a GPU): the image goes into a
 // memory file, whose inode the dynamic linker has not seen, and is opened from there.
@@ -36,7 +36,7 @@ struct Module;
 struct Function {
   const sim_kernel* kernel = nullptr;
   Module* module = nullptr;
-  Kernel* of = nullptr;           // of a library's module: the kernel that it is in this context
+  Kernel* of = nullptr;           // in a library's module: the kernel whose function this is
   std::map<int, int> attributes;  // set by the program: remembered
 };
 
@@ -44,7 +44,7 @@ struct Function {
 struct Module {
   ElfObject object;
   Context* context = nullptr;
-  Library* library = nullptr;      // whose module it is; null for one that the program loaded
+  Library* library = nullptr;      // null for a module that the program loaded
   std::vector<std::string> names;  // of its kernels
   std::map<std::string, std::unique_ptr<Function>, std::less<>> functions;
   std::map<std::string, Range, std::less<>> globals;
@@ -52,7 +52,7 @@ struct Module {
 
 // A CUkernel.
 struct Kernel {
-  const sim_kernel* kernel = nullptr;  // tells what it is and takes; what runs is a context's function
+  const sim_kernel* kernel = nullptr;  // for queries; what runs is the function of a context
   Library* library = nullptr;
   std::map<std::pair<CUdevice, int>, int> attributes;  // by device
 };
@@ -70,8 +70,8 @@ inline CUkernel handle_of(Kernel* kernel) { return reinterpret_cast<CUkernel>(ke
 inline CUmodule handle_of(Module* module) { return reinterpret_cast<CUmodule>(module); }
 inline CUlibrary handle_of(Library* library) { return reinterpret_cast<CUlibrary>(library); }
 
-// Errors of every call that takes a handle: native code 400 for what is none of its kind; of one that takes
-// a name: 500 for no such name.
+// Errors: native code 400 for a handle of another kind, in every call that takes a handle; 500 for an unknown
+// name, in every call that takes a name.
 class Modules {
  public:
   explicit Modules(Ranges& ranges) : ranges_(ranges) {}
@@ -84,7 +84,7 @@ class Modules {
   // Errors: native code 301 when there is no such file.
   Result<Module*> load_file(const char* path, Context* context);
   Result<Library*> load_library_file(const char* path);
-  // REQUIRES: no queued work uses its kernels. A library's module goes with the library only.
+  // REQUIRES: no queued work uses its kernels. A library's module is unloaded with its library only.
   Status unload(CUmodule module);
   Status unload(CUlibrary library);
 
@@ -94,16 +94,16 @@ class Modules {
   Result<std::vector<Function*>> functions(CUmodule module);
   Result<std::vector<Kernel*>> kernels(CUlibrary library);
   Result<Range> global(CUmodule module, const char* name);
-  // What they are in the context.
+  // The module or function that stands for them in the context.
   Result<Module*> module_of(CUlibrary library, Context& context);
   Result<Function*> function_of(CUkernel kernel, Context& context);
-  // Of a function itself; of a kernel that is cast to one, the context's function.
+  // The function, or the context's function of a CUkernel that is cast to CUfunction.
   Result<Function*> launchable(CUfunction handle, Context& context);
 
   // Null for a handle of another kind.
   Function* find(CUfunction handle);
   Kernel* find(CUkernel handle);
-  // An attribute that the program set, of the function or of its kernel.
+  // An attribute that the program set. A function also has the attributes of its kernel.
   std::optional<int> attribute(const Function& function, int attribute);
   std::optional<int> attribute(const Kernel& kernel, CUdevice device, int attribute);
   void set_attribute(Function& function, int attribute, int value);

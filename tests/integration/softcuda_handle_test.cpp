@@ -1,4 +1,4 @@
-// Libraries, kernels, modules and functions are handles of four kinds, and each call takes its own.
+// Libraries, kernels, modules and functions are four kinds of handles, and each call takes its own kind.
 #include <algorithm>
 #include <cstring>
 #include <string>

@@ -3,7 +3,7 @@
  *
  * Usage: kernel_handles KERNELS [launches|graphs]. Blocks of numbers are added to in turn, by another way
  * each time, so that each launch finds its block gone; at the end all numbers are compared. What a launch
- * is given ends where readable memory ends: nobody may read behind it. Prints "ok" or what failed.
+ * is given ends where readable memory ends: nothing may read behind it. Prints "ok" or what failed.
  */
 #define _DEFAULT_SOURCE
 #include <cuda.h>
