@@ -14,6 +14,17 @@ const Hook kHooks[] = {
 };
 #undef HOOK
 
+// Null when there is none of that kind which is not younger.
+const Hook* newest_hook(const char* base, int version, bool per_thread) {
+  const Hook* newest = nullptr;
+  for (const Hook& hook : kHooks) {
+    if (!same_text(hook.base, base) || hook.since > version) continue;
+    const bool same_stream = hook.streams == kNone || per_thread == (hook.streams == kPerThread);
+    if (same_stream && (newest == nullptr || hook.since > newest->since)) newest = &hook;
+  }
+  return newest;
+}
+
 }  // namespace
 
 const Hook* hook_by_name(const char* name) {
@@ -28,13 +39,9 @@ const Hook* hook_by_version(const char* base, int version, bool per_thread) {
   if (version >= 12000 && same_text(base, "cuGraphInstantiate")) {
     base = "cuGraphInstantiateWithFlags";
   }
-  const Hook* newest = nullptr;
-  for (const Hook& hook : kHooks) {
-    if (!same_text(hook.base, base) || hook.since > version) continue;
-    const bool same_stream = hook.streams == kNone || per_thread == (hook.streams == kPerThread);
-    if (same_stream && (newest == nullptr || hook.since > newest->since)) newest = &hook;
-  }
-  return newest;
+  const Hook* const hook = per_thread ? newest_hook(base, version, true) : nullptr;
+  // For a version before the per-thread variant came, the driver gives the legacy function.
+  return hook != nullptr ? hook : newest_hook(base, version, false);
 }
 
 }  // namespace tessera::preload
