@@ -32,7 +32,7 @@ Status CudaDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream
 
 // Read in stream order, by copy engines where the driver has the choice: kernels run meanwhile.
 Status CudaDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) {
-  const auto call = symbols_->cuMemcpyBatchAsync;
+  const auto call = symbols_->copy_batch;
   const auto first_form = symbols_->first_copy_batch;
   if (call == nullptr && first_form == nullptr) {
     return Status(Code::kNotSupported, "the CUDA driver has no cuMemcpyBatchAsync");

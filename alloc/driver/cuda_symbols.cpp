@@ -34,6 +34,7 @@ Result<CudaSymbols> CudaSymbols::find(const CudaResolver& resolver) {
   TESSERA_CUDA_EXTRA(TESSERA_CUDA_FIND)
 #undef TESSERA_CUDA_FIND
   (void)look_up(resolver, "cuMemcpyBatchAsync", found.first_copy_batch);
+  (void)look_up(resolver, "cuMemcpyBatchAsync_v2", found.copy_batch);
   return found;
 }
 

@@ -72,7 +72,6 @@ extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent star
 // Where one is missing, what it would tell is not told, or what it would do at once is done one by one.
 #define TESSERA_CUDA_EXTRA(X)                                                                     \
   X(cuDeviceGetGraphMemAttribute)                                                                 \
-  X(cuMemcpyBatchAsync)                                                                           \
   X(cuModuleLoadData)                                                                             \
   X(cuModuleGetFunction)                                                                          \
   X(cuStreamGetCtx)                                                                               \
@@ -80,12 +79,16 @@ extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent star
 
 namespace tessera {
 
-// What is exported as cuMemcpyBatchAsync, of 12.8 and 12.9: it also names the copy that was refused. The form that
-// cuda.h means came with 13.0 under another name (_v2), so which of them a driver has says which form it is.
+// What is exported as cuMemcpyBatchAsync, of 12.8 and 12.9: it also names the copy that was refused. The later form
+// came with 13.0 under another name (_v2), so which of them a driver has says which form it is. Both are written out,
+// since cuda.h means the one or the other by the name without a version.
 using CudaFirstCopyBatch = CUresult(CUDAAPI*)(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes,
                                               std::size_t count, CUmemcpyAttributes* attributes,
                                               std::size_t* attribute_starts, std::size_t attribute_count,
                                               std::size_t* refused, CUstream stream);
+using CudaCopyBatch = CUresult(CUDAAPI*)(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
+                                         CUmemcpyAttributes* attributes, std::size_t* attribute_starts,
+                                         std::size_t attribute_count, CUstream stream);
 
 struct CudaSymbols {
 #define TESSERA_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
@@ -94,6 +97,7 @@ struct CudaSymbols {
   TESSERA_CUDA_EXTRA(TESSERA_CUDA_MEMBER)
 #undef TESSERA_CUDA_MEMBER
   CudaFirstCopyBatch first_copy_batch = nullptr;
+  CudaCopyBatch copy_batch = nullptr;
 
   // Errors: kNotSupported naming the first required symbol that `resolver` does not have.
   static Result<CudaSymbols> find(const CudaResolver& resolver);
