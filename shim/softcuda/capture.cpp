@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "node_params.hpp"
+
 namespace tessera::softcuda {
 namespace {
 
@@ -34,6 +36,18 @@ bool all_joined(const Capture& capture) {
                      [&](const auto& stream) { return joined(stream.second); });
 }
 
+// As CUDA 13.3 names it: CUDA_ERROR_GRAPH_RECAPTURE_FAILURE.
+constexpr auto kRecaptureFailure = static_cast<CUresult>(918);
+
+// Nothing is missing of a graph that is captured again.
+bool is_whole(const Capture& capture) { return !capture.again || capture.next == capture.graph->nodes.size(); }
+
+bool same_nodes(std::vector<GraphNode*> some, std::vector<GraphNode*> others) {
+  std::sort(some.begin(), some.end());
+  std::sort(others.begin(), others.end());
+  return some == others;
+}
+
 // Whether this capture forbids the calling thread what check_safe() is about.
 bool forbids(const Capture& capture) {
   if (mode_of_thread == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
@@ -61,8 +75,8 @@ Capture* Captures::of(const StreamKey& key) {
   return nullptr;
 }
 
-CUresult Captures::begin(StreamId stream, Graph* into, std::span<GraphNode* const> after,
-                         CUstreamCaptureMode mode) {
+CUresult Captures::begin(StreamId stream, Graph* into, std::span<GraphNode* const> after, CUstreamCaptureMode mode,
+                         std::optional<Recapture> again) {
   if (stream == kLegacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   const MutexLock lock(mutex_);
   const StreamKey key = key_of(stream);
@@ -74,6 +88,7 @@ CUresult Captures::begin(StreamId stream, Graph* into, std::span<GraphNode* cons
   capture->origin = key;
   capture->own_graph = into == nullptr;
   capture->graph = into != nullptr ? into : graphs_.add(std::make_shared<Graph>());
+  capture->again = again;
   capture->tips[key].assign(after.begin(), after.end());
   captures_.push_back(std::move(capture));
   ++active_;
@@ -93,7 +108,8 @@ CUresult Captures::end(StreamId stream, Graph*& graph) {
   if (!here && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
     return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
   }
-  const CUresult result = !capture->valid          ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+  const CUresult result = !capture->valid         ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                          : !is_whole(*capture)   ? kRecaptureFailure
                           : !all_joined(*capture) ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
                                                   : CUDA_SUCCESS;
   graph = result == CUDA_SUCCESS ? capture->graph : nullptr;
@@ -119,7 +135,32 @@ std::optional<CUresult> Captures::add(StreamId stream, const std::function<Work(
   if (capture == nullptr) return std::nullopt;
   if (!capture->valid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   std::vector<GraphNode*>& tips = capture->tips[key];
+  if (capture->again) return renew(*capture, make(), tips);
   tips = {graphs_.add(*capture->graph, make(), tips)};
+  return CUDA_SUCCESS;
+}
+
+// Whether parameters differ is not looked at: the program is asked about every node.
+CUresult Captures::renew(Capture& capture, Work work, std::vector<GraphNode*>& tips) {
+  capture.valid = false;
+  if (is_whole(capture)) return kRecaptureFailure;
+  GraphNode& node = *capture.graph->nodes[capture.next];
+  if (node.work.index() != work.index() || !same_nodes(node.after, tips)) return kRecaptureFailure;
+  if (capture.again->differs != nullptr) {
+    GraphNode other;
+    other.work = work;
+    CUgraphNodeParams before, now;
+    const bool told = params_of(node, before) == CUDA_SUCCESS && params_of(other, now) == CUDA_SUCCESS;
+    const auto [differs, data] = *capture.again;
+    if (!told ||
+        differs(data, handle_of(&node), &before, &now, CU_GRAPH_RECAPTURE_ELIGIBLE_FOR_UPDATE) != CUDA_SUCCESS) {
+      return kRecaptureFailure;
+    }
+  }
+  graphs_.set(node, std::move(work));
+  capture.valid = true;
+  ++capture.next;
+  tips = {&node};
   return CUDA_SUCCESS;
 }
 

@@ -31,6 +31,12 @@ namespace tessera::softcuda {
 // A stream; the thread tells per-thread default streams apart.
 using StreamKey = std::pair<StreamId, std::thread::id>;
 
+// Whom a program has called when a node that is captured again differs from what it was.
+struct Recapture {
+  CUgraphRecaptureCallback differs = nullptr;
+  void* data = nullptr;
+};
+
 struct Capture {
   std::uint64_t id = 0;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -41,6 +47,8 @@ struct Capture {
   bool valid = true;
   std::map<StreamKey, std::vector<GraphNode*>> tips;
   std::vector<GraphNode*> left;  // tips of streams that were destroyed
+  std::optional<Recapture> again;       // into nodes that are there already
+  std::size_t next = 0;                 // of these
   std::vector<CUgraphNode> told_nodes;  // what a program that asks is pointed to
   std::vector<CUgraphEdgeData> told_edges;
 };
@@ -49,10 +57,11 @@ class Captures {
  public:
   Captures(Streams& streams, Graphs& graphs) : streams_(streams), graphs_(graphs) {}
 
-  // Into `into`, or a new graph if null. Errors: CUDA_ERROR_ILLEGAL_STATE for a stream that is
+  // Into `into`, or a new graph if null; with `again` into the nodes that `into` has, which must come in the
+  // order that they were made in. Errors: CUDA_ERROR_ILLEGAL_STATE for a stream that is
   // captured already.
-  CUresult begin(StreamId stream, Graph* into, std::span<GraphNode* const> after,
-                 CUstreamCaptureMode mode);
+  CUresult begin(StreamId stream, Graph* into, std::span<GraphNode* const> after, CUstreamCaptureMode mode,
+                 std::optional<Recapture> again = std::nullopt);
   // The whole graph. After any error but UNMATCHED and WRONG_THREAD the capture is over too.
   CUresult end(StreamId stream, Graph*& graph);
 
@@ -99,6 +108,7 @@ class Captures {
 
   bool any() const { return active_.load(std::memory_order_acquire) != 0; }
   std::optional<CUresult> add(StreamId stream, const std::function<Work()>& make);
+  CUresult renew(Capture& capture, Work work, std::vector<GraphNode*>& tips) REQUIRES_LOCK(mutex_);
   Capture* of(const StreamKey& key) REQUIRES_LOCK(mutex_);
   CUresult check_legacy(StreamId stream) REQUIRES_LOCK(mutex_);
   CUresult join(StreamId stream, const CapturedEvent& event) REQUIRES_LOCK(mutex_);

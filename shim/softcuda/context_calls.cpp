@@ -54,7 +54,7 @@ CUresult cuInit(unsigned flags) {
 
 CUresult cuDriverGetVersion(int* version) {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *version = CUDA_VERSION;
+  *version = TESSERA_NEWEST_CUDA;
   return CUDA_SUCCESS;
 }
 
@@ -172,7 +172,7 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
 CUresult cuCtxGetApiVersion(CUcontext, unsigned* version) {
   return with_machine([&](Machine&) {
     if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *version = CUDA_VERSION;
+    *version = TESSERA_NEWEST_CUDA;
     return CUDA_SUCCESS;
   });
 }

@@ -9,4 +9,6 @@
 #pragma GCC visibility push(default)
 #include <cuda.h>
 #include <cudaProfiler.h>
+
+#include "newer_cuda.h"
 #pragma GCC visibility pop

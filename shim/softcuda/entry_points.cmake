@@ -1,12 +1,13 @@
 # Generates the tables of documented entry points, and adds them to softcuda.
 find_program(TESSERA_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 set(generator "${CMAKE_CURRENT_LIST_DIR}/generate_entry_points.py")
+set(newer "${CMAKE_CURRENT_LIST_DIR}/../cuda/newer_cuda.h" "${CMAKE_CURRENT_LIST_DIR}/newer_names.txt")
 set(generated "${CMAKE_BINARY_DIR}/softcuda")
 add_custom_command(
   OUTPUT "${generated}/entry_points_table.cpp" "${generated}/stream_variants.cpp"
     "${generated}/error_names.inc"
-  DEPENDS "${generator}" "${TESSERA_CUDA_INCLUDE}/cuda.h" "${TESSERA_CUDA_INCLUDE}/cudaTypedefs.h"
-  COMMAND "${TESSERA_PYTHON}" "${generator}" "${TESSERA_CUDA_INCLUDE}" "${generated}"
+  DEPENDS "${generator}" "${TESSERA_CUDA_INCLUDE}/cuda.h" "${TESSERA_CUDA_INCLUDE}/cudaTypedefs.h" ${newer}
+  COMMAND "${TESSERA_PYTHON}" "${generator}" "${TESSERA_CUDA_INCLUDE}" ${newer} "${generated}"
   COMMENT "Reading the driver API's entry points from cuda.h" VERBATIM)
 target_sources(softcuda PRIVATE "${generated}/entry_points_table.cpp"
   "${generated}/stream_variants.cpp" "${generated}/error_names.inc")

@@ -37,7 +37,7 @@ using namespace tessera::softcuda;  // NOLINT: the entry points below are C
 
 CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags,
                           CUdriverProcAddressQueryResult* status) {
-  if (symbol == nullptr || function == nullptr || version > CUDA_VERSION ||
+  if (symbol == nullptr || function == nullptr || version > TESSERA_NEWEST_CUDA ||
       flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) {
     return CUDA_ERROR_INVALID_VALUE;
   }

@@ -4,7 +4,10 @@
 Why generated: the driver API has some 600 exported names, and a program may ask for any of them by
 name and version. Read from cuda.h and cudaTypedefs.h, none can be missing and none is typed wrong.
 
-Usage: generate_entry_points.py INCLUDE_FOLDER OUTPUT_FOLDER, which gets
+The device is one of a driver that is newer than the toolkit: what that adds is read from newer_cuda.h, which
+declares it, and from newer_names.txt, which only names it.
+
+Usage: generate_entry_points.py INCLUDE_FOLDER NEWER_HEADER NEWER_NAMES OUTPUT_FOLDER, which gets
   entry_points_table.cpp   every exported name with its (base name, version, stream variant), and a
                            weak definition that counts the call and answers CUDA_ERROR_NOT_SUPPORTED;
                            a definition in this folder is strong and wins when linked
@@ -17,19 +20,35 @@ import sys
 from collections import defaultdict
 
 TYPEDEF = re.compile(
-    r"typedef\s+CUresult\s+\(CUDAAPI\s*\*\s*PFN_(cu\w+?)_v(\d+)(_ptds|_ptsz)?\)\(([^;]*)\);")
+    r"typedef\s+CUresult\s*\(CUDAAPI\s*\*\s*PFN_(cu\w+?)_v(\d+)(_ptds|_ptsz)?\)\(([^;]*)\);")
 PROTOTYPE = re.compile(r"CUresult\s+CUDAAPI\s+(cu[A-Z]\w*)\s*\(")
 RENAMING = re.compile(r"^\s*#define\s+(cu[A-Z]\w*)\s+(\S.*)$", re.M)
 ERROR = re.compile(r"^\s+(CUDA_\w+)\s*=\s*(\d+)", re.M)
 
 
-def read_entry_points(include):
+def newer_entry_points(header, names):
+    """The same as of TYPEDEF, of what the toolkit may be too old for."""
+    text = header.read_text()
+    with_variant = set(re.findall(r"\b(cu[A-Z]\w*?)(?:_v\d+)?_ptsz\b", text))
+    for base, version, _, parameters in TYPEDEF.findall(text):
+        yield base, version, "", parameters
+        if base in with_variant:
+            yield base, version, "_ptsz", parameters
+    for word in re.sub(r"#.*", "", names.read_text()).split():
+        base, version, variant = re.fullmatch(r"(cu\w+)@(\d+)(\+?)", word).groups()
+        yield base, version, "", ""
+        if variant:
+            yield base, version, "_ptsz", ""
+
+
+def read_entry_points(include, newer, names):
     """All of (exported name, base name, version, variant, parameters)."""
     found = defaultdict(dict)
+    typedefs = list(newer_entry_points(newer, names))
     for header in ("cudaTypedefs.h", "cudaProfilerTypedefs.h"):
-        text = (include / header).read_text()
-        for base, version, variant, parameters in TYPEDEF.findall(text):
-            found[base].setdefault(variant, {})[int(version)] = parameters
+        typedefs += TYPEDEF.findall((include / header).read_text())
+    for base, version, variant, parameters in typedefs:
+        found[base].setdefault(variant, {})[int(version)] = parameters
     entries = []
     for base, variants in found.items():
         plain = sorted(variants.get("", {}))
@@ -83,6 +102,11 @@ def declared_names(header):
     return {renaming.get(name, name) for name in PROTOTYPE.findall(public)}
 
 
+def declared_newer(text):
+    """The same of newer_cuda.h: where a form with a suffix is declared, so is the one without."""
+    return {name.removesuffix("_ptsz") for name in re.findall(r"\bcu[A-Z]\w*_ptsz\b", text)}
+
+
 def variants_source(entries, declared):
     lines = ['#include "default_stream.hpp"', "", 'extern "C" {']
     for name, _, _, variant, parameters in entries:
@@ -96,15 +120,16 @@ def variants_source(entries, declared):
 
 
 def main():
-    include, output = map(pathlib.Path, sys.argv[1:3])
+    include, newer, names, output = map(pathlib.Path, sys.argv[1:5])
     output.mkdir(parents=True, exist_ok=True)
-    entries = read_entry_points(include)
+    entries = read_entry_points(include, newer, names)
     header = (include / "cuda.h").read_text()
     errors = sorted({(int(code), name) for name, code in ERROR.findall(
         re.search(r"typedef enum cudaError_enum \{(.*?)\} CUresult;",
                   header, re.S).group(1))})
     (output / "entry_points_table.cpp").write_text(table_source(entries))
-    (output / "stream_variants.cpp").write_text(variants_source(entries, declared_names(header)))
+    (output / "stream_variants.cpp").write_text(
+        variants_source(entries, declared_names(header) | declared_newer(newer.read_text())))
     (output / "error_names.inc").write_text(
         "".join(f'{{{code}, "{name}"}},\n' for code, name in errors))
 

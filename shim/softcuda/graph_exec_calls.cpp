@@ -178,7 +178,8 @@ CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CU
 // Only what a device would do can be left out.
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
   return on_copy(exec, node, [&](Machine&, GraphNode& copy) {
-    if (type_of(copy.work) > CU_GRAPH_NODE_TYPE_MEMSET) return CUDA_ERROR_INVALID_VALUE;
+    const bool batch = std::holds_alternative<BatchWork>(copy.work);
+    if (type_of(copy.work) > CU_GRAPH_NODE_TYPE_MEMSET && !batch) return CUDA_ERROR_INVALID_VALUE;
     copy.enabled = enabled != 0;
     return CUDA_SUCCESS;
   });

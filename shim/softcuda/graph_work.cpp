@@ -1,5 +1,7 @@
 #include "graph_work.hpp"
 
+#include <cstring>
+
 #include "boxes.hpp"
 #include "call.hpp"
 #include "graphs.hpp"
@@ -39,6 +41,16 @@ CUresult find_function(Machine& machine, const KernelHandles& given, KernelHandl
   if (!found.is_ok()) return to_result(found.status());
   function = found.value();
   handles = {nullptr, given.kern, handle_of(context)};
+  return CUDA_SUCCESS;
+}
+
+// A member of the parameters that an older cuda.h does not name.
+CUresult make_batch_work(const CUgraphNodeParams& params, Work& work) {
+  CUDA_MEMCPY_BATCH_NODE_PARAMS batch;
+  std::memcpy(&batch, &params.reserved1, sizeof(batch));
+  BatchWork made;
+  SOFTCUDA_TRY(make_batch_work(batch, made));
+  work = std::move(made);
   return CUDA_SUCCESS;
 }
 
@@ -83,6 +95,7 @@ struct Runner {
   CUresult operator()(const ConditionalWork& work) const {
     return run_conditional(machine, work, stream);
   }
+  CUresult operator()(const BatchWork& work) const { return run_batch(machine, work, stream); }
 };
 
 }  // namespace
@@ -132,7 +145,7 @@ template CUresult make_event_work<WaitWork>(Machine& machine, CUevent event, Wor
 template CUresult make_event_work<RecordWork>(Machine& machine, CUevent event, Work& work);
 
 CUresult make_work(Machine& machine, const CUgraphNodeParams& params, Work& work) {
-  switch (params.type) {
+  switch (static_cast<int>(params.type)) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return make_work(machine, plain(params.kernel), work);
     case CU_GRAPH_NODE_TYPE_MEMCPY: return make_work(machine, params.memcpy.copyParams, work);
     case CU_GRAPH_NODE_TYPE_MEMSET: return make_work(machine, plain(params.memset), work);
@@ -144,6 +157,7 @@ CUresult make_work(Machine& machine, const CUgraphNodeParams& params, Work& work
       return make_event_work<WaitWork>(machine, params.eventWait.event, work);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
       return make_event_work<RecordWork>(machine, params.eventRecord.event, work);
+    case TESSERA_NODE_TYPE_MEMCPY_BATCH: return make_batch_work(params, work);
     default: return CUDA_ERROR_NOT_SUPPORTED;
   }
 }

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "batch_work.hpp"
 #include "cuda_api.hpp"
 #include "graph_conditions.hpp"
 #include "graph_memory.hpp"
@@ -62,8 +63,8 @@ struct FreeWork {
 struct WordsWork {};  // waits for and writes single words: not made here either
 
 // The place in the list is the CUgraphNodeType.
-using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork,
-                          RecordWork, SignalWork, AwaitWork, AllocWork, FreeWork, WordsWork, ConditionalWork>;
+using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork,
+                          SignalWork, AwaitWork, AllocWork, FreeWork, WordsWork, ConditionalWork, BatchWork>;
 
 inline CUgraphNodeType type_of(const Work& work) {
   return static_cast<CUgraphNodeType>(work.index());

@@ -1,4 +1,4 @@
-// cuTensorMapEncodeTiled and cuTensorMapReplaceAddress: descriptors that are made on the host alone.
+// cuTensorMap*: descriptors that are made on the host alone.
 //
 // No context is needed, and no memory is looked at. What shape a map has makes its bytes another
 // map's; the software device's kernels read the address (softcuda_tensor_map.hpp).
@@ -12,6 +12,7 @@ using namespace tessera::softcuda;  // NOLINT: the entry points below are C
 namespace {
 
 constexpr std::uint64_t kAlignment = 16;  // of the tensor, as documented
+constexpr cuuint64_t kLargeClass = cuuint64_t{1} << 63;  // in the first word of a map
 
 bool is_aligned(const void* tensor) {
   return reinterpret_cast<std::uintptr_t>(tensor) % kAlignment == 0;
@@ -44,5 +45,16 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
 CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* tensor) {
   if (map == nullptr || tensor == nullptr || !is_aligned(tensor)) return CUDA_ERROR_INVALID_VALUE;
   ::softcuda::set_tensor_address(map->opaque, reinterpret_cast<std::uint64_t>(tensor));
+  return CUDA_SUCCESS;
+}
+
+// As an architecture on which the class is a bit of the map: other bytes, the same tensor.
+CUresult cuTensorMapSetAllocationClass(CUtensorMap* map, CUtensorMapAllocClass requested,
+                                       CUtensorMapAllocClass* given) {
+  if (given != nullptr) *given = CU_TENSOR_MAP_ALLOC_CLASS_SMALL;
+  if (map == nullptr || requested > CU_TENSOR_MAP_ALLOC_CLASS_LARGE) return CUDA_ERROR_INVALID_VALUE;
+  const bool large = requested == CU_TENSOR_MAP_ALLOC_CLASS_LARGE;
+  map->opaque[0] = (map->opaque[0] & ~kLargeClass) | (large ? kLargeClass : 0);
+  if (given != nullptr && large) *given = CU_TENSOR_MAP_ALLOC_CLASS_LARGE;
   return CUDA_SUCCESS;
 }

@@ -1,0 +1,34 @@
+// A node of a graph that is a batch of copies along a line.
+//
+// The copies of a batch have no order among themselves; one after another they keep that promise.
+//
+// Thread safety: values.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cuda_api.hpp"
+#include "driver/driver.hpp"
+
+namespace tessera::softcuda {
+
+class Machine;
+
+struct BatchWork {
+  struct Copies {
+    std::vector<CUdeviceptr> to, from;
+    std::vector<std::size_t> sizes;
+    std::vector<CUmemcpyAttributes> attributes;
+    std::vector<std::size_t> attribute_indices;
+  };
+  std::shared_ptr<Copies> copies;  // shared by copies of the node, and never changed
+};
+
+// Errors: CUDA_ERROR_INVALID_VALUE as for cuMemcpyBatchAsync.
+CUresult make_batch_work(const CUDA_MEMCPY_BATCH_NODE_PARAMS& params, BatchWork& work);
+// Lists point into the work.
+CUDA_MEMCPY_BATCH_NODE_PARAMS params_of(const BatchWork& work);
+CUresult run_batch(Machine& machine, const BatchWork& work, StreamId stream);
+
+}  // namespace tessera::softcuda

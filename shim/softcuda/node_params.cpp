@@ -1,0 +1,60 @@
+#include "node_params.hpp"
+
+#include <cstring>
+
+namespace tessera::softcuda {
+namespace {
+
+void tell(GraphNode& node, KernelWork& work, CUgraphNodeParams& params) {
+  node.parameters.clear();
+  for (std::uint32_t i = 0; i < work.kernel->parameter_count; ++i) {
+    node.parameters.push_back(work.packed.data() + work.kernel->parameters[i].offset);
+  }
+  const auto& [grid, block, shared] = work.shape;
+  CUDA_KERNEL_NODE_PARAMS_v3& kernel = params.kernel;
+  kernel = {};
+  kernel.func = work.handle;
+  kernel.gridDimX = grid.x;
+  kernel.gridDimY = grid.y;
+  kernel.gridDimZ = grid.z;
+  kernel.blockDimX = block.x;
+  kernel.blockDimY = block.y;
+  kernel.blockDimZ = block.z;
+  kernel.sharedMemBytes = shared;
+  kernel.kernelParams = node.parameters.data();
+}
+
+void tell(const CUDA_MEMSET_NODE_PARAMS& fill, CUgraphNodeParams& params) {
+  params.memset = {fill.dst, fill.pitch, fill.value, fill.elementSize, fill.width, fill.height, nullptr};
+}
+
+}  // namespace
+
+CUresult params_of(GraphNode& node, CUgraphNodeParams& params) {
+  params = {};
+  params.type = type_of(node.work);
+  if (auto* const kernel = std::get_if<KernelWork>(&node.work)) {
+    tell(node, *kernel, params);
+  } else if (const auto* const copy = std::get_if<CopyWork>(&node.work)) {
+    params.memcpy.copyParams = copy->copy;
+  } else if (const auto* const fill = std::get_if<FillWork>(&node.work)) {
+    tell(fill->fill, params);
+  } else if (const auto* const host = std::get_if<HostWork>(&node.work)) {
+    params.host.fn = host->call.fn;
+    params.host.userData = host->call.userData;
+  } else if (const auto* const child = std::get_if<ChildWork>(&node.work)) {
+    params.graph.graph = handle_of(child->graph.get());
+  } else if (const auto* const wait = std::get_if<WaitWork>(&node.work)) {
+    params.eventWait.event = wait->event;
+  } else if (const auto* const record = std::get_if<RecordWork>(&node.work)) {
+    params.eventRecord.event = record->event;
+  } else if (const auto* const batch = std::get_if<BatchWork>(&node.work)) {
+    const CUDA_MEMCPY_BATCH_NODE_PARAMS told = params_of(*batch);
+    std::memcpy(&params.reserved1, &told, sizeof(told));
+  } else if (!std::holds_alternative<EmptyWork>(node.work)) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace tessera::softcuda
