@@ -23,6 +23,8 @@ Box box_of(const CUmemcpy3DOperand& operand, const CUextent3D& size) {
           end.layerHeight != 0 ? end.layerHeight : size.height};
 }
 
+bool is_pointer(const CUfabricCpyOperand& operand) { return operand.type == CU_FABRIC_COPY_OPERAND_TYPE_POINTER; }
+
 // The managed ends among what a call names; empty for nearly every program, and then nothing is
 // kept.
 class Ends {
@@ -34,6 +36,9 @@ class Ends {
     if (operand.type != CU_MEMCPY_OPERAND_TYPE_POINTER) return;
     const Extent extent = extent_of(operand.op.ptr.ptr, box_of(operand, size));
     add(extent.address, extent.bytes);
+  }
+  void add(const CUfabricCpyOperand& operand, std::size_t bytes) {
+    if (is_pointer(operand)) add(operand.op.ptr.ptr, bytes);
   }
   std::span<const Extent> all() const { return extents_; }
 
@@ -77,6 +82,29 @@ CUresult noted(CUresult result, const CUDA_MEMCPY3D_BATCH_OP* copies, std::size_
     const Box box = box_of(target, copies[i].extent);
     const Extent extent = extent_of(target.op.ptr.ptr, box);
     if (is_whole(box)) note_overwritten(extent.address, extent.bytes, stream);
+  }
+  return result;
+}
+
+Ends ends_of(const CUDA_FABRIC_COPY_BATCH_OP* copies, std::size_t count) {
+  Ends ends;
+  for (std::size_t i = 0; copies != nullptr && i < count; ++i) {
+    ends.add(copies[i].dst, copies[i].size);
+    ends.add(copies[i].src, copies[i].size);
+  }
+  return ends;
+}
+
+// Bytes from another machine cannot be searched for addresses: they count as none.
+CUresult noted(CUresult result, const CUDA_FABRIC_COPY_BATCH_OP* copies, std::size_t count, CUstream stream) {
+  for (std::size_t i = 0; result == CUDA_SUCCESS && i < count; ++i) {
+    const CUDA_FABRIC_COPY_BATCH_OP& copy = copies[i];
+    if (!is_pointer(copy.dst)) continue;
+    if (is_pointer(copy.src)) {
+      note_copy(copy.dst.op.ptr.ptr, copy.src.op.ptr.ptr, copy.size, stream);
+    } else {
+      note_overwritten(copy.dst.op.ptr.ptr, copy.size, stream);
+    }
   }
   return result;
 }
@@ -134,6 +162,21 @@ TESSERA_HOOK_PTSZ(cuMemcpy3DBatchAsync_v2,
                     const CUresult result =
                         with_blocks(ends_of(copies, count).all(), stream, Waits::kMay,
                                     "cuMemcpy3DBatchAsync", True, count, copies, flags, given);
+                    return noted(result, copies, count, stream);
+                  })
+
+// One of such a batch, alone.
+TESSERA_HOOK_PTSZ(cuMemcpy3DWithAttributesAsync,
+                  (CUDA_MEMCPY3D_BATCH_OP * copy, unsigned long long flags, CUstream given), {
+                    const CUresult result = with_blocks(ends_of(copy, 1).all(), stream, Waits::kMay,
+                                                        "cuMemcpy3DWithAttributesAsync", True, copy, flags, given);
+                    return noted(result, copy, 1, stream);
+                  })
+
+TESSERA_HOOK_PTSZ(cuFabricCpyBatchAsync,
+                  (std::size_t count, CUDA_FABRIC_COPY_BATCH_OP* copies, unsigned long long flags, CUstream given), {
+                    const CUresult result = with_blocks(ends_of(copies, count).all(), stream, Waits::kMay,
+                                                        "cuFabricCpyBatchAsync", True, count, copies, flags, given);
                     return noted(result, copies, count, stream);
                   })
 

@@ -105,6 +105,20 @@ TESSERA_HOOK_PTSZ(cuStreamBeginCaptureToGraph,
                [&] { return call_true(True, given, graph, dependencies, edges, count, mode); });
 })
 
+// What the nodes of the graph hold is read again when it is instantiated, or an executable updated with it.
+TESSERA_HOOK_PTSZ(cuStreamBeginRecaptureToGraph,
+                  (CUstream given, CUstreamCaptureMode mode, CUgraph graph, CUgraphRecaptureCallback differs,
+                   void* data),
+                  { return begin(stream, [&] { return call_true(True, given, mode, graph, differs, data); }); })
+
+// No CUDA event tells when such work has run, so no block that it uses could ever leave.
+TESSERA_HOOK_PTSZ(cuStreamBeginCaptureToCig, (CUstream given, CUstreamCigCaptureParams* params), {
+  (void)stream;
+  if (running() == nullptr) return call_true(True, given, params);
+  say("cuStreamBeginCaptureToCig: work for a graphics queue cannot use managed memory");
+  return CUDA_ERROR_NOT_SUPPORTED;
+})
+
 TESSERA_HOOK_PTSZ(cuStreamEndCapture, (CUstream given, CUgraph* graph),
                   { return end(stream, True, given, graph); })
 

@@ -32,6 +32,19 @@ CUresult noted(CUresult result, Note note, Args... args) {
   return result;
 }
 
+// Between any two places; `args` are those of the call after the first three.
+template <class Function, class... Args>
+CUresult copy_async(const char* call, Function TrueDriver::*function, CUstream stream, CUdeviceptr to, CUdeviceptr from,
+                    std::size_t bytes, Args... args) {
+  if (!managed(to) && !managed(from)) {
+    return noted(call_true(function, to, from, bytes, args...), note_copy, to, from, bytes, stream);
+  }
+  const bool waits = waits_for(to) == Waits::kMay || waits_for(from) == Waits::kMay;
+  const CUresult result = with_blocks({{to, bytes}, {from, bytes}}, stream, waits ? Waits::kMay : Waits::kNo, call,
+                                      function, to, from, bytes, args...);
+  return noted(result, note_copy, to, from, bytes, stream);
+}
+
 }  // namespace
 
 TESSERA_HOOK_PTDS(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes), {
@@ -40,17 +53,14 @@ TESSERA_HOOK_PTDS(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes
   return noted(result, note_copy, to, from, bytes, stream);
 })
 
-TESSERA_HOOK_PTSZ(
-    cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream given), {
-      if (!managed(to) && !managed(from)) {
-        return noted(call_true(True, to, from, bytes, given), note_copy, to, from, bytes, stream);
-      }
-      const bool waits = waits_for(to) == Waits::kMay || waits_for(from) == Waits::kMay;
-      const CUresult result =
-          with_blocks({{to, bytes}, {from, bytes}}, stream, waits ? Waits::kMay : Waits::kNo,
-                      "cuMemcpyAsync", True, to, from, bytes, given);
-      return noted(result, note_copy, to, from, bytes, stream);
-    })
+TESSERA_HOOK_PTSZ(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream given),
+                  { return copy_async("cuMemcpyAsync", True, stream, to, from, bytes, given); })
+
+TESSERA_HOOK_PTSZ(cuMemcpyWithAttributesAsync,
+                  (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUmemcpyAttributes* attributes, CUstream given),
+                  {
+                    return copy_async("cuMemcpyWithAttributesAsync", True, stream, to, from, bytes, attributes, given);
+                  })
 
 TESSERA_HOOK_PTDS(cuMemcpyPeer,
                   (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,

@@ -2,13 +2,15 @@
 //
 // Why: this library defines those very names, so the header's renaming macros must not stand in the
 // way; with the macros off it declares all versions and both default-stream variants, and each hook
-// is checked against its prototype.
+// is checked against its prototype. What is newer than the header is declared beside it.
 //
 // Thread safety: no code.
 #pragma once
 
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
+
+#include "newer_cuda.h"
 
 // Visible to the program, but bound directly where we mean our own (the table of hooks).
 #define TESSERA_HOOK extern "C" __attribute__((visibility("protected"))) CUresult CUDAAPI

@@ -180,6 +180,11 @@ TESSERA_HOOK cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNo
   return add_node(&TrueDriver::cuGraphAddNode_v2, params, node, graph, after, edges, count);
 }
 
+TESSERA_HOOK cuGraphAddNode_v3(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, const CUgraphEdgeData* edges,
+                               std::size_t count, CUgraphNodeParams* params) {
+  return add_node(&TrueDriver::cuGraphAddNode_v3, params, node, graph, after, edges, count);
+}
+
 TESSERA_HOOK cuGraphDestroyNode(CUgraphNode node) {
   if (running() != nullptr) graph_execs().forget_node(node);
   const KnownBodies bodies = forget_bodies(node);

@@ -143,8 +143,14 @@ OrderedNodes order_to_cut(CUgraph graph) {
 }
 
 bool can_be_disabled(CUgraphNodeType type) {
-  return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY ||
-         type == CU_GRAPH_NODE_TYPE_MEMSET;
+  switch (static_cast<int>(type)) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+    case TESSERA_NODE_TYPE_MEMCPY_BATCH:
+    case TESSERA_NODE_TYPE_FABRIC_CPY_BATCH: return true;
+    default: return false;
+  }
 }
 
 }  // namespace tessera::preload

@@ -1,9 +1,11 @@
 #include "graph_words.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 #include "box_extents.hpp"
+#include "memory_operations.hpp"
 #include "outcome.hpp"
 #include "parameter_words.hpp"
 #include "true_driver.hpp"
@@ -66,13 +68,36 @@ void add_if_managed(Words& words, CUdeviceptr address) {
 Words words_of_operations(const CUstreamBatchMemOpParams* operations, unsigned count) {
   Words words;
   for (unsigned i = 0; operations != nullptr && i < count; ++i) {
-    // Waits and writes have their address at the same place; other operations name none.
-    const CUstreamBatchMemOpType type = operations[i].operation;
-    const bool waits = type == CU_STREAM_MEM_OP_WAIT_VALUE_32 || type == CU_STREAM_MEM_OP_WAIT_VALUE_64;
-    const bool writes =
-        type == CU_STREAM_MEM_OP_WRITE_VALUE_32 || type == CU_STREAM_MEM_OP_WRITE_VALUE_64;
-    if (waits) add_if_managed(words, operations[i].waitValue.address);
-    if (writes) add_if_managed(words, operations[i].writeValue.address);
+    add_if_managed(words, word_of(operations[i]));
+  }
+  return words;
+}
+
+// The member of a node's parameters that an older cuda.h does not name.
+template <class Member>
+Member member_of(const CUgraphNodeParams& params) {
+  Member member;
+  std::memcpy(&member, &params.reserved1, sizeof(member));
+  return member;
+}
+
+Words words_of_batch(const CUgraphNodeParams& params) {
+  const auto batch = member_of<CUDA_MEMCPY_BATCH_NODE_PARAMS>(params);
+  Words words;
+  for (std::size_t i = 0; batch.dsts != nullptr && batch.srcs != nullptr && i < batch.count; ++i) {
+    add_if_managed(words, batch.dsts[i]);
+    add_if_managed(words, batch.srcs[i]);
+  }
+  return words;
+}
+
+Words words_of_fabric_batch(const CUgraphNodeParams& params) {
+  const auto batch = member_of<CUDA_FABRIC_CPY_BATCH_NODE_PARAMS>(params);
+  Words words;
+  for (std::size_t i = 0; batch.opList != nullptr && i < batch.numOps; ++i) {
+    for (const CUfabricCpyOperand& end : {batch.opList[i].src, batch.opList[i].dst}) {
+      if (end.type == CU_FABRIC_COPY_OPERAND_TYPE_POINTER) add_if_managed(words, end.op.ptr.ptr);
+    }
   }
   return words;
 }
@@ -127,7 +152,7 @@ CUresult read_node(CUgraphNode node, GraphWords& found) {
   CUgraphNodeType type{};
   const CUresult known = call_true(&TrueDriver::cuGraphNodeGetType, node, &type);
   if (known != CUDA_SUCCESS) return known;
-  switch (type) {
+  switch (static_cast<int>(type)) {
     case CU_GRAPH_NODE_TYPE_KERNEL: return read_kernel(node, found);
     case CU_GRAPH_NODE_TYPE_MEMCPY:
       return read_params<CUDA_MEMCPY3D_v2>(node, &TrueDriver::cuGraphMemcpyNodeGetParams,
@@ -140,7 +165,18 @@ CUresult read_node(CUgraphNode node, GraphWords& found) {
           node, &TrueDriver::cuGraphBatchMemOpNodeGetParams, found.by_node[node]);
     case CU_GRAPH_NODE_TYPE_GRAPH: return read_child(node, found);
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: return read_bodies(node, found);
-    default: return CUDA_SUCCESS;  // events, semaphores, host functions, the driver's own memory
+    case TESSERA_NODE_TYPE_MEMCPY_BATCH:
+    case TESSERA_NODE_TYPE_FABRIC_CPY_BATCH:
+      return read_params<CUgraphNodeParams>(node, &TrueDriver::cuGraphNodeGetParams, found.by_node[node]);
+    case CU_GRAPH_NODE_TYPE_HOST:
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return CUDA_SUCCESS;  // none of our blocks
+    default: return CUDA_ERROR_NOT_SUPPORTED;  // of a kind that came later
   }
 }
 
@@ -182,7 +218,7 @@ Words words_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS& params) {
 }
 
 Words words_of(const CUgraphNodeParams& params) {
-  switch (params.type) {
+  switch (static_cast<int>(params.type)) {
     case CU_GRAPH_NODE_TYPE_KERNEL: {
       const CUDA_KERNEL_NODE_PARAMS_v3& launch = params.kernel;
       const auto kernel = reinterpret_cast<CUfunction>(launch.kern);
@@ -196,6 +232,8 @@ Words words_of(const CUgraphNodeParams& params) {
     }
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
       return words_of_operations(params.memOp.paramArray, params.memOp.count);
+    case TESSERA_NODE_TYPE_MEMCPY_BATCH: return words_of_batch(params);
+    case TESSERA_NODE_TYPE_FABRIC_CPY_BATCH: return words_of_fabric_batch(params);
     default: return {};
   }
 }

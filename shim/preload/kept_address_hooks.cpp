@@ -6,6 +6,7 @@
 #include "cuda_api.hpp"
 #include "exposure.hpp"
 #include "lifecycle.hpp"
+#include "memory_operations.hpp"
 #include "tensor_maps.hpp"
 #include "true_driver.hpp"
 
@@ -20,20 +21,6 @@ CUdeviceptr address_of(const CUDA_RESOURCE_DESC* resource) {
   if (resource->resType == CU_RESOURCE_TYPE_LINEAR) return resource->res.linear.devPtr;
   if (resource->resType == CU_RESOURCE_TYPE_PITCH2D) return resource->res.pitch2D.devPtr;
   return 0;
-}
-
-// Of a memory operation; 0 for one that names no word.
-CUdeviceptr address_of(const CUstreamBatchMemOpParams& operation) {
-  switch (operation.operation) {
-    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-    case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-      return operation.waitValue.address;
-    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-    case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-      return operation.writeValue.address;
-    default:
-      return 0;
-  }
 }
 
 template <class Function, class... Args>
@@ -59,6 +46,14 @@ CUresult encoding(CUtensorMap* map, CUdeviceptr tensor, const char* call,
   return tensor_maps().add(*map, tensor, is_live) ? encoded : expose(tensor, call);
 }
 
+// What `map` is known to stand for; 0 if it is not known.
+CUdeviceptr tensor_of(const CUtensorMap* map) {
+  CUdeviceptr tensor = 0;
+  if (map == nullptr || !tensor_maps().any()) return tensor;
+  tensor_maps().visit(map, sizeof(*map), [&](std::size_t, CUdeviceptr known) { tensor = known; });
+  return tensor;
+}
+
 template <class Function, class... Args>
 CUresult keeping_on(CUstream stream, CUdeviceptr address, const char* call,
                     Function TrueDriver::*function, Args... args) {
@@ -72,7 +67,7 @@ CUresult keeping_all(CUstream stream, Function TrueDriver::*function, CUstream g
                      unsigned count, CUstreamBatchMemOpParams* operations, unsigned flags) {
   KeptBlocks kept("cuStreamBatchMemOp");
   for (unsigned i = 0; operations != nullptr && i < count; ++i) {
-    const CUresult pinned = kept.add_on(stream, address_of(operations[i]));
+    const CUresult pinned = kept.add_on(stream, word_of(operations[i]));
     if (pinned != CUDA_SUCCESS) return pinned;
   }
   return kept.after(call_true(function, given, count, operations, flags));
@@ -143,6 +138,13 @@ TESSERA_HOOK cuTensorMapEncodeIm2colWide(
 TESSERA_HOOK cuTensorMapReplaceAddress(CUtensorMap* map, void* tensor) {
   return encoding(map, address_of(tensor), "cuTensorMapReplaceAddress",
                   &TrueDriver::cuTensorMapReplaceAddress, tensor);
+}
+
+// Other bytes, which stand for the same tensor.
+TESSERA_HOOK cuTensorMapSetAllocationClass(CUtensorMap* map, CUtensorMapAllocClass requested,
+                                           CUtensorMapAllocClass* given) {
+  return encoding(map, tensor_of(map), "cuTensorMapSetAllocationClass", &TrueDriver::cuTensorMapSetAllocationClass,
+                  requested, given);
 }
 
 #define TESSERA_WORD_HOOKS(kind, bits)                                                            \

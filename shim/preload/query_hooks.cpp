@@ -14,7 +14,7 @@ using namespace tessera::preload;
 
 namespace {
 
-bool find_block(CUdeviceptr address, tessera_block_info& info) {
+bool known_block(CUdeviceptr address, tessera_block_info& info) {
   info = {};
   info.size = sizeof(info);
   return tessera_query(running(), address, &info) == TESSERA_OK;
@@ -51,7 +51,7 @@ CUresult answer(void* data, Value value) {
 // `data` has the attribute's own type, as cuPointerGetAttribute documents it.
 CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attribute,
                       CUdeviceptr address, void* data) {
-  switch (attribute) {
+  switch (static_cast<int>(attribute)) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
       return answer(data, home_of(static_cast<CUdevice>(block.device)));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
@@ -74,8 +74,8 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return answer(data, false);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return answer(data, std::uint64_t{0});
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return answer(data, CUmemoryPool{nullptr});
-    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: break;
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER: break;
+    case TESSERA_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL: return answer(data, -1);
+    default: break;  // tokens for peers and the host's pointer: there are none
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
@@ -130,7 +130,7 @@ TESSERA_HOOK cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUde
     return call_true(&TrueDriver::cuMemGetAddressRange_v2, base, bytes, address);
   }
   tessera_block_info block;
-  if (!find_block(address, block)) return CUDA_ERROR_NOT_FOUND;
+  if (!known_block(address, block)) return CUDA_ERROR_NOT_FOUND;
   if (base != nullptr) *base = block.address;
   if (bytes != nullptr) *bytes = block.bytes;
   return CUDA_SUCCESS;
@@ -141,7 +141,7 @@ TESSERA_HOOK cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CU
     return call_true(&TrueDriver::cuPointerGetAttribute, data, attribute, address);
   }
   tessera_block_info block;
-  if (data == nullptr || !find_block(address, block)) return CUDA_ERROR_INVALID_VALUE;
+  if (data == nullptr || !known_block(address, block)) return CUDA_ERROR_INVALID_VALUE;
   return attribute_of(block, attribute, address, data);
 }
 
@@ -155,7 +155,7 @@ TESSERA_HOOK cuPointerGetAttributes(unsigned count, CUpointer_attribute* attribu
   const CUresult zeros =
       call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data, CUdeviceptr{0});
   tessera_block_info block;
-  if (zeros != CUDA_SUCCESS || !find_block(address, block)) return zeros;
+  if (zeros != CUDA_SUCCESS || !known_block(address, block)) return zeros;
   for (unsigned i = 0; i < count; ++i) {
     (void)attribute_of(block, attributes[i], address, data[i]);
   }

@@ -29,6 +29,9 @@ bool may_be_hooked(const char* name) {
   return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
 }
 
+// The table knows every entry point up to this one, whichever headers we were built with.
+constexpr int kNewestVersion = TESSERA_NEWEST_CUDA;
+
 bool has_version(const char* symbol) {
   for (; *symbol != '\0'; ++symbol) {
     if (*symbol == '_') return true;
@@ -36,12 +39,12 @@ bool has_version(const char* symbol) {
   return false;
 }
 
-// A program built for a newer CUDA than ours asks for versions we have not heard of. Where the
-// driver gives the same function for ours, nothing has changed in it.
+// A program built for a newer CUDA than our table asks for versions that we have not heard of. Where the
+// driver gives the same function for the newest that we know, nothing has changed in it, and ours fits.
 bool unchanged_since_ours(const char* symbol, void* function, cuuint64_t flags) {
   void* ours = nullptr;
-  const CUresult result = call_true(&TrueDriver::cuGetProcAddress_v2, symbol, &ours, CUDA_VERSION,
-                                    flags, static_cast<CUdriverProcAddressQueryResult*>(nullptr));
+  const CUresult result = call_true(&TrueDriver::cuGetProcAddress_v2, symbol, &ours, kNewestVersion, flags,
+                                    static_cast<CUdriverProcAddressQueryResult*>(nullptr));
   return result == CUDA_SUCCESS && ours == function;
 }
 
@@ -56,11 +59,11 @@ void say_newer(const char* symbol, int version) {
 void replace(const char* symbol, void** function, int version, cuuint64_t flags) {
   if (!may_be_hooked(symbol) || function == nullptr || *function == nullptr) return;
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
-  if (version > CUDA_VERSION && !unchanged_since_ours(symbol, *function, flags)) {
-    if (hook_by_version(symbol, CUDA_VERSION, per_thread) != nullptr) say_newer(symbol, version);
+  const Hook* hook = hook_by_version(symbol, version, per_thread);
+  if (hook != nullptr && version > kNewestVersion && !unchanged_since_ours(symbol, *function, flags)) {
+    say_newer(symbol, version);
     return;
   }
-  const Hook* hook = hook_by_version(symbol, version, per_thread);
   // The driver may also be asked for a name as the binary interface has it; a name with no version
   // in it may be a first version, which is not what the base name stands for.
   if (hook == nullptr && has_version(symbol)) hook = hook_by_name(symbol);

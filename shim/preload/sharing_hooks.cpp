@@ -72,3 +72,15 @@ TESSERA_HOOK cuMulticastBindAddr(CUmemGenericAllocationHandle multicast, std::si
   if (served(address)) return CUDA_ERROR_INVALID_VALUE;
   return call_true(&TrueDriver::cuMulticastBindAddr, multicast, offset, address, bytes, flags);
 }
+
+TESSERA_HOOK cuMulticastBindAddr_v2(CUmemGenericAllocationHandle multicast, CUdevice device, std::size_t offset,
+                                    CUdeviceptr address, std::size_t bytes, unsigned long long flags) {
+  if (served(address)) return CUDA_ERROR_INVALID_VALUE;
+  return call_true(&TrueDriver::cuMulticastBindAddr_v2, multicast, device, offset, address, bytes, flags);
+}
+
+TESSERA_HOOK cuLogicalEndpointBindAddr(CUlogicalEndpointId endpoint, CUdevice device, cuuint64_t offset, void* address,
+                                       cuuint64_t bytes, unsigned long long flags) {
+  if (served(reinterpret_cast<CUdeviceptr>(address))) return CUDA_ERROR_INVALID_VALUE;
+  return call_true(&TrueDriver::cuLogicalEndpointBindAddr, endpoint, device, offset, address, bytes, flags);
+}

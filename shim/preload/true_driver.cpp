@@ -57,6 +57,7 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuGraphMemAllocNodeGetParams, "cuGraphMemAllocNodeGetParams");
   look_up(found->cuGraphMemFreeNodeGetParams, "cuGraphMemFreeNodeGetParams");
   look_up(found->cuGraphGetEdges_v2, "cuGraphGetEdges_v2");
+  look_up(found->cuGraphNodeGetParams, "cuGraphNodeGetParams");
   look_up(found->cuGraphNodeGetEnabled, "cuGraphNodeGetEnabled");
   look_up(found->cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled");
   return found;

@@ -52,6 +52,7 @@ struct TrueDriver {
   decltype(&::cuGraphMemAllocNodeGetParams) cuGraphMemAllocNodeGetParams = nullptr;
   decltype(&::cuGraphMemFreeNodeGetParams) cuGraphMemFreeNodeGetParams = nullptr;
   decltype(&::cuGraphGetEdges_v2) cuGraphGetEdges_v2 = nullptr;
+  decltype(&::cuGraphNodeGetParams) cuGraphNodeGetParams = nullptr;
   decltype(&::cuGraphNodeGetEnabled) cuGraphNodeGetEnabled = nullptr;
   decltype(&::cuGraphNodeSetEnabled) cuGraphNodeSetEnabled = nullptr;
 };

@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kOurs = "libtessera_preload.so";
 constexpr const char* kDriver = "libcuda.so.1";
+const std::string kNewerDriver = std::string(TESSERA_TEST_BUILD_DIR) + "/tests/newer_driver";
 
 // Look-up -> the library in which the result lies.
 std::map<std::string, std::string> look_ups(const Outcome& outcome) {
@@ -75,13 +76,19 @@ TEST_F(PreloadResolution, EverythingElseIsFoundAsWithoutUs) {
 
 // Not ours to answer for what we have not heard of, so the program is told that it goes past us.
 TEST_F(PreloadResolution, AFunctionThatIsNewerThanOursIsTheDriversAndOneLineSaysSo) {
-  const std::string folder = std::string(TESSERA_TEST_BUILD_DIR) + "/tests/newer_driver";
-  const Outcome newer = run_preloaded("./newer_versions", {{"LD_LIBRARY_PATH", folder}});
+  const Outcome newer = run_preloaded("./newer_versions 99000", {{"LD_LIBRARY_PATH", kNewerDriver}});
   EXPECT_EQ(newer.exit_code, 0);
   const std::string once = std::string("cuMemAlloc: ") + kDriver + "\ncuMemFree: " + kOurs + "\n";
   EXPECT_EQ(newer.output, once + once);
   EXPECT_EQ(newer.message,
             "tessera: cuMemAlloc of CUDA 99.0 is newer than this library: what it is used for is not seen\n");
+}
+
+TEST_F(PreloadResolution, WhatANewerDriverHasOfAVersionThatWeKnowIsOurs) {
+  const Outcome known = run_preloaded("./newer_versions 13050", {{"LD_LIBRARY_PATH", kNewerDriver}});
+  const std::string once = std::string("cuMemAlloc: ") + kOurs + "\ncuMemFree: " + kOurs + "\n";
+  EXPECT_EQ(known.output, once + once);
+  EXPECT_EQ(known.message, "");
 }
 
 TEST_F(PreloadResolution, LookingUpStartsNothing) {

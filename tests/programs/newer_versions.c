@@ -1,24 +1,26 @@
-/* Finds functions by a version that no driver of today has, twice each, and prints which library they lie in.
+/* Finds functions by a version, twice each, and prints which library they lie in.
  *
- * One line for each: "name: library", with "none" where nothing was found.
+ * Usage: newer_versions VERSION. One line for each: "name: library", with "none" where nothing was found.
  */
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef CUresult (*get_address)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 
-int main(void) {
+int main(int argc, char** argv) {
   static const char* const names[] = {"cuMemAlloc", "cuMemFree", "cuMemAlloc", "cuMemFree"};
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  const int version = argc == 2 ? atoi(argv[1]) : 0;
   const get_address get = (get_address)dlsym(driver, "cuGetProcAddress_v2");
   for (int i = 0; i < 4; ++i) {
     void* found = NULL;
     Dl_info info;
     const char* file = "none";
-    if (get(names[i], &found, 99000, 0, NULL) == CUDA_SUCCESS && dladdr(found, &info) != 0) {
+    if (get(names[i], &found, version, 0, NULL) == CUDA_SUCCESS && dladdr(found, &info) != 0) {
       const char* const slash = strrchr(info.dli_fname, '/');
       file = slash != NULL ? slash + 1 : info.dli_fname;
     }

@@ -1,0 +1,28 @@
+// Which word of memory an operation of cuStreamBatchMemOp, or of a graph's node of such, is about.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstring>
+
+#include "cuda_api.hpp"
+
+namespace tessera::preload {
+
+// 0 for an operation that names no word, as a barrier.
+inline CUdeviceptr word_of(const CUstreamBatchMemOpParams& operation) {
+  switch (static_cast<int>(operation.operation)) {
+    case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+    case CU_STREAM_MEM_OP_WAIT_VALUE_64: return operation.waitValue.address;
+    case CU_STREAM_MEM_OP_WRITE_VALUE_32:
+    case CU_STREAM_MEM_OP_WRITE_VALUE_64: return operation.writeValue.address;
+    case TESSERA_MEM_OP_ATOMIC_REDUCTION: {
+      TesseraAtomicReduction reduction;
+      std::memcpy(&reduction, &operation, sizeof(reduction));
+      return reduction.address;
+    }
+    default: return 0;
+  }
+}
+
+}  // namespace tessera::preload
