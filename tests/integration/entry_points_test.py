@@ -1,68 +1,102 @@
 """Every entry point of the CUDA headers is taken over or left alone for a reason: none is forgotten.
 
-Compares cudaTypedefs.h with shim/preload/hooks.inc and shim/preload/entry_points.txt, each as a set of
-(name, version, per-thread default stream).
+Compares cudaTypedefs.h of each CUDA from 12.4 to the newest with shim/preload/hooks.inc and
+shim/preload/entry_points.txt, and compiles the preload library with the headers of the oldest and the newest
+that it is built with. Headers that are not the toolkit's come from PyPI; where they are not to be had, what is
+asked of them is skipped with one line.
+
+Usage: entry_points_test.py BUILD_FOLDER
 """
 
 import pathlib
-import re
+import subprocess
 import sys
 import unittest
 
-BUILD = pathlib.Path(sys.argv.pop(1))
-PRELOAD = pathlib.Path(__file__).resolve().parents[2] / "shim" / "preload"
+import cuda_headers
+import entry_lists
+from virtual_environment import Unavailable
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+OLDEST_BUILT_WITH, NEWEST = 12080, max(cuda_headers.OTHERS)
 
 
-def cuda_headers():
-    cache = (BUILD / "CMakeCache.txt").read_text()
-    return pathlib.Path(re.search(r"^TESSERA_CUDA_INCLUDE:\w+=(.+)$", cache, re.M)[1])
+class WithHeaders(unittest.TestCase):
+    missing = None  # without network each of them would take its time to find out
+
+    def headers(self, version):
+        if WithHeaders.missing is None:
+            try:
+                return cuda_headers.of_version(BUILD, version)
+            except Unavailable as why:
+                WithHeaders.missing = str(why)
+                print(f"skipped: {why}")
+        return self.skipTest(WithHeaders.missing)
 
 
-def in_headers():
-    text = (cuda_headers() / "cudaTypedefs.h").read_text()
-    found = re.findall(r"\bPFN_(cu\w+?)_v(\d+)(_ptsz|_ptds)?\b", text)
-    return {(name, int(version), bool(variant)) for name, version, variant in found}
+class EntryPoints(WithHeaders):
+    def expect_all_known(self, folder):
+        found = cuda_headers.entry_points(folder)
+        self.assertIn(("cuMemAlloc", 3020, False), found, "were the headers read?")
+        self.assertIn(("cuLaunchKernel", 7000, True), found)
+        self.assertEqual(found - entry_lists.known(), set(), "say of these in entry_points.txt, or hook them")
 
+    def test_none_of_the_toolkit_is_forgotten(self):
+        self.expect_all_known(cuda_headers.of_toolkit(BUILD))
 
-def hooked():
-    lines = re.findall(r'^HOOK\(\w+, "(\w+)", (\d+), (\w+)\)$', (PRELOAD / "hooks.inc").read_text(), re.M)
-    return [(name, int(version), streams == "kPerThread") for name, version, streams in lines]
+    def test_none_of_cuda_12_4_is_forgotten(self):
+        self.expect_all_known(self.headers(12040))
 
+    def test_none_of_cuda_12_8_is_forgotten(self):
+        self.expect_all_known(self.headers(12080))
 
-def left_alone():
-    """(verdict, reason, entry point) of each name in entry_points.txt."""
-    verdict = reason = None
-    for line in (PRELOAD / "entry_points.txt").read_text().splitlines():
-        if line.startswith("#"):
-            continue
-        if section := re.fullmatch(r"\[(passes|escapes)\] (.+)", line):
-            verdict, reason = section.groups()
-            continue
-        for word in line.split():
-            name, version, variant = re.fullmatch(r"(cu\w+)@(\d+)(\+?)", word).groups()
-            yield verdict, reason, (name, int(version), bool(variant))
+    def test_none_of_cuda_13_0_is_forgotten(self):
+        self.expect_all_known(self.headers(13000))
 
+    def test_none_of_the_newest_is_forgotten(self):
+        self.expect_all_known(self.headers(NEWEST))
 
-class EntryPoints(unittest.TestCase):
-    def test_the_headers_were_read(self):
-        self.assertIn(("cuMemAlloc", 3020, False), in_headers())
-        self.assertIn(("cuLaunchKernel", 7000, True), in_headers())
+    def test_none_is_named_that_the_toolkit_lacks(self):
+        toolkit = cuda_headers.of_toolkit(BUILD)
+        named = {point for point in entry_lists.known() if point[1] <= cuda_headers.version_of(toolkit)}
+        self.assertEqual(named - cuda_headers.entry_points(toolkit), set())
 
-    def test_none_of_the_headers_is_forgotten(self):
-        known = set(hooked()) | {point for _, _, point in left_alone()}
-        self.assertEqual(in_headers() - known, set(), "say of these in entry_points.txt, or hook them")
+    def test_none_is_named_that_the_newest_lacks(self):
+        self.assertEqual(entry_lists.known() - cuda_headers.entry_points(self.headers(NEWEST)), set())
 
-    def test_none_is_named_that_the_headers_lack(self):
-        known = set(hooked()) | {point for _, _, point in left_alone()}
-        self.assertEqual(known - in_headers(), set())
+    def test_the_table_ends_where_the_library_says(self):
+        named = max(version for _, version, _ in entry_lists.known())
+        header = (SOURCE / "shim/cuda/newer_cuda.h").read_text()
+        self.assertIn(f"#define TESSERA_NEWEST_CUDA {NEWEST}\n", header)
+        self.assertLessEqual(named, NEWEST)
 
     def test_each_is_named_once(self):
-        points = hooked() + [point for _, _, point in left_alone()]
+        points = entry_lists.hooked() + [point for _, _, point in entry_lists.left_alone()]
         self.assertEqual(sorted({point for point in points if points.count(point) > 1}), [])
 
     def test_each_has_a_verdict(self):
-        for verdict, reason, point in left_alone():
+        for verdict, reason, point in entry_lists.left_alone():
             self.assertTrue(verdict and reason, point)
+
+
+class Compiled(WithHeaders):
+    """What is newer than a header is declared by ours, and what is not must agree with it."""
+
+    def expect_compiles(self, folder):
+        sources = sorted((SOURCE / "shim/preload").glob("*.cpp"))
+        whole = "".join(f'#include "{source}"\n' for source in sources)
+        compiled = subprocess.run(
+            ["c++", "-x", "c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Wundef",
+             "-Werror", f"-I{SOURCE}/shim/preload", f"-I{SOURCE}/shim/cuda", f"-I{SOURCE}/include",
+             "-isystem", folder, "-"], input=whole, capture_output=True, text=True, check=False, timeout=250)
+        self.assertEqual(compiled.returncode, 0, compiled.stderr[-4000:])
+
+    def test_with_the_oldest_headers(self):
+        self.expect_compiles(self.headers(OLDEST_BUILT_WITH))
+
+    def test_with_the_newest_headers(self):
+        self.expect_compiles(self.headers(NEWEST))
 
 
 if __name__ == "__main__":
