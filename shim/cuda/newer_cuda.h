@@ -28,6 +28,12 @@ enum {
   TESSERA_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL = 22 /* CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL, 13.4 */
 };
 
+/* One behind the last attribute of a device that CUDA 13.5 has. */
+enum { TESSERA_DEVICE_ATTRIBUTE_END = 162 };
+#if CUDA_VERSION == TESSERA_NEWEST_CUDA
+static_assert(CU_DEVICE_ATTRIBUTE_MAX == (int)TESSERA_DEVICE_ATTRIBUTE_END, "as in cuda.h");
+#endif
+
 /* What CUstreamBatchMemOpParams holds for an atomic reduction, 13.1. */
 typedef struct {
   unsigned int operation;

@@ -120,7 +120,7 @@ CUresult cuDeviceTotalMem(size_t* bytes, CUdevice device) {
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   return on_device(device, [&](Machine& machine, DeviceId) {
-    if (value == nullptr || attribute <= 0 || attribute >= CU_DEVICE_ATTRIBUTE_MAX) {
+    if (value == nullptr || attribute <= 0 || static_cast<int>(attribute) >= TESSERA_DEVICE_ATTRIBUTE_END) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     *value = attribute_value(machine.environment, device, attribute);

@@ -58,6 +58,14 @@ TEST_F(SoftcudaNewerCalls, CopiesTakeAttributes) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(SoftcudaNewerCalls, AttributesOfThatTimeAreThereAndNone) {
+  int value = 1;
+  EXPECT_OK(CU(cuDeviceGetAttribute)(&value, static_cast<CUdevice_attribute>(TESSERA_DEVICE_ATTRIBUTE_END - 1), 0));
+  EXPECT_EQ(value, 0);
+  EXPECT_EQ(CU(cuDeviceGetAttribute)(&value, static_cast<CUdevice_attribute>(TESSERA_DEVICE_ATTRIBUTE_END), 0),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(SoftcudaNewerCalls, AnEndOnAnotherMachineIsNotSupported) {
   CUDA_FABRIC_COPY_BATCH_OP copy{};
   copy.src.type = CU_FABRIC_COPY_OPERAND_TYPE_POINTER;

@@ -3,7 +3,8 @@
 Usage: cuda_bindings_calls.py BLOCKS KERNELS     KERNELS: the object with the kernel vector_add
 
 Fills BLOCKS blocks of 4 MiB, adds neighbours on two streams, copies and compares them, and does the same with memory
-that it maps itself. Prints one line for each part; the last words of each are a digest of all bytes.
+that it maps itself; then it copies with attributes, if the binding is of a CUDA that has such copies. Prints one line
+for each part; the last words of each are a digest of all bytes.
 """
 
 import ctypes
@@ -106,6 +107,26 @@ def memory_of_its_own(adder, device):
     did(driver.cuMemAddressFree(base, 2 * BYTES))
 
 
+def copies_with_attributes(adder, count):
+    """By calls of CUDA 13.2: from the host, and each block from the one before, which others had to leave for."""
+    attributes = driver.CUmemcpyAttributes()
+    attributes.srcAccessOrder = driver.CUmemcpySrcAccessOrder.CU_MEMCPY_SRC_ACCESS_ORDER_STREAM
+    stream = did(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING))
+    blocks = [did(driver.cuMemAlloc(BYTES)) for _ in range(count)]
+    source = pattern(11)
+    did(driver.cuMemcpyWithAttributesAsync(blocks[0], ctypes.addressof(source), BYTES, attributes, stream))
+    for block in blocks[1:]:
+        did(driver.cuMemsetD32Async(block, 7, FLOATS, stream))
+    for before, block in zip(blocks, blocks[1:]):
+        did(driver.cuMemcpyWithAttributesAsync(block, before, BYTES, attributes, stream))
+        adder.add(block, block, before, stream)
+    did(driver.cuStreamSynchronize(stream))
+    print("attributes", digest(blocks))
+    for block in blocks:
+        did(driver.cuMemFree(block))
+    did(driver.cuStreamDestroy(stream))
+
+
 def main(count, kernels):
     did(driver.cuInit(0))
     device = did(driver.cuDeviceGet(0))
@@ -113,6 +134,8 @@ def main(count, kernels):
     adder = Adder(kernels)
     blocks_of_the_driver(adder, count)
     memory_of_its_own(adder, device)
+    if hasattr(driver, "cuMemcpyWithAttributesAsync"):
+        copies_with_attributes(adder, count)
     did(driver.cuDevicePrimaryCtxRelease(device))
 
 
