@@ -33,7 +33,7 @@ static void enable(void) {
 
 /* To the first device, of a pool of the second one. */
 static void give(const char* what, CUmemoryPool pool) {
-  CUmemLocation first = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  CUmemLocation first = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
   CUmemAccessDesc wanted = {first, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
   say(what, cuMemPoolSetAccess(pool, &wanted, 1));
@@ -43,7 +43,7 @@ static void give(const char* what, CUmemoryPool pool) {
 
 static void pools(void) {
   CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                          .location = {CU_MEM_LOCATION_TYPE_DEVICE, 1}};
+                          .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}};
   CUmemoryPool usual, own;
   CHECK(cuDeviceGetDefaultMemPool(&usual, 1));
   CHECK(cuMemPoolCreate(&own, &props));
