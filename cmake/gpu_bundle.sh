@@ -28,7 +28,7 @@ find "$bundle" -name __pycache__ -prune -exec rm -rf {} +
 git describe --always --dirty >"$bundle/COMMIT" 2>/dev/null || echo unknown >"$bundle/COMMIT"
 
 # Libraries of the build machine that a bare machine may lack lie next to ours. The C++ runtime does
-# not: a program whose Python is newer than ours must find its own.
+# not: it is inside each file, and a program whose Python is newer than ours must find its own.
 programs=$(find "$bundle" -type f \( -perm -u+x -o -name '*.so*' \) ! -name '*.sh')
 for program in $programs; do
   ldd "$program" 2>/dev/null | sed -n 's/^[[:space:]]*[^ ]* => \(\/[^ ]*\) .*/\1/p'
@@ -43,6 +43,13 @@ cp -a "$bundle" "$moved/"
 missing=$(for program in $(find "$moved" -type f \( -perm -u+x -o -name '*.so*' \) ! -name '*.sh'); do
   ldd "$program" 2>/dev/null | grep 'not found' | grep -v libcuda.so.1 || true
 done)
+shared_runtime=$(for program in $(find "$moved" -type f \( -perm -u+x -o -name '*.so*' \) ! -name '*.sh'); do
+  readelf --dynamic "$program" 2>/dev/null | grep -qE 'NEEDED.*lib(stdc\+\+|gcc_s)' && echo "$program" || true
+done)
+if [ -n "$shared_runtime" ]; then
+  echo "gpu_bundle.sh: these need the system's C++ runtime: $shared_runtime" >&2
+  exit 1
+fi
 if [ -n "$missing" ]; then
   echo "gpu_bundle.sh: libraries are missing: $missing" >&2
   exit 1

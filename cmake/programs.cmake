@@ -34,6 +34,7 @@ foreach(source IN LISTS kernel_sources)
   set_target_properties(kernels_${name} PROPERTIES OUTPUT_NAME ${name} PREFIX "" SUFFIX .so
     LIBRARY_OUTPUT_DIRECTORY "${program_dir}" C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default
     UNITY_BUILD OFF)
+  target_link_options(kernels_${name} PRIVATE LINKER:--as-needed)
   list(APPEND program_targets kernels_${name})
   if(TESSERA_GPU_KERNELS)
     find_program(TESSERA_NVCC nvcc HINTS ENV CUDA_HOME "${TESSERA_CUDA_INCLUDE}/.." PATH_SUFFIXES bin REQUIRED)
@@ -55,6 +56,7 @@ target_compile_options(softcuda_fingerprint PRIVATE -Wall -Wextra -Werror -Wno-u
 set_target_properties(softcuda_fingerprint PROPERTIES OUTPUT_NAME tessera_fingerprint PREFIX "" SUFFIX .so
   LIBRARY_OUTPUT_DIRECTORY "${TESSERA_LIB_DIR}/softcuda" C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default
   UNITY_BUILD OFF)
+target_link_options(softcuda_fingerprint PRIVATE LINKER:--as-needed)
 if(TARGET softcuda)
   add_dependencies(softcuda softcuda_fingerprint)
 endif()

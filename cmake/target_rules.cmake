@@ -16,7 +16,7 @@ function(tessera_folders out parent)
 endfunction()
 
 # tessera_exports(target map): only the symbols of the map leave the library, nothing of the archives
-# inside it does, and every symbol it needs is resolved when it is linked.
+# inside it does, and every symbol it needs is resolved when it is linked. It has a C++ runtime of its own.
 function(tessera_exports target map)
   set(map_file "${CMAKE_CURRENT_SOURCE_DIR}/${map}")
   target_link_options(${target} PRIVATE
@@ -25,6 +25,7 @@ function(tessera_exports target map)
   if(NOT TESSERA_SANITIZE)
     target_link_options(${target} PRIVATE LINKER:-z,defs)
   endif()
+  tessera_own_runtime(${target})
 endfunction()
 
 # tessera_headers_for_programs(library header...): the headers are read once, for the static library and for the
@@ -34,4 +35,23 @@ function(tessera_headers_for_programs library)
   set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${library} PRIVATE -fPIE)
   target_precompile_headers(${library} PRIVATE ${ARGN})
+endfunction()
+
+# tessera_own_runtime(target...): the C++ runtime goes into the file itself. A program's own may be newer than the
+# system's, and one that is mapped first serves the whole process. A sanitizer's runtime needs the shared one.
+if(NOT TESSERA_SANITIZE)
+  add_library(tessera_unwind_tables STATIC "${CMAKE_SOURCE_DIR}/cmake/unwind_tables.c")
+  target_link_libraries(tessera_unwind_tables PRIVATE tessera_flags)
+endif()
+function(tessera_own_runtime)
+  if(TESSERA_SANITIZE)
+    return()
+  endif()
+  foreach(target IN LISTS ARGN)
+    # The table finder is asked for by name: the compiler puts libgcc, which needs it, behind all archives. What
+    # nobody calls stays out, because parts of libstdc++ want functions that older C libraries lack.
+    target_link_libraries(${target} PRIVATE tessera_unwind_tables)
+    target_link_options(${target} PRIVATE "$<$<LINK_LANGUAGE:CXX>:-static-libstdc++;-static-libgcc>"
+      LINKER:--undefined=_dl_find_object LINKER:--gc-sections)
+  endforeach()
 endfunction()

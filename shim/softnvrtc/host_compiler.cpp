@@ -24,12 +24,13 @@ namespace fs = std::filesystem;
 
 // Optimised as far as compile time allows. No two operations are fused and none is reordered, so that
 // a kernel gives the same bits on every machine. Kernels read memory as another type than was written,
-// which CUDA's compiler bears. A frame must fit into the stack of one thread of a block.
+// which CUDA's compiler bears. A frame must fit into the stack of one thread of a block. Kernels need no C++ runtime, and
+// bring none into the program.
 constexpr const char* kAlways[] = {
     "-x", "c++", "-O2", "-fPIC", "-shared", "-g0", "-ffp-contract=off", "-fno-math-errno",
     "-fno-strict-aliasing", "-fno-semantic-interposition", "-fno-gnu-unique", "-fvisibility=hidden",
     "-fno-exceptions", "-Wframe-larger-than=49152", "-Werror=frame-larger-than=49152",
-    "-Wno-attributes"};
+    "-Wno-attributes", "-Wl,--as-needed"};
 
 class PrivateFolder {
  public:

@@ -2,13 +2,13 @@
 
 #include <atomic>
 #include <cstdio>
-#include <stdexcept>
-#include <string>
+#include <new>
 #include <utility>
 #include <vector>
 
 #include "graph_pool_hooks.hpp"
 #include "operator_bracket.hpp"
+#include "program_error.h"
 #include "recorded_streams.hpp"
 
 using namespace tessera::torch;  // the functions below are C and can live in no namespace
@@ -40,17 +40,12 @@ tessera_address address_of(const void* pointer) {
   return reinterpret_cast<tessera_address>(pointer);
 }
 
-[[noreturn]] void raise(tessera_result result) {
-  const std::string why = tessera_last_error();
-  if (result != TESSERA_OUT_OF_MEMORY) throw std::runtime_error("Tessera: " + why);
-  throw std::runtime_error("CUDA out of memory. Tessera: " + why);
-}
-
-tessera_allocator* shared_or_raise() {
-  tessera_allocator* allocator = nullptr;
-  const tessera_result result = tessera_shared(&allocator);
-  if (result != TESSERA_OK) raise(result);
-  return allocator;
+// What PyTorch is told of an allocation that failed; the thread's own, until its next one.
+const char* text_of(tessera_result result) {
+  static thread_local char text[2112];
+  const char* const kind = result == TESSERA_OUT_OF_MEMORY ? "CUDA out of memory. " : "";
+  std::snprintf(text, sizeof(text), "%sTessera: %s", kind, tessera_last_error());
+  return text;
 }
 
 // For calls whose caller takes no error: null after a line about it.
@@ -103,28 +98,44 @@ void note_use(tessera_allocator* allocator, tessera_address block, tessera_strea
   say_failure(tessera_touch(allocator, block, stream, TESSERA_WRITE), "record_stream");
 }
 
+void* take(std::size_t bytes, int device, tessera_stream stream, const char** failure) {
+  tessera_allocator* allocator = nullptr;
+  tessera_address address = 0;
+  tessera_result result = tessera_shared(&allocator);
+  if (result == TESSERA_OK) {
+    const auto pool = pools().serving(device, stream);
+    result = pool ? allocate_in(*pool, allocator, bytes, stream, address)
+                  : allocate(allocator, device, bytes, stream, address);
+  }
+  // Again: the preload library takes note of the device's addresses.
+  if (result == TESSERA_OK) result = tessera_shared(&allocator);
+  if (result != TESSERA_OK) {
+    *failure = text_of(result);
+    return nullptr;
+  }
+  if (!in_operator()) return reinterpret_cast<void*>(address);
+  if (keep_new_block(allocator, address) == TESSERA_OK) return reinterpret_cast<void*>(address);
+  *failure = text_of(TESSERA_OUT_OF_MEMORY);
+  if (!pools().keep(address, false)) {
+    say_failure(tessera_free(allocator, address, stream), "malloc");
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 extern "C" {
 
-void* tessera_torch_malloc(ssize_t size, int device, tessera_torch_stream stream) {
+void* tessera_torch_take(ssize_t size, int device, tessera_torch_stream stream,
+                         const char** failure) {
+  *failure = nullptr;
   if (size <= 0) return nullptr;
-  tessera_allocator* allocator = shared_or_raise();
-  tessera_address address = 0;
-  const auto bytes = static_cast<std::size_t>(size);
-  const auto pool = pools().serving(device, stream);
-  tessera_result result = pool ? allocate_in(*pool, allocator, bytes, stream, address)
-                               : allocate(allocator, device, bytes, stream, address);
-  if (result != TESSERA_OK) raise(result);
-  allocator = shared_or_raise();  // the preload library takes note of the device's addresses
-  if (!in_operator()) return reinterpret_cast<void*>(address);
-  result = keep_new_block(allocator, address);
-  if (result == TESSERA_OK) return reinterpret_cast<void*>(address);
-  const std::string why = tessera_last_error();
-  if (!pools().keep(address, false)) {
-    say_failure(tessera_free(allocator, address, stream), "malloc");
+  try {
+    return take(static_cast<std::size_t>(size), device, stream, failure);
+  } catch (const std::bad_alloc&) {
+    *failure = "Tessera: no host memory is left for bookkeeping";
+    return nullptr;
   }
-  throw std::runtime_error("CUDA out of memory. Tessera: " + why);
 }
 
 void tessera_torch_free(void* pointer, ssize_t, int, tessera_torch_stream stream) {

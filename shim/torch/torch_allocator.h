@@ -25,7 +25,8 @@ extern "C" {
 typedef tessera_stream tessera_torch_stream; /* a cudaStream_t: the same pointer */
 
 /* A block for use on `stream`; null for no bytes. PyTorch looks at no error, so this throws
- * std::runtime_error, which becomes a RuntimeError; "out of memory" is in its text if it is that. */
+ * std::runtime_error of the program's own C++ runtime, which becomes a RuntimeError; "out of memory" is in
+ * its text if it is that. A process without libstdc++.so.6 gets null, and a line on standard error. */
 TESSERA_API void* tessera_torch_malloc(ssize_t size, int device, tessera_torch_stream stream);
 /* Behind the work queued on `stream`, and on each stream recorded for the block. Never throws:
  * tensors die in destructors. What went wrong is a line on standard error. */

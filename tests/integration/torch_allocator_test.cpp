@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -116,6 +117,7 @@ TEST_F(TorchAllocator, OutOfMemoryIsAnExceptionThatSaysSo) {
   }
   EXPECT_EQ(blocks.size(), 8U) << "no block leaves unasked: nobody says who uses it";
   EXPECT_NE(message.find("CUDA out of memory"), std::string::npos) << message;
+  EXPECT_EQ(std::uncaught_exceptions(), 0) << "thrown by another runtime than the one that caught it";
   for (void* block : blocks) give(block);
 }
 
@@ -149,6 +151,26 @@ TEST_F(TorchAllocator, ARecordedStreamKeepsTheBlockUntilItsWorkIsDone) {
   ASSERT_OK(CU(cuMemFreeHost)(go));
   EXPECT_EQ(call("tessera_retire_stream", static_cast<tessera_stream>(side)), TESSERA_OK);
   ASSERT_OK(CU(cuStreamDestroy)(side));
+}
+
+// PyTorch's filter asks CUDA about the stream, and throws where that fails.
+TEST_F(TorchAllocator, AnExceptionOfTheProgramsPassesThroughAndLeavesNothingLocked) {
+  const PoolId id = {7, 0};
+  hook<void(int, PoolId, Filter)>("tessera_torch_begin_pool")(
+      0, id, [](CUstream) -> bool { throw std::logic_error("the stream is lost"); });
+  std::string message;
+  try {
+    take();
+  } catch (const std::logic_error& error) {
+    message = error.what();
+  }
+  EXPECT_EQ(message, "the stream is lost");
+  EXPECT_EQ(std::uncaught_exceptions(), 0);
+  end_pool(id);
+  void* const block = take();
+  EXPECT_NE(block, nullptr);
+  give(block);
+  release_pool(id);
 }
 
 TEST_F(TorchAllocator, APoolHoldsItsBlocksUntilItIsReleasedAndMemoryIsShort) {
