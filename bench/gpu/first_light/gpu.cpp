@@ -12,21 +12,22 @@ std::filesystem::path beside_this_program(const char* file) {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / file;
 }
 
+}  // namespace
+
 // A GPU takes the one, the software device the other.
-CUmodule load_plain_kernels() {
-  CUmodule module = nullptr;
+std::string plain_kernels_file() {
   CUresult result = CUDA_ERROR_FILE_NOT_FOUND;
   for (const char* file : {"plain_kernels.fatbin", "plain_kernels.so"}) {
     const auto path = beside_this_program(file);
     if (!std::filesystem::exists(path)) continue;
+    CUmodule module = nullptr;
     result = cuModuleLoad(&module, path.c_str());
-    if (result == CUDA_SUCCESS) break;
+    if (result != CUDA_SUCCESS) continue;
+    MUST(cuModuleUnload(module));
+    return path;
   }
-  must(result, "cuModuleLoad(plain_kernels)");
-  return module;
+  throw Failure{"cuModuleLoad(plain_kernels)", result};
 }
-
-}  // namespace
 
 Gpu::Gpu() {
   MUST(cuInit(0));
@@ -48,7 +49,7 @@ CUfunction Gpu::find(CUmodule module, const char* kernel) const {
 }
 
 CUfunction Gpu::plain(const char* kernel) {
-  if (plain_ == nullptr) plain_ = load_plain_kernels();
+  if (plain_ == nullptr) MUST(cuModuleLoad(&plain_, plain_kernels_file().c_str()));
   return find(plain_, kernel);
 }
 

@@ -36,6 +36,9 @@ class Gpu {
   CUmodule device_only_ = nullptr;
 };
 
+// The object with the plain kernels that this driver takes.
+std::string plain_kernels_file();
+
 enum class Place { kDevice, kHost };
 inline const char* text(Place place) { return place == Place::kDevice ? "device" : "host"; }
 

@@ -72,6 +72,10 @@ std::vector<Probe> bulk_copy_probes();
 std::vector<Probe> call_cost_probes();
 std::vector<Probe> link_probes();
 std::vector<Probe> disk_probes();
+std::vector<Probe> address_probes();
+std::vector<Probe> handle_probes();
+std::vector<Probe> queue_probes();
+std::vector<Probe> eviction_probes();
 
 // Seconds on the wall since it was made.
 class Watch {
