@@ -56,8 +56,8 @@ if [ -n "$missing" ]; then
 fi
 "$moved/tessera-gpu/bin/tessera" run --software -- "$moved/tessera-gpu/lib/tessera/vector_add" \
   "$moved/tessera-gpu/lib/tessera/vector_add_kernels.so"
-sh "$moved/tessera-gpu/bench/gpu/run.sh" --software --only first_light,contract --out "$moved/out" |
-  tail -4
+sh "$moved/tessera-gpu/bench/gpu/run.sh" --software --only facts,probes,contract --out "$moved/out" |
+  tail -6
 
 size=$(du -sm "$bundle" | cut -f1)
 if [ "$size" -ge "$largest" ]; then

@@ -1,24 +1,30 @@
-"""Runs the sections that are asked for, each in its own time, and writes one JSON file for each."""
+"""Runs the sections that are asked for, in the order of what is worth most, and writes one JSON file for each.
+
+Each section is a process of its own, which is ended with all it started when its time is over; nothing waits for a process that
+cannot be ended.
+"""
 
 import argparse
 import datetime
+import json
 import pathlib
 import re
 import shlex
 import shutil
+import signal
 import sys
+import tempfile
 import time
-import traceback
 
-from sections import (choices, contract, first_light, frameworks, machine, pytorch, sanitizer,
-                      speed)
+from sections import bounded, machine, record
 from sections.place import Place
-from sections.record import Record
 
+SCRIPTS = pathlib.Path(__file__).resolve().parent
 # Section, and its time in seconds: under nine minutes together.
-SECTIONS = {"first_light": (first_light, 110), "contract": (contract, 60), "speed": (speed, 60),
-            "pytorch": (pytorch, 130), "choices": (choices, 60), "frameworks": (frameworks, 40),
-            "sanitizer": (sanitizer, 60)}
+SECTIONS = {"facts": 30, "smoke": 120, "probes": 50, "backends": 60, "contract": 50, "speed": 45, "first_light": 50,
+            "pytorch": 60, "choices": 25, "frameworks": 20, "sanitizer": 20}
+GRACE = 20  # seconds that a section may take beyond its time, to end what it has started
+LEAST = 5  # seconds: with less left no section begins
 
 
 def names(text):
@@ -56,40 +62,63 @@ def find_root(scripts):
 def default_folder(facts):
     gpu = re.sub(r"[^a-z0-9]+", "-", facts["gpu"].lower()).strip("-")
     day = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
-    return pathlib.Path(__file__).resolve().parent.parent / "results" / "gpu" / f"{day}-{gpu}"
+    return SCRIPTS.parent / "results" / "gpu" / f"{day}-{gpu}"
 
 
-def run_section(name, place, record):
-    """A section that breaks is recorded and stops no other."""
-    try:
-        SECTIONS[name][0].run(place, record)
-        record.finish()
-    except Exception:
-        record.finish(traceback.format_exc(limit=4))
-        print(traceback.format_exc(limit=4), file=sys.stderr)
+class Run:
+    """All sections of one call, and the time that is left for them."""
+
+    def __init__(self, options, place, folder, facts, command):
+        self.options, self.place, self.folder, self.facts, self.command = options, place, folder, facts, command
+        usual = sum(SECTIONS[name] for name in options.only)
+        # The software device is as slow as the machine is busy, and has nothing to hurry for.
+        self.scale = options.minutes * 60 / usual if options.minutes else 4 if options.software else 1
+        self.deadline = time.monotonic() + usual * self.scale
+
+    def section(self, name, module=SCRIPTS / "section.py"):
+        """Runs it, and returns what its file says in the end."""
+        file = self.folder / f"{name}.json"
+        file.unlink(missing_ok=True)
+        seconds = min(SECTIONS[name] * self.scale, self.deadline - time.monotonic())
+        if seconds < LEAST:
+            record.Record(file, name, self.facts, self.command, 0).out_of_time(name)
+            return record.closed(file, {})
+        order = {"name": name, "file": str(file), "seconds": seconds, "root": str(self.place.root),
+                 "software": self.place.software, "scratch": str(self.place.scratch), "machine": self.facts,
+                 "command": self.command}
+        program = bounded.Program([sys.executable, "-u", "-B", str(module), json.dumps(order)],
+                                  self.place.environment(), SCRIPTS, sys.stdout)
+        code = program.wait(seconds + GRACE)
+        stuck = program.end()
+        if not file.exists():
+            record.Record(file, name, self.facts, self.command, seconds)
+        ended = {"stderr": program.err.text()[-4000:], "stuck": stuck,
+                 "failure": "" if code == 0 else "not ended in its time" if code is None else f"exit code {code}"}
+        return record.closed(file, {key: value for key, value in ended.items() if value})
 
 
 def main(arguments):
     options = parse(arguments)
-    root = options.root or find_root(pathlib.Path(__file__).resolve().parent)
-    place = Place(root, software=options.software, quick=options.software)
-    facts = machine.describe(place)
-    folder = options.out or default_folder(facts)
-    folder.mkdir(parents=True, exist_ok=True)
-    command = "run.sh " + " ".join(shlex.quote(word) for word in arguments)
-    print(f"{facts['gpu']}, driver {facts['driver']}, commit {facts['commit']}", flush=True)
-    start = time.monotonic()
-    usual = sum(SECTIONS[name][1] for name in options.only)
-    # The software device is as slow as the machine is busy, and has nothing to hurry for.
-    scale = options.minutes * 60 / usual if options.minutes else 4 if options.software else 1
-    summary = []
-    for name in options.only:
-        print(f"== {name}", flush=True)
-        record = Record(folder / f"{name}.json", name, facts, command.strip(),
-                        SECTIONS[name][1] * scale)
-        run_section(name, place, record)
-        summary += record.summary(name)
-    shutil.rmtree(place.scratch, ignore_errors=True)
+    root = options.root or find_root(SCRIPTS)
+    # Whoever ends this ends what it has started too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    bounded.adopt_orphans()
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="tessera-gpu-"))
+    try:
+        place = Place(root, options.software, options.software, scratch)
+        facts = machine.describe(place)
+        folder = (options.out or default_folder(facts)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        command = "run.sh " + " ".join(shlex.quote(word) for word in arguments)
+        print(f"{facts['gpu']}, driver {facts['driver']}, commit {facts['commit']}", flush=True)
+        start, summary = time.monotonic(), []
+        run = Run(options, place, folder, facts, command.strip())
+        for name in options.only:
+            print(f"== {name}", flush=True)
+            summary += record.summary(name, run.section(name))
+    finally:
+        bounded.end_all()
+        shutil.rmtree(scratch, ignore_errors=True)
     print("\n".join(["", *summary, f"{time.monotonic() - start:.0f} s in all, results in {folder}"]))
     return 0 if "problem" not in facts else 1
 

@@ -10,7 +10,7 @@ import sys
 NEEDED = ("section", "gpu", "driver", "commit", "date", "command")
 MOST_FIGURES = 12
 # Beside an answer they are noise, or told elsewhere.
-LEFT_OUT = {"name", "answer", "question", "code", "error", "losses"}
+LEFT_OUT = {"name", "answer", "question", "code", "error", "losses", "losses_alone"}
 
 
 def figures(facts, prefix=""):
@@ -18,6 +18,10 @@ def figures(facts, prefix=""):
     for name, value in facts.items():
         path = f"{prefix}{name}"
         if name in LEFT_OUT or value is None:
+            continue
+        if name == "evidence":
+            # That Tessera was at work is in the answer.
+            yield from ((what, value[what]) for what in ("evictions", "bytes_out") if value.get(what))
             continue
         if isinstance(value, list) and value and not isinstance(value[0], str):
             value = value[-1]

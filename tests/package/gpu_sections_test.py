@@ -16,32 +16,50 @@ from unittest import mock
 GPU = pathlib.Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(GPU))
 
-from sections import choices, first_light, frameworks, place, pytorch, record, sanitizer, torch_runs  # noqa: E402
+from sections import (backends, choices, evidence, first_light, frameworks, place, pytorch, record,  # noqa: E402
+                      sanitizer, smoke, torch_runs)
 import table  # noqa: E402
 
 GIB = 1 << 30
 
 
-class MadeUpPlace(place.Place):
-    """Every run of train_step.py gives these losses; `answers` says otherwise for some commands."""
+def report(evictions=9, allocations=5):
+    """Statistics as the library writes them, as far as evidence reads them."""
+    groups = {}
+    for group, name in evidence.FIGURES:
+        groups.setdefault(group, {})[name] = 1
+    groups["blocks"]["allocations"] = allocations
+    groups["moves"]["evictions"] = evictions
+    return {**groups, "exposed_bytes_by_reason": {}}
 
-    def __init__(self, answers=None):
+
+class MadeUpPlace(place.Place):
+    """Every program gives these losses, and leaves `reports` by process; `answers` says otherwise for some commands."""
+
+    PID = 77
+
+    def __init__(self, answers=None, reports=None):
         super().__init__("/nowhere")
         self.answers = answers or {}
+        self.reports = {self.PID: report()} if reports is None else reports
         self.commands = []
 
     def has(self, module):
         return True
 
-    def run_json(self, command, limit, more=None):
+    def run(self, command, limit, more=None):
         line = " ".join(command)
         self.commands.append(line)
-        for part, answer in self.answers.items():
-            if part in line:
-                return dict(answer)
-        return {"losses": [1.0.hex(), 0.5.hex()], "step_seconds": [9.0, 9.0, 2.0, 2.0, 2.0],
-                "peak_reserved": 8 * GIB, "peak_bytes": 8 * GIB, "pool_bytes": 8 * GIB,
-                "digest": "d", "ways": {"attention": {"digest": "d", "seconds": 1.0}}}
+        if "--stats" in command:
+            name = command[command.index("--stats") + 1]
+            for pid, body in self.reports.items():
+                pathlib.Path(name.replace("%p", str(pid))).write_text(json.dumps(body))
+        answer = next((answer for part, answer in self.answers.items() if part in line), {
+            "losses": [1.0.hex(), 0.5.hex()], "step_seconds": [9.0, 9.0, 2.0, 2.0, 2.0], "peak_reserved": 8 * GIB,
+            "peak_allocated": 8 * GIB, "peak_bytes": 8 * GIB, "pool_bytes": 8 * GIB, "digest": "d",
+            "ways": {"attention": {"digest": "d", "seconds": 1.0}}, "backend": "cudaMallocAsync", "preloaded": True,
+            "parts": {"matmul": {"losses": [1.0.hex()], "seconds": 1.0}}})
+        return place.Outcome(0, json.dumps(answer), "", 1.0, self.PID)
 
 
 def results_of(section, made_up, limit=100):
@@ -63,7 +81,16 @@ class Scripts(unittest.TestCase):
 
     def test_the_sections_together_take_less_than_nine_minutes(self):
         import run
-        self.assertLess(sum(limit for _, limit in run.SECTIONS.values()), 9 * 60)
+        self.assertLess(sum(run.SECTIONS.values()), 9 * 60)
+
+    def test_what_is_worth_most_comes_first(self):
+        import run
+        self.assertEqual(list(run.SECTIONS)[:6], ["facts", "smoke", "probes", "backends", "contract", "speed"])
+
+    def test_every_section_is_known_to_the_process_that_runs_it(self):
+        import run
+        import section
+        self.assertEqual(list(run.SECTIONS), list(section.MODULES))
 
 
 class Comparisons(unittest.TestCase):
@@ -96,6 +123,39 @@ class Comparisons(unittest.TestCase):
         options = dict(zip(*[iter(torch_runs.budget(8 * GIB, 0.25))] * 2))
         self.assertEqual(options["--device-memory"], "2048MiB")
         self.assertGreaterEqual(int(options["--host-memory"][:-3]), 6 * 1024)
+
+
+class Evidence(unittest.TestCase):
+    """Equal results show something only where Tessera was at work."""
+
+    def seen(self, reports, evicts=False, before=()):
+        made_up = MadeUpPlace(reports=reports)
+        return evidence.run(made_up, ["program"], 10, evicts=evicts, before=before)[1]
+
+    def test_statistics_of_the_program_itself_are_asked_for(self):
+        self.assertNotIn("missing", self.seen({MadeUpPlace.PID: report()}, evicts=True))
+        self.assertIn("missing", self.seen({}))
+        self.assertIn("missing", self.seen({MadeUpPlace.PID + 1: report()}))
+        self.assertNotIn("missing", self.seen({MadeUpPlace.PID + 1: report()}, before=["compute-sanitizer"]))
+
+    def test_a_part_of_the_memory_means_that_something_left(self):
+        self.assertNotIn("missing", self.seen({MadeUpPlace.PID: report(evictions=0)}))
+        self.assertIn("missing", self.seen({MadeUpPlace.PID: report(evictions=0)}, evicts=True))
+
+    def test_memory_that_came_from_elsewhere_shows_nothing(self):
+        self.assertIn("missing", self.seen({MadeUpPlace.PID: report(allocations=0)}))
+
+    def test_a_file_that_was_cut_off_is_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "77.json").write_text('{"blocks": ')
+            self.assertEqual(evidence.read(folder), {})
+
+    def test_every_section_says_no_where_tessera_was_not_at_work(self):
+        for section in (smoke, backends, pytorch, choices, frameworks):
+            body, results = results_of(section, MadeUpPlace(reports={}))
+            told = {name: result["answer"] for name, result in results.items() if "evidence" in result}
+            self.assertTrue(told, section)
+            self.assertEqual(set(told.values()), {"no"}, told)
 
 
 # In place of the probes: one crashes, one never ends, one leaves a context that cannot be used.
@@ -133,9 +193,9 @@ class Sanitizer(unittest.TestCase):
 
         class Checked(MadeUpPlace):
             def run(self, command, limit, more=None):
-                self.commands.append(command)
+                done = super().run(command, limit, more)
                 code = next((code for name, code in codes.items() if name in " ".join(command)), 0)
-                return place.Outcome(code, "", "========= ERROR SUMMARY: 3 errors", 1.0)
+                return place.Outcome(code, "", "========= ERROR SUMMARY: 3 errors", 1.0, done.pid)
 
         made_up = Checked()
         with mock.patch.object(sanitizer, "tool", lambda: "compute-sanitizer"):
@@ -143,7 +203,7 @@ class Sanitizer(unittest.TestCase):
         self.assertEqual(results["launches under tessera run"]["answer"], "clean")
         self.assertEqual(results["train under tessera run"]["answer"], "errors found")
         self.assertEqual(results["C API"]["answer"], "failed")
-        self.assertTrue(all(command[0] == "compute-sanitizer" for command in made_up.commands))
+        self.assertTrue(all(command.startswith("compute-sanitizer ") for command in made_up.commands))
 
     def test_a_machine_without_it_says_so(self):
         with mock.patch.object(sanitizer, "tool", lambda: None):
@@ -189,10 +249,11 @@ class Sections(unittest.TestCase):
                          {"no time left"})
 
     def test_ways_of_hiding_work_are_compared_by_digest(self):
+        seen = {"evidence": {}}
         alone = {"ways": {"a": {"digest": "1", "seconds": 1}, "b": {"digest": "1", "seconds": 1},
                           "c": {"error": "none here"}, "d": {"digest": "1", "seconds": 1}}}
-        found = {"ways": {"a": {"digest": "1", "seconds": 1}, "b": {"digest": "2", "seconds": 1},
-                          "c": {"digest": "1", "seconds": 1}}}
+        found = {"ways": {"a": {"digest": "1", "seconds": 1, **seen}, "b": {"digest": "2", "seconds": 1, **seen},
+                          "c": {"digest": "1", "seconds": 1, **seen}}}
         answers = {name: facts["answer"] for name, facts in pytorch.same_digests(alone, found)}
         self.assertEqual(answers, {"a": "yes", "b": "no", "c": "not supported here", "d": "failed"})
 
@@ -202,9 +263,35 @@ class Sections(unittest.TestCase):
         made_up = MadeUpPlace({"--only c": second, "features.py": first})
         with tempfile.TemporaryDirectory() as folder:
             written = record.Record(pathlib.Path(folder) / "a.json", "a", {}, "run.sh", 100)
-            found = pytorch.all_ways(made_up, written, None)
+            found = torch_runs.in_pieces(made_up, written, "features.py", "ways")
         self.assertEqual(set(found["ways"]), {"a", "b", "c"})
         self.assertEqual(len(made_up.commands), 2)
+
+    def test_the_smoke_run_is_ample_first_and_then_half_of_the_peak(self):
+        made_up = MadeUpPlace()
+        body, results = results_of(smoke, made_up)
+        self.assertTrue(body["complete"])
+        self.assertEqual({result["answer"] for result in results.values()}, {"yes"})
+        under = [command for command in made_up.commands if "tessera run" in command]
+        self.assertEqual([("lru" in line, "--device-memory 4096MiB" in line) for line in under],
+                         [(False, False), (True, True), (False, True)])
+
+    def test_a_part_that_fails_alone_is_not_here_and_one_that_fails_under_tessera_failed(self):
+        well, broken = {"losses": ["a"], "seconds": 1}, {"error": "RuntimeError"}
+        under = {**well, "evidence": {}}
+        answers = [smoke.verdict(*pair)["answer"] for pair in ((broken, under), (well, {**broken, "evidence": {}}),
+                                                              (well, {}), (well, {**under, "losses": ["b"]}))]
+        self.assertEqual(answers, ["not supported here", "failed", "failed", "no"])
+
+    def test_presets_that_pytorch_did_not_follow_are_told(self):
+        made_up = MadeUpPlace({"tessera run": {"parts": {}, "backend": "native", "preloaded": True}})
+        self.assertEqual(results_of(smoke, made_up)[1]["presets, ample"]["answer"], "no")
+
+    def test_allocators_are_compared_with_the_first_of_them(self):
+        body, results = results_of(backends, MadeUpPlace())
+        self.assertEqual([results[f"gpt2, {name}"]["times_reference"] for name, _, _ in backends.WAYS], [1.0] * 4)
+        other = MadeUpPlace({"tessera run": {"losses": ["0x0p+0"], "step_seconds": [1, 1, 1]}})
+        self.assertEqual(results_of(backends, other)[1]["gpt2, native, tessera run"]["answer"], "no")
 
     def test_choices_and_frameworks_hold_every_way_against_the_program_alone(self):
         for section, name in ((choices, "tessera run, 50% of keep, auto"), (frameworks, "CuPy, half")):

@@ -30,5 +30,5 @@ def run(place, record):
             record.out_of_time(name)
             continue
         options = torch_runs.budget(keep["peak_reserved"], part)
-        found = torch_runs.run(place, record, ("train_step.py", MODEL, "--steps", STEPS), options, policy)
+        found = torch_runs.run(place, record, ("train_step.py", MODEL, "--steps", STEPS), options, policy, part=part)
         record.add(name, part=part, options=options, **torch_runs.compare(keep, found))

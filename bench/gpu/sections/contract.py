@@ -2,12 +2,14 @@
 
 import json
 
-# Programs of lib/tessera: (name, kernels, device memory that is too small for it).
-PROGRAMS = [("memory_calls", None, "8MiB"), ("memory_calls_ptds", None, "8MiB"),
-            ("launches", "preload_kernels", "11MiB"), ("graphs", "preload_kernels", "16MiB"),
-            ("hidden_addresses", "preload_kernels", "22MiB"), ("crowd", "preload_kernels", "12MiB"),
-            ("contexts", None, "24MiB"), ("forks", None, "24MiB"),
-            ("kept_addresses", None, "24MiB")]
+from sections import evidence
+
+# Programs of lib/tessera: (name, kernels, device memory, whether that is too small for it).
+PROGRAMS = [("memory_calls", None, "8MiB", True), ("memory_calls_ptds", None, "8MiB", True),
+            ("launches", "preload_kernels", "11MiB", True), ("graphs", "preload_kernels", "16MiB", True),
+            ("hidden_addresses", "preload_kernels", "22MiB", True), ("crowd", "preload_kernels", "12MiB", True),
+            ("contexts", None, "24MiB", False), ("forks", None, "24MiB", True),
+            ("kept_addresses", None, "24MiB", True)]
 TRAINING = ["--steps", "4", "--layers", "8", "--width", "512", "--batch", "128"]
 
 
@@ -33,46 +35,48 @@ def c_api(place, record):
                    **({} if outcome.well else {"failed": outcome.failure()}))
 
 
-def compare(place, record, name, command, memory):
-    """Alone, then under Tessera with too little device memory: it must say the same."""
+def compare(place, record, name, command, memory, too_small):
+    """Alone, then under Tessera: it must say the same, and Tessera must have been at work."""
     alone = place.run(command, record.left(20))
-    small = place.run(place.under_tessera(command, "--device-memory", memory, "--no-control"),
-                      record.left(20), {"TESSERA_LOG_LEVEL": "error"})
+    small, seen = evidence.run(place, command, record.left(20), ["--device-memory", memory],
+                               {"TESSERA_LOG_LEVEL": "error"}, evicts=too_small)
     same = alone.well and small.well and alone.out == small.out
-    record.add(name, answer="yes" if same else "no", device_memory=memory,
+    record.add(name, answer=evidence.answer(same, seen), device_memory=memory, evidence=seen,
                seconds_alone=round(alone.seconds, 3), seconds=round(small.seconds, 3),
-               **({} if same else {"alone": alone.failure(), "failed": small.failure(),
-                                   "output_alone": alone.out[-500:], "output": small.out[-500:]}))
+               **(small.told() if same else
+                  {"alone": alone.failure(), "failed": small.failure(),
+                   "output_alone": alone.out[-500:], "output": small.out[-500:]}))
 
 
 def programs(place, record):
-    for name, kernels, memory in PROGRAMS:
+    for name, kernels, memory, too_small in PROGRAMS:
         if record.over():
             record.out_of_time(name)
             continue
         command = [place.program(name)] + ([place.kernels(kernels)] if kernels else [])
-        compare(place, record, name, command, memory)
+        compare(place, record, name, command, memory, too_small)
 
 
 def training(place, record):
     """A program that trains, on a device, on a third of it, and with a spill file: equal losses."""
-    ways = {"alone": [], "20MiB of device memory": ["--device-memory", "20MiB"],
+    ways = {"20MiB of device memory": ["--device-memory", "20MiB"],
             "three tiers": ["--device-memory", "20MiB", "--host-memory", "8MiB", "--file-memory",
                             "256MiB", "--file-dir", "/var/tmp"]}
-    losses, seconds, failed = {}, {}, {}
+    file = place.scratch / "losses"
+    command = [place.program("train"), "--kernels", place.kernels("train_kernels"), *TRAINING, "--losses", str(file)]
+
+    def losses():
+        return file.read_text() if file.is_file() else None
+
+    alone = place.run(command, record.left(30))
+    wanted = losses()
     for way, options in ways.items():
-        file = place.scratch / "losses"
         file.unlink(missing_ok=True)
-        command = [place.program("train"), "--kernels", place.kernels("train_kernels"), *TRAINING,
-                   "--losses", str(file)]
-        outcome = place.run(place.under_tessera(command, "--no-control", *options) if options
-                            else command, record.left(30))
-        losses[way] = file.read_text() if file.is_file() else None
-        seconds[way] = round(outcome.seconds, 3)
-        if not outcome.well:
-            failed[way] = outcome.failure()
-    same = not failed and len(set(losses.values())) == 1
-    record.add("train", answer="yes" if same else "no", seconds=seconds, failed=failed)
+        outcome, seen = evidence.run(place, command, record.left(30), options, evicts=True)
+        same = alone.well and outcome.well and wanted is not None and losses() == wanted
+        record.add(f"train, {way}", answer=evidence.answer(same, seen), evidence=seen,
+                   seconds_alone=round(alone.seconds, 3), seconds=round(outcome.seconds, 3),
+                   **(outcome.told() if same else {"alone": alone.failure(), "failed": outcome.failure()}))
 
 
 def random_operations(place, record):

@@ -1,6 +1,7 @@
 """JAX and CuPy, unmodified, at half of the memory that they took alone."""
 
-from sections import torch_runs
+from sections import evidence, torch_runs
+from sections.place import json_of
 
 # Without them XLA picks its algorithms by timing, and no two runs need agree.
 SAME_EACH_TIME = {"XLA_FLAGS": "--xla_gpu_autotune_level=0 --xla_gpu_deterministic_ops=true"}
@@ -9,8 +10,11 @@ JAX_WAYS = {"arena": {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", **SAME_EACH_TIME
             "array by array": {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform", **SAME_EACH_TIME}}
 
 
-def half(peak):
-    return torch_runs.budget(peak, 0.5)
+def at_half(place, record, script, peak, variables=None):
+    """A program with half of its peak: (what it said, with the evidence; the options)."""
+    options = torch_runs.budget(peak, 0.5)
+    outcome, seen = evidence.run(place, place.script(script), record.left(40), options, variables, evicts=True)
+    return {**json_of(outcome), "evidence": seen, **outcome.told()}, options
 
 
 def jax(place, record):
@@ -22,13 +26,11 @@ def jax(place, record):
     record.add("JAX, alone", **torch_runs.compare(reference, reference))
     if not reference.get("peak_bytes"):
         return
-    options = half(reference["peak_bytes"])
     for way, variables in JAX_WAYS.items():
         if record.over():
             record.out_of_time(f"JAX, half, {way}")
             continue
-        command = place.under_tessera(place.script("jax_step.py"), "--no-control", *options)
-        found = place.run_json(command, record.left(40), variables)
+        found, options = at_half(place, record, "jax_step.py", reference["peak_bytes"], variables)
         record.add(f"JAX, half, {way}", options=options, **torch_runs.compare(reference, found))
 
 
@@ -41,11 +43,9 @@ def cupy(place, record):
     record.add("CuPy, alone", **reference)
     if "digest" not in reference:
         return
-    options = half(reference["pool_bytes"])
-    found = place.run_json(place.under_tessera(place.script("cupy_step.py"), "--no-control", *options),
-                           record.left(40))
+    found, options = at_half(place, record, "cupy_step.py", reference["pool_bytes"])
     same = found.get("digest") == reference["digest"]
-    record.add("CuPy, half", answer="yes" if same else "no", options=options, **found)
+    record.add("CuPy, half", answer=evidence.answer(same, found["evidence"]), options=options, **found)
 
 
 def run(place, record):

@@ -4,11 +4,12 @@ import dataclasses
 import json
 import os
 import pathlib
-import signal
-import subprocess
 import sys
 import tempfile
-import time
+
+from sections import bounded
+
+MOST_TOLD = 4000  # bytes of a program's last words
 
 
 @dataclasses.dataclass
@@ -17,6 +18,8 @@ class Outcome:
     out: str
     err: str
     seconds: float
+    pid: int | None = None
+    stuck: str = ""  # the state of processes that could not be ended
 
     @property
     def well(self):
@@ -24,24 +27,26 @@ class Outcome:
 
     def failure(self):
         """What a record tells of a program that did not end well."""
-        return {"exit_code": self.code, "timed_out": self.code is None, "message": self.err[-2000:]}
+        return {"exit_code": self.code, "timed_out": self.code is None, "message": self.err[-MOST_TOLD:],
+                **({} if self.err else {"output": self.out[-MOST_TOLD:]}),
+                **({"stuck": self.stuck} if self.stuck else {})}
 
-
-def _text(data):
-    return data.decode(errors="replace") if isinstance(data, bytes) else data or ""
+    def told(self):
+        """What it said on standard error, for the record of a run that ended well too."""
+        return {"stderr": self.err[-MOST_TOLD:]} if self.err else {}
 
 
 class Place:
     """One build or unpacked bundle: bin/, lib/, tests/ and bench/gpu/ lie below its root."""
 
-    def __init__(self, root, software=False, quick=False):
+    def __init__(self, root, software=False, quick=False, scratch=None):
         self.root = pathlib.Path(root).resolve()
         self.software = software
         self.quick = quick
         self.scripts = pathlib.Path(__file__).resolve().parent.parent
         self.python = sys.executable
         # Short names: the path of a control socket has a limit of its own.
-        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="tessera-gpu-"))
+        self.scratch = pathlib.Path(scratch or tempfile.mkdtemp(prefix="tessera-gpu-"))
 
     # ---- programs ----
     def tessera(self):
@@ -78,34 +83,30 @@ class Place:
 
     def run(self, command, limit, more=None):
         """`command` for at most `limit` seconds; then it and its children are ended."""
-        start = time.monotonic()
         try:
-            child = subprocess.Popen(command, env=self.environment(more), stdin=subprocess.DEVNULL,
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                     start_new_session=True, cwd=self.scratch)
+            program = bounded.Program(command, self.environment(more), self.scratch)
         except OSError as error:
             return Outcome(127, "", str(error), 0.0)
-        try:
-            out, err = child.communicate(timeout=max(limit, 0.1))
-            code = child.returncode
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            out, err = child.communicate()
-            code = None
-        return Outcome(code, _text(out), _text(err), time.monotonic() - start)
+        code = program.wait(limit)
+        seconds = program.seconds()
+        stuck = program.end()
+        return Outcome(code, program.out.text(), program.err.text(), seconds, program.pid, stuck)
 
     def run_json(self, command, limit, more=None):
         """The last line of the output as JSON, or what went wrong, under "failed"."""
-        outcome = self.run(command, limit, more)
-        found = last_json(outcome.out)
-        if found is None or not outcome.well:
-            return {**(found or {}), "failed": outcome.failure()}
-        return found
+        return json_of(self.run(command, limit, more))
 
     def has(self, module):
         """Whether Python here can import `module`: asked in a child, as importing may be slow."""
         code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
         return self.run([self.python, "-c", code], 30).well
+
+
+def json_of(outcome):
+    found = last_json(outcome.out)
+    if found is None or not outcome.well:
+        return {**(found or {}), "failed": outcome.failure()}
+    return found
 
 
 def last_json(text):

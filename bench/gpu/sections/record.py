@@ -46,23 +46,40 @@ class Record:
         self.body["complete"] = failure is None and not self._late()
         self._write()
 
-    def summary(self, name):
-        """A few lines: how many answers of each kind, and whose answer was bad."""
-        kinds = collections.Counter(result.get("answer", "measured") for result in self.body["results"])
-        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-        lines = [f"{name}: {counts or 'nothing'}, {self.body['seconds']:.0f} s"
-                 + ("" if self.body["complete"] else ", NOT COMPLETE")]
-        for kind in ("failed", "no", "no time left"):
-            those = [result["name"] for result in self.body["results"] if result.get("answer") == kind]
-            if those:
-                lines.append(f"  {kind}: {'; '.join(those)}")
-        return lines
-
     def _late(self):
         return any(result.get("answer") == "no time left" for result in self.body["results"])
 
     def _write(self):
         self.body["seconds"] = round(time.monotonic() - self._start, 3)
-        partial = self.path.with_suffix(".partial")
-        partial.write_text(json.dumps(self.body, indent=1) + "\n", encoding="utf-8")
-        os.replace(partial, self.path)
+        write(self.path, self.body)
+
+
+def write(path, body):
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    os.replace(partial, path)
+
+
+def closed(path, ended):
+    """The file of a section that has ended, with what `ended` tells of its process added to it."""
+    body = json.loads(path.read_text(encoding="utf-8"))
+    if "failure" in ended or "stuck" in ended:
+        body["complete"] = False
+    # A traceback of its own says more than an exit code.
+    body = {**ended, **body} if "failure" in body else {**body, **ended}
+    write(path, body)
+    return body
+
+
+def summary(name, body):
+    """A few lines: how many answers of each kind, and whose answer was bad."""
+    kinds = collections.Counter(result.get("answer", "measured") for result in body["results"])
+    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    lines = [f"{name}: {counts or 'nothing'}, {body['seconds']:.0f} s"
+             + ("" if body["complete"] else ", NOT COMPLETE")]
+    lines += [f"  {what}: {body[what].strip().splitlines()[-1]}" for what in ("failure", "stuck") if body.get(what)]
+    for kind in ("failed", "no", "no time left"):
+        those = [result["name"] for result in body["results"] if result.get("answer") == kind]
+        if those:
+            lines.append(f"  {kind}: {'; '.join(those)}")
+    return lines

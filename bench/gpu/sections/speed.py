@@ -2,7 +2,7 @@
 
 import statistics
 
-from sections import torch_runs
+from sections import evidence, torch_runs
 
 
 def allocator(place, record):
@@ -11,8 +11,8 @@ def allocator(place, record):
         if record.over():
             record.out_of_time(what)
             continue
-        record.add(what, **place.run_json([place.probe("allocator_speed"), *quick, what],
-                                          record.left(limit)))
+        found = place.run_json([place.probe("allocator_speed"), *quick, what], record.left(limit))
+        record.add(what, **({"answer": "failed"} if "failed" in found else {}), **found)
 
 
 def fingerprints(place, record):
@@ -21,25 +21,37 @@ def fingerprints(place, record):
     record.add("fingerprints", **place.run_json([place.probe("fingerprint_speed"), *quick], record.left(20)))
 
 
+def in_turn(place, record, command, rounds, limit, read):
+    """`command` alone and under Tessera, in turn: what `read` makes of each run, and the facts that go with a comparison."""
+    found, failed, seen = {"alone": [], "under tessera run": []}, None, {}
+    for _ in range(rounds):
+        alone = place.run(command, record.left(limit))
+        under, seen = evidence.run(place, command, record.left(limit))
+        for way, outcome in (("alone", alone), ("under tessera run", under)):
+            value = read(outcome) if outcome.well else None
+            if value is None:
+                failed = outcome.failure()
+            else:
+                found[way].append(value)
+    facts = {"evidence": seen, **({"failed": failed} if failed else {})}
+    if failed or "missing" in seen:
+        facts["answer"] = "no"
+    return found, facts
+
+
 def launch_cost(place, record):
     """An empty kernel with sixteen addresses, with and without the preload library, in turn."""
+    def read(outcome):
+        words = outcome.out.split()
+        return {"refused": float(words[1]), "queued": float(words[3])} if len(words) == 4 else None
+
     rounds = "1" if place.quick else "25"
     for blocks in (16, 1000) if place.quick else (16, 1000, 100000):
         command = [place.program("launch_cost"), place.kernels("preload_kernels"), str(blocks), rounds]
-        costs, failed = {"alone": [], "under tessera run": []}, None
-        for _ in range(1 if place.quick else 3):
-            for way, line in (("alone", command),
-                              ("under tessera run", place.under_tessera(command, "--no-control"))):
-                outcome = place.run(line, record.left(15))
-                words = outcome.out.split()
-                if not outcome.well or len(words) != 4:
-                    failed = outcome.failure()
-                    continue
-                costs[way].append({"refused": float(words[1]), "queued": float(words[3])})
+        costs, facts = in_turn(place, record, command, 1 if place.quick else 3, 15, read)
         medians = {way: {kind: statistics.median(cost[kind] for cost in found)
                          for kind in ("refused", "queued")} for way, found in costs.items() if found}
-        record.add(f"launch with {blocks} live blocks", ns=medians,
-                   **({"failed": failed} if failed else {}))
+        record.add(f"launch with {blocks} live blocks", ns=medians, **facts)
 
 
 def ample(place, record):
@@ -47,16 +59,9 @@ def ample(place, record):
     command = [place.program("train"), "--kernels", place.kernels("train_kernels"), "--steps",
                "2" if place.quick else "20", "--layers", "8", "--width", "256" if place.quick else "1024",
                "--batch", "64" if place.quick else "256"]
-    seconds, failed = {"alone": [], "under tessera run": []}, None
-    for _ in range(1 if place.quick else 3):
-        for way, line in (("alone", command),
-                          ("under tessera run", place.under_tessera(command, "--no-control"))):
-            outcome = place.run(line, record.left(20))
-            if outcome.well:
-                seconds[way].append(round(outcome.seconds, 4))
-            else:
-                failed = outcome.failure()
-    record.add("train with ample memory", process_seconds=seconds, **({"failed": failed} if failed else {}))
+    seconds, facts = in_turn(place, record, command, 1 if place.quick else 3, 20,
+                             lambda outcome: round(outcome.seconds, 4))
+    record.add("train with ample memory", process_seconds=seconds, **facts)
 
 
 def torch_pairs(place, record):

@@ -1,8 +1,12 @@
 """Runs of train_step.py, and what is told of two of them side by side."""
 
-import json
 import statistics
 
+from sections import evidence
+from sections.place import json_of
+
+# What a comparison tells of a run, where the run has it.
+TOLD = ("evidence", "peak_allocated", "peak_reserved", "free_and_total", "backend", "failed", "stderr")
 WARM_UP = 2  # steps in which libraries load and pinned memory is made
 
 
@@ -34,27 +38,34 @@ def budget(peak, fraction):
             "--host-memory", mebibytes(peak * max(1.25 - fraction, 0.25) + (1 << 30))]
 
 
-def run(place, record, script, options=None, policy="recency", limit=60):
-    """One program: alone when `options` is None, else under `tessera run` with them."""
-    statistics_file = place.scratch / "stats.json"
-    statistics_file.unlink(missing_ok=True)
+def run(place, record, script, options=None, policy="recency", limit=60, part=None, more=None):
+    """One program: alone when `options` is None, else under `tessera run` with them. `part`: of its peak, None for ample."""
     command = place.script(script[0]) + list(script[1:])
-    more = environment(place)
-    if options is not None:
-        command = place.under_tessera(command, "--no-control", "--policy", policy, *options)
-        more["TESSERA_STATS"] = str(statistics_file)
-    found = place.run_json(command, record.left(limit), more)
-    if statistics_file.is_file():
-        found["tessera"] = moved(json.loads(statistics_file.read_text()))
-    return found
+    variables = environment(place, more)
+    if options is None:
+        return place.run_json(command, record.left(limit), variables)
+    outcome, seen = evidence.run(place, command, record.left(limit), ["--policy", policy, *options], variables,
+                                 evicts=part is not None and part < 1)
+    return {**json_of(outcome), "evidence": seen, **outcome.told()}
 
 
-def moved(report):
-    """The figures of a run that matter beside its time."""
-    return {"device_peak": report["device"]["device_peak"], "host_peak": report["host"]["host_peak"],
-            **{name: report["moves"][name] for name in ("bytes_in", "bytes_out", "fetches", "evictions")},
-            **{name: report["waits"][name] for name in ("stalls", "stall_ns", "late_fetches")},
-            "exposed_bytes_by_reason": report["exposed_bytes_by_reason"]}
+PROCESSES = 4  # at most, for all parts together: each takes long to start
+
+
+def in_pieces(place, record, script, key, options=None, **rest):
+    """A program that prints after each of its parts (under `key`) what is left: that again, when a part has spoiled its process.
+
+    Each part has the evidence of the process that it ran in beside it.
+    """
+    pieces, last, left = {}, {}, None
+    for _ in range(PROCESSES):
+        last = run(place, record, (script, *(["--only", ",".join(left)] if left else [])), options, **rest)
+        pieces.update({name: {**facts, **({"evidence": last["evidence"]} if "evidence" in last else {})}
+                       for name, facts in last.get(key, {}).items()})
+        left = last.get("left")
+        if not left or record.over():
+            break
+    return {**last, key: pieces}
 
 
 def step_seconds(found):
@@ -80,14 +91,13 @@ def largest_difference(one, other):
 def compare(reference, found):
     """`found` beside the run that it must agree with."""
     if "losses" not in found or "losses" not in reference:
-        return {"answer": "failed", **found}
+        return {**found, "answer": "failed"}
     difference = first_difference(reference["losses"], found["losses"])
     time, base = step_seconds(found), step_seconds(reference)
-    facts = {"answer": "yes" if difference is None else "no", "step_seconds": time,
+    facts = {"answer": evidence.answer(difference is None, found.get("evidence", {})), "step_seconds": time,
              "times_reference": round(time / base, 4) if base else None,
              "all_steps": found["step_seconds"], "losses": found["losses"]}
     if difference is not None:
         facts["first_different_step"] = difference
         facts["largest_relative_difference"] = largest_difference(reference["losses"], found["losses"])
-    return {**facts, **{key: found[key] for key in ("tessera", "peak_allocated", "peak_reserved",
-                                                    "free_and_total", "failed") if key in found}}
+    return {**facts, **{key: found[key] for key in TOLD if key in found}}

@@ -1,0 +1,62 @@
+"""Whether Tessera was at work in a program, by the statistics that the library writes at the end of the program's own process.
+
+Equal results alone show nothing: a program that Tessera leaves alone has them too. Each run gets a new folder, in which each
+process that Tessera worked in leaves one file, named by its number. With `TESSERA_OFF=1`, without the library, or where no memory
+came from it, there is none.
+"""
+
+import json
+import pathlib
+import tempfile
+
+# Group and name of the statistics' figures that are told beside an answer.
+FIGURES = [("blocks", "allocations"), ("blocks", "peak_live_bytes"), ("device", "device_capacity"),
+           ("device", "device_peak"), ("host", "host_peak"), ("moves", "bytes_in"), ("moves", "bytes_out"),
+           ("moves", "fetches"), ("moves", "evictions"), ("waits", "stalls"), ("waits", "stall_ns"),
+           ("waits", "late_fetches"), ("uses", "launches")]
+
+
+def figures(report):
+    return {name: report[group][name] for group, name in FIGURES} | {
+        "exposed_bytes_by_reason": report["exposed_bytes_by_reason"]}
+
+
+def read(folder):
+    """What each process left, by its number. A file that was cut off is none."""
+    found = {}
+    for path in sorted(pathlib.Path(folder).glob("*.json")):
+        try:
+            found[int(path.stem)] = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            continue
+    return found
+
+
+def judge(reports, pid, evicts):
+    """What the reports show of the program that ran as `pid` (None: of any), and "missing" if that is not enough."""
+    if not reports:
+        return {"missing": "no statistics: Tessera was not at work in this program"}
+    if pid is not None and pid not in reports:
+        return {"missing": "no statistics of the program itself", "processes": sorted(reports)}
+    # The one with the most memory, where several had some.
+    shown = reports[pid] if pid is not None else max(
+        reports.values(), key=lambda report: report["blocks"]["peak_live_bytes"])
+    facts = figures(shown)
+    if facts["allocations"] == 0:
+        facts["missing"] = "none of its memory came from Tessera"
+    elif evicts and facts["evictions"] == 0:
+        facts["missing"] = "nothing left device memory, though there was too little of it"
+    return facts
+
+
+def run(place, command, limit, options=(), more=None, evicts=False, before=()):
+    """`command` under `tessera run`: (outcome, evidence). `before`: a program that starts it all, so the number differs."""
+    with tempfile.TemporaryDirectory(dir=place.scratch, prefix="stats-") as folder:
+        line = place.under_tessera(command, "--no-control", "--stats", f"{folder}/%p.json", *options)
+        outcome = place.run([*before, *line], limit, more)
+        return outcome, judge(read(folder), None if before else outcome.pid, evicts)
+
+
+def answer(right, evidence):
+    """"yes" needs both: the program is right, and Tessera was at work in it."""
+    return "yes" if right and "missing" not in evidence else "no"
