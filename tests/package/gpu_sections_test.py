@@ -271,7 +271,7 @@ class Sections(unittest.TestCase):
         made_up = MadeUpPlace()
         body, results = results_of(smoke, made_up)
         self.assertTrue(body["complete"])
-        self.assertEqual({result["answer"] for result in results.values()}, {"yes"})
+        self.assertEqual({result["answer"] for result in results.values()}, {"measured", "yes"})
         under = [command for command in made_up.commands if "tessera run" in command]
         self.assertEqual([("lru" in line, "--device-memory 4096MiB" in line) for line in under],
                          [(False, False), (True, True), (False, True)])
@@ -282,6 +282,21 @@ class Sections(unittest.TestCase):
         answers = [smoke.verdict(*pair)["answer"] for pair in ((broken, under), (well, {**broken, "evidence": {}}),
                                                               (well, {}), (well, {**under, "losses": ["b"]}))]
         self.assertEqual(answers, ["not supported here", "failed", "failed", "no"])
+
+    def test_what_was_ended_with_its_section_is_no_fault_of_its_own(self):
+        class CutOff(MadeUpPlace):
+            def run(self, command, limit, more=None):
+                done = super().run(command, limit, more)
+                return place.Outcome(None, "", "", 1.0, done.pid) if "tessera run" in self.commands[-1] else done
+
+        for section in (smoke, pytorch, backends):
+            with mock.patch.object(record.Record, "left", lambda self, at_most=None: 0 if made_up.cut_off() else 10):
+                made_up = CutOff()
+                made_up.cut_off = lambda: any("tessera run" in line for line in made_up.commands)
+                body, results = results_of(section, made_up)
+            told = {result.get("answer") for result in results.values()}
+            self.assertIn("no time left", told)
+            self.assertFalse({"no", "failed"} & told, results)
 
     def test_presets_that_pytorch_did_not_follow_are_told(self):
         made_up = MadeUpPlace({"tessera run": {"parts": {}, "backend": "native", "preloaded": True}})

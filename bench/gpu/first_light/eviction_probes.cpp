@@ -1,6 +1,7 @@
 // The steps of an eviction as Tessera makes them, and what they cost beside a program that works.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -100,7 +101,9 @@ Answer swap_by_registered_memory(const Settings& settings) {
 // Unmapping one page costs what, with few mappings in the process and with many, idle and beside a kernel?
 Answer unmap_among_many(const Settings& settings) {
   Gpu gpu;
-  const std::size_t most = settings.quick ? 32 : 2000;
+  std::size_t free_bytes = 0, total = 0;
+  MUST(cuMemGetInfo(&free_bytes, &total));
+  const std::size_t most = settings.quick ? 32 : std::min<std::size_t>(2000, free_bytes / 2 / kPage);
   const std::uint64_t held_ns = settings.quick ? 20'000'000 : 300'000'000;
   Stream stream;
   Window window(gpu, most * kPage);

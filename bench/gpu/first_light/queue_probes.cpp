@@ -1,4 +1,5 @@
 // Streams: how much can be queued before a call blocks, and which kinds take a fence.
+#include <algorithm>
 #include <functional>
 
 #include "gpu.hpp"

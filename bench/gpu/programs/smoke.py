@@ -12,6 +12,8 @@ import tempfile
 import time
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+# One process meets itself: no network is needed, and a bare machine has none.
+os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")
 
 import torch
 from torch import nn

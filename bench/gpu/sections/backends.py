@@ -21,7 +21,7 @@ def told(base, runs):
     """All runs of one way, beside those of the first: equal losses, the median warm step, the peak."""
     last = runs[-1]
     if any("losses" not in found for found in runs) or not base or "losses" not in base[-1]:
-        return {**last, "answer": "failed"}
+        return {"answer": "failed", **last}
     steps = [step for found in runs for step in found["step_seconds"][torch_runs.WARM_UP:]]
     reference = [step for found in base for step in found["step_seconds"][torch_runs.WARM_UP:]]
     same = all(found["losses"] == base[-1]["losses"] for found in runs)
@@ -36,10 +36,10 @@ def compare(place, record, model):
     runs = {name: [] for name, _, _ in WAYS}
     for number in range(ROUNDS):
         for name, variables, under in WAYS:
-            # A second round that is cut off would be no turn at all.
             if record.over():
                 break
             found = one(place, record, model, variables, under)
+            # Of a later round that fails or is cut off, the first one tells more.
             if number == 0 or "losses" in found:
                 runs[name].append(found)
     for name, found in runs.items():

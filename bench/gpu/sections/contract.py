@@ -40,6 +40,9 @@ def compare(place, record, name, command, memory, too_small):
     alone = place.run(command, record.left(20))
     small, seen = evidence.run(place, command, record.left(20), ["--device-memory", memory],
                                {"TESSERA_LOG_LEVEL": "error"}, evicts=too_small)
+    if record.over() and None in (alone.code, small.code):
+        record.out_of_time(name)
+        return
     same = alone.well and small.well and alone.out == small.out
     record.add(name, answer=evidence.answer(same, seen), device_memory=memory, evidence=seen,
                seconds_alone=round(alone.seconds, 3), seconds=round(small.seconds, 3),

@@ -14,7 +14,7 @@ def at_half(place, record, script, peak, variables=None):
     """A program with half of its peak: (what it said, with the evidence; the options)."""
     options = torch_runs.budget(peak, 0.5)
     outcome, seen = evidence.run(place, place.script(script), record.left(40), options, variables, evicts=True)
-    return {**json_of(outcome), "evidence": seen, **outcome.told()}, options
+    return torch_runs.marked({**json_of(outcome), "evidence": seen, **outcome.told()}, record), options
 
 
 def jax(place, record):
@@ -45,7 +45,7 @@ def cupy(place, record):
         return
     found, options = at_half(place, record, "cupy_step.py", reference["pool_bytes"])
     same = found.get("digest") == reference["digest"]
-    record.add("CuPy, half", answer=evidence.answer(same, found["evidence"]), options=options, **found)
+    record.add("CuPy, half", **{"answer": evidence.answer(same, found["evidence"]), **found}, options=options)
 
 
 def run(place, record):

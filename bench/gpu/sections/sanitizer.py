@@ -60,6 +60,8 @@ def run(place, record):
             continue
         outcome, seen = checked(place, prefix, command, options, record.left(25), environment)
         answer = {OK: "clean", FOUND: "errors found"}.get(outcome.code, "failed")
+        if outcome.code is None and record.over():
+            answer = "no time left"
         if answer == "clean" and "missing" in seen:
             answer = "no"
         summary = [line for line in (outcome.out + outcome.err).splitlines()

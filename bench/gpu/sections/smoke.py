@@ -35,7 +35,7 @@ def run(place, record):
         record.not_here("PyTorch", why)
         return
     alone = torch_runs.in_pieces(place, record, "smoke.py", "parts", limit=LONGEST)
-    record.add("alone", answer="yes" if alone.get("peak_allocated") else "failed", **alone)
+    record.add("alone", **{"answer": "measured" if alone.get("peak_allocated") else "failed", **alone})
     if not alone.get("peak_allocated"):
         return
     for name, share, policy in RUNS:
@@ -45,6 +45,9 @@ def run(place, record):
         options = torch_runs.budget(alone["peak_allocated"], share)
         found = torch_runs.in_pieces(place, record, "smoke.py", "parts", options=options, policy=policy, part=share,
                                      limit=LONGEST, more=PRESETS)
+        if found.get("answer") == torch_runs.OUT_OF_TIME:
+            record.add(name, **found)
+            continue
         for part, facts in alone["parts"].items():
             record.add(f"{part}, {name}", **verdict(facts, found["parts"].get(part, {})))
         record.add(f"presets, {name}", options=options, **presets_hold(found),

@@ -7,6 +7,7 @@ from sections.place import json_of
 
 # What a comparison tells of a run, where the run has it.
 TOLD = ("evidence", "peak_allocated", "peak_reserved", "free_and_total", "backend", "failed", "stderr")
+OUT_OF_TIME = "no time left"
 WARM_UP = 2  # steps in which libraries load and pinned memory is made
 
 
@@ -43,10 +44,18 @@ def run(place, record, script, options=None, policy="recency", limit=60, part=No
     command = place.script(script[0]) + list(script[1:])
     variables = environment(place, more)
     if options is None:
-        return place.run_json(command, record.left(limit), variables)
-    outcome, seen = evidence.run(place, command, record.left(limit), ["--policy", policy, *options], variables,
-                                 evicts=part is not None and part < 1)
-    return {**json_of(outcome), "evidence": seen, **outcome.told()}
+        found = place.run_json(command, record.left(limit), variables)
+    else:
+        outcome, seen = evidence.run(place, command, record.left(limit), ["--policy", policy, *options], variables,
+                                     evicts=part is not None and part < 1)
+        found = {**json_of(outcome), "evidence": seen, **outcome.told()}
+    return marked(found, record)
+
+
+def marked(found, record):
+    """What was ended because its section was over is told so: it did not fail by itself."""
+    cut_off = found.get("failed", {}).get("timed_out", False) and record.over()
+    return {**found, **({"answer": OUT_OF_TIME} if cut_off else {})}
 
 
 PROCESSES = 4  # at most, for all parts together: each takes long to start
@@ -91,7 +100,7 @@ def largest_difference(one, other):
 def compare(reference, found):
     """`found` beside the run that it must agree with."""
     if "losses" not in found or "losses" not in reference:
-        return {**found, "answer": "failed"}
+        return {"answer": "failed", **found}
     difference = first_difference(reference["losses"], found["losses"])
     time, base = step_seconds(found), step_seconds(reference)
     facts = {"answer": evidence.answer(difference is None, found.get("evidence", {})), "step_seconds": time,
