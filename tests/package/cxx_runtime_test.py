@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+HEADERS = pathlib.Path(__file__).resolve().parents[2] / "include" / "tessera"
 SYSTEM = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
 NEWEST_GLIBC = (2, 34)
 # What is loaded into other people's programs.
@@ -87,6 +88,15 @@ def every_library_needs_the_c_library_alone(build):
     assert not wrong, "\n".join(wrong)
 
 
+def every_public_header_is_c():
+    """No object of C++ can cross: two libraries of ours have two copies of its runtime."""
+    for header in sorted(HEADERS.glob("*.h")):
+        text = f'#include "tessera/{header.name}"\nextern int not_empty;\n'
+        done = subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-x", "c",
+                               "-I", HEADERS.parent, "-"], input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
 def environment_with_a_newer_runtime(folder):
     """A folder as `$CONDA_PREFIX/lib`; the extension finds the runtime beside itself."""
     for name, text in (("runtime.c", STAND_IN), ("versions.map", VERSIONS), ("extension.c", EXTENSION)):
@@ -146,6 +156,7 @@ def main():
     if shutil.which("cc") is None:
         print("no C compiler here: what a program loads was not tried")
         return
+    every_public_header_is_c()
     with tempfile.TemporaryDirectory() as folder:
         a_program_gets_its_own_newer_runtime(build, pathlib.Path(folder))
         the_systems_own_runtime_would_be_noticed(build, pathlib.Path(folder))
