@@ -14,6 +14,9 @@ foreach(source IN LISTS program_sources)
     ${CMAKE_DL_LIBS} m)
   set_target_properties(program_${name} PROPERTIES OUTPUT_NAME ${name}
     RUNTIME_OUTPUT_DIRECTORY "${program_dir}" INSTALL_RPATH "")
+  if(source MATCHES "\\.cpp$")
+    tessera_own_runtime(program_${name})
+  endif()
   list(APPEND program_targets program_${name})
 endforeach()
 
