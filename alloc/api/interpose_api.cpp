@@ -78,6 +78,10 @@ tessera_result tessera_use_begin_unnamed(tessera_allocator* allocator, int devic
   });
 }
 
+int tessera_is_host_backed(tessera_allocator* allocator) {
+  return allocator != nullptr && allocator->allocator->guards_all_work() ? 1 : 0;
+}
+
 tessera_result tessera_use_begin_blocking(tessera_allocator* allocator,
                                           const tessera_address* addresses, size_t count,
                                           tessera_stream stream, tessera_access access,

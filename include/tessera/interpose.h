@@ -42,6 +42,9 @@ TESSERA_API tessera_result tessera_use_begin_words(tessera_allocator* allocator,
  * Cheap. */
 TESSERA_API tessera_result tessera_use_begin_unnamed(tessera_allocator* allocator, int device,
                                                      tessera_stream stream, tessera_use* use);
+/* Whether blocks that have left device memory stay reachable at their addresses, in host memory (option
+ * `unhinted-access`): work that uses them unannounced is slow then, and never wrong. Cheap. */
+TESSERA_API int tessera_is_host_backed(tessera_allocator* allocator);
 /* Like tessera_use_begin, for a call that returns only when its work is done (cuMemcpy): it may
  * take long, so it holds its blocks instead of the launch gate. Ends by tessera_use_end too. */
 TESSERA_API tessera_result tessera_use_begin_blocking(tessera_allocator* allocator,

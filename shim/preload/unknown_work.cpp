@@ -100,7 +100,7 @@ bool scan_unknown(void** parameters, FoundWords& found) {
 CUresult hold_everything(const char* call) {
   tessera_allocator* const allocator = running();
   const Entry entry;
-  if (allocator == nullptr || entry.nested() || guards_all_work()) return CUDA_SUCCESS;
+  if (allocator == nullptr || entry.nested() || tessera_is_host_backed(allocator) != 0) return CUDA_SUCCESS;
   const InPrimary in_primary;
   const auto bring_all_in = [&] {
     tessera_moved moved{};
