@@ -1,5 +1,6 @@
 // cuGraphAdd*Node, cuGraph*NodeGetParams and cuGraph*NodeSetParams: nodes one by one.
 #include "graph_call.hpp"
+#include "node_params.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
 using namespace tessera::softcuda;  // NOLINT
@@ -74,35 +75,12 @@ CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PAR
   return set_made(node, CU_GRAPH_NODE_TYPE_KERNEL, params);
 }
 
-// The parameters are told as a list or as a buffer, as they were given. Both lie in the node, as documented.
 CUresult cuGraphKernelNodeGetParams(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return on_node(handle, [&](Machine& machine, GraphNode& node) {
     if (!is_kernel(node)) return CUDA_ERROR_INVALID_VALUE;
     if (machine.environment.parameters == Parameters::kHidden) return CUDA_ERROR_NOT_SUPPORTED;
-    auto& work = std::get<KernelWork>(node.work);
-    node.parameters.clear();
-    for (std::uint32_t i = 0; i < work.kernel->parameter_count && !work.in_buffer; ++i) {
-      node.parameters.push_back(work.packed.data() + work.kernel->parameters[i].offset);
-    }
-    node.parameter_bytes = work.packed.size();
-    if (work.in_buffer) {
-      node.parameters = {CU_LAUNCH_PARAM_BUFFER_POINTER, work.packed.data(), CU_LAUNCH_PARAM_BUFFER_SIZE,
-                         &node.parameter_bytes, CU_LAUNCH_PARAM_END};
-    }
-    void** const told = node.parameters.data();
-    *params = {};
-    params->func = work.handles.func;
-    params->kern = work.handles.kern;
-    params->ctx = work.handles.ctx;
-    params->gridDimX = work.shape.grid.x;
-    params->gridDimY = work.shape.grid.y;
-    params->gridDimZ = work.shape.grid.z;
-    params->blockDimX = work.shape.block.x;
-    params->blockDimY = work.shape.block.y;
-    params->blockDimZ = work.shape.block.z;
-    params->sharedMemBytes = work.shape.shared;
-    (work.in_buffer ? params->extra : params->kernelParams) = told;
+    tell_kernel(node, *params);
     return CUDA_SUCCESS;
   });
 }

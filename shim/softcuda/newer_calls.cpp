@@ -127,7 +127,11 @@ CUresult cuGraphNodeSetParams_v2(CUgraphNode node, CUgraphNodeParams* params) {
 }
 CUresult cuGraphNodeGetParams(CUgraphNode handle, CUgraphNodeParams* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return on_node(handle, [&](Machine&, GraphNode& node) { return params_of(node, *params); });
+  return on_node(handle, [&](Machine& machine, GraphNode& node) {
+    const bool hidden = machine.environment.parameters == Parameters::kHidden;
+    if (hidden && std::holds_alternative<KernelWork>(node.work)) return CUDA_ERROR_NOT_SUPPORTED;
+    return params_of(node, *params);
+  });
 }
 
 CUresult cuStreamBeginRecaptureToGraph(CUstream stream, CUstreamCaptureMode mode, CUgraph handle,

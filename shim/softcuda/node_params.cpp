@@ -5,25 +5,6 @@
 namespace tessera::softcuda {
 namespace {
 
-void tell(GraphNode& node, KernelWork& work, CUgraphNodeParams& params) {
-  node.parameters.clear();
-  for (std::uint32_t i = 0; i < work.kernel->parameter_count; ++i) {
-    node.parameters.push_back(work.packed.data() + work.kernel->parameters[i].offset);
-  }
-  const auto& [grid, block, shared] = work.shape;
-  CUDA_KERNEL_NODE_PARAMS_v3& kernel = params.kernel;
-  kernel = {};
-  kernel.func = work.handle;
-  kernel.gridDimX = grid.x;
-  kernel.gridDimY = grid.y;
-  kernel.gridDimZ = grid.z;
-  kernel.blockDimX = block.x;
-  kernel.blockDimY = block.y;
-  kernel.blockDimZ = block.z;
-  kernel.sharedMemBytes = shared;
-  kernel.kernelParams = node.parameters.data();
-}
-
 void tell(const CUDA_MEMSET_NODE_PARAMS& fill, CUgraphNodeParams& params) {
   params.memset = {fill.dst, fill.pitch, fill.value, fill.elementSize, fill.width, fill.height, nullptr};
 }
@@ -33,8 +14,8 @@ void tell(const CUDA_MEMSET_NODE_PARAMS& fill, CUgraphNodeParams& params) {
 CUresult params_of(GraphNode& node, CUgraphNodeParams& params) {
   params = {};
   params.type = type_of(node.work);
-  if (auto* const kernel = std::get_if<KernelWork>(&node.work)) {
-    tell(node, *kernel, params);
+  if (std::holds_alternative<KernelWork>(node.work)) {
+    tell_kernel(node, params.kernel);
   } else if (const auto* const copy = std::get_if<CopyWork>(&node.work)) {
     params.memcpy.copyParams = copy->copy;
   } else if (const auto* const fill = std::get_if<FillWork>(&node.work)) {
