@@ -121,6 +121,7 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   if (high_.load() == 0 || low < low_.load()) low_.store(low);
   if (high > high_.load()) high_.store(high);
   TESSERA_TRY(made->residency().set_automatic(automatic_));
+  if (unseen_.load()) made->residency().expect_unseen_work();
   owned_.push_back(std::move(made));
   entry.store(owned_.back().get(), std::memory_order_release);
   if (backing != nullptr) backed_devices_.fetch_or(std::uint64_t{1} << device.value());

@@ -74,6 +74,11 @@ class Allocator {
   // Queued work that names no block but may reach any: its address may have come from memory or a global. While it
   // runs no block leaves. `device`: of the stream; without one it is that of the only heap, or nobody knows.
   void begin_unnamed(std::optional<DeviceId> device, StreamId stream, AnnouncedUse& use);
+  // Uses are found by what launches show, not told by the program: Residency::expect_unseen_work() of each device, also
+  // of those that are used later. Cheap.
+  void expect_unseen_work() {
+    if (!unseen_.load(std::memory_order_relaxed)) expect_unseen_work_from_now_on();
+  }
   void end_use(AnnouncedUse& use);
   // Whether work that names no block is to be announced all the same: pages are host-backed, and none
   // may change places while work starts that could reach it unseen.
@@ -147,6 +152,7 @@ class Allocator {
   Bytes to_lend(DeviceId device);
   // What the device may borrow, or null.
   PeerTier* peer_for(DeviceId device) const;
+  void expect_unseen_work_from_now_on();
   void enter_gates(AnnouncedUse& use);
   void leave_gates(AnnouncedUse& use);
   TierUsage host_usage() const;
@@ -194,6 +200,7 @@ class Allocator {
   mutable Mutex mutex_{LockRank::kApi};
   std::vector<std::unique_ptr<DeviceHeap>> owned_ GUARDED_BY(mutex_);
   bool automatic_ GUARDED_BY(mutex_) = true;
+  std::atomic<bool> unseen_{false};
   std::vector<PolicyTurn> policies_ GUARDED_BY(mutex_);  // never empty, at most kMostTurns; the last is followed
   std::string unhinted_ GUARDED_BY(mutex_) = "off";  // what the statistics say of it
   std::array<std::atomic<DeviceHeap*>, kMaxDevices> heaps_{};

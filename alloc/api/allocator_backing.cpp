@@ -66,6 +66,12 @@ PeerTier* Allocator::peer_for(DeviceId device) const {
   return nullptr;
 }
 
+void Allocator::expect_unseen_work_from_now_on() {
+  MutexLock lock(mutex_);
+  unseen_.store(true);
+  for (const auto& heap : owned_) heap->residency().expect_unseen_work();
+}
+
 // Host-backed pages of every device are guarded: work of one device reaches those of another, and each swap waits for all
 // work. Else a block waits for work on its own device alone.
 void Allocator::begin_unnamed(std::optional<DeviceId> device, StreamId stream, AnnouncedUse& use) {

@@ -55,6 +55,7 @@ tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void*
     if (allocator == nullptr || use == nullptr) return null_argument("allocator and use");
     if (words == nullptr && bytes != 0) return null_argument("words");
     Allocator& heap = *allocator->allocator;
+    heap.expect_unseen_work();
     AnnouncedUse announced;
     TESSERA_TRY(heap.begin_use(words_of(words, bytes), stream_id(stream), Access::kWrite,
                                Use::Kind::kGate, name, announced));

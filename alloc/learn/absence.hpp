@@ -40,7 +40,8 @@ struct Machine {
   double file_read_rate = 0;
   Bytes peer{};          // of another device that may be borrowed
   double peer_rate = 0;  // each way, all links to it together
-  std::uint32_t grace = 0;  // launches on its stream that a run stays for after a use
+  bool unseen = false;      // work may use runs that it does not name: Residency::expect_unseen_work()
+  std::uint32_t grace = 0;  // then: launches on its stream that a run stays for after a use
 };
 
 inline bool has_peer(const Machine& machine) { return machine.peer && machine.peer_rate > 0; }

@@ -81,6 +81,7 @@ Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const M
                      Residency::create(stage->driver_, DeviceId(), tiers,
                                        std::make_unique<Borrowed>(policy), stage->log_,
                                        {.grace = machine.grace}));
+  if (machine.unseen) stage->residency_->expect_unseen_work();
   const Bytes addresses = tiers.capacity() * kAddressesPerByte;
   TESSERA_TRY_ASSIGN(stage->pages_, PageManager::create(stage->driver_, *stage->residency_, addresses,
                                                         addresses));

@@ -78,6 +78,11 @@ Status ReplayOptions::set(std::string_view name, std::string_view value) {
     if (!parse(value, seed)) return refused(name, value, "a whole number");
     return {};
   }
+  if (name == "unseen-work") {
+    if (value != "on" && value != "off") return refused(name, value, "on or off");
+    unseen_work = value == "on";
+    return {};
+  }
   if (name == "timeline") {
     timeline = value;
     return {};

@@ -28,6 +28,7 @@ struct ReplayOptions {
   std::uint64_t peer_rate = 100'000'000'000;
   std::uint32_t iterations = 1;
   std::uint64_t seed = 0;  // for policies that draw lots
+  bool unseen_work = false;  // as in a program whose uses are read from its launches, not told
   std::string timeline;    // file to write it to; "": none
 
   // All links of a device together, and all memory beside it but the file.

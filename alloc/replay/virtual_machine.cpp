@@ -56,6 +56,7 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
   if (drawn) foundations.events = kDrawnEvents;
   TESSERA_TRY_ASSIGN(machine->allocator_,
                      Allocator::create(std::move(foundations), allocator_options(options, devices)));
+  if (options.unseen_work) machine->allocator_->expect_unseen_work();
   return machine;
 }
 

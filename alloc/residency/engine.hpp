@@ -48,6 +48,7 @@ struct Engine {
   Gate& gate;
   const HeldUses& held_uses;
   const std::atomic<bool>& automatic;  // live runs may leave unasked
+  const std::atomic<bool>& unseen;     // work may use a run without announcing it
 
   std::vector<std::unique_ptr<Run>> runs{};
   RunsByTrait by_trait{};         // of those: a place in the list is a place there
@@ -66,7 +67,7 @@ struct Engine {
   }
   // Kernels that nobody announced may use the run, by an address that a kernel wrote. They come within a few launches.
   bool is_settled(const Run& run) const {
-    return run.is_dead() || streams.is_past_grace(run.streams.load(), run.last_work(), options.grace);
+    return !unseen.load() || run.is_dead() || streams.is_past_grace(run.streams.load(), run.last_work(), options.grace);
   }
   // REQUIRES: the gate is closed.
   Status await_all_work() {

@@ -46,6 +46,7 @@ Machine Follower::machine() const {
           .file_read_rate = seen_or_common(mover_.file_read_rate(), kCommonRead, bool(file)),
           .peer = engine_.tiers.peer == nullptr ? Bytes() : engine_.tiers.peer->usage().capacity,
           .peer_rate = peer_rate,
+          .unseen = engine_.unseen.load(),
           .grace = engine_.options.grace};
 }
 

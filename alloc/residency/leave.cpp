@@ -25,18 +25,19 @@ bool remake_pays(const Run& run, double out_rate, double in_rate) {
 }  // namespace
 
 // The work that has to be over before the run leaves. It has been queued and is fenced; uses and frees from then on have
-// greater epochs. Of a live run that is all work on the device, not only its announced uses: a kernel that is queued or
-// running may use the run by an address that nobody saw, and what it writes during a copy would be lost. Of a dead run
-// the program has said by the free which work may use it.
+// greater epochs. Where work may be unseen, that is all work on the device, not only the announced uses of the run: a
+// kernel that is queued or running may use the run, and what it writes during a copy would be lost. Of a dead run the
+// program has said by the free which work may use it.
 // `decided`: what was queued after that epoch does not count. REQUIRES: a fence was taken then.
 // None while the run may not leave: a call under way that has stamped but not yet queued holds it.
 Result<std::optional<Room::Work>> Room::close_work(const Run& run, std::uint64_t decided) {
   const Gate::Closed closed(engine_.gate);
   if (!run.may_leave()) return std::optional<Work>();
-  const bool dead = run.is_dead();
   const std::uint64_t used = run.last_work();
-  const Work work{dead ? run.streams.load() : StreamTable::kAllStreams,
-                  dead ? used : std::max(used, decided != 0 ? decided : engine_.streams.epoch())};
+  Work work{run.streams.load(), used};
+  if (engine_.unseen.load() && !run.is_dead()) {
+    work = {StreamTable::kAllStreams, std::max(used, decided != 0 ? decided : engine_.streams.epoch())};
+  }
   engine_.streams.close(work.until);
   TESSERA_TRY(engine_.streams.fence(work.mask, work.until));
   return std::optional(work);

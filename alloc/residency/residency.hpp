@@ -78,6 +78,11 @@ class Residency {
   // another device's. Gives the gate's slot.
   std::uint32_t begin_unnamed(StreamId stream);
   void end_unnamed(StreamId stream, std::uint32_t gate_slot);
+  // From now on work may use runs that it does not name: all work on the device counts before a run leaves, and a run
+  // stays for a few launches behind its last announced use (ResidencyOptions::grace). Cheap.
+  void expect_unseen_work() {
+    if (!unseen_.load(std::memory_order_relaxed)) unseen_.store(true);
+  }
   void note_written(Run& run);  // of a use that has not ended: it may write this run, too
   // For a block that was just allocated (Run::live is counted already): backs its run for `stream`; with kNoStream it
   // waits for the bytes. kUndefined: where no other block lives in the run, what its pages held need not come back.
@@ -190,6 +195,7 @@ class Residency {
   std::atomic<bool> awaits_room_{false};
   HeldUses held_uses_;
   std::atomic<bool> automatic_{true};
+  std::atomic<bool> unseen_{false};
   mutable Mutex mutex_{LockRank::kResidency};
 
   // Each knows those before it.

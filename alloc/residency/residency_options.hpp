@@ -23,8 +23,8 @@ struct ResidencyOptions {
   MakePlanner make_planner = first_strategy;
   bool fingerprints = true;         // of pages, to find out which of them have changed
   ClassOfTag class_of_tag = {};     // called under the engine's lock, and outlives it
-  // Launches on its stream that a run stays for after its last announced use, while others can leave: at most
-  // StreamTable::kMostGrace. 0 is for callers that announce every use.
+  // Where work may be unseen: launches on its stream that a run stays for after its last announced use, while others
+  // can leave. At most StreamTable::kMostGrace.
   std::uint32_t grace = 0;
 };
 

@@ -92,6 +92,7 @@ void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const
 }
 
 std::uint32_t Residency::begin_unnamed(StreamId stream) {
+  expect_unseen_work();
   expect_use(stream);
   const std::uint32_t gate_slot = gate_.enter();
   streams_.note_use(streams_.slot_of(stream), streams_.tick());

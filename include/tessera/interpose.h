@@ -32,7 +32,9 @@ TESSERA_API int tessera_manages(tessera_allocator* allocator, tessera_address ad
 /* Like tessera_use_begin, for work whose operands are not known: every naturally aligned 8-byte
  * word of the `bytes` at `words` that points into a live block names that block. `name` (may be
  * NULL) is the kernel's, for traces and the learner, which knows it by the pointer: it must stay
- * the same for the same kernel. Access is assumed to be WRITE. */
+ * the same for the same kernel. Access is assumed to be WRITE. From the first such call on, work may use blocks that it
+ * does not name: a block leaves behind all work that its device had been given by then, and stays for a few launches
+ * behind its last use (option `grace`). */
 TESSERA_API tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words,
                                                    size_t bytes, tessera_stream stream,
                                                    const char* name, tessera_use* use);

@@ -186,7 +186,7 @@ LeagueOptions::LeagueOptions() {
   for (auto& setting : ReplayCommandOptions().settings) {
     const std::string name = setting.name;
     const bool is_rate = name.starts_with("file-") || name == "peer-rate" || name == "h2d" || name == "d2h";
-    if (name.ends_with("-memory") ? name != "device-memory" : is_rate) {
+    if (name.ends_with("-memory") ? name != "device-memory" : is_rate || name == "unseen-work") {
       settings.push_back(setting);
     }
   }

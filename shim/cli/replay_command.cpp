@@ -72,6 +72,8 @@ ReplayCommandOptions::ReplayCommandOptions()
           {"file-read", "TESSERA_FILE_READ", "RATE", "bytes per second from the disk (6e9)", ""},
           {"file-write", "TESSERA_FILE_WRITE", "RATE", "bytes per second to the disk (3e9)", ""},
           {"iterations", "TESSERA_ITERATIONS", "N", "times to play the trace's steps (1)", ""},
+          {"unseen-work", "TESSERA_UNSEEN_WORK", "on|off",
+           "fence all work before a block leaves, as where uses are read from launches (off)", ""},
           {"timeline", "TESSERA_TIMELINE", "FILE", "write a timeline for ui.perfetto.dev", ""},
           {"seed", "TESSERA_SEED", "N", "for policies that draw lots; those there are draw the same ones with any (0)", ""},
       } {}

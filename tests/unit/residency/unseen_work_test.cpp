@@ -87,6 +87,8 @@ TEST_F(UnseenWork, WorkOnAStreamThatCannotBeFencedIsWaitedForToo) {
 // Of a device of four runs and the policy of the test: the victim when a fifth comes.
 class Grace : public ::testing::TestWithParam<std::uint32_t> {
  protected:
+  Grace() { machine_.residency().expect_unseen_work(); }
+
   AnyRun* victim_of(std::vector<AnyRun*> runs) {
     const auto there = [](const AnyRun* run) { return run->missing.load() == 0; };
     EXPECT_OK(machine_.write(machine_.add({0, 2}), 1));
