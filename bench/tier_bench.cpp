@@ -29,6 +29,7 @@
 #include "raw_file.hpp"
 #include "timing.hpp"
 #include "tier/first_touch.hpp"
+#include "tier/thread_io.hpp"
 #include "tier/tier_stack.hpp"
 #include "tier/uring_io.hpp"
 
@@ -222,8 +223,8 @@ void measure_first_touch(const Options& options, std::vector<Comparison>& result
 // All pages of a file tier, moved with as many in flight as fill the ring.
 class FileBench {
  public:
-  FileBench(const std::string& directory, PageClass page_class, Bytes total, std::byte* host)
-      : tier_(must(FileTier::open(directory, total))), host_(host) {
+  FileBench(std::unique_ptr<FileTier> tier, PageClass page_class, Bytes total, std::byte* host)
+      : tier_(std::move(tier)), host_(host) {
     tier_->attach(host_, total);  // as the host tier's memory is
     for (std::uint64_t i = 0; i < total / page_bytes(page_class); ++i) {
       frames_.push_back(must(tier_->take(page_class)));
@@ -240,7 +241,7 @@ class FileBench {
  private:
   void move(bool writing) {
     // Enough pages for the ring, and one that waits behind them.
-    const Bytes ring = UringIo::kChunk * QueueDepth::kMost;
+    const Bytes ring = TransferQueue::kChunk * QueueDepth::kMost;
     const std::uint64_t depth = ring / frames_.front().bytes() + 1;
     std::vector<IoTicket> tickets;
     for (std::uint64_t i = 0; i < frames_.size(); ++i) {
@@ -284,9 +285,11 @@ void measure_file(const Options& options, std::vector<Comparison>& results) {
   const bool has_fio = Fio::is_installed();
   if (!has_fio) fmt::print(stderr, "tier_bench: fio is not installed, the file stands beside our own loop alone\n");
   for (const PageClass page_class : kPageClasses) {
-    InTurn<FileBench> files([&] { return std::make_unique<FileBench>(options.directory, page_class, total, bytes); });
+    InTurn<FileBench> files([&] {
+      return std::make_unique<FileBench>(must(FileTier::open(options.directory, total)), page_class, total, bytes);
+    });
     InTurn<RawFile> raws([&] {
-      return std::make_unique<RawFile>(must(make_spill_file(options.directory, total)), UringIo::kChunk, kRawDepth);
+      return std::make_unique<RawFile>(must(make_spill_file(options.directory, total)), TransferQueue::kChunk, kRawDepth);
     });
     for (std::size_t i = 0; i < InTurn<RawFile>::kFiles; ++i) {  // so that all of them take space, and can be read
       files.next().write();
@@ -301,7 +304,7 @@ void measure_file(const Options& options, std::vector<Comparison>& results) {
                               [&] { must(raws.next().read(bytes, total), "the raw read failed"); }));
     if (!has_fio) continue;
     InTurn<Fio> fios([&] {
-      return std::make_unique<Fio>(must(make_spill_file(options.directory, total)), total, UringIo::kChunk, kRawDepth);
+      return std::make_unique<Fio>(must(make_spill_file(options.directory, total)), total, TransferQueue::kChunk, kRawDepth);
     });
     for (std::size_t i = 0; i < InTurn<Fio>::kFiles; ++i) must(fios.next().write());
     results.push_back(compare_timed("file write, " + pages, total, kGoal, options.fio_rounds(),
@@ -313,6 +316,31 @@ void measure_file(const Options& options, std::vector<Comparison>& results) {
   }
 }
 
+// By threads, as where io_uring is refused, beside io_uring.
+void measure_threads(const Options& options, std::vector<Comparison>& results) {
+  constexpr double kGoal = 0.85;
+  const Bytes total = options.smoke ? kLargePage : 256_MiB;
+  const Buffer host = make_buffer(total);
+  auto* const bytes = static_cast<std::byte*>(host.get());
+  if (const Status refused = UringIo::open(options.directory, kBasePage).status(); !refused.is_ok()) {
+    fmt::print(stderr, "tier_bench: {}, the threads stand beside nothing\n", refused.message());
+    return;
+  }
+  for (const PageClass page_class : kPageClasses) {
+    const auto make = [&](std::unique_ptr<FileIo> io) {
+      return std::make_unique<FileBench>(std::make_unique<FileTier>(std::move(io), total), page_class, total, bytes);
+    };
+    InTurn<FileBench> by_threads([&] { return make(must(ThreadIo::open(options.directory, total))); });
+    InTurn<FileBench> by_ring([&] { return make(must(UringIo::open(options.directory, total))); });
+    for (std::size_t i = 0; i < InTurn<FileBench>::kFiles; ++i) by_threads.next().write(), by_ring.next().write();
+    const std::string pages = fmt::format("by threads, {} MiB pages", page_bytes(page_class) / 1_MiB);
+    results.push_back(compare("file write " + pages, total, kGoal, options.rounds(),
+                              [&] { by_threads.next().write(); }, "io_uring", [&] { by_ring.next().write(); }));
+    results.push_back(compare("file read " + pages, total, kGoal, options.rounds(),
+                              [&] { by_threads.next().read(); }, "io_uring", [&] { by_ring.next().read(); }));
+  }
+}
+
 int run(const Options& options) {
   if (!options.smoke && !may_measure(kTesseraChecked)) return EXIT_FAILURE;
   const auto environment = read_environment(TESSERA_BENCH_BUILD_DIR, options.directory);
@@ -321,6 +349,7 @@ int run(const Options& options) {
   measure_memory(options, results);
   measure_first_touch(options, results);
   measure_file(options, results);
+  measure_threads(options, results);
   if (options.json) {
     const nlohmann::ordered_json report = {{"environment", to_json(environment)},
                                            {"smoke", options.smoke},

@@ -17,6 +17,13 @@ namespace {
 
 OomFigures::Tier figures_of(const TierUsage& usage) { return {usage.capacity, usage.used}; }
 
+OomFigures::FileState state_of(const FileTier& file, const Options& options) {
+  using State = OomFigures::FileState;
+  if (file.usage().capacity) return file.takes_writes() ? State::kServes : State::kEnded;
+  if (options.file_memory == Bytes(0)) return State::kSizeZero;
+  return options.file_memory || !options.file_dir.empty() ? State::kRefused : State::kNotAsked;
+}
+
 void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
   const BlockStats blocks = heap.blocks().stats();
   const ResidencyStats moves = heap.residency().stats();
@@ -135,6 +142,7 @@ StatsSnapshot Allocator::stats() const {
                    {"host_memory", host_->pinned() ? "pinned" : "pageable"},
                    {"unhinted_access", unhinted_}};
   }
+  if (file_->usage().capacity) stats.facts.push_back({"file_io", file_->io_names()});
   for (const auto& entry : heaps_) {
     DeviceHeap* heap = entry.load(std::memory_order_acquire);
     if (heap == nullptr) continue;
@@ -191,6 +199,7 @@ Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked) const {
   if (heap.borrows()) figures.peer_tier = figures_of(peer_usage());
   figures.host_tier = figures_of(host_usage());
   figures.file_tier = figures_of(file_->usage());
+  figures.file = state_of(*file_, options_);
   figures.pinned = moves.pinned_bytes;
   figures.exposed = moves.exposed_bytes;
   return Status(Code::kOutOfMemory,

@@ -15,6 +15,7 @@
 #include "base/log.hpp"
 #include "base/page_class.hpp"
 #include "base/size_text.hpp"
+#include "tier/spill_file.hpp"
 
 namespace tessera {
 namespace {
@@ -22,6 +23,18 @@ namespace {
 constexpr Bytes kLargestAutoFile = 256_GiB;
 
 Bytes whole_pages(Bytes bytes) { return bytes / kBasePage * kBasePage; }
+
+// Files beyond the process's limit cannot be made, and a write beyond it would end the program.
+void keep_below_limit(std::vector<FileBudget>& budgets, bool asked) {
+  const Bytes limit = whole_pages(file_size_limit());
+  for (FileBudget& budget : budgets) {
+    if (budget.bytes <= limit) continue;
+    log_line(asked ? LogLevel::kWarning : LogLevel::kInfo,
+             "spill directory {}: {} of {} will be used: the limit on the size of files (ulimit -f)", budget.directory,
+             rounded_size(limit), rounded_size(budget.bytes));
+    budget.bytes = limit;
+  }
+}
 
 }  // namespace
 
@@ -105,6 +118,7 @@ Result<std::vector<FileBudget>> file_budgets(const Options& options) {
     // What is lost to rounding is a page of each.
     budget.bytes = whole_pages(std::min(Bytes(share) + kBasePage - Bytes(1), budget.bytes));
   }
+  keep_below_limit(budgets, options.file_memory.has_value());
   return budgets;
 }
 

@@ -36,9 +36,17 @@ std::string advice(const OomFigures& figures) {
   if (figures.cause == OomFigures::Cause::kWorkingSet) {
     return "raise --device-memory (TESSERA_DEVICE_MEMORY), or let a launch use less at a time";
   }
-  if (!figures.file_tier.capacity) {
-    return "give --file-dir DIRECTORY (TESSERA_FILE_DIR) on a fast local disk, or raise "
-           "--host-memory";
+  switch (figures.file) {
+    case OomFigures::FileState::kNotAsked:
+      return "give --file-dir DIRECTORY (TESSERA_FILE_DIR) on a fast local disk, or raise --host-memory";
+    case OomFigures::FileState::kRefused:
+      return "raise --host-memory (TESSERA_HOST_MEMORY), or see why the spill file that was asked for could not be "
+             "had: tessera doctor";
+    case OomFigures::FileState::kEnded:
+      return "give --file-dir (TESSERA_FILE_DIR) a disk with room, as nothing more is written to the spill files: one "
+             "failed, or --file-write-budget is used; or raise --host-memory";
+    case OomFigures::FileState::kSizeZero:
+    case OomFigures::FileState::kServes: break;
   }
   return "raise --file-memory (TESSERA_FILE_MEMORY) or --host-memory (TESSERA_HOST_MEMORY)";
 }

@@ -21,6 +21,13 @@ struct OomFigures {
     kHeapFull,    // no tier has room for another block
     kWorkingSet,  // the blocks of one launch do not fit into device memory together
   };
+  enum class FileState {
+    kNotAsked,
+    kSizeZero,  // file-memory is 0
+    kRefused,   // asked for, and could not be had
+    kServes,
+    kEnded,     // nothing is written to it any more
+  };
 
   Cause cause = Cause::kHeapFull;
   Bytes asked;
@@ -28,6 +35,7 @@ struct OomFigures {
   Tier device_tier, peer_tier, host_tier, file_tier;
   Bytes pinned;   // of device_tier.used
   Bytes exposed;  // of device_tier.used
+  FileState file = FileState::kNotAsked;
 };
 
 std::string oom_message(const OomFigures& figures);

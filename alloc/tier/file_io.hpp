@@ -1,7 +1,7 @@
 // Reads and writes of the spill file, asynchronous, as an interface.
 //
-// Why an interface: in virtual time the same file tier runs against a model of a disk. The real
-// one is `uring_io`.
+// Why an interface: systems differ in what they let a process do (file_io_choice.hpp), and in virtual time the
+// same file tier runs against a model of a disk. tests/contract/file_io_contract.hpp holds all of them.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -23,6 +23,9 @@ class FileIo {
   static constexpr std::size_t kMaxTransfers = 64 * 256;
 
   virtual ~FileIo() = default;
+
+  // What moves the bytes, in a word: for statistics.
+  virtual const char* name() const = 0;
 
   // Starts moving `bytes` between `host` and `offset` in the file.
   // REQUIRES: host, bytes and offset are multiples of 4096; the memory stays valid and, for a

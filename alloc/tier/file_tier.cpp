@@ -1,14 +1,16 @@
 #include "tier/file_tier.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "base/size_text.hpp"
-#include "tier/uring_io.hpp"
+#include "tier/file_io_choice.hpp"
 
 namespace tessera {
 namespace {
@@ -27,7 +29,7 @@ Result<std::unique_ptr<FileTier>> FileTier::open(std::vector<FileSpace> spaces,
   Status last;
   for (FileSpace& space : spaces) {
     if (space.capacity < kBasePage) continue;
-    auto io = UringIo::open(space.directory, space.capacity);
+    auto io = open_file_io(space.directory, space.capacity);
     if (io.is_ok()) {
       usable.push_back({std::move(space.directory), space.capacity, io.take()});
       continue;
@@ -149,6 +151,12 @@ Bytes FileTier::reach() const {
   Bytes room;
   for (const auto& file : files_) room += file->room();
   return used_ + (spent_ ? Bytes() : room);
+}
+
+std::string FileTier::io_names() const {
+  std::set<std::string> names;
+  for (const auto& file : files_) names.insert(file->io().name());
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 bool FileTier::allow_write(Bytes bytes) {

@@ -76,6 +76,8 @@ class FileTier final : public Tier {
   bool takes_writes() const;
   // The most that frames which hold something can come to.
   Bytes reach() const;
+  // What moves the bytes (FileIo::name), each word once; "" without files.
+  std::string io_names() const;
   // See FileIo.
   void attach(void* start, Bytes bytes);
   void detach(void* start);

@@ -8,7 +8,15 @@ namespace {
 // So near to the best is as good as the best.
 constexpr std::uint64_t kNearPercent = 97;
 
+// The first to be tried is the one that most disks need.
+constexpr std::size_t kFirst = 2;
+
 }  // namespace
+
+QueueDepth::QueueDepth()
+    : depths_(kDepths.begin(), kDepths.end()), candidate_(kFirst), speeds_(kDepths.size()) {}
+
+QueueDepth::QueueDepth(unsigned only) : depths_{only}, candidate_(0), speeds_(1) {}
 
 void QueueDepth::ended(Bytes bytes, Nanoseconds took, bool full) {
   if (is_settled()) return;
@@ -34,15 +42,15 @@ void QueueDepth::begin_stretch() {
 
 void QueueDepth::next() {
   begin_stretch();
-  candidate_ = (candidate_ + 1) % kDepths.size();
-  if (++measured_ < kDepths.size()) return;
+  candidate_ = (candidate_ + 1) % depths_.size();
+  if (++measured_ < depths_.size()) return;
   measured_ = 0;
   if (++round_ == kRounds) settle();
 }
 
 void QueueDepth::settle() {
-  std::array<std::uint64_t, kDepths.size()> medians{};
-  for (std::size_t i = 0; i < kDepths.size(); ++i) {
+  std::vector<std::uint64_t> medians(depths_.size());
+  for (std::size_t i = 0; i < depths_.size(); ++i) {
     std::sort(speeds_[i].begin(), speeds_[i].end());
     medians[i] = speeds_[i][kRounds / 2];
   }

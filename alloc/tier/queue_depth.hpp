@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "base/units.hpp"
 
@@ -26,7 +27,12 @@ class QueueDepth {
   // What is moved while a depth is measured, once all that was queued at another one has ended.
   static constexpr Bytes kMeasured = 32_MiB;
 
-  unsigned depth() const { return kDepths[candidate_]; }
+  // Tries kDepths.
+  QueueDepth();
+  // Keeps to one depth, and finds out the speed at it.
+  explicit QueueDepth(unsigned only);
+
+  unsigned depth() const { return depths_[candidate_]; }
   // A request of `bytes` ended that took so long; `full`: as many as depth() were in flight, and more waited.
   // What is not full says nothing about the disk.
   void ended(Bytes bytes, Nanoseconds took, bool full);
@@ -39,13 +45,14 @@ class QueueDepth {
   void next();
   void settle();
 
-  std::size_t candidate_ = 2;  // the first is the one that most disks need
+  std::vector<unsigned> depths_;
+  std::size_t candidate_;
   int round_ = 0;
   // Of the stretch without a gap: requests that may have been queued at another depth, and what came after.
   unsigned before_ = 0;
   Bytes moved_;
   Nanoseconds took_;  // by all of these requests together
-  std::array<std::array<std::uint64_t, kRounds>, kDepths.size()> speeds_{};
+  std::vector<std::array<std::uint64_t, kRounds>> speeds_;  // of each depth
   std::size_t measured_ = 0;  // candidates in this round
   std::uint64_t speed_ = 0;
 };

@@ -1,12 +1,15 @@
 #include "tier/spill_file.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 #include <linux/magic.h>
@@ -19,11 +22,6 @@ namespace {
 Status refused(const std::string& directory, const char* what, int error) {
   return Status(Code::kIo, fmt::format("spill directory {}: {}: {}", directory, what,
                                        std::strerror(error)));
-}
-
-// Whether the error of an O_TMPFILE open means that only this way of making a file is missing.
-bool means_no_tmpfile(int error) {
-  return error == EOPNOTSUPP || error == EISDIR || error == EINVAL;
 }
 
 // Not every file system takes O_DIRECT; without it transfers go through the page cache.
@@ -50,11 +48,16 @@ SpillFile::~SpillFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-bool SpillFile::direct() const { return (::fcntl(descriptor_, F_GETFL) & O_DIRECT) != 0; }
+bool SpillFile::direct() const {
+  const int flags = ::fcntl(descriptor_, F_GETFL);
+  return flags >= 0 && (flags & O_DIRECT) != 0;
+}
 
 Result<SpillFile> make_spill_file(const std::string& directory, Bytes size) {
+  if (size > file_size_limit()) return refused(directory, "the limit on the size of files (ulimit -f)", EFBIG);
   auto file = make_nameless(directory);
-  if (!file.is_ok() && file.status().code() == Code::kNotSupported) file = make_unlinked(directory);
+  // Systems say in many ways that they have no nameless files; if something else is the matter this says so, too.
+  if (!file.is_ok()) file = make_unlinked(directory);
   if (!file.is_ok()) return file;
   const int descriptor = file.value().descriptor();
   // The full length at once: a write that makes the file longer takes the file system's slow path.
@@ -67,21 +70,40 @@ Result<SpillFile> make_spill_file(const std::string& directory, Bytes size) {
 }
 
 Result<SpillFile> make_nameless(const std::string& directory) {
-  const int descriptor = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-  if (descriptor >= 0) return SpillFile(descriptor);
-  const int error = errno;
-  if (!means_no_tmpfile(error)) return refused(directory, "cannot make a file", error);
-  return Status(Code::kNotSupported,
-                fmt::format("spill directory {}: no nameless files", directory));
+  const int descriptor =
+      away_from_standard(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600));
+  if (descriptor < 0) return refused(directory, "cannot make a file", errno);
+  return SpillFile(descriptor);
 }
 
 Result<SpillFile> make_unlinked(const std::string& directory) {
   std::string path = directory + "/.tessera-spill-XXXXXX";
   const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
   if (descriptor < 0) return refused(directory, "cannot make a file", errno);
-  SpillFile file(descriptor);
-  if (::unlink(path.c_str()) != 0) return refused(directory, "cannot unlink the file", errno);
-  return file;
+  if (::unlink(path.c_str()) != 0) {
+    const int error = errno;
+    ::close(descriptor);
+    return refused(directory, "cannot unlink the file", error);
+  }
+  const int kept = away_from_standard(descriptor);
+  if (kept < 0) return refused(directory, "cannot make a file", errno);
+  return SpillFile(kept);
+}
+
+Bytes file_size_limit() {
+  struct rlimit limit {};
+  constexpr std::uint64_t kLargest = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0) return Bytes(kLargest);
+  return Bytes(std::min<std::uint64_t>(limit.rlim_cur, kLargest));
+}
+
+int away_from_standard(int descriptor) {
+  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+  const int kept = ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int error = errno;
+  ::close(descriptor);
+  errno = error;
+  return kept;
 }
 
 }  // namespace tessera

@@ -1,8 +1,8 @@
 // Makes the private file that pages are spilled to: nameless, mode 0600, gone with the process.
 //
 // Why nameless from the start: a file that is removed at exit stays behind after kill -9, with
-// somebody's weights in it. Where the file system cannot make a nameless file, one is made under a
-// random name and unlinked at once.
+// somebody's weights in it. Where no nameless file can be made (overlays of old kernels, NFS, FUSE, sandboxes), one
+// is made under a random name and unlinked at once, while it is empty.
 //
 // Thread safety: SpillFile is owned by one; make_* are stateless.
 #pragma once
@@ -39,9 +39,16 @@ class SpillFile {
 // Errors: kIo with the directory and the reason.
 Result<SpillFile> make_spill_file(const std::string& directory, Bytes size);
 
-// The two ways in which make_spill_file makes one. Errors: kNotSupported when the file system has
-// no nameless files; kIo.
+// The two ways in which make_spill_file makes one. Errors: kIo.
 Result<SpillFile> make_nameless(const std::string& directory);
 Result<SpillFile> make_unlinked(const std::string& directory);
+
+// The most bytes that a file of this process may have (RLIMIT_FSIZE). Beyond it the system does not only refuse: its
+// signal ends the program.
+Bytes file_size_limit();
+
+// The same file under a number that no program uses for its standard streams, which it may have closed. Takes
+// `descriptor` over. -1 with errno when there is none.
+int away_from_standard(int descriptor);
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 #include "tier/uring_io.hpp"
 
-#include <fcntl.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,88 +8,137 @@
 
 #include <fmt/format.h>
 
-#include "base/check.hpp"
 #include "base/log.hpp"
+#include "tier/plain_transfer.hpp"
 
 namespace tessera {
 namespace {
 
-// What O_DIRECT wants of every address, length and offset.
-constexpr Bytes kBlock = 4_KiB;
+// In place of a slot: the answer is nobody's.
+constexpr unsigned kNobody = UringIo::kSlots;
+// How often in a row, a millisecond apart where somebody waits, the kernel may say that it cannot take requests now.
+constexpr int kMostRefusals = 1000;
+// What a request that does nothing may take, on a machine that has other work.
+constexpr int kTrialMilliseconds = 2000;
+constexpr int kMostInterruptedTrials = 20;
 
-bool is_aligned(const void* host, Bytes bytes, Bytes offset) {
-  const Bytes address(reinterpret_cast<std::uint64_t>(host));
-  return !(address % kBlock) && !(bytes % kBlock) && !(offset % kBlock) && bytes;
+// The request was not carried out and may be at the next try. The kernel cancels requests of a thread that ends
+// while the transfer is not the thread's; and those for which it could not make a worker.
+bool means_again(int error) { return error == EINTR || error == EAGAIN || error == ECANCELED; }
+
+// The kernel did not take requests now, for want of memory or because completions wait to be taken.
+bool may_pass(int error) { return means_again(error) || error == EBUSY || error == ENOMEM; }
+
+// All others may be the ring's own, as EFAULT of a thread that has ended is.
+bool is_of_the_disk(int error) { return error == EIO || error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
+bool is_refused(int error) { return error == EPERM || error == EACCES || error == ENOSYS; }
+
+Status no_ring(const char* call, int error) {
+  return Status(Code::kNotSupported, fmt::format("io_uring cannot be used: {}: {}", call, std::strerror(error)));
 }
 
-// Below this many bytes per second a disk holds up whoever waits for it more than it helps.
-constexpr std::uint64_t kSlow = 200'000'000;
+// Whether a completion is there after at most so long. 0, or an error number.
+int await_ring(const io_uring& ring, int milliseconds) {
+  pollfd completions{ring.ring_fd, POLLIN, 0};
+  const int ready = ::poll(&completions, 1, milliseconds);
+  if (ready > 0) return 0;
+  return ready == 0 ? ETIMEDOUT : errno;
+}
 
-// The request was not carried out, and would be at the next try. The kernel cancels requests of a
-// thread that ends; the transfer is not the thread's, so it goes on.
-bool means_again(int result) {
-  return result == -EINTR || result == -EAGAIN || result == -ECANCELED;
+// Setting a ring up is not all that may be refused: so a worker of the kernel is asked to do nothing, which
+// touches no memory however late it does.
+Status try_ring(io_uring& ring) {
+  io_uring_sqe* const entry = ::io_uring_get_sqe(&ring);
+  if (entry == nullptr) return no_ring("io_uring_enter", EBUSY);
+  ::io_uring_prep_nop(entry);
+  entry->flags |= IOSQE_ASYNC;
+  entry->user_data = kNobody;
+  int submitted = ::io_uring_submit(&ring);
+  for (int tries = 1; submitted < 0 && may_pass(-submitted) && tries < kMostInterruptedTrials; ++tries) {
+    submitted = ::io_uring_submit(&ring);
+  }
+  if (submitted < 0) return no_ring("io_uring_enter", -submitted);
+  int waited = await_ring(ring, kTrialMilliseconds);
+  for (int tries = 1; waited == EINTR && tries < kMostInterruptedTrials; ++tries) {
+    waited = await_ring(ring, kTrialMilliseconds);
+  }
+  if (waited != 0) return no_ring("waiting for a worker", waited);
+  io_uring_cqe* answer = nullptr;
+  if (const int error = -::io_uring_peek_cqe(&ring, &answer); error != 0) return no_ring("io_uring_enter", error);
+  const int result = answer->res;
+  ::io_uring_cqe_seen(&ring, answer);
+  return result < 0 ? no_ring("making a worker", -result) : Status::ok();
 }
 
 }  // namespace
 
 Result<std::unique_ptr<UringIo>> UringIo::open(const std::string& directory, Bytes size,
-                                                std::unique_ptr<const Clock> clock) {
-  TESSERA_TRY_ASSIGN(SpillFile file, make_spill_file(directory, size));
-  std::unique_ptr<UringIo> io(new UringIo(std::move(file), directory, std::move(clock)));
+                                               std::unique_ptr<const Clock> clock, std::chrono::milliseconds patience) {
+  std::unique_ptr<UringIo> io(new UringIo(directory, std::move(clock), patience));
   const MutexLock lock(io->mutex_);
-  const int error = -::io_uring_queue_init(kSlots, &io->ring_, 0);
-  if (error != 0) {
-    const char* const hint = error == ENOMEM ? " (raise the memlock limit)" : "";
-    return Status(Code::kNotSupported, fmt::format("no file tier: io_uring is not available: {}{}",
-                                                   std::strerror(error), hint));
-  }
-  io->ring_made_ = true;
-  // Old systems have neither; then each request names file and memory by itself.
-  const int file_of_ring = io->file_.descriptor();
-  io->file_registered_ = ::io_uring_register_files(&io->ring_, &file_of_ring, 1) == 0;
-  if (::io_uring_register_buffers_sparse(&io->ring_, kMaxAttached) == 0) {
-    for (unsigned index = kMaxAttached; index > 0; --index) io->free_indices_.push_back(index - 1);
-  }
+  TESSERA_TRY(io->make_ring());
+  TESSERA_TRY_ASSIGN(io->file_, make_spill_file(directory, size));
+  TESSERA_TRY(io->register_file());
   return io;
 }
 
-UringIo::UringIo(SpillFile file, const std::string& directory, std::unique_ptr<const Clock> clock)
-    : file_(std::move(file)), directory_(directory), clock_(std::move(clock)) {
+UringIo::UringIo(const std::string& directory, std::unique_ptr<const Clock> clock, std::chrono::milliseconds patience)
+    : directory_(directory), clock_(std::move(clock)), patience_(patience), queue_(directory, *clock_) {
   for (unsigned slot = kSlots; slot > 0; --slot) free_slots_.push_back(slot - 1);
 }
 
 UringIo::~UringIo() {
   if (!ring_made_) return;
   const MutexLock lock(mutex_);
-  reads_.waiting.clear();
-  writes_.waiting.clear();
+  queue_.drop_waiting();
   // The kernel writes into memory that is not ours: nothing may be in flight when we are gone.
-  while (free_slots_.size() < kSlots) await_completion();
+  while (queue_.in_flight() > 0) {
+    submit();
+    await_completion();
+  }
   ::io_uring_queue_exit(&ring_);
 }
 
-Result<IoTicket> UringIo::read(void* host, Bytes bytes, Bytes offset) {
-  return start({false, static_cast<std::byte*>(host), bytes, offset, Bytes(), 0, Status()});
+Status UringIo::make_ring() {
+  if (const int error = -::io_uring_queue_init(kSlots, &ring_, 0); error != 0) return no_ring("io_uring_setup", error);
+  ring_made_ = true;
+  const int kept = away_from_standard(ring_.ring_fd);
+  if (kept < 0) return no_ring("its descriptor", errno);
+  ring_.ring_fd = ring_.enter_ring_fd = kept;
+  return try_ring(ring_);
 }
+
+// Old systems register neither the file nor memory that may be named later; then each request names them by itself.
+Status UringIo::register_file() {
+  const int file_of_ring = file_.descriptor();
+  const int error = -::io_uring_register_files(&ring_, &file_of_ring, 1);
+  if (is_refused(error)) return no_ring("io_uring_register", error);
+  file_registered_ = error == 0;
+  if (::io_uring_register_buffers_sparse(&ring_, kMaxAttached) == 0) {
+    for (unsigned index = kMaxAttached; index > 0; --index) free_indices_.push_back(index - 1);
+  }
+  return {};
+}
+
+Result<IoTicket> UringIo::read(void* host, Bytes bytes, Bytes offset) { return start(false, host, bytes, offset); }
 
 Result<IoTicket> UringIo::write(const void* host, Bytes bytes, Bytes offset) {
   // io_uring takes one kind of pointer for both directions; a write only reads from it.
-  auto* const bytes_of = static_cast<std::byte*>(const_cast<void*>(host));
-  return start({true, bytes_of, bytes, offset, Bytes(), 0, Status()});
+  return start(true, const_cast<void*>(host), bytes, offset);
 }
 
 Status UringIo::poll(IoTicket ticket) {
   const MutexLock lock(mutex_);
   if (!someone_waits_) reap();
   pump();
-  return take_outcome(ticket);
+  return queue_.take_outcome(ticket);
 }
 
 Status UringIo::wait(IoTicket ticket) {
   const MutexLock lock(mutex_);
   for (;;) {
-    Status outcome = take_outcome(ticket);
+    Status outcome = queue_.take_outcome(ticket);
     if (outcome.code() != Code::kNotReady) return outcome;
     pump();
     await_completion();
@@ -105,8 +154,7 @@ void UringIo::attach(void* start, Bytes bytes) {
   const int taken = ::io_uring_register_buffers_update_tag(&ring_, index, &piece, &no_tag, 1);
   if (taken != 1) {
     // The limit of locked memory, mostly; it will not be higher for the next piece.
-    log_line(LogLevel::kInfo, "spill directory {}: memory is not registered: {}", directory_,
-             std::strerror(-taken));
+    log_line(LogLevel::kInfo, "spill directory {}: memory is not registered: {}", directory_, std::strerror(-taken));
     free_indices_.clear();
     return;
   }
@@ -120,13 +168,11 @@ void UringIo::detach(void* start) {
   if (found == attached_.end()) return;
   const iovec nothing{nullptr, 0};
   const __u64 no_tag = 0;
-  const int taken =
-      ::io_uring_register_buffers_update_tag(&ring_, found->second.index, &nothing, &no_tag, 1);
+  const int taken = ::io_uring_register_buffers_update_tag(&ring_, found->second.index, &nothing, &no_tag, 1);
   if (taken == 1) {
     free_indices_.push_back(found->second.index);
   } else {
-    log_line(LogLevel::kWarning, "spill directory {}: memory stays registered: {}", directory_,
-             std::strerror(-taken));
+    log_line(LogLevel::kWarning, "spill directory {}: memory stays registered: {}", directory_, std::strerror(-taken));
   }
   attached_.erase(found);
 }
@@ -145,83 +191,80 @@ std::optional<unsigned> UringIo::index_of(const std::byte* start, Bytes bytes) c
   return inside ? std::optional(piece->second.index) : std::nullopt;
 }
 
-Status UringIo::discard(Bytes offset, Bytes bytes) {
-  const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-  if (::fallocate(file_.descriptor(), mode, static_cast<off_t>(offset.value()),
-                  static_cast<off_t>(bytes.value())) == 0) {
-    return Status::ok();
-  }
-  const Code code = errno == EOPNOTSUPP ? Code::kNotSupported : Code::kIo;
-  return Status(code, fmt::format("spill directory {}: cannot free file space: {}", directory_,
-                                  std::strerror(errno)));
-}
+Status UringIo::discard(Bytes offset, Bytes bytes) { return punch_hole(file_.descriptor(), offset, bytes, directory_); }
 
-Result<IoTicket> UringIo::start(Transfer transfer) {
-  if (!is_aligned(transfer.host, transfer.bytes, transfer.offset)) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("transfer of {} bytes at {} is not in whole blocks of {}",
-                              transfer.bytes.value(), transfer.offset.value(), kBlock.value()));
-  }
+Result<IoTicket> UringIo::start(bool writing, void* host, Bytes bytes, Bytes offset) {
   const MutexLock lock(mutex_);
-  if (transfers_.size() >= kMaxTransfers) {
-    return Status(Code::kBusy, fmt::format("{} transfers are in flight", transfers_.size()));
-  }
-  const IoTicket ticket(++last_ticket_);
-  queue_of(transfer).waiting.push_back(ticket);
-  transfers_.emplace(ticket, std::move(transfer));
+  TESSERA_TRY_ASSIGN(const IoTicket ticket, queue_.start(writing, host, bytes, offset));
   pump();
   return ticket;
 }
 
 void UringIo::pump() {
-  fill(reads_);
-  fill(writes_);
-  // What the kernel does not take now (it may be short of memory) stays in the ring for next time.
-  if (::io_uring_sq_ready(&ring_) > 0) static_cast<void>(::io_uring_submit(&ring_));
+  fill(false);
+  fill(true);
+  submit();
 }
 
 // Each direction has as many slots as it may be deep, so there is one to be had.
-void UringIo::fill(Queue& queue) {
-  while (!queue.waiting.empty() && queue.in_flight < queue.depth.depth()) {
-    const IoTicket ticket = queue.waiting.front();
-    Transfer& transfer = transfers_.at(ticket);
-    if (transfer.issued == transfer.bytes || !transfer.outcome.is_ok()) {
-      queue.waiting.pop_front();
-      continue;
-    }
+void UringIo::fill(bool writing) {
+  while (auto chunk = queue_.next(writing)) {
     const unsigned slot = free_slots_.back();
     free_slots_.pop_back();
-    const Bytes bytes = std::min(kChunk, transfer.bytes - transfer.issued);
-    slots_[slot] = {ticket, transfer.issued, bytes, clock_->now()};
-    transfer.issued += bytes;
-    ++transfer.slots;
-    ++queue.in_flight;
+    slots_[slot] = {*chunk, false};
     issue(slot);
   }
-  queue.full = queue.in_flight == queue.depth.depth() && !queue.waiting.empty();
 }
 
-// The ring has an entry for each slot, so there is always one to be had.
 void UringIo::issue(unsigned slot) {
-  const Slot& piece = slots_[slot];
-  const Transfer& transfer = transfers_.at(piece.ticket);
-  io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);
-  DCHECK(entry != nullptr);
-  std::byte* const host = transfer.host + piece.at.value();
-  const auto bytes = static_cast<unsigned>(piece.bytes.value());
-  const std::uint64_t offset = (transfer.offset + piece.at).value();
+  io_uring_sqe* const entry = given_up_ ? nullptr : ::io_uring_get_sqe(&ring_);
+  if (entry == nullptr) return finish(slot, do_without_ring(slot, EBUSY));
+  prepare(entry, *slots_[slot].chunk);
+  entry->user_data = slot;
+  unsubmitted_.push_back(slot);
+}
+
+void UringIo::prepare(io_uring_sqe* entry, const Chunk& chunk) const {
+  std::byte* const host = chunk.next_host();
+  const auto bytes = static_cast<unsigned>(chunk.left().value());
+  const std::uint64_t offset = chunk.next_offset().value();
   const int file = file_registered_ ? 0 : file_.descriptor();
-  const auto known = index_of(host, piece.bytes);
+  const auto known = index_of(host, chunk.left());
   if (known) {
     const auto index = static_cast<int>(*known);
-    if (transfer.writing) ::io_uring_prep_write_fixed(entry, file, host, bytes, offset, index);
-    else ::io_uring_prep_read_fixed(entry, file, host, bytes, offset, index);
+    if (chunk.writing)
+      ::io_uring_prep_write_fixed(entry, file, host, bytes, offset, index);
+    else
+      ::io_uring_prep_read_fixed(entry, file, host, bytes, offset, index);
   } else {
-    if (transfer.writing) ::io_uring_prep_write(entry, file, host, bytes, offset);
-    else ::io_uring_prep_read(entry, file, host, bytes, offset);
+    if (chunk.writing)
+      ::io_uring_prep_write(entry, file, host, bytes, offset);
+    else
+      ::io_uring_prep_read(entry, file, host, bytes, offset);
   }
   if (file_registered_) entry->flags |= IOSQE_FIXED_FILE;
-  entry->user_data = slot;
+}
+
+// What the kernel does not take now stays in the ring for next time, but not for ever.
+void UringIo::submit() {
+  if (unsubmitted_.empty() || given_up_) return;
+  const int taken = ::io_uring_submit(&ring_);
+  if (taken > 0) {
+    const auto count = std::min<std::size_t>(static_cast<std::size_t>(taken), unsubmitted_.size());
+    unsubmitted_.erase(unsubmitted_.begin(), unsubmitted_.begin() + static_cast<std::ptrdiff_t>(count));
+    refusals_ = 0;
+    return;
+  }
+  const int error = taken < 0 ? -taken : EAGAIN;
+  if (may_pass(error) && ++refusals_ < kMostRefusals) return;
+  give_up_ring(error);
+}
+
+void UringIo::give_up_ring(int error) {
+  given_up_ = true;
+  for (const unsigned slot : std::exchange(unsubmitted_, {})) {
+    if (slot != kNobody) finish(slot, do_without_ring(slot, error));
+  }
 }
 
 void UringIo::reap() {
@@ -230,82 +273,79 @@ void UringIo::reap() {
     const auto slot = static_cast<unsigned>(entry->user_data);
     const int result = entry->res;
     ::io_uring_cqe_seen(&ring_, entry);
-    complete(slot, result);
+    if (slot != kNobody) complete(slot, result);
   }
 }
 
 void UringIo::complete(unsigned slot, int result) {
   Slot& piece = slots_[slot];
-  Transfer& transfer = transfers_.at(piece.ticket);
-  const Bytes moved = result > 0 ? Bytes(static_cast<std::uint64_t>(result)) / kBlock * kBlock
-                                 : Bytes();
-  piece.at += moved;
-  piece.bytes -= moved;
-  if (piece.bytes && transfer.outcome.is_ok()) {
-    // Short, or interrupted: go on with the rest. Anything else is the end of the transfer.
-    if (moved || means_again(result)) return issue(slot);
-    transfer.outcome = failure(transfer, piece, result);
-  }
-  --transfer.slots;
-  free_slots_.push_back(slot);
-  Queue& queue = queue_of(transfer);
-  --queue.in_flight;
-  if (transfer.outcome.is_ok()) {
-    const unsigned depth = queue.depth.depth();
-    queue.depth.ended(moved, clock_->now() - piece.issued, queue.full);
-    if (queue.depth.depth() != depth) queue.full = false;  // those that end with it were filled to the old one
-  }
-  warn_if_slow(queue, transfer.writing);
+  Chunk& chunk = *piece.chunk;
+  const int error = result < 0 ? -result : 0;
+  const bool moved = result > 0 && chunk.advance(static_cast<std::uint64_t>(result));
+  if (!chunk.left()) return finish(slot, 0);
+  if (moved) return issue(slot);  // short: on with the rest
+  if (error == 0) return finish(slot, kFileEnds);
+  if (is_of_the_disk(error)) return finish(slot, error);
+  if (!means_again(error) || piece.again) return finish(slot, do_without_ring(slot, error));
+  piece.again = true;
+  issue(slot);
 }
 
-void UringIo::warn_if_slow(Queue& queue, bool writing) {
-  if (queue.told || !queue.depth.is_settled()) return;
-  queue.told = true;
-  const std::uint64_t speed = queue.depth.speed();
-  log_line(speed < kSlow ? LogLevel::kWarning : LogLevel::kInfo,
-           "spill directory {}: {} at {} MB/s with {} requests in flight{}", directory_,
-           writing ? "writes" : "reads", speed / 1'000'000, queue.depth.depth(),
-           speed < kSlow ? ": a slow disk holds up what waits for it" : "");
+void UringIo::finish(unsigned slot, int error) {
+  const Chunk chunk = *std::exchange(slots_[slot].chunk, std::nullopt);
+  free_slots_.push_back(slot);
+  queue_.end(chunk, error);
+}
+
+// Under the lock: the engine above has one of its own, so nobody gets on sooner without it.
+int UringIo::do_without_ring(unsigned slot, int reason) {
+  const int error = carry_out(file_.descriptor(), *slots_[slot].chunk);
+  if (error == 0) say_once(reason);
+  return error;
+}
+
+void UringIo::say_once(int reason) {
+  if (said_) return;
+  said_ = true;
+  log_line(LogLevel::kWarning, "spill directory {}: io_uring left a request undone ({}); such are done by plain calls",
+           directory_, std::strerror(reason));
 }
 
 // Returns when completions may have been taken, by this thread or by another one.
 void UringIo::await_completion() NO_THREAD_SAFETY_ANALYSIS {
   if (someone_waits_) return progress_.wait(mutex_);
-  if (free_slots_.size() == kSlots) return;
-  if (::io_uring_sq_ready(&ring_) > 0 && ::io_uring_submit(&ring_) < 0) {
+  if (queue_.in_flight() == 0) return;
+  if (!unsubmitted_.empty()) {
     // The kernel is short of memory for requests; it says so only by refusing.
     progress_.wait_for(mutex_, std::chrono::milliseconds(1));
     return reap();
   }
-  someone_waits_ = true;
-  mutex_.unlock();
-  io_uring_cqe* entry = nullptr;
-  static_cast<void>(::io_uring_wait_cqe(&ring_, &entry));
-  mutex_.lock();
-  someone_waits_ = false;
+  int waited = 0;
+  if (::io_uring_cq_ready(&ring_) == 0) {
+    someone_waits_ = true;
+    mutex_.unlock();
+    waited = await_ring(ring_, static_cast<int>(patience_.count()));
+    mutex_.lock();
+    someone_waits_ = false;
+  }
   reap();
+  if (waited == ETIMEDOUT) take_back();
   pump();
   progress_.notify_all();
 }
 
-Status UringIo::failure(const Transfer& transfer, const Slot& slot, int result) const {
-  return Status(Code::kIo,
-                fmt::format("spill directory {}: {} of {} bytes at {} failed: {}", directory_,
-                            transfer.writing ? "writing" : "reading", slot.bytes.value(),
-                            (transfer.offset + slot.at).value(),
-                            result < 0 ? std::strerror(-result) : "the file ends there"));
-}
-
-Status UringIo::take_outcome(IoTicket ticket) {
-  const auto found = transfers_.find(ticket);
-  if (found == transfers_.end()) {
-    return Status(Code::kInvalidArgument, fmt::format("no transfer {}", ticket.value()));
+// A kernel that cannot make a worker may try for ever (Linux 5.16 to 6.9). What no worker has begun can be cancelled,
+// and is not given to the ring again. What the disk works on is left to it.
+void UringIo::take_back() {
+  for (unsigned slot = 0; slot < kSlots; ++slot) {
+    if (!slots_[slot].chunk) continue;
+    io_uring_sqe* const entry = given_up_ ? nullptr : ::io_uring_get_sqe(&ring_);
+    if (entry == nullptr) return;
+    ::io_uring_prep_cancel64(entry, slot, 0);
+    entry->user_data = kNobody;
+    unsubmitted_.push_back(kNobody);
+    slots_[slot].again = true;
   }
-  if (!found->second.is_over()) return Status(Code::kNotReady, "the transfer runs");
-  Status outcome = std::move(found->second.outcome);
-  std::erase(queue_of(found->second).waiting, ticket);
-  transfers_.erase(found);
-  return outcome;
 }
 
 }  // namespace tessera

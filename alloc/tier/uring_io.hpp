@@ -1,29 +1,29 @@
-// FileIo over io_uring: transfers cut into chunks, many of which are in flight at once.
+// FileIo over io_uring: many chunks in flight at once, without a thread of ours.
 //
-// Why chunks: a disk reaches its speed with several requests queued, and one page alone should
-// reach it too. Chunks beyond the ring's depth wait here; whoever starts, polls or waits for a
-// transfer moves the queue on, so no thread of ours is needed.
+// Chunks beyond the depth (transfer_queue.hpp) wait here; whoever starts, polls or waits for a transfer moves
+// the queue on. The file, and memory that is attached, are registered with the ring where the system lets us;
+// else each request names them again.
 //
-// Each direction has a queue and a depth of its own (queue_depth.hpp), and slots for all of it, so
-// that reads never wait behind writes. The file, and memory that is attached, are registered with the
-// ring where the system lets us; else each request names them again.
+// Systems take io_uring away in part or later, too: a worker that cannot be made at a limit on processes, a call
+// that a filter refuses. So no request is repeated without end. One that was not carried out for a reason that
+// is not the disk's is given to the ring once more at most, then to pread or pwrite by the thread that found out;
+// once the kernel takes no requests any more, all that follow are. The bytes are right in any case.
 //
-// The ring has one lock. The one thread that waits for completions inside the kernel does so
-// without it, and is the only one to take completions meanwhile.
+// The ring has one lock. The one thread that waits for completions does so without it, and is the only one to
+// take completions meanwhile.
 //
 // Thread safety: as file_io.hpp says; one ticket is polled or waited for by one thread.
 //
-// Invariants: a chunk is in one place: not issued, in a slot, or done; at most kSlots slots and
-// kMaxTransfers transfers exist.
+// Invariants: a chunk in flight has a slot; at most kSlots slots exist.
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <liburing.h>
@@ -31,27 +31,30 @@
 #include "base/clock.hpp"
 #include "base/mutex.hpp"
 #include "tier/file_io.hpp"
-#include "tier/queue_depth.hpp"
 #include "tier/spill_file.hpp"
+#include "tier/transfer_queue.hpp"
 
 namespace tessera {
 
 class UringIo final : public FileIo {
  public:
   static constexpr unsigned kSlots = 2 * QueueDepth::kMost;
-  static constexpr Bytes kChunk = 1_MiB;
   // Pieces of memory that may be attached; more are used without.
   static constexpr unsigned kMaxAttached = 4096;
+  // With no end of any request for so long, those that no worker has begun are taken back.
+  static constexpr std::chrono::milliseconds kPatience{10'000};
 
-  // A spill file of `size` bytes in `directory`, whose speed is taken by `clock`. Errors: kIo with the directory and
-  // the reason; kNotSupported when the system has no io_uring for us.
+  // A spill file of `size` bytes in `directory`, whose speed is taken by `clock`. The ring is tried before the
+  // file is made. Errors: kNotSupported with the call that was refused and why; kIo with the directory and the reason.
   static Result<std::unique_ptr<UringIo>> open(const std::string& directory, Bytes size,
-                                               std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>());
+                                               std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>(),
+                                               std::chrono::milliseconds patience = kPatience);
   // Waits for what is in flight; what is not started is dropped.
   ~UringIo() override;
   UringIo(const UringIo&) = delete;
   UringIo& operator=(const UringIo&) = delete;
 
+  const char* name() const override { return "io_uring"; }
   Result<IoTicket> read(void* host, Bytes bytes, Bytes offset) override;
   Result<IoTicket> write(const void* host, Bytes bytes, Bytes offset) override;
   Status poll(IoTicket ticket) override;
@@ -64,61 +67,45 @@ class UringIo final : public FileIo {
   std::size_t attached() const;
 
  private:
-  struct Transfer {
-    bool writing = false;
-    std::byte* host = nullptr;
-    Bytes bytes;
-    Bytes offset;        // in the file
-    Bytes issued;        // bytes that have been given to slots
-    unsigned slots = 0;  // slots at work for it
-    Status outcome;
-
-    bool is_over() const { return slots == 0 && (issued == bytes || !outcome.is_ok()); }
-  };
-  // A piece of a transfer that the kernel works on.
   struct Slot {
-    IoTicket ticket;
-    Bytes at;  // from the transfer's start
-    Bytes bytes;
-    Nanoseconds issued;
-  };
-
-  // One direction: transfers with chunks that are not issued, in order, and how many are in flight.
-  struct Queue {
-    std::deque<IoTicket> waiting;
-    unsigned in_flight = 0;
-    QueueDepth depth;
-    bool full = false;  // when it was filled last: as many as may be are in flight, and more wait
-    bool told = false;  // whether its speed was looked at
+    std::optional<Chunk> chunk;  // nothing in a slot that is free
+    bool again = false;          // it was given to the ring a second time
   };
   struct Attached {
     unsigned index;
     Bytes bytes;
   };
 
-  UringIo(SpillFile file, const std::string& directory, std::unique_ptr<const Clock> clock);
+  UringIo(const std::string& directory, std::unique_ptr<const Clock> clock, std::chrono::milliseconds patience);
 
-  Result<IoTicket> start(Transfer transfer);
-  // Moves waiting chunks into free slots and submits them.
+  // Makes the ring, and has a worker of the kernel carry out a request that does nothing.
+  Status make_ring() REQUIRES_LOCK(mutex_);
+  Status register_file() REQUIRES_LOCK(mutex_);
+
+  Result<IoTicket> start(bool writing, void* host, Bytes bytes, Bytes offset);
+  // Gives waiting chunks to the kernel.
   void pump() REQUIRES_LOCK(mutex_);
-  void fill(Queue& queue) REQUIRES_LOCK(mutex_);
-  Queue& queue_of(const Transfer& transfer) REQUIRES_LOCK(mutex_) {
-    return transfer.writing ? writes_ : reads_;
-  }
+  void fill(bool writing) REQUIRES_LOCK(mutex_);
   std::optional<unsigned> index_of(const std::byte* start, Bytes bytes) const REQUIRES_LOCK(mutex_);
-  void warn_if_slow(Queue& queue, bool writing) REQUIRES_LOCK(mutex_);
   void issue(unsigned slot) REQUIRES_LOCK(mutex_);
+  void prepare(io_uring_sqe* entry, const Chunk& chunk) const REQUIRES_LOCK(mutex_);
+  void submit() REQUIRES_LOCK(mutex_);
+  // The kernel takes no requests any more: what it has not taken is done without it.
+  void give_up_ring(int error) REQUIRES_LOCK(mutex_);
   // Takes the completions that are there.
   void reap() REQUIRES_LOCK(mutex_);
   void complete(unsigned slot, int result) REQUIRES_LOCK(mutex_);
+  void finish(unsigned slot, int error) REQUIRES_LOCK(mutex_);
+  // 0, or what a plain call ends with. `reason`: why the ring did not carry it out.
+  int do_without_ring(unsigned slot, int reason) REQUIRES_LOCK(mutex_);
   void await_completion() REQUIRES_LOCK(mutex_);
-  Status failure(const Transfer& transfer, const Slot& slot, int result) const;
-  // The transfer's outcome, after which the ticket is gone; kNotReady while it runs.
-  Status take_outcome(IoTicket ticket) REQUIRES_LOCK(mutex_);
+  void take_back() REQUIRES_LOCK(mutex_);
+  void say_once(int reason) REQUIRES_LOCK(mutex_);
 
-  const SpillFile file_;
   const std::string directory_;
   const std::unique_ptr<const Clock> clock_;
+  const std::chrono::milliseconds patience_;
+  SpillFile file_;
   mutable Mutex mutex_{LockRank::kFileIo};
   Condition progress_;
   io_uring ring_ GUARDED_BY(mutex_) = {};
@@ -127,12 +114,14 @@ class UringIo final : public FileIo {
   std::vector<unsigned> free_indices_ GUARDED_BY(mutex_);  // of the table of attached pieces
   std::map<const std::byte*, Attached> attached_ GUARDED_BY(mutex_);
   bool someone_waits_ GUARDED_BY(mutex_) = false;
-  std::uint64_t last_ticket_ GUARDED_BY(mutex_) = 0;
-  std::unordered_map<IoTicket, Transfer> transfers_ GUARDED_BY(mutex_);
-  Queue reads_ GUARDED_BY(mutex_);
-  Queue writes_ GUARDED_BY(mutex_);
+  TransferQueue queue_ GUARDED_BY(mutex_);
   std::array<Slot, kSlots> slots_ GUARDED_BY(mutex_);
   std::vector<unsigned> free_slots_ GUARDED_BY(mutex_);
+  // Of what lies in the ring and was not taken by the kernel yet, in order: its slot, or kNobody.
+  std::deque<unsigned> unsubmitted_ GUARDED_BY(mutex_);
+  int refusals_ GUARDED_BY(mutex_) = 0;  // of requests in a row
+  bool given_up_ GUARDED_BY(mutex_) = false;
+  bool said_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace tessera

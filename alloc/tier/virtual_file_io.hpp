@@ -21,6 +21,7 @@ class VirtualFileIo final : public FileIo {
   // REQUIRES: `clock` outlives it.
   VirtualFileIo(VirtualClock& clock, LinkSpeed read, LinkSpeed write);
 
+  const char* name() const override { return "model"; }
   Result<IoTicket> read(void* host, Bytes bytes, Bytes offset) override;
   Result<IoTicket> write(const void* host, Bytes bytes, Bytes offset) override;
   Status poll(IoTicket ticket) override;

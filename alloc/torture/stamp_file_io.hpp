@@ -41,6 +41,7 @@ class StampFileIo final : public FileIo {
   // What the allocator did wrong, first of all.
   const std::optional<std::string>& violation() const { return violation_; }
 
+  const char* name() const override { return "model"; }
   Result<IoTicket> read(void* host, Bytes bytes, Bytes offset) override;
   Result<IoTicket> write(const void* host, Bytes bytes, Bytes offset) override;
   Status poll(IoTicket ticket) override;

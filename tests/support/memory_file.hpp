@@ -36,6 +36,7 @@ class MemoryFile final : public FileIo {
     for (auto& [offset, bytes] : contents_) bytes.front() ^= 1;
   }
 
+  const char* name() const override { return "test"; }
   Result<IoTicket> read(void* host, Bytes bytes, Bytes offset) override {
     return start({false, host, bytes, offset, polls_});
   }

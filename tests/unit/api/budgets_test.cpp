@@ -1,8 +1,10 @@
 #include "api/budgets.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "base/available_memory.hpp"
+#include "in_child.hpp"
 
 namespace tessera {
 namespace {
@@ -96,6 +98,18 @@ TEST(Budgets, AFileIsNeverLargerThanItsDisk) {
   EXPECT_LT(budgets.value()[0].bytes, 1_TiB * 1000);
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("more than is free in /tmp"),
             std::string::npos);
+}
+
+TEST(Budgets, AFileIsNeverLargerThanTheProcessMayMakeOne) {
+  EXPECT_TRUE(in_child([] {
+    Options options;
+    options.file_dir = ::testing::TempDir();
+    options.file_memory = 64_MiB;
+    const struct rlimit limit {(17 << 20) + 5, RLIM_INFINITY};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
+    const auto budgets = file_budgets(options);
+    return budgets.is_ok() && budgets.value().size() == 1 && budgets.value()[0].bytes == 16_MiB;
+  }));
 }
 
 TEST(Budgets, AFileOfNoBytesAsksNoDirectory) {

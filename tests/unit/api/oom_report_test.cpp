@@ -27,8 +27,26 @@ TEST(OomReport, AFullHeapWithoutAFileTierIsToldToGiveADirectory) {
 TEST(OomReport, AFullFileTierIsToldToGrow) {
   OomFigures figures = full_heap();
   figures.file_tier = {1_GiB, 1_GiB};
+  figures.file = OomFigures::FileState::kServes;
   EXPECT_TRUE(oom_message(figures).ends_with(
       "try: raise --file-memory (TESSERA_FILE_MEMORY) or --host-memory (TESSERA_HOST_MEMORY)"));
+}
+
+TEST(OomReport, AnOptionThatWasGivenIsNotAdvised) {
+  OomFigures figures = full_heap();
+  figures.file = OomFigures::FileState::kRefused;
+  EXPECT_EQ(oom_message(figures).find("give --file-dir"), std::string::npos);
+  EXPECT_NE(oom_message(figures).find("tessera doctor"), std::string::npos);
+  figures.file = OomFigures::FileState::kSizeZero;
+  EXPECT_NE(oom_message(figures).find("try: raise --file-memory"), std::string::npos);
+}
+
+TEST(OomReport, FilesThatTakeNoMoreWritesAreNotToldToGrow) {
+  OomFigures figures = full_heap();
+  figures.file_tier = {1_GiB, 1_MiB};
+  figures.file = OomFigures::FileState::kEnded;
+  EXPECT_EQ(oom_message(figures).find("--file-memory"), std::string::npos);
+  EXPECT_NE(oom_message(figures).find("a disk with room"), std::string::npos);
 }
 
 TEST(OomReport, AWorkingSetBeyondTheDeviceSaysSo) {

@@ -10,6 +10,7 @@ namespace {
 // A disk that remembers what it was told to forget.
 class ForgettingIo final : public FileIo {
  public:
+  const char* name() const override { return "test"; }
   Result<IoTicket> read(void*, Bytes, Bytes) override { return IoTicket(1); }
   Result<IoTicket> write(const void*, Bytes, Bytes) override { return IoTicket(1); }
   Status poll(IoTicket) override { return {}; }

@@ -187,6 +187,7 @@ TEST_F(FileTierTest, NothingIsLeftInTheDirectory) {
 // A disk whose every transfer ends with the outcome it was given.
 class OneOutcomeIo final : public FileIo {
  public:
+  const char* name() const override { return "test"; }
   Result<IoTicket> read(void*, Bytes, Bytes) override { return IoTicket(++last_); }
   Result<IoTicket> write(const void*, Bytes, Bytes) override {
     if (!start.is_ok()) return start;

@@ -117,5 +117,14 @@ TEST(QueueDepthTest, AGapBeginsTheStretchAgain) {
   EXPECT_EQ(depth.depth(), first);
 }
 
+TEST(QueueDepthTest, OneDepthIsKeptAndItsSpeedFound) {
+  QueueDepth depth(8);
+  Disk disk([](unsigned) { return std::uint64_t{2'000'000'000}; });
+  disk.move(depth, 1_GiB);
+  EXPECT_EQ(disk.tried(), std::set<unsigned>{8});
+  EXPECT_TRUE(depth.is_settled());
+  EXPECT_NEAR(static_cast<double>(depth.speed()), 2e9, 1e8);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -28,6 +28,7 @@ class NotedPages final : public HostPages {
 class NotedIo final : public FileIo {
  public:
   explicit NotedIo(Calls& calls) : calls_(calls) {}
+  const char* name() const override { return "test"; }
   Result<IoTicket> read(void*, Bytes, Bytes) override { return IoTicket(1); }
   Result<IoTicket> write(const void*, Bytes, Bytes) override { return IoTicket(1); }
   Status poll(IoTicket) override { return {}; }

@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <filesystem>
 
+#include "in_child.hpp"
 #include "private_mount.hpp"
 
 namespace tessera {
@@ -48,6 +51,54 @@ TEST_F(SpillFileTest, WithoutNamelessFilesItIsUnlinkedAtOnce) {
   const auto file = make_unlinked(directory_);
   ASSERT_TRUE(file.is_ok()) << file.status().to_string();
   expect_private(file.value());
+}
+
+// Each is said by some system: old overlays and NFS, old kernels, security modules, sandboxes.
+TEST_F(SpillFileTest, HoweverASystemRefusesNamelessFilesOneIsUnlinkedAtOnce) {
+  if (!can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";
+  for (const int error : {EOPNOTSUPP, EISDIR, EINVAL, EACCES, EPERM, ENOSYS, ENOENT}) {
+    EXPECT_TRUE(in_child([&] {
+      if (!refuse({{SYS_openat, error, 2, O_TMPFILE}})) return false;
+      testing::internal::CaptureStderr();
+      const auto file = make_spill_file(directory_, 1_MiB);
+      struct stat about {};
+      return file.is_ok() && testing::internal::GetCapturedStderr().empty() && fs::is_empty(directory_) &&
+             ::fstat(file.value().descriptor(), &about) == 0 && (about.st_mode & 0777u) == 0600u &&
+             about.st_nlink == 0 && file.value().direct();
+    })) << error;
+  }
+}
+
+TEST_F(SpillFileTest, AFileThatMayNotBeDirectIsSaidOnce) {
+  if (!can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";
+  EXPECT_TRUE(in_child([&] {
+    if (!refuse({{SYS_fcntl, EINVAL, 2, O_DIRECT}})) return false;
+    testing::internal::CaptureStderr();
+    const auto file = make_spill_file(directory_, 1_MiB);
+    const std::string said = testing::internal::GetCapturedStderr();
+    return file.is_ok() && !file.value().direct() && said.find("no direct access") != std::string::npos &&
+           said.find('\n') == said.size() - 1;
+  }));
+}
+
+// The signal would end the program.
+TEST_F(SpillFileTest, BeyondTheLimitOnFileSizeItIsAnErrorAndNoSignal) {
+  EXPECT_TRUE(in_child([&] {
+    const struct rlimit limit {1 << 20, 1 << 20};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0 || file_size_limit() != 1_MiB) return false;
+    const Status status = make_spill_file(directory_, 2_MiB).status();
+    return status.code() == Code::kIo && status.message().find("ulimit -f") != std::string::npos &&
+           make_spill_file(directory_, 1_MiB).is_ok();
+  }));
+}
+
+TEST_F(SpillFileTest, ItIsNoStandardStream) {
+  EXPECT_TRUE(in_child([&] {
+    for (const int stream : {0, 1, 2}) ::close(stream);
+    const auto nameless = make_nameless(directory_), unlinked = make_unlinked(directory_);
+    return nameless.is_ok() && nameless.value().descriptor() > 2 && unlinked.is_ok() &&
+           unlinked.value().descriptor() > 2 && ::fcntl(2, F_GETFD) == -1;
+  }));
 }
 
 TEST_F(SpillFileTest, ADirectoryThatIsMissingIsNamedWithTheReason) {

@@ -1,19 +1,26 @@
 #include "tier/uring_io.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <thread>
 #include <vector>
 
 #include "base/log.hpp"
 #include "block_buffer.hpp"
+#include "in_child.hpp"
 #include "private_mount.hpp"
+#include "task_limit.hpp"
 
 namespace tessera {
 namespace {
 
+// What all implementations do alike is held by tests/contract/file_io_contract.hpp.
 class UringIoTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -37,123 +44,6 @@ class UringIoTest : public testing::Test {
 
   std::unique_ptr<UringIo> io_;
 };
-
-TEST_F(UringIoTest, WhatWasWrittenIsReadBack) {
-  for (const Bytes bytes : {4_KiB, 1_MiB, 1_MiB + 4_KiB, 2_MiB, 40_MiB}) {
-    BlockBuffer out(bytes, bytes.value());
-    expect_ok(io_->wait(write(out, bytes, 8_MiB)));
-    BlockBuffer in(bytes);
-    expect_ok(io_->wait(read(in, bytes, 8_MiB)));
-    EXPECT_TRUE(in.holds(bytes.value())) << bytes.value();
-  }
-}
-
-TEST_F(UringIoTest, PollingAloneFinishesMoreThanTheRingHolds) {
-  constexpr std::uint64_t kCount = 64;  // of two chunks each, four times the depth
-  std::vector<BlockBuffer> buffers;
-  std::vector<IoTicket> tickets;
-  for (std::uint64_t i = 0; i < kCount; ++i) buffers.emplace_back(2_MiB, i);
-  for (std::uint64_t i = 0; i < kCount; ++i) tickets.push_back(write(buffers[i], 2_MiB, 2_MiB * i));
-  while (!tickets.empty()) {
-    std::erase_if(tickets, [this](IoTicket ticket) {
-      const Status status = io_->poll(ticket);
-      EXPECT_TRUE(status.is_ok() || status.code() == Code::kNotReady) << status.to_string();
-      return status.code() != Code::kNotReady;
-    });
-  }
-  for (std::uint64_t i = 0; i < kCount; ++i) {
-    BlockBuffer in(2_MiB);
-    expect_ok(io_->wait(read(in, 2_MiB, 2_MiB * i)));
-    EXPECT_TRUE(in.holds(i)) << i;
-  }
-}
-
-TEST_F(UringIoTest, TransfersMayBeWaitedForInAnyOrder) {
-  BlockBuffer first(32_MiB, 1);
-  BlockBuffer second(4_KiB, 2);
-  const IoTicket large = write(first, 32_MiB, Bytes());
-  const IoTicket small = write(second, 4_KiB, 64_MiB);
-  expect_ok(io_->wait(small));
-  expect_ok(io_->wait(large));
-}
-
-TEST_F(UringIoTest, AnOutcomeIsGivenExactlyOnce) {
-  BlockBuffer out(4_KiB, 1);
-  const IoTicket ticket = write(out, 4_KiB, Bytes());
-  expect_ok(io_->wait(ticket));
-  EXPECT_EQ(io_->wait(ticket).code(), Code::kInvalidArgument);
-  EXPECT_EQ(io_->poll(ticket).code(), Code::kInvalidArgument);
-}
-
-TEST_F(UringIoTest, TransfersThatAreNotWholeBlocksAreRefused) {
-  BlockBuffer buffer(8_KiB);
-  auto* const inside = static_cast<std::byte*>(buffer.data()) + 512;
-  EXPECT_EQ(io_->read(inside, 4_KiB, Bytes()).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(io_->read(buffer.data(), 100_B, Bytes()).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(io_->read(buffer.data(), 4_KiB, 1_KiB).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(io_->read(buffer.data(), Bytes(), Bytes()).status().code(), Code::kInvalidArgument);
-}
-
-TEST_F(UringIoTest, MoreTransfersThanTheBoundAreRefusedUntilSomeAreDone) {
-  BlockBuffer buffer(4_KiB);
-  std::vector<IoTicket> tickets;
-  for (std::size_t i = 0; i < UringIo::kMaxTransfers; ++i) {
-    tickets.push_back(read(buffer, 4_KiB, Bytes()));
-  }
-  EXPECT_EQ(io_->read(buffer.data(), 4_KiB, Bytes()).status().code(), Code::kBusy);
-  for (const IoTicket ticket : tickets) expect_ok(io_->wait(ticket));
-  expect_ok(io_->wait(read(buffer, 4_KiB, Bytes())));
-}
-
-TEST_F(UringIoTest, ReadingBehindTheEndOfTheFileIsAnError) {
-  BlockBuffer buffer(4_MiB);
-  const Status status = io_->wait(read(buffer, 4_MiB, 254_MiB));
-  EXPECT_EQ(status.code(), Code::kIo);
-  EXPECT_NE(status.message().find("reading"), std::string::npos) << status.message();
-  EXPECT_NE(status.message().find("the file ends there"), std::string::npos) << status.message();
-}
-
-TEST_F(UringIoTest, MemoryThatCannotBeReadIsAnErrorOfThisTransferAlone) {
-  auto* const nowhere = reinterpret_cast<void*>(0x1000);
-  auto bad = io_->write(nowhere, 4_MiB, Bytes());
-  ASSERT_TRUE(bad.is_ok());
-  BlockBuffer out(2_MiB, 1);
-  const IoTicket good = write(out, 2_MiB, 16_MiB);
-  EXPECT_EQ(io_->wait(bad.value()).code(), Code::kIo);
-  expect_ok(io_->wait(good));
-}
-
-TEST_F(UringIoTest, SeveralThreadsShareTheRing) {
-  std::vector<std::thread> threads;
-  for (std::uint64_t t = 0; t < 4; ++t) {
-    threads.emplace_back([this, t] {
-      for (std::uint64_t round = 0; round < 8; ++round) {
-        BlockBuffer out(4_MiB, 100 * t + round);
-        expect_ok(io_->wait(write(out, 4_MiB, 8_MiB * t)));
-        BlockBuffer in(4_MiB);
-        const IoTicket reading = read(in, 4_MiB, 8_MiB * t);
-        Status status = io_->poll(reading);
-        while (status.code() == Code::kNotReady) status = io_->poll(reading);
-        expect_ok(status);
-        EXPECT_TRUE(in.holds(100 * t + round));
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-// The kernel cancels what a thread has in flight when the thread ends.
-TEST_F(UringIoTest, ATransferOutlivesTheThreadThatStartedIt) {
-  for (std::uint64_t round = 0; round < 3; ++round) {
-    BlockBuffer out(16_MiB, round);
-    IoTicket ticket;
-    std::thread([&] { ticket = write(out, 16_MiB, Bytes()); }).join();
-    expect_ok(io_->wait(ticket));
-    BlockBuffer in(16_MiB);
-    expect_ok(io_->wait(read(in, 16_MiB, Bytes())));
-    EXPECT_TRUE(in.holds(round));
-  }
-}
 
 TEST_F(UringIoTest, MemoryThatWasAttachedMovesTheSameAndMayBeDetached) {
   BlockBuffer attached(8_MiB, 5);
@@ -191,19 +81,81 @@ TEST_F(UringIoTest, ATransferThatReachesOutOfWhatIsAttachedIsDoneWithout) {
   io_->detach(out.data());
 }
 
-TEST_F(UringIoTest, DiscardedBytesReadAsZeros) {
-  BlockBuffer out(2_MiB, 1);
-  expect_ok(io_->wait(write(out, 2_MiB, 4_MiB)));
-  expect_ok(io_->discard(4_MiB, 2_MiB));
-  BlockBuffer in(2_MiB, 2);
-  expect_ok(io_->wait(read(in, 2_MiB, 4_MiB)));
-  EXPECT_EQ(std::memcmp(in.data(), BlockBuffer(2_MiB).data(), (2_MiB).value()), 0);
+// Writes and reads back in a process that is refused `rules` only after the file was opened.
+bool survives(const std::vector<refused_call>& rules, const std::string& line) {
+  return in_child([&] {
+    auto io = UringIo::open(testing::TempDir(), 64_MiB);
+    if (!io.is_ok() || !refuse(rules)) return false;
+    BlockBuffer out(32_MiB, 4), in(32_MiB);
+    testing::internal::CaptureStderr();
+    const auto writing = io.value()->write(out.data(), 32_MiB, Bytes());
+    if (!writing.is_ok() || !io.value()->wait(writing.value()).is_ok()) return false;
+    const auto reading = io.value()->read(in.data(), 32_MiB, Bytes());
+    if (!reading.is_ok()) return false;
+    Status polled = io.value()->poll(reading.value());
+    while (polled.code() == Code::kNotReady) polled = io.value()->poll(reading.value());
+    io.value().reset();
+    const std::string said = testing::internal::GetCapturedStderr();
+    return polled.is_ok() && in.holds(4) && said.find(line) != std::string::npos && said.find('\n') == said.size() - 1;
+  });
 }
 
-TEST_F(UringIoTest, EndsWhileTransfersAreInFlight) {
-  BlockBuffer out(64_MiB, 1);
-  write(out, 64_MiB, Bytes());
-  io_.reset();
+TEST_F(UringIoTest, ACallThatIsRefusedLaterIsNotRepeatedForEver) {
+  if (!can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";
+  for (const int error : {EPERM, ENOSYS, EAGAIN, EBUSY}) {
+    EXPECT_TRUE(survives({{SYS_io_uring_enter, error, 0, 0}}, std::strerror(error))) << std::strerror(error);
+  }
+}
+
+// Workers of the kernel are made for each thread that gives it requests, and a fresh file's blocks need one.
+TEST_F(UringIoTest, WhereNoWorkerCanBeMadeAnyMoreNothingWaitsForEver) {
+  const TaskLimit limit(100);
+  if (!limit.usable()) GTEST_SKIP() << "no control group of our own on this machine";
+  EXPECT_TRUE(in_child([&] {
+    if (!limit.enter()) return false;
+    auto io = UringIo::open(testing::TempDir(), 64_MiB);
+    if (!io.is_ok()) return false;
+    BlockBuffer out(32_MiB, 4), in(32_MiB);
+    std::atomic<bool> closed{false}, right{false};
+    std::thread other([&] {
+      while (!closed) std::this_thread::yield();
+      const auto writing = io.value()->write(out.data(), 32_MiB, Bytes());
+      if (!writing.is_ok() || !io.value()->wait(writing.value()).is_ok()) return;
+      const auto reading = io.value()->read(in.data(), 32_MiB, Bytes());
+      right = reading.is_ok() && io.value()->wait(reading.value()).is_ok() && in.holds(4);
+    });
+    const bool full = limit.close();
+    closed = true;
+    other.join();
+    return full && right;
+  }));
+}
+
+// No disk answers at once, so requests are asked back while they run.
+TEST_F(UringIoTest, WhatIsTakenBackIsDoneByPlainCalls) {
+  auto io = UringIo::open(testing::TempDir(), 256_MiB, std::make_unique<SteadyClock>(), std::chrono::milliseconds(0));
+  ASSERT_TRUE(io.is_ok()) << io.status().to_string();
+  testing::internal::CaptureStderr();  // a request may or may not be taken back
+  for (std::uint64_t round = 0; round < 2; ++round) {
+    BlockBuffer out(32_MiB, round), in(32_MiB);
+    expect_ok(io.value()->wait(io.value()->write(out.data(), 32_MiB, 32_MiB * round).take()));
+    expect_ok(io.value()->wait(io.value()->read(in.data(), 32_MiB, 32_MiB * round).take()));
+    EXPECT_TRUE(in.holds(round)) << round;
+  }
+  io.value().reset();
+  testing::internal::GetCapturedStderr();
+}
+
+// A program that closed its standard streams must not print into the ring or the file.
+TEST_F(UringIoTest, NeitherTheRingNorTheFileIsAStandardStream) {
+  EXPECT_TRUE(in_child([] {
+    for (const int stream : {0, 1, 2}) ::close(stream);
+    const auto io = UringIo::open(testing::TempDir(), 2_MiB);
+    bool none = io.is_ok();
+    for (const int stream : {0, 1, 2}) none = none && ::fcntl(stream, F_GETFD) == -1;
+    BlockBuffer out(2_MiB, 1);
+    return none && io.value()->wait(io.value()->write(out.data(), 2_MiB, Bytes()).take()).is_ok();
+  }));
 }
 
 TEST_F(UringIoTest, ADirectoryThatIsMissingIsNamed) {

@@ -1,0 +1,81 @@
+// FileIo by threads that call pread and pwrite: for systems that refuse io_uring, as containers do by default.
+//
+// Each direction has threads of its own, so that reads never wait behind writes; how many bounds how much is in
+// flight. A direction for which no thread could be made is served by whoever polls or waits: a poll carries out a
+// chunk at most, a wait as many as it needs. Signals of the program never run on these threads.
+//
+// Thread safety: as file_io.hpp says; one ticket is polled or waited for by one thread.
+//
+// Invariants: at most kThreads chunks are in flight in each direction; a call is made again only where
+// plain_transfer.hpp says so.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/mutex.hpp"
+#include "tier/file_io.hpp"
+#include "tier/spill_file.hpp"
+#include "tier/transfer_queue.hpp"
+
+namespace tessera {
+
+class ThreadIo final : public FileIo {
+ public:
+  // In each direction. A chunk of a mebibyte is many requests to a disk, so a few threads keep it busy.
+  static constexpr unsigned kThreads = 8;
+
+  // A spill file of `size` bytes in `directory`, whose speed is taken by `clock`. Fewer threads than kThreads are no
+  // error. Errors: kIo with the directory and the reason.
+  static Result<std::unique_ptr<ThreadIo>> open(const std::string& directory, Bytes size,
+                                                std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>());
+  // Waits for what is in flight; what is not started is dropped.
+  ~ThreadIo() override;
+  ThreadIo(const ThreadIo&) = delete;
+  ThreadIo& operator=(const ThreadIo&) = delete;
+
+  const char* name() const override { return threads() > 0 ? "threads" : "calls"; }
+  Result<IoTicket> read(void* host, Bytes bytes, Bytes offset) override;
+  Result<IoTicket> write(const void* host, Bytes bytes, Bytes offset) override;
+  Status poll(IoTicket ticket) override;
+  Status wait(IoTicket ticket) override;
+  Status discard(Bytes offset, Bytes bytes) override;
+
+  // Those that could be made, of both directions, and why no more could.
+  unsigned threads() const { return static_cast<unsigned>(reads_.threads.size() + writes_.threads.size()); }
+  const Status& refusal() const { return refusal_; }
+
+ private:
+  struct Side {
+    std::vector<std::thread> threads;  // none comes or goes after open
+    Condition work;
+  };
+
+  ThreadIo(SpillFile file, const std::string& directory, std::unique_ptr<const Clock> clock);
+
+  void make_threads();
+  Side& side_of(bool writing) { return writing ? writes_ : reads_; }
+  Result<IoTicket> start(bool writing, void* host, Bytes bytes, Bytes offset);
+  // A thread's life.
+  void serve(bool writing);
+  // Carries out one chunk; false when there is none to be begun.
+  bool carry_out_one(bool writing) REQUIRES_LOCK(mutex_);
+  // The same where no thread does it.
+  bool help() REQUIRES_LOCK(mutex_);
+
+  const SpillFile file_;
+  const std::string directory_;
+  const std::unique_ptr<const Clock> clock_;
+  Side reads_;
+  Side writes_;
+  Status refusal_;
+  Mutex mutex_{LockRank::kFileIo};
+  Condition progress_;
+  TransferQueue queue_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace tessera

@@ -1,0 +1,157 @@
+// What containers and their file systems refuse: a program under Tessera uses the spill file all the same, computes
+// the same, and one line says what is done instead.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "in_child.hpp"
+#include "program_run.hpp"
+#include "task_limit.hpp"
+
+namespace tessera::programs {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kTraining = "./train --kernels train_kernels.so --steps 3 --layers 8 --width 512 --batch 128";
+
+class Containers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";
+    ASSERT_NE(losses_of_ample_run(), "");
+    folder_ = scratch("spill");
+    fs::create_directory(folder_);
+  }
+  void TearDown() override {
+    std::error_code error;
+    EXPECT_TRUE(fs::is_empty(folder_, error)) << "something is left in " << folder_;
+    fs::remove_all(folder_, error);
+  }
+
+  // Of a run on a device with room for all: what every other run must compute.
+  static const std::string& losses_of_ample_run() {
+    static const std::string losses = [] {
+      const std::string file = scratch("ample");
+      EXPECT_EQ(run(kTraining + " --losses " + file).exit_code, 0);
+      return contents(file);
+    }();
+    return losses;
+  }
+
+  // On a device too small for it and with little host memory; `wrapper` is a command in front of it.
+  Outcome train(const std::string& wrapper, Environment more = {}) {
+    losses_ = scratch("losses");
+    stats_ = scratch("stats.json");
+    more.try_emplace("TESSERA_SOFTWARE_MEMORY", "20MiB");
+    more.try_emplace("TESSERA_HOST_MEMORY", "4MiB");
+    more.try_emplace("TESSERA_FILE_MEMORY", "256MiB");
+    more.try_emplace("TESSERA_FILE_DIR", folder_);
+    more.try_emplace("TESSERA_STATS", stats_);
+    return run_preloaded(wrapper + kTraining + " --losses " + losses_, more);
+  }
+  // The losses are right, the file was used and moved by `io`, and one line has all of `words`, or none was said.
+  void expect_right(const Outcome& outcome, const std::string& io, const std::vector<std::string>& words) {
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.message;
+    EXPECT_EQ(contents(losses_), losses_of_ample_run());
+    const auto stats = nlohmann::json::parse(contents(stats_));
+    EXPECT_EQ(stats["tessera"]["file_io"].get<std::string>(), io);
+    EXPECT_GT(stats["moves"]["bytes_file_written"].get<std::uint64_t>(), 0u);
+    EXPECT_GT(stats["moves"]["bytes_file_read"].get<std::uint64_t>(), 0u);
+    EXPECT_EQ(std::ranges::count(outcome.message, '\n'), words.empty() ? 0 : 1) << outcome.message;
+    for (const std::string& word : words) {
+      EXPECT_NE(outcome.message.find(word), std::string::npos) << word << " in: " << outcome.message;
+    }
+  }
+
+  std::string folder_, losses_, stats_;
+};
+
+TEST_F(Containers, WithoutAnyRefusalTheRingServes) {
+  const Outcome outcome = train("");
+  if (outcome.message.find("io_uring cannot be used") != std::string::npos) GTEST_SKIP() << outcome.message;
+  expect_right(outcome, "io_uring", {});
+}
+
+// EPERM is Docker's, containerd's and the sysctl's answer, ENOSYS Podman's, ENOMEM a limit's on locked memory.
+TEST_F(Containers, WhereIoUringIsRefusedThreadsServe) {
+  const std::pair<std::string, std::string> errors[] = {{"EPERM", "Operation not permitted"},
+                                                        {"ENOSYS", "Function not implemented"},
+                                                        {"ENOMEM", "Cannot allocate memory"},
+                                                        {"EINVAL", "Invalid argument"}};
+  for (const auto& [name, text] : errors) {
+    SCOPED_TRACE(name);
+    expect_right(train("./refuse " + name + " io_uring_setup -- "), "threads",
+                 {"io_uring_setup: " + text, "threads move its pages", "tessera doctor", folder_});
+  }
+}
+
+TEST_F(Containers, WhereOnlyAPartOfIoUringIsRefusedThreadsServe) {
+  for (const std::string call : {"io_uring_enter", "io_uring_register"}) {
+    SCOPED_TRACE(call);
+    expect_right(train("./refuse EPERM " + call + " -- "), "threads",
+                 {call + ": Operation not permitted", "threads move its pages"});
+  }
+}
+
+TEST_F(Containers, WithoutNamelessFilesAFileIsUnlinkedAtOnce) {
+  for (const std::string error : {"EOPNOTSUPP", "EISDIR", "EACCES"}) {
+    SCOPED_TRACE(error);
+    expect_right(train("./refuse " + error + " nameless io_uring_setup -- "), "threads", {"threads move its pages"});
+  }
+}
+
+TEST_F(Containers, WhereSpaceCannotBeFreedItIsUsedAgain) {
+  expect_right(train("./refuse EOPNOTSUPP fallocate io_uring_setup -- "), "threads", {"threads move its pages"});
+}
+
+TEST_F(Containers, WithoutDirectAccessPagesPassThePageCache) {
+  const Outcome outcome = train("./refuse EINVAL direct -- ");
+  expect_right(outcome, "io_uring", {"no direct access", folder_});
+}
+
+// The default of the kernel, and of many containers; the superuser is not bound by it.
+TEST_F(Containers, LittleLockedMemoryIsEnough) {
+  const Outcome outcome = train("sh -c 'ulimit -l 64 && exec \"$@\"' sh ");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.message;
+  EXPECT_EQ(contents(losses_), losses_of_ample_run());
+}
+
+TEST_F(Containers, ADirectoryThatWasGivenIsNotAdvisedWhenItCannotBeUsed) {
+  const Outcome outcome = train("./refuse EPERM io_uring_setup -- ", {{"TESSERA_FILE_DIR", "/no/such/folder"}});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.message.find("no file tier"), std::string::npos) << outcome.message;
+  EXPECT_NE(outcome.message.find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos) << outcome.message;
+  EXPECT_EQ(outcome.message.find("give --file-dir"), std::string::npos) << outcome.message;
+}
+
+TEST_F(Containers, AKilledProgramLeavesNoFile) {
+  train("timeout -s KILL 2 ./refuse EOPNOTSUPP nameless -- sh -c 'while :; do \"$@\" > /dev/null; done' sh ");
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+// Somewhere between too few for the software device and enough for all, workers of the kernel cannot be made, at first
+// or later. Nothing waits for ever, and what is computed is right.
+TEST_F(Containers, ALimitOnTasksNeitherHangsNorHarms) {
+  int right = 0;
+  for (const std::string refused : {"", "./refuse EPERM io_uring_setup -- "}) {
+    for (const int tasks : {4, 5, 6, 7, 8, 10, 14}) {
+      SCOPED_TRACE(refused + std::to_string(tasks));
+      const TaskLimit limit(tasks);
+      if (!limit.usable()) GTEST_SKIP() << "no control group of our own on this machine";
+      const Outcome outcome = train("timeout -s KILL 40 " + limit.wrapper() + refused);
+      EXPECT_NE(outcome.exit_code, 137) << "it hangs: " << outcome.message;
+      if (outcome.exit_code != 0) continue;  // the software device itself has threads
+      EXPECT_EQ(contents(losses_), losses_of_ample_run()) << outcome.message;
+      const auto stats = nlohmann::json::parse(contents(stats_));
+      EXPECT_GT(stats["moves"]["bytes_file_written"].get<std::uint64_t>(), 0u);
+      ++right;
+    }
+  }
+  EXPECT_GT(right, 4);
+}
+
+}  // namespace
+}  // namespace tessera::programs
