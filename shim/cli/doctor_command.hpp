@@ -22,7 +22,7 @@ struct Finding {
 std::vector<Finding> judge_driver(const DriverFacts& facts, bool software);
 Finding judge_locked_memory(std::optional<std::uint64_t> limit, const DriverFacts& driver);
 Finding judge_huge_pages(const std::string& mode);
-Finding judge_io_uring(int refusal);
+Finding judge_io_uring(const UringFacts& facts);
 Finding judge_folder(const FolderFacts& facts);
 
 struct DoctorOptions {

@@ -48,6 +48,43 @@ Finding judge_parameters(const DriverFacts& facts) {
           "a driver for CUDA 12.4 or newer: 550 or later"};
 }
 
+struct Obstacle {
+  std::string cause;
+  std::string fix;
+};
+
+const char* const kAllowIt =
+    "works as it is; a little faster where the container's seccomp profile allows io_uring_setup, io_uring_enter and "
+    "io_uring_register (docker run --security-opt seccomp=FILE)";
+
+Obstacle obstacle_to_permission(const UringFacts& facts) {
+  if (facts.sysctl == 2) return {"kernel.io_uring_disabled is 2", "sysctl kernel.io_uring_disabled=0"};
+  if (facts.sysctl == 1) {
+    return {"kernel.io_uring_disabled is 1, which leaves it to CAP_SYS_ADMIN and to kernel.io_uring_group",
+            "sysctl kernel.io_uring_disabled=0, or put the user into that group"};
+  }
+  if (facts.filtered) {
+    return {"a seccomp filter refuses it, as Docker's and containerd's default profiles do", kAllowIt};
+  }
+  return {"neither a seccomp filter nor kernel.io_uring_disabled refuses it: a security module may",
+          "works as it is; see the kernel's audit log for what refuses it"};
+}
+
+Obstacle obstacle_to_io_uring(const UringFacts& facts) {
+  switch (facts.refusal) {
+    case EPERM:
+    case EACCES: return obstacle_to_permission(facts);
+    case ENOSYS:
+      if (facts.filtered) return {"a seccomp filter hides it, as Podman's default profile does", kAllowIt};
+      return {"this kernel has none", "works as it is; Linux 5.6 or newer with CONFIG_IO_URING has it"};
+    case ENOMEM:
+      return {fmt::format("the limit on locked memory, {}, may be too low for it",
+                          facts.locked_limit ? rounded_bytes(*facts.locked_limit) : "unlimited"),
+              "ulimit -l unlimited, or memlock in /etc/security/limits.conf; Linux 5.12 or newer does not count it"};
+    default: return {"the kernel refuses it", "works as it is; a newer kernel may have it"};
+  }
+}
+
 }  // namespace
 
 std::vector<Finding> judge_driver(const DriverFacts& facts, bool software) {
@@ -99,12 +136,14 @@ Finding judge_huge_pages(const std::string& mode) {
                          "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"};
 }
 
-Finding judge_io_uring(int refusal) {
-  if (refusal == 0) return {"io_uring", State::kGood, "yes", ""};
-  return {"io_uring", State::kMissing, std::strerror(refusal),
-          refusal == ENOSYS ? "the file tier needs Linux 5.1 or newer"
-                            : "the file tier needs it: sysctl kernel.io_uring_disabled=0; in a "
-                              "container allow io_uring in the seccomp profile"};
+// Never missing: threads move the pages of a spill file where it is refused (alloc/tier/file_io_choice.hpp).
+Finding judge_io_uring(const UringFacts& facts) {
+  if (facts.usable()) return {"io_uring", State::kGood, "yes", ""};
+  const Obstacle obstacle = obstacle_to_io_uring(facts);
+  return {"io_uring", State::kLimited,
+          fmt::format("{}: {}: {}; threads move the pages of a spill file instead", facts.call,
+                      std::strerror(facts.refusal), obstacle.cause),
+          obstacle.fix};
 }
 
 Finding judge_folder(const FolderFacts& facts) {

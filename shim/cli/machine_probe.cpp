@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -34,6 +35,18 @@ bool can_open(const std::string& folder, int flags) {
   return ::close(file) == 0;
 }
 
+// As many as the file tier asks for: a limit on locked memory is for the ring that is wanted.
+constexpr unsigned kRingEntries = 128;
+
+bool is_filtered(const std::string& status) {
+  std::ifstream lines(status);
+  for (std::string word; lines >> word;) {
+    int mode = 0;
+    if (word == "Seccomp:" && lines >> mode) return mode != 0;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> locked_memory_limit() {
@@ -53,12 +66,24 @@ std::string huge_pages_mode(const std::string& file) {
   return "";
 }
 
-int io_uring_refusal() {
+UringFacts probe_io_uring(const std::string& sysctl, const std::string& status) {
+  UringFacts facts;
+  facts.locked_limit = locked_memory_limit();
+  std::ifstream(sysctl) >> facts.sysctl;
+  facts.filtered = is_filtered(status);
+  const auto refused = [&facts](const char* call) { facts.call = call, facts.refusal = errno; };
   struct io_uring_params parameters{};
-  const long ring = ::syscall(SYS_io_uring_setup, 4, &parameters);
-  if (ring < 0) return errno;
+  const long ring = ::syscall(SYS_io_uring_setup, kRingEntries, &parameters);
+  if (ring < 0) return refused("io_uring_setup"), facts;
+  // Neither does anything: a filter may refuse these calls alone.
+  std::array<io_uring_probe, 1> nothing{};
+  if (::syscall(SYS_io_uring_enter, ring, 0, 0, 0, nullptr, 0) < 0) {
+    refused("io_uring_enter");
+  } else if (::syscall(SYS_io_uring_register, ring, IORING_REGISTER_PROBE, nothing.data(), 0) < 0 && errno != EINVAL) {
+    refused("io_uring_register");
+  }
   ::close(static_cast<int>(ring));
-  return 0;
+  return facts;
 }
 
 FolderFacts probe_folder(const std::string& path) {

@@ -14,8 +14,19 @@ std::optional<std::uint64_t> locked_memory_limit();
 // When the kernel backs memory with huge pages: "always", "madvise", "never"; "" where it has none.
 // `file` is where it says so.
 std::string huge_pages_mode(const std::string& file = "/sys/kernel/mm/transparent_hugepage/enabled");
-// 0, or the error number of the kernel's refusal.
-int io_uring_refusal();
+// Whether io_uring may be used, and what may stand in its way.
+struct UringFacts {
+  std::string call;  // the first of its calls that is refused, or ""
+  int refusal = 0;   // its error number
+  int sysctl = 0;    // kernel.io_uring_disabled; 0 where the kernel has no such
+  bool filtered = false;  // a seccomp filter decides about this process's calls
+  std::optional<std::uint64_t> locked_limit{};  // on locked memory
+
+  bool usable() const { return call.empty(); }
+};
+// `sysctl` and `status` are where the kernel tells it.
+UringFacts probe_io_uring(const std::string& sysctl = "/proc/sys/kernel/io_uring_disabled",
+                          const std::string& status = "/proc/self/status");
 
 struct FolderFacts {
   std::string path;

@@ -40,8 +40,9 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
   }
   findings.push_back(judge_locked_memory(64 << 10, poor));
   for (const char* mode : {"always", "madvise", "never", ""}) findings.push_back(judge_huge_pages(mode));
-  findings.push_back(judge_io_uring(EPERM));
-  findings.push_back(judge_io_uring(ENOSYS));
+  for (const int refusal : {EPERM, ENOSYS, ENOMEM, EINVAL}) {
+    findings.push_back(judge_io_uring({.call = "io_uring_setup", .refusal = refusal}));
+  }
   FolderFacts folder;
   folder.path = "/d";
   findings.push_back(judge_folder(folder));
@@ -56,7 +57,7 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
     EXPECT_EQ(finding.state == State::kGood, finding.fix.empty()) << finding.name;
     bad += finding.state != State::kGood;
   }
-  EXPECT_EQ(bad, 13u);
+  EXPECT_EQ(bad, 15u);
 }
 
 TEST(DoctorFindings, HostBackedPagesAreOfferedOrTheReasonIsGiven) {
@@ -94,6 +95,34 @@ TEST(DoctorFindings, NoDriverPointsToTheSoftwareDevice) {
 TEST(DoctorFindings, ALockedMemoryLimitCountsOnlyWherePinningFails) {
   EXPECT_EQ(judge_locked_memory(8 << 20, good_driver()).state, State::kGood);
   EXPECT_EQ(judge_locked_memory(std::nullopt, good_driver()).value, "unlimited");
+}
+
+struct Refusal {
+  UringFacts facts;
+  const char* cause;
+  const char* fix;
+};
+
+TEST(DoctorFindings, WhyIoUringIsRefusedIsNamedAndThatThreadsServe) {
+  const Refusal refusals[] = {
+      {{.call = "io_uring_setup", .refusal = EPERM, .filtered = true}, "seccomp", "seccomp"},
+      {{.call = "io_uring_enter", .refusal = EACCES, .filtered = true}, "io_uring_enter", "seccomp"},
+      {{.call = "io_uring_setup", .refusal = EPERM, .sysctl = 2}, "io_uring_disabled is 2", "io_uring_disabled=0"},
+      {{.call = "io_uring_setup", .refusal = EPERM, .sysctl = 1}, "io_uring_disabled is 1", "group"},
+      {{.call = "io_uring_setup", .refusal = EPERM}, "security module", "audit"},
+      {{.call = "io_uring_setup", .refusal = ENOSYS, .filtered = true}, "seccomp", "seccomp"},
+      {{.call = "io_uring_setup", .refusal = ENOSYS}, "this kernel has none", "Linux 5.6"},
+      {{.call = "io_uring_setup", .refusal = ENOMEM, .locked_limit = 64 << 10}, "64.0 KiB", "ulimit -l"},
+      {{.call = "io_uring_setup", .refusal = EINVAL}, "Invalid argument", "newer kernel"},
+  };
+  for (const Refusal& refusal : refusals) {
+    const Finding finding = judge_io_uring(refusal.facts);
+    EXPECT_EQ(finding.state, State::kLimited);
+    EXPECT_NE(finding.value.find(refusal.cause), std::string::npos) << finding.value;
+    EXPECT_NE(finding.value.find("threads move the pages"), std::string::npos) << finding.value;
+    EXPECT_NE(finding.fix.find(refusal.fix), std::string::npos) << finding.fix;
+  }
+  EXPECT_EQ(judge_io_uring({}).state, State::kGood);
 }
 
 // The file tier works there: alloc/tier/spill_file.hpp.

@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+
+#include "in_child.hpp"
 
 namespace {
 
@@ -40,6 +43,34 @@ TEST(MachineProbe, MemoryFileSystemsAreSeen) {
   if (!facts.problem.empty()) GTEST_SKIP() << "no /dev/shm here";
   EXPECT_TRUE(facts.in_memory);
   EXPECT_FALSE(facts.fit());
+}
+
+TEST(MachineProbe, TheCallOfIoUringThatIsRefusedIsFound) {
+  if (!tessera::can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";
+  if (!probe_io_uring().usable()) GTEST_SKIP() << "no io_uring here";
+  const std::pair<long, std::string> calls[] = {{SYS_io_uring_setup, "io_uring_setup"},
+                                                {SYS_io_uring_enter, "io_uring_enter"},
+                                                {SYS_io_uring_register, "io_uring_register"}};
+  for (const auto& [number, name] : calls) {
+    EXPECT_TRUE(tessera::in_child([number, name] {
+      if (!tessera::refuse({{number, EPERM, 0, 0}})) return false;
+      const UringFacts facts = probe_io_uring();
+      return facts.call == name && facts.refusal == EPERM && facts.filtered;
+    })) << name;
+  }
+}
+
+TEST(MachineProbe, WhatTheKernelTellsOfIoUringIsRead) {
+  const std::string sysctl = ::testing::TempDir() + "io_uring_disabled", status = ::testing::TempDir() + "status";
+  std::ofstream(sysctl) << "2\n";
+  std::ofstream(status) << "Name:\tprogram\nSeccomp:\t2\nSeccomp_filters:\t1\n";
+  const UringFacts facts = probe_io_uring(sysctl, status);
+  EXPECT_EQ(facts.sysctl, 2);
+  EXPECT_TRUE(facts.filtered);
+  std::filesystem::remove(sysctl);
+  std::filesystem::remove(status);
+  EXPECT_EQ(probe_io_uring(sysctl, status).sysctl, 0);
+  EXPECT_FALSE(probe_io_uring(sysctl, status).filtered);
 }
 
 TEST(MachineProbe, SomeFolderIsChosen) { EXPECT_EQ(choose_spill_folder().problem, ""); }
