@@ -25,7 +25,7 @@ Result<std::unique_ptr<FileIo>> open_file_io(const std::string& directory, Bytes
   if (ring.status().code() != Code::kNotSupported) return ring.status();
   auto threads = ThreadIo::open(directory, size);
   if (!threads.is_ok()) return threads.status();
-  log_line(LogLevel::kWarning, "spill directory {}: {} (see tessera doctor); {}", directory, ring.status().message(),
+  log_line(LogLevel::kWarning, "spill directory {}: {}; {}", directory, ring.status().message(),
            instead(*threads.value()));
   return std::unique_ptr<FileIo>(threads.take());
 }

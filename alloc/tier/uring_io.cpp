@@ -35,7 +35,14 @@ bool is_of_the_disk(int error) { return error == EIO || error == ENOSPC || error
 bool is_refused(int error) { return error == EPERM || error == EACCES || error == ENOSYS; }
 
 Status no_ring(const char* call, int error) {
-  return Status(Code::kNotSupported, fmt::format("io_uring cannot be used: {}: {}", call, std::strerror(error)));
+  return Status(Code::kNotSupported,
+                fmt::format("io_uring cannot be used: {}: {} (see tessera doctor)", call, std::strerror(error)));
+}
+
+Status no_worker(int error) {
+  return Status(
+      Code::kNotSupported,
+      fmt::format("io_uring cannot be used: it made no worker: {} (a limit on processes?)", std::strerror(error)));
 }
 
 // Whether a completion is there after at most so long. 0, or an error number.
@@ -63,12 +70,12 @@ Status try_ring(io_uring& ring) {
   for (int tries = 1; waited == EINTR && tries < kMostInterruptedTrials; ++tries) {
     waited = await_ring(ring, kTrialMilliseconds);
   }
-  if (waited != 0) return no_ring("waiting for a worker", waited);
+  if (waited != 0) return no_worker(waited);
   io_uring_cqe* answer = nullptr;
   if (const int error = -::io_uring_peek_cqe(&ring, &answer); error != 0) return no_ring("io_uring_enter", error);
   const int result = answer->res;
   ::io_uring_cqe_seen(&ring, answer);
-  return result < 0 ? no_ring("making a worker", -result) : Status::ok();
+  return result < 0 ? no_worker(-result) : Status::ok();
 }
 
 }  // namespace
@@ -334,8 +341,8 @@ void UringIo::await_completion() NO_THREAD_SAFETY_ANALYSIS {
   progress_.notify_all();
 }
 
-// A kernel that cannot make a worker may try for ever (Linux 5.16 to 6.9). What no worker has begun can be cancelled,
-// and is not given to the ring again. What the disk works on is left to it.
+// A kernel that cannot make a worker may try for ever: that it gives up after three times is from 2024. What no worker
+// has begun can be cancelled, and is not given to the ring again. What the disk works on is left to it.
 void UringIo::take_back() {
   for (unsigned slot = 0; slot < kSlots; ++slot) {
     if (!slots_[slot].chunk) continue;

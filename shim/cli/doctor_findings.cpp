@@ -54,8 +54,8 @@ struct Obstacle {
 };
 
 const char* const kAllowIt =
-    "works as it is; a little faster where the container's seccomp profile allows io_uring_setup, io_uring_enter and "
-    "io_uring_register (docker run --security-opt seccomp=FILE)";
+    "nothing has to be done, threads are nearly as fast; to have it, allow io_uring_setup, io_uring_enter and "
+    "io_uring_register in the container's seccomp profile (docker run --security-opt seccomp=FILE)";
 
 Obstacle obstacle_to_permission(const UringFacts& facts) {
   if (facts.sysctl == 2) return {"kernel.io_uring_disabled is 2", "sysctl kernel.io_uring_disabled=0"};
@@ -67,7 +67,7 @@ Obstacle obstacle_to_permission(const UringFacts& facts) {
     return {"a seccomp filter refuses it, as Docker's and containerd's default profiles do", kAllowIt};
   }
   return {"neither a seccomp filter nor kernel.io_uring_disabled refuses it: a security module may",
-          "works as it is; see the kernel's audit log for what refuses it"};
+          "nothing has to be done; see the kernel's audit log for what refuses it"};
 }
 
 Obstacle obstacle_to_io_uring(const UringFacts& facts) {
@@ -76,12 +76,12 @@ Obstacle obstacle_to_io_uring(const UringFacts& facts) {
     case EACCES: return obstacle_to_permission(facts);
     case ENOSYS:
       if (facts.filtered) return {"a seccomp filter hides it, as Podman's default profile does", kAllowIt};
-      return {"this kernel has none", "works as it is; Linux 5.6 or newer with CONFIG_IO_URING has it"};
+      return {"this kernel has none", "nothing has to be done; Linux 5.6 or newer with CONFIG_IO_URING has it"};
     case ENOMEM:
       return {fmt::format("the limit on locked memory, {}, may be too low for it",
                           facts.locked_limit ? rounded_bytes(*facts.locked_limit) : "unlimited"),
               "ulimit -l unlimited, or memlock in /etc/security/limits.conf; Linux 5.12 or newer does not count it"};
-    default: return {"the kernel refuses it", "works as it is; a newer kernel may have it"};
+    default: return {"the kernel refuses it", "nothing has to be done; a newer kernel may have it"};
   }
 }
 

@@ -28,6 +28,15 @@ def tessera(*words, **variables):
                           text=True, timeout=250)
 
 
+def refused_io_uring(*words):
+    """The same where the system refuses io_uring, as containers do."""
+    refuse = [PROGRAMS / "refuse", "EPERM", "io_uring_setup", "--"]
+    if subprocess.run([*refuse, "true"], capture_output=True).returncode != 0:
+        raise unittest.SkipTest("no filters of system calls on this machine")
+    return subprocess.run([*refuse, TESSERA, *words], capture_output=True, text=True, timeout=250,
+                          env={**os.environ, "LD_LIBRARY_PATH": str(BUILD / "lib/softcuda")})
+
+
 def has_gpu():
     return json.loads(tessera("doctor", "--json").stdout)["gpu"]
 
@@ -230,8 +239,20 @@ class Demo(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (2, "tessera: /no/such: No such file or directory\n"))
             self.assertEqual(os.listdir(folder), [])
 
+    def test_doctor_names_what_refuses_io_uring_and_what_serves_instead(self):
+        result = refused_io_uring("doctor", "--software", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        finding = next(f for f in json.loads(result.stdout)["findings"] if f["name"] == "io_uring")
+        self.assertEqual(finding["state"], "limited")
+        self.assertRegex(finding["value"], "io_uring_setup: Operation not permitted: a seccomp filter .*threads move")
+
     def test_the_demo_holds_what_it_claims(self):
-        result = tessera("demo", "--software", "--steps", "2", "--json", "--file-dir", "/tmp:/var/tmp")
+        self.check_demo(tessera("demo", "--software", "--steps", "2", "--json", "--file-dir", "/tmp:/var/tmp"))
+
+    def test_the_demo_holds_it_where_io_uring_is_refused(self):
+        self.check_demo(refused_io_uring("demo", "--software", "--steps", "2", "--json"))
+
+    def check_demo(self, result):
         report = json.loads(result.stdout)
         self.assertEqual(result.returncode, 0, report["faults"])
         self.assertTrue(report["losses_equal"])
