@@ -91,10 +91,10 @@ TYPED_TEST_P(FileIoContract, ReadsAndWritesAreUnderWayTogether) {
 TYPED_TEST_P(FileIoContract, MoreTransfersThanTheBoundAreRefusedUntilSomeAreDone) {
   BlockBuffer buffer(4_KiB, 1);
   std::vector<IoTicket> tickets;
-  for (std::size_t i = 0; i < FileIo::kMaxTransfers; ++i) tickets.push_back(this->read(buffer, 4_KiB, Bytes()));
-  EXPECT_EQ(this->io().read(buffer.data(), 4_KiB, Bytes()).status().code(), Code::kBusy);
+  for (std::size_t i = 0; i < FileIo::kMaxTransfers; ++i) tickets.push_back(this->write(buffer, 4_KiB, Bytes()));
+  EXPECT_EQ(this->io().write(buffer.data(), 4_KiB, Bytes()).status().code(), Code::kBusy);
   for (const IoTicket ticket : tickets) this->expect_ok(this->io().wait(ticket));
-  this->expect_ok(this->io().wait(this->read(buffer, 4_KiB, Bytes())));
+  this->expect_ok(this->io().wait(this->write(buffer, 4_KiB, Bytes())));
 }
 
 TYPED_TEST_P(FileIoContract, MemoryMayBeAttachedAndDetached) {
