@@ -59,21 +59,32 @@ ThreadIo::~ThreadIo() {
 // In turn, so that each direction has some where not all can be had.
 void ThreadIo::make_threads() {
   const SignalsBlocked blocked;
-  // They look at their side's list never, but start while it grows.
+  // They never look at their side's list, but start while it grows.
   reads_.threads.reserve(kThreads);
   writes_.threads.reserve(kThreads);
   for (unsigned made = 0; made < 2 * kThreads; ++made) {
     const bool writing = made % 2 != 0;
     std::thread thread;
-    refusal_ = start_thread(thread, [this, writing] { serve(writing); });
-    if (!refusal_.is_ok()) return;
+    refusal_ = start_thread(thread, [this, writing, place = std::size_t{made / 2}] { serve(writing, place); });
+    if (!refusal_.is_ok()) return end_most();
     side_of(writing).threads.push_back(std::move(thread));
   }
 }
 
-void ThreadIo::serve(bool writing) {
+void ThreadIo::end_most() {
+  {
+    const MutexLock lock(mutex_);
+    for (Side* const side : {&reads_, &writes_}) side->kept = 1;
+  }
+  for (Side* const side : {&reads_, &writes_}) {
+    side->work.notify_all();
+    for (; side->threads.size() > side->kept; side->threads.pop_back()) side->threads.back().join();
+  }
+}
+
+void ThreadIo::serve(bool writing, std::size_t place) {
   const MutexLock lock(mutex_);
-  while (!stopping_) {
+  while (!stopping_ && place < side_of(writing).kept) {
     if (!carry_out_one(writing)) side_of(writing).work.wait(mutex_);
   }
 }

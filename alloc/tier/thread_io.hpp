@@ -28,8 +28,9 @@ class ThreadIo final : public FileIo {
   // In each direction. A chunk of a mebibyte is many requests to a disk, so a few threads keep it busy.
   static constexpr unsigned kThreads = 8;
 
-  // A spill file of `size` bytes in `directory`, whose speed is taken by `clock`. Fewer threads than kThreads are no
-  // error. Errors: kIo with the directory and the reason.
+  // A spill file of `size` bytes in `directory`, whose speed is taken by `clock`. Where not all threads can be had, all
+  // but one in each direction end again: the limit on tasks is the program's, too. Errors: kIo with the directory and
+  // the reason.
   static Result<std::unique_ptr<ThreadIo>> open(const std::string& directory, Bytes size,
                                                 std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>());
   // Waits for what is in flight; what is not started is dropped.
@@ -52,15 +53,17 @@ class ThreadIo final : public FileIo {
   struct Side {
     std::vector<std::thread> threads;  // none comes or goes after open
     Condition work;
+    std::size_t kept = kThreads;  // those that are further back in the list end; guarded by mutex_
   };
 
   ThreadIo(SpillFile file, const std::string& directory, std::unique_ptr<const Clock> clock);
 
   void make_threads();
+  void end_most();
   Side& side_of(bool writing) { return writing ? writes_ : reads_; }
   Result<IoTicket> start(bool writing, void* host, Bytes bytes, Bytes offset);
-  // A thread's life.
-  void serve(bool writing);
+  // The life of a thread at this place in its side's list.
+  void serve(bool writing, std::size_t place);
   // Carries out one chunk; false when there is none to be begun.
   bool carry_out_one(bool writing) REQUIRES_LOCK(mutex_);
   // The same where no thread does it.

@@ -9,6 +9,7 @@
 #include "in_child.hpp"
 #include "program_run.hpp"
 #include "task_limit.hpp"
+#include "tier/uring_io.hpp"
 
 namespace tessera::programs {
 namespace {
@@ -66,13 +67,15 @@ class Containers : public ::testing::Test {
     }
   }
 
+  // Tests may themselves run in a container.
+  static bool has_ring() { return UringIo::open(::testing::TempDir(), 2_MiB).is_ok(); }
+
   std::string folder_, losses_, stats_;
 };
 
 TEST_F(Containers, WithoutAnyRefusalTheRingServes) {
-  const Outcome outcome = train("");
-  if (outcome.message.find("io_uring cannot be used") != std::string::npos) GTEST_SKIP() << outcome.message;
-  expect_right(outcome, "io_uring", {});
+  if (!has_ring()) GTEST_SKIP() << "no io_uring on this machine";
+  expect_right(train(""), "io_uring", {});
 }
 
 // EPERM is Docker's, containerd's and the sysctl's answer, ENOSYS Podman's, ENOMEM a limit's on locked memory.
@@ -89,6 +92,7 @@ TEST_F(Containers, WhereIoUringIsRefusedThreadsServe) {
 }
 
 TEST_F(Containers, WhereOnlyAPartOfIoUringIsRefusedThreadsServe) {
+  if (!has_ring()) GTEST_SKIP() << "no io_uring on this machine";
   for (const std::string call : {"io_uring_enter", "io_uring_register"}) {
     SCOPED_TRACE(call);
     expect_right(train("./refuse EPERM " + call + " -- "), "threads",
@@ -108,6 +112,7 @@ TEST_F(Containers, WhereSpaceCannotBeFreedItIsUsedAgain) {
 }
 
 TEST_F(Containers, WithoutDirectAccessPagesPassThePageCache) {
+  if (!has_ring()) GTEST_SKIP() << "no io_uring on this machine";
   const Outcome outcome = train("./refuse EINVAL direct -- ");
   expect_right(outcome, "io_uring", {"no direct access", folder_});
 }
@@ -135,9 +140,9 @@ TEST_F(Containers, AKilledProgramLeavesNoFile) {
 // Somewhere between too few for the software device and enough for all, workers of the kernel cannot be made, at first
 // or later. Nothing waits for ever, and what is computed is right.
 TEST_F(Containers, ALimitOnTasksNeitherHangsNorHarms) {
-  int right = 0;
   for (const std::string refused : {"", "./refuse EPERM io_uring_setup -- "}) {
-    for (const int tasks : {4, 5, 6, 7, 8, 10, 14}) {
+    int right = 0;
+    for (const int tasks : {4, 5, 6, 7, 8, 10, 14, 20}) {
       SCOPED_TRACE(refused + std::to_string(tasks));
       const TaskLimit limit(tasks);
       if (!limit.usable()) GTEST_SKIP() << "no control group of our own on this machine";
@@ -149,8 +154,8 @@ TEST_F(Containers, ALimitOnTasksNeitherHangsNorHarms) {
       EXPECT_GT(stats["moves"]["bytes_file_written"].get<std::uint64_t>(), 0u);
       ++right;
     }
+    EXPECT_GE(right, 3) << refused;
   }
-  EXPECT_GT(right, 4);
 }
 
 }  // namespace

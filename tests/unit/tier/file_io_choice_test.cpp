@@ -9,6 +9,7 @@
 #include "block_buffer.hpp"
 #include "in_child.hpp"
 #include "no_threads.hpp"
+#include "tier/uring_io.hpp"
 
 namespace tessera {
 namespace {
@@ -37,6 +38,7 @@ class FileIoChoiceTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";
+    if (!UringIo::open(testing::TempDir(), 2_MiB).is_ok()) GTEST_SKIP() << "no io_uring on this machine";
   }
 };
 

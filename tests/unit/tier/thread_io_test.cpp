@@ -8,9 +8,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/thread.hpp"
 #include "block_buffer.hpp"
+#include "in_child.hpp"
 #include "no_threads.hpp"
 #include "private_mount.hpp"
+#include "task_limit.hpp"
 
 namespace tessera {
 namespace {
@@ -73,6 +76,22 @@ TEST(ThreadIoTest, WithoutThreadsWhoWaitsCarriesItOut) {
   EXPECT_TRUE(write(*io, out, 8_MiB).is_ok());
   EXPECT_TRUE(read(*io, in, 8_MiB).is_ok());
   EXPECT_TRUE(in.holds(3));
+}
+
+// The program would get none otherwise.
+TEST(ThreadIoTest, AtALimitOnTasksOneInEachDirectionStays) {
+  const TaskLimit limit(9);
+  if (!limit.usable()) GTEST_SKIP() << "no control group of our own on this machine";
+  EXPECT_TRUE(in_child([&] {
+    if (!limit.enter()) return false;
+    const auto io = ThreadIo::open(testing::TempDir(), 64_MiB).take();
+    std::thread own;
+    const bool room = start_thread(own, [] {}).is_ok();
+    if (room) own.join();
+    BlockBuffer out(8_MiB, 3), in(8_MiB);
+    return room && io->threads() == 2 && io->refusal().code() == Code::kBusy && write(*io, out, 8_MiB).is_ok() &&
+           read(*io, in, 8_MiB).is_ok() && in.holds(3);
+  }));
 }
 
 // So that a poll stays short.
