@@ -59,18 +59,16 @@ Result<DeviceProperties> CudaDriver::properties(DeviceId device) {
   return entry.properties;
 }
 
-Result<Address> CudaDriver::reserve(Bytes bytes, Bytes alignment) {
+Result<Address> CudaDriver::reserve(Bytes bytes, Bytes alignment, Address hint) {
   if (!symbols_->virtual_memory()) return no_virtual_memory();
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
   CUdeviceptr address = 0;
-  TESSERA_TRY(cuda_status(
-      *symbols_, symbols_->cuMemAddressReserve(&address, bytes.value(), alignment.value(), 0, 0),
-      "cuMemAddressReserve"));
-  if (alignment.value() == 0 || address % alignment.value() == 0) return Address(address);
-  TESSERA_TRY(release(Address(address), bytes));
-  return Status(Code::kNotSupported, "cuMemAddressReserve gave a range that is not aligned to " +
-                                         std::to_string(alignment.value()));
+  TESSERA_TRY(cuda_status(*symbols_,
+                          symbols_->cuMemAddressReserve(&address, bytes.value(), alignment.value(),
+                                                        hint.value(), 0),
+                          "cuMemAddressReserve"));
+  return Address(address);
 }
 
 Status CudaDriver::release(Address address, Bytes bytes) {

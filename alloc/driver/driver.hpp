@@ -106,9 +106,11 @@ class Driver {
   virtual Status synchronize(DeviceId device) = 0;
 
   // ---- addresses and frames ----------------------------------------------------------------
-  // A range of addresses with nothing behind it. `alignment` is a power of two.
-  // Errors: kOutOfMemory when no such range is left.
-  virtual Result<Address> reserve(Bytes bytes, Bytes alignment) = 0;
+  // A range of addresses with nothing behind it. `alignment` is a power of two; `hint` is where the
+  // range should start, 0 for anywhere. A driver may ignore the hint, and an alignment beyond its
+  // granularity: look at what it gave.
+  // Errors: kOutOfMemory when no such range is left; some drivers refuse because of the hint.
+  virtual Result<Address> reserve(Bytes bytes, Bytes alignment, Address hint = {}) = 0;
   // pre: the very range that reserve returned, with nothing mapped in it.
   virtual Status release(Address address, Bytes bytes) = 0;
   // Physical memory with no address. Errors: kOutOfMemory; kNotSupported for kHost without

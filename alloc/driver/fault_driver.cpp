@@ -69,9 +69,9 @@ Status FaultDriver::synchronize(DeviceId device) {
   return inner_.synchronize(device);
 }
 
-Result<Address> FaultDriver::reserve(Bytes bytes, Bytes alignment) {
+Result<Address> FaultDriver::reserve(Bytes bytes, Bytes alignment, Address hint) {
   TESSERA_TRY(admit(DriverCall::kReserve));
-  return inner_.reserve(bytes, alignment);
+  return inner_.reserve(bytes, alignment, hint);
 }
 
 Status FaultDriver::release(Address address, Bytes bytes) {

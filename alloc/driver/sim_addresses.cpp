@@ -5,71 +5,104 @@
 namespace tessera {
 namespace {
 
-// Far from where programs and libraries lie, so that an integer which happens to look like a device
-// address is rare, as it is on a GPU.
-constexpr std::uint64_t kFirst = 0x6e55'0000'0000;
+// What real drivers answer first when no hint is given (docs/realism.md).
+constexpr std::uint64_t kFirst = 0x3'0200'0000;
+// Above the addresses of any process, so that no host memory looks like a device's.
+constexpr std::uint64_t kFirstNumber = (std::uint64_t{1} << 56) + kFirst;
+constexpr std::uint64_t kEnd = std::uint64_t{1} << 47;  // of what a process may have
 
 constexpr std::uint64_t aligned(std::uint64_t address, std::uint64_t alignment) {
   return (address + alignment - 1) / alignment * alignment;
 }
 
-void* map_nothing(std::uint64_t hint, std::uint64_t bytes, int fixed) {
-  return ::mmap(pointer(hint), bytes, PROT_NONE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+// Where the kernel puts it, near `wish` or not.
+std::optional<std::uint64_t> map_nothing(std::uint64_t wish, std::uint64_t bytes, int fixed = 0) {
+  void* const got = ::mmap(pointer(wish), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+  if (got == MAP_FAILED) return std::nullopt;
+  return reinterpret_cast<std::uint64_t>(got);
+}
+
+// At that very address, or not at all. By asking and looking, since thread sanitizers take MAP_FIXED_NOREPLACE at an
+// address that they keep for themselves for a wish of address 0.
+bool map_at(std::uint64_t start, std::uint64_t bytes) {
+  const auto got = map_nothing(start, bytes);
+  if (!got || *got == start) return got.has_value();
+  ::munmap(pointer(*got), bytes);
+  return false;
 }
 
 class ProcessAddresses final : public SimAddresses {
  public:
-  std::optional<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment) override {
+  ProcessAddresses(std::uint64_t first, bool takes_hints) : first_(first), next_(first), takes_hints_(takes_hints) {}
+
+  std::optional<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment, std::uint64_t hint) override {
+    if (takes_hints_ && hint != 0 && hint % alignment == 0 && map_at(hint, bytes)) return hint;
+    // Upward from the last one, over what the process has there: in steps that double, as a sanitizer has terabytes.
+    std::uint64_t step = alignment;
+    for (std::uint64_t at = aligned(next_, alignment); at < kEnd; at += step, step *= 2) {
+      if (!map_at(at, bytes)) continue;
+      next_ = at + bytes;
+      return at;
+    }
+    next_ = first_;  // what was released lies there
+    return reserve_beside_host(bytes, alignment);
+  }
+  std::optional<std::uint64_t> reserve_beside_host(std::uint64_t bytes, std::uint64_t alignment) override {
     // One alignment more than asked, so that an aligned start is inside wherever it is put.
     const std::uint64_t slack = bytes + alignment;
-    void* const got = map_nothing(next_hint_, slack, 0);
-    if (got == MAP_FAILED) return std::nullopt;
-    const auto first = reinterpret_cast<std::uint64_t>(got);
-    const std::uint64_t start = aligned(first, alignment);
-    if (start > first) ::munmap(got, start - first);
+    const auto first = map_nothing(0, slack);
+    if (!first) return std::nullopt;
+    const std::uint64_t start = aligned(*first, alignment);
+    if (start > *first) ::munmap(pointer(*first), start - *first);
     const std::uint64_t end = start + bytes;
-    if (end < first + slack) ::munmap(pointer(end), first + slack - end);
-    if (first == next_hint_) next_hint_ = end;
+    if (end < *first + slack) ::munmap(pointer(end), *first + slack - end);
     return start;
   }
   bool release(const SimRange& range) override {
+    if (range.end() == next_ && range.start >= first_) next_ = range.start;
     return ::munmap(pointer(range.start), range.bytes) == 0;
   }
-  bool close(const SimRange& range) override {
-    return map_nothing(range.start, range.bytes, MAP_FIXED) != MAP_FAILED;
-  }
+  bool close(const SimRange& range) override { return map_nothing(range.start, range.bytes, MAP_FIXED).has_value(); }
   std::span<std::byte> bytes(const SimRange& range) const override {
     return {reinterpret_cast<std::byte*>(range.start), range.bytes};
   }
 
  private:
-  std::uint64_t next_hint_ = kFirst;
+  const std::uint64_t first_;
+  std::uint64_t next_;
+  const bool takes_hints_;
 };
 
-// There are more than anybody can reserve, so none is given twice.
+// There are more than anybody can reserve, so none is given twice, and no hint is needed.
 class NumberedAddresses final : public SimAddresses {
  public:
-  std::optional<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment) override {
+  explicit NumberedAddresses(std::uint64_t first) : next_(first) {}
+
+  std::optional<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment, std::uint64_t /*hint*/) override {
     const std::uint64_t start = aligned(next_, alignment);
     if (start < next_ || start + bytes < start) return std::nullopt;
     next_ = start + bytes;
     return start;
+  }
+  std::optional<std::uint64_t> reserve_beside_host(std::uint64_t bytes, std::uint64_t alignment) override {
+    return reserve(bytes, alignment, 0);
   }
   bool release(const SimRange&) override { return true; }
   bool close(const SimRange&) override { return true; }
   std::span<std::byte> bytes(const SimRange&) const override { return {}; }
 
  private:
-  // Above the addresses of any process, so that no host memory looks like a device's.
-  std::uint64_t next_ = std::uint64_t{1} << 56;
+  std::uint64_t next_;
 };
 
 }  // namespace
 
-std::unique_ptr<SimAddresses> make_addresses(SimContents contents) {
-  if (contents == SimContents::kNone) return std::make_unique<NumberedAddresses>();
-  return std::make_unique<ProcessAddresses>();
+std::unique_ptr<SimAddresses> make_addresses(const SimOptions& options) {
+  const std::uint64_t asked = options.first_address.value();
+  if (options.contents == SimContents::kNone) {
+    return std::make_unique<NumberedAddresses>(asked != 0 ? asked : kFirstNumber);
+  }
+  return std::make_unique<ProcessAddresses>(asked != 0 ? asked : kFirst, options.takes_hints);
 }
 
 }  // namespace tessera

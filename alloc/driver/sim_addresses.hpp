@@ -21,8 +21,13 @@ class SimAddresses {
  public:
   virtual ~SimAddresses() = default;
 
-  // The start of a new range, a multiple of `alignment`. Nothing, with errno, when none is left.
-  virtual std::optional<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment) = 0;
+  // The start of a new range, a multiple of `alignment`: at `hint` if that is not 0, is free and is
+  // honoured, else as low as a real driver's. Nothing, with errno, when none is left.
+  virtual std::optional<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment,
+                                               std::uint64_t hint) = 0;
+  // Where the process has its own mappings, as memory of cuMemAlloc lies there.
+  virtual std::optional<std::uint64_t> reserve_beside_host(std::uint64_t bytes,
+                                                           std::uint64_t alignment) = 0;
   // False, with errno, when the system refuses. REQUIRES: reserve() gave the range.
   virtual bool release(const SimRange& range) = 0;
   // From now on a touch faults. False, with errno, when the system refuses. REQUIRES: reserved.
@@ -31,6 +36,6 @@ class SimAddresses {
   virtual std::span<std::byte> bytes(const SimRange& range) const = 0;
 };
 
-std::unique_ptr<SimAddresses> make_addresses(SimContents contents);
+std::unique_ptr<SimAddresses> make_addresses(const SimOptions& options);
 
 }  // namespace tessera

@@ -110,10 +110,16 @@ Status SimDriver::check_virtual_memory() const {
           native::kNotSupported};
 }
 
-Result<Address> SimDriver::reserve(Bytes bytes, Bytes alignment) {
+Result<Address> SimDriver::reserve(Bytes bytes, Bytes alignment, Address hint) {
   TESSERA_TRY(check_virtual_memory());
   MutexLock lock(mutex_);
-  return memory_->reserve(bytes, alignment);
+  return memory_->reserve(bytes, alignment, hint);
+}
+
+Result<Address> SimDriver::reserve_beside_host(Bytes bytes) {
+  TESSERA_TRY(check_virtual_memory());
+  MutexLock lock(mutex_);
+  return memory_->reserve_beside_host(bytes);
 }
 
 Status SimDriver::release(Address address, Bytes bytes) {

@@ -73,7 +73,7 @@ class SimDriver final : public Driver {
   Result<DeviceProperties> properties(DeviceId device) override;
   Result<MemoryInfo> memory_info(DeviceId device) override;
   Status synchronize(DeviceId device) override;
-  Result<Address> reserve(Bytes bytes, Bytes alignment) override;
+  Result<Address> reserve(Bytes bytes, Bytes alignment, Address hint = {}) override;
   Status release(Address address, Bytes bytes) override;
   Result<FrameId> create_frame(DeviceId device, FrameLocation location, Bytes bytes) override;
   Status destroy_frame(FrameId frame) override;
@@ -119,6 +119,8 @@ class SimDriver final : public Driver {
   // `count` elements of `width` (1, 2 or 4) bytes, each set to the low bytes of `value`.
   Status fill_elements(Address to, std::uint32_t value, std::uint32_t width, std::uint64_t count,
                        StreamId stream);
+  // Like reserve(), where cuMemAlloc's memory lies: beside the process's own.
+  Result<Address> reserve_beside_host(Bytes bytes);
   // One more destroy_frame is needed; also for a destroyed frame that is still mapped.
   Status retain_frame(FrameId frame);
   std::optional<SimFrameInfo> frame(FrameId frame);

@@ -22,7 +22,7 @@ Status no_memory(std::string_view what, const SimRange& range) {
 }  // namespace
 
 SimMemory::SimMemory(const SimOptions& options)
-    : options_(options), frames_(options), addresses_(make_addresses(options.contents)) {}
+    : options_(options), frames_(options), addresses_(make_addresses(options)) {}
 
 SimMemory::~SimMemory() {
   for (const auto& [start, bytes] : ranges_) addresses_->release({start, bytes});
@@ -40,7 +40,7 @@ Status SimMemory::check_shape(std::string_view action, const SimRange& range) co
 
 // ---- ranges ----------------------------------------------------------------------------------
 
-Result<Address> SimMemory::reserve(Bytes bytes, Bytes alignment) {
+Result<Address> SimMemory::reserve(Bytes bytes, Bytes alignment, Address hint) {
   const std::uint64_t unit = options_.granularity.value();
   const std::uint64_t align = std::max(alignment.value(), unit);
   TESSERA_TRY(check_shape("reserve", {0, bytes.value()}));
@@ -49,8 +49,18 @@ Result<Address> SimMemory::reserve(Bytes bytes, Bytes alignment) {
   }
   const std::uint64_t slack = bytes.value() + align;
   if (slack < align) return violation("reserve: more bytes than there are addresses");
-  const auto start = addresses_->reserve(bytes.value(), align);
-  if (!start) return no_memory("reserve", {0, slack});
+  return note_reserved(
+      addresses_->reserve(bytes.value(), options_.aligns ? align : unit, hint.value()), bytes);
+}
+
+Result<Address> SimMemory::reserve_beside_host(Bytes bytes) {
+  TESSERA_TRY(check_shape("reserve", {0, bytes.value()}));
+  return note_reserved(
+      addresses_->reserve_beside_host(bytes.value(), options_.granularity.value()), bytes);
+}
+
+Result<Address> SimMemory::note_reserved(std::optional<std::uint64_t> start, Bytes bytes) {
+  if (!start) return no_memory("reserve", {0, bytes.value()});
   ranges_[*start] = bytes.value();
   return Address(*start);
 }

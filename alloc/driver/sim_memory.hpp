@@ -45,7 +45,8 @@ class SimMemory {
   SimMemory& operator=(const SimMemory&) = delete;
 
   // The rules of these are those of driver.hpp.
-  Result<Address> reserve(Bytes bytes, Bytes alignment);
+  Result<Address> reserve(Bytes bytes, Bytes alignment, Address hint = {});
+  Result<Address> reserve_beside_host(Bytes bytes);
   Status release(Address address, Bytes bytes);
   Result<FrameId> create_frame(DeviceId device, FrameLocation location, Bytes bytes);
   Status map(Address address, Bytes bytes, FrameId frame);
@@ -73,6 +74,7 @@ class SimMemory {
   using Mappings = std::map<std::uint64_t, Mapping>;
 
   Status check_shape(std::string_view action, const SimRange& range) const;
+  Result<Address> note_reserved(std::optional<std::uint64_t> start, Bytes bytes);
   // The range is covered by whole mappings without a gap; gives the first of them.
   Result<Mappings::iterator> covering(std::string_view action, const SimRange& range);
   // Whether the device may have access to the frame: to memory of the host, and of whom it has a link to.

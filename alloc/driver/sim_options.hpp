@@ -44,6 +44,9 @@ struct SimOptions {
   // False, where there are no contents: nothing notes what is mapped where and what work touches, and no such call is
   // wrong. For who plays an engine that others watch.
   bool watches_memory = true;
+  bool takes_hints = true;     // false: reserve() ignores where the range should start
+  bool aligns = true;          // false: it ignores alignments beyond the granularity
+  Address first_address{};     // of ranges without a hint; 0: a real driver's, or beyond those of any process
   bool virtual_memory = true;  // false: no reserve, no frames, no mappings, as on some vGPUs
   std::string name = "Tessera software device";
   SimWatcher* watcher = nullptr;  // told of what has run, in virtual time; outlives the driver

@@ -97,9 +97,9 @@ Status TraceDriver::synchronize(DeviceId device) {
   return noted(DriverCall::kSynchronizeDevice, {number(device)}, inner_.synchronize(device));
 }
 
-Result<Address> TraceDriver::reserve(Bytes bytes, Bytes alignment) {
-  return noted(DriverCall::kReserve, {number(bytes), number(alignment)},
-               inner_.reserve(bytes, alignment));
+Result<Address> TraceDriver::reserve(Bytes bytes, Bytes alignment, Address hint) {
+  return noted(DriverCall::kReserve, {number(bytes), number(alignment), number(hint)},
+               inner_.reserve(bytes, alignment, hint));
 }
 
 Status TraceDriver::release(Address address, Bytes bytes) {

@@ -271,8 +271,8 @@ Status StampDriver::unmap(Address address, Bytes bytes) {
   return status;
 }
 
-Result<Address> StampDriver::reserve(Bytes bytes, Bytes alignment) {
-  return sim_.reserve(bytes, alignment);
+Result<Address> StampDriver::reserve(Bytes bytes, Bytes alignment, Address hint) {
+  return sim_.reserve(bytes, alignment, hint);
 }
 
 Status StampDriver::release(Address address, Bytes bytes) {

@@ -49,7 +49,7 @@ class StampDriver final : public Driver {
   Result<DeviceProperties> properties(DeviceId device) override;
   Result<MemoryInfo> memory_info(DeviceId device) override;
   Status synchronize(DeviceId device) override;
-  Result<Address> reserve(Bytes bytes, Bytes alignment) override;
+  Result<Address> reserve(Bytes bytes, Bytes alignment, Address hint = {}) override;
   Status release(Address address, Bytes bytes) override;
   Result<FrameId> create_frame(DeviceId device, FrameLocation location, Bytes bytes) override;
   Status destroy_frame(FrameId frame) override;

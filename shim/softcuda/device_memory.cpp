@@ -108,7 +108,7 @@ Result<Address> DeviceMemory::take_small(DeviceId device, std::uint64_t units) {
 
 Result<Address> DeviceMemory::take_frame(DeviceId device, Bytes bytes, FrameId& frame) {
   TESSERA_TRY_ASSIGN(frame, driver_.create_frame(device, FrameLocation::kDevice, bytes));
-  const auto reserved = driver_.reserve(bytes, granularity_);
+  const auto reserved = driver_.reserve_beside_host(bytes);
   if (!reserved.is_ok()) {
     TESSERA_TRY(driver_.destroy_frame(frame));
     return reserved;

@@ -79,6 +79,8 @@ Result<Environment> read_environment() {
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_VMM", environment.virtual_memory));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_HOST_FRAMES", environment.host_frames));
   TESSERA_TRY(read_parameters(environment.parameters));
+  TESSERA_TRY(read_switch("TESSERA_SOFTWARE_HINTS", environment.hints));
+  TESSERA_TRY(read_switch("TESSERA_SOFTWARE_ALIGNS", environment.aligns));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_VERBOSE", environment.verbose));
   if (devices > 64) return not_meant("TESSERA_SOFTWARE_DEVICES", "more than 64");
   environment.memory = Bytes(memory);

@@ -27,6 +27,8 @@ struct Environment {
   bool virtual_memory = true;       // TESSERA_SOFTWARE_VMM=0: a machine without it
   bool host_frames = true;          // TESSERA_SOFTWARE_HOST_FRAMES=0: no host memory behind addresses
   Parameters parameters = Parameters::kTold;  // TESSERA_SOFTWARE_PARAMETERS
+  bool hints = true;                // TESSERA_SOFTWARE_HINTS=0: cuMemAddressReserve ignores its hint
+  bool aligns = true;               // TESSERA_SOFTWARE_ALIGNS=0: and alignments beyond the granularity
   bool verbose = false;             // TESSERA_SOFTWARE_VERBOSE=1: report unsupported calls at exit
 };
 

@@ -23,6 +23,8 @@ SimOptions sim_options(const Environment& environment) {
   options.outbound.bytes_per_second = environment.bandwidth;
   options.peer.bytes_per_second = environment.bandwidth;
   options.host_frames = environment.host_frames;
+  options.takes_hints = environment.hints;
+  options.aligns = environment.aligns;
   // Always: cuMemAlloc needs it. A machine without it only refuses the calls (virtual_memory.cpp).
   options.virtual_memory = true;
   return options;

@@ -8,6 +8,8 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
+constexpr std::uint64_t kHostPage = 4096;
+
 // In a context, on a machine that has virtual memory management.
 template <class Body>
 CUresult with_virtual_memory(Body&& body) {
@@ -71,7 +73,7 @@ CUresult cuMemGetAllocationGranularity(size_t* bytes, const CUmemAllocationProp*
   });
 }
 
-CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t alignment, CUdeviceptr,
+CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t alignment, CUdeviceptr hint,
                              unsigned long long flags) {
   return with_virtual_memory([&](Machine& machine) -> CUresult {
     const std::uint64_t unit = granularity(machine);
@@ -79,8 +81,9 @@ CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t alignmen
       return CUDA_ERROR_INVALID_VALUE;
     }
     if ((alignment & (alignment - 1)) != 0) return CUDA_ERROR_INVALID_VALUE;
-    const auto reserved =
-        machine.driver.reserve(Bytes(bytes), Bytes(std::max<std::uint64_t>(alignment, unit)));
+    if (hint % kHostPage != 0) return CUDA_ERROR_INVALID_VALUE;
+    const auto reserved = machine.driver.reserve(
+        Bytes(bytes), Bytes(std::max<std::uint64_t>(alignment, unit)), Address(hint));
     if (!reserved.is_ok()) return to_result(reserved.status());
     Range range{.base = reserved.value(), .bytes = Bytes(bytes), .kind = RangeKind::kReservation};
     range.context = current_context();
