@@ -80,13 +80,13 @@ TEST_F(AllocatorReport, TheManagedRangeHoldsEveryBlock) {
   }
 }
 
-// As much as a heap, so that it lies where the second one would have.
+// As much as a heap, where the second one would have lain.
 TEST_F(AllocatorReport, WhatOthersHaveBetweenTwoHeapsIsNotManaged) {
   start(small(32_MiB, 64_MiB));
   const Address first = allocate(1_MiB);
   const auto [low, high] = allocator_->managed_range();
   const Bytes heap = high - low;
-  const Address between = sim_->reserve(heap, kBasePage).value();
+  const Address between = sim_->reserve(heap, kBasePage, high).value();
   const Address second = allocate(1_MiB, DeviceId(1));
   const auto range = allocator_->managed_range();
   ASSERT_TRUE(range.first <= between && between < range.second);
