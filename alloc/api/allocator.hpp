@@ -49,6 +49,14 @@ struct AnnouncedUse {
   std::uint64_t gates = 0;     // of work that names no block: a bit per device whose gate it is in
 };
 
+// Words of which the first `certain` are addresses; the next `likely` are so where a block begins there. The
+// others may be none, those in front sooner than those behind.
+struct GradedAddresses {
+  std::span<const Address> all;
+  std::size_t certain = 0;
+  std::size_t likely = 0;
+};
+
 class Allocator {
  public:
   // On this machine. REQUIRES: `clock` outlives the allocator.
@@ -79,6 +87,9 @@ class Allocator {
   void expect_unseen_work() {
     if (!unseen_.load(std::memory_order_relaxed)) expect_unseen_work_from_now_on();
   }
+  // Queued work that writes. Of what may be no address, as much is brought in as fits beside the rest.
+  Status begin_use(const GradedAddresses& words, StreamId stream, Access access, const char* name,
+                   AnnouncedUse& use);
   void end_use(AnnouncedUse& use);
   // Whether work that names no block is to be announced all the same: pages are host-backed, and none
   // may change places while work starts that could reach it unseen.
@@ -173,6 +184,12 @@ class Allocator {
   Status touch_absent(Address address, StreamId stream, Access access);
   Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use,
                     const Held& held);
+  // allocator_graded_uses.cpp
+  struct Chosen {
+    std::vector<Address> addresses;  // the first `needed` have to come
+    std::size_t needed = 0;
+  };
+  Chosen choose_fitting(const GradedAddresses& words);
   Status begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use);
   Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;
   TraceWriter::OpKind trace_op(std::span<const Address> addresses, StreamId stream, Access access, std::string_view name);

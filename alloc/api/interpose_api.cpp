@@ -20,6 +20,11 @@ std::span<const Address> words_of(const void* begin, std::size_t bytes) {
   return {reinterpret_cast<const Address*>(at + skipped), (bytes - skipped) / sizeof(Address)};
 }
 
+// Words that point into no live block name none.
+void begin_unnamed_if_none(Allocator& heap, StreamId stream, AnnouncedUse& use) {
+  if (use.heap == nullptr && use.held.empty() && use.gates == 0) heap.begin_unnamed(std::nullopt, stream, use);
+}
+
 }  // namespace
 }  // namespace tessera
 
@@ -59,8 +64,7 @@ tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void*
     AnnouncedUse announced;
     TESSERA_TRY(heap.begin_use(words_of(words, bytes), stream_id(stream), Access::kWrite,
                                Use::Kind::kGate, name, announced));
-    const bool names_none = announced.heap == nullptr && announced.held.empty() && announced.gates == 0;
-    if (names_none) heap.begin_unnamed(std::nullopt, stream_id(stream), announced);
+    begin_unnamed_if_none(heap, stream_id(stream), announced);
     pack_use(std::move(announced), use);
     return {};
   });
@@ -74,6 +78,26 @@ tessera_result tessera_use_begin_unnamed(tessera_allocator* allocator, int devic
     if (device >= 0) on = DeviceId(static_cast<std::uint64_t>(device));
     AnnouncedUse announced;
     allocator->allocator->begin_unnamed(on, stream_id(stream), announced);
+    pack_use(std::move(announced), use);
+    return {};
+  });
+}
+
+tessera_result tessera_use_begin_graded(tessera_allocator* allocator, const tessera_address* words,
+                                        size_t certain, size_t likely, size_t maybe,
+                                        tessera_stream stream, const char* name,
+                                        tessera_use* use) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || use == nullptr) return null_argument("allocator and use");
+    const std::size_t count = certain + likely + maybe;
+    if (words == nullptr && count != 0) return null_argument("words");
+    const auto* const first = reinterpret_cast<const Address*>(words);
+    Allocator& heap = *allocator->allocator;
+    heap.expect_unseen_work();
+    AnnouncedUse announced;
+    TESSERA_TRY(heap.begin_use(GradedAddresses{{first, count}, certain, likely}, stream_id(stream), Access::kWrite, name,
+                               announced));
+    begin_unnamed_if_none(heap, stream_id(stream), announced);
     pack_use(std::move(announced), use);
     return {};
   });

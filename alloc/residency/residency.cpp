@@ -214,6 +214,11 @@ ResidencyStats Residency::stats() const {
   return stats;
 }
 
+Bytes Residency::pinned_bytes() const {
+  MutexLock lock(mutex_);
+  return engine_.pinned_bytes;
+}
+
 Bytes Residency::live_bytes() const {
   MutexLock lock(mutex_);
   Bytes bytes;

@@ -134,6 +134,7 @@ class Residency {
   // ---- looking ----
   StreamTable& streams() { return streams_; }
   ResidencyStats stats() const;
+  Bytes pinned_bytes() const;  // of runs that may not leave the device
   Bytes live_bytes() const;  // of runs with a live block: a device of so much would never miss
   std::vector<std::pair<const char*, Bytes>> exposures() const;  // by the call that exposed first
   std::array<Bytes, kPlaces> whereabouts(const Run& run) const;  // by the nearest that has them, device first

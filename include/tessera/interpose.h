@@ -38,6 +38,15 @@ TESSERA_API int tessera_manages(tessera_allocator* allocator, tessera_address ad
 TESSERA_API tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words,
                                                    size_t bytes, tessera_stream stream,
                                                    const char* name, tessera_use* use);
+/* The same for words of which some are less likely to be addresses than others: a pair of small numbers can
+ * look like one. The first `certain` of them are taken for addresses, and so is each of the next `likely` that
+ * is the very address of a block. Of the others, those and `maybe` behind them, as many come as fit into device
+ * memory beside these, the first ones first; whether they fit decides nothing about the call. */
+TESSERA_API tessera_result tessera_use_begin_graded(tessera_allocator* allocator,
+                                                    const tessera_address* words, size_t certain,
+                                                    size_t likely, size_t maybe,
+                                                    tessera_stream stream, const char* name,
+                                                    tessera_use* use);
 /* Like tessera_use_begin_words, for a launch that names no block: it may still reach one, by an address that it reads
  * from memory or from a global. No block leaves device memory before such work is over, if the work was queued when
  * the block began to leave. `device` is the stream's; -1: unknown, then the launch counts on every device in use.

@@ -22,6 +22,7 @@ TEST(InterposeApi, RefusesNull) {
   EXPECT_EQ(tessera_options_set_resolver(nullptr, &no_driver, nullptr), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_use_begin_words(nullptr, nullptr, 0, nullptr, nullptr, &use),
             TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_use_begin_graded(nullptr, nullptr, 0, 0, 0, nullptr, nullptr, &use), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_expose(nullptr, 0, "x"), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_memory_info(nullptr, 0, &number, &number), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_synchronize(nullptr, 0), TESSERA_INVALID_ARGUMENT);

@@ -1,0 +1,98 @@
+// Uses by words of which some may be no addresses: these come only as far as they fit.
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "api/allocator.hpp"
+#include "base/log.hpp"
+
+namespace tessera {
+namespace {
+
+// What one device has room for, as the words of a launch take it.
+class RoomForUse {
+ public:
+  explicit RoomForUse(DeviceHeap& heap)
+      : heap_(&heap),
+        room_(static_cast<std::int64_t>(heap.tier().usage().capacity.value()) -
+              static_cast<std::int64_t>(heap.residency().pinned_bytes().value())),
+        lookup_(heap.blocks()) {}
+
+  DeviceHeap* heap() const { return heap_; }
+  std::optional<BlockInfo> block_of(Address address) const { return lookup_.block_of(address); }
+  // Whether it is taken already, fits, or has to come all the same.
+  bool take(const Run& run, bool needed) {
+    if (taken_.contains(&run)) return true;
+    const auto bytes = run.pins.load() != 0 ? 0 : static_cast<std::int64_t>(run.shape.bytes().value());
+    if (!needed && bytes > room_) return false;
+    taken_.insert(&run);
+    room_ -= bytes;
+    return true;
+  }
+
+ private:
+  DeviceHeap* heap_;
+  std::int64_t room_;
+  BlockCache::Lookup lookup_;
+  std::set<const Run*> taken_;
+};
+
+}  // namespace
+
+// What is certain comes first, so that what may be no address gets only what that leaves.
+Allocator::Chosen Allocator::choose_fitting(const GradedAddresses& words) {
+  std::deque<RoomForUse> rooms;
+  const auto room_of = [&](Address address) -> RoomForUse* {
+    DeviceHeap* const heap = heap_of(address);
+    if (heap == nullptr) return nullptr;
+    const auto known = std::ranges::find(rooms, heap, &RoomForUse::heap);
+    return known != rooms.end() ? &*known : &rooms.emplace_back(*heap);
+  };
+  Chosen chosen;
+  std::vector<Address> doubtful;
+  for (std::size_t i = 0; i < words.all.size(); ++i) {
+    const Address address = words.all[i];
+    RoomForUse* const room = room_of(address);
+    const auto block = room == nullptr ? std::nullopt : room->block_of(address);
+    if (!block) continue;
+    const bool begins = i < words.certain + words.likely && block->address == address;
+    if (i < words.certain || begins) {
+      room->take(*block->run, true);
+      chosen.addresses.push_back(address);
+    } else {
+      doubtful.push_back(address);
+    }
+  }
+  chosen.needed = chosen.addresses.size();
+  for (const Address address : doubtful) {
+    RoomForUse* const room = room_of(address);
+    const auto block = room->block_of(address);
+    if (!block) continue;
+    if (room->take(*block->run, false)) {
+      chosen.addresses.push_back(address);
+    } else {
+      log_line(LogLevel::kDebug, "the block at {:#x} does not fit beside what a launch needs for sure: left out",
+               block->address.value());
+    }
+  }
+  return chosen;
+}
+
+Status Allocator::begin_use(const GradedAddresses& words, StreamId stream, Access access, const char* name,
+                            AnnouncedUse& use) {
+  use.use.work = name;
+  if (!trace_ && try_use(words.all, stream, access, use)) return {};
+  const Chosen chosen = choose_fitting(words);
+  Status status = begin_use(chosen.addresses, stream, access, Use::Kind::kGate, name, use);
+  // The room was guessed, and the tiers below may be full. Or what may not be needed cannot be read any more.
+  const Code code = status.code();
+  const bool of_others = code == Code::kOutOfMemory || code == Code::kDataLoss || code == Code::kIo;
+  if (!of_others || chosen.needed == chosen.addresses.size()) return status;
+  use = {};
+  return begin_use(std::span(chosen.addresses).first(chosen.needed), stream, access, Use::Kind::kGate, name, use);
+}
+
+}  // namespace tessera

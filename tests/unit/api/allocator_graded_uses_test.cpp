@@ -1,0 +1,56 @@
+#include <gtest/gtest.h>
+
+#include "allocator_machine.hpp"
+
+namespace tessera {
+namespace {
+
+using AllocatorGradedUsesTest = AllocatorMachine;
+
+Bytes on_device(Allocator& allocator, Address block) { return allocator.query(block).value().tiers[0]; }
+
+// Certain words, then those that are so where a block begins, then others.
+TEST_F(AllocatorGradedUsesTest, WhatMayBeNoAddressComesAsFarAsItFits) {
+  start(small(32_MiB, 128_MiB));
+  std::vector<Address> blocks;
+  for (int i = 0; i < 8; ++i) blocks.push_back(allocate(12_MiB));
+  ASSERT_TRUE(allocator_->evict(blocks).is_ok());
+  const Address words[] = {blocks[0], blocks[1] + 4096_B, blocks[2], blocks[3] + 8_B, blocks[4], blocks[0] + 8_B};
+  AnnouncedUse use;
+  ASSERT_TRUE(allocator_->begin_use(GradedAddresses{words, 1, 2}, StreamId(), Access::kWrite, "k", use).is_ok());
+  EXPECT_EQ(on_device(*allocator_, blocks[0]), 12_MiB);
+  EXPECT_EQ(on_device(*allocator_, blocks[1]), Bytes()) << "no block begins there, and it does not fit";
+  EXPECT_EQ(on_device(*allocator_, blocks[2]), 12_MiB) << "one begins there";
+  EXPECT_EQ(on_device(*allocator_, blocks[3]), Bytes());
+  allocator_->end_use(use);
+}
+
+TEST_F(AllocatorGradedUsesTest, WhatMayBeNoAddressComesInItsOrderBesideWhatIsPinned) {
+  start(small(32_MiB, 128_MiB));
+  std::vector<Address> blocks;
+  for (int i = 0; i < 5; ++i) blocks.push_back(allocate(8_MiB));
+  ASSERT_TRUE(allocator_->evict(blocks).is_ok());
+  ASSERT_TRUE(allocator_->pin(blocks[4]).is_ok());
+  const Address words[] = {blocks[0], blocks[1] + 8_B, blocks[2], blocks[3], blocks[4] + 8_B};
+  AnnouncedUse use;
+  ASSERT_TRUE(allocator_->begin_use(GradedAddresses{words, 1, 0}, StreamId(), Access::kWrite, "k", use).is_ok());
+  EXPECT_EQ(on_device(*allocator_, blocks[1]), 8_MiB);
+  EXPECT_EQ(on_device(*allocator_, blocks[2]), 8_MiB);
+  EXPECT_EQ(on_device(*allocator_, blocks[3]), Bytes());
+  allocator_->end_use(use);
+  ASSERT_TRUE(allocator_->unpin(blocks[4]).is_ok());
+}
+
+TEST_F(AllocatorGradedUsesTest, WhatIsCertainHasToFit) {
+  start(small(32_MiB, 128_MiB));
+  std::vector<Address> blocks;
+  for (int i = 0; i < 5; ++i) blocks.push_back(allocate(12_MiB));
+  AnnouncedUse use;
+  for (const GradedAddresses& words : {GradedAddresses{blocks, 3, 0}, GradedAddresses{blocks, 0, 3}}) {
+    const Status begun = allocator_->begin_use(words, StreamId(), Access::kWrite, "k", use);
+    EXPECT_EQ(begun.code(), Code::kOutOfMemory);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
