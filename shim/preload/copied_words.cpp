@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "capture.hpp"
+#include "division_numbers.hpp"
 #include "exposure.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
@@ -25,6 +26,12 @@ struct Word {
   CUdeviceptr value;
 };
 
+// A part of a copy that makes one table.
+struct Piece {
+  std::size_t offset;
+  std::size_t bytes;
+};
+
 bool find_block(CUdeviceptr address, tessera_block_info& info) {
   info = {};
   info.size = sizeof(info);
@@ -36,12 +43,14 @@ bool find_block(CUdeviceptr address, tessera_block_info& info) {
 std::vector<Word> words_in(CUdeviceptr to, const void* from, std::size_t bytes) {
   std::vector<Word> words;
   const char* const begin = static_cast<const char*>(from);
+  const bool low = blocks_lie_low();
   tessera_block_info info;
   for (std::size_t i = (0 - to) % sizeof(CUdeviceptr); i + sizeof(CUdeviceptr) <= bytes;
        i += sizeof(CUdeviceptr)) {
     CUdeviceptr word = 0;
     std::memcpy(&word, begin + i, sizeof(word));
-    if (managed(word) && find_block(word, info)) words.push_back({i, word});
+    if (!managed(word) || (low && is_division(begin, bytes, i))) continue;
+    if (find_block(word, info)) words.push_back({i, word});
   }
   const std::size_t skipped = (0 - to) % TensorMaps::kAlignment;
   if (bytes < skipped + sizeof(CUtensorMap) || !tensor_maps().any()) return words;
@@ -54,9 +63,16 @@ std::vector<Word> words_in(CUdeviceptr to, const void* from, std::size_t bytes) 
 // Fails only when a block cannot come to stay; then the next launch fails likewise, and says so.
 void keep(CUdeviceptr word, const char* reason) { (void)expose(word, reason); }
 
-void store(CUdeviceptr to, std::size_t bytes, const std::vector<Word>& words) {
+// Whether a word that is stored where nobody tells of its use shall keep its block. Where blocks lie low it has to be
+// one that an allocator hands out: their blocks begin at multiples of 256 at least.
+bool is_worth_keeping(CUdeviceptr word) { return !blocks_lie_low() || word % 256 == 0; }
+
+void store(CUdeviceptr to, std::size_t bytes, const std::vector<Word>& words,
+           const std::vector<Piece>& pieces) {
   if (!managed(to)) {
-    for (const Word& word : words) keep(word.value, kOutside);
+    for (const Word& word : words) {
+      if (is_worth_keeping(word.value)) keep(word.value, kOutside);
+    }
     return;
   }
   if (pointer_tables().any()) pointer_tables().forget(to, bytes);
@@ -64,9 +80,10 @@ void store(CUdeviceptr to, std::size_t bytes, const std::vector<Word>& words) {
   if (words.empty() || !find_block(to, holder)) return;
   for (const Word& word : words) {
     if (!pointer_tables().add(to + word.offset, word.value, holder.address, holder.bytes)) {
-      keep(word.value, kTooMany);
+      if (is_worth_keeping(word.value)) keep(word.value, kTooMany);
     }
   }
+  for (const Piece& piece : pieces) pointer_tables().join(to + piece.offset, piece.bytes);
 }
 
 // Memory that the driver does not know is pageable host memory.
@@ -87,7 +104,7 @@ bool nothing_to_note(CUstream stream) {
 void note_copy_in(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
   if (nothing_to_note(stream)) return;
   if (bytes > kMostSearched) return note_overwritten(to, bytes, stream);
-  store(to, bytes, words_in(to, from, bytes));
+  store(to, bytes, words_in(to, from, bytes), {{0, bytes}});
 }
 
 void note_copy_on_device(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
@@ -96,7 +113,11 @@ void note_copy_on_device(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CU
   pointer_tables().visit(from, bytes, [&](std::size_t offset, CUdeviceptr pointee) {
     words.push_back({offset, pointee});
   });
-  store(to, bytes, words);
+  std::vector<Piece> pieces;
+  pointer_tables().visit_stretches(from, bytes, [&](std::size_t offset, std::size_t length) {
+    pieces.push_back({offset, length});
+  });
+  store(to, bytes, words, pieces);
 }
 
 void note_copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {

@@ -27,6 +27,24 @@ CUresult KeptBlocks::add(CUdeviceptr address) {
   return cuda_result_said(pinned, reason_);
 }
 
+CUresult KeptBlocks::add(const WordSpans& words) {
+  const Entry entry;
+  if (running() == nullptr || entry.nested()) return CUDA_SUCCESS;
+  const InPrimary in_primary;
+  const auto pin = [this](std::uint64_t word) {
+    const tessera_result pinned = tessera_pin(running(), word);
+    if (pinned == TESSERA_OK) pinned_.push_back(word);
+    return pinned;
+  };
+  for (const std::uint64_t word : words.certain) {
+    const tessera_result pinned = pin(word);  // in no block: it names nothing
+    if (pinned != TESSERA_OK && pinned != TESSERA_NOT_FOUND) return cuda_result_said(pinned, reason_);
+  }
+  for (const std::uint64_t word : words.likely) (void)pin(word);
+  for (const std::uint64_t word : words.maybe) (void)pin(word);
+  return CUDA_SUCCESS;
+}
+
 CUresult KeptBlocks::add_on(CUstream stream, CUdeviceptr address) {
   return served(address) && capturing(stream) ? CUDA_SUCCESS : add(address);
 }

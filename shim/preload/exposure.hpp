@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda_api.hpp"
+#include "found_words.hpp"
 #include "tessera/interpose.h"
 
 namespace tessera::preload {
@@ -27,6 +28,8 @@ class KeptBlocks {
 
   // Success for an address that is not served.
   CUresult add(CUdeviceptr address);
+  // What these words name; those that are not certain only as far as they fit.
+  CUresult add(const WordSpans& words);
   // For an operation queued on `stream`. On one that is being captured it makes a node of a graph, which
   // holds the block whenever it runs.
   CUresult add_on(CUstream stream, CUdeviceptr address);

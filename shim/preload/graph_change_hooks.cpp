@@ -56,7 +56,7 @@ CUresult change_child(CUgraphExec exec, CUgraphNode node, CUgraph child, Call ca
   const CUresult result = call();
   if (result != CUDA_SUCCESS) return result;
   Words words;
-  for (const auto& [inner, held] : found.by_node) words.insert(words.end(), held.begin(), held.end());
+  for (const auto& [inner, held] : found.by_node) words.append(held);
   if (calls_or_records(child)) graph_execs().forget_order(exec);
   graph_execs().change(exec, nodes_in(node), words);
   return result;

@@ -10,12 +10,10 @@ namespace tessera::preload {
 
 std::vector<CUdeviceptr> GraphExecs::settle(Entry& entry) {
   Words all;
-  for (const auto& [node, words] : entry.nodes.by_node) {
-    all.insert(all.end(), words.begin(), words.end());
-  }
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  std::vector<CUdeviceptr> held = blocks_of(all);
+  for (const auto& [node, words] : entry.nodes.by_node) all.append(words);
+  all.keep_each_once();
+  // What may be no address must not keep a block from being freed.
+  std::vector<CUdeviceptr> held = blocks_of(all.certain);
   held_blocks().hold(held);
   std::swap(held, entry.held);
   entry.words = all.empty() ? nullptr : std::make_shared<const Words>(std::move(all));

@@ -18,10 +18,10 @@ namespace {
 // Work that the device starts or changes by itself cannot be waited for: its blocks stay.
 CUresult add_all(const GraphWords& found, KeptBlocks& kept) {
   for (const auto& [node, words] : found.by_node) {
-    for (const std::uint64_t word : words) {
-      const CUresult result = word == kAnyBlock ? hold_everything("cuGraphInstantiate") : kept.add(word);
-      if (result != CUDA_SUCCESS) return result;
+    if (words.any_block) {
+      if (const CUresult result = hold_everything("cuGraphInstantiate"); result != CUDA_SUCCESS) return result;
     }
+    if (const CUresult result = kept.add(words); result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
 }
@@ -72,7 +72,7 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
     return use.status() == CUDA_SUCCESS ? call_true(function, exec, given) : use.status();
   };
   if (words == nullptr) return launch_with({});
-  if (may_use_any_block(*words) && !capturing(stream)) {
+  if (words->any_block && !capturing(stream)) {
     const CUresult held = hold_everything("cuGraphLaunch");
     return held == CUDA_SUCCESS ? launch_with(*words) : held;
   }

@@ -18,15 +18,19 @@ using Pages = std::set<std::pair<std::uint64_t, std::uint64_t>>;  // first and l
 
 void CUDA_CB call_nothing(void*) {}
 
+// Of what a launch needs: see tessera_use_begin_graded.
 Pages pages_of(tessera_allocator* allocator, const Words& words) {
   Pages pages;
-  for (const std::uint64_t word : words) {
+  const auto add = [&](std::uint64_t word, bool certain) {
     tessera_block_info block{};
     block.size = sizeof(block);
-    if (tessera_query(allocator, word, &block) != TESSERA_OK) continue;
+    if (tessera_query(allocator, word, &block) != TESSERA_OK) return;
+    if (!certain && block.address != word) return;
     const std::uint64_t last = block.address + std::max<std::uint64_t>(block.capacity, 1) - 1;
     pages.emplace(block.address / kPage, last / kPage);
-  }
+  };
+  for (const std::uint64_t word : words.certain) add(word, true);
+  for (const std::uint64_t word : words.likely) add(word, false);
   return pages;
 }
 
@@ -50,11 +54,6 @@ void append(std::vector<Item>& to, const std::vector<Item>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-void keep_each_once(Words& words) {
-  std::sort(words.begin(), words.end());
-  words.erase(std::unique(words.begin(), words.end()), words.end());
-}
-
 // Where words are known of what is not in the order, nobody can say in which part they are needed.
 bool all_are_of(std::span<const OrderedNode> order, const GraphWords& words) {
   std::unordered_set<CUgraphNode> nodes;
@@ -73,7 +72,7 @@ GraphPart take_joined(std::span<const OrderedNode>& rest, const GraphWords& word
     const OrderedNode& node = rest.front();
     taken.nodes.push_back(node);
     const auto known = words.by_node.find(node.node);
-    if (known != words.by_node.end()) append(taken.words, known->second);
+    if (known != words.by_node.end()) taken.words.append(known->second);
     rest = rest.subspan(1);
   } while (!rest.empty() && rest.front().joined);
   return taken;
@@ -98,9 +97,9 @@ std::vector<GraphPart> cut(std::span<const OrderedNode> order, const GraphWords&
     if (!fits) parts.emplace_back();
     together = fits ? std::move(with_it) : pages;
     append(parts.back().nodes, next.nodes);
-    append(parts.back().words, next.words);
+    parts.back().words.append(next.words);
   }
-  for (GraphPart& part : parts) keep_each_once(part.words);
+  for (GraphPart& part : parts) part.words.keep_each_once();
   return parts;
 }
 

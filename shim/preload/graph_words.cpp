@@ -62,7 +62,7 @@ void take_bodies_in(CUgraph graph, KnownBodies& taken) {
 }
 
 void add_if_managed(Words& words, CUdeviceptr address) {
-  if (managed(address)) words.push_back(address);
+  if (managed(address)) words.certain.push_back(address);
 }
 
 Words words_of_operations(const CUstreamBatchMemOpParams* operations, unsigned count) {
@@ -107,9 +107,9 @@ template <class Params>
 Words words_of_launch(const Params& params, CUfunction function) {
   FoundWords found;
   const char* name = nullptr;
-  const bool known = read_parameters(function, params.kernelParams, params.extra, found, name);
-  Words words(found.words().begin(), found.words().end());
-  if (!known) words.push_back(kAnyBlock);
+  Words words;
+  words.any_block = !read_parameters(function, params.kernelParams, params.extra, found, name);
+  words.append(found.words());
   return words;
 }
 
@@ -186,7 +186,7 @@ CUresult read_graph(CUgraph graph, GraphWords& found) {
   std::vector<CUgraphNode> nodes;
   if (const CUresult result = read_handles(graph, nodes); result != CUDA_SUCCESS) return result;
   for (const CUgraphNode node : nodes) {
-    if (read_node(node, found) != CUDA_SUCCESS) found.by_node[node] = {kAnyBlock};
+    if (read_node(node, found) != CUDA_SUCCESS) found.by_node[node].any_block = true;
   }
   return CUDA_SUCCESS;
 }
@@ -236,10 +236,6 @@ Words words_of(const CUgraphNodeParams& params) {
     case TESSERA_NODE_TYPE_FABRIC_CPY_BATCH: return words_of_fabric_batch(params);
     default: return {};
   }
-}
-
-bool may_use_any_block(std::span<const std::uint64_t> words) {
-  return std::binary_search(words.begin(), words.end(), kAnyBlock);
 }
 
 void note_bodies(CUgraphNode node, std::span<const CUgraph> graphs) {

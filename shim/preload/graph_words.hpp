@@ -13,21 +13,20 @@
 #include <vector>
 
 #include "cuda_api.hpp"
+#include "found_words.hpp"
 
 namespace tessera::preload {
-
-using Words = std::vector<std::uint64_t>;
 
 struct GraphWords {
   std::unordered_map<CUgraphNode, Words> by_node;  // of child graphs and conditional bodies too
   bool changed_by_device = false;  // kernels may give some node other parameters, unseen
 };
 
-// Adds the words of all nodes. A node that does not tell what it uses gets kAnyBlock.
+// Adds the words of all nodes. A node that does not tell what it uses may use any block.
 // Errors: the driver's, when the graph itself cannot be read.
 CUresult read_graph(CUgraph graph, GraphWords& found);
 
-// What one node holds, from its parameters; kAnyBlock is added if they cannot be read.
+// What one node holds, from its parameters: any block if they cannot be read.
 Words words_of(const CUDA_KERNEL_NODE_PARAMS_v2& params);
 Words words_of(const CUDA_KERNEL_NODE_PARAMS_v1& params);
 Words words_of(const CUDA_MEMCPY3D_v2& params);
@@ -35,9 +34,6 @@ Words words_of(const CUDA_MEMSET_NODE_PARAMS_v1& params);
 Words words_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS& params);
 // Of all types but child graphs.
 Words words_of(const CUgraphNodeParams& params);
-
-// Whether kAnyBlock is among them. REQUIRES: sorted.
-bool may_use_any_block(std::span<const std::uint64_t> words);
 
 // The bodies of a conditional node are told only by the call that makes it.
 void note_bodies(CUgraphNode node, std::span<const CUgraph> bodies);

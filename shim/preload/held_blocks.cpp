@@ -6,6 +6,7 @@
 #include "green_contexts.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
+#include "pointer_tables.hpp"
 #include "several_devices.hpp"
 #include "true_driver.hpp"
 
@@ -96,6 +97,7 @@ void HeldBlocks::free_due() {
       put_back({&block, 1});
       continue;
     }
+    forget_tables_of(block);
     (void)cuda_result_said(tessera_free(allocator, block, TESSERA_NO_STREAM), "cuMemFree");
   }
 }

@@ -20,8 +20,9 @@ CUresult launch(CUfunction function, void** parameters, void** extra, CUstream s
     const CUresult held = hold_everything("cuLaunchKernel");
     if (held != CUDA_SUCCESS) return held;
   }
-  if (found.words().empty() && !has_heap()) return call();
-  const ManagedUse use(found.words(), stream, name);
+  const WordSpans words = found.words();
+  if (words.empty() && !has_heap()) return call();
+  const ManagedUse use(words, stream, name);
   return use.status() == CUDA_SUCCESS ? call() : use.status();
 }
 

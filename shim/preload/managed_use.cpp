@@ -54,11 +54,12 @@ ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits w
   }
   if (capturing(stream)) return;
   if (foreign) waits_for_ = stream;
-  begin(std::span<const tessera_address>(addresses, count), stream, foreign ? Waits::kMay : waits,
-        call);
+  settle(begin(std::span<const tessera_address>(addresses, count), stream,
+               foreign ? Waits::kMay : waits),
+         call);
 }
 
-ManagedUse::ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel,
+ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kernel,
                        Launched launched)
     : allocator_(running()) {
   if (allocator_ == nullptr || entry_.nested()) return;
@@ -67,20 +68,32 @@ ManagedUse::ManagedUse(std::span<const std::uint64_t> words, CUstream stream, co
     begin_unnamed(stream);
     return;
   }
-  FoundWords with_tables;
   if (pointer_tables().any()) {
-    for (const std::uint64_t word : words) with_tables.add(word);
-    pointer_tables().add_pointees(with_tables);
-    words = with_tables.words();
+    begin_with_tables(words, stream, kernel, launched);
+  } else {
+    begin_launch(words, stream, kernel, launched);
   }
+}
+
+[[gnu::noinline]] void ManagedUse::begin_with_tables(const WordSpans& words, CUstream stream,
+                                                     const char* kernel, Launched launched) {
+  Words with_tables(words);
+  pointer_tables().add_pointees(with_tables);
+  begin_launch(with_tables, stream, kernel, launched);
+}
+
+inline void ManagedUse::begin_launch(const WordSpans& words, CUstream stream, const char* kernel,
+                                     Launched launched) {
   const bool maybe_apart =
       of_green_default(stream) || (launched == Launched::kGraph && several_devices());
   if (maybe_apart && begin_apart(words, stream, kernel)) return;
   const InPrimary in_primary;
-  const tessera_result result = tessera_use_begin_words(
-      allocator_, words.data(), words.size_bytes(), stream_of(stream), kernel, &use_);
-  begun_ = result == TESSERA_OK;
-  status_ = cuda_result_said(result, kernel != nullptr ? kernel : "cuLaunchKernel");
+  const tessera_result result =
+      words.all_certain()
+          ? tessera_use_begin_words(allocator_, words.certain.data(), words.certain.size_bytes(),
+                                    stream_of(stream), kernel, &use_)
+          : begin_graded(words, stream, kernel);
+  settle(result, kernel != nullptr ? kernel : "cuLaunchKernel");
 }
 
 ManagedUse::~ManagedUse() {
@@ -92,23 +105,38 @@ ManagedUse::~ManagedUse() {
 }
 
 // Apart, so that other launches need not make room for what it keeps.
-[[gnu::noinline]] bool ManagedUse::begin_apart(std::span<const std::uint64_t> words,
-                                               CUstream stream, const char* call) {
-  const std::vector<tessera_address> blocks = blocks_if_foreign(words, stream);
+[[gnu::noinline]] bool ManagedUse::begin_apart(const WordSpans& words, CUstream stream,
+                                               const char* call) {
+  const std::vector<tessera_address> blocks = blocks_if_foreign(words.in_a_row(), stream);
   if (blocks.empty()) return false;
   waits_for_ = stream;
-  begin(blocks, stream, Waits::kMay, call);
+  tessera_result result = begin(blocks, stream, Waits::kMay);
+  if (result == TESSERA_OUT_OF_MEMORY && !words.all_certain()) {
+    // All of it or only what is certain: these launches are few.
+    result = begin(words.certain, stream, Waits::kMay);
+  }
+  settle(result, call);
   return true;
 }
 
-void ManagedUse::begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits,
-                       const char* call) {
+[[gnu::noinline]] tessera_result ManagedUse::begin_graded(const WordSpans& words, CUstream stream,
+                                                          const char* kernel) {
+  return tessera_use_begin_graded(allocator_, words.in_a_row().data(), words.certain.size(),
+                                  words.likely.size(), words.maybe.size(), stream_of(stream),
+                                  kernel, &use_);
+}
+
+tessera_result ManagedUse::begin(std::span<const tessera_address> addresses, CUstream stream,
+                                 Waits waits) {
   const auto begin_use =
       waits == Waits::kMay ? tessera_use_begin_blocking : tessera_use_begin;
   const tessera_stream ordered_by = orders_by(stream);  // in the program's own context
   const InPrimary in_primary;
-  const tessera_result result = begin_use(allocator_, addresses.data(), addresses.size(),
-                                          ordered_by, TESSERA_WRITE, &use_);
+  return begin_use(allocator_, addresses.data(), addresses.size(), ordered_by, TESSERA_WRITE,
+                   &use_);
+}
+
+void ManagedUse::settle(tessera_result result, const char* call) {
   begun_ = result == TESSERA_OK;
   status_ = cuda_result_said(result, call);
 }

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "cuda_api.hpp"
+#include "found_words.hpp"
 #include "lifecycle.hpp"
 #include "true_driver.hpp"
 
@@ -39,7 +40,7 @@ class ManagedUse {
   ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits, const char* call);
   // For a launch: any of the words may be an address. Blocks that hold tables bring in what these name. Without words
   // the launch counts as work that may reach any block.
-  ManagedUse(std::span<const std::uint64_t> words, CUstream stream, const char* kernel,
+  ManagedUse(const WordSpans& words, CUstream stream, const char* kernel,
              Launched launched = Launched::kKernel);
   ~ManagedUse();
   ManagedUse(const ManagedUse&) = delete;
@@ -48,10 +49,14 @@ class ManagedUse {
   CUresult status() const { return status_; }
 
  private:
+  void begin_launch(const WordSpans& words, CUstream stream, const char* kernel, Launched launched);
+  void begin_with_tables(const WordSpans& words, CUstream stream, const char* kernel,
+                         Launched launched);
   // For blocks whose work has to be waited for on the host. False, and nothing done, if there are none.
-  bool begin_apart(std::span<const std::uint64_t> words, CUstream stream, const char* call);
-  void begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits,
-             const char* call);
+  bool begin_apart(const WordSpans& words, CUstream stream, const char* call);
+  tessera_result begin_graded(const WordSpans& words, CUstream stream, const char* kernel);
+  tessera_result begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits);
+  void settle(tessera_result result, const char* call);
   void begin_unnamed(CUstream stream);
 
   const Entry entry_;

@@ -80,7 +80,7 @@ Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, 
 CUresult release(CUdeviceptr address, tessera_stream stream) {
   if (of_green_default(static_cast<CUstream>(stream))) stream = TESSERA_NO_STREAM;
   const InPrimary in_primary;
-  if (pointer_tables().any()) pointer_tables().forget_block(address);
+  forget_tables_of(address);
   return cuda_result(tessera_free(running(), address, stream));
 }
 

@@ -55,8 +55,9 @@ CUresult launch(CUfunction function, CUstream stream, Call call) {
     const auto set = parameters_of_all().find(function);
     if (set != parameters_of_all().end()) found.scan(set->second.data(), set->second.size());
   }
-  if (found.words().empty() && !has_heap()) return call();
-  const ManagedUse use(found.words(), stream, "cuLaunch");
+  const WordSpans words = found.words();
+  if (words.empty() && !has_heap()) return call();
+  const ManagedUse use(words, stream, "cuLaunch");
   return use.status() == CUDA_SUCCESS ? call() : use.status();
 }
 
@@ -109,10 +110,8 @@ TESSERA_HOOK cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launches, 
       const CUresult held = hold_everything("cuLaunchCooperativeKernelMultiDevice");
       if (held != CUDA_SUCCESS) return held;
     }
-    for (const std::uint64_t word : found.words()) {
-      const CUresult pinned = kept.add(word);
-      if (pinned != CUDA_SUCCESS) return pinned;
-    }
+    const CUresult pinned = kept.add(found.words());
+    if (pinned != CUDA_SUCCESS) return pinned;
   }
   return kept.after(
       call_true(&TrueDriver::cuLaunchCooperativeKernelMultiDevice, launches, count, flags));

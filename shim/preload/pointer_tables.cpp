@@ -1,16 +1,21 @@
 #include "pointer_tables.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <mutex>
-#include <set>
+
+#include "lifecycle.hpp"
 
 namespace tessera::preload {
 
-bool PointerTables::add(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block,
-                        std::size_t bytes) {
+bool PointerTables::add(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes) {
   const std::unique_lock<std::shared_mutex> lock(mutex_);
-  if (entries_.size() >= kMostEntries && !entries_.contains(place)) return false;
+  const auto known = entries_.find(place);
+  if (known == entries_.end() && entries_.size() >= kMostEntries) return false;
+  if (known != entries_.end()) places_.erase({known->second, place});
   entries_[place] = pointee;
+  places_.emplace(pointee, place);
+  join_locked(place, place + sizeof(CUdeviceptr));
   holders_[block] = block + bytes;
   for (CUdeviceptr at = block; at < block + bytes; at += CUdeviceptr{1} << kPageBits) {
     page_of(at).store(true, std::memory_order_relaxed);
@@ -20,55 +25,107 @@ bool PointerTables::add(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr bloc
   return true;
 }
 
+void PointerTables::join(CUdeviceptr begin, std::size_t bytes) {
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  if (has_entries(begin, begin + bytes)) join_locked(begin, begin + bytes);
+}
+
 void PointerTables::forget(CUdeviceptr begin, std::size_t bytes) {
   const std::unique_lock<std::shared_mutex> lock(mutex_);
-  // A word that is overwritten in part is gone too.
-  erase(begin < sizeof(CUdeviceptr) ? 0 : begin - (sizeof(CUdeviceptr) - 1), begin + bytes);
+  erase(begin, begin + bytes);
   note_count();
 }
 
-void PointerTables::forget_block(CUdeviceptr block) {
+void PointerTables::forget_block(CUdeviceptr block, std::size_t bytes) {
   const std::unique_lock<std::shared_mutex> lock(mutex_);
-  const auto holder = holders_.find(block);
-  if (holder == holders_.end()) return;
-  erase(holder->first, holder->second);
+  erase(block, block + bytes);
+  for (auto at = places_.lower_bound({block, 0}); at != places_.end() && at->first < block + bytes;) {
+    const CUdeviceptr place = (at++)->second;
+    erase_entries(place, place + 1);
+    const auto stretch = stretch_at_or_behind(place);
+    if (stretch != stretches_.end() && !has_entries(stretch->first, stretch->second.end)) stretches_.erase(stretch);
+  }
+  std::erase_if(holders_, [this](const auto& holder) { return !has_entries(holder.first, holder.second); });
   note_count();
 }
 
 void PointerTables::forget_all() {
   const std::unique_lock<std::shared_mutex> lock(mutex_);
   entries_.clear();
+  places_.clear();
+  stretches_.clear();
   holders_.clear();
   note_count();
 }
 
-void PointerTables::add_pointees(FoundWords& found) const {
-  const std::shared_lock<std::shared_mutex> lock(mutex_);
-  std::set<CUdeviceptr> seen;
-  for (std::size_t i = 0; i < found.words().size(); ++i) {  // grows as it goes
-    const CUdeviceptr word = found.words()[i];
-    if (!page_of(word).load(std::memory_order_relaxed)) continue;
-    auto holder = holders_.upper_bound(word);
-    if (holder == holders_.begin() || word >= (--holder)->second) continue;
-    if (!seen.insert(holder->first).second) continue;
-    const auto end = entries_.lower_bound(holder->second);
-    for (auto at = entries_.lower_bound(holder->first); at != end; ++at) found.add(at->second);
+// REQUIRES for all below: the lock.
+
+PointerTables::Stretches::const_iterator PointerTables::stretch_at_or_behind(CUdeviceptr address) const {
+  auto at = stretches_.upper_bound(address);
+  if (at != stretches_.begin() && std::prev(at)->second.end > address) --at;
+  return at;
+}
+
+bool PointerTables::has_entries(CUdeviceptr begin, CUdeviceptr end) const {
+  const auto first = entries_.lower_bound(begin);
+  return first != entries_.end() && first->first < end;
+}
+
+void PointerTables::put_stretch(CUdeviceptr begin, CUdeviceptr end, bool passed) {
+  Stretch& stretch = stretches_[begin];
+  stretch.end = end;
+  stretch.passed.store(passed, std::memory_order_relaxed);
+}
+
+// With those that touch it and are as new, and those that overlap it.
+void PointerTables::join_locked(CUdeviceptr begin, CUdeviceptr end) {
+  bool passed = false;
+  auto at = stretch_at_or_behind(begin == 0 ? 0 : begin - 1);
+  while (at != stretches_.end() && at->first <= end) {
+    const bool touches = at->second.end == begin || at->first == end;
+    const bool is_passed = at->second.passed.load(std::memory_order_relaxed);
+    if (touches && is_passed) {
+      ++at;
+      continue;
+    }
+    begin = std::min(begin, at->first);
+    end = std::max(end, at->second.end);
+    passed = passed || is_passed;
+    at = stretches_.erase(at);
+  }
+  put_stretch(begin, end, passed);
+}
+
+// What is left on either side stays one if it has entries.
+void PointerTables::cut_stretches(CUdeviceptr begin, CUdeviceptr end) {
+  auto at = stretch_at_or_behind(begin);
+  while (at != stretches_.end() && at->first < end) {
+    const CUdeviceptr first = at->first, last = at->second.end;
+    const bool passed = at->second.passed.load(std::memory_order_relaxed);
+    at = stretches_.erase(at);
+    if (first < begin && has_entries(first, begin)) put_stretch(first, begin, passed);
+    if (last > end && has_entries(end, last)) put_stretch(end, last, passed);
   }
 }
 
-// REQUIRES: the lock.
+void PointerTables::erase_entries(CUdeviceptr begin, CUdeviceptr end) {
+  const auto last = entries_.lower_bound(end);
+  for (auto at = entries_.lower_bound(begin); at != last; at = entries_.erase(at)) {
+    places_.erase({at->second, at->first});
+  }
+}
+
 void PointerTables::erase(CUdeviceptr begin, CUdeviceptr end) {
-  entries_.erase(entries_.lower_bound(begin), entries_.lower_bound(end));
+  // A word that is overwritten in part is gone too.
+  erase_entries(begin < sizeof(CUdeviceptr) ? 0 : begin - (sizeof(CUdeviceptr) - 1), end);
+  cut_stretches(begin, end);
   auto holder = holders_.upper_bound(begin);
   if (holder != holders_.begin()) --holder;
   while (holder != holders_.end() && holder->first < end) {
-    const auto first = entries_.lower_bound(holder->first);
-    const bool empty = first == entries_.end() || first->first >= holder->second;
-    holder = empty ? holders_.erase(holder) : std::next(holder);
+    holder = has_entries(holder->first, holder->second) ? std::next(holder) : holders_.erase(holder);
   }
 }
 
-// REQUIRES: the lock.
 void PointerTables::note_count() {
   entries_held_.store(entries_.size(), std::memory_order_relaxed);
   if (!entries_.empty()) return;
@@ -79,6 +136,14 @@ PointerTables& pointer_tables() {
   // Never destroyed: programs launch from their own exit handlers.
   static PointerTables& tables = *new PointerTables;
   return tables;
+}
+
+void forget_tables_of(CUdeviceptr block) {
+  if (!pointer_tables().any()) return;
+  tessera_block_info info{};
+  info.size = sizeof(info);
+  if (tessera_query(running(), block, &info) != TESSERA_OK || info.address != block) return;
+  pointer_tables().forget_block(block, std::max(info.bytes, info.capacity));
 }
 
 }  // namespace tessera::preload

@@ -19,7 +19,7 @@ namespace tessera::preload {
 namespace {
 
 constexpr std::size_t kMostBytes = 32764;  // of all parameters of a kernel: CUDA's own limit
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kSystemPage = 4096;
 
 // Reads memory that may be unmapped. It writes the memory to a pipe: the system answers EFAULT where it cannot
 // read. process_vm_readv() would be simpler, but it cannot read memory that a driver has mapped.
@@ -41,7 +41,7 @@ class CarefulReader {
     std::size_t copied = 0;
     while (copied < bytes) {
       // A part of one page can be read as a whole or not at all.
-      const std::size_t rest_of_page = kPage - (begin + copied) % kPage;
+      const std::size_t rest_of_page = kSystemPage - (begin + copied) % kSystemPage;
       const std::size_t part = std::min(rest_of_page, bytes - copied);
       if (!copy(reinterpret_cast<const void*>(begin + copied), to + copied, part)) break;
       copied += part;

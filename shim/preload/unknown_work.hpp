@@ -15,9 +15,6 @@
 
 namespace tessera::preload {
 
-// A word that means "any block". No address is as large.
-inline constexpr std::uint64_t kAnyBlock = ~std::uint64_t{0};
-
 // Adds all words that the parameters could hold, whatever their number and sizes. `parameters` is what
 // cuLaunchKernel takes: a pointer for each parameter, without an end mark.
 // Returns false if this process has no way to read memory that may be unmapped (no file descriptors left).
