@@ -21,6 +21,7 @@ SimOptions device_options(const TortureSetup& setup) {
           .outbound = {kLink, {}},
           .peer = {kPeerLink, {}},
           .contents = SimContents::kNone,
+          .first_address = setup.low_addresses ? Address(0x3'0200'0000) : Address(),
           .name = "Tessera torture device"};
 }
 

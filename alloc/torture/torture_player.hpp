@@ -56,6 +56,7 @@ class TorturePlayer {
   void follow(std::uint32_t stream, std::uint32_t earlier);
   void follow(StreamId stream, std::uint32_t earlier);
   void follow_all(std::uint32_t stream, StreamSet earlier);
+  std::vector<Address> doubtful_words(const std::vector<TortureBlock*>& used, const TortureOp& op);
   TortureBlock* block_at(const TortureOp& op, std::size_t operand = 0);
   std::vector<TortureBlock*> operands_of(const TortureOp& op);
 

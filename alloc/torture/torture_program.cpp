@@ -196,15 +196,17 @@ TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
     program.ops.back().thread = threads.below(TortureProgram::kThreads);
   }
   if (models.below(kOneModelIn) == 0) draw_model(models, program.ops);
+  program.setup.low_addresses = seed % 4 == 3;
   if (loans.below(kOneLoanIn) == 0) draw_loan(loans, program);
   if (refrains.below(kOneRefrainIn) == 0 && operations > 0) draw_refrain(refrains, program.ops);
   return program;
 }
 
 std::string describe(const TortureSetup& setup) {
-  return fmt::format("{} devices of {} MiB, lent {} MiB, host {} MiB, file {} MiB, policy {}, watermarks {} and {}",
+  return fmt::format("{} devices of {} MiB, lent {} MiB, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}",
                      setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.host / 1_MiB,
-                     setup.file / 1_MiB, setup.policy, setup.low, setup.high);
+                     setup.file / 1_MiB, setup.policy, setup.low, setup.high,
+                     setup.low_addresses ? ", low addresses" : "");
 }
 
 namespace {

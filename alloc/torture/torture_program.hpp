@@ -76,6 +76,7 @@ struct TortureSetup {
   std::string policy;
   std::uint32_t low = 0, high = 0;
   std::uint32_t streams = 1;  // for each device
+  bool low_addresses = false;  // they begin where a driver that takes no hint puts them
 };
 
 struct TortureProgram {

@@ -17,6 +17,17 @@ std::vector<TortureBlock*> TorturePlayer::operands_of(const TortureOp& op) {
   return blocks;
 }
 
+// What the words of a launch may look like beside its own: blocks of the device that its kernel leaves alone.
+std::vector<Address> TorturePlayer::doubtful_words(const std::vector<TortureBlock*>& used, const TortureOp& op) {
+  std::vector<Address> words;
+  const auto devices = static_cast<std::uint32_t>(setup_.devices);
+  for (std::uint32_t i = 1; i <= 4; ++i) {
+    TortureBlock& block = blocks_[(op.slots[0] + i * devices) % TortureProgram::kSlots];
+    if (block && std::find(used.begin(), used.end(), &block) == used.end()) words.push_back(block.address + 8_B);
+  }
+  return words;
+}
+
 void TorturePlayer::use(const TortureOp& op, bool blocking) {
   const std::vector<TortureBlock*> blocks = operands_of(op);
   if (blocks.empty()) return;
@@ -39,11 +50,22 @@ bool TorturePlayer::use(const std::vector<TortureBlock*>& blocks, std::size_t wr
   const Access access = written == 0 ? Access::kRead : Access::kWrite;
   Allocator& allocator = machine_.allocator();
   const bool has_room = has_room_for(blocks, {});
-  const Status begun =
-      blocking ? allocator.begin_use(addresses, streams_[stream], access, Use::Kind::kHold, "work",
-                                     announced)
-               : allocator.begin_use(addresses, op.variant % 4 < 2 ? written : blocks.size(), streams_[stream],
-                                     "work", announced);
+  const bool graded = !blocking && op.variant == 6;
+  const std::size_t certain = addresses.size();
+  if (graded) {
+    const std::vector<Address> more = doubtful_words(blocks, op);
+    addresses.insert(addresses.end(), more.begin(), more.end());
+  }
+  Status begun;
+  if (graded) {
+    const GradedAddresses words{addresses, certain, 0};
+    begun = allocator.begin_use(words, streams_[stream], Access::kWrite, "work", announced);
+  } else if (blocking) {
+    begun = allocator.begin_use(addresses, streams_[stream], access, Use::Kind::kHold, "work", announced);
+  } else {
+    begun = allocator.begin_use(addresses, op.variant % 4 < 2 ? written : blocks.size(), streams_[stream], "work",
+                                announced);
+  }
   expect_room("begin_use", begun, has_room);
   if (!passed("begin_use", begun)) return false;
   const bool queued = passed("launch", machine_.driver().run_kernel(streams_[stream], op.time, uses));
