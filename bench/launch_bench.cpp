@@ -57,7 +57,7 @@ Cost measure(int blocks, int rounds, Way way) {
   FILE* const pipe = ::popen(program(blocks, rounds, way).c_str(), "r");
   if (pipe == nullptr) std::exit(EXIT_FAILURE);
   Cost cost;
-  const int read = std::fscanf(pipe, "refused %lf queued %lf", &cost.refused, &cost.queued);
+  const int read = std::fscanf(pipe, "refused %lf numbers %*f queued %lf", &cost.refused, &cost.queued);
   const int status = ::pclose(pipe);
   if (read != 2 || status != 0) {
     std::cerr << "launch_bench: the program that is measured failed\n";

@@ -24,9 +24,9 @@ LAUNCHES, ROUNDS = 5000, 1000  # of one turn of tests/programs/launch_cost.c and
 PATHS = ("use_of_sixteen_blocks", "touch", "cached_pair_of_4_kib", "cached_pair_of_8_mib")
 
 
-def count(program, function, preload=""):
+def count(program, function, preload="", **variables):
     """Instructions inside the second call of the function, with all that it calls."""
-    environment = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "lib/softcuda"), LD_PRELOAD=preload)
+    environment = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "lib/softcuda"), LD_PRELOAD=preload, **variables)
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out"
         ran = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}",
@@ -43,9 +43,15 @@ def count(program, function, preload=""):
 
 def measure():
     launch = ["./launch_cost", "preload_kernels.so", "1000", "1"]
-    bare = count(launch, "refused")
-    hooked = count(launch, "refused", str(BUILD / "lib/libtessera_preload.so"))
-    rows = {"hooked_launch_of_16_pointers": round((hooked - bare) / LAUNCHES)}
+    preload = str(BUILD / "lib/libtessera_preload.so")
+    bare, bare_of_numbers = count(launch, "refused"), count(launch, "numbers")
+
+    def over(function, bare, **variables):
+        return round((count(launch, function, preload, **variables) - bare) / LAUNCHES)
+
+    rows = {"hooked_launch_of_16_pointers": over("refused", bare),
+            "hooked_launch_of_numbers": over("numbers", bare_of_numbers),
+            "the_same_at_low_addresses": over("numbers", bare_of_numbers, TESSERA_SOFTWARE_HINTS="0")}
     rows.update({name: round(count([BUILD / "tests/c_api_hot_paths"], name) / ROUNDS) for name in PATHS})
     return rows
 

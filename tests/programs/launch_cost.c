@@ -1,9 +1,9 @@
 /* What a launch costs the thread that makes it: sixteen addresses among many live blocks.
  *
- * Usage: launch_cost KERNELS BLOCKS ROUNDS. Prints two lines of nanoseconds per launch, the median
+ * Usage: launch_cost KERNELS BLOCKS ROUNDS. Prints three lines of nanoseconds per launch, the median
  * of the rounds in the thread's own processor time, after so many launches as are noted of a program that is not short of
  * memory: "refused", a launch of no threads, which the
- * driver only looks at; and "queued", a launch of one thread, without the wait for it.
+ * driver only looks at; "numbers", the same with two addresses and a struct of 500 bytes of numbers; and "queued", a launch of one thread, without the wait for it.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <cuda.h>
@@ -18,8 +18,18 @@
 #define QUEUED 200
 #define NOTED (1 << 17)
 
+#define DIVIDERS 25
+
+/* As of PyTorch's index calculators. */
+struct calculator {
+  int dims;
+  unsigned sizes[DIVIDERS][3]; /* divisor, multiplier, shift */
+  unsigned strides[DIVIDERS][2];
+};
+
 static CUdeviceptr target[POINTERS];
-static CUfunction sixteen;
+static struct calculator calculator;
+static CUfunction sixteen, add_calculated;
 static CUstream stream;
 
 static double now(void) {
@@ -38,6 +48,28 @@ static double refused(void) {
   const double start = now();
   for (int i = 0; i < REFUSED; ++i) {
     if (launch(0) == CUDA_SUCCESS) exit(1);
+  }
+  return (now() - start) / REFUSED;
+}
+
+static void fill_calculator(void) {
+  calculator.dims = 3;
+  for (unsigned i = 0; i < DIVIDERS; ++i) {
+    const unsigned divisor = i < 3 ? 7 + 40 * i : 1;
+    unsigned shift = 0;
+    while ((1ull << shift) < divisor) ++shift;
+    calculator.sizes[i][0] = divisor;
+    calculator.sizes[i][1] = (unsigned)(((1ull << 32) * ((1ull << shift) - divisor)) / divisor + 1);
+    calculator.sizes[i][2] = shift;
+    calculator.strides[i][0] = calculator.strides[i][1] = i < 3 ? 4u << i : 0;
+  }
+}
+
+static double numbers(void) {
+  void* parameters[] = {&target[0], &target[1], &calculator};
+  const double start = now();
+  for (int i = 0; i < REFUSED; ++i) {
+    if (cuLaunchKernel(add_calculated, 0, 1, 1, 1, 1, 1, 0, stream, parameters, NULL) == CUDA_SUCCESS) exit(1);
   }
   return (now() - start) / REFUSED;
 }
@@ -81,6 +113,8 @@ int main(int argc, char** argv) {
   open_device(&context);
   CHECK(cuModuleLoad(&module, argv[1]));
   CHECK(cuModuleGetFunction(&sixteen, module, "sixteen"));
+  CHECK(cuModuleGetFunction(&add_calculated, module, "add_calculated"));
+  fill_calculator();
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   for (int i = 0; i < blocks; ++i) {
     CUdeviceptr made;
@@ -89,6 +123,7 @@ int main(int argc, char** argv) {
   }
   settle();
   measure("refused", refused, rounds);
+  measure("numbers", numbers, rounds);
   measure("queued", queued, rounds);
   return 0;
 }

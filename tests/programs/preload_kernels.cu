@@ -31,6 +31,36 @@ TESSERA_KERNEL(add_to_lists)
 extern "C" __global__ void nothing() {}
 TESSERA_KERNEL(nothing)
 
+// Numbers that look like low addresses: what divides by a multiplication and a shift, and strides.
+struct Divider {
+  unsigned divisor, multiplier, shift;
+};
+struct Calculator {
+  int dims;
+  struct Divider sizes[25];
+  unsigned strides[25][2];
+};
+extern "C" __global__ void add_calculated(int* target, const int* source, struct Calculator calculator) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < calculator.dims) target[i] += source[i];
+}
+TESSERA_KERNEL(add_calculated)
+
+// A scale and a count look like one, too.
+struct Part {
+  float scale;
+  int count;
+};
+struct Scaled {
+  int* target;
+  struct Part parts[16];
+};
+extern "C" __global__ void add_scaled(struct Scaled scaled) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < scaled.parts[0].count) scaled.target[i] += 1;
+}
+TESSERA_KERNEL(add_scaled)
+
 // As many addresses as the parameters of a busy framework hold.
 extern "C" __global__ void sixteen(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int* h,
                                    int* i, int* j, int* k, int* l, int* m, int* n, int* o, int* p) {

@@ -1,0 +1,50 @@
+// What launches and tables name is found wherever the driver puts reservations, and nothing else is needed.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "program_run.hpp"
+
+namespace tessera::programs {
+namespace {
+
+// Where reservations lie low, as on drivers that take no hint, and where the driver ignores the alignment.
+const std::vector<Environment> kPlaces = {
+    {}, {{"TESSERA_SOFTWARE_HINTS", "0"}}, {{"TESSERA_SOFTWARE_HINTS", "0"}, {"TESSERA_SOFTWARE_ALIGNS", "0"}}};
+
+TEST(PreloadAddresses, NumbersThatLookLikeAddressesAreNoReasonToBeOutOfMemory) {
+  const std::string command = "./number_structs preload_kernels.so";
+  EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "2GiB"}}).output, "ok\n");
+  for (Environment place : kPlaces) {
+    place["TESSERA_SOFTWARE_MEMORY"] = "64MiB";
+    place["TESSERA_DEVICE_MEMORY"] = "40MiB";
+    place["TESSERA_HOST_MEMORY"] = "2GiB";
+    const Outcome ran = run_preloaded(command, place);
+    EXPECT_EQ(ran.output, "ok\n") << ran.message;
+    EXPECT_EQ(ran.message, "");
+  }
+}
+
+void expect_ok_wherever_blocks_lie(const std::string& command, const std::string& memory) {
+  for (Environment place : kPlaces) {
+    place["TESSERA_SOFTWARE_MEMORY"] = memory;
+    place["TESSERA_LOG_LEVEL"] = "error";  // what a program exposes is a warning
+    const Outcome ran = run_preloaded(command, place);
+    EXPECT_EQ(ran.output, "ok\n");
+    EXPECT_EQ(ran.message, "");
+  }
+}
+
+TEST(PreloadAddresses, AddressesAreFoundWhereverTheyLie) {
+  expect_ok_wherever_blocks_lie("./hidden_addresses preload_kernels.so", "22MiB");
+  expect_ok_wherever_blocks_lie("./launches preload_kernels.so", "11MiB");
+  expect_ok_wherever_blocks_lie("./large_graph preload_kernels.so", "10MiB");
+}
+
+TEST(PreloadAddresses, ATableInASharedSegmentIsNeededByThoseWhoUseIt) {
+  expect_ok_wherever_blocks_lie("./shared_segment preload_kernels.so", "26MiB");
+  expect_ok_wherever_blocks_lie("./shared_segment preload_kernels.so before", "26MiB");
+}
+
+}  // namespace
+}  // namespace tessera::programs
