@@ -1,7 +1,8 @@
 // Allocation and free: the program's device memory becomes managed blocks.
 //
 // Where Tessera does not work (no context yet, no virtual memory management on the device, switched
-// off), the driver allocates as ever, and frees what it gave: an address tells whose it is.
+// off), the driver allocates as ever, and frees what it gave: an address tells whose it is. So it does for
+// what NCCL allocates for itself, on any thread: NCCL shares that with other devices and processes.
 #include <atomic>
 #include <cstdint>
 
@@ -12,6 +13,7 @@
 #include "held_blocks.hpp"
 #include "lifecycle.hpp"
 #include "managed_use.hpp"
+#include "nccl_library.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
 #include "several_devices.hpp"
@@ -25,6 +27,9 @@ namespace {
 constexpr std::size_t kPitchGrain = 512;
 
 enum class Served { kDone, kNotOurs };
+
+// The return address of a hook: whose call it is.
+#define TESSERA_CALLER __builtin_return_address(0)
 
 // Once for each device; they are few.
 bool is_first(std::atomic<std::uint64_t>& said, CUdevice device) {
@@ -45,8 +50,8 @@ void say_second_context(CUdevice device) {
 // Memory of a call without a stream is for all streams: TESSERA_NO_STREAM, made and freed.
 // kNotOurs: the driver shall serve the call, and say what is wrong with it if something is.
 Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, const char* call,
-                CUresult& result) {
-  if (address == nullptr || bytes == 0) return Served::kNotOurs;
+                const void* caller, CUresult& result) {
+  if (address == nullptr || bytes == 0 || lies_in_nccl(caller)) return Served::kNotOurs;
   if (of_green_default(static_cast<CUstream>(stream))) stream = TESSERA_NO_STREAM;
   const InPrimary in_primary;
   CUdevice device = 0;
@@ -106,7 +111,8 @@ bool current_pool_is_default() {
 
 TESSERA_HOOK cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   CUresult result = CUDA_SUCCESS;
-  if (allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAlloc", result) == Served::kDone) {
+  if (allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAlloc", TESSERA_CALLER, result) ==
+      Served::kDone) {
     return result;
   }
   return call_true(&TrueDriver::cuMemAlloc_v2, address, bytes);
@@ -120,7 +126,8 @@ TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::s
   const bool fits = row >= width && !__builtin_mul_overflow(row, height, &bytes);
   CUresult result = CUDA_SUCCESS;
   if (plain && fits && pitch != nullptr &&
-      allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAllocPitch", result) == Served::kDone) {
+      allocate(address, bytes, TESSERA_NO_STREAM, "cuMemAllocPitch", TESSERA_CALLER, result) ==
+          Served::kDone) {
     if (result == CUDA_SUCCESS) *pitch = row;
     return result;
   }
@@ -149,7 +156,8 @@ TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr* address, std::size_t bytes, CUs
   if (!capturing(stream)) {
     const InContextOf its(stream);
     if (current_pool_is_default() &&
-        allocate(address, bytes, stream_of(stream), "cuMemAllocAsync", result) == Served::kDone) {
+        allocate(address, bytes, stream_of(stream), "cuMemAllocAsync", TESSERA_CALLER, result) ==
+            Served::kDone) {
       return result;
     }
   }
@@ -163,7 +171,7 @@ TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
   if (!capturing(stream)) {
     const InContextOf its(stream);  // the default pool of another device than that is the driver's
     if (is_default_pool(pool) &&
-        allocate(address, bytes, stream_of(stream), call, result) == Served::kDone) {
+        allocate(address, bytes, stream_of(stream), call, TESSERA_CALLER, result) == Served::kDone) {
       return result;
     }
   }

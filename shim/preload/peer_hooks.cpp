@@ -12,6 +12,7 @@
 
 #include "cuda_api.hpp"
 #include "lifecycle.hpp"
+#include "nccl_ranks.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
 
@@ -20,6 +21,7 @@ using namespace tessera::preload;
 namespace {
 
 bool both_hold_blocks(CUdevice device, CUdevice peer) {
+  if (ranks_share_process() && device != peer) return true;  // or will
   return several_devices() && device != peer && home_of(device) != nullptr &&
          home_of(peer) != nullptr;
 }

@@ -4,14 +4,17 @@
 // 2. By dlsym or dlvsym on the driver's library: loader_entry.S asks tessera_preload_answer().
 // 3. By cuGetProcAddress, in both versions.
 //
+// NCCL's functions come by the first two ways (nccl_library.hpp).
+//
 // In every case the true look-up is made first and only its success, with a result that lies in the
-// driver, is replaced. Looking something up starts nothing: that is left to the first allocation.
+// driver or in an NCCL, is replaced. Looking something up starts nothing: that is left to the first allocation.
 #include <dlfcn.h>
 
 #include <atomic>
 
 #include "bare_text.hpp"
 #include "hook_table.hpp"
+#include "nccl_library.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
 #include "true_loader.hpp"
@@ -31,6 +34,8 @@ bool may_be_hooked(const char* name) {
 
 // The table knows every entry point up to this one, whichever headers we were built with.
 constexpr int kNewestVersion = TESSERA_NEWEST_CUDA;
+
+bool may_be_of_nccl(const char* name) { return name != nullptr && begins_with(name, "nccl"); }
 
 bool has_version(const char* symbol) {
   for (; *symbol != '\0'; ++symbol) {
@@ -72,7 +77,9 @@ void replace(const char* symbol, void** function, int version, cuuint64_t flags)
 
 template <class LookUp>
 void* answer(void* handle, const char* name, LookUp look_up) {
-  if (!may_be_hooked(name) || handle == RTLD_NEXT || handle == RTLD_DEFAULT) return nullptr;
+  if (handle == RTLD_NEXT || handle == RTLD_DEFAULT) return nullptr;
+  if (may_be_of_nccl(name)) return nccl_hook(name, look_up());
+  if (!may_be_hooked(name)) return nullptr;
   const Hook* const hook = hook_by_name(name);
   if (hook == nullptr) return nullptr;
   const void* const found = look_up();

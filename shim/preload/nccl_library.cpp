@@ -1,0 +1,207 @@
+#include "nccl_library.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+
+#include "bare_text.hpp"
+#include "outcome.hpp"
+#include "true_loader.hpp"
+
+namespace tessera::preload {
+
+namespace detail {
+constinit std::atomic<const TrueNccl*> nccls[kMostNccls]{};
+}  // namespace detail
+
+namespace {
+
+// Every NCCL has it, and we have no function of that name.
+constexpr const char* kInEveryNccl = "ncclCommCount";
+
+struct Hooked {
+  const char* name;
+  void* function;
+};
+
+#define NCCL_HOOK(name) {#name, reinterpret_cast<void*>(&::name)},
+const Hooked kHooks[] = {
+#include "nccl_hooks.inc"
+};
+#undef NCCL_HOOK
+
+// The addresses of an object, from its first loaded byte to its last.
+struct MappedRange {
+  std::uintptr_t low = 0;
+  std::uintptr_t high = 0;
+};
+
+// An object that calls NCCL, and which one it means.
+struct Caller {
+  MappedRange range;
+  const TrueNccl* nccl;
+};
+
+constexpr int kMostCallers = 32;  // others are looked up at each call
+
+constinit std::mutex lock;
+constinit Caller callers[kMostCallers]{};  // the first caller_count are set, and stay
+constinit std::atomic<int> caller_count{0};
+constinit std::atomic<const TrueNccl*> by_pointer{nullptr};
+
+MappedRange range_of(const void* inside) {
+  struct Search {
+    std::uintptr_t inside;
+    MappedRange found;
+  } search{reinterpret_cast<std::uintptr_t>(inside), {}};
+  const auto visit = [](dl_phdr_info* object, std::size_t, void* data) {
+    Search& wanted = *static_cast<Search*>(data);
+    MappedRange extent{~std::uintptr_t{0}, 0};
+    for (int i = 0; i < object->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& part = object->dlpi_phdr[i];
+      if (part.p_type != PT_LOAD) continue;
+      extent.low = std::min(extent.low, object->dlpi_addr + part.p_vaddr);
+      extent.high = std::max(extent.high, object->dlpi_addr + part.p_vaddr + part.p_memsz);
+    }
+    if (wanted.inside < extent.low || wanted.inside >= extent.high) return 0;
+    wanted.found = extent;
+    return 1;
+  };
+  (void)dl_iterate_phdr(visit, &search);
+  return search.found;
+}
+
+// Of the loaded object that `inside` lies in; it stays loaded from then on. Null for the program itself.
+void* handle_of(const void* inside) {
+  Dl_info where{};
+  if (dladdr(inside, &where) == 0 || where.dli_fname == nullptr) return nullptr;
+  return dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+const TrueNccl* known_by(const void* function) {
+  const auto address = reinterpret_cast<std::uintptr_t>(function);
+  for (const std::atomic<const TrueNccl*>& place : detail::nccls) {
+    const TrueNccl* const known = place.load(std::memory_order_acquire);
+    if (known != nullptr && address >= known->low && address < known->high) return known;
+  }
+  return nullptr;
+}
+
+// An NCCL that is linked into something larger cannot be told from what else allocates there.
+bool is_nccl_alone(const void* function) {
+  Dl_info where{};
+  return dladdr(function, &where) != 0 && where.dli_fname != nullptr &&
+         begins_with(file_name(where.dli_fname), "libnccl");
+}
+
+std::unique_ptr<TrueNccl> read_nccl(const void* function) {
+  void* const library = handle_of(function);
+  if (library == nullptr) return nullptr;
+  auto made = std::make_unique<TrueNccl>();
+  const auto look_up = [&](auto& entry, const char* name) {
+    entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(true_dlsym(library, name));
+  };
+#define NCCL_HOOK(name) look_up(made->name, #name);
+#include "nccl_hooks.inc"
+#undef NCCL_HOOK
+  look_up(made->ncclCommCount, "ncclCommCount");
+  look_up(made->ncclCommUserRank, "ncclCommUserRank");
+  const MappedRange range = range_of(function);
+  made->low = range.low;
+  made->high = range.high;
+  made->alone = is_nccl_alone(function);
+  return made;
+}
+
+// The NCCL that `function` is of; null when there are too many. Reads it without the lock: the loader has one
+// of its own, and its caller may hold that.
+const TrueNccl* nccl_of(const void* function) {
+  if (const TrueNccl* const known = known_by(function)) return known;
+  std::unique_ptr<TrueNccl> made = read_nccl(function);
+  const std::lock_guard<std::mutex> guard(lock);
+  if (const TrueNccl* const known = known_by(function)) return known;
+  for (std::atomic<const TrueNccl*>& place : detail::nccls) {
+    if (made == nullptr || place.load() != nullptr) continue;
+    place.store(made.get(), std::memory_order_release);
+    return made.release();  // for the life of the process
+  }
+  return nullptr;
+}
+
+const void* in_scope_of(const void* caller) {
+  void* const object = handle_of(caller);
+  const void* const found = object != nullptr ? true_dlsym(object, kInEveryNccl) : nullptr;
+  if (object != nullptr) (void)dlclose(object);
+  return found;
+}
+
+// Where nothing else tells: what is in the program's scope, or loaded by its usual name.
+const void* anywhere() {
+  if (const void* const found = true_dlsym(RTLD_DEFAULT, kInEveryNccl)) return found;
+  void* const usual = dlopen("libnccl.so.2", RTLD_LAZY | RTLD_NOLOAD);
+  return usual != nullptr ? true_dlsym(usual, kInEveryNccl) : nullptr;
+}
+
+void say_none() {
+  static constinit std::atomic<bool> said{false};
+  if (!said.exchange(true)) say("NCCL: a function of it is called, and no NCCL is loaded");
+}
+
+void say_second() {
+  static constinit std::atomic<bool> said{false};
+  if (!said.exchange(true)) say("NCCL: a second one in this process is not watched");
+}
+
+const TrueNccl* known_for(const void* caller) {
+  const auto address = reinterpret_cast<std::uintptr_t>(caller);
+  const int count = caller_count.load(std::memory_order_acquire);
+  for (int i = 0; i < count; ++i) {
+    if (address >= callers[i].range.low && address < callers[i].range.high) return callers[i].nccl;
+  }
+  return nullptr;
+}
+
+const TrueNccl* find_for(const void* caller) {
+  const void* function = in_scope_of(caller);
+  const TrueNccl* const pointed = by_pointer.load();
+  if (function == nullptr && pointed == nullptr) function = anywhere();
+  const TrueNccl* const nccl = function != nullptr ? nccl_of(function) : pointed;
+  if (nccl == nullptr) return nullptr;
+  const MappedRange range = range_of(caller);
+  const std::lock_guard<std::mutex> guard(lock);
+  const int count = caller_count.load();
+  if (count < kMostCallers && known_for(caller) == nullptr) {
+    callers[count] = {range, nccl};
+    caller_count.store(count + 1, std::memory_order_release);
+  }
+  return nccl;
+}
+
+}  // namespace
+
+const TrueNccl* nccl_for(const void* caller) {
+  if (const TrueNccl* const known = known_for(caller)) return known;
+  const TrueNccl* const nccl = find_for(caller);
+  if (nccl == nullptr) say_none();
+  return nccl;
+}
+
+void* nccl_hook(const char* name, const void* found) {
+  for (const Hooked& hook : kHooks) {
+    if (!same_text(hook.name, name)) continue;
+    if (found == nullptr || found == hook.function) return nullptr;
+    const TrueNccl* const nccl = nccl_of(found);
+    if (nccl == nullptr) return nullptr;
+    const TrueNccl* first = nullptr;
+    if (by_pointer.compare_exchange_strong(first, nccl) || first == nccl) return hook.function;
+    say_second();
+    return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace tessera::preload
