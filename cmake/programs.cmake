@@ -51,6 +51,32 @@ foreach(source IN LISTS kernel_sources)
   endif()
 endforeach()
 
+# A stand-in for NCCL, and programs that use it, bound to it as programs are to NCCL.
+add_library(nccl_stand_in SHARED tests/programs/nccl/stand_in.c)
+target_include_directories(nccl_stand_in SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
+target_link_libraries(nccl_stand_in PRIVATE tessera_flags softcuda Threads::Threads ${CMAKE_DL_LIBS})
+set_target_properties(nccl_stand_in PROPERTIES OUTPUT_NAME nccl SUFFIX .so.2 NO_SONAME ON INSTALL_RPATH ""
+  LIBRARY_OUTPUT_DIRECTORY "${program_dir}/nccl" C_VISIBILITY_PRESET default)
+target_link_options(nccl_stand_in PRIVATE LINKER:-soname,libnccl.so.2)
+add_library(nccl_stand_in_kernels MODULE tests/programs/nccl/stand_in_kernels.cu)
+set_source_files_properties(tests/programs/nccl/stand_in_kernels.cu PROPERTIES LANGUAGE CXX)
+target_include_directories(nccl_stand_in_kernels PRIVATE shim/softcuda)
+target_compile_options(nccl_stand_in_kernels PRIVATE -Wall -Wextra -Werror -Wno-unknown-pragmas -O3)
+set_target_properties(nccl_stand_in_kernels PROPERTIES OUTPUT_NAME stand_in_kernels PREFIX "" SUFFIX .so
+  LIBRARY_OUTPUT_DIRECTORY "${program_dir}/nccl" C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default
+  UNITY_BUILD OFF)
+list(APPEND program_targets nccl_stand_in nccl_stand_in_kernels)
+foreach(name nccl_devices nccl_processes)
+  add_executable(program_${name} tests/programs/nccl/${name}.c)
+  target_include_directories(program_${name} PRIVATE tests/programs)
+  target_include_directories(program_${name} SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
+  target_link_libraries(program_${name} PRIVATE tessera_flags nccl_stand_in softcuda Threads::Threads
+    ${CMAKE_DL_LIBS})
+  set_target_properties(program_${name} PROPERTIES OUTPUT_NAME ${name}
+    RUNTIME_OUTPUT_DIRECTORY "${program_dir}" INSTALL_RPATH "")
+  list(APPEND program_targets program_${name})
+endforeach()
+
 # What the software device has in place of the PTX in the library, beside itself.
 add_library(softcuda_fingerprint MODULE shim/softcuda/kernels/tessera_fingerprint.cu)
 set_source_files_properties(shim/softcuda/kernels/tessera_fingerprint.cu PROPERTIES LANGUAGE CXX)

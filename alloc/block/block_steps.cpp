@@ -295,13 +295,15 @@ void BlockCache::shed() {
 
 Status BlockCache::retire(StreamId stream) {
   const StreamId key = stream_key(stream);
-  const std::uint64_t mask = std::uint64_t{1} << residency_.streams().slot_of(stream);
+  // A stream of another device must get no slot: its last fence would be one of this device, which it takes none of.
+  StreamTable& streams = residency_.streams();
+  const std::uint64_t mask = streams.knows(stream) ? std::uint64_t{1} << streams.slot_of(stream) : 0;
   threads_.steal_all([this](Address address) { put_shared(address); });
-  const Late late{mask, residency_.streams().open_epoch()};
+  const Late late{mask, streams.open_epoch()};
   slots_.retire(key, late);
   bundles_.retire(key, late);
   runs_.retire(key);
-  return residency_.streams().retire(stream);
+  return streams.retire(stream);
 }
 
 }  // namespace tessera

@@ -102,6 +102,17 @@ std::uint32_t StreamTable::find_slot(StreamId stream) {
   return assign(stream, thread);
 }
 
+bool StreamTable::knows(StreamId stream) {
+  const std::uint64_t thread = stream == kPerThreadStream ? this_thread_key() : 0;
+  MutexLock lock(mutex_);
+  for (std::uint32_t i = 0; i < used_slots_; ++i) {
+    for (const User& user : slots_[i].users) {
+      if (user.stream == stream && user.thread == thread && !user.retired) return true;
+    }
+  }
+  return false;
+}
+
 std::uint32_t StreamTable::choose_slot(std::size_t hash) {
   if (used_slots_ < kSlots) return used_slots_++;
   look_for_ended_threads();

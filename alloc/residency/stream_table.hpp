@@ -74,6 +74,8 @@ class StreamTable {
     }
     return find_slot(stream);
   }
+  // Whether the stream has been used here: one of another device has not.
+  bool knows(StreamId stream);
   // A use with this epoch is about to be queued on the slot's stream, or work of it is queued. Cheap.
   void note_use(std::uint32_t slot, std::uint64_t epoch) {
     raise_to(slots_[slot].last, epoch);

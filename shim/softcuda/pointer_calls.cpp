@@ -56,8 +56,8 @@ CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, 
       return give(target, pointer.accessible ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
                                              : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return give(target, range.synchronous);
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return give(target, range.legacy_shareable());
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return give(target, false);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return give(target, 0ULL);

@@ -37,6 +37,8 @@ struct Range {
   bool contains(Address address, Bytes count) const {
     return address >= base && count <= bytes && address - base <= bytes - count;
   }
+  // Whether a legacy handle for other processes can be had.
+  bool legacy_shareable() const { return kind == RangeKind::kDevice && !pooled; }
   // Host memory, whose bytes the CPU may touch at any time.
   bool in_host() const { return kind != RangeKind::kDevice && kind != RangeKind::kReservation; }
 };

@@ -1,0 +1,144 @@
+/* One process whose devices work together by NCCL, over more memory than a small device holds.
+ *
+ * Usage: nccl_devices WAY [DEVICES]
+ *   groups    work of every kind, in groups
+ *   graph     the same work captured into graphs, which are launched several times
+ *   alone     a communicator of one rank, by calls outside of groups
+ *   past      the same, by the second names of NCCL's functions
+ *   kept      a buffer is registered, a scalar is read by every reduction, memory is NCCL's
+ *   peers     tells what the driver says of peers, before and behind a communicator of all devices
+ * Prints "ok" or what failed.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "job.h"
+
+static const struct nccl bound = {ncclGroupStart, ncclGroupEnd,  ncclAllReduce, ncclReduce,
+                                  ncclBroadcast,  ncclBcast,     ncclAllGather, ncclSend,
+                                  ncclRecv,       ncclCommGetAsyncError};
+static const struct nccl past = {pncclGroupStart, pncclGroupEnd, pncclAllReduce, pncclReduce,
+                                 pncclBroadcast,  pncclBcast,    pncclAllGather, pncclSend,
+                                 pncclRecv,       pncclCommGetAsyncError};
+
+static struct job job;
+
+static void open_devices(int devices) {
+  CHECK(cuInit(0));
+  job.ranks = job.local = devices;
+  for (int rank = 0; rank < devices; ++rank) {
+    CHECK(cuDevicePrimaryCtxRetain(&job.context[rank], rank));
+  }
+  CHECK(cuCtxSetCurrent(job.context[0]));
+}
+
+static void make_all(void) {
+  for (int rank = 0; rank < job.ranks; ++rank) make_blocks(&job, rank);
+  NCCL_CHECK(ncclCommInitAll(job.comm, job.ranks, NULL));
+}
+
+static void destroy_all(void) {
+  for (int rank = 0; rank < job.ranks; ++rank) NCCL_CHECK(ncclCommDestroy(job.comm[rank]));
+}
+
+/* Of each device a graph with its part of the work. */
+static void do_graphs(void) {
+  CUgraph graph[MOST_RANKS];
+  CUgraphExec exec[MOST_RANKS];
+  const int from = 2, to = 6;
+  for (int rank = 0; rank < job.ranks; ++rank) {
+    CHECK(cuCtxSetCurrent(job.context[rank]));
+    CHECK(cuStreamBeginCapture(job.stream[rank], CU_STREAM_CAPTURE_MODE_RELAXED));
+  }
+  NCCL_CHECK(job.nccl.group_start());
+  all_reduce(&job, from, to);
+  NCCL_CHECK(job.nccl.group_end());
+  for (int rank = 0; rank < job.ranks; ++rank) {
+    CHECK(cuCtxSetCurrent(job.context[rank]));
+    CHECK(cuStreamEndCapture(job.stream[rank], &graph[rank]));
+    CHECK(cuGraphInstantiate(&exec[rank], graph[rank], 0));
+    CHECK(cuGraphDestroy(graph[rank]));
+  }
+  for (int launch = 0; launch < 3; ++launch) {
+    write_block(&job, from);
+    for (int b = 0; b < BLOCKS; ++b) {
+      if (b != from) write_block(&job, b);
+    }
+    write_others(&job, from, to);
+    for (int rank = 0; rank < job.ranks; ++rank) {
+      CHECK(cuCtxSetCurrent(job.context[rank]));
+      CHECK(cuGraphLaunch(exec[rank], job.stream[rank]));
+    }
+    const int first = sum_of(&job, from, 0), second = sum_of(&job, from, 1);
+    for (int rank = 0; rank < job.ranks; ++rank) expect(&job, rank, to, first, second);
+  }
+  for (int rank = 0; rank < job.ranks; ++rank) CHECK(cuStreamSynchronize(job.stream[rank]));
+  for (int rank = 0; rank < job.ranks; ++rank) CHECK(cuGraphExecDestroy(exec[rank]));
+}
+
+static ncclResult_t no_group(void) { return ncclSuccess; }
+
+static void do_alone(struct nccl functions) {
+  job.nccl = functions;
+  job.nccl.group_start = no_group;
+  job.nccl.group_end = no_group;
+  for (int i = 0; i < 3; ++i) {
+    write_block(&job, i);
+    write_others(&job, i, i + 4);
+    all_reduce(&job, i, i + 4);
+  }
+}
+
+/* The registration is of a block that moves; the scalar is in one that no launch shows. */
+static void do_kept(void) {
+  void *handle = NULL, *own;
+  CUdeviceptr scalar;
+  CUipcMemHandle shared;
+  ncclRedOp_t scaled;
+  NCCL_CHECK(ncclCommRegister(job.comm[0], pointer(job.block[0][1]), BYTES, &handle));
+  CHECK(cuMemAlloc(&scalar, BYTES));
+  CHECK(cuMemsetD32(scalar, 3, COUNT));
+  NCCL_CHECK(ncclRedOpCreatePreMulSum(&scaled, pointer(scalar), ncclInt32, ncclScalarDevice,
+                                      job.comm[0]));
+  NCCL_CHECK(ncclMemAlloc(&own, BYTES));
+  CHECK(cuIpcGetMemHandle(&shared, (CUdeviceptr)(uintptr_t)own));
+  write_block(&job, 1);
+  write_others(&job, 1, 2);
+  NCCL_CHECK(ncclAllReduce(pointer(job.block[0][1]), own, COUNT, ncclInt32, scaled, job.comm[0],
+                           job.stream[0]));
+  NCCL_CHECK(ncclBroadcast(own, pointer(job.block[0][2]), COUNT, ncclInt32, 0, job.comm[0],
+                           job.stream[0]));
+  expect(&job, 0, 2, 3 * job.expected[0][1][0], 3 * job.expected[0][1][1]);
+  NCCL_CHECK(ncclCommDeregister(job.comm[0], handle));
+  CHECK(cuStreamSynchronize(job.stream[0]));
+  NCCL_CHECK(ncclMemFree(own));
+}
+
+static int tell_peers(int devices) {
+  int before = -1, behind = -1;
+  CHECK(cuDeviceCanAccessPeer(&before, 0, 1));
+  NCCL_CHECK(ncclCommInitAll(job.comm, devices, NULL));
+  CHECK(cuDeviceCanAccessPeer(&behind, 0, 1));
+  printf("before: %d, behind: %d\n", before, behind);
+  return 0;
+}
+
+int main(int count, char** arguments) {
+  const char* const way = count > 1 ? arguments[1] : "";
+  const int devices = count > 2 ? atoi(arguments[2]) : 1;
+  if (devices < 1 || devices > MOST_RANKS) return 2;
+  open_devices(devices);
+  job.nccl = bound;
+  if (strcmp(way, "peers") == 0) return tell_peers(devices);
+  make_all();
+  if (strcmp(way, "groups") == 0) do_rounds(&job, 3 * KINDS, NULL);
+  else if (strcmp(way, "graph") == 0) do_graphs();
+  else if (strcmp(way, "alone") == 0) do_alone(bound);
+  else if (strcmp(way, "past") == 0) do_alone(past);
+  else if (strcmp(way, "kept") == 0) do_kept();
+  else return 2;
+  if (!all_right(&job)) return 1;
+  destroy_all();
+  puts("ok");
+  return 0;
+}
