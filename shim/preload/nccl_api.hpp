@@ -29,57 +29,47 @@ struct NcclUniqueId {
 extern "C" {
 
 // Collectives.
-NcclResult ncclAllReduce(const void* send, void* receive, std::size_t count, NcclType type,
-                         NcclOp op, NcclComm* comm, CUstream stream);
-NcclResult ncclReduce(const void* send, void* receive, std::size_t count, NcclType type, NcclOp op,
-                      int root, NcclComm* comm, CUstream stream);
-NcclResult ncclBcast(void* buffer, std::size_t count, NcclType type, int root, NcclComm* comm,
-                     CUstream stream);
-NcclResult ncclBroadcast(const void* send, void* receive, std::size_t count, NcclType type,
-                         int root, NcclComm* comm, CUstream stream);
-NcclResult ncclAllGather(const void* send, void* receive, std::size_t count, NcclType type,
-                         NcclComm* comm, CUstream stream);
-NcclResult ncclReduceScatter(const void* send, void* receive, std::size_t count, NcclType type,
-                             NcclOp op, NcclComm* comm, CUstream stream);
-NcclResult ncclAlltoAll(const void* send, void* receive, std::size_t count, NcclType type,
-                        NcclComm* comm, CUstream stream);
-NcclResult ncclGather(const void* send, void* receive, std::size_t count, NcclType type, int root,
+NcclResult ncclAllReduce(const void* send, void* receive, std::size_t count, NcclType type, NcclOp op, NcclComm* comm,
+                         CUstream stream);
+NcclResult ncclReduce(const void* send, void* receive, std::size_t count, NcclType type, NcclOp op, int root,
                       NcclComm* comm, CUstream stream);
-NcclResult ncclScatter(const void* send, void* receive, std::size_t count, NcclType type, int root,
-                       NcclComm* comm, CUstream stream);
+NcclResult ncclBcast(void* buffer, std::size_t count, NcclType type, int root, NcclComm* comm, CUstream stream);
+NcclResult ncclBroadcast(const void* send, void* receive, std::size_t count, NcclType type, int root, NcclComm* comm,
+                         CUstream stream);
+NcclResult ncclAllGather(const void* send, void* receive, std::size_t count, NcclType type, NcclComm* comm,
+                         CUstream stream);
+NcclResult ncclReduceScatter(const void* send, void* receive, std::size_t count, NcclType type, NcclOp op,
+                             NcclComm* comm, CUstream stream);
+NcclResult ncclAlltoAll(const void* send, void* receive, std::size_t count, NcclType type, NcclComm* comm,
+                        CUstream stream);
+NcclResult ncclGather(const void* send, void* receive, std::size_t count, NcclType type, int root, NcclComm* comm,
+                      CUstream stream);
+NcclResult ncclScatter(const void* send, void* receive, std::size_t count, NcclType type, int root, NcclComm* comm,
+                       CUstream stream);
 
 // The same with a configuration of the call.
-NcclResult ncclAllReduceConfig(const void* send, void* receive, std::size_t count, NcclType type,
-                               NcclOp op, NcclComm* comm, CUstream stream,
-                               const NcclCollConfig* config);
-NcclResult ncclReduceConfig(const void* send, void* receive, std::size_t count, NcclType type,
-                            NcclOp op, int root, NcclComm* comm, CUstream stream,
-                            const NcclCollConfig* config);
-NcclResult ncclBroadcastConfig(const void* send, void* receive, std::size_t count, NcclType type,
-                               int root, NcclComm* comm, CUstream stream,
-                               const NcclCollConfig* config);
-NcclResult ncclAllGatherConfig(const void* send, void* receive, std::size_t count, NcclType type,
+NcclResult ncclAllReduceConfig(const void* send, void* receive, std::size_t count, NcclType type, NcclOp op,
                                NcclComm* comm, CUstream stream, const NcclCollConfig* config);
-NcclResult ncclReduceScatterConfig(const void* send, void* receive, std::size_t count,
-                                   NcclType type, NcclOp op, NcclComm* comm, CUstream stream,
-                                   const NcclCollConfig* config);
-NcclResult ncclAlltoAllConfig(const void* send, void* receive, std::size_t count, NcclType type,
-                              NcclComm* comm, CUstream stream, const NcclCollConfig* config);
-NcclResult ncclGatherConfig(const void* send, void* receive, std::size_t count, NcclType type,
-                            int root, NcclComm* comm, CUstream stream,
-                            const NcclCollConfig* config);
-NcclResult ncclScatterConfig(const void* send, void* receive, std::size_t count, NcclType type,
-                             int root, NcclComm* comm, CUstream stream,
-                             const NcclCollConfig* config);
+NcclResult ncclReduceConfig(const void* send, void* receive, std::size_t count, NcclType type, NcclOp op, int root,
+                            NcclComm* comm, CUstream stream, const NcclCollConfig* config);
+NcclResult ncclBroadcastConfig(const void* send, void* receive, std::size_t count, NcclType type, int root,
+                               NcclComm* comm, CUstream stream, const NcclCollConfig* config);
+NcclResult ncclAllGatherConfig(const void* send, void* receive, std::size_t count, NcclType type, NcclComm* comm,
+                               CUstream stream, const NcclCollConfig* config);
+NcclResult ncclReduceScatterConfig(const void* send, void* receive, std::size_t count, NcclType type, NcclOp op,
+                                   NcclComm* comm, CUstream stream, const NcclCollConfig* config);
+NcclResult ncclAlltoAllConfig(const void* send, void* receive, std::size_t count, NcclType type, NcclComm* comm,
+                              CUstream stream, const NcclCollConfig* config);
+NcclResult ncclGatherConfig(const void* send, void* receive, std::size_t count, NcclType type, int root, NcclComm* comm,
+                            CUstream stream, const NcclCollConfig* config);
+NcclResult ncclScatterConfig(const void* send, void* receive, std::size_t count, NcclType type, int root,
+                             NcclComm* comm, CUstream stream, const NcclCollConfig* config);
 
 // From one rank to another.
-NcclResult ncclSend(const void* send, std::size_t count, NcclType type, int peer, NcclComm* comm,
-                    CUstream stream);
-NcclResult ncclRecv(void* receive, std::size_t count, NcclType type, int peer, NcclComm* comm,
-                    CUstream stream);
-NcclResult ncclPutSignal(const void* local, std::size_t count, NcclType type, int peer,
-                         NcclWindow* window, std::size_t offset, int signal, int context,
-                         unsigned flags, NcclComm* comm, CUstream stream);
+NcclResult ncclSend(const void* send, std::size_t count, NcclType type, int peer, NcclComm* comm, CUstream stream);
+NcclResult ncclRecv(void* receive, std::size_t count, NcclType type, int peer, NcclComm* comm, CUstream stream);
+NcclResult ncclPutSignal(const void* local, std::size_t count, NcclType type, int peer, NcclWindow* window,
+                         std::size_t offset, int signal, int context, unsigned flags, NcclComm* comm, CUstream stream);
 
 NcclResult ncclGroupStart();
 NcclResult ncclGroupEnd();
@@ -88,20 +78,17 @@ NcclResult ncclGroupSimulateEnd(NcclSimInfo* info);
 // Addresses that NCCL keeps.
 NcclResult ncclCommRegister(const NcclComm* comm, void* buffer, std::size_t bytes, void** handle);
 NcclResult ncclCommDeregister(const NcclComm* comm, void* handle);
-NcclResult ncclCommWindowRegister(NcclComm* comm, void* buffer, std::size_t bytes,
-                                  NcclWindow** window, int flags);
-NcclResult ncclRedOpCreatePreMulSum(NcclOp* op, void* scalar, NcclType type, int residence,
-                                    NcclComm* comm);
+NcclResult ncclCommWindowRegister(NcclComm* comm, void* buffer, std::size_t bytes, NcclWindow** window, int flags);
+NcclResult ncclRedOpCreatePreMulSum(NcclOp* op, void* scalar, NcclType type, int residence, NcclComm* comm);
 
 NcclResult ncclMemAlloc(void** buffer, std::size_t bytes);
 NcclResult ncclMemFree(void* buffer);
 
 NcclResult ncclCommInitAll(NcclComm** comms, int devices, const int* list);
 NcclResult ncclCommInitRank(NcclComm** comm, int ranks, NcclUniqueId id, int rank);
-NcclResult ncclCommInitRankConfig(NcclComm** comm, int ranks, NcclUniqueId id, int rank,
-                                  NcclConfig* config);
-NcclResult ncclCommInitRankScalable(NcclComm** comm, int ranks, int rank, int ids,
-                                    NcclUniqueId* list, NcclConfig* config);
+NcclResult ncclCommInitRankConfig(NcclComm** comm, int ranks, NcclUniqueId id, int rank, NcclConfig* config);
+NcclResult ncclCommInitRankScalable(NcclComm** comm, int ranks, int rank, int ids, NcclUniqueId* list,
+                                    NcclConfig* config);
 NcclResult ncclCommSplit(NcclComm* comm, int color, int key, NcclComm** made, NcclConfig* config);
 NcclResult ncclCommFinalize(NcclComm* comm);
 NcclResult ncclCommDestroy(NcclComm* comm);
@@ -118,9 +105,9 @@ NcclResult ncclCommCuDevice(const NcclComm* comm, int* device);
 namespace tessera::preload {
 
 constexpr NcclResult kNcclSuccess = 0;
-constexpr NcclResult kNcclCudaError = 1;     // ncclUnhandledCudaError
+constexpr NcclResult kNcclCudaError = 1;  // ncclUnhandledCudaError
 constexpr NcclResult kNcclInvalidUsage = 5;
-constexpr NcclResult kNcclInProgress = 7;    // of a communicator that does not block
-constexpr int kNcclScalarDevice = 0;         // ncclScalarResidence_t
+constexpr NcclResult kNcclInProgress = 7;  // of a communicator that does not block
+constexpr int kNcclScalarDevice = 0;       // ncclScalarResidence_t
 
 }  // namespace tessera::preload

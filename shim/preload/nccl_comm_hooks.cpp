@@ -74,24 +74,19 @@ TESSERA_NCCL_HOOK ncclCommInitRank(NcclComm** comm, int ranks, NcclUniqueId id, 
   return inside(__builtin_return_address(0), &TrueNccl::ncclCommInitRank, comm, ranks, id, rank);
 }
 
-TESSERA_NCCL_HOOK ncclCommInitRankConfig(NcclComm** comm, int ranks, NcclUniqueId id, int rank,
-                                         NcclConfig* config) {
+TESSERA_NCCL_HOOK ncclCommInitRankConfig(NcclComm** comm, int ranks, NcclUniqueId id, int rank, NcclConfig* config) {
   note_rank();
-  return inside(__builtin_return_address(0), &TrueNccl::ncclCommInitRankConfig, comm, ranks, id,
-                rank, config);
+  return inside(__builtin_return_address(0), &TrueNccl::ncclCommInitRankConfig, comm, ranks, id, rank, config);
 }
 
-TESSERA_NCCL_HOOK ncclCommInitRankScalable(NcclComm** comm, int ranks, int rank, int ids,
-                                           NcclUniqueId* list, NcclConfig* config) {
+TESSERA_NCCL_HOOK ncclCommInitRankScalable(NcclComm** comm, int ranks, int rank, int ids, NcclUniqueId* list,
+                                           NcclConfig* config) {
   note_rank();
-  return inside(__builtin_return_address(0), &TrueNccl::ncclCommInitRankScalable, comm, ranks, rank,
-                ids, list, config);
+  return inside(__builtin_return_address(0), &TrueNccl::ncclCommInitRankScalable, comm, ranks, rank, ids, list, config);
 }
 
-TESSERA_NCCL_HOOK ncclCommSplit(NcclComm* comm, int color, int key, NcclComm** made,
-                                NcclConfig* config) {
-  return inside(__builtin_return_address(0), &TrueNccl::ncclCommSplit, comm, color, key, made,
-                config);
+TESSERA_NCCL_HOOK ncclCommSplit(NcclComm* comm, int color, int key, NcclComm** made, NcclConfig* config) {
+  return inside(__builtin_return_address(0), &TrueNccl::ncclCommSplit, comm, color, key, made, config);
 }
 
 TESSERA_NCCL_HOOK ncclCommFinalize(NcclComm* comm) {
@@ -108,8 +103,7 @@ TESSERA_NCCL_HOOK ncclCommAbort(NcclComm* comm) {
 
 // A program must ask this until a communicator that does not block has done what it was called for.
 TESSERA_NCCL_HOOK ncclCommGetAsyncError(NcclComm* comm, NcclResult* error) {
-  const NcclResult result =
-      inside(__builtin_return_address(0), &TrueNccl::ncclCommGetAsyncError, comm, error);
+  const NcclResult result = inside(__builtin_return_address(0), &TrueNccl::ncclCommGetAsyncError, comm, error);
   if (result == kNcclSuccess && *error != kNcclInProgress) NcclPending(comm).queued();
   return result;
 }
@@ -127,14 +121,13 @@ TESSERA_NCCL_HOOK ncclMemFree(void* buffer) {
 // To register a buffer only makes its collectives faster, and NCCL says success too where it leaves one
 // out. It cannot register what is mapped in parts, which the driver tells it of our blocks
 // (cuMemRetainAllocationHandle); then the buffer is left out, and may move.
-TESSERA_NCCL_HOOK ncclCommRegister(const NcclComm* comm, void* buffer, std::size_t bytes,
-                                   void** handle) {
+TESSERA_NCCL_HOOK ncclCommRegister(const NcclComm* comm, void* buffer, std::size_t bytes, void** handle) {
   const auto address = reinterpret_cast<CUdeviceptr>(buffer);
   const bool ours = served(address);
   KeptBlocks kept(kRegistered);
   if (kept.add(address) != CUDA_SUCCESS) return kNcclCudaError;
-  const NcclResult result = inside(__builtin_return_address(0), &TrueNccl::ncclCommRegister, comm,
-                                   buffer, bytes, handle);
+  const NcclResult result =
+      inside(__builtin_return_address(0), &TrueNccl::ncclCommRegister, comm, buffer, bytes, handle);
   if (result == kNcclSuccess) (void)kept.after(CUDA_SUCCESS);
   if (!ours || result != kNcclCudaError || handle == nullptr) return result;
   say_not_registered();
@@ -150,26 +143,25 @@ TESSERA_NCCL_HOOK ncclCommDeregister(const NcclComm* comm, void* handle) {
 
 // A window is made by all ranks together, of memory that can be mapped elsewhere: NCCL refuses memory of
 // cuMemAlloc, and ours likewise.
-TESSERA_NCCL_HOOK ncclCommWindowRegister(NcclComm* comm, void* buffer, std::size_t bytes,
-                                         NcclWindow** window, int flags) {
+TESSERA_NCCL_HOOK ncclCommWindowRegister(NcclComm* comm, void* buffer, std::size_t bytes, NcclWindow** window,
+                                         int flags) {
   KeptBlocks kept(kRegistered);
   if (kept.add(reinterpret_cast<CUdeviceptr>(buffer)) != CUDA_SUCCESS) return kNcclCudaError;
-  const NcclResult result = inside(__builtin_return_address(0), &TrueNccl::ncclCommWindowRegister,
-                                   comm, buffer, bytes, window, flags);
+  const NcclResult result =
+      inside(__builtin_return_address(0), &TrueNccl::ncclCommWindowRegister, comm, buffer, bytes, window, flags);
   // In a group, and without blocking, the window is made later.
   if (result == kNcclSuccess || result == kNcclInProgress) (void)kept.after(CUDA_SUCCESS);
   return result;
 }
 
 // A scalar on the device is read whenever a collective with the operation runs.
-TESSERA_NCCL_HOOK ncclRedOpCreatePreMulSum(NcclOp* op, void* scalar, NcclType type, int residence,
-                                           NcclComm* comm) {
+TESSERA_NCCL_HOOK ncclRedOpCreatePreMulSum(NcclOp* op, void* scalar, NcclType type, int residence, NcclComm* comm) {
   KeptBlocks kept("scalar of an NCCL reduction");
   const bool on_device = residence == kNcclScalarDevice;
   const auto address = reinterpret_cast<CUdeviceptr>(scalar);
   if (on_device && kept.add(address) != CUDA_SUCCESS) return kNcclCudaError;
-  const NcclResult result = inside(__builtin_return_address(0), &TrueNccl::ncclRedOpCreatePreMulSum,
-                                   op, scalar, type, residence, comm);
+  const NcclResult result =
+      inside(__builtin_return_address(0), &TrueNccl::ncclRedOpCreatePreMulSum, op, scalar, type, residence, comm);
   if (result == kNcclSuccess) (void)kept.after(CUDA_SUCCESS);
   return result;
 }

@@ -72,10 +72,12 @@ void note_queued(CUdevice device, CUstream stream, std::span<const tessera_addre
   while (!blocks.empty()) {
     const auto some = blocks.first(std::min(blocks.size(), kMostInUse));
     tessera_use use;
-    const tessera_result result = tessera_use_begin(running(), some.data(), some.size(),
-                                                    stream_of(stream), TESSERA_WRITE, &use);
-    if (result == TESSERA_OK) tessera_use_end(running(), &use);
-    else (void)cuda_result_said(result, "NCCL");
+    const tessera_result result =
+        tessera_use_begin(running(), some.data(), some.size(), stream_of(stream), TESSERA_WRITE, &use);
+    if (result == TESSERA_OK)
+      tessera_use_end(running(), &use);
+    else
+      (void)cuda_result_said(result, "NCCL");
     blocks = blocks.subspan(some.size());
   }
 }
@@ -103,8 +105,8 @@ NcclHold::NcclHold(std::vector<NcclPiece> pieces) : pieces_(std::move(pieces)) {
   // One stream waits for what comes by itself; of several, all has come before the call.
   on_one_stream_ = place_of(first) == place_of(pieces_.back()) && !of_green_default(first.stream);
   const tessera_stream ordered_by = on_one_stream_ ? stream_of(first.stream) : TESSERA_NO_STREAM;
-  const tessera_result result = tessera_use_begin_blocking(
-      running(), blocks.data(), blocks.size(), ordered_by, TESSERA_WRITE, &use_);
+  const tessera_result result =
+      tessera_use_begin_blocking(running(), blocks.data(), blocks.size(), ordered_by, TESSERA_WRITE, &use_);
   begun_ = result == TESSERA_OK;
   status_ = cuda_result_said(result, "NCCL");
 }
@@ -119,8 +121,10 @@ void NcclHold::queued(NcclResult result) {
   for (const NcclPiece& piece : pieces_) {
     const InHome in_home(piece.device);
     const tessera_result pinned = tessera_pin(running(), piece.block);  // it is there, and held
-    if (pinned == TESSERA_OK) pending().push_back(piece);
-    else (void)cuda_result_said(pinned, "NCCL");
+    if (pinned == TESSERA_OK)
+      pending().push_back(piece);
+    else
+      (void)cuda_result_said(pinned, "NCCL");
   }
   pending_count.store(pending().size());
 }

@@ -90,8 +90,7 @@ class NcclPending {
 
 // Makes the call that `launch` is, with the blocks of `addresses` where its work needs them.
 template <class Launch>
-NcclResult with_buffers(NcclComm* comm, CUstream stream, std::span<const CUdeviceptr> addresses,
-                        Launch launch) {
+NcclResult with_buffers(NcclComm* comm, CUstream stream, std::span<const CUdeviceptr> addresses, Launch launch) {
   std::vector<NcclPiece> pieces;
   if (find_pieces(comm, stream, addresses, pieces) != CUDA_SUCCESS) {
     if (NcclGroup::is_open()) NcclGroup::fail();

@@ -27,17 +27,13 @@ struct Buffer {
 std::size_t bytes_of(NcclType type) {
   // int8, uint8, int32, uint32, int64, uint64, float16, float32, float64, bfloat16, float8 (two of them)
   constexpr std::array<std::size_t, 12> kBytes = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-  return type >= 0 && static_cast<std::size_t>(type) < kBytes.size()
-             ? kBytes[static_cast<std::size_t>(type)]
-             : 0;
+  return type >= 0 && static_cast<std::size_t>(type) < kBytes.size() ? kBytes[static_cast<std::size_t>(type)] : 0;
 }
 
 // What NCCL tells of a communicator; nothing while that is not ready.
-std::optional<int> ask(const TrueNccl& nccl, decltype(&::ncclCommCount) TrueNccl::*question,
-                       const NcclComm* comm) {
+std::optional<int> ask(const TrueNccl& nccl, decltype(&::ncclCommCount) TrueNccl::*question, const NcclComm* comm) {
   int answer = 0;
-  const bool told =
-      comm != nullptr && call_nccl(&nccl, question, comm, &answer) == kNcclSuccess;
+  const bool told = comm != nullptr && call_nccl(&nccl, question, comm, &answer) == kNcclSuccess;
   return told ? std::optional<int>(answer) : std::nullopt;
 }
 
@@ -47,8 +43,8 @@ bool is_on_root(const TrueNccl& nccl, const NcclComm* comm, int root) {
 }
 
 // The first and the last byte of what is used of `buffer`, as far as it is managed.
-void add_ends(const TrueNccl& nccl, const NcclComm* comm, const Buffer& buffer, std::size_t bytes,
-              int root, std::vector<CUdeviceptr>& ends) {
+void add_ends(const TrueNccl& nccl, const NcclComm* comm, const Buffer& buffer, std::size_t bytes, int root,
+              std::vector<CUdeviceptr>& ends) {
   const auto first = reinterpret_cast<CUdeviceptr>(buffer.address);
   if (buffer.part == Part::kNone || bytes == 0 || !managed(first)) return;
   const bool on_root = buffer.part == Part::kOneOnRoot || buffer.part == Part::kAllOnRoot;
@@ -86,8 +82,7 @@ NcclResult work(const void* caller, const Buffers& buffers, NcclComm* comm, CUst
 
 // All calls of a group fail together: NCCL does not know yet that one of them did.
 void spoil_group(const TrueNccl* nccl) {
-  (void)call_nccl(nccl, &TrueNccl::ncclAllReduce, nullptr, nullptr, std::size_t{0}, 0, 0, nullptr,
-                  nullptr);
+  (void)call_nccl(nccl, &TrueNccl::ncclAllReduce, nullptr, nullptr, std::size_t{0}, 0, 0, nullptr, nullptr);
 }
 
 NcclResult end_group(const TrueNccl* nccl) {
@@ -110,84 +105,71 @@ NcclResult end_group(const TrueNccl* nccl) {
 
 // The form that a collective has: its parameters up to the communicator, their names, and the parts of
 // both buffers that a rank uses. Each exists with and without a configuration of the call.
-#define TESSERA_COLLECTIVE(name, sent, received, root, parameters, ...)                              \
-  TESSERA_NCCL_HOOK name(TESSERA_LIST parameters, NcclComm* comm, CUstream stream) {                 \
-    const Buffers buffers = {{send, Part::sent}, {receive, Part::received}, count, type, root};      \
-    return work(__builtin_return_address(0), buffers, comm, stream, &TrueNccl::name, __VA_ARGS__,    \
-                comm, stream);                                                                       \
-  }                                                                                                  \
-  TESSERA_NCCL_HOOK name##Config(TESSERA_LIST parameters, NcclComm* comm, CUstream stream,           \
-                                 const NcclCollConfig* config) {                                     \
-    const Buffers buffers = {{send, Part::sent}, {receive, Part::received}, count, type, root};      \
-    return work(__builtin_return_address(0), buffers, comm, stream, &TrueNccl::name##Config,         \
-                __VA_ARGS__, comm, stream, config);                                                  \
+#define TESSERA_COLLECTIVE(name, sent, received, root, parameters, ...)                                          \
+  TESSERA_NCCL_HOOK name(TESSERA_LIST parameters, NcclComm* comm, CUstream stream) {                             \
+    const Buffers buffers = {{send, Part::sent}, {receive, Part::received}, count, type, root};                  \
+    return work(__builtin_return_address(0), buffers, comm, stream, &TrueNccl::name, __VA_ARGS__, comm, stream); \
+  }                                                                                                              \
+  TESSERA_NCCL_HOOK name##Config(TESSERA_LIST parameters, NcclComm* comm, CUstream stream,                       \
+                                 const NcclCollConfig* config) {                                                 \
+    const Buffers buffers = {{send, Part::sent}, {receive, Part::received}, count, type, root};                  \
+    return work(__builtin_return_address(0), buffers, comm, stream, &TrueNccl::name##Config, __VA_ARGS__, comm,  \
+                stream, config);                                                                                 \
   }
 #define TESSERA_LIST(...) __VA_ARGS__
 
 TESSERA_COLLECTIVE(ncclAllReduce, kOne, kOne, kAnyRank,
-                   (const void* send, void* receive, std::size_t count,
-                    NcclType type, NcclOp op),
-                   send, receive, count, type, op)
+                   (const void* send, void* receive, std::size_t count, NcclType type, NcclOp op), send, receive, count,
+                   type, op)
 TESSERA_COLLECTIVE(ncclReduce, kOne, kOneOnRoot, root,
-                   (const void* send, void* receive, std::size_t count,
-                    NcclType type, NcclOp op, int root),
-                   send, receive, count, type, op, root)
+                   (const void* send, void* receive, std::size_t count, NcclType type, NcclOp op, int root), send,
+                   receive, count, type, op, root)
 TESSERA_COLLECTIVE(ncclBroadcast, kOneOnRoot, kOne, root,
-                   (const void* send, void* receive, std::size_t count,
-                    NcclType type, int root),
-                   send, receive, count, type, root)
+                   (const void* send, void* receive, std::size_t count, NcclType type, int root), send, receive, count,
+                   type, root)
 TESSERA_COLLECTIVE(ncclAllGather, kOne, kAll, kAnyRank,
-                   (const void* send, void* receive, std::size_t count,
-                    NcclType type),
-                   send, receive, count, type)
+                   (const void* send, void* receive, std::size_t count, NcclType type), send, receive, count, type)
 TESSERA_COLLECTIVE(ncclReduceScatter, kAll, kOne, kAnyRank,
-                   (const void* send, void* receive, std::size_t count,
-                    NcclType type, NcclOp op),
-                   send, receive, count, type, op)
+                   (const void* send, void* receive, std::size_t count, NcclType type, NcclOp op), send, receive, count,
+                   type, op)
 TESSERA_COLLECTIVE(ncclAlltoAll, kAll, kAll, kAnyRank,
-                   (const void* send, void* receive, std::size_t count,
-                    NcclType type),
-                   send, receive, count, type)
+                   (const void* send, void* receive, std::size_t count, NcclType type), send, receive, count, type)
 TESSERA_COLLECTIVE(ncclGather, kOne, kAllOnRoot, root,
-                   (const void* send, void* receive, std::size_t count,
-                    NcclType type, int root),
-                   send, receive, count, type, root)
+                   (const void* send, void* receive, std::size_t count, NcclType type, int root), send, receive, count,
+                   type, root)
 TESSERA_COLLECTIVE(ncclScatter, kAllOnRoot, kOne, root,
-                   (const void* send, void* receive, std::size_t count,
-                    NcclType type, int root),
-                   send, receive, count, type, root)
+                   (const void* send, void* receive, std::size_t count, NcclType type, int root), send, receive, count,
+                   type, root)
 
 #undef TESSERA_LIST
 #undef TESSERA_COLLECTIVE
 
-TESSERA_NCCL_HOOK ncclBcast(void* buffer, std::size_t count, NcclType type, int root,
-                            NcclComm* comm, CUstream stream) {
+TESSERA_NCCL_HOOK ncclBcast(void* buffer, std::size_t count, NcclType type, int root, NcclComm* comm, CUstream stream) {
   const Buffers buffers = {{nullptr, Part::kNone}, {buffer, Part::kOne}, count, type, root};
-  return work(__builtin_return_address(0), buffers, comm, stream, &TrueNccl::ncclBcast, buffer,
-              count, type, root, comm, stream);
+  return work(__builtin_return_address(0), buffers, comm, stream, &TrueNccl::ncclBcast, buffer, count, type, root, comm,
+              stream);
 }
 
-TESSERA_NCCL_HOOK ncclSend(const void* send, std::size_t count, NcclType type, int peer,
-                           NcclComm* comm, CUstream stream) {
+TESSERA_NCCL_HOOK ncclSend(const void* send, std::size_t count, NcclType type, int peer, NcclComm* comm,
+                           CUstream stream) {
   const Buffers buffers = {{send, Part::kOne}, {nullptr, Part::kNone}, count, type, kAnyRank};
-  return work(__builtin_return_address(0), buffers, comm, stream, &TrueNccl::ncclSend, send, count,
-              type, peer, comm, stream);
+  return work(__builtin_return_address(0), buffers, comm, stream, &TrueNccl::ncclSend, send, count, type, peer, comm,
+              stream);
 }
 
-TESSERA_NCCL_HOOK ncclRecv(void* receive, std::size_t count, NcclType type, int peer,
-                           NcclComm* comm, CUstream stream) {
+TESSERA_NCCL_HOOK ncclRecv(void* receive, std::size_t count, NcclType type, int peer, NcclComm* comm, CUstream stream) {
   const Buffers buffers = {{nullptr, Part::kNone}, {receive, Part::kOne}, count, type, kAnyRank};
-  return work(__builtin_return_address(0), buffers, comm, stream, &TrueNccl::ncclRecv, receive,
-              count, type, peer, comm, stream);
+  return work(__builtin_return_address(0), buffers, comm, stream, &TrueNccl::ncclRecv, receive, count, type, peer, comm,
+              stream);
 }
 
 // What it writes to is registered, and so stays.
-TESSERA_NCCL_HOOK ncclPutSignal(const void* local, std::size_t count, NcclType type, int peer,
-                                NcclWindow* window, std::size_t offset, int signal, int context,
-                                unsigned flags, NcclComm* comm, CUstream stream) {
+TESSERA_NCCL_HOOK ncclPutSignal(const void* local, std::size_t count, NcclType type, int peer, NcclWindow* window,
+                                std::size_t offset, int signal, int context, unsigned flags, NcclComm* comm,
+                                CUstream stream) {
   const Buffers buffers = {{local, Part::kOne}, {nullptr, Part::kNone}, count, type, kAnyRank};
-  return work(__builtin_return_address(0), buffers, comm, stream, &TrueNccl::ncclPutSignal, local,
-              count, type, peer, window, offset, signal, context, flags, comm, stream);
+  return work(__builtin_return_address(0), buffers, comm, stream, &TrueNccl::ncclPutSignal, local, count, type, peer,
+              window, offset, signal, context, flags, comm, stream);
 }
 
 TESSERA_NCCL_HOOK ncclGroupStart() {

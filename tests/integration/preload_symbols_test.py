@@ -1,4 +1,4 @@
-"""What the preload library shows is its export map, and that is its table of hooks.
+"""What the preload library shows is its export map, and that is its tables of hooks.
 
 Usage: preload_symbols_test.py BUILD_FOLDER
 """
@@ -16,12 +16,14 @@ FACES = ["tessera_preload_attend"]
 
 
 def hooks():
-    return re.findall(r"^HOOK\((\w+),", (SOURCE / "hooks.inc").read_text(), re.MULTILINE)
+    of_driver = re.findall(r"^HOOK\((\w+),", (SOURCE / "hooks.inc").read_text(), re.MULTILINE)
+    of_nccl = re.findall(r"^NCCL_HOOK\((\w+)\)", (SOURCE / "nccl_hooks.inc").read_text(), re.MULTILINE)
+    return of_driver + of_nccl
 
 
 def mapped():
     text = (SOURCE / "exports.map").read_text()
-    return re.findall(r"^ {4}(cu\w+);$", text, re.MULTILINE)
+    return re.findall(r"^ {4}((?:cu|nccl)\w+);$", text, re.MULTILINE)
 
 
 def exported(library):

@@ -52,8 +52,7 @@ static inline void nccl_check(ncclResult_t result, const char* call) {
 }
 #define NCCL_CHECK(call) nccl_check(call, #call)
 
-#define FOR_EACH_LOCAL(job, rank) \
-  for (int rank = (job)->first; rank < (job)->first + (job)->local; ++rank)
+#define FOR_EACH_LOCAL(job, rank) for (int rank = (job)->first; rank < (job)->first + (job)->local; ++rank)
 
 static inline void* pointer(CUdeviceptr address) { return (void*)(uintptr_t)address; }
 
@@ -111,8 +110,8 @@ static inline int sum_of(const struct job* job, int from, int half) {
 static inline void all_reduce(struct job* job, int from, int to) {
   const int first = sum_of(job, from, 0), second = sum_of(job, from, 1);
   FOR_EACH_LOCAL(job, r) {
-    NCCL_CHECK(job->nccl.all_reduce(pointer(job->block[r][from]), pointer(job->block[r][to]), COUNT,
-                                    ncclInt32, ncclSum, job->comm[r], job->stream[r]));
+    NCCL_CHECK(job->nccl.all_reduce(pointer(job->block[r][from]), pointer(job->block[r][to]), COUNT, ncclInt32, ncclSum,
+                                    job->comm[r], job->stream[r]));
   }
   for (int rank = 0; rank < job->ranks; ++rank) expect(job, rank, to, first, second);
 }
@@ -121,18 +120,16 @@ static inline void all_reduce(struct job* job, int from, int to) {
 static inline void reduce(struct job* job, int from, int to) {
   const int root = job->ranks - 1;
   FOR_EACH_LOCAL(job, r) {
-    NCCL_CHECK(job->nccl.reduce(pointer(job->block[r][from]),
-                                r == root ? pointer(job->block[r][to]) : NULL, COUNT, ncclInt32,
-                                ncclSum, root, job->comm[r], job->stream[r]));
+    NCCL_CHECK(job->nccl.reduce(pointer(job->block[r][from]), r == root ? pointer(job->block[r][to]) : NULL, COUNT,
+                                ncclInt32, ncclSum, root, job->comm[r], job->stream[r]));
   }
   expect(job, root, to, sum_of(job, from, 0), sum_of(job, from, 1));
 }
 
 static inline void broadcast(struct job* job, int from, int to) {
   FOR_EACH_LOCAL(job, r) {
-    NCCL_CHECK(job->nccl.broadcast(r == 0 ? pointer(job->block[r][from]) : NULL,
-                                   pointer(job->block[r][to]), COUNT, ncclInt32, 0, job->comm[r],
-                                   job->stream[r]));
+    NCCL_CHECK(job->nccl.broadcast(r == 0 ? pointer(job->block[r][from]) : NULL, pointer(job->block[r][to]), COUNT,
+                                   ncclInt32, 0, job->comm[r], job->stream[r]));
   }
   for (int rank = 0; rank < job->ranks; ++rank) {
     expect(job, rank, to, job->expected[0][from][0], job->expected[0][from][1]);
@@ -142,8 +139,7 @@ static inline void broadcast(struct job* job, int from, int to) {
 static inline void broadcast_in_place(struct job* job, int from, int unused) {
   (void)unused;
   FOR_EACH_LOCAL(job, r) {
-    NCCL_CHECK(job->nccl.bcast(pointer(job->block[r][from]), COUNT, ncclInt32, 0, job->comm[r],
-                               job->stream[r]));
+    NCCL_CHECK(job->nccl.bcast(pointer(job->block[r][from]), COUNT, ncclInt32, 0, job->comm[r], job->stream[r]));
   }
   for (int rank = 0; rank < job->ranks; ++rank) {
     expect(job, rank, from, job->expected[0][from][0], job->expected[0][from][1]);
@@ -154,8 +150,8 @@ static inline void broadcast_in_place(struct job* job, int from, int unused) {
 static inline void all_gather(struct job* job, int from, int to) {
   const int last = job->ranks - 1;
   FOR_EACH_LOCAL(job, r) {
-    NCCL_CHECK(job->nccl.all_gather(pointer(job->block[r][from]), pointer(job->block[r][to]), HALF,
-                                    ncclInt32, job->comm[r], job->stream[r]));
+    NCCL_CHECK(job->nccl.all_gather(pointer(job->block[r][from]), pointer(job->block[r][to]), HALF, ncclInt32,
+                                    job->comm[r], job->stream[r]));
   }
   for (int rank = 0; rank < job->ranks; ++rank) {
     const int second = last == 0 ? job->expected[rank][to][1] : job->expected[last][from][0];
@@ -167,10 +163,8 @@ static inline void all_gather(struct job* job, int from, int to) {
 static inline void pass_on(struct job* job, int from, int to) {
   FOR_EACH_LOCAL(job, r) {
     const int next = (r + 1) % job->ranks, previous = (r + job->ranks - 1) % job->ranks;
-    NCCL_CHECK(job->nccl.send(pointer(job->block[r][from]), COUNT, ncclInt32, next, job->comm[r],
-                              job->stream[r]));
-    NCCL_CHECK(job->nccl.receive(pointer(job->block[r][to]), COUNT, ncclInt32, previous,
-                                 job->comm[r], job->stream[r]));
+    NCCL_CHECK(job->nccl.send(pointer(job->block[r][from]), COUNT, ncclInt32, next, job->comm[r], job->stream[r]));
+    NCCL_CHECK(job->nccl.receive(pointer(job->block[r][to]), COUNT, ncclInt32, previous, job->comm[r], job->stream[r]));
   }
   for (int rank = 0; rank < job->ranks; ++rank) {
     const int* const sent = job->expected[(rank + job->ranks - 1) % job->ranks][from];
@@ -179,8 +173,7 @@ static inline void pass_on(struct job* job, int from, int to) {
 }
 
 typedef void (*kind_of_work)(struct job* job, int from, int to);
-static const kind_of_work kinds[] = {all_reduce, reduce,     broadcast,
-                                     broadcast_in_place, all_gather, pass_on};
+static const kind_of_work kinds[] = {all_reduce, reduce, broadcast, broadcast_in_place, all_gather, pass_on};
 #define KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
 
 /* Work of every kind, with all blocks in turn; `wait` is told which two are in use when it is queued. */

@@ -14,12 +14,10 @@
 
 #include "job.h"
 
-static const struct nccl bound = {ncclGroupStart, ncclGroupEnd,  ncclAllReduce, ncclReduce,
-                                  ncclBroadcast,  ncclBcast,     ncclAllGather, ncclSend,
-                                  ncclRecv,       ncclCommGetAsyncError};
-static const struct nccl past = {pncclGroupStart, pncclGroupEnd, pncclAllReduce, pncclReduce,
-                                 pncclBroadcast,  pncclBcast,    pncclAllGather, pncclSend,
-                                 pncclRecv,       pncclCommGetAsyncError};
+static const struct nccl bound = {ncclGroupStart, ncclGroupEnd,  ncclAllReduce, ncclReduce, ncclBroadcast,
+                                  ncclBcast,      ncclAllGather, ncclSend,      ncclRecv,   ncclCommGetAsyncError};
+static const struct nccl past = {pncclGroupStart, pncclGroupEnd,  pncclAllReduce, pncclReduce, pncclBroadcast,
+                                 pncclBcast,      pncclAllGather, pncclSend,      pncclRecv,   pncclCommGetAsyncError};
 
 static struct job job;
 
@@ -98,16 +96,13 @@ static void do_kept(void) {
   NCCL_CHECK(ncclCommRegister(job.comm[0], pointer(job.block[0][1]), BYTES, &handle));
   CHECK(cuMemAlloc(&scalar, BYTES));
   CHECK(cuMemsetD32(scalar, 3, COUNT));
-  NCCL_CHECK(ncclRedOpCreatePreMulSum(&scaled, pointer(scalar), ncclInt32, ncclScalarDevice,
-                                      job.comm[0]));
+  NCCL_CHECK(ncclRedOpCreatePreMulSum(&scaled, pointer(scalar), ncclInt32, ncclScalarDevice, job.comm[0]));
   NCCL_CHECK(ncclMemAlloc(&own, BYTES));
   CHECK(cuIpcGetMemHandle(&shared, (CUdeviceptr)(uintptr_t)own));
   write_block(&job, 1);
   write_others(&job, 1, 2);
-  NCCL_CHECK(ncclAllReduce(pointer(job.block[0][1]), own, COUNT, ncclInt32, scaled, job.comm[0],
-                           job.stream[0]));
-  NCCL_CHECK(ncclBroadcast(own, pointer(job.block[0][2]), COUNT, ncclInt32, 0, job.comm[0],
-                           job.stream[0]));
+  NCCL_CHECK(ncclAllReduce(pointer(job.block[0][1]), own, COUNT, ncclInt32, scaled, job.comm[0], job.stream[0]));
+  NCCL_CHECK(ncclBroadcast(own, pointer(job.block[0][2]), COUNT, ncclInt32, 0, job.comm[0], job.stream[0]));
   expect(&job, 0, 2, 3 * job.expected[0][1][0], 3 * job.expected[0][1][1]);
   NCCL_CHECK(ncclCommDeregister(job.comm[0], handle));
   CHECK(cuStreamSynchronize(job.stream[0]));
@@ -131,12 +126,18 @@ int main(int count, char** arguments) {
   job.nccl = bound;
   if (strcmp(way, "peers") == 0) return tell_peers(devices);
   make_all();
-  if (strcmp(way, "groups") == 0) do_rounds(&job, 3 * KINDS, NULL);
-  else if (strcmp(way, "graph") == 0) do_graphs();
-  else if (strcmp(way, "alone") == 0) do_alone(bound);
-  else if (strcmp(way, "past") == 0) do_alone(past);
-  else if (strcmp(way, "kept") == 0) do_kept();
-  else return 2;
+  if (strcmp(way, "groups") == 0)
+    do_rounds(&job, 3 * KINDS, NULL);
+  else if (strcmp(way, "graph") == 0)
+    do_graphs();
+  else if (strcmp(way, "alone") == 0)
+    do_alone(bound);
+  else if (strcmp(way, "past") == 0)
+    do_alone(past);
+  else if (strcmp(way, "kept") == 0)
+    do_kept();
+  else
+    return 2;
   if (!all_right(&job)) return 1;
   destroy_all();
   puts("ok");

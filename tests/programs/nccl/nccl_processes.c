@@ -95,8 +95,7 @@ int main(int count, char** arguments) {
   for (int rank = 0; rank < RANKS; ++rank) ranks[rank] = start(arguments[0], arguments[1], rank, name);
   for (int rank = 0; rank < RANKS; ++rank) {
     int status = 0;
-    right &= waitpid(ranks[rank], &status, 0) == ranks[rank] && WIFEXITED(status) &&
-             WEXITSTATUS(status) == 0;
+    right &= waitpid(ranks[rank], &status, 0) == ranks[rank] && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   if (!right) return 1;
   puts("ok");

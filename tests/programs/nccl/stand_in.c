@@ -28,8 +28,8 @@
 #define MOST_TASKS 64
 #define STAGING_BYTES (STAND_IN_CHUNK * sizeof(int32_t))
 
-#define TRY(call)                                             \
-  do {                                                        \
+#define TRY(call)                                              \
+  do {                                                         \
     if ((call) != CUDA_SUCCESS) return ncclUnhandledCudaError; \
   } while (0)
 
@@ -86,8 +86,7 @@ static ncclResult_t allocate_own(CUdeviceptr* memory) {
 }
 
 /* In the current context. */
-static ncclResult_t make_comm(ncclComm_t* made, int ranks, int rank, struct meeting* meeting,
-                              int blocking) {
+static ncclResult_t make_comm(ncclComm_t* made, int ranks, int rank, struct meeting* meeting, int blocking) {
   const size_t bytes = 2 * QUEUE * sizeof(struct work);
   ncclComm_t comm = calloc(1, sizeof(*comm));
   if (comm == NULL) return ncclSystemError;
@@ -124,12 +123,10 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 }
 
 /* Returns when all ranks have one; the last of them takes the name away. */
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank,
-                                    ncclConfig_t* config) {
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
   const int file = shm_open(id.internal, O_RDWR | O_CREAT, 0600);
   if (file < 0 || ftruncate(file, sizeof(struct meeting)) != 0) return ncclSystemError;
-  struct meeting* const meeting =
-      mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  struct meeting* const meeting = mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
   if (meeting == MAP_FAILED) return ncclSystemError;
   const int blocking = config == NULL || config->blocking != 0;
@@ -305,8 +302,8 @@ static ncclResult_t enqueue(ncclComm_t comm, CUstream stream, struct work work) 
 
 static uint64_t word(const void* address) { return (uint64_t)(uintptr_t)address; }
 
-static ncclResult_t reduce(const void* send, void* receive, size_t count, ncclDataType_t type,
-                           ncclRedOp_t op, int root, ncclComm_t comm, CUstream stream) {
+static ncclResult_t reduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+                           ncclComm_t comm, CUstream stream) {
   const int scaled = comm != NULL && op >= ncclNumOps;
   if (type != ncclInt32) return ncclInvalidArgument;
   return enqueue(comm, stream,
@@ -318,58 +315,48 @@ static ncclResult_t reduce(const void* send, void* receive, size_t count, ncclDa
                                .peer = root});
 }
 
-ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type,
-                           ncclRedOp_t op, ncclComm_t comm, CUstream stream) {
+ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t comm, CUstream stream) {
   if (comm == NULL) return enqueue(comm, stream, (struct work){.peer = -1});
   return reduce(send, receive, count, type, op, -1, comm, stream);
 }
 
-ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type,
-                        ncclRedOp_t op, int root, ncclComm_t comm, CUstream stream) {
+ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+                        ncclComm_t comm, CUstream stream) {
   return reduce(send, receive, count, type, op, root, comm, stream);
 }
 
-ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type,
-                           int root, ncclComm_t comm, CUstream stream) {
-  (void)type;
-  return enqueue(comm, stream,
-                 (struct work){.kind = WORK_BROADCAST,
-                               .send = word(send),
-                               .receive = word(receive),
-                               .count = count,
-                               .peer = root});
-}
-
-/* By a public function, as NCCL does: what stands in front of the library sees that call too. */
-ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-                       CUstream stream) {
-  return ncclBroadcast(buffer, buffer, count, type, root, comm, stream);
-}
-
-ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t type,
+ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type, int root,
                            ncclComm_t comm, CUstream stream) {
-  (void)type;
-  return enqueue(comm, stream,
-                 (struct work){.kind = WORK_GATHER,
-                               .send = word(send),
-                               .receive = word(receive),
-                               .count = count,
-                               .peer = -1});
-}
-
-ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                      CUstream stream) {
-  (void)type;
-  return enqueue(comm, stream,
-                 (struct work){.kind = WORK_SEND, .send = word(send), .count = count, .peer = peer});
-}
-
-ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                      CUstream stream) {
   (void)type;
   return enqueue(
       comm, stream,
-      (struct work){.kind = WORK_RECEIVE, .receive = word(receive), .count = count, .peer = peer});
+      (struct work){
+          .kind = WORK_BROADCAST, .send = word(send), .receive = word(receive), .count = count, .peer = root});
+}
+
+/* By a public function, as NCCL does: what stands in front of the library sees that call too. */
+ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm, CUstream stream) {
+  return ncclBroadcast(buffer, buffer, count, type, root, comm, stream);
+}
+
+ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
+                           CUstream stream) {
+  (void)type;
+  return enqueue(
+      comm, stream,
+      (struct work){.kind = WORK_GATHER, .send = word(send), .receive = word(receive), .count = count, .peer = -1});
+}
+
+ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, CUstream stream) {
+  (void)type;
+  return enqueue(comm, stream, (struct work){.kind = WORK_SEND, .send = word(send), .count = count, .peer = peer});
+}
+
+ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, CUstream stream) {
+  (void)type;
+  return enqueue(comm, stream,
+                 (struct work){.kind = WORK_RECEIVE, .receive = word(receive), .count = count, .peer = peer});
 }
 
 /* ---- what it keeps ------------------------------------------------------------------------------ */

@@ -49,20 +49,20 @@ STAND_IN_FUNCTION(ncclCommUserRank, (const ncclComm_t comm, int* rank))
 
 STAND_IN_FUNCTION(ncclGroupStart, (void))
 STAND_IN_FUNCTION(ncclGroupEnd, (void))
-STAND_IN_FUNCTION(ncclAllReduce, (const void* send, void* receive, size_t count, ncclDataType_t type,
-                                  ncclRedOp_t op, ncclComm_t comm, CUstream stream))
-STAND_IN_FUNCTION(ncclReduce, (const void* send, void* receive, size_t count, ncclDataType_t type,
-                               ncclRedOp_t op, int root, ncclComm_t comm, CUstream stream))
-STAND_IN_FUNCTION(ncclBroadcast, (const void* send, void* receive, size_t count,
-                                  ncclDataType_t type, int root, ncclComm_t comm, CUstream stream))
-STAND_IN_FUNCTION(ncclBcast, (void* buffer, size_t count, ncclDataType_t type, int root,
-                              ncclComm_t comm, CUstream stream))
-STAND_IN_FUNCTION(ncclAllGather, (const void* send, void* receive, size_t count,
-                                  ncclDataType_t type, ncclComm_t comm, CUstream stream))
-STAND_IN_FUNCTION(ncclSend, (const void* send, size_t count, ncclDataType_t type, int peer,
-                             ncclComm_t comm, CUstream stream))
-STAND_IN_FUNCTION(ncclRecv, (void* receive, size_t count, ncclDataType_t type, int peer,
-                             ncclComm_t comm, CUstream stream))
+STAND_IN_FUNCTION(ncclAllReduce, (const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                                  ncclComm_t comm, CUstream stream))
+STAND_IN_FUNCTION(ncclReduce, (const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                               int root, ncclComm_t comm, CUstream stream))
+STAND_IN_FUNCTION(ncclBroadcast, (const void* send, void* receive, size_t count, ncclDataType_t type, int root,
+                                  ncclComm_t comm, CUstream stream))
+STAND_IN_FUNCTION(ncclBcast,
+                  (void* buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm, CUstream stream))
+STAND_IN_FUNCTION(ncclAllGather, (const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t comm,
+                                  CUstream stream))
+STAND_IN_FUNCTION(ncclSend,
+                  (const void* send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, CUstream stream))
+STAND_IN_FUNCTION(ncclRecv,
+                  (void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, CUstream stream))
 
 STAND_IN_FUNCTION(ncclRedOpCreatePreMulSum, (ncclRedOp_t * op, void* scalar, ncclDataType_t type,
                                              ncclScalarResidence_t residence, ncclComm_t comm))

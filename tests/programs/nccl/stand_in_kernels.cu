@@ -90,8 +90,10 @@ bool step(meeting& at, work& of) {
   const uint64_t some = left < STAND_IN_CHUNK ? left : STAND_IN_CHUNK;
   int32_t* const mail = at.mail[from][to];
   for (uint64_t i = 0; i < some; ++i) {
-    if (sending) mail[i] = numbers_at(of.send)[of.done + i];
-    else numbers_at(of.receive)[of.done + i] = mail[i];
+    if (sending)
+      mail[i] = numbers_at(of.send)[of.done + i];
+    else
+      numbers_at(of.receive)[of.done + i] = mail[i];
   }
   of.done += some;
   __atomic_add_fetch(sending ? &put : &got, 1, __ATOMIC_RELEASE);
@@ -107,8 +109,10 @@ extern "C" __global__ void do_work(struct work* queue, unsigned first, unsigned 
   for (unsigned i = 0; i < count; ++i) {
     work& each = queue[(first + i) % size];
     each.done = 0;  // a graph does it again
-    if (is_mail(each)) open += each.count != 0;
-    else meet(*reinterpret_cast<meeting*>(each.meeting), each);
+    if (is_mail(each))
+      open += each.count != 0;
+    else
+      meet(*reinterpret_cast<meeting*>(each.meeting), each);
   }
   while (open != 0) {
     bool moved = false;

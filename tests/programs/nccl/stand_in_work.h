@@ -15,10 +15,10 @@
 
 /* In memory that all ranks share, of one process or of several. Counters only grow. */
 struct meeting {
-  uint32_t arrived;                  /* ranks at the current barrier */
-  uint32_t barrier;                  /* barriers passed by all */
-  uint32_t joined;                   /* ranks that have a communicator */
-  uint32_t lost;                     /* a rank has waited in vain: no other waits any longer */
+  uint32_t arrived; /* ranks at the current barrier */
+  uint32_t barrier; /* barriers passed by all */
+  uint32_t joined;  /* ranks that have a communicator */
+  uint32_t lost;    /* a rank has waited in vain: no other waits any longer */
   int32_t slot[STAND_IN_RANKS][STAND_IN_CHUNK];
   uint32_t put[STAND_IN_RANKS][STAND_IN_RANKS]; /* chunks from one rank to another */
   uint32_t got[STAND_IN_RANKS][STAND_IN_RANKS];
@@ -34,9 +34,9 @@ struct work {
   uint64_t meeting;
   uint64_t count;
   int32_t kind, rank, ranks;
-  int32_t peer;           /* or root; -1: every rank is one */
-  int32_t patience;       /* seconds that it waits for other ranks */
-  uint64_t done;          /* numbers sent or received so far */
+  int32_t peer;     /* or root; -1: every rank is one */
+  int32_t patience; /* seconds that it waits for other ranks */
+  uint64_t done;    /* numbers sent or received so far */
 };
 
 #endif
