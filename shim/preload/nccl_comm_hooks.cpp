@@ -61,7 +61,7 @@ void say_not_registered() {
 
 }  // namespace
 
-// NCCL before 2.26 writes into the buffers of other ranks of its process without asking, and later
+// NCCL before 2.24 writes into the buffers of other ranks of its process without asking, and later
 // ones may where these are registered; kernels use the blocks of their own device alone. See
 // peer_hooks.cpp for what is answered then.
 TESSERA_NCCL_HOOK ncclCommInitAll(NcclComm** comms, int devices, const int* list) {

@@ -311,7 +311,12 @@ TEST(PreloadPrograms, CallsThatKeepAnAddressHoldItsBlockAndAreCounted) {
   const std::string stats = scratch("s.json");
   const Outcome kept = run_preloaded("./kept_addresses", {{"TESSERA_STATS", stats}});
   EXPECT_EQ(kept.exit_code, 0) << kept.message;
-  EXPECT_EQ(kept.output, run("./kept_addresses").output);
+  // A legacy handle is the one thing that memory which moves does not have.
+  std::string natively = run("./kept_addresses").output;
+  const std::string shared = "cuIpcGetMemHandle: CUDA_SUCCESS";
+  ASSERT_NE(natively.find(shared), std::string::npos) << natively;
+  natively.replace(natively.find(shared), shared.size(), "cuIpcGetMemHandle: CUDA_ERROR_NOT_SUPPORTED");
+  EXPECT_EQ(kept.output, natively);
   const auto report = nlohmann::json::parse(contents(stats));
   const auto& exposed = report["exposed_bytes_by_reason"];
   for (const char* call :

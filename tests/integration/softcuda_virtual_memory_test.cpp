@@ -67,6 +67,33 @@ TEST_F(SoftcudaVirtualMemory, BytesStayWithTheirFrameWhenItMoves) {
   ASSERT_OK(CU(cuMemAddressFree)(address, 4 * kPage));
 }
 
+TEST_F(SoftcudaVirtualMemory, LegacyHandlesAreForMemoryOfPlainAllocationsAlone) {
+  const auto is_capable = [this](CUdeviceptr address) {
+    bool capable = false;
+    EXPECT_OK(CU(cuPointerGetAttribute)(&capable, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, address));
+    return capable;
+  };
+  CUipcMemHandle handle;
+  CUdeviceptr plain = 0, pooled = 0;
+  ASSERT_OK(CU(cuMemAlloc)(&plain, kPage));
+  EXPECT_OK(CU(cuIpcGetMemHandle)(&handle, plain));
+  EXPECT_TRUE(is_capable(plain));
+  ASSERT_OK(CU(cuMemAllocAsync)(&pooled, kPage, nullptr));
+  EXPECT_EQ(CU(cuIpcGetMemHandle)(&handle, pooled), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_FALSE(is_capable(pooled));
+  const CUdeviceptr address = reserve(1);
+  const auto one = frame();
+  ASSERT_OK(CU(cuMemMap)(address, kPage, 0, one, 0));
+  ASSERT_OK(open(address, 1));
+  EXPECT_EQ(CU(cuIpcGetMemHandle)(&handle, address), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_FALSE(is_capable(address));
+  ASSERT_OK(CU(cuMemUnmap)(address, kPage));
+  ASSERT_OK(CU(cuMemRelease)(one));
+  ASSERT_OK(CU(cuMemAddressFree)(address, kPage));
+  ASSERT_OK(CU(cuMemFree)(pooled));
+  ASSERT_OK(CU(cuMemFree)(plain));
+}
+
 TEST_F(SoftcudaVirtualMemory, AHostFrameStandsInAtTheSameAddress) {
   const CUdeviceptr address = reserve(1);
   const std::size_t before = free_memory();

@@ -189,6 +189,13 @@ TEST_F(BlockStepsTest, ADestroyedStreamsBlocksServeItsNamesakeOnlyWhenItsWorkIsO
   expect_ok(driver().destroy_stream(gone));
 }
 
+// Its last fence would be one of this device, which it takes none of; then the device was waited for.
+TEST_F(BlockStepsTest, TheEndOfAnotherDevicesStreamIsNotWaitedFor) {
+  const StreamId elsewhere(0x5eaf00d);
+  const auto held = hold(a_);
+  expect_ok(blocks().retire(elsewhere));
+}
+
 class WarmLimitTest : public BlockStepsTest {
  protected:
   WarmLimitTest()
