@@ -66,16 +66,25 @@ set_target_properties(nccl_stand_in_kernels PROPERTIES OUTPUT_NAME stand_in_kern
   LIBRARY_OUTPUT_DIRECTORY "${program_dir}/nccl" C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default
   UNITY_BUILD OFF)
 list(APPEND program_targets nccl_stand_in nccl_stand_in_kernels)
-foreach(name nccl_devices nccl_processes)
+foreach(name nccl_devices nccl_processes nccl_extension)
   add_executable(program_${name} tests/programs/nccl/${name}.c)
   target_include_directories(program_${name} PRIVATE tests/programs)
   target_include_directories(program_${name} SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
-  target_link_libraries(program_${name} PRIVATE tessera_flags nccl_stand_in softcuda Threads::Threads
-    ${CMAKE_DL_LIBS})
+  target_compile_definitions(program_${name} PRIVATE NCCL_DEVICES_MAIN=main)
+  target_link_libraries(program_${name} PRIVATE tessera_flags softcuda Threads::Threads ${CMAKE_DL_LIBS})
   set_target_properties(program_${name} PROPERTIES OUTPUT_NAME ${name}
     RUNTIME_OUTPUT_DIRECTORY "${program_dir}" INSTALL_RPATH "")
   list(APPEND program_targets program_${name})
 endforeach()
+target_link_libraries(program_nccl_devices PRIVATE nccl_stand_in)
+add_library(nccl_devices_library MODULE tests/programs/nccl/nccl_devices.c)
+target_include_directories(nccl_devices_library PRIVATE tests/programs)
+target_include_directories(nccl_devices_library SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
+target_compile_definitions(nccl_devices_library PRIVATE NCCL_DEVICES_MAIN=run_devices)
+target_link_libraries(nccl_devices_library PRIVATE tessera_flags nccl_stand_in softcuda Threads::Threads)
+set_target_properties(nccl_devices_library PROPERTIES PREFIX "" INSTALL_RPATH "" C_VISIBILITY_PRESET default
+  LIBRARY_OUTPUT_DIRECTORY "${program_dir}/nccl")
+list(APPEND program_targets nccl_devices_library)
 
 # What the software device has in place of the PTX in the library, beside itself.
 add_library(softcuda_fingerprint MODULE shim/softcuda/kernels/tessera_fingerprint.cu)

@@ -2,6 +2,8 @@
  *
  * Usage: nccl_devices WAY [DEVICES]
  *   groups    work of every kind, in groups
+ *   default   the same on the devices' default streams
+ *   threads   the same with a thread for each device
  *   graph     the same work captured into graphs, which are launched several times
  *   alone     a communicator of one rank, by calls outside of groups
  *   past      the same, by the second names of NCCL's functions
@@ -9,6 +11,7 @@
  *   peers     tells what the driver says of peers, before and behind a communicator of all devices
  * Prints "ok" or what failed.
  */
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,6 +40,53 @@ static void make_all(void) {
 
 static void destroy_all(void) {
   for (int rank = 0; rank < job.ranks; ++rank) NCCL_CHECK(ncclCommDestroy(job.comm[rank]));
+}
+
+static void on_default_streams(void) {
+  for (int rank = 0; rank < job.ranks; ++rank) {
+    CHECK(cuCtxSetCurrent(job.context[rank]));
+    CHECK(cuStreamSynchronize(job.stream[rank]));
+    job.stream[rank] = NULL;
+  }
+}
+
+struct rank_of_thread {
+  struct job job;
+  ncclUniqueId id;
+  int right;
+};
+
+static void* be_thread(void* what) {
+  struct rank_of_thread* const own = what;
+  const int rank = own->job.first;
+  make_blocks(&own->job, rank);
+  NCCL_CHECK(ncclCommInitRank(&own->job.comm[rank], own->job.ranks, own->id, rank));
+  do_rounds(&own->job, 2 * KINDS, NULL);
+  own->right = all_right(&own->job);
+  NCCL_CHECK(ncclCommDestroy(own->job.comm[rank]));
+  return NULL;
+}
+
+static int do_threads(void) {
+  static struct rank_of_thread own[MOST_RANKS];
+  pthread_t thread[MOST_RANKS];
+  int right = 1;
+  ncclUniqueId id;
+  NCCL_CHECK(ncclGetUniqueId(&id));
+  for (int rank = 0; rank < job.ranks; ++rank) {
+    own[rank].job = job;
+    own[rank].job.first = rank;
+    own[rank].job.local = 1;
+    own[rank].id = id;
+    if (pthread_create(&thread[rank], NULL, be_thread, &own[rank]) != 0) return 1;
+  }
+  for (int rank = 0; rank < job.ranks; ++rank) {
+    pthread_join(thread[rank], NULL);
+    right &= own[rank].right;
+  }
+  if (!right) return 1;
+  puts("ok");
+  return 0;
 }
 
 /* Of each device a graph with its part of the work. */
@@ -118,15 +168,20 @@ static int tell_peers(int devices) {
   return 0;
 }
 
-int main(int count, char** arguments) {
+int NCCL_DEVICES_MAIN(int count, char** arguments);
+
+/* Also a function of a library (nccl_extension.c). */
+int NCCL_DEVICES_MAIN(int count, char** arguments) {
   const char* const way = count > 1 ? arguments[1] : "";
   const int devices = count > 2 ? atoi(arguments[2]) : 1;
   if (devices < 1 || devices > MOST_RANKS) return 2;
   open_devices(devices);
   job.nccl = bound;
   if (strcmp(way, "peers") == 0) return tell_peers(devices);
+  if (strcmp(way, "threads") == 0) return do_threads();
   make_all();
-  if (strcmp(way, "groups") == 0)
+  if (strcmp(way, "default") == 0) on_default_streams();
+  if (strcmp(way, "groups") == 0 || strcmp(way, "default") == 0)
     do_rounds(&job, 3 * KINDS, NULL);
   else if (strcmp(way, "graph") == 0)
     do_graphs();
