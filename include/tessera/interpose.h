@@ -57,7 +57,8 @@ TESSERA_API tessera_result tessera_use_begin_unnamed(tessera_allocator* allocato
  * `unhinted-access`): work that uses them unannounced is slow then, and never wrong. Cheap. */
 TESSERA_API int tessera_is_host_backed(tessera_allocator* allocator);
 /* Like tessera_use_begin, for a call that returns only when its work is done (cuMemcpy): it may
- * take long, so it holds its blocks instead of the launch gate. Ends by tessera_use_end too. */
+ * take long, so it holds its blocks instead of the launch gate. Ends by tessera_use_end too. Meanwhile
+ * the thread may announce further uses of the same blocks, and pin them: they are there. */
 TESSERA_API tessera_result tessera_use_begin_blocking(tessera_allocator* allocator,
                                                       const tessera_address* addresses,
                                                       size_t count, tessera_stream stream,
