@@ -63,6 +63,8 @@ Result<std::unique_ptr<CudaDriver::Device>> CudaDriver::describe(const CudaSymbo
   described->numa_node = static_cast<int>(properties.host_node.value_or(0));
   described->rdma_capable =
       attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0;
+  described->shareable =
+      attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED) != 0;
   return described;
 }
 

@@ -75,6 +75,7 @@ class CudaDriver final : public Driver {
     DeviceProperties properties;
     int numa_node = 0;          // where host frames come from
     bool rdma_capable = false;  // frames may be made reachable for network cards
+    bool shareable = false;     // and for other processes, by a file
     std::once_flag probed;
     std::once_flag kernel_loaded;
     CUfunction fingerprint_kernel = nullptr;  // in the adopted context; null where it cannot be had

@@ -14,8 +14,9 @@ Status no_virtual_memory() {
   return Status(Code::kNotSupported, "the CUDA driver has no virtual memory management");
 }
 
+// Frames of the device can be shared with other processes, which exposes no more than who does so.
 CUmemAllocationProp frame_properties(DeviceId device, FrameLocation location, int numa_node,
-                                     bool rdma_capable) {
+                                     bool rdma_capable, bool shareable) {
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   if (location == FrameLocation::kHost) {
@@ -25,6 +26,7 @@ CUmemAllocationProp frame_properties(DeviceId device, FrameLocation location, in
     properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     properties.location.id = static_cast<int>(device.value());
     properties.allocFlags.gpuDirectRDMACapable = rdma_capable ? 1 : 0;
+    if (shareable) properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   }
   return properties;
 }
@@ -39,7 +41,7 @@ Result<DeviceProperties> CudaDriver::properties(DeviceId device) {
   std::call_once(entry.probed, [&] {
     if (!entry.properties.virtual_memory) return;
     const CUmemAllocationProp frame =
-        frame_properties(device, FrameLocation::kDevice, 0, entry.rdma_capable);
+        frame_properties(device, FrameLocation::kDevice, 0, entry.rdma_capable, entry.shareable);
     std::size_t granularity = 0;
     const Status told =
         cuda_status(*symbols_,
@@ -86,7 +88,7 @@ Result<FrameId> CudaDriver::create_frame(DeviceId device, FrameLocation location
   const CudaScope scope(*symbols_, *contexts_, device);
   TESSERA_TRY(scope.status());
   const CUmemAllocationProp properties =
-      frame_properties(device, location, entry.numa_node, entry.rdma_capable);
+      frame_properties(device, location, entry.numa_node, entry.rdma_capable, entry.shareable);
   CUmemGenericAllocationHandle handle = 0;
   const CUresult result = symbols_->cuMemCreate(&handle, bytes.value(), &properties, 0);
   Status status = cuda_status(*symbols_, result, "cuMemCreate");

@@ -123,6 +123,9 @@ class SimDriver final : public Driver {
   Result<Address> reserve_beside_host(Bytes bytes);
   // One more destroy_frame is needed; also for a destroyed frame that is still mapped.
   Status retain_frame(FrameId frame);
+  // A frame for another process, and one of another process: see SimFrames.
+  Result<int> share_frame(FrameId frame);
+  Result<FrameId> adopt_frame(int file);
   std::optional<SimFrameInfo> frame(FrameId frame);
   // The mapping that holds `address`.
   std::optional<SimMapping> mapping_at(Address address);

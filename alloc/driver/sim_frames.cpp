@@ -1,6 +1,11 @@
 #include "driver/sim_frames.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -16,6 +21,15 @@ Status unknown_frame(std::string_view action, FrameId frame) {
   return {Code::kDriver,
           fmt::format("{} of frame {:#x}, which is not there", action, frame.value()),
           native::kInvalidHandle};
+}
+
+// The position of a shared file: where the frame lies, in whole units, and below that its device and its
+// size in units.
+constexpr std::uint64_t kUnit = 2 << 20;
+constexpr std::uint64_t kMostUnits = 1 << 15;
+
+std::uint64_t position_of(const SimFrames::Frame& frame) {
+  return frame.offset.value() + frame.device.value() * kMostUnits + frame.bytes.value() / kUnit;
 }
 
 std::unique_ptr<SimPool> make_pool(const SimOptions& options, std::string name, Bytes capacity) {
@@ -71,6 +85,38 @@ Status SimFrames::retain(FrameId frame) {
   return {};
 }
 
+Result<int> SimFrames::share(FrameId frame) const {
+  const Frame* const known = find(frame);
+  if (known == nullptr) return unknown_frame("share", frame);
+  const std::uint64_t units = known->bytes.value() / kUnit;
+  const bool fits = known->bytes.value() % kUnit == 0 && units < kMostUnits &&
+                    known->offset.value() % kUnit == 0 && known->device.value() < kUnit / kMostUnits;
+  const int file = fits && known->file < 0 ? store(known->device, known->location).share() : -1;
+  if (file < 0) {
+    return Status(Code::kNotSupported, "a frame cannot be shared", native::kNotSupported);
+  }
+  ::lseek(file, static_cast<off_t>(position_of(*known)), SEEK_SET);
+  return file;
+}
+
+Result<FrameId> SimFrames::adopt(int file) {
+  const off_t position = ::lseek(file, 0, SEEK_CUR);
+  const auto place = static_cast<std::uint64_t>(std::max<off_t>(position, 0));
+  const Bytes bytes(place % kMostUnits * kUnit);
+  const std::uint64_t device = place % kUnit / kMostUnits;
+  const int own = bytes != Bytes() && device < devices_.size() ? ::fcntl(file, F_DUPFD_CLOEXEC, 0) : -1;
+  if (own < 0) {
+    return Status(Code::kDriver, "not a frame of another process", native::kInvalidHandle);
+  }
+  const FrameId id(next_frame_++);
+  frames_[id] = Frame{.id = id,
+                      .device = DeviceId(device),
+                      .bytes = bytes,
+                      .offset = Bytes(place / kUnit * kUnit),
+                      .file = own};
+  return id;
+}
+
 void SimFrames::remove_mapping(Frame& frame) {
   --frame.mappings;
   free_if_unused(frame);
@@ -78,15 +124,22 @@ void SimFrames::remove_mapping(Frame& frame) {
 
 void SimFrames::free_if_unused(const Frame& frame) {
   if (frame.owners > 0 || frame.mappings > 0) return;
-  store(frame.device, frame.location).give(frame.offset, frame.bytes);
+  if (frame.file >= 0) {
+    ::close(frame.file);
+  } else {
+    store(frame.device, frame.location).give(frame.offset, frame.bytes);
+  }
   frames_.erase(frame.id);
 }
 
 bool SimFrames::show(const Frame& frame, void* at) const {
-  return store(frame.device, frame.location).show(frame.offset, frame.bytes, at);
+  if (frame.file < 0) return store(frame.device, frame.location).show(frame.offset, frame.bytes, at);
+  return ::mmap(at, frame.bytes.value(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, frame.file,
+                static_cast<off_t>(frame.offset.value())) != MAP_FAILED;
 }
 
 bool SimFrames::hide(const Frame& frame, void* at) const {
+  if (frame.file >= 0) return true;
   return store(frame.device, frame.location).hide(frame.offset, frame.bytes, at);
 }
 
@@ -108,7 +161,7 @@ std::vector<std::string> SimFrames::leaks() const {
 Status SimFrames::validate() const {
   std::map<const SimPool*, Bytes> sums;
   for (const auto& [id, frame] : frames_) {
-    sums[&store(frame.device, frame.location)] += frame.bytes;
+    if (frame.file < 0) sums[&store(frame.device, frame.location)] += frame.bytes;
     if (frame.owners == 0 && frame.mappings == 0) {
       return {Code::kInternal, fmt::format("frame {:#x} is kept by nobody", id.value())};
     }

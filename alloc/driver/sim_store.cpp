@@ -84,6 +84,11 @@ bool SimStore::hide(Bytes offset, Bytes bytes, void* where) const {
   return move_pages(where, at(offset), offset, bytes);
 }
 
+// A description of its own, whose position the caller may set.
+int SimStore::share() const {
+  return ::open(fmt::format("/proc/self/fd/{}", file_).c_str(), O_RDWR | O_CLOEXEC);
+}
+
 Result<Bytes> SimStore::place(Bytes bytes) {
   TESSERA_TRY(open());
   const auto start = free_.take(bytes / granularity_);

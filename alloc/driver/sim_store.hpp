@@ -28,6 +28,7 @@ class SimStore final : public SimPool {
   bool show(Bytes offset, Bytes bytes, void* where) const override;
   // Takes the page tables home.
   bool hide(Bytes offset, Bytes bytes, void* where) const override;
+  int share() const override;
   std::byte* at(Bytes offset) const { return home_ + offset.value(); }
 
  private:

@@ -11,6 +11,7 @@
 #include "green_contexts.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
+#include "shared_blocks.hpp"
 #include "tensor_maps.hpp"
 #include "true_driver.hpp"
 
@@ -47,6 +48,7 @@ void finish(tessera_allocator* allocator) {
 
 void finish_at_exit() {
   stop_control();
+  stop_sharing();
   tessera_allocator* const allocator = running();
   const Entry entry;
   if (allocator != nullptr && !entry.nested()) finish(allocator);
@@ -166,6 +168,7 @@ void leave_context(CUcontext context) {
   if (context != home.load() || devices_of(allocator) > 1) return;
   for (std::atomic<CUcontext>& known : homes) known.store(nullptr);
   stop_control();
+  stop_sharing();
   finish(allocator);
   tessera_share(nullptr);
   pointer_tables().forget_all();

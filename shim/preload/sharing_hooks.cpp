@@ -1,19 +1,13 @@
 // Addresses that leave our sight, and calls that would take managed memory apart.
 //
 // What the driver can share at a given address is pinned there and then shared. What it could only
-// share of its own kind of allocation is refused with the error that it would give itself.
+// share of its own kind of allocation is refused with the error that it would give itself; legacy
+// handles are ours (legacy_sharing_hooks.cpp).
 #include "cuda_api.hpp"
 #include "exposure.hpp"
-#include "outcome.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
-
-TESSERA_HOOK cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
-  if (!served(address)) return call_true(&TrueDriver::cuIpcGetMemHandle, handle, address);
-  say("cuIpcGetMemHandle: managed memory cannot be shared by legacy IPC handles");
-  return CUDA_ERROR_NOT_SUPPORTED;
-}
 
 TESSERA_HOOK cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address, std::size_t bytes,
                                            CUmemRangeHandleType type, unsigned long long flags) {

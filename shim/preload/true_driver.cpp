@@ -41,6 +41,10 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuKernelGetParamInfo, "cuKernelGetParamInfo");
   look_up(found->cuEventCreate, "cuEventCreate");
   look_up(found->cuEventDestroy_v2, "cuEventDestroy_v2");
+  look_up(found->cuMemAddressReserve, "cuMemAddressReserve");
+  look_up(found->cuMemExportToShareableHandle, "cuMemExportToShareableHandle");
+  look_up(found->cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle");
+  look_up(found->cuMemRelease, "cuMemRelease");
   look_up(found->cuStreamGetCtx, "cuStreamGetCtx");
   look_up(found->cuStreamIsCapturing, "cuStreamIsCapturing");
   look_up(found->cuStreamSynchronize, "cuStreamSynchronize");

@@ -36,6 +36,10 @@ struct TrueDriver {
   decltype(&::cuKernelGetParamInfo) cuKernelGetParamInfo = nullptr;
   decltype(&::cuEventCreate) cuEventCreate = nullptr;
   decltype(&::cuEventDestroy_v2) cuEventDestroy_v2 = nullptr;
+  decltype(&::cuMemAddressReserve) cuMemAddressReserve = nullptr;
+  decltype(&::cuMemExportToShareableHandle) cuMemExportToShareableHandle = nullptr;
+  decltype(&::cuMemImportFromShareableHandle) cuMemImportFromShareableHandle = nullptr;
+  decltype(&::cuMemRelease) cuMemRelease = nullptr;
   decltype(&::cuStreamGetCtx) cuStreamGetCtx = nullptr;
   decltype(&::cuStreamIsCapturing) cuStreamIsCapturing = nullptr;
   decltype(&::cuStreamSynchronize) cuStreamSynchronize = nullptr;

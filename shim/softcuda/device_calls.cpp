@@ -56,6 +56,7 @@ constexpr AttributeValue kAttributes[] = {
 
 int attribute_value(const Environment& environment, CUdevice device, CUdevice_attribute attribute) {
   switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
       return environment.virtual_memory ? 1 : 0;
     case CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:

@@ -1,6 +1,8 @@
 // cuMemAddress*, cuMemCreate, cuMemMap and their kin: virtual memory management.
 //
 // A CUmemGenericAllocationHandle is the simulator's frame id.
+#include <cstring>
+
 #include "call.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
@@ -35,7 +37,9 @@ CUresult check_properties(Machine& machine, const CUmemAllocationProp* propertie
   if (properties == nullptr || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (properties->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+  const unsigned beyond = static_cast<unsigned>(properties->requestedHandleTypes) &
+                          ~static_cast<unsigned>(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  if (beyond != 0) return CUDA_ERROR_NOT_SUPPORTED;
   return check_location(machine, properties->location);
 }
 
@@ -115,6 +119,31 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
     const DeviceId device(host ? 0 : static_cast<std::uint64_t>(properties->location.id));
     const auto frame = machine.driver.create_frame(
         device, host ? FrameLocation::kHost : FrameLocation::kDevice, Bytes(bytes));
+    if (!frame.is_ok()) return to_result(frame.status());
+    *handle = frame.value().value();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuMemExportToShareableHandle(void* shared, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags) {
+  return with_virtual_memory([&](Machine& machine) -> CUresult {
+    if (shared == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+    const auto file = machine.driver.share_frame(FrameId(handle));
+    if (!file.is_ok()) return to_result(file.status());
+    std::memcpy(shared, &file.value(), sizeof(int));
+    return CUDA_SUCCESS;
+  });
+}
+
+// The file itself is passed where a pointer to a handle would be.
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shared,
+                                        CUmemAllocationHandleType type) {
+  return with_virtual_memory([&](Machine& machine) -> CUresult {
+    if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+    const auto frame = machine.driver.adopt_frame(static_cast<int>(reinterpret_cast<std::intptr_t>(shared)));
     if (!frame.is_ok()) return to_result(frame.status());
     *handle = frame.value().value();
     return CUDA_SUCCESS;

@@ -1,0 +1,134 @@
+// cuIpc*MemHandle: blocks that other processes open, and blocks of other processes.
+//
+// A handle of the driver's goes to the driver; so it is when the other process is not under the preload library.
+// What is opened is memory of another process: it does not move, and is no part of the heap.
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "exposure.hpp"
+#include "shared_blocks.hpp"
+#include "true_driver.hpp"
+
+using namespace tessera::preload;
+
+namespace {
+
+constexpr CUmemAllocationHandleType kFile = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+
+struct Opened {
+  SharedBlock block;
+  CUcontext context;
+  CUdeviceptr range;
+  std::size_t bytes;   // of the range
+  std::size_t mapped;  // from its start on
+  unsigned count;      // of opens without a close
+};
+
+std::mutex opened_lock;
+
+// By the address that the program was given. Never destroyed: programs close from exit handlers.
+std::map<CUdeviceptr, Opened>& opened() {
+  static auto& all = *new std::map<CUdeviceptr, Opened>;
+  return all;
+}
+
+CUresult map_piece(CUdeviceptr at, const SharedPieces::Piece& piece) {
+  CUmemGenericAllocationHandle handle = 0;
+  // A file is passed where other kinds of handles have a pointer.
+  void* const file = reinterpret_cast<void*>(static_cast<std::intptr_t>(piece.file));
+  CUresult result = call_true(&TrueDriver::cuMemImportFromShareableHandle, &handle, file, kFile);
+  if (result != CUDA_SUCCESS) return result;
+  result = call_true(&TrueDriver::cuMemMap, at, std::size_t{piece.bytes}, std::size_t{0}, handle, 0ULL);
+  (void)call_true(&TrueDriver::cuMemRelease, handle);  // the mapping keeps it
+  return result;
+}
+
+void unmap(const Opened& from) {
+  if (from.mapped != 0) (void)call_true(&TrueDriver::cuMemUnmap, from.range, from.mapped);
+  (void)call_true(&TrueDriver::cuMemAddressFree, from.range, from.bytes);
+}
+
+CUresult give_access(const Opened& to) {
+  CUmemAccessDesc access{};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &access.location.id);
+  return told != CUDA_SUCCESS ? told
+                              : call_true(&TrueDriver::cuMemSetAccess, to.range, to.bytes,
+                                          static_cast<const CUmemAccessDesc*>(&access), std::size_t{1});
+}
+
+CUresult map_all(const SharedPieces& shared, Opened& to) {
+  for (const SharedPieces::Piece& piece : shared.pieces) to.bytes += piece.bytes;
+  CUresult result =
+      call_true(&TrueDriver::cuMemAddressReserve, &to.range, to.bytes, std::size_t{0}, CUdeviceptr{0}, 0ULL);
+  if (result != CUDA_SUCCESS) return result;
+  for (const SharedPieces::Piece& piece : shared.pieces) {
+    result = map_piece(to.range + to.mapped, piece);
+    if (result != CUDA_SUCCESS) break;
+    to.mapped += piece.bytes;
+  }
+  if (result == CUDA_SUCCESS) result = give_access(to);
+  if (result != CUDA_SUCCESS) unmap(to);
+  return result;
+}
+
+// The same handle is the same address in a context, as often as it is opened.
+CUresult open_block(const SharedBlock& block, CUdeviceptr* address) {
+  CUcontext context = nullptr;
+  CUresult result = call_true(&TrueDriver::cuCtxGetCurrent, &context);
+  if (result != CUDA_SUCCESS) return result;
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const std::lock_guard<std::mutex> guard(opened_lock);
+  for (auto& [known, entry] : opened()) {
+    if (entry.block != block || entry.context != context) continue;
+    ++entry.count;
+    *address = known;
+    return CUDA_SUCCESS;
+  }
+  SharedPieces shared;
+  if (!receive_block(block, shared)) return CUDA_ERROR_INVALID_HANDLE;
+  Opened made{block, context, 0, 0, 0, 1};
+  result = map_all(shared, made);
+  if (result != CUDA_SUCCESS) return result;
+  *address = made.range + shared.offset;
+  opened().emplace(*address, made);
+  return CUDA_SUCCESS;
+}
+
+template <class Function>
+CUresult open(Function TrueDriver::*function, CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
+  SharedBlock block;
+  std::memcpy(&block, &handle, sizeof(block));
+  if (block.mark != kSharedMark) return call_true(function, address, handle, flags);
+  if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return open_block(block, address);
+}
+
+}  // namespace
+
+TESSERA_HOOK cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
+  if (!served(address)) return call_true(&TrueDriver::cuIpcGetMemHandle, handle, address);
+  return handle != nullptr ? share_block(address, *handle) : CUDA_ERROR_INVALID_VALUE;
+}
+
+TESSERA_HOOK cuIpcOpenMemHandle(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
+  return open(&TrueDriver::cuIpcOpenMemHandle, address, handle, flags);
+}
+
+TESSERA_HOOK cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
+  return open(&TrueDriver::cuIpcOpenMemHandle_v2, address, handle, flags);
+}
+
+// Work that uses the memory has to be over before it goes.
+TESSERA_HOOK cuIpcCloseMemHandle(CUdeviceptr address) {
+  const std::lock_guard<std::mutex> guard(opened_lock);
+  const auto known = opened().find(address);
+  if (known == opened().end()) return call_true(&TrueDriver::cuIpcCloseMemHandle, address);
+  if (--known->second.count != 0) return CUDA_SUCCESS;
+  const CUresult earlier = call_true(&TrueDriver::cuCtxSynchronize);
+  unmap(known->second);
+  opened().erase(known);
+  return earlier;
+}
