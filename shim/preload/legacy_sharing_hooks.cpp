@@ -5,6 +5,8 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "exposure.hpp"
 #include "shared_blocks.hpp"
@@ -20,9 +22,9 @@ struct Opened {
   SharedBlock block;
   CUcontext context;
   CUdeviceptr range;
-  std::size_t bytes;   // of the range
-  std::size_t mapped;  // from its start on
-  unsigned count;      // of opens without a close
+  std::size_t bytes;                // of the range
+  std::vector<std::size_t> pieces;  // bytes of each that is mapped, from the range's start on
+  unsigned count;                   // of opens without a close
 };
 
 std::mutex opened_lock;
@@ -33,7 +35,17 @@ std::map<CUdeviceptr, Opened>& opened() {
   return all;
 }
 
-CUresult map_piece(CUdeviceptr at, const SharedPieces::Piece& piece) {
+CUresult give_access(CUdeviceptr at, std::size_t bytes) {
+  CUmemAccessDesc access{};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &access.location.id);
+  if (told != CUDA_SUCCESS) return told;
+  const CUmemAccessDesc* const one = &access;
+  return call_true(&TrueDriver::cuMemSetAccess, at, bytes, one, std::size_t{1});
+}
+
+CUresult map_piece(CUdeviceptr at, const SharedPiece& piece) {
   CUmemGenericAllocationHandle handle = 0;
   // A file is passed where other kinds of handles have a pointer.
   void* const file = reinterpret_cast<void*>(static_cast<std::intptr_t>(piece.file));
@@ -41,35 +53,34 @@ CUresult map_piece(CUdeviceptr at, const SharedPieces::Piece& piece) {
   if (result != CUDA_SUCCESS) return result;
   result = call_true(&TrueDriver::cuMemMap, at, std::size_t{piece.bytes}, std::size_t{0}, handle, 0ULL);
   (void)call_true(&TrueDriver::cuMemRelease, handle);  // the mapping keeps it
+  if (result != CUDA_SUCCESS) return result;
+  result = give_access(at, piece.bytes);
+  if (result != CUDA_SUCCESS) (void)call_true(&TrueDriver::cuMemUnmap, at, std::size_t{piece.bytes});
   return result;
 }
 
 void unmap(const Opened& from) {
-  if (from.mapped != 0) (void)call_true(&TrueDriver::cuMemUnmap, from.range, from.mapped);
+  CUdeviceptr at = from.range;
+  for (const std::size_t bytes : from.pieces) {
+    (void)call_true(&TrueDriver::cuMemUnmap, at, bytes);
+    at += bytes;
+  }
   (void)call_true(&TrueDriver::cuMemAddressFree, from.range, from.bytes);
 }
 
-CUresult give_access(const Opened& to) {
-  CUmemAccessDesc access{};
-  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &access.location.id);
-  return told != CUDA_SUCCESS ? told
-                              : call_true(&TrueDriver::cuMemSetAccess, to.range, to.bytes,
-                                          static_cast<const CUmemAccessDesc*>(&access), std::size_t{1});
-}
-
-CUresult map_all(const SharedPieces& shared, Opened& to) {
-  for (const SharedPieces::Piece& piece : shared.pieces) to.bytes += piece.bytes;
+CUresult map_all(IncomingBlock& incoming, Opened& to) {
+  to.bytes = incoming.bytes();
   CUresult result =
       call_true(&TrueDriver::cuMemAddressReserve, &to.range, to.bytes, std::size_t{0}, CUdeviceptr{0}, 0ULL);
   if (result != CUDA_SUCCESS) return result;
-  for (const SharedPieces::Piece& piece : shared.pieces) {
-    result = map_piece(to.range + to.mapped, piece);
-    if (result != CUDA_SUCCESS) break;
-    to.mapped += piece.bytes;
-  }
-  if (result == CUDA_SUCCESS) result = give_access(to);
+  CUdeviceptr at = to.range;
+  result = incoming.take([&](const SharedPiece& piece) {
+    const CUresult mapped = map_piece(at, piece);
+    if (mapped != CUDA_SUCCESS) return mapped;
+    to.pieces.push_back(piece.bytes);
+    at += piece.bytes;
+    return mapped;
+  });
   if (result != CUDA_SUCCESS) unmap(to);
   return result;
 }
@@ -87,13 +98,13 @@ CUresult open_block(const SharedBlock& block, CUdeviceptr* address) {
     *address = known;
     return CUDA_SUCCESS;
   }
-  SharedPieces shared;
-  if (!receive_block(block, shared)) return CUDA_ERROR_INVALID_HANDLE;
-  Opened made{block, context, 0, 0, 0, 1};
-  result = map_all(shared, made);
+  IncomingBlock incoming(block);
+  if (incoming.bytes() == 0) return CUDA_ERROR_INVALID_HANDLE;
+  Opened made{block, context, 0, 0, {}, 1};
+  result = map_all(incoming, made);
   if (result != CUDA_SUCCESS) return result;
-  *address = made.range + shared.offset;
-  opened().emplace(*address, made);
+  *address = made.range + incoming.offset();
+  opened().emplace(*address, std::move(made));
   return CUDA_SUCCESS;
 }
 

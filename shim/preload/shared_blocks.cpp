@@ -23,15 +23,7 @@
 namespace tessera::preload {
 namespace {
 
-constexpr std::size_t kMostFiles = 64;          // in one message; the system takes 253
-constexpr std::uint64_t kMostPieces = 1 << 20;  // of a block: 2 TiB
 constexpr CUmemAllocationHandleType kFile = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-
-// Says what follows: so many pieces in all.
-struct Answer {
-  std::uint64_t offset;
-  std::uint64_t pieces;
-};
 
 struct Server {
   int listener = -1;
@@ -93,16 +85,14 @@ bool find_block(CUdeviceptr address, tessera_block_info& block) {
   return running() != nullptr && tessera_query(running(), address, &block) == TESSERA_OK;
 }
 
-// REQUIRES: the context of the block's device is current, and the block is exposed.
-bool share_pieces(const tessera_block_info& block, SharedPieces& shared) {
+// Calls each(base, bytes) for the mappings that the block lies in, in order, until one is not to be found or
+// `each` denies. REQUIRES: the context of the block's device is current, and the block is exposed.
+template <class Each>
+bool for_each_mapping(const tessera_block_info& block, Each each) {
   for (CUdeviceptr at = block.address; at < block.address + block.bytes;) {
     CUdeviceptr base = 0;
     std::size_t bytes = 0;
-    if (!find_mapping(at, base, bytes)) return false;
-    if (at == block.address) shared.offset = at - base;
-    const int file = file_of(at);
-    if (file < 0) return false;
-    shared.pieces.push_back({bytes, file});
+    if (!find_mapping(at, base, bytes) || !each(base, bytes)) return false;
     at = base + bytes;
   }
   return true;
@@ -123,51 +113,25 @@ class InDevice {
   const bool pushed_;
 };
 
-// ---- messages ----------------------------------------------------------------------------------
-
-// With as many files as sizes.
-struct Batch {
-  std::uint64_t bytes[kMostFiles];
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMostFiles)];
-};
-
-bool send_batch(int peer, std::span<const SharedPieces::Piece> pieces) {
-  Batch batch{};
-  iovec body{batch.bytes, pieces.size() * sizeof(std::uint64_t)};
-  msghdr message{};
-  message.msg_iov = &body;
-  message.msg_iovlen = 1;
-  message.msg_control = batch.control;
-  message.msg_controllen = CMSG_SPACE(sizeof(int) * pieces.size());
-  cmsghdr* const files = CMSG_FIRSTHDR(&message);
-  files->cmsg_level = SOL_SOCKET;
-  files->cmsg_type = SCM_RIGHTS;
-  files->cmsg_len = CMSG_LEN(sizeof(int) * pieces.size());
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    batch.bytes[i] = pieces[i].bytes;
-    std::memcpy(CMSG_DATA(files) + i * sizeof(int), &pieces[i].file, sizeof(int));
-  }
-  return ::sendmsg(peer, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(body.iov_len);
+bool is_still(const SharedBlock& wanted, tessera_block_info& block) {
+  return find_block(wanted.address, block) && block.address == wanted.address && block.generation == wanted.generation;
 }
 
-bool receive_batch(int peer, std::size_t count, SharedPieces& shared) {
-  Batch batch{};
-  iovec body{batch.bytes, count * sizeof(std::uint64_t)};
-  msghdr message{};
-  message.msg_iov = &body;
-  message.msg_iovlen = 1;
-  message.msg_control = batch.control;
-  message.msg_controllen = sizeof(batch.control);
-  const ssize_t got = ::recvmsg(peer, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
-  const cmsghdr* const files = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (files == nullptr || files->cmsg_type != SCM_RIGHTS) return false;
-  const std::size_t sent = (files->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-  for (std::size_t i = 0; i < sent; ++i) {
-    int file = -1;
-    std::memcpy(&file, CMSG_DATA(files) + i * sizeof(int), sizeof(int));
-    shared.pieces.push_back({batch.bytes[i], file});
-  }
-  return got == static_cast<ssize_t>(body.iov_len) && sent == count;
+// Whether the block is still the one when its pieces are named: another may have come to its place.
+bool send_all(int peer, const SharedBlock& wanted, const tessera_block_info& block) {
+  HeldPieces held;
+  const auto send_held = [&] {
+    tessera_block_info now;
+    const bool sent = held.all().empty() || (is_still(wanted, now) && send_pieces(peer, held.all()));
+    held.close_all();
+    return sent;
+  };
+  const bool named = for_each_mapping(block, [&](CUdeviceptr base, std::size_t bytes) {
+    const int file = file_of(base);
+    if (file >= 0) held.add({bytes, file});
+    return file >= 0 && (held.all().size() < kPiecesAtOnce || send_held());
+  });
+  return named && send_held();
 }
 
 void answer(int peer) {
@@ -175,20 +139,16 @@ void answer(int peer) {
   if (::recv(peer, &wanted, sizeof(wanted), MSG_WAITALL) != sizeof(wanted)) return;
   const Entry entry;
   tessera_block_info block;
-  const bool live =
-      find_block(wanted.address, block) && block.address == wanted.address && block.generation == wanted.generation;
-  if (!live) return;
+  if (!is_still(wanted, block)) return;
   const InDevice in_device(block.device);
-  SharedPieces shared;
-  if (!share_pieces(block, shared)) return;
-  const Answer head{shared.offset, shared.pieces.size()};
-  if (::send(peer, &head, sizeof(head), MSG_NOSIGNAL) != sizeof(head)) return;
-  std::span<const SharedPieces::Piece> left = shared.pieces;
-  while (!left.empty()) {
-    const auto some = left.first(std::min(left.size(), kMostFiles));
-    if (!send_batch(peer, some)) return;
-    left = left.subspan(some.size());
-  }
+  IncomingBlock::Head head{};
+  const bool known = for_each_mapping(block, [&](CUdeviceptr base, std::size_t bytes) {
+    if (head.pieces++ == 0) head.offset = block.address - base;
+    head.bytes += bytes;
+    return true;
+  });
+  if (!known || ::send(peer, &head, sizeof(head), MSG_NOSIGNAL) != sizeof(head)) return;
+  (void)send_all(peer, wanted, block);  // if it fails, the other side misses pieces
 }
 
 // Ends when the listener is shut down.
@@ -239,10 +199,6 @@ const Server* started_server() {
 
 }  // namespace
 
-SharedPieces::~SharedPieces() {
-  for (const Piece& piece : pieces) ::close(piece.file);
-}
-
 CUresult share_block(CUdeviceptr address, CUipcMemHandle& handle) {
   constexpr const char* kCall = "cuIpcGetMemHandle";
   tessera_block_info block;
@@ -273,24 +229,37 @@ CUresult share_block(CUdeviceptr address, CUipcMemHandle& handle) {
   return kept.after(CUDA_SUCCESS);
 }
 
-bool receive_block(const SharedBlock& block, SharedPieces& shared) {
+IncomingBlock::IncomingBlock(const SharedBlock& block) {
   sockaddr_un name;
   const socklen_t size = name_of(static_cast<pid_t>(block.process), block.secret, name);
-  const int peer = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (peer < 0) return false;
-  set_patience(peer);
-  Answer head{};
-  bool right = ::connect(peer, reinterpret_cast<sockaddr*>(&name), size) == 0 && is_same_user(peer) &&
-               ::send(peer, &block, sizeof(block), MSG_NOSIGNAL) == sizeof(block) &&
-               ::recv(peer, &head, sizeof(head), MSG_WAITALL) == sizeof(head) && head.pieces <= kMostPieces;
-  shared.offset = head.offset;
-  for (std::uint64_t left = head.pieces; right && left != 0;) {
-    const std::size_t some = std::min<std::size_t>(left, kMostFiles);
-    right = receive_batch(peer, some, shared);
+  socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket_ < 0) return;
+  set_patience(socket_);
+  Head told{};
+  const bool answered = ::connect(socket_, reinterpret_cast<sockaddr*>(&name), size) == 0 && is_same_user(socket_) &&
+                        ::send(socket_, &block, sizeof(block), MSG_NOSIGNAL) == sizeof(block) &&
+                        ::recv(socket_, &told, sizeof(told), MSG_WAITALL) == sizeof(told);
+  if (answered) head_ = told;
+}
+
+IncomingBlock::~IncomingBlock() {
+  if (socket_ >= 0) ::close(socket_);
+}
+
+CUresult IncomingBlock::take(const std::function<CUresult(const SharedPiece&)>& map) {
+  HeldPieces held;
+  std::uint64_t bytes = 0;
+  for (std::uint64_t left = head_.pieces; left != 0;) {
+    const std::size_t some = std::min<std::size_t>(left, kPiecesAtOnce);
+    if (!receive_pieces(socket_, some, held)) return CUDA_ERROR_INVALID_HANDLE;
+    for (const SharedPiece& piece : held.all()) {
+      bytes += piece.bytes;
+      if (bytes > head_.bytes) return CUDA_ERROR_INVALID_HANDLE;
+      if (const CUresult result = map(piece); result != CUDA_SUCCESS) return result;
+    }
     left -= some;
   }
-  ::close(peer);
-  return right && !shared.pieces.empty();
+  return bytes == head_.bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 void stop_sharing() {

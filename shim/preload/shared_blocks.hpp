@@ -11,9 +11,10 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <functional>
 
 #include "cuda_api.hpp"
+#include "shared_pieces.hpp"
 
 namespace tessera::preload {
 
@@ -33,27 +34,37 @@ static_assert(sizeof(SharedBlock) == sizeof(CUipcMemHandle));
 
 constexpr std::array<char, 8> kSharedMark = {'T', 'e', 's', 's', 'e', 'r', 'a', '1'};
 
-// The memory of a block on its way to another process, piece by piece.
-struct SharedPieces {
-  struct Piece {
-    std::uint64_t bytes;
-    int file;
-  };
-  std::uint64_t offset = 0;  // of the block in the first piece
-  std::vector<Piece> pieces;
-
-  SharedPieces() = default;
-  ~SharedPieces();  // closes the files
-  SharedPieces(const SharedPieces&) = delete;
-  SharedPieces& operator=(const SharedPieces&) = delete;
-};
-
 // A handle for the block that holds `address`, which stays from now on. Errors: INVALID_VALUE for what is no
 // live block; NOT_SUPPORTED, with a line, where its memory cannot be shared.
 CUresult share_block(CUdeviceptr address, CUipcMemHandle& handle);
 
-// Asks the process that gave the handle. False when it does not answer with the block's memory.
-bool receive_block(const SharedBlock& block, SharedPieces& pieces);
+// The memory of a block on its way here, from the process that gave the handle.
+class IncomingBlock {
+ public:
+  explicit IncomingBlock(const SharedBlock& block);  // asks for it
+  ~IncomingBlock();
+  IncomingBlock(const IncomingBlock&) = delete;
+  IncomingBlock& operator=(const IncomingBlock&) = delete;
+
+  // Of all pieces together; 0 when there is no such process or block.
+  std::uint64_t bytes() const { return head_.bytes; }
+  // Of the block in the first piece.
+  std::uint64_t offset() const { return head_.offset; }
+  // Calls map(piece) for each piece, in order, whose file is closed then. Stops at an error, and gives it;
+  // INVALID_HANDLE when not all come.
+  CUresult take(const std::function<CUresult(const SharedPiece&)>& map);
+
+  // What the other process says first.
+  struct Head {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    std::uint64_t pieces;
+  };
+
+ private:
+  Head head_{};
+  int socket_ = -1;
+};
 
 // Before Tessera ends.
 void stop_sharing();

@@ -1,6 +1,10 @@
 #include "driver/sim_frames.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
 
 #include "driver/native_codes.hpp"
 #include "sim_machine.hpp"
@@ -35,6 +39,38 @@ TEST_F(SimFramesTest, TheLastOwnerGivesTheMemoryBack) {
   EXPECT_EQ(free(), 6_MiB);
   EXPECT_TRUE(frames_.destroy(frame).is_ok());
   EXPECT_EQ(free(), 8_MiB);
+}
+
+// Of another machine, as another process has one; it counts where it was made.
+TEST_F(SimFramesTest, AFrameIsAdoptedByAFile) {
+  create();
+  const FrameId frame = create(4_MiB);
+  const int file = frames_.share(frame).take();
+  SimFrames others{SimOptions{.memory = 8_MiB, .host_memory = 4_MiB}};
+  const FrameId adopted = others.adopt(file).take();
+  ::close(file);
+  EXPECT_EQ(others.find(adopted)->bytes, 4_MiB);
+  EXPECT_EQ(others.info(kDevice).free, 8_MiB);
+  EXPECT_FALSE(others.share(adopted).is_ok()) << "who made it shares it";
+  const std::size_t bytes = 4 << 20;
+  void* const here = ::mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(here, MAP_FAILED);
+  char* const there = static_cast<char*>(here) + bytes;
+  ASSERT_TRUE(frames_.show(*frames_.find(frame), here));
+  ASSERT_TRUE(others.show(*others.find(adopted), there));
+  std::memset(here, 7, bytes);
+  EXPECT_EQ(there[bytes - 1], 7);
+  ASSERT_TRUE(frames_.hide(*frames_.find(frame), here));
+  EXPECT_TRUE(others.destroy(adopted).is_ok());
+  EXPECT_TRUE(others.validate().is_ok());
+  ::munmap(here, 2 * bytes);
+}
+
+TEST_F(SimFramesTest, AFileOfAnotherKindIsNotAdopted) {
+  const int file = ::memfd_create("other", MFD_CLOEXEC);
+  EXPECT_EQ(frames_.adopt(file).status().native_code(), native::kInvalidHandle);
+  EXPECT_EQ(frames_.adopt(-1).status().native_code(), native::kInvalidHandle);
+  ::close(file);
 }
 
 TEST_F(SimFramesTest, DestroyingTwiceIsAnErrorThatNamesTheFrame) {
