@@ -147,6 +147,11 @@ Status SimDriver::retain_frame(FrameId frame) {
   return memory_->frames().retain(frame);
 }
 
+Status SimDriver::make_shareable(FrameId frame) {
+  MutexLock lock(mutex_);
+  return memory_->frames().make_shareable(frame);
+}
+
 Result<int> SimDriver::share_frame(FrameId frame) {
   MutexLock lock(mutex_);
   return memory_->frames().share(frame);

@@ -124,6 +124,7 @@ class SimDriver final : public Driver {
   // One more destroy_frame is needed; also for a destroyed frame that is still mapped.
   Status retain_frame(FrameId frame);
   // A frame for another process, and one of another process: see SimFrames.
+  Status make_shareable(FrameId frame);
   Result<int> share_frame(FrameId frame);
   Result<FrameId> adopt_frame(int file);
   std::optional<SimFrameInfo> frame(FrameId frame);

@@ -85,9 +85,19 @@ Status SimFrames::retain(FrameId frame) {
   return {};
 }
 
+Status SimFrames::make_shareable(FrameId frame) {
+  Frame* const known = find(frame);
+  if (known == nullptr) return unknown_frame("share", frame);
+  known->shareable = true;
+  return {};
+}
+
 Result<int> SimFrames::share(FrameId frame) const {
   const Frame* const known = find(frame);
   if (known == nullptr) return unknown_frame("share", frame);
+  if (!known->shareable && known->file < 0) {
+    return Status(Code::kDriver, "share of a frame that was not made for it", native::kInvalidValue);
+  }
   const std::uint64_t units = known->bytes.value() / kUnit;
   const bool fits = known->bytes.value() % kUnit == 0 && units < kMostUnits &&
                     known->offset.value() % kUnit == 0 && known->device.value() < kUnit / kMostUnits;

@@ -34,6 +34,7 @@ class SimFrames {
     std::uint64_t owners = 1;    // destroy_frame calls still to come
     std::uint64_t mappings = 0;  // places where it is mapped
     int file = -1;               // of another process, in which it lies; -1: of a store here
+    bool shareable = false;
   };
 
   explicit SimFrames(const SimOptions& options);
@@ -49,9 +50,13 @@ class SimFrames {
   Status destroy(FrameId frame);
   // Errors: native 400 for a frame that is not there.
   Status retain(FrameId frame);
+  // Whoever makes a frame says whether it will be shared.
+  // Errors: native 400 for a frame that is not there.
+  Status make_shareable(FrameId frame);
   // A file by which another process can adopt the frame; the caller closes it. What it is of is told by the
   // file's position, so that nothing but the file has to be sent.
-  // Errors: native 400 for a frame that is not there, 801 for one without bytes or of another process.
+  // Errors: native 400 for a frame that is not there, 1 for one that is not shareable, 801 for one without
+  // bytes or of another process.
   Result<int> share(FrameId frame) const;
   // A frame of another process, which counts there. `file` stays the caller's.
   // Errors: native 400 for a file that share() never gave.

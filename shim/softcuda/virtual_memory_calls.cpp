@@ -120,6 +120,9 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
     const auto frame = machine.driver.create_frame(
         device, host ? FrameLocation::kHost : FrameLocation::kDevice, Bytes(bytes));
     if (!frame.is_ok()) return to_result(frame.status());
+    if (properties->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE) {
+      SOFTCUDA_TRY(machine.driver.make_shareable(frame.value()));
+    }
     *handle = frame.value().value();
     return CUDA_SUCCESS;
   });

@@ -1,4 +1,6 @@
 // Virtual memory management through the public API: one address, frames that come and go.
+#include <unistd.h>
+
 #include <vector>
 
 #include "softcuda_library.hpp"
@@ -65,6 +67,31 @@ TEST_F(SoftcudaVirtualMemory, BytesStayWithTheirFrameWhenItMoves) {
   ASSERT_OK(CU(cuMemRelease)(one));
   ASSERT_OK(CU(cuMemRelease)(two));
   ASSERT_OK(CU(cuMemAddressFree)(address, 4 * kPage));
+}
+
+TEST_F(SoftcudaVirtualMemory, AFrameIsSharedByAFileIfItWasMadeForThat) {
+  const auto type = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  int file = -1;
+  const auto plain = frame();
+  EXPECT_EQ(CU(cuMemExportToShareableHandle)(&file, plain, type, 0), CUDA_ERROR_INVALID_VALUE);
+  CUmemAllocationProp wanted = properties(CU_MEM_LOCATION_TYPE_DEVICE);
+  wanted.requestedHandleTypes = type;
+  CUmemGenericAllocationHandle made = 0, opened = 0;
+  ASSERT_OK(CU(cuMemCreate)(&made, kPage, &wanted, 0));
+  ASSERT_OK(CU(cuMemExportToShareableHandle)(&file, made, type, 0));
+  void* const passed = reinterpret_cast<void*>(static_cast<std::intptr_t>(file));
+  ASSERT_OK(CU(cuMemImportFromShareableHandle)(&opened, passed, type));
+  ::close(file);
+  const CUdeviceptr address = reserve(2);
+  ASSERT_OK(CU(cuMemMap)(address, kPage, 0, made, 0));
+  ASSERT_OK(CU(cuMemMap)(address + kPage, kPage, 0, opened, 0));
+  ASSERT_OK(open(address, 2));
+  ASSERT_OK(CU(cuMemsetD32)(address, 0x3333, kPage / 4));
+  ASSERT_OK(CU(cuCtxSynchronize)());
+  EXPECT_EQ(read(address + 2 * kPage - 4), 0x3333u);
+  ASSERT_OK(CU(cuMemUnmap)(address, 2 * kPage));
+  for (const auto each : {plain, made, opened}) ASSERT_OK(CU(cuMemRelease)(each));
+  ASSERT_OK(CU(cuMemAddressFree)(address, 2 * kPage));
 }
 
 TEST_F(SoftcudaVirtualMemory, LegacyHandlesAreForMemoryOfPlainAllocationsAlone) {

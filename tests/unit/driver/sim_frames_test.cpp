@@ -45,6 +45,8 @@ TEST_F(SimFramesTest, TheLastOwnerGivesTheMemoryBack) {
 TEST_F(SimFramesTest, AFrameIsAdoptedByAFile) {
   create();
   const FrameId frame = create(4_MiB);
+  EXPECT_EQ(frames_.share(frame).status().native_code(), native::kInvalidValue);
+  ASSERT_TRUE(frames_.make_shareable(frame).is_ok());
   const int file = frames_.share(frame).take();
   SimFrames others{SimOptions{.memory = 8_MiB, .host_memory = 4_MiB}};
   const FrameId adopted = others.adopt(file).take();
