@@ -52,7 +52,7 @@ foreach(source IN LISTS kernel_sources)
 endforeach()
 
 # A stand-in for NCCL, and programs that use it, bound to it as programs are to NCCL.
-add_library(nccl_stand_in SHARED tests/programs/nccl/stand_in.c)
+add_library(nccl_stand_in SHARED tests/programs/nccl/stand_in.c tests/programs/nccl/stand_in_comm.c)
 target_include_directories(nccl_stand_in SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
 target_link_libraries(nccl_stand_in PRIVATE tessera_flags softcuda Threads::Threads ${CMAKE_DL_LIBS})
 set_target_properties(nccl_stand_in PROPERTIES OUTPUT_NAME nccl SUFFIX .so.2 NO_SONAME ON INSTALL_RPATH ""

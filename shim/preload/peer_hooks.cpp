@@ -4,8 +4,9 @@
 // devices that hold blocks there is no peer access. A program that is told so copies instead, which
 // works. Where it is asked before both hold blocks, the driver answers: a process that keeps to one
 // device, of several such processes, reaches the others by memory of another kind (NCCL's own), and
-// every one of them has to get the same answer. To enable it, for all that is ever allocated, is
-// refused at any time.
+// every one of them has to get the same answer. NCCL with ranks on several devices of this process is
+// told of none at any time: it asks once, and may reach into blocks later. To enable it, for all that is
+// ever allocated, is refused at any time.
 #include <algorithm>
 #include <atomic>
 #include <span>
@@ -21,9 +22,13 @@ using namespace tessera::preload;
 namespace {
 
 bool both_hold_blocks(CUdevice device, CUdevice peer) {
-  if (ranks_share_process() && device != peer) return true;  // or will
   return several_devices() && device != peer && home_of(device) != nullptr &&
          home_of(peer) != nullptr;
+}
+
+bool are_no_peers(CUdevice device, CUdevice peer) {
+  if (both_hold_blocks(device, peer)) return true;
+  return ranks_share_process() && device != peer && attend() != TESSERA_NOT_SUPPORTED;
 }
 
 // Whether what is allocated in `context`, of another device than the current one, is managed or
@@ -62,7 +67,7 @@ void say_no_peers() {
 
 TESSERA_HOOK cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   const CUresult result = call_true(&TrueDriver::cuDeviceCanAccessPeer, can, device, peer);
-  if (result == CUDA_SUCCESS && both_hold_blocks(device, peer)) *can = 0;
+  if (result == CUDA_SUCCESS && are_no_peers(device, peer)) *can = 0;
   return result;
 }
 
@@ -72,7 +77,7 @@ TESSERA_HOOK cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute
   const CUresult result =
       call_true(&TrueDriver::cuDeviceGetP2PAttribute, value, attribute, device, peer);
   if (result == CUDA_SUCCESS && attribute != CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK &&
-      both_hold_blocks(device, peer)) {
+      are_no_peers(device, peer)) {
     *value = 0;
   }
   return result;
@@ -83,7 +88,7 @@ TESSERA_HOOK cuDeviceGetP2PAtomicCapabilities(unsigned* capabilities,
                                               CUdevice device, CUdevice peer) {
   const CUresult result = call_true(&TrueDriver::cuDeviceGetP2PAtomicCapabilities, capabilities,
                                     operations, count, device, peer);
-  if (result == CUDA_SUCCESS && both_hold_blocks(device, peer)) {
+  if (result == CUDA_SUCCESS && are_no_peers(device, peer)) {
     std::fill_n(capabilities, count, 0U);
   }
   return result;

@@ -115,6 +115,8 @@ TEST(NcclPrograms, ACollectiveThatDoesNotFitFailsOnAllDevicesOfItsGroup) {
 TEST(NcclPrograms, NcclIsToldOfNoPeersAmongTheDevicesOfItsProcess) {
   EXPECT_EQ(run("./nccl_devices peers 2", on_small_devices(2)).output, "before: 1, behind: 1\n");
   EXPECT_EQ(run_preloaded("./nccl_devices peers 2", on_small_devices(2)).output, "before: 1, behind: 0\n");
+  const Environment off = with(on_small_devices(2), "TESSERA_OFF", "1");
+  EXPECT_EQ(run_preloaded("./nccl_devices peers 2", off).output, "before: 1, behind: 1\n");
 }
 
 }  // namespace

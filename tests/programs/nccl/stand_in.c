@@ -10,42 +10,14 @@
  * Environment: STAND_IN_PATIENCE, the seconds that a kernel waits for other ranks (60).
  */
 #define _GNU_SOURCE
-#include "stand_in.h"
-
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "stand_in_work.h"
+#include "stand_in_comm.h"
 
-#define QUEUE 512 /* pieces of work; as many again belong to graphs */
 #define MOST_TASKS 64
-#define STAGING_BYTES (STAND_IN_CHUNK * sizeof(int32_t))
-
-#define TRY(call)                                              \
-  do {                                                         \
-    if ((call) != CUDA_SUCCESS) return ncclUnhandledCudaError; \
-  } while (0)
-
-struct ncclComm {
-  int rank, ranks, blocking;
-  CUcontext context;
-  CUfunction kernel;
-  CUdeviceptr staging, more_staging; /* NCCL's own memory */
-  CUdeviceptr scalar;                /* of the one reduction with a scalar */
-  struct work* queue;
-  unsigned next, kept; /* pieces that were queued, and that belong to graphs */
-  struct meeting* meeting;
-  int state; /* of the last call, when it does not block */
-  pthread_t later;
-  int is_later;
-};
 
 struct task {
   ncclComm_t comm;
@@ -57,126 +29,6 @@ static _Thread_local int depth;
 static _Thread_local ncclResult_t group_error;
 static _Thread_local int task_count;
 static _Thread_local struct task tasks[MOST_TASKS];
-
-/* ---- communicators ----------------------------------------------------------------------------- */
-
-static CUresult load_kernel(CUfunction* kernel) {
-  char path[4096];
-  Dl_info where;
-  CUmodule module;
-  if (dladdr((void*)&load_kernel, &where) == 0) return CUDA_ERROR_FILE_NOT_FOUND;
-  const char* const slash = strrchr(where.dli_fname, '/');
-  const int folder = slash != NULL ? (int)(slash - where.dli_fname) : 0;
-  snprintf(path, sizeof(path), "%.*s/stand_in_kernels.so", folder, where.dli_fname);
-  const CUresult loaded = cuModuleLoad(&module, path);
-  return loaded == CUDA_SUCCESS ? cuModuleGetFunction(kernel, module, "do_work") : loaded;
-}
-
-static int patience(void) {
-  const char* const told = getenv("STAND_IN_PATIENCE");
-  return told != NULL ? atoi(told) : 60;
-}
-
-/* Memory that NCCL shares with others has to be of a kind that can be shared. */
-static ncclResult_t allocate_own(CUdeviceptr* memory) {
-  CUipcMemHandle handle;
-  TRY(cuMemAlloc(memory, STAGING_BYTES));
-  TRY(cuIpcGetMemHandle(&handle, *memory));
-  return ncclSuccess;
-}
-
-/* In the current context. */
-static ncclResult_t make_comm(ncclComm_t* made, int ranks, int rank, struct meeting* meeting, int blocking) {
-  const size_t bytes = 2 * QUEUE * sizeof(struct work);
-  ncclComm_t comm = calloc(1, sizeof(*comm));
-  if (comm == NULL) return ncclSystemError;
-  comm->rank = rank;
-  comm->ranks = ranks;
-  comm->blocking = blocking;
-  comm->meeting = meeting;
-  TRY(cuCtxGetCurrent(&comm->context));
-  TRY(load_kernel(&comm->kernel));
-  TRY(cuMemHostAlloc((void**)&comm->queue, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
-  const ncclResult_t result = allocate_own(&comm->staging);
-  *made = comm;
-  return result;
-}
-
-ncclResult_t ncclCommInitAll(ncclComm_t* comms, int devices, const int* list) {
-  struct meeting* const meeting = calloc(1, sizeof(*meeting));
-  ncclResult_t result = meeting != NULL ? ncclSuccess : ncclSystemError;
-  for (int rank = 0; rank < devices && result == ncclSuccess; ++rank) {
-    CUcontext context;
-    TRY(cuDevicePrimaryCtxRetain(&context, list != NULL ? list[rank] : rank));
-    TRY(cuCtxPushCurrent(context));
-    result = make_comm(&comms[rank], devices, rank, meeting, 1);
-    TRY(cuCtxPopCurrent(&context));
-  }
-  return result;
-}
-
-ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  static int made = 0;
-  memset(id, 0, sizeof(*id));
-  snprintf(id->internal, sizeof(id->internal), "/nccl-stand-in-%d-%d", (int)getpid(), made++);
-  return ncclSuccess;
-}
-
-/* Returns when all ranks have one; the last of them takes the name away. */
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
-  const int file = shm_open(id.internal, O_RDWR | O_CREAT, 0600);
-  if (file < 0 || ftruncate(file, sizeof(struct meeting)) != 0) return ncclSystemError;
-  struct meeting* const meeting = mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  close(file);
-  if (meeting == MAP_FAILED) return ncclSystemError;
-  const int blocking = config == NULL || config->blocking != 0;
-  const ncclResult_t result = make_comm(comm, ranks, rank, meeting, blocking);
-  if (result != ncclSuccess) return result;
-  if (__atomic_add_fetch(&meeting->joined, 1, __ATOMIC_ACQ_REL) == (uint32_t)ranks) {
-    shm_unlink(id.internal);
-  }
-  while (__atomic_load_n(&meeting->joined, __ATOMIC_ACQUIRE) < (uint32_t)ranks) usleep(1000);
-  return ncclSuccess;
-}
-
-ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
-  return ncclCommInitRankConfig(comm, ranks, id, rank, NULL);
-}
-
-static void join_later(ncclComm_t comm) {
-  if (comm->is_later) pthread_join(comm->later, NULL);
-  comm->is_later = 0;
-}
-
-ncclResult_t ncclCommDestroy(ncclComm_t comm) {
-  join_later(comm);
-  TRY(cuCtxPushCurrent(comm->context));
-  TRY(cuCtxSynchronize());
-  TRY(cuMemFree(comm->staging));
-  if (comm->more_staging != 0) TRY(cuMemFree(comm->more_staging));
-  TRY(cuMemFreeHost(comm->queue));
-  TRY(cuCtxPopCurrent(&comm->context));
-  free(comm);
-  return ncclSuccess;
-}
-
-ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
-  *error = (ncclResult_t)__atomic_load_n(&comm->state, __ATOMIC_ACQUIRE);
-  if (*error != ncclInProgress) join_later(comm);
-  return ncclSuccess;
-}
-
-ncclResult_t ncclCommCount(const ncclComm_t comm, int* ranks) {
-  *ranks = comm->ranks;
-  return ncclSuccess;
-}
-
-ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
-  *rank = comm->rank;
-  return ncclSuccess;
-}
-
-/* ---- work -------------------------------------------------------------------------------------- */
 
 static void* allocate_apart(void* of) {
   ncclComm_t comm = of;
@@ -284,6 +136,11 @@ ncclResult_t ncclGroupEnd(void) {
   return failed != ncclSuccess ? failed : start(tasks, count);
 }
 
+static int patience(void) {
+  const char* const told = getenv("STAND_IN_PATIENCE");
+  return told != NULL ? atoi(told) : 60;
+}
+
 static ncclResult_t enqueue(ncclComm_t comm, CUstream stream, struct work work) {
   const int is_right = comm != NULL && task_count < MOST_TASKS;
   if (!is_right) {
@@ -359,73 +216,12 @@ ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer
                  (struct work){.kind = WORK_RECEIVE, .receive = word(receive), .count = count, .peer = peer});
 }
 
-/* ---- what it keeps ------------------------------------------------------------------------------ */
-
-ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
-                                      ncclScalarResidence_t residence, ncclComm_t comm) {
-  if (type != ncclInt32 || residence != ncclScalarDevice) return ncclInvalidArgument;
-  comm->scalar = word(scalar);
-  *op = ncclNumOps;
-  return ncclSuccess;
-}
-
-ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buffer, size_t bytes, void** handle) {
-  const char* const enabled = getenv("NCCL_CUMEM_ENABLE");
-  const CUdeviceptr address = word(buffer);
-  char is_legacy = 0;
-  (void)comm;
-  if (bytes == 0) return ncclInvalidArgument;
-  if (enabled == NULL || strcmp(enabled, "0") != 0) {
-    TRY(cuPointerGetAttribute(&is_legacy, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, address));
-    if (is_legacy == 0) {
-      CUmemGenericAllocationHandle piece;
-      TRY(cuMemRetainAllocationHandle(&piece, buffer));
-      TRY(cuMemRelease(piece));
-    }
-  }
-  *handle = buffer;
-  return ncclSuccess;
-}
-
-ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle) {
-  (void)comm;
-  return handle != NULL ? ncclSuccess : ncclInvalidUsage;
-}
-
-ncclResult_t ncclMemAlloc(void** buffer, size_t bytes) {
-  CUdeviceptr made;
-  TRY(cuMemAlloc(&made, bytes));
-  *buffer = (void*)(uintptr_t)made;
-  return ncclSuccess;
-}
-
-ncclResult_t ncclMemFree(void* buffer) {
-  TRY(cuMemFree(word(buffer)));
-  return ncclSuccess;
-}
-
-/* ---- the second names --------------------------------------------------------------------------- */
-
-#define ALSO(name) extern __typeof__(name) p##name __attribute__((alias(#name)));
-ALSO(ncclGetUniqueId)
-ALSO(ncclCommInitAll)
-ALSO(ncclCommInitRank)
-ALSO(ncclCommInitRankConfig)
-ALSO(ncclCommDestroy)
-ALSO(ncclCommGetAsyncError)
-ALSO(ncclCommCount)
-ALSO(ncclCommUserRank)
-ALSO(ncclGroupStart)
-ALSO(ncclGroupEnd)
-ALSO(ncclAllReduce)
-ALSO(ncclReduce)
-ALSO(ncclBroadcast)
-ALSO(ncclBcast)
-ALSO(ncclAllGather)
-ALSO(ncclSend)
-ALSO(ncclRecv)
-ALSO(ncclRedOpCreatePreMulSum)
-ALSO(ncclCommRegister)
-ALSO(ncclCommDeregister)
-ALSO(ncclMemAlloc)
-ALSO(ncclMemFree)
+ALSO(ncclGroupStart);
+ALSO(ncclGroupEnd);
+ALSO(ncclAllReduce);
+ALSO(ncclReduce);
+ALSO(ncclBroadcast);
+ALSO(ncclBcast);
+ALSO(ncclAllGather);
+ALSO(ncclSend);
+ALSO(ncclRecv);

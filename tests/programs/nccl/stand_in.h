@@ -9,6 +9,7 @@
 
 #include <cuda.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct ncclComm* ncclComm_t;
 typedef struct {
