@@ -54,6 +54,8 @@ RunOptions::RunOptions()
            "on, or off: whether pages are asked if they have changed before they are copied out", ""},
           {"heap-size", "TESSERA_HEAP_SIZE", "SIZE",
            "addresses to reserve for each device (auto: ample; costs no memory)", ""},
+          {"grace", "TESSERA_GRACE", "LAUNCHES",
+           "on its stream for which a block stays after its last use, while others can leave (2)", ""},
           {"low-watermark", "TESSERA_LOW_WATERMARK", "PERCENT",
            "of memory: when less is free, cold blocks leave ahead of need (0)", ""},
           {"high-watermark", "TESSERA_HIGH_WATERMARK", "PERCENT", "of memory: when so much is free, they stop (12)", ""},

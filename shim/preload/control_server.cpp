@@ -17,6 +17,7 @@
 
 #include "lifecycle.hpp"
 #include "outcome.hpp"
+#include "peer_user.hpp"
 
 namespace tessera::preload {
 namespace {
@@ -61,12 +62,6 @@ int listen_at(const std::string& path) {
   ::close(listener);
   errno = why;
   return -1;
-}
-
-bool is_same_user(int peer) {
-  ucred who{};
-  socklen_t size = sizeof(who);
-  return ::getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == ::geteuid();
 }
 
 // Up to the line's end, which is left out; false when it does not come in time or is too long.

@@ -9,6 +9,7 @@
 #include "nccl_ranks.hpp"
 #include "nccl_work.hpp"
 #include "outcome.hpp"
+#include "true_driver.hpp"
 
 namespace tessera::preload {
 namespace {

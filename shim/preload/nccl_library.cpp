@@ -29,7 +29,7 @@ struct Hooked {
 };
 
 #define NCCL_HOOK(name) {#name, reinterpret_cast<void*>(&::name)},
-const Hooked kHooks[] = {
+const Hooked kNcclHooks[] = {
 #include "nccl_hooks.inc"
 };
 #undef NCCL_HOOK
@@ -191,7 +191,7 @@ const TrueNccl* nccl_for(const void* caller) {
 }
 
 void* nccl_hook(const char* name, const void* found) {
-  for (const Hooked& hook : kHooks) {
+  for (const Hooked& hook : kNcclHooks) {
     if (!same_text(hook.name, name)) continue;
     if (found == nullptr || found == hook.function) return nullptr;
     const TrueNccl* const nccl = nccl_of(found);

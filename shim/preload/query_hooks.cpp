@@ -14,12 +14,6 @@ using namespace tessera::preload;
 
 namespace {
 
-bool known_block(CUdeviceptr address, tessera_block_info& info) {
-  info = {};
-  info.size = sizeof(info);
-  return tessera_query(running(), address, &info) == TESSERA_OK;
-}
-
 // Differs from the driver's own small numbers, and from that of an earlier block at this address.
 std::uint64_t buffer_id(const tessera_block_info& info) {
   return (1ull << 63) | (info.generation & 0x7fffff) << 40 | ((info.address >> 9) & 0xffffffffff);
@@ -130,7 +124,7 @@ TESSERA_HOOK cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUde
     return call_true(&TrueDriver::cuMemGetAddressRange_v2, base, bytes, address);
   }
   tessera_block_info block;
-  if (!known_block(address, block)) return CUDA_ERROR_NOT_FOUND;
+  if (!find_block(address, block)) return CUDA_ERROR_NOT_FOUND;
   if (base != nullptr) *base = block.address;
   if (bytes != nullptr) *bytes = block.bytes;
   return CUDA_SUCCESS;
@@ -141,7 +135,7 @@ TESSERA_HOOK cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CU
     return call_true(&TrueDriver::cuPointerGetAttribute, data, attribute, address);
   }
   tessera_block_info block;
-  if (data == nullptr || !known_block(address, block)) return CUDA_ERROR_INVALID_VALUE;
+  if (data == nullptr || !find_block(address, block)) return CUDA_ERROR_INVALID_VALUE;
   return attribute_of(block, attribute, address, data);
 }
 
@@ -155,7 +149,7 @@ TESSERA_HOOK cuPointerGetAttributes(unsigned count, CUpointer_attribute* attribu
   const CUresult zeros =
       call_true(&TrueDriver::cuPointerGetAttributes, count, attributes, data, CUdeviceptr{0});
   tessera_block_info block;
-  if (zeros != CUDA_SUCCESS || !known_block(address, block)) return zeros;
+  if (zeros != CUDA_SUCCESS || !find_block(address, block)) return zeros;
   for (unsigned i = 0; i < count; ++i) {
     (void)attribute_of(block, attributes[i], address, data[i]);
   }

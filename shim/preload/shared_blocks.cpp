@@ -18,6 +18,7 @@
 #include "exposure.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
+#include "peer_user.hpp"
 #include "true_driver.hpp"
 
 namespace tessera::preload {
@@ -25,7 +26,7 @@ namespace {
 
 constexpr CUmemAllocationHandleType kFile = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
-struct Server {
+struct SharingServer {
   int listener = -1;
   std::uint64_t secret = 0;
   pid_t process = 0;
@@ -33,7 +34,7 @@ struct Server {
 };
 
 constinit std::mutex server_lock;
-constinit Server* server = nullptr;  // leaked in a child of fork, whose thread it is not
+constinit SharingServer* sharing_server = nullptr;  // leaked in a child of fork, whose thread it is not
 
 // In the abstract namespace, which needs no folder and leaves nothing behind.
 socklen_t name_of(pid_t process, std::uint64_t secret, sockaddr_un& name) {
@@ -42,12 +43,6 @@ socklen_t name_of(pid_t process, std::uint64_t secret, sockaddr_un& name) {
   const int length = std::snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "tessera-share-%d-%016llx",
                                    static_cast<int>(process), static_cast<unsigned long long>(secret));
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
-}
-
-bool is_same_user(int peer) {
-  ucred who{};
-  socklen_t size = sizeof(who);
-  return ::getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == ::geteuid();
 }
 
 void set_patience(int peer) {
@@ -77,12 +72,6 @@ bool find_mapping(CUdeviceptr address, CUdeviceptr& base, std::size_t& bytes) {
   };
   return ask(&base, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR) && ask(&bytes, CU_POINTER_ATTRIBUTE_MAPPING_SIZE) &&
          address >= base && address - base < bytes;
-}
-
-bool find_block(CUdeviceptr address, tessera_block_info& block) {
-  block = {};
-  block.size = sizeof(block);
-  return running() != nullptr && tessera_query(running(), address, &block) == TESSERA_OK;
 }
 
 // Calls each(base, bytes) for the mappings that the block lies in, in order, until one is not to be found or
@@ -152,7 +141,7 @@ void answer(int peer) {
 }
 
 // Ends when the listener is shut down.
-void serve(int listener) {
+void serve_shares(int listener) {
   for (;;) {
     const int peer = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (peer < 0 && errno == EINVAL) return;
@@ -167,13 +156,13 @@ void serve(int listener) {
 }
 
 // The program's signals are for its own threads.
-bool start_thread(Server& made) {
+bool start_sharing_thread(SharingServer& made) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   bool started = true;
   try {
-    made.thread = std::thread([listener = made.listener] { serve(listener); });
+    made.thread = std::thread([listener = made.listener] { serve_shares(listener); });
   } catch (const std::system_error&) {
     started = false;
   }
@@ -182,17 +171,17 @@ bool start_thread(Server& made) {
 }
 
 // Null when there can be none. REQUIRES: the lock.
-const Server* started_server() {
-  if (server != nullptr && server->process == ::getpid()) return server;
-  auto made = std::make_unique<Server>();
+const SharingServer* started_server() {
+  if (sharing_server != nullptr && sharing_server->process == ::getpid()) return sharing_server;
+  auto made = std::make_unique<SharingServer>();
   made->process = ::getpid();
   if (::getrandom(&made->secret, sizeof(made->secret), 0) != sizeof(made->secret)) return nullptr;
   sockaddr_un name;
   const socklen_t size = name_of(made->process, made->secret, name);
   made->listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const bool ready = made->listener >= 0 && ::bind(made->listener, reinterpret_cast<sockaddr*>(&name), size) == 0 &&
-                     ::listen(made->listener, 64) == 0 && start_thread(*made);
-  if (ready) return server = made.release();
+                     ::listen(made->listener, 64) == 0 && start_sharing_thread(*made);
+  if (ready) return sharing_server = made.release();
   if (made->listener >= 0) ::close(made->listener);
   return nullptr;
 }
@@ -212,7 +201,7 @@ CUresult share_block(CUdeviceptr address, CUipcMemHandle& handle) {
     file = file_of(block.address);
   }
   const std::lock_guard<std::mutex> guard(server_lock);
-  const Server* const serving = file >= 0 ? started_server() : nullptr;
+  const SharingServer* const serving = file >= 0 ? started_server() : nullptr;
   if (file >= 0) ::close(file);
   if (serving == nullptr) {
     say("%s: this machine cannot share memory that moves", kCall);
@@ -263,12 +252,12 @@ CUresult IncomingBlock::take(const std::function<CUresult(const SharedPiece&)>& 
 }
 
 void stop_sharing() {
-  std::unique_ptr<Server> ending;
+  std::unique_ptr<SharingServer> ending;
   {
     const std::lock_guard<std::mutex> guard(server_lock);
-    if (server == nullptr || server->process != ::getpid()) return;
-    ending.reset(server);
-    server = nullptr;
+    if (sharing_server == nullptr || sharing_server->process != ::getpid()) return;
+    ending.reset(sharing_server);
+    sharing_server = nullptr;
   }
   (void)::shutdown(ending->listener, SHUT_RDWR);
   ending->thread.join();

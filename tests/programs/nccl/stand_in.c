@@ -98,7 +98,7 @@ static void* launch_later(void* what) {
   const ncclComm_t comm = later->comm;
   const ncclResult_t result = launch_all(later->tasks, later->count);
   free(later);
-  __atomic_store_n(&comm->state, result, __ATOMIC_RELEASE);
+  __atomic_store_n(&comm->state, (int)result, __ATOMIC_RELEASE);
   return NULL;
 }
 
