@@ -32,12 +32,6 @@ struct Piece {
   std::size_t bytes;
 };
 
-bool find_block(CUdeviceptr address, tessera_block_info& info) {
-  info = {};
-  info.size = sizeof(info);
-  return tessera_query(running(), address, &info) == TESSERA_OK;
-}
-
 // Words at multiples of eight from where they are copied to, that name live blocks; a tensor map is a
 // word at its first byte.
 std::vector<Word> words_in(CUdeviceptr to, const void* from, std::size_t bytes) {

@@ -54,6 +54,7 @@ void Words::append(const WordSpans& more) {
 void Words::append(const Words& more) {
   append(WordSpans(more));
   any_block = any_block || more.any_block;
+  copies.insert(copies.end(), more.copies.begin(), more.copies.end());
 }
 
 void Words::keep_each_once() {

@@ -36,8 +36,15 @@ struct WordSpans {
   std::vector<std::uint64_t> in_a_row() const;
 };
 
+// What a graph's node copies along a line into managed memory.
+struct NodeCopy {
+  CUdeviceptr to = 0, from = 0;  // `from` may be host memory
+  std::size_t bytes = 0;
+};
+
 struct Words {
   std::vector<std::uint64_t> certain, likely, maybe;
+  std::vector<NodeCopy> copies;  // of a graph: each launch may store other addresses by them
   bool any_block = false;  // the work does not tell: it may use any block
 
   Words() = default;

@@ -3,6 +3,7 @@
 // A launch on a stream that is being captured runs nothing: it makes a child graph, which is read when
 // the outer graph is instantiated.
 #include "capture.hpp"
+#include "copied_words.hpp"
 #include "cuda_api.hpp"
 #include "exposure.hpp"
 #include "graph_execs.hpp"
@@ -72,6 +73,8 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
     return use.status() == CUDA_SUCCESS ? call_true(function, exec, given) : use.status();
   };
   if (words == nullptr) return launch_with({});
+  // What host memory holds now is what the nodes are taken to copy: the program may have put other addresses there.
+  for (const auto& [to, from, bytes] : words->copies) note_copy(to, from, bytes, stream);
   if (words->any_block && !capturing(stream)) {
     const CUresult held = hold_everything("cuGraphLaunch");
     return held == CUDA_SUCCESS ? launch_with(*words) : held;

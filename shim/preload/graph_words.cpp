@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "box_extents.hpp"
+#include "copied_words.hpp"
 #include "memory_operations.hpp"
 #include "outcome.hpp"
 #include "parameter_words.hpp"
@@ -65,6 +66,18 @@ void add_if_managed(Words& words, CUdeviceptr address) {
   if (managed(address)) words.certain.push_back(address);
 }
 
+// Copies of rows are left out: their bytes do not lie together.
+void add_copy(Words& words, const CUDA_MEMCPY3D_v2& params) {
+  const CUdeviceptr to = target_of(&params).address;
+  const bool is_line = params.Height == 1 && params.Depth == 1;
+  if (!managed(to) || !is_line || params.WidthInBytes > kMostSearched) return;
+  CUdeviceptr from = source_of(&params).address;
+  if (params.srcMemoryType == CU_MEMORYTYPE_HOST) {
+    from = reinterpret_cast<CUdeviceptr>(params.srcHost) + params.srcXInBytes;
+  }
+  if (from != 0) words.copies.push_back({to, from, params.WidthInBytes});
+}
+
 Words words_of_operations(const CUstreamBatchMemOpParams* operations, unsigned count) {
   Words words;
   for (unsigned i = 0; operations != nullptr && i < count; ++i) {
@@ -87,6 +100,8 @@ Words words_of_batch(const CUgraphNodeParams& params) {
   for (std::size_t i = 0; batch.dsts != nullptr && batch.srcs != nullptr && i < batch.count; ++i) {
     add_if_managed(words, batch.dsts[i]);
     add_if_managed(words, batch.srcs[i]);
+    const bool is_searched = batch.sizes != nullptr && batch.sizes[i] <= kMostSearched;
+    if (managed(batch.dsts[i]) && is_searched) words.copies.push_back({batch.dsts[i], batch.srcs[i], batch.sizes[i]});
   }
   return words;
 }
@@ -202,6 +217,7 @@ Words words_of(const CUDA_KERNEL_NODE_PARAMS_v1& params) {
 
 Words words_of(const CUDA_MEMCPY3D_v2& params) {
   Words words;
+  add_copy(words, params);
   add_if_managed(words, source_of(&params).address);
   add_if_managed(words, target_of(&params).address);
   return words;

@@ -10,8 +10,12 @@ using namespace tessera::preload;
 
 namespace {
 
+Launched launched_as(unsigned grid_x, unsigned grid_y, unsigned grid_z) {
+  return grid_x == 1 && grid_y == 1 && grid_z == 1 ? Launched::kOneBlock : Launched::kKernel;
+}
+
 template <class Call>
-CUresult launch(CUfunction function, void** parameters, void** extra, CUstream stream, Call call) {
+CUresult launch(Launched launched, CUfunction function, void** parameters, void** extra, CUstream stream, Call call) {
   if (running() == nullptr) return call();
   FoundWords found;
   const char* name = nullptr;
@@ -22,7 +26,7 @@ CUresult launch(CUfunction function, void** parameters, void** extra, CUstream s
   }
   const WordSpans words = found.words();
   if (words.empty() && !has_heap()) return call();
-  const ManagedUse use(words, stream, name);
+  const ManagedUse use(words, stream, name, launched);
   return use.status() == CUDA_SUCCESS ? call() : use.status();
 }
 
@@ -32,7 +36,7 @@ TESSERA_HOOK_PTSZ(cuLaunchKernel,
                   (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                    CUstream given, void** parameters, void** extra), {
-  return launch(function, parameters, extra, stream, [&] {
+  return launch(launched_as(grid_x, grid_y, grid_z), function, parameters, extra, stream, [&] {
     return call_true(True, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
                      shared_bytes, given, parameters, extra);
   });
@@ -42,7 +46,7 @@ TESSERA_HOOK_PTSZ(cuLaunchCooperativeKernel,
                   (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                    CUstream given, void** parameters), {
-  return launch(function, parameters, nullptr, stream, [&] {
+  return launch(launched_as(grid_x, grid_y, grid_z), function, parameters, nullptr, stream, [&] {
     return call_true(True, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
                      shared_bytes, given, parameters);
   });
@@ -55,7 +59,8 @@ TESSERA_HOOK cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
   };
   if (config == nullptr) return call();
   const CUstream stream = config->hStream != nullptr ? config->hStream : CU_STREAM_LEGACY;
-  return launch(function, parameters, extra, stream, call);
+  const Launched launched = launched_as(config->gridDimX, config->gridDimY, config->gridDimZ);
+  return launch(launched, function, parameters, extra, stream, call);
 }
 
 TESSERA_HOOK cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
@@ -65,5 +70,6 @@ TESSERA_HOOK cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction func
   };
   if (config == nullptr) return call();
   const CUstream stream = config->hStream != nullptr ? config->hStream : CU_STREAM_PER_THREAD;
-  return launch(function, parameters, extra, stream, call);
+  const Launched launched = launched_as(config->gridDimX, config->gridDimY, config->gridDimZ);
+  return launch(launched, function, parameters, extra, stream, call);
 }

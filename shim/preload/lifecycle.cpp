@@ -9,6 +9,7 @@
 
 #include "control_server.hpp"
 #include "green_contexts.hpp"
+#include "handed_addresses.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
 #include "shared_blocks.hpp"
@@ -117,6 +118,12 @@ bool in_a_heap(CUdeviceptr address) {
   return allocator != nullptr && tessera_manages(allocator, address) != 0;
 }
 
+bool find_block(CUdeviceptr address, tessera_block_info& block) {
+  block = {};
+  block.size = sizeof(block);
+  return running() != nullptr && tessera_query(running(), address, &block) == TESSERA_OK;
+}
+
 bool is_home(CUdevice device, CUcontext context) {
   if (device < 0 || static_cast<std::size_t>(device) >= homes.size()) return true;
   std::atomic<CUcontext>& known = homes[static_cast<std::size_t>(device)];
@@ -172,6 +179,7 @@ void leave_context(CUcontext context) {
   finish(allocator);
   tessera_share(nullptr);
   pointer_tables().forget_all();
+  handed_addresses().forget_all();
   tensor_maps().forget_all();
   detail::allocator.store(nullptr);
   detail::several.store(false);

@@ -50,6 +50,9 @@ inline bool managed(CUdeviceptr address) {
          (!several_devices() || in_a_heap(address));
 }
 
+// The live block that holds the address. False where there is none.
+bool find_block(CUdeviceptr address, tessera_block_info& block);
+
 // Whether Tessera manages what is allocated in `context`: of each device, the first context that asks.
 // Whether work is over is told by events of that one, which streams of others do not take.
 bool is_home(CUdevice device, CUcontext context);

@@ -6,6 +6,7 @@
 
 #include "capture.hpp"
 #include "green_contexts.hpp"
+#include "handed_addresses.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
 #include "several_devices.hpp"
@@ -68,7 +69,7 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
     begin_unnamed(stream);
     return;
   }
-  if (pointer_tables().any()) {
+  if (pointer_tables().any() || handed_addresses().any() || launched == Launched::kOneBlock) {
     begin_with_tables(words, stream, kernel, launched);
   } else {
     begin_launch(words, stream, kernel, launched);
@@ -78,7 +79,10 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
 [[gnu::noinline]] void ManagedUse::begin_with_tables(const WordSpans& words, CUstream stream,
                                                      const char* kernel, Launched launched) {
   Words with_tables(words);
-  pointer_tables().add_pointees(with_tables);
+  if (pointer_tables().any()) pointer_tables().add_pointees(with_tables);
+  const Words named = launched == Launched::kOneBlock ? with_tables : Words();
+  if (handed_addresses().any()) handed_addresses().add_handed(with_tables);
+  if (launched == Launched::kOneBlock) handed_addresses().note(kernel, named);
   begin_launch(with_tables, stream, kernel, launched);
 }
 

@@ -29,8 +29,9 @@ enum class Waits {
 };
 
 enum class Launched {
-  kKernel,  // uses blocks of its own device
-  kGraph,   // may copy from device to device
+  kKernel,    // uses blocks of its own device
+  kOneBlock,  // likewise, and so small that it may only pass on the addresses that it is given
+  kGraph,     // may copy from device to device
 };
 
 class ManagedUse {

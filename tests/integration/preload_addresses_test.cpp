@@ -46,5 +46,32 @@ TEST(PreloadAddresses, ATableInASharedSegmentIsNeededByThoseWhoUseIt) {
   expect_ok_wherever_blocks_lie("./shared_segment preload_kernels.so before", "26MiB");
 }
 
+// By demand and by plan, as policies differ in what leaves first.
+void expect_found_where_it_was_handed_on(const std::string& way) {
+  const std::string command = "./handed_addresses handed_kernels.so " + way;
+  EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}}).output, "ok\n");
+  for (const char* policy : {"auto", "recency", "lru"}) {
+    const Outcome ran = run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "26MiB"},
+                                                {"TESSERA_DEVICE_MEMORY", "16MiB"},
+                                                {"TESSERA_POLICY", policy}});
+    EXPECT_EQ(ran.output, "ok\n") << policy;
+    EXPECT_EQ(ran.message, "") << policy;
+  }
+}
+
+TEST(PreloadAddresses, AKernelHandsAddressesToTheNextAsForGroupedProducts) {
+  expect_found_where_it_was_handed_on("grouped");
+}
+
+TEST(PreloadAddresses, AKernelMakesATableFromOneAddressAsForBatchesOfMatrices) {
+  expect_found_where_it_was_handed_on("range");
+}
+
+TEST(PreloadAddresses, AKernelJoinsTables) { expect_found_where_it_was_handed_on("joined"); }
+
+TEST(PreloadAddresses, AGraphsNodeCopiesATable) { expect_found_where_it_was_handed_on("graph"); }
+
+TEST(PreloadAddresses, ABlockLeavesBehindAKernelThatUsesItUnseen) { expect_found_where_it_was_handed_on("running"); }
+
 }  // namespace
 }  // namespace tessera::programs

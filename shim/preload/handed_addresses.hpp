@@ -1,0 +1,70 @@
+// Addresses that a small kernel was given, and may have written into memory for the kernels behind it.
+//
+// Grouped matrix products and batched linear algebra launch a kernel of one block that writes a table of addresses,
+// then kernels that are given the table alone (pytorch#150421, pytorch#100997, TransformerEngine#2502). Nothing shows
+// what it wrote. But what it was given is seen: each of its addresses may lie behind each of the others. So a launch
+// that is given one of them soon after gets the others as words that may be needed: they come as far as they fit.
+//
+// Only kernels of one block count. Kernels with more of them compute on the blocks that they are given.
+//
+// Thread safety: any thread. A program without such kernels pays one load per launch.
+//
+// Bounds: kMost addresses are remembered, with kMostBehind others each, for kLaunches launches.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "cuda_api.hpp"
+#include "found_words.hpp"
+
+namespace tessera::preload {
+
+class HandedAddresses {
+ public:
+  static constexpr std::size_t kMost = 256;
+  static constexpr std::size_t kMostBehind = 256;
+  static constexpr std::uint64_t kLaunches = 32;
+  // A table may begin so far behind the address that the kernel was given.
+  static constexpr CUdeviceptr kReach = 16 << 10;
+
+  bool any() const { return any_.load(std::memory_order_relaxed); }
+
+  // A kernel of one block is launched with these words, among them what tables name for it. A kernel that is launched
+  // again with an address replaces what it handed on there before. What was handed on to the kernel itself is not
+  // among the words: each kernel of a row would hand on what all kernels before were given.
+  void note(const char* kernel, const Words& words);
+  // Adds what kernels before may have handed on to a launch with these words, ahead of what else may be needed.
+  void add_handed(Words& words);
+  void forget_all();
+
+ private:
+  // The kernel's name and the address it was given.
+  using Key = std::pair<CUdeviceptr, const char*>;
+  struct Handed {
+    std::uint64_t launch = 0;
+    std::vector<std::uint64_t> others;
+  };
+  static constexpr std::size_t kPages = 4096;
+
+  std::atomic<bool>& page_of(CUdeviceptr address) { return pages_[address / kReach % kPages]; }
+  void forget_old();
+
+  std::mutex mutex_;
+  std::map<Key, Handed> handed_;
+  std::atomic<bool> any_{false};
+  std::atomic<std::uint64_t> launch_{0};           // counted while there are any
+  std::atomic<std::uint64_t> newest_{0};           // the launch that handed on last
+  std::array<std::atomic<bool>, kPages> pages_{};  // an address with others may lie there; cleared when none is left
+};
+
+// The process's one.
+HandedAddresses& handed_addresses();
+
+}  // namespace tessera::preload
