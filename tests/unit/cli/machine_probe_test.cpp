@@ -48,15 +48,17 @@ TEST(MachineProbe, MemoryFileSystemsAreSeen) {
 TEST(MachineProbe, TheCallOfIoUringThatIsRefusedIsFound) {
   if (!tessera::can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";
   if (!probe_io_uring().usable()) GTEST_SKIP() << "no io_uring here";
-  const std::pair<long, std::string> calls[] = {{SYS_io_uring_setup, "io_uring_setup"},
-                                                {SYS_io_uring_enter, "io_uring_enter"},
-                                                {SYS_io_uring_register, "io_uring_register"}};
-  for (const auto& [number, name] : calls) {
-    EXPECT_TRUE(tessera::in_child([number, name] {
-      if (!tessera::refuse({{number, EPERM, 0, 0}})) return false;
+  struct Call {
+    long number;
+    std::string name;
+  };
+  for (const Call& call : {Call{SYS_io_uring_setup, "io_uring_setup"}, Call{SYS_io_uring_enter, "io_uring_enter"},
+                           Call{SYS_io_uring_register, "io_uring_register"}}) {
+    EXPECT_TRUE(tessera::in_child([&call] {
+      if (!tessera::refuse({{call.number, EPERM, 0, 0}})) return false;
       const UringFacts facts = probe_io_uring();
-      return facts.call == name && facts.refusal == EPERM && facts.filtered;
-    })) << name;
+      return facts.call == call.name && facts.refusal == EPERM && facts.filtered;
+    })) << call.name;
   }
 }
 
