@@ -11,7 +11,9 @@ namespace tessera::preload {
 
 // 0 for an operation that names no word, as a barrier.
 inline CUdeviceptr word_of(const CUstreamBatchMemOpParams& operation) {
-  switch (static_cast<int>(operation.operation)) {
+  int kind = 0;  // may be one that this cuda.h does not know
+  std::memcpy(&kind, &operation.operation, sizeof(kind));
+  switch (kind) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
     case CU_STREAM_MEM_OP_WAIT_VALUE_64: return operation.waitValue.address;
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:

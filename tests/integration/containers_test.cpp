@@ -142,7 +142,7 @@ TEST_F(Containers, AKilledProgramLeavesNoFile) {
 TEST_F(Containers, ALimitOnTasksNeitherHangsNorHarms) {
   for (const std::string refused : {"", "./refuse EPERM io_uring_setup -- "}) {
     int right = 0;
-    for (const int tasks : {4, 5, 6, 7, 8, 10, 14, 20}) {
+    for (const int tasks : {4, 5, 6, 7, 8, 10, 14, 20, 28, 40}) {
       SCOPED_TRACE(refused + std::to_string(tasks));
       const TaskLimit limit(tasks);
       if (!limit.usable()) GTEST_SKIP() << "no control group of our own on this machine";

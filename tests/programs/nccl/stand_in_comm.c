@@ -46,16 +46,26 @@ static ncclResult_t make_comm(ncclComm_t* made, int ranks, int rank, struct meet
   return result;
 }
 
+/* Each rank maps the meeting for itself, and unmaps it with its communicator. */
+static struct meeting* map_meeting(int file) {
+  void* const mapped = mmap(NULL, sizeof(struct meeting), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return mapped != MAP_FAILED ? mapped : NULL;
+}
+
 ncclResult_t ncclCommInitAll(ncclComm_t* comms, int devices, const int* list) {
-  struct meeting* const meeting = calloc(1, sizeof(*meeting));
-  ncclResult_t result = meeting != NULL ? ncclSuccess : ncclSystemError;
+  const int file = memfd_create("nccl-stand-in", MFD_CLOEXEC);
+  ncclResult_t result = ncclSuccess;
+  if (file < 0 || ftruncate(file, sizeof(struct meeting)) != 0) return ncclSystemError;
   for (int rank = 0; rank < devices && result == ncclSuccess; ++rank) {
     CUcontext context;
+    struct meeting* const meeting = map_meeting(file);
+    if (meeting == NULL) return ncclSystemError;
     TRY(cuDevicePrimaryCtxRetain(&context, list != NULL ? list[rank] : rank));
     TRY(cuCtxPushCurrent(context));
     result = make_comm(&comms[rank], devices, rank, meeting, 1);
     TRY(cuCtxPopCurrent(&context));
   }
+  close(file);
   return result;
 }
 
@@ -70,9 +80,9 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
   const int file = shm_open(id.internal, O_RDWR | O_CREAT, 0600);
   if (file < 0 || ftruncate(file, sizeof(struct meeting)) != 0) return ncclSystemError;
-  struct meeting* const meeting = mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  struct meeting* const meeting = map_meeting(file);
   close(file);
-  if (meeting == MAP_FAILED) return ncclSystemError;
+  if (meeting == NULL) return ncclSystemError;
   const int blocking = config == NULL || config->blocking != 0;
   const ncclResult_t result = make_comm(comm, ranks, rank, meeting, blocking);
   if (result != ncclSuccess) return result;
@@ -100,6 +110,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (comm->more_staging != 0) TRY(cuMemFree(comm->more_staging));
   TRY(cuMemFreeHost(comm->queue));
   TRY(cuCtxPopCurrent(&comm->context));
+  munmap(comm->meeting, sizeof(*comm->meeting));
   free(comm);
   return ncclSuccess;
 }
