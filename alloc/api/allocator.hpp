@@ -80,7 +80,7 @@ class Allocator {
   Status begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream,
                    const char* name, AnnouncedUse& use);
   // Queued work that names no block but may reach any: its address may have come from memory or a global. While it
-  // runs no block leaves. `device`: of the stream; without one it is that of the only heap, or nobody knows.
+  // runs no block leaves. `device`: of the stream; without one the work counts on every device in use.
   void begin_unnamed(std::optional<DeviceId> device, StreamId stream, AnnouncedUse& use);
   // Uses are found by what launches show, not told by the program: Residency::expect_unseen_work() of each device, also
   // of those that are used later. Cheap.

@@ -65,7 +65,7 @@ struct Engine {
     const Gate::Closed closed(gate);
     return streams.fence(~std::uint64_t{0}, StreamTable::kAllSoFar);
   }
-  // Kernels that nobody announced may use the run, by an address that a kernel wrote. They come within a few launches.
+  // Unannounced kernels may use the run, by an address that a kernel wrote. They come within a few launches.
   bool is_settled(const Run& run) const {
     return !unseen.load() || run.is_dead() || streams.is_past_grace(run.streams.load(), run.last_work(), options.grace);
   }

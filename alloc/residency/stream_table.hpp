@@ -9,7 +9,7 @@
 // that comes next, which it shares with its neighbours; and a fence closes all epochs that it covers,
 // so a stamp given later is greater than the fence's label. Frees thus cost no tick.
 //
-// A kernel may use a block that nobody announced: a kernel before it wrote the block's address into device memory
+// A kernel may use a block unannounced: a kernel before it wrote the block's address into device memory
 // (grouped GEMMs and batched linear algebra do). Such a use follows within a few launches on the same stream. So the
 // table also says whether a stream has queued a few launches since an epoch; until then a block should stay.
 //

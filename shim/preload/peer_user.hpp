@@ -1,4 +1,4 @@
-// Who is at the other end of a socket.
+// Which user is at the other end of a socket.
 //
 // Thread safety: pure function of the socket.
 #pragma once
