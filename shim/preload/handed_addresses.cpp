@@ -1,47 +1,77 @@
 #include "handed_addresses.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 namespace tessera::preload {
 
-void HandedAddresses::note(const char* kernel, const Words& words) {
-  std::vector<std::uint64_t> all = words.certain;
-  all.insert(all.end(), words.maybe.begin(), words.maybe.end());
-  if (all.size() < 2) return;
-  all.resize(std::min(all.size(), kMostBehind));
+// REQUIRES: the lock.
+HandedAddresses::Handed& HandedAddresses::place_for(const char* kernel, std::uint64_t first) {
+  const auto same = std::ranges::find_if(handed_, [&](const Handed& handed) {
+    return handed.launch != 0 && handed.kernel == kernel && handed.given.front() == first;
+  });
+  return same != handed_.end() ? *same : handed_[next_++ % kMost];
+}
+
+void HandedAddresses::note(const char* kernel, std::span<const std::uint64_t> given,
+                           std::span<const std::uint64_t> named) {
+  if (given.empty() || given.size() + named.size() < 2) return;
+  given = given.first(std::min(given.size(), kMostWords));
+  named = named.first(std::min(named.size(), kMostWords));
   const std::lock_guard<std::mutex> lock(mutex_);
-  forget_old();
-  const std::uint64_t now = launch_.load(std::memory_order_relaxed);
-  for (const std::uint64_t address : words.certain) {
-    if (handed_.size() >= kMost && !handed_.contains({address, kernel})) break;
-    Handed& handed = handed_[{address, kernel}];
-    handed.launch = now;
-    handed.others = all;
-    std::erase(handed.others, address);
+  Handed& handed = place_for(kernel, given.front());
+  handed.kernel = kernel;
+  handed.launch = launch_.load(std::memory_order_relaxed);
+  handed.turn = ++turns_;
+  handed.given.assign(given.begin(), given.end());
+  handed.named.assign(named.begin(), named.end());
+  for (const std::uint64_t address : given) {
     page_of(address).store(true, std::memory_order_relaxed);
     page_of(address + kReach).store(true, std::memory_order_relaxed);
   }
-  newest_.store(now, std::memory_order_relaxed);
-  any_.store(!handed_.empty(), std::memory_order_relaxed);
+  newest_.store(handed.launch, std::memory_order_relaxed);
+  any_.store(true, std::memory_order_relaxed);
 }
 
-void HandedAddresses::add_handed(Words& words) {
+bool HandedAddresses::may_add(std::span<const std::uint64_t> given) {
   const std::uint64_t now = launch_.fetch_add(1, std::memory_order_relaxed) + 1;
-  const auto may_be_handed = [this](std::uint64_t word) { return page_of(word).load(std::memory_order_relaxed); };
-  const bool all_old = newest_.load(std::memory_order_relaxed) + kLaunches < now;
-  if (!all_old && std::ranges::none_of(words.certain, may_be_handed)) return;
-  std::vector<std::uint64_t> maybe;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (all_old) {
-    forget_old();
-    return;
+  if (newest_.load(std::memory_order_relaxed) + kLaunches < now) {
+    forget_all();
+    return false;
   }
-  for (const std::uint64_t word : words.certain) {
-    if (!may_be_handed(word)) continue;
-    const CUdeviceptr first = word < kReach ? 0 : word - kReach + 1;
-    for (auto at = handed_.lower_bound({first, nullptr}); at != handed_.end() && at->first.first <= word; ++at) {
-      if (at->second.launch + kLaunches < now) continue;
-      maybe.insert(maybe.end(), at->second.others.begin(), at->second.others.end());
+  return std::ranges::any_of(given,
+                             [this](std::uint64_t word) { return page_of(word).load(std::memory_order_relaxed); });
+}
+
+// The newest first: what does not fit is left out at the end.
+void HandedAddresses::add_handed(Words& words) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::uint64_t now = launch_.load(std::memory_order_relaxed);
+  std::array<const Handed*, kMost> recent{};
+  std::size_t count = 0;
+  for (const Handed& handed : handed_) {
+    if (handed.launch != 0 && handed.launch + kLaunches >= now) recent[count++] = &handed;
+  }
+  std::ranges::sort(std::span(recent).first(count), std::greater(), &Handed::turn);
+  std::vector<std::uint64_t> maybe, others;
+  std::vector<std::pair<const char*, std::uint64_t>> written;  // by which kernel, at which address
+  for (const Handed* const handed : std::span(recent).first(count)) {
+    bool is_near = false;
+    others.clear();
+    for (const std::uint64_t at : handed->given) {
+      const auto reaches = [at](std::uint64_t word) { return word - at < kReach; };
+      if (std::ranges::any_of(words.certain, reaches)) {
+        is_near = is_near || std::ranges::find(written, std::pair(handed->kernel, at)) == written.end();
+      } else {
+        others.push_back(at);
+      }
+    }
+    others.insert(others.end(), handed->named.begin(), handed->named.end());
+    if (!is_near || others.empty()) continue;
+    for (const std::uint64_t at : handed->given) written.emplace_back(handed->kernel, at);
+    for (const std::uint64_t other : others) {
+      if (std::ranges::find(maybe, other) == maybe.end()) maybe.push_back(other);
     }
   }
   words.maybe.insert(words.maybe.begin(), maybe.begin(), maybe.end());
@@ -49,17 +79,9 @@ void HandedAddresses::add_handed(Words& words) {
 
 void HandedAddresses::forget_all() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  handed_.clear();
-  forget_old();
-}
-
-// REQUIRES: the lock.
-void HandedAddresses::forget_old() {
-  const std::uint64_t now = launch_.load(std::memory_order_relaxed);
-  std::erase_if(handed_, [now](const auto& each) { return each.second.launch + kLaunches < now; });
-  any_.store(!handed_.empty(), std::memory_order_relaxed);
-  if (!handed_.empty()) return;
+  for (Handed& handed : handed_) handed.launch = 0;
   for (auto& page : pages_) page.store(false, std::memory_order_relaxed);
+  any_.store(false, std::memory_order_relaxed);
 }
 
 HandedAddresses& handed_addresses() {

@@ -9,16 +9,15 @@
 //
 // Thread safety: any thread. A program without such kernels pays one load per launch.
 //
-// Bounds: kMost addresses are remembered, with kMostBehind others each, for kLaunches launches.
+// Bounds: kMost kernels are remembered, with kMostWords addresses each, for kLaunches launches.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <mutex>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "cuda_api.hpp"
@@ -28,40 +27,44 @@ namespace tessera::preload {
 
 class HandedAddresses {
  public:
-  static constexpr std::size_t kMost = 256;
-  static constexpr std::size_t kMostBehind = 256;
+  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMostWords = 256;
   static constexpr std::uint64_t kLaunches = 32;
   // A table may begin so far behind the address that the kernel was given.
   static constexpr CUdeviceptr kReach = 16 << 10;
 
   bool any() const { return any_.load(std::memory_order_relaxed); }
 
-  // A kernel of one block is launched with these words, among them what tables name for it. A kernel that is launched
-  // again with an address replaces what it handed on there before. What was handed on to the kernel itself is not
-  // among the words: each kernel of a row would hand on what all kernels before were given.
-  void note(const char* kernel, const Words& words);
-  // Adds what kernels before may have handed on to a launch with these words, ahead of what else may be needed.
+  // A kernel of one block is launched with the certain words `given`; `named` is what tables name for it. A kernel that
+  // is launched again with an address replaces what it handed on there before. What was handed on to the kernel itself
+  // is not among `named`: each kernel of a row would hand on what all kernels before were given.
+  void note(const char* kernel, std::span<const std::uint64_t> given, std::span<const std::uint64_t> named);
+  // To be asked once for each launch while there are any: whether kernels before may have handed on anything to it.
+  bool may_add(std::span<const std::uint64_t> given);
+  // Adds what they may have handed on, ahead of what else may be needed.
   void add_handed(Words& words);
   void forget_all();
 
  private:
-  // The kernel's name and the address it was given.
-  using Key = std::pair<CUdeviceptr, const char*>;
   struct Handed {
-    std::uint64_t launch = 0;
-    std::vector<std::uint64_t> others;
+    const char* kernel = nullptr;  // by name
+    std::uint64_t launch = 0;      // 0: none
+    std::uint64_t turn = 0;        // grows with each
+    std::vector<std::uint64_t> given, named;
   };
   static constexpr std::size_t kPages = 4096;
 
   std::atomic<bool>& page_of(CUdeviceptr address) { return pages_[address / kReach % kPages]; }
-  void forget_old();
+  Handed& place_for(const char* kernel, std::uint64_t first);
 
   std::mutex mutex_;
-  std::map<Key, Handed> handed_;
+  std::array<Handed, kMost> handed_;
+  std::size_t next_ = 0;  // of them, to be overwritten
+  std::uint64_t turns_ = 0;
   std::atomic<bool> any_{false};
-  std::atomic<std::uint64_t> launch_{0};           // counted while there are any
+  std::atomic<std::uint64_t> launch_{1};           // counted while there are any
   std::atomic<std::uint64_t> newest_{0};           // the launch that handed on last
-  std::array<std::atomic<bool>, kPages> pages_{};  // an address with others may lie there; cleared when none is left
+  std::array<std::atomic<bool>, kPages> pages_{};  // an address with others may lie there
 };
 
 // The process's one.

@@ -69,20 +69,27 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
     begin_unnamed(stream);
     return;
   }
-  if (pointer_tables().any() || handed_addresses().any() || launched == Launched::kOneBlock) {
-    begin_with_tables(words, stream, kernel, launched);
-  } else {
-    begin_launch(words, stream, kernel, launched);
+  const bool was_handed = handed_addresses().any() && handed_addresses().may_add(words.certain);
+  if (was_handed || pointer_tables().any()) {
+    begin_with_tables(words, stream, kernel, launched, was_handed);
+    return;
   }
+  if (launched == Launched::kOneBlock) handed_addresses().note(kernel, words.certain, {});
+  begin_launch(words, stream, kernel, launched);
 }
 
 [[gnu::noinline]] void ManagedUse::begin_with_tables(const WordSpans& words, CUstream stream,
-                                                     const char* kernel, Launched launched) {
+                                                     const char* kernel, Launched launched,
+                                                     bool was_handed) {
   Words with_tables(words);
   if (pointer_tables().any()) pointer_tables().add_pointees(with_tables);
-  const Words named = launched == Launched::kOneBlock ? with_tables : Words();
-  if (handed_addresses().any()) handed_addresses().add_handed(with_tables);
-  if (launched == Launched::kOneBlock) handed_addresses().note(kernel, named);
+  if (launched == Launched::kOneBlock) {
+    const std::vector<std::uint64_t> named = with_tables.maybe;
+    if (was_handed) handed_addresses().add_handed(with_tables);
+    handed_addresses().note(kernel, words.certain, named);
+  } else if (was_handed) {
+    handed_addresses().add_handed(with_tables);
+  }
   begin_launch(with_tables, stream, kernel, launched);
 }
 

@@ -51,8 +51,8 @@ class ManagedUse {
 
  private:
   void begin_launch(const WordSpans& words, CUstream stream, const char* kernel, Launched launched);
-  void begin_with_tables(const WordSpans& words, CUstream stream, const char* kernel,
-                         Launched launched);
+  void begin_with_tables(const WordSpans& words, CUstream stream, const char* kernel, Launched launched,
+                         bool was_handed);
   // For blocks whose work has to be waited for on the host. False, and nothing done, if there are none.
   bool begin_apart(const WordSpans& words, CUstream stream, const char* call);
   tessera_result begin_graded(const WordSpans& words, CUstream stream, const char* kernel);
