@@ -94,6 +94,8 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   std::optional<Work> work;
   TESSERA_TRY_ASSIGN(work, close_work(run, decided));
   if (!work) return Bytes();
+  const bool is_used = !engine_.streams.passed(run.streams.load(), run.last_work());
+  if (is_used && patience == Patience::kAhead) return Bytes();
   if (to == Away::kRegenerated) TESSERA_TRY(engine_.streams.poll());  // no copy waits for the work behind it
   const bool in_turn = patience == Patience::kDemand || engine_.streams.passed(work->mask, work->until);
   const bool anyhow = to == Away::kRegenerated || which == Which::kWithoutCopy;

@@ -134,7 +134,8 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience) {
   TESSERA_TRY(engine_.streams.poll());
   Bytes total;
   for (const Recency recency : {Recency::kSettled, Recency::kAny}) {
-    if (recency == Recency::kAny && patience != Patience::kDemand) break;
+    // Where no work is unseen every run is settled: one look is enough.
+    if (recency == Recency::kAny && (patience != Patience::kDemand || !engine_.unseen.load())) break;
     bool full = false;
     for (const Which which : {Which::kAll, Which::kBasePages, Which::kWithoutCopy}) {
       if (total >= bytes || (which != Which::kAll && !full)) break;

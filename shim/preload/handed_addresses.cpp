@@ -14,6 +14,15 @@ HandedAddresses::Handed& HandedAddresses::place_for(const char* kernel, std::uin
   return same != handed_.end() ? *same : handed_[next_++ % kMost];
 }
 
+// A table lies in the page of the address that the kernel was given, or in the next one.
+template <class Change>
+void HandedAddresses::for_each_page(std::span<const std::uint64_t> given, Change change) {
+  for (const std::uint64_t address : given) {
+    change(page_of(address));
+    change(page_of(address + kReach));
+  }
+}
+
 void HandedAddresses::note(const char* kernel, std::span<const std::uint64_t> given,
                            std::span<const std::uint64_t> named) {
   if (given.empty() || given.size() + named.size() < 2) return;
@@ -24,11 +33,11 @@ void HandedAddresses::note(const char* kernel, std::span<const std::uint64_t> gi
   handed.kernel = kernel;
   handed.launch = launch_.load(std::memory_order_relaxed);
   handed.turn = ++turns_;
-  handed.given.assign(given.begin(), given.end());
   handed.named.assign(named.begin(), named.end());
-  for (const std::uint64_t address : given) {
-    page_of(address).store(true, std::memory_order_relaxed);
-    page_of(address + kReach).store(true, std::memory_order_relaxed);
+  if (!std::ranges::equal(handed.given, given)) {
+    for_each_page(given, [](auto& page) { page.fetch_add(1, std::memory_order_relaxed); });
+    for_each_page(handed.given, [](auto& page) { page.fetch_sub(1, std::memory_order_relaxed); });
+    handed.given.assign(given.begin(), given.end());
   }
   newest_.store(handed.launch, std::memory_order_relaxed);
   any_.store(true, std::memory_order_relaxed);
@@ -41,7 +50,7 @@ bool HandedAddresses::may_add(std::span<const std::uint64_t> given) {
     return false;
   }
   return std::ranges::any_of(given,
-                             [this](std::uint64_t word) { return page_of(word).load(std::memory_order_relaxed); });
+                             [this](std::uint64_t word) { return page_of(word).load(std::memory_order_relaxed) != 0; });
 }
 
 // The newest first: what does not fit is left out at the end.
@@ -79,8 +88,11 @@ void HandedAddresses::add_handed(Words& words) {
 
 void HandedAddresses::forget_all() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (Handed& handed : handed_) handed.launch = 0;
-  for (auto& page : pages_) page.store(false, std::memory_order_relaxed);
+  for (Handed& handed : handed_) {
+    handed.launch = 0;
+    handed.given.clear();
+  }
+  for (auto& page : pages_) page.store(0, std::memory_order_relaxed);
   any_.store(false, std::memory_order_relaxed);
 }
 

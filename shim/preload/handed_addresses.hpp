@@ -54,7 +54,9 @@ class HandedAddresses {
   };
   static constexpr std::size_t kPages = 4096;
 
-  std::atomic<bool>& page_of(CUdeviceptr address) { return pages_[address / kReach % kPages]; }
+  std::atomic<std::uint32_t>& page_of(CUdeviceptr address) { return pages_[address / kReach % kPages]; }
+  template <class Change>
+  void for_each_page(std::span<const std::uint64_t> given, Change change);
   Handed& place_for(const char* kernel, std::uint64_t first);
 
   std::mutex mutex_;
@@ -62,9 +64,9 @@ class HandedAddresses {
   std::size_t next_ = 0;  // of them, to be overwritten
   std::uint64_t turns_ = 0;
   std::atomic<bool> any_{false};
-  std::atomic<std::uint64_t> launch_{1};           // counted while there are any
-  std::atomic<std::uint64_t> newest_{0};           // the launch that handed on last
-  std::array<std::atomic<bool>, kPages> pages_{};  // an address with others may lie there
+  std::atomic<std::uint64_t> launch_{1};                    // counted while there are any
+  std::atomic<std::uint64_t> newest_{0};                    // the launch that handed on last
+  std::array<std::atomic<std::uint32_t>, kPages> pages_{};  // how many addresses with others may lie there
 };
 
 // The process's one.

@@ -86,6 +86,17 @@ TEST_F(HandedAddressesTest, TheOldestGoesWhereThereAreTooMany) {
   EXPECT_EQ(with(kTable + (2 * HandedAddresses::kMost - 1) * HandedAddresses::kReach), Addresses{kFirst});
 }
 
+// Else launches of a long program would all look for tables.
+TEST_F(HandedAddressesTest, WhatIsForgottenIsNotLookedFor) {
+  for (std::uint64_t i = 0; i < 2 * HandedAddresses::kMost; ++i) {
+    note(kPrepare, {kTable + 2 * i * HandedAddresses::kReach, kFirst});
+  }
+  const std::uint64_t first = kTable + 2 * HandedAddresses::kReach,
+                      last = kTable + (4 * HandedAddresses::kMost - 2) * HandedAddresses::kReach;
+  EXPECT_FALSE(handed_->may_add({&first, 1}));
+  EXPECT_TRUE(handed_->may_add({&last, 1}));
+}
+
 // The address of the table need not come first.
 TEST_F(HandedAddressesTest, TheNewestComesFirstAndReplacesWhatTheKernelWroteThere) {
   note(kPrepare, {kFirst, kTable});
