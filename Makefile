@@ -13,7 +13,7 @@ TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=er
 # do not run our code, and tests labelled "unsanitized" say at their registration why they are no use there.
 UNDER_SANITIZER = -LE 'bench|lint|package|unsanitized'
 
-.PHONY: build demo check test lint asan tsan tidy bench league leagues format install gpu-bundle packages check-packages bench-packages clean
+.PHONY: build demo check check-long test lint asan tsan tidy bench league leagues format install gpu-bundle packages check-packages bench-packages clean
 
 packages: ; @sh cmake/install_packages.sh build
 check-packages: ; @sh cmake/install_packages.sh build check
@@ -35,7 +35,14 @@ check: check-packages
 test: packages
 	$(CONFIGURE) release
 	$(COMPILE) release
-	$(TEST) build/release
+	$(TEST) build/release -LE long
+
+# What takes minutes each: whole searches, cells of the league, hundreds of seeds, suites of other projects. It runs every
+# night, and before an issue is closed.
+check-long: check-packages
+	$(CONFIGURE) release
+	$(COMPILE) release
+	$(TEST) build/release -L long
 
 lint: packages
 	$(CONFIGURE) release

@@ -18,7 +18,7 @@ def told_by(script, model):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.json"
         done = subprocess.run([sys.executable, BENCH / script, BUILD, "--models", model, "-o", out], capture_output=True, text=True,
-                              timeout=280, check=False)
+                              timeout=1500, check=False)
         assert done.returncode == 0, done.stderr
         return json.loads(out.read_text(encoding="utf-8"))["results"]
 
