@@ -59,6 +59,9 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
                                                      const Options& options) {
   TESSERA_TRY(options.validate());
   set_log_level(options.level());
+  for (const MisspeltVariable& variable : options.misspelt) {
+    log_line(LogLevel::kWarning, "the environment has {}, which is no option and is ignored; is {} meant?", variable.name, variable.nearest);
+  }
   const Clock& clock = foundations.clock;
   HostPages& pages = foundations.host_pages;
   const bool pump = foundations.pump;

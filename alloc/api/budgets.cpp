@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -125,9 +124,16 @@ Result<std::vector<FileBudget>> file_budgets(const Options& options) {
 std::vector<std::string> spill_directories(const Options& options) {
   if (options.file_dir.empty()) return {"/var/tmp"};
   std::vector<std::string> directories;
-  std::istringstream words(options.file_dir);
-  for (std::string word; std::getline(words, word, ':');) {
-    if (!word.empty()) directories.push_back(word);
+  std::string word;
+  const std::string& list = options.file_dir;
+  for (std::size_t i = 0; i <= list.size(); ++i) {
+    const bool escaped = i + 1 < list.size() && list[i] == '\\' && (list[i + 1] == ':' || list[i + 1] == '\\');
+    if (i == list.size() || list[i] == ':') {
+      if (!word.empty()) directories.push_back(std::move(word));
+      word.clear();
+    } else {
+      word += escaped ? list[++i] : list[i];
+    }
   }
   return directories;
 }

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/descriptor.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -41,7 +42,7 @@ bool secure(int file) {
 }  // namespace
 
 Result<std::unique_ptr<LiveBoard>> LiveBoard::open() {
-  const int file = ::memfd_create(TESSERA_LIVE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const int file = away_from_standard(::memfd_create(TESSERA_LIVE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file < 0) return failed("memfd_create");
   void* const page = secure(file) ? ::mmap(nullptr, sizeof(tessera_live), PROT_READ | PROT_WRITE,
                                            MAP_SHARED, file, 0)

@@ -1,5 +1,7 @@
 #include "api/options.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -37,7 +39,7 @@ constexpr OptionEntry kTable[] = {
      "More makes the heap larger; bytes that reach the file move at the speed of the disk."},
     {"file-dir", kBehaviour, &Options::file_dir, "", "",
      "Directory for the spill file, which has no name and vanishes with the process; empty is "
-     "/var/tmp. Several with ':' between: a file in each, all used at once.",
+     "/var/tmp. Several with ':' between: a file in each, all used at once. A ':' of a name is written '\\:'.",
      "Choose a fast local disk, or several; on tmpfs the file would be memory again."},
     {"file-write-budget", kBehaviour, &Options::file_write_budget, "auto", "",
      "Bytes that may be written to the spill files in all; auto is no limit.",
@@ -197,6 +199,7 @@ Result<Options> Options::from_environment() {
     if (!set.is_ok()) return Status(set.code(), fmt::format("{}: {}", variable, set.message()));
   }
   TESSERA_TRY(options.validate());
+  options.misspelt = misspelt_variables(environ);
   return options;
 }
 

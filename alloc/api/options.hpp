@@ -13,7 +13,9 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
+#include "api/misspelt_variables.hpp"
 #include "base/log.hpp"
 #include "base/status.hpp"
 #include "base/units.hpp"
@@ -46,6 +48,8 @@ struct Options {
   std::string history;
   bool explain = false;
   std::string log_level = "warning";
+
+  std::vector<MisspeltVariable> misspelt;  // what from_environment() found and could not use
 
   // The defaults, overridden by TESSERA_... . Errors: kInvalidArgument naming the variable.
   static Result<Options> from_environment();

@@ -1,5 +1,6 @@
 #include "base/log.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,19 +10,24 @@ namespace {
 
 std::atomic<LogLevel> current_level{LogLevel::kWarning};
 
+// Asked before the program's first line. If it was closed by then, its number is that of a file which the program opened since.
+const bool had_standard_error = ::fcntl(STDERR_FILENO, F_GETFD) != -1;
+
 }  // namespace
+
+bool has_standard_error() { return had_standard_error; }
 
 void set_log_level(LogLevel level) { current_level.store(level, std::memory_order_relaxed); }
 
 bool log_enabled(LogLevel level) { return level <= current_level.load(std::memory_order_relaxed); }
 
 void log_text(LogLevel level, std::string_view text) {
-  if (!log_enabled(level)) return;
+  if (!log_enabled(level) || !has_standard_error()) return;
   char line[1100];
   const auto end = fmt::format_to_n(line, sizeof(line) - 1, "tessera: {}", text);
   std::size_t length = end.size < sizeof(line) - 1 ? end.size : sizeof(line) - 1;
   line[length++] = '\n';
-  // A closed standard error is the program's choice; there is no better place to say so.
+  // The program may have closed it since; there is no better place to say so.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, length);
 }
 

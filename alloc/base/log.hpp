@@ -19,6 +19,8 @@ enum class LogLevel : int { kQuiet = 0, kError, kWarning, kInfo, kDebug };
 void set_log_level(LogLevel level);
 bool log_enabled(LogLevel level);
 void log_text(LogLevel level, std::string_view text);
+// Whether the process was started with one. Without, nothing may be written to its number: another file has that by now.
+bool has_standard_error();
 
 template <class... Args>
 void log_line(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {

@@ -114,7 +114,7 @@ Result<FrameId> SimFrames::adopt(int file) {
   const auto place = static_cast<std::uint64_t>(std::max<off_t>(position, 0));
   const Bytes bytes(place % kMostUnits * kUnit);
   const std::uint64_t device = place % kUnit / kMostUnits;
-  const int own = bytes != Bytes() && device < devices_.size() ? ::fcntl(file, F_DUPFD_CLOEXEC, 0) : -1;
+  const int own = bytes != Bytes() && device < devices_.size() ? ::fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
   if (own < 0) {
     return Status(Code::kDriver, "not a frame of another process", native::kInvalidHandle);
   }

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/descriptor.hpp"
 #include "driver/native_codes.hpp"
 
 namespace tessera {
@@ -51,7 +52,7 @@ SimStore::~SimStore() {
 
 Status SimStore::open() {
   if (file_ >= 0) return {};
-  const int file = ::memfd_create("tessera-sim", MFD_CLOEXEC);
+  const int file = away_from_standard(::memfd_create("tessera-sim", MFD_CLOEXEC));
   if (file < 0) return refused("no memory file", name());
   void* home = MAP_FAILED;
   if (::ftruncate(file, static_cast<off_t>(extent_.value())) == 0) {
@@ -86,7 +87,7 @@ bool SimStore::hide(Bytes offset, Bytes bytes, void* where) const {
 
 // A description of its own, whose position the caller may set.
 int SimStore::share() const {
-  return ::open(fmt::format("/proc/self/fd/{}", file_).c_str(), O_RDWR | O_CLOEXEC);
+  return away_from_standard(::open(fmt::format("/proc/self/fd/{}", file_).c_str(), O_RDWR | O_CLOEXEC));
 }
 
 Result<Bytes> SimStore::place(Bytes bytes) {

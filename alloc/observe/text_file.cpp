@@ -8,6 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "base/descriptor.hpp"
+#include "base/log.hpp"
+
 namespace tessera {
 
 Status io_error(const std::string& path) {
@@ -23,7 +26,7 @@ std::string path_of_process(std::string path) {
 }
 
 Result<int> open_private_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const int file = away_from_standard(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (file < 0) return io_error(path);
   return file;
 }
@@ -39,7 +42,10 @@ Status write_all(int file, std::string_view text, const std::string& path) {
 }
 
 Status write_text_file(const std::string& path, std::string_view text) {
-  if (path == "-") return write_all(STDERR_FILENO, text, "standard error");
+  if (path == "-") {
+    if (has_standard_error()) return write_all(STDERR_FILENO, text, "standard error");
+    return Status(Code::kIo, "standard error is closed", EBADF);
+  }
   TESSERA_TRY_ASSIGN(const int file, open_private_file(path));
   const Status written = write_all(file, text, path);
   // close() can be the call that reports a full disk.

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <linux/magic.h>
 
+#include "base/descriptor.hpp"
 #include "base/log.hpp"
 
 namespace tessera {
@@ -95,15 +96,6 @@ Bytes file_size_limit() {
   constexpr std::uint64_t kLargest = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0) return Bytes(kLargest);
   return Bytes(std::min<std::uint64_t>(limit.rlim_cur, kLargest));
-}
-
-int away_from_standard(int descriptor) {
-  if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
-  const int kept = ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  const int error = errno;
-  ::close(descriptor);
-  errno = error;
-  return kept;
 }
 
 }  // namespace tessera

@@ -47,8 +47,4 @@ Result<SpillFile> make_unlinked(const std::string& directory);
 // signal ends the program.
 Bytes file_size_limit();
 
-// The same file under a number that no program uses for its standard streams, which it may have closed. Takes
-// `descriptor` over. -1 with errno when there is none.
-int away_from_standard(int descriptor);
-
 }  // namespace tessera

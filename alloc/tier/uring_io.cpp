@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "tier/plain_transfer.hpp"
 

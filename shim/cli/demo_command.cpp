@@ -91,10 +91,12 @@ std::string Demo::choose_spill_folders() {
   std::vector<FolderFacts> spills;
   for (const std::string& folder : folders_in(options_.file_dir)) spills.push_back(probe_folder(folder));
   if (spills.empty()) spills.push_back(choose_spill_folder());
+  std::vector<std::string> folders;
   for (const FolderFacts& spill : spills) {
     if (!spill.problem.empty()) return fmt::format("{}: {}", spill.path, spill.problem);
-    file_dir_ += (file_dir_.empty() ? "" : ":") + spill.path;
+    folders.push_back(spill.path);
   }
+  file_dir_ = folder_list(folders);
   return "";
 }
 

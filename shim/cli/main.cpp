@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include "demo_command.hpp"
+#include "control_client.hpp"
 #include "doctor_command.hpp"
 #include "installation.hpp"
 #include "league_command.hpp"
+#include "linkable_installation.hpp"
 #include "move_command.hpp"
 #include "plan_command.hpp"
 #include "replay_command.hpp"
@@ -121,7 +123,12 @@ int main(int argc, char** argv) {
   if (*commands.wake) return move_command("wake", commands.wake_options);
   if (*commands.report) return report_command(commands.report_options);
   if (*commands.top) return top_command(commands.top_options);
-  const Installation installation = find_installation();
+  const LinkableInstallation linkable = linkable_installation(find_installation(), control_folders().back());
+  const Installation& installation = linkable.installation;
+  if (!linkable.problem.empty() && (*commands.demo || *commands.run)) {
+    fmt::print(stderr, "tessera: {}\n", linkable.problem);
+    return 1;
+  }
   if (*commands.demo) return demo_command(installation, commands.demo_options);
   if (*commands.doctor) return doctor_command(installation, commands.doctor_options);
   if (*commands.torture) return torture_command(commands.torture_options);

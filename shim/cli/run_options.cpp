@@ -22,11 +22,9 @@ bool is_path(const std::string& name) {
 // The program may change its folder before these are used. Of file-dir each of several, between ':'.
 std::string absolute_paths(const std::string& name, const std::string& value) {
   if (name != "file-dir") return std::filesystem::absolute(value).string();
-  std::string paths;
-  for (const std::string& folder : folders_in(value)) {
-    paths += (paths.empty() ? "" : ":") + std::filesystem::absolute(folder).string();
-  }
-  return paths;
+  std::vector<std::string> folders = folders_in(value);
+  for (std::string& folder : folders) folder = std::filesystem::absolute(folder).string();
+  return folder_list(folders);
 }
 
 std::string set_in(tessera_options* options, const char* name, const std::string& value) {

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <thread>
 
+#include "descriptors.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
 #include "peer_user.hpp"
@@ -52,7 +53,7 @@ int listen_at(const std::string& path) {
     return -1;
   }
   std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
-  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int listener = off_standard_streams(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener < 0) return -1;
   ::unlink(path.c_str());
   const bool bound = ::bind(listener, reinterpret_cast<sockaddr*>(&name), sizeof(name)) == 0 &&
@@ -97,7 +98,7 @@ std::string answer(const std::string& request) {
 
 // False when the request is still there: the program has no file to spare for it.
 bool serve(int listener) {
-  const int peer = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  const int peer = off_standard_streams(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
   if (peer < 0) return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
   std::string request;
   if (is_same_user(peer) && read_line(peer, request)) {
@@ -149,7 +150,7 @@ void start_control(const char* folder) {
   auto made = std::make_unique<Server>();
   made->path = std::string(folder) + "/" + std::to_string(::getpid()) + ".sock";
   if (is_private_folder(folder)) made->listener = listen_at(made->path);
-  if (made->listener >= 0) made->stop = ::eventfd(0, EFD_CLOEXEC);
+  if (made->listener >= 0) made->stop = off_standard_streams(::eventfd(0, EFD_CLOEXEC));
   if (made->stop < 0 || !start_thread(*made)) {
     say("no control socket in %s: %s", folder, std::strerror(errno));
     close_all(*made);

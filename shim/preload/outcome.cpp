@@ -1,5 +1,6 @@
 #include "outcome.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +15,12 @@ namespace {
 
 constexpr int kMostLines = 20;
 
+const bool had_standard_error = ::fcntl(STDERR_FILENO, F_GETFD) != -1;
+
 // One line, of `said` that came before. The one behind the last says so.
 void say_counted(std::atomic<int>& said, const char* format, va_list arguments) {
+  // If it was closed when the program began, its number is that of a file which the program opened.
+  if (!had_standard_error) return;
   const int before = said.fetch_add(1);
   if (before > kMostLines) return;
   char text[1024] = "tessera: ";
@@ -26,7 +31,7 @@ void say_counted(std::atomic<int>& said, const char* format, va_list arguments) 
                          : std::vsnprintf(text + kPrefix, kRoom, format, arguments);
   const int length = kPrefix + std::clamp(wanted, 0, kRoom - 1);
   text[length] = '\n';
-  // A closed standard error is the program's choice; there is nobody left to tell.
+  // The program may have closed it since.
   [[maybe_unused]] const auto written = write(2, text, static_cast<std::size_t>(length) + 1);
 }
 

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <thread>
 
+#include "descriptors.hpp"
 #include "exposure.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
@@ -143,7 +144,7 @@ void answer(int peer) {
 // Ends when the listener is shut down.
 void serve_shares(int listener) {
   for (;;) {
-    const int peer = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    const int peer = off_standard_streams(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
     if (peer < 0 && errno == EINVAL) return;
     if (peer < 0) {
       ::usleep(10000);  // no files left, for now
@@ -178,7 +179,7 @@ const SharingServer* started_server() {
   if (::getrandom(&made->secret, sizeof(made->secret), 0) != sizeof(made->secret)) return nullptr;
   sockaddr_un name;
   const socklen_t size = name_of(made->process, made->secret, name);
-  made->listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  made->listener = off_standard_streams(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const bool ready = made->listener >= 0 && ::bind(made->listener, reinterpret_cast<sockaddr*>(&name), size) == 0 &&
                      ::listen(made->listener, 64) == 0 && start_sharing_thread(*made);
   if (ready) return sharing_server = made.release();
@@ -221,7 +222,7 @@ CUresult share_block(CUdeviceptr address, CUipcMemHandle& handle) {
 IncomingBlock::IncomingBlock(const SharedBlock& block) {
   sockaddr_un name;
   const socklen_t size = name_of(static_cast<pid_t>(block.process), block.secret, name);
-  socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  socket_ = off_standard_streams(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (socket_ < 0) return;
   set_patience(socket_);
   Head told{};

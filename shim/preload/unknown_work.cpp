@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "descriptors.hpp"
 #include "green_contexts.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
@@ -25,11 +26,14 @@ constexpr std::size_t kSystemPage = 4096;
 // read. process_vm_readv() would be simpler, but it cannot read memory that a driver has mapped.
 class CarefulReader {
  public:
-  CarefulReader() : open_(::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) == 0) {}
+  CarefulReader() {
+    if (::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0) return;
+    for (int& end : ends_) end = off_standard_streams(end);
+    open_ = ends_[0] >= 0 && ends_[1] >= 0;
+    if (!open_) close_ends();
+  }
   ~CarefulReader() {
-    if (!open_) return;
-    ::close(ends_[0]);
-    ::close(ends_[1]);
+    if (open_) close_ends();
   }
   CarefulReader(const CarefulReader&) = delete;
   CarefulReader& operator=(const CarefulReader&) = delete;
@@ -58,6 +62,11 @@ class CarefulReader {
     const ssize_t got = again([&] { return ::read(ends_[0], to, static_cast<std::size_t>(put)); });
     return got == put && static_cast<std::size_t>(got) == bytes;
   }
+  void close_ends() const {
+    for (const int end : ends_) {
+      if (end >= 0) ::close(end);
+    }
+  }
   template <class Call>
   static ssize_t again(Call call) {
     for (;;) {
@@ -67,7 +76,7 @@ class CarefulReader {
   }
 
   int ends_[2] = {-1, -1};
-  const bool open_;
+  bool open_ = false;
 };
 
 void say_once(std::atomic<bool>& said, const char* line, const char* call) {

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/descriptor.hpp"
 #include "cuda_api.hpp"
 
 namespace tessera::softcuda {
@@ -112,7 +113,7 @@ Result<Bytes> elf_length(const void* image) {
 }
 
 Result<ElfObject> open_elf(const void* image, Bytes bytes) {
-  const int file = ::memfd_create("kernels", MFD_CLOEXEC);
+  const int file = away_from_standard(::memfd_create("kernels", MFD_CLOEXEC));
   if (file < 0) return Status(Code::kOutOfMemory, "no memory file for a kernel object");
   void* handle = nullptr;
   if (write_all(file, image, bytes.value())) {

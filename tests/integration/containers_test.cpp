@@ -158,5 +158,26 @@ TEST_F(Containers, ALimitOnTasksNeitherHangsNorHarms) {
   }
 }
 
+// What a program opens first gets the number of a closed stream: neither our files nor our lines may end there.
+TEST_F(Containers, ClosedStandardStreamsStayClosed) {
+  const Environment environment = {{"TESSERA_SOFTWARE_MEMORY", "48MiB"}, {"TESSERA_DEVICE_MEMORY", "24MiB"}, {"TESSERA_HOST_MEMORY", "8MiB"},
+                                   {"TESSERA_FILE_MEMORY", "256MiB"}, {"TESSERA_FILE_DIR", folder_}, {"TESSERA_CONTROL_DIR", folder_ + "/control"},
+                                   {"TESSERA_STATS", scratch("closed.stats")}, {"TESSERA_TRACE", scratch("closed.trace")},
+                                   {"TESSERA_TIMELINE", scratch("closed.timeline")}, {"TESSERA_HISTORY", scratch("closed.history")}};
+  for (const std::string closed : {"", "2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"}) {
+    SCOPED_TRACE(closed);
+    EXPECT_EQ(run_preloaded("sh -c 'exec ./descriptors " + closed + "'", environment).exit_code, 0);
+  }
+  fs::remove_all(folder_ + "/control");
+}
+
+TEST_F(Containers, LinesOfOursNeverEndInAFileOfTheProgram) {
+  const std::string losses = scratch("losses");
+  const Environment environment = {{"TESSERA_SOFTWARE_MEMORY", "20MiB"}, {"TESSERA_HOST_MEMORY", "4MiB"}, {"TESSERA_FILE_MEMORY", "256MiB"},
+                                   {"TESSERA_FILE_DIR", folder_}, {"TESSERA_STATS", "-"}, {"TESSERA_LOG_LEVEL", "debug"}};
+  EXPECT_EQ(run_preloaded("sh -c 'exec " + kTraining + " --losses " + losses + " 2>&-'", environment).exit_code, 0);
+  EXPECT_EQ(contents(losses), losses_of_ample_run());
+}
+
 }  // namespace
 }  // namespace tessera::programs

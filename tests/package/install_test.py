@@ -39,6 +39,13 @@ def built_with_pkg_config(prefix, scratch):
     return run(scratch / "consumer", env=os.environ | {"LD_LIBRARY_PATH": str(prefix / "lib")})
 
 
+def runs_from(prefix):
+    """What the linker is told cannot have blanks or colons, so a link stands for the folder."""
+    program = prefix / "lib/tessera/vector_add"
+    run(prefix / "bin/tessera", "run", "--software", "--software-memory", "64MiB", "--device-memory", "16MiB", "--",
+        program, program.with_name("vector_add_kernels.so"))
+
+
 def main():
     build = pathlib.Path(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
@@ -51,6 +58,8 @@ def main():
                     built_with_pkg_config(prefix, scratch / "pkg_config"),
                     run("pkg-config", "--modversion", prefix / "lib/pkgconfig/tessera.pc"),
                     run(prefix / "bin/tessera", "--version").split()[-1]}
+        runs_from(prefix)
+        runs_from(pathlib.Path(shutil.move(prefix, scratch / "an odd: plätze;")))
         assert len(versions) == 1, f"the parts disagree about the version: {versions}"
 
 
