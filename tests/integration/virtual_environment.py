@@ -15,9 +15,10 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
-def environment_with(build, package, version, *beside):
-    """The interpreter that finds the package, and others `beside` it as pip names them. Raises Unavailable."""
-    folder = build / "cache" / f"{package}-{version}"
+def environment_with(build, package, version, *beside, name=""):
+    """The interpreter that finds the package, and others `beside` it as pip names them, in the cache's folder `name`.
+    Raises Unavailable."""
+    folder = build / "cache" / (name or f"{package}-{version}")
     python, done = folder / "bin" / "python", folder / "complete"
     if done.exists():
         return python
@@ -34,9 +35,9 @@ def environment_with(build, package, version, *beside):
     return python
 
 
-def python_with(build, package, version, *beside):
+def python_with(build, package, version, *beside, name=""):
     """For tests: where the package cannot be had, the test ends as skipped."""
     try:
-        return environment_with(build, package, version, *beside)
+        return environment_with(build, package, version, *beside, name=name)
     except Unavailable as why:
         return skip(str(why))
