@@ -9,6 +9,11 @@
   .section .rodata
 FILE_BYTES(file_softnvrtc, "shim/softnvrtc/device/softnvrtc.hpp")
 FILE_BYTES(file_numbers, "shim/softnvrtc/device/numbers.hpp")
+FILE_BYTES(file_keywords, "shim/softnvrtc/device/keywords.hpp")
+FILE_BYTES(file_bits, "shim/softnvrtc/device/bits.hpp")
+FILE_BYTES(file_memory, "shim/softnvrtc/device/memory.hpp")
+FILE_BYTES(file_toolkit, "shim/softnvrtc/device/toolkit.h")
+FILE_BYTES(file_math, "shim/softnvrtc/device/math.h")
 FILE_BYTES(file_vectors, "shim/softnvrtc/device/vectors.hpp")
 FILE_BYTES(file_warps, "shim/softnvrtc/device/warps.hpp")
 FILE_BYTES(file_cuda_fp16, "shim/softnvrtc/device/cuda_fp16.h")

@@ -5,6 +5,11 @@
 #define DEVICE_FILE(name) extern "C" const char file_##name[], file_##name##_end[];
 DEVICE_FILE(softnvrtc)
 DEVICE_FILE(numbers)
+DEVICE_FILE(keywords)
+DEVICE_FILE(bits)
+DEVICE_FILE(memory)
+DEVICE_FILE(toolkit)
+DEVICE_FILE(math)
 DEVICE_FILE(vectors)
 DEVICE_FILE(warps)
 DEVICE_FILE(cuda_fp16)
@@ -27,6 +32,15 @@ std::span<const DeviceHeader> device_headers() {
   static const std::array all = {
       header(kFirstHeader, file_softnvrtc, file_softnvrtc_end),
       header("shim/softnvrtc/device/numbers.hpp", file_numbers, file_numbers_end),
+      header("shim/softnvrtc/device/keywords.hpp", file_keywords, file_keywords_end),
+      header("shim/softnvrtc/device/bits.hpp", file_bits, file_bits_end),
+      header("shim/softnvrtc/device/memory.hpp", file_memory, file_memory_end),
+      header("shim/softnvrtc/device/math.h", file_math, file_math_end),
+      header("shim/softnvrtc/device/cuda_runtime.h", file_toolkit, file_toolkit_end),
+      header("shim/softnvrtc/device/cuda_runtime_api.h", file_toolkit, file_toolkit_end),
+      header("shim/softnvrtc/device/vector_types.h", file_toolkit, file_toolkit_end),
+      header("shim/softnvrtc/device/vector_functions.h", file_toolkit, file_toolkit_end),
+      header("shim/softnvrtc/device/crt/host_defines.h", file_toolkit, file_toolkit_end),
       header("shim/softnvrtc/device/vectors.hpp", file_vectors, file_vectors_end),
       header("shim/softnvrtc/device/warps.hpp", file_warps, file_warps_end),
       header("shim/softnvrtc/device/cuda_fp16.h", file_cuda_fp16, file_cuda_fp16_end),

@@ -1,11 +1,19 @@
 #include "kernel_names.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "source_pieces.hpp"
 
 namespace softnvrtc {
 namespace {
+
+constexpr std::string_view kIntegers[] = {"int8_t",  "int16_t",  "int32_t",  "int64_t",  "intptr_t",
+                                          "uint8_t", "uint16_t", "uint32_t", "uint64_t", "uintptr_t"};
+
+bool is_integer(std::string_view word) {
+  return std::find(std::begin(kIntegers), std::end(kIntegers), word) != std::end(kIntegers);
+}
 
 bool is_meeting(std::string_view word) {
   return word.starts_with("__syncthreads") || word == "__syncwarp" ||
@@ -29,6 +37,7 @@ class Reader {
       take_word(piece);
     }
     if (is_meeting(piece)) facts.has_meetings = true;
+    note_integer(piece);
     last_ = piece;
   }
 
@@ -46,12 +55,21 @@ class Reader {
   }
   void open_brace() {
     const bool inside_c = std::any_of(braces_.begin(), braces_.end(), [](bool c) { return c; });
-    if (is_kernel_ && !name_.empty() && (is_c_ || inside_c)) add(std::string(name_));
+    if (is_kernel_ && !name_.empty() && (is_c_ || inside_c)) add(facts.kernels, std::string(name_));
     braces_.push_back(is_c_ && !is_kernel_ && last_ == "\"C\"");
     forget();
   }
-  void add(std::string name) {
-    auto& all = facts.kernels;
+  // `typedef ... NAME ;` and `using NAME =`.
+  void note_integer(std::string_view piece) {
+    const bool ends_typedef = is_typedef_ && piece == ";";
+    const bool begins_using = before_last_ == "using" && piece == "=";
+    if ((ends_typedef || begins_using) && is_integer(last_)) {
+      add(facts.own_integers, std::string(last_));
+    }
+    if (piece == "typedef" || piece == ";") is_typedef_ = piece == "typedef";
+    before_last_ = last_;
+  }
+  static void add(std::vector<std::string>& all, std::string name) {
     if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(std::move(name));
   }
   void forget() {
@@ -63,8 +81,10 @@ class Reader {
   int parentheses_ = 0;
   bool is_c_ = false;
   bool is_kernel_ = false;
+  bool is_typedef_ = false;
   std::string_view name_;
   std::string_view last_;
+  std::string_view before_last_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reads from a source which kernels it has, by its words alone.
+// Reads from a source which kernels it has, and what else the compilation depends on, by its words alone.
 //
 // Why: a kernel object holds a descriptor for each kernel, which a line after the source makes, and
 // that line needs the name. Only extern "C" kernels are looked for; others have a name that the
@@ -16,6 +16,8 @@ namespace softnvrtc {
 struct SourceFacts {
   std::vector<std::string> kernels;  // extern "C" ones that are defined, each once
   bool has_meetings = false;  // threads wait for each other: barriers, warp functions
+  // It defines them itself. NVRTC knows none of them, and the host's headers do, as other types.
+  std::vector<std::string> own_integers;  // names of <stdint.h>
 };
 
 SourceFacts read_source(std::string_view source);

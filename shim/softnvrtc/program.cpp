@@ -21,8 +21,9 @@ Registry& registry() {
 
 // The source under its own name, and after it a descriptor for each kernel.
 std::string whole_source(const Program& program, const SourceFacts& facts) {
-  std::string text = "#line 1 \"" + program.name + "\"\n" +
-                     with_dynamic_shared(program.source) + "\n";
+  std::string text;
+  for (const std::string& name : facts.own_integers) text += "#define " + name + " own_" + name + "\n";
+  text += "#line 1 \"" + program.name + "\"\n" + with_dynamic_shared(program.source) + "\n";
   for (const std::string& kernel : facts.kernels) text += "TESSERA_KERNEL(" + kernel + ")\n";
   for (const auto& [expression, lowered] : program.expressions) {
     text += "TESSERA_KERNEL_AS(" + lowered + ", (" + expression + "))\n";
@@ -54,13 +55,14 @@ void remove(nvrtcProgram handle) {
 }
 
 nvrtcResult build(Program& program, const std::vector<std::string>& options) {
-  const SourceFacts facts = read_source(program.source);
-  CompileRequest request{whole_source(program, facts), program.headers, options};
-  bool has_meetings = facts.has_meetings;
+  SourceFacts facts = read_source(program.source);
   for (const auto& [name, text] : program.headers) {
-    has_meetings = has_meetings || read_source(text).has_meetings;
+    const SourceFacts also = read_source(text);
+    facts.has_meetings = facts.has_meetings || also.has_meetings;
+    facts.own_integers.insert(facts.own_integers.end(), also.own_integers.begin(), also.own_integers.end());
   }
-  if (has_meetings) request.options.push_back("-DSOFTCUDA_BARRIERS");
+  CompileRequest request{whole_source(program, facts), program.headers, options};
+  if (facts.has_meetings) request.options.push_back("-DSOFTCUDA_BARRIERS");
   CompileResult result = compile(request);
   program.compiled = true;
   program.log = std::move(result.log);

@@ -1,64 +1,16 @@
 // CUDA C as text, compiled by the stand-in for NVRTC and run on the software device.
 #if __has_include(<nvrtc.h>)
-#include "softcuda_library.hpp"
+#include "softnvrtc_library.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
-#include <numeric>
-#include <vector>
-
-#include <nvrtc.h>
 
 namespace {
 
-using softcuda_test::build_path;
+using softcuda_test::Compiled;
 using softcuda_test::in_child;
-
-void* compiler() {
-  static void* const handle =
-      ::dlopen(build_path("lib/softcuda/libnvrtc.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  return handle;
-}
-
-#define RTC(name) (*reinterpret_cast<decltype(&name)>(::dlsym(compiler(), #name)))
-
-// A program from its source to what came of it.
-struct Compiled {
-  nvrtcProgram program = nullptr;
-  nvrtcResult result = NVRTC_SUCCESS;
-
-  explicit Compiled(const char* source, std::vector<const char*> options = {},
-                    const char* expression = nullptr) {
-    EXPECT_EQ(RTC(nvrtcCreateProgram)(&program, source, "my.cu", 0, nullptr, nullptr), NVRTC_SUCCESS);
-    if (expression != nullptr) RTC(nvrtcAddNameExpression)(program, expression);
-    result = RTC(nvrtcCompileProgram)(program, static_cast<int>(options.size()), options.data());
-  }
-  ~Compiled() { EXPECT_EQ(RTC(nvrtcDestroyProgram)(&program), NVRTC_SUCCESS); }
-  Compiled(const Compiled&) = delete;
-  Compiled& operator=(const Compiled&) = delete;
-
-  std::string log() const {
-    std::size_t bytes = 0;
-    EXPECT_EQ(RTC(nvrtcGetProgramLogSize)(program, &bytes), NVRTC_SUCCESS);
-    std::string text(bytes, ' ');
-    EXPECT_EQ(RTC(nvrtcGetProgramLog)(program, text.data()), NVRTC_SUCCESS);
-    return text;
-  }
-  CUfunction kernel(const char* name) const {
-    EXPECT_EQ(result, NVRTC_SUCCESS) << log();
-    std::size_t bytes = 0;
-    EXPECT_EQ(RTC(nvrtcGetPTXSize)(program, &bytes), NVRTC_SUCCESS);
-    std::vector<char> object(bytes);
-    EXPECT_EQ(RTC(nvrtcGetPTX)(program, object.data()), NVRTC_SUCCESS);
-    CUmodule module = nullptr;
-    CUfunction function = nullptr;
-    EXPECT_OK(CU(cuModuleLoadData)(&module, object.data()));
-    EXPECT_OK(CU(cuModuleGetFunction)(&function, module, name));
-    return function;
-  }
-};
 
 // Stands first: the process that it leaves may not have started a machine.
 TEST(SoftnvrtcFault, AFaultBetweenBarriersIsAnErrorAndNoCrash) {
@@ -121,29 +73,7 @@ TEST(SoftnvrtcFault, StacksThatNoMemoryIsLeftForAreAnErrorAndNoCrash) {
   }));
 }
 
-class Softnvrtc : public softcuda_test::SoftwareDevice {
- protected:
-  void SetUp() override {
-    SoftwareDevice::SetUp();
-    ASSERT_NE(compiler(), nullptr) << ::dlerror();
-  }
-
-  // What `kernel(float* out, const float* in)` makes of 0, 1, 2 ..., in blocks of `threads`.
-  std::vector<float> run(CUfunction kernel, unsigned blocks, unsigned threads) {
-    std::vector<float> values(blocks * threads);
-    std::iota(values.begin(), values.end(), 0.0F);
-    const std::size_t bytes = values.size() * sizeof(float);
-    CUdeviceptr in = allocate(bytes);
-    CUdeviceptr out = allocate(bytes);
-    EXPECT_OK(CU(cuMemcpyHtoD)(in, values.data(), bytes));
-    void* parameters[] = {&out, &in};
-    EXPECT_OK(CU(cuLaunchKernel)(kernel, blocks, 1, 1, threads, 1, 1, 0, nullptr, parameters, nullptr));
-    EXPECT_OK(CU(cuMemcpyDtoH)(values.data(), out, bytes));
-    EXPECT_OK(CU(cuMemFree)(in));
-    EXPECT_OK(CU(cuMemFree)(out));
-    return values;
-  }
-};
+class Softnvrtc : public softcuda_test::SoftwareCompiler {};
 
 constexpr const char* kReverse = R"(
   extern "C" __global__ void __launch_bounds__(64) reverse(float* out, const float* in) {

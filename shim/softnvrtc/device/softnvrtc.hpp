@@ -12,18 +12,16 @@
 
 #include "../../softcuda/softcuda_device.hpp"
 
-#define __global__
-#define __device__ __attribute__((visibility("default")))
-#define __constant__ __attribute__((visibility("default")))
-#define __host__
-#define __launch_bounds__(...)
-#define __forceinline__ __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
-#define __CUDA_ARCH__ 900
-#define __CUDACC_RTC__ 1
-
+#include "keywords.hpp"
 #include "numbers.hpp"
+#include "bits.hpp"
+#include "memory.hpp"
 #include "vectors.hpp"
+
+static constexpr int warpSize = 32;
+
+// As a program on the host has them, but of no header.
+extern "C" int printf(const char*, ...);
 
 #if defined(SOFTCUDA_BARRIERS)
 #include "warps.hpp"

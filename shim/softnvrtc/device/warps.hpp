@@ -6,8 +6,6 @@
 // Thread safety: as softcuda_fibers.hpp says.
 #pragma once
 
-static constexpr int warpSize = 32;
-
 namespace softcuda {
 
 inline unsigned own_lane() {
@@ -54,6 +52,8 @@ inline T reduce(unsigned mask, T value, Fold fold) {
 
 }  // namespace softcuda
 
+// A block has one barrier here: all of its threads have to come, whichever number they name.
+inline void __barrier_sync(unsigned) { softcuda::meet_block(false); }
 inline void __syncwarp(unsigned mask = 0xffffffff) { softcuda::meet_lanes(mask, 0); }
 
 template <class T>

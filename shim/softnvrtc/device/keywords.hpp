@@ -1,0 +1,33 @@
+// The keywords of CUDA C for the host's compiler, and what CUDA's own headers mark declarations with.
+//
+// Thread safety: macros.
+#pragma once
+
+#define __global__
+#define __device__ __attribute__((visibility("default")))
+#define __constant__ __attribute__((visibility("default")))
+#define __host__
+#define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __cluster_dims__(...)
+#define __grid_constant__
+#define __forceinline__ __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __inline_hint__
+#define __nv_pure__
+#define __builtin_align__(bytes) __attribute__((aligned(bytes)))
+#define __device_builtin__
+#define __cudart_builtin__
+#define CUDARTAPI
+#define CUDARTAPI_CDECL
+#define CUDART_CB
+
+// What these say is said already, in other words: a header of the toolkit that includes one finds it read.
+#define __HOST_DEFINES_H__
+#define __VECTOR_TYPES_H__
+#define __VECTOR_FUNCTIONS_H__
+#define __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_API_H__
+
+#define __CUDA_ARCH__ 900
+#define __CUDACC_RTC__ 1
