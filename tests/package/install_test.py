@@ -13,7 +13,7 @@ import tempfile
 CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 # Files that a user may count on, below the prefix.
 INSTALLED = ["bin/tessera", "lib/libtessera.so", "lib/libtessera_preload.so", "lib/libtessera_torch.so",
-             "lib/softcuda/libcuda.so.1",
+             "lib/softcuda/libcuda.so.1", "lib/softcuda/libcuda.so",
              "include/tessera/tessera.h", "lib/cmake/tessera/tesseraConfig.cmake", "lib/pkgconfig/tessera.pc"]
 
 

@@ -37,7 +37,9 @@ def loads_into_a_running_python(lib):
     library = ctypes.CDLL(str(lib / "libtessera.so"))
     library.tessera_version.restype = ctypes.c_char_p
     assert library.tessera_version().count(b".") == 2
-    assert ctypes.CDLL(str(lib / "softcuda/libcuda.so.1")).cuInit(0) == 0
+    driver = ctypes.CDLL(str(lib / "softcuda/libcuda.so.1"))
+    assert driver.cuInit(0) == 0
+    assert ctypes.CDLL(str(lib / "softcuda/libcuda.so"))._handle == driver._handle, "the linker's name is another library"
 
 
 def malloc_owner(environment):
