@@ -16,10 +16,12 @@ mark_as_advanced(TESSERA_FMT_INCLUDE)
 add_library(tessera_fmt STATIC cmake/fmt_library.cpp)
 target_include_directories(tessera_fmt SYSTEM PUBLIC ${TESSERA_FMT_INCLUDE})
 
-# Optional: without it `tessera replay` reads traces that are not compressed.
+# Optional: without them `tessera replay` reads traces that are not compressed.
 find_library(TESSERA_ZSTD_ARCHIVE NAMES libzstd.a)
 find_path(TESSERA_ZSTD_INCLUDE zstd.h)
-mark_as_advanced(TESSERA_ZSTD_ARCHIVE TESSERA_ZSTD_INCLUDE)
+find_library(TESSERA_ZLIB_ARCHIVE NAMES libz.a)
+find_path(TESSERA_ZLIB_INCLUDE zlib.h)
+mark_as_advanced(TESSERA_ZSTD_ARCHIVE TESSERA_ZSTD_INCLUDE TESSERA_ZLIB_ARCHIVE TESSERA_ZLIB_INCLUDE)
 
 # Static, because a preloaded library must not drag others into the program it serves.
 function(tessera_static_library target archive header)

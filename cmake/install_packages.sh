@@ -3,7 +3,7 @@
 #   install_packages.sh SET...        sets: build check bench
 set -eu
 build="build-essential cmake ninja-build python3 dpkg-dev bzip2 xz-utils libfmt-dev libcli11-dev
-  nlohmann-json3-dev libxxhash-dev liburing-dev libzstd-dev libgtest-dev libgmock-dev libbenchmark-dev"
+  nlohmann-json3-dev libxxhash-dev liburing-dev libzstd-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev"
 check="clang-14 clang-tidy-14 clang-format-14 pkg-config python3-venv valgrind chromium-headless-shell"
 bench="fio libmimalloc2.0 python3-venv"
 

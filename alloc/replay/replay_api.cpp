@@ -4,6 +4,7 @@
 #include <string>
 
 #include "api/call.hpp"
+#include "base/log.hpp"
 #include "replay/replay_report.hpp"
 #include "replay/replayer.hpp"
 #include "replay/trace_reader.hpp"
@@ -42,6 +43,7 @@ tessera_result tessera_replay_run(tessera_replay* replay, const char* trace_path
     if (json == nullptr) return tessera::null_argument("json");
     tessera::Trace trace;
     TESSERA_TRY_ASSIGN(trace, tessera::read_trace(std::string(trace_path)));
+    for (const std::string& note : trace.notes) tessera::log_text(tessera::LogLevel::kWarning, note);
     tessera::ReplayResult result;
     TESSERA_TRY_ASSIGN(result, tessera::replay(trace, replay->options));
     replay->json = tessera::replay_json(trace, result);

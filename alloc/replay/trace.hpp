@@ -69,6 +69,7 @@ struct Trace {
   std::vector<std::uint32_t> operands;  // indices of blocks
   std::vector<std::uint64_t> streams;   // as the trace names them
   std::vector<std::string> words;       // names of operations, tags, kinds of marks; the first is ""
+  std::vector<std::string> notes;       // what was missing of the file or left out, each a line for the user
 
   std::span<const std::uint32_t> operands_of(const TraceOp& op) const {
     return std::span(operands).subspan(op.first, op.reads + op.writes);

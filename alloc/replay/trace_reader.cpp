@@ -1,17 +1,15 @@
 #include "replay/trace_reader.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "replay/input_text.hpp"
 #include "replay/rmm_log.hpp"
 #include "replay/trace_builder.hpp"
-#include "replay/zstd_text.hpp"
 
 namespace tessera {
 namespace {
@@ -136,9 +134,12 @@ Status read_remake(const json& line, TraceBuilder& trace) {
   return trace.remake(id, Nanoseconds(time));
 }
 
-Status read_line(const std::string& text_of_line, TraceBuilder& trace) {
-  const json line = json::parse(text_of_line, nullptr, false);
-  if (!line.is_object()) return wrong("not a JSON object");
+bool is_header(const json& line) {
+  const auto kind = line.find("t");
+  return kind != line.end() && *kind == "header";
+}
+
+Status read_event(const json& line, TraceBuilder& trace) {
   std::string_view kind;
   TESSERA_TRY_ASSIGN(kind, text(line, "t"));
   if (kind == "op") return read_op(line, trace);
@@ -155,29 +156,46 @@ Status read_line(const std::string& text_of_line, TraceBuilder& trace) {
 
 Result<Trace> read_trace(std::istream& lines, const std::string& name) {
   TraceBuilder trace;
-  std::string line;
+  std::string line, note;
+  bool began = false, headed = false;
   for (std::size_t number = 1; std::getline(lines, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    if (line.find('\0') != std::string::npos) break;  // its recorder was killed (observe/appended_file.hpp)
-    if (number == 1 && is_rmm_log(line)) return read_rmm_log(lines, name);
-    const Status read = read_line(line, trace);
+    if (line.find('\0') != std::string::npos) {  // its recorder was killed (observe/appended_file.hpp)
+      note = fmt::format("{}: the recording ends in line {}, as its program was killed", name, number);
+      break;
+    }
+    if (!began && is_rmm_log(line)) return read_rmm_log(line, lines, name);
+    const bool last = lines.eof();  // no end of line behind it
+    const json parsed = json::parse(line, nullptr, false);
+    if (!parsed.is_object()) {
+      if (last && began) {
+        note = fmt::format("{}: line {} is cut off and was left out", name, number);
+        break;
+      }
+      const char* const what = began ? "not a JSON object" : "neither a trace (docs/traces.md) nor a log of RMM";
+      return wrong(fmt::format("{}:{}: {}", name, number, what));
+    }
+    const bool header = is_header(parsed);
+    if (header && headed) {
+      return wrong(fmt::format("{}:{}: another trace begins here, as of another rank; replay each by itself", name, number));
+    }
+    headed = headed || header;
+    began = true;
+    const Status read = read_event(parsed, trace);
     if (!read.is_ok()) return wrong(fmt::format("{}:{}: {}", name, number, read.message()));
   }
-  return trace.take();
+  Trace made = trace.take();
+  if (!note.empty()) made.notes.push_back(std::move(note));
+  return made;
 }
 
 Result<Trace> read_trace(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Status(Code::kIo, fmt::format("{}: {}", path, std::strerror(errno)));
-  if (!is_zstd(file)) {
-    auto trace = read_trace(file, path);
-    if (trace.is_ok() && file.bad()) return Status(Code::kIo, fmt::format("{}: read error", path));
-    return trace;
-  }
-  std::string plain;
-  TESSERA_TRY_ASSIGN(plain, unpack_zstd(file, path));
-  std::istringstream lines(std::move(plain));
-  return read_trace(lines, path);
+  InputText input;
+  TESSERA_TRY_ASSIGN(input, read_input(path));
+  std::istringstream lines(std::move(input.text));
+  auto trace = read_trace(lines, path);
+  if (trace.is_ok()) trace.value().notes.insert(trace.value().notes.begin(), input.notes.begin(), input.notes.end());
+  return trace;
 }
 
 }  // namespace tessera

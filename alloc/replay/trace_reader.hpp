@@ -1,7 +1,8 @@
-// Reads a trace: JSON Lines (DESIGN §8) or a log of RMM (rmm_log.hpp), plain or compressed with zstd.
+// Reads a trace: JSON Lines (docs/traces.md) or a log of RMM (rmm_log.hpp), plain or compressed (input_text.hpp).
 //
-// Unknown keys are ignored; anything else that is not understood is an error with its line number,
-// because a trace that is read in part would be replayed as something else.
+// Unknown keys are ignored; anything else that is not understood is an error with its line number, because a trace
+// that is read in part would be replayed as something else. Only the end may be missing: any beginning of a good file gives its
+// whole lines, and a note in Trace::notes.
 //
 // Thread safety: stateless.
 #pragma once
@@ -14,7 +15,7 @@
 
 namespace tessera {
 
-// Errors: kIo when the file cannot be read; kInvalidArgument with "name:line: reason".
+// Errors: those of read_input(); kInvalidArgument with "name:line: reason".
 Result<Trace> read_trace(const std::string& path);
 Result<Trace> read_trace(std::istream& lines, const std::string& name);
 

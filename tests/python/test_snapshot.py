@@ -1,6 +1,7 @@
 """PyTorch's memory snapshots as traces; the snapshots are made by hand, as PyTorch needs a GPU for them."""
 
 import contextlib
+import gzip
 import io
 import json
 import os
@@ -73,6 +74,41 @@ class Snapshot(unittest.TestCase):
     def test_other_pickles_are_refused(self):
         self.assertEqual(self.write([1, 2])[0], 1)
         self.assertEqual(self.write({"device_traces": [[{"action": "alloc"}]]})[0], 1)
+
+    def told_of(self, data):
+        """(exit code, lines on standard error) of the command for a file with these bytes."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "snapshot.pickle"
+            path.write_bytes(data)
+            with contextlib.redirect_stderr(io.StringIO()) as told:
+                code = snapshot.main([str(path), str(path.with_suffix(".jsonl"))])
+        return code, told.getvalue().splitlines()
+
+    def test_a_snapshot_without_history_says_how_to_record_one(self):
+        for empty in ({"segments": []}, {"segments": [], "device_traces": [[], []]}):
+            code, lines = self.told_of(pickle.dumps(empty))
+            self.assertEqual(code, 1)
+            self.assertEqual(len(lines), 1)
+            self.assertIn("_record_memory_history", lines[0])
+
+    def test_a_snapshot_without_times_says_so(self):
+        timeless = {"segments": [], "device_traces": [[{"action": "alloc", "addr": 4096, "size": 512}]]}
+        code, lines = self.told_of(pickle.dumps(timeless))
+        self.assertEqual(code, 0)
+        self.assertEqual(len(lines), 1)
+        self.assertIn("no times", lines[0])
+
+    def test_compressed_snapshots_are_read(self):
+        good = pickle.dumps({"segments": [], "device_traces": [[entry("alloc", 4096, 512, 10)]]})
+        self.assertEqual(self.told_of(gzip.compress(good)), (0, []))
+        code, lines = self.told_of(gzip.compress(good)[:-5])
+        self.assertEqual((code, len(lines)), (1, 1))
+
+    def test_any_beginning_of_a_snapshot_is_one_line(self):
+        good = pickle.dumps({"segments": [], "device_traces": [[entry("alloc", 4096, 512, 10)]]})
+        for size in range(len(good)):
+            code, lines = self.told_of(good[:size])
+            self.assertEqual((code, len(lines)), (1, 1), good[:size])
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ or reads the one that is freed. `tessera replay TRACE.jsonl` plays the result.
 """
 
 import argparse
+import gzip
+import io
 import itertools
 import json
 import pickle
@@ -14,6 +16,9 @@ import sys
 from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Tuple
 
 Line = Dict[str, Any]
+
+_HOW_TO_RECORD = ("record it with torch.cuda.memory._record_memory_history(max_entries=10**7) before the part to look at, and write "
+                  "it with torch.cuda.memory._dump_snapshot(FILE) behind it")
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -25,16 +30,50 @@ class _PlainUnpickler(pickle.Unpickler):
 
 def read_snapshot(file: BinaryIO) -> Dict[str, Any]:
     """Raises pickle.UnpicklingError for anything else, and runs nothing that is in it."""
-    snapshot = _PlainUnpickler(file).load()
+    try:
+        snapshot = _PlainUnpickler(io.BytesIO(_unpacked(file.read()))).load()
+    except (EOFError, IndexError, KeyError, UnicodeDecodeError, ValueError) as error:
+        raise pickle.UnpicklingError(f"not a snapshot, or its end is missing ({error})") from error
+    if isinstance(snapshot, dict) and "segments" in snapshot and "device_traces" not in snapshot:
+        raise pickle.UnpicklingError(f"a snapshot without the history of its blocks; {_HOW_TO_RECORD}")
     if not isinstance(snapshot, dict) or not isinstance(snapshot.get("device_traces"), list):
         raise pickle.UnpicklingError("not a snapshot: it has no device_traces")
     return snapshot
 
 
+def _unpacked(data: bytes) -> bytes:
+    """Snapshots are large, so people compress them."""
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            return gzip.decompress(data)
+        except (EOFError, OSError) as error:
+            raise pickle.UnpicklingError(f"the compressed file is damaged: {error}") from error
+    if data.startswith(b"\x28\xb5\x2f\xfd"):
+        try:
+            import zstandard
+        except ImportError as error:
+            raise pickle.UnpicklingError("compressed with zstd; unpack it first: zstd -d") from error
+        try:
+            return bytes(zstandard.ZstdDecompressor().decompressobj().decompress(data))
+        except zstandard.ZstdError as error:
+            raise pickle.UnpicklingError(f"the compressed file is damaged: {error}") from error
+    return data
+
+
+def missing_from(snapshot: Dict[str, Any]) -> Optional[str]:
+    """What a replay will lack, as a line for the user; None when all is there. Raises pickle.UnpicklingError without any event."""
+    entries = _entries(snapshot)
+    if not entries:
+        raise pickle.UnpicklingError(f"it holds no allocation and no free; {_HOW_TO_RECORD}")
+    if not any(entry.get("time_us") for _, entry in entries):
+        return "its events have no times (PyTorch before 2.1 wrote none), so operations take no time in a replay"
+    return None
+
+
 def _entries(snapshot: Dict[str, Any]) -> List[Tuple[int, Dict[str, Any]]]:
     """Allocations and frees of all devices with their device, in the order of time."""
     found = [(device, entry) for device, entries in enumerate(snapshot["device_traces"]) for entry in entries
-             if entry["action"] in ("alloc", "free_requested") and entry["size"] > 0]
+             if entry.get("action") in ("alloc", "free_requested") and entry.get("size", 0) > 0]
     return sorted(found, key=lambda one: one[1].get("time_us", 0))
 
 
@@ -91,6 +130,9 @@ def main(words: Optional[List[str]] = None) -> int:
     try:
         with open(given.snapshot, "rb") as file:
             snapshot = read_snapshot(file)
+        note = missing_from(snapshot)
+        if note is not None:
+            print(f"tessera: {given.snapshot}: {note}", file=sys.stderr)
         with open(given.trace, "w", encoding="utf-8") as trace:
             for line in trace_lines(snapshot):
                 trace.write(json.dumps(line, separators=(",", ":")) + "\n")

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace tessera {
@@ -39,7 +40,8 @@ TEST(TraceReader, ReadsEveryLineOfTheFormat) {
 
 TEST(TraceReader, ErrorsNameTheLine) {
   const std::string good = R"({"t":"alloc","id":1,"bytes":4})" "\n";
-  EXPECT_EQ(fault(good + "{"), "t:2: not a JSON object");
+  EXPECT_EQ(fault(good + "{\n"), "t:2: not a JSON object");
+  EXPECT_EQ(fault("hello"), "t:1: neither a trace (docs/traces.md) nor a log of RMM");
   EXPECT_EQ(fault(good + R"({"t":"op","r":[2]})"), "t:2: use of block 2, which is not allocated");
   EXPECT_EQ(fault(R"({"t":"alloc","id":1})"), "t:1: \"bytes\" is missing");
   EXPECT_EQ(fault(R"({"t":"alloc","id":1,"bytes":-4})"), "t:1: \"bytes\" is not a whole number");
@@ -47,6 +49,33 @@ TEST(TraceReader, ErrorsNameTheLine) {
   EXPECT_EQ(fault(good + R"({"t":"regen","id":1})"), "t:2: \"regen_ns\" is missing");
   EXPECT_NE(fault(R"({"t":"launch"})").find("none of header"), std::string::npos);
   EXPECT_EQ(read_trace("no/such/trace").status().code(), Code::kIo);
+}
+
+TEST(TraceReader, AnyBeginningGivesItsLinesAndAtMostOneNote) {
+  const std::string whole = R"({"t":"header","version":1,"name":"n"}
+{"t":"alloc","id":1,"bytes":1048576,"tag":"ü"}
+{"t":"op","name":"gemm","ns":12345,"w":[1]}
+{"t":"mark","kind":"iteration","n":1}
+{"t":"free","id":1}
+)";
+  const std::size_t first = whole.find('\n');
+  for (std::size_t bytes = first; bytes <= whole.size(); ++bytes) {
+    const std::string part = whole.substr(0, bytes);
+    const auto trace = read(part);
+    ASSERT_TRUE(trace.is_ok()) << part << trace.status().to_string();
+    // Of each line all that matters is there when its last brace is.
+    const bool whole_line = part.ends_with('\n') || part.ends_with('}');
+    EXPECT_EQ(trace.value().notes.empty(), whole_line) << part;
+    const auto braces = static_cast<std::size_t>(std::count(part.begin(), part.end(), '}'));
+    EXPECT_EQ(trace.value().events.size(), braces - 1) << part;
+  }
+}
+
+TEST(TraceReader, TracesOfSeveralRanksInOneFileAreNamed) {
+  const std::string one = R"({"t":"header","version":1}
+{"t":"alloc","id":1,"bytes":4}
+)";
+  EXPECT_EQ(fault(one + one), "t:3: another trace begins here, as of another rank; replay each by itself");
 }
 
 }  // namespace
