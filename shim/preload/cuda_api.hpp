@@ -15,6 +15,9 @@
 // Visible to the program, but bound directly where we mean our own (the table of hooks).
 #define TESSERA_HOOK extern "C" __attribute__((visibility("protected"))) CUresult CUDAAPI
 
+// The return address of a hook: whose call it is. To be used in the hook itself.
+#define TESSERA_CALLER __builtin_return_address(0)
+
 // Both spellings of a call. The body sees the true function as `True` and the stream it is ordered
 // on as `stream`: in a _ptds or _ptsz call, no stream means the thread's own default stream.
 #define TESSERA_HOOK_PTDS(name, parameters, ...)   \

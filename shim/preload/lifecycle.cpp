@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
 
 #include "control_server.hpp"
 #include "green_contexts.hpp"
@@ -81,6 +82,19 @@ const char* reason_of_failure() {
   return tessera_last_error();
 }
 
+// Options that cannot be meant leave the program alone as well.
+bool is_switched_off() {
+  static const bool switched_off = [] {
+    tessera_options* options = nullptr;
+    char told[16] = "";
+    const bool known = tessera_options_create(&options) == TESSERA_OK &&
+                       tessera_options_get(options, "off", told, sizeof(told)) == TESSERA_OK;
+    tessera_options_destroy(options);
+    return !known || std::string_view(told) == "true";
+  }();
+  return switched_off;
+}
+
 void register_handlers_once() {
   static constinit std::atomic<bool> done{false};
   if (done.exchange(true)) return;
@@ -111,6 +125,11 @@ tessera_allocator* started() {
   tessera_share(allocator);
   start_control(folder);
   return allocator;
+}
+
+bool works_or_will() {
+  const tessera_result attended = attend();
+  return attended == TESSERA_OK || (attended == TESSERA_NOT_READY && !is_switched_off());
 }
 
 bool in_a_heap(CUdeviceptr address) {

@@ -35,6 +35,9 @@ bool in_a_heap(CUdeviceptr address);
 // Starts it if need be. REQUIRES: a context is current.
 tessera_allocator* started();
 
+// Whether it works here, or may with the next allocation. False where it could not start, or is switched off.
+bool works_or_will();
+
 // Whether there is a heap. Then a launch that names no block is announced as well: it may reach one by an address that
 // it reads from memory.
 inline bool has_heap() { return detail::range_high.load(std::memory_order_relaxed) != 0; }

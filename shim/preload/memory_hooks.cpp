@@ -28,9 +28,6 @@ constexpr std::size_t kPitchGrain = 512;
 
 enum class Served { kDone, kNotOurs };
 
-// The return address of a hook: whose call it is.
-#define TESSERA_CALLER __builtin_return_address(0)
-
 // Once for each device; they are few.
 bool is_first(std::atomic<std::uint64_t>& said, CUdevice device) {
   const std::uint64_t bit = std::uint64_t{1} << (device % 64);

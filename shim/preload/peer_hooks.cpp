@@ -1,18 +1,19 @@
 // Peer access: what a program is told about devices that could use each other's memory.
 //
-// Blocks are mapped for their own device alone (docs/decisions/0017-no-peers.md), so between two
-// devices that hold blocks there is no peer access. A program that is told so copies instead, which
-// works. Where it is asked before both hold blocks, the driver answers: a process that keeps to one
-// device, of several such processes, reaches the others by memory of another kind (NCCL's own), and
-// every one of them has to get the same answer. NCCL with ranks on several devices of this process is
-// told of none at any time: it asks once, and may reach into blocks later. To enable it, for all that is
-// ever allocated, is refused at any time.
+// Blocks are mapped for their own device alone (docs/decisions/0017-no-peers.md), so there is no peer access between
+// devices of a program. It is told so at every moment, also before it has a context or a block, since it asks
+// first and enables the access later, which is refused at any time. It copies instead, which works.
+//
+// What NCCL asks the driver answers: a process that keeps to one device, of several such processes, reaches the others
+// by memory of another kind (NCCL's own), and every one of them has to get the same answer. NCCL with ranks on several
+// devices of this process is told of no peers: it asks once, and may reach into blocks later.
 #include <algorithm>
 #include <atomic>
 #include <span>
 
 #include "cuda_api.hpp"
 #include "lifecycle.hpp"
+#include "nccl_library.hpp"
 #include "nccl_ranks.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
@@ -21,19 +22,13 @@ using namespace tessera::preload;
 
 namespace {
 
-bool both_hold_blocks(CUdevice device, CUdevice peer) {
-  return several_devices() && device != peer && home_of(device) != nullptr &&
-         home_of(peer) != nullptr;
+bool are_no_peers(CUdevice device, CUdevice peer, const void* caller) {
+  if (device == peer || (lies_in_nccl(caller) && !ranks_share_process())) return false;
+  return works_or_will();
 }
 
-bool are_no_peers(CUdevice device, CUdevice peer) {
-  if (both_hold_blocks(device, peer)) return true;
-  return ranks_share_process() && device != peer && attend() != TESSERA_NOT_SUPPORTED;
-}
-
-// Whether what is allocated in `context`, of another device than the current one, is managed or
-// will be.
-bool is_managed_peer(CUcontext context) {
+// Of another device than the current one.
+bool is_of_another_device(CUcontext context) {
   CUdevice own = -1;
   CUdevice peer = -1;
   if (call_true(&TrueDriver::cuCtxGetDevice, &own) != CUDA_SUCCESS ||
@@ -42,8 +37,7 @@ bool is_managed_peer(CUcontext context) {
   }
   const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &peer);
   (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &context);
-  if (told != CUDA_SUCCESS || own == peer) return false;
-  return home_of(peer) == nullptr || home_of(peer) == context;
+  return told == CUDA_SUCCESS && own != peer;
 }
 
 // Of which device it is the default pool, whose blocks are ours; -1 for other pools.
@@ -67,7 +61,7 @@ void say_no_peers() {
 
 TESSERA_HOOK cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   const CUresult result = call_true(&TrueDriver::cuDeviceCanAccessPeer, can, device, peer);
-  if (result == CUDA_SUCCESS && are_no_peers(device, peer)) *can = 0;
+  if (result == CUDA_SUCCESS && are_no_peers(device, peer, TESSERA_CALLER)) *can = 0;
   return result;
 }
 
@@ -77,7 +71,7 @@ TESSERA_HOOK cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute
   const CUresult result =
       call_true(&TrueDriver::cuDeviceGetP2PAttribute, value, attribute, device, peer);
   if (result == CUDA_SUCCESS && attribute != CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK &&
-      are_no_peers(device, peer)) {
+      are_no_peers(device, peer, TESSERA_CALLER)) {
     *value = 0;
   }
   return result;
@@ -88,14 +82,14 @@ TESSERA_HOOK cuDeviceGetP2PAtomicCapabilities(unsigned* capabilities,
                                               CUdevice device, CUdevice peer) {
   const CUresult result = call_true(&TrueDriver::cuDeviceGetP2PAtomicCapabilities, capabilities,
                                     operations, count, device, peer);
-  if (result == CUDA_SUCCESS && are_no_peers(device, peer)) {
+  if (result == CUDA_SUCCESS && are_no_peers(device, peer, TESSERA_CALLER)) {
     std::fill_n(capabilities, count, 0U);
   }
   return result;
 }
 
 TESSERA_HOOK cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
-  if (flags == 0 && attend() == TESSERA_OK && is_managed_peer(peer)) {
+  if (flags == 0 && is_of_another_device(peer) && works_or_will()) {
     say_no_peers();
     return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
   }
@@ -103,7 +97,7 @@ TESSERA_HOOK cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
 }
 
 TESSERA_HOOK cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, std::size_t count) {
-  const CUdevice own = map != nullptr && attend() == TESSERA_OK ? device_of_default(pool) : -1;
+  const CUdevice own = map != nullptr && works_or_will() ? device_of_default(pool) : -1;
   const auto gives_access = [own](const CUmemAccessDesc& each) {
     return each.location.type == CU_MEM_LOCATION_TYPE_DEVICE && each.location.id != own &&
            each.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;

@@ -113,10 +113,12 @@ TEST(NcclPrograms, ACollectiveThatDoesNotFitFailsOnAllDevicesOfItsGroup) {
 }
 
 TEST(NcclPrograms, NcclIsToldOfNoPeersAmongTheDevicesOfItsProcess) {
-  EXPECT_EQ(run("./nccl_devices peers 2", on_small_devices(2)).output, "before: 1, behind: 1\n");
-  EXPECT_EQ(run_preloaded("./nccl_devices peers 2", on_small_devices(2)).output, "before: 1, behind: 0\n");
+  const std::string peers = "the program: 1, NCCL of one device: 1, NCCL of both: 1, the program: 1\n";
+  EXPECT_EQ(run("./nccl_devices peers 2", on_small_devices(2)).output, peers);
+  EXPECT_EQ(run_preloaded("./nccl_devices peers 2", on_small_devices(2)).output,
+            "the program: 0, NCCL of one device: 1, NCCL of both: 0, the program: 0\n");
   const Environment off = with(on_small_devices(2), "TESSERA_OFF", "1");
-  EXPECT_EQ(run_preloaded("./nccl_devices peers 2", off).output, "before: 1, behind: 1\n");
+  EXPECT_EQ(run_preloaded("./nccl_devices peers 2", off).output, peers);
 }
 
 }  // namespace

@@ -233,28 +233,35 @@ TEST(PreloadPrograms, ACopyOfAnotherDevicesStreamOrGraphIsWaitedFor) {
                               {{"TESSERA_SOFTWARE_DEVICES", "2"}});
 }
 
-TEST(PreloadPrograms, DevicesThatHoldBlocksAreNoPeers) {
+// `answers` to each question, whenever it is asked; `enabled`: what enabling and disabling say.
+std::string told_of_peers(const std::string& answers, const std::string& enabled, const std::string& pool) {
+  const std::string enabling = "flags: CUDA_ERROR_INVALID_VALUE\nits own: CUDA_ERROR_INVALID_CONTEXT\n" + enabled +
+                               "disable again: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n";
+  return "without contexts: " + answers + "\nwith a context of one: " + answers + "\nwith contexts of both: " + answers +
+         "\n" + enabling + "with memory of one: " + answers + "\n" + enabling + "with memory of both: " + answers + "\n" +
+         "its default pool: " + pool + "\na pool of the program: CUDA_SUCCESS\naccess: 3\n" +
+         "of device 1 and its context, access: 0, its own: 3\n";
+}
+
+// Frameworks open all devices, ask, and enable; or ask before they open one.
+TEST(PreloadPrograms, DevicesOfOneProcessAreNoPeersWheneverItAsks) {
   const Environment two = {{"TESSERA_SOFTWARE_DEVICES", "2"}};
-  const std::string pool = "a pool of the program: CUDA_SUCCESS\naccess: 3\n"
-                           "of device 1 and its context, access: 0, its own: 3\n";
-  EXPECT_EQ(run("./peers", two).output,
-            "without memory: 1 1 1\nwith memory of one: 1 1 1\n"
-            "flags: CUDA_ERROR_INVALID_VALUE\nits own: CUDA_ERROR_INVALID_CONTEXT\n"
-            "enable: CUDA_SUCCESS\ndisable: CUDA_SUCCESS\n"
-            "disable again: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n"
-            "with memory of both: 1 1 1\nits default pool: CUDA_SUCCESS\naccess: 3\n" + pool);
-  const Outcome told = run_preloaded("./peers", two);
-  EXPECT_EQ(told.output,
-            "without memory: 1 1 1\nwith memory of one: 1 1 1\n"
-            "flags: CUDA_ERROR_INVALID_VALUE\nits own: CUDA_ERROR_INVALID_CONTEXT\n"
-            "enable: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED\n"
-            "disable: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n"
-            "disable again: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n"
-            "with memory of both: 0 0 0\nits default pool: CUDA_ERROR_INVALID_VALUE\n"
-            "access: 0\n" + pool);
-  EXPECT_EQ(told.message,
-            "tessera: no peer access: kernels use the blocks of their own device alone, copies those "
-            "of all\n");
+  const Environment off = {{"TESSERA_SOFTWARE_DEVICES", "2"}, {"TESSERA_OFF", "1"}};
+  const std::string peers = told_of_peers("1 1 1", "enable: CUDA_SUCCESS\ndisable: CUDA_SUCCESS\n",
+                                          "CUDA_SUCCESS\naccess: 3");
+  for (const char* contexts : {"primary", "own"}) {
+    const std::string command = std::string("./peers ") + contexts;
+    EXPECT_EQ(run(command, two).output, peers);
+    EXPECT_EQ(run_preloaded(command, off).output, peers);
+    const Outcome told = run_preloaded(command, two);
+    EXPECT_EQ(told.output, told_of_peers("0 0 0",
+                                         "enable: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED\n"
+                                         "disable: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n",
+                                         "CUDA_ERROR_INVALID_VALUE\naccess: 0"));
+    EXPECT_EQ(told.message,
+              "tessera: no peer access: kernels use the blocks of their own device alone, copies those "
+              "of all\n");
+  }
 }
 
 TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {

@@ -1,9 +1,11 @@
 /* What a program is told of two devices that could be peers: one line for each question.
  *
- * Usage: peers. Asks before anything is allocated, when one device has memory, and when both have.
+ * Usage: peers primary|own. Asks in the order of programs: before there is a context, with a context of one device, of
+ * both, with memory of one, of both; enables the access as soon as it can, and later.
  */
 #include <cuda.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "check.h"
 
@@ -65,11 +67,27 @@ static void attributes(CUdeviceptr block) {
   printf(", its own: %d\n", access);
 }
 
-int main(void) {
+static void open_context(int device, int own) {
+  if (own) {
+    CHECK(cuCtxCreate(&contexts[device], NULL, 0, device));
+  } else {
+    CHECK(cuDevicePrimaryCtxRetain(&contexts[device], device));
+  }
+  CHECK(cuCtxSetCurrent(contexts[device]));
+}
+
+int main(int argc, char** argv) {
   CUdeviceptr block[2];
-  open_device(&contexts[0]);
-  CHECK(cuDevicePrimaryCtxRetain(&contexts[1], 1));
-  ask("without memory");
+  if (argc != 2) return 2;
+  const int own = strcmp(argv[1], "own") == 0;
+  CHECK(cuInit(0));
+  ask("without contexts");
+  open_context(0, own);
+  ask("with a context of one");
+  open_context(1, own);
+  ask("with contexts of both");
+  CHECK(cuCtxSetCurrent(contexts[0]));
+  enable();
   CHECK(cuMemAlloc(&block[0], 4 << 20));
   ask("with memory of one");
   enable();

@@ -8,7 +8,7 @@
  *   alone     a communicator of one rank, by calls outside of groups
  *   past      the same, by the second names of NCCL's functions
  *   kept      a buffer is registered, a scalar is read by every reduction, memory is NCCL's
- *   peers     tells what the driver says of peers, before and behind a communicator of all devices
+ *   peers     tells what the driver says of peers to the program and to NCCL
  * Prints "ok" or what failed.
  */
 #include <pthread.h>
@@ -159,12 +159,16 @@ static void do_kept(void) {
   NCCL_CHECK(ncclMemFree(own));
 }
 
+/* NCCL is of a rank on the first device, though the process has contexts of both; then of ranks on both. */
 static int tell_peers(int devices) {
-  int before = -1, behind = -1;
-  CHECK(cuDeviceCanAccessPeer(&before, 0, 1));
+  int told = -1;
+  ncclComm_t alone;
+  CHECK(cuDeviceCanAccessPeer(&told, 0, 1));
+  NCCL_CHECK(ncclCommInitAll(&alone, 1, NULL));
+  printf("the program: %d, NCCL of one device: %d, ", told, stand_in_sees_peers(0, 1));
   NCCL_CHECK(ncclCommInitAll(job.comm, devices, NULL));
-  CHECK(cuDeviceCanAccessPeer(&behind, 0, 1));
-  printf("before: %d, behind: %d\n", before, behind);
+  CHECK(cuDeviceCanAccessPeer(&told, 0, 1));
+  printf("NCCL of both: %d, the program: %d\n", stand_in_sees_peers(0, 1), told);
   return 0;
 }
 

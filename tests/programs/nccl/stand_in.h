@@ -72,4 +72,7 @@ STAND_IN_FUNCTION(ncclCommDeregister, (const ncclComm_t comm, void* handle))
 STAND_IN_FUNCTION(ncclMemAlloc, (void** buffer, size_t bytes))
 STAND_IN_FUNCTION(ncclMemFree, (void* buffer))
 
+/* What the driver tells NCCL, which asks while it makes a communicator: whether these devices are peers. */
+int stand_in_sees_peers(CUdevice device, CUdevice peer);
+
 #endif

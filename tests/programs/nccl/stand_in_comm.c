@@ -176,6 +176,12 @@ ncclResult_t ncclMemFree(void* buffer) {
   return ncclSuccess;
 }
 
+int stand_in_sees_peers(CUdevice device, CUdevice peer) {
+  int can = -1;
+  const CUresult told = cuDeviceCanAccessPeer(&can, device, peer);
+  return told == CUDA_SUCCESS ? can : -1;
+}
+
 ALSO(ncclGetUniqueId);
 ALSO(ncclCommInitAll);
 ALSO(ncclCommInitRank);
