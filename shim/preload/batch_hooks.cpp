@@ -30,7 +30,7 @@ bool is_pointer(const CUfabricCpyOperand& operand) { return operand.type == CU_F
 class Ends {
  public:
   void add(CUdeviceptr address, std::size_t bytes) {
-    if (managed(address)) extents_.push_back({address, bytes});
+    if (bytes != 0 && managed(address)) extents_.push_back({address, bytes});
   }
   void add(const CUmemcpy3DOperand& operand, const CUextent3D& size) {
     if (operand.type != CU_MEMCPY_OPERAND_TYPE_POINTER) return;

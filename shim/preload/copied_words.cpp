@@ -88,21 +88,21 @@ bool is_host(CUdeviceptr address) {
   return known != CUDA_SUCCESS || type == CU_MEMORYTYPE_HOST;
 }
 
-bool nothing_to_note(CUstream stream) {
-  return running() == nullptr || detail::range_high.load(std::memory_order_relaxed) == 0 ||
+bool nothing_to_note(std::size_t bytes, CUstream stream) {
+  return bytes == 0 || running() == nullptr || detail::range_high.load(std::memory_order_relaxed) == 0 ||
          capturing(stream);
 }
 
 }  // namespace
 
 void note_copy_in(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
-  if (nothing_to_note(stream)) return;
+  if (nothing_to_note(bytes, stream)) return;
   if (bytes > kMostSearched) return note_overwritten(to, bytes, stream);
   store(to, bytes, words_in(to, from, bytes), {{0, bytes}});
 }
 
 void note_copy_on_device(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  if (!pointer_tables().any() || nothing_to_note(stream)) return;
+  if (!pointer_tables().any() || nothing_to_note(bytes, stream)) return;
   std::vector<Word> words;
   pointer_tables().visit(from, bytes, [&](std::size_t offset, CUdeviceptr pointee) {
     words.push_back({offset, pointee});
@@ -116,7 +116,7 @@ void note_copy_on_device(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CU
 
 void note_copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   const bool small = bytes <= kMostSearched;
-  if (nothing_to_note(stream) || (!small && !pointer_tables().any())) return;
+  if (nothing_to_note(bytes, stream) || (!small && !pointer_tables().any())) return;
   if (!managed(to) && is_host(to)) return;
   if (managed(from)) return note_copy_on_device(to, from, bytes, stream);
   if (!is_host(from)) return note_overwritten(to, bytes, stream);
@@ -124,7 +124,7 @@ void note_copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream str
 }
 
 void note_overwritten(CUdeviceptr to, std::size_t bytes, CUstream stream) {
-  if (!managed(to) || !pointer_tables().any() || capturing(stream)) return;
+  if (bytes == 0 || !managed(to) || !pointer_tables().any() || capturing(stream)) return;
   pointer_tables().forget(to, bytes);
 }
 

@@ -46,7 +46,7 @@ ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits w
   std::size_t count = 0;
   bool foreign = of_green_default(stream);
   for (const Extent& extent : extents) {
-    if (!managed(extent.address)) continue;
+    if (extent.bytes == 0 || !managed(extent.address)) continue;
     tessera_block_info block;
     status_ = check(allocator_, extent, block);
     if (status_ != CUDA_SUCCESS) return;

@@ -17,7 +17,7 @@
 
 namespace tessera::preload {
 
-// What a call reads or writes; bytes may be 0 where the call does not say how much.
+// What a call reads or writes. Of 0 bytes nothing is needed, wherever they lie: CUDA takes any address there.
 struct Extent {
   CUdeviceptr address;
   std::size_t bytes;
@@ -79,7 +79,7 @@ template <class Function, class... Args>
 CUresult with_blocks(std::span<const Extent> extents, CUstream stream, Waits waits,
                      const char* call, Function TrueDriver::*function, Args... args) {
   bool any = false;
-  for (const Extent& extent : extents) any = any || managed(extent.address);
+  for (const Extent& extent : extents) any = any || (extent.bytes != 0 && managed(extent.address));
   if (!any) return call_true(function, args...);
   const ManagedUse use(extents, stream, waits, call);
   return use.status() == CUDA_SUCCESS ? call_true(function, args...) : use.status();

@@ -1,4 +1,4 @@
-// cuMemcpy2D* and cuMemcpy3D*: copies of rectangles and boxes, row by row.
+// cuMemcpy2D* and cuMemcpy3D*: copies of rectangles and boxes, row by row; also from device to device.
 #include "boxes.hpp"
 #include "call.hpp"
 #include "capture.hpp"
@@ -29,7 +29,58 @@ CUresult finish(const CUDA_MEMCPY3D& box) {
   });
 }
 
+CUDA_MEMCPY3D box_of(const CUDA_MEMCPY3D_PEER& copy) {
+  CUDA_MEMCPY3D box{};
+  box.srcXInBytes = copy.srcXInBytes;
+  box.srcY = copy.srcY;
+  box.srcZ = copy.srcZ;
+  box.srcMemoryType = copy.srcMemoryType;
+  box.srcHost = copy.srcHost;
+  box.srcDevice = copy.srcDevice;
+  box.srcPitch = copy.srcPitch;
+  box.srcHeight = copy.srcHeight;
+  box.dstXInBytes = copy.dstXInBytes;
+  box.dstY = copy.dstY;
+  box.dstZ = copy.dstZ;
+  box.dstMemoryType = copy.dstMemoryType;
+  box.dstHost = copy.dstHost;
+  box.dstDevice = copy.dstDevice;
+  box.dstPitch = copy.dstPitch;
+  box.dstHeight = copy.dstHeight;
+  box.WidthInBytes = copy.WidthInBytes;
+  box.Height = copy.Height;
+  box.Depth = copy.Depth;
+  return box;
+}
+
+// Where both contexts live, `body(machine)`.
+template <class Body>
+CUresult between(const CUDA_MEMCPY3D_PEER* copy, Body&& body) {
+  return with_machine([&](Machine& machine) -> CUresult {
+    if (copy == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    for (CUcontext handle : {copy->dstContext, copy->srcContext}) {
+      if (machine.contexts.find(handle) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    return body(machine);
+  });
+}
+
 }  // namespace
+
+// In order with all work of both contexts, as cuMemcpyPeer.
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
+  const CUresult waited = between(copy, [copy](Machine& machine) -> CUresult {
+    for (CUcontext handle : {copy->dstContext, copy->srcContext}) {
+      SOFTCUDA_TRY(to_result(machine.driver.synchronize(machine.contexts.find(handle)->device)));
+    }
+    return CUDA_SUCCESS;
+  });
+  return waited == CUDA_SUCCESS ? finish(box_of(*copy)) : waited;
+}
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
+  const CUresult known = between(copy, [](Machine&) { return CUDA_SUCCESS; });
+  return known == CUDA_SUCCESS ? queue(box_of(*copy), stream) : known;
+}
 
 CUresult cuMemcpy2D(const CUDA_MEMCPY2D* copy) {
   return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : finish(box_of(*copy));

@@ -85,6 +85,9 @@ Status DeviceMemory::settle() {
 }
 
 Result<Address> DeviceMemory::take(DeviceId device, Bytes bytes) {
+  if (bytes > Bytes(~std::uint64_t{0}) - granularity_) {
+    return Status(Code::kOutOfMemory, "more than there are addresses");
+  }
   if (bytes <= kSmall && kSmall < granularity_) return take_small(device, units_of(bytes));
   FrameId frame;
   TESSERA_TRY_ASSIGN(const Address address,

@@ -21,6 +21,7 @@ CUresult set_rectangle(const Fill& fill, size_t pitch, size_t width, size_t heig
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
     const CUDA_MEMSET_NODE_PARAMS rows{fill.to, pitch, fill.value, fill.element, width, height};
+    if (width == 0 || height == 0) return CUDA_SUCCESS;  // in a capture too: no node is made
     SOFTCUDA_TRY(check_rows(rows));
     const auto captured = machine.captures.capture(id.value(), [&] { return FillWork{rows}; });
     return captured ? *captured : set_rows(machine, rows, id.value());

@@ -310,6 +310,14 @@ TEST(PreloadPrograms, BlocksOfPoolsThatAProgramMadeAreTheDrivers) {
   EXPECT_EQ(report["blocks"]["frees"].get<int>(), 2);
 }
 
+TEST(PreloadPrograms, CopiesAndSetsOfNothingSucceedWhereverTheyPoint) {
+  const std::string all = "null: 55 of 55\na block: 55 of 55\nits end: 55 of 55\na freed block: 55 of 55\nok\n";
+  EXPECT_EQ(run("./zero_bytes").output, all);
+  const Outcome ran = run_preloaded("./zero_bytes", {{"TESSERA_SOFTWARE_MEMORY", "64MiB"}});
+  EXPECT_EQ(ran.output, all);
+  EXPECT_EQ(ran.message, "");
+}
+
 TEST(PreloadPrograms, MisuseGetsTheAnswersOfTheDriver) {
   EXPECT_EQ(run_preloaded("./misuse").output, run("./misuse").output);
 }
