@@ -9,6 +9,8 @@
 
 #include "driver_probe.hpp"
 #include "folder_list.hpp"
+#include "needed_libraries.hpp"
+#include "preload_order.hpp"
 
 namespace {
 
@@ -62,7 +64,8 @@ std::string prepare(const Installation& installation, const RunOptions& options,
     use_software_device(installation, environment);
   }
   options.apply(environment);
-  environment.prepend("LD_PRELOAD", library);
+  add_preload(library, environment);
+  allow_before_sanitizer(library, options.software, environment);
   return "";
 }
 
@@ -81,6 +84,9 @@ int run_command(const Installation& installation, const RunOptions& options,
   ChildEnvironment environment;
   wrong = prepare(installation, options, environment);
   if (!wrong.empty()) return refuse(1, wrong);
+  const std::string line =
+      sanitizer_line(program[0], needed_libraries(find_program(program[0], environment.get("PATH"))));
+  if (!line.empty()) fmt::print(stderr, "tessera: {}\n", line);
 
   std::vector<std::string> words = program;
   std::vector<char*> arguments;

@@ -18,12 +18,14 @@ Installation make_installation(const std::string& name) {
   return installation;
 }
 
-TEST(RunCommand, ThePreloadLibraryComesFirst) {
+TEST(RunCommand, ThePreloadLibraryComesBehindThoseOfTheUser) {
   const Installation installation = make_installation("run_command_first");
   ChildEnvironment environment;
   environment.set("LD_PRELOAD", "/theirs.so");
+  environment.remove("ASAN_OPTIONS");
   EXPECT_EQ(prepare(installation, RunOptions(), environment), "");
-  EXPECT_EQ(environment.get("LD_PRELOAD"), installation.preload_library().string() + ":/theirs.so");
+  EXPECT_EQ(environment.get("LD_PRELOAD"), "/theirs.so:" + installation.preload_library().string());
+  EXPECT_EQ(environment.get("ASAN_OPTIONS"), "") << "theirs may be what the sanitizer minds";
 }
 
 TEST(RunCommand, OnlySoftwareChangesWhereLibrariesAreFound) {
