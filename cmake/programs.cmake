@@ -86,6 +86,45 @@ set_target_properties(nccl_devices_library PROPERTIES PREFIX "" INSTALL_RPATH ""
   LIBRARY_OUTPUT_DIRECTORY "${program_dir}/nccl")
 list(APPEND program_targets nccl_devices_library)
 
+# A thin loader of the driver with a helper, a tool that wraps calls of the driver, and a program that opens the driver itself.
+set(thin_table "${CMAKE_BINARY_DIR}/thin_table.S")
+add_custom_command(OUTPUT "${thin_table}" DEPENDS softcuda tests/programs/thin/thin_table.py VERBATIM
+  COMMAND "${TESSERA_PYTHON}" "${CMAKE_CURRENT_SOURCE_DIR}/tests/programs/thin/thin_table.py" $<TARGET_FILE:softcuda>
+    "${thin_table}")
+add_library(thin_loader SHARED tests/programs/thin/thin_loader.c "${thin_table}")
+set_target_properties(thin_loader PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1 NO_SONAME ON C_VISIBILITY_PRESET default)
+add_library(thin_helper MODULE tests/programs/thin/thin_helper.c)
+set_target_properties(thin_helper PROPERTIES PREFIX "" C_VISIBILITY_PRESET default)
+add_library(call_counter MODULE tests/programs/thin/call_counter.c)
+target_include_directories(call_counter SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
+set_target_properties(call_counter PROPERTIES PREFIX "")
+add_executable(program_opened_driver tests/programs/thin/opened_driver.c)
+target_include_directories(program_opened_driver SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
+set_target_properties(program_opened_driver PROPERTIES OUTPUT_NAME opened_driver INSTALL_RPATH ""
+  RUNTIME_OUTPUT_DIRECTORY "${program_dir}")
+foreach(target thin_loader thin_helper call_counter program_opened_driver)
+  target_link_libraries(${target} PRIVATE tessera_flags ${CMAKE_DL_LIBS})
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "" LIBRARY_OUTPUT_DIRECTORY "${program_dir}/thin")
+  list(APPEND program_targets ${target})
+endforeach()
+
+# A program that the address sanitizer checks, where the compiler has one.
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS -fsanitize=address)
+check_c_source_compiles("int main(void) { return 0; }" TESSERA_COMPILER_CHECKS_ADDRESSES)
+unset(CMAKE_REQUIRED_FLAGS)
+if(TESSERA_COMPILER_CHECKS_ADDRESSES AND NOT TESSERA_SANITIZE)
+  add_executable(program_checked tests/programs/checked/checked.c)
+  target_include_directories(program_checked PRIVATE tests/programs)
+  target_include_directories(program_checked SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
+  target_compile_options(program_checked PRIVATE -fsanitize=address)
+  target_link_options(program_checked PRIVATE -fsanitize=address)
+  target_link_libraries(program_checked PRIVATE tessera_flags softcuda)
+  set_target_properties(program_checked PROPERTIES OUTPUT_NAME checked RUNTIME_OUTPUT_DIRECTORY "${program_dir}"
+    INSTALL_RPATH "")
+  list(APPEND program_targets program_checked)
+endif()
+
 # What the software device has in place of the PTX in the library, beside itself.
 add_library(softcuda_fingerprint MODULE shim/softcuda/kernels/tessera_fingerprint.cu)
 set_source_files_properties(shim/softcuda/kernels/tessera_fingerprint.cu PROPERTIES LANGUAGE CXX)

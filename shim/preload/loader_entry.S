@@ -10,11 +10,16 @@
     .section .note.GNU-stack, "", @progbits
     .text
 
-/* Arguments: handle, name (and version) in rdi, rsi (and rdx). */
-.macro loader_entry symbol, answer, find_true
+/* Arguments: handle, name (and version) in rdi, rsi (and rdx). The answer is also told who asks, the return address,
+ * in the register of the argument behind them. */
+.macro loader_entry symbol, own, answer, find_true, caller
     .globl  \symbol
     .type   \symbol, @function
+    .globl  \own
+    .hidden \own
+    .type   \own, @function
 \symbol:
+\own:
     .cfi_startproc
     endbr64
     pushq   %rdi
@@ -23,6 +28,7 @@
     .cfi_adjust_cfa_offset 8
     pushq   %rdx
     .cfi_adjust_cfa_offset 8
+    movq    24(%rsp), \caller
     call    \answer
     testq   %rax, %rax
     jne     1f
@@ -44,8 +50,9 @@
     .size   \symbol, . - \symbol
 .endm
 
-    loader_entry tessera_preload_dlsym, tessera_preload_answer, tessera_preload_true_dlsym
-    loader_entry tessera_preload_dlvsym, tessera_preload_answer_version, tessera_preload_true_dlvsym
+    loader_entry tessera_preload_dlsym, tessera_preload_own_dlsym, tessera_preload_answer, tessera_preload_true_dlsym, %rdx
+    loader_entry tessera_preload_dlvsym, tessera_preload_own_dlvsym, tessera_preload_answer_version, \
+        tessera_preload_true_dlvsym, %rcx
 
     .globl  tessera_preload_dlsym_old
     .set    tessera_preload_dlsym_old, tessera_preload_dlsym

@@ -2,12 +2,14 @@
 //
 // Where Tessera does not work (no context yet, no virtual memory management on the device, switched
 // off), the driver allocates as ever, and frees what it gave: an address tells whose it is. So it does for
-// what NCCL allocates for itself, on any thread: NCCL shares that with other devices and processes.
+// what NCCL allocates for itself, on any thread: NCCL shares that with other devices and processes. And what a driver that
+// stands in front of another allocates for itself is its own.
 #include <atomic>
 #include <cstdint>
 
 #include "capture.hpp"
 #include "cuda_api.hpp"
+#include "driver_objects.hpp"
 #include "exposure.hpp"
 #include "green_contexts.hpp"
 #include "held_blocks.hpp"
@@ -48,7 +50,9 @@ void say_second_context(CUdevice device) {
 // kNotOurs: the driver shall serve the call, and say what is wrong with it if something is.
 Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, const char* call,
                 const void* caller, CUresult& result) {
-  if (address == nullptr || bytes == 0 || lies_in_nccl(caller)) return Served::kNotOurs;
+  if (address == nullptr || bytes == 0 || lies_in_nccl(caller) || lies_in_known_driver(caller)) {
+    return Served::kNotOurs;
+  }
   if (of_green_default(static_cast<CUstream>(stream))) stream = TESSERA_NO_STREAM;
   const InPrimary in_primary;
   CUdevice device = 0;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "cuda_api.hpp"
+#include "driver_objects.hpp"
 #include "exposure.hpp"
 #include "green_contexts.hpp"
 #include "lifecycle.hpp"
@@ -103,7 +104,7 @@ tessera_allocator* who_knows(CUdevice& device) {
 TESSERA_HOOK cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   CUdevice device = 0;
   const Entry entry;
-  const bool ask = !entry.nested() && free != nullptr && total != nullptr;
+  const bool ask = !entry.nested() && !lies_in_known_driver(TESSERA_CALLER) && free != nullptr && total != nullptr;
   tessera_allocator* const allocator = ask ? who_knows(device) : nullptr;
   if (allocator == nullptr) return call_true(&TrueDriver::cuMemGetInfo_v2, free, total);
   std::uint64_t free_bytes = 0;

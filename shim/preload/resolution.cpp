@@ -7,12 +7,14 @@
 // NCCL's functions come by the first two ways (nccl_library.hpp).
 //
 // In every case the true look-up is made first and only its success, with a result that lies in the
-// driver or in an NCCL, is replaced. Looking something up starts nothing: that is left to the first allocation.
+// driver or in an NCCL, is replaced; and not for what stands beneath the driver (driver_objects.hpp). Looking
+// something up starts nothing: that is left to the first allocation.
 #include <dlfcn.h>
 
 #include <atomic>
 
 #include "bare_text.hpp"
+#include "driver_objects.hpp"
 #include "hook_table.hpp"
 #include "nccl_library.hpp"
 #include "outcome.hpp"
@@ -21,12 +23,6 @@
 
 namespace tessera::preload {
 namespace {
-
-bool lies_in_driver(const void* function) {
-  Dl_info where{};
-  if (dladdr(function, &where) == 0 || where.dli_fname == nullptr) return false;
-  return begins_with(file_name(where.dli_fname), "libcuda.so");
-}
 
 bool may_be_hooked(const char* name) {
   return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
@@ -61,8 +57,10 @@ void say_newer(const char* symbol, int version) {
       version / 1000, version % 1000 / 10);
 }
 
-void replace(const char* symbol, void** function, int version, cuuint64_t flags) {
+// Where the result lies does not matter: a thin driver gives functions of another file.
+void replace(const char* symbol, void** function, int version, cuuint64_t flags, const void* caller) {
   if (!may_be_hooked(symbol) || function == nullptr || *function == nullptr) return;
+  if (is_beneath_driver(caller, *function)) return;
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
   const Hook* hook = hook_by_version(symbol, version, per_thread);
   if (hook != nullptr && version > kNewestVersion && !unchanged_since_ours(symbol, *function, flags)) {
@@ -72,18 +70,40 @@ void replace(const char* symbol, void** function, int version, cuuint64_t flags)
   // The driver may also be asked for a name as the binary interface has it; a name with no version
   // in it may be a first version, which is not what the base name stands for.
   if (hook == nullptr && has_version(symbol)) hook = hook_by_name(symbol);
-  if (hook != nullptr && lies_in_driver(*function)) *function = hook->function;
+  if (hook != nullptr) *function = hook->function;
 }
 
+// What the driver's own objects would find in the scope of the program if we were not in it.
+void* answer_beneath_us(const char* name, const void* caller) {
+  const bool ours = may_be_hooked(name) && hook_by_name(name) != nullptr;
+  return ours && lies_in_driver(caller) ? true_dlsym(RTLD_NEXT, name) : nullptr;
+}
+
+// A tool that wraps look-ups may take glibc's from glibc's own handle, past whatever is preloaded.
+void* loader_entry_for(const char* name, void* found) {
+  if (same_text(name, "dlsym") && found == tessera_preload_true_dlsym()) {
+    return reinterpret_cast<void*>(&tessera_preload_own_dlsym);
+  }
+  if (same_text(name, "dlvsym") && found == tessera_preload_true_dlvsym()) {
+    return reinterpret_cast<void*>(&tessera_preload_own_dlvsym);
+  }
+  return nullptr;
+}
+
+bool may_be_of_loader(const char* name) { return name != nullptr && name[0] == 'd' && name[1] == 'l'; }
+
 template <class LookUp>
-void* answer(void* handle, const char* name, LookUp look_up) {
-  if (handle == RTLD_NEXT || handle == RTLD_DEFAULT) return nullptr;
+void* answer(void* handle, const char* name, const void* caller, LookUp look_up) {
+  if (handle == RTLD_DEFAULT) return answer_beneath_us(name, caller);
+  if (handle == RTLD_NEXT) return nullptr;
+  if (may_be_of_loader(name)) return loader_entry_for(name, look_up());
   if (may_be_of_nccl(name)) return nccl_hook(name, look_up());
   if (!may_be_hooked(name)) return nullptr;
   const Hook* const hook = hook_by_name(name);
   if (hook == nullptr) return nullptr;
   const void* const found = look_up();
-  return found != nullptr && lies_in_driver(found) ? hook->function : nullptr;
+  if (found == nullptr || is_beneath_driver(caller, found)) return nullptr;
+  return lies_in_known_driver(found) ? hook->function : nullptr;
 }
 
 }  // namespace
@@ -91,24 +111,24 @@ void* answer(void* handle, const char* name, LookUp look_up) {
 
 using namespace tessera::preload;
 
-// The hook that answers dlsym(handle, name), or null: then glibc's own function does. Special
-// handles are glibc's business alone: it finds our exported names by itself where they are due.
-extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_answer(void* handle,
-                                                                               const char* name) {
-  return answer(handle, name, [&] { return true_dlsym(handle, name); });
+// The hook that answers dlsym(handle, name), which `caller` made, or null: then glibc's own function does. Special
+// handles are glibc's business: it finds our exported names by itself where they are due.
+extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_answer(void* handle, const char* name,
+                                                                               const void* caller) {
+  return answer(handle, name, caller, [&] { return true_dlsym(handle, name); });
 }
 
 // The same for dlvsym(handle, name, version).
 extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_answer_version(
-    void* handle, const char* name, const char* version) {
-  return answer(handle, name, [&] { return true_dlvsym(handle, name, version); });
+    void* handle, const char* name, const char* version, const void* caller) {
+  return answer(handle, name, caller, [&] { return true_dlvsym(handle, name, version); });
 }
 
 TESSERA_HOOK cuGetProcAddress(const char* symbol, void** function, int version,
                               cuuint64_t flags) {
   const CUresult result =
       call_true(&TrueDriver::cuGetProcAddress, symbol, function, version, flags);
-  if (result == CUDA_SUCCESS) replace(symbol, function, version, flags);
+  if (result == CUDA_SUCCESS) replace(symbol, function, version, flags, TESSERA_CALLER);
   return result;
 }
 
@@ -116,6 +136,6 @@ TESSERA_HOOK cuGetProcAddress_v2(const char* symbol, void** function, int versio
                                  cuuint64_t flags, CUdriverProcAddressQueryResult* status) {
   const CUresult result =
       call_true(&TrueDriver::cuGetProcAddress_v2, symbol, function, version, flags, status);
-  if (result == CUDA_SUCCESS) replace(symbol, function, version, flags);
+  if (result == CUDA_SUCCESS) replace(symbol, function, version, flags, TESSERA_CALLER);
   return result;
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 
+#include "driver_objects.hpp"
 #include "true_loader.hpp"
 
 namespace tessera::preload {
@@ -14,7 +15,8 @@ constinit std::atomic<const TrueDriver*> published{nullptr};
 
 std::unique_ptr<TrueDriver> find_driver() {
   auto found = std::make_unique<TrueDriver>();
-  found->library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  found->library = open_loaded_driver();
+  if (found->library == nullptr) found->library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (found->library == nullptr) return found;
   const auto look_up = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(

@@ -1,7 +1,7 @@
 // The true functions of the CUDA driver, beneath our hooks of the same names.
 //
-// Found at the first call of a hook, so never in a program that does not use CUDA: the library is
-// opened by its name (where the program has it loaded this finds the same) and read with glibc's
+// Found at the first call of a hook, so never in a program that does not use CUDA: it is the library that
+// the program has loaded, by whatever name (driver_objects.hpp), else libcuda.so.1, and read with glibc's
 // own dlsym. A function that the driver does not have stays null, and calling it gives
 // CUDA_ERROR_NOT_SUPPORTED; without any driver it gives CUDA_ERROR_STUB_LIBRARY, as NVIDIA's stub.
 //

@@ -18,3 +18,7 @@ void* true_dlvsym(void* handle, const char* name, const char* version);
 // For the entry points in loader_entry.S: where they go when the answer is not one of our hooks.
 extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_true_dlsym();
 extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_true_dlvsym();
+
+// These entry points themselves, which the program sees as dlsym and dlvsym.
+extern "C" __attribute__((visibility("hidden"))) void tessera_preload_own_dlsym();
+extern "C" __attribute__((visibility("hidden"))) void tessera_preload_own_dlvsym();
