@@ -23,7 +23,8 @@ Bytes granularity_of(SimDriver& driver) {
 DeviceMemory::DeviceMemory(SimDriver& driver, Ranges& ranges)
     : driver_(driver), ranges_(ranges), granularity_(granularity_of(driver)) {}
 
-Result<Address> DeviceMemory::allocate(Context& context, Bytes bytes, bool pooled) {
+Result<Address> DeviceMemory::allocate(Context& context, Bytes asked, bool pooled) {
+  const Bytes bytes = std::max(asked, 1_B);  // nothing has an address too
   const MutexLock lock(mutex_);
   TESSERA_TRY(collect(false));
   auto taken = take(context.device, bytes);

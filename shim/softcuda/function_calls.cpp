@@ -232,3 +232,35 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunc
                                                    int limit, unsigned) {
   return cuOccupancyMaxPotentialBlockSize(grid, block, function, shared_of, shared, limit);
 }
+
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction handle, int blocks, int block_size) {
+  return on_launchable(handle, [&] {
+    if (bytes == nullptr || blocks <= 0 || block_size <= 0) return CUDA_ERROR_INVALID_VALUE;
+    *bytes = block_size <= kThreadsPerBlock ? static_cast<size_t>(kSharedBytes / blocks) : 0;
+    return CUDA_SUCCESS;
+  });
+}
+
+// There are no clusters but those of one block.
+CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction handle, const CUlaunchConfig* config) {
+  return on_launchable(handle, [&] {
+    if (blocks == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *blocks = 1;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle, const CUlaunchConfig* config) {
+  return on_launchable(handle, [&] {
+    if (clusters == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    unsigned size = 1;
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+      const CUlaunchAttribute& attribute = config->attrs[i];
+      if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+      const auto& shape = attribute.value.clusterDim;
+      size = shape.x * shape.y * shape.z;
+    }
+    *clusters = size == 1 ? 1 : 0;
+    return CUDA_SUCCESS;
+  });
+}

@@ -8,6 +8,12 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
+bool has_memory(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const auto& node) {
+    return std::holds_alternative<AllocWork>(node->work) || std::holds_alternative<FreeWork>(node->work);
+  });
+}
+
 struct Edge {
   const GraphNode* from;
   const GraphNode* to;
@@ -67,11 +73,11 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgrap
   if (handle == nullptr || (flags & ~unsigned{CU_GRAPH_COND_ASSIGN_DEFAULT}) != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  return on_graph(into, [&](Machine& machine, Graph& graph) {
+  return on_graph(into, [&](Machine&, Graph& graph) {
     const bool assigned = (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0;
     auto condition = std::make_shared<GraphCondition>(GraphCondition{at_launch, at_launch, assigned});
     *handle = handle_of(*condition);
-    machine.graphs.add(graph, std::move(condition));
+    graph.conditions.push_back(std::move(condition));
     return CUDA_SUCCESS;
   });
 }
@@ -93,8 +99,10 @@ CUresult cuGraphDestroy(CUgraph handle) {
   });
 }
 
+// Of a graph that allocates or frees, no node can be deleted.
 CUresult cuGraphDestroyNode(CUgraphNode handle) {
   return on_node(handle, [](Machine& machine, GraphNode& node) {
+    if (has_memory(*node.graph)) return CUDA_ERROR_INVALID_VALUE;
     machine.graphs.destroy(&node);
     return CUDA_SUCCESS;
   });

@@ -18,6 +18,16 @@ bool takes(CUgraphConditionalNodeType kind, unsigned bodies) {
 }
 
 // Null for none.
+std::shared_ptr<GraphCondition> find_condition(const Graph& graph, CUgraphConditionalHandle handle) {
+  for (const Graph* at = &graph; at != nullptr; at = at->outer) {
+    for (const auto& condition : at->conditions) {
+      if (handle_of(*condition) == handle) return condition;
+    }
+  }
+  return nullptr;
+}
+
+// Null for none.
 const Graph* body_for(const ConditionalWork& work, unsigned value) {
   const bool by_number = work.kind == CU_GRAPH_COND_TYPE_SWITCH;
   const std::size_t place = by_number ? value : (value != 0 ? 0 : 1);
@@ -26,12 +36,12 @@ const Graph* body_for(const ConditionalWork& work, unsigned value) {
 
 }  // namespace
 
-CUresult make_conditional_work(Machine& machine, const CUDA_CONDITIONAL_NODE_PARAMS& params,
+CUresult make_conditional_work(const Graph& graph, const CUDA_CONDITIONAL_NODE_PARAMS& params,
                                ConditionalWork& work) {
-  work.condition = machine.graphs.find_condition(params.handle);
-  if (work.condition == nullptr || !takes(params.type, params.size))
-    return CUDA_ERROR_INVALID_VALUE;
+  work.condition = find_condition(graph, params.handle);
+  if (work.condition == nullptr || !takes(params.type, params.size)) return CUDA_ERROR_INVALID_VALUE;
   work.kind = params.type;
+  work.context = params.ctx;
   work.handles = std::make_shared<std::vector<CUgraph>>();
   for (unsigned i = 0; i < params.size; ++i) {
     work.bodies.push_back(std::make_shared<Graph>());

@@ -30,15 +30,16 @@ struct ConditionalWork {
   CUgraphConditionalNodeType kind = CU_GRAPH_COND_TYPE_IF;
   std::vector<std::shared_ptr<Graph>> bodies;     // the node's own
   std::shared_ptr<std::vector<CUgraph>> handles;  // of the bodies, where a program is pointed to
+  CUcontext context = nullptr;
 };
 
 inline CUgraphConditionalHandle handle_of(const GraphCondition& condition) {
   return reinterpret_cast<CUgraphConditionalHandle>(&condition.value);
 }
 
-// With empty bodies. Errors: CUDA_ERROR_INVALID_VALUE for a handle that is none, and for a number
+// With empty bodies. Errors: CUDA_ERROR_INVALID_VALUE for a handle that is none of `graph` or a graph around it, and for a number
 // of bodies that the kind does not take.
-CUresult make_conditional_work(Machine& machine, const CUDA_CONDITIONAL_NODE_PARAMS& params,
+CUresult make_conditional_work(const Graph& graph, const CUDA_CONDITIONAL_NODE_PARAMS& params,
                                ConditionalWork& work);
 // Decides, and queues what was decided for. Errors: of the work before it, or of a body.
 CUresult run_conditional(Machine& machine, const ConditionalWork& work, StreamId stream);

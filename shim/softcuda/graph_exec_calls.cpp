@@ -65,7 +65,9 @@ CUresult run(Machine& machine, const std::shared_ptr<Graph>& graph, StreamId str
   SOFTCUDA_TRY(run_graph(machine, *graph, stream));
   if (!decides && graph->objects.empty()) return CUDA_SUCCESS;
   // Let go where the device calls the program, not where it puts the work away.
-  const auto held = std::make_shared<std::shared_ptr<Graph>>(graph);
+  // What the graph holds now: an update may take it away before the work is over.
+  using Held = std::pair<std::shared_ptr<Graph>, HeldObjects>;
+  const auto held = std::make_shared<std::optional<Held>>(Held{graph, graph->objects});
   return to_result(machine.driver.host_function(stream, [held] { held->reset(); }));
 }
 

@@ -37,6 +37,7 @@ class GraphMemory {
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;
 
+  DeviceId device() const { return device_; }
   Address address() const { return address_; }
   Bytes bytes() const { return bytes_; }
 

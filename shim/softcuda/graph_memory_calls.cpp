@@ -1,5 +1,6 @@
 // cuGraphAddMem*Node and cuDevice*GraphMem*: graphs that allocate, and how much.
 #include "graph_call.hpp"
+#include "node_params.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
 using namespace tessera::softcuda;  // NOLINT
@@ -37,15 +38,12 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphN
 
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return with_work<AllocWork>(node, [&](const AllocWork& work) {
-    *params = {};
-    params->bytesize = work.memory->bytes().value();
-    params->dptr = work.memory->address().value();
-  });
+  return with_work<AllocWork>(node, [&](const AllocWork& work) { tell_allocation(work, *params); });
 }
 
 CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
                                size_t count, CUdeviceptr address) {
+  if (address == 0) return CUDA_ERROR_INVALID_VALUE;
   return add_node(node, graph, after, nullptr, count, [&](Machine&, Work& work) {
     work = FreeWork{address};
     return CUDA_SUCCESS;

@@ -54,7 +54,7 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* aft
   return add_node(node, graph, after, edges, count, [&](Machine& machine, Work& work) -> CUresult {
     if (params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return make_work(machine, *params, work);
     ConditionalWork conditional;
-    SOFTCUDA_TRY(make_conditional_work(machine, params->conditional, conditional));
+    SOFTCUDA_TRY(make_conditional_work(*machine.graphs.find(graph), params->conditional, conditional));
     params->conditional.phGraph_out = conditional.handles->data();
     work = std::move(conditional);
     return CUDA_SUCCESS;

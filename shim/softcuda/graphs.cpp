@@ -81,6 +81,7 @@ CUgraphExecUpdateResult compare(const Graph& graph, const Graph& source, const G
 }
 
 void take_work(Graph& graph, const Graph& source) {
+  graph.objects = source.objects;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     GraphNode& mine = *graph.nodes[i];
     const Work& theirs = source.nodes[i]->work;
@@ -206,19 +207,10 @@ void Graphs::set(GraphNode& node, Work work) {
   for (const auto& inner : graphs_in(node.work)) forget(*inner);
   node.work = std::move(work);
   own_inner(node.work);
-  for (const auto& inner : graphs_in(node.work)) know(*inner);
-}
-
-std::shared_ptr<GraphCondition> Graphs::find_condition(CUgraphConditionalHandle handle) {
-  const MutexLock lock(mutex_);
-  const auto known = conditions_.find(handle);
-  return known != conditions_.end() ? known->second : nullptr;
-}
-
-void Graphs::add(Graph& graph, std::shared_ptr<GraphCondition> condition) {
-  const MutexLock lock(mutex_);
-  conditions_.emplace(handle_of(*condition), condition);
-  graph.conditions.push_back(std::move(condition));
+  for (const auto& inner : graphs_in(node.work)) {
+    inner->outer = node.graph;
+    know(*inner);
+  }
 }
 
 // What it holds of the program's ends outside of the lock.
@@ -272,7 +264,6 @@ void Graphs::know(Graph& graph) {
 
 void Graphs::forget(Graph& graph) {
   graphs_.erase(&graph);
-  for (const auto& condition : graph.conditions) conditions_.erase(handle_of(*condition));
   for (const auto& node : graph.nodes) {
     nodes_.erase(node.get());
     for (const auto& inner : graphs_in(node->work)) forget(*inner);

@@ -39,6 +39,7 @@ struct GraphNode {
 struct Graph {
   std::vector<std::unique_ptr<GraphNode>> nodes;  // in the order they were made
   bool owned = false;  // by a node: not the program's to destroy
+  const Graph* outer = nullptr;  // which has that node
   std::vector<std::shared_ptr<GraphCondition>> conditions;  // whose handles were made for it
   HeldObjects objects;
 };
@@ -55,7 +56,7 @@ std::shared_ptr<Graph> clone(const Graph& graph);
 std::optional<std::vector<GraphNode*>> in_order(const Graph& graph);
 // Queues all enabled nodes.
 CUresult run_graph(Machine& machine, const Graph& graph, StreamId stream);
-// Gives `graph` the work of `source`, node by node. Errors: what differs, and at which node of
+// Gives `graph` the work of `source`, node by node, and what `source` holds of the program's. Errors: what differs, and at which node of
 // `source`; then nothing has changed.
 CUgraphExecUpdateResult update_graph(Graph& graph, const Graph& source, const GraphNode*& at);
 
@@ -79,9 +80,6 @@ class Graphs {
   GraphNode* add(Graph& graph, Work work, std::span<GraphNode* const> after);
   // Puts other work into a node: an inner graph's nodes become known.
   void set(GraphNode& node, Work work);
-  // Null for what is no handle.
-  std::shared_ptr<GraphCondition> find_condition(CUgraphConditionalHandle handle);
-  void add(Graph& graph, std::shared_ptr<GraphCondition> condition);
   void destroy(Graph* graph);
   void destroy(GraphNode* node);
 
@@ -98,8 +96,6 @@ class Graphs {
   std::unordered_set<const GraphNode*> nodes_ GUARDED_BY(mutex_);
   std::unordered_map<const Graph*, std::shared_ptr<Graph>> owned_ GUARDED_BY(mutex_);
   std::unordered_map<const GraphExec*, std::unique_ptr<GraphExec>> execs_ GUARDED_BY(mutex_);
-  std::unordered_map<CUgraphConditionalHandle, std::shared_ptr<GraphCondition>> conditions_
-      GUARDED_BY(mutex_);
 };
 
 }  // namespace tessera::softcuda

@@ -32,6 +32,14 @@ CUresult params_of(GraphNode& node, CUgraphNodeParams& params) {
   } else if (const auto* const batch = std::get_if<BatchWork>(&node.work)) {
     const CUDA_MEMCPY_BATCH_NODE_PARAMS told = params_of(*batch);
     std::memcpy(&params.reserved1, &told, sizeof(told));
+  } else if (const auto* const conditional = std::get_if<ConditionalWork>(&node.work)) {
+    params.conditional = {handle_of(*conditional->condition), conditional->kind,
+                          static_cast<unsigned>(conditional->handles->size()), conditional->handles->data(),
+                          conditional->context};
+  } else if (const auto* const alloc = std::get_if<AllocWork>(&node.work)) {
+    tell_allocation(*alloc, params.alloc);
+  } else if (const auto* const freed = std::get_if<FreeWork>(&node.work)) {
+    params.free.dptr = freed->address;
   } else if (!std::holds_alternative<EmptyWork>(node.work)) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }

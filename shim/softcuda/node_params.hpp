@@ -38,8 +38,17 @@ void tell_kernel(GraphNode& node, Params& params) {
   (work.in_buffer ? params.extra : params.kernelParams) = node.parameters.data();
 }
 
-// Lists point into the node, as documented. Errors: CUDA_ERROR_NOT_SUPPORTED for kinds whose parameters have
-// a call of their own alone: what a graph allocates, what it waits for, what it decides.
+// What a graph allocates, in the form of any version of cuda.h.
+template <class Params>
+void tell_allocation(const AllocWork& work, Params& params) {
+  params = {};
+  params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(work.memory->device().value())};
+  params.bytesize = work.memory->bytes().value();
+  params.dptr = work.memory->address().value();
+}
+
+// Lists point into the node, as documented. Errors: CUDA_ERROR_NOT_SUPPORTED for kinds that are not made here.
 CUresult params_of(GraphNode& node, CUgraphNodeParams& params);
 
 }  // namespace tessera::softcuda

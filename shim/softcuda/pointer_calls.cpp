@@ -1,4 +1,4 @@
-// cuPointerGetAttribute(s): what an address is.
+// cuPointerGetAttribute(s): what an address is. No context need be current: programs ask for that of the address.
 #include <cstring>
 
 #include "call.hpp"
@@ -82,12 +82,20 @@ size_t bytes_of(CUpointer_attribute attribute) {
   }
 }
 
+// `body(machine)`. The error of a current context counts.
+template <class Body>
+CUresult in_any_context(Body&& body) {
+  if (current_context() == nullptr) return with_machine(body);
+  return in_context([&](Machine& machine, Context&) { return body(machine); });
+}
+
 std::optional<Pointer> find(Machine& machine, CUdeviceptr address) {
   const auto range = machine.ranges.find(Address(address));
   if (!range) return std::nullopt;
   const Context* const current = current_context();
   const auto mapping = machine.driver.mapping_at(Address(address));
-  const bool own = mapping && (mapping->access >> current->device.value() & 1) != 0;
+  const DeviceId device = current != nullptr ? current->device : DeviceId(0);
+  const bool own = mapping && (mapping->access >> device.value() & 1) != 0;
   return Pointer{Address(address), *range, mapping,
                  range->in_host() || own || machine.contexts.is_peer(current, range->context)};
 }
@@ -95,7 +103,7 @@ std::optional<Pointer> find(Machine& machine, CUdeviceptr address) {
 }  // namespace
 
 CUresult cuPointerGetAttribute(void* target, CUpointer_attribute attribute, CUdeviceptr address) {
-  return in_context([&](Machine& machine, Context&) -> CUresult {
+  return in_any_context([&](Machine& machine) -> CUresult {
     if (target == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto pointer = find(machine, address);
     if (!pointer) return CUDA_ERROR_INVALID_VALUE;
@@ -106,7 +114,7 @@ CUresult cuPointerGetAttribute(void* target, CUpointer_attribute attribute, CUde
 // Unlike the call for one attribute, this leaves zeros for an address that nobody knows.
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** targets,
                                 CUdeviceptr address) {
-  return in_context([&](Machine& machine, Context&) -> CUresult {
+  return in_any_context([&](Machine& machine) -> CUresult {
     if (attributes == nullptr || targets == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto pointer = find(machine, address);
     for (unsigned i = 0; i < count; ++i) {
@@ -123,7 +131,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
 
 // Only one attribute can be set, and where nobody moves bytes behind our back it has no effect.
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr address) {
-  return in_context([&](Machine& machine, Context&) -> CUresult {
+  return in_any_context([&](Machine& machine) -> CUresult {
     if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) {
       return CUDA_ERROR_INVALID_VALUE;
     }

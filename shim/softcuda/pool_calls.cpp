@@ -30,7 +30,7 @@ std::optional<CUresult> capture_allocation(Machine& machine, Context& context, C
 CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream,
                   std::optional<DeviceId> device = std::nullopt) {
   return in_context([&](Machine& machine, Context& current) -> CUresult {
-    if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
     const auto info = machine.streams.find(stream);

@@ -117,6 +117,26 @@ TEST_F(SoftcudaMemory, TellsWhatAPointerIs) {
   EXPECT_OK(CU(cuMemFree)(block));
 }
 
+TEST_F(SoftcudaMemory, TellsWhatAPointerIsWithoutAContext) {
+  const CUdeviceptr block = allocate(4096);
+  ASSERT_OK(CU(cuCtxSetCurrent)(nullptr));
+  CUcontext its = nullptr;
+  EXPECT_OK(CU(cuPointerGetAttribute)(&its, CU_POINTER_ATTRIBUTE_CONTEXT, block));
+  EXPECT_EQ(its, context_);
+  ASSERT_OK(CU(cuCtxSetCurrent)(context_));
+  EXPECT_OK(CU(cuMemFree)(block));
+}
+
+TEST_F(SoftcudaMemory, NothingHasAnAddressInOrderOfAStream) {
+  CUdeviceptr first = 0, second = 0;
+  ASSERT_OK(CU(cuMemAllocAsync)(&first, 0, nullptr));
+  ASSERT_OK(CU(cuMemAllocAsync)(&second, 0, nullptr));
+  EXPECT_NE(first, second);
+  EXPECT_OK(CU(cuMemFreeAsync)(first, nullptr));
+  EXPECT_OK(CU(cuMemFreeAsync)(second, nullptr));
+  EXPECT_EQ(CU(cuMemAlloc)(&first, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(SoftcudaMemory, PinnedHostMemoryIsReachedByTheDevice) {
   int* host = nullptr;
   ASSERT_OK(CU(cuMemHostAlloc)(reinterpret_cast<void**>(&host), 4096, CU_MEMHOSTALLOC_DEVICEMAP));

@@ -63,16 +63,17 @@ def play(build, suite, way, python, root, tests, scratch):
         skip.write_text(json.dumps([list(played.outcomes), left_out]), encoding="utf-8")
         code, rounds, printed = _one_process(build, suite, way, command, variables, scratch)
         played.rounds += rounds
-        begun, collected, ended = None, None, 0
+        begun, collected, seen = None, None, set()
         for line in _lines(log):
             collected = line.get("collected", collected)
             if "begin" in line:
-                begun, ended = line["begin"], ended + 1
+                begun = line["begin"]
+                seen.add(begun)  # a test may be tried again
             elif "end" in line:
                 played.outcomes[line["end"]] = Outcome(line["outcome"], line["seconds"], line["why"])
                 begun = None
         if begun is None:
-            if ended != collected or code not in ENDS_WELL:
+            if len(seen) != collected or code not in ENDS_WELL:
                 played.problem = f"ended with {code}: {printed.strip()[-600:]}"
             return played
         played.outcomes[begun] = Outcome("crashed", why=f"ended with {code}\n{printed}")
