@@ -1,6 +1,8 @@
 #include "control_client.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -13,28 +15,45 @@
 
 #include <fmt/format.h>
 
+#include "tessera/control.h"
+
 namespace {
+
+constexpr const char* kControlFolder = "TESSERA_CONTROL_DIR";
 
 ControlReply failed(std::string why) { return {0, 0, std::move(why)}; }
 
-// -1 when there is nobody, or somebody of another user.
-int connect_to(const std::string& path) {
-  sockaddr_un name{};
+// A folder may have a long name, as /proc/PID/root/... has; a socket's address may not.
+int connect_in(int folder, const std::string& file, sockaddr_un& name) {
+  name = {};
   name.sun_family = AF_UNIX;
+  const std::string path = fmt::format("/proc/self/fd/{}/{}", folder, file);
   if (path.size() >= sizeof(name.sun_path)) return -1;
   std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
   const int peer = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (peer < 0) return -1;
-  errno = 0;
-  ucred who{};
-  socklen_t size = sizeof(who);
-  const bool there = ::connect(peer, reinterpret_cast<sockaddr*>(&name), sizeof(name)) == 0 &&
-                     ::getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
-                     who.uid == ::geteuid();
-  if (there) return peer;
-  const bool left_behind = errno == ECONNREFUSED;
+  if (peer < 0 || ::connect(peer, reinterpret_cast<sockaddr*>(&name), sizeof(name)) == 0) return peer;
+  const int why = errno;
   ::close(peer);
-  if (left_behind) ::unlink(path.c_str());
+  errno = why;
+  return -1;
+}
+
+// -1 where the process does not listen there. A socket at which nothing listens any more is removed. The kernel tells which
+// process listens; 0 is one that this namespace does not have.
+int connect_to(const std::string& folder, const std::string& file, int pid) {
+  const int directory = ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return -1;
+  sockaddr_un name{};
+  const int peer = connect_in(directory, file, name);
+  if (peer < 0 && errno == ECONNREFUSED) ::unlink(name.sun_path);
+  ::close(directory);
+  if (peer < 0) return -1;
+  ucred answers{};
+  socklen_t size = sizeof(answers);
+  const bool right = ::getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &answers, &size) == 0 &&
+                     answers.uid == ::geteuid() && (answers.pid == pid || answers.pid == 0);
+  if (right) return peer;
+  ::close(peer);
   return -1;
 }
 
@@ -69,14 +88,34 @@ std::string variable_of(int pid, const std::string& name) {
   return "";
 }
 
-// Its own comes first: a user may have chosen it, and its runtime folder need not be that of this shell.
-std::vector<std::string> control_folders_of(int pid) {
+// Where the process may listen, as it names the folders. Its own choice comes first: its runtime folder need not be that
+// of this shell.
+std::vector<std::string> folders_of(int pid) {
   std::vector<std::string> folders = control_folders();
-  std::string own = variable_of(pid, "TESSERA_CONTROL_DIR");
+  std::string own = variable_of(pid, kControlFolder);
   if (own.empty()) return folders;
   if (own.front() != '/') own = fmt::format("/proc/{}/cwd/{}", pid, own);
   folders.insert(folders.begin(), std::move(own));
   return folders;
+}
+
+// The same file system is seen at its root: then a container's /tmp is this one.
+bool shares_root_with(int pid) {
+  struct stat own {}, other {};
+  const std::string root = fmt::format("/proc/{}/root/tmp/.", pid);
+  return ::stat("/tmp/.", &own) == 0 && ::stat(root.c_str(), &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+std::string why_unreachable(int pid) {
+  struct stat facts {};
+  if (::stat(fmt::format("/proc/{}", pid).c_str(), &facts) != 0) return fmt::format("there is no process {} here", pid);
+  if (facts.st_uid != ::geteuid()) return fmt::format("process {} belongs to another user", pid);
+  if (variable_of(pid, kControlFolder).empty()) return fmt::format("process {} was not started by `tessera run`", pid);
+  if (!shares_root_with(pid)) {
+    return fmt::format("process {} has a /tmp of its own (a container, or PrivateTmp of systemd); ask inside of it: "
+                       "nsenter -t {} -p -m tessera sleep PID", pid, pid);
+  }
+  return fmt::format("process {} has not allocated yet, or its control socket could not be made", pid);
 }
 
 }  // namespace
@@ -92,8 +131,14 @@ std::vector<std::string> control_folders() {
 }
 
 ControlReply ask_program(int pid, const std::string& request, int timeout_seconds) {
-  for (const std::string& folder : control_folders_of(pid)) {
-    const int peer = connect_to(fmt::format("{}/{}.sock", folder, pid));
+  tessera_process_identity identity{};
+  char name[TESSERA_CONTROL_NAME_BYTES];
+  if (tessera_process_identity_of(pid, &identity) != TESSERA_OK) return failed(why_unreachable(pid));
+  tessera_control_name(&identity, name);
+  for (const std::string& folder : folders_of(pid)) {
+    // The process may see another file system than this one.
+    int peer = connect_to(fmt::format("/proc/{}/root{}", pid, folder), name, pid);
+    if (peer < 0) peer = connect_to(folder, name, pid);
     if (peer < 0) continue;
     const timeval patience{timeout_seconds, 0};
     (void)::setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
@@ -101,6 +146,5 @@ ControlReply ask_program(int pid, const std::string& request, int timeout_second
     ::close(peer);
     return reply;
   }
-  return failed(fmt::format("process {} does not run under `tessera run` as this user, or has not "
-                            "allocated yet", pid));
+  return failed(why_unreachable(pid));
 }

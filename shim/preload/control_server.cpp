@@ -1,5 +1,6 @@
 #include "control_server.hpp"
 
+#include <dirent.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -19,6 +21,7 @@
 #include "lifecycle.hpp"
 #include "outcome.hpp"
 #include "peer_user.hpp"
+#include "tessera/control.h"
 
 namespace tessera::preload {
 namespace {
@@ -44,22 +47,52 @@ bool is_private_folder(const char* folder) {
   return ours && (facts.st_mode & 077) == 0;
 }
 
-// -1 with errno. The name is of this process alone, so what is there is of one that is dead.
-int listen_at(const std::string& path) {
-  sockaddr_un name{};
+bool make_address(const std::string& path, sockaddr_un& name) {
+  name = {};
   name.sun_family = AF_UNIX;
   if (path.size() >= sizeof(name.sun_path)) {
     errno = ENAMETOOLONG;
-    return -1;
+    return false;
   }
   std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
+  return true;
+}
+
+// Sockets of programs that were killed: nothing listens there. One gets its name only once it is listened at.
+void sweep(const char* folder) {
+  constexpr int kMostLooked = 256;
+  DIR* const entries = ::opendir(folder);
+  if (entries == nullptr) return;
+  for (int looked = 0; looked < kMostLooked;) {
+    const dirent* const entry = ::readdir(entries);
+    if (entry == nullptr) break;
+    const std::string_view file(entry->d_name);
+    sockaddr_un name;
+    if (!file.ends_with(TESSERA_CONTROL_END) || !make_address(std::string(folder) + "/" + entry->d_name, name)) continue;
+    ++looked;
+    const int peer = off_standard_streams(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (peer < 0) break;
+    const bool dead = ::connect(peer, reinterpret_cast<sockaddr*>(&name), sizeof(name)) != 0 && errno == ECONNREFUSED;
+    ::close(peer);
+    if (dead) ::unlink(name.sun_path);
+  }
+  ::closedir(entries);
+}
+
+// -1 with errno.
+int listen_at(const std::string& path) {
+  const std::string unlistened = path + ".new";
+  sockaddr_un name;
+  if (!make_address(unlistened, name)) return -1;
   const int listener = off_standard_streams(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener < 0) return -1;
-  ::unlink(path.c_str());
+  ::unlink(unlistened.c_str());
   const bool bound = ::bind(listener, reinterpret_cast<sockaddr*>(&name), sizeof(name)) == 0 &&
-                     ::chmod(path.c_str(), 0600) == 0 && ::listen(listener, 4) == 0;
+                     ::chmod(unlistened.c_str(), 0600) == 0 && ::listen(listener, 4) == 0 &&
+                     ::rename(unlistened.c_str(), path.c_str()) == 0;
   if (bound) return listener;
   const int why = errno;
+  ::unlink(unlistened.c_str());
   ::close(listener);
   errno = why;
   return -1;
@@ -148,8 +181,16 @@ void close_all(const Server& made) {
 void start_control(const char* folder) {
   if (*folder == '\0') return;
   auto made = std::make_unique<Server>();
-  made->path = std::string(folder) + "/" + std::to_string(::getpid()) + ".sock";
-  if (is_private_folder(folder)) made->listener = listen_at(made->path);
+  tessera_process_identity own{};
+  char name[TESSERA_CONTROL_NAME_BYTES];
+  // Without /proc the number must do.
+  if (tessera_process_identity_of(0, &own) != TESSERA_OK) own.pid = ::getpid();
+  tessera_control_name(&own, name);
+  made->path = std::string(folder) + "/" + name;
+  if (is_private_folder(folder)) {
+    sweep(folder);
+    made->listener = listen_at(made->path);
+  }
   if (made->listener >= 0) made->stop = off_standard_streams(::eventfd(0, EFD_CLOEXEC));
   if (made->stop < 0 || !start_thread(*made)) {
     say("no control socket in %s: %s", folder, std::strerror(errno));

@@ -1,10 +1,10 @@
 // Lets `tessera sleep` and `tessera wake` of the same user reach this process.
 //
-// A socket PID.sock in a private folder, and one thread that serves one request at a time:
+// A socket in a private folder, named for the process (tessera/control.h), and one thread that serves one request at a time:
 //   "sleep TAG\n", "wake TAG\n"  ->  "ok MOVED STAYED\n" in bytes, or "error WHY\n"
 // where "TAG" is ":" and the tag (":" alone is the blocks without a tag), or "*" for all blocks.
-// Nothing it does ends the program; who is of another user gets no answer. A request, and the wait
-// for it, are bounded.
+// Nothing it does ends the program; a process of another user gets no answer. A request, and the wait
+// for it, are bounded. Sockets that killed programs left in the folder are removed.
 //
 // Thread safety: start_control and stop_control one at a time; the rest is its thread's.
 #pragma once

@@ -60,7 +60,10 @@ class Watched(unittest.TestCase):
         return mine[0] if mine else None
 
     def socket_of(self, program):
-        return self.folder / "tessera" / f"{program.pid}.sock"
+        """Its name also has the namespace of the number, and when the program started (include/tessera/control.h)."""
+        found = sorted((self.folder / "tessera").glob(f"{program.pid}.*.sock"))
+        self.assertLessEqual(len(found), 1)
+        return found[0] if found else self.folder / "tessera" / "none.sock"
 
 
 class Top(Watched):
@@ -125,7 +128,8 @@ class SleepAndWake(Watched):
     def test_errors_come_back_and_the_program_goes_on(self):
         program = self.start()
         self.refused("no-such-tag", "sleep", program.pid, "no-such-tag")
-        self.refused("does not run under", "sleep", os.getpid())
+        self.refused("was not started by `tessera run`", "sleep", os.getpid())
+        self.refused("there is no process 999999999", "sleep", 999999999)
         self.refused("31 characters", "wake", program.pid, "x" * 32, code=2)
         self.refused("PID", "wake", "nobody", code=2)
         self.finish(program)
@@ -168,7 +172,79 @@ class SleepAndWake(Watched):
         self.finish(program)
 
 
+class Namespaces(Watched):
+    """Programs of containers, as namespaces make them; skipped where this user may make none."""
+
+    def start_in(self, *unshare, before="true", options=()):
+        """The program in namespaces of its own; the process that is it, as seen from here."""
+        if subprocess.run(["unshare", *unshare, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no namespaces may be made here")
+        inside = f'{before} && exec "$@"'
+        program = subprocess.Popen(
+            ["unshare", *unshare, "sh", "-c", inside, "sh", TESSERA, "run", "--software", "--device-memory", "64MiB",
+             "--host-memory", "64MiB", *options, "--", PROGRAMS / "watched"],
+            env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, program)
+        inner = int(program.stdout.readline())
+        [outer] = [pid for pid in self.descendants(program.pid) if pathlib.Path(f"/proc/{pid}/comm").read_text() == "watched\n"]
+        return program, inner, outer
+
+    def descendants(self, pid):
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return [pid, *(one for child in map(int, children) for one in self.descendants(child))]
+
+    def slept(self, pid):
+        result = self.tessera("sleep", pid, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)["moved_bytes"]
+
+    def test_two_of_one_number_that_share_a_folder_are_two(self):
+        first, inner, outer = self.start_in("--pid", "--fork", "--mount-proc")
+        second, other_inner, other_outer = self.start_in("--pid", "--fork", "--mount-proc")
+        self.assertEqual(inner, other_inner)
+        self.assertEqual(self.slept(outer), 16 * MIB)
+        self.assertEqual(self.slept(other_outer), 16 * MIB, "the first one answered again")
+        seen = json.loads(self.tessera("top", "--once", "--json").stdout)["processes"]
+        self.assertLessEqual({outer, other_outer}, {one["pid"] for one in seen})
+        for program in (first, second):
+            output, message = program.communicate("go on\n", timeout=60)
+            self.assertEqual((program.returncode, output, message), (0, "ok\n", ""))
+
+    def test_a_number_means_the_process_that_this_shell_sees(self):
+        _, inner, outer = self.start_in("--pid", "--fork", "--mount-proc")
+        self.assertNotEqual(inner, outer)
+        self.assertNotEqual(self.tessera("sleep", inner).returncode, 0)
+        inside = subprocess.run(["nsenter", "-t", str(outer), "-p", "-m", TESSERA, "sleep", str(inner), "--json"],
+                                env=self.environment, capture_output=True, text=True, timeout=120)
+        self.assertEqual(inside.returncode, 0, inside.stderr)
+        self.assertEqual(json.loads(inside.stdout)["moved_bytes"], 16 * MIB)
+
+    def test_a_folder_of_another_file_system_is_found_through_the_process(self):
+        """As with PrivateTmp of systemd."""
+        del self.environment["XDG_RUNTIME_DIR"]
+        _, _, outer = self.start_in("--mount", before="mount -t tmpfs none /tmp", options=["--control-dir", "/tmp/its-own"])
+        self.assertEqual(self.slept(outer), 16 * MIB)
+
+
 class TheSocket(Watched):
+    def test_those_of_killed_programs_are_swept(self):
+        killed = self.start()
+        left = self.socket_of(killed)
+        killed.kill()
+        killed.wait()
+        self.assertTrue(left.exists())
+        living = self.start()
+        self.assertFalse(left.exists())
+        self.assertTrue(self.socket_of(living).exists())
+        self.finish(living)
+
+    def test_a_program_may_listen_in_a_folder_of_its_own(self):
+        for folder in (str(self.folder / "own"), os.path.relpath(self.folder / "relative")):
+            program = self.start("--control-dir", folder)
+            self.assertEqual(len(list(pathlib.Path(folder).glob("*.sock"))), 1)
+            self.assertEqual(self.tessera("sleep", program.pid).returncode, 0)
+            self.finish(program)
+
     def test_it_is_private_and_goes_with_the_program(self):
         program = self.start()
         path = self.socket_of(program)

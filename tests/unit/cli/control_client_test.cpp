@@ -1,31 +1,32 @@
 #include "control_client.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <stdexcept>
 #include <thread>
+
+#include "tessera/control.h"
 
 namespace {
 
-// A program with the socket of process 77 that answers one request.
+// A thread of this process that answers one request at the socket of this process.
 class ControlClient : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = ::testing::TempDir() + "control_client";
     std::filesystem::create_directories(folder_ + "/tessera");
     ::setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
-    listen_at(folder_ + "/tessera/77.sock");
+    tessera_process_identity own{};
+    char name[TESSERA_CONTROL_NAME_BYTES];
+    ASSERT_EQ(tessera_process_identity_of(0, &own), TESSERA_OK);
+    tessera_control_name(&own, name);
+    listen_at(folder_ + "/tessera/" + name);
   }
   void listen_at(const std::string& path) {
     path_ = path;
@@ -58,19 +59,7 @@ class ControlClient : public ::testing::Test {
     });
   }
 
-  // A process in the folder, stopped: one that is still becoming another program has no variables for a moment.
-  pid_t stopped_program_with(const std::string& variable) const {
-    const char* const arguments[] = {"sh", "-c", "cd \"$0\" && kill -STOP $$", folder_.c_str(), nullptr};
-    const char* const environment[] = {"PATH=/usr/bin:/bin", variable.c_str(), nullptr};
-    pid_t program = -1;
-    int status = 0;
-    const bool stopped = ::posix_spawnp(&program, "sh", nullptr, nullptr, const_cast<char**>(arguments),
-                                        const_cast<char**>(environment)) == 0 &&
-                         ::waitpid(program, &status, WUNTRACED) == program && WIFSTOPPED(status);
-    if (!stopped) throw std::runtime_error("no program to ask");  // nor one to kill
-    return program;
-  }
-
+  const int kSelf = ::getpid();
   std::string folder_, path_, request_;
   int listener_ = -1;
   std::thread program_;
@@ -78,7 +67,7 @@ class ControlClient : public ::testing::Test {
 
 TEST_F(ControlClient, SendsALineAndReadsWhatMoved) {
   answer_with("ok 4096 512\n");
-  const ControlReply reply = ask_program(77, "sleep :kv", 10);
+  const ControlReply reply = ask_program(kSelf, "sleep :kv", 10);
   program_.join();
   EXPECT_EQ(request_, "sleep :kv\n");
   EXPECT_EQ(reply.problem, "");
@@ -88,40 +77,34 @@ TEST_F(ControlClient, SendsALineAndReadsWhatMoved) {
 
 TEST_F(ControlClient, ErrorsOfTheProgramAreItsOwnWords) {
   answer_with("error no tag 'kv'\n");
-  EXPECT_EQ(ask_program(77, "wake :kv", 10).problem, "no tag 'kv'");
+  EXPECT_EQ(ask_program(kSelf, "wake :kv", 10).problem, "no tag 'kv'");
 }
 
 TEST_F(ControlClient, WhatIsNoAnswerIsAnError) {
   answer_with("hello\n");
-  EXPECT_EQ(ask_program(77, "wake *", 10).problem, "an answer that is none");
+  EXPECT_EQ(ask_program(kSelf, "wake *", 10).problem, "an answer that is none");
 }
 
 TEST_F(ControlClient, ASilentProgramIsWaitedForNoLongerThanAsked) {
-  EXPECT_EQ(ask_program(77, "wake *", 1).problem, "no answer in time");
+  EXPECT_EQ(ask_program(kSelf, "wake *", 1).problem, "no answer in time");
 }
 
 TEST_F(ControlClient, ASocketOfADeadProgramIsRemoved) {
   close_listener();
-  EXPECT_NE(ask_program(77, "wake *", 1).problem.find("process 77 does not run"), std::string::npos);
+  const std::string problem = ask_program(kSelf, "wake *", 1).problem;
+  EXPECT_NE(problem.find("was not started by `tessera run`"), std::string::npos) << problem;
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(ControlClient, AProgramThatListensInAFolderOfItsOwnIsFound) {
+TEST_F(ControlClient, AnotherProcessAtTheNameIsNotAsked) {
+  // The parent's name, at which this process listens.
+  tessera_process_identity parent{};
+  char name[TESSERA_CONTROL_NAME_BYTES];
+  ASSERT_EQ(tessera_process_identity_of(::getppid(), &parent), TESSERA_OK);
+  tessera_control_name(&parent, name);
   close_listener();
-  for (const std::string& named : {folder_ + "/own", std::string("own")}) {
-    std::filesystem::create_directories(folder_ + "/own");
-    const pid_t program = stopped_program_with("TESSERA_CONTROL_DIR=" + named);
-    listen_at(fmt::format("{}/own/{}.sock", folder_, program));
-    answer_with("ok 1 2\n");
-    const ControlReply reply = ask_program(program, "sleep *", 10);
-    ::kill(program, SIGKILL);
-    ::waitpid(program, nullptr, 0);
-    if (reply.moved_bytes == 0) ::shutdown(listener_, SHUT_RDWR);  // nobody came, and nobody will
-    program_.join();
-    close_listener();
-    EXPECT_EQ(reply.problem, "") << named;
-    EXPECT_EQ(reply.stayed_bytes, 2u) << named;
-  }
+  listen_at(folder_ + "/tessera/" + name);
+  EXPECT_NE(ask_program(::getppid(), "sleep *", 1).problem, "no answer in time");
 }
 
 TEST(ControlFolders, TheUsersOwnRuntimeFolderComesFirstIfThereIsOne) {
