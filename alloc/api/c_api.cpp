@@ -12,6 +12,8 @@
 #include "api/handles.hpp"
 #include "api/use_handle.hpp"
 #include "base/available_memory.hpp"
+#include "base/available_processors.hpp"
+#include "base/available_tasks.hpp"
 #include "base/size_text.hpp"
 #include "driver/cuda_driver.hpp"
 
@@ -70,6 +72,8 @@ const char* tessera_result_name(tessera_result result) {
 const char* tessera_last_error(void) { return last_error_text(); }
 int tessera_last_driver_code(void) { return last_driver_code(); }
 uint64_t tessera_available_memory(void) { return available_memory().value(); }
+double tessera_available_processors(void) { return available_processors(); }
+uint64_t tessera_available_tasks(void) { return available_tasks(); }
 const char* tessera_version(void) { return TESSERA_VERSION_STRING; }
 
 // ---- options ------------------------------------------------------------------------------------

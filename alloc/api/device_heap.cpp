@@ -1,11 +1,11 @@
 #include "api/device_heap.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "api/budgets.hpp"
+#include "base/available_processors.hpp"
 
 namespace tessera {
 namespace {
@@ -43,9 +43,11 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   std::unique_ptr<Policy> policy;
   TESSERA_TRY_ASSIGN(policy, make_policy(options.policy));
   const bool alone = answer == Rehearsal::Answer::kWaits;  // the same answer at any time
-  const std::size_t players = alone ? 1 : Rehearsal::players_beside(std::thread::hardware_concurrency());
-  const auto rehearse = [answer, players](const Policy& own) {
-    return std::make_unique<Rehearsal>(own, answer, players);
+  const double processors = available_processors();
+  const std::size_t players = alone ? 1 : Rehearsal::players_beside(processors);
+  const double share = alone ? 1 : Pace::share_of(processors, players);
+  const auto rehearse = [answer, players, share](const Policy& own) {
+    return std::make_unique<Rehearsal>(own, answer, players, share);
   };
   const TierStack tiers{heap->tier_, below.host, below.file, below.backing, below.peer};
   TESSERA_TRY_ASSIGN(heap->residency_,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "base/size_text.hpp"
 
 namespace tessera {
 namespace {
@@ -32,6 +33,10 @@ Result<std::unique_ptr<AddressSpace>> AddressSpace::reserve(Driver& driver, Byte
     const std::uint64_t windows = size / kLargePage;
     auto reserved = reserve_high(driver, kLargePage * windows);
     if (reserved.is_ok()) {
+      if (size < wanted) {
+        log_line(LogLevel::kWarning, "{} of addresses are reserved instead of {} (ulimit -v, or the driver): a heap of many sizes may run "
+                 "out of them", rounded_size(size), rounded_size(wanted));
+      }
       return std::unique_ptr<AddressSpace>(new AddressSpace(driver, reserved.value(), windows));
     }
     refused = reserved.status();

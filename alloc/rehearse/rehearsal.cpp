@@ -13,12 +13,12 @@
 
 namespace tessera {
 
-std::size_t Rehearsal::players_beside(std::size_t processors) {
-  return std::clamp<std::size_t>(processors / kShare, 1, kMostPlayers);
+std::size_t Rehearsal::players_beside(double processors) {
+  return static_cast<std::size_t>(std::clamp(processors / kShare, 1.0, kMostPlayers));
 }
 
-Rehearsal::Rehearsal(const Policy& policy, Answer answer, std::size_t players)
-    : policy_(policy), when_(answer), players_(players) {}
+Rehearsal::Rehearsal(const Policy& policy, Answer answer, std::size_t players, double share)
+    : policy_(policy), when_(answer), players_(players), pace_(share, stop_) {}
 
 Rehearsal::~Rehearsal() {
   {
@@ -94,7 +94,8 @@ std::vector<Told> Rehearsal::hear(const Question& question, std::size_t players)
     std::size_t places = 0;
     Players at_play(players);
     const auto play = [&](std::size_t place, Strategy strategy) {
-      at_play.hand([&contest, place, strategy = std::move(strategy)]() mutable {
+      at_play.hand([this, &contest, place, strategy = std::move(strategy)]() mutable {
+        const Pace::Turn turn(pace_);
         contest.play(place, std::move(strategy));
       });
     };
@@ -121,7 +122,12 @@ std::vector<Told> Rehearsal::search(const Question& question, std::vector<Told> 
                 [this](std::vector<Told> best) { publish(std::move(best)); }, std::move(told));
   {
     Players players(players_);
-    while (search.goes_on()) players.hand([&search] { search.play(); });
+    while (search.goes_on()) {
+      players.hand([this, &search] {
+        const Pace::Turn turn(pace_);
+        search.play();
+      });
+    }
   }
   return search.best();
 }

@@ -24,6 +24,7 @@
 #include <thread>
 
 #include "base/mutex.hpp"
+#include "rehearse/pace.hpp"
 #include "residency/residency.hpp"
 
 namespace tessera {
@@ -34,11 +35,11 @@ class Rehearsal final : public Planner {
   enum class Answer : std::uint8_t { kWhenReady, kWaits };
 
   // A quarter of so many processors: the program has use for the others. Beyond four there is little left to wait for,
-  // and each takes memory.
-  static std::size_t players_beside(std::size_t processors);
+  // and each takes memory. One of them keeps to less than a processor where there are few (pace.hpp).
+  static std::size_t players_beside(double processors);
 
-  // REQUIRES: `policy` outlives it; players > 0.
-  Rehearsal(const Policy& policy, Answer answer, std::size_t players = 1);
+  // `share` of a processor for each player. REQUIRES: `policy` outlives it; players > 0; share > 0.
+  explicit Rehearsal(const Policy& policy, Answer answer, std::size_t players = 1, double share = 1);
   // Breaks off what is being played.
   ~Rehearsal() override;
 
@@ -46,7 +47,7 @@ class Rehearsal final : public Planner {
   std::vector<Told> answer() override;
 
  private:
-  static constexpr std::size_t kShare = 4, kMostPlayers = 4;
+  static constexpr double kShare = 4, kMostPlayers = 4;
 
   struct Question {
     Iteration iteration;
@@ -63,6 +64,7 @@ class Rehearsal final : public Planner {
   const Answer when_;
   const std::size_t players_;
   std::atomic<bool> stop_{false};  // what is being played is not wanted any more
+  const Pace pace_;
   Mutex mutex_{LockRank::kObserve};
   Condition changed_;
   std::optional<Question> question_ GUARDED_BY(mutex_);  // not begun

@@ -72,6 +72,7 @@ int doctor_command(const Installation& installation, const DoctorOptions& option
                       ""});
   findings.push_back(judge_locked_memory(locked_memory_limit(), driver));
   findings.push_back(judge_huge_pages(huge_pages_mode()));
+  for (Finding& finding : judge_limits(probe_limits())) findings.push_back(std::move(finding));
   findings.push_back(judge_io_uring(probe_io_uring()));
   const std::vector<std::string> folders = folders_in(options.file_dir);
   if (folders.empty()) findings.push_back(judge_folder(choose_spill_folder()));

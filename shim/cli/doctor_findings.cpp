@@ -136,6 +136,38 @@ Finding judge_huge_pages(const std::string& mode) {
                          "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"};
 }
 
+std::vector<Finding> judge_limits(const LimitFacts& facts) {
+  constexpr double kFewProcessors = 1;
+  constexpr std::uint64_t kFewFiles = 256, kFewTasks = 32;
+  std::vector<Finding> findings;
+  const std::string processors = fmt::format("{:.3g} may be used", facts.processors);
+  if (facts.processors < kFewProcessors) {
+    findings.push_back({"processors", State::kLimited, processors,
+                        "the search for a plan takes a quarter of it and so is slow; raise the quota (docker run --cpus, "
+                        "resources.limits.cpu), or choose --policy recency"});
+  } else {
+    findings.push_back({"processors", State::kGood, processors, ""});
+  }
+  if (facts.addresses) {
+    findings.push_back({"address limit", State::kLimited, rounded_bytes(*facts.addresses),
+                        "fewer addresses are reserved for the heap, and CUDA itself may not start: ulimit -v unlimited"});
+  }
+  if (facts.file_bytes) {
+    findings.push_back({"file size limit", State::kLimited, rounded_bytes(*facts.file_bytes),
+                        "a spill file stays below it; more than one --file-dir makes several, or ulimit -f unlimited"});
+  }
+  if (facts.open_files && *facts.open_files < kFewFiles) {
+    findings.push_back({"open files limit", State::kLimited, fmt::format("{}", *facts.open_files),
+                        "Tessera needs some ten, frameworks hundreds: ulimit -n 1024"});
+  }
+  if (facts.tasks && *facts.tasks < kFewTasks) {
+    findings.push_back({"tasks limit", State::kLimited, fmt::format("{} more threads", *facts.tasks),
+                        "raise it (docker run --pids-limit, TasksMax of systemd): without threads, pages move more slowly and no "
+                        "plan is searched for"});
+  }
+  return findings;
+}
+
 // Never missing: threads move the pages of a spill file where it is refused (alloc/tier/file_io_choice.hpp).
 Finding judge_io_uring(const UringFacts& facts) {
   if (facts.usable()) return {"io_uring", State::kGood, "yes", ""};

@@ -47,6 +47,17 @@ TEST_F(AvailableMemoryTest, AContainersLimitHolds) {
   EXPECT_EQ(available(), 256_MiB);
 }
 
+TEST_F(AvailableMemoryTest, WhereTheKernelSlowsTheGroupDownItIsFullToo) {
+  write("proc/self/cgroup", "0::/\n");
+  limit("sys/fs/cgroup", "1073741824", 256_MiB);
+  write("sys/fs/cgroup/memory.high", "536870912\n");
+  EXPECT_EQ(available(), 256_MiB);
+  write("sys/fs/cgroup/memory.max", "max\n");
+  EXPECT_EQ(available(), 256_MiB);
+  write("sys/fs/cgroup/memory.high", "max\n");
+  EXPECT_EQ(available(), 4_GiB);
+}
+
 TEST_F(AvailableMemoryTest, CacheThatCanGoIsLeft) {
   write("proc/self/cgroup", "0::/\n");
   limit("sys/fs/cgroup", "1073741824", 1_GiB, 600_MiB);

@@ -43,6 +43,8 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
   for (const int refusal : {EPERM, ENOSYS, ENOMEM, EINVAL}) {
     findings.push_back(judge_io_uring({.call = "io_uring_setup", .refusal = refusal}));
   }
+  const LimitFacts tight{.processors = 0.5, .addresses = 1 << 30, .file_bytes = 1 << 30, .open_files = 64, .tasks = 4};
+  for (const Finding& finding : judge_limits(tight)) findings.push_back(finding);
   FolderFacts folder;
   folder.path = "/d";
   findings.push_back(judge_folder(folder));
@@ -57,7 +59,13 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
     EXPECT_EQ(finding.state == State::kGood, finding.fix.empty()) << finding.name;
     bad += finding.state != State::kGood;
   }
-  EXPECT_EQ(bad, 15u);
+  EXPECT_EQ(bad, 20u);
+}
+
+TEST(DoctorFindings, LimitsThatDoNotHurtAreNotShown) {
+  EXPECT_EQ(judge_limits({.processors = 16, .open_files = 1024, .tasks = 4096}).size(), 1u);
+  EXPECT_EQ(judge_limits({.processors = 1.5})[0].value, "1.5 may be used");
+  EXPECT_EQ(judge_limits({.processors = 1.5})[0].state, State::kGood);
 }
 
 TEST(DoctorFindings, HostBackedPagesAreOfferedOrTheReasonIsGiven) {
