@@ -4,7 +4,9 @@
 
 #include "capture.hpp"
 #include "cuda_api.hpp"
+#include "driver_objects.hpp"
 #include "graph_execs.hpp"
+#include "green_contexts.hpp"
 #include "held_blocks.hpp"
 #include "kernel_layouts.hpp"
 #include "lifecycle.hpp"
@@ -54,20 +56,6 @@ void leave(CUcontext context) {
   held_blocks().forget_all();
 }
 
-// Null where the device has none: to retain it would make one.
-CUcontext active_primary(CUdevice device) {
-  unsigned flags = 0;
-  int active = 0;
-  CUcontext primary = nullptr;
-  if (call_true(&TrueDriver::cuDevicePrimaryCtxGetState, device, &flags, &active) != CUDA_SUCCESS ||
-      active == 0 ||
-      call_true(&TrueDriver::cuDevicePrimaryCtxRetain, &primary, device) != CUDA_SUCCESS) {
-    return nullptr;
-  }
-  (void)call_true(&TrueDriver::cuDevicePrimaryCtxRelease_v2, device);
-  return primary;
-}
-
 bool is_primary(CUcontext context) {
   CUdevice device = -1;
   if (call_true(&TrueDriver::cuCtxPushCurrent_v2, context) != CUDA_SUCCESS) return false;
@@ -110,6 +98,28 @@ void leave_primary_context(CUdevice device) {
   if (primary != nullptr) leave(primary);
 }
 
+constinit std::mutex primary_lock;
+
+// How often the program has retained the primary context of each device, and not released it.
+std::map<CUdevice, unsigned>& retained() {
+  static auto& counts = *new std::map<CUdevice, unsigned>;
+  return counts;
+}
+
+// The last one takes the context along, with all that is in it: so Tessera gives up its own reference before. Green
+// contexts have theirs too, and then it stays.
+template <class Function>
+CUresult release_primary(Function TrueDriver::*function, CUdevice device, const void* caller) {
+  if (lies_in_known_driver(caller)) return call_true(function, device);
+  const std::lock_guard<std::mutex> lock(primary_lock);
+  const auto known = retained().find(device);
+  const bool counted = known != retained().end() && known->second > 0;
+  if (counted && known->second == 1 && !detail::any_green.load()) leave_primary_context(device);
+  const CUresult result = call_true(function, device);
+  if (counted && result == CUDA_SUCCESS) --known->second;
+  return result;
+}
+
 }  // namespace
 
 TESSERA_HOOK cuStreamDestroy(CUstream stream) {
@@ -138,6 +148,22 @@ TESSERA_HOOK cuCtxDestroy(CUcontext context) {
 TESSERA_HOOK cuCtxDestroy_v2(CUcontext context) {
   leave_if_own(context);
   return call_true(&TrueDriver::cuCtxDestroy_v2, context);
+}
+
+TESSERA_HOOK cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  if (lies_in_known_driver(TESSERA_CALLER)) return call_true(&TrueDriver::cuDevicePrimaryCtxRetain, context, device);
+  const std::lock_guard<std::mutex> lock(primary_lock);
+  const CUresult result = call_true(&TrueDriver::cuDevicePrimaryCtxRetain, context, device);
+  if (result == CUDA_SUCCESS) ++retained()[device];
+  return result;
+}
+
+TESSERA_HOOK cuDevicePrimaryCtxRelease(CUdevice device) {
+  return release_primary(&TrueDriver::cuDevicePrimaryCtxRelease, device, TESSERA_CALLER);
+}
+
+TESSERA_HOOK cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  return release_primary(&TrueDriver::cuDevicePrimaryCtxRelease_v2, device, TESSERA_CALLER);
 }
 
 TESSERA_HOOK cuDevicePrimaryCtxReset(CUdevice device) {

@@ -13,6 +13,7 @@
 #include "handed_addresses.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
+#include "retired_heaps.hpp"
 #include "shared_blocks.hpp"
 #include "tensor_maps.hpp"
 #include "true_driver.hpp"
@@ -60,6 +61,22 @@ std::uint64_t devices_of(tessera_allocator* allocator) {
   tessera_stats stats{};
   stats.size = sizeof(stats);
   return tessera_get_stats(allocator, &stats) == TESSERA_OK ? stats.devices : 0;
+}
+
+// What the process's Tessera has is no longer known to any hook. Its blocks are.
+void put_away(tessera_allocator* allocator) {
+  for (std::atomic<CUcontext>& known : homes) known.store(nullptr);
+  stop_control();
+  stop_sharing();
+  finish(allocator);
+  tessera_share(nullptr);
+  pointer_tables().forget_all();
+  handed_addresses().forget_all();
+  tensor_maps().forget_all();
+  detail::allocator.store(nullptr);
+  detail::several.store(false);
+  detail::range_high.store(0);
+  detail::range_low.store(0);
 }
 
 void* resolve(const char* name, void*) { return true_symbol(name); }
@@ -143,6 +160,19 @@ bool find_block(CUdeviceptr address, tessera_block_info& block) {
   return running() != nullptr && tessera_query(running(), address, &block) == TESSERA_OK;
 }
 
+CUcontext active_primary(CUdevice device) {
+  unsigned flags = 0;
+  int active = 0;
+  CUcontext primary = nullptr;
+  if (call_true(&TrueDriver::cuDevicePrimaryCtxGetState, device, &flags, &active) != CUDA_SUCCESS ||
+      active == 0 ||
+      call_true(&TrueDriver::cuDevicePrimaryCtxRetain, &primary, device) != CUDA_SUCCESS) {
+    return nullptr;
+  }
+  (void)call_true(&TrueDriver::cuDevicePrimaryCtxRelease_v2, device);
+  return primary;
+}
+
 bool is_home(CUdevice device, CUcontext context) {
   if (device < 0 || static_cast<std::size_t>(device) >= homes.size()) return true;
   std::atomic<CUcontext>& known = homes[static_cast<std::size_t>(device)];
@@ -177,7 +207,26 @@ void learn_range(tessera_allocator* allocator) {
   detail::range_high.store(high);
 }
 
+bool take_home(CUdevice device, CUcontext context) {
+  if (is_home(device, context)) return true;
+  const std::lock_guard<std::mutex> lock(start_lock);
+  tessera_allocator* const allocator = running();
+  const CUcontext former = home_of(device);
+  if (allocator == nullptr || former == nullptr || former == context) return former == context;
+  const CUcontext primary = active_primary(device);
+  if (context != primary || former == primary || devices_of(allocator) != 1) return false;
+  if (keep_all_in(allocator) != TESSERA_OK) return false;
+  put_away(allocator);
+  retire(allocator, former);
+  homes[static_cast<std::size_t>(device)].store(context);
+  say("device %d: from now on the primary context is managed; the blocks of the context that came before it stay in "
+      "device memory",
+      device);
+  return true;
+}
+
 void leave_context(CUcontext context) {
+  end_retired(context);
   tessera_allocator* const allocator = running();
   if (allocator == nullptr) return;
   const Entry entry;
@@ -192,18 +241,7 @@ void leave_context(CUcontext context) {
     known.compare_exchange_strong(its, nullptr);
   }
   if (context != home.load() || devices_of(allocator) > 1) return;
-  for (std::atomic<CUcontext>& known : homes) known.store(nullptr);
-  stop_control();
-  stop_sharing();
-  finish(allocator);
-  tessera_share(nullptr);
-  pointer_tables().forget_all();
-  handed_addresses().forget_all();
-  tensor_maps().forget_all();
-  detail::allocator.store(nullptr);
-  detail::several.store(false);
-  detail::range_high.store(0);
-  detail::range_low.store(0);
+  put_away(allocator);
   tessera_allocator_destroy(allocator);
 }
 

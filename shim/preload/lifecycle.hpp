@@ -62,6 +62,14 @@ bool is_home(CUdevice device, CUcontext context);
 // That context; null before one has asked.
 CUcontext home_of(CUdevice device);
 
+// Null where the device has none: to retain it would make one.
+CUcontext active_primary(CUdevice device);
+
+// The same, but a primary context takes the place of one that came before it, of a helper's, and Tessera starts
+// anew with the next allocation: then started() has to be asked again. Not where several devices are in use, or
+// where the blocks of the other context do not all fit into device memory. REQUIRES: `context` is current.
+bool take_home(CUdevice device, CUcontext context);
+
 // To be called after an allocation: each device that is used for the first time adds its part.
 void learn_range(tessera_allocator* allocator);
 

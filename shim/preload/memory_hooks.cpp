@@ -18,6 +18,7 @@
 #include "nccl_library.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
+#include "retired_heaps.hpp"
 #include "several_devices.hpp"
 #include "true_driver.hpp"
 
@@ -63,11 +64,15 @@ Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, 
   }
   const Entry entry;
   if (entry.nested()) return Served::kNotOurs;
-  tessera_allocator* const allocator = started();
+  tessera_allocator* allocator = started();
   if (allocator == nullptr) return Served::kNotOurs;
   if (!is_home(device, context)) {
-    say_second_context(device);
-    return Served::kNotOurs;
+    if (!take_home(device, context)) {
+      say_second_context(device);
+      return Served::kNotOurs;
+    }
+    allocator = started();
+    if (allocator == nullptr || !is_home(device, context)) return Served::kNotOurs;
   }
   tessera_address made = 0;
   const tessera_result outcome = tessera_malloc(allocator, device, bytes, stream, &made);
@@ -138,6 +143,7 @@ TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::s
 // Keeps what programs rely on without saying so: when cuMemFree returns, all earlier work is over.
 TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
   CUresult told = CUDA_SUCCESS;
+  if (free_if_retired(address, told)) return told;
   const bool put_off = served(address) && held_blocks().put_off_free(address, told);
   if (put_off && (told != CUDA_SUCCESS || any_capture())) return told;  // a capture forbids to wait
   const Entry entry;
@@ -180,8 +186,9 @@ TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
 })
 
 TESSERA_HOOK_PTSZ(cuMemFreeAsync, (CUdeviceptr address, CUstream given), {
-  if (served(address) && capturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   CUresult told = CUDA_SUCCESS;
+  if (free_if_retired(address, told)) return told;
+  if (served(address) && capturing(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (served(address) && held_blocks().put_off_free(address, told)) return told;
   const Entry entry;
   if (!managed(address) || running() == nullptr || entry.nested()) {

@@ -31,8 +31,6 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuCtxGetDevice, "cuCtxGetDevice");
   look_up(found->cuCtxSynchronize, "cuCtxSynchronize");
   look_up(found->cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState");
-  look_up(found->cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
-  look_up(found->cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease_v2");
   look_up(found->cuDeviceGetCount, "cuDeviceGetCount");
   look_up(found->cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool");
   look_up(found->cuDeviceGetMemPool, "cuDeviceGetMemPool");

@@ -295,6 +295,38 @@ TEST(PreloadPrograms, OfTwoContextsOnADeviceTheFirstIsManagedAndTheOtherIsLeftAl
   EXPECT_EQ(report["blocks"]["allocations"].get<int>(), 4);
 }
 
+TEST(PreloadPrograms, AHelpersContextThatComesFirstDoesNotLockThePrimaryOneOut) {
+  const Environment ample = {{"TESSERA_SOFTWARE_MEMORY", "96MiB"}};
+  const Environment small = {
+      {"TESSERA_SOFTWARE_MEMORY", "48MiB"}, {"TESSERA_DEVICE_MEMORY", "24MiB"}, {"TESSERA_HOST_MEMORY", "64MiB"}};
+  for (const char* what : {"keep", "free", "end", "gone"}) {
+    const std::string command = std::string("./helper_context preload_kernels.so ") + what;
+    EXPECT_EQ(run(command, ample).output, "ok\n");
+    const Outcome ran = run_preloaded(command, small);
+    EXPECT_EQ(ran.output, "ok\n") << what << ": " << ran.message;
+    std::string expected = std::string(what) == "gone"
+                               ? ""
+                               : "tessera: device 0: from now on the primary context is managed; the blocks of the "
+                                 "context that came before it stay in device memory\n";
+    if (std::string(what) == "free") expected += "tessera: not in use in a second context on device 0\n";
+    EXPECT_EQ(ran.message, expected) << what;
+  }
+}
+
+// With its blocks, too, which the end of a context frees.
+TEST(PreloadPrograms, ThePrimaryContextMayBeGivenBackAndTakenAgain) {
+  for (const char* end : {"release", "reset", "both"}) {
+    for (const char* blocks : {" alive", " freed"}) {
+      const std::string command = std::string("./primary_cycles ") + end + blocks;
+      EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "32MiB"}}).output, "ok\n") << command;
+      const Outcome ran =
+          run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "12MiB"}, {"TESSERA_HOST_MEMORY", "64MiB"}});
+      EXPECT_EQ(ran.output, "ok\n") << command << ": " << ran.message;
+      EXPECT_EQ(ran.message, "") << command;
+    }
+  }
+}
+
 TEST(PreloadPrograms, WorkInAGreenContextIsWaitedForAndItsMemoryIsManaged) {
   expect_same_on_small_device("./green_contexts preload_kernels.so primary", "10MiB");
   expect_same_on_small_device("./green_contexts preload_kernels.so green", "10MiB");

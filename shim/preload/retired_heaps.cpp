@@ -1,0 +1,92 @@
+#include "retired_heaps.hpp"
+
+#include <mutex>
+#include <vector>
+
+#include "lifecycle.hpp"
+#include "outcome.hpp"
+#include "true_driver.hpp"
+
+namespace tessera::preload {
+
+namespace detail {
+constinit std::atomic<bool> any_retired{false};
+}  // namespace detail
+
+namespace {
+
+struct Retired {
+  tessera_allocator* allocator;
+  CUcontext context;
+};
+
+constinit std::mutex retired_lock;
+
+// Never destroyed, as exit handlers may still free blocks.
+std::vector<Retired>& retired_heaps() {
+  static auto& all = *new std::vector<Retired>;
+  return all;
+}
+
+CUresult finish_work_of(CUcontext context) {
+  const CUresult pushed = call_true(&TrueDriver::cuCtxPushCurrent_v2, context);
+  if (pushed != CUDA_SUCCESS) return pushed;
+  const CUresult finished = call_true(&TrueDriver::cuCtxSynchronize);
+  CUcontext popped = nullptr;
+  (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
+  return finished;
+}
+
+tessera_result bring_all_in(tessera_allocator* allocator) {
+  tessera_moved moved{};
+  moved.size = sizeof(moved);
+  const tessera_result woken = tessera_wake(allocator, nullptr, &moved);
+  return woken == TESSERA_OK && moved.stayed_bytes != 0 ? TESSERA_OUT_OF_MEMORY : woken;
+}
+
+}  // namespace
+
+// Once while blocks may still leave, which tells whether all fit, and once for those that left meanwhile.
+tessera_result keep_all_in(tessera_allocator* allocator) {
+  tessera_result result = bring_all_in(allocator);
+  if (result == TESSERA_OK) result = tessera_set_automatic(allocator, 0);
+  if (result != TESSERA_OK) return result;
+  result = bring_all_in(allocator);
+  if (result != TESSERA_OK) (void)tessera_set_automatic(allocator, 1);
+  return result;
+}
+
+void retire(tessera_allocator* allocator, CUcontext context) {
+  const std::lock_guard<std::mutex> guard(retired_lock);
+  retired_heaps().push_back({allocator, context});
+  detail::any_retired.store(true);
+}
+
+bool detail::free_in_retired(CUdeviceptr address, CUresult& result) {
+  const std::lock_guard<std::mutex> guard(retired_lock);
+  for (const Retired& heap : retired_heaps()) {
+    if (tessera_manages(heap.allocator, address) == 0) continue;
+    const Entry entry;
+    result = call_true(&TrueDriver::cuCtxSynchronize);
+    if (result == CUDA_SUCCESS) result = finish_work_of(heap.context);
+    if (result == CUDA_SUCCESS) result = cuda_result(tessera_free(heap.allocator, address, TESSERA_NO_STREAM));
+    return true;
+  }
+  return false;
+}
+
+void end_retired(CUcontext context) {
+  if (!detail::any_retired.load()) return;
+  const std::lock_guard<std::mutex> guard(retired_lock);
+  for (auto heap = retired_heaps().begin(); heap != retired_heaps().end(); ++heap) {
+    if (heap->context != context) continue;
+    const Entry entry;
+    (void)finish_work_of(context);  // what failed there is told by the call that ends it
+    tessera_allocator_destroy(heap->allocator);
+    retired_heaps().erase(heap);
+    break;
+  }
+  detail::any_retired.store(!retired_heaps().empty());
+}
+
+}  // namespace tessera::preload
