@@ -10,7 +10,7 @@
 
 #include "check.h"
 
-#define CYCLES 12
+#define CYCLES 8
 #define BLOCKS 5
 #define COUNT (1 << 20)
 

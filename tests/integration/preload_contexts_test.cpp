@@ -1,0 +1,74 @@
+// Which context and which devices a program works in: several of a device, one that comes and goes, devices side by
+// side.
+#include <gtest/gtest.h>
+
+#include "program_run.hpp"
+
+namespace tessera::programs {
+namespace {
+
+// `answers` to each question, whenever it is asked; `enabled`: what enabling and disabling say.
+std::string told_of_peers(const std::string& answers, const std::string& enabled, const std::string& pool) {
+  const std::string enabling = "flags: CUDA_ERROR_INVALID_VALUE\nits own: CUDA_ERROR_INVALID_CONTEXT\n" + enabled +
+                               "disable again: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n";
+  return "without contexts: " + answers + "\nwith a context of one: " + answers +
+         "\nwith contexts of both: " + answers + "\n" + enabling + "with memory of one: " + answers + "\n" + enabling +
+         "with memory of both: " + answers + "\n" + "its default pool: " + pool +
+         "\na pool of the program: CUDA_SUCCESS\naccess: 3\n" + "of device 1 and its context, access: 0, its own: 3\n";
+}
+
+// Frameworks open all devices, ask, and enable; or ask before they open one.
+TEST(PreloadContexts, DevicesOfOneProcessAreNoPeersWheneverItAsks) {
+  const Environment two = {{"TESSERA_SOFTWARE_DEVICES", "2"}};
+  const Environment off = {{"TESSERA_SOFTWARE_DEVICES", "2"}, {"TESSERA_OFF", "1"}};
+  const std::string peers =
+      told_of_peers("1 1 1", "enable: CUDA_SUCCESS\ndisable: CUDA_SUCCESS\n", "CUDA_SUCCESS\naccess: 3");
+  for (const char* contexts : {"primary", "own"}) {
+    const std::string command = std::string("./peers ") + contexts;
+    EXPECT_EQ(run(command, two).output, peers);
+    EXPECT_EQ(run_preloaded(command, off).output, peers);
+    const Outcome told = run_preloaded(command, two);
+    EXPECT_EQ(told.output, told_of_peers("0 0 0",
+                                         "enable: CUDA_ERROR_PEER_ACCESS_UNSUPPORTED\n"
+                                         "disable: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n",
+                                         "CUDA_ERROR_INVALID_VALUE\naccess: 0"));
+    EXPECT_EQ(told.message,
+              "tessera: no peer access: kernels use the blocks of their own device alone, copies those "
+              "of all\n");
+  }
+}
+
+TEST(PreloadContexts, AHelpersContextThatComesFirstDoesNotLockThePrimaryOneOut) {
+  const Environment ample = {{"TESSERA_SOFTWARE_MEMORY", "96MiB"}};
+  const Environment small = {
+      {"TESSERA_SOFTWARE_MEMORY", "48MiB"}, {"TESSERA_DEVICE_MEMORY", "24MiB"}, {"TESSERA_HOST_MEMORY", "64MiB"}};
+  for (const char* what : {"keep", "free", "end", "gone"}) {
+    const std::string command = std::string("./helper_context preload_kernels.so ") + what;
+    EXPECT_EQ(run(command, ample).output, "ok\n");
+    const Outcome ran = run_preloaded(command, small);
+    EXPECT_EQ(ran.output, "ok\n") << what << ": " << ran.message;
+    std::string expected = std::string(what) == "gone"
+                               ? ""
+                               : "tessera: device 0: from now on the primary context is managed; the blocks of the "
+                                 "context that came before it stay in device memory\n";
+    if (std::string(what) == "free") expected += "tessera: not in use in a second context on device 0\n";
+    EXPECT_EQ(ran.message, expected) << what;
+  }
+}
+
+// With its blocks, too, which the end of a context frees.
+TEST(PreloadContexts, ThePrimaryContextMayBeGivenBackAndTakenAgain) {
+  for (const char* end : {"release", "reset", "both"}) {
+    for (const char* blocks : {" alive", " freed"}) {
+      const std::string command = std::string("./primary_cycles ") + end + blocks;
+      EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "32MiB"}}).output, "ok\n") << command;
+      const Outcome ran =
+          run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "12MiB"}, {"TESSERA_HOST_MEMORY", "64MiB"}});
+      EXPECT_EQ(ran.output, "ok\n") << command << ": " << ran.message;
+      EXPECT_EQ(ran.message, "") << command;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::programs
