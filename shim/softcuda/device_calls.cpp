@@ -63,6 +63,10 @@ int attribute_value(const Environment& environment, CUdevice device, CUdevice_at
     case CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
       return environment.virtual_memory && environment.host_frames ? 1 : 0;
+    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
+    case CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED: return environment.host_frames ? 1 : 0;
     case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: return device;
     default: break;
   }

@@ -23,20 +23,23 @@ Bytes granularity_of(SimDriver& driver) {
 DeviceMemory::DeviceMemory(SimDriver& driver, Ranges& ranges)
     : driver_(driver), ranges_(ranges), granularity_(granularity_of(driver)) {}
 
-Result<Address> DeviceMemory::allocate(Context& context, Bytes asked, bool pooled) {
+Result<Address> DeviceMemory::allocate(Context& context, Bytes asked, MemoryKind kind) {
   const Bytes bytes = std::max(asked, 1_B);  // nothing has an address too
   const MutexLock lock(mutex_);
   TESSERA_TRY(collect(false));
-  auto taken = take(context.device, bytes);
+  const FrameLocation location = kind.in_host_frame ? FrameLocation::kHost : FrameLocation::kDevice;
+  auto taken = take(context.device, bytes, location);
   if (!taken.is_ok() && !pending_.empty()) {
     TESSERA_TRY(collect(true));
-    taken = take(context.device, bytes);
+    taken = take(context.device, bytes, location);
   }
   if (!taken.is_ok()) return taken;
   Range range{.base = taken.value(), .bytes = bytes, .context = &context};
-  range.pooled = pooled;
+  range.pool = kind.pool;
+  range.in_host_frame = kind.in_host_frame;
+  range.managed = kind.managed;
   if (!ranges_.add(range)) return Status(Code::kInternal, "two allocations at one address");
-  live_ += bytes;
+  if (!kind.in_host_frame) live_ += bytes;
   peak_ = std::max(peak_, live_);
   return taken;
 }
@@ -48,7 +51,7 @@ Status DeviceMemory::free(Address address) {
                   fmt::format("{:#x} is not the begin of an allocation", address.value()));
   }
   const MutexLock lock(mutex_);
-  return give(range->base, range->bytes);
+  return give(*range);
 }
 
 Status DeviceMemory::free_in_order(Address address, StreamId stream) {
@@ -85,14 +88,15 @@ Status DeviceMemory::settle() {
   return collect(true);
 }
 
-Result<Address> DeviceMemory::take(DeviceId device, Bytes bytes) {
+Result<Address> DeviceMemory::take(DeviceId device, Bytes bytes, FrameLocation location) {
   if (bytes > Bytes(~std::uint64_t{0}) - granularity_) {
     return Status(Code::kOutOfMemory, "more than there are addresses");
   }
-  if (bytes <= kSmall && kSmall < granularity_) return take_small(device, units_of(bytes));
+  const bool small = bytes <= kSmall && kSmall < granularity_ && location == FrameLocation::kDevice;
+  if (small) return take_small(device, units_of(bytes));
   FrameId frame;
   TESSERA_TRY_ASSIGN(const Address address,
-                     take_frame(device, round_up(bytes, granularity_), frame));
+                     take_frame(device, round_up(bytes, granularity_), location, frame));
   frames_.emplace(address, frame);
   return address;
 }
@@ -103,15 +107,15 @@ Result<Address> DeviceMemory::take_small(DeviceId device, std::uint64_t units) {
     if (const auto start = chunk.free.take(units)) return base + *start * kUnit;
   }
   Chunk chunk{.device = device, .frame = {}, .free = {}};
-  TESSERA_TRY_ASSIGN(const Address base, take_frame(device, granularity_, chunk.frame));
+  TESSERA_TRY_ASSIGN(const Address base, take_frame(device, granularity_, FrameLocation::kDevice, chunk.frame));
   chunk.free.give(0, granularity_ / kUnit);
   const auto start = chunk.free.take(units);
   chunks_.emplace(base, std::move(chunk));
   return base + *start * kUnit;
 }
 
-Result<Address> DeviceMemory::take_frame(DeviceId device, Bytes bytes, FrameId& frame) {
-  TESSERA_TRY_ASSIGN(frame, driver_.create_frame(device, FrameLocation::kDevice, bytes));
+Result<Address> DeviceMemory::take_frame(DeviceId device, Bytes bytes, FrameLocation location, FrameId& frame) {
+  TESSERA_TRY_ASSIGN(frame, driver_.create_frame(device, location, bytes));
   const auto reserved = driver_.reserve_beside_host(bytes);
   if (!reserved.is_ok()) {
     TESSERA_TRY(driver_.destroy_frame(frame));
@@ -129,8 +133,10 @@ Result<Address> DeviceMemory::take_frame(DeviceId device, Bytes bytes, FrameId& 
   return mapped;
 }
 
-Status DeviceMemory::give(Address address, Bytes bytes) {
-  live_ -= bytes;
+Status DeviceMemory::give(const Range& range) {
+  const Address address = range.base;
+  const Bytes bytes = range.bytes;
+  if (!range.in_host_frame) live_ -= bytes;
   if (const auto large = frames_.find(address); large != frames_.end()) {
     TESSERA_TRY(give_frame(address, round_up(bytes, granularity_), large->second));
     frames_.erase(large);
@@ -162,7 +168,7 @@ Status DeviceMemory::collect(bool wait) {
       continue;
     }
     const Status destroyed = driver_.destroy_event(entry.event);
-    const Status given = give(entry.range.base, entry.range.bytes);
+    const Status given = give(entry.range);
     if (first.is_ok()) first = !destroyed.is_ok() ? destroyed : given;
   }
   pending_ = std::move(left);

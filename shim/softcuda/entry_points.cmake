@@ -15,7 +15,7 @@ target_sources(softcuda PRIVATE "${generated}/entry_points_table.cpp"
 set_source_files_properties("${generated}/entry_points_table.cpp" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 # These define names that cuda.h gives to later versions, so they take the macros away.
 set_source_files_properties(shim/softcuda/old_names.cpp shim/softcuda/old_graph_names.cpp
-  shim/softcuda/old_launch_calls.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  shim/softcuda/old_launch_calls.cpp shim/softcuda/managed_calls.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_include_directories(softcuda PRIVATE "${generated}")
 
 # Engine threads run until the process ends, so the library may never be unmapped under them.

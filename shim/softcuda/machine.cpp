@@ -65,6 +65,7 @@ Machine::Machine(const Environment& asked)
       host_memory(driver, ranges),
       streams(driver),
       modules(ranges),
+      pools(asked.devices),
       captures(streams, graphs) {}
 
 Status Machine::finish_all() {

@@ -16,6 +16,7 @@
 #include "environment.hpp"
 #include "graph_memory.hpp"
 #include "host_memory.hpp"
+#include "managed_advice.hpp"
 #include "modules.hpp"
 #include "pools.hpp"
 #include "ranges.hpp"
@@ -45,6 +46,7 @@ class Machine {
   Streams streams;
   Modules modules;
   Pools pools;
+  ManagedAdvice advice;
   GraphMemoryUses graph_memory;
   UserObjects user_objects;
   Graphs graphs;

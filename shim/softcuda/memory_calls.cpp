@@ -9,11 +9,12 @@ namespace {
 
 constexpr size_t kPitchUnit = 512;
 
-CUresult allocate(Machine& machine, Context& context, CUdeviceptr* address, size_t bytes) {
+CUresult allocate(Machine& machine, Context& context, CUdeviceptr* address, size_t bytes, MemoryKind kind = {}) {
   if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   SOFTCUDA_TRY(machine.captures.check_safe());
-  const auto allocated = machine.memory.allocate(context, Bytes(bytes), false);
+  const auto allocated = machine.memory.allocate(context, Bytes(bytes), kind);
   if (!allocated.is_ok()) return to_result(allocated.status());
+  if (kind.managed) machine.advice.forget(allocated.value(), Bytes(bytes));
   *address = allocated.value().value();
   return CUDA_SUCCESS;
 }
@@ -55,8 +56,11 @@ CUresult cuMemAllocPitch(CUdeviceptr* address, size_t* pitch, size_t width, size
   });
 }
 
-CUresult cuMemAllocManaged(CUdeviceptr*, size_t, unsigned) {
-  return in_context([](Machine&, Context&) { return CUDA_ERROR_NOT_SUPPORTED; });
+CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
+  return in_context([&](Machine& machine, Context& context) {
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
+    return allocate(machine, context, address, bytes, {.in_host_frame = true, .managed = true});
+  });
 }
 
 CUresult cuMemFree(CUdeviceptr address) {

@@ -33,11 +33,11 @@ CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, 
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: return give(target, handle_of(range.context));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return give(target, pointer.in_host() || frame_in_host ? CU_MEMORYTYPE_HOST
-                                                             : CU_MEMORYTYPE_DEVICE);
+      return give(target, (pointer.in_host() || frame_in_host) && !range.managed ? CU_MEMORYTYPE_HOST
+                                                                                 : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return give(target, address);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      if (!pointer.in_host()) return CUDA_ERROR_INVALID_VALUE;
+      if (!pointer.in_host() && !range.in_host_frame) return CUDA_ERROR_INVALID_VALUE;
       return give(target, address);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return give(target, range.id);
@@ -57,12 +57,12 @@ CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, 
                                              : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return give(target, range.synchronous);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: return give(target, range.legacy_shareable());
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return give(target, range.managed);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return give(target, false);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return give(target, 0ULL);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return give(target, range.pooled ? default_pool(range.context->device) : nullptr);
+      return give(target, range.pool);
     default: return CUDA_ERROR_NOT_SUPPORTED;
   }
 }

@@ -10,6 +10,8 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
+DeviceId device_of(const CUmemLocation& location) { return DeviceId(static_cast<std::uint64_t>(location.id)); }
+
 // In a capture this makes a node, and the graph's own memory.
 std::optional<CUresult> capture_allocation(Machine& machine, Context& context, CUdeviceptr* address,
                                            size_t bytes, StreamId stream) {
@@ -25,35 +27,36 @@ std::optional<CUresult> capture_allocation(Machine& machine, Context& context, C
   return captured;
 }
 
-// Default streams are those of the current context. The memory is of the stream's device unless the pool's
-// is said.
-CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream,
-                  std::optional<DeviceId> device = std::nullopt) {
+// Default streams are those of the current context. Memory is of the stream's device unless the pool's is said; in the
+// host it is of the stream's context.
+CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream, CUmemoryPool asked = nullptr) {
   return in_context([&](Machine& machine, Context& current) -> CUresult {
     if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
     const auto info = machine.streams.find(stream);
     Context& ordered = info ? *info->context : current;
-    const bool elsewhere = device && *device != ordered.device;
-    Context& context = elsewhere ? *machine.contexts.primary(*device) : ordered;
+    const CUmemoryPool pool = asked != nullptr ? asked : machine.pools.current(place_of(ordered.device));
+    const auto place = machine.pools.place_of(pool);
+    if (!place) return CUDA_ERROR_INVALID_VALUE;
+    const DeviceId device = place->of_device() ? device_of(place->location) : ordered.device;
+    Context& context = device != ordered.device ? *machine.contexts.primary(device) : ordered;
     const auto captured = capture_allocation(machine, context, address, bytes, id.value());
     if (captured) return *captured;
-    const auto allocated = machine.memory.allocate(context, Bytes(bytes), true);
+    const MemoryKind kind{.pool = pool, .in_host_frame = !place->of_device(), .managed = place->managed()};
+    const auto allocated = machine.memory.allocate(context, Bytes(bytes), kind);
     if (!allocated.is_ok()) return to_result(allocated.status());
+    if (kind.managed) machine.advice.forget(allocated.value(), Bytes(bytes));
     *address = allocated.value().value();
     return CUDA_SUCCESS;
   });
 }
 
+// `body(machine, place)`.
 CUresult on_pool(CUmemoryPool pool, auto&& body) {
   return with_machine([&](Machine& machine) -> CUresult {
-    for (int i = 0; i < machine.environment.devices; ++i) {
-      const DeviceId device(static_cast<std::uint64_t>(i));
-      if (pool == default_pool(device)) return body(machine, device);
-    }
-    const auto device = machine.pools.device_of(pool);
-    return device ? body(machine, *device) : CUDA_ERROR_INVALID_VALUE;
+    const auto place = machine.pools.place_of(pool);
+    return place ? body(machine, *place) : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -65,8 +68,36 @@ CUresult on_device(CUdevice device, auto&& body) {
   });
 }
 
-bool of_device(const CUmemLocation& location, CUmemAllocationType type) {
-  return location.type == CU_MEM_LOCATION_TYPE_DEVICE && type == CU_MEM_ALLOCATION_TYPE_PINNED;
+// The host is one node here. Managed memory may prefer no place.
+CUresult check_place(Machine& machine, const PoolPlace& place) {
+  const bool known = place.managed() || place.type == CU_MEM_ALLOCATION_TYPE_PINNED;
+  if (!known) return CUDA_ERROR_INVALID_VALUE;
+  if (!place.of_device() && !machine.environment.host_frames) return CUDA_ERROR_NOT_SUPPORTED;
+  switch (place.location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+      return place.location.id >= 0 && place.location.id < machine.environment.devices ? CUDA_SUCCESS
+                                                                                       : CUDA_ERROR_INVALID_VALUE;
+    case CU_MEM_LOCATION_TYPE_HOST: return CUDA_SUCCESS;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+      return place.location.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_MEM_LOCATION_TYPE_INVALID: return place.managed() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    default: return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+// `body(machine, place)` of what a program says a pool is for.
+CUresult at_place(const CUmemLocation* location, CUmemAllocationType type, auto&& body) {
+  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_machine([&](Machine& machine) -> CUresult {
+    const PoolPlace place{type, *location};
+    SOFTCUDA_TRY(check_place(machine, place));
+    return body(machine, place);
+  });
+}
+
+bool is_host(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_HOST || location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA ||
+         location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
 }
 
 bool is_switch(CUmemPool_attribute attribute) {
@@ -83,7 +114,7 @@ CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
                                  CUstream stream) {
-  return on_pool(pool, [&](Machine&, DeviceId device) { return allocate(address, bytes, stream, device); });
+  return pool == nullptr ? CUDA_ERROR_INVALID_VALUE : allocate(address, bytes, stream, pool);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
@@ -107,47 +138,52 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
 CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return on_device(device, [&](Machine& machine, DeviceId id) {
-    *pool = machine.pools.current(id);
+    *pool = machine.pools.current(place_of(id));
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   return on_device(device, [&](Machine&, DeviceId of) {
-    return on_pool(pool, [&](Machine& machine, DeviceId its) {
-      if (its != of) return CUDA_ERROR_INVALID_VALUE;
-      machine.pools.set_current(of, pool);
+    return on_pool(pool, [&](Machine& machine, const PoolPlace& its) {
+      if (its != place_of(of)) return CUDA_ERROR_INVALID_VALUE;
+      machine.pools.set_current(its, pool);
       return CUDA_SUCCESS;
     });
   });
 }
 
-// The newer names, for memory of one kind at one place. Here there are pools of devices alone.
+// The newer names, for memory of one kind at one place.
 CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
-  if (pool == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (!of_device(*location, type)) return CUDA_ERROR_NOT_SUPPORTED;
-  return cuDeviceGetDefaultMemPool(pool, location->id);
+  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return at_place(location, type, [&](Machine& machine, const PoolPlace& place) {
+    *pool = machine.pools.default_of(place);
+    return CUDA_SUCCESS;
+  });
 }
 CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
-  if (pool == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (!of_device(*location, type)) return CUDA_ERROR_NOT_SUPPORTED;
-  return cuDeviceGetMemPool(pool, location->id);
+  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return at_place(location, type, [&](Machine& machine, const PoolPlace& place) {
+    *pool = machine.pools.current(place);
+    return CUDA_SUCCESS;
+  });
 }
 CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
-  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (!of_device(*location, type)) return CUDA_ERROR_NOT_SUPPORTED;
-  return cuDeviceSetMemPool(location->id, pool);
+  return at_place(location, type, [&](Machine&, const PoolPlace& place) {
+    return on_pool(pool, [&](Machine& machine, const PoolPlace& its) {
+      if (its != place) return CUDA_ERROR_INVALID_VALUE;
+      machine.pools.set_current(place, pool);
+      return CUDA_SUCCESS;
+    });
+  });
 }
 
 // Pools that other processes may open are not supported.
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
-  const bool placed = props->allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
-                      props->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-  if (!placed) return CUDA_ERROR_INVALID_VALUE;
-  return on_device(props->location.id, [&](Machine& machine, DeviceId device) {
-    *pool = machine.pools.create(device);
+  return at_place(&props->location, props->allocType, [&](Machine& machine, const PoolPlace& place) {
+    *pool = machine.pools.create(place);
     return CUDA_SUCCESS;
   });
 }
@@ -159,58 +195,77 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   });
 }
 
-// Its own device always has access, which cannot be taken away.
+// Its own device always has access, which cannot be taken away; the host has it to what is in the host.
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_t count) {
   if (map == nullptr && count != 0) return CUDA_ERROR_INVALID_VALUE;
-  return on_pool(pool, [&](Machine& machine, DeviceId own) -> CUresult {
+  return on_pool(pool, [&](Machine& machine, const PoolPlace& own) -> CUresult {
     for (size_t i = 0; i < count; ++i) {
+      const bool whole = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+      if (is_host(map[i].location) && !own.of_device() && whole) continue;
       if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
       SOFTCUDA_TRY(on_device(map[i].location.id, [&](Machine&, DeviceId device) {
-        const bool allowed = device != own || map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-        return allowed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        return own != place_of(device) || whole ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
       }));
     }
     for (size_t i = 0; i < count; ++i) {
-      const DeviceId device(static_cast<std::uint64_t>(map[i].location.id));
-      machine.pools.set_access(pool, device, map[i].flags);
+      if (is_host(map[i].location)) continue;
+      machine.pools.set_access(pool, device_of(map[i].location), map[i].flags);
     }
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* location) {
-  const bool asked = flags != nullptr && location != nullptr;
-  if (!asked || location->type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
-  return on_pool(pool, [&](Machine&, DeviceId own) {
+  if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return on_pool(pool, [&](Machine&, const PoolPlace& own) -> CUresult {
+    if (is_host(*location)) {
+      *flags = own.of_device() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+      return CUDA_SUCCESS;
+    }
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
     return on_device(location->id, [&](Machine& machine, DeviceId device) {
-      *flags =
-          device == own ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : machine.pools.access(pool, device);
+      const bool always = own == place_of(device) || own.managed();
+      *flags = always ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : machine.pools.access(pool, device);
       return CUDA_SUCCESS;
     });
   });
 }
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
-  return on_pool(pool, [](Machine& machine, DeviceId device) -> CUresult {
-    return to_result(machine.memory.info(device).status());
+  return on_pool(pool, [](Machine& machine, const PoolPlace& place) -> CUresult {
+    if (!place.of_device()) return CUDA_SUCCESS;
+    return to_result(machine.memory.info(device_of(place.location)).status());
   });
 }
 
-// The switches are on as CUDA's are; amounts are 0, because the pool holds nothing of its own.
+// The switches are on as CUDA's are until the program says otherwise; amounts are 0, because the pool holds nothing of its
+// own.
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  return on_pool(pool, [&](Machine&, DeviceId) {
+  return on_pool(pool, [&](Machine& machine, const PoolPlace&) {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const std::uint64_t told = machine.pools.attribute(pool, attribute).value_or(is_switch(attribute) ? 1 : 0);
     if (is_switch(attribute)) {
-      *static_cast<int*>(value) = 1;
+      *static_cast<int*>(value) = static_cast<int>(told);
     } else {
-      *static_cast<cuuint64_t*>(value) = 0;
+      *static_cast<cuuint64_t*>(value) = told;
     }
     return CUDA_SUCCESS;
   });
 }
 
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute, void* value) {
-  return on_pool(pool, [&](Machine&, DeviceId) {
-    return value == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+// High watermarks can be reset to zero, and current amounts not be set.
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
+  return on_pool(pool, [&](Machine& machine, const PoolPlace&) {
+    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const bool settable = is_switch(attribute) || attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+    const std::uint64_t wanted = is_switch(attribute) ? static_cast<std::uint64_t>(*static_cast<int*>(value) != 0)
+                                                      : *static_cast<cuuint64_t*>(value);
+    if (settable) {
+      machine.pools.set_attribute(pool, attribute, wanted);
+      return CUDA_SUCCESS;
+    }
+    const bool high =
+        attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH || attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH;
+    return high && wanted == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }

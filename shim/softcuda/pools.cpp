@@ -2,35 +2,73 @@
 
 namespace tessera::softcuda {
 
-CUmemoryPool Pools::create(DeviceId device) {
+Pools::Pools(int devices) {
+  for (int i = 0; i < devices; ++i) {
+    const DeviceId device(static_cast<std::uint64_t>(i));
+    const PoolPlace place = softcuda::place_of(device);
+    pools_.emplace(default_pool(device), place);
+    default_.emplace(place, default_pool(device));
+  }
+}
+
+CUmemoryPool Pools::create(const PoolPlace& place) {
   const MutexLock lock(mutex_);
   const auto pool = reinterpret_cast<CUmemoryPool>(next_++);
-  created_.emplace(pool, device);
+  pools_.emplace(pool, place);
   return pool;
 }
 
 bool Pools::destroy(CUmemoryPool pool) {
   const MutexLock lock(mutex_);
+  const auto known = pools_.find(pool);
+  if (known == pools_.end()) return false;
+  const auto its_default = default_.find(known->second);
+  if (its_default != default_.end() && its_default->second == pool) return false;
   std::erase_if(current_, [pool](const auto& each) { return each.second == pool; });
   std::erase_if(access_, [pool](const auto& each) { return each.first.first == pool; });
-  return created_.erase(pool) != 0;
+  std::erase_if(attributes_, [pool](const auto& each) { return each.first.first == pool; });
+  pools_.erase(known);
+  return true;
 }
 
-std::optional<DeviceId> Pools::device_of(CUmemoryPool pool) {
+std::optional<PoolPlace> Pools::place_of(CUmemoryPool pool) {
   const MutexLock lock(mutex_);
-  const auto known = created_.find(pool);
-  return known != created_.end() ? std::optional(known->second) : std::nullopt;
+  const auto known = pools_.find(pool);
+  return known != pools_.end() ? std::optional(known->second) : std::nullopt;
 }
 
-CUmemoryPool Pools::current(DeviceId device) {
+CUmemoryPool Pools::default_of(const PoolPlace& place) {
+  {
+    const MutexLock lock(mutex_);
+    if (const auto known = default_.find(place); known != default_.end()) return known->second;
+  }
+  const CUmemoryPool made = create(place);
   const MutexLock lock(mutex_);
-  const auto set = current_.find(device);
-  return set != current_.end() ? set->second : default_pool(device);
+  return default_.emplace(place, made).first->second;
 }
 
-void Pools::set_current(DeviceId device, CUmemoryPool pool) {
+CUmemoryPool Pools::current(const PoolPlace& place) {
+  {
+    const MutexLock lock(mutex_);
+    if (const auto set = current_.find(place); set != current_.end()) return set->second;
+  }
+  return default_of(place);
+}
+
+void Pools::set_current(const PoolPlace& place, CUmemoryPool pool) {
   const MutexLock lock(mutex_);
-  current_[device] = pool;
+  current_[place] = pool;
+}
+
+std::optional<std::uint64_t> Pools::attribute(CUmemoryPool pool, CUmemPool_attribute attribute) {
+  const MutexLock lock(mutex_);
+  const auto set = attributes_.find({pool, attribute});
+  return set != attributes_.end() ? std::optional(set->second) : std::nullopt;
+}
+
+void Pools::set_attribute(CUmemoryPool pool, CUmemPool_attribute attribute, std::uint64_t value) {
+  const MutexLock lock(mutex_);
+  attributes_[{pool, attribute}] = value;
 }
 
 CUmemAccess_flags Pools::access(CUmemoryPool pool, DeviceId device) {

@@ -1,12 +1,16 @@
-// Memory pools: the default one of each device, those that a program makes, and which is current.
+// Memory pools: the default ones of each device, of host memory and of managed memory, those that a program makes, and
+// which is current.
 //
-// They differ in their handles alone: each takes from the device's memory and keeps nothing back.
+// They keep nothing back: each takes from the device's memory, or host memory, at the call.
 //
 // Thread safety: Pools from any thread.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/mutex.hpp"
@@ -20,15 +24,46 @@ inline CUmemoryPool default_pool(DeviceId device) {
   return reinterpret_cast<CUmemoryPool>(0x506f6f6c0000 + device.value());
 }
 
+// What memory a pool has: of a device, or in the host, or managed.
+struct PoolPlace {
+  CUmemAllocationType type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  CUmemLocation location{};  // of managed memory: what is preferred
+
+  bool of_device() const {
+    return type == CU_MEM_ALLOCATION_TYPE_PINNED && location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  }
+  bool managed() const { return type == CU_MEM_ALLOCATION_TYPE_MANAGED; }
+  auto operator<=>(const PoolPlace& other) const { return key() <=> other.key(); }
+  bool operator==(const PoolPlace& other) const { return key() == other.key(); }
+
+ private:
+  std::tuple<int, int, int> key() const {
+    const bool numbered =
+        location.type == CU_MEM_LOCATION_TYPE_DEVICE || location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    return {type, location.type, numbered ? location.id : 0};
+  }
+};
+
+inline PoolPlace place_of(DeviceId device) {
+  return {CU_MEM_ALLOCATION_TYPE_PINNED, {CU_MEM_LOCATION_TYPE_DEVICE, static_cast<int>(device.value())}};
+}
+
 class Pools {
  public:
-  CUmemoryPool create(DeviceId device);
+  explicit Pools(int devices);
+
+  CUmemoryPool create(const PoolPlace& place);
   // False for one that was not created. Where it was current the default one is again.
   bool destroy(CUmemoryPool pool);
-  // Of one that was created; nothing for others.
-  std::optional<DeviceId> device_of(CUmemoryPool pool);
-  CUmemoryPool current(DeviceId device);
-  void set_current(DeviceId device, CUmemoryPool pool);
+  // Nothing for what is no pool.
+  std::optional<PoolPlace> place_of(CUmemoryPool pool);
+  // The default pool is made when it is first asked for.
+  CUmemoryPool default_of(const PoolPlace& place);
+  CUmemoryPool current(const PoolPlace& place);
+  void set_current(const PoolPlace& place, CUmemoryPool pool);
+  // Attributes that were set.
+  std::optional<std::uint64_t> attribute(CUmemoryPool pool, CUmemPool_attribute attribute);
+  void set_attribute(CUmemoryPool pool, CUmemPool_attribute attribute, std::uint64_t value);
   // What kernels of another device than the pool's may do with its memory: nothing, at first.
   CUmemAccess_flags access(CUmemoryPool pool, DeviceId device);
   void set_access(CUmemoryPool pool, DeviceId device, CUmemAccess_flags access);
@@ -36,8 +71,10 @@ class Pools {
  private:
   Mutex mutex_{LockRank::kRegistry};
   std::uint64_t next_ GUARDED_BY(mutex_) = 0x506f6f6d0000;
-  std::map<CUmemoryPool, DeviceId> created_ GUARDED_BY(mutex_);
-  std::map<DeviceId, CUmemoryPool> current_ GUARDED_BY(mutex_);  // those that are not the default
+  std::map<CUmemoryPool, PoolPlace> pools_ GUARDED_BY(mutex_);
+  std::map<PoolPlace, CUmemoryPool> default_ GUARDED_BY(mutex_);
+  std::map<PoolPlace, CUmemoryPool> current_ GUARDED_BY(mutex_);  // those that are not the default
+  std::map<std::pair<CUmemoryPool, int>, std::uint64_t> attributes_ GUARDED_BY(mutex_);
   std::map<std::pair<CUmemoryPool, DeviceId>, CUmemAccess_flags> access_ GUARDED_BY(mutex_);
 };
 

@@ -31,14 +31,16 @@ struct Range {
   Context* context = nullptr;
   std::uint64_t id = 0;    // never used twice
   unsigned flags = 0;      // of the call that made it
-  bool pooled = false;     // came from cuMemAllocAsync
+  CUmemoryPool pool = nullptr;  // from which cuMemAllocAsync took it, if it did
+  bool in_host_frame = false;  // kDevice: host memory that the device maps
+  bool managed = false;        // kDevice: device and host may use it at any time; in a host frame too
   bool synchronous = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, as the program set it
 
   bool contains(Address address, Bytes count) const {
     return address >= base && count <= bytes && address - base <= bytes - count;
   }
   // Whether a legacy handle for other processes can be had.
-  bool legacy_shareable() const { return kind == RangeKind::kDevice && !pooled; }
+  bool legacy_shareable() const { return kind == RangeKind::kDevice && pool == nullptr && !in_host_frame; }
   // Host memory, whose bytes the CPU may touch at any time.
   bool in_host() const { return kind != RangeKind::kDevice && kind != RangeKind::kReservation; }
 };

@@ -32,16 +32,27 @@ CUresult set_line(const Fill& fill, size_t count, CUstream stream) {
   return set_rectangle(fill, 0, count, 1, stream);
 }
 
+// Without Async the bytes of managed memory, and of a pool's host memory, are set when the call returns.
+CUresult finished(CUresult queued, CUdeviceptr to) {
+  if (queued != CUDA_SUCCESS) return queued;
+  return in_context([&](Machine& machine, Context&) -> CUresult {
+    const auto range = machine.ranges.find(Address(to));
+    const auto id = machine.streams.resolve(nullptr);
+    if (!range || !range->in_host_frame || !id.is_ok()) return CUDA_SUCCESS;
+    return to_result(machine.driver.synchronize(id.value()));
+  });
+}
+
 }  // namespace
 
 CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count) {
-  return set_line({to, value, 1}, count, nullptr);
+  return finished(set_line({to, value, 1}, count, nullptr), to);
 }
 CUresult cuMemsetD16(CUdeviceptr to, unsigned short value, size_t count) {
-  return set_line({to, value, 2}, count, nullptr);
+  return finished(set_line({to, value, 2}, count, nullptr), to);
 }
 CUresult cuMemsetD32(CUdeviceptr to, unsigned value, size_t count) {
-  return set_line({to, value, 4}, count, nullptr);
+  return finished(set_line({to, value, 4}, count, nullptr), to);
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
   return set_line({to, value, 1}, count, stream);
@@ -55,14 +66,14 @@ CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream
 
 CUresult cuMemsetD2D8(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
                       size_t height) {
-  return set_rectangle({to, value, 1}, pitch, width, height, nullptr);
+  return finished(set_rectangle({to, value, 1}, pitch, width, height, nullptr), to);
 }
 CUresult cuMemsetD2D16(CUdeviceptr to, size_t pitch, unsigned short value, size_t width,
                        size_t height) {
-  return set_rectangle({to, value, 2}, pitch, width, height, nullptr);
+  return finished(set_rectangle({to, value, 2}, pitch, width, height, nullptr), to);
 }
 CUresult cuMemsetD2D32(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height) {
-  return set_rectangle({to, value, 4}, pitch, width, height, nullptr);
+  return finished(set_rectangle({to, value, 4}, pitch, width, height, nullptr), to);
 }
 CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
                            size_t height, CUstream stream) {

@@ -82,7 +82,10 @@ TEST_F(SoftcudaMemory, APoolIsFoundByItsPlaceToo) {
   ASSERT_OK(CU(cuMemGetMemPool)(&found, &place, type));
   EXPECT_EQ(found, usual);
   place.type = CU_MEM_LOCATION_TYPE_HOST;
-  EXPECT_EQ(CU(cuMemGetMemPool)(&found, &place, type), CUDA_ERROR_NOT_SUPPORTED);
+  ASSERT_OK(CU(cuMemGetMemPool)(&found, &place, type));
+  EXPECT_NE(found, usual);
+  place.type = CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
+  EXPECT_EQ(CU(cuMemGetMemPool)(&found, &place, type), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(SoftcudaMemory, PitchKeepsRowsAligned) {

@@ -1,0 +1,179 @@
+// Managed memory and pools of host memory on the software device: who reaches them, and what is told of them.
+#include <cstring>
+#include <vector>
+
+#include "softcuda_library.hpp"
+
+namespace {
+
+using softcuda_test::SoftwareDevice;
+
+constexpr std::size_t kBytes = 1 << 20;
+constexpr std::size_t kPage = 4096;
+
+class SoftcudaManaged : public SoftwareDevice {
+ protected:
+  CUdeviceptr managed(std::size_t bytes = kBytes) {
+    CUdeviceptr address = 0;
+    EXPECT_OK(CU(cuMemAllocManaged)(&address, bytes, CU_MEM_ATTACH_GLOBAL));
+    return address;
+  }
+  int told(CUmem_range_attribute attribute, CUdeviceptr address, std::size_t bytes = kBytes) {
+    int value = -7;
+    EXPECT_OK(CU(cuMemRangeGetAttribute)(&value, sizeof(value), attribute, address, bytes));
+    return value;
+  }
+  CUmemoryPool pool(CUmemAllocationType type, CUmemLocation location) {
+    CUmemPoolProps props{};
+    props.allocType = type;
+    props.location = location;
+    CUmemoryPool made = nullptr;
+    EXPECT_OK(CU(cuMemPoolCreate)(&made, &props));
+    return made;
+  }
+  template <class Value>
+  Value attribute(CUpointer_attribute which, CUdeviceptr address) {
+    Value value{};
+    EXPECT_OK(CU(cuPointerGetAttribute)(&value, which, address));
+    return value;
+  }
+
+  const CUmemLocation here_{CU_MEM_LOCATION_TYPE_DEVICE, 0}, host_{CU_MEM_LOCATION_TYPE_HOST, 0};
+};
+
+TEST_F(SoftcudaManaged, HostAndDeviceReachItByOneAddress) {
+  const CUdeviceptr block = managed();
+  auto* const words = reinterpret_cast<unsigned*>(block);
+  ASSERT_OK(CU(cuMemsetD32)(block, 7, kBytes / 4));
+  EXPECT_EQ(words[kBytes / 4 - 1], 7u);
+  words[3] = 9;
+  unsigned copied[4] = {};
+  ASSERT_OK(CU(cuMemcpyDtoH)(copied, block, sizeof(copied)));
+  EXPECT_EQ(copied[3], 9u);
+  EXPECT_TRUE(attribute<bool>(CU_POINTER_ATTRIBUTE_IS_MANAGED, block));
+  EXPECT_EQ(attribute<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block), unsigned{CU_MEMORYTYPE_DEVICE});
+  EXPECT_EQ(attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_HOST_POINTER, block), block);
+  EXPECT_OK(CU(cuMemFree)(block));
+  EXPECT_EQ(CU(cuMemFree)(block), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SoftcudaManaged, MoreThanTheDeviceHasCanBeAllocated) {
+  const std::size_t before = free_memory();
+  const CUdeviceptr block = managed(2 * kMemory);
+  EXPECT_EQ(free_memory(), before);
+  ASSERT_OK(CU(cuMemsetD8)(block + kMemory, 5, kMemory));
+  EXPECT_EQ(reinterpret_cast<unsigned char*>(block)[2 * kMemory - 1], 5);
+  EXPECT_OK(CU(cuMemFree)(block));
+  CUdeviceptr none = 0;
+  EXPECT_EQ(CU(cuMemAllocManaged)(&none, kBytes, CU_MEM_ATTACH_SINGLE), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMemAllocManaged)(&none, 0, CU_MEM_ATTACH_GLOBAL), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SoftcudaManaged, HintsHoldForTheirStretchAlone) {
+  const CUdeviceptr block = managed();
+  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, block), CU_DEVICE_INVALID);
+  ASSERT_OK(CU(cuMemAdvise)(block + kPage, kPage, CU_MEM_ADVISE_SET_READ_MOSTLY, here_));
+  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block), 0);
+  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block + kPage, kPage), 1);
+  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block + kPage, kPage + 1), 0);
+  ASSERT_OK(CU(cuMemAdvise)(block, kBytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, here_));
+  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, block), 0);
+  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, block + kPage, kPage), 1);
+  ASSERT_OK(CU(cuMemAdvise)(block, kPage, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, host_));
+  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, block), CU_DEVICE_INVALID);
+  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE, block, kPage), CU_MEM_LOCATION_TYPE_HOST);
+  EXPECT_OK(CU(cuMemFree)(block));
+  const CUdeviceptr again = managed();
+  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, again), CU_DEVICE_INVALID);
+  EXPECT_OK(CU(cuMemFree)(again));
+}
+
+TEST_F(SoftcudaManaged, WhoAccessesItAndWhereItWasPrefetchedIsTold) {
+  const CUdeviceptr block = managed();
+  ASSERT_OK(CU(cuMemAdvise)(block, kBytes, CU_MEM_ADVISE_SET_ACCESSED_BY, {CU_MEM_LOCATION_TYPE_DEVICE, 1}));
+  ASSERT_OK(CU(cuMemAdvise)(block, kBytes, CU_MEM_ADVISE_SET_ACCESSED_BY, host_));
+  int devices[3] = {7, 7, 7}, where = 7;
+  void* data[] = {devices, &where};
+  std::size_t sizes[] = {sizeof(devices), sizeof(where)};
+  CUmem_range_attribute asked[] = {CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION};
+  ASSERT_OK(CU(cuMemPrefetchAsync)(block, kBytes, here_, 0, nullptr));
+  ASSERT_OK(CU(cuMemRangeGetAttributes)(data, sizes, asked, 2, block, kBytes));
+  EXPECT_EQ(devices[0], CU_DEVICE_CPU);
+  EXPECT_EQ(devices[1], 1);
+  EXPECT_EQ(devices[2], CU_DEVICE_INVALID);
+  EXPECT_EQ(where, 0);
+  EXPECT_EQ(CU(cuMemAdvise)(block, kBytes, CU_MEM_ADVISE_SET_ACCESSED_BY, {CU_MEM_LOCATION_TYPE_DEVICE, 9}),
+            CUDA_ERROR_INVALID_DEVICE);
+  EXPECT_OK(CU(cuMemFree)(block));
+}
+
+TEST_F(SoftcudaManaged, ABatchPrefetchesEachRangeToItsPlace) {
+  CUdeviceptr blocks[3] = {managed(), managed(), managed()};
+  std::size_t sizes[3] = {kBytes, kBytes, kBytes}, from[2] = {0, 2};
+  CUmemLocation places[2] = {here_, host_};
+  ASSERT_OK(CU(cuMemPrefetchBatchAsync)(blocks, sizes, 3, places, from, 2, 0, nullptr));
+  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, blocks[1]), 0);
+  EXPECT_EQ(told(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION, blocks[2]), CU_DEVICE_CPU);
+  EXPECT_OK(CU(cuMemDiscardBatchAsync)(blocks, sizes, 3, 0, nullptr));
+  const CUdeviceptr plain = allocate(kBytes);
+  blocks[0] = plain;
+  EXPECT_EQ(CU(cuMemDiscardBatchAsync)(blocks, sizes, 3, 0, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMemAdvise)(plain, kBytes, CU_MEM_ADVISE_SET_READ_MOSTLY, here_), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SoftcudaManaged, APoolOfHostMemoryIsReachedByBoth) {
+  const std::size_t before = free_memory();
+  const CUmemoryPool host = pool(CU_MEM_ALLOCATION_TYPE_PINNED, host_);
+  CUdeviceptr block = 0;
+  ASSERT_OK(CU(cuMemAllocFromPoolAsync)(&block, kBytes, host, nullptr));
+  EXPECT_EQ(free_memory(), before);
+  ASSERT_OK(CU(cuMemsetD8)(block, 3, kBytes));
+  EXPECT_EQ(reinterpret_cast<unsigned char*>(block)[kBytes - 1], 3);
+  EXPECT_EQ(attribute<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block), unsigned{CU_MEMORYTYPE_HOST});
+  EXPECT_FALSE(attribute<bool>(CU_POINTER_ATTRIBUTE_IS_MANAGED, block));
+  EXPECT_EQ(attribute<CUmemoryPool>(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, block), host);
+  CUmemAccess_flags access{};
+  CUmemLocation asked = host_;
+  ASSERT_OK(CU(cuMemPoolGetAccess)(&access, host, &asked));
+  EXPECT_EQ(access, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  EXPECT_OK(CU(cuMemFreeAsync)(block, nullptr));
+  EXPECT_OK(CU(cuMemPoolDestroy)(host));
+  EXPECT_EQ(CU(cuMemAllocFromPoolAsync)(&block, kBytes, host, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SoftcudaManaged, EachKindOfMemoryHasPoolsOfItsOwn) {
+  const CUmemoryPool made = pool(CU_MEM_ALLOCATION_TYPE_MANAGED, here_);
+  CUmemLocation place = here_;
+  CUmemoryPool usual = nullptr, of_device = nullptr, current = nullptr;
+  ASSERT_OK(CU(cuMemGetDefaultMemPool)(&usual, &place, CU_MEM_ALLOCATION_TYPE_MANAGED));
+  ASSERT_OK(CU(cuMemGetDefaultMemPool)(&of_device, &place, CU_MEM_ALLOCATION_TYPE_PINNED));
+  EXPECT_NE(usual, of_device);
+  ASSERT_OK(CU(cuMemSetMemPool)(&place, CU_MEM_ALLOCATION_TYPE_MANAGED, made));
+  ASSERT_OK(CU(cuMemGetMemPool)(&current, &place, CU_MEM_ALLOCATION_TYPE_MANAGED));
+  EXPECT_EQ(current, made);
+  EXPECT_EQ(CU(cuDeviceSetMemPool)(0, made), CUDA_ERROR_INVALID_VALUE);
+  CUdeviceptr block = 0;
+  ASSERT_OK(CU(cuMemAllocFromPoolAsync)(&block, kBytes, made, nullptr));
+  EXPECT_TRUE(attribute<bool>(CU_POINTER_ATTRIBUTE_IS_MANAGED, block));
+  EXPECT_OK(CU(cuMemFreeAsync)(block, nullptr));
+  EXPECT_OK(CU(cuMemPoolDestroy)(made));
+  ASSERT_OK(CU(cuMemGetMemPool)(&current, &place, CU_MEM_ALLOCATION_TYPE_MANAGED));
+  EXPECT_EQ(current, usual);
+  EXPECT_EQ(CU(cuMemPoolDestroy)(usual), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(SoftcudaManaged, APoolRemembersItsAttributes) {
+  const CUmemoryPool made = pool(CU_MEM_ALLOCATION_TYPE_PINNED, here_);
+  int off = 0, told_switch = 7;
+  ASSERT_OK(CU(cuMemPoolSetAttribute)(made, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &off));
+  ASSERT_OK(CU(cuMemPoolGetAttribute)(made, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &told_switch));
+  EXPECT_EQ(told_switch, 0);
+  cuuint64_t kept = 12345, told_kept = 0;
+  ASSERT_OK(CU(cuMemPoolSetAttribute)(made, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept));
+  ASSERT_OK(CU(cuMemPoolGetAttribute)(made, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &told_kept));
+  EXPECT_EQ(told_kept, kept);
+  EXPECT_EQ(CU(cuMemPoolSetAttribute)(made, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &kept), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(CU(cuMemPoolDestroy)(made));
+}
+
+}  // namespace
