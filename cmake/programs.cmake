@@ -125,6 +125,24 @@ if(TESSERA_COMPILER_CHECKS_ADDRESSES AND NOT TESSERA_SANITIZE)
   list(APPEND program_targets program_checked)
 endif()
 
+# A stand-in for cuBLASLt, for programs that open it while they run.
+if(EXISTS "${TESSERA_CUDA_INCLUDE}/cublasLt.h")
+  add_library(cublaslt_stand_in SHARED tests/programs/cublaslt/stand_in.cpp)
+  target_include_directories(cublaslt_stand_in SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
+  target_link_libraries(cublaslt_stand_in PRIVATE tessera_flags softcuda ${CMAKE_DL_LIBS})
+  set_target_properties(cublaslt_stand_in PROPERTIES OUTPUT_NAME cublasLt INSTALL_RPATH "" CXX_VISIBILITY_PRESET default
+    LIBRARY_OUTPUT_DIRECTORY "${program_dir}/cublaslt")
+  add_library(cublaslt_stand_in_kernels MODULE tests/programs/cublaslt/product_kernels.cu)
+  set_source_files_properties(tests/programs/cublaslt/product_kernels.cu PROPERTIES LANGUAGE CXX)
+  target_include_directories(cublaslt_stand_in_kernels PRIVATE shim/softcuda)
+  target_compile_options(cublaslt_stand_in_kernels PRIVATE -Wall -Wextra -Werror -Wno-unknown-pragmas -O3
+    -ffp-contract=off ${one_copy_per_load})
+  set_target_properties(cublaslt_stand_in_kernels PROPERTIES OUTPUT_NAME product_kernels PREFIX "" SUFFIX .so
+    LIBRARY_OUTPUT_DIRECTORY "${program_dir}/cublaslt" C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default
+    UNITY_BUILD OFF)
+  list(APPEND program_targets cublaslt_stand_in cublaslt_stand_in_kernels)
+endif()
+
 # What the software device has in place of the PTX in the library, beside itself.
 add_library(softcuda_fingerprint MODULE shim/softcuda/kernels/tessera_fingerprint.cu)
 set_source_files_properties(shim/softcuda/kernels/tessera_fingerprint.cu PROPERTIES LANGUAGE CXX)
