@@ -2,6 +2,7 @@
 #include "boxes.hpp"
 #include "call.hpp"
 #include "capture.hpp"
+#include "device_copies.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
 using namespace tessera::softcuda;  // NOLINT
@@ -13,23 +14,23 @@ Place any(CUdeviceptr address) { return {address, End::kAny}; }
 Place host(const void* address) { return {reinterpret_cast<std::uint64_t>(address), End::kAny}; }
 
 CUresult queue(Place to, Place from, size_t bytes, CUstream stream) {
-  return in_context([&](Machine& machine, Context&) -> CUresult {
+  return in_context([&](Machine& machine, Context& context) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
     const auto captured = machine.captures.capture(id.value(), [&] {
       return CopyWork{box_of(to, from, bytes)};
     });
-    return captured ? *captured : copy_bytes(machine, to, from, bytes, id.value());
+    return captured ? *captured : copy_in_order(machine, context, to, from, bytes, id.value());
   });
 }
 
 // The call without Async returns when the bytes have arrived.
 CUresult finish(Place to, Place from, size_t bytes) {
-  return in_context([&](Machine& machine, Context&) -> CUresult {
+  return in_context([&](Machine& machine, Context& context) -> CUresult {
     const auto id = machine.streams.resolve(nullptr);
     if (!id.is_ok()) return to_result(id.status());
     SOFTCUDA_TRY(machine.captures.refuse_wait(id.value()));
-    SOFTCUDA_TRY(copy_bytes(machine, to, from, bytes, id.value()));
+    SOFTCUDA_TRY(copy_in_order(machine, context, to, from, bytes, id.value()));
     return to_result(machine.driver.synchronize(id.value()));
   });
 }

@@ -1,7 +1,9 @@
 // Device and host memory through the public API: capacity, small blocks, order, queries.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "softcuda_library.hpp"
@@ -106,8 +108,7 @@ TEST_F(SoftcudaMemory, TellsWhatAPointerIs) {
   int device = -1;
   EXPECT_OK(CU(cuPointerGetAttribute)(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, block + 5));
   EXPECT_EQ(kind, static_cast<unsigned>(CU_MEMORYTYPE_DEVICE));
-  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-                                      CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
                                       CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
   void* values[] = {&start, &size, &device};
   EXPECT_OK(CU(cuPointerGetAttributes)(3, attributes, values, block + 5));
@@ -158,8 +159,7 @@ TEST_F(SoftcudaMemory, PinnedHostMemoryIsReachedByTheDevice) {
 TEST_F(SoftcudaMemory, RegisteringTwiceIsAnError) {
   std::vector<char> host(1 << 20);
   EXPECT_OK(CU(cuMemHostRegister)(host.data(), host.size(), 0));
-  EXPECT_EQ(CU(cuMemHostRegister)(host.data(), host.size(), 0),
-            CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  EXPECT_EQ(CU(cuMemHostRegister)(host.data(), host.size(), 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
   EXPECT_OK(CU(cuMemHostUnregister)(host.data()));
   EXPECT_EQ(CU(cuMemHostUnregister)(host.data()), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
@@ -240,6 +240,62 @@ TEST_F(SoftcudaMemory, CopiesBetweenDevices) {
   EXPECT_EQ(value, 0xabcdu);
   ASSERT_OK(CU(cuMemFree)(there));
   ASSERT_OK(CU(cuCtxPopCurrent)(&other));
+  ASSERT_OK(CU(cuMemFree)(here));
+  ASSERT_OK(CU(cuDevicePrimaryCtxRelease)(1));
+}
+
+class Gate {
+ public:
+  // Queued on the current device: what comes after it waits until the gate is open.
+  void close(CUstream stream) { ASSERT_OK(CU(cuLaunchHostFunc)(stream, wait, this)); }
+  void open() { open_.store(true); }
+
+ private:
+  static void CUDA_CB wait(void* gate) {
+    while (!static_cast<Gate*>(gate)->open_.load()) std::this_thread::yield();
+  }
+  std::atomic<bool> open_ = false;
+};
+
+// Whether all work of the current device's legacy stream has run, by the end of many questions.
+bool runs_through() {
+  for (int times = 0; times < 20000; ++times) {
+    if (CU(cuStreamQuery)(nullptr) == CUDA_SUCCESS) return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
+
+TEST_F(SoftcudaMemory, ACopyBetweenDevicesIsInOrderWithAllWorkOfBoth) {
+  CUcontext other = nullptr;
+  ASSERT_OK(CU(cuDevicePrimaryCtxRetain)(&other, 1));
+  const CUdeviceptr here = allocate(4096);
+  ASSERT_OK(CU(cuMemsetD32)(here, 2, 1024));
+  ASSERT_OK(CU(cuCtxPushCurrent)(other));
+  const CUdeviceptr there = allocate(4096), before = allocate(4096), after = allocate(4096);
+  ASSERT_OK(CU(cuMemsetD32)(there, 1, 1024));
+  ASSERT_OK(CU(cuCtxSynchronize)());
+  Gate theirs, ours;
+  theirs.close(nullptr);
+  ASSERT_OK(CU(cuMemcpyDtoDAsync)(before, there, 4096, nullptr));
+  ASSERT_OK(CU(cuCtxSetCurrent)(context_));
+  ASSERT_OK(CU(cuMemcpyDtoDAsync)(there, here, 4096, nullptr));
+  EXPECT_FALSE(runs_through()) << "it did not wait for the other device";
+  ours.close(nullptr);
+  ASSERT_OK(CU(cuMemcpyDtoDAsync)(there + 2048, here, 2048, nullptr));
+  theirs.open();
+  ASSERT_OK(CU(cuCtxSetCurrent)(other));
+  ASSERT_OK(CU(cuMemcpyDtoDAsync)(after, there, 4096, nullptr));
+  EXPECT_FALSE(runs_through()) << "the other device did not wait for it";
+  ours.open();
+  unsigned values[2] = {};
+  ASSERT_OK(CU(cuMemcpyDtoH)(&values[0], before + 4092, 4));
+  ASSERT_OK(CU(cuMemcpyDtoH)(&values[1], after + 4092, 4));
+  EXPECT_EQ(values[0], 1U);
+  EXPECT_EQ(values[1], 2U);
+  for (const CUdeviceptr block : {there, before, after}) ASSERT_OK(CU(cuMemFree)(block));
+  ASSERT_OK(CU(cuCtxPopCurrent)(&other));
+  ASSERT_OK(CU(cuCtxSetCurrent)(context_));
   ASSERT_OK(CU(cuMemFree)(here));
   ASSERT_OK(CU(cuDevicePrimaryCtxRelease)(1));
 }
