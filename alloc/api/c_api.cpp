@@ -1,4 +1,4 @@
-// tessera.h: validate, forward, translate the error.
+// tessera.h and limits.h: validate, forward, translate the error.
 #include "tessera/tessera.h"
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "base/available_tasks.hpp"
 #include "base/size_text.hpp"
 #include "driver/cuda_driver.hpp"
+#include "tessera/limits.h"
 
 namespace tessera {
 namespace {

@@ -241,10 +241,6 @@ TESSERA_API const char* tessera_last_error(void);
 TESSERA_API int tessera_last_driver_code(void);
 /* Bytes of RAM that the machine and its control groups leave this process, 0 if unknown. */
 TESSERA_API uint64_t tessera_available_memory(void);
-/* Processors that this process may use by its affinity and the quotas of its control groups: 0.5 is half of one. */
-TESSERA_API double tessera_available_processors(void);
-/* Threads that the limits of its control groups let it start, UINT64_MAX without such a limit. */
-TESSERA_API uint64_t tessera_available_tasks(void);
 TESSERA_API const char* tessera_version(void); /* "0.1.0" */
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-#include "tessera/tessera.h"
+#include "tessera/limits.h"
 
 namespace {
 

@@ -19,7 +19,7 @@ VARIABLE = re.compile(r"\bTESSERA_[A-Z0-9_]*[A-Z0-9]")
 NOT_IN_TREE = ("build/", "bin/", "lib/", "usr/", "etc/", "proc/", "dev/", "sys/", "tmp/")
 OPTION_SOURCES = ("alloc/api/options", "shim/", "bench/", "tests/programs/", "tests/lint/")
 # Programs of others: their options are not ours to resolve.
-OTHERS = re.compile(r"\b(cmake|ctest|git|apt-get|pip|configure|clang|g\+\+|gcc|nvcc|pkg-config|jemalloc|ld)\b")
+OTHERS = re.compile(r"\b(cmake|ctest|git|apt-get|pip|configure|clang|g\+\+|gcc|nvcc|pkg-config|jemalloc|ld|docker|podman|srun)\b")
 
 
 def spans(text):
