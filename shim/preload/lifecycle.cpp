@@ -13,6 +13,7 @@
 #include "handed_addresses.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
+#include "pool_blocks.hpp"
 #include "retired_heaps.hpp"
 #include "shared_blocks.hpp"
 #include "tensor_maps.hpp"
@@ -71,6 +72,7 @@ void put_away(tessera_allocator* allocator) {
   finish(allocator);
   tessera_share(nullptr);
   pointer_tables().forget_all();
+  pool_blocks().clear();
   handed_addresses().forget_all();
   tensor_maps().forget_all();
   detail::allocator.store(nullptr);

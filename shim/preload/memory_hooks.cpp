@@ -18,6 +18,7 @@
 #include "nccl_library.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
+#include "pool_blocks.hpp"
 #include "retired_heaps.hpp"
 #include "several_devices.hpp"
 #include "true_driver.hpp"
@@ -83,6 +84,7 @@ Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, 
   result = cuda_result_said(outcome, call);
   if (outcome == TESSERA_OK) {
     learn_range(allocator);
+    pool_blocks().remove(made);  // of an earlier block that ended with the graph that held it
     *address = made;
   }
   return Served::kDone;
@@ -92,7 +94,16 @@ CUresult release(CUdeviceptr address, tessera_stream stream) {
   if (of_green_default(static_cast<CUstream>(stream))) stream = TESSERA_NO_STREAM;
   const InPrimary in_primary;
   forget_tables_of(address);
+  pool_blocks().remove(address);
   return cuda_result(tessera_free(running(), address, stream));
+}
+
+// The same from the default pool of the current device.
+Served allocate_from_pool(CUdeviceptr* address, std::size_t bytes, CUstream stream, const char* call,
+                          const void* caller, CUresult& result) {
+  const Served served = allocate(address, bytes, stream_of(stream), call, caller, result);
+  if (served == Served::kDone && result == CUDA_SUCCESS) pool_blocks().add(*address);
+  return served;
 }
 
 // Of the current device. Only the default pool's memory is like cuMemAlloc's; others may be shared with other processes.
@@ -163,8 +174,7 @@ TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr* address, std::size_t bytes, CUs
   if (!capturing(stream)) {
     const InContextOf its(stream);
     if (current_pool_is_default() &&
-        allocate(address, bytes, stream_of(stream), "cuMemAllocAsync", TESSERA_CALLER, result) ==
-            Served::kDone) {
+        allocate_from_pool(address, bytes, stream, "cuMemAllocAsync", TESSERA_CALLER, result) == Served::kDone) {
       return result;
     }
   }
@@ -178,7 +188,7 @@ TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
   if (!capturing(stream)) {
     const InContextOf its(stream);  // the default pool of another device than that is the driver's
     if (is_default_pool(pool) &&
-        allocate(address, bytes, stream_of(stream), call, TESSERA_CALLER, result) == Served::kDone) {
+        allocate_from_pool(address, bytes, stream, call, TESSERA_CALLER, result) == Served::kDone) {
       return result;
     }
   }

@@ -1,5 +1,5 @@
 // Queries: what a program may ask about its memory, answered as if every block had been made by
-// cuMemAlloc. The driver would tell of our reservation and of frames that move.
+// cuMemAlloc or from a default pool, as it was asked for. The driver would tell of our reservation and of frames that move.
 #include <cstring>
 #include <string_view>
 
@@ -9,6 +9,7 @@
 #include "green_contexts.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
+#include "pool_blocks.hpp"
 #include "true_driver.hpp"
 
 using namespace tessera::preload;
@@ -37,6 +38,20 @@ bool is_synchronous(CUdeviceptr address) {
   return told == CUDA_SUCCESS && synchronous;
 }
 
+// Null for what cuMemAlloc made.
+CUmemoryPool pool_of(const tessera_block_info& block) {
+  CUmemoryPool usual = nullptr;
+  const bool told = pool_blocks().holds(block.address) &&
+                    call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual,
+                              static_cast<CUdevice>(block.device)) == CUDA_SUCCESS;
+  return told ? usual : nullptr;
+}
+
+// Memory of a pool is of a device, and of no context.
+CUcontext context_of(const tessera_block_info& block) {
+  return pool_blocks().holds(block.address) ? nullptr : home_of(static_cast<CUdevice>(block.device));
+}
+
 template <class Value>
 CUresult answer(void* data, Value value) {
   std::memcpy(data, &value, sizeof(value));
@@ -48,7 +63,7 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
                       CUdeviceptr address, void* data) {
   switch (static_cast<int>(attribute)) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      return answer(data, home_of(static_cast<CUdevice>(block.device)));
+      return answer(data, context_of(block));
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return answer(data, static_cast<unsigned>(CU_MEMORYTYPE_DEVICE));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return answer(data, address);
@@ -68,7 +83,7 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return answer(data, false);
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return answer(data, false);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return answer(data, std::uint64_t{0});
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return answer(data, CUmemoryPool{nullptr});
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return answer(data, pool_of(block));
     case TESSERA_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL: return answer(data, -1);
     default: break;  // tokens for peers and the host's pointer: there are none
   }

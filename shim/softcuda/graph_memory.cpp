@@ -3,6 +3,7 @@
 #include "base/atomic_max.hpp"
 #include "base/log.hpp"
 #include "machine.hpp"
+#include "pools.hpp"
 
 namespace tessera::softcuda {
 

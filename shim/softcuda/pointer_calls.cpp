@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "call.hpp"
-#include "pools.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
 using namespace tessera::softcuda;  // NOLINT
@@ -31,7 +30,11 @@ CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, 
   const bool frame_in_host =
       pointer.mapping && pointer.mapping->frame.location == FrameLocation::kHost;
   switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: return give(target, handle_of(range.context));
+    // Memory of pools, and what is mapped, is of no context.
+    case CU_POINTER_ATTRIBUTE_CONTEXT: {
+      const bool of_none = range.pool != nullptr || range.kind == RangeKind::kReservation;
+      return give(target, of_none ? nullptr : handle_of(range.context));
+    }
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return give(target, (pointer.in_host() || frame_in_host) && !range.managed ? CU_MEMORYTYPE_HOST
                                                                                  : CU_MEMORYTYPE_DEVICE);

@@ -70,5 +70,16 @@ TEST(PreloadContexts, ThePrimaryContextMayBeGivenBackAndTakenAgain) {
   }
 }
 
+TEST(PreloadContexts, MemoryOfAPoolIsOfItAndOfNoContext) {
+  const Outcome alone = run("./whose_pointer");
+  const Outcome under = run_preloaded("./whose_pointer");
+  EXPECT_EQ(alone.exit_code, 0) << alone.message;
+  EXPECT_NE(alone.output.find("\ncuMemAllocAsync: context none, pool the default one,"), std::string::npos);
+  EXPECT_NE(alone.output.find("\nfrom the program's pool: context none, pool the program's,"), std::string::npos);
+  EXPECT_EQ(alone.output.rfind("cuMemAlloc: context the current one, pool none,", 0), 0U) << alone.output;
+  EXPECT_EQ(under.output, alone.output);
+  EXPECT_EQ(under.message, "");
+}
+
 }  // namespace
 }  // namespace tessera::programs
