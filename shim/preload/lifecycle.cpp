@@ -238,11 +238,19 @@ void leave_context(CUcontext context) {
     CUcontext popped = nullptr;
     (void)call_true(&TrueDriver::cuCtxPopCurrent_v2, &popped);
   }
+  bool was_home = false;
+  bool is_last = true;
   for (std::atomic<CUcontext>& known : homes) {
     CUcontext its = context;
-    known.compare_exchange_strong(its, nullptr);
+    if (known.compare_exchange_strong(its, nullptr)) {
+      was_home = true;
+    } else {
+      is_last = is_last && its == nullptr;
+    }
   }
-  if (context != home.load() || devices_of(allocator) > 1) return;
+  // What other devices have must stay; the context that Tessera started in may have been of none.
+  const bool alone = context == home.load() && devices_of(allocator) <= 1;
+  if (!alone && !(was_home && is_last)) return;
   put_away(allocator);
   tessera_allocator_destroy(allocator);
 }

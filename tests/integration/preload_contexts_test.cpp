@@ -57,17 +57,27 @@ TEST(PreloadContexts, AHelpersContextThatComesFirstDoesNotLockThePrimaryOneOut) 
 }
 
 // With its blocks, too, which the end of a context frees.
+void expect_cycles(const std::string& how, int devices) {
+  const std::string command = "./primary_cycles " + how + " " + std::to_string(devices);
+  Environment environment = {{"TESSERA_SOFTWARE_DEVICES", std::to_string(devices)},
+                             {"TESSERA_SOFTWARE_MEMORY", "32MiB"},
+                             {"TESSERA_HOST_MEMORY", "64MiB"}};
+  EXPECT_EQ(run(command, environment).output, "ok\n") << command;
+  environment["TESSERA_SOFTWARE_MEMORY"] = "12MiB";
+  const Outcome ran = run_preloaded(command, environment);
+  EXPECT_EQ(ran.output, "ok\n") << command << ": " << ran.message;
+  EXPECT_EQ(ran.message, "") << command;
+}
+
 TEST(PreloadContexts, ThePrimaryContextMayBeGivenBackAndTakenAgain) {
   for (const char* end : {"release", "reset", "both"}) {
-    for (const char* blocks : {" alive", " freed"}) {
-      const std::string command = std::string("./primary_cycles ") + end + blocks;
-      EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "32MiB"}}).output, "ok\n") << command;
-      const Outcome ran =
-          run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "12MiB"}, {"TESSERA_HOST_MEMORY", "64MiB"}});
-      EXPECT_EQ(ran.output, "ok\n") << command << ": " << ran.message;
-      EXPECT_EQ(ran.message, "") << command;
-    }
+    for (const char* blocks : {" alive", " freed"}) expect_cycles(std::string(end) + blocks, 1);
   }
+}
+
+TEST(PreloadContexts, ThoseOfSeveralDevicesMayBeGivenBackTogether) {
+  expect_cycles("release alive", 2);
+  expect_cycles("release freed", 2);
 }
 
 TEST(PreloadContexts, MemoryOfAPoolIsOfItAndOfNoContext) {

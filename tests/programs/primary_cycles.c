@@ -1,7 +1,9 @@
-/* Retains the primary context, works in more memory than the device has, and gives the context back, many times over.
+/* Retains the primary contexts of some devices, works in more memory than these have, and gives the contexts back, many
+ * times over.
  *
- * Usage: primary_cycles release|reset|both alive|freed. "alive" leaves the blocks to the end of their context. Prints
- * "ok" when every block of every cycle was what it was set to, and neither files nor device memory were left over.
+ * Usage: primary_cycles release|reset|both alive|freed DEVICES. "alive" leaves the blocks to the end of their context.
+ * Prints "ok" when every block of every cycle was what it was set to, and neither files nor device memory were left
+ * over.
  */
 #include <cuda.h>
 #include <dirent.h>
@@ -22,14 +24,13 @@ static int open_files(void) {
   return files;
 }
 
-static int cycle(int number, const char* end, int freed) {
+static int work(int device, int number, int freed) {
   CUcontext context;
   CUdeviceptr block[BLOCKS];
-  unsigned flags;
-  int right = 1, active;
-  CHECK(cuDevicePrimaryCtxRetain(&context, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&context, 0)); /* a library of the program's does so too, */
-  CHECK(cuDevicePrimaryCtxRelease(0));          /* and is done sooner */
+  int right = 1;
+  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuDevicePrimaryCtxRetain(&context, device)); /* a library of the program's does so too, */
+  CHECK(cuDevicePrimaryCtxRelease(device));          /* and is done sooner */
   CHECK(cuCtxSetCurrent(context));
   for (int i = 0; i < BLOCKS; ++i) {
     CHECK(cuMemAlloc(&block[i], COUNT * sizeof(int)));
@@ -38,11 +39,21 @@ static int cycle(int number, const char* end, int freed) {
   for (int i = 0; i < BLOCKS; ++i) right &= block_holds(block[i], COUNT, i, number + i);
   for (int i = 0; freed && i < BLOCKS; ++i) CHECK(cuMemFree(block[i]));
   CHECK(cuCtxSetCurrent(NULL));
-  if (strcmp(end, "release") != 0) CHECK(cuDevicePrimaryCtxReset(0));
-  if (strcmp(end, "reset") != 0) {
-    CHECK(cuDevicePrimaryCtxRelease(0));
-    CHECK(cuDevicePrimaryCtxGetState(0, &flags, &active));
-    if (active) printf("cycle %d: the context is still there\n", number);
+  return right;
+}
+
+static int cycle(int devices, int number, const char* end, int freed) {
+  int right = 1;
+  for (int device = 0; device < devices; ++device) right &= work(device, number + device, freed);
+  for (int device = 0; device < devices; ++device) {
+    if (strcmp(end, "release") != 0) CHECK(cuDevicePrimaryCtxReset(device));
+    if (strcmp(end, "reset") != 0) CHECK(cuDevicePrimaryCtxRelease(device));
+  }
+  for (int device = 0; strcmp(end, "reset") != 0 && device < devices; ++device) {
+    unsigned flags;
+    int active;
+    CHECK(cuDevicePrimaryCtxGetState(device, &flags, &active));
+    if (active) printf("cycle %d: the context of device %d is still there\n", number, device);
     right &= !active;
   }
   return right;
@@ -50,10 +61,10 @@ static int cycle(int number, const char* end, int freed) {
 
 int main(int argc, char** argv) {
   int right = 1, first = 0;
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   CHECK(cuInit(0));
   for (int i = 0; i < CYCLES; ++i) {
-    right &= cycle(i, argv[1], strcmp(argv[2], "freed") == 0);
+    right &= cycle(atoi(argv[3]), i, argv[1], strcmp(argv[2], "freed") == 0);
     if (i == 1) first = open_files();
   }
   if (open_files() > first) printf("%d files more\n", open_files() - first);
