@@ -16,10 +16,24 @@ CUmemorytype type_of(Place place) {
   return place.end == End::kDevice ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_UNIFIED;
 }
 
-CUresult read_side(CUmemorytype type, const void* host, CUdeviceptr device, std::uint64_t pitch,
+CUresult read_array(CUarray handle, std::uint64_t x, std::uint64_t y, std::uint64_t z, const CUDA_MEMCPY3D& copy,
+                    Side& side) {
+  Machine* const machine = Machine::get();
+  const auto array = machine != nullptr ? machine->arrays.find(handle) : std::nullopt;
+  if (!array) return CUDA_ERROR_INVALID_HANDLE;
+  const bool inside = x + copy.WidthInBytes <= array->pitch() && y + copy.Height <= array->rows() &&
+                      z + copy.Depth <= array->slices();
+  if (!inside) return CUDA_ERROR_INVALID_VALUE;
+  side.pitch = array->pitch();
+  side.slice = side.pitch * array->rows();
+  side.first = {array->base.value() + z * side.slice + y * side.pitch + x, End::kDevice};
+  return CUDA_SUCCESS;
+}
+
+CUresult read_side(CUmemorytype type, CUarray array, const void* host, CUdeviceptr device, std::uint64_t pitch,
                    std::uint64_t rows, std::uint64_t x, std::uint64_t y, std::uint64_t z,
                    const CUDA_MEMCPY3D& copy, Side& side) {
-  if (type == CU_MEMORYTYPE_ARRAY) return CUDA_ERROR_NOT_SUPPORTED;
+  if (type == CU_MEMORYTYPE_ARRAY) return read_array(array, x, y, z, copy, side);
   const bool on_host = type == CU_MEMORYTYPE_HOST;
   if (!on_host && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -35,9 +49,9 @@ CUresult read_side(CUmemorytype type, const void* host, CUdeviceptr device, std:
 }
 
 CUresult read_sides(const CUDA_MEMCPY3D& copy, Side& to, Side& from) {
-  SOFTCUDA_TRY(read_side(copy.dstMemoryType, copy.dstHost, copy.dstDevice, copy.dstPitch,
+  SOFTCUDA_TRY(read_side(copy.dstMemoryType, copy.dstArray, copy.dstHost, copy.dstDevice, copy.dstPitch,
                          copy.dstHeight, copy.dstXInBytes, copy.dstY, copy.dstZ, copy, to));
-  return read_side(copy.srcMemoryType, copy.srcHost, copy.srcDevice, copy.srcPitch, copy.srcHeight,
+  return read_side(copy.srcMemoryType, copy.srcArray, copy.srcHost, copy.srcDevice, copy.srcPitch, copy.srcHeight,
                    copy.srcXInBytes, copy.srcY, copy.srcZ, copy, from);
 }
 

@@ -11,8 +11,8 @@ namespace tessera::softcuda {
 CUDA_MEMCPY3D box_of(Place to, Place from, std::uint64_t bytes);
 CUDA_MEMCPY3D box_of(const CUDA_MEMCPY2D& copy);
 
-// Errors: CUDA_ERROR_INVALID_VALUE for pitches too small or no memory at all,
-// CUDA_ERROR_NOT_SUPPORTED for arrays: opaque memory that a software device does not have.
+// Errors: CUDA_ERROR_INVALID_VALUE for pitches too small, no memory at all, and what lies outside of an array,
+// CUDA_ERROR_INVALID_HANDLE for no array.
 CUresult check_box(const CUDA_MEMCPY3D& copy);
 // Queues it row by row, or at once where the rows touch.
 CUresult copy_box(Machine& machine, const CUDA_MEMCPY3D& copy, StreamId stream);

@@ -21,6 +21,7 @@ CUresult follow_current(Machine& machine) {
 CUresult destroy_contents(Machine& machine, Context& context) {
   const CUresult finished = to_result(machine.driver.synchronize(context.device));
   SOFTCUDA_TRY(machine.memory.settle());
+  machine.arrays.forget(&context);
   for (const Range& range : machine.ranges.of(&context)) {
     if (range.kind == RangeKind::kDevice) SOFTCUDA_TRY(machine.memory.free(range.base));
     void* const host = reinterpret_cast<void*>(range.base.value());

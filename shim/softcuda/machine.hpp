@@ -7,6 +7,7 @@
 // Thread safety: every call may be made from any thread.
 #pragma once
 
+#include "arrays.hpp"
 #include "base/clock.hpp"
 #include "base/status.hpp"
 #include "capture.hpp"
@@ -21,6 +22,7 @@
 #include "pools.hpp"
 #include "ranges.hpp"
 #include "streams.hpp"
+#include "textures.hpp"
 #include "user_objects.hpp"
 
 namespace tessera::softcuda {
@@ -43,6 +45,8 @@ class Machine {
   Ranges ranges;
   DeviceMemory memory;
   HostMemory host_memory;
+  Arrays arrays;
+  Textures textures;
   Streams streams;
   Modules modules;
   Pools pools;

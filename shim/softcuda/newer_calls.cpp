@@ -28,22 +28,48 @@ CUresult queue(Machine& machine, const CUDA_MEMCPY3D& box, StreamId stream) {
   return captured ? *captured : copy_box(machine, box, stream);
 }
 
-// Elements are bytes where neither end is an array, and arrays are not supported.
-CUresult box_of(const CUDA_MEMCPY3D_BATCH_OP& copy, CUDA_MEMCPY3D& box) {
-  if (copy.src.type != CU_MEMCPY_OPERAND_TYPE_POINTER || copy.dst.type != CU_MEMCPY_OPERAND_TYPE_POINTER) {
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
-  const auto& from = copy.src.op.ptr;
-  const auto& to = copy.dst.op.ptr;
+// Bytes of an element: those of an array, if an end is one. 0 for what is no array.
+std::uint64_t element_of(Machine& machine, const CUmemcpy3DOperand& end) {
+  if (end.type == CU_MEMCPY_OPERAND_TYPE_POINTER) return 1;
+  const auto array = machine.arrays.find(end.op.array.array);
+  return array ? array->element : 0;
+}
+
+// Lengths are in elements, which are bytes where neither end is an array.
+CUresult box_of(Machine& machine, const CUDA_MEMCPY3D_BATCH_OP& copy, CUDA_MEMCPY3D& box) {
+  const std::uint64_t from_element = element_of(machine, copy.src), to_element = element_of(machine, copy.dst);
+  if (from_element == 0 || to_element == 0) return CUDA_ERROR_INVALID_VALUE;
+  const std::uint64_t element = std::max(from_element, to_element);
   box = {};
-  box.srcMemoryType = box.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  box.srcDevice = from.ptr;
-  box.srcPitch = from.rowLength;
-  box.srcHeight = from.layerHeight;
-  box.dstDevice = to.ptr;
-  box.dstPitch = to.rowLength;
-  box.dstHeight = to.layerHeight;
-  box.WidthInBytes = copy.extent.width;
+  if (copy.src.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+    const auto& from = copy.src.op.array;
+    box.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    box.srcArray = from.array;
+    box.srcXInBytes = from.offset.x * element;
+    box.srcY = from.offset.y;
+    box.srcZ = from.offset.z;
+  } else {
+    const auto& from = copy.src.op.ptr;
+    box.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+    box.srcDevice = from.ptr;
+    box.srcPitch = from.rowLength * element;
+    box.srcHeight = from.layerHeight;
+  }
+  if (copy.dst.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+    const auto& to = copy.dst.op.array;
+    box.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    box.dstArray = to.array;
+    box.dstXInBytes = to.offset.x * element;
+    box.dstY = to.offset.y;
+    box.dstZ = to.offset.z;
+  } else {
+    const auto& to = copy.dst.op.ptr;
+    box.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+    box.dstDevice = to.ptr;
+    box.dstPitch = to.rowLength * element;
+    box.dstHeight = to.layerHeight;
+  }
+  box.WidthInBytes = copy.extent.width * element;
   box.Height = copy.extent.height;
   box.Depth = copy.extent.depth;
   return CUDA_SUCCESS;
@@ -76,7 +102,7 @@ CUresult cuMemcpy3DWithAttributesAsync(CUDA_MEMCPY3D_BATCH_OP* copy, unsigned lo
   if (copy == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   return with_stream(stream, [&](Machine& machine, StreamId id) -> CUresult {
     CUDA_MEMCPY3D box;
-    SOFTCUDA_TRY(box_of(*copy, box));
+    SOFTCUDA_TRY(box_of(machine, *copy, box));
     return queue(machine, box, id);
   });
 }

@@ -49,6 +49,10 @@ TEST(PreloadPrograms, EveryFormAgreesWithPerThreadDefaultStreams) {
   expect_same_on_small_device("./memory_calls_ptds", "8MiB");
 }
 
+TEST(PreloadPrograms, CopiesThroughAnArrayFindTheirBlocks) {
+  expect_same_on_small_device("./arrays", "24MiB");
+}
+
 TEST(PreloadPrograms, EveryWayOfLaunchingFindsItsBlocks) {
   expect_same_on_small_device("./launches preload_kernels.so", "11MiB");
 }
