@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -31,6 +32,7 @@ constexpr const char* kAlways[] = {
     "-fno-strict-aliasing", "-fno-semantic-interposition", "-fno-gnu-unique", "-fvisibility=hidden",
     "-fno-exceptions", "-Wframe-larger-than=49152", "-Werror=frame-larger-than=49152",
     "-Wno-attributes", "-Wl,--as-needed"};
+constexpr const char* kExpanding[] = {"-x", "c++", "-E", "-P", "-DSOFTNVRTC_KEEPS_GLOBAL"};
 
 class PrivateFolder {
  public:
@@ -115,21 +117,19 @@ bool write_sources(const CompileRequest& request, const fs::path& folder) {
   return written;
 }
 
-std::vector<std::string> command(const CompileRequest& request, const fs::path& folder) {
+std::vector<std::string> command(const CompileRequest& request, std::span<const char* const> what,
+                                 const fs::path& folder) {
   std::vector<std::string> words = {"c++"};
-  words.insert(words.end(), std::begin(kAlways), std::end(kAlways));
+  words.insert(words.end(), what.begin(), what.end());
   words.insert(words.end(), {"-std=c++17", "-I" + (folder / "given").string(),
                              "-I" + (folder / kHeaderFolder).string()});
   words.insert(words.end(), request.options.begin(), request.options.end());
   words.insert(words.end(), {"-include", (folder / kFirstHeader).string(), "-o",
-                             (folder / "kernels.so").string(), (folder / "source.cu").string(),
-                             "-lm"});
+                             (folder / "made").string(), (folder / "source.cu").string()});
   return words;
 }
 
-}  // namespace
-
-CompileResult compile(const CompileRequest& request) {
+CompileResult make(const CompileRequest& request, std::span<const char* const> what) {
   CompileResult result;
   const PrivateFolder folder;
   if (folder.path().empty() || !write_sources(request, folder.path())) {
@@ -138,15 +138,25 @@ CompileResult compile(const CompileRequest& request) {
   }
   pid_t child = 0;
   const fs::path log = folder.path() / "log";
-  if (const auto complaint = spawn(command(request, folder.path()), log, child)) {
+  if (const auto complaint = spawn(command(request, what, folder.path()), log, child)) {
     result.log = *complaint;
     return result;
   }
   const bool well = finished_well(child);
   result.log = read_file(log);
-  result.object = read_file(folder.path() / "kernels.so");
+  result.object = read_file(folder.path() / "made");
   result.succeeded = well && !result.object.empty();
   return result;
 }
+
+}  // namespace
+
+CompileResult compile(const CompileRequest& request) {
+  CompileRequest linked = request;
+  linked.options.emplace_back("-lm");
+  return make(linked, kAlways);
+}
+
+CompileResult expand_macros(const CompileRequest& request) { return make(request, kExpanding); }
 
 }  // namespace softnvrtc

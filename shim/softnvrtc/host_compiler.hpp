@@ -26,5 +26,7 @@ struct CompileResult {
 };
 
 CompileResult compile(const CompileRequest& request);
+// The object is the text with all macros expanded but __global__.
+CompileResult expand_macros(const CompileRequest& request);
 
 }  // namespace softnvrtc

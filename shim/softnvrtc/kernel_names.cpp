@@ -20,6 +20,25 @@ bool is_meeting(std::string_view word) {
          (word.starts_with("__") && word.ends_with("_sync"));
 }
 
+// Whether `at` lies in a #define, which may go over several lines.
+bool in_definition(std::string_view source, std::size_t at) {
+  for (std::size_t line = source.rfind('\n', at);; line = source.rfind('\n', line - 1)) {
+    const bool continues = line != std::string_view::npos && line > 0 && source[line - 1] == '\\';
+    if (continues) continue;
+    const std::size_t begin = line == std::string_view::npos ? 0 : line + 1;
+    SourcePieces pieces(source.substr(begin, at - begin));
+    return pieces.next() == "#" && pieces.next() == "define";
+  }
+}
+
+bool defines_kernels(std::string_view source) {
+  constexpr std::string_view kKernel = "__global__";
+  for (std::size_t at = source.find(kKernel); at != std::string_view::npos; at = source.find(kKernel, at + 1)) {
+    if (in_definition(source, at)) return true;
+  }
+  return false;
+}
+
 // Follows one declaration: `extern "C" ... __global__ ... NAME ( ... ) {`.
 class Reader {
  public:
@@ -93,6 +112,7 @@ SourceFacts read_source(std::string_view source) {
   SourcePieces pieces(source);
   Reader reader;
   for (auto piece = pieces.next(); !piece.empty(); piece = pieces.next()) reader.take(piece);
+  reader.facts.has_kernel_macros = defines_kernels(source);
   return reader.facts;
 }
 

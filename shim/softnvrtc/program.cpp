@@ -59,7 +59,12 @@ nvrtcResult build(Program& program, const std::vector<std::string>& options) {
   for (const auto& [name, text] : program.headers) {
     const SourceFacts also = read_source(text);
     facts.has_meetings = facts.has_meetings || also.has_meetings;
+    facts.has_kernel_macros = facts.has_kernel_macros || also.has_kernel_macros;
     facts.own_integers.insert(facts.own_integers.end(), also.own_integers.begin(), also.own_integers.end());
+  }
+  if (facts.has_kernel_macros) {
+    const CompileResult expanded = expand_macros({program.source, program.headers, options});
+    if (expanded.succeeded) facts.kernels = read_source(expanded.object).kernels;
   }
   CompileRequest request{whole_source(program, facts), program.headers, options};
   if (facts.has_meetings) request.options.push_back("-DSOFTCUDA_BARRIERS");

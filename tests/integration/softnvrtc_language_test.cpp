@@ -119,6 +119,19 @@ TEST_F(SoftnvrtcLanguage, WordsAreConvertedSplitAndMultipliedAsCudaDoes) {
             (std::vector<float>{6.5F, 282, 1, 74, 1, 706}));
 }
 
+TEST_F(SoftnvrtcLanguage, KernelsThatAMacroMakesAreFound) {
+  EXPECT_EQ(results(R"(
+  #define KERNEL(name) \
+    extern "C" \
+    __global__ void name##l
+  #define NAME kerne
+  #define APPLY(macro, name) macro(name)
+  APPLY(KERNEL, NAME)(float* out, const float* in) { out[blockIdx.x] = 7; }
+  )",
+                    1),
+            (std::vector<float>{7}));
+}
+
 // NVRTC has no <stdint.h>: sources make these types themselves, and not always of the host's.
 TEST_F(SoftnvrtcLanguage, ASourceMayDefineTheIntegerTypesItself) {
   EXPECT_EQ(results(R"(
@@ -161,6 +174,24 @@ TEST_F(SoftnvrtcLanguage, HeadersThatTheToolkitHasForKernelsCompile) {
   })",
                     1, {"-I" TESSERA_CUDA_INCLUDE}),
             (std::vector<float>{37}));
+}
+
+// As by nvcc, whose own word a program defines that stands for it.
+TEST_F(SoftnvrtcLanguage, RandomNumbersOfTheToolkitsHeadersAreTheSameEachTime) {
+  EXPECT_EQ(results(R"(#include <curand_kernel.h>
+  extern "C" __global__ void kernel(float* out, const float* in) {
+    curandState first, second;
+    curand_init(42, blockIdx.x, 0, &first);
+    curand_init(42, blockIdx.x, 3, &second);
+    float values[4];
+    for (float& value : values) value = curand_uniform(&first);
+    bool inside = true;
+    for (const float value : values) inside = inside && value > 0 && value <= 1;
+    const bool differ = values[0] != values[1] && values[1] != values[2];
+    out[blockIdx.x] = inside && differ && curand_uniform(&second) == values[3] && isfinite(curand_normal(&first));
+  })",
+                    2, {"-D__CUDACC__", "-I" TESSERA_CUDA_INCLUDE, "-I" TESSERA_CUDA_INCLUDE "/cccl"}),
+            (std::vector<float>{1, 1}));
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 // Thread safety: macros.
 #pragma once
 
+#if !defined(SOFTNVRTC_KEEPS_GLOBAL)
 #define __global__
+#endif
 #define __device__ __attribute__((visibility("default")))
 #define __constant__ __attribute__((visibility("default")))
 #define __host__
@@ -21,6 +23,8 @@
 #define CUDARTAPI
 #define CUDARTAPI_CDECL
 #define CUDART_CB
+#define __NV_SILENCE_DEPRECATION_BEGIN
+#define __NV_SILENCE_DEPRECATION_END
 
 // What these say is said already, in other words: a header of the toolkit that includes one finds it read.
 #define __HOST_DEFINES_H__
@@ -30,4 +34,6 @@
 #define __CUDA_RUNTIME_API_H__
 
 #define __CUDA_ARCH__ 900
+#if !defined(__CUDACC__)  // a program that stands for nvcc says so
 #define __CUDACC_RTC__ 1
+#endif

@@ -144,10 +144,15 @@ constexpr double __dmul_rn(double x, double y) { return x * y; }
 constexpr double __ddiv_rn(double x, double y) { return x / y; }
 constexpr float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
 
+namespace softcuda {
 template <class T>
-constexpr T abs(T x) { return x < 0 ? -x : x; }
-constexpr float abs(float x) { return __builtin_fabsf(x); }
-constexpr double abs(double x) { return __builtin_fabs(x); }
+constexpr T magnitude(T x) { return x < 0 ? -x : x; }
+constexpr float magnitude(float x) { return __builtin_fabsf(x); }
+constexpr double magnitude(double x) { return __builtin_fabs(x); }
+}  // namespace softcuda
+// A template, so that the C library's may stand beside it.
+template <class T>
+constexpr T abs(T x) { return softcuda::magnitude(x); }
 template <class T>
 constexpr T min(T x, T y) { return y < x ? y : x; }
 template <class T>
