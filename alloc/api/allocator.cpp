@@ -70,6 +70,7 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
   const Bytes staging = HostTier::staging_for(host, a->file_->usage().capacity);
   a->host_pages_ = std::make_unique<RegisteredPages>(pages, *a->file_);
   a->host_ = std::make_unique<HostTier>(*a->driver_, host, staging, *a->host_pages_);
+  if (pump) a->host_->grow_in_background();
   std::vector<Loan> loans;
   TESSERA_TRY_ASSIGN(loans, peer_loans(options));
   a->open_peers(std::move(loans));
@@ -79,12 +80,7 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
   std::function<void()> look;
   if (pump && !options.control_dir.empty()) a->board_ = LiveBoard::open_if_possible();
   if (a->board_) look = [self] { self->show(); };
-  // What is under way goes first: growing takes milliseconds.
-  const auto work = [self] {
-    const bool busy = self->advance();
-    return self->host_->grow_ahead() || busy;
-  };
-  if (pump) a->pump_ = std::make_unique<Pump>(work, look);
+  if (pump) a->pump_ = std::make_unique<Pump>([self] { return self->advance(); }, look);
   return a;
 }
 
@@ -170,7 +166,7 @@ bool Allocator::advance() {
 }
 
 void Allocator::kick_pump(DeviceHeap& heap) {
-  if (pump_ && (heap.residency().has_work() || host_->has_wish())) pump_->kick();
+  if (pump_ && heap.residency().has_work()) pump_->kick();
 }
 
 // ---- blocks -------------------------------------------------------------------------------------

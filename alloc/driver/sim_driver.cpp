@@ -133,8 +133,15 @@ Result<FrameId> SimDriver::create_frame(DeviceId device, FrameLocation location,
   if (location == FrameLocation::kHost && !options_.host_frames) {
     return Status(Code::kNotSupported, "this machine has no host frames", native::kNotSupported);
   }
-  MutexLock lock(mutex_);
-  return memory_->create_frame(device, location, bytes);
+  const bool pins = location == FrameLocation::kHost;
+  Result<FrameId> frame = FrameId();
+  {
+    MutexLock lock(mutex_);
+    frame = memory_->create_frame(device, location, bytes);
+    if (pins && frame.is_ok()) let_pins_take_time(bytes, true);
+  }
+  if (pins && frame.is_ok()) let_pins_take_time(bytes, false);
+  return frame;
 }
 
 Status SimDriver::destroy_frame(FrameId frame) {
@@ -215,17 +222,34 @@ Status SimDriver::check_host(const void* host, Bytes bytes) {
   return {};
 }
 
+// In virtual time work goes on in the thread that lets time pass, and may need the lock.
+void SimDriver::let_pins_take_time(Bytes bytes, bool locked) {
+  const Nanoseconds time = options_.pinning.time_for(bytes);
+  if (time && locked == engines_->is_real()) engines_->pass(time);
+}
+
 Status SimDriver::register_host(void* host, Bytes bytes) {
-  MutexLock lock(mutex_);
-  TESSERA_TRY(check_host(host, bytes));
-  return pins_->add(range_of(host, bytes));
+  {
+    MutexLock lock(mutex_);
+    TESSERA_TRY(check_host(host, bytes));
+    TESSERA_TRY(pins_->add(range_of(host, bytes)));
+    let_pins_take_time(bytes, true);
+  }
+  let_pins_take_time(bytes, false);
+  return {};
 }
 
 Status SimDriver::unregister_host(void* host) {
-  MutexLock lock(mutex_);
-  TESSERA_TRY_ASSIGN(const SimRange range, pins_->starting_at(host));
-  TESSERA_TRY(engines_->check_untouched(range, "unregister_host"));
-  pins_->remove(range);
+  Bytes bytes;
+  {
+    MutexLock lock(mutex_);
+    TESSERA_TRY_ASSIGN(const SimRange range, pins_->starting_at(host));
+    TESSERA_TRY(engines_->check_untouched(range, "unregister_host"));
+    pins_->remove(range);
+    bytes = Bytes(range.bytes);
+    let_pins_take_time(bytes, true);
+  }
+  let_pins_take_time(bytes, false);
   return {};
 }
 

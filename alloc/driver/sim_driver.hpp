@@ -146,6 +146,7 @@ class SimDriver final : public Driver {
   Status check_device(DeviceId device) const;
   Status check_virtual_memory() const;
   Status check_host(const void* host, Bytes bytes) REQUIRES_LOCK(mutex_);
+  void let_pins_take_time(Bytes bytes, bool locked);
   // The bytes that work is about to use. Errors: as SimMemory::bytes_at.
   Result<SimBytes> bytes_at(Address address, Bytes bytes, DeviceId device) const REQUIRES_LOCK(mutex_);
   void touches(SimWork& work, const SimRange& range) const;

@@ -65,6 +65,10 @@ class SimEngines {
   // An error that names `action` and the work, if queued or running work may touch the range.
   Status check_untouched(const SimRange& range, std::string_view action) EXCLUDES_LOCK(mutex_);
   std::vector<std::string> leaks() EXCLUDES_LOCK(mutex_);
+  // Lets time pass for the calling thread, while work goes on.
+  virtual void pass(Nanoseconds time) EXCLUDES_LOCK(mutex_) = 0;
+  // Whether others go on meanwhile. Else what the caller passes time with is the only thread there is.
+  virtual bool is_real() const = 0;
 
  protected:
   // REQUIRES: `clock` outlives the engines.

@@ -36,6 +36,9 @@ struct SimOptions {
   std::vector<std::pair<int, int>> apart{};  // the first may not have access to memory of the second
   Nanoseconds kernel_time{};                // of each launch, at least
   LinkSpeed fingerprints{};                 // at which a device reads its memory for them
+  // At which host memory is registered, and unregistered; no time where empty. In real time every call about memory, of
+  // any thread and device, waits meanwhile, as for a driver's own lock. In virtual time the caller alone waits.
+  LinkSpeed pinning{};
   SimContents contents = SimContents::kReal;
   bool host_frames = true;                  // false: create_frame(kHost) is not supported
   std::optional<unsigned> host_node{};      // as properties() tells it

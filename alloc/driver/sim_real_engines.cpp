@@ -49,6 +49,10 @@ RealEngines::~RealEngines() {
   }
 }
 
+void RealEngines::pass(Nanoseconds time) {
+  std::this_thread::sleep_for(std::chrono::nanoseconds(time.value()));
+}
+
 Status RealEngines::prepare(DeviceId device, SimEngine engine) {
   std::thread& thread = devices_[device.value()]->threads[static_cast<std::size_t>(engine)];
   if (thread.joinable()) return {};

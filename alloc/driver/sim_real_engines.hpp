@@ -22,6 +22,8 @@ class RealEngines final : public SimEngines {
   // REQUIRES: `clock` runs, and outlives the engines.
   RealEngines(int devices, const Clock& clock);
   ~RealEngines() override;
+  void pass(Nanoseconds time) override;
+  bool is_real() const override { return true; }
 
  private:
   struct Device {

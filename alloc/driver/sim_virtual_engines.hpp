@@ -22,6 +22,8 @@ class VirtualEngines final : public SimEngines {
   // `watcher` may be null. REQUIRES: `clock` and the watcher outlive the engines.
   VirtualEngines(int devices, VirtualClock& clock, SimWatcher* watcher = nullptr);
   ~VirtualEngines() override;
+  void pass(Nanoseconds time) override { time_.run_until(time_.now() + time); }
+  bool is_real() const override { return false; }
 
  private:
   Status prepare(DeviceId device, SimEngine engine) override REQUIRES_LOCK(mutex_);

@@ -40,6 +40,15 @@ std::vector<DriverRecord> TraceDriver::records() const {
   return {records_.begin(), records_.end()};
 }
 
+std::vector<DriverRecord> TraceDriver::records_of(std::thread::id thread) const {
+  MutexLock lock(mutex_);
+  std::vector<DriverRecord> records;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    if (threads_[i] == thread) records.push_back(records_[i]);
+  }
+  return records;
+}
+
 std::uint64_t TraceDriver::dropped() const {
   MutexLock lock(mutex_);
   return dropped_;
@@ -48,6 +57,7 @@ std::uint64_t TraceDriver::dropped() const {
 void TraceDriver::clear() {
   MutexLock lock(mutex_);
   records_.clear();
+  threads_.clear();
   dropped_ = 0;
 }
 
@@ -63,9 +73,11 @@ void TraceDriver::note(DriverCall call, Operands operands, const Status& status,
   MutexLock lock(mutex_);
   if (records_.size() == capacity_) {
     records_.pop_front();
+    threads_.pop_front();
     ++dropped_;
   }
   records_.push_back(record);
+  threads_.push_back(std::this_thread::get_id());
 }
 
 Status TraceDriver::noted(DriverCall call, Operands operands, Status status) {

@@ -16,6 +16,7 @@
 #include <deque>
 #include <initializer_list>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/mutex.hpp"
@@ -45,6 +46,8 @@ class TraceDriver final : public Driver {
       : inner_(inner), capacity_(capacity) {}
 
   std::vector<DriverRecord> records() const EXCLUDES_LOCK(mutex_);
+  // Those of calls that the thread made. REQUIRES: none of it has ended, as numbers of threads are used again.
+  std::vector<DriverRecord> records_of(std::thread::id thread) const EXCLUDES_LOCK(mutex_);
   std::uint64_t dropped() const EXCLUDES_LOCK(mutex_);
   void clear() EXCLUDES_LOCK(mutex_);
 
@@ -93,6 +96,7 @@ class TraceDriver final : public Driver {
   const std::size_t capacity_;
   mutable Mutex mutex_{LockRank::kObserve};
   std::deque<DriverRecord> records_ GUARDED_BY(mutex_);
+  std::deque<std::thread::id> threads_ GUARDED_BY(mutex_);  // that made them
   std::uint64_t dropped_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -33,12 +33,13 @@ bool FingerprintDesk::make_memory() {
   return false;
 }
 
+void FingerprintDesk::prepare() {
+  if (open_ && results_ == nullptr) open_ = make_memory();
+}
+
 std::optional<FingerprintDesk::Place> FingerprintDesk::queue(std::span<const DeviceRange> ranges, StreamId stream) {
+  prepare();
   if (!open_) return std::nullopt;
-  if (results_ == nullptr && !make_memory()) {
-    open_ = false;
-    return std::nullopt;
-  }
   const auto free = std::ranges::find(ranges_out_, 0U);
   if (free == ranges_out_.end()) return std::nullopt;
   const auto index = static_cast<std::size_t>(free - ranges_out_.begin());

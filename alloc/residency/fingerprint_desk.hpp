@@ -1,6 +1,6 @@
 // Fingerprints under way: queues them on the device, and has the host memory that they come to.
 //
-// The memory is registered at the first use and bounded; it is handed out by batches, each of which is free
+// The memory is registered by prepare(), or at the first use, and bounded; it is handed out by batches, each of which is free
 // again when the last of its pages was read or dropped.
 //
 // Thread safety: none; the engine's lock.
@@ -30,6 +30,8 @@ class FingerprintDesk {
   FingerprintDesk(const FingerprintDesk&) = delete;
   FingerprintDesk& operator=(const FingerprintDesk&) = delete;
 
+  // Registers its memory now, so that no later call does.
+  void prepare();
   // As FingerprintOdds has it, beside copies of this rate.
   bool pays_to_ask(double copy_rate) { return open_ && odds_.pays_to_ask(meter_.rate(), copy_rate); }
   bool pays_to_take(double copy_rate) { return open_ && odds_.pays_to_take(meter_.rate(), copy_rate); }

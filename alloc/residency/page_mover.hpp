@@ -57,6 +57,8 @@ class PageMover {
   PageMover(Driver& driver, DeviceId device, TierStack tiers, const CopyLanes& lanes, Gate& gate,
             EventLog& log, ResidencyStats& stats, RunsByTrait& by_trait, bool fingerprints = true);
   ~PageMover();
+  // Registers what asking pages takes now, so that no later call does.
+  void prepare_checks() { desk_.prepare(); }
 
   // Puts device frames under pages that are kEmpty (-> kResident), kCold and near (-> kArriving, the copy
   // is queued on an inbound stream) or kGone (-> kBlank). Access is set once per contiguous stretch.

@@ -192,6 +192,11 @@ Status Residency::drain() {
   return transfers_.finish_all();
 }
 
+void Residency::prepare_checks() {
+  MutexLock lock(mutex_);
+  mover_.prepare_checks();
+}
+
 void Residency::trim() {
   tiers_.device.trim();
   if (tiers_.peer != nullptr) tiers_.peer->trim();

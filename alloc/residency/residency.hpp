@@ -121,6 +121,7 @@ class Residency {
   // the device then. Switching on waits for it too, switching off for the copies of those that are leaving, and they
   // stay. Errors: the driver's.
   Status set_automatic(bool on);
+  bool is_automatic() const { return automatic_.load(); }
   // Brings it in and keeps it; with `exposed_by` (a literal) for good.
   Status pin(Run* run, const char* exposed_by = nullptr, const Held& held = {});
   Status unpin(Run* run);
@@ -130,6 +131,7 @@ class Residency {
   bool has_work() const;
   Status drain();  // waits until no move is in flight
   void trim();     // gives unused frames back to the driver
+  void prepare_checks();  // registers the host memory that this takes, so that no later call does
 
   // ---- looking ----
   StreamTable& streams() { return streams_; }

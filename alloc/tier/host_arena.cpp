@@ -80,13 +80,17 @@ HostArena::~HostArena() {
 }
 
 void* HostArena::allocate(Bytes bytes) {
+  return allocate(bytes, [this](Bytes wanted, std::uint64_t seen) { return grow(wanted, seen); });
+}
+
+void* HostArena::allocate(Bytes bytes, const Growth& growth) {
   if (!arena_ || !bytes) return nullptr;
   const int flags = MALLOCX_ARENA(*arena_) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(kAlignment);
   std::uint64_t seen = 0;
   do {
     seen = region_->memory.growths();
     if (void* const found = je_mallocx(bytes.value(), flags)) return found;
-  } while (region_->memory.grow(bytes, seen));
+  } while (growth(bytes, seen));
   // An extent that another thread is just freeing may still be on its way to the region.
   control("purge");
   return je_mallocx(bytes.value(), flags);
@@ -98,6 +102,7 @@ void HostArena::free(void* pointer, Bytes bytes) {
 }
 
 void HostArena::settle(unsigned node) { region_->memory.settle(node); }
+bool HostArena::grow(Bytes bytes, std::uint64_t seen) { return region_->memory.grow(bytes, seen); }
 bool HostArena::grow() { return arena_ && region_->memory.grow(HostRegion::kUnit); }
 
 void HostArena::trim() {
@@ -109,6 +114,7 @@ void HostArena::trim() {
 bool HostArena::contains(const void* pointer) const { return region_->memory.contains(pointer); }
 Bytes HostArena::offset_of(const void* pointer) const { return region_->memory.offset_of(pointer); }
 bool HostArena::pinned() const { return region_->memory.pinned(); }
+bool HostArena::is_refused() const { return region_->memory.is_refused(); }
 Bytes HostArena::backed() const { return region_->memory.backed(); }
 Status HostArena::validate() const { return region_->memory.validate(); }
 

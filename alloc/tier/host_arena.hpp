@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -30,7 +32,12 @@ class HostArena {
   HostArena(const HostArena&) = delete;
   HostArena& operator=(const HostArena&) = delete;
 
-  // Aligned to 4096, contents undefined. Null when the bound is reached or the machine refuses.
+  // Backs so many bytes in one piece, unless the arena has grown since growths() told `seen`. Else as grow().
+  using Growth = std::function<bool(Bytes bytes, std::uint64_t seen)>;
+
+  // Aligned to 4096, contents undefined. Null when the bound is reached or the machine refuses. `growth` is called where
+  // too little is backed: the arena's own grow(), for which the caller pins, or one that has others do it.
+  void* allocate(Bytes bytes, const Growth& growth);
   void* allocate(Bytes bytes);
   // REQUIRES: allocate(bytes) returned it.
   void free(void* pointer, Bytes bytes);
@@ -38,6 +45,7 @@ class HostArena {
   void settle(unsigned node);
   // Backs one more chunk, for whoever allocates next. False at the bound, or when the machine refuses.
   bool grow();
+  bool grow(Bytes bytes, std::uint64_t seen);
   // Gives back to the machine the chunks nothing of which is in use.
   void trim();
   bool contains(const void* pointer) const;
@@ -45,6 +53,8 @@ class HostArena {
   Bytes offset_of(const void* pointer) const;
   // False when the driver would not pin: said once, copies then run synchronously.
   bool pinned() const;
+  // The machine refused memory when it was asked last.
+  bool is_refused() const;
   // Bytes of the region that are backed (and pinned) by now.
   Bytes backed() const;
   Status validate() const;

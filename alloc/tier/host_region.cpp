@@ -82,9 +82,12 @@ bool HostRegion::grow(Bytes bytes, std::optional<std::uint64_t> seen) {
   return true;
 }
 
+// Who needs a chunk meanwhile waits for one of them at most.
 void HostRegion::trim() {
-  const MutexLock growing(growth_);
-  for (Chunk& chunk : chunks_) {
+  for (std::size_t i = 0;; ++i) {
+    const MutexLock growing(growth_);
+    if (i >= chunks_.size()) return;
+    Chunk& chunk = chunks_[i];
     if (chunk.backed && withdraw(chunk)) unback(chunk);
   }
 }

@@ -55,6 +55,8 @@ class HostRegion {
   Bytes offset_of(const void* pointer) const;
   // False once the driver refused to register a chunk; copies then run synchronously.
   bool pinned() const { return pinned_.load(std::memory_order_relaxed); }
+  // Whether the machine refused memory when it was asked last.
+  bool is_refused() const { return refused_.load(std::memory_order_relaxed); }
   Bytes backed() const;
   Status validate() const;
 
@@ -85,7 +87,7 @@ class HostRegion {
   mutable Mutex growth_{LockRank::kHostGrowth};
   std::vector<Chunk> chunks_ GUARDED_BY(growth_);
   Bytes next_ GUARDED_BY(growth_);  // from base_ to the first address that no chunk has
-  bool refused_ GUARDED_BY(growth_) = false;  // the last time that the machine was asked
+  std::atomic<bool> refused_{false};  // the last time that the machine was asked; written under growth_
   mutable Mutex mutex_{LockRank::kTier};
   Bytes backed_ GUARDED_BY(mutex_);    // changes under both
   ExtentMap free_ GUARDED_BY(mutex_);  // in units, by absolute address

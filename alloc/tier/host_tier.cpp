@@ -38,11 +38,13 @@ Bytes HostTier::staging_for(Bytes host, Bytes file) {
   return std::clamp(host / 8, 2 * kLargePage, 8 * kLargePage);
 }
 
-// All of it at once: most of it will be used as soon as some of it is.
+// In pieces that each hold a large frame: the upper half of them, which is never adopted, holds at least one.
 HostTier::Reserve::Reserve(Driver& driver, Bytes bytes, HostPages& pages)
-    : arena(driver, bytes, std::max(bytes, kBasePage), pages) {}
+    : arena(driver, bytes, std::max(bytes / std::max(bytes / kLargePage, std::uint64_t{1}) / kBasePage * kBasePage, kBasePage),
+            pages) {}
 
 HostTier::~HostTier() {
+  grower_.reset();
   const MutexLock lock(mutex_);
   DCHECK_EQ(used_, Bytes());
   for (const auto& [device, reserve] : reserves_) DCHECK_EQ(reserve->used, Bytes());
@@ -70,13 +72,16 @@ Result<Frame> HostTier::take(PageClass page_class) {
     if (used_ + bytes > capacity_) return no_room(bytes, "the budget is in use");
     used_ += bytes;
   }
-  void* const found = arena_.allocate(bytes);
-  const MutexLock lock(mutex_);
-  if (found == nullptr) {
-    used_ -= bytes;
-    return no_room(bytes, "no piece is large enough, or the machine has no more memory");
+  void* const found = allocate(arena_, bytes);
+  {
+    const MutexLock lock(mutex_);
+    if (found == nullptr) {
+      used_ -= bytes;
+      return no_room(bytes, "no piece is large enough, or the machine has no more memory");
+    }
+    note_peaks();
   }
-  peak_used_ = std::max(peak_used_, used_);
+  grow_if_due();
   return frame_at(page_class, found);
 }
 
@@ -100,6 +105,20 @@ TierUsage HostTier::usage() const {
   const Bytes in_arena = used_ - adopted();
   const Bytes spare = backed > in_arena ? backed - in_arena : Bytes();
   return {capacity_, used_, std::min(spare, capacity_ - used_), peak_used_};
+}
+
+TierUsage HostTier::usage_with_staging() const {
+  Bytes backed = arena_.backed();
+  const auto all = reserves();
+  for (const Reserve* const reserve : all) backed += reserve->arena.backed();
+  const MutexLock lock(mutex_);
+  const Bytes used = used_ + staged_;
+  return {capacity_ + staging_capacity_ * all.size(), used, backed > used ? backed - used : Bytes(), peak_in_all_};
+}
+
+void HostTier::note_peaks() {
+  peak_used_ = std::max(peak_used_, used_);
+  peak_in_all_ = std::max(peak_in_all_, used_ + staged_);
 }
 
 void HostTier::trim() {
@@ -146,8 +165,28 @@ Bytes HostTier::adopted() const {
   return bytes;
 }
 
+void HostTier::grow_in_background() {
+  grower_ = std::make_unique<HostGrower>([this] { return grow_ahead(); });
+}
+
+void HostTier::expect_use() {
+  if (!expected_.exchange(true, std::memory_order_relaxed) && grower_ != nullptr) grower_->kick();
+}
+
+void* HostTier::allocate(HostArena& arena, Bytes bytes) {
+  if (grower_ == nullptr) return arena.allocate(bytes);
+  return arena.allocate(bytes, [this, &arena](Bytes wanted, std::uint64_t seen) {
+    return grower_->grow(arena, wanted, seen);
+  });
+}
+
+void HostTier::grow_if_due() {
+  if (grower_ == nullptr || refused_ahead_.load(std::memory_order_relaxed)) return;
+  const TierUsage now = usage();
+  if (is_due(now) || staging_due(now) != nullptr) grower_->kick();
+}
+
 bool HostTier::grow_ahead() {
-  wish_.store(false, std::memory_order_relaxed);
   if (refused_ahead_.load(std::memory_order_relaxed)) return false;
   const TierUsage now = usage();
   Reserve* const reserve = is_due(now) ? nullptr : staging_due(now);
@@ -162,13 +201,15 @@ bool HostTier::is_due(const TierUsage& now) const {
   return is_used(now) && now.spare < std::min(ahead, now.capacity - now.used);
 }
 
-// The first that is not backed yet, when the budget is nearly used.
+// The first that is not all backed yet, when the budget is nearly used.
 HostTier::Reserve* HostTier::staging_due(const TierUsage& now) const {
   const bool near = now.capacity - now.used < std::max(kChunk, now.capacity / 8);
   if (!is_used(now) || !near || !staging_capacity_) return nullptr;
   const auto all = reserves();
   const auto due = std::find_if(all.begin(), all.end(),
-                                [](const Reserve* reserve) { return !reserve->arena.backed(); });
+                                [this](const Reserve* reserve) {
+                                  return reserve->arena.backed() + kBasePage <= staging_capacity_;
+                                });
   return due == all.end() ? nullptr : *due;
 }
 
@@ -206,9 +247,13 @@ Result<Frame> HostTier::take_staging(PageClass page_class, DeviceId device) {
     alone = !reserve->used;
     reserve->used += bytes;
   }
-  void* const found = reserve->arena.allocate(bytes);
-  if (found != nullptr) return frame_at(page_class, found);
+  void* const found = allocate(reserve->arena, bytes);
   const MutexLock lock(mutex_);
+  if (found != nullptr) {
+    staged_ += bytes;
+    note_peaks();
+    return frame_at(page_class, found);
+  }
   reserve->used -= bytes;
   if (alone) return no_room(bytes, "the machine refuses the staging reserve");
   return Status(Code::kBusy, "staging reserve: no piece is large enough until others come back");
@@ -225,6 +270,7 @@ void HostTier::give_back_staging(Frame frame) {
   const MutexLock lock(mutex_);
   DCHECK_GE(reserve->used, frame.bytes());
   reserve->used -= frame.bytes();
+  staged_ -= frame.bytes();
 }
 
 Status HostTier::adopt(const Frame& staging) {
@@ -238,8 +284,9 @@ Status HostTier::adopt(const Frame& staging) {
   DCHECK_GE(reserve->used, bytes);
   reserve->used -= bytes;
   reserve->adopted += bytes;
+  staged_ -= bytes;
   used_ += bytes;
-  peak_used_ = std::max(peak_used_, used_);
+  note_peaks();
   return Status::ok();
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/mutex.hpp"
 #include "tier/host_arena.hpp"
+#include "tier/host_grower.hpp"
 #include "tier/tier.hpp"
 
 namespace tessera {
@@ -44,17 +45,16 @@ class HostTier final : public Tier {
   // Memory that is taken from now on is to lie near this NUMA node. The first call decides: one tier
   // serves all devices, and what is theirs cannot be told apart.
   void settle(unsigned node);
-  // Keeps pinned memory ready for what may come down next, so that who evicts does not pin: backs one
-  // more chunk when less is spare than a quarter of what is used, and the staging reserves when the
-  // budget is nearly used. Nothing before the first frame is taken or expected: most programs fit. True
-  // when it did; it takes as long as pinning takes. The machine refused once: never again.
+  // From now on a thread does all pinning: ahead of need (grow_ahead), and where that was not enough, while who takes a
+  // frame waits for it. REQUIRES: nothing else was called yet.
+  void grow_in_background();
+  // Keeps pinned memory ready for what may come down next: backs one more piece when less is spare than a
+  // quarter of what is used (64 to 512 MiB), and the staging reserves when the budget is nearly used. Nothing before the
+  // first frame is taken or expected: most programs fit. True when it did; it takes as long as pinning
+  // takes. The machine refused once: never again.
   bool grow_ahead();
   // Frames will be taken before long. Cheap.
-  void expect_use() {
-    if (!expected_.exchange(true, std::memory_order_relaxed)) wish_.store(true, std::memory_order_relaxed);
-  }
-  // Whether grow_ahead() should be called, beside the times when frames are taken.
-  bool has_wish() const { return wish_.load(std::memory_order_relaxed); }
+  void expect_use();
 
   // A frame of the device's own reserve, on its way between device and file. REQUIRES: add_reserve(device).
   // Errors: kBusy while too much of the reserve is out; kOutOfMemory when it is smaller than the page, or
@@ -70,6 +70,10 @@ class HostTier final : public Tier {
   static void* bytes_of(const Frame& frame) { return reinterpret_cast<void*>(frame.value); }
   // Whether the arenas could be pinned; if not, copies work but are synchronous.
   bool pinned() const;
+  // Whether the machine refused memory when it was asked last, so that the budget cannot be had.
+  bool is_refused() const { return arena_.is_refused(); }
+  // usage() and the staging reserves of all devices with it: what the tier takes of the machine.
+  TierUsage usage_with_staging() const;
 
  private:
   struct Reserve {
@@ -82,10 +86,13 @@ class HostTier final : public Tier {
 
   bool is_used(const TierUsage& now) const { return now.used || expected_.load(std::memory_order_relaxed); }
   bool is_due(const TierUsage& now) const;
+  void* allocate(HostArena& arena, Bytes bytes);
+  void grow_if_due();
   Reserve* staging_due(const TierUsage& now) const;
   std::vector<Reserve*> reserves() const;
   Reserve* reserve_with(const Frame& frame) const REQUIRES_LOCK(mutex_);
   Bytes adopted() const REQUIRES_LOCK(mutex_);
+  void note_peaks() REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes, const char* reason) const REQUIRES_LOCK(mutex_);
 
   Driver& driver_;
@@ -96,13 +103,15 @@ class HostTier final : public Tier {
   const Bytes adoptable_;         // the lower part of it
   std::atomic<bool> refused_ahead_{false};
   std::atomic<bool> expected_{false};
-  std::atomic<bool> wish_{false};
   mutable Mutex mutex_{LockRank::kTier};
   std::optional<unsigned> node_ GUARDED_BY(mutex_);
   // None goes, so their arenas may be used without the lock.
   std::map<DeviceId, std::unique_ptr<Reserve>> reserves_ GUARDED_BY(mutex_);
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
+  Bytes staged_ GUARDED_BY(mutex_);      // used of all reserves
+  Bytes peak_in_all_ GUARDED_BY(mutex_);  // of used_ and staged_ together
+  std::unique_ptr<HostGrower> grower_;  // null: who takes a frame pins. Ends before what it grows
 };
 
 }  // namespace tessera

@@ -22,6 +22,7 @@ SimOptions sim_options(const Environment& environment) {
   options.inbound.bytes_per_second = environment.bandwidth;
   options.outbound.bytes_per_second = environment.bandwidth;
   options.peer.bytes_per_second = environment.bandwidth;
+  options.pinning.bytes_per_second = environment.pinning;
   options.host_frames = environment.host_frames;
   options.takes_hints = environment.hints;
   options.aligns = environment.aligns;

@@ -220,5 +220,42 @@ TEST_F(SimDriverTest, WhatIsLeftIsListedAndWhatIsGivenBackIsNot) {
   EXPECT_TRUE(driver().leaks().empty());
 }
 
+// ---- pinning takes time -------------------------------------------------------------------------
+
+TEST(SimPinning, TakesVirtualTimeByTheByteAndSoDoesUnpinning) {
+  VirtualClock clock;
+  SimDriver sim({.memory = 64_MiB, .pinning = {10'000'000'000, {}}}, clock);
+  std::vector<std::byte> memory(10'000'000);
+  ASSERT_TRUE(sim.register_host(memory.data(), Bytes(memory.size())).is_ok());
+  EXPECT_EQ(clock.now(), Nanoseconds(1'000'000));
+  ASSERT_TRUE(sim.unregister_host(memory.data()).is_ok());
+  EXPECT_EQ(clock.now(), Nanoseconds(2'000'000));
+  const auto frame = sim.create_frame(kDevice, FrameLocation::kHost, 2_MiB);
+  ASSERT_TRUE(frame.is_ok()) << frame.status().to_string();
+  EXPECT_EQ(clock.now(), Nanoseconds(2'209'716)) << "memory that is made pinned";
+  EXPECT_TRUE(sim.destroy_frame(frame.value()).is_ok());
+}
+
+// The other thread's call begins while memory is being pinned, or before: then the clock shows it.
+TEST(SimPinning, OtherCallsAboutMemoryWaitMeanwhile) {
+  SteadyClock clock;
+  constexpr Nanoseconds kLong(200'000'000);
+  SimDriver sim({.memory = 64_MiB, .pinning = {0, kLong}}, clock);
+  std::vector<std::byte> memory(1 << 20);
+  std::atomic<bool> began{false};
+  Nanoseconds start;
+  std::thread pinning([&] {
+    start = clock.now();
+    began = true;
+    began.notify_all();
+    EXPECT_TRUE(sim.register_host(memory.data(), Bytes(memory.size())).is_ok());
+  });
+  began.wait(false);
+  while (!sim.is_registered(memory.data(), Bytes(memory.size()))) std::this_thread::yield();
+  EXPECT_GE(clock.now() - start, kLong) << "the first call that saw it pinned came after";
+  pinning.join();
+  EXPECT_TRUE(sim.unregister_host(memory.data()).is_ok());
+}
+
 }  // namespace
 }  // namespace tessera

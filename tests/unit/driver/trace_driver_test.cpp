@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "driver/native_codes.hpp"
 #include "sim_machine.hpp"
 
@@ -58,6 +60,21 @@ TEST_F(TraceDriverTest, OnlyTheNewestRecordsAreKept) {
   EXPECT_EQ(small.dropped(), 1U);
   small.clear();
   EXPECT_TRUE(small.records().empty());
+}
+
+TEST(TraceDriverThreads, EachKnowsItsOwnCalls) {
+  SimMachine machine;
+  TraceDriver trace(machine.driver());
+  trace.device_count();
+  std::vector<DriverRecord> of_other;
+  std::thread other([&] {
+    EXPECT_TRUE(trace.properties(kDevice).is_ok());
+    of_other = trace.records_of(std::this_thread::get_id());
+  });
+  other.join();
+  ASSERT_EQ(of_other.size(), 1U);
+  EXPECT_EQ(of_other.front().call, DriverCall::kProperties);
+  EXPECT_EQ(trace.records().size(), 2U);
 }
 
 }  // namespace

@@ -8,9 +8,9 @@ TEST(ResidencyTransfers, ADeviceThatIsNearlyFullAsksForHostMemory) {
   ResidencyMachine machine({.device = 8_MiB});
   ASSERT_OK(machine.write(machine.add(), 1));
   ASSERT_OK(machine.write(machine.add(), 2));
-  EXPECT_FALSE(machine.tiers().host.has_wish()) << "half of it is free";
+  EXPECT_FALSE(machine.tiers().host.grow_ahead()) << "half of it is free";
   ASSERT_OK(machine.write(machine.add(), 3));
-  EXPECT_TRUE(machine.tiers().host.has_wish());
+  EXPECT_TRUE(machine.tiers().host.grow_ahead());
 }
 
 TEST(ResidencyTransfers, RemovingARunOfWhichPagesAreMovingEndsTheMoves) {

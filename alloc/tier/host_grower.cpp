@@ -1,0 +1,84 @@
+#include "tier/host_grower.hpp"
+
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/thread.hpp"
+
+namespace tessera {
+
+HostGrower::HostGrower(std::function<bool()> ahead) : ahead_(std::move(ahead)) {
+  const Status started = start_thread(thread_, [this] { run(); });
+  started_ = started.is_ok();
+  if (!started_) {
+    log_line(LogLevel::kWarning, "host memory is pinned when it is needed, not ahead: no thread, {}",
+             started.message());
+  }
+}
+
+HostGrower::~HostGrower() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  asked_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void HostGrower::kick() {
+  {
+    const MutexLock lock(mutex_);
+    kicked_ = true;
+  }
+  asked_.notify_all();
+}
+
+bool HostGrower::grow(HostArena& arena, Bytes bytes, std::uint64_t seen) {
+  if (!started_) return arena.grow(bytes, seen);
+  Request request{arena, bytes, seen};
+  const MutexLock lock(mutex_);
+  if (stopping_) return false;
+  requests_.push_back(&request);
+  asked_.notify_all();
+  while (!request.over) answered_.wait(mutex_);
+  return request.grown;
+}
+
+std::size_t HostGrower::waiting() {
+  const MutexLock lock(mutex_);
+  return requests_.size();
+}
+
+// Somebody waits for this, and may hold locks of the engine's.
+void HostGrower::serve(Request& request) {
+  mutex_.unlock();
+  const bool grown = request.arena.grow(request.bytes, request.seen);
+  mutex_.lock();
+  request.grown = grown;
+  request.over = true;
+  answered_.notify_all();
+}
+
+void HostGrower::run() {
+  const MutexLock lock(mutex_);
+  while (!stopping_) {
+    if (!requests_.empty()) {
+      Request& first = *requests_.front();
+      requests_.pop_front();
+      serve(first);
+    } else if (kicked_) {
+      kicked_ = false;
+      mutex_.unlock();
+      const bool more = ahead_();
+      mutex_.lock();
+      kicked_ = kicked_ || more;
+    } else {
+      asked_.wait(mutex_);
+    }
+  }
+  for (Request* const request : requests_) request->over = true;
+  requests_.clear();
+  answered_.notify_all();
+}
+
+}  // namespace tessera

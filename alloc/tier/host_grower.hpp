@@ -1,0 +1,60 @@
+// A thread that backs and pins host memory, so that no call of the program has to.
+//
+// Why a thread: to pin takes about 0.1 s for each GB, and a driver holds locks meanwhile that every process on the machine
+// may need (docs/realism.md). So memory is pinned piece by piece, ahead of need, and who finds none waits for one piece at
+// most. Where no thread can be had, who needs memory pins it, and one line says so.
+//
+// Thread safety: every call may be made from any thread. No lock is held while memory is pinned.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <thread>
+
+#include "base/mutex.hpp"
+#include "tier/host_arena.hpp"
+
+namespace tessera {
+
+class HostGrower {
+ public:
+  // `ahead` backs one piece more, if that is due, and tells whether it did. Called on the thread, after each kick() until
+  // nothing is due, and never before somebody in grow() has got what he waits for.
+  explicit HostGrower(std::function<bool()> ahead);
+  // Between two pieces. Who waits is told that nothing was backed.
+  ~HostGrower();
+  HostGrower(const HostGrower&) = delete;
+  HostGrower& operator=(const HostGrower&) = delete;
+
+  // Something may be due.
+  void kick();
+  // As arena.grow(bytes, seen), on the thread; returns when it is done. REQUIRES: the arena outlives the call.
+  bool grow(HostArena& arena, Bytes bytes, std::uint64_t seen);
+  // Threads in grow() that the thread has not come to yet.
+  std::size_t waiting();
+
+ private:
+  struct Request {
+    HostArena& arena;
+    Bytes bytes;
+    std::uint64_t seen;
+    bool grown = false;
+    bool over = false;
+  };
+
+  void run();
+  void serve(Request& request) REQUIRES_LOCK(mutex_);
+
+  const std::function<bool()> ahead_;
+  bool started_ = false;  // set by the constructor alone
+  Mutex mutex_{LockRank::kHostGrower};
+  Condition asked_;
+  Condition answered_;
+  std::deque<Request*> requests_ GUARDED_BY(mutex_);  // one for each thread that waits
+  bool kicked_ GUARDED_BY(mutex_) = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace tessera
