@@ -68,7 +68,6 @@ class Program {
   }
   Status play(const TraceEvent& event) {
     machine_.look();
-    note_moves_before();
     switch (event.kind) {
       case Kind::kAlloc: return allocate(event.index);
       case Kind::kFree: return free(event.index);
@@ -86,27 +85,27 @@ class Program {
   }
   const std::vector<Nanoseconds>& marks() const { return marks_; }
 
-  // Here begins what is to be told apart: the last pass.
+  // Here begins what is to be told apart: the last pass. The program is ahead of its device, which comes to it later.
   Status begin_last_pass() {
     marks_before_ = marks_.size();
     machine_.waits().keep();
     is_last_pass_ = true;
     return machine_.driver().host_function(streams_.front(), [this] {
       pass_began_ = machine_.clock().now();
-      note_before_ = true;
+      before_ = machine_.carried();
     });
   }
   LastPass last_pass() const {
-    const tessera_stats after = machine_.allocator().stats().totals;
+    const VirtualMachine::Carried after = machine_.carried();
     LastPass pass;
     pass.time = machine_.clock().now() - *pass_began_;
     pass.iterations = marks_.size() - marks_before_;
-    pass.in = Bytes(after.bytes_in - before_.bytes_in);
-    pass.out = Bytes(after.bytes_out - before_.bytes_out);
-    pass.file_read = Bytes(after.bytes_file_read - before_.bytes_file_read);
-    pass.file_written = Bytes(after.bytes_file_written - before_.bytes_file_written);
-    pass.peer_in = Bytes(after.bytes_peer_in - before_.bytes_peer_in);
-    pass.peer_out = Bytes(after.bytes_peer_out - before_.bytes_peer_out);
+    pass.in = after.links.in - before_.links.in;
+    pass.out = after.links.out - before_.links.out;
+    pass.file_read = after.file_read - before_.file_read;
+    pass.file_written = after.file_written - before_.file_written;
+    pass.peer_in = after.links.peer_in - before_.links.peer_in;
+    pass.peer_out = after.links.peer_out - before_.links.peer_out;
     const auto busiest = std::ranges::max_element(pass_, {}, &StreamPass::compute);
     pass.stalls = stalls_between(*pass_began_, machine_.clock().now(), busiest->work, machine_.waits().kept());
     return pass;
@@ -191,12 +190,6 @@ class Program {
         },
         time);
   }
-  // The program is ahead of its device, so what was moved before a pass is known when the device comes
-  // to it. That may be inside a call that holds the allocator's locks, so it is looked up behind it.
-  void note_moves_before() {
-    if (!std::exchange(note_before_, false)) return;
-    before_ = machine_.allocator().stats().totals;
-  }
   // An event behind the work that was just queued.
   Status note(std::size_t stream, Nanoseconds time, const TraceOp* op) {
     const std::size_t device = stream / trace_.streams.size();
@@ -218,10 +211,7 @@ class Program {
     for (bool remakes = true; remakes && !pending_.empty();) {
       const Pending oldest = pending_.front();
       Status over = machine_.driver().query(oldest.event);
-      while (over.code() == Code::kNotReady && machine_.step()) {
-        note_moves_before();
-        over = machine_.driver().query(oldest.event);
-      }
+      while (over.code() == Code::kNotReady && machine_.step()) over = machine_.driver().query(oldest.event);
       if (over.is_ok()) over = keep(oldest);
       pending_.pop_front();
       spare_[oldest.stream / trace_.streams.size()].push_back(oldest.event);
@@ -282,8 +272,7 @@ class Program {
   std::vector<Nanoseconds> free_from_;  // of each stream, as far as it is drawn
   std::vector<std::string> tracks_;     // their names
   std::vector<TrackSlice> slices_;
-  bool note_before_ = false;
-  tessera_stats before_{};
+  VirtualMachine::Carried before_;  // the last pass, as the device came to it
   std::size_t marks_before_ = 0;
 };
 

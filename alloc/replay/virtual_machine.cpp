@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "policy/policy.hpp"
-#include "tier/virtual_file_io.hpp"
 
 namespace tessera {
 namespace {
@@ -15,12 +14,6 @@ namespace {
 constexpr Nanoseconds kLook{100'000};
 // Of a replay that is drawn, which shall be all of it: of so many events the log takes about a hundred megabytes.
 constexpr std::size_t kDrawnEvents = std::size_t{1} << 21;
-
-std::unique_ptr<FileTier> make_file(VirtualClock& clock, const ReplayOptions& options) {
-  auto io = std::make_unique<VirtualFileIo>(clock, LinkSpeed{options.file_read, {}},
-                                            LinkSpeed{options.file_write, {}});
-  return std::make_unique<FileTier>(std::move(io), options.file_memory, checksum_of_nothing);
-}
 
 // Device `lender` is one that no program uses.
 Options allocator_options(const ReplayOptions& options, std::uint32_t lender) {
@@ -48,10 +41,15 @@ Result<std::unique_ptr<VirtualMachine>> VirtualMachine::create(const ReplayOptio
                  .peer = {options.peer_rate, {}},
                  .contents = SimContents::kNone,
                  .name = "Tessera virtual device",
-                 .watcher = drawn ? &machine->links_ : nullptr},
+                 .watcher = &machine->link_bytes_},
       clock);
   machine->driver_ = driver.get();
-  Foundations foundations{clock, std::move(driver), make_file(clock, options), machine->pages_,
+  if (drawn) machine->link_bytes_.pass_on_to(&machine->links_);
+  auto disk = std::make_unique<VirtualFileIo>(clock, LinkSpeed{options.file_read, {}},
+                                              LinkSpeed{options.file_write, {}});
+  machine->disk_ = disk.get();
+  auto file = std::make_unique<FileTier>(std::move(disk), options.file_memory, checksum_of_nothing);
+  Foundations foundations{clock, std::move(driver), std::move(file), machine->pages_,
                           false, &machine->waits_};
   if (drawn) foundations.events = kDrawnEvents;
   TESSERA_TRY_ASSIGN(machine->allocator_,

@@ -9,8 +9,10 @@
 #include "base/virtual_clock.hpp"
 #include "driver/sim_driver.hpp"
 #include "replay/host_waits.hpp"
+#include "replay/link_bytes.hpp"
 #include "replay/link_slices.hpp"
 #include "replay/replay_options.hpp"
+#include "tier/virtual_file_io.hpp"
 
 namespace tessera {
 
@@ -26,6 +28,12 @@ class VirtualMachine {
   HostWaits& waits() { return waits_; }
   // Of a replay that is drawn.
   const LinkSlices& links() const { return links_; }
+  // What has passed each link and the disk by now.
+  struct Carried {
+    LinkBytes::Sums links;
+    Bytes file_read, file_written;
+  };
+  Carried carried() const { return {link_bytes_.sums(), disk_->bytes_read(), disk_->bytes_written()}; }
   // What the pump's thread does on a real machine; call it whenever time may have passed.
   void look();
   // Lets the next thing happen. False when nothing is under way.
@@ -37,8 +45,10 @@ class VirtualMachine {
   VirtualClock clock_;
   HostWaits waits_{clock_};
   LinkSlices links_;
+  LinkBytes link_bytes_;
   NoHostPages pages_;
-  SimDriver* driver_ = nullptr;  // the allocator's
+  SimDriver* driver_ = nullptr;  // the allocator's, as is the disk
+  VirtualFileIo* disk_ = nullptr;
   std::unique_ptr<Allocator> allocator_;
   Nanoseconds next_look_{};
 };

@@ -7,7 +7,7 @@
 namespace tessera {
 
 VirtualFileIo::VirtualFileIo(VirtualClock& clock, LinkSpeed read, LinkSpeed write)
-    : clock_(clock), read_{read, {}}, write_{write, {}} {}
+    : clock_(clock), read_{read, {}, {}, {}}, write_{write, {}, {}, {}} {}
 
 Result<IoTicket> VirtualFileIo::read(void*, Bytes bytes, Bytes) {
   const MutexLock lock(mutex_);
@@ -28,6 +28,8 @@ Result<IoTicket> VirtualFileIo::start(Queue& queue, Bytes bytes) {
   over_at_[ticket] = queue.free_at;
   // Whoever waits for anything gets to see this end.
   clock_.schedule(queue.free_at, [] {});
+  count(queue);
+  queue.under_way.push_back({queue.free_at, bytes});
   return ticket;
 }
 
@@ -51,6 +53,25 @@ Status VirtualFileIo::wait(IoTicket ticket) {
   }
   clock_.run_until(until);
   return poll(ticket);
+}
+
+// They end in their order.
+Bytes VirtualFileIo::count(Queue& queue) {
+  while (!queue.under_way.empty() && queue.under_way.front().over_at <= clock_.now()) {
+    queue.done += queue.under_way.front().bytes;
+    queue.under_way.pop_front();
+  }
+  return queue.done;
+}
+
+Bytes VirtualFileIo::bytes_read() {
+  const MutexLock lock(mutex_);
+  return count(read_);
+}
+
+Bytes VirtualFileIo::bytes_written() {
+  const MutexLock lock(mutex_);
+  return count(write_);
 }
 
 Status VirtualFileIo::discard(Bytes, Bytes) { return {}; }

@@ -7,6 +7,7 @@
 // Invariants: at most kMaxTransfers are in flight.
 #pragma once
 
+#include <deque>
 #include <unordered_map>
 
 #include "base/link_speed.hpp"
@@ -29,12 +30,23 @@ class VirtualFileIo final : public FileIo {
   Status wait(IoTicket ticket) override;
   Status discard(Bytes offset, Bytes bytes) override;
 
+  // What the disk has read and written by now; a transfer counts from its end on.
+  Bytes bytes_read();
+  Bytes bytes_written();
+
  private:
+  struct Transfer {
+    Nanoseconds over_at;
+    Bytes bytes;
+  };
   struct Queue {
     LinkSpeed speed;
     Nanoseconds free_at{};
+    Bytes done{};
+    std::deque<Transfer> under_way;  // or over, and not counted yet
   };
   Result<IoTicket> start(Queue& queue, Bytes bytes) REQUIRES_LOCK(mutex_);
+  Bytes count(Queue& queue) REQUIRES_LOCK(mutex_);
 
   VirtualClock& clock_;
   Mutex mutex_{LockRank::kTier};

@@ -281,6 +281,41 @@ TEST(Replayer, TheLastPassIsToldApart) {
   EXPECT_LT(result.last_pass.out.value(), result.stats.bytes_out);
 }
 
+// Blocks that passed a link of the picture from `begin` on; each is one page.
+std::uint64_t passed(const nlohmann::json& picture, const std::string& link, Nanoseconds begin) {
+  std::uint64_t blocks = 0, track = 0;
+  for (const auto& event : picture.at("traceEvents")) {
+    if (event.at("name") == "thread_name" && event.at("args").at("name") == link) track = event.at("tid");
+  }
+  for (const auto& event : picture.at("traceEvents")) {
+    if (event.at("ph") != "X" || event.at("tid") != track) continue;
+    const double end = event.at("ts").get<double>() + event.at("dur").get<double>();
+    blocks += end > static_cast<double>(begin.value()) / 1000.0 ? 1 : 0;
+  }
+  return blocks;
+}
+
+// However far the program was ahead of its device when the pass began there.
+TEST(Replayer, TheLastPassCountsWhatPassedTheLinksInItsTime) {
+  std::string text;
+  for (std::uint64_t i = 1; i <= 4; ++i) text += alloc_line(i, kBlock);
+  text += op_line(kMs, "w", 1) + "{\"t\":\"mark\",\"kind\":\"iteration\",\"n\":1}\n";
+  for (std::uint64_t i = 1; i <= 4; ++i) text += op_line(kMs, "w", i);
+  for (const std::uint32_t iterations : {1U, 2U, 7U, 200U}) {
+    ReplayOptions options = two_blocks();
+    options.iterations = iterations;
+    options.timeline = testing::TempDir() + "tessera-last-pass.json";
+    const ReplayResult result = played(trace_of(text), options);
+    const auto picture = nlohmann::json::parse(text_of(options.timeline));
+    const Nanoseconds began = result.makespan - result.last_pass.time;
+    EXPECT_EQ(result.last_pass.in, kBlock * passed(picture, "link in", began)) << iterations;
+    EXPECT_EQ(result.last_pass.out, kBlock * passed(picture, "link out", began)) << iterations;
+    if (iterations > 1) {
+      EXPECT_GE(result.last_pass.in, 3 * kBlock) << iterations;
+    }
+  }
+}
+
 TEST(Replayer, TheSameTraceAndOptionsGiveTheSameBytes) {
   for (const char* policy : {"lru", "recency"}) {
     const Trace trace = trace_of(random_trace(7, 60, 2000));

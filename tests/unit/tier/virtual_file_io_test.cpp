@@ -47,6 +47,16 @@ TEST_F(VirtualFileIoTest, WhatOthersWaitForHappensMeanwhileInItsOrder) {
   EXPECT_EQ(seen, (std::vector<std::uint64_t>{500}));
 }
 
+TEST_F(VirtualFileIoTest, CountsWhatIsOver) {
+  const IoTicket first = write(Bytes(1'000'000)), second = write(Bytes(3'000'000));
+  EXPECT_EQ(io_.bytes_written(), Bytes());
+  EXPECT_TRUE(io_.wait(first).is_ok());
+  EXPECT_EQ(io_.bytes_written(), Bytes(1'000'000));
+  EXPECT_TRUE(io_.wait(second).is_ok());
+  EXPECT_EQ(io_.bytes_written(), Bytes(4'000'000));
+  EXPECT_EQ(io_.bytes_read(), Bytes());
+}
+
 TEST_F(VirtualFileIoTest, TooManyTransfersAreRefused) {
   for (std::size_t i = 0; i < VirtualFileIo::kMaxTransfers; ++i) write(Bytes(4096));
   EXPECT_EQ(io_.read(nullptr, Bytes(4096), Bytes()).status().code(), Code::kBusy);

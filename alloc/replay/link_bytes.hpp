@@ -1,0 +1,30 @@
+// How many bytes the links of all devices have carried by now, in virtual time.
+//
+// Why not the allocator's sums: it counts a move when it sees that it is over, which may be much later.
+//
+// Thread safety: one thread, as all of a replay.
+#pragma once
+
+#include "base/units.hpp"
+#include "driver/sim_watcher.hpp"
+
+namespace tessera {
+
+class LinkBytes final : public SimWatcher {
+ public:
+  struct Sums {
+    Bytes in, out, peer_in, peer_out;
+  };
+
+  // `next`, if any, is told everything too. REQUIRES: it outlives this.
+  void pass_on_to(SimWatcher* next) { next_ = next; }
+  void ran(DeviceId device, SimEngine engine, const SimWork& work, Nanoseconds begin, Nanoseconds end) override;
+  // A copy counts from its end on.
+  const Sums& sums() const { return sums_; }
+
+ private:
+  Sums sums_;
+  SimWatcher* next_ = nullptr;
+};
+
+}  // namespace tessera
