@@ -177,7 +177,7 @@ Result<Address> Allocator::allocate(DeviceId device, Bytes bytes, StreamId strea
   const TagId tag = TagStack::current();
   Result<Address> block = heap->blocks().allocate(bytes, stream, tag);
   kick_pump(*heap);
-  if (!block.is_ok()) return explain(block.status(), *heap, bytes);
+  if (!block.is_ok()) return explain(block.status(), *heap, bytes, OomFigures::Cause::kBlock);
   if (trace_) trace_->alloc(block.value().value(), bytes, stream, tags_.name_of(tag), device);
   return block;
 }

@@ -23,6 +23,7 @@
 #include "api/foundations.hpp"
 #include "api/history_report.hpp"
 #include "api/live_board.hpp"
+#include "api/oom_report.hpp"
 #include "api/options.hpp"
 #include "api/pump.hpp"
 #include "api/stats_report.hpp"
@@ -194,7 +195,8 @@ class Allocator {
   Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;
   TraceWriter::OpKind trace_op(std::span<const Address> addresses, StreamId stream, Access access, std::string_view name);
   void kick_pump(DeviceHeap& heap);
-  Status explain(Status status, DeviceHeap& heap, Bytes asked) const;
+  // `too_large`: what it is called if it alone is more than the device holds.
+  Status explain(Status status, DeviceHeap& heap, Bytes asked, OomFigures::Cause too_large) const;
   Result<std::optional<TagId>> tag_named(const char* name) const;
   Result<Moved> on_all_heaps(const char* tag,
                              Result<Moved> (Residency::*act)(std::optional<TagId>));

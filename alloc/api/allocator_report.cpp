@@ -19,7 +19,10 @@ OomFigures::Tier figures_of(const TierUsage& usage) { return {usage.capacity, us
 
 OomFigures::FileState state_of(const FileTier& file, const Options& options) {
   using State = OomFigures::FileState;
-  if (file.usage().capacity) return file.takes_writes() ? State::kServes : State::kEnded;
+  if (file.usage().capacity) {
+    if (file.takes_writes()) return State::kServes;
+    return file.is_spent() ? State::kSpent : State::kEnded;
+  }
   if (options.file_memory == Bytes(0)) return State::kSizeZero;
   return options.file_memory || !options.file_dir.empty() ? State::kRefused : State::kNotAsked;
 }
@@ -159,7 +162,8 @@ StatsSnapshot Allocator::stats() const {
     }
   }
   stats.causes = causes_of(stalls);
-  const TierUsage peer = peer_usage(), host = host_usage(), file = file_->usage();
+  const TierUsage peer = peer_usage(), file = file_->usage();
+  const TierUsage host = guards_all_work() ? backing_->usage() : host_->usage_with_staging();
   s.peer_capacity = peer.capacity.value();
   s.peer_used = peer.used.value();
   s.peer_peak = peer.peak_used.value();
@@ -187,21 +191,28 @@ void Allocator::show() const {
 
 // An out-of-memory status becomes the message that adds up; all others stay as they are. Whoever gets it
 // from us may say it: once.
-Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked) const {
+Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked, OomFigures::Cause too_large) const {
   if (status.code() != Code::kOutOfMemory) return status;
   const ResidencyStats moves = heap.residency().stats();
   OomFigures figures;
-  figures.cause = asked > heap.tier().usage().capacity ? OomFigures::Cause::kWorkingSet
-                                                       : OomFigures::Cause::kHeapFull;
+  if (asked > heap.tier().usage().capacity) figures.cause = too_large;
   figures.asked = asked;
   figures.device = heap.device();
   figures.device_tier = figures_of(heap.tier().usage());
   if (heap.borrows()) figures.peer_tier = figures_of(peer_usage());
   figures.host_tier = figures_of(host_usage());
+  figures.host_refused = !guards_all_work() && host_->is_refused();
   figures.file_tier = figures_of(file_->usage());
   figures.file = state_of(*file_, options_);
   figures.pinned = moves.pinned_bytes;
   figures.exposed = moves.exposed_bytes;
+  Bytes most;
+  for (const auto& [reason, bytes] : heap.residency().exposures()) {
+    if (bytes <= most) continue;
+    most = bytes;
+    figures.exposed_by = reason;
+  }
+  figures.automatic = heap.residency().is_automatic();
   return Status(Code::kOutOfMemory,
                 fmt::format("{}\n{}", status.message(), oom_message(figures)));
 }

@@ -167,7 +167,7 @@ void Allocator::end_use(AnnouncedUse& use) {
 Status Allocator::explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const {
   Bytes asked;
   for (const Run* run : std::set<const Run*>(runs.begin(), runs.end())) asked += run->shape.bytes();
-  return explain(std::move(status), heap, asked);
+  return explain(std::move(status), heap, asked, OomFigures::Cause::kWorkingSet);
 }
 
 // The common case of touch(), as try_use() is that of begin_use().

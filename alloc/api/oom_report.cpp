@@ -24,17 +24,26 @@ std::string first_line(const OomFigures& figures) {
                        "can hold at once\n",
                        figures.device.value(), rounded_size(figures.asked));
   }
+  if (figures.cause == OomFigures::Cause::kBlock) {
+    return fmt::format("out of memory: a block of {} asked for on device {}, more than device memory can hold\n",
+                       rounded_size(figures.asked), figures.device.value());
+  }
   return fmt::format("out of memory: {} asked for on device {}, and no tier has room\n",
                      rounded_size(figures.asked), figures.device.value());
 }
 
-std::string advice(const OomFigures& figures) {
-  const Bytes held = figures.pinned + figures.exposed;
-  if (held > figures.device_tier.used / 2) {
-    return "unpin blocks, or keep them from being exposed: what is held may not leave the device";
-  }
-  if (figures.cause == OomFigures::Cause::kWorkingSet) {
-    return "raise --device-memory (TESSERA_DEVICE_MEMORY), or let a launch use less at a time";
+// What keeps the most of the device, where that is most of what is there.
+std::string advice_for_held(const OomFigures& figures) {
+  if (figures.exposed < figures.pinned) return "unpin blocks: what is pinned may not leave the device";
+  return fmt::format("keep blocks from being exposed{}{}: what other processes, devices or graphs may use on their own stays "
+                     "on the device until it is freed",
+                     figures.exposed_by.empty() ? "" : ", most by ", figures.exposed_by);
+}
+
+std::string advice_for_tiers(const OomFigures& figures) {
+  if (figures.host_refused) {
+    return "give the process more host memory, as the machine or its control group refused the rest of --host-memory; or "
+           "--file-dir (TESSERA_FILE_DIR) a directory on a fast local disk";
   }
   switch (figures.file) {
     case OomFigures::FileState::kNotAsked:
@@ -43,12 +52,27 @@ std::string advice(const OomFigures& figures) {
       return "raise --host-memory (TESSERA_HOST_MEMORY), or see why the spill file that was asked for could not be "
              "had: tessera doctor";
     case OomFigures::FileState::kEnded:
-      return "give --file-dir (TESSERA_FILE_DIR) a disk with room, as nothing more is written to the spill files: one "
-             "failed, or --file-write-budget is used; or raise --host-memory";
+      return "give --file-dir (TESSERA_FILE_DIR) a disk with room, as a write to the spill files failed and nothing more is "
+             "written to them; or raise --host-memory";
+    case OomFigures::FileState::kSpent:
+      return "raise --file-write-budget (TESSERA_FILE_WRITE_BUDGET), which is used up, so nothing more is written to the "
+             "spill files; or raise --host-memory";
     case OomFigures::FileState::kSizeZero:
     case OomFigures::FileState::kServes: break;
   }
   return "raise --file-memory (TESSERA_FILE_MEMORY) or --host-memory (TESSERA_HOST_MEMORY)";
+}
+
+std::string advice(const OomFigures& figures) {
+  if (figures.cause == OomFigures::Cause::kWorkingSet) {
+    return "raise --device-memory (TESSERA_DEVICE_MEMORY), or let a launch use less at a time";
+  }
+  if (figures.cause == OomFigures::Cause::kBlock) return "raise --device-memory (TESSERA_DEVICE_MEMORY)";
+  if (!figures.automatic) {
+    return "evict or free blocks, or switch automatic eviction on: it is off, so none leaves the device by itself";
+  }
+  if (figures.pinned + figures.exposed > figures.device_tier.used / 2) return advice_for_held(figures);
+  return advice_for_tiers(figures);
 }
 
 }  // namespace

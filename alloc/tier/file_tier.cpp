@@ -146,6 +146,11 @@ bool FileTier::takes_writes() const {
                                 [](const auto& file) { return !file->failed(); });
 }
 
+bool FileTier::is_spent() const {
+  const MutexLock lock(mutex_);
+  return spent_;
+}
+
 Bytes FileTier::reach() const {
   const MutexLock lock(mutex_);
   Bytes room;

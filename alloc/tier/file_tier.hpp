@@ -74,6 +74,8 @@ class FileTier final : public Tier {
 
   // Whether any file still takes writes; once it does not, it never will again.
   bool takes_writes() const;
+  // Whether that is because the write budget is used up.
+  bool is_spent() const;
   // The most that frames which hold something can come to.
   Bytes reach() const;
   // What moves the bytes (FileIo::name), each word once; "" without files.

@@ -35,6 +35,73 @@ TEST_F(AllocatorReport, StatisticsAddUpAfterTraffic) {
   EXPECT_EQ(stats.exposures[0].reason, "cuIpcGetMemHandle");
 }
 
+TEST_F(AllocatorReport, HostFiguresHaveWhatIsOnItsWayThroughTheStagingReserve) {
+  start(small(32_MiB, 2_MiB, 512_MiB));
+  std::vector<Address> blocks;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    blocks.push_back(allocate(16_MiB));
+    write(blocks.back(), i, 16_MiB);
+  }
+  const tessera_stats now = allocator_->stats().totals;
+  EXPECT_EQ(now.host_capacity, Bytes(2_MiB + HostTier::staging_for(2_MiB, 512_MiB)).value());
+  EXPECT_GT(now.host_peak, Bytes(2_MiB).value()) << "what went to the file was in host memory before";
+  const Status sums = check_sums(allocator_->stats());
+  EXPECT_TRUE(sums.is_ok()) << sums.to_string();
+}
+
+class OutOfMemory : public AllocatorMachine {
+ protected:
+  // Fills all that there is with blocks of 4 MiB; what the first says that has no room.
+  std::string message_when_full() {
+    for (int i = 0; i < 64; ++i) {
+      const auto block = allocator_->allocate(DeviceId(), 4_MiB, kNoStream);
+      if (!block.is_ok()) return std::string(block.status().message());
+      write(block.value(), 1, 4_MiB);
+    }
+    return "never full";
+  }
+};
+
+TEST_F(OutOfMemory, OfAHostBudgetThatIsUsedUpSaysSo) {
+  start(small(16_MiB, 16_MiB));
+  const std::string message = message_when_full();
+  EXPECT_NE(message.find("try: raise --file-memory"), std::string::npos) << message;
+  EXPECT_NE(message.find("16.0 used + 0.0 free"), std::string::npos) << message;
+}
+
+TEST_F(OutOfMemory, WithoutAutomaticEvictionSaysSo) {
+  start(small(16_MiB, 64_MiB));
+  ASSERT_TRUE(allocator_->set_automatic(false).is_ok());
+  const std::string message = message_when_full();
+  EXPECT_NE(message.find("automatic eviction"), std::string::npos) << message;
+}
+
+TEST_F(OutOfMemory, OfBlocksThatAreExposedNamesTheCall) {
+  start(small(16_MiB, 64_MiB));
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(allocator_->expose(allocate(4_MiB), "cuIpcGetMemHandle").is_ok());
+  const std::string message = message_when_full();
+  EXPECT_NE(message.find("most by cuIpcGetMemHandle"), std::string::npos) << message;
+}
+
+TEST_F(OutOfMemory, OfAWriteBudgetThatIsUsedUpSaysSo) {
+  Options options = small(16_MiB, Bytes(), 512_MiB);
+  options.file_write_budget = 8_MiB;
+  start(options);
+  const std::string message = message_when_full();
+  EXPECT_NE(message.find("try: raise --file-write-budget"), std::string::npos) << message;
+}
+
+TEST_F(OutOfMemory, OfABlockOrALaunchBeyondTheDeviceSaysWhich) {
+  start(small(16_MiB, 64_MiB));
+  const auto large = allocator_->allocate(DeviceId(), 20_MiB, kNoStream);
+  EXPECT_NE(large.status().message().find("a block of 20.0 MiB"), std::string_view::npos) << large.status().message();
+  std::vector<Address> blocks;
+  for (int i = 0; i < 5; ++i) blocks.push_back(allocate(4_MiB));
+  AnnouncedUse use;
+  const Status begun = allocator_->begin_use(blocks, StreamId(), Access::kWrite, Use::Kind::kHold, "", use);
+  EXPECT_NE(begun.message().find("one launch on device 0 uses 20.0 MiB"), std::string_view::npos) << begun.message();
+}
+
 TEST_F(AllocatorReport, MemoryInfoIsWhatCouldBeAllocatedWithoutAMove) {
   start(small(32_MiB, 64_MiB));
   const MemoryInfo before = allocator_->memory_info(DeviceId()).value();

@@ -72,12 +72,63 @@ TEST(OomReport, ADeviceThatIsMostlyHeldIsToldToLetGo) {
   EXPECT_NE(oom_message(figures).find("try: unpin blocks"), std::string::npos);
 }
 
+TEST(OomReport, WhatIsExposedIsNamedByTheCallThatExposedMostOfIt) {
+  OomFigures figures = full_heap();
+  figures.pinned = 10_MiB;
+  figures.exposed = 90_MiB;
+  figures.exposed_by = "cuIpcGetMemHandle";
+  const std::string message = oom_message(figures);
+  EXPECT_NE(message.find("try: keep blocks from being exposed, most by cuIpcGetMemHandle"), std::string::npos) << message;
+  EXPECT_EQ(message.find("--host-memory"), std::string::npos) << message;
+}
+
+TEST(OomReport, WithoutAutomaticEvictionNoBudgetIsToBlame) {
+  OomFigures figures = full_heap();
+  figures.automatic = false;
+  const std::string message = oom_message(figures);
+  EXPECT_NE(message.find("automatic eviction"), std::string::npos) << message;
+  EXPECT_EQ(message.find("--host-memory"), std::string::npos) << message;
+}
+
+TEST(OomReport, AWriteBudgetThatIsUsedIsToBeRaised) {
+  OomFigures figures = full_heap();
+  figures.file_tier = {1_GiB, 1_MiB};
+  figures.file = OomFigures::FileState::kSpent;
+  const std::string message = oom_message(figures);
+  EXPECT_NE(message.find("try: raise --file-write-budget"), std::string::npos) << message;
+  EXPECT_EQ(message.find("a disk with room"), std::string::npos) << message;
+}
+
+TEST(OomReport, AMachineThatRefusesIsNotAskedForALargerBudget) {
+  OomFigures figures = full_heap();
+  figures.host_tier = {1_GiB, 64_MiB};
+  figures.host_refused = true;
+  const std::string message = oom_message(figures);
+  EXPECT_NE(message.find("try: give the process more host memory"), std::string::npos) << message;
+  EXPECT_EQ(message.find("raise --host-memory"), std::string::npos) << message;
+}
+
+TEST(OomReport, ABlockBeyondTheDeviceIsNoLaunch) {
+  OomFigures figures = full_heap();
+  figures.cause = OomFigures::Cause::kBlock;
+  figures.asked = 200_MiB;
+  const std::string message = oom_message(figures);
+  EXPECT_TRUE(message.starts_with("out of memory: a block of 200 MiB asked for on device 1, more than device memory can hold\n"))
+      << message;
+  EXPECT_TRUE(message.ends_with("try: raise --device-memory (TESSERA_DEVICE_MEMORY)")) << message;
+}
+
 TEST(OomReport, FitsIntoOneLineOfTheLog) {
   OomFigures figures = full_heap();
   figures.cause = OomFigures::Cause::kWorkingSet;
   figures.asked = Bytes(~0ull);
   figures.device_tier = figures.host_tier = figures.file_tier = {Bytes(~0ull), Bytes(~0ull)};
   figures.pinned = figures.exposed = 1000_TiB;
+  for (const auto cause : {OomFigures::Cause::kHeapFull, OomFigures::Cause::kBlock}) {
+    figures.cause = cause;
+    EXPECT_LT(oom_message(figures).size(), 1000u);
+  }
+  figures.cause = OomFigures::Cause::kWorkingSet;
   EXPECT_LT(oom_message(figures).size(), 1000u);
 }
 
