@@ -37,6 +37,7 @@ Result<BackingTier*> Allocator::backing_for(DeviceId device) {
   }
   if (backing_ == nullptr) {
     backing_ = std::make_unique<BackingTier>(*driver_, device, capacity);
+    if (pump_) backing_->grow_in_background();
   } else {
     TESSERA_TRY(backing_->admit(device));
   }

@@ -3,11 +3,49 @@
 #include <algorithm>
 
 namespace tessera {
+namespace {
+
+// So many bytes of frames of a class are kept ready: what leaves for one large block.
+Bytes ahead_of(PageClass page_class) { return page_class == PageClass::kLarge ? 2 * kLargePage : 8 * kBasePage; }
+
+}  // namespace
 
 BackingTier::BackingTier(Driver& driver, DeviceId first, Bytes capacity)
     : AliasTier(TierKind::kHost, driver, capacity, {first}), first_(first) {}
 
-BackingTier::~BackingTier() { destroy_all(); }
+BackingTier::~BackingTier() {
+  grower_.reset();
+  destroy_all();
+}
+
+void BackingTier::grow_in_background() {
+  grower_ = std::make_unique<HostGrower>([this] { return make_ahead(); });
+}
+
+Result<Frame> BackingTier::take(PageClass page_class) {
+  if (grower_ == nullptr) return HandleTier::take(page_class);
+  taken_[index_of(page_class)].store(true, std::memory_order_relaxed);
+  Result<Frame> taken = Status(Code::kBusy, "the tier ends");
+  if (const auto spare = take_spare(page_class)) {
+    taken = *spare;
+  } else {
+    grower_->grow([&] {
+      taken = HandleTier::take(page_class);
+      return taken.is_ok();
+    });
+  }
+  if (is_spare_below(page_class, ahead_of(page_class))) grower_->kick();
+  return taken;
+}
+
+// One frame, so that who takes one meanwhile waits for no more.
+bool BackingTier::make_ahead() {
+  for (const PageClass page_class : kPageClasses) {
+    const bool used = taken_[index_of(page_class)].load(std::memory_order_relaxed);
+    if (used && make_spare(page_class, ahead_of(page_class))) return true;
+  }
+  return false;
+}
 
 Bytes BackingTier::reserve_of(Bytes capacity) {
   return std::min(2 * kLargePage, capacity / 2 / kBasePage * kBasePage);

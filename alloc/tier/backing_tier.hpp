@@ -6,7 +6,12 @@
 // Thread safety: as tier.hpp says.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <memory>
+
 #include "tier/alias_tier.hpp"
+#include "tier/host_grower.hpp"
 
 namespace tessera {
 
@@ -16,6 +21,11 @@ class BackingTier final : public AliasTier {
   BackingTier(Driver& driver, DeviceId first, Bytes capacity);
   // Destroys all spare frames. REQUIRES: as destroy_all.
   ~BackingTier() override;
+  // From now on a thread makes and destroys frames, which is to pin and to unpin: some ahead of need, and others while who
+  // takes one waits for it. REQUIRES: nothing else was called yet.
+  void grow_in_background();
+  // A spare frame, if there is one; else a new one.
+  Result<Frame> take(PageClass page_class) override;
 
   // Of the budget, what must stay free so that pages of a full heap can change places: one of any
   // class goes out before the other has come, and may be a large one for many base pages.
@@ -25,7 +35,11 @@ class BackingTier final : public AliasTier {
   Result<Made> create_frame(Bytes bytes) override;
   Status destroy_frame(FrameId frame, Bytes bytes) override;
 
+  bool make_ahead();
+
   const DeviceId first_;
+  std::array<std::atomic<bool>, kPageClasses.size()> taken_{};  // classes of which any frame ever was
+  std::unique_ptr<HostGrower> grower_;  // null: who takes a frame makes it
 };
 
 }  // namespace tessera

@@ -46,6 +46,34 @@ Result<Frame> HandleTier::find(PageClass page_class) {
   return create(page_class);
 }
 
+bool HandleTier::wants_spare(PageClass page_class, Bytes ahead) const {
+  return spare_of(page_class) < ahead && used_ + spare() + page_bytes(page_class) <= capacity_;
+}
+
+bool HandleTier::is_spare_below(PageClass page_class, Bytes ahead) const {
+  const MutexLock lock(mutex_);
+  return wants_spare(page_class, ahead);
+}
+
+bool HandleTier::make_spare(PageClass page_class, Bytes ahead) {
+  const MutexLock lock(mutex_);
+  if (!wants_spare(page_class, ahead)) return false;
+  const auto created = create_handle(page_bytes(page_class));
+  if (created.is_ok()) pool_[index_of(page_class)].push_back(created.value());
+  return created.is_ok();
+}
+
+std::optional<Frame> HandleTier::take_spare(PageClass page_class) {
+  const MutexLock lock(mutex_);
+  auto& pool = pool_[index_of(page_class)];
+  if (pool.empty()) return std::nullopt;
+  const Frame frame{kind_, page_class, pool.back()};
+  pool.pop_back();
+  used_ += frame.bytes();
+  peak_used_ = std::max(peak_used_, used_);
+  return frame;
+}
+
 void HandleTier::give_back(Frame frame) {
   const MutexLock lock(mutex_);
   DCHECK_GE(used_, frame.bytes());

@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -52,6 +53,12 @@ class HandleTier : public Tier {
   virtual Status destroy_handle(std::uint64_t value, Bytes bytes) = 0;
   // The budget was more than there is. REQUIRES: so much of it is not taken.
   void lower_capacity(Bytes by);
+  // Makes one more spare frame, if fewer bytes than `ahead` of the class are spare and the budget has room beside all
+  // that is. False when it did not.
+  bool make_spare(PageClass page_class, Bytes ahead);
+  // take(), as long as nothing has to be created or destroyed for it.
+  std::optional<Frame> take_spare(PageClass page_class);
+  bool is_spare_below(PageClass page_class, Bytes ahead) const;
   // For the derived tier's destructor. REQUIRES: every frame came back or is written off.
   void destroy_all();
 
@@ -62,6 +69,7 @@ class HandleTier : public Tier {
   Result<Frame> find(PageClass page_class) REQUIRES_LOCK(mutex_);
   bool can_join(PageClass page_class) const REQUIRES_LOCK(mutex_);
   Frame join() REQUIRES_LOCK(mutex_);
+  bool wants_spare(PageClass page_class, Bytes ahead) const REQUIRES_LOCK(mutex_);
   void part(const Frame& frame) REQUIRES_LOCK(mutex_);
   bool make_budget(Bytes bytes) REQUIRES_LOCK(mutex_);
   Result<Frame> create(PageClass page_class) REQUIRES_LOCK(mutex_);

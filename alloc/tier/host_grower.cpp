@@ -33,9 +33,9 @@ void HostGrower::kick() {
   asked_.notify_all();
 }
 
-bool HostGrower::grow(HostArena& arena, Bytes bytes, std::uint64_t seen) {
-  if (!started_) return arena.grow(bytes, seen);
-  Request request{arena, bytes, seen};
+bool HostGrower::grow(const std::function<bool()>& piece) {
+  if (!started_) return piece();
+  Request request{piece};
   const MutexLock lock(mutex_);
   if (stopping_) return false;
   requests_.push_back(&request);
@@ -52,7 +52,7 @@ std::size_t HostGrower::waiting() {
 // Somebody waits for this, and may hold locks of the engine's.
 void HostGrower::serve(Request& request) {
   mutex_.unlock();
-  const bool grown = request.arena.grow(request.bytes, request.seen);
+  const bool grown = request.piece();
   mutex_.lock();
   request.grown = grown;
   request.over = true;

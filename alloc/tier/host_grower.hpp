@@ -1,26 +1,25 @@
 // A thread that backs and pins host memory, so that no call of the program has to.
 //
-// Why a thread: to pin takes about 0.1 s for each GB, and a driver holds locks meanwhile that every process on the machine
-// may need (docs/realism.md). So memory is pinned piece by piece, ahead of need, and who finds none waits for one piece at
-// most. Where no thread can be had, who needs memory pins it, and one line says so.
+// Why a thread: to pin takes about 0.1 s for each GB, and a driver holds locks meanwhile that every process on the
+// machine may need (docs/realism.md). So memory is pinned piece by piece, ahead of need, and who finds none waits for
+// one piece at most. Where no thread can be had, who needs memory pins it, and one line says so.
 //
 // Thread safety: every call may be made from any thread. No lock is held while memory is pinned.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <thread>
 
 #include "base/mutex.hpp"
-#include "tier/host_arena.hpp"
 
 namespace tessera {
 
 class HostGrower {
  public:
-  // `ahead` backs one piece more, if that is due, and tells whether it did. Called on the thread, after each kick() until
-  // nothing is due, and never before somebody in grow() has got what he waits for.
+  // `ahead` backs one piece more, if that is due, and tells whether it did. Called on the thread, after each kick()
+  // until nothing is due, and never before somebody in grow() has got what he waits for.
   explicit HostGrower(std::function<bool()> ahead);
   // Between two pieces. Who waits is told that nothing was backed.
   ~HostGrower();
@@ -29,16 +28,14 @@ class HostGrower {
 
   // Something may be due.
   void kick();
-  // As arena.grow(bytes, seen), on the thread; returns when it is done. REQUIRES: the arena outlives the call.
-  bool grow(HostArena& arena, Bytes bytes, std::uint64_t seen);
+  // Has the thread call `piece`, which pins what is needed now, and gives what it gave; false when this ends first.
+  bool grow(const std::function<bool()>& piece);
   // Threads in grow() that the thread has not come to yet.
   std::size_t waiting();
 
  private:
   struct Request {
-    HostArena& arena;
-    Bytes bytes;
-    std::uint64_t seen;
+    const std::function<bool()>& piece;
     bool grown = false;
     bool over = false;
   };

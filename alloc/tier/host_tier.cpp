@@ -176,7 +176,7 @@ void HostTier::expect_use() {
 void* HostTier::allocate(HostArena& arena, Bytes bytes) {
   if (grower_ == nullptr) return arena.allocate(bytes);
   return arena.allocate(bytes, [this, &arena](Bytes wanted, std::uint64_t seen) {
-    return grower_->grow(arena, wanted, seen);
+    return grower_->grow([&arena, wanted, seen] { return arena.grow(wanted, seen); });
   });
 }
 

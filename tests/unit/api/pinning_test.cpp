@@ -69,5 +69,23 @@ TEST_F(PinningTest, NorWhilePagesGoThroughTheStagingReserve) {
   EXPECT_GE(pins_in(trace_->records()), 3U) << "the budget, and 64 MiB of staging in two pieces";
 }
 
+TEST_F(PinningTest, NorWhereHostMemoryStandsBehindAddresses) {
+  Options options = small(64_MiB, 512_MiB);
+  options.file_dir.clear();
+  options.unhinted_access = "host-backed";
+  start_traced(options);
+  allocate(2_MiB);
+  trace_->clear();
+  use_much(8, 32_MiB);
+  const auto made = [](const std::vector<DriverRecord>& records) {
+    return std::ranges::count_if(records, [](const DriverRecord& record) {
+      return record.call == DriverCall::kCreateFrame &&
+             record.operands[1] == static_cast<std::uint64_t>(FrameLocation::kHost);
+    });
+  };
+  EXPECT_EQ(made(trace_->records_of(std::this_thread::get_id())), 0);
+  EXPECT_GE(made(trace_->records()), 6) << "192 MiB had to leave";
+}
+
 }  // namespace
 }  // namespace tessera

@@ -10,6 +10,7 @@
 
 #include "no_threads.hpp"
 #include "sim_machine.hpp"
+#include "tier/host_arena.hpp"
 
 namespace tessera {
 namespace {
@@ -36,11 +37,11 @@ TEST_F(HostGrowerTest, GrowsAheadUntilNothingIsDue) {
 TEST_F(HostGrowerTest, WhoNeedsMemoryIsServedByTheThread) {
   HostArena arena(machine_.driver(), 64_MiB, 32_MiB);
   HostGrower grower([] { return false; });
-  EXPECT_TRUE(grower.grow(arena, 4_MiB, 0));
+  EXPECT_TRUE(grower.grow([&] { return arena.grow(4_MiB, 0); }));
   EXPECT_EQ(arena.backed(), 32_MiB);
-  EXPECT_TRUE(grower.grow(arena, 4_MiB, 0)) << "it has grown since: try again with what is there";
+  EXPECT_TRUE(grower.grow([&] { return arena.grow(4_MiB, 0); })) << "it has grown since: try again with what is there";
   EXPECT_EQ(arena.backed(), 32_MiB);
-  EXPECT_FALSE(grower.grow(arena, 64_MiB, 1)) << "more than the bound";
+  EXPECT_FALSE(grower.grow([&] { return arena.grow(64_MiB, 1); })) << "more than the bound";
 }
 
 // One that tells when it opens memory.
@@ -73,7 +74,7 @@ TEST_F(HostGrowerTest, WhoNeedsMemoryComesBeforeWhatIsDueAhead) {
   });
   grower->kick();
   in_first.wait(false);
-  std::thread asking([&] { EXPECT_TRUE(grower->grow(arena, 4_MiB, 0)); });
+  std::thread asking([&] { EXPECT_TRUE(grower->grow([&] { return arena.grow(4_MiB, 0); })); });
   while (grower->waiting() == 0) std::this_thread::yield();
   may_go_on = true;
   may_go_on.notify_all();
@@ -90,7 +91,7 @@ TEST_F(HostGrowerTest, WhereNoThreadCanBeHadWhoeverNeedsMemoryPinsIt) {
   HostGrower grower([] { return true; });
   none.reset();
   grower.kick();
-  EXPECT_TRUE(grower.grow(arena, 4_MiB, 0));
+  EXPECT_TRUE(grower.grow([&] { return arena.grow(4_MiB, 0); }));
   EXPECT_EQ(arena.backed(), 32_MiB);
 }
 
