@@ -32,8 +32,9 @@ Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
 // Nor is a trace; null when there is none.
 std::unique_ptr<TraceWriter> open_trace(const Options& options, const Clock& clock) {
   if (options.trace.empty()) return nullptr;
-  auto trace = TraceWriter::open(path_of_process(options.trace), {program_invocation_short_name,
-                                                 options.device_memory.value_or(Bytes())}, clock);
+  auto trace = TraceWriter::open(path_of_process(options.trace),
+                                 {program_invocation_short_name, options.device_memory.value_or(Bytes())}, clock,
+                                 TraceWriter::kDefaultLimit, left_in(options.trace, options.under_run));
   if (trace.is_ok()) return trace.take();
   log_line(LogLevel::kWarning, "no trace: {}", trace.status().to_string());
   return nullptr;
@@ -79,7 +80,7 @@ Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
   Allocator* self = a.get();
   std::function<void()> look;
   if (pump && !options.control_dir.empty()) a->board_ = LiveBoard::open_if_possible();
-  if (a->board_) look = [self] { self->show(); };
+  if (a->board_ || a->outputs_.has_stats()) look = [self] { self->show(); };
   if (pump) a->pump_ = std::make_unique<Pump>([self] { return self->advance(); }, look);
   return a;
 }
@@ -91,7 +92,8 @@ Allocator::Allocator(Foundations foundations, const Options& options)
       began_(log_.now()),
       exposures_(options.explain),
       file_(std::move(foundations.file)),
-      policies_{{Nanoseconds(), options.policy}} {}
+      policies_{{Nanoseconds(), options.policy}},
+      outputs_(options) {}
 
 Allocator::~Allocator() = default;
 

@@ -25,6 +25,7 @@
 #include "api/live_board.hpp"
 #include "api/oom_report.hpp"
 #include "api/options.hpp"
+#include "api/outputs.hpp"
 #include "api/pump.hpp"
 #include "api/stats_report.hpp"
 #include "api/tag_table.hpp"
@@ -140,10 +141,12 @@ class Allocator {
 
   StatsSnapshot stats() const;
   // For who looks from outside, if anybody does.
-  void show() const;
+  void show();
+  std::string figures_to_show() const;
   Status write_timeline(const std::string& path, std::span<const TrackSlice> slices = {}) const;
   // Of the whole run so far. Errors: kInvalidArgument when none is kept (options.history); kIo.
   Status write_history(const std::string& path) const;
+  Result<std::string> history_text() const;
   // Moves on what is under way; false when nothing is in flight any more.
   bool advance();
   // Writes what the options ask for at the end of a program.
@@ -225,6 +228,7 @@ class Allocator {
   std::array<std::atomic<DeviceHeap*>, kMaxDevices> heaps_{};
   std::atomic<std::uint64_t> low_{0};
   std::atomic<std::uint64_t> high_{0};
+  Outputs outputs_;
   std::unique_ptr<LiveBoard> board_;  // or none
   std::unique_ptr<Pump> pump_;  // or none; last: it stops before what it pumps goes
 };

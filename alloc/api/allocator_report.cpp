@@ -73,6 +73,7 @@ void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
 }
 
 constexpr int kHistoryTries = 16;
+constexpr std::size_t kBesideFigures = 256;  // in a place of StatsBoard
 
 // What a history has to add up to.
 auto progress_of(const StatsSnapshot& stats) {
@@ -176,17 +177,20 @@ StatsSnapshot Allocator::stats() const {
   return stats;
 }
 
-// With more tags than the page has room for, the sums alone are shown.
-void Allocator::show() const {
-  if (!board_->wanted()) return;
+// With more tags than there is room for, the sums alone are shown.
+std::string Allocator::figures_to_show() const {
   StatsSnapshot now = stats();
   std::string text = stats_json(now);
-  if (text.size() > LiveBoard::kCapacity) {
-    now.tags.clear();
-    now.exposures.clear();
-    text = stats_json(now);
-  }
-  board_->publish(text);
+  if (text.size() <= LiveBoard::kCapacity - kBesideFigures) return text;
+  now.tags.clear();
+  now.exposures.clear();
+  return stats_json(now);
+}
+
+void Allocator::show() {
+  if (board_ && board_->wanted()) board_->publish(figures_to_show());
+  const Status kept = outputs_.keep_stats([this] { return figures_to_show(); });
+  if (!kept.is_ok()) log_line(LogLevel::kWarning, "no last known statistics: {}", kept.message());
 }
 
 // An out-of-memory status becomes the message that adds up; all others stay as they are. Whoever gets it
@@ -222,6 +226,12 @@ Status Allocator::write_timeline(const std::string& path, std::span<const TrackS
 }
 
 Status Allocator::write_history(const std::string& path) const {
+  std::string text;
+  TESSERA_TRY_ASSIGN(text, history_text());
+  return write_text_file(path, text);
+}
+
+Result<std::string> Allocator::history_text() const {
   auto picture = log_.history();
   if (!picture) return Status(Code::kInvalidArgument, "no history was kept");
   StatsSnapshot now = stats();
@@ -251,7 +261,7 @@ Status Allocator::write_history(const std::string& path) const {
     for (const CostlyRun& run : moves.costliest.runs()) costliest.offer(run);
   }
   for (const CostlyRun& run : costliest.runs()) report.blocks.push_back({run, shown(run.tag)});
-  return tessera::write_history(report, path);
+  return history_json(report) + "\n";
 }
 
 Status Allocator::finish() {
@@ -261,9 +271,12 @@ Status Allocator::finish() {
   };
   const StatsSnapshot last = stats();
   for (const std::string& line : exposure_lines(last)) log_line(LogLevel::kWarning, "{}", line);
-  if (!options_.stats.empty()) keep_first(write_stats(last, path_of_process(options_.stats)));
-  if (!options_.timeline.empty()) keep_first(write_timeline(path_of_process(options_.timeline)));
-  if (!options_.history.empty()) keep_first(write_history(path_of_process(options_.history)));
+  if (outputs_.has_stats()) keep_first(outputs_.write_stats(stats_text(last, outputs_.stats_are_json())));
+  if (outputs_.has_timeline()) keep_first(outputs_.write_timeline(timeline_json(log_)));
+  if (outputs_.has_history()) {
+    const auto history = history_text();
+    keep_first(history.is_ok() ? outputs_.write_history(history.value()) : history.status());
+  }
   if (op_times_) op_times_->look();
   if (trace_) keep_first(trace_->flush());
   return result;

@@ -191,6 +191,7 @@ Result<std::string> Options::get(std::string_view name) const {
 
 Result<Options> Options::from_environment() {
   Options options;
+  options.under_run = std::getenv("TESSERA_RUN") != nullptr;
   for (const OptionEntry& entry : kTable) {
     const std::string variable = environment_name(entry);
     const char* const value = std::getenv(variable.c_str());

@@ -48,6 +48,8 @@ struct Options {
   std::string history;
   bool explain = false;
   std::string log_level = "warning";
+  // Set by `tessera run` (TESSERA_RUN): the files above were emptied when it started, and what is in them is of this run.
+  bool under_run = false;
 
   std::vector<MisspeltVariable> misspelt;  // what from_environment() found and could not use
 

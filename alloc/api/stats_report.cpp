@@ -175,8 +175,11 @@ std::string stats_table(const StatsSnapshot& stats) { return emit(stats).table()
 std::string stats_json(const StatsSnapshot& stats) { return emit(stats).json(); }
 
 Status write_stats(const StatsSnapshot& stats, const std::string& path) {
-  return write_text_file(path,
-                         path.ends_with(".json") ? stats_json(stats) + "\n" : stats_table(stats));
+  return write_text_file(path, stats_text(stats, path.ends_with(".json")));
+}
+
+std::string stats_text(const StatsSnapshot& stats, bool json) {
+  return json ? stats_json(stats) + "\n" : stats_table(stats);
 }
 
 std::vector<std::string> exposure_lines(const StatsSnapshot& stats) {

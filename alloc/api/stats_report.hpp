@@ -46,6 +46,8 @@ std::string stats_table(const StatsSnapshot& stats);
 std::string stats_json(const StatsSnapshot& stats);
 // JSON when `path` ends in .json, else the table; "-" is standard error. Errors: kIo.
 Status write_stats(const StatsSnapshot& stats, const std::string& path);
+// What it writes: JSON, or the table.
+std::string stats_text(const StatsSnapshot& stats, bool json);
 
 // The lines for a person at the end of a program, when something is exposed: what, how much, since
 // which call. Bounded; without line ends.

@@ -49,6 +49,7 @@ enum class LockRank : int {
   kDriver = 70,
   kSimulator = 80,
   kRehearsal = 85,
+  kOutputs = 88,
   kObserve = 90,
 };
 

@@ -1,15 +1,14 @@
 #include "observe/text_file.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include <fmt/format.h>
 
-#include "base/descriptor.hpp"
-#include "base/log.hpp"
+#include "observe/output_file.hpp"
 
 namespace tessera {
 
@@ -25,12 +24,6 @@ std::string path_of_process(std::string path) {
   return path;
 }
 
-Result<int> open_private_file(const std::string& path) {
-  const int file = away_from_standard(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (file < 0) return io_error(path);
-  return file;
-}
-
 Status write_all(int file, std::string_view text, const std::string& path) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());
@@ -42,15 +35,9 @@ Status write_all(int file, std::string_view text, const std::string& path) {
 }
 
 Status write_text_file(const std::string& path, std::string_view text) {
-  if (path == "-") {
-    if (has_standard_error()) return write_all(STDERR_FILENO, text, "standard error");
-    return Status(Code::kIo, "standard error is closed", EBADF);
-  }
-  TESSERA_TRY_ASSIGN(const int file, open_private_file(path));
-  const Status written = write_all(file, text, path);
-  // close() can be the call that reports a full disk.
-  if (::close(file) != 0 && written.is_ok()) return io_error(path);
-  return written;
+  std::unique_ptr<OutputFile> file;
+  TESSERA_TRY_ASSIGN(file, OutputFile::open(path, OutputFile::Left::kTake));
+  return file->replace(text);
 }
 
 }  // namespace tessera

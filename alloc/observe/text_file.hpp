@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-// Creates or replaces `path`, readable by its owner only: reports name kernels and sizes of a
-// program. "-" is standard error. Errors: kIo with the path and the reason.
+// As OutputFile::open and replace(): readable by its owner only, since reports name kernels and sizes of a program. Errors:
+// kIo with the path and the reason.
 Status write_text_file(const std::string& path, std::string_view text);
 
 // `path` with this process's number for each "%p": processes that are started alike have a file each.
@@ -22,8 +22,5 @@ Status write_all(int file, std::string_view text, const std::string& path);
 
 // What the system call that failed last says of `path`.
 Status io_error(const std::string& path);
-
-// Opens `path` for writing and mapping, empty, mode 0600; the descriptor is the caller's. Errors: kIo.
-Result<int> open_private_file(const std::string& path);
 
 }  // namespace tessera

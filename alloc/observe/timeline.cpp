@@ -171,9 +171,13 @@ std::string timeline_json(std::span<const Event> events, std::uint64_t lost,
   return drawing.finish(lost);
 }
 
+std::string timeline_json(const EventLog& log, std::span<const TrackSlice> slices) {
+  return timeline_json(log.events(), log.lost(), slices);
+}
+
 Status write_timeline(const EventLog& log, const std::string& path,
                       std::span<const TrackSlice> slices) {
-  return write_text_file(path, timeline_json(log.events(), log.lost(), slices));
+  return write_text_file(path, timeline_json(log, slices));
 }
 
 }  // namespace tessera

@@ -32,6 +32,8 @@ struct TrackSlice {
 std::string timeline_json(std::span<const Event> events, std::uint64_t lost,
                           std::span<const TrackSlice> slices = {});
 
+std::string timeline_json(const EventLog& log, std::span<const TrackSlice> slices = {});
+
 // Errors: kIo with the path and the reason.
 Status write_timeline(const EventLog& log, const std::string& path,
                       std::span<const TrackSlice> slices = {});

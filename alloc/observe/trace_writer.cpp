@@ -30,10 +30,11 @@ void append_ids(std::string& line, std::span<const std::uint64_t> ids) {
 
 Result<std::unique_ptr<TraceWriter>> TraceWriter::open(const std::string& path,
                                                        const Header& header, const Clock& clock,
-                                                       Bytes limit) {
+                                                       Bytes limit, OutputFile::Left left) {
   std::unique_ptr<AppendedFile> file;
-  TESSERA_TRY_ASSIGN(file, AppendedFile::open(path));
-  std::unique_ptr<TraceWriter> writer(new TraceWriter(std::move(file), path, clock, limit));
+  TESSERA_TRY_ASSIGN(file, AppendedFile::open(path, left));
+  std::string own_path = file->path();
+  std::unique_ptr<TraceWriter> writer(new TraceWriter(std::move(file), std::move(own_path), clock, limit));
   writer->append(fmt::format("{{\"t\":\"header\",\"version\":1,\"name\":{},\"source\":\"recorded\","
                              "\"device_memory\":{}}}\n",
                              json_string(header.name), header.device_memory.value()),
@@ -118,7 +119,7 @@ void TraceWriter::fail(Status why) {
 Status TraceWriter::flush() {
   const MutexLock lock(mutex_);
   if (!failure_.is_ok()) return failure_;
-  if (Status status = file_->cut(); !status.is_ok()) fail(std::move(status));
+  if (Status status = file_->push(); !status.is_ok()) fail(std::move(status));
   return failure_;
 }
 

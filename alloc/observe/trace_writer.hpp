@@ -33,10 +33,11 @@ class TraceWriter {
     Bytes device_memory;      // the budget it ran with
   };
 
-  // Creates or replaces `path`, mode 0600. Errors: kIo with the path and the reason.
+  // As OutputFile::open.
   static Result<std::unique_ptr<TraceWriter>> open(const std::string& path, const Header& header,
                                                    const Clock& clock,
-                                                   Bytes limit = kDefaultLimit);
+                                                   Bytes limit = kDefaultLimit,
+                                                   OutputFile::Left left = OutputFile::Left::kReplace);
   void alloc(std::uint64_t id, Bytes bytes, StreamId stream, std::string_view tag, DeviceId device);
   // Work on a stream. Blocks by their ids; one that is read and written is in both.
   void op(std::string_view name, StreamId stream, DeviceId device,

@@ -17,6 +17,7 @@
 #include "replay_command.hpp"
 #include "report_command.hpp"
 #include "run_command.hpp"
+#include "stats_command.hpp"
 #include "tessera/tessera.h"
 #include "top_command.hpp"
 #include "torture_command.hpp"
@@ -41,6 +42,7 @@ struct CommandLine {
         sleep(app.add_subcommand("sleep", "move a running program's blocks out of device memory")),
         wake(app.add_subcommand("wake", "bring them back")),
         top(app.add_subcommand("top", "this user's programs under Tessera, live")),
+        stats(app.add_subcommand("stats", "the statistics of a run, also of one that was killed")),
         report(app.add_subcommand("report", "what a run did, as one page to look at")),
         torture(app.add_subcommand("torture", "disasters by seed, on machines in virtual time")),
         plan(app),
@@ -51,6 +53,8 @@ struct CommandLine {
     torture_options.add_to(*torture);
     league_options.add_to(*league);
     report_options.add_to(*report);
+    stats->add_option("file", stats_options.file, "what `tessera run --stats FILE` wrote")->type_name("FILE")->required();
+    stats->add_flag("--json", stats_options.json, "print one JSON object");
     top->add_flag("--once", top_options.once, "look once (it takes two seconds) and end");
     top->add_flag("--json", top_options.json, "print one JSON object for each look, a line each");
     top->add_option("--interval", top_options.interval, "seconds between two looks (1)")
@@ -78,12 +82,14 @@ struct CommandLine {
   CLI::App* sleep;
   CLI::App* wake;
   CLI::App* top;
+  CLI::App* stats;
   CLI::App* report;
   CLI::App* torture;
   PlanCommand plan;
   MoveOptions sleep_options;
   MoveOptions wake_options;
   TopOptions top_options;
+  StatsOptions stats_options;
   ReplayCommandOptions replay_options;
   TortureOptions torture_options;
   LeagueOptions league_options;
@@ -121,6 +127,7 @@ int main(int argc, char** argv) {
   if (commands.plan.was_called()) return commands.plan.run();
   if (*commands.sleep) return move_command("sleep", commands.sleep_options);
   if (*commands.wake) return move_command("wake", commands.wake_options);
+  if (*commands.stats) return stats_command(commands.stats_options);
   if (*commands.report) return report_command(commands.report_options);
   if (*commands.top) return top_command(commands.top_options);
   const LinkableInstallation linkable = linkable_installation(find_installation(), control_folders().back());

@@ -1,5 +1,8 @@
 #include "run_command.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +16,9 @@
 #include "preload_order.hpp"
 
 namespace {
+
+// Tells processes of one run from others: what is in a file by the time that they open it is of their own run.
+constexpr const char* kRun = "TESSERA_RUN";
 
 int refuse(int code, const std::string& why) {
   fmt::print(stderr, "tessera: {}\n", why);
@@ -42,6 +48,59 @@ std::string folder_complaint(const RunOptions& options) {
   return "";
 }
 
+bool is_output(const char* name) {
+  for (const char* const output : {"stats", "trace", "timeline", "history"}) {
+    if (std::strcmp(name, output) == 0) return true;
+  }
+  return false;
+}
+
+// A file is made, and what an earlier run left in it goes; of a name with %p only the folder is known.
+std::string make_output(const std::string& option, const std::string& path, bool empty_it) {
+  const std::filesystem::path named(path);
+  std::error_code error;
+  const std::filesystem::path folder = named.has_parent_path() ? named.parent_path() : std::filesystem::path(".");
+  if (folder.string().find("%p") != std::string::npos) return "";
+  if (!std::filesystem::is_directory(folder, error)) {
+    return fmt::format("--{} {}: {} is not a folder", option, path, folder.string());
+  }
+  if (path.find("%p") != std::string::npos) {
+    if (::access(folder.c_str(), W_OK | X_OK) == 0) return "";
+    return fmt::format("--{} {}: {}", option, path, std::strerror(errno));
+  }
+  struct stat facts {};
+  const bool is_there = ::stat(path.c_str(), &facts) == 0;
+  if (is_there && S_ISDIR(facts.st_mode)) return fmt::format("--{}: {} is a folder", option, path);
+  if (is_there && !S_ISREG(facts.st_mode)) return "";  // a pipe, a terminal
+  // A file that another process has is left to it.
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return fmt::format("--{} {}: {}", option, path, std::strerror(errno));
+  std::string wrong;
+  if (empty_it && ::flock(file, LOCK_EX | LOCK_NB) == 0 && ::ftruncate(file, 0) != 0) {
+    wrong = fmt::format("--{} {}: {}", option, path, std::strerror(errno));
+  }
+  ::close(file);
+  return wrong;
+}
+
+// Descriptors of this process, which are no files of their own.
+bool is_stream(const std::string& path) {
+  return path == "-" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/") || path == "/dev/stdout" ||
+         path == "/dev/stderr";
+}
+
+// Under another `tessera run` a file that it has passed on is what the processes of that one share.
+std::string output_complaint(const RunOptions& options, const ChildEnvironment& ours) {
+  const bool inner = !ours.get(kRun).empty();
+  for (const auto& setting : options.settings) {
+    if (setting.value.empty() || !is_output(setting.name) || is_stream(setting.value)) continue;
+    const bool passed_on = inner && ours.get(setting.variable) == std::filesystem::absolute(setting.value);
+    const std::string complaint = make_output(setting.name, setting.value, !passed_on);
+    if (!complaint.empty()) return complaint;
+  }
+  return "";
+}
+
 }  // namespace
 
 void use_software_device(const Installation& installation, ChildEnvironment& environment) {
@@ -66,6 +125,7 @@ std::string prepare(const Installation& installation, const RunOptions& options,
   options.apply(environment);
   add_preload(library, environment);
   allow_before_sanitizer(library, options.software, environment);
+  environment.set(kRun, "1");
   return "";
 }
 
@@ -76,6 +136,7 @@ int run_command(const Installation& installation, const RunOptions& options,
   }
   std::string wrong = options.complaint();
   if (wrong.empty()) wrong = folder_complaint(options);
+  if (wrong.empty()) wrong = output_complaint(options, ChildEnvironment());
   if (!wrong.empty()) return refuse(2, wrong);
   if (!options.software && !has_usable_gpu()) {
     return refuse(1, "no usable GPU here; add --software to run on the software device, or ask "

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "control_server.hpp"
+#include "endings.hpp"
 #include "green_contexts.hpp"
 #include "handed_addresses.hpp"
 #include "outcome.hpp"
@@ -35,6 +36,7 @@ namespace {
 constinit std::atomic<bool> off{false};
 constinit std::mutex start_lock;
 constinit std::mutex range_lock;
+constinit std::mutex ending_lock;  // who ends the allocator, and who writes for a process that ends otherwise
 // The context that was current when Tessera started; its driver calls are made in it.
 constinit std::atomic<CUcontext> home{nullptr};
 constinit std::array<std::atomic<CUcontext>, 64> homes{};  // by device
@@ -50,12 +52,28 @@ void finish(tessera_allocator* allocator) {
   if (tessera_finish(allocator) != TESSERA_OK) say("at the end: %s", tessera_last_error());
 }
 
+void write_at_an_end() {
+  const std::lock_guard<std::mutex> lock(ending_lock);
+  if (tessera_allocator* const allocator = running()) finish(allocator);
+}
+
 void finish_at_exit() {
   stop_control();
   stop_sharing();
   tessera_allocator* const allocator = running();
   const Entry entry;
   if (allocator != nullptr && !entry.nested()) finish(allocator);
+  forget_endings();
+}
+
+// Whether anything is to be written at the end.
+bool has_outputs(const tessera_options* options) {
+  char name[2] = "";
+  for (const char* const option : {"stats", "timeline", "history", "trace"}) {
+    // What has no room in it is a name as well.
+    if (tessera_options_get(options, option, name, sizeof(name)) != TESSERA_OK || name[0] != '\0') return true;
+  }
+  return false;
 }
 
 std::uint64_t devices_of(tessera_allocator* allocator) {
@@ -75,7 +93,11 @@ void put_away(tessera_allocator* allocator) {
   pool_blocks().clear();
   handed_addresses().forget_all();
   tensor_maps().forget_all();
-  detail::allocator.store(nullptr);
+  forget_endings();
+  {
+    const std::lock_guard<std::mutex> lock(ending_lock);
+    detail::allocator.store(nullptr);
+  }
   detail::several.store(false);
   detail::range_high.store(0);
   detail::range_low.store(0);
@@ -85,12 +107,13 @@ void* resolve(const char* name, void*) { return true_symbol(name); }
 
 // `folder` gets that of the control socket.
 template <std::size_t kSize>
-tessera_result create(tessera_allocator** allocator, char (&folder)[kSize]) {
+tessera_result create(tessera_allocator** allocator, char (&folder)[kSize], bool& outputs) {
   if (true_driver().cuFuncGetParamInfo == nullptr) return TESSERA_NOT_SUPPORTED;
   tessera_options* options = nullptr;
   tessera_result result = tessera_options_create(&options);
   if (result == TESSERA_OK) result = tessera_options_set_resolver(options, resolve, nullptr);
   if (result == TESSERA_OK) result = tessera_options_get(options, "control-dir", folder, kSize);
+  outputs = result == TESSERA_OK && has_outputs(options);
   if (result == TESSERA_OK) result = tessera_allocator_create(options, allocator);
   tessera_options_destroy(options);
   return result;
@@ -119,6 +142,7 @@ void register_handlers_once() {
   if (done.exchange(true)) return;
   pthread_atfork(nullptr, nullptr, stop_in_child);
   std::atexit(finish_at_exit);
+  std::at_quick_exit(finish_at_exit);
 }
 
 }  // namespace
@@ -135,7 +159,8 @@ tessera_allocator* started() {
   home.store(context);
   tessera_allocator* allocator = nullptr;
   char folder[108] = "";
-  if (create(&allocator, folder) != TESSERA_OK) {
+  bool outputs = false;
+  if (create(&allocator, folder, outputs) != TESSERA_OK) {
     off.store(true);
     say("not in use: %s", reason_of_failure());
     return nullptr;
@@ -143,6 +168,7 @@ tessera_allocator* started() {
   detail::allocator.store(allocator, std::memory_order_release);
   tessera_share(allocator);
   start_control(folder);
+  if (outputs && !await_endings(write_at_an_end)) say("nothing is written where the program ends by a signal: no thread");
   return allocator;
 }
 

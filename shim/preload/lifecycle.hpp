@@ -4,8 +4,8 @@
 // memory where the answer is the whole heap; nothing runs when the library is loaded. If it cannot start
 // (no virtual memory management, bad options, switched off), every call goes to the driver from then on,
 // and one line says why.
-// End: an atexit handler writes what the options ask for; the allocator itself is left alone, since
-// a driver that shuts down takes the device's memory with it. In a child of fork Tessera is off:
+// End: an atexit handler writes what the options ask for, or what endings.hpp has for other ends; the allocator itself is
+// left alone, since a driver that shuts down takes the device's memory with it. In a child of fork Tessera is off:
 // CUDA does not work there either.
 //
 // Thread safety: any thread. Only start takes a lock; every other call is a load or two.
@@ -90,6 +90,8 @@ class Entry {
   Entry& operator=(const Entry&) = delete;
 
   bool nested() const { return nested_; }
+  // Of the calling thread.
+  static bool is_inside() { return inside_; }
 
  private:
   [[gnu::tls_model("initial-exec")]] static thread_local constinit bool inside_;

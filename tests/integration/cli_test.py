@@ -109,12 +109,14 @@ class Run(unittest.TestCase):
 
     @foreign
     def test_what_the_program_finds_in_its_environment(self):
-        result = tessera("run", "--software", "--device-memory", "96MiB", "--stats", "s.json",
+        stats = os.path.relpath(self.folder / "s.json")
+        result = tessera("run", "--software", "--device-memory", "96MiB", "--stats", stats,
                          "--software-memory=128MiB", "env", LD_LIBRARY_PATH="/elsewhere")
         found = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
         self.assertEqual(found["TESSERA_DEVICE_MEMORY"], "96MiB")
         self.assertEqual(found["TESSERA_SOFTWARE_MEMORY"], "128MiB")
-        self.assertEqual(found["TESSERA_STATS"], str(pathlib.Path.cwd() / "s.json"))
+        self.assertEqual(os.path.normpath(found["TESSERA_STATS"]), str(self.folder / "s.json"))
+        self.assertTrue(os.path.isabs(found["TESSERA_STATS"]))
         self.assertTrue(found["LD_PRELOAD"].startswith(str(BUILD / "lib/libtessera_preload.so")))
         self.assertEqual(found["LD_LIBRARY_PATH"], f"{BUILD}/lib/softcuda:/elsewhere")
 
@@ -172,14 +174,13 @@ class Run(unittest.TestCase):
     def test_statistics_on_standard_error_are_a_table(self):
         self.assertRegex(self.train("--stats", "-").stderr, r"(?m)^  peak live bytes +\d")
 
-    def test_a_report_that_cannot_be_written_is_one_line_and_no_failure(self):
-        result = self.train("--stats", "/no/such/folder/s.json")
-        self.assertEqual(result.returncode, 0)
-        self.assertIn("/no/such/folder/s.json", result.stderr)
+    def test_a_report_that_cannot_be_written_is_an_error_before_the_program_runs(self):
+        self.refused(2, "--stats /no/such/folder/s.json: /no/such/folder is not a folder",
+                     "--software", "--stats", "/no/such/folder/s.json", "--", "true")
+        self.refused(2, "is a folder", "--software", "--history", str(self.folder), "--", "true")
 
     def test_what_cannot_be_had_is_one_line_and_the_program_runs(self):
-        for options, line in ((["--trace", "/no/such/folder/t"], "no trace: "),
-                              (["--file-dir", "/proc", "--file-memory", "1GiB"], "more than is free in /proc"),
+        for options, line in ((["--file-dir", "/proc", "--file-memory", "1GiB"], "more than is free in /proc"),
                               (["--file-memory", "100000TiB"], "more than is free in /var/tmp")):
             result = self.train(*options)
             self.assertEqual(result.returncode, 0, result.stderr)

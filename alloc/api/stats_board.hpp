@@ -1,0 +1,37 @@
+// Statistics as they were last, in the file that gets them at the end: for whoever asks after a program was killed.
+//
+// Until then the file has two places that are written in turn, so that one is whole whatever moment the process dies
+// at: a line with the update's number, and the text that tessera_stats_json gives. `tessera stats FILE` reads it. It is
+// written, not mapped: whoever cuts the file ends nobody.
+//
+// Thread safety: none; its owner's lock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "observe/output_file.hpp"
+
+namespace tessera {
+
+class StatsBoard {
+ public:
+  static constexpr Bytes kPlace = 64_KiB;  // what does not fit is not shown
+  static constexpr std::chrono::seconds kBetween{1};
+
+  // REQUIRES: the file outlives it. What is no regular file has no board.
+  explicit StatsBoard(OutputFile& file) : file_(file) {}
+
+  // Writes what `text` gives, if it is time. Errors: kIo; then nothing more is written.
+  Status update_if_due(const std::function<std::string()>& text);
+
+ private:
+  OutputFile& file_;
+  std::chrono::steady_clock::time_point due_{};
+  std::uint64_t updates_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace tessera

@@ -1,0 +1,228 @@
+"""What the options ask for is written however a program ends, by each process under a name of its own.
+
+Usage: endings_test.py BUILD_FOLDER
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+HERE = pathlib.Path(__file__).resolve().parent
+TESSERA = BUILD / "bin/tessera"
+ENDINGS = BUILD / "lib/tessera/endings"
+SMALL = ["--software", "--device-memory", "8MiB", "--host-memory", "64MiB", "--file-memory", "0"]
+SANITIZED = any(name in (BUILD / "lib/libtessera.so").read_bytes() for name in (b"__asan_init", b"__tsan_init"))
+foreign = unittest.skipIf(SANITIZED, "a foreign program cannot load a sanitized library")
+OUTPUTS = {"stats": "s.json", "history": "h.json", "timeline": "l.json", "trace": "t.jsonl"}
+
+
+class Ends(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
+
+    def options(self, prefix="", **more):
+        outputs = OUTPUTS | more
+        return [*SMALL, *(word for name, file in outputs.items() for word in (f"--{name}", self.folder / (prefix + file)))]
+
+    def start(self, *words, options=None):
+        return subprocess.Popen([TESSERA, "run", *map(str, options or self.options()), "--", *map(str, words)],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
+
+    def finished(self, program, timeout=200):
+        out, err = program.communicate(timeout=timeout)
+        return program.returncode, out, err
+
+    def ended(self, way, number=None):
+        program = self.start(ENDINGS, way)
+        self.assertEqual(program.stdout.readline(), "ready\n")
+        if number is not None:
+            program.send_signal(number)
+        return self.finished(program)
+
+    def expect_all_written(self, prefix=""):
+        stats = json.loads((self.folder / (prefix + "s.json")).read_text())
+        self.assertEqual(stats["blocks"]["allocations"], 12)
+        self.assertGreater(stats["moves"]["evictions"], 0)
+        history = json.loads((self.folder / (prefix + "h.json")).read_text())
+        self.assertEqual(sum(history["links"]["out"]), history["stats"]["moves"]["bytes_out"])
+        self.assertTrue(json.loads((self.folder / (prefix + "l.json")).read_text())["traceEvents"])
+        lines = [json.loads(line) for line in (self.folder / (prefix + "t.jsonl")).read_text().splitlines()]
+        self.assertEqual(sum(line["t"] == "alloc" for line in lines), 12)
+
+    def test_by_a_signal_that_nobody_handles(self):
+        for way in ("wait", "busy"):
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                with self.subTest(way=way, signal=number):
+                    self.assertEqual(self.ended(way, number)[0], -number)
+                    self.expect_all_written()
+
+    def test_by_a_handler_of_the_programs_own(self):
+        self.assertEqual(self.ended("handler", signal.SIGTERM)[0], 7)
+        self.expect_all_written()
+
+    def test_by_exits_that_run_no_handlers(self):
+        for way in ("_exit", "quick"):
+            with self.subTest(way=way):
+                self.assertEqual(self.ended(way)[0], 3)
+                self.expect_all_written()
+
+    def test_a_child_of_vfork_writes_nothing_and_its_parent_goes_on(self):
+        code, _, errors = self.ended("vfork")
+        self.assertEqual(code, 0, errors)
+        self.expect_all_written()
+
+    def last_known(self):
+        return subprocess.run([TESSERA, "stats", self.folder / "s.json", "--json"], capture_output=True, text=True,
+                              env=self.environment, timeout=60)
+
+    def test_after_a_kill_the_last_known_statistics_are_there(self):
+        for way, number in (("busy", signal.SIGKILL), ("chained", signal.SIGTERM)):
+            with self.subTest(way=way):
+                program = self.start(ENDINGS, way)
+                self.assertEqual(program.stdout.readline(), "ready\n")
+                while not (known := self.last_known()).stdout or json.loads(known.stdout)["blocks"]["allocations"] < 12:
+                    time.sleep(0.05)
+                self.assertRegex(known.stderr, f"process {program.pid}, which runs")
+                program.send_signal(number)
+                self.assertEqual(self.finished(program)[0], -number)
+                known = self.last_known()
+                self.assertEqual(known.returncode, 0, known.stderr)
+                self.assertRegex(known.stderr, f"process {program.pid}, which was killed")
+                self.assertEqual(json.loads(known.stdout)["blocks"]["allocations"], 12)
+
+    def test_statistics_of_a_run_that_ended_are_read_too(self):
+        self.ended("_exit")
+        known = self.last_known()
+        self.assertEqual((known.returncode, known.stderr), (0, ""))
+        self.assertEqual(json.loads(known.stdout), json.loads((self.folder / "s.json").read_text()))
+        table = subprocess.run([TESSERA, "stats", self.folder / "s.json"], capture_output=True, text=True, timeout=60)
+        self.assertIn("  allocations 12\n", table.stdout)
+
+    @foreign
+    def test_workers_of_every_start_method_write_theirs(self):
+        for way in ("spawn", "fork", "forkserver"):
+            with self.subTest(way=way):
+                outputs = {name: f"{way}-%p-{file}" for name, file in OUTPUTS.items()}
+                code, out, errors = self.finished(self.start(sys.executable, HERE / "worker_program.py", way,
+                                                             options=self.options(**outputs)))
+                self.assertEqual(code, 0, errors)
+                numbers = out.split()
+                self.assertEqual(len(numbers), 3)
+                for number in numbers:
+                    self.expect_all_written(f"{way}-{number}-")
+
+    def own(self, name, number):
+        path = self.folder / name
+        return path.with_name(f"{path.stem}-{number}{path.suffix}")
+
+    def expect_two_of_each(self, errors):
+        for name in OUTPUTS.values():
+            files = [path for path in self.folder.iterdir() if path.stem.split("-")[0] == pathlib.Path(name).stem]
+            self.assertEqual(len(files), 2, name)
+            self.assertIn(f"{self.folder / name} is another process's: this one writes", errors)
+            for path in files:
+                text = path.read_text()
+                self.assertFalse("\0" in text, path)
+                for line in text.splitlines() if path.suffix == ".jsonl" else [text]:
+                    json.loads(line)
+
+    def test_ranks_that_run_at_once_have_a_name_each(self):
+        two = f"'{ENDINGS}' wait > a.out & a=$!; '{ENDINGS}' wait > b.out & b=$!; " \
+              "until grep -q ready a.out && grep -q ready b.out; do sleep 0.05; done; kill $a $b; wait $a $b; exit 0"
+        code, _, errors = self.finished(self.start("bash", "-c", f"cd '{self.folder}'; {two}"))
+        self.assertEqual(code, 0, errors)
+        self.expect_two_of_each(errors)
+
+    def test_programs_that_run_one_after_the_other_do_too(self):
+        code, _, errors = self.finished(self.start("bash", "-c", f"'{ENDINGS}' _exit; '{ENDINGS}' _exit; exit 0"))
+        self.assertEqual(code, 0, errors)
+        self.expect_two_of_each(errors)
+
+    def test_another_run_replaces_what_was_left(self):
+        for _ in range(2):
+            code, _, errors = self.ended("_exit")
+            self.assertEqual((code, errors), (3, ""))
+        self.assertEqual({path.name for path in self.folder.iterdir()}, set(OUTPUTS.values()))
+
+    def test_whoever_cuts_a_trace_ends_nobody(self):
+        program = self.start(ENDINGS, "busy")
+        self.assertEqual(program.stdout.readline(), "ready\n")
+        trace = self.folder / "t.jsonl"
+        for _ in range(5):
+            os.truncate(trace, 0)
+            while trace.stat().st_size < 1 << 14:
+                time.sleep(0.01)
+        self.assertIsNone(program.poll())
+        program.terminate()
+        self.assertEqual(self.finished(program)[0], -signal.SIGTERM)
+        self.assertFalse(b"\0" in trace.read_bytes())
+
+    def test_a_folder_that_is_not_there_is_an_error_before_the_program_runs(self):
+        for name in OUTPUTS:
+            with self.subTest(option=name):
+                ran = self.folder / "ran"
+                code, _, errors = self.finished(self.start("touch", ran, options=[*SMALL, f"--{name}", "/no/such/f.json"]))
+                self.assertEqual(code, 2)
+                self.assertRegex(errors, rf"^tessera: --{name} [^\n]*/no/such[^\n]*is not a folder\n$")
+                self.assertFalse(ran.exists())
+
+    def test_standard_output_takes_a_trace_and_replay_reads_a_pipe(self):
+        options = [*SMALL, "--trace", "/dev/stdout"]
+        program = subprocess.run([TESSERA, "run", *options, "--", ENDINGS, "_exit"], capture_output=True, text=True,
+                                 env=self.environment, timeout=200)
+        lines = [line for line in program.stdout.splitlines() if line != "ready"]
+        self.assertEqual(json.loads(lines[0])["t"], "header")
+        self.assertEqual(sum(json.loads(line)["t"] == "alloc" for line in lines), 12)
+        replay = subprocess.run([TESSERA, "replay", "/dev/stdin", "--json", "--device-memory", "64MiB"],
+                                input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=200)
+        self.assertEqual(replay.returncode, 0, replay.stderr)
+        self.assertGreater(json.loads(replay.stdout)["ops"], 0)
+
+    def test_standard_output_that_is_a_file_is_not_written_over(self):
+        out = self.folder / "out"
+        with out.open("w") as file:
+            print("before", file=file, flush=True)
+            subprocess.run([TESSERA, "run", *SMALL, "--stats", "/dev/stdout", "--", ENDINGS, "_exit"], stdout=file,
+                           env=self.environment, timeout=200)
+        text = out.read_text()
+        self.assertTrue(text.startswith("before\n"), text)
+        self.assertIn("ready\n", text)
+        self.assertIn("allocations", text)
+
+    def test_a_fifo_takes_a_trace(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        found = []
+        reader = threading.Thread(target=lambda: found.extend(fifo.read_text().splitlines()))
+        reader.start()
+        code, _, errors = self.finished(self.start(ENDINGS, "_exit", options=[*SMALL, "--trace", fifo]))
+        reader.join(60)
+        self.assertEqual(code, 3, errors)
+        self.assertEqual(sum(json.loads(line)["t"] == "alloc" for line in found), 12)
+
+    def test_a_reader_that_goes_away_is_an_error_and_neither_a_hang_nor_an_end(self):
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        program = self.start(ENDINGS, "busy", options=[*SMALL, "--trace", fifo])
+        self.assertEqual(program.stdout.readline(), "ready\n")
+        os.close(reader)
+        self.assertRegex(program.stderr.readline(), "trace ended: .*Broken pipe")
+        self.assertIsNone(program.poll())
+        program.kill()
+        self.finished(program)
+
+
+if __name__ == "__main__":
+    unittest.main()

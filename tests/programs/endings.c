@@ -1,0 +1,64 @@
+/* Uses more than its device holds, says so, and ends in the way that its argument names:
+ *
+ *   wait      waits for a signal
+ *   busy      goes on using its blocks
+ *   handler   has a handler of SIGTERM that ends the program with 7
+ *   chained   has one that lets the default of SIGTERM come after it
+ *   _exit, quick   ends by _exit(3), quick_exit(3)
+ *   vfork     has a child of vfork that ends by _exit, then ends well
+ *
+ * Prints "ready" once it has used its blocks.
+ */
+#define _DEFAULT_SOURCE
+#include <cuda.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define BLOCKS 12
+#define BYTES (2 << 20)
+
+static CUdeviceptr block[BLOCKS];
+
+static void use_all(void) {
+  for (unsigned i = 0; i < BLOCKS; ++i) CHECK(cuMemsetD32(block[i], i, BYTES / 4));
+}
+
+static void end_with_seven(int number) {
+  (void)number;
+  _exit(7);
+}
+
+static void end_by_default(int number) {
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+int main(int argc, char** argv) {
+  CUcontext context;
+  const char* const way = argc > 1 ? argv[1] : "";
+  open_device(&context);
+  for (unsigned i = 0; i < BLOCKS; ++i) CHECK(cuMemAlloc(&block[i], BYTES));
+  use_all();
+  if (strcmp(way, "handler") == 0) signal(SIGTERM, end_with_seven);
+  if (strcmp(way, "chained") == 0) signal(SIGTERM, end_by_default);
+  puts("ready");
+  fflush(stdout);
+  if (strcmp(way, "_exit") == 0) _exit(3);
+  if (strcmp(way, "quick") == 0) quick_exit(3);
+  if (strcmp(way, "vfork") == 0) {
+    int status = 0;
+    const pid_t child = vfork();
+    if (child == 0) _exit(5);
+    if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 5) return 1;
+    use_all();
+    return 0;
+  }
+  while (strcmp(way, "busy") == 0) use_all();
+  while (1) pause();
+}
