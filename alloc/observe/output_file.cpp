@@ -115,7 +115,9 @@ Result<std::unique_ptr<OutputFile>> OutputFile::open(const std::string& path, Le
         ::close(file);
         return failed;
       }
-      if (name != path) log_line(LogLevel::kWarning, "{} is another process's: this one writes {}", path, name);
+      if (name != path)
+        log_line(LogLevel::kWarning, "{} is taken, by another process or an earlier heap of this one: {} is written",
+                 path, name);
       return std::unique_ptr<OutputFile>(new OutputFile(file, name, regular));
     }
     ::close(file);

@@ -130,7 +130,7 @@ class Ends(unittest.TestCase):
         for name in OUTPUTS.values():
             files = [path for path in self.folder.iterdir() if path.stem.split("-")[0] == pathlib.Path(name).stem]
             self.assertEqual(len(files), 2, name)
-            self.assertIn(f"{self.folder / name} is another process's: this one writes", errors)
+            self.assertIn(f"{self.folder / name} is taken, by another process", errors)
             for path in files:
                 text = path.read_text()
                 self.assertFalse("\0" in text, path)
