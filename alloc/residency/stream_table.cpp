@@ -210,8 +210,7 @@ void StreamTable::drop_pending(User& user, std::size_t count) {
 
 // A free stamps with the epoch it saw open. Whoever saw `label` open had queued its work before the
 // epoch is closed here, hence before the event.
-Status StreamTable::record(Slot& slot, User& user) {
-  const std::uint64_t label = slot.last.load();
+Status StreamTable::record(Slot& slot, User& user, std::uint64_t label) {
   close(label);
   if (user.stream == kNoStream) {
     TESSERA_TRY(driver_.synchronize(device_));
@@ -236,13 +235,16 @@ Status StreamTable::fence_own(std::uint32_t index) {
   MutexLock lock(mutex_);
   Slot& slot = slots_[index];
   for (User& user : slot.users) {
-    if (user.thread == this_thread_key()) TESSERA_TRY(record(slot, user));
+    if (user.thread == this_thread_key()) TESSERA_TRY(record(slot, user, slot.last.load()));
   }
   return {};
 }
 
+// All that was noted so far is queued, on any slot: a fence covers it, also for a question that is asked when the slot's
+// stream has queued more.
 Status StreamTable::fence(std::uint64_t mask, std::uint64_t epoch) {
   MutexLock lock(mutex_);
+  const std::uint64_t now = epoch_.load();
   for (std::size_t i : SlotsIn{mask}) {
     Slot& slot = slots_[i];
     const std::uint64_t label = needed(slot, epoch);
@@ -250,7 +252,7 @@ Status StreamTable::fence(std::uint64_t mask, std::uint64_t epoch) {
     for (User& user : slot.users) {
       const bool covered = user.completed >= label ||
                            (!user.pending.empty() && user.pending.back().epoch >= label);
-      if (!covered && !user.retired && user.thread == 0) TESSERA_TRY(record(slot, user));
+      if (!covered && !user.retired && user.thread == 0) TESSERA_TRY(record(slot, user, std::max(now, slot.last.load())));
     }
   }
   return {};
@@ -385,7 +387,7 @@ Status StreamTable::retire(StreamId stream) {
   for (std::uint32_t i = 0; i < used_slots_; ++i) {
     for (User& user : slots_[i].users) {
       if (user.stream != stream || user.thread != 0 || user.retired) continue;
-      TESSERA_TRY(record(slots_[i], user));
+      TESSERA_TRY(record(slots_[i], user, slots_[i].last.load()));
       if (!user.pending.empty()) user.pending.back().epoch = kForever;
       user.retired = true;
     }

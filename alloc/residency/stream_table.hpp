@@ -150,7 +150,7 @@ class StreamTable {
   std::uint32_t find_slot(StreamId stream);
   std::uint32_t assign(StreamId stream, std::uint64_t thread);
   std::uint32_t choose_slot(std::size_t hash) REQUIRES_LOCK(mutex_);
-  Status record(Slot& slot, User& user) REQUIRES_LOCK(mutex_);
+  Status record(Slot& slot, User& user, std::uint64_t label) REQUIRES_LOCK(mutex_);
   Status declare_dead(User& user) REQUIRES_LOCK(mutex_);
   void forget(User& user) REQUIRES_LOCK(mutex_);
   void forget_key(StreamId stream, std::uint64_t thread) REQUIRES_LOCK(mutex_);

@@ -75,6 +75,18 @@ TEST_F(Streams, AUseIsOverWhenTheFenceBehindItHasPassed) {
   EXPECT_TRUE(passed(bit, 1));
 }
 
+// Of all streams, up to the newest use on any: what the first one has queued since is behind the fence.
+TEST_F(Streams, AFenceCoversAllThatWasQueuedWhateverItsStreamIsGivenLater) {
+  const StreamId one = stream();
+  const std::uint64_t both = use(one, table_->tick()) | use(stream(), table_->tick());
+  const std::uint64_t until = table_->epoch();
+  ASSERT_TRUE(table_->fence(both, until).is_ok());
+  ASSERT_TRUE(driver().synchronize(DeviceId(0)).is_ok());
+  held_use(one, table_->tick());
+  ASSERT_TRUE(table_->poll().is_ok());
+  EXPECT_TRUE(table_->passed(both, until));
+}
+
 TEST_F(Streams, ALaterUseDoesNotBringAnEarlierOneBack) {
   const StreamId one = stream();
   const std::uint64_t bit = use(one, 1);
