@@ -90,7 +90,7 @@ Status Arrivals::bring_by_parts(std::span<const PageRef> pages) {
 }
 
 Result<std::vector<PageRef>> Arrivals::absent_pages(Runs runs) {
-  std::vector<PageRef> pages;
+  std::vector<PageRef> pages, apart;
   for (Run* run : runs) {
     run->coming = false;
     for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
@@ -100,10 +100,15 @@ Result<std::vector<PageRef>> Arrivals::absent_pages(Runs runs) {
       }
       if (page->state == PageState::kLost) return data_loss(page);
       if (is_mapped(page->state)) continue;
+      if (is_apart(page->state)) {  // its room is its own
+        apart.push_back(page);
+        continue;
+      }
       if (page->state == PageState::kCold) engine_.stats.late_fetches += 1;
       pages.push_back(page);
     }
   }
+  TESSERA_TRY(transfers_.recall(apart));
   return pages;
 }
 

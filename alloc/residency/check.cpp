@@ -4,6 +4,7 @@
 // written to the disk. Their old copies are kept below them as long as nobody needs the room
 // (docs/decisions/0018-what-has-not-changed.md).
 #include <algorithm>
+#include <iterator>
 
 #include "base/log.hpp"
 #include "residency/transfers.hpp"
@@ -11,13 +12,14 @@
 namespace tessera {
 
 Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, Beside to) {
+  for (const PageRef& page : pages) page->asked = used;
+  if (!pages.empty() && pages.front()->parts) return part_to_ask(pages, mask, to);
   Bytes total;
   std::size_t done = 0;
   for (std::size_t count = 1; done < pages.size() && count > 0; done += count) {
     const auto rest = std::span(pages).subspan(done);
     for (const PageRef& page : rest) {
       page->users = mask;
-      page->asked = used;
       page->leaves_to = to;
     }
     count = mover_.check(rest);
@@ -28,11 +30,20 @@ Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uin
   return total;
 }
 
+// Those of them that are apart.
+void Transfers::keep(std::span<const PageRef> pages) {
+  std::vector<PageRef> apart;
+  std::ranges::copy_if(pages, std::back_inserter(apart), [](const PageRef& page) { return is_apart(page->state); });
+  note_given_up(recall(apart));
+}
+
 // Nothing was queued for them since they were asked, so the outbound streams wait for all their users. Who was
-// used stays, as one who is forwarded does; so does one for whom there is no host frame.
+// used stays, as one who is forwarded does; so does one for whom there is no host frame. A page that is apart is mapped again
+// for that.
 void Transfers::copy_changed(std::vector<PageRef> pages) {
   std::erase_if(pages, [](const PageRef& page) {
     const Run& run = *page.run;
+    if (page->state == PageState::kApart) return false;
     return page->state != PageState::kResident || !run.may_leave() || run.is_dead() ||
            run.last_work() != page->asked;
   });
@@ -51,7 +62,8 @@ void Transfers::copy_changed(std::vector<PageRef> pages) {
       continue;
     }
     if (!begun.is_ok()) {
-      return log_line(LogLevel::kDebug, "a changed page stays: {}", begun.status().to_string());
+      log_line(LogLevel::kDebug, "a changed page stays: {}", begun.status().to_string());
+      return keep(rest);
     }
     rest = rest.subspan(begun.value());
   }

@@ -111,7 +111,9 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   }
   if (which == Which::kWithoutCopy || (parting.to_check.empty() && parting.to_copy.empty())) return total;
   const bool swaps = engine_.tiers.is_backed();
-  if (!swaps) TESSERA_TRY(let_copies_wait(*work, beside));
+  parting.apart = !swaps && engine_.unseen.load() && !run.is_dead() && mover_.open_aliases(parting.to_check) &&
+                  mover_.open_aliases(parting.to_copy);
+  if (!swaps && !parting.apart) TESSERA_TRY(let_copies_wait(*work, beside));
   const Result<Bytes> copied =
       swaps ? swap_out(parting.to_copy, patience) : leave_by_copy(std::move(parting), *work, patience, beside);
   if (copied.is_ok()) return total + copied.value();
@@ -130,9 +132,12 @@ Status Room::let_copies_wait(const Work& work, Beside to) {
 }
 
 // Of those that are asked, and of the others as far as the tiers below have room. REQUIRES: the outbound streams wait
-// for the work. Errors: kOutOfMemory where not one has begun to leave.
+// for the work, or the pages part. Errors: kOutOfMemory where not one has begun to leave.
 Result<Bytes> Room::leave_by_copy(Parting parting, const Work& work, Patience patience, Beside to) {
   std::vector<PageRef>& pages = parting.to_copy;
+  for (auto* each : {&parting.to_check, &pages}) {
+    for (const PageRef& page : *each) page->parts = parting.apart;
+  }
   Bytes total = transfers_.check(parting.to_check, work.mask, work.until, to);
   pages.insert(pages.end(), parting.to_check.begin(), parting.to_check.end());
   for (const PageRef& page : pages) mover_.plan_fingerprint(page);
@@ -145,6 +150,7 @@ Result<Bytes> Room::leave_by_copy(Parting parting, const Work& work, Patience pa
     for (const PageRef& page : rest.first(begun.value())) total += page.bytes();
     rest = rest.subspan(begun.value());
   }
+  TESSERA_TRY(transfers_.go_apart());
   return total;
 }
 
@@ -240,7 +246,7 @@ Status Room::evict(Run& run, std::optional<Away> to) {
       TESSERA_TRY(transfers_.finish(Transfers::Await::kLeaving, run.going()));
     }
     const Bytes left = run.bytes_in(PageState::kResident) + run.bytes_in(PageState::kArriving) +
-                       run.bytes_in(PageState::kRemaking);
+                       run.bytes_in(PageState::kApart) + run.bytes_in(PageState::kRemaking);
     if (!left) return {};
     if (left >= before) return Status(Code::kBusy, "the block was used while it left");
     before = left;

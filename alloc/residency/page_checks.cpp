@@ -15,7 +15,7 @@ namespace tessera {
 void PageMover::queue_fingerprints(std::span<const PageRef> pages) {
   std::vector<DeviceRange> ranges;
   for (const PageRef& page : pages) {
-    if (page->wants_fingerprint) ranges.push_back({page.address(), page.bytes()});
+    if (page->wants_fingerprint) ranges.push_back({bytes_at(page), page.bytes()});
   }
   if (ranges.empty()) return;
   const std::optional<FingerprintDesk::Place> first = desk_.queue(ranges, lanes_.outbound(Beside::kHost));
@@ -81,6 +81,7 @@ Result<bool> PageMover::finish_check(PageRef page, bool wait) {
   TESSERA_TRY(step(page, PageEvent::kChecked));
   stats_.checks += 1;
   desk_.note(page.bytes(), same);
+  if (std::exchange(page->recalled, false)) return true;  // and may have been written since
   if (same) {
     page->habit.same();
     page->copied = page->asked;
@@ -114,7 +115,8 @@ void PageMover::drop_candidates(Bytes bytes) {
   for (Bytes dropped; dropped < bytes && !candidates_.empty();) {
     const PageRef page = candidates_.back();
     candidates_.pop_back();
-    if (page->state == PageState::kChecking) {
+    const bool is_asked = is_going(page->state) && page->candidate;
+    if (is_asked) {
       asked.push_back(page);
       continue;
     }

@@ -45,7 +45,7 @@ std::size_t PageMover::batch_of(std::span<const PageRef> pages) const {
   if (!copies_at_once_) return 1;
   // Those that come do so over one link; where others go is not known yet.
   const auto by_copy = [first = pages.front()](const PageRef& page) {
-    if (page->state == PageState::kResident) return true;
+    if (page->state == PageState::kResident || page->state == PageState::kApart) return true;
     return page->state == PageState::kCold && beside_of(*page) == beside_of(*first);
   };
   std::size_t count = 0;
@@ -89,12 +89,17 @@ Status PageMover::queue_copies(CopyWay way, std::span<const PageRef> pages) {
   return {};
 }
 
+// Where copies find the page's bytes on the device.
+Address PageMover::bytes_at(PageRef page) const {
+  return is_apart(page->state) ? tiers_.device.alias_of(*page->device) : page.address();
+}
+
 Status PageMover::queue_on(CopyWay way, std::span<const PageRef> pages, StreamId stream) {
   // Asked here, because the last frame that was taken may be the first that could not be pinned.
   if (pages.size() > 1 && copies_at_once_ && tiers_.host.pinned()) {
     std::vector<HostCopy> copies;
     for (const PageRef& page : pages) {
-      copies.push_back({page.address(), HostTier::bytes_of(*page->host), page.bytes()});
+      copies.push_back({bytes_at(page), HostTier::bytes_of(*page->host), page.bytes()});
     }
     Status status = driver_.copy_all(way, copies, stream);
     if (status.code() != Code::kNotSupported) return status;
@@ -102,15 +107,15 @@ Status PageMover::queue_on(CopyWay way, std::span<const PageRef> pages, StreamId
   }
   for (const PageRef& page : pages) {
     void* const host = HostTier::bytes_of(*page->host);
-    TESSERA_TRY(way == CopyWay::kIn ? driver_.copy_in(page.address(), host, page.bytes(), stream)
-                                    : driver_.copy_out(host, page.address(), page.bytes(), stream));
+    TESSERA_TRY(way == CopyWay::kIn ? driver_.copy_in(bytes_at(page), host, page.bytes(), stream)
+                                    : driver_.copy_out(host, bytes_at(page), page.bytes(), stream));
   }
   return {};
 }
 
 Status PageMover::queue_with_peer(CopyWay way, std::span<const PageRef> pages, StreamId stream) {
   for (const PageRef& page : pages) {
-    const Address own = page.address(), there = PeerTier::alias_of(*page->peer);
+    const Address own = bytes_at(page), there = PeerTier::alias_of(*page->peer);
     const bool in = way == CopyWay::kIn;
     TESSERA_TRY(driver_.copy(in ? own : there, in ? there : own, page.bytes(), stream));
   }
@@ -149,7 +154,8 @@ Status PageMover::fill_frames(std::span<const PageRef> pages) {
   return {};
 }
 
-Result<std::size_t> PageMover::copy_out(std::span<const PageRef> pages, Beside to) {
+// Of as many of the first pages as there are frames for, which gives, or of one alone in a staging frame.
+Result<std::size_t> PageMover::take_frames_beside(std::span<const PageRef> pages, Beside to) {
   std::size_t taken = 0;
   Status status;
   // They are stale, or the pages would not have to be copied. Also of pages that will find no
@@ -166,6 +172,12 @@ Result<std::size_t> PageMover::copy_out(std::span<const PageRef> pages, Beside t
     break;
   }
   if (taken == 0) return status;
+  return taken;
+}
+
+Result<std::size_t> PageMover::copy_out(std::span<const PageRef> pages, Beside to) {
+  std::size_t taken = 0;
+  TESSERA_TRY_ASSIGN(taken, take_frames_beside(pages, to));
   const auto ready = pages.first(taken);
   if (Status queued = queue_copies(CopyWay::kOut, ready); !queued.is_ok()) {
     for (const PageRef& page : ready) return_near_frame(page);

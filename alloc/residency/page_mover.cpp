@@ -13,29 +13,8 @@ namespace {
 // for ever.
 constexpr int kAccessTries = 64;
 
-// The first of several errors is the one to tell.
-void note_error(Status& result, Status status) {
-  if (result.is_ok()) result = std::move(status);
-}
-
-// Calls `visit(address, bytes, pages)` for each stretch of pages with no gap in addresses, also
-// after an error; returns the first one.
-template <class Visit>
-Status for_each_stretch(std::span<const PageRef> pages, Visit visit) {
-  Status result;
-  for (std::size_t first = 0; first < pages.size();) {
-    std::size_t end = first + 1;
-    Address next = pages[first].address() + pages[first].bytes();
-    while (end < pages.size() && pages[end].address() == next) next = next + pages[end++].bytes();
-    note_error(result, visit(pages[first].address(), next - pages[first].address(),
-                             pages.subspan(first, end - first)));
-    first = end;
-  }
-  return result;
-}
-
 Nearest nearest_of(const Page& page) {
-  if (is_mapped(page.state)) return Nearest::kDevice;
+  if (is_mapped(page.state) || is_apart(page.state)) return Nearest::kDevice;
   if (page.peer) return Nearest::kPeer;
   if (page.host && page.state != PageState::kRising) return Nearest::kHost;
   return page.file ? Nearest::kFile : Nearest::kNowhere;
@@ -217,6 +196,7 @@ PageMover::Verdict PageMover::judge(PageRef page) const {
   const bool leaving = page->state == PageState::kLeaving;
   const bool quiet = run.last_work() <= run.quiet && run.may_leave();
   if (quiet && run.is_dead()) return Verdict::kDiscard;
+  if (page->recalled) return leaving ? Verdict::kForward : Verdict::kStay;
   // Quiet is not enough: pages of one run may be copied at different times, with a write between.
   if (quiet && is_clean(page)) return Verdict::kUnmap;
   return leaving ? Verdict::kForward : Verdict::kStay;
@@ -265,6 +245,7 @@ Status PageMover::take_frames(std::span<const PageRef> pages, After after) {
 Status PageMover::forward(PageRef page) {
   give_back_event(page->event);
   drop_fingerprint(page);
+  page->recalled = false;
   stats_.forwards += 1;
   note_move(page, page->peer ? EventKind::kPeerForward : EventKind::kForward);
   return_near_frame(page);
@@ -272,16 +253,19 @@ Status PageMover::forward(PageRef page) {
 }
 
 Status PageMover::keep_frame(PageRef page) {
+  if (page->state == PageState::kParting) return stay(page);
   return page->state == PageState::kLeaving ? forward(page) : Status();
 }
 
 Status PageMover::release_frame(PageRef page, After after) {
-  const bool copied = page->state == PageState::kLeaving;
+  const bool copied = page->state == PageState::kLeaving || page->state == PageState::kApartLeaving;
   tiers_.device.give_back(*page->device);
   page->device.reset();
-  page.run->streams.store(0);  // the gate is closed, and all uses are over
+  // The gate is closed, and all uses are over. Of a page that is apart that was seen to when it was unmapped.
+  if (!is_apart(page->state)) page.run->streams.store(0);
   const bool awaited = page->state == PageState::kArriving || page->state == PageState::kRemaking ||
-                       page->state == PageState::kChecking;
+                       page->state == PageState::kChecking || page->state == PageState::kApartChecking;
+  page->recalled = false;
   if (copied || awaited) give_back_event(page->event);
   if (copied && after == After::kCold) page->fingerprint = read_fingerprint(page);
   drop_fingerprint(page);

@@ -19,33 +19,13 @@
 #include "residency/file_meter.hpp"
 #include "residency/gate.hpp"
 #include "residency/link_meter.hpp"
+#include "residency/page_ref.hpp"
 #include "residency/residency_stats.hpp"
 #include "residency/run.hpp"
 #include "residency/runs_by_trait.hpp"
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
-
-// A page by name: the run's `page`-th.
-struct PageRef {
-  Run* run = nullptr;
-  std::uint32_t page = 0;
-
-  Page& operator*() const { return run->pages[page]; }
-  Page* operator->() const { return &run->pages[page]; }
-  Address address() const { return run->page_address(page); }
-  PageClass page_class() const { return run->shape.page_class(page); }
-  Bytes bytes() const { return page_bytes(page_class()); }
-};
-
-// Of a page that is near.
-inline Beside beside_of(const Page& page) { return page.peer ? Beside::kPeer : Beside::kHost; }
-
-inline Bytes total_bytes(std::span<const PageRef> pages) {
-  Bytes bytes;
-  for (const PageRef& page : pages) bytes += page.bytes();
-  return bytes;
-}
 
 class PageMover {
  public:
@@ -68,7 +48,7 @@ class PageMover {
   Status mount(std::span<const PageRef> pages);
   // How many of the first pages go together over the link, one or more.
   std::size_t batch_of(std::span<const PageRef> pages) const;
-  // kResident -> kLeaving, as of Page::copied, which the caller has set: as many of the first pages as there are
+  // kResident -> kLeaving, kApart -> kApartLeaving, as of Page::copied, which the caller has set: as many of the first as there are
   // frames for, or one alone into a staging frame of the host. Gives how many. REQUIRES: they are no more than a
   // batch, and the outbound stream to that memory waits for their users already.
   // Errors: kOutOfMemory when the peers, or the host budget and the staging reserve, have no frame for the first.
@@ -92,16 +72,36 @@ class PageMover {
   // Whether the copy of a kLeaving page is done.
   Result<bool> copied_out(PageRef page, bool wait);
 
+  // page_partings.cpp: unmap first, copy then, so that work which is not announced writes before the copy or faults
+  // Whether copies can read the pages' frames elsewhere than at their own addresses. Says once why not.
+  bool open_aliases(std::span<const PageRef> pages);
+  // As copy_out(), but -> kParting: the host frames are there, and nothing is queued.
+  Result<std::size_t> part(std::span<const PageRef> pages, Beside to);
+  Status part_to_ask(PageRef page);  // when it is unmapped, as of Page::asked, which the caller has set
+  // kParting -> kApart behind the closed gate, or -> kResident where the run is held or was used since as_of(), or the
+  // driver refuses; dead ones are discarded. REQUIRES: open_aliases(); the work up to as_of() is over.
+  Status take_apart(std::span<const PageRef> pages);
+  Status stay(PageRef page);  // kParting -> kResident
+  // kApart -> kApartLeaving; -> kResident where the copies cannot be queued. REQUIRES: part(); they are a batch that
+  // goes to one memory.
+  Status copy_apart(std::span<const PageRef> pages);
+  // kApart, or kApartLeaving whose copy is done -> kCold, or kEmpty where the run is dead: the frame goes back.
+  Status leave_apart(PageRef page);
+  Status give_up_apart(PageRef page);  // -> kEmpty. REQUIRES: what is under way is over, or never will be
+  // Maps pages that are apart at their own addresses again, on the same frames: what is under way goes on and is of no
+  // use then (Page::recalled). Errors: the driver's, and all are apart.
+  Status bring_back(std::span<const PageRef> pages);
+
   // Takes device frames away behind the closed gate: of dead pages (discarded), kResident pages
   // with a valid copy, kLeaving pages whose copy is done. Skips a page whose run is held or was used
   // since Run::quiet; a kLeaving one is then forwarded. Unmapped once per contiguous stretch.
   Status vacate(std::span<const PageRef> pages);
   // page_checks.cpp: whether a copy is valid still
-  // kResident -> kChecking, as of Page::asked, which the caller has set: of as many of the first pages as
+  // kResident -> kChecking, kApart -> kApartChecking, as of Page::asked, which the caller has set: of as many of the first as
   // gives. 0 where it cannot be found out now. REQUIRES: is_doubtful(), and as copy_out.
   std::size_t check(std::span<const PageRef> pages);
-  // kChecking -> kResident, as finish_arrival. Page::copied == Page::asked then if the copy is valid; else it
-  // is gone.
+  // kChecking -> kResident, or kApartChecking -> kApart, as finish_arrival. Page::copied == Page::asked then if the copy
+  // is valid; else it is gone. Of a page that was recalled neither is known.
   Result<bool> finish_check(PageRef page, bool wait);
   // Whether it is_doubtful(), and finding out is likely to cost less than a copy there.
   bool may_check(PageRef page, Beside to);
@@ -113,7 +113,12 @@ class PageMover {
   Bytes candidate_bytes() const { return candidate_bytes_; }
   // Of all pages in a state that is_moving(), and of those that are going.
   Bytes moving(PageState state) const { return moving_[static_cast<std::size_t>(state)]; }
-  Bytes going() const { return moving(PageState::kLeaving) + moving(PageState::kChecking); }
+  Bytes going() const { return copying_out() + moving(PageState::kParting); }
+  // ... of which work for that is on an outbound stream.
+  Bytes copying_out() const {
+    return moving(PageState::kLeaving) + moving(PageState::kChecking) + moving(PageState::kApartLeaving) +
+           moving(PageState::kApartChecking);
+  }
   // The run goes away.
   void forget(const Run& run);
 
@@ -184,11 +189,16 @@ class PageMover {
   }
   Status queue_copies(CopyWay way, std::span<const PageRef> pages);
   Status queue_on(CopyWay way, std::span<const PageRef> pages, StreamId stream);
+  Address bytes_at(PageRef page) const;
   Status queue_with_peer(CopyWay way, std::span<const PageRef> pages, StreamId stream);
   Status record_or_wait(EventId event, StreamId stream);
   void await_queued(StreamId stream);
   Status fill_frames(std::span<const PageRef> pages);
   void share_event(EventId event, std::span<const PageRef> pages);
+  Result<std::size_t> take_frames_beside(std::span<const PageRef> pages, Beside to);
+  // page_partings.cpp
+  Status map_again(PageRef page);
+  void unmap_again(std::span<const PageRef> pages);
   // page_checks.cpp
   void queue_fingerprints(std::span<const PageRef> pages);
   std::optional<Fingerprint> read_fingerprint(PageRef page);
@@ -228,6 +238,7 @@ class PageMover {
   std::vector<EventId> spare_events_;
   std::unordered_map<EventId, std::size_t> event_shares_;  // of pages whose copies were queued together
   bool copies_at_once_ = true;  // until the driver says that it cannot
+  int alias_refusals_ = 0;      // in a row
   std::array<LinkMeter, 4> meters_;  // in and out, of the host and of the peers
   FileMeter file_read_meter_;
   FileMeter file_write_meter_;

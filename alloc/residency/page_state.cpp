@@ -20,6 +20,21 @@ constexpr Step kSteps[] = {
     {S::kResident, E::kCheck, S::kChecking},
     {S::kChecking, E::kChecked, S::kResident},  // its copy is valid, or is no more
     {S::kChecking, E::kDiscard, S::kEmpty},     // as kArriving, below
+    {S::kResident, E::kPart, S::kParting},
+    {S::kParting, E::kForward, S::kResident},
+    {S::kParting, E::kTakeApart, S::kApart},
+    {S::kParting, E::kDiscard, S::kEmpty},
+    {S::kApart, E::kBack, S::kResident},
+    {S::kApart, E::kCopyOut, S::kApartLeaving},
+    {S::kApart, E::kCheck, S::kApartChecking},
+    {S::kApart, E::kUnmap, S::kCold},           // its old copy turned out to be valid
+    {S::kApart, E::kDiscard, S::kEmpty},
+    {S::kApartLeaving, E::kBack, S::kLeaving},  // it was used: the copy is of no use any more
+    {S::kApartLeaving, E::kUnmap, S::kCold},
+    {S::kApartLeaving, E::kDiscard, S::kEmpty},
+    {S::kApartChecking, E::kBack, S::kChecking},
+    {S::kApartChecking, E::kChecked, S::kApart},
+    {S::kApartChecking, E::kDiscard, S::kEmpty},
     {S::kLeaving, E::kForward, S::kResident},
     {S::kLeaving, E::kUnmap, S::kCold},
     {S::kLeaving, E::kDiscard, S::kEmpty},
@@ -50,13 +65,15 @@ constexpr Step kSteps[] = {
 
 const char* name_of(PageState state) {
   constexpr const char* kNames[] = {"empty",   "resident", "leaving", "checking",
+                                    "parting", "apart", "apart-leaving", "apart-checking",
                                     "cold",    "sinking",  "rising",  "arriving",
                                     "gone",    "blank",    "remaking", "lost"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
 const char* name_of(PageEvent event) {
-  constexpr const char* kNames[] = {"back", "copy-out", "check", "checked", "forward", "unmap", "discard",
+  constexpr const char* kNames[] = {"back", "copy-out", "check", "checked", "forward", "part",
+                                    "take-apart", "unmap", "discard",
                                     "sink", "sunk",     "rise",    "risen", "rise-failed",
                                     "copy-in", "arrive", "drop", "mount", "remake",
                                     "remade", "lose"};

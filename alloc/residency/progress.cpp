@@ -12,7 +12,7 @@ namespace {
 
 // The copy out to wait for so that `bytes` leave, or as many as do. Copies over one link end in their order, so
 // this wait is for all before it, and their pages are unmapped together; but a page in a staging frame
-// goes on to the file at once, which others may be waiting for. REQUIRES: one is leaving.
+// goes on to the file at once, which others may be waiting for. None where none is leaving.
 PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
   PageRef awaited;
   for (const PageRef& page : moving) {
@@ -38,18 +38,18 @@ struct Transfers::Ended {
 // Copies of one direction over one link end in the order in which they were queued, so behind one that is under way
 // nobody need be asked.
 Status Transfers::finish(Await await, Bytes bytes) {
-  Status result;
-  if (moving_.empty() && stranded_.empty()) return result;
+  if (!any() && stranded_.empty()) return {};
+  Status result = await_parted(await, bytes);
   std::vector<PageRef> arrived;
   Ended ended;
-  if (await == Await::kLeaving) {
-    const PageRef copy = awaited_copy(moving_, bytes);
+  const PageRef copy = await == Await::kLeaving ? awaited_copy(moving_, bytes) : PageRef();
+  if (copy.run != nullptr) {
     await_users(copy);
     const StallWait waiting(engine_.stall, cause_of(copy->state));
-    result = mover_.copied_out(copy, true).status();
+    note_error(result, mover_.copied_out(copy, true).status());
   }
   // Whether a copy of that direction, from or to that memory, is known to be under way, or there is none.
-  const bool none_comes = !mover_.moving(PageState::kArriving), none_goes = !mover_.going();
+  const bool none_comes = !mover_.moving(PageState::kArriving), none_goes = !mover_.copying_out();
   const bool no_peer = !engine_.lanes.to_peer();
   std::array<bool, kBesides> coming = {none_comes, none_comes || no_peer}, going = {none_goes, none_goes || no_peer};
   const auto all = [](const std::array<bool, kBesides>& each) { return std::ranges::all_of(each, std::identity()); };
@@ -120,11 +120,25 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
       return done;
     }
     case PageState::kChecking: {
+      const bool recalled = page->recalled;
       const Result<bool> done = mover_.finish_check(page, wait);
-      if (done.is_ok() && done.value()) {
+      if (done.is_ok() && done.value() && !recalled) {
         page.run->quiet = std::max(page.run->quiet, page->asked);
         (page->copied == page->asked ? ended.vacant : ended.changed).push_back(page);
       }
+      return done;
+    }
+    case PageState::kApartLeaving: {
+      const Result<bool> done = mover_.copied_out(page, wait);
+      if (done.is_ok() && done.value()) TESSERA_TRY(mover_.leave_apart(page));
+      return done;
+    }
+    case PageState::kApartChecking: {
+      const Result<bool> done = mover_.finish_check(page, wait);
+      if (!done.is_ok() || !done.value()) return done;
+      const bool leaves = page->copied == page->asked || page.run->is_dead();
+      if (leaves) TESSERA_TRY(mover_.leave_apart(page));
+      if (!leaves) ended.changed.push_back(page);
       return done;
     }
     case PageState::kRemaking: return mover_.finish_remake(page, wait);
@@ -198,13 +212,18 @@ Result<bool> Transfers::has_risen(PageRef page) {
 
 // As settle(), but the page stays listed as one that moves: with many of them each would be looked for among all.
 Status Transfers::await_move(PageRef page) {
-  await_users(page);
+  if (page->state != PageState::kParting) await_users(page);
   const StallWait waiting(engine_.stall, cause_of(page->state));
   Result<bool> done = true;
   switch (page->state) {
     case PageState::kArriving: done = mover_.finish_arrival(page, true); break;
     case PageState::kLeaving: done = mover_.copied_out(page, true); break;
-    case PageState::kChecking: done = mover_.finish_check(page, true); break;
+    case PageState::kChecking:
+    case PageState::kApartChecking: done = mover_.finish_check(page, true); break;
+    case PageState::kApartLeaving:
+      TESSERA_TRY(mover_.copied_out(page, true).status());
+      return mover_.leave_apart(page);
+    case PageState::kParting: return mover_.stay(page);
     case PageState::kRemaking: done = mover_.finish_remake(page, true); break;
     case PageState::kSinking: done = finish_sink(page, true); break;
     case PageState::kRising: done = mover_.finish_rise(page, true); break;

@@ -76,6 +76,7 @@ class Room {
   // Pages of a run that shall leave, by what each needs before.
   struct Parting {
     std::vector<PageRef> free_at_once, to_check, to_copy;
+    bool apart = false;  // those that are copied or asked are unmapped before
   };
   Result<std::optional<Work>> close_work(const Run& run, std::uint64_t decided);
   // The memory that a copy goes to first.

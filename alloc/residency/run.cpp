@@ -19,8 +19,8 @@ Status validate_run(const Run& run) {
     const Page& page = run.pages[i];
     if (!is_present(page.state)) ++missing;
     bytes[static_cast<std::size_t>(page.state)] += page_bytes(run.shape.page_class(i));
-    if (is_mapped(page.state) != page.device.has_value()) {
-      return broken(run, i, "a device frame exactly while it is mapped");
+    if ((is_mapped(page.state) || is_apart(page.state)) != page.device.has_value()) {
+      return broken(run, i, "a device frame exactly while it is mapped or apart");
     }
     if (page.device && page.device->page_class != run.shape.page_class(i)) {
       return broken(run, i, "a frame of another page class");
@@ -28,11 +28,15 @@ Status validate_run(const Run& run) {
     if (page.backed && (page.state != PageState::kCold || !page.host)) {
       return broken(run, i, "backed by a frame that it does not have");
     }
-    if (page.candidate && (!page.host || !page.fingerprint || !is_present(page.state))) {
+    const bool may_be_candidate = is_present(page.state) || is_apart(page.state);
+    if (page.candidate && (!page.host || !page.fingerprint || !may_be_candidate)) {
       return broken(run, i, "a candidate without its copy");
     }
     if ((page.fingerprint_at != FingerprintDesk::kNowhere) && !is_going(page.state)) {
       return broken(run, i, "a fingerprint that nobody will read");
+    }
+    if (page.recalled && page.state != PageState::kLeaving && page.state != PageState::kChecking) {
+      return broken(run, i, "recalled from nowhere");
     }
     if (page.peer && (page.host || page.file)) return broken(run, i, "a peer's copy beside others");
     if (page.peer && page.fingerprint) return broken(run, i, "a fingerprint of a peer's copy");
@@ -45,10 +49,15 @@ Status validate_run(const Run& run) {
         if (!page.host || !page.file) return broken(run, i, "a transfer without both its ends");
         break;
       case PageState::kLeaving:
+      case PageState::kApartLeaving:
       case PageState::kArriving:
         if (!page.is_near()) return broken(run, i, "a copy without its other end");
         break;
+      case PageState::kParting:
+        if (!page.has_copy()) return broken(run, i, "it parts with no place to go to");
+        break;
       case PageState::kChecking:
+      case PageState::kApartChecking:
         if (!page.host && !page.file) return broken(run, i, "a check of a copy that is not there");
         if (!page.fingerprint) return broken(run, i, "a check with nothing to compare");
         break;
@@ -61,6 +70,7 @@ Status validate_run(const Run& run) {
         if (page.has_copy()) return broken(run, i, "copies of bytes that do not matter");
         break;
       case PageState::kResident:
+      case PageState::kApart:
       case PageState::kLost:
         break;
     }

@@ -9,7 +9,7 @@
 //
 // Invariants (validate_run())
 //  1. missing == the number of pages that are not present (page_state.hpp).
-//  2. A mapped page has a device frame, any other has none.
+//  2. A page that is mapped or apart has a device frame, any other has none.
 //  3. A kCold page has a peer, host or file frame that holds its bytes; who has a peer frame has neither of the others.
 //  4. bytes_by_state counts each page in the state it is in.
 //  5. A kGone page's bytes can be remade, or do not matter.
@@ -53,13 +53,16 @@ struct Page {
   std::optional<Frame> file;   // likewise
   std::uint64_t copied = 0;    // the run's last use when the copy below was (or is being) made
   std::uint64_t asked = 0;     // likewise, when it was asked whether that copy is valid
-  Beside leaves_to = Beside::kHost;  // kChecking: if it has changed
-  std::uint64_t users = 0;     // kLeaving, kChecking: the slots of the streams that are waited for
-  EventId event;               // kLeaving, kArriving: the copy; kChecking, kRemaking: the work
+  Beside leaves_to = Beside::kHost;  // while it is asked: if it has changed
+  std::uint64_t users = 0;     // is_going(): the slots of the streams that are waited for
+  bool parts = false;          // kResident: it leaves by way of kParting, next
+  bool asks = false;           // kParting: it is asked whether it has changed, then
+  bool recalled = false;       // kLeaving, kChecking: it was apart, and is mapped again: what is under way is of no use
+  EventId event;               // the copy of those that leave or arrive; the work of those that are asked or remade
   IoTicket io;                 // kSinking, kRising: the transfer
   Nanoseconds started;         // when the transfer in flight was queued
   std::optional<Fingerprint> fingerprint;  // of the copy below, if one was taken
-  FingerprintDesk::Place fingerprint_at = FingerprintDesk::kNowhere;  // kLeaving, kChecking: the one to come
+  FingerprintDesk::Place fingerprint_at = FingerprintDesk::kNowhere;  // is_going(): the one to come
   FingerprintHabit habit;
   bool wants_fingerprint = false;  // of the copy that is made next
   bool candidate = false;      // the host frame is kept below a page that may have changed
@@ -71,7 +74,11 @@ struct Page {
   // One copy brings it to the device.
   bool is_near() const { return peer || host; }
   // What is under way is as of this epoch.
-  std::uint64_t as_of() const { return state == PageState::kChecking ? asked : copied; }
+  std::uint64_t as_of() const {
+    const bool is_asked = state == PageState::kChecking || state == PageState::kApartChecking ||
+                          (state == PageState::kParting && asks);
+    return is_asked ? asked : copied;
+  }
 };
 
 // The layer above.
@@ -141,7 +148,10 @@ struct Run {
     return has(PageTrait::kCopyInPeer) || has(PageTrait::kCopyInHost) || has(PageTrait::kCopyInFile);
   }
   // Bytes of it may soon have left.
-  Bytes going() const { return bytes_in(PageState::kLeaving) + bytes_in(PageState::kChecking); }
+  Bytes going() const {
+    return bytes_in(PageState::kLeaving) + bytes_in(PageState::kChecking) + bytes_in(PageState::kParting) +
+           bytes_in(PageState::kApartLeaving) + bytes_in(PageState::kApartChecking);
+  }
   // Bytes of it are coming to the device: what has their page may be used, not moved.
   bool arrives() const { return has(PageState::kArriving) || has(PageState::kRemaking); }
   Address page_address(std::uint32_t page) const { return address + shape.offset(page); }

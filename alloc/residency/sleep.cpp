@@ -14,7 +14,7 @@ namespace {
 constexpr Bytes kBatch = 256_MiB;
 
 Bytes bytes_there(const Run& run) {
-  return run.bytes_in(PageState::kResident) + run.going() +
+  return run.bytes_in(PageState::kResident) + run.going() + run.bytes_in(PageState::kApart) +
          run.bytes_in(PageState::kArriving) + run.bytes_in(PageState::kRemaking);
 }
 
@@ -69,7 +69,13 @@ Status Residency::keep_who_is_leaving() {
     if (run->going()) leaving.push_back(run.get());
   }
   held_uses_.hold(leaving);
-  Status status;
+  std::vector<PageRef> apart;
+  for (Run* const run : leaving) {
+    for (std::uint32_t i = 0; i < run->shape.pages(); ++i) {
+      if (is_apart(run->pages[i].state)) apart.push_back({run, i});
+    }
+  }
+  Status status = transfers_.recall(apart);
   while (status.is_ok() && mover_.going()) status = transfers_.finish(Transfers::Await::kLeaving, mover_.going());
   held_uses_.let_go(leaving);
   return status;

@@ -6,9 +6,12 @@ StallCause cause_of(PageState state) {
   switch (state) {
     case PageState::kArriving: return StallCause::kCopyIn;
     case PageState::kLeaving:
-    case PageState::kChecking: return StallCause::kCopyOut;
+    case PageState::kChecking:
+    case PageState::kApartLeaving:
+    case PageState::kApartChecking: return StallCause::kCopyOut;
     case PageState::kSinking: return StallCause::kFileWrite;
     case PageState::kRising: return StallCause::kFileRead;
+    case PageState::kParting:
     case PageState::kRemaking: return StallCause::kWork;
     default: return StallCause::kMapping;
   }

@@ -17,9 +17,13 @@ Places places_of(const Run& run, const Page& page) {
     case PageState::kResident:
     case PageState::kArriving: return kAtDevice | (is_clean(run, page) ? copies : Places());
     case PageState::kChecking:
+    case PageState::kApart:
+    case PageState::kApartChecking:
     case PageState::kBlank:
     case PageState::kRemaking: return kAtDevice;
-    case PageState::kLeaving: return page.peer ? kAtPeer : kAtHost;
+    case PageState::kParting: return page.asks ? kAtDevice : page.peer ? kAtPeer : kAtHost;
+    case PageState::kLeaving:
+    case PageState::kApartLeaving: return page.peer ? kAtPeer : kAtHost;
     case PageState::kSinking: return kAtFile;
     case PageState::kRising:
     case PageState::kCold: return copies;

@@ -14,7 +14,7 @@ constexpr int kUnmapTries = 2;
 
 }  // namespace
 
-void Transfers::publish_count() { in_flight_.store(static_cast<std::uint32_t>(moving_.size())); }
+void Transfers::publish_count() { in_flight_.store(static_cast<std::uint32_t>(moving_.size() + parting_.size())); }
 
 void Transfers::started(PageRef page) {
   moving_.push_back(page);
@@ -23,7 +23,9 @@ void Transfers::started(PageRef page) {
 
 // The page's transfer was finished by someone who waits for it.
 void Transfers::forget(PageRef page) {
-  std::erase_if(moving_, [&](const PageRef& other) { return other.run == page.run && other.page == page.page; });
+  const auto is_it = [&](const PageRef& other) { return other.run == page.run && other.page == page.page; };
+  std::erase_if(moving_, is_it);
+  std::erase_if(parting_, is_it);
   publish_count();
 }
 
@@ -52,6 +54,7 @@ Status Transfers::mount(std::span<const PageRef> pages) {
 }
 
 Result<std::size_t> Transfers::copy_out(std::span<const PageRef> batch, Beside to) {
+  if (batch.front()->parts) return part(batch, to);
   Result<std::size_t> begun = mover_.copy_out(batch, to);
   if (!begun.is_ok()) return begun;
   for (const PageRef& page : batch.first(begun.value())) started(page);
@@ -123,7 +126,7 @@ void Transfers::spare_host_room(Bytes bytes) {
 Status Transfers::discard(Run& run) {
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
-    if (is_mapped(page->state) || page->state == PageState::kEmpty) continue;
+    if (page->device || page->state == PageState::kEmpty) continue;  // those that are apart are mapped again
     // How its transfer ends does not matter.
     if (Status status = settle(page); !status.is_ok()) {
       log_line(LogLevel::kDebug, "bytes nobody needs: {}", status.to_string());
@@ -142,7 +145,8 @@ Status Transfers::take_back(Run& run) {
     std::vector<PageRef> mapped;
     for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
       const PageRef page{&run, i};
-      const Status settled = settle(page);
+      Status settled = settle(page);
+      if (is_apart(page->state)) settled = mover_.give_up_apart(page);
       if (!is_mapped(page->state)) continue;
       mapped.push_back(page);
       if (!settled.is_ok()) result = settled;
@@ -158,6 +162,7 @@ Status Transfers::take_back(Run& run) {
 void Transfers::forget(const Run& run) {
   const auto of_run = [&run](const PageRef& page) { return page.run == &run; };
   std::erase_if(moving_, of_run);
+  std::erase_if(parting_, of_run);
   std::erase_if(stranded_, of_run);
   publish_count();
 }
@@ -185,10 +190,15 @@ Status Transfers::validate() const {
   if (idle_with_peer != mover_.idle_peer_bytes()) {
     return Status(Code::kInternal, "the copies that stayed behind with a peer do not add up");
   }
-  for (const PageRef& page : moving_) {
-    if (!is_moving(page->state)) return Status(Code::kInternal, "a page is listed that does not move");
-    listed_bytes += page.bytes();
-    listed[static_cast<std::size_t>(page->state)] += page.bytes();
+  for (const auto* list : {&moving_, &parting_}) {
+    for (const PageRef& page : *list) {
+      const bool parts = page->state == PageState::kParting;
+      if (!is_moving(page->state) || parts != (list == &parting_)) {
+        return Status(Code::kInternal, "a page is listed that does not move, or does not part");
+      }
+      listed_bytes += page.bytes();
+      listed[static_cast<std::size_t>(page->state)] += page.bytes();
+    }
   }
   if (moving_bytes != listed_bytes) {
     return Status(Code::kInternal, "a page moves that is not listed, or one is listed twice");

@@ -27,6 +27,7 @@ class Transfers {
   // As PageMover's, each: what has begun is listed.
   // Where the pages are host-backed, all work is waited for before.
   Status mount(std::span<const PageRef> pages);
+  // By way of kParting where the pages say so (Page::parts).
   Result<std::size_t> copy_out(std::span<const PageRef> batch, Beside to);
   // Copies that are kept on the chance make way for it.
   Status rise(PageRef page);
@@ -48,9 +49,16 @@ class Transfers {
   // Every one that is done, and what is waited for. Errors: the first, when all have been looked at.
   Status finish(Await await, Bytes bytes = {});
   Status finish_all();
+  // parting.cpp
+  // Pages that part are unmapped and begin to leave, if the work before them is over. Errors: the first, when all have been
+  // looked at; a page that cannot leave stays.
+  Status go_apart();
+  // Pages that are apart are mapped again. Errors: the driver's, and they are apart.
+  Status recall(std::span<const PageRef> pages);
   // Waits for the transfer of one page, if it has one in flight. A page that is leaving keeps its state; its copy is
-  // done. One that is checked stays. Errors: the driver's, and the transfer may go on; a failed read from the file. A
-  // failed write is no error here: the page has its bytes.
+  // done. One that parts stays, one that is apart and copied leaves, one that is checked stays where it is. Errors: the
+  // driver's, and the transfer may go on; a failed read from the file. A failed write is no error here: the page has its
+  // bytes.
   Status settle(PageRef page);
   // Whether the page's read from the file has ended. REQUIRES: it is kRising.
   Result<bool> has_risen(PageRef page);
@@ -67,7 +75,7 @@ class Transfers {
   // Its pages, all on the device now and used by nobody, go where they shall be (Residency::place).
   Status place(Run& run, std::span<const Places> places);
 
-  bool any() const { return !moving_.empty(); }
+  bool any() const { return !moving_.empty() || !parting_.empty(); }
   // Bytes of the host budget that are free when what is written to the file has been.
   Bytes yielding() const;
   Status validate() const;
@@ -83,7 +91,16 @@ class Transfers {
   Status await_move(PageRef page);
   Status await_all(std::span<const PageRef> arriving);
   void await_users(PageRef page);
+  // parting.cpp
+  Result<std::size_t> part(std::span<const PageRef> batch, Beside to);
+  Bytes part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, Beside to);
+  Status await_parting();
+  Status await_parted(Await await, Bytes bytes);
+  Status part_for(Bytes bytes);
+  void ask_apart(std::span<const PageRef> pages);
+  Status copy_apart(std::span<const PageRef> pages);
   void copy_changed(std::vector<PageRef> pages);
+  void keep(std::span<const PageRef> pages);
   void move_on(PageRef page);
   void go_on(PageRef page);
   void clear_stranded();
@@ -93,6 +110,7 @@ class Transfers {
   PageMover& mover_;
   std::atomic<std::uint32_t>& in_flight_;
   std::vector<PageRef> moving_;    // oldest first
+  std::vector<PageRef> parting_;   // likewise: not moving yet
   std::vector<PageRef> stranded_;  // cold in a host frame that is not theirs to stay in: must move on
 };
 

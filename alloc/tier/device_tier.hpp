@@ -1,10 +1,18 @@
 // Device memory as frames; `value` of a frame is the driver's FrameId, unless it is joined: then
 // handles_of() names them.
 //
+// A frame may be mapped a second time, in one stretch, at its *alias*: from when that is first asked for until its
+// handle is destroyed, or until a joined frame comes apart. A copy from there reads the bytes of a page that is not
+// mapped at its own address any more (docs/decisions/0027-unannounced-work.md).
+//
 // Thread safety: as tier.hpp says.
 #pragma once
 
+#include <unordered_map>
+
+#include "base/mutex.hpp"
 #include "driver/driver.hpp"
+#include "tier/alias_window.hpp"
 #include "tier/handle_tier.hpp"
 
 namespace tessera {
@@ -15,12 +23,26 @@ class DeviceTier final : public HandleTier {
   // Destroys all spare frames. REQUIRES: as destroy_all.
   ~DeviceTier() override;
 
+  // The frame has an alias when this returns. REQUIRES: it is out. Errors: the driver's, and it has none.
+  Status open_alias(const Frame& frame);
+  // REQUIRES: open_alias() since the frame was taken, or before where it is not joined.
+  Address alias_of(const Frame& frame) const;
+
  private:
+  using Aliases = std::unordered_map<std::uint64_t, Address>;  // by Frame::value
+
   Result<std::uint64_t> create_handle(Bytes bytes) override;
   Status destroy_handle(std::uint64_t value, Bytes bytes) override;
+  void forget_joined(const Frame& frame) override;
+  Status show(Address alias, const Frame& frame) REQUIRES_LOCK(aliases_mutex_);
+  Status close_alias(Aliases& aliases, std::uint64_t value, PageClass page_class) REQUIRES_LOCK(aliases_mutex_);
 
   Driver& driver_;
   const DeviceId device_;
+  mutable Mutex aliases_mutex_{LockRank::kAliases};
+  AliasWindow window_ GUARDED_BY(aliases_mutex_);
+  Aliases aliases_ GUARDED_BY(aliases_mutex_);
+  Aliases joined_aliases_ GUARDED_BY(aliases_mutex_);
 };
 
 }  // namespace tessera

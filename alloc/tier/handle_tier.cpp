@@ -111,6 +111,7 @@ Frame HandleTier::join() {
 void HandleTier::part(const Frame& frame) {
   const auto found = joined_.find(frame.value);
   DCHECK(found != joined_.end());
+  forget_joined(frame);
   auto& pool = pool_[index_of(PageClass::kBase)];
   pool.insert(pool.end(), found->second->begin(), found->second->end());
   joined_.erase(found);

@@ -51,6 +51,8 @@ class HandleTier : public Tier {
   virtual Result<std::uint64_t> create_handle(Bytes bytes) = 0;
   // Errors: the driver's, and the handle is as it was.
   virtual Status destroy_handle(std::uint64_t value, Bytes bytes) = 0;
+  // The joined frame comes apart: the last that is known of it. Called under the tier's lock.
+  virtual void forget_joined(const Frame&) {}
   // The budget was more than there is. REQUIRES: so much of it is not taken.
   void lower_capacity(Bytes by);
   // Makes one more spare frame, if fewer bytes than `ahead` of the class are spare and the budget has room beside all

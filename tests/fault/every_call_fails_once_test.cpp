@@ -18,7 +18,10 @@ struct Step {
 // on two streams, with a run that ends and a stream that goes.
 class Life {
  public:
-  explicit Life(const ResidencySetup& setup) : machine_(setup) {
+  enum class Uses : bool { kAnnounced, kUnseen };
+
+  explicit Life(const ResidencySetup& setup, Uses uses = Uses::kAnnounced) : machine_(setup) {
+    if (uses == Uses::kUnseen) machine_.residency().expect_unseen_work();
     for (int i = 0; i < 7; ++i) runs_.push_back(machine_.add());
     runs_.push_back(machine_.add({0, 2}));
     first_ = machine_.stream();
@@ -102,10 +105,10 @@ const ResidencySetup kTracked = {.device = 8_MiB, .host = 4_MiB, .file = 32_MiB}
 const ResidencySetup kHostBacked = {.device = 8_MiB, .backing = 32_MiB};
 
 void every_call(std::optional<DriverCall> call, const Status& status,
-                const ResidencySetup& setup = kTracked) {
+                const ResidencySetup& setup = kTracked, Life::Uses uses = Life::Uses::kAnnounced) {
   for (std::uint64_t nth = 1;; ++nth) {
     SCOPED_TRACE(testing::Message() << "call " << nth);
-    Life life(setup);
+    Life life(setup, uses);
     life.live({call, nth, status});
     const bool struck = life.machine().fault().failed() > 0;
     life.machine().finish();
@@ -129,6 +132,20 @@ INSTANTIATE_TEST_SUITE_P(
                     DriverCall::kWaitEvent, DriverCall::kCreateEvent, DriverCall::kRecordEvent,
                     DriverCall::kQueryEvent, DriverCall::kSynchronizeEvent, DriverCall::kCopyIn,
                     DriverCall::kCopyOut, DriverCall::kCopyAll, DriverCall::kFingerprint),
+    [](const auto& info) { return std::string(name_of(info.param)); });
+
+class EveryCallFailsOnceUnseen : public testing::TestWithParam<DriverCall> {};
+
+TEST_P(EveryCallFailsOnceUnseen, WithAnErrorOfTheDriver) {
+  every_call(GetParam(), Status(Code::kDriver, "injected", 999), kTracked, Life::Uses::kUnseen);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Calls, EveryCallFailsOnceUnseen,
+    testing::Values(DriverCall::kReserve, DriverCall::kMap, DriverCall::kSetAccess, DriverCall::kUnmap,
+                    DriverCall::kCreateEvent, DriverCall::kRecordEvent, DriverCall::kQueryEvent,
+                    DriverCall::kSynchronizeEvent, DriverCall::kCopyOut, DriverCall::kCopyAll,
+                    DriverCall::kFingerprint),
     [](const auto& info) { return std::string(name_of(info.param)); });
 
 class EveryCallFailsOnceHostBacked : public testing::TestWithParam<DriverCall> {};

@@ -23,6 +23,7 @@ class Fuzz {
     for (int i = 0; i < 3; ++i) streams_.push_back(machine_.stream());
     streams_.push_back(StreamId(0));
     streams_.push_back(kPerThreadStream);
+    if (below(2) == 0) machine_.residency().expect_unseen_work();
   }
 
   void run() {

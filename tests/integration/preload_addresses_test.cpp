@@ -1,4 +1,5 @@
 // What launches and tables name is found wherever the driver puts reservations, and nothing else is needed.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -72,6 +73,19 @@ TEST(PreloadAddresses, AKernelJoinsTables) { expect_found_where_it_was_handed_on
 TEST(PreloadAddresses, AGraphsNodeCopiesATable) { expect_found_where_it_was_handed_on("graph"); }
 
 TEST(PreloadAddresses, ABlockLeavesBehindAKernelThatUsesItUnseen) { expect_found_where_it_was_handed_on("running"); }
+
+// Over a link so slow that the kernels run while the block is copied, on any machine that is not slower still.
+TEST(PreloadAddresses, WhatIsWrittenUnseenWhileABlockLeavesIsThereOrTold) {
+  const std::string command = "./late_writes handed_kernels.so";
+  EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}}).output, "ok\n");
+  for (const char* policy : {"auto", "recency", "lru"}) {
+    const Outcome ran = run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "26MiB"},
+                                                {"TESSERA_SOFTWARE_BANDWIDTH", "3MiB"},
+                                                {"TESSERA_DEVICE_MEMORY", "10MiB"},
+                                                {"TESSERA_POLICY", policy}});
+    EXPECT_THAT(ran.output, testing::AnyOf("ok\n", "told\n")) << policy << ran.message;
+  }
+}
 
 }  // namespace
 }  // namespace tessera::programs

@@ -29,9 +29,13 @@ std::string table() {
 TEST(PageState, TheTableOfLegalStepsIsThisAndNoOther) {
   EXPECT_EQ(table(),
             "empty: back>resident\n"
-            "resident: copy-out>leaving check>checking unmap>cold discard>empty drop>gone\n"
+            "resident: copy-out>leaving check>checking part>parting unmap>cold discard>empty drop>gone\n"
             "leaving: forward>resident unmap>cold discard>empty\n"
             "checking: checked>resident discard>empty\n"
+            "parting: forward>resident take-apart>apart discard>empty\n"
+            "apart: back>resident copy-out>apart-leaving check>apart-checking unmap>cold discard>empty\n"
+            "apart-leaving: back>leaving unmap>cold discard>empty\n"
+            "apart-checking: back>checking checked>apart discard>empty\n"
             "cold: discard>empty sink>sinking rise>rising copy-in>arriving drop>gone\n"
             "sinking: sunk>cold\n"
             "rising: risen>cold rise-failed>cold lose>lost\n"
@@ -46,6 +50,10 @@ TEST(PageState, PresentPagesAreMappedAndArrivingOnesAreMappedOnly) {
   EXPECT_TRUE(is_present(PageState::kResident) && is_mapped(PageState::kResident));
   EXPECT_TRUE(is_present(PageState::kLeaving) && is_mapped(PageState::kLeaving));
   EXPECT_TRUE(is_present(PageState::kChecking) && is_mapped(PageState::kChecking));
+  EXPECT_TRUE(is_present(PageState::kParting) && is_mapped(PageState::kParting));
+  for (PageState state : {PageState::kApart, PageState::kApartLeaving, PageState::kApartChecking}) {
+    EXPECT_TRUE(is_apart(state) && !is_present(state) && !is_mapped(state)) << name_of(state);
+  }
   for (PageState state : {PageState::kArriving, PageState::kBlank, PageState::kRemaking}) {
     EXPECT_TRUE(!is_present(state) && is_mapped(state)) << name_of(state);
   }
@@ -61,6 +69,8 @@ TEST(PageState, NobodyLeavesAMovingStateButByItsEnd) {
     EXPECT_FALSE(next(state, PageEvent::kDiscard).has_value());
   }
   EXPECT_TRUE(is_moving(PageState::kLeaving) && is_moving(PageState::kArriving));
+  EXPECT_TRUE(is_moving(PageState::kParting) && is_moving(PageState::kApartLeaving));
+  EXPECT_TRUE(is_moving(PageState::kApartChecking) && !is_moving(PageState::kApart));
   EXPECT_TRUE(is_moving(PageState::kRemaking) && !is_moving(PageState::kBlank));
   EXPECT_FALSE(is_moving(PageState::kResident) || is_moving(PageState::kCold));
 }

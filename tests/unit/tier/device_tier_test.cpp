@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "sim_machine.hpp"
 
 namespace tessera {
@@ -30,6 +32,63 @@ TEST_F(DeviceTierTest, ADriverThatRefusesIsReportedAsItself) {
   EXPECT_FALSE(status.is_ok());
   EXPECT_NE(status.code(), Code::kOutOfMemory);
   EXPECT_EQ(tier.usage().used, Bytes());
+}
+
+// Every byte that is written at the frame's place is read at its alias, in one stretch.
+void expect_same_bytes(SimDriver& driver, Address place, Address alias, Bytes bytes) {
+  ASSERT_TRUE(driver.set_access(place, bytes, DeviceId(0)).is_ok());
+  auto* const there = reinterpret_cast<std::uint64_t*>(place.value());
+  const auto* const here = reinterpret_cast<const std::uint64_t*>(alias.value());
+  for (std::uint64_t i = 0; i < bytes.value() / 8; i += 512) there[i] = i + 1;
+  for (std::uint64_t i = 0; i < bytes.value() / 8; i += 512) ASSERT_EQ(here[i], i + 1);
+}
+
+TEST_F(DeviceTierTest, AFrameIsMappedASecondTimeUntilItsMemoryGoesBack) {
+  SimDriver& driver = machine_.driver();
+  const Address place = driver.reserve(kLargePage, kLargePage).take();
+  {
+    DeviceTier tier(driver, DeviceId(0), 64_MiB);
+    const Frame frame = tier.take(PageClass::kLarge).value();
+    ASSERT_TRUE(driver.map(place, kLargePage, FrameId(frame.value)).is_ok());
+    ASSERT_TRUE(tier.open_alias(frame).is_ok());
+    const Address alias = tier.alias_of(frame);
+    expect_same_bytes(driver, place, alias, kLargePage);
+    ASSERT_TRUE(driver.unmap(place, kLargePage).is_ok());
+    EXPECT_EQ(*reinterpret_cast<const std::uint64_t*>(alias.value()), 1U);
+    tier.give_back(frame);
+    ASSERT_TRUE(tier.open_alias(tier.take(PageClass::kLarge).value()).is_ok());
+    EXPECT_EQ(tier.alias_of(frame), alias) << "it has one already";
+    tier.give_back(frame);
+    tier.trim();
+    EXPECT_EQ(free_memory(), 96_MiB);
+  }
+  EXPECT_TRUE(driver.release(place, kLargePage).is_ok());
+}
+
+TEST_F(DeviceTierTest, AJoinedFrameIsOneStretchThereUntilItComesApart) {
+  SimDriver& driver = machine_.driver();
+  const Address place = driver.reserve(kLargePage, kLargePage).take();
+  {
+    DeviceTier tier(driver, DeviceId(0), 32_MiB);
+    std::vector<Frame> frames;
+    for (std::uint64_t i = 0; i < kBasePerLarge; ++i) frames.push_back(tier.take(PageClass::kBase).value());
+    ASSERT_TRUE(tier.open_alias(frames[0]).is_ok());
+    for (const Frame& frame : frames) tier.give_back(frame);
+    const Frame joined = tier.take(PageClass::kLarge).value();
+    ASSERT_TRUE(joined.joined);
+    Address next = place;
+    for (const std::uint64_t handle : DeviceTier::handles_of(joined)) {
+      ASSERT_TRUE(driver.map(next, kBasePage, FrameId(handle)).is_ok());
+      next = next + kBasePage;
+    }
+    ASSERT_TRUE(tier.open_alias(joined).is_ok());
+    expect_same_bytes(driver, place, tier.alias_of(joined), kLargePage);
+    ASSERT_TRUE(driver.unmap(place, kLargePage).is_ok());
+    tier.give_back(joined);
+    tier.trim();
+    EXPECT_EQ(free_memory(), 96_MiB);
+  }
+  EXPECT_TRUE(driver.release(place, kLargePage).is_ok());
 }
 
 }  // namespace

@@ -1,0 +1,109 @@
+// Pages that part: the host waits for the work before them, unmaps them, and then begins their copies.
+//
+// A copy that stands behind that work on a stream would begin by itself, but with the page still mapped. So each look
+// at what is under way asks for the work first, and a call that waits for room waits for it before the copy.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "residency/transfers.hpp"
+
+namespace tessera {
+
+Result<std::size_t> Transfers::part(std::span<const PageRef> batch, Beside to) {
+  Result<std::size_t> begun = mover_.part(batch, to);
+  if (!begun.is_ok()) return begun;
+  for (const PageRef& page : batch.first(begun.value())) {
+    page->parts = false;
+    parting_.push_back(page);
+  }
+  publish_count();
+  return begun;
+}
+
+Bytes Transfers::part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, Beside to) {
+  Bytes total;
+  for (const PageRef& page : std::exchange(pages, {})) {
+    page->parts = false;
+    page->users = mask;
+    page->leaves_to = to;
+    if (!mover_.part_to_ask(page).is_ok()) continue;  // validate() tells
+    parting_.push_back(page);
+    total += page.bytes();
+  }
+  publish_count();
+  return total;
+}
+
+Status Transfers::recall(std::span<const PageRef> pages) { return mover_.bring_back(pages); }
+
+Status Transfers::go_apart() {
+  if (parting_.empty()) return {};
+  Status result = engine_.streams.poll();
+  std::vector<PageRef> ready, asked, copied;
+  std::erase_if(parting_, [&](const PageRef& page) {
+    if (!engine_.streams.passed(page->users, page->as_of())) return false;
+    ready.push_back(page);
+    return true;
+  });
+  note_error(result, mover_.take_apart(ready));
+  for (const PageRef& page : ready) {
+    if (page->state == PageState::kApart) (page->asks ? asked : copied).push_back(page);
+  }
+  ask_apart(asked);
+  note_error(result, copy_apart(copied));
+  publish_count();
+  return result;
+}
+
+// Those that cannot be asked are copied.
+void Transfers::ask_apart(std::span<const PageRef> pages) {
+  for (std::size_t count = 1; !pages.empty() && count > 0; pages = pages.subspan(count)) {
+    count = mover_.check(pages);
+    for (const PageRef& page : pages.first(count)) started(page);
+  }
+  copy_changed({pages.begin(), pages.end()});
+}
+
+Status Transfers::copy_apart(std::span<const PageRef> pages) {
+  Status result;
+  while (!pages.empty()) {
+    const Beside to = beside_of(*pages.front());
+    const auto elsewhere = std::ranges::find_if(pages, [to](const PageRef& page) { return beside_of(*page) != to; });
+    const auto batch = pages.first(mover_.batch_of({pages.begin(), elsewhere}));
+    Status begun = mover_.copy_apart(batch);
+    if (begun.is_ok()) {
+      for (const PageRef& page : batch) started(page);
+    }
+    note_error(result, std::move(begun));
+    pages = pages.subspan(batch.size());
+  }
+  return result;
+}
+
+// The oldest is no longer among them when this returns.
+Status Transfers::await_parting() {
+  const PageRef page = parting_.front();
+  {
+    const StallWait waiting(engine_.stall, StallCause::kWork);
+    TESSERA_TRY(engine_.streams.wait(page->users, page->as_of()));
+  }
+  return go_apart();
+}
+
+// As many copies as bring so much are under way, or all that are to come: each begins as soon as it can, not when the
+// work before the last is over.
+Status Transfers::part_for(Bytes bytes) {
+  TESSERA_TRY(go_apart());
+  while (!parting_.empty() && mover_.copying_out() < bytes) TESSERA_TRY(await_parting());
+  return {};
+}
+
+// What is waited for has begun by then.
+Status Transfers::await_parted(Await await, Bytes bytes) {
+  if (await == Await::kLeaving) return part_for(bytes);
+  if (await == Await::kOldest && moving_.empty() && !parting_.empty()) return await_parting();
+  return go_apart();
+}
+
+}  // namespace tessera

@@ -1,0 +1,86 @@
+/* Kernels that write to a block unseen while it leaves the device: they got the address of a table alone, which an
+ * earlier kernel made.
+ *
+ * Usage: late_writes KERNELS
+ * Another thread needs room, so the block, which no launch has named for long, begins to leave. Kernels add to it from
+ * then on, one after another. What they add is there at the end, or one of them faults. Prints "ok", "told", or how many
+ * numbers are wrong.
+ */
+#include <cuda.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define BYTES (4 << 20)
+#define COUNT (BYTES / (int)sizeof(int))
+#define ADDED 100    /* kernels that write unseen */
+#define FORGOTTEN 40 /* launches after which a table is no longer known to name the block */
+
+static CUcontext context;
+static CUmodule module;
+static CUstream stream;
+static volatile int room_is_needed;
+
+static CUresult launch(const char* name, int threads, CUstream on, void** parameters) {
+  CUfunction function;
+  const unsigned size = threads < 256 ? (unsigned)threads : 256;
+  CHECK(cuModuleGetFunction(&function, module, name));
+  return cuLaunchKernel(function, ((unsigned)threads + size - 1) / size, 1, 1, size, 1, 1, 0, on, parameters, NULL);
+}
+
+static CUdeviceptr allocate(size_t bytes) {
+  CUdeviceptr block;
+  CHECK(cuMemAlloc(&block, bytes));
+  CHECK(cuMemsetD32Async(block, 0, bytes / 4, stream));
+  CHECK(cuStreamSynchronize(stream));
+  return block;
+}
+
+/* It waits for the copy of what leaves. */
+static void* need_room(void* unused) {
+  CUdeviceptr block;
+  CHECK(cuCtxSetCurrent(context));
+  room_is_needed = 1;
+  CHECK(cuMemAlloc(&block, BYTES));
+  return unused;
+}
+
+int main(int argc, char** argv) {
+  int one = 1, count = COUNT, blocks = 1;
+  long long first, step = BYTES;
+  pthread_t thread;
+  if (argc != 2) return 2;
+  open_device(&context);
+  CHECK(cuModuleLoad(&module, argv[1]));
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CUdeviceptr table = allocate(4096), block = allocate(BYTES), other = allocate(BYTES);
+  first = (long long)block;
+  void* range[] = {&table, &first, &step, &blocks};
+  CHECK(launch("address_range", 1, stream, range));
+  for (int i = 0; i < FORGOTTEN; ++i) {
+    void* parameters[] = {&other, &one, &one};
+    CHECK(launch("add_to", 1, stream, parameters));
+  }
+  CHECK(cuStreamSynchronize(stream));
+  if (pthread_create(&thread, NULL, need_room, NULL) != 0) return 1;
+  while (!room_is_needed) {
+  }
+  for (int i = 0; i < ADDED; ++i) {
+    void* parameters[] = {&table, &blocks, &count, &one};
+    CUresult result = launch("add_to_all", COUNT, stream, parameters);
+    if (result == CUDA_SUCCESS) result = cuStreamSynchronize(stream);
+    if (result == CUDA_SUCCESS) continue;
+    puts("told");
+    fflush(stdout);
+    _exit(0); /* the context is lost, and the other thread may wait for it */
+  }
+  pthread_join(thread, NULL);
+  if (!block_holds(block, COUNT, 0, ADDED)) {
+    puts("some numbers are wrong, and nothing was told");
+    return 1;
+  }
+  puts("ok");
+  return 0;
+}

@@ -1,0 +1,152 @@
+// Pages that are unmapped first and copied then, step by step.
+#include <gtest/gtest.h>
+
+#include "page_mover_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+class PagePartings : public Mover {
+ protected:
+  // On the device, written, and used last at epoch 1.
+  std::unique_ptr<tessera::Run> used_run(RunShape shape = {0, 2}) {
+    auto run = resident_run(shape);
+    run->used.store(1);
+    run->written.store(1);
+    fill(*run, 7);
+    EXPECT_TRUE(mover().open_aliases(pages(*run)));
+    for (const PageRef& page : pages(*run)) page->copied = 1;
+    return run;
+  }
+  void part_all(tessera::Run& run) { EXPECT_EQ(mover().part(pages(run), Beside::kHost).take(), run.shape.pages()); }
+  void take_all_apart(tessera::Run& run) {
+    part_all(run);
+    ASSERT_OK(mover().take_apart(pages(run)));
+    expect_all(run, PageState::kApart);
+  }
+  static void expect_all(const tessera::Run& run, PageState state) {
+    EXPECT_EQ(run.bytes_in(state), run.shape.bytes()) << name_of(state);
+    EXPECT_EQ(validate_run(run).to_string(), "ok");
+  }
+  void end(tessera::Run& run) {
+    run.quiet = run.used.load();
+    for (const PageRef& page : pages(run)) {
+      if (is_apart(page->state)) EXPECT_OK(mover().give_up_apart(page));
+    }
+    mover().forget(run);
+    take_all(run);
+  }
+};
+
+TEST_F(PagePartings, TheyAreUnmappedThenCopiedThenCold) {
+  auto run = used_run();
+  part_all(*run);
+  EXPECT_EQ(run->missing.load(), 0U);
+  EXPECT_EQ(mover().going(), 4_MiB);
+  EXPECT_EQ(mover().copying_out(), Bytes());
+  ASSERT_OK(mover().take_apart(pages(*run)));
+  EXPECT_EQ(run->missing.load(), 2U);
+  ASSERT_OK(mover().copy_apart(pages(*run)));
+  expect_all(*run, PageState::kApartLeaving);
+  EXPECT_EQ(device().usage().used, 4_MiB);
+  for (const PageRef& page : pages(*run)) {
+    EXPECT_TRUE(mover().copied_out(page, true).take());
+    ASSERT_OK(mover().leave_apart(page));
+    EXPECT_EQ(static_cast<const unsigned char*>(HostTier::bytes_of(*page->host))[0], 7);
+  }
+  expect_all(*run, PageState::kCold);
+  EXPECT_EQ(device().usage().used, Bytes());
+  EXPECT_EQ(stats().evictions, 2U);
+  end(*run);
+}
+
+TEST_F(PagePartings, APageThatWasUsedSinceStaysWithoutACopy) {
+  auto run = used_run();
+  part_all(*run);
+  run->used.store(2);
+  ASSERT_OK(mover().take_apart(pages(*run)));
+  expect_all(*run, PageState::kResident);
+  EXPECT_EQ(host().usage().used, Bytes());
+  EXPECT_EQ(run->missing.load(), 0U);
+  end(*run);
+}
+
+TEST_F(PagePartings, APageThatIsHeldStays) {
+  auto run = used_run();
+  part_all(*run);
+  run->holds.store(1);
+  ASSERT_OK(mover().take_apart(pages(*run)));
+  expect_all(*run, PageState::kResident);
+  run->holds.store(0);
+  end(*run);
+}
+
+TEST_F(PagePartings, ADeadPageLeavesNothing) {
+  auto run = used_run();
+  part_all(*run);
+  run->live.store(0);
+  ASSERT_OK(mover().take_apart(pages(*run)));
+  expect_all(*run, PageState::kEmpty);
+  EXPECT_EQ(host().usage().used, Bytes());
+  end(*run);
+}
+
+// Neither copied nor mapped again: the frame has the bytes until one of the two can be done.
+TEST_F(PagePartings, WhatCannotBeMappedAgainIsStillApart) {
+  for (const DriverCall call : {DriverCall::kMap, DriverCall::kSetAccess}) {
+    for (const std::uint64_t nth : {1, 2}) {
+      if (call == DriverCall::kSetAccess && nth == 2) continue;  // one stretch
+      auto run = used_run();
+      take_all_apart(*run);
+      for (const PageRef& page : pages(*run)) mover().drop_host_copy(page);
+      fail(call, nth);
+      EXPECT_FALSE(mover().bring_back(pages(*run)).is_ok());
+      expect_all(*run, PageState::kApart);
+      ASSERT_OK(mover().bring_back(pages(*run)));
+      expect_all(*run, PageState::kResident);
+      EXPECT_EQ(first_byte(*run), 7);
+      end(*run);
+    }
+  }
+}
+
+TEST_F(PagePartings, WhatCannotBeCopiedIsMappedAgainAtItsFrame) {
+  auto run = used_run({0, 1});
+  const std::uint64_t frame = run->pages[0].device->value;
+  take_all_apart(*run);
+  fail(DriverCall::kCopyOut, 1);
+  EXPECT_FALSE(mover().copy_apart(pages(*run)).is_ok());
+  expect_all(*run, PageState::kResident);
+  EXPECT_EQ(run->pages[0].device->value, frame);
+  EXPECT_EQ(host().usage().used, Bytes());
+  EXPECT_EQ(first_byte(*run), 7);
+  end(*run);
+}
+
+TEST_F(PagePartings, APageThatIsRecalledIsForwardedWhenItsCopyIsDoneAlsoIfNoCallHasUsedIt) {
+  auto run = used_run();
+  take_all_apart(*run);
+  ASSERT_OK(mover().copy_apart(pages(*run)));
+  ASSERT_OK(mover().bring_back(pages(*run)));
+  expect_all(*run, PageState::kLeaving);
+  EXPECT_EQ(run->missing.load(), 0U);
+  for (const PageRef& page : pages(*run)) EXPECT_TRUE(mover().copied_out(page, true).take());
+  run->quiet = 1;
+  ASSERT_OK(mover().vacate(pages(*run)));
+  expect_all(*run, PageState::kResident);
+  EXPECT_EQ(stats().forwards, 2U);
+  EXPECT_EQ(host().usage().used, Bytes());
+  end(*run);
+}
+
+TEST_F(PagePartings, ADriverThatRefusesSecondMappingsIsNotAskedForEver) {
+  auto run = resident_run({0, 1});
+  fault().fail({DriverCall::kMap, 1, Status(Code::kDriver, "injected", 999), true});
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(mover().open_aliases(pages(*run)));
+  EXPECT_LT(fault().failed(), 20U);
+  fault().clear();
+  end(*run);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,269 @@
+// Blocks that leave while work may use them unseen: they are unmapped first and copied then. What such work writes is
+// in the copy, or it faults.
+#include <atomic>
+#include <thread>
+
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+using AnyRun = tessera::Run;
+
+constexpr std::uint64_t kSlowLink = 20'000'000;  // bytes per second: a tenth of a second for a page
+
+// Four pages. Where more runs than fit have been added, idle ones leave ahead of need.
+ResidencySetup parting_device(Bytes host = 32_MiB, LinkSpeed outbound = {}, bool fingerprints = false) {
+  return {.device = 8_MiB,
+          .host = host,
+          .policy = "lru",
+          .options = {.low_percent = 20, .high_percent = 25, .fingerprints = fingerprints},
+          .sim = {.memory = 64_MiB, .outbound = outbound}};
+}
+
+class Parting : public ::testing::Test {
+ protected:
+  explicit Parting(const ResidencySetup& setup = parting_device()) : machine_(setup) {
+    machine_.residency().expect_unseen_work();
+  }
+
+  ~Parting() override {
+    gone_.store(true);
+    gone_.notify_all();
+  }
+
+  // The first of four that fill the device. There is a fifth, so one is to leave.
+  AnyRun* first_of_too_many() {
+    runs_ = machine_.add_many(5);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_OK(machine_.write(runs_[i], 1));
+    EXPECT_OK(machine_.settle());
+    return runs_[0];
+  }
+  // It begins to leave, and no call waits for that.
+  void begin_to_leave(AnyRun* run) {
+    while (run->going() == Bytes()) {  // until its uses are known to be over
+      machine_.residency().advance();
+      std::this_thread::yield();
+    }
+  }
+  void advance_until_it_has_failed() {
+    while (machine_.fault().failed() == 0) {
+      machine_.residency().advance();
+      std::this_thread::yield();
+    }
+  }
+  // Only the stream of it is announced.
+  void queue_unseen(AnyRun* run, std::uint64_t generation, StreamId stream) {
+    const std::uint32_t slot = machine_.residency().begin_unnamed(stream);
+    ASSERT_OK(machine_.launch(run, generation, stream, Access::kWrite));
+    machine_.residency().end_unnamed(stream, slot);
+  }
+  // Work that names no block, and runs until the test lets it go; kernels run beside it.
+  void queue_held() {
+    const StreamId other = machine_.stream();
+    const std::uint32_t slot = machine_.residency().begin_unnamed(other);
+    ASSERT_OK(machine_.sim().host_function(other, [this] { gone_.wait(false); }));
+    machine_.residency().end_unnamed(other, slot);
+  }
+  void let_it_go() {
+    gone_.store(true);
+    gone_.notify_all();
+    ASSERT_OK(machine_.sim().synchronize(DeviceId(0)));
+  }
+  ResidencyStats stats() { return machine_.residency().stats(); }
+
+  ResidencyMachine machine_;
+  std::vector<AnyRun*> runs_;
+  std::atomic<bool> gone_{false};
+};
+
+TEST_F(Parting, WhatIsWrittenUnseenBehindTheDecisionIsInTheCopyAsLongAsThePageIsMapped) {
+  AnyRun* const run = first_of_too_many();
+  queue_held();
+  begin_to_leave(run);
+  EXPECT_TRUE(run->has(PageState::kParting));
+  EXPECT_EQ(run->missing.load(), 0U);
+  const StreamId late = machine_.stream();
+  queue_unseen(run, 2, late);
+  ASSERT_OK(machine_.sim().synchronize(late));
+  let_it_go();
+  ASSERT_OK(machine_.settle());
+  EXPECT_TRUE(run->has(PageState::kCold));
+  EXPECT_OK(machine_.check(run, 2));
+}
+
+// The copy is made, and no call has looked at it yet.
+TEST_F(Parting, AWriteUnseenBehindTheCopyFaults) {
+  AnyRun* const run = first_of_too_many();
+  begin_to_leave(run);
+  EXPECT_EQ(run->missing.load(), 1U) << "unmapped before it is copied";
+  ASSERT_OK(machine_.sim().synchronize(DeviceId(0)));
+  queue_unseen(run, 2, machine_.stream());
+  EXPECT_FALSE(machine_.sim().synchronize(DeviceId(0)).is_ok());
+  machine_.abandon();
+}
+
+TEST_F(Parting, ABlockThatIsUsedBeforeItIsUnmappedStaysAndIsNotCopied) {
+  AnyRun* const run = first_of_too_many();
+  queue_held();
+  begin_to_leave(run);
+  ASSERT_OK(machine_.write(run, 2));
+  let_it_go();
+  ASSERT_OK(machine_.settle());
+  EXPECT_TRUE(run->has(PageState::kResident));
+  EXPECT_EQ(stats().bytes_out, Bytes());
+  EXPECT_OK(machine_.check(run, 2));
+}
+
+TEST_F(Parting, ABlockThatEndsMeanwhileIsNotCopied) {
+  AnyRun* const run = first_of_too_many();
+  queue_held();
+  begin_to_leave(run);
+  machine_.residency().note_free(run, StreamId(0));
+  run->live.store(0);
+  let_it_go();
+  ASSERT_OK(machine_.residency().poll_streams());
+  ASSERT_OK(machine_.settle());
+  EXPECT_FALSE(run->has(PageState::kCold));
+  EXPECT_EQ(stats().bytes_out, Bytes());
+  EXPECT_OK(machine_.residency().remove(run));
+}
+
+TEST_F(Parting, APageThatCannotBeUnmappedStaysWithItsBytes) {
+  AnyRun* const run = first_of_too_many();
+  machine_.fault().fail({DriverCall::kUnmap, 1, Status(Code::kDriver, "injected", 999)});
+  advance_until_it_has_failed();
+  EXPECT_TRUE(run->has(PageState::kResident));
+  EXPECT_EQ(machine_.valid(), "ok");
+  EXPECT_OK(machine_.check(run, 1));
+}
+
+TEST_F(Parting, APageThatCannotBeCopiedIsMappedAgain) {
+  AnyRun* const run = first_of_too_many();
+  machine_.fault().fail({DriverCall::kCopyOut, 1, Status(Code::kDriver, "injected", 999)});
+  advance_until_it_has_failed();
+  EXPECT_TRUE(run->has(PageState::kResident));
+  EXPECT_EQ(machine_.valid(), "ok");
+  EXPECT_OK(machine_.check(run, 1));
+}
+
+TEST_F(Parting, WhereFramesCannotBeMappedTwiceItLeavesMappedAsEver) {
+  AnyRun* const run = first_of_too_many();
+  machine_.fault().fail({DriverCall::kMap, 1, Status(Code::kDriver, "injected", 999), true});
+  advance_until_it_has_failed();
+  EXPECT_TRUE(run->has(PageState::kLeaving));
+  machine_.fault().clear();
+  ASSERT_OK(machine_.settle());
+  EXPECT_TRUE(run->has(PageState::kCold));
+  EXPECT_OK(machine_.check(run, 1));
+}
+
+TEST_F(Parting, SleepAndWakeMoveThemAll) {
+  const auto runs = machine_.add_many(3);
+  for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
+  const Result<Moved> slept = machine_.residency().sleep(std::nullopt);
+  ASSERT_TRUE(slept.is_ok()) << slept.status().to_string();
+  EXPECT_EQ(slept.value().moved, 6_MiB);
+  EXPECT_EQ(machine_.tiers().device.usage().spare, Bytes()) << "memory that is mapped twice went back, too";
+  EXPECT_EQ(machine_.sim().memory_info(DeviceId(0)).take().free, 64_MiB);
+  ASSERT_TRUE(machine_.residency().wake(std::nullopt).is_ok());
+  for (AnyRun* run : runs) EXPECT_OK(machine_.check(run, 1));
+}
+
+TEST(EveryUseAnnounced, NothingIsMappedTwice) {
+  ResidencyMachine machine(parting_device());
+  const auto runs = machine.add_many(6);
+  for (int round = 0; round < 3; ++round) {
+    for (AnyRun* run : runs) ASSERT_OK(machine.write(run, 1));
+  }
+  ASSERT_OK(machine.settle());
+  EXPECT_GT(machine.residency().stats().evictions, 0U);
+  // One call for each page that came, fresh or by a copy.
+  EXPECT_EQ(machine.fault().calls(DriverCall::kMap), runs.size() + machine.residency().stats().fetches);
+}
+
+// A slow link, so that there is time while a page is copied.
+class SlowParting : public Parting {
+ protected:
+  explicit SlowParting(bool fingerprints = false, Bytes host = 32_MiB)
+      : Parting(parting_device(host, {kSlowLink, {}}, fingerprints)) {}
+};
+
+TEST_F(SlowParting, AUseMapsThePageAgainAtTheFrameItHad) {
+  AnyRun* const run = first_of_too_many();
+  begin_to_leave(run);
+  ASSERT_TRUE(run->has(PageState::kApartLeaving));
+  const std::uint64_t frame = run->pages[0].device->value;
+  ASSERT_OK(machine_.write(run, 2));
+  EXPECT_TRUE(run->has(PageState::kLeaving)) << "the copy goes on";
+  EXPECT_EQ(run->pages[0].device->value, frame);
+  ASSERT_OK(machine_.settle());
+  EXPECT_EQ(stats().forwards, 1U);
+  EXPECT_TRUE(run->has(PageState::kResident));
+  EXPECT_OK(machine_.check(run, 2));
+}
+
+TEST_F(SlowParting, ACallThatNeedsItsRoomWaitsForTheWorkAndThenTheCopy) {
+  AnyRun* const run = first_of_too_many();
+  begin_to_leave(run);
+  ASSERT_OK(machine_.write(runs_[4], 1));
+  EXPECT_TRUE(run->has(PageState::kCold));
+  EXPECT_OK(machine_.check(run, 1));
+}
+
+TEST_F(SlowParting, WhileUsesAreNotAnnouncedPagesThatAreApartComeBack) {
+  AnyRun* const run = first_of_too_many();
+  begin_to_leave(run);
+  ASSERT_TRUE(run->has(PageState::kApartLeaving));
+  ASSERT_OK(machine_.residency().set_automatic(false));
+  EXPECT_EQ(run->missing.load(), 0U);
+  ASSERT_OK(machine_.launch(run, 2, StreamId(0), Access::kWrite));
+  ASSERT_OK(machine_.residency().set_automatic(true));
+  EXPECT_OK(machine_.check(run, 2));
+}
+
+TEST_F(SlowParting, TheEndGivesBackWhatIsApart) {
+  AnyRun* const run = first_of_too_many();
+  begin_to_leave(run);
+  ASSERT_TRUE(run->has(PageState::kApartLeaving));
+  EXPECT_OK(machine_.residency().remove(run));
+  EXPECT_EQ(machine_.valid(), "ok");
+}
+
+// Asked by its fingerprint whether it has changed.
+class AskedApart : public SlowParting {
+ protected:
+  AskedApart() : SlowParting(true) {}
+
+  // Written once, out, and back by a launch that is given it and does not write.
+  AnyRun* returned() {
+    AnyRun* const run = machine_.add();
+    EXPECT_OK(machine_.write(run, 1));
+    EXPECT_OK(machine_.settle());
+    EXPECT_OK(machine_.evict(run));
+    EXPECT_OK(machine_.touch({run}, Access::kWrite));
+    EXPECT_OK(machine_.settle());
+    return run;
+  }
+};
+
+TEST_F(AskedApart, WhatHasNotChangedLeavesForNothing) {
+  AnyRun* const run = returned();
+  const Bytes before = stats().bytes_out;
+  ASSERT_OK(machine_.evict(run));
+  EXPECT_EQ(stats().unchanged_evictions, 1U);
+  EXPECT_EQ(stats().bytes_out, before);
+  EXPECT_OK(machine_.check(run, 1));
+}
+
+TEST_F(AskedApart, WhatWorkUnseenHasChangedIsCopied) {
+  AnyRun* const run = returned();
+  const StreamId other = machine_.stream();
+  queue_unseen(run, 2, other);
+  ASSERT_OK(machine_.evict(run));
+  EXPECT_EQ(stats().checks_changed, 1U);
+  EXPECT_OK(machine_.check(run, 2));
+}
+
+}  // namespace
+}  // namespace tessera
