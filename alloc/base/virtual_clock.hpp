@@ -30,6 +30,8 @@ class VirtualClock final : public Clock {
   void schedule(Nanoseconds at, std::function<void()> action) EXCLUDES_LOCK(mutex_);
   // Jumps to the next action and carries it out. False when there is none.
   bool step() EXCLUDES_LOCK(mutex_);
+  // The same, if it is no later than `limit`.
+  bool step_within(Nanoseconds limit) EXCLUDES_LOCK(mutex_);
   // The same for all actions up to `until`, where the clock then stands.
   void run_until(Nanoseconds until) EXCLUDES_LOCK(mutex_);
 
@@ -42,7 +44,6 @@ class VirtualClock final : public Clock {
   static bool is_later(const Due& a, const Due& b) {
     return a.at != b.at ? a.at > b.at : a.turn > b.turn;
   }
-  bool step_within(Nanoseconds limit);
 
   std::atomic<std::uint64_t> now_{0};
   Mutex mutex_{LockRank::kObserve};

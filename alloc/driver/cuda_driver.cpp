@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string>
 
+#include "base/backoff.hpp"
 #include "driver/cuda_context.hpp"
 #include "driver/cuda_symbols.hpp"
 
@@ -208,6 +210,15 @@ Status CudaDriver::synchronize(EventId event) {
   const CudaScope scope(*symbols_, *contexts_);
   TESSERA_TRY(scope.status());
   return cuda_status(*symbols_, symbols_->cuEventSynchronize(handle(event)), "cuEventSynchronize");
+}
+
+// CUDA waits for an event without a limit alone, so it is asked again and again.
+Status CudaDriver::synchronize(EventId event, Nanoseconds limit) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit.value());
+  for (Backoff backoff;; backoff.pause()) {
+    Status status = query(event);
+    if (status.code() != Code::kNotReady || std::chrono::steady_clock::now() >= end) return status;
+  }
 }
 
 Result<std::int64_t> CudaDriver::elapsed(EventId start, EventId end) {

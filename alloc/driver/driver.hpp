@@ -151,6 +151,8 @@ class Driver {
   // OK when what was recorded has run, kNotReady before.
   virtual Status query(EventId event) = 0;
   virtual Status synchronize(EventId event) = 0;
+  // The same, for no longer than `limit`: kNotReady where what was recorded has not run by then.
+  virtual Status synchronize(EventId event, Nanoseconds limit) = 0;
   // Nanoseconds from `start` to `end`. pre: both are timed events, and were recorded.
   // Errors: kNotReady while one of them has not run.
   virtual Result<std::int64_t> elapsed(EventId start, EventId end) = 0;

@@ -159,6 +159,11 @@ Status FaultDriver::query(EventId event) {
   return inner_.query(event);
 }
 
+Status FaultDriver::synchronize(EventId event, Nanoseconds limit) {
+  TESSERA_TRY(admit(DriverCall::kSynchronizeEvent));
+  return inner_.synchronize(event, limit);
+}
+
 Status FaultDriver::synchronize(EventId event) {
   TESSERA_TRY(admit(DriverCall::kSynchronizeEvent));
   return inner_.synchronize(event);

@@ -54,7 +54,7 @@ LinkSpeed speed_of(SimEngine engine, const SimOptions& options) {
 
 Status SimDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId stream) {
   if (bytes == Bytes()) return {};
-  engines_->wait_for_room();
+  engines_->wait_for_room(meant(stream));
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   SimOp op;
   {
@@ -83,7 +83,7 @@ Status SimDriver::copy_in(Address to, const void* from, Bytes bytes, StreamId st
 
 Status SimDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream) {
   if (bytes == Bytes()) return {};
-  engines_->wait_for_room();
+  engines_->wait_for_room(meant(stream));
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   SimOp op;
   {
@@ -116,7 +116,7 @@ Status SimDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, Stream
   }
   if (copies.empty()) return violation("no copies at once");
   if (stream.value() <= 1) return violation("copies at once on the legacy default stream");
-  engines_->wait_for_room();
+  engines_->wait_for_room(meant(stream));
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   MutexLock lock(mutex_);
   std::vector<SimWork> works;
@@ -141,7 +141,7 @@ Status SimDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, Stream
 
 Status SimDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   if (bytes == Bytes()) return {};
-  engines_->wait_for_room();
+  engines_->wait_for_room(meant(stream));
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const SimBytes target, bytes_at(to, bytes, on.device));
@@ -164,7 +164,7 @@ Status SimDriver::fingerprint(DeviceId device, std::span<const DeviceRange> rang
   if (ranges.empty() || ranges.size() > kMostFingerprints) {
     return violation(fmt::format("fingerprints of {} ranges at once", ranges.size()));
   }
-  engines_->wait_for_room();
+  engines_->wait_for_room(meant(stream));
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   if (on.device != device) return violation("a fingerprint on a stream of another device");
   MutexLock lock(mutex_);

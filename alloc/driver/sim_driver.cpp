@@ -35,10 +35,10 @@ thread_local CurrentDevice current_device_of_thread;
 }  // namespace
 
 SimDriver::SimDriver(SimOptions options, const Clock& clock)
-    : SimDriver(options, std::make_unique<RealEngines>(options.devices, clock)) {}
+    : SimDriver(options, std::make_unique<RealEngines>(options.devices, clock, options.queue_depth)) {}
 
 SimDriver::SimDriver(SimOptions options, VirtualClock& clock)
-    : SimDriver(options, std::make_unique<VirtualEngines>(options.devices, clock, options.watcher)) {}
+    : SimDriver(options, std::make_unique<VirtualEngines>(options.devices, clock, options.watcher, options.queue_depth)) {}
 
 SimDriver::SimDriver(SimOptions options, std::unique_ptr<SimEngines> engines)
     : serial_(next_serial.fetch_add(1, std::memory_order_relaxed)),
@@ -301,18 +301,20 @@ Result<EventId> SimDriver::create_timed_event(DeviceId device) { return create_e
 Status SimDriver::destroy_event(EventId event) { return engines_->remove_event(event); }
 
 Status SimDriver::record_event(EventId event, StreamId stream) {
-  engines_->wait_for_room();
+  engines_->wait_for_room(meant(stream));
   return engines_->record(event, meant(stream));
 }
 
 Status SimDriver::wait_event(StreamId stream, EventId event) {
-  engines_->wait_for_room();
+  engines_->wait_for_room(meant(stream));
   return engines_->wait_event(meant(stream), event);
 }
 
 Status SimDriver::query(EventId event) { return engines_->query(event); }
 
 Status SimDriver::synchronize(EventId event) { return engines_->synchronize(event); }
+
+Status SimDriver::synchronize(EventId event, Nanoseconds limit) { return engines_->synchronize(event, limit); }
 
 Result<std::int64_t> SimDriver::elapsed(EventId start, EventId end) {
   return engines_->elapsed(start, end);
@@ -333,7 +335,7 @@ Status SimDriver::fill_elements(Address to, std::uint32_t value, std::uint32_t w
   }
   if (count == 0) return {};
   const Bytes bytes(count * width);
-  engines_->wait_for_room();
+  engines_->wait_for_room(meant(stream));
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const SimBytes target, bytes_at(to, bytes, on.device));
@@ -343,7 +345,7 @@ Status SimDriver::fill_elements(Address to, std::uint32_t value, std::uint32_t w
 }
 
 Status SimDriver::launch(const Launch& launch, StreamId stream) {
-  engines_->wait_for_room();
+  engines_->wait_for_room(meant(stream));
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   TESSERA_TRY_ASSIGN(SimWork work, make_launch(launch));
   work.time = options_.kernel_time;
@@ -354,7 +356,7 @@ Status SimDriver::launch(const Launch& launch, StreamId stream) {
 }
 
 Status SimDriver::occupy(StreamId stream, Nanoseconds time, std::span<const DeviceRange> ranges) {
-  engines_->wait_for_room();
+  engines_->wait_for_room(meant(stream));
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   SimWork work;
   work.name = "a kernel";
@@ -368,7 +370,7 @@ Status SimDriver::occupy(StreamId stream, Nanoseconds time, std::span<const Devi
 }
 
 Status SimDriver::host_function(StreamId stream, std::function<void()> function) {
-  engines_->wait_for_room();
+  engines_->wait_for_room(meant(stream));
   TESSERA_TRY_ASSIGN(const Target on, target(stream));
   SimWork work;
   work.name = "host_function";

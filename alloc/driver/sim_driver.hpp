@@ -92,6 +92,7 @@ class SimDriver final : public Driver {
   Status record_event(EventId event, StreamId stream) override;
   Status query(EventId event) override;
   Status synchronize(EventId event) override;
+  Status synchronize(EventId event, Nanoseconds limit) override;
   Result<std::int64_t> elapsed(EventId start, EventId end) override;
   Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
   Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// Work queued and not over, of all devices together; a GPU holds about a thousand launches.
+// Work queued and not over, of all devices and streams together.
 constexpr std::size_t kMaxUnfinished = 8192;
 
 Status unknown_handle(std::string_view kind, std::uint64_t handle) {
@@ -18,10 +18,11 @@ Status unknown_handle(std::string_view kind, std::uint64_t handle) {
 
 }  // namespace
 
-SimEngines::SimEngines(int devices, const Clock& clock)
+SimEngines::SimEngines(int devices, const Clock& clock, std::size_t queue_depth)
     : clock_(clock),
       schedule_(devices),
       device_count_(static_cast<std::size_t>(devices)),
+      queue_depth_(queue_depth),
       not_ready_(Code::kNotReady, "what was queued has not run yet", native::kNotReady),
       errors_(device_count_) {}
 
@@ -83,10 +84,13 @@ Result<const SimSchedule::Event*> SimEngines::find(EventId event) const {
 
 // ---- queueing --------------------------------------------------------------------------------
 
-void SimEngines::wait_for_room() {
-  if (unfinished_.load(std::memory_order_relaxed) < kMaxUnfinished) return;
+void SimEngines::wait_for_room(StreamId stream) {
+  const std::size_t unfinished = unfinished_.load(std::memory_order_relaxed);
+  const bool deep = queue_depth_ != 0 && unfinished >= queue_depth_;
+  if (unfinished < kMaxUnfinished && !deep) return;
   MutexLock lock(mutex_);
   while (schedule_.unfinished() >= kMaxUnfinished) await_progress();
+  while (queue_depth_ != 0 && schedule_.unfinished(stream) >= queue_depth_) await_progress();
 }
 
 Result<SimOp> SimEngines::submit(StreamId stream, SimEngine engine, SimWork work) {
@@ -163,6 +167,16 @@ Status SimEngines::synchronize(EventId event) {
   TESSERA_TRY_ASSIGN(const SimSchedule::Event* const recorded, find(event));
   const DeviceId device = recorded->device;
   wait_all({recorded->op});
+  return error(device);
+}
+
+Status SimEngines::synchronize(EventId event, Nanoseconds limit) {
+  MutexLock lock(mutex_);
+  TESSERA_TRY_ASSIGN(const SimSchedule::Event* const recorded, find(event));
+  const DeviceId device = recorded->device;
+  const SimOp op = recorded->op;
+  await(op, clock_.now() + limit);
+  if (!schedule_.is_finished(op)) return not_ready_;
   return error(device);
 }
 

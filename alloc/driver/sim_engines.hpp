@@ -47,8 +47,8 @@ class SimEngines {
   Status remove_event(EventId event) EXCLUDES_LOCK(mutex_);
 
   // ---- queueing. Errors: the device's, once it is poisoned -----------------------------------
-  // Waits while too much is queued already.
-  void wait_for_room() EXCLUDES_LOCK(mutex_);
+  // Waits while too much is queued already, on that stream or on all of them.
+  void wait_for_room(StreamId stream) EXCLUDES_LOCK(mutex_);
   Result<SimOp> submit(StreamId stream, SimEngine engine, SimWork work) EXCLUDES_LOCK(mutex_);
   // kNotFound for a stream that is not there.
   Status record(EventId event, StreamId stream) EXCLUDES_LOCK(mutex_);
@@ -59,6 +59,7 @@ class SimEngines {
   Status synchronize(DeviceId device) EXCLUDES_LOCK(mutex_);
   Status synchronize(StreamId stream) EXCLUDES_LOCK(mutex_);
   Status synchronize(EventId event) EXCLUDES_LOCK(mutex_);
+  Status synchronize(EventId event, Nanoseconds limit) EXCLUDES_LOCK(mutex_);
   Status query(StreamId stream) EXCLUDES_LOCK(mutex_);
   Status query(EventId event) EXCLUDES_LOCK(mutex_);
   Result<std::int64_t> elapsed(EventId a, EventId b) EXCLUDES_LOCK(mutex_);
@@ -71,8 +72,8 @@ class SimEngines {
   virtual bool is_real() const = 0;
 
  protected:
-  // REQUIRES: `clock` outlives the engines.
-  SimEngines(int devices, const Clock& clock);
+  // `queue_depth`: as SimOptions'. REQUIRES: `clock` outlives the engines.
+  SimEngines(int devices, const Clock& clock, std::size_t queue_depth);
 
   // ---- what a kind brings --------------------------------------------------------------------
   // Called before any work of an engine is queued, so that there is who carries it out. An error keeps
@@ -84,6 +85,8 @@ class SimEngines {
   virtual void await_progress() REQUIRES_LOCK(mutex_) = 0;
   // Returns when `op` is over. Likewise.
   virtual void await(SimOp op) REQUIRES_LOCK(mutex_) = 0;
+  // The same, or at that time at the latest.
+  virtual void await(SimOp op, Nanoseconds until) REQUIRES_LOCK(mutex_) = 0;
 
   // ---- what a kind uses ----------------------------------------------------------------------
   // Runs started work, or drops it on a poisoned device. Gives the lock up meanwhile.
@@ -109,6 +112,7 @@ class SimEngines {
   }
 
   const std::size_t device_count_;
+  const std::size_t queue_depth_;
   const Status not_ready_;  // asked for in loops, so it is made once
   std::atomic<std::size_t> unfinished_{0};  // as of the newest change, for who only wants to go on
   std::vector<Status> errors_ GUARDED_BY(mutex_);  // the first of each device

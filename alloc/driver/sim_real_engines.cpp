@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,11 @@ namespace {
 constexpr const char* kEngineNames[kSimEngines] = {"compute", "inbound",  "outbound",
                                                    "peer_in", "peer_out", "host"};
 
+// Kernels of one device at a time, as GPUs have had since compute capability 7.5.
+constexpr std::size_t kMostKernels = 128;
+
+constexpr std::size_t most_at_once(SimEngine engine) { return engine == SimEngine::kCompute ? kMostKernels : 1; }
+
 // The program's own signals belong to its own threads; faults stay, they are a kernel's.
 void block_signals_of_the_program() {
   sigset_t signals;
@@ -29,7 +36,8 @@ void block_signals_of_the_program() {
 
 }  // namespace
 
-RealEngines::RealEngines(int devices, const Clock& clock) : SimEngines(devices, clock) {
+RealEngines::RealEngines(int devices, const Clock& clock, std::size_t queue_depth)
+    : SimEngines(devices, clock, queue_depth) {
   for (int i = 0; i < devices; ++i) devices_.push_back(std::make_unique<Device>());
 }
 
@@ -39,12 +47,12 @@ RealEngines::~RealEngines() {
     while (schedule_.unfinished() > 0) any_finished_.wait(mutex_);
     stopping_ = true;
     for (const auto& device : devices_) {
-      for (Condition& ready : device->ready) ready.notify_all();
+      for (Engine& engine : device->engines) engine.ready.notify_all();
     }
   }
   for (const auto& device : devices_) {
-    for (std::thread& thread : device->threads) {
-      if (thread.joinable()) thread.join();
+    for (Engine& engine : device->engines) {
+      for (std::thread& thread : engine.threads) thread.join();
     }
   }
 }
@@ -53,10 +61,16 @@ void RealEngines::pass(Nanoseconds time) {
   std::this_thread::sleep_for(std::chrono::nanoseconds(time.value()));
 }
 
+Status RealEngines::add_thread(DeviceId device, SimEngine engine) {
+  std::thread thread;
+  TESSERA_TRY(start_thread(thread, [this, device, engine] { run_engine(device, engine); }));
+  devices_[device.value()]->engines[static_cast<std::size_t>(engine)].threads.push_back(std::move(thread));
+  return {};
+}
+
 Status RealEngines::prepare(DeviceId device, SimEngine engine) {
-  std::thread& thread = devices_[device.value()]->threads[static_cast<std::size_t>(engine)];
-  if (thread.joinable()) return {};
-  const Status started = start_thread(thread, [this, device, engine] { run_engine(device, engine); });
+  if (!devices_[device.value()]->engines[static_cast<std::size_t>(engine)].threads.empty()) return {};
+  const Status started = add_thread(device, engine);
   if (started.is_ok()) return {};
   return {Code::kOutOfMemory,
           fmt::format("no thread for an engine of device {}: {}", device.value(), started.message()),
@@ -68,16 +82,18 @@ void RealEngines::run_engine(DeviceId device, SimEngine engine) {
   const auto index = static_cast<std::size_t>(engine);
   pthread_setname_np(pthread_self(),
                      fmt::format("sim{}-{}", device.value(), kEngineNames[index]).c_str());
-  Device& own = *devices_[device.value()];
+  Engine& own = devices_[device.value()]->engines[index];
   MutexLock lock(mutex_);
   while (true) {
     const SimOp op = schedule_.start(device, engine);
     if (op == SimOp()) {
       if (stopping_) return;
-      own.ready[index].wait(mutex_);
+      own.ready.wait(mutex_);
       continue;
     }
+    ++own.busy;
     carry_out(device, op);
+    --own.busy;  // before what becomes ready asks for a thread
     retire(op);
     any_finished_.notify_all();
     wake_waiters();
@@ -94,12 +110,18 @@ void RealEngines::carry_out(DeviceId device, SimOp op) {
   mutex_.lock();
 }
 
+// Where there is no thread for one kernel more it waits for one that ends.
 void RealEngines::start_ready() {
-  for (std::size_t device = 0; device < devices_.size(); ++device) {
-    for (std::size_t i = 0; i < kSimEngines; ++i) {
-      if (schedule_.has_ready(DeviceId(device), static_cast<SimEngine>(i))) {
-        devices_[device]->ready[i].notify_one();
-      }
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    const DeviceId device(i);
+    for (std::size_t j = 0; j < kSimEngines; ++j) {
+      const auto kind = static_cast<SimEngine>(j);
+      Engine& engine = devices_[i]->engines[j];
+      const std::size_t ready = schedule_.ready_count(device, kind);
+      if (ready == 0) continue;
+      const std::size_t wanted = std::min(engine.busy + ready, most_at_once(kind));
+      while (engine.threads.size() < wanted && add_thread(device, kind).is_ok()) continue;
+      for (std::size_t k = 0; k < std::min(ready, engine.threads.size()); ++k) engine.ready.notify_one();
     }
   }
 }
@@ -109,6 +131,14 @@ void RealEngines::await_progress() { any_finished_.wait(mutex_); }
 void RealEngines::await(SimOp op) {
   const auto awaited = awaited_.insert(op);
   while (!schedule_.is_finished(op)) awaited_finished_.wait(mutex_);
+  awaited_.erase(awaited);
+}
+
+void RealEngines::await(SimOp op, Nanoseconds until) {
+  const auto awaited = awaited_.insert(op);
+  for (Nanoseconds now = clock_.now(); now < until && !schedule_.is_finished(op); now = clock_.now()) {
+    awaited_finished_.wait_for(mutex_, std::chrono::nanoseconds((until - now).value()));
+  }
   awaited_.erase(awaited);
 }
 

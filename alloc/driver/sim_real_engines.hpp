@@ -1,8 +1,9 @@
 // Simulated engines in real time: one thread for each, started with its first work: most programs have no
 // use for all six.
 //
-// An engine carries out one piece of work at a time. Work that is done before the time it should
-// take keeps its engine busy until then.
+// An engine carries out one piece of work at a time, but for compute: kernels that are ready run side by side, as on a
+// GPU, each on a thread of its own, which waits for the next one afterwards. Work that is done before the time it should
+// take keeps its thread busy until then.
 //
 // Thread safety: as sim_engines.hpp says.
 #pragma once
@@ -20,21 +21,27 @@ namespace tessera {
 class RealEngines final : public SimEngines {
  public:
   // REQUIRES: `clock` runs, and outlives the engines.
-  RealEngines(int devices, const Clock& clock);
+  RealEngines(int devices, const Clock& clock, std::size_t queue_depth = 0);
   ~RealEngines() override;
   void pass(Nanoseconds time) override;
   bool is_real() const override { return true; }
 
  private:
+  struct Engine {
+    Condition ready;
+    std::vector<std::thread> threads;
+    std::size_t busy = 0;  // of those
+  };
   struct Device {
-    std::array<Condition, kSimEngines> ready;
-    std::array<std::thread, kSimEngines> threads;
+    std::array<Engine, kSimEngines> engines;
   };
 
   Status prepare(DeviceId device, SimEngine engine) override REQUIRES_LOCK(mutex_);
   void start_ready() override REQUIRES_LOCK(mutex_);
   void await_progress() override REQUIRES_LOCK(mutex_);
   void await(SimOp op) override REQUIRES_LOCK(mutex_);
+  void await(SimOp op, Nanoseconds until) override REQUIRES_LOCK(mutex_);
+  Status add_thread(DeviceId device, SimEngine engine) REQUIRES_LOCK(mutex_);
   void wake_waiters() REQUIRES_LOCK(mutex_);
   void run_engine(DeviceId device, SimEngine engine) EXCLUDES_LOCK(mutex_);
   // Runs the work and lets its time pass.

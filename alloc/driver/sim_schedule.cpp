@@ -126,6 +126,7 @@ void SimSchedule::enqueue(SimOp op, StreamId stream, SimEngine engine, EventId e
   for_each_pending(queue, wait_for);
   if (also_wait_for != SimOp()) wait_for(also_wait_for);
   queue.last = op;
+  ++queue.unfinished;
   if (record.waits_for > 0) return;
   if (engine == SimEngine::kMarker) {
     finish(op, now);
@@ -143,8 +144,8 @@ SimOp SimSchedule::start(DeviceId device, SimEngine engine) {
   return op;
 }
 
-bool SimSchedule::has_ready(DeviceId device, SimEngine engine) const {
-  return !ready_[device.value()][static_cast<std::size_t>(engine)].empty();
+std::size_t SimSchedule::ready_count(DeviceId device, SimEngine engine) const {
+  return ready_[device.value()][static_cast<std::size_t>(engine)].size();
 }
 
 std::pair<DeviceId, SimEngine> SimSchedule::place_of(SimOp op) const {
@@ -176,6 +177,7 @@ void SimSchedule::finish(SimOp op, Nanoseconds now) {
 
 void SimSchedule::retire(SimOp op, const Op& record, Nanoseconds now) {
   const auto stream = streams_.find(record.stream);
+  --stream->second.unfinished;
   if (stream->second.last == op) {
     stream->second.last = SimOp();
     if (stream->second.removed) streams_.erase(stream);
@@ -187,6 +189,11 @@ void SimSchedule::retire(SimOp op, const Op& record, Nanoseconds now) {
     event->second.over = true;
     event->second.finished = now;
   }
+}
+
+std::size_t SimSchedule::unfinished(StreamId stream) const {
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? 0 : found->second.unfinished;
 }
 
 std::vector<SimOp> SimSchedule::pending(StreamId stream) const {
@@ -206,8 +213,10 @@ std::vector<SimOp> SimSchedule::pending(DeviceId device) const {
 Status SimSchedule::validate() const {
   std::unordered_map<SimOp, std::uint32_t> waits;
   std::unordered_map<SimOp, std::uint32_t> queued;
+  std::unordered_map<StreamId, std::size_t> of_streams;
   ops_.for_each([&](SimOp, const Op& op) {
     for (const SimOp dependent : op.dependents) ++waits[dependent];
+    ++of_streams[op.stream];
   });
   for (const auto& engines : ready_) {
     for (const auto& queue : engines) {
@@ -215,6 +224,11 @@ Status SimSchedule::validate() const {
     }
   }
   Status status;
+  for (const auto& [id, stream] : streams_) {
+    if (stream.unfinished == of_streams[id]) continue;
+    status = {Code::kInternal, fmt::format("stream {} counts {} operations, and has {}", id.value(),
+                                           stream.unfinished, of_streams[id])};
+  }
   ops_.for_each([&](SimOp id, const Op& op) {
     if (waits[id] != op.waits_for) {
       status = {Code::kInternal, fmt::format("operation {} waits for {}, but {} lead to it",

@@ -12,6 +12,7 @@
 //  1. An operation's wait count is the number of unfinished operations that list it as dependent.
 //  2. An operation is in a ready queue, once, exactly when it waits for nothing and is not started.
 //  3. Markers never rest in a ready queue.
+//  4. A stream counts the unfinished operations that were queued on it.
 #pragma once
 
 #include <array>
@@ -75,7 +76,7 @@ class SimSchedule {
   // ---- carrying out ------------------------------------------------------------------------
   // The operation that has been ready longest on this engine, or none; the caller must finish() it.
   SimOp start(DeviceId device, SimEngine engine);
-  bool has_ready(DeviceId device, SimEngine engine) const;
+  std::size_t ready_count(DeviceId device, SimEngine engine) const;
   // Where it is carried out. REQUIRES: not finished.
   std::pair<DeviceId, SimEngine> place_of(SimOp op) const;
   // REQUIRES: started and not finished.
@@ -90,6 +91,8 @@ class SimSchedule {
   // The last unfinished operation of each stream of the device.
   std::vector<SimOp> pending(DeviceId device) const;
   std::size_t unfinished() const { return ops_.size(); }
+  // Of one stream; 0 for one that is not there.
+  std::size_t unfinished(StreamId stream) const;
   Status validate() const;
 
  private:
@@ -97,6 +100,7 @@ class SimSchedule {
     DeviceId device;
     SimStreamKind kind = SimStreamKind::kNonBlocking;
     SimOp last{};          // the last unfinished one, or none
+    std::size_t unfinished = 0;
     bool removed = false;  // kept until its last operation is over
   };
   struct Op {

@@ -12,8 +12,8 @@ constexpr bool one_at_a_time(SimEngine engine) {
 
 }  // namespace
 
-VirtualEngines::VirtualEngines(int devices, VirtualClock& clock, SimWatcher* watcher)
-    : SimEngines(devices, clock), time_(clock), watcher_(watcher), busy_(device_count()) {}
+VirtualEngines::VirtualEngines(int devices, VirtualClock& clock, SimWatcher* watcher, std::size_t queue_depth)
+    : SimEngines(devices, clock, queue_depth), time_(clock), watcher_(watcher), busy_(device_count()) {}
 
 VirtualEngines::~VirtualEngines() {
   MutexLock lock(mutex_);
@@ -57,6 +57,23 @@ void VirtualEngines::await_progress() {
 
 void VirtualEngines::await(SimOp op) {
   while (!schedule_.is_finished(op)) await_progress();
+}
+
+// Where nothing comes before that time another thread may be carrying it out: it is looked for a few times.
+void VirtualEngines::await(SimOp op, Nanoseconds until) {
+  constexpr int kLooks = 256;
+  for (int looks = 0; !schedule_.is_finished(op) && looks < kLooks;) {
+    mutex_.unlock();
+    if (!time_.step_within(until)) {
+      ++looks;
+      std::this_thread::yield();
+    }
+    mutex_.lock();
+  }
+  if (schedule_.is_finished(op)) return;
+  mutex_.unlock();
+  time_.run_until(until);
+  mutex_.lock();
 }
 
 }  // namespace tessera

@@ -20,7 +20,7 @@ namespace tessera {
 class VirtualEngines final : public SimEngines {
  public:
   // `watcher` may be null. REQUIRES: `clock` and the watcher outlive the engines.
-  VirtualEngines(int devices, VirtualClock& clock, SimWatcher* watcher = nullptr);
+  VirtualEngines(int devices, VirtualClock& clock, SimWatcher* watcher = nullptr, std::size_t queue_depth = 0);
   ~VirtualEngines() override;
   void pass(Nanoseconds time) override { time_.run_until(time_.now() + time); }
   bool is_real() const override { return false; }
@@ -30,6 +30,7 @@ class VirtualEngines final : public SimEngines {
   void start_ready() override REQUIRES_LOCK(mutex_);
   void await_progress() override REQUIRES_LOCK(mutex_);
   void await(SimOp op) override REQUIRES_LOCK(mutex_);
+  void await(SimOp op, Nanoseconds until) override REQUIRES_LOCK(mutex_);
   void finish(SimOp op) EXCLUDES_LOCK(mutex_);
 
   VirtualClock& time_;

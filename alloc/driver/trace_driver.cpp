@@ -189,6 +189,10 @@ Status TraceDriver::query(EventId event) {
   return noted(DriverCall::kQueryEvent, {number(event)}, inner_.query(event));
 }
 
+Status TraceDriver::synchronize(EventId event, Nanoseconds limit) {
+  return noted(DriverCall::kSynchronizeEvent, {number(event), limit.value()}, inner_.synchronize(event, limit));
+}
+
 Status TraceDriver::synchronize(EventId event) {
   return noted(DriverCall::kSynchronizeEvent, {number(event)}, inner_.synchronize(event));
 }

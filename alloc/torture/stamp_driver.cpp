@@ -315,6 +315,11 @@ Status StampDriver::record_event(EventId event, StreamId stream) {
   return noted("record_event", sim_.record_event(event, stream));
 }
 Status StampDriver::query(EventId event) { return noted("query", sim_.query(event)); }
+Status StampDriver::synchronize(EventId event, Nanoseconds limit) {
+  Status status = sim_.synchronize(event, limit);
+  return status.code() == Code::kNotReady ? status : noted("synchronize", std::move(status));
+}
+
 Status StampDriver::synchronize(EventId event) {
   return noted("synchronize", sim_.synchronize(event));
 }

@@ -12,6 +12,9 @@
 namespace tessera::softcuda {
 namespace {
 
+// Operations of a stream that GPUs take before who queues the next has to wait.
+constexpr std::size_t kQueueDepth = 1024;
+
 std::atomic<Machine*> the_machine = nullptr;
 std::atomic<bool> forked = false;
 
@@ -26,6 +29,7 @@ SimOptions sim_options(const Environment& environment) {
   options.host_frames = environment.host_frames;
   options.takes_hints = environment.hints;
   options.aligns = environment.aligns;
+  options.queue_depth = kQueueDepth;
   // Always: cuMemAlloc needs it. A machine without it only refuses the calls (virtual_memory.cpp).
   options.virtual_memory = true;
   return options;

@@ -84,6 +84,14 @@ TYPED_TEST_P(DriverWorkContract, AnEventIsNotReadyUntilItsWorkHasRun) {
   EXPECT_STATUS_OK(this->driver().query(event));
 }
 
+TYPED_TEST_P(DriverWorkContract, AWaitWithABoundSeesTheEnd) {
+  const EventId event = this->event();
+  const StreamId stream = this->stream();
+  EXPECT_STATUS_OK(this->driver().synchronize(event, Nanoseconds(1))) << "nothing was recorded";
+  ASSERT_STATUS_OK(this->driver().record_event(event, stream));
+  EXPECT_STATUS_OK(this->driver().synchronize(event, Nanoseconds(60'000'000'000)));
+}
+
 TYPED_TEST_P(DriverWorkContract, RecordingAgainMovesTheEvent) {
   const StreamId stream = this->stream();
   const EventId event = this->event();
@@ -238,7 +246,7 @@ TYPED_TEST_P(DriverWorkContract, AnyThreadMayMakeAnyCall) {
 
 REGISTER_TYPED_TEST_SUITE_P(DriverWorkContract, AStreamRunsItsWorkInOrder,
                             AnEventOrdersWorkOfTwoStreams, AnEventThatWasNeverRecordedHoldsNobody,
-                            AnEventIsNotReadyUntilItsWorkHasRun, RecordingAgainMovesTheEvent,
+                            AnEventIsNotReadyUntilItsWorkHasRun, AWaitWithABoundSeesTheEnd, RecordingAgainMovesTheEvent,
                             TimedEventsTellTheTimeBetweenThem, ADestroyedStreamFinishesItsWork, TheDefaultStreamsTakeWork,
                             AFillSetsItsBytesAndNoOthers, PageableHostMemoryMayBeReusedAtOnce,
                             CopiesAtOnceAllArriveInTheOrderOfTheStream, HostMemoryIsRegisteredOnce,

@@ -118,6 +118,40 @@ TEST_F(SoftcudaStream, HostFunctionsRunInOrder) {
   EXPECT_EQ(step, 2);
 }
 
+TEST_F(SoftcudaStream, KernelsOfDifferentStreamsRunSideBySide) {
+  const CUdeviceptr block = allocate(4096);
+  hold(one_);
+  ASSERT_OK(CU(cuMemsetD8Async)(block, 1, 16, two_));  // work of the same engine
+  EXPECT_OK(CU(cuStreamSynchronize)(two_));
+  EXPECT_EQ(CU(cuStreamQuery)(one_), CUDA_ERROR_NOT_READY);
+  open();
+  ASSERT_OK(CU(cuStreamSynchronize)(one_));
+  EXPECT_OK(CU(cuMemFree)(block));
+}
+
+TEST_F(SoftcudaStream, WhoQueuesMoreThanAStreamTakesWaits) {
+  constexpr int kDepth = 1024;
+  CUevent event = nullptr;
+  ASSERT_OK(CU(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+  hold(one_);
+  std::atomic<int> queued{1};
+  std::thread submitter([&] {
+    EXPECT_OK(CU(cuCtxSetCurrent)(context_));
+    while (queued.load() < 2 * kDepth) {
+      EXPECT_OK(CU(cuEventRecord)(event, one_));
+      ++queued;
+    }
+  });
+  while (queued.load() < kDepth) std::this_thread::yield();
+  EXPECT_OK(CU(cuEventRecord)(event, two_));
+  EXPECT_OK(CU(cuStreamSynchronize)(two_)) << "other streams go on";
+  EXPECT_EQ(queued.load(), kDepth);
+  open();
+  submitter.join();
+  ASSERT_OK(CU(cuStreamSynchronize)(one_));
+  EXPECT_OK(CU(cuEventDestroy)(event));
+}
+
 TEST_F(SoftcudaStream, ElapsedTimeIsNotNegative) {
   CUevent start = nullptr, end = nullptr;
   float milliseconds = -1;

@@ -60,7 +60,11 @@ TEST_F(SimEnginesTest, QueriesSayNotReadyWhileWorkRuns) {
   ASSERT_TRUE(engines_.record(event, stream).is_ok());
   EXPECT_EQ(engines_.query(stream).code(), Code::kNotReady);
   EXPECT_EQ(engines_.query(event).native_code(), native::kNotReady);
+  const Nanoseconds limit(2'000'000), start = clock_.now();
+  EXPECT_EQ(engines_.synchronize(event, limit).code(), Code::kNotReady);
+  EXPECT_GE(clock_.now() - start, limit);
   release();
+  EXPECT_TRUE(engines_.synchronize(event, Nanoseconds(~std::uint64_t{0} >> 2)).is_ok());
   EXPECT_TRUE(engines_.synchronize(event).is_ok());
   EXPECT_TRUE(engines_.query(event).is_ok());
 }
@@ -167,7 +171,7 @@ TEST_F(SimEnginesTest, AQueueThatIsFullMakesTheSubmitterWait) {
   std::atomic<int> submitted{0};
   auto submitter = std::async(std::launch::async, [&] {
     for (int i = 0; i < 20000; ++i) {
-      engines_.wait_for_room();
+      engines_.wait_for_room(stream);
       if (!submit(stream, [] { return Status(); }).is_ok()) return false;
       ++submitted;
     }

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "driver/native_codes.hpp"
 #include "sim_machine.hpp"
@@ -45,6 +47,88 @@ TEST(RealEngines, WorkKeepsItsEngineBusyForItsTime) {
   }
   EXPECT_TRUE(engines.synchronize(stream).is_ok());
   EXPECT_GE(clock.now() - start, Nanoseconds(10'000'000));
+}
+
+// Each waits for the other: on one thread after the other neither would end.
+TEST(RealEngines, KernelsOfDifferentStreamsRunSideBySide) {
+  SteadyClock clock;
+  RealEngines engines(1, clock);
+  constexpr int kKernels = 5;
+  std::atomic<int> began{0};
+  std::vector<StreamId> streams;
+  for (int i = 0; i < kKernels; ++i) {
+    streams.push_back(engines.add_stream(kDevice, false));
+    SimWork work;
+    work.run = [&began](const SimWork&) {
+      ++began;
+      while (began.load() < kKernels) std::this_thread::yield();
+      return Status();
+    };
+    ASSERT_TRUE(engines.submit(streams.back(), SimEngine::kCompute, std::move(work)).is_ok());
+  }
+  for (const StreamId stream : streams) EXPECT_TRUE(engines.synchronize(stream).is_ok());
+}
+
+TEST(RealEngines, KernelsThatBecomeReadyTogetherAllBegin) {
+  SteadyClock clock;
+  RealEngines engines(1, clock);
+  const StreamId first = engines.add_stream(kDevice, false);
+  const EventId event = engines.add_event(kDevice);
+  std::atomic<bool> gone{false};
+  for (int round = 0; round < 3; ++round) {
+    gone.store(false);
+    SimWork held;
+    held.run = [&gone](const SimWork&) {
+      while (!gone.load()) std::this_thread::yield();
+      return Status();
+    };
+    ASSERT_TRUE(engines.submit(first, SimEngine::kCompute, std::move(held)).is_ok());
+    ASSERT_TRUE(engines.record(event, first).is_ok());
+    std::atomic<int> began{0};
+    std::vector<StreamId> streams;
+    for (int i = 0; i < 3; ++i) {
+      streams.push_back(engines.add_stream(kDevice, false));
+      ASSERT_TRUE(engines.wait_event(streams.back(), event).is_ok());
+      SimWork work;
+      work.run = [&began](const SimWork&) {
+        ++began;
+        while (began.load() < 3) std::this_thread::yield();
+        return Status();
+      };
+      ASSERT_TRUE(engines.submit(streams.back(), SimEngine::kCompute, std::move(work)).is_ok());
+    }
+    gone.store(true);
+    for (const StreamId stream : streams) EXPECT_TRUE(engines.synchronize(stream).is_ok());
+  }
+}
+
+TEST(RealEngines, AFullStreamMakesItsSubmitterWaitAndNoOther) {
+  SteadyClock clock;
+  constexpr std::size_t kDepth = 8;
+  RealEngines engines(1, clock, kDepth);
+  const StreamId full = engines.add_stream(kDevice, false), other = engines.add_stream(kDevice, false);
+  const EventId event = engines.add_event(kDevice);
+  std::atomic<bool> gone{false};
+  SimWork held;
+  held.run = [&gone](const SimWork&) {
+    while (!gone.load()) std::this_thread::yield();
+    return Status();
+  };
+  ASSERT_TRUE(engines.submit(full, SimEngine::kCompute, std::move(held)).is_ok());
+  std::atomic<std::size_t> queued{1};
+  std::thread submitter([&] {  // a record takes a place as a kernel does
+    for (; queued.load() < 3 * kDepth; ++queued) {
+      engines.wait_for_room(full);
+      EXPECT_TRUE(engines.record(event, full).is_ok());
+    }
+  });
+  while (queued.load() < kDepth) std::this_thread::yield();
+  engines.wait_for_room(other);
+  EXPECT_TRUE(run_something(engines, other, SimEngine::kCompute).is_ok());
+  EXPECT_EQ(queued.load(), kDepth);
+  gone.store(true);
+  submitter.join();
+  EXPECT_TRUE(engines.synchronize(full).is_ok());
 }
 
 TEST(RealEngines, TheEndWaitsForQueuedWork) {

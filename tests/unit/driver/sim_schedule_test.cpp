@@ -137,7 +137,7 @@ TEST_F(SimScheduleTest, TheLegacyStreamOfOneDeviceLeavesOthersAlone) {
   schedule_.submit(other, SimEngine::kCompute, kNow);
   const SimOp legacy = compute(schedule_.legacy(kDevice));
   EXPECT_EQ(start(SimEngine::kCompute), legacy);
-  EXPECT_TRUE(schedule_.has_ready(DeviceId(1), SimEngine::kCompute));
+  EXPECT_EQ(schedule_.ready_count(DeviceId(1), SimEngine::kCompute), 1U);
 }
 
 TEST_F(SimScheduleTest, ARemovedStreamFinishesItsWork) {

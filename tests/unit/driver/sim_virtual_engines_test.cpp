@@ -100,10 +100,21 @@ TEST_F(VirtualEnginesTest, AFailureComesWhenItsWorkEndsAndPoisonsTheDevice) {
   EXPECT_EQ(engines_.query(a).native_code(), native::kIllegalAddress);
 }
 
+TEST_F(VirtualEnginesTest, AWaitWithABoundEndsThereOrWithTheWork) {
+  const StreamId a = stream();
+  const EventId event = engines_.add_event(kDevice);
+  submit(a, 1000);
+  ASSERT_TRUE(engines_.record(event, a).is_ok());
+  EXPECT_EQ(engines_.synchronize(event, Nanoseconds(300)).code(), Code::kNotReady);
+  EXPECT_EQ(clock_.now(), Nanoseconds(300));
+  EXPECT_TRUE(engines_.synchronize(event, Nanoseconds(5000)).is_ok());
+  EXPECT_EQ(clock_.now(), Nanoseconds(1000));
+}
+
 TEST_F(VirtualEnginesTest, AFullQueueLetsTimePass) {
   const StreamId a = stream();
   for (int i = 0; i < 20000; ++i) {
-    engines_.wait_for_room();
+    engines_.wait_for_room(a);
     submit(a, 1);
   }
   EXPECT_GT(clock_.now(), Nanoseconds(10000));

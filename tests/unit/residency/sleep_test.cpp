@@ -86,6 +86,7 @@ TEST(ResidencySleep, WaitsForTheWorkThatUsesTheRuns) {
   ResidencyMachine machine;
   const StreamId stream = machine.stream();
   auto* run = written(machine, kWeights, 1).front();
+  ASSERT_OK(machine.settle());  // the stream does not wait for the one that wrote
   for (std::uint64_t i = 0; i < 10; ++i) {
     ASSERT_OK(machine.write(run, i, stream));
     ASSERT_OK(machine.residency().sleep(kWeights).status());
@@ -217,6 +218,7 @@ TEST(ResidencySleep, WorkThatNobodyAnnouncedIsWaitedForWithoutAutomatic) {
   ASSERT_OK(machine.residency().set_automatic(false));
   const StreamId stream = machine.stream();
   auto* run = written(machine, kWeights, 1).front();
+  ASSERT_OK(machine.settle());  // likewise
   for (std::uint64_t i = 2; i < 12; ++i) {
     ASSERT_OK(machine.launch(run, i, stream, Access::kWrite));
     ASSERT_OK(i % 2 == 0 ? machine.residency().sleep(kWeights).status() : machine.evict(run));
