@@ -123,6 +123,7 @@ Result<DeviceHeap*> Allocator::heap(DeviceId device) {
   if (high > high_.load()) high_.store(high);
   TESSERA_TRY(made->residency().set_automatic(automatic_));
   if (unseen_.load()) made->residency().expect_unseen_work();
+  for (const char* name : waiting_) made->residency().expect_waiting(name);
   owned_.push_back(std::move(made));
   entry.store(owned_.back().get(), std::memory_order_release);
   if (backing != nullptr) backed_devices_.fetch_or(std::uint64_t{1} << device.value());

@@ -83,7 +83,10 @@ class Allocator {
                    const char* name, AnnouncedUse& use);
   // Queued work that names no block but may reach any: its address may have come from memory or a global. While it
   // runs no block leaves. `device`: of the stream; without one the work counts on every device in use.
-  void begin_unnamed(std::optional<DeviceId> device, StreamId stream, AnnouncedUse& use);
+  // `name`: as begin_use's.
+  void begin_unnamed(std::optional<DeviceId> device, StreamId stream, const char* name, AnnouncedUse& use);
+  // Kernels of this name wait for others (Residency::expect_waiting), on every device, also those that are used later.
+  void expect_waiting(const char* name);
   // Uses are found by what launches show, not told by the program: Residency::expect_unseen_work() of each device, also
   // of those that are used later. Cheap.
   void expect_unseen_work() {
@@ -97,6 +100,9 @@ class Allocator {
   // may change places while work starts that could reach it unseen.
   bool guards_all_work() const { return backed_devices_.load(std::memory_order_acquire) != 0; }
   Status touch(Address address, StreamId stream, Access access);
+  // Around a call by which the program waits for its own work on the device (Residency::before_wait, note_over).
+  std::uint64_t before_wait(DeviceId device) const;
+  void note_waited(DeviceId device, std::optional<StreamId> stream, std::uint64_t before);
 
   Status prefetch(std::span<const Address> addresses);
   Status evict(std::span<const Address> addresses);
@@ -222,6 +228,7 @@ class Allocator {
   mutable Mutex mutex_{LockRank::kApi};
   std::vector<std::unique_ptr<DeviceHeap>> owned_ GUARDED_BY(mutex_);
   bool automatic_ GUARDED_BY(mutex_) = true;
+  std::vector<const char*> waiting_ GUARDED_BY(mutex_);  // names of kernels
   std::atomic<bool> unseen_{false};
   std::vector<PolicyTurn> policies_ GUARDED_BY(mutex_);  // never empty, at most kMostTurns; the last is followed
   std::string unhinted_ GUARDED_BY(mutex_) = "off";  // what the statistics say of it

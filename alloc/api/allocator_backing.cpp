@@ -73,9 +73,16 @@ void Allocator::expect_unseen_work_from_now_on() {
   for (const auto& heap : owned_) heap->residency().expect_unseen_work();
 }
 
+void Allocator::expect_waiting(const char* name) {
+  MutexLock lock(mutex_);
+  if (waiting_.size() == WaitingKernels::kMostKnown) return;
+  waiting_.push_back(name);
+  for (const auto& heap : owned_) heap->residency().expect_waiting(name);
+}
+
 // Host-backed pages of every device are guarded: work of one device reaches those of another, and each swap waits for all
 // work. Else a block waits for work on its own device alone.
-void Allocator::begin_unnamed(std::optional<DeviceId> device, StreamId stream, AnnouncedUse& use) {
+void Allocator::begin_unnamed(std::optional<DeviceId> device, StreamId stream, const char* name, AnnouncedUse& use) {
   use.stream = stream;
   if (guards_all_work()) {
     enter_gates(use);
@@ -84,7 +91,7 @@ void Allocator::begin_unnamed(std::optional<DeviceId> device, StreamId stream, A
   for (std::size_t i = 0; i < heaps_.size(); ++i) {
     DeviceHeap* const heap = heaps_[i].load(std::memory_order_acquire);
     if (heap == nullptr || (device && device->value() != i)) continue;
-    use.use.gate_slot = heap->residency().begin_unnamed(stream);
+    use.use.gate_slot = heap->residency().begin_unnamed(stream, name);
     use.gates |= std::uint64_t{1} << i;
   }
 }

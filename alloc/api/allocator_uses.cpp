@@ -164,6 +164,16 @@ void Allocator::end_use(AnnouncedUse& use) {
   use.held.clear();
 }
 
+std::uint64_t Allocator::before_wait(DeviceId device) const {
+  DeviceHeap* const heap = device.value() < kMaxDevices ? heaps_[device.value()].load(std::memory_order_acquire) : nullptr;
+  return heap == nullptr ? 0 : heap->residency().before_wait();
+}
+
+void Allocator::note_waited(DeviceId device, std::optional<StreamId> stream, std::uint64_t before) {
+  DeviceHeap* const heap = device.value() < kMaxDevices ? heaps_[device.value()].load(std::memory_order_acquire) : nullptr;
+  if (heap != nullptr) heap->residency().note_over(stream, before);
+}
+
 Status Allocator::explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const {
   Bytes asked;
   for (const Run* run : std::set<const Run*>(runs.begin(), runs.end())) asked += run->shape.bytes();

@@ -53,7 +53,9 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   TESSERA_TRY_ASSIGN(heap->residency_,
                      Residency::create(driver, device, tiers, std::move(policy), log,
                                        {options.low_watermark, options.high_watermark, rehearse,
-                                        options.fingerprints == "on", std::move(class_of_tag), options.grace}));
+                                        options.fingerprints == "on", std::move(class_of_tag), options.grace,
+                                        Nanoseconds(std::uint64_t{options.patience} * 1'000'000),
+                                        properties.queue_depth}));
   heap->residency_->prepare_checks();
   const Bytes addresses = options.heap_size.value_or(tiers.capacity() * kAddressesPerByte + kAddressesBeside);
   TESSERA_TRY_ASSIGN(heap->pages_, PageManager::create(driver, *heap->residency_,

@@ -21,8 +21,8 @@ std::span<const Address> words_of(const void* begin, std::size_t bytes) {
 }
 
 // Words that point into no live block name none.
-void begin_unnamed_if_none(Allocator& heap, StreamId stream, AnnouncedUse& use) {
-  if (use.heap == nullptr && use.held.empty() && use.gates == 0) heap.begin_unnamed(std::nullopt, stream, use);
+void begin_unnamed_if_none(Allocator& heap, StreamId stream, const char* name, AnnouncedUse& use) {
+  if (use.heap == nullptr && use.held.empty() && use.gates == 0) heap.begin_unnamed(std::nullopt, stream, name, use);
 }
 
 }  // namespace
@@ -64,20 +64,24 @@ tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void*
     AnnouncedUse announced;
     TESSERA_TRY(heap.begin_use(words_of(words, bytes), stream_id(stream), Access::kWrite,
                                Use::Kind::kGate, name, announced));
-    begin_unnamed_if_none(heap, stream_id(stream), announced);
+    begin_unnamed_if_none(heap, stream_id(stream), name, announced);
     pack_use(std::move(announced), use);
     return {};
   });
 }
 
+void tessera_expect_waiting(tessera_allocator* allocator, const char* name) {
+  if (allocator != nullptr && name != nullptr) allocator->allocator->expect_waiting(name);
+}
+
 tessera_result tessera_use_begin_unnamed(tessera_allocator* allocator, int device, tessera_stream stream,
-                                         tessera_use* use) {
+                                         const char* name, tessera_use* use) {
   return api_call([&]() -> Status {
     if (allocator == nullptr || use == nullptr) return null_argument("allocator and use");
     std::optional<DeviceId> on;
     if (device >= 0) on = DeviceId(static_cast<std::uint64_t>(device));
     AnnouncedUse announced;
-    allocator->allocator->begin_unnamed(on, stream_id(stream), announced);
+    allocator->allocator->begin_unnamed(on, stream_id(stream), name, announced);
     pack_use(std::move(announced), use);
     return {};
   });
@@ -97,7 +101,7 @@ tessera_result tessera_use_begin_graded(tessera_allocator* allocator, const tess
     AnnouncedUse announced;
     TESSERA_TRY(heap.begin_use(GradedAddresses{{first, count}, certain, likely}, stream_id(stream), Access::kWrite, name,
                                announced));
-    begin_unnamed_if_none(heap, stream_id(stream), announced);
+    begin_unnamed_if_none(heap, stream_id(stream), name, announced);
     pack_use(std::move(announced), use);
     return {};
   });
@@ -137,6 +141,25 @@ tessera_result tessera_retire_stream(tessera_allocator* allocator, tessera_strea
     if (allocator == nullptr) return null_argument("allocator");
     return allocator->allocator->retire_stream(stream_id(stream));
   });
+}
+
+uint64_t tessera_before_wait(tessera_allocator* allocator, int device) {
+  if (allocator == nullptr || device < 0) return 0;
+  return allocator->allocator->before_wait(DeviceId(static_cast<std::uint64_t>(device)));
+}
+
+void tessera_note_waited(tessera_allocator* allocator, int device, tessera_stream stream, uint64_t before) {
+  if (allocator == nullptr || device < 0) return;
+  const StreamId waited_for = stream_id(stream);
+  allocator->allocator->note_waited(DeviceId(static_cast<std::uint64_t>(device)),
+                                    waited_for == kNoStream ? std::nullopt : std::optional(waited_for), before);
+}
+
+void tessera_use_end_over(tessera_allocator* allocator, tessera_use* use) {
+  if (allocator == nullptr || use == nullptr) return;
+  AnnouncedUse announced = unpack_use(use);
+  announced.stream = kNoStream;
+  allocator->allocator->end_use(announced);
 }
 
 tessera_result tessera_synchronize(tessera_allocator* allocator, int device) {

@@ -19,6 +19,8 @@ namespace {
 
 using enum OptionSection;
 
+constexpr std::uint32_t kMostPatience = 600'000;
+
 constexpr OptionEntry kTable[] = {
     {"device-memory", kBehaviour, &Options::device_memory, "auto", "",
      "Device memory that the heap may fill, per device; auto is 90 % of what is free.",
@@ -79,6 +81,12 @@ constexpr OptionEntry kTable[] = {
      "leave; at most 16.",
      "A kernel can write a block's address into memory for the kernels right behind it, where no launch shows it. More is "
      "safer for such programs and delays every eviction. 0 is for programs that announce every use."},
+    {"patience", kPerformance, &Options::patience, "2000", "",
+     "Milliseconds for which the program is kept waiting for queued work of which nothing ends, before blocks leave beside "
+     "it: kernels may wait for the program itself, as collectives do. At most 600000.",
+     "Less lets a program with such kernels go on sooner. More is for programs whose single kernels run longer, and use "
+     "blocks that no launch shows: such a kernel faults where its block has left. After thirty times as long with nothing "
+     "that could leave, it is out of memory."},
     {"low-watermark", kPerformance, &Options::low_watermark, "0", "",
      "Percent of device memory, and of host memory; when less than this is free, cold blocks start to leave "
      "ahead of need. 0: none does before the program's iteration is learned.",
@@ -213,6 +221,9 @@ Status Options::validate() const {
   }
   if (grace > StreamTable::kMostGrace) {
     return Status(Code::kInvalidArgument, fmt::format("grace ({}) must be at most {}", grace, StreamTable::kMostGrace));
+  }
+  if (patience == 0 || patience > kMostPatience) {
+    return Status(Code::kInvalidArgument, fmt::format("patience ({}) must be 1 to {}", patience, kMostPatience));
   }
   const bool file = !file_dir.empty() || file_memory.value_or(Bytes()) != Bytes();
   if (unhinted_access == "host-backed" && file) {

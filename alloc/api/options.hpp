@@ -39,6 +39,7 @@ struct Options {
   std::string policy = "auto";
   std::string fingerprints = "on";
   std::uint32_t grace = 2;            // launches
+  std::uint32_t patience = 2000;      // milliseconds
   std::uint32_t low_watermark = 0;    // percent of device memory
   std::uint32_t high_watermark = 12;  // percent of device memory
   // Debugging.

@@ -251,7 +251,8 @@ Status BlockCache::wait_for_cached() {
   TESSERA_TRY(residency_.poll_streams());
   Late late = slots_.latest();
   late.include(bundles_.latest());
-  TESSERA_TRY(residency_.streams().wait(late.mask, late.epoch));
+  const Status waited = residency_.streams().wait(late.mask, late.epoch, StreamTable::Bound::kPatience);
+  if (!waited.is_ok() && waited.code() != Code::kNotReady) return waited;  // what does not end is not given back
   slots_.settle_all();
   bundles_.settle_all();
   return give_back(kEverything, false);

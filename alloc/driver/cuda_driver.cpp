@@ -23,6 +23,18 @@ int attribute_of(const CudaSymbols& cuda, CUdevice device, CUdevice_attribute at
   return cuda.cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
 }
 
+// Operations that a stream takes (docs/realism.md).
+constexpr std::size_t kQueueDepth = 1024;
+
+template <class Ask>
+Status ask_until(Nanoseconds limit, Ask ask) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit.value());
+  for (Backoff backoff;; backoff.pause()) {
+    Status status = ask();
+    if (status.code() != Code::kNotReady || std::chrono::steady_clock::now() >= end) return status;
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CudaDriver>> CudaDriver::open(const CudaResolver& resolver) {
@@ -54,6 +66,7 @@ Result<std::unique_ptr<CudaDriver::Device>> CudaDriver::describe(const CudaSymbo
   std::size_t total = 0;
   TESSERA_TRY(cuda_status(cuda, cuda.cuDeviceTotalMem(&total, device), "cuDeviceTotalMem"));
   properties.total_memory = Bytes(total);
+  properties.queue_depth = kQueueDepth;
   properties.virtual_memory =
       cuda.virtual_memory() &&
       attribute_of(cuda, device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) != 0;
@@ -212,13 +225,15 @@ Status CudaDriver::synchronize(EventId event) {
   return cuda_status(*symbols_, symbols_->cuEventSynchronize(handle(event)), "cuEventSynchronize");
 }
 
-// CUDA waits for an event without a limit alone, so it is asked again and again.
+// CUDA waits without a limit alone, so these ask again and again.
 Status CudaDriver::synchronize(EventId event, Nanoseconds limit) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit.value());
-  for (Backoff backoff;; backoff.pause()) {
-    Status status = query(event);
-    if (status.code() != Code::kNotReady || std::chrono::steady_clock::now() >= end) return status;
-  }
+  return ask_until(limit, [&] { return query(event); });
+}
+
+Status CudaDriver::synchronize(StreamId stream, Nanoseconds limit) {
+  const CudaScope scope(*symbols_, *contexts_);
+  TESSERA_TRY(scope.status());
+  return ask_until(limit, [&] { return cuda_status(*symbols_, symbols_->cuStreamQuery(handle(stream)), "cuStreamQuery"); });
 }
 
 Result<std::int64_t> CudaDriver::elapsed(EventId start, EventId end) {

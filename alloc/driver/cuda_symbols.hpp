@@ -47,6 +47,7 @@ extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent star
   X(cuStreamCreate)                                                                               \
   X(cuStreamDestroy)                                                                              \
   X(cuStreamSynchronize)                                                                          \
+  X(cuStreamQuery)                                                                                \
   X(cuStreamWaitEvent)                                                                            \
   X(cuEventCreate)                                                                                \
   X(cuEventDestroy)                                                                               \

@@ -39,6 +39,8 @@ struct DeviceProperties {
   std::string virtual_memory_problem = {};  // why not, where the device should have it
   bool host_frames = false;  // create_frame(kHost) works: probed by doing it (cuda_facts §4.3)
   std::string host_frames_problem = {};  // what the probe ran into, where it does not
+  // Operations that a stream takes before who queues one more, a fence too, waits for one to end; 0: any number.
+  std::size_t queue_depth = 0;
   std::optional<unsigned> host_node = {};  // the NUMA node of host memory that is nearest, if known
 };
 
@@ -139,6 +141,8 @@ class Driver {
   // Work already queued still runs.
   virtual Status destroy_stream(StreamId stream) = 0;
   virtual Status synchronize(StreamId stream) = 0;
+  // The same, for no longer than `limit`: kNotReady where the work has not run by then.
+  virtual Status synchronize(StreamId stream, Nanoseconds limit) = 0;
   // Later work on `stream` waits for what `event` recorded last; at once if nothing.
   virtual Status wait_event(StreamId stream, EventId event) = 0;
   virtual Result<EventId> create_event(DeviceId device) = 0;

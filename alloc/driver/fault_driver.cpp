@@ -124,6 +124,11 @@ Status FaultDriver::destroy_stream(StreamId stream) {
   return inner_.destroy_stream(stream);
 }
 
+Status FaultDriver::synchronize(StreamId stream, Nanoseconds limit) {
+  TESSERA_TRY(admit(DriverCall::kSynchronizeStream));
+  return inner_.synchronize(stream, limit);
+}
+
 Status FaultDriver::synchronize(StreamId stream) {
   TESSERA_TRY(admit(DriverCall::kSynchronizeStream));
   return inner_.synchronize(stream);

@@ -77,6 +77,7 @@ Result<DeviceProperties> SimDriver::properties(DeviceId device) {
                           .virtual_memory = options_.virtual_memory,
                           .host_frames = options_.virtual_memory && options_.host_frames,
                           .host_frames_problem = {},
+                          .queue_depth = options_.queue_depth,
                           .host_node = options_.host_node};
 }
 
@@ -288,6 +289,10 @@ Result<DeviceId> SimDriver::device_of(StreamId stream) {
 }
 
 Status SimDriver::synchronize(StreamId stream) { return engines_->synchronize(meant(stream)); }
+
+Status SimDriver::synchronize(StreamId stream, Nanoseconds limit) {
+  return engines_->synchronize(meant(stream), limit);
+}
 
 Status SimDriver::query(StreamId stream) { return engines_->query(meant(stream)); }
 

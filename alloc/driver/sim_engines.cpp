@@ -162,6 +162,17 @@ Status SimEngines::synchronize(StreamId stream) {
   return error(device);
 }
 
+Status SimEngines::synchronize(StreamId stream, Nanoseconds limit) {
+  MutexLock lock(mutex_);
+  TESSERA_TRY_ASSIGN(const DeviceId device, find(stream));
+  const Nanoseconds until = clock_.now() + limit;
+  for (const SimOp op : schedule_.pending(stream)) {
+    if (!schedule_.is_finished(op)) await(op, until);
+    if (!schedule_.is_finished(op)) return not_ready_;
+  }
+  return error(device);
+}
+
 Status SimEngines::synchronize(EventId event) {
   MutexLock lock(mutex_);
   TESSERA_TRY_ASSIGN(const SimSchedule::Event* const recorded, find(event));
@@ -175,7 +186,7 @@ Status SimEngines::synchronize(EventId event, Nanoseconds limit) {
   TESSERA_TRY_ASSIGN(const SimSchedule::Event* const recorded, find(event));
   const DeviceId device = recorded->device;
   const SimOp op = recorded->op;
-  await(op, clock_.now() + limit);
+  if (!schedule_.is_finished(op)) await(op, clock_.now() + limit);
   if (!schedule_.is_finished(op)) return not_ready_;
   return error(device);
 }

@@ -58,6 +58,7 @@ class SimEngines {
   Status wait(DeviceId device, SimOp op) EXCLUDES_LOCK(mutex_);
   Status synchronize(DeviceId device) EXCLUDES_LOCK(mutex_);
   Status synchronize(StreamId stream) EXCLUDES_LOCK(mutex_);
+  Status synchronize(StreamId stream, Nanoseconds limit) EXCLUDES_LOCK(mutex_);
   Status synchronize(EventId event) EXCLUDES_LOCK(mutex_);
   Status synchronize(EventId event, Nanoseconds limit) EXCLUDES_LOCK(mutex_);
   Status query(StreamId stream) EXCLUDES_LOCK(mutex_);

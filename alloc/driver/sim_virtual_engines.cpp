@@ -61,7 +61,7 @@ void VirtualEngines::await(SimOp op) {
 
 // Where nothing comes before that time another thread may be carrying it out: it is looked for a few times.
 void VirtualEngines::await(SimOp op, Nanoseconds until) {
-  constexpr int kLooks = 256;
+  constexpr int kLooks = 16;
   for (int looks = 0; !schedule_.is_finished(op) && looks < kLooks;) {
     mutex_.unlock();
     if (!time_.step_within(until)) {

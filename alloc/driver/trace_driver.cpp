@@ -159,6 +159,10 @@ Status TraceDriver::destroy_stream(StreamId stream) {
   return noted(DriverCall::kDestroyStream, {number(stream)}, inner_.destroy_stream(stream));
 }
 
+Status TraceDriver::synchronize(StreamId stream, Nanoseconds limit) {
+  return noted(DriverCall::kSynchronizeStream, {number(stream), limit.value()}, inner_.synchronize(stream, limit));
+}
+
 Status TraceDriver::synchronize(StreamId stream) {
   return noted(DriverCall::kSynchronizeStream, {number(stream)}, inner_.synchronize(stream));
 }

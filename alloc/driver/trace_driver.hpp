@@ -67,6 +67,7 @@ class TraceDriver final : public Driver {
   Result<StreamId> create_stream(DeviceId device) override;
   Status destroy_stream(StreamId stream) override;
   Status synchronize(StreamId stream) override;
+  Status synchronize(StreamId stream, Nanoseconds limit) override;
   Status wait_event(StreamId stream, EventId event) override;
   Result<EventId> create_event(DeviceId device) override;
   Result<EventId> create_timed_event(DeviceId device) override;

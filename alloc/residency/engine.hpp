@@ -27,6 +27,7 @@
 #include "residency/runs_by_trait.hpp"
 #include "residency/stall.hpp"
 #include "residency/stream_table.hpp"
+#include "residency/waiting_kernels.hpp"
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
@@ -49,6 +50,7 @@ struct Engine {
   const HeldUses& held_uses;
   const std::atomic<bool>& automatic;  // live runs may leave unasked
   const std::atomic<bool>& unseen;     // work may use a run without announcing it
+  WaitingKernels& waiting;
 
   std::vector<std::unique_ptr<Run>> runs{};
   RunsByTrait by_trait{};         // of those: a place in the list is a place there

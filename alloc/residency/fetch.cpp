@@ -1,10 +1,14 @@
 // A use whose runs are not all there: the call that waits for them.
 #include <algorithm>
+#include <string>
 
 #include "residency/residency.hpp"
 
 namespace tessera {
 namespace {
+
+// Each behind work that was in the way, and went on.
+constexpr int kMostTries = 256;
 
 // Who keeps the call waiting: the run with the most bytes to come.
 Run& latest_of(std::span<Run* const> runs) {
@@ -20,6 +24,8 @@ Run& latest_of(std::span<Run* const> runs) {
 Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, const Held& held) {
   Stall stall(log_);
   const ProfilerRange shown(log_.profiler(), "bring in", streams_.open_epoch());
+  Status in_the_way;
+  int tries = 0;
   for (;;) {
     const std::uint32_t seen = held_uses_.ends();
     {
@@ -42,11 +48,18 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
       }
       for (Run* run : runs) run->holds.fetch_sub(1);
       undo_mounts(runs);
-      if (!others) return status;
+      const bool stuck = status.code() == Code::kNotReady && ++tries <= kMostTries;
+      if (!others && !stuck) return status;
+      in_the_way = status;
     }
     stall.step_aside();
+    if (in_the_way.code() == Code::kNotReady) {
+      TESSERA_TRY(await_news(in_the_way));
+      continue;
+    }
     const ProfilerRange waits(log_.profiler(), name_of(StallCause::kOtherCalls));
-    held_uses_.await_end(seen);
+    if (held_uses_.await_end(seen, options_.patience * StreamTable::kWholePatience)) continue;
+    return Status(Code::kOutOfMemory, "calls under way use device memory, and none of them has returned for a long time");
   }
   if (held) held();
   Status status = remake(runs, stream);
@@ -55,6 +68,16 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
   MutexLock lock(mutex_);
   undo_mounts(runs);
   return status;
+}
+
+// Work is in the way that does not end. What lets it go on may be what another thread is about to launch, who needs the
+// lock for it.
+Status Residency::await_news(const Status& in_the_way) {
+  const std::uint64_t stuck = streams_.stuck();
+  if (stuck == 0) return {};  // it has gone on
+  bool news = false;
+  TESSERA_TRY_ASSIGN(news, streams_.await_news(stuck));
+  return news ? Status() : Status(Code::kOutOfMemory, std::string(in_the_way.message()));
 }
 
 void Residency::note_stall(const Stall& stall, Run& run) {

@@ -1,5 +1,7 @@
 #include "residency/gate.hpp"
 
+#include <thread>
+
 #include "base/backoff.hpp"
 #include "base/check.hpp"
 
@@ -11,6 +13,20 @@ void Gate::enter_when_open(std::uint32_t slot) {
     closed_.wait(true);
     come(slot);
   } while (closed_.load());
+}
+
+// Each launch is inside for a moment.
+bool Gate::saw_all_out(std::uint32_t but) const {
+  constexpr int kLooks = 1000;
+  int looks = 0;
+  for (std::uint32_t i = 0; i < kThreadSlots; ++i) {
+    if (i == but && i < kOwnThreadNumbers) continue;
+    while (slots_[i].inside.load() != 0) {
+      if (++looks == kLooks) return false;
+      std::this_thread::yield();
+    }
+  }
+  return true;
 }
 
 void Gate::close() {

@@ -39,6 +39,10 @@ class Gate {
     }
   }
 
+  // Whether every thread has been outside since the call began: what was stamped before is queued. False where one does
+  // not come out soon. `but`: the slot of the calling thread, where it is inside itself.
+  bool saw_all_out(std::uint32_t but = kThreadSlots) const;
+
   // Closed for the life of the object. Calls of one gate exclude each other by the caller's lock.
   class Closed {
    public:

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
+#include "base/backoff.hpp"
 #include "residency/run.hpp"
 #include "residency/use.hpp"
 
@@ -39,6 +41,14 @@ class HeldUses {
   std::uint32_t ends() const { return ends_.load(); }
   // Waits until there are others than these, which the caller saw before it looked.
   void await_end(std::uint32_t seen) const { ends_.wait(seen); }
+  // The same, in real time, for so long at most: false where there are none by then.
+  bool await_end(std::uint32_t seen, Nanoseconds limit) const {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit.value());
+    for (Backoff backoff; ends_.load() == seen; backoff.pause()) {
+      if (std::chrono::steady_clock::now() >= until) return false;
+    }
+    return true;
+  }
 
  private:
   std::atomic<std::uint32_t> count_{0};

@@ -1,5 +1,6 @@
 // How a run leaves the device: page by page, and what each needs before.
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -41,6 +42,29 @@ Result<std::optional<Room::Work>> Room::close_work(const Run& run, std::uint64_t
   engine_.streams.close(work.until);
   TESSERA_TRY(engine_.streams.fence(work.mask, work.until));
   return std::optional(work);
+}
+
+// On demand nothing of ours is queued behind the program's work: a kernel of it may wait for the very thread that calls.
+// While work ends it is waited for. Where none does, the run may go beside it if its own announced uses are over: a kernel
+// that uses it unseen then faults, and nothing is lost in silence. False: it stays.
+Result<bool> Room::await_work(const Run& run, Work& work) {
+  const StreamTable& streams = engine_.streams;
+  if (streams.passed(work.mask, work.until)) return true;
+  Status waited;
+  {
+    const StallWait waiting(engine_.stall, StallCause::kWork);
+    waited = engine_.streams.wait(work.mask, work.until, StreamTable::Bound::kPatience);
+  }
+  if (waited.is_ok()) return true;
+  if (waited.code() != Code::kNotReady) return waited;
+  // Of several streams one may wait for another.
+  if (const std::uint64_t stuck = streams.stuck(); std::has_single_bit(stuck)) {
+    const auto slot = static_cast<std::uint32_t>(std::countr_zero(stuck));
+    const auto reach = engine_.streams.reach_of_next(slot);
+    if (reach) engine_.waiting.accuse(slot, reach->after, reach->until);
+  }
+  work = {run.streams.load(), run.last_work()};
+  return streams.passed(work.mask, work.until);
 }
 
 Beside Room::first_choice(std::optional<Away> to) const {
@@ -94,6 +118,14 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   std::optional<Work> work;
   TESSERA_TRY_ASSIGN(work, close_work(run, decided));
   if (!work) return Bytes();
+  if (patience == Patience::kDemand && (run.is_dead() || engine_.unseen.load())) {
+    bool goes = false;
+    TESSERA_TRY_ASSIGN(goes, await_work(run, *work));
+    if (!goes) return Bytes();
+  } else if (const std::uint64_t stuck = engine_.streams.stuck(); stuck != 0) {
+    // Behind it a copy would keep the link from all others.
+    if (!engine_.streams.passed(work->mask & stuck, work->until)) return Bytes();
+  }
   const bool is_used = !engine_.streams.passed(run.streams.load(), run.last_work());
   if (is_used && patience == Patience::kAhead) return Bytes();
   if (to == Away::kRegenerated) TESSERA_TRY(engine_.streams.poll());  // no copy waits for the work behind it

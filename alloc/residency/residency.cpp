@@ -26,11 +26,12 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
                      std::unique_ptr<CopyLanes> lanes)
     : driver_(driver), device_(device), tiers_(tiers), guide_(make_guide(std::move(policy), options.make_planner)),
       log_(log), options_(std::move(options)), lanes_(std::move(lanes)),
-      streams_(driver, device),
+      streams_(driver, device, options_.patience, options_.queue_depth),
       conductor_(driver, device, *guide_.policy, *guide_.planner, engine_.runs, options_.class_of_tag),
       engine_{.driver = driver, .device = device, .tiers = tiers, .log = log, .options = options_,
               .lanes = *lanes_, .streams = streams_, .conductor = conductor_, .gate = gate_,
-              .held_uses = held_uses_, .automatic = automatic_, .unseen = unseen_},
+              .held_uses = held_uses_, .automatic = automatic_, .unseen = unseen_,
+              .waiting = waiting_},
       mover_(driver, device, tiers, *lanes_, gate_, log, engine_.stats, engine_.by_trait,
              options_.fingerprints),
       transfers_(engine_, mover_, in_flight_), host_room_(engine_, mover_, transfers_),
@@ -84,9 +85,10 @@ Status Residency::remove(Run* run) {
   MutexLock lock(mutex_);
   if (run->holds.load() != 0) return Status(Code::kBusy, "a call under way uses the block");
   const Status fenced = engine_.fence_all();  // whoever found the run before it left the page map has noted its launch
+  Status result = await_uses(*run, fenced);
+  if (result.code() == Code::kNotReady) return Status(Code::kBusy, std::string(result.message()));
   follower_.follow();
   follower_.forget(*run);
-  Status result = await_uses(*run, fenced);
   if (result.is_ok()) result = await_unfinished(*run);
   run->quiet = run->last_work();
   run->live.store(0);
@@ -113,7 +115,8 @@ Status Residency::remove(Run* run) {
 
 Status Residency::await_uses(const Run& run, const Status& fenced) {
   const Status status = fenced.is_ok() ? streams_.wait(run.streams.load(), run.last_work()) : fenced;
-  return status.is_ok() ? status : driver_.synchronize(device_);
+  if (status.is_ok() || status.code() == Code::kNotReady) return status;
+  return driver_.synchronize(device_);
 }
 
 // ---- hints --------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@
 #include "residency/transfers.hpp"
 #include "residency/use.hpp"
 #include "residency/use_counts.hpp"
+#include "residency/waiting_kernels.hpp"
 #include "tier/tier_stack.hpp"
 
 namespace tessera {
@@ -55,7 +56,7 @@ class Residency {
   // A run at `address` with nothing behind it. Errors: kOutOfMemory when all tiers together could
   // not hold it beside the runs there are.
   Result<Run*> add(Address address, RunShape shape, TagId tag, RunOwner owner = {});
-  // Waits for its uses, gives its frames back. `run` is gone then, except after kBusy: one goes on.
+  // Waits for its uses, gives its frames back. `run` is gone then, except after kBusy: one goes on, or does not end.
   Status remove(Run* run);
   void disown(Run* run);  // its owner goes, and leaves a run behind that could not be removed
   // From now on the run may leave without a copy: `remake.work` makes the bytes that its block has now (remake.hpp).
@@ -75,14 +76,17 @@ class Residency {
   template <class Find> bool try_use(Find find, StreamId stream, Access access, Use& use);
   void end_use(Runs runs, StreamId stream, const Use& use);
   // Queued work that names no run but may reach any: none leaves before it is over. kNoStream: on a stream that may be
-  // another device's. Gives the gate's slot.
-  std::uint32_t begin_unnamed(StreamId stream);
+  // another device's. Gives the gate's slot. `work`: as Use::work.
+  std::uint32_t begin_unnamed(StreamId stream, const void* work = nullptr);
   void end_unnamed(StreamId stream, std::uint32_t gate_slot);
   // From now on work may use runs that it does not name: all work on the device counts before a run leaves, and a run
   // stays for a few launches behind its last announced use (ResidencyOptions::grace). Cheap.
   void expect_unseen_work() {
     if (!unseen_.load(std::memory_order_relaxed)) unseen_.store(true);
   }
+  // These kernels wait for others, as collectives do: where they run, work is waited for more briefly before runs leave
+  // beside it. Cheap.
+  void expect_waiting(const void* work) { waiting_.add(work, options_.patience / kBrief); }
   void note_written(Run& run);  // of a use that has not ended: it may write this run, too
   // For a block that was just allocated (Run::live is counted already): backs its run for `stream`; with kNoStream it
   // waits for the bytes. kUndefined: where no other block lives in the run, what its pages held need not come back.
@@ -92,6 +96,10 @@ class Residency {
   // The run's last block was freed there: where memory is short, its room is known to be there as soon as what is queued now
   // is over.
   void fence_freed(StreamId stream);
+  // Around a call by which the program waits for its own work, on a stream or on all of the device's context: what was
+  // queued before is over then. The first gives the second's epoch; 0, for which there is nothing to note: it is not known.
+  std::uint64_t before_wait() const;
+  void note_over(std::optional<StreamId> stream, std::uint64_t epoch);
   // Fences all uses and frees noted so far, and looks which are over: streams().passed() then tells.
   Status poll_streams();
   std::uint64_t epoch() const { return streams_.epoch(); }  // of the newest use
@@ -156,11 +164,14 @@ class Residency {
   std::uint64_t stamp_rising(Runs runs, StreamId stream, std::uint32_t slot, Access access);
   void stamp_outside(Runs runs, StreamId stream, std::uint32_t slot);
   void note_use(Runs runs, StreamId stream, std::uint32_t slot, Access access, Use& use);
+  static constexpr std::uint64_t kBrief = 20;
+  void note_kernel(const void* work, StreamId stream, std::uint64_t epoch, std::uint32_t gate_slot);
   void note_launch(Runs runs, StreamId stream, std::uint64_t epoch, Access access, Use& use);
   void end_other_use(Runs runs, StreamId stream, const Use& use);  // held, timed, or on a thread's own stream
 
   // fetch.cpp: a use that has to wait
   Status fetch_and_hold(Runs runs, StreamId stream, const Held& held);
+  Status await_news(const Status& in_the_way);
   void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(mutex_);
 
   // remake.cpp: bytes that a callback makes
@@ -199,6 +210,7 @@ class Residency {
   HeldUses held_uses_;
   std::atomic<bool> automatic_{true};
   std::atomic<bool> unseen_{false};
+  WaitingKernels waiting_;
   mutable Mutex mutex_{LockRank::kResidency};
 
   // Each knows those before it.

@@ -26,6 +26,9 @@ struct ResidencyOptions {
   // Where work may be unseen: launches on its stream that a run stays for after its last announced use, while others
   // can leave. At most StreamTable::kMostGrace.
   std::uint32_t grace = 0;
+  // For which a call waits for work of which nothing ends, before it does without what may wait for the program.
+  Nanoseconds patience{2'000'000'000};
+  std::size_t queue_depth = 0;  // as DeviceProperties'
 };
 
 }  // namespace tessera

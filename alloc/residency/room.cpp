@@ -32,6 +32,11 @@ Status Room::no_room(Bytes bytes) const {
   if (engine_.held_uses.count() > own || engine_.held_uses.ends() != ends_seen_) {
     return Status(Code::kBusy, "calls under way use device memory");
   }
+  if (stuck_ != 0) {
+    return Status(Code::kNotReady, fmt::format("{} MiB of device memory are needed, and all that could leave is, or may be, "
+                                               "in use by work that does not end: a kernel may wait for the program",
+                                               bytes / 1_MiB));
+  }
   const TierUsage host = engine_.tiers.host_usage();
   const TierUsage peer = engine_.tiers.peer == nullptr ? TierUsage() : engine_.tiers.peer->usage();
   const std::string lent = peer.capacity ? fmt::format("peer {} of {} MiB used, ", peer.used / 1_MiB, peer.capacity / 1_MiB)
@@ -63,6 +68,8 @@ Status Room::make(Bytes bytes) {
         ++round;
       } else if (transfers_.any()) {  // what arrives now can leave again
         TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
+      } else if (engine_.streams.stuck() != stuck_) {
+        ++round;  // others may leave than those that were waited for
       } else if (engine_.tiers.device.usage().room() == room) {
         return no_room(bytes);
       }
@@ -95,6 +102,7 @@ Snapshot Room::picture(Bytes need, Which which, Recency recency) {
   Snapshot snapshot{.shortage = Shortage::kDevice, .need = need, .epoch = engine_.streams.epoch(),
                     .runs = std::move(pictures_)};
   snapshot.runs.clear();
+  stuck_ = engine_.streams.stuck();
   for (const Run& run : engine_.with(PageTrait::kResident)) {
     if (!run.may_leave()) continue;
     if (which == Which::kDead && !run.is_dead()) continue;
@@ -103,6 +111,7 @@ Snapshot Room::picture(Bytes need, Which which, Recency recency) {
     if (which == Which::kIdle && (!picture.idle || run.is_expected())) continue;
     if (which == Which::kDead && !picture.idle) continue;
     if (recency == Recency::kSettled && !engine_.is_settled(run)) continue;
+    if (stuck_ != 0 && is_held_up(run, stuck_)) continue;
     measure(run, which, may_drop(run, worth), picture);
     if (picture.bytes) snapshot.runs.push_back(picture);
   }
@@ -147,6 +156,11 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience) {
     }
   }
   return total;
+}
+
+// By work that is known to use it, and does not end.
+bool Room::is_held_up(const Run& run, std::uint64_t stuck) const {
+  return !engine_.streams.passed(run.streams.load() & stuck, run.last_work());
 }
 
 Result<Bytes> Room::page_out_dead(Bytes bytes) {

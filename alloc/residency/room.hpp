@@ -31,7 +31,8 @@ class Room {
   // The bytes that are on their way out. Where so much is not free, what dead and idle runs hold has gone before.
   Result<Bytes> leaving_for(Bytes bytes);
   // So much is free on the device when this returns. Errors: kBusy where calls under way are in the way, which end;
-  // kOutOfMemory where nothing else can leave.
+  // kNotReady where work is in the way that has not ended for as long as the program is kept waiting for such; kOutOfMemory
+  // where nothing else can leave.
   Status make(Bytes bytes);
   // Gives the bytes that have left or have begun to. When the tiers below have no frame for who is chosen, it may be that
   // they have none for a large page; and when they are full, those that leave without a copy still can.
@@ -78,6 +79,8 @@ class Room {
     std::vector<PageRef> free_at_once, to_check, to_copy;
     bool apart = false;  // those that are copied or asked are unmapped before
   };
+  Result<bool> await_work(const Run& run, Work& work);
+  bool is_held_up(const Run& run, std::uint64_t stuck) const;
   Result<std::optional<Work>> close_work(const Run& run, std::uint64_t decided);
   // The memory that a copy goes to first.
   Beside first_choice(std::optional<Away> to) const;
@@ -104,6 +107,7 @@ class Room {
   Transfers& transfers_;
   HostRoom& host_room_;
   std::uint32_t ends_seen_ = 0;       // of held uses, when room was looked for last
+  std::uint64_t stuck_ = 0;           // slots of streams whose work did not end, at the last choice
   std::vector<RunPicture> pictures_;  // of the last choice: memory for the next, which is as large
 };
 

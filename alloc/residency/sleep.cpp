@@ -26,7 +26,9 @@ Bytes bytes_away(const Run& run) {
          run.bytes_in(PageState::kLost);
 }
 
-bool no_room_code(Code code) { return code == Code::kOutOfMemory || code == Code::kBusy; }
+bool no_room_code(Code code) {
+  return code == Code::kOutOfMemory || code == Code::kBusy || code == Code::kNotReady;
+}
 
 }  // namespace
 

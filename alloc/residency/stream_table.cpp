@@ -1,13 +1,13 @@
 #include "residency/stream_table.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <thread>
 #include <unordered_set>
 #include <utility>
 
 #include "base/atomic_max.hpp"
 #include "base/log.hpp"
+#include "residency/slots_in.hpp"
 
 namespace tessera {
 namespace {
@@ -46,8 +46,6 @@ std::uint64_t take_thread_key() {
   return own_key;
 }
 
-std::uint64_t this_thread_key() { return own_key != 0 ? own_key : take_thread_key(); }
-
 bool has_ended(std::uint64_t thread) {
   if (thread == 0) return false;
   Living& all = living();
@@ -55,21 +53,9 @@ bool has_ended(std::uint64_t thread) {
   return !all.keys.contains(thread);
 }
 
-// for (std::size_t slot : SlotsIn{mask})
-struct SlotsIn {
-  struct End {};
-  struct Iterator {
-    std::uint64_t rest;
-    std::size_t operator*() const { return static_cast<std::size_t>(std::countr_zero(rest)); }
-    Iterator& operator++() { rest &= rest - 1; return *this; }
-    bool operator!=(End) const { return rest != 0; }
-  };
-  std::uint64_t mask;
-  Iterator begin() const { return {mask}; }
-  End end() const { return {}; }
-};
-
 }  // namespace
+
+std::uint64_t StreamTable::this_thread_key() { return own_key != 0 ? own_key : take_thread_key(); }
 
 StreamTable::~StreamTable() {
   MutexLock lock(mutex_);
@@ -217,6 +203,10 @@ Status StreamTable::record(Slot& slot, User& user, std::uint64_t label) {
     user.completed = std::max(user.completed, label);
     return poll_slot(slot);
   }
+  return record(user, label, slot.turn.load());
+}
+
+Status StreamTable::record(User& user, std::uint64_t label, std::uint32_t turn) {
   EventId event;
   TESSERA_TRY_ASSIGN(event, take_event());
   if (Status status = driver_.record_event(event, user.stream); !status.is_ok()) {
@@ -227,7 +217,7 @@ Status StreamTable::record(Slot& slot, User& user, std::uint64_t label) {
     spare_events_.push_back(user.pending.back().event);
     user.pending.pop_back();
   }
-  user.pending.push_back({label, event});
+  user.pending.push_back({label, event, turn});
   return {};
 }
 
@@ -252,28 +242,37 @@ Status StreamTable::fence(std::uint64_t mask, std::uint64_t epoch) {
     for (User& user : slot.users) {
       const bool covered = user.completed >= label ||
                            (!user.pending.empty() && user.pending.back().epoch >= label);
-      if (!covered && !user.retired && user.thread == 0) TESSERA_TRY(record(slot, user, std::max(now, slot.last.load())));
+      if (covered || user.retired || user.thread != 0) continue;
+      bool takes = false;
+      TESSERA_TRY_ASSIGN(takes, takes_fence(slot, user));
+      if (takes) TESSERA_TRY(record(slot, user, std::max(now, slot.last.load())));
     }
   }
   return {};
 }
 
 Status StreamTable::poll_slot(Slot& slot) {
-  std::uint64_t slowest = kForever;
   for (User& user : slot.users) {
     std::size_t done = 0;
     Status status;
     while (done < user.pending.size()) {
       status = driver_.query(user.pending[done].event);
       if (!status.is_ok()) break;
+      user.turn = user.pending[done].turn;
       user.completed = std::max(user.completed, user.pending[done++].epoch);
     }
     drop_pending(user, done);
+    if (done != 0) note_passes(slot, done);
     if (!status.is_ok() && status.code() != Code::kNotReady) return status;
-    slowest = std::min(slowest, user.completed);
   }
-  if (!slot.users.empty()) slot.completed.store(slowest);
+  sum_up(slot);
   return {};
+}
+
+void StreamTable::sum_up(Slot& slot) {
+  std::uint64_t slowest = kForever;
+  for (const User& user : slot.users) slowest = std::min(slowest, user.completed);
+  if (!slot.users.empty()) slot.completed.store(slowest);
 }
 
 Status StreamTable::poll() {
@@ -302,71 +301,6 @@ bool StreamTable::is_past_grace(std::uint64_t mask, std::uint64_t epoch, std::ui
   return true;
 }
 
-std::vector<StreamTable::Fence>::const_iterator StreamTable::first_covering(const User& user,
-                                                                           std::uint64_t label) {
-  return std::find_if(user.pending.begin(), user.pending.end(),
-                      [label](const Fence& fence) { return fence.epoch >= label; });
-}
-
-std::optional<EventId> StreamTable::unpassed_fence(std::uint64_t mask, std::uint64_t epoch) {
-  MutexLock lock(mutex_);
-  for (std::size_t i : SlotsIn{mask}) {
-    const std::uint64_t label = needed(slots_[i], epoch);
-    for (const User& user : slots_[i].users) {
-      if (user.completed >= label || user.pending.empty()) continue;
-      const auto fence = first_covering(user, label);
-      return fence != user.pending.end() ? fence->event : user.pending.back().event;
-    }
-  }
-  return std::nullopt;
-}
-
-Status StreamTable::wait(std::uint64_t mask, std::uint64_t epoch) {
-  while (!passed(mask, epoch)) {
-    const std::optional<EventId> fence = unpassed_fence(mask, epoch);
-    // Without a fence to wait for (a thread ended before it fenced its own stream) wait for all.
-    if (!fence) return wait_for_device(mask, epoch);
-    TESSERA_TRY(driver_.synchronize(*fence));
-    TESSERA_TRY(poll());
-  }
-  return {};
-}
-
-Status StreamTable::wait_for_all(std::uint64_t epoch) {
-  TESSERA_TRY(fence(kAllStreams, epoch));
-  return wait(kAllStreams, epoch);
-}
-
-// The keys of threads that ended, and so will queue nothing.
-std::vector<std::uint64_t> StreamTable::left_by_threads() {
-  MutexLock lock(mutex_);
-  std::vector<std::uint64_t> threads;
-  for (const Slot& slot : slots_) {
-    for (const User& user : slot.users) {
-      if (is_left(user)) threads.push_back(user.thread);
-    }
-  }
-  return threads;
-}
-
-Status StreamTable::wait_for_device(std::uint64_t mask, std::uint64_t epoch) {
-  close(epoch);
-  const std::vector<std::uint64_t> left = left_by_threads();
-  TESSERA_TRY(driver_.synchronize(device_));
-  MutexLock lock(mutex_);
-  for (Slot& slot : slots_) {
-    for (User& user : slot.users) {
-      if (std::ranges::find(left, user.thread) != left.end()) forget(user);
-    }
-  }
-  for (std::size_t i : SlotsIn{mask}) {
-    const std::uint64_t label = needed(slots_[i], epoch);
-    for (User& user : slots_[i].users) user.completed = std::max(user.completed, label);
-    TESSERA_TRY(poll_slot(slots_[i]));
-  }
-  return {};
-}
-
 Status StreamTable::make_wait(StreamId waiter, std::uint64_t mask, std::uint64_t epoch) {
   if (passed(mask, epoch)) return {};
   MutexLock lock(mutex_);
@@ -375,6 +309,7 @@ Status StreamTable::make_wait(StreamId waiter, std::uint64_t mask, std::uint64_t
     for (const User& user : slots_[i].users) {
       if (user.completed >= label) continue;
       const auto fence = first_covering(user, label);
+      if (fence == user.pending.end() && can_be_asked(user)) return Status(Code::kBusy, "a stream takes no fence now");
       TESSERA_TRY(fence != user.pending.end() ? driver_.wait_event(waiter, fence->event)
                                               : driver_.synchronize(device_));
     }

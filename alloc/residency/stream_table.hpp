@@ -15,6 +15,10 @@
 //
 // Work on a stream that cannot be fenced here counts as work of kNoStream: a fence of that waits for the device.
 //
+// A kernel may wait for the program, or for a kernel that the program launches later: a collective does. A fence behind it
+// passes no sooner, so no wait here is without a bound, and what the program has waited for itself counts as over,
+// whatever is queued behind it (docs/decisions/0028-waiting-kernels.md).
+//
 // Up to 64 slots, so that a block can name its users in one word; more streams than that share
 // slots, which only makes answers later, never wrong. A thread that used its own default stream and ended leaves its
 // place to others once its work is known to be over.
@@ -49,7 +53,17 @@ class StreamTable {
   // A stream may queue nothing more. So many times the grace in launches on all streams ends it as well.
   static constexpr std::uint64_t kGraceOfAll = 8;
 
-  StreamTable(Driver& driver, DeviceId device) : driver_(driver), device_(device) {}
+  // How long a wait goes on without a sign that any of the awaited work ends.
+  enum class Bound : std::uint8_t {
+    kPatience,  // as long as `patience`: then work that may wait for the program is done without
+    kWhole,     // kWholePatience times that: then it is taken for work that does not end
+  };
+  static constexpr std::uint64_t kWholePatience = 30;
+  static constexpr Nanoseconds kUsualPatience{2'000'000'000};
+
+  // `queue_depth`: as DeviceProperties'.
+  StreamTable(Driver& driver, DeviceId device, Nanoseconds patience = kUsualPatience, std::size_t queue_depth = 0)
+      : driver_(driver), device_(device), patience_(patience), queue_depth_(queue_depth) {}
   ~StreamTable();
 
   // For work that is about to be queued: an epoch nobody else gets.
@@ -95,15 +109,35 @@ class StreamTable {
   // A per-thread default stream can be fenced by its own thread only: call after queueing there.
   Status fence_own(std::uint32_t slot);
 
-  // Records a fence on every stream in `mask` that has none covering its uses up to `epoch`.
+  // Records a fence on every stream in `mask` that has none covering its uses up to `epoch`. Not on one that may be full and
+  // does not go on: the call would wait there. It is asked itself then, when it is waited for.
   // REQUIRES: the uses noted so far have queued their work (the gate is closed).
   Status fence(std::uint64_t mask, std::uint64_t epoch);
   // Looks which fences have passed.
   Status poll();
   // Whether every stream in `mask` is done with its uses up to `epoch`, as of the last poll. Cheap.
   bool passed(std::uint64_t mask, std::uint64_t epoch) const;
-  // Waits for that. REQUIRES: fence(mask, epoch) was called.
-  Status wait(std::uint64_t mask, std::uint64_t epoch);
+  // stream_waits.cpp
+  // Waits for that. Errors: kNotReady where none of it has ended for so long, all waits for the same work taken together.
+  // REQUIRES: fence(mask, epoch) was called.
+  Status wait(std::uint64_t mask, std::uint64_t epoch, Bound bound = Bound::kWhole);
+  // A kernel that waits for others was launched there: until it is over kPatience is `allowance` there. Cheap.
+  void note_waiter(std::uint32_t slot, std::uint64_t epoch, Nanoseconds allowance);
+  // A fence before work that is about to be queued, for uses up to `epoch`. REQUIRES: these are queued.
+  Status mark(std::uint32_t slot, std::uint64_t epoch);
+  // Of work on the slot that has not ended: what the last fence that has passed covers, and the next one.
+  struct Reach {
+    std::uint64_t after = 0, until = 0;
+  };
+  std::optional<Reach> reach_of_next(std::uint32_t slot);
+  // The slots on which work has been waited for as long as `patience`, and has not ended. Cheap.
+  std::uint64_t stuck() const;
+  // Waits until one of these slots has ended a piece of work: true; or false after the whole patience.
+  Result<bool> await_news(std::uint64_t slots);
+  // The program has waited for its work on the stream, or on all streams of the device's context, that was noted up to
+  // `epoch`. REQUIRES: when it began to wait, that work was queued.
+  void note_over(StreamId stream, std::uint64_t epoch);
+  void note_all_over(std::uint64_t epoch);
   // Waits until all work is over that was noted up to `epoch`. By fences where it can: a program that
   // captures a stream must not find the device waited for. REQUIRES: the gate is closed.
   Status wait_for_all(std::uint64_t epoch);
@@ -116,17 +150,23 @@ class StreamTable {
   struct Fence {
     std::uint64_t epoch;
     EventId event;
+    std::uint32_t turn;  // of its slot, when it was recorded
   };
   struct User {
     StreamId stream;
     std::uint64_t thread = 0;     // of a per-thread default stream
     bool retired = false;
     std::uint64_t completed = 0;  // label of the newest fence that has passed
+    std::uint32_t turn = 0;       // of its slot: what came before is known to be over
     std::vector<Fence> pending;   // oldest first, at most kMaxPending
   };
   struct alignas(64) Slot {
     std::atomic<std::uint64_t> last{0};       // newest epoch noted
     std::atomic<std::uint64_t> completed{0};  // every user has passed this epoch
+    std::atomic<std::uint64_t> passes{0};     // pieces of work that were found to be over
+    std::atomic<std::uint64_t> quiet{0};      // nanoseconds that were waited since, in vain
+    std::atomic<std::uint64_t> waiter{0};     // newest epoch of a kernel that is known to wait for others
+    std::atomic<std::uint64_t> allowance{0};  // nanoseconds that it is waited for
     std::vector<User> users;                  // under mutex_
     std::array<std::atomic<std::uint64_t>, kMostGrace> recent{};  // epochs of the last uses
     std::atomic<std::uint32_t> turn{0};  // the next place in `recent`
@@ -151,9 +191,16 @@ class StreamTable {
   std::uint32_t assign(StreamId stream, std::uint64_t thread);
   std::uint32_t choose_slot(std::size_t hash) REQUIRES_LOCK(mutex_);
   Status record(Slot& slot, User& user, std::uint64_t label) REQUIRES_LOCK(mutex_);
+  Status record(User& user, std::uint64_t label, std::uint32_t turn) REQUIRES_LOCK(mutex_);
+  Result<bool> takes_fence(Slot& slot, User& user) REQUIRES_LOCK(mutex_);
   Status declare_dead(User& user) REQUIRES_LOCK(mutex_);
   void forget(User& user) REQUIRES_LOCK(mutex_);
   void forget_key(StreamId stream, std::uint64_t thread) REQUIRES_LOCK(mutex_);
+  static std::uint64_t this_thread_key();
+  // Whether the stream itself can be waited for, by any thread.
+  static bool can_be_asked(const User& user) {
+    return user.thread == 0 && !user.retired && user.stream != kNoStream;
+  }
   static bool is_left(const User& user);  // by a thread that ended
   std::vector<std::uint64_t> left_by_threads();
   void look_for_ended_threads() REQUIRES_LOCK(mutex_);
@@ -161,7 +208,24 @@ class StreamTable {
   void drop_pending(User& user, std::size_t count) REQUIRES_LOCK(mutex_);
   Status poll_slot(Slot& slot) REQUIRES_LOCK(mutex_);
   Status wait_for_device(std::uint64_t mask, std::uint64_t epoch);
-  std::optional<EventId> unpassed_fence(std::uint64_t mask, std::uint64_t epoch);
+  // What a wait still waits for.
+  struct Unpassed {
+    std::uint64_t slots = 0;
+    StreamId stream{};               // of the first that can be looked at
+    std::optional<EventId> fence{};  // likewise, where there is one
+    std::uint64_t label = 0;         // likewise
+    bool can_be_looked_at = false;
+  };
+  Unpassed unpassed(std::uint64_t mask, std::uint64_t epoch);
+  Status look_at(const Unpassed& rest, Nanoseconds limit);
+  Nanoseconds look_for(std::uint64_t slots) const;
+  std::uint64_t passes(std::uint64_t slots) const;
+  std::uint64_t bound_of(const Slot& slot, Bound bound) const;
+  bool is_patient(std::uint64_t slots, Bound bound) const;
+  void note_waited(std::uint64_t slots, std::uint64_t passes_before, Nanoseconds time);
+  void note_over(Slot& slot, User& user, std::uint64_t epoch) REQUIRES_LOCK(mutex_);
+  static void sum_up(Slot& slot);
+  static void note_passes(Slot& slot, std::uint64_t count);
   Result<EventId> take_event() REQUIRES_LOCK(mutex_);
 
   struct Key {
@@ -173,6 +237,8 @@ class StreamTable {
 
   Driver& driver_;
   const DeviceId device_;
+  const Nanoseconds patience_;
+  const std::size_t queue_depth_;
   Mutex mutex_{LockRank::kStreams};
   std::array<Key, kKeys> keys_;
   std::array<Slot, kSlots> slots_;

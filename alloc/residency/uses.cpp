@@ -70,6 +70,7 @@ void Residency::note_launch(std::span<Run* const> runs, StreamId stream, std::ui
     watch = conductor_.watches().start(stream);
   }
   if (watch) use.watch = *watch;
+  if (conductor_.is_short() && use.kind == Use::Kind::kGate) note_kernel(use.work, stream, epoch, use.gate_slot);
   conductor_.log().note(use.work, runs, epoch, access == Access::kWrite, watch, stream);
 }
 
@@ -91,12 +92,28 @@ void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const
   if (conductor_.log().calls()) keep_to_plan();
 }
 
-std::uint32_t Residency::begin_unnamed(StreamId stream) {
+std::uint32_t Residency::begin_unnamed(StreamId stream, const void* work) {
   expect_unseen_work();
   expect_use(stream);
   const std::uint32_t gate_slot = gate_.enter();
-  streams_.note_use(streams_.slot_of(stream), streams_.tick());
+  const std::uint64_t epoch = streams_.tick();
+  streams_.note_use(streams_.slot_of(stream), epoch);
+  if (conductor_.is_short()) note_kernel(work, stream, epoch, gate_slot);
   return gate_slot;
+}
+
+// Inside the gate, before it is launched. Until memory is short nobody waits for it.
+void Residency::note_kernel(const void* work, StreamId stream, std::uint64_t epoch, std::uint32_t gate_slot) {
+  if (stream == kNoStream) return;
+  const std::uint32_t slot = streams_.slot_of(stream);
+  waiting_.note(work, slot, epoch);
+  const auto known = waiting_.find(work);
+  if (!known) return;
+  if (!known->is_suspect) return streams_.note_waiter(slot, epoch, known->allowance);
+  if (!gate_.saw_all_out(gate_slot)) return;
+  if (const Status marked = streams_.mark(slot, epoch - 1); !marked.is_ok()) {
+    log_line(LogLevel::kDebug, "no fence before a kernel: {}", marked.to_string());
+  }
 }
 
 void Residency::end_unnamed(StreamId stream, std::uint32_t gate_slot) {
@@ -146,6 +163,21 @@ void Residency::fence_freed(StreamId stream) {
     if (!fenced.is_ok()) log_line(LogLevel::kDebug, "a free has no fence: {}", fenced.to_string());
   }
   mutex_.unlock();
+}
+
+// Who is inside the gate may have stamped and not queued yet. The epoch is read first.
+std::uint64_t Residency::before_wait() const {
+  const std::uint64_t epoch = streams_.epoch();
+  return gate_.saw_all_out() ? epoch : 0;
+}
+
+void Residency::note_over(std::optional<StreamId> stream, std::uint64_t epoch) {
+  if (epoch == 0) return;
+  if (stream) {
+    streams_.note_over(*stream, epoch);
+  } else {
+    streams_.note_all_over(epoch);
+  }
 }
 
 Bytes Residency::spare_for_each_block() {

@@ -298,6 +298,11 @@ Result<StreamId> StampDriver::create_stream(DeviceId device) { return sim_.creat
 Status StampDriver::destroy_stream(StreamId stream) {
   return noted("destroy_stream", sim_.destroy_stream(stream));
 }
+Status StampDriver::synchronize(StreamId stream, Nanoseconds limit) {
+  Status status = sim_.synchronize(stream, limit);
+  return status.code() == Code::kNotReady ? status : noted("synchronize", std::move(status));
+}
+
 Status StampDriver::synchronize(StreamId stream) {
   return noted("synchronize", sim_.synchronize(stream));
 }

@@ -52,7 +52,10 @@ TESSERA_API tessera_result tessera_use_begin_graded(tessera_allocator* allocator
  * the block began to leave. `device` is the stream's; -1: unknown, then the launch counts on every device in use.
  * Cheap. */
 TESSERA_API tessera_result tessera_use_begin_unnamed(tessera_allocator* allocator, int device,
-                                                     tessera_stream stream, tessera_use* use);
+                                                     tessera_stream stream, const char* name, tessera_use* use);
+/* The kernels of this name, which is the pointer that launches of them give, wait for other kernels or for the program, as
+ * those of a collective do. Where one is under way, a call that needs room waits for other work more briefly. */
+TESSERA_API void tessera_expect_waiting(tessera_allocator* allocator, const char* name);
 /* Whether blocks that have left device memory stay reachable at their addresses, in host memory (option
  * `unhinted-access`): work that uses them unannounced is slow then, and never wrong. Cheap. */
 TESSERA_API int tessera_is_host_backed(tessera_allocator* allocator);
@@ -68,6 +71,16 @@ TESSERA_API tessera_result tessera_use_begin_blocking(tessera_allocator* allocat
  * statistics say so with `reason` (a literal, e.g. "cuIpcGetMemHandle"). May wait. */
 TESSERA_API tessera_result tessera_expose(tessera_allocator* allocator, tessera_address address,
                                           const char* reason);
+
+/* Around a call by which the program waits for work of its own, as cuStreamSynchronize: what was queued when the call began
+ * is over when it has returned with success, and no block has to wait for that work any more, whatever is queued behind
+ * it. `device` is the stream's. Gives what tessera_note_waited takes; 0: nothing is known then, and nothing is to be
+ * noted. Cheap. */
+TESSERA_API uint64_t tessera_before_wait(tessera_allocator* allocator, int device);
+/* After it. TESSERA_NO_STREAM: it waited for all streams of the context that blocks of the device are used in. */
+TESSERA_API void tessera_note_waited(tessera_allocator* allocator, int device, tessera_stream stream, uint64_t before);
+/* As tessera_use_end, where all of the work is over by now. */
+TESSERA_API void tessera_use_end_over(tessera_allocator* allocator, tessera_use* use);
 
 /* Call before the program destroys a stream, so that work queued on it can still be waited for. */
 TESSERA_API tessera_result tessera_retire_stream(tessera_allocator* allocator,

@@ -54,6 +54,8 @@ RunOptions::RunOptions()
            "addresses to reserve for each device (auto: ample; costs no memory)", ""},
           {"grace", "TESSERA_GRACE", "LAUNCHES",
            "on its stream for which a block stays after its last use, while others can leave (2)", ""},
+          {"patience", "TESSERA_PATIENCE", "MILLISECONDS",
+           "to wait for queued work of which nothing ends, before blocks leave beside it (2000)", ""},
           {"low-watermark", "TESSERA_LOW_WATERMARK", "PERCENT",
            "of memory: when less is free, cold blocks leave ahead of need (0)", ""},
           {"high-watermark", "TESSERA_HIGH_WATERMARK", "PERCENT", "of memory: when so much is free, they stop (12)", ""},

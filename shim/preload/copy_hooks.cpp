@@ -101,7 +101,7 @@ TESSERA_HOOK_PTSZ(cuMemcpyHtoDAsync_v2,
                   })
 
 TESSERA_HOOK_PTDS(cuMemcpyDtoH_v2, (void* to, CUdeviceptr from, std::size_t bytes), {
-  return with_blocks({{from, bytes}}, stream, Waits::kMay, "cuMemcpyDtoH", True, to, from, bytes);
+  return with_blocks({{from, bytes}}, stream, Waits::kAll, "cuMemcpyDtoH", True, to, from, bytes);
 })
 
 TESSERA_HOOK_PTSZ(cuMemcpyDtoHAsync_v2,

@@ -9,6 +9,7 @@
 #include "memory_operations.hpp"
 #include "outcome.hpp"
 #include "parameter_words.hpp"
+#include "program_waits.hpp"
 #include "true_driver.hpp"
 
 namespace tessera::preload {
@@ -183,10 +184,10 @@ CUresult read_node(CUgraphNode node, GraphWords& found) {
     case TESSERA_NODE_TYPE_MEMCPY_BATCH:
     case TESSERA_NODE_TYPE_FABRIC_CPY_BATCH:
       return read_params<CUgraphNodeParams>(node, &TrueDriver::cuGraphNodeGetParams, found.by_node[node]);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: program_events().tell_nothing(); return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_HOST:
     case CU_GRAPH_NODE_TYPE_EMPTY:
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:

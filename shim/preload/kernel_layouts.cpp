@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <mutex>
+#include <string_view>
 
+#include "lifecycle.hpp"
 #include "true_driver.hpp"
 
 namespace tessera::preload {
@@ -49,6 +51,14 @@ bool ask_as_function(CUfunction function, KernelLayout& layout) {
   return ask_as(&TrueDriver::cuFuncGetParamInfo, &TrueDriver::cuFuncGetName, function, layout);
 }
 
+// NCCL's kernels, whose names begin so, or begin so behind the mangling of C++: they wait for those of other ranks.
+bool is_collective(const char* name) {
+  if (name == nullptr) return false;
+  std::string_view rest(name);
+  if (rest.starts_with("_Z")) rest.remove_prefix(std::min(rest.find_first_not_of("0123456789", 2), rest.size()));
+  return rest.starts_with("nccl");
+}
+
 }  // namespace
 
 thread_local constinit std::array<KernelLayouts::Recent, KernelLayouts::kRecent>
@@ -76,6 +86,7 @@ bool KernelLayouts::ask(CUfunction handle, KernelLayout& layout) {
 }
 
 void KernelLayouts::remember(CUfunction function, KernelLayout layout) {
+  if (running() != nullptr && is_collective(layout.name)) tessera_expect_waiting(running(), layout.name);
   const std::unique_lock<std::shared_mutex> lock(mutex_);
   layouts_.try_emplace(function, std::move(layout));
 }

@@ -58,6 +58,17 @@ ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits w
   settle(begin(std::span<const tessera_address>(addresses, count), stream,
                foreign ? Waits::kMay : waits),
          call);
+  stream_ = stream;
+  if (waits == Waits::kAll && begun_ && !foreign) queued_.emplace();
+}
+
+// Its own use was noted before what was queued, so that is over as well.
+void ManagedUse::returned() {
+  if (!queued_) return;
+  queued_->is_over(stream_);
+  const InPrimary in_primary;
+  tessera_use_end_over(allocator_, &use_);
+  begun_ = false;
 }
 
 ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kernel,
@@ -66,7 +77,7 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
   if (allocator_ == nullptr || entry_.nested()) return;
   if (capturing(stream)) return;
   if (words.empty()) {
-    begin_unnamed(stream);
+    begin_unnamed(stream, kernel);
     return;
   }
   const bool was_handed = handed_addresses().any() && handed_addresses().may_add(words.certain);
@@ -140,7 +151,7 @@ ManagedUse::~ManagedUse() {
 tessera_result ManagedUse::begin(std::span<const tessera_address> addresses, CUstream stream,
                                  Waits waits) {
   const auto begin_use =
-      waits == Waits::kMay ? tessera_use_begin_blocking : tessera_use_begin;
+      waits == Waits::kNo ? tessera_use_begin : tessera_use_begin_blocking;
   const tessera_stream ordered_by = orders_by(stream);  // in the program's own context
   const InPrimary in_primary;
   return begin_use(allocator_, addresses.data(), addresses.size(), ordered_by, TESSERA_WRITE,
@@ -152,12 +163,12 @@ void ManagedUse::settle(tessera_result result, const char* call) {
   status_ = cuda_result_said(result, call);
 }
 
-void ManagedUse::begin_unnamed(CUstream stream) {
+void ManagedUse::begin_unnamed(CUstream stream, const char* kernel) {
   CUdevice device = -1;
   if (several_devices()) (void)call_true(&TrueDriver::cuCtxGetDevice, &device);  // -1 counts on every device
   const tessera_stream ordered_by = orders_by(stream);
   const InPrimary in_primary;
-  const tessera_result result = tessera_use_begin_unnamed(allocator_, device, ordered_by, &use_);
+  const tessera_result result = tessera_use_begin_unnamed(allocator_, device, ordered_by, kernel, &use_);
   begun_ = result == TESSERA_OK;
   status_ = cuda_result_said(result, "cuLaunchKernel");
 }

@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 
 #include "cuda_api.hpp"
 #include "found_words.hpp"
 #include "lifecycle.hpp"
+#include "program_waits.hpp"
 #include "true_driver.hpp"
 
 namespace tessera::preload {
@@ -26,6 +28,7 @@ struct Extent {
 enum class Waits {
   kNo,   // the call queues its work and returns
   kMay,  // it may wait for work, its own or earlier: it must not hold up others meanwhile
+  kAll,  // likewise, and all work on the stream up to its own is over when it has returned
 };
 
 enum class Launched {
@@ -48,6 +51,8 @@ class ManagedUse {
   ManagedUse& operator=(const ManagedUse&) = delete;
 
   CUresult status() const { return status_; }
+  // The call has returned, with success. Of one that waits for all, the work is over.
+  void returned();
 
  private:
   void begin_launch(const WordSpans& words, CUstream stream, const char* kernel, Launched launched);
@@ -58,10 +63,12 @@ class ManagedUse {
   tessera_result begin_graded(const WordSpans& words, CUstream stream, const char* kernel);
   tessera_result begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits);
   void settle(tessera_result result, const char* call);
-  void begin_unnamed(CUstream stream);
+  void begin_unnamed(CUstream stream, const char* kernel);
 
   const Entry entry_;
   tessera_allocator* const allocator_;
+  std::optional<QueuedWork> queued_;  // where all of it will be over
+  CUstream stream_ = nullptr;         // on that
   CUstream waits_for_ = nullptr;  // at the end; null: for nothing
   bool begun_ = false;
   CUresult status_ = CUDA_SUCCESS;
@@ -81,8 +88,11 @@ CUresult with_blocks(std::span<const Extent> extents, CUstream stream, Waits wai
   bool any = false;
   for (const Extent& extent : extents) any = any || (extent.bytes != 0 && managed(extent.address));
   if (!any) return call_true(function, args...);
-  const ManagedUse use(extents, stream, waits, call);
-  return use.status() == CUDA_SUCCESS ? call_true(function, args...) : use.status();
+  ManagedUse use(extents, stream, waits, call);
+  if (use.status() != CUDA_SUCCESS) return use.status();
+  const CUresult result = call_true(function, args...);
+  if (result == CUDA_SUCCESS) use.returned();
+  return result;
 }
 
 template <class Function, class... Args>

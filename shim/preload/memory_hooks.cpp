@@ -19,6 +19,7 @@
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
 #include "pool_blocks.hpp"
+#include "program_waits.hpp"
 #include "retired_heaps.hpp"
 #include "several_devices.hpp"
 #include "true_driver.hpp"
@@ -162,7 +163,9 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
     return call_true(&TrueDriver::cuMemFree_v2, address);
   }
   const InPrimary in_primary;  // which waits for green contexts too
+  const QueuedWork queued;
   CUresult earlier = call_true(&TrueDriver::cuCtxSynchronize);
+  if (earlier == CUDA_SUCCESS) queued.is_all_over();
   if (earlier == CUDA_SUCCESS) earlier = finish_elsewhere(address);
   if (put_off || earlier != CUDA_SUCCESS) return earlier;
   return release(address, TESSERA_NO_STREAM);

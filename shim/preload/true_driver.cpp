@@ -29,7 +29,6 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuCtxPushCurrent_v2, "cuCtxPushCurrent_v2");
   look_up(found->cuCtxPopCurrent_v2, "cuCtxPopCurrent_v2");
   look_up(found->cuCtxGetDevice, "cuCtxGetDevice");
-  look_up(found->cuCtxSynchronize, "cuCtxSynchronize");
   look_up(found->cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState");
   look_up(found->cuDeviceGetCount, "cuDeviceGetCount");
   look_up(found->cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool");
@@ -40,14 +39,12 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuKernelGetName, "cuKernelGetName");
   look_up(found->cuKernelGetParamInfo, "cuKernelGetParamInfo");
   look_up(found->cuEventCreate, "cuEventCreate");
-  look_up(found->cuEventDestroy_v2, "cuEventDestroy_v2");
   look_up(found->cuMemAddressReserve, "cuMemAddressReserve");
   look_up(found->cuMemExportToShareableHandle, "cuMemExportToShareableHandle");
   look_up(found->cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle");
   look_up(found->cuMemRelease, "cuMemRelease");
   look_up(found->cuStreamGetCtx, "cuStreamGetCtx");
   look_up(found->cuStreamIsCapturing, "cuStreamIsCapturing");
-  look_up(found->cuStreamSynchronize, "cuStreamSynchronize");
   look_up(found->cuGraphGetNodes, "cuGraphGetNodes");
   look_up(found->cuGraphNodeGetType, "cuGraphNodeGetType");
   look_up(found->cuGraphKernelNodeGetParams_v2, "cuGraphKernelNodeGetParams_v2");

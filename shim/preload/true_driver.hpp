@@ -22,7 +22,6 @@ struct TrueDriver {
   decltype(&::cuCtxPushCurrent_v2) cuCtxPushCurrent_v2 = nullptr;
   decltype(&::cuCtxPopCurrent_v2) cuCtxPopCurrent_v2 = nullptr;
   decltype(&::cuCtxGetDevice) cuCtxGetDevice = nullptr;
-  decltype(&::cuCtxSynchronize) cuCtxSynchronize = nullptr;
   decltype(&::cuDevicePrimaryCtxGetState) cuDevicePrimaryCtxGetState = nullptr;
   decltype(&::cuDeviceGetCount) cuDeviceGetCount = nullptr;
   decltype(&::cuDeviceGetDefaultMemPool) cuDeviceGetDefaultMemPool = nullptr;
@@ -33,14 +32,12 @@ struct TrueDriver {
   decltype(&::cuKernelGetName) cuKernelGetName = nullptr;
   decltype(&::cuKernelGetParamInfo) cuKernelGetParamInfo = nullptr;
   decltype(&::cuEventCreate) cuEventCreate = nullptr;
-  decltype(&::cuEventDestroy_v2) cuEventDestroy_v2 = nullptr;
   decltype(&::cuMemAddressReserve) cuMemAddressReserve = nullptr;
   decltype(&::cuMemExportToShareableHandle) cuMemExportToShareableHandle = nullptr;
   decltype(&::cuMemImportFromShareableHandle) cuMemImportFromShareableHandle = nullptr;
   decltype(&::cuMemRelease) cuMemRelease = nullptr;
   decltype(&::cuStreamGetCtx) cuStreamGetCtx = nullptr;
   decltype(&::cuStreamIsCapturing) cuStreamIsCapturing = nullptr;
-  decltype(&::cuStreamSynchronize) cuStreamSynchronize = nullptr;
   decltype(&::cuGraphGetNodes) cuGraphGetNodes = nullptr;
   decltype(&::cuGraphNodeGetType) cuGraphNodeGetType = nullptr;
   decltype(&::cuGraphKernelNodeGetParams_v2) cuGraphKernelNodeGetParams_v2 = nullptr;

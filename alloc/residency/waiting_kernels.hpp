@@ -1,0 +1,64 @@
+// Which kernels wait for the program or for other kernels, as far as that is known or was seen.
+//
+// Those of a communication library are known from the start. Others are found out: where work on a stream does not end,
+// the launches behind the last fence that has passed there, up to the next one, are suspects. If that is one kernel it
+// is the one; else each of them is launched behind a fence of its own from then on, so that the next time it is.
+//
+// Thread safety: every call may be made from any thread.
+// Bounds: kMostKnown kernels, and the last kTrail launches while memory is short.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/mutex.hpp"
+#include "base/units.hpp"
+
+namespace tessera {
+
+class WaitingKernels {
+ public:
+  static constexpr std::size_t kMostKnown = 64;
+  static constexpr std::size_t kTrail = 1024;
+  static constexpr std::size_t kMostSuspects = 8;  // of one stream that does not go on
+
+  struct Known {
+    bool is_suspect = false;
+    Nanoseconds allowance{};  // how long one is waited for that is none
+  };
+
+  // It waits for others, and may be waited for so long before work is done without it.
+  void add(const void* work, Nanoseconds allowance);
+  std::optional<Known> find(const void* work) const;
+  // Whether any is known. Cheap.
+  bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+  // A launch; null is a kernel of which no name is known.
+  void note(const void* work, std::uint32_t slot, std::uint64_t epoch);
+  // Work on the slot's stream does not end: what was launched after the one epoch, and up to the other.
+  void accuse(std::uint32_t slot, std::uint64_t after, std::uint64_t until);
+
+ private:
+  struct Entry {
+    const void* work = nullptr;
+    Known known;
+  };
+  struct Launch {
+    std::uint64_t epoch = 0;  // 0: none
+    std::uint32_t slot = 0;
+    const void* work = nullptr;
+  };
+
+  Entry* entry_of(const void* work) REQUIRES_LOCK(mutex_);
+  void set(const void* work, Known known) REQUIRES_LOCK(mutex_);
+
+  mutable Mutex mutex_{LockRank::kStreams};
+  std::atomic<std::size_t> count_{0};
+  std::array<Entry, kMostKnown> entries_ GUARDED_BY(mutex_);  // the first count_
+  std::array<Launch, kTrail> trail_ GUARDED_BY(mutex_);
+  std::size_t next_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace tessera

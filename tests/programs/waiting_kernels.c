@@ -1,0 +1,223 @@
+/* Kernels that wait for what the host does next, while the host makes calls for which blocks have to leave.
+ *
+ * Usage: waiting_kernels KERNELS stream|query|event|event_query|context|copy|held|meet|unknown|deep
+ * stream ... copy: blocks are filled, the program waits for that in the way that is named, a kernel then waits on the
+ * same stream, and the program allocates. held: likewise with a kernel on a stream that the default stream waits for.
+ * meet: as a collective in one process: one kernel waits for another one, which is launched after every kind of call
+ *   that can need room.
+ * deep: the stream of the kernel that waits takes no more work.
+ * unknown: all blocks are filled behind the kernel that waits: the allocation is out of memory, and the program goes
+ * on. A program that hangs is ended, with a line that says where. Prints "ok" or what was wrong.
+ */
+#include <cuda.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define BYTES (4 << 20)
+#define COUNT (BYTES / (int)sizeof(int))
+#define BLOCKS 8
+#define DEPTH 1024   /* operations that a stream takes */
+#define PATIENCE 120 /* seconds, for a machine of any load */
+
+static CUmodule module;
+static CUdeviceptr block[BLOCKS];
+static volatile int* flags; /* pinned */
+static CUdeviceptr flags_there;
+static const char* volatile at = "the start";
+
+static void* watch(void* unused) {
+  for (int i = 0; i < PATIENCE; ++i) sleep(1);
+  fprintf(stderr, "hangs in %s\n", at);
+  _exit(9);
+  return unused;
+}
+
+static void launch(const char* name, int threads, CUstream stream, void** parameters) {
+  CUfunction function;
+  const unsigned size = threads < 256 ? (unsigned)threads : 256;
+  CHECK(cuModuleGetFunction(&function, module, name));
+  CHECK(cuLaunchKernel(function, ((unsigned)threads + size - 1) / size, 1, 1, size, 1, 1, 0, stream, parameters, NULL));
+}
+
+static void fill(CUdeviceptr target, int value, CUstream stream) {
+  int count = COUNT;
+  void* parameters[] = {&target, &value, &count};
+  launch("fill", COUNT, stream, parameters);
+}
+
+static void await_flag(int flag, CUstream stream) {
+  CUdeviceptr address = flags_there + (CUdeviceptr)flag * sizeof(int);
+  void* parameters[] = {&address};
+  launch("await", 1, stream, parameters);
+}
+
+static void meet(int own, int other, CUstream stream) {
+  CUdeviceptr own_flag = flags_there + (CUdeviceptr)own * sizeof(int);
+  CUdeviceptr other_flag = flags_there + (CUdeviceptr)other * sizeof(int);
+  void* parameters[] = {&own_flag, &other_flag};
+  launch("meet", 1, stream, parameters);
+}
+
+static void fill_all(CUstream stream) {
+  for (int i = 0; i < BLOCKS; ++i) {
+    if (block[i] == 0) CHECK(cuMemAlloc(&block[i], BYTES));
+    fill(block[i], i, stream);
+  }
+}
+
+static int all_hold(void) {
+  for (int i = 0; i < BLOCKS; ++i) {
+    if (!block_holds(block[i], COUNT, i, i)) return 0;
+  }
+  return 1;
+}
+
+static void wait_by(const char* way, CUstream stream) {
+  CUevent event;
+  CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  if (strcmp(way, "stream") == 0 || strcmp(way, "held") == 0) CHECK(cuStreamSynchronize(stream));
+  if (strcmp(way, "query") == 0) {
+    while (cuStreamQuery(stream) == CUDA_ERROR_NOT_READY) usleep(1000);
+  }
+  if (strcmp(way, "event") == 0) {
+    CHECK(cuEventRecord(event, stream));
+    CHECK(cuEventSynchronize(event));
+  }
+  if (strcmp(way, "event_query") == 0) {
+    CHECK(cuEventRecord(event, stream));
+    while (cuEventQuery(event) == CUDA_ERROR_NOT_READY) usleep(1000);
+  }
+  if (strcmp(way, "context") == 0) CHECK(cuCtxSynchronize());
+  CHECK(cuEventDestroy(event));
+}
+
+/* The allocation needs the room of two blocks whose work the program knows to be over. */
+static int allocate_beside(const char* way) {
+  CUstream waiting, work;
+  CUdeviceptr more;
+  const unsigned kind = strcmp(way, "held") == 0 ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING;
+  CHECK(cuStreamCreate(&waiting, kind));
+  CHECK(cuStreamCreate(&work, CU_STREAM_NON_BLOCKING));
+  if (strcmp(way, "copy") == 0) {
+    fill_all(NULL);
+    if (!all_hold()) return 1; /* each copy waits for its block, and for what comes before */
+    at = "an allocation behind copies";
+    await_flag(0, NULL);
+  } else {
+    fill_all(waiting);
+    wait_by(way, waiting);
+    at = "an allocation behind a wait";
+    await_flag(0, waiting);
+  }
+  CHECK(cuMemAllocAsync(&more, 2 * BYTES, work));
+  if (flags[0] != 0) return 1;
+  flags[0] = 1;
+  CHECK(cuCtxSynchronize());
+  CHECK(cuMemFree(more));
+  return all_hold() ? 0 : 1;
+}
+
+static int call_between(void) {
+  CUstream first, second;
+  CUdeviceptr more, other;
+  CUevent event;
+  size_t free_bytes = 0, total = 0;
+  int number = -1;
+  CHECK(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
+  CHECK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+  CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  fill_all(first);
+  CHECK(cuStreamSynchronize(first));
+  meet(0, 1, first);
+  at = "cuMemAllocAsync";
+  CHECK(cuMemAllocAsync(&more, 2 * BYTES, second));
+  at = "cuMemsetD32Async";
+  CHECK(cuMemsetD32Async(more, 7, 2 * COUNT, second));
+  at = "cuMemAlloc";
+  CHECK(cuMemAlloc(&other, 2 * BYTES));
+  at = "cuMemGetInfo";
+  CHECK(cuMemGetInfo(&free_bytes, &total));
+  at = "a launch whose block has left";
+  for (int i = 0; i < BLOCKS; ++i) fill(block[i], i + 1, second);
+  at = "cuMemcpyDtoHAsync and a wait for it";
+  CHECK(cuMemcpyDtoHAsync(&number, more, sizeof(number), second));
+  CHECK(cuStreamSynchronize(second));
+  at = "cuEventSynchronize";
+  CHECK(cuEventRecord(event, second));
+  CHECK(cuEventSynchronize(event));
+  at = "cuMemFreeAsync";
+  CHECK(cuMemFreeAsync(more, second));
+  CHECK(cuMemAllocAsync(&more, 3 * BYTES, second));
+  at = "the launch that ends the wait";
+  meet(1, 0, second);
+  CHECK(cuStreamSynchronize(first));
+  CHECK(cuStreamSynchronize(second));
+  for (int i = 0; i < BLOCKS; ++i) {
+    if (!block_holds(block[i], COUNT, i, i + 1)) return 1;
+  }
+  return number == 7 ? 0 : 1;
+}
+
+/* No operation of ours finds a place there. */
+static int allocate_beside_full_stream(void) {
+  CUstream waiting, work;
+  CUdeviceptr more;
+  CUevent event;
+  CHECK(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+  CHECK(cuStreamCreate(&work, CU_STREAM_NON_BLOCKING));
+  CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  fill_all(waiting);
+  CHECK(cuStreamSynchronize(waiting));
+  for (int i = 0; i < DEPTH; ++i) await_flag(0, waiting);
+  at = "an allocation beside a full stream";
+  CHECK(cuMemAllocAsync(&more, 2 * BYTES, work));
+  flags[0] = 1;
+  CHECK(cuCtxSynchronize());
+  return all_hold() ? 0 : 1;
+}
+
+static int allocate_behind_unknown_work(void) {
+  CUstream waiting;
+  CUdeviceptr more;
+  CHECK(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+  fill_all(waiting);
+  CHECK(cuStreamSynchronize(waiting));
+  await_flag(0, waiting);
+  fill_all(waiting);
+  at = "an allocation for which nothing can leave";
+  const CUresult refused = cuMemAllocAsync(&more, 2 * BYTES, waiting);
+  flags[0] = 1;
+  CHECK(cuCtxSynchronize());
+  if (refused != CUDA_ERROR_OUT_OF_MEMORY) return 1;
+  CHECK(cuMemAllocAsync(&more, 2 * BYTES, waiting)); /* as soon as it can */
+  return all_hold() ? 0 : 1;
+}
+
+int main(int count, char** arguments) {
+  CUcontext context;
+  pthread_t watcher;
+  int wrong;
+  if (count != 3) return 2;
+  open_device(&context);
+  CHECK(cuModuleLoad(&module, arguments[1]));
+  CHECK(cuMemHostAlloc((void**)&flags, 4096, 0));
+  memset((void*)flags, 0, 4096);
+  CHECK(cuMemHostGetDevicePointer(&flags_there, (void*)flags, 0));
+  if (pthread_create(&watcher, NULL, watch, NULL) != 0) return 2;
+  if (strcmp(arguments[2], "meet") == 0) {
+    wrong = call_between();
+  } else if (strcmp(arguments[2], "deep") == 0) {
+    wrong = allocate_beside_full_stream();
+  } else if (strcmp(arguments[2], "unknown") == 0) {
+    wrong = allocate_behind_unknown_work();
+  } else {
+    wrong = allocate_beside(arguments[2]);
+  }
+  puts(wrong ? "wrong" : "ok");
+  fflush(stdout);
+  _exit(wrong);
+}

@@ -1,0 +1,130 @@
+// Work that may wait for the program: runs that the program knows to be free leave beside it, and nothing waits for it
+// without a bound.
+#include <thread>
+
+#include "held_kernel.hpp"
+#include "residency_fixture.hpp"
+
+namespace tessera {
+namespace {
+
+using AnyRun = tessera::Run;  // a test has a Run() of its own
+
+constexpr Nanoseconds kPatience(10'000'000);
+
+class WaitingWork : public ::testing::Test {
+ protected:
+  WaitingWork() { machine_.residency().expect_unseen_work(); }
+
+  // The program waits for all that it has queued there.
+  void wait_for(StreamId stream) {
+    const std::uint64_t before = machine_.residency().before_wait();
+    EXPECT_NE(before, 0U);
+    ASSERT_OK(machine_.sim().synchronize(stream));
+    machine_.residency().note_over(stream, before);
+  }
+  // A kernel that names nothing, and runs until let_go().
+  void hold(StreamId stream) {
+    const std::uint32_t slot = machine_.residency().begin_unnamed(stream);
+    ASSERT_OK(kernel_.launch(machine_.sim(), stream));
+    machine_.residency().end_unnamed(stream, slot);
+  }
+
+  ResidencyMachine machine_{{.device = 8_MiB, .options = {.patience = kPatience}}};
+  HeldKernel kernel_;
+};
+
+TEST_F(WaitingWork, ARunForWhichTheProgramHasWaitedLeavesBesideIt) {
+  AnyRun* const run = machine_.add();
+  const StreamId stream = machine_.stream();
+  ASSERT_OK(machine_.write(run, 1, stream));
+  wait_for(stream);
+  hold(stream);
+  ASSERT_OK(machine_.evict(run));
+  EXPECT_EQ(run->missing.load(), 1U);
+  kernel_.let_go();
+  EXPECT_OK(machine_.check(run, 1, stream));
+}
+
+TEST_F(WaitingWork, ARunOfWhichThatIsNotKnownStaysAndNothingWaitsForEver) {
+  AnyRun* const run = machine_.add();
+  const StreamId stream = machine_.stream();
+  hold(stream);
+  ASSERT_OK(machine_.write(run, 1, stream));
+  EXPECT_EQ(machine_.evict(run).code(), Code::kBusy);
+  EXPECT_EQ(run->missing.load(), 0U);
+  kernel_.let_go();
+  ASSERT_OK(machine_.settle());
+  EXPECT_OK(machine_.evict(run));
+  EXPECT_OK(machine_.check(run, 1, stream));
+}
+
+TEST_F(WaitingWork, ThoseThatCannotLeaveKeepNoneBackThatCan) {
+  const auto held = machine_.add_many(2), free = machine_.add_many(2);
+  const StreamId waiting = machine_.stream(), other = machine_.stream();
+  hold(waiting);
+  for (AnyRun* run : held) ASSERT_OK(machine_.write(run, 1, waiting));  // the oldest: a policy's first choice
+  for (AnyRun* run : free) ASSERT_OK(machine_.write(run, 1, other));
+  AnyRun* const more = machine_.add({0, 2});
+  ASSERT_OK(machine_.write(more, 1, other));
+  for (AnyRun* run : held) EXPECT_EQ(run->missing.load(), 0U);
+  for (AnyRun* run : free) EXPECT_EQ(run->missing.load(), 1U);
+  kernel_.let_go();
+  for (AnyRun* run : free) EXPECT_OK(machine_.check(run, 1, other));
+}
+
+TEST_F(WaitingWork, WhereNothingCanLeaveItIsOutOfMemory) {
+  const auto held = machine_.add_many(4);
+  const StreamId waiting = machine_.stream(), other = machine_.stream();
+  hold(waiting);
+  for (AnyRun* run : held) ASSERT_OK(machine_.write(run, 1, waiting));
+  AnyRun* const more = machine_.add();
+  const Status refused = machine_.write(more, 1, other);
+  EXPECT_EQ(refused.code(), Code::kOutOfMemory);
+  EXPECT_NE(refused.message().find("may wait for the program"), std::string_view::npos) << refused.to_string();
+  kernel_.let_go();
+  ASSERT_OK(machine_.settle());
+  EXPECT_OK(machine_.write(more, 1, other));  // it goes on as soon as the work has
+}
+
+TEST_F(WaitingWork, WhatLetsItGoOnMayBeLaunchedMeanwhile) {
+  const auto held = machine_.add_many(4);
+  const StreamId waiting = machine_.stream(), other = machine_.stream();
+  hold(waiting);
+  for (AnyRun* run : held) ASSERT_OK(machine_.write(run, 1, waiting));
+  AnyRun* const more = machine_.add();
+  std::jthread program([&] {  // needs the lock that the call has which looks for room
+    ASSERT_OK(machine_.residency().poll_streams());
+    kernel_.let_go();
+  });
+  EXPECT_OK(machine_.write(more, 1, other));
+}
+
+TEST_F(WaitingWork, ADeadRunIsNotWaitedFor) {
+  const auto runs = machine_.add_many(4);
+  const StreamId waiting = machine_.stream(), other = machine_.stream();
+  for (std::size_t i = 1; i < runs.size(); ++i) ASSERT_OK(machine_.write(runs[i], 1, other));
+  hold(waiting);
+  ASSERT_OK(machine_.write(runs[0], 1, waiting));
+  runs[0]->live.store(0);
+  (void)machine_.residency().note_free(runs[0], waiting);
+  EXPECT_OK(machine_.write(machine_.add(), 1, other));
+  EXPECT_EQ(machine_.residency().remove(runs[0]).code(), Code::kBusy);
+  kernel_.let_go();
+  ASSERT_OK(machine_.settle());
+  EXPECT_OK(machine_.residency().remove(runs[0]));
+}
+
+TEST_F(WaitingWork, ALaunchThatHasNotReturnedSaysNothingOfWhatIsQueued) {
+  AnyRun* const run = machine_.add();
+  ASSERT_OK(machine_.write(run, 1));
+  const StreamId stream = machine_.stream();
+  std::uint32_t slot = 0;
+  std::thread([&] { slot = machine_.residency().begin_unnamed(stream); }).join();
+  EXPECT_EQ(machine_.residency().before_wait(), 0U);
+  machine_.residency().end_unnamed(stream, slot);
+  EXPECT_NE(machine_.residency().before_wait(), 0U);
+}
+
+}  // namespace
+}  // namespace tessera
