@@ -64,6 +64,17 @@ TESSERA_HOOK cuCtxSynchronize() {
   return result;
 }
 
+// Null means the current context; of another one nothing is known here.
+TESSERA_HOOK cuCtxSynchronize_v2(CUcontext context) {
+  const QueuedWork queued;
+  CUcontext current = nullptr;
+  const bool is_current =
+      context == nullptr || (call_true(&TrueDriver::cuCtxGetCurrent, &current) == CUDA_SUCCESS && current == context);
+  const CUresult result = call_true(&TrueDriver::cuCtxSynchronize_v2, context);
+  if (result == CUDA_SUCCESS && is_current) queued.is_all_over();
+  return result;
+}
+
 TESSERA_HOOK_PTSZ(cuEventRecord, (CUevent event, CUstream given),
                   { return record_event(event, stream, [&] { return call_true(True, event, given); }); })
 
