@@ -33,8 +33,7 @@ Status data_loss(PageRef page) {
 
 Status Arrivals::fetch(Runs runs, StreamId stream) {
   if (stream != kNoStream) {  // news of this stream's progress, as fine-grained as its misses
-    const Gate::Closed closed(engine_.gate);
-    TESSERA_TRY(engine_.streams.fence(std::uint64_t{1} << engine_.streams.slot_of(stream), StreamTable::kAllSoFar));
+    TESSERA_TRY(engine_.fence(std::uint64_t{1} << engine_.streams.slot_of(stream)));
   }
   const std::vector<Run*> wanted = distinct(runs);
   TESSERA_TRY(bring_in(wanted));

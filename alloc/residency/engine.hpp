@@ -63,9 +63,15 @@ struct Engine {
   // Those with such a page, in their order.
   RunsByTrait::Range with(PageTrait trait) const { return by_trait.of(runs, trait); }
   // Fences all uses and frees noted so far.
-  Status fence_all() {
-    const Gate::Closed closed(gate);
-    return streams.fence(~std::uint64_t{0}, StreamTable::kAllSoFar);
+  Status fence_all() { return fence(StreamTable::kAllStreams); }
+  // Those of the slots. Errors: kNotReady where a launch does not return for as long as `patience`.
+  Status fence(std::uint64_t slots) {
+    const Gate::Closed closed(gate, options.patience);
+    return closed.is_closed() ? streams.fence(slots, StreamTable::kAllSoFar) : no_return();
+  }
+  static Status no_return() {
+    return Status(Code::kNotReady, "a launch of another thread does not return: its stream may be full behind a kernel "
+                                   "that waits for the program");
   }
   // Unannounced kernels may use the run, by an address that a kernel wrote. They come within a few launches.
   bool is_settled(const Run& run) const {

@@ -8,7 +8,7 @@ namespace tessera {
 namespace {
 
 // Each behind work that was in the way, and went on.
-constexpr int kMostTries = 256;
+constexpr std::uint64_t kMostTries = 256;
 
 // Who keeps the call waiting: the run with the most bytes to come.
 Run& latest_of(std::span<Run* const> runs) {
@@ -25,7 +25,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
   Stall stall(log_);
   const ProfilerRange shown(log_.profiler(), "bring in", streams_.open_epoch());
   Status in_the_way;
-  int tries = 0;
+  std::uint64_t tries = 0;
   for (;;) {
     const std::uint32_t seen = held_uses_.ends();
     {
@@ -48,13 +48,13 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
       }
       for (Run* run : runs) run->holds.fetch_sub(1);
       undo_mounts(runs);
-      const bool stuck = status.code() == Code::kNotReady && ++tries <= kMostTries;
+      const bool stuck = status.code() == Code::kNotReady;
       if (!others && !stuck) return status;
       in_the_way = status;
     }
     stall.step_aside();
     if (in_the_way.code() == Code::kNotReady) {
-      TESSERA_TRY(await_news(in_the_way));
+      TESSERA_TRY(await_news(in_the_way, tries));
       continue;
     }
     const ProfilerRange waits(log_.profiler(), name_of(StallCause::kOtherCalls));
@@ -72,12 +72,15 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
 
 // Work is in the way that does not end. What lets it go on may be what another thread is about to launch, who needs the
 // lock for it.
-Status Residency::await_news(const Status& in_the_way) {
+Status Residency::await_news(const Status& in_the_way, std::uint64_t& tries) {
+  const Status no_room(Code::kOutOfMemory, std::string(in_the_way.message()));
   const std::uint64_t stuck = streams_.stuck();
-  if (stuck == 0) return {};  // it has gone on
+  // It has gone on, or it is a launch that does not return, for which each try has waited.
+  if (stuck == 0 || tries > kMostTries) return ++tries > StreamTable::kWholePatience ? no_room : Status();
+  ++tries;
   bool news = false;
   TESSERA_TRY_ASSIGN(news, streams_.await_news(stuck));
-  return news ? Status() : Status(Code::kOutOfMemory, std::string(in_the_way.message()));
+  return news ? Status() : no_room;
 }
 
 void Residency::note_stall(const Stall& stall, Run& run) {

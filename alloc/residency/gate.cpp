@@ -1,5 +1,6 @@
 #include "residency/gate.hpp"
 
+#include <chrono>
 #include <thread>
 
 #include "base/backoff.hpp"
@@ -35,6 +36,20 @@ void Gate::close() {
   for (const Slot& slot : slots_) {
     for (Backoff backoff; slot.inside.load() != 0;) backoff.pause();
   }
+}
+
+bool Gate::close(Nanoseconds limit) {
+  DCHECK(!closed_.load());
+  closed_.store(true);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit.value());
+  for (const Slot& slot : slots_) {
+    for (Backoff backoff; slot.inside.load() != 0; backoff.pause()) {
+      if (std::chrono::steady_clock::now() < until) continue;
+      open();
+      return false;
+    }
+  }
+  return true;
 }
 
 void Gate::open() {

@@ -15,6 +15,7 @@
 
 #include "base/mutex.hpp"
 #include "base/thread_number.hpp"
+#include "base/units.hpp"
 
 namespace tessera {
 
@@ -46,13 +47,19 @@ class Gate {
   // Closed for the life of the object. Calls of one gate exclude each other by the caller's lock.
   class Closed {
    public:
-    explicit Closed(Gate& gate) : gate_(gate) { gate_.close(); }
-    ~Closed() { gate_.open(); }
+    explicit Closed(Gate& gate) : gate_(gate), is_closed_(true) { gate_.close(); }
+    // Only if all are out in time: a launch on a stream that is full returns when a kernel there has ended.
+    Closed(Gate& gate, Nanoseconds limit) : gate_(gate), is_closed_(gate.close(limit)) {}
+    ~Closed() {
+      if (is_closed_) gate_.open();
+    }
+    bool is_closed() const { return is_closed_; }
     Closed(const Closed&) = delete;
     Closed& operator=(const Closed&) = delete;
 
    private:
     Gate& gate_;
+    const bool is_closed_;
   };
 
  private:
@@ -70,6 +77,7 @@ class Gate {
   }
   void enter_when_open(std::uint32_t slot);
   void close();
+  bool close(Nanoseconds limit);  // false: it is open, and some have not come out
   void open();
 
   std::array<Slot, kThreadSlots> slots_;

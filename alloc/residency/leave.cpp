@@ -32,7 +32,8 @@ bool remake_pays(const Run& run, double out_rate, double in_rate) {
 // `decided`: what was queued after that epoch does not count. REQUIRES: a fence was taken then.
 // None while the run may not leave: a call under way that has stamped but not yet queued holds it.
 Result<std::optional<Room::Work>> Room::close_work(const Run& run, std::uint64_t decided) {
-  const Gate::Closed closed(engine_.gate);
+  const Gate::Closed closed(engine_.gate, engine_.options.patience);
+  if (!closed.is_closed()) return Engine::no_return();
   if (!run.may_leave()) return std::optional<Work>();
   const std::uint64_t used = run.last_work();
   Work work{run.streams.load(), used};

@@ -171,7 +171,7 @@ class Residency {
 
   // fetch.cpp: a use that has to wait
   Status fetch_and_hold(Runs runs, StreamId stream, const Held& held);
-  Status await_news(const Status& in_the_way);
+  Status await_news(const Status& in_the_way, std::uint64_t& tries);
   void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(mutex_);
 
   // remake.cpp: bytes that a callback makes

@@ -197,9 +197,9 @@ class StreamTable {
   void forget(User& user) REQUIRES_LOCK(mutex_);
   void forget_key(StreamId stream, std::uint64_t thread) REQUIRES_LOCK(mutex_);
   static std::uint64_t this_thread_key();
-  // Whether the stream itself can be waited for, by any thread.
-  static bool can_be_asked(const User& user) {
-    return user.thread == 0 && !user.retired && user.stream != kNoStream;
+  // Whether it may be without a fence because it takes none, and the stream itself can be waited for, by any thread.
+  bool can_be_asked(const User& user) const {
+    return queue_depth_ != 0 && user.thread == 0 && !user.retired && user.stream != kNoStream;
   }
   static bool is_left(const User& user);  // by a thread that ended
   std::vector<std::uint64_t> left_by_threads();

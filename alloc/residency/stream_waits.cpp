@@ -58,7 +58,7 @@ StreamTable::Unpassed StreamTable::unpassed(std::uint64_t mask, std::uint64_t ep
 // What was queued there since something is known to be over may fill the stream. While it goes on there will be room in
 // a moment.
 Result<bool> StreamTable::takes_fence(Slot& slot, User& user) {
-  if (queue_depth_ == 0 || !can_be_asked(user)) return true;
+  if (!can_be_asked(user)) return true;
   if (slot.turn.load() - user.turn + kUncounted < queue_depth_) return true;
   const Status looked = user.pending.empty() ? driver_.synchronize(user.stream, kMoment)
                                              : driver_.synchronize(user.pending.front().event, kMoment);
@@ -125,7 +125,10 @@ Status StreamTable::wait(std::uint64_t mask, std::uint64_t epoch, Bound bound) {
     const std::uint64_t before = passes(rest.slots);
     const Nanoseconds look = look_for(rest.slots);
     const Status status = look_at(rest, look);
-    if (!status.is_ok() && status.code() != Code::kNotReady) return status;
+    if (!status.is_ok() && status.code() != Code::kNotReady) {
+      if (!rest.fence) return wait_for_device(mask, epoch);  // the stream may be gone
+      return status;
+    }
     if (status.is_ok() && !rest.fence) note_over(rest.stream, rest.label);
     TESSERA_TRY(poll());
     if (!status.is_ok()) note_waited(rest.slots, before, look);

@@ -1,11 +1,12 @@
 /* Kernels that wait for what the host does next, while the host makes calls for which blocks have to leave.
  *
- * Usage: waiting_kernels KERNELS stream|query|event|event_query|context|copy|held|meet|unknown|deep
+ * Usage: waiting_kernels KERNELS stream|query|event|event_query|context|copy|held|meet|deep|inside|unknown
  * stream ... copy: blocks are filled, the program waits for that in the way that is named, a kernel then waits on the
  * same stream, and the program allocates. held: likewise with a kernel on a stream that the default stream waits for.
  * meet: as a collective in one process: one kernel waits for another one, which is launched after every kind of call
  *   that can need room.
- * deep: the stream of the kernel that waits takes no more work.
+ * deep: the stream of the kernel that waits takes no more work. inside: likewise, and another thread is inside a launch on
+ *   it; the allocation may be out of memory.
  * unknown: all blocks are filled behind the kernel that waits: the allocation is out of memory, and the program goes
  * on. A program that hangs is ended, with a line that says where. Prints "ok" or what was wrong.
  */
@@ -180,6 +181,39 @@ static int allocate_beside_full_stream(void) {
   return all_hold() ? 0 : 1;
 }
 
+static void* fill_stream(void* stream) {
+  CUcontext context;
+  CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+  CHECK(cuCtxSetCurrent(context));
+  for (int i = 0; i <= DEPTH; ++i) {
+    flags[1] = i;
+    await_flag(0, (CUstream)stream); /* the last one returns when the first has ended */
+  }
+  return NULL;
+}
+
+/* Another thread is inside a launch that returns no sooner than the kernel ends that waits for this one. */
+static int allocate_beside_launch(void) {
+  CUstream waiting, work;
+  CUdeviceptr more;
+  pthread_t other;
+  CHECK(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+  CHECK(cuStreamCreate(&work, CU_STREAM_NON_BLOCKING));
+  fill_all(waiting);
+  CHECK(cuStreamSynchronize(waiting));
+  if (pthread_create(&other, NULL, fill_stream, waiting) != 0) return 1;
+  while (flags[1] != DEPTH) usleep(1000);
+  usleep(100000); /* most likely it is inside by then; if not, the allocation is served */
+  at = "an allocation beside a launch that does not return";
+  const CUresult result = cuMemAllocAsync(&more, 2 * BYTES, work);
+  flags[0] = 1;
+  pthread_join(other, NULL);
+  CHECK(cuCtxSynchronize());
+  if (result != CUDA_SUCCESS && result != CUDA_ERROR_OUT_OF_MEMORY) return 1;
+  if (result != CUDA_SUCCESS) CHECK(cuMemAllocAsync(&more, 2 * BYTES, work));
+  return all_hold() ? 0 : 1;
+}
+
 static int allocate_behind_unknown_work(void) {
   CUstream waiting;
   CUdeviceptr more;
@@ -212,6 +246,8 @@ int main(int count, char** arguments) {
     wrong = call_between();
   } else if (strcmp(arguments[2], "deep") == 0) {
     wrong = allocate_beside_full_stream();
+  } else if (strcmp(arguments[2], "inside") == 0) {
+    wrong = allocate_beside_launch();
   } else if (strcmp(arguments[2], "unknown") == 0) {
     wrong = allocate_behind_unknown_work();
   } else {

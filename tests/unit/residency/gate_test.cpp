@@ -72,5 +72,22 @@ TEST(Gate, MoreThreadsThanSlotsShareThem) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(Gate, WhereOneDoesNotComeOutInTimeItStaysOpen) {
+  Gate gate;
+  std::uint32_t slot = 0;
+  std::thread([&] { slot = gate.enter(); }).join();
+  EXPECT_FALSE(gate.saw_all_out());
+  EXPECT_TRUE(gate.saw_all_out(slot)) << "but for that one";
+  {
+    const Gate::Closed closed(gate, Nanoseconds(1'000'000));
+    EXPECT_FALSE(closed.is_closed());
+    gate.leave(gate.enter());  // and lets others in
+  }
+  gate.leave(slot);
+  EXPECT_TRUE(gate.saw_all_out());
+  const Gate::Closed closed(gate, Nanoseconds(60'000'000'000));
+  EXPECT_TRUE(closed.is_closed());
+}
+
 }  // namespace
 }  // namespace tessera
