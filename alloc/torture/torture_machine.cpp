@@ -33,6 +33,7 @@ Options allocator_options(const TortureSetup& setup) {
   options.policy = setup.policy;
   options.low_watermark = setup.low;
   options.high_watermark = setup.high;
+  options.patience = 10'000;  // far more than all that is queued takes, and far less than a kernel that lasts
   options.log_level = "quiet";
   return options;
 }

@@ -26,6 +26,8 @@ TorturePlayer::TorturePlayer(const TortureSetup& setup, TortureMachine& machine)
       if (passed("create_stream", made.status())) streams_.push_back(made.value());
     }
   }
+  held_until_.resize(streams_.size());
+  if (setup.unseen) machine.allocator().expect_unseen_work();
   for (std::uint32_t tag = 0; tag < TortureProgram::kTags; ++tag) {
     tags_[tag] = machine.allocator().tags().intern(tag_name(tag)).take();
   }
@@ -64,6 +66,9 @@ bool TorturePlayer::explained(const Status& status) const {
 // half of the device.
 bool TorturePlayer::has_room_for(const std::vector<TortureBlock*>& step, Bytes more) const {
   if (struck() > 0 || pinned_ || by_hand_) return false;
+  for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) {
+    if (is_held_up(stream)) return false;  // it may be in the way for longer than a call waits
+  }
   const auto pages_of = [](Bytes bytes) { return (bytes / kBasePage + 1) * kBasePage; };
   Bytes live = pages_of(more), at_once = pages_of(more);
   for (const TortureBlock& block : blocks_) {
@@ -131,6 +136,7 @@ DeviceId TorturePlayer::device_of(std::uint32_t stream) const {
 }
 
 void TorturePlayer::follow(std::uint32_t stream, std::uint32_t earlier) {
+  held_until_[stream] = std::max(held_until_[stream], held_until_[earlier]);
   if (stream != earlier) follow(streams_[stream], earlier);
 }
 
@@ -309,6 +315,8 @@ void TorturePlayer::carry_out(const TortureOp& op) {
     case Kind::kFree: free(op); break;
     case Kind::kUse: use(op, false); break;
     case Kind::kBlockingUse: use(op, true); break;
+    case Kind::kUnseenUse: use_unseen(op); break;
+    case Kind::kHoldUp: hold_up(op); break;
     case Kind::kLoop: loop(op); break;
     case Kind::kRefrain: refrain(op); break;
     case Kind::kSetPolicy: set_policy(op); break;

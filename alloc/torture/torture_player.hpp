@@ -64,6 +64,9 @@ class TorturePlayer {
   void free(const TortureOp& op);
   void free(TortureBlock& block, std::uint32_t stream, std::uint32_t way);
   void use(const TortureOp& op, bool blocking);
+  void use_unseen(const TortureOp& op);
+  void hold_up(const TortureOp& op);
+  bool is_held_up(std::uint32_t stream) const { return held_until_[stream] > machine_.clock().now(); }
   bool use(const std::vector<TortureBlock*>& blocks, std::size_t written, const TortureOp& op,
            std::uint32_t stream, bool blocking);
   void loop(const TortureOp& op);
@@ -86,6 +89,7 @@ class TorturePlayer {
   TortureThreads threads_{TortureProgram::kThreads};
   std::vector<StreamId> streams_;  // those of one device, then those of the next
   std::array<TagId, TortureProgram::kTags> tags_{};
+  std::vector<Nanoseconds> held_until_;  // by stream: work on it may wait for a kernel that lasts so long
   TortureBlocks blocks_;
   Stamp last_stamp_ = 0;
   std::uint64_t driver_struck_ = 0;

@@ -35,6 +35,7 @@ constexpr std::uint32_t kOneModelIn = 4;
 constexpr std::uint32_t kOneLoanIn = 4;
 constexpr std::uint32_t kOneRefrainIn = 3;
 constexpr std::uint32_t kOnePolicyIn = 50;
+constexpr std::uint32_t kOneUnseenIn = 3;
 
 struct Share {
   Kind kind;
@@ -175,6 +176,16 @@ void draw_loan(Dice& dice, TortureProgram& program) {
   }
 }
 
+// Work that is not announced, as where uses are read from launches, and work that does not end for long.
+void draw_unseen(Dice& dice, TortureProgram& program) {
+  program.setup.unseen = true;
+  for (TortureOp& op : program.ops) {
+    const bool unseen = dice.below(3) == 0, lasts = dice.below(10) == 0;
+    if (op.kind == Kind::kUse && unseen) op.kind = Kind::kUnseenUse;
+    if (op.kind == Kind::kRest && lasts) op.kind = Kind::kHoldUp;
+  }
+}
+
 }  // namespace
 
 const char* tag_name(std::uint32_t tag) {
@@ -185,7 +196,8 @@ const char* tag_name(std::uint32_t tag) {
 // Threads, phases, models, loans and refrains have dice of their own: what the others draw was the same before there were any.
 TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
   Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1)), models(seed ^ (~std::uint64_t{0} >> 2)),
-      loans(seed ^ (~std::uint64_t{0} >> 3)), refrains(seed ^ (~std::uint64_t{0} >> 4));
+      loans(seed ^ (~std::uint64_t{0} >> 3)), refrains(seed ^ (~std::uint64_t{0} >> 4)),
+      unseen(seed ^ (~std::uint64_t{0} >> 5));
   TortureProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
@@ -199,14 +211,15 @@ TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
   program.setup.low_addresses = seed % 4 == 3;
   if (loans.below(kOneLoanIn) == 0) draw_loan(loans, program);
   if (refrains.below(kOneRefrainIn) == 0 && operations > 0) draw_refrain(refrains, program.ops);
+  if (unseen.below(kOneUnseenIn) == 0) draw_unseen(unseen, program);
   return program;
 }
 
 std::string describe(const TortureSetup& setup) {
-  return fmt::format("{} devices of {} MiB, lent {} MiB, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}",
+  return fmt::format("{} devices of {} MiB, lent {} MiB, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}{}",
                      setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.host / 1_MiB,
                      setup.file / 1_MiB, setup.policy, setup.low, setup.high,
-                     setup.low_addresses ? ", low addresses" : "");
+                     setup.unseen ? ", unseen work" : "", setup.low_addresses ? ", low addresses" : "");
 }
 
 namespace {
@@ -221,10 +234,14 @@ std::string describe_call(const TortureOp& op) {
                          op.bytes.value(), op.stream, tag_name(op.tag));
     case Kind::kFree: return fmt::format("free block {} by way {} on stream {}", slot, op.variant % 4, op.stream);
     case Kind::kUse:
+    case Kind::kUnseenUse:
     case Kind::kBlockingUse:
       return fmt::format("use {} (write the last {}) on stream {} for {} ns{}", blocks, op.written,
                          op.stream, op.time.value(),
-                         op.kind == Kind::kUse ? "" : ", and wait for it");
+                         op.kind == Kind::kUse         ? ""
+                         : op.kind == Kind::kUnseenUse ? ", and once more unseen"
+                                                       : ", and wait for it");
+    case Kind::kHoldUp: return fmt::format("a kernel lasts long on stream {}", op.stream);
     case Kind::kLoop:
       return fmt::format("{} times use {} blocks from {} in turn on stream {} for {} ns each{}", op.rounds,
                          op.around, slot, op.stream, op.time.value(),

@@ -24,6 +24,8 @@ enum class TortureKind : std::uint8_t {
   kAllocate,
   kFree,
   kUse,          // queued work
+  kUnseenUse,    // queued work, and right behind it work that uses the same blocks without being announced
+  kHoldUp,       // a kernel that lasts far longer than the program is kept waiting for
   kBlockingUse,  // a call that returns when its work is done
   kLoop,         // the same uses again and again; in the middle another policy may come
   kRefrain,      // the same allocations, uses and frees again and again, and once fewer of them
@@ -76,6 +78,7 @@ struct TortureSetup {
   std::string policy;
   std::uint32_t low = 0, high = 0;
   std::uint32_t streams = 1;  // for each device
+  bool unseen = false;  // work may use blocks that it does not announce, and work may last
   bool low_addresses = false;  // they begin where a driver that takes no hint puts them
 };
 

@@ -34,6 +34,43 @@ void TorturePlayer::use(const TortureOp& op, bool blocking) {
   use(blocks, std::min<std::size_t>(op.written, blocks.size()), op, number_of(op), blocking);
 }
 
+// As a kernel that finds its blocks in a table which the one before it has written: nothing has left in between. The engine
+// waits for it while queued work ends; where other work is in front of it that does not, such a kernel may fault, and is none
+// of the program's.
+void TorturePlayer::use_unseen(const TortureOp& op) {
+  const std::vector<TortureBlock*> blocks = operands_of(op);
+  const std::uint32_t stream = number_of(op);
+  if (blocks.empty() || !use(blocks, blocks.size(), op, stream, false) || is_held_up(stream)) return;
+  std::vector<StampUse> uses;
+  for (TortureBlock* block : blocks) {
+    const Stamp before = block->stamp;
+    block->stamp = ++last_stamp_;
+    uses.push_back({block->address, block->bytes, before, block->stamp});
+  }
+  AnnouncedUse announced;
+  machine_.allocator().begin_unnamed(device_of(stream), streams_[stream], "unseen", announced);
+  passed("launch", machine_.driver().run_kernel(streams_[stream], op.time, std::move(uses)));
+  machine_.allocator().end_use(announced);
+}
+
+// What is queued behind it is over no sooner; the program may know of what came before.
+void TorturePlayer::hold_up(const TortureOp& op) {
+  constexpr Nanoseconds kLong{1'000'000'000'000};
+  const std::uint32_t stream = number_of(op);
+  Allocator& allocator = machine_.allocator();
+  if (op.variant % 2 == 0 && !is_held_up(stream)) {
+    const std::uint64_t before = allocator.before_wait(device_of(stream));
+    if (passed("synchronize", machine_.sim().synchronize(streams_[stream]))) {
+      allocator.note_waited(device_of(stream), streams_[stream], before);
+    }
+  }
+  AnnouncedUse announced;
+  allocator.begin_unnamed(device_of(stream), streams_[stream], "long", announced);
+  passed("launch", machine_.driver().run_kernel(streams_[stream], kLong, {}));
+  allocator.end_use(announced);
+  held_until_[stream] = std::max(held_until_[stream], machine_.clock().now()) + kLong;
+}
+
 bool TorturePlayer::use(const std::vector<TortureBlock*>& blocks, std::size_t written,
                         const TortureOp& op, std::uint32_t stream, bool blocking) {
   std::vector<Address> addresses;

@@ -33,6 +33,14 @@ class TortureUsesTest : public ::testing::Test {
     op.policy = policy;
     player_->play(op);
   }
+  void act(TortureKind kind, std::uint32_t slot, std::uint32_t stream) {
+    TortureOp op;
+    op.kind = kind;
+    op.slots = {slot};
+    op.stream = stream;
+    op.time = Nanoseconds(161'218);
+    player_->play(op);
+  }
   void finish() {
     player_->finish();
     EXPECT_FALSE(player_->failure()) << *player_->failure();
@@ -102,6 +110,20 @@ TEST_F(TortureUsesTest, ARefrainMovesItsBlocksAndLeavesNone) {
     EXPECT_EQ(stats.totals.live_blocks, 0U);
     finish();
   }
+}
+
+TEST_F(TortureUsesTest, WorkThatIsNotAnnouncedFindsItsBlocksWhatEverLasts) {
+  setup_ = {.device = 16_MiB, .host = 64_MiB, .file = {}, .policy = "lru", .high = 5, .streams = 3, .unseen = true};
+  player_.reset();
+  machine_ = TortureMachine::create(setup_).take();
+  player_.emplace(setup_, *machine_);
+  for (std::uint32_t slot = 0; slot < 8; ++slot) allocate(slot, 4_MiB);
+  for (std::uint32_t slot = 0; slot < 8; ++slot) act(TortureKind::kUnseenUse, slot, slot % 2);
+  act(TortureKind::kHoldUp, 0, 2);
+  const Nanoseconds before = machine_->clock().now();
+  for (std::uint32_t slot = 0; slot < 8; ++slot) act(TortureKind::kUnseenUse, slot, slot % 2);
+  EXPECT_LT(machine_->clock().now() - before, Nanoseconds(900'000'000'000)) << "nothing waits for what lasts";
+  finish();
 }
 
 }  // namespace
