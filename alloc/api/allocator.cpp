@@ -207,6 +207,34 @@ Status Allocator::trim() {
   return result;
 }
 
+Status Allocator::trim_device(DeviceId device, Bytes keep) {
+  DeviceHeap* const heap = made_heap(device);
+  return heap == nullptr ? Status() : heap->residency().trim_device(keep);
+}
+
+// What lies there for other devices and is not used goes too.
+Result<Bytes> Allocator::begin_yield(DeviceId device, Bytes wanted) {
+  DeviceHeap* const heap = made_heap(device);
+  if (heap == nullptr) return Bytes();
+  if (peer_ != nullptr) peer_->trim();
+  TESSERA_TRY_ASSIGN(const Bytes yielded, heap->residency().begin_yield(wanted));
+  if (!yielded) heap->residency().end_yield();
+  kick_pump(*heap);
+  return yielded;
+}
+
+void Allocator::end_yield(DeviceId device) {
+  DeviceHeap* const heap = made_heap(device);
+  if (heap != nullptr) heap->residency().end_yield();
+}
+
+void Allocator::expect_device_memory() {
+  for (const auto& entry : heaps_) {
+    DeviceHeap* const heap = entry.load(std::memory_order_acquire);
+    if (heap != nullptr) heap->tier().expect_more();
+  }
+}
+
 // ---- hints --------------------------------------------------------------------------------------
 
 Status Allocator::prefetch(std::span<const Address> addresses) {

@@ -73,6 +73,13 @@ class Allocator {
   // Reused when the work queued so far on every one of the streams is done.
   Status free_after(Address address, std::span<const StreamId> streams);
   Status trim();
+  // Residency::trim_device of the device; nothing where it has no heap yet.
+  Status trim_device(DeviceId device, Bytes keep);
+  // As Residency::begin_yield; 0 where there is no heap. An end is due for each begin that gave bytes.
+  Result<Bytes> begin_yield(DeviceId device, Bytes wanted);
+  void end_yield(DeviceId device);
+  // The driver may have got memory back that was the program's own. Cheap.
+  void expect_device_memory();
 
   // Addresses that are in no live block are ignored. `name` is the work's, or null, for the trace
   // and the learner: one pointer means one kind of work.
@@ -142,8 +149,10 @@ class Allocator {
   // Others may have memory between the heaps of two devices.
   bool manages(Address address) const { return heap_of(address) != nullptr; }
   // As cuMemGetInfo should say: what could be allocated before anything has to leave the device, or
-  // where the options say so, before the heap is full.
+  // where the options say so, before the heap is full. Makes no heap but for that.
   Result<MemoryInfo> memory_info(DeviceId device);
+  // The same for who allocates from the driver itself: what Tessera holds free comes back to it when it is short.
+  Result<MemoryInfo> memory_beside(DeviceId device);
 
   StatsSnapshot stats() const;
   // For who looks from outside, if anybody does.
@@ -165,6 +174,10 @@ class Allocator {
 
   Allocator(Foundations foundations, const Options& options);
   Result<DeviceHeap*> heap(DeviceId device);
+  // Null where there is none yet.
+  DeviceHeap* made_heap(DeviceId device) const {
+    return device.value() < kMaxDevices ? heaps_[device.value()].load(std::memory_order_acquire) : nullptr;
+  }
   // The tier behind pages that leave, or null: the options or the machine do not have it so.
   // Errors: kNotSupported where the options insist.
   Result<BackingTier*> backing_for(DeviceId device) REQUIRES_LOCK(mutex_);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "api/allocator.hpp"
+#include "api/budgets.hpp"
 #include "api/history_report.hpp"
 #include "api/oom_report.hpp"
 #include "base/log.hpp"
@@ -109,14 +110,32 @@ std::pair<Address, Address> Allocator::managed_range() const {
 }
 
 // Everything that is not taken by live runs could be had without moving a page, because free and
-// cached blocks make way for nothing.
+// cached blocks make way for nothing. What the driver has given elsewhere could not. A heap that is not made yet would
+// get what is told here.
 Result<MemoryInfo> Allocator::memory_info(DeviceId device) {
-  DeviceHeap* heap = nullptr;
-  TESSERA_TRY_ASSIGN(heap, this->heap(device));
-  if (options_.report_memory == "virtual") return enlarged(*heap);
-  const Bytes capacity = heap->tier().usage().capacity;
-  const Bytes live = heap->residency().live_bytes();
-  return MemoryInfo{capacity > live ? capacity - live : Bytes(), heap->total_memory()};
+  if (options_.report_memory == "virtual") {
+    TESSERA_TRY_ASSIGN(DeviceHeap* const heap, this->heap(device));
+    return enlarged(*heap);
+  }
+  DeviceHeap* const heap = made_heap(device);
+  if (heap == nullptr) {
+    TESSERA_TRY_ASSIGN(const MemoryInfo memory, driver_->memory_info(device));
+    const Bytes lent = std::min(memory.free, to_lend(device));
+    return MemoryInfo{device_budget(options_, memory.free - lent), memory.total};
+  }
+  const Bytes lost = heap->tier().usage().lost, live = heap->residency().live_bytes();
+  TESSERA_TRY_ASSIGN(const Bytes reach, heap->tier().reach());
+  return MemoryInfo{reach - std::min(reach, lost + live), heap->total_memory()};
+}
+
+Result<MemoryInfo> Allocator::memory_beside(DeviceId device) {
+  TESSERA_TRY_ASSIGN(MemoryInfo memory, driver_->memory_info(device));
+  DeviceHeap* const heap = made_heap(device);
+  if (heap == nullptr) return memory;
+  const TierUsage usage = heap->tier().usage();
+  const Bytes held = usage.used + usage.spare, kept = usage.lost + heap->residency().live_bytes();
+  memory.free += held - std::min(held, kept);
+  return memory;
 }
 
 // The device as if the tiers below were part of it. What other devices hold down there is not free;
@@ -127,11 +146,11 @@ MemoryInfo Allocator::enlarged(DeviceHeap& heap) const {
   for (const auto& entry : heaps_) {
     DeviceHeap* other = entry.load(std::memory_order_acquire);
     if (other == nullptr || other == &heap) continue;
-    const Bytes live = other->residency().live_bytes(), own = other->tier().usage().capacity;
+    const Bytes live = other->residency().live_bytes(), own = other->tier().limit();
     if (live > own) (other->borrows() && !heap.borrows() ? borrowed : taken) += live - own;
   }
   taken += borrowed - std::min(borrowed, peer);
-  const Bytes total = heap.tier().usage().capacity + below + (heap.borrows() ? peer : Bytes());
+  const Bytes total = heap.tier().limit() + below + (heap.borrows() ? peer : Bytes());
   return MemoryInfo{total > taken ? total - taken : Bytes(), total};
 }
 

@@ -20,6 +20,9 @@ namespace tessera {
 namespace {
 
 constexpr Bytes kLargestAutoFile = 256_GiB;
+// Contexts of frameworks take 300 to 600 MiB, of which most is there before the first allocation.
+constexpr Bytes kMostReserve = 512_MiB;
+constexpr std::uint64_t kReservePart = 32;
 
 Bytes whole_pages(Bytes bytes) { return bytes / kBasePage * kBasePage; }
 
@@ -45,8 +48,10 @@ Result<Bytes> free_space(const std::string& directory) {
   return Bytes(std::uint64_t{space.f_bavail} * space.f_frsize);
 }
 
+Bytes context_reserve(Bytes free) { return std::min(free / kReservePart, kMostReserve); }
+
 Bytes device_budget(const Options& options, Bytes free) {
-  return whole_pages(std::min(free, options.device_memory.value_or(free / 10 * 9)));
+  return whole_pages(std::min(free, options.device_memory.value_or(free - context_reserve(free))));
 }
 
 Result<std::vector<Loan>> peer_loans(const Options& options) {

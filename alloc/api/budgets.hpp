@@ -1,7 +1,8 @@
 // Turns "auto" into bytes: how much of this machine each tier may use.
 //
-// Asked once when an allocator (or one of its devices) starts; budgets do not follow the machine's
-// load afterwards. Host memory is asked for again before it is taken (tier/host_pages.hpp).
+// Asked once when an allocator (or one of its devices) starts. The device's is a limit from then on: what is in force
+// follows what the driver has (tier/handle_tier.hpp). Host memory is asked for again before it is taken
+// (tier/host_pages.hpp).
 //
 // Thread safety: stateless.
 #pragma once
@@ -17,7 +18,10 @@ namespace tessera {
 // Space a normal user may still fill. Errors: kIo with the directory and the reason.
 Result<Bytes> free_space(const std::string& directory);
 
-// 90 % of `free` or the option's value, in whole base pages, and never more than `free`: what is free but
+// What stays with the driver of `free` bytes: what a context still takes after it was made (code that is loaded when it
+// is first launched, local memory of kernels, printf buffers), or what a second context takes.
+Bytes context_reserve(Bytes free);
+// All of `free` but the reserve, or the option's value, in whole base pages, and never more than `free`: what is free but
 // for what the device has yet to lend.
 Bytes device_budget(const Options& options, Bytes free);
 // Who lends how much, in whole base pages. Errors: kInvalidArgument.

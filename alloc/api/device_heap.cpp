@@ -17,9 +17,10 @@ constexpr Bytes kAddressesBeside = kLargePage * 1024;
 
 }  // namespace
 
-DeviceHeap::DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget, bool borrows)
+DeviceHeap::DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget, DeviceTier::Margin margin,
+                       bool borrows)
     : device_(device), borrows_(borrows), total_memory_(total_memory), join_(driver, device),
-      tier_(driver, device, budget) {}
+      tier_(driver, device, budget, margin) {}
 
 Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId device,
                                                        const Below& below, EventLog& log,
@@ -36,9 +37,12 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   }
   MemoryInfo memory;
   TESSERA_TRY_ASSIGN(memory, driver.memory_info(device));
-  const Bytes budget = device_budget(options, memory.free - std::min(memory.free, below.to_lend));
+  const Bytes free = memory.free - std::min(memory.free, below.to_lend);
+  const Bytes budget = device_budget(options, free);
+  const Bytes reserve = context_reserve(free);
+  const DeviceTier::Margin margin{std::min(reserve, free - budget), reserve};
   if (properties.host_node) below.host.settle(*properties.host_node);
-  std::unique_ptr<DeviceHeap> heap(new DeviceHeap(driver, device, memory.total, budget, below.peer != nullptr));
+  std::unique_ptr<DeviceHeap> heap(new DeviceHeap(driver, device, memory.total, budget, margin, below.peer != nullptr));
 
   std::unique_ptr<Policy> policy;
   TESSERA_TRY_ASSIGN(policy, make_policy(options.policy));

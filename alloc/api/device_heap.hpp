@@ -39,6 +39,7 @@ class DeviceHeap {
   bool borrows() const { return borrows_; }
   Bytes total_memory() const { return total_memory_; }
   const DeviceTier& tier() const { return tier_; }
+  DeviceTier& tier() { return tier_; }
   Residency& residency() { return *residency_; }
   PageManager& pages() { return *pages_; }
   BlockCache& blocks() { return *blocks_; }
@@ -50,7 +51,7 @@ class DeviceHeap {
   Status validate() const;
 
  private:
-  DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget, bool borrows);
+  DeviceHeap(Driver& driver, DeviceId device, Bytes total_memory, Bytes budget, DeviceTier::Margin margin, bool borrows);
 
   const DeviceId device_;
   const bool borrows_;

@@ -1,8 +1,10 @@
 // interpose.h: what the preload library needs beyond tessera.h.
 #include "tessera/interpose.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "api/budgets.hpp"
 #include "api/call.hpp"
 #include "api/handles.hpp"
 #include "api/use_handle.hpp"
@@ -23,6 +25,25 @@ std::span<const Address> words_of(const void* begin, std::size_t bytes) {
 // Words that point into no live block name none.
 void begin_unnamed_if_none(Allocator& heap, StreamId stream, const char* name, AnnouncedUse& use) {
   if (use.heap == nullptr && use.held.empty() && use.gates == 0) heap.begin_unnamed(std::nullopt, stream, name, use);
+}
+
+Result<DeviceId> device_id(int device) {
+  if (device < 0) return Status(Code::kInvalidArgument, "a device is a number from 0");
+  return DeviceId(static_cast<std::uint64_t>(device));
+}
+
+tessera_result tell_memory(tessera_allocator* allocator, int device, std::uint64_t* free, std::uint64_t* total,
+                           Result<MemoryInfo> (Allocator::*ask)(DeviceId)) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || free == nullptr || total == nullptr) {
+      return null_argument("allocator, free_bytes and total_bytes");
+    }
+    TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
+    TESSERA_TRY_ASSIGN(const MemoryInfo info, (allocator->allocator.get()->*ask)(id));
+    *free = info.free.value();
+    *total = info.total.value();
+    return {};
+  });
 }
 
 }  // namespace
@@ -172,18 +193,62 @@ tessera_result tessera_synchronize(tessera_allocator* allocator, int device) {
 
 tessera_result tessera_memory_info(tessera_allocator* allocator, int device, uint64_t* free_bytes,
                                    uint64_t* total_bytes) {
+  return tell_memory(allocator, device, free_bytes, total_bytes, &Allocator::memory_info);
+}
+
+tessera_result tessera_memory_beside(tessera_allocator* allocator, int device, uint64_t* free_bytes,
+                                     uint64_t* total_bytes) {
+  return tell_memory(allocator, device, free_bytes, total_bytes, &Allocator::memory_beside);
+}
+
+tessera_result tessera_options_device_budget(const tessera_options* options, int device, uint64_t free_bytes,
+                                             uint64_t* budget) {
   return api_call([&]() -> Status {
-    if (allocator == nullptr || free_bytes == nullptr || total_bytes == nullptr) {
-      return null_argument("allocator, free_bytes and total_bytes");
+    if (options == nullptr || budget == nullptr) return null_argument("options and budget");
+    TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
+    TESSERA_TRY(options->options.validate());
+    if (options->options.off) return Status(Code::kNotSupported, "off");
+    if (options->options.report_memory == "virtual") return Status(Code::kNotSupported, "the whole heap is told");
+    TESSERA_TRY_ASSIGN(const std::vector<Loan> loans, peer_loans(options->options));
+    Bytes free(free_bytes);
+    for (const Loan& loan : loans) {
+      if (loan.lender == id) free -= std::min(free, loan.bytes);
     }
-    if (device < 0) return Status(Code::kInvalidArgument, "a device is a number from 0");
-    MemoryInfo info;
-    TESSERA_TRY_ASSIGN(info, allocator->allocator->memory_info(
-                                 DeviceId(static_cast<std::uint64_t>(device))));
-    *free_bytes = info.free.value();
-    *total_bytes = info.total.value();
+    *budget = device_budget(options->options, free).value();
     return {};
   });
+}
+
+tessera_result tessera_yield_begin(tessera_allocator* allocator, int device, uint64_t wanted, uint64_t* yielded) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || yielded == nullptr) return null_argument("allocator and yielded");
+    *yielded = 0;
+    TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
+    TESSERA_TRY_ASSIGN(const Bytes bytes, allocator->allocator->begin_yield(id, Bytes(wanted)));
+    *yielded = bytes.value();
+    return {};
+  });
+}
+
+tessera_result tessera_yield_end(tessera_allocator* allocator, int device) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
+    allocator->allocator->end_yield(id);
+    return {};
+  });
+}
+
+tessera_result tessera_trim_device(tessera_allocator* allocator, int device, uint64_t keep) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
+    return allocator->allocator->trim_device(id, Bytes(keep));
+  });
+}
+
+void tessera_expect_device_memory(tessera_allocator* allocator) {
+  if (allocator != nullptr) allocator->allocator->expect_device_memory();
 }
 
 tessera_result tessera_finish(tessera_allocator* allocator) {

@@ -23,9 +23,9 @@ constexpr std::uint32_t kMostPatience = 600'000;
 
 constexpr OptionEntry kTable[] = {
     {"device-memory", kBehaviour, &Options::device_memory, "auto", "",
-     "Device memory that the heap may fill, per device; auto is 90 % of what is free.",
-     "More means fewer moves. Leave room for memory that Tessera does not manage: contexts, "
-     "modules, other programs."},
+     "Device memory that the heap may fill, per device; auto is all that is free but for what a context takes.",
+     "More means fewer moves. Where the driver is out of memory for contexts, code or the program's own calls, the heap "
+     "gives way. Leave room for other programs."},
     {"peer-memory", kBehaviour, &Options::peer_memory, "", "",
      "Memory that devices lend to all others, as 1:16GiB, several with ',' between; empty is none.",
      "What leaves a device goes there first, over the devices' own links. The lender's heap is smaller by it, and "

@@ -46,7 +46,10 @@ Status Arrivals::check_fits(Runs runs) const {
     wanted += run->shape.bytes();
     if (run->pins.load() != 0) pinned -= run->shape.bytes();
   }
-  const Bytes capacity = engine_.tiers.device.usage().capacity;
+  Bytes capacity = engine_.tiers.device.usage().capacity;
+  if (wanted + pinned <= capacity) return {};
+  engine_.tiers.device.regain(DeviceTier::Ask::kNow);
+  capacity = engine_.tiers.device.usage().capacity;
   if (wanted + pinned <= capacity) return {};
   return Status(Code::kOutOfMemory,
                 fmt::format("one step of work uses {} MiB at once, device memory has {} MiB of "

@@ -62,7 +62,11 @@ Residency::~Residency() {
 Result<Run*> Residency::add(Address address, RunShape shape, TagId tag, RunOwner owner) {
   auto run = std::make_unique<Run>(address, shape, tag, owner);
   MutexLock lock(mutex_);
-  const Bytes heap = tiers_.capacity();
+  Bytes heap = tiers_.capacity();
+  if (engine_.stats.run_bytes + shape.bytes() > heap) {
+    tiers_.device.regain(DeviceTier::Ask::kNow);
+    heap = tiers_.capacity();
+  }
   if (engine_.stats.run_bytes + shape.bytes() > heap) {
     return Status(Code::kOutOfMemory,
                   fmt::format("{} MiB more would not fit: all tiers hold {} MiB, {} MiB are taken",

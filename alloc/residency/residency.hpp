@@ -140,6 +140,16 @@ class Residency {
   Status drain();  // waits until no move is in flight
   void trim();     // gives unused frames back to the driver
   void prepare_checks();  // registers the host memory that this takes, so that no later call does
+  // Until no more than `keep` bytes are held on the device, as far as that moves nothing. Errors: the driver's.
+  Status trim_device(Bytes keep);
+  // yield.cpp: the driver is out of memory for others on the device. What is free here goes back to it, the budget goes
+  // down by that, and does not rise before end_yield(). Where the driver has less than `wanted` then, runs leave
+  // until it has, unless that cannot be reached. kUnknown: as much as a call usually needs that does not say. kHalf: half of
+  // what is there.
+  // Gives the bytes that went back. Errors: the driver's, and kIo; then there is nothing to end.
+  static constexpr Bytes kUnknown{~std::uint64_t{0}}, kHalf{~std::uint64_t{0} - 1};
+  Result<Bytes> begin_yield(Bytes wanted);
+  void end_yield() { tiers_.device.end_yield(); }
 
   // ---- looking ----
   StreamTable& streams() { return streams_; }
@@ -179,6 +189,10 @@ class Residency {
   Status remake(Run& run, StreamId on);
   Status await_unfinished(Run& run) REQUIRES_LOCK(mutex_);
   void undo_mounts(Runs runs) REQUIRES_LOCK(mutex_);
+
+  // yield.cpp
+  Status free_idle(Bytes bytes) REQUIRES_LOCK(mutex_);
+  Status evict_for_driver(Bytes wanted) REQUIRES_LOCK(mutex_);
 
   // sleep.cpp: many at once, by tag
   enum class Side : std::uint8_t { kThere, kAway };

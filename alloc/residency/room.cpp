@@ -49,10 +49,18 @@ Status Room::no_room(Bytes bytes) const {
                             engine_.tiers.file.usage().capacity / 1_MiB));
 }
 
+// Where that is not enough, the driver may have memory by now that it had given to others.
+Bytes Room::room_for(Bytes bytes) {
+  const Bytes room = engine_.tiers.device.usage().room();
+  if (room >= bytes) return room;
+  engine_.tiers.device.regain(DeviceTier::Ask::kWhenDue);
+  return engine_.tiers.device.usage().room();
+}
+
 Status Room::make(Bytes bytes) {
   ends_seen_ = engine_.held_uses.ends();
   TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
-  Bytes room = engine_.tiers.device.usage().room();
+  Bytes room = room_for(bytes);
   for (int round = 0; room < bytes;) {
     if (round == kMaxRounds) return no_room(bytes);
     Bytes leaving;
@@ -85,7 +93,7 @@ Status Room::make(Bytes bytes) {
 
 // The dead and idle go first: they are gone at once, and nobody has to wait for a copy.
 Result<Bytes> Room::leaving_for(Bytes bytes) {
-  const Bytes room = engine_.tiers.device.usage().room();
+  const Bytes room = room_for(bytes);
   if (mover_.going() && room < bytes) TESSERA_TRY(page_out_dead(bytes - room).status());
   return mover_.going();
 }

@@ -58,6 +58,7 @@ class Room {
   // kSettled: only runs that an unannounced kernel is no longer likely to use. The others when those do not suffice.
   enum class Recency : std::uint8_t { kSettled, kAny };
 
+  Bytes room_for(Bytes bytes);
   Status no_room(Bytes bytes) const;
   Result<Bytes> force_out(Bytes bytes);
   // Who shall leave, first to last.

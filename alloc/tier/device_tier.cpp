@@ -13,8 +13,8 @@ void say_left_behind(const Status& status) {
 
 }  // namespace
 
-DeviceTier::DeviceTier(Driver& driver, DeviceId device, Bytes capacity)
-    : HandleTier(TierKind::kDevice, capacity, Joining::kAllowed), driver_(driver), device_(device), window_(driver) {}
+DeviceTier::DeviceTier(Driver& driver, DeviceId device, Bytes capacity, Margin margin)
+    : HandleTier(TierKind::kDevice, capacity, Joining::kAllowed, margin), driver_(driver), device_(device), window_(driver) {}
 
 DeviceTier::~DeviceTier() { destroy_all(); }
 
@@ -81,6 +81,11 @@ void DeviceTier::forget_joined(const Frame& frame) {
     say_left_behind(closed);
     joined_aliases_.erase(frame.value);
   }
+}
+
+Result<Bytes> DeviceTier::machine_free() const {
+  TESSERA_TRY_ASSIGN(const MemoryInfo memory, driver_.memory_info(device_));
+  return memory.free;
 }
 
 }  // namespace tessera

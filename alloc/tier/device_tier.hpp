@@ -19,7 +19,8 @@ namespace tessera {
 
 class DeviceTier final : public HandleTier {
  public:
-  DeviceTier(Driver& driver, DeviceId device, Bytes capacity);
+  // `margin`: as HandleTier.
+  DeviceTier(Driver& driver, DeviceId device, Bytes capacity, Margin margin = {});
   // Destroys all spare frames. REQUIRES: as destroy_all.
   ~DeviceTier() override;
 
@@ -36,6 +37,7 @@ class DeviceTier final : public HandleTier {
   void forget_joined(const Frame& frame) override;
   Status show(Address alias, const Frame& frame) REQUIRES_LOCK(aliases_mutex_);
   Status close_alias(Aliases& aliases, std::uint64_t value, PageClass page_class) REQUIRES_LOCK(aliases_mutex_);
+  Result<Bytes> machine_free() const override;
 
   Driver& driver_;
   const DeviceId device_;

@@ -8,15 +8,92 @@
 #include "base/log.hpp"
 
 namespace tessera {
+namespace {
 
-HandleTier::HandleTier(TierKind kind, Bytes capacity, Joining joining)
-    : kind_(kind), joining_(joining), capacity_(capacity) {}
+// Asking the driver costs some tens of microseconds, the eviction of so many bytes more than a millisecond.
+constexpr Bytes kReturnedBetweenAsks = 32_MiB;
+
+Bytes whole_pages(Bytes bytes) { return bytes / kBasePage * kBasePage; }
+
+}  // namespace
+
+HandleTier::HandleTier(TierKind kind, Bytes capacity, Joining joining, Margin margin)
+    : kind_(kind), joining_(joining), margin_(margin), limit_(capacity), capacity_(capacity) {}
 
 void HandleTier::lower_capacity(Bytes by) {
   const MutexLock lock(mutex_);
-  DCHECK_LE(used_ + spare() + by, capacity_);
+  DCHECK_LE(held() + by, capacity_);
   capacity_ -= by;
+  limit_ -= by;
 }
+
+Result<Bytes> HandleTier::machine_free() const {
+  return Status(Code::kNotSupported, "the budget is all that limits this tier");
+}
+
+// ---- the budget ---------------------------------------------------------------------------------
+
+Bytes HandleTier::limit() const {
+  const MutexLock lock(mutex_);
+  return limit_;
+}
+
+Result<Bytes> HandleTier::could_hold(Bytes margin) const {
+  TESSERA_TRY_ASSIGN(const Bytes free, machine_free());
+  return std::min(limit_, held() + (free - std::min(free, margin)));
+}
+
+Result<Bytes> HandleTier::reach() const {
+  const MutexLock lock(mutex_);
+  return could_hold(margin_.first);
+}
+
+void HandleTier::regain(Ask ask) {
+  const MutexLock lock(mutex_);
+  if (capacity_ == limit_ || yields_ != 0) return;
+  if (ask == Ask::kWhenDue && !more_expected_ && returned_ < kReturnedBetweenAsks) return;
+  raise();
+}
+
+// Where the driver does not tell, the budget stays as it is.
+void HandleTier::raise() {
+  more_expected_ = false;
+  returned_ = Bytes();
+  const Result<Bytes> most = could_hold(has_yielded_ ? margin_.reserve : margin_.first);
+  if (most.is_ok()) capacity_ = std::max(capacity_, whole_pages(most.value()));
+}
+
+void HandleTier::expect_more() {
+  const MutexLock lock(mutex_);
+  more_expected_ = true;
+}
+
+void HandleTier::begin_yield() {
+  const MutexLock lock(mutex_);
+  ++yields_;
+  has_yielded_ = true;
+}
+
+void HandleTier::yield_spare() {
+  const MutexLock lock(mutex_);
+  destroy_until(Bytes());
+  capacity_ = held();
+}
+
+void HandleTier::end_yield() {
+  const MutexLock lock(mutex_);
+  DCHECK_GT(yields_, 0u);
+  if (--yields_ == 0) raise();
+}
+
+// The driver has no `bytes` for a frame. Where it has them and refuses all the same, the budget is not to blame.
+void HandleTier::note_shortfall(Bytes bytes) {
+  const Result<Bytes> most = could_hold(Bytes());
+  if (!most.is_ok() || most.value() >= held() + bytes) return;
+  capacity_ = std::min(capacity_, std::max(held(), whole_pages(most.value())));
+}
+
+// ---- frames -------------------------------------------------------------------------------------
 
 void HandleTier::destroy_all() {
   const MutexLock lock(mutex_);
@@ -78,6 +155,7 @@ void HandleTier::give_back(Frame frame) {
   const MutexLock lock(mutex_);
   DCHECK_GE(used_, frame.bytes());
   used_ -= frame.bytes();
+  returned_ += frame.bytes();
   if (frame.joined) return part(frame);
   pool_[index_of(frame.page_class)].push_back(frame.value);
 }
@@ -122,14 +200,26 @@ TierUsage HandleTier::usage() const {
   return {capacity_, used_, spare(), peak_used_, lost_};
 }
 
-void HandleTier::trim() {
+void HandleTier::trim_to(Bytes held) {
   const MutexLock lock(mutex_);
-  for (const PageClass page_class : kPageClasses) destroy_spare(page_class, Bytes());
+  destroy_until(held > used_ ? held - used_ : Bytes());
+}
+
+// Until no more than `keep` bytes are spare.
+void HandleTier::destroy_until(Bytes keep) {
+  for (const PageClass page_class : kPageClasses) {
+    const Bytes others = spare() - spare_of(page_class);
+    destroy_spare(page_class, keep > others ? keep - others : Bytes());
+  }
 }
 
 Status HandleTier::validate() const {
   const MutexLock lock(mutex_);
-  if (used_ + spare() > capacity_) {
+  if (capacity_ > limit_) {
+    return Status(Code::kInternal, fmt::format("{} tier: a budget of {} is above its limit of {}", name_of(kind_),
+                                               capacity_.value(), limit_.value()));
+  }
+  if (held() > capacity_) {
     return Status(Code::kInternal, fmt::format("{} tier: {} used and {} spare exceed {}", name_of(kind_),
                                                used_.value(), spare().value(), capacity_.value()));
   }
@@ -144,10 +234,7 @@ Status HandleTier::validate() const {
 bool HandleTier::make_budget(Bytes bytes) {
   if (used_ + bytes > capacity_) return false;
   const Bytes spare_allowed = capacity_ - used_ - bytes;
-  for (const PageClass page_class : kPageClasses) {
-    const Bytes others = spare() - spare_of(page_class);
-    destroy_spare(page_class, spare_allowed > others ? spare_allowed - others : Bytes());
-  }
+  destroy_until(spare_allowed);
   return spare() <= spare_allowed;
 }
 
@@ -155,9 +242,10 @@ bool HandleTier::make_budget(Bytes bytes) {
 Result<Frame> HandleTier::create(PageClass page_class) {
   const Bytes bytes = page_bytes(page_class);
   auto created = create_handle(bytes);
+  if (created.status().code() == Code::kOutOfMemory) note_shortfall(bytes);
   if (!created.is_ok() && created.status().code() == Code::kOutOfMemory && spare()) {
     if (can_join(page_class)) return join();
-    for (const PageClass other : kPageClasses) destroy_spare(other, Bytes());
+    destroy_until(Bytes());
     created = create_handle(bytes);
   }
   TESSERA_TRY(created.status());

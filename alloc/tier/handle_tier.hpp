@@ -8,9 +8,13 @@
 // spare frames of the other class are destroyed to make room. What a handle is, and where its memory
 // lies, is the derived tier's matter: device_tier.hpp, alias_tier.hpp.
 //
+// Others take from the same memory: contexts, modules, other processes. So the budget in force, usage().capacity, goes
+// down to what can be had when the driver is out of memory, or when a caller yields memory to the driver. It goes
+// up again, to the limit at most, when the driver is seen to have memory (docs/decisions/0028-a-budget-that-yields.md).
+//
 // Thread safety: as tier.hpp says.
 //
-// Invariants: those of tier.hpp; a handle is spare, in one frame, or in one joined frame.
+// Invariants: those of tier.hpp; capacity <= limit; a handle is spare, in one frame, or in one joined frame.
 #pragma once
 
 #include <array>
@@ -28,6 +32,12 @@ namespace tessera {
 
 class HandleTier : public Tier {
  public:
+  // What a budget that rises leaves to the driver: first what it had beside the budget at the start, then, once it has been
+  // out of memory, the reserve, so that it is not out of memory again at the next small need.
+  struct Margin {
+    Bytes first, reserve;
+  };
+
   TierKind kind() const override { return kind_; }
   Result<Frame> take(PageClass page_class) override;
   void give_back(Frame frame) override;
@@ -35,8 +45,27 @@ class HandleTier : public Tier {
   // REQUIRES: as give_back.
   void write_off(Frame frame);
   TierUsage usage() const override;
-  void trim() override;
+  void trim() override { trim_to(Bytes()); }
+  // Destroys spare frames until no more than `held` bytes are used or spare.
+  void trim_to(Bytes held);
   Status validate() const override;
+
+  // The largest budget there can be. Usage tells the one in force.
+  Bytes limit() const;
+  // What the budget would be if the driver were asked now, beside the first margin. Errors: the driver's.
+  Result<Bytes> reach() const;
+  // Raises the budget to that, if it is below the limit. kWhenDue: only if there is reason to think that the driver has
+  // more than when it was asked last, because asking costs.
+  enum class Ask : bool { kWhenDue, kNow };
+  void regain(Ask ask);
+  // The driver may have got memory back that was not ours: regain() is due.
+  void expect_more();
+  // Until end_yield() the budget does not rise; then it does, to what the driver has left. Several callers may yield at
+  // once.
+  void begin_yield();
+  void end_yield();
+  // Spare frames go back to the driver, and the budget goes down to what is still held.
+  void yield_spare();
 
   // What the frame is made of, in the order of its addresses: itself, or the base frames that were
   // joined, each as large as the others. REQUIRES: the frame is out; valid while `frame` is.
@@ -45,7 +74,7 @@ class HandleTier : public Tier {
  protected:
   // Whether spare base frames may stand for a large one.
   enum class Joining : bool { kNever, kAllowed };
-  HandleTier(TierKind kind, Bytes capacity, Joining joining);
+  HandleTier(TierKind kind, Bytes capacity, Joining joining, Margin margin = {});
 
   // Called under the tier's lock. `value` is what Frame::value will be.
   virtual Result<std::uint64_t> create_handle(Bytes bytes) = 0;
@@ -53,6 +82,8 @@ class HandleTier : public Tier {
   virtual Status destroy_handle(std::uint64_t value, Bytes bytes) = 0;
   // The joined frame comes apart: the last that is known of it. Called under the tier's lock.
   virtual void forget_joined(const Frame&) {}
+  // What create_handle could still take. Errors: kNotSupported where nobody else takes from the same memory.
+  virtual Result<Bytes> machine_free() const;
   // The budget was more than there is. REQUIRES: so much of it is not taken.
   void lower_capacity(Bytes by);
   // Makes one more spare frame, if fewer bytes than `ahead` of the class are spare and the budget has room beside all
@@ -76,14 +107,25 @@ class HandleTier : public Tier {
   bool make_budget(Bytes bytes) REQUIRES_LOCK(mutex_);
   Result<Frame> create(PageClass page_class) REQUIRES_LOCK(mutex_);
   void destroy_spare(PageClass page_class, Bytes keep) REQUIRES_LOCK(mutex_);
+  void destroy_until(Bytes keep) REQUIRES_LOCK(mutex_);
   Status no_room(Bytes bytes) const REQUIRES_LOCK(mutex_);
   Bytes spare_of(PageClass page_class) const REQUIRES_LOCK(mutex_);
   Bytes spare() const REQUIRES_LOCK(mutex_);
+  Bytes held() const REQUIRES_LOCK(mutex_) { return used_ + spare(); }
+  Result<Bytes> could_hold(Bytes margin) const REQUIRES_LOCK(mutex_);
+  void raise() REQUIRES_LOCK(mutex_);
+  void note_shortfall(Bytes bytes) REQUIRES_LOCK(mutex_);
 
   const TierKind kind_;
   const Joining joining_;
+  const Margin margin_;
   mutable Mutex mutex_{LockRank::kTier};
+  bool has_yielded_ GUARDED_BY(mutex_) = false;
+  Bytes limit_ GUARDED_BY(mutex_);
   Bytes capacity_ GUARDED_BY(mutex_);
+  std::uint32_t yields_ GUARDED_BY(mutex_) = 0;      // under way
+  bool more_expected_ GUARDED_BY(mutex_) = false;
+  Bytes returned_ GUARDED_BY(mutex_);                // in frames, since the driver was asked last
   Pool pool_ GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, std::unique_ptr<Parts>> joined_ GUARDED_BY(mutex_);  // by Frame::value
   Bytes used_ GUARDED_BY(mutex_);

@@ -91,9 +91,36 @@ TESSERA_API tessera_result tessera_retire_stream(tessera_allocator* allocator,
 TESSERA_API tessera_result tessera_synchronize(tessera_allocator* allocator, int device);
 
 /* What cuMemGetInfo should say of the device: total is the device's, free is what the program
- * could still allocate before anything has to leave device memory. */
+ * could still allocate before anything has to leave device memory. That is the same before the device's first
+ * block and after: the budget, or less where the driver has given memory elsewhere, less what live blocks take. */
 TESSERA_API tessera_result tessera_memory_info(tessera_allocator* allocator, int device,
                                                uint64_t* free_bytes, uint64_t* total_bytes);
+/* The same for memory that the driver itself gives (in a second context): what it has free, and what Tessera holds
+ * free and would yield. */
+TESSERA_API tessera_result tessera_memory_beside(tessera_allocator* allocator, int device,
+                                                 uint64_t* free_bytes, uint64_t* total_bytes);
+/* What an allocator made from these options would tell of a device of which the driver says `free_bytes`.
+ * Errors: NOT_SUPPORTED where the options leave the program alone, or promise more than the device has. */
+TESSERA_API tessera_result tessera_options_device_budget(const tessera_options* options, int device,
+                                                         uint64_t free_bytes, uint64_t* budget);
+
+/* The driver is out of memory for a call of the program's on the device. What Tessera holds free there goes back to the
+ * driver; where that leaves it with less than `wanted` bytes, blocks leave device memory until it has them, unless all of
+ * them would not do. 0: none leaves. TESSERA_YIELD_UNKNOWN: as much as a call usually needs that does not say;
+ * TESSERA_YIELD_HALF: half of what is there, for one that needs more. `yielded` gets the bytes that went back. Unless they are 0 the caller makes its call again, and then calls tessera_yield_end: in between
+ * Tessera takes no more memory of the device than it has. Later it takes what is free again when it needs it. May wait
+ * for work on the device; REQUIRES: the thread is in no use (tessera_use_begin). */
+#define TESSERA_YIELD_UNKNOWN UINT64_MAX
+#define TESSERA_YIELD_HALF (UINT64_MAX - 1)
+TESSERA_API tessera_result tessera_yield_begin(tessera_allocator* allocator, int device, uint64_t wanted,
+                                               uint64_t* yielded);
+TESSERA_API tessera_result tessera_yield_end(tessera_allocator* allocator, int device);
+/* Device memory that is held and not used goes back to the driver until no more than `keep` bytes are held. Moves
+ * nothing. */
+TESSERA_API tessera_result tessera_trim_device(tessera_allocator* allocator, int device, uint64_t keep);
+/* The program has freed memory that the driver itself gave: where Tessera has yielded memory it looks, when it is short,
+ * whether there is some again. Cheap. */
+TESSERA_API void tessera_expect_device_memory(tessera_allocator* allocator);
 
 /* The allocator that all faces in this process share: the preload library's where that is loaded,
  * else one made at the first call from the environment's options, for which tessera_set_automatic is

@@ -37,7 +37,7 @@ std::string set_in(tessera_options* options, const char* name, const std::string
 RunOptions::RunOptions()
     : settings{
           {"device-memory", "TESSERA_DEVICE_MEMORY", "SIZE",
-           "device memory to fill (auto: 90 % of what is free)", ""},
+           "device memory to fill (auto: all that is free but for a context)", ""},
           {"peer-memory", "TESSERA_PEER_MEMORY", "DEVICE:SIZE[,...]",
            "memory that devices lend to all others (none)", ""},
           {"host-memory", "TESSERA_HOST_MEMORY", "SIZE",

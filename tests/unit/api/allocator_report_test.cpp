@@ -113,6 +113,46 @@ TEST_F(AllocatorReport, MemoryInfoIsWhatCouldBeAllocatedWithoutAMove) {
   EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, 32_MiB);
 }
 
+TEST_F(AllocatorReport, MemoryInfoIsTheSameBeforeAndAfterTheFirstBlock) {
+  Options options = small(32_MiB, 64_MiB);
+  options.device_memory.reset();
+  start(options);
+  const Bytes before = allocator_->memory_info(DeviceId()).value().free;
+  EXPECT_EQ(before, 248_MiB) << "what is free but for what a context takes";
+  EXPECT_EQ(allocator_->stats().totals.devices, 0u) << "to ask makes no heap";
+  allocate(2_MiB);
+  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, before - 2_MiB);
+  allocate(2_MiB);
+  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, before - 4_MiB);
+}
+
+TEST_F(AllocatorReport, MemoryInfoSeesWhatTheDriverGivesElsewhere) {
+  Options options = small(32_MiB, 64_MiB);
+  options.device_memory.reset();
+  start(options);
+  const Address block = allocate(16_MiB);
+  const Bytes before = allocator_->memory_info(DeviceId()).value().free;
+  const FrameId frame = sim_->create_frame(DeviceId(), FrameLocation::kDevice, 2_MiB).value();
+  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, before - 2_MiB);
+  const FrameId large = sim_->create_frame(DeviceId(), FrameLocation::kDevice, 100_MiB).value();
+  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, before - 102_MiB);
+  ASSERT_TRUE(allocator_->free(block, kNoStream).is_ok());
+  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, before - 86_MiB) << "held, and free";
+  ASSERT_TRUE(sim_->destroy_frame(frame).is_ok());
+  ASSERT_TRUE(sim_->destroy_frame(large).is_ok());
+  EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, before + 16_MiB);
+}
+
+TEST_F(AllocatorReport, MemoryBesideTheHeapIsWhatTheDriverHasAndWhatIsHeldFree) {
+  start(small(32_MiB, 64_MiB));
+  EXPECT_EQ(allocator_->memory_beside(DeviceId()).value().free, 256_MiB);
+  const Address block = allocate(8_MiB);
+  allocate(4_MiB);
+  EXPECT_EQ(allocator_->memory_beside(DeviceId()).value().free, 244_MiB);
+  ASSERT_TRUE(allocator_->free(block, kNoStream).is_ok());
+  EXPECT_EQ(allocator_->memory_beside(DeviceId()).value().free, 252_MiB);
+}
+
 TEST_F(AllocatorReport, MemoryInfoOnRequestIsThatOfTheWholeHeap) {
   Options options = small(32_MiB, 64_MiB, 128_MiB);
   options.report_memory = "virtual";

@@ -9,9 +9,17 @@
 namespace tessera {
 namespace {
 
-TEST(Budgets, AutomaticDeviceMemoryIsNineTenthsOfWhatIsFreeInWholePages) {
-  EXPECT_EQ(device_budget(Options(), 1000_MiB), 900_MiB);
-  EXPECT_EQ(device_budget(Options(), 1001_MiB) % 2_MiB, Bytes(0));
+TEST(Budgets, AutomaticDeviceMemoryIsWhatIsFreeButForWhatAContextTakesInWholePages) {
+  EXPECT_EQ(device_budget(Options(), 640_MiB), 620_MiB);
+  EXPECT_EQ(device_budget(Options(), 641_MiB) % 2_MiB, Bytes(0));
+  EXPECT_EQ(device_budget(Options(), 80_GiB), 80_GiB - 512_MiB);
+  EXPECT_EQ(device_budget(Options(), Bytes(0)), Bytes(0));
+}
+
+TEST(Budgets, ReserveForAContextIsAPartOfASmallDeviceAndBoundedOnALargeOne) {
+  EXPECT_EQ(context_reserve(64_MiB), 2_MiB);
+  EXPECT_EQ(context_reserve(16_GiB), 512_MiB);
+  EXPECT_EQ(context_reserve(141_GiB), 512_MiB);
 }
 
 TEST(Budgets, DeviceMemoryNeverExceedsWhatIsFree) {

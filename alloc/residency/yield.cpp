@@ -1,0 +1,80 @@
+// Yielding: device memory goes back to the driver, which needs it for a call of the program's that Tessera does not
+// serve: code that is loaded, local memory of a kernel, a context, memory from a pool or from cuMemCreate.
+#include <algorithm>
+
+#include "residency/residency.hpp"
+
+namespace tessera {
+namespace {
+
+// For a call that does not say what it needs: a context of a framework takes about that, and nearly all local memory
+// less. What was too much comes back by HandleTier::regain().
+constexpr Bytes kUsualNeed = 512_MiB;
+
+Bytes round_up_to_pages(Bytes bytes) { return (bytes + kBasePage - Bytes(1)) / kBasePage * kBasePage; }
+
+}  // namespace
+
+// Pages of dead runs leave without a copy; the runs keep their addresses and may be used again.
+Status Residency::free_idle(Bytes bytes) {
+  TESSERA_TRY(engine_.fence_all());
+  TESSERA_TRY(streams_.poll());
+  TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
+  return room_.page_out_dead(bytes).status();
+}
+
+Status Residency::trim_device(Bytes keep) {
+  MutexLock lock(mutex_);
+  const TierUsage usage = tiers_.device.usage();
+  if (usage.used > keep) TESSERA_TRY(free_idle(usage.used - keep));
+  tiers_.device.trim_to(keep);
+  return {};
+}
+
+Result<Bytes> Residency::begin_yield(Bytes wanted) {
+  MutexLock lock(mutex_);
+  const TierUsage before = tiers_.device.usage();
+  tiers_.device.begin_yield();
+  Status status = free_idle(before.used);
+  tiers_.device.yield_spare();
+  if (status.is_ok() && wanted) status = evict_for_driver(wanted);
+  // Where not all that is wanted can leave, what has left may do.
+  const bool some_stay = status.code() == Code::kOutOfMemory || status.code() == Code::kBusy;
+  if (!status.is_ok() && !some_stay) {
+    tiers_.device.end_yield();
+    return status;
+  }
+  const TierUsage after = tiers_.device.usage();
+  return before.used + before.spare - (after.used + after.spare);
+}
+
+// What can never be enough is no reason to move anything. And what has blocks must still fit into all tiers together,
+// or pages would fill the staging reserve, and nothing could come back. A launch that is made again needs its own
+// blocks, so where the need is not known half of them stay.
+Status Residency::evict_for_driver(Bytes wanted) {
+  MemoryInfo memory;
+  TESSERA_TRY_ASSIGN(memory, driver_.memory_info(device_));
+  const TierUsage usage = tiers_.device.usage();
+  Bytes live;
+  for (const auto& run : engine_.runs) {
+    if (!run->is_dead()) live += run->shape.bytes();
+  }
+  const Bytes beside = tiers_.capacity() - usage.capacity + usage.used;
+  const Bytes movable = usage.used - std::min(usage.used, engine_.pinned_bytes + usage.lost);
+  const Bytes most = std::min(movable, beside - std::min(beside, live));
+  const Bytes half = std::min(most, usage.used / 2) / kBasePage * kBasePage;
+  Bytes needed;
+  if (wanted == kUnknown) {
+    needed = std::min(kUsualNeed, half);
+  } else if (wanted == kHalf) {
+    needed = half;
+  } else if (wanted > memory.free) {
+    needed = round_up_to_pages(wanted - memory.free);
+  }
+  if (!needed || needed > most) return {};
+  const Status made = room_.make(usage.room() + needed);
+  tiers_.device.yield_spare();
+  return made;
+}
+
+}  // namespace tessera
