@@ -29,6 +29,10 @@ struct Context {
   std::atomic<bool> alive = true;
   std::atomic<int> users = 0;          // retains minus releases; of one not primary, attached
   std::atomic<int> sticky = 0;         // the CUresult that ended this context's usefulness
+  // Device memory that the driver takes for it.
+  Mutex memory_mutex{LockRank::kRegistry};
+  FrameId own_memory GUARDED_BY(memory_mutex) = {};
+  FrameId local_memory GUARDED_BY(memory_mutex) = {};
 };
 
 inline CUcontext handle_of(Context* context) { return reinterpret_cast<CUcontext>(context); }

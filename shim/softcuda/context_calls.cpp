@@ -1,4 +1,6 @@
 // cuInit, cuCtx* and cuDevicePrimaryCtx*: start, and which context a thread works in.
+#include <utility>
+
 #include "call.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
@@ -17,6 +19,23 @@ CUresult follow_current(Machine& machine) {
                             : to_result(machine.driver.set_current_device(context->device));
 }
 
+CUresult take_own_memory(Machine& machine, Context& context) {
+  const MutexLock lock(context.memory_mutex);
+  if (context.own_memory != FrameId()) return CUDA_SUCCESS;
+  const auto held = machine.memory.hold(context.device, machine.environment.context_memory);
+  if (held.is_ok()) context.own_memory = held.value();
+  return to_result(held.status());
+}
+
+CUresult let_go(Machine& machine, FrameId& memory) {
+  return to_result(machine.memory.let_go(std::exchange(memory, FrameId())));
+}
+
+CUresult let_go_of_own_memory(Machine& machine, Context& context) {
+  const MutexLock lock(context.memory_mutex);
+  return let_go(machine, context.own_memory);
+}
+
 // Waits for its work, then gives back all that was made in it.
 CUresult destroy_contents(Machine& machine, Context& context) {
   const CUresult finished = to_result(machine.driver.synchronize(context.device));
@@ -30,6 +49,10 @@ CUresult destroy_contents(Machine& machine, Context& context) {
   }
   SOFTCUDA_TRY(machine.streams.clear(&context));
   machine.modules.clear(&context);
+  {
+    const MutexLock lock(context.memory_mutex);
+    SOFTCUDA_TRY(let_go(machine, context.local_memory));
+  }
   machine.contexts.forget_peers(&context);
   return finished;
 }
@@ -65,6 +88,7 @@ CUresult cuCtxCreate(CUcontext* handle, CUctxCreateParams*, unsigned flags, CUde
     if (!is_device(machine, device)) return CUDA_ERROR_INVALID_DEVICE;
     Context* const context =
         machine.contexts.create(DeviceId(static_cast<std::uint64_t>(device)), flags);
+    SOFTCUDA_TRY(take_own_memory(machine, *context));
     if (!push_context(context)) return CUDA_ERROR_OUT_OF_MEMORY;
     *handle = handle_of(context);
     return follow_current(machine);
@@ -78,7 +102,9 @@ CUresult cuCtxDestroy(CUcontext handle) {
     if (!context->alive.exchange(false)) return CUDA_ERROR_INVALID_CONTEXT;
     if (current_context() == context) pop_context();
     SOFTCUDA_TRY(follow_current(machine));
-    return destroy_contents(machine, *context);
+    const CUresult destroyed = destroy_contents(machine, *context);
+    SOFTCUDA_TRY(let_go_of_own_memory(machine, *context));
+    return destroyed;
   });
 }
 
@@ -186,8 +212,9 @@ CUresult cuCtxSynchronize() {
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* handle, CUdevice device) {
-  return on_primary(device, [&](Machine&, Context& context) {
+  return on_primary(device, [&](Machine& machine, Context& context) -> CUresult {
     if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    SOFTCUDA_TRY(take_own_memory(machine, context));
     context.users.fetch_add(1);
     context.alive = true;
     *handle = handle_of(&context);
@@ -203,7 +230,9 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     } while (!context.users.compare_exchange_weak(users, users - 1));
     if (users > 1) return CUDA_SUCCESS;
     context.alive = false;
-    return destroy_contents(machine, context);
+    const CUresult destroyed = destroy_contents(machine, context);
+    SOFTCUDA_TRY(let_go_of_own_memory(machine, context));
+    return destroyed;
   });
 }
 

@@ -72,6 +72,21 @@ Status DeviceMemory::free_in_order(Address address, StreamId stream) {
   return collect(false);
 }
 
+Result<FrameId> DeviceMemory::hold(DeviceId device, Bytes bytes) {
+  if (!bytes) return FrameId();
+  const MutexLock lock(mutex_);
+  TESSERA_TRY(collect(false));
+  const Bytes whole = round_up(bytes, granularity_);
+  auto frame = driver_.create_frame(device, FrameLocation::kDevice, whole);
+  if (frame.is_ok() || pending_.empty()) return frame;
+  TESSERA_TRY(collect(true));
+  return driver_.create_frame(device, FrameLocation::kDevice, whole);
+}
+
+Status DeviceMemory::let_go(FrameId frame) {
+  return frame == FrameId() ? Status() : driver_.destroy_frame(frame);
+}
+
 Result<MemoryInfo> DeviceMemory::info(DeviceId device) {
   const MutexLock lock(mutex_);
   TESSERA_TRY(collect(false));

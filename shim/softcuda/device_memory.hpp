@@ -41,6 +41,10 @@ class DeviceMemory {
   Status free(Address address);
   // Takes it back when all work queued on `stream` so far has run.
   Status free_in_order(Address address, StreamId stream);
+  // Memory without an address, which the driver takes for itself: contexts, code, local memory of kernels. None for 0
+  // bytes. Errors: as allocate.
+  Result<FrameId> hold(DeviceId device, Bytes bytes);
+  Status let_go(FrameId frame);
   // What could be allocated now.
   Result<MemoryInfo> info(DeviceId device);
   // The most bytes that were allocated at once, of all devices together.

@@ -43,6 +43,13 @@ Status read_size(const char* name, std::uint64_t& target) {
   return Status::ok();
 }
 
+Status read_size(const char* name, Bytes& target) {
+  std::uint64_t bytes = target.value();
+  TESSERA_TRY(read_size(name, bytes));
+  target = Bytes(bytes);
+  return Status::ok();
+}
+
 Status read_switch(const char* name, bool& target) {
   const char* value = std::getenv(name);
   if (value == nullptr) return Status::ok();
@@ -82,6 +89,9 @@ Result<Environment> read_environment() {
   TESSERA_TRY(read_parameters(environment.parameters));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_HINTS", environment.hints));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_ALIGNS", environment.aligns));
+  TESSERA_TRY(read_size("TESSERA_SOFTWARE_CONTEXT", environment.context_memory));
+  TESSERA_TRY(read_size("TESSERA_SOFTWARE_MODULE", environment.module_memory));
+  TESSERA_TRY(read_size("TESSERA_SOFTWARE_LOCAL", environment.local_memory));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_VERBOSE", environment.verbose));
   if (devices > 64) return not_meant("TESSERA_SOFTWARE_DEVICES", "more than 64");
   environment.memory = Bytes(memory);

@@ -30,6 +30,9 @@ struct Environment {
   Parameters parameters = Parameters::kTold;  // TESSERA_SOFTWARE_PARAMETERS
   bool hints = true;                // TESSERA_SOFTWARE_HINTS=0: cuMemAddressReserve ignores its hint
   bool aligns = true;               // TESSERA_SOFTWARE_ALIGNS=0: and alignments beyond the granularity
+  Bytes context_memory{};           // TESSERA_SOFTWARE_CONTEXT, device memory of each context that is in use
+  Bytes module_memory{};            // TESSERA_SOFTWARE_MODULE, of each module that is loaded
+  Bytes local_memory{};             // TESSERA_SOFTWARE_LOCAL, of a context from its first launch on
   bool verbose = false;             // TESSERA_SOFTWARE_VERBOSE=1: report unsupported calls at exit
 };
 

@@ -18,6 +18,17 @@ Context& context_of(Machine& machine, CUstream stream, Context& current) {
   return known ? *known->context : current;
 }
 
+// There is one piece for a context, for all launches: the first one takes it.
+CUresult take_local_memory(Machine& machine, Context& context) {
+  const Bytes bytes = machine.environment.local_memory;
+  if (!bytes) return CUDA_SUCCESS;
+  const MutexLock lock(context.memory_mutex);
+  if (context.local_memory != FrameId()) return CUDA_SUCCESS;
+  const auto held = machine.memory.hold(context.device, bytes);
+  if (held.is_ok()) context.local_memory = held.value();
+  return to_result(held.status());
+}
+
 CUresult launch(CUfunction handle, const KernelShape& shape, CUstream stream, void** parameters,
                 void** extra) {
   return in_context([&](Machine& machine, Context& current) -> CUresult {
@@ -38,6 +49,7 @@ CUresult launch(CUfunction handle, const KernelShape& shape, CUstream stream, vo
           {handle_of(function), nullptr, nullptr}, &kernel, shape, {packed.begin(), packed.end()}, extra != nullptr};
     });
     if (captured) return *captured;
+    SOFTCUDA_TRY(take_local_memory(machine, *function->module->context));
     return to_result(machine.driver.launch({.kernel = &kernel,
                                             .grid = shape.grid,
                                             .block = shape.block,

@@ -69,7 +69,7 @@ Machine::Machine(const Environment& asked)
       memory(driver, ranges),
       host_memory(driver, ranges),
       streams(driver),
-      modules(ranges),
+      modules(ranges, memory, asked.module_memory),
       pools(asked.devices),
       captures(streams, graphs) {}
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.hpp"
 #include "ptx_image.hpp"
 
 namespace tessera::softcuda {
@@ -80,13 +81,13 @@ std::unique_ptr<Library> library_on(const ElfObject& object) {
 Result<Module*> Modules::load(const void* image, Context* context) {
   TESSERA_TRY_ASSIGN(const ElfObject object, open_image(image));
   const MutexLock lock(mutex_);
-  return add(module_on(object, context));
+  return add(object, context);
 }
 
 Result<Module*> Modules::load_file(const char* path, Context* context) {
   TESSERA_TRY_ASSIGN(const ElfObject object, open_file(path));
   const MutexLock lock(mutex_);
-  return add(module_on(object, context));
+  return add(object, context);
 }
 
 Result<Library*> Modules::load_library(const void* image) {
@@ -101,7 +102,14 @@ Result<Library*> Modules::load_library_file(const char* path) {
   return add(library_on(object));
 }
 
-Module* Modules::add(std::unique_ptr<Module> module) {
+Result<Module*> Modules::add(const ElfObject& object, Context* context) {
+  auto module = module_on(object, context);
+  const auto code = memory_.hold(context->device, bytes_);
+  if (!code.is_ok()) {
+    close_elf(object);
+    return code.status();
+  }
+  module->code = code.value();
   Module* const added = module.get();
   modules_.emplace(added, std::move(module));
   return added;
@@ -152,6 +160,9 @@ void Modules::clear(const Context* context) {
 void Modules::close(Module& module) {
   for (const auto& [name, function] : module.functions) functions_.erase(function.get());
   for (const auto& [name, range] : module.globals) ranges_.remove(range.base, RangeKind::kGlobal);
+  if (const Status status = memory_.let_go(module.code); !status.is_ok()) {
+    log_line(LogLevel::kWarning, "memory of a module is left behind: {}", status.to_string());
+  }
   close_elf(module.object);
 }
 
@@ -274,7 +285,7 @@ Result<Module*> Modules::module_in(Library& library, Context& context) {
     return known->second;
   }
   TESSERA_TRY_ASSIGN(const ElfObject object, open_again(library.object));
-  Module* const added = add(module_on(object, &context));
+  TESSERA_TRY_ASSIGN(Module* const added, add(object, &context));
   added->library = &library;
   library.modules.emplace(&context, added);
   return added;

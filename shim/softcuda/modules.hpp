@@ -22,6 +22,7 @@
 
 #include "base/status.hpp"
 #include "context.hpp"
+#include "device_memory.hpp"
 #include "driver/sim_kernel.h"
 #include "elf_image.hpp"
 #include "ranges.hpp"
@@ -43,6 +44,7 @@ struct Function {
 // A CUmodule.
 struct Module {
   ElfObject object;
+  FrameId code{};                  // device memory that it takes
   Context* context = nullptr;
   Library* library = nullptr;      // null for a module that the program loaded
   std::vector<std::string> names;  // of its kernels
@@ -74,11 +76,13 @@ inline CUlibrary handle_of(Library* library) { return reinterpret_cast<CUlibrary
 // name, in every call that takes a name.
 class Modules {
  public:
-  explicit Modules(Ranges& ranges) : ranges_(ranges) {}
+  // A module takes `bytes` of device memory.
+  Modules(Ranges& ranges, DeviceMemory& memory, Bytes bytes) : ranges_(ranges), memory_(memory), bytes_(bytes) {}
 
   // `image` is a whole ELF file, whose length is read from its headers; or PTX, for whose entry a host
   // build lies beside the driver.
-  // Errors: native code 200 (no ELF object), 209 (of another machine), kOutOfMemory.
+  // Errors: native code 200 (no ELF object), 209 (of another machine), kOutOfMemory, of the device too: a library takes its
+  // memory in each context when a module of it is loaded there.
   Result<Module*> load(const void* image, Context* context);
   Result<Library*> load_library(const void* image);
   // Errors: native code 301 when there is no such file.
@@ -112,7 +116,7 @@ class Modules {
   void clear(const Context* context);
 
  private:
-  Module* add(std::unique_ptr<Module> module) REQUIRES_LOCK(mutex_);
+  Result<Module*> add(const ElfObject& object, Context* context) REQUIRES_LOCK(mutex_);
   Library* add(std::unique_ptr<Library> library) REQUIRES_LOCK(mutex_);
   Result<Module*> find_module(CUmodule handle) REQUIRES_LOCK(mutex_);
   Result<Library*> find_library(CUlibrary handle) REQUIRES_LOCK(mutex_);
@@ -123,6 +127,8 @@ class Modules {
   void close(Module& module) REQUIRES_LOCK(mutex_);
 
   Ranges& ranges_;
+  DeviceMemory& memory_;
+  const Bytes bytes_;
   Mutex mutex_{LockRank::kBlock};
   std::unordered_map<const Module*, std::unique_ptr<Module>> modules_ GUARDED_BY(mutex_);
   std::unordered_map<const Library*, std::unique_ptr<Library>> libraries_ GUARDED_BY(mutex_);
