@@ -177,6 +177,8 @@ bool works_or_will() {
   return attended == TESSERA_OK || (attended == TESSERA_NOT_READY && !is_switched_off());
 }
 
+bool stays_out() { return off.load() || true_driver().cuFuncGetParamInfo == nullptr; }
+
 bool in_a_heap(CUdeviceptr address) {
   tessera_allocator* const allocator = running();
   return allocator != nullptr && tessera_manages(allocator, address) != 0;

@@ -29,6 +29,9 @@ extern constinit std::atomic<bool> several;
 // The allocator, or null when Tessera does not work in this process (yet).
 inline tessera_allocator* running() { return detail::allocator.load(std::memory_order_acquire); }
 
+// Whether Tessera has found that it cannot work in this process.
+bool stays_out();
+
 // Whether the address is in the heap of a device: what managed() asks where there are several.
 bool in_a_heap(CUdeviceptr address);
 

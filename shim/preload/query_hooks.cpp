@@ -90,48 +90,86 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-// Before the first allocation the driver's answer is ours too, unless more is promised than it has.
+// The options as the first allocation will read them; null where they cannot be meant. Never destroyed: programs ask from
+// their exit handlers.
+tessera_options* coming_options() {
+  static tessera_options* const options = [] {
+    tessera_options* read = nullptr;
+    return tessera_options_create(&read) == TESSERA_OK ? read : nullptr;
+  }();
+  return options;
+}
+
+// Whether more is promised than the device has.
 bool promises_more() {
   static const bool promises = [] {
-    tessera_options* options = nullptr;
     char told[16] = "";
-    const bool known = tessera_options_create(&options) == TESSERA_OK &&
-                       tessera_options_get(options, "report-memory", told, sizeof(told)) == TESSERA_OK;
-    tessera_options_destroy(options);
-    return known && std::string_view(told) == "virtual";
+    tessera_options* const options = coming_options();
+    return options != nullptr &&
+           tessera_options_get(options, "report-memory", told, sizeof(told)) == TESSERA_OK &&
+           std::string_view(told) == "virtual";
   }();
   return promises;
 }
 
-// Null while the driver is to answer. A program that asks first is promised memory of the context it is in.
-tessera_allocator* who_knows(CUdevice& device) {
-  const InPrimary in_primary;
-  if (call_true(&TrueDriver::cuCtxGetDevice, &device) != CUDA_SUCCESS) return nullptr;
-  if (tessera_allocator* const allocator = running()) return allocator;
-  CUcontext context = nullptr;
-  const bool asked = promises_more() && attend() == TESSERA_OK &&
-                     call_true(&TrueDriver::cuCtxGetCurrent, &context) == CUDA_SUCCESS;
-  return asked && is_home(device, context) ? running() : nullptr;
+bool has_virtual_memory(CUdevice device) {
+  static const auto ask = reinterpret_cast<decltype(&::cuDeviceGetAttribute)>(true_symbol("cuDeviceGetAttribute"));
+  int has = 0;
+  return ask != nullptr &&
+         ask(&has, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device) == CUDA_SUCCESS && has != 0;
+}
+
+struct TellableMemory {
+  std::uint64_t free, total;
+};
+
+// Corrects what the driver says of a device in whose context nothing was allocated yet: the first allocation changes no
+// answer by more than its size.
+tessera_result correct_before(CUdevice device, TellableMemory& memory) {
+  tessera_options* const options = coming_options();
+  if (options == nullptr) return TESSERA_NOT_SUPPORTED;
+  return tessera_options_device_budget(options, device, memory.free, &memory.free);
+}
+
+// Errors: NOT_SUPPORTED where the driver's answer is the program's.
+tessera_result correct_memory(CUdevice device, CUcontext context, TellableMemory& memory) {
+  if (stays_out() || !has_virtual_memory(device)) return TESSERA_NOT_SUPPORTED;
+  const CUcontext home = home_of(device);
+  if (home != nullptr && home != context) {
+    // Its memory is the driver's.
+    return running() == nullptr ? TESSERA_NOT_SUPPORTED
+                                : tessera_memory_beside(running(), device, &memory.free, &memory.total);
+  }
+  // A program that asks first is promised memory of the context that it is in.
+  if (running() == nullptr && promises_more()) {
+    if (const tessera_result here = attend(); here != TESSERA_OK) return here;
+    (void)is_home(device, context);
+  }
+  return running() == nullptr ? correct_before(device, memory)
+                              : tessera_memory_info(running(), device, &memory.free, &memory.total);
 }
 
 }  // namespace
 
+// What is wrong with the call the driver says, which takes any of the two for null.
 TESSERA_HOOK cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  CUdevice device = 0;
+  const CUresult told = call_true(&TrueDriver::cuMemGetInfo_v2, free, total);
+  if (told != CUDA_SUCCESS) return told;
   const Entry entry;
-  const bool ask = !entry.nested() && !lies_in_known_driver(TESSERA_CALLER) && free != nullptr && total != nullptr;
-  tessera_allocator* const allocator = ask ? who_knows(device) : nullptr;
-  if (allocator == nullptr) return call_true(&TrueDriver::cuMemGetInfo_v2, free, total);
-  std::uint64_t free_bytes = 0;
-  std::uint64_t total_bytes = 0;
+  if (entry.nested() || lies_in_known_driver(TESSERA_CALLER)) return told;
   const InPrimary in_primary;
-  const tessera_result result = tessera_memory_info(allocator, device, &free_bytes, &total_bytes);
-  if (result == TESSERA_NOT_SUPPORTED) {
-    return call_true(&TrueDriver::cuMemGetInfo_v2, free, total);
-  }
-  if (result != TESSERA_OK) return cuda_result_said(result, "cuMemGetInfo");
-  *free = free_bytes;
-  *total = total_bytes;
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  std::size_t driver_free = 0, driver_total = 0;
+  const bool known = call_true(&TrueDriver::cuCtxGetDevice, &device) == CUDA_SUCCESS &&
+                     call_true(&TrueDriver::cuCtxGetCurrent, &context) == CUDA_SUCCESS &&
+                     call_true(&TrueDriver::cuMemGetInfo_v2, &driver_free, &driver_total) == CUDA_SUCCESS;
+  TellableMemory memory{driver_free, driver_total};
+  const tessera_result corrected = known ? correct_memory(device, context, memory) : TESSERA_NOT_SUPPORTED;
+  if (corrected == TESSERA_NOT_SUPPORTED || corrected == TESSERA_NOT_READY) return told;
+  if (corrected != TESSERA_OK) return cuda_result_said(corrected, "cuMemGetInfo");
+  if (free != nullptr) *free = memory.free;
+  if (total != nullptr) *total = memory.total;
   return CUDA_SUCCESS;
 }
 

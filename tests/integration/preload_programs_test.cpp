@@ -345,7 +345,7 @@ TEST(PreloadPrograms, TheMemoryThatAProgramSeesCanBeTheWholeHeap) {
                                {"TESSERA_HOST_MEMORY", "32MiB"},
                                {"TESSERA_FILE_MEMORY", "48MiB"}};
   EXPECT_EQ(run_preloaded("./memory_info", budgets).output,
-            "free 64 MiB of 64 MiB\nfree 14 MiB of 64 MiB\n");
+            "free 16 MiB of 64 MiB\nfree 14 MiB of 64 MiB\n");
   Environment enlarged = budgets;
   enlarged["TESSERA_REPORT_MEMORY"] = "virtual";
   EXPECT_EQ(run_preloaded("./memory_info", enlarged).output,
