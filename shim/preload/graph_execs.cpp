@@ -18,7 +18,7 @@ std::vector<CUdeviceptr> GraphExecs::settle(Entry& entry) {
   std::swap(held, entry.held);
   entry.words = all.empty() ? nullptr : std::make_shared<const Words>(std::move(all));
   entry.judged = false;
-  entry.parts = nullptr;
+  entry.cut = {};
   return held;  // of before
 }
 
@@ -59,7 +59,7 @@ void GraphExecs::rewrite(CUgraphExec exec, CUgraphNode node, Write write) {
   if (ordered == entry.order.end()) return;
   write(*ordered);
   entry.judged = false;
-  entry.parts = nullptr;
+  entry.cut = {};
 }
 
 void GraphExecs::change_call(CUgraphExec exec, CUgraphNode node,
@@ -77,7 +77,7 @@ void GraphExecs::forget_order(CUgraphExec exec) {
   if (known == execs_.end()) return;
   let_go_of_source(known->second);
   known->second.order.clear();
-  known->second.parts = nullptr;
+  known->second.cut = {};
 }
 
 GraphWords GraphExecs::forget(CUgraphExec exec) {
@@ -132,31 +132,39 @@ void GraphExecs::forget_node(CUgraphNode node) {
       continue;
     }
     entry.order.clear();
-    entry.parts = nullptr;
+    entry.cut = {};
   }
 }
 
 const std::vector<GraphPart>* GraphExecs::judge(Entry& entry) {
-  if (std::exchange(entry.judged, true)) return entry.parts.get();
-  std::vector<GraphPart> parts = cut(entry.order, entry.nodes);
-  if (parts.size() > 1) {
-    entry.parts = std::make_shared<const std::vector<GraphPart>>(std::move(parts));
+  if (std::exchange(entry.judged, true)) return entry.cut.parts.get();
+  GraphCut made = cut(entry.order, entry.nodes);
+  entry.cut = {};
+  if (made.parts.size() > 1) {
+    entry.cut.parts = std::make_shared<const std::vector<GraphPart>>(std::move(made.parts));
+  } else if (!made.too_large.empty()) {
+    entry.cut.too_large = std::make_shared<const Words>(std::move(made.too_large));
   }
-  return entry.parts.get();
+  return entry.cut.parts.get();
 }
 
-std::shared_ptr<const std::vector<GraphPart>> GraphExecs::parts(CUgraphExec exec) {
+GraphExecs::Launchable GraphExecs::parts(CUgraphExec exec) {
   {
     const std::shared_lock<std::shared_mutex> lock(mutex_);
     const auto known = execs_.find(exec);
-    if (known == execs_.end()) return nullptr;
-    if (known->second.judged) return known->second.parts;
+    if (known == execs_.end()) return {};
+    if (known->second.judged) return known->second.cut;
   }
   const std::unique_lock<std::shared_mutex> lock(mutex_);
   const auto known = execs_.find(exec);
-  if (known == execs_.end()) return nullptr;
+  if (known == execs_.end()) return {};
   (void)judge(known->second);
-  return known->second.parts;
+  return known->second.cut;
+}
+
+void GraphExecs::judge_anew() {
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  for (auto& [exec, entry] : execs_) entry.judged = false;
 }
 
 std::shared_ptr<const Words> GraphExecs::words(CUgraphExec exec) {

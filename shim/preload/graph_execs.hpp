@@ -44,7 +44,13 @@ class GraphExecs {
   std::shared_ptr<const Words> words(CUgraphExec exec);
   // How it is launched when it has to be cut; null when it does not, or cannot be. Cheap but for the
   // first time after a change.
-  std::shared_ptr<const std::vector<GraphPart>> parts(CUgraphExec exec);
+  struct Launchable {
+    std::shared_ptr<const std::vector<GraphPart>> parts;
+    std::shared_ptr<const Words> too_large;  // what is in the way of parts, where that is its size: GraphCut
+  };
+  Launchable parts(CUgraphExec exec);
+  // The device's memory has changed hands: whether graphs have to be cut is asked anew.
+  void judge_anew();
 
  private:
   struct Entry {
@@ -55,7 +61,7 @@ class GraphExecs {
     bool keeps_source = false;  // the program has destroyed it
     OrderedNodes order;
     bool judged = false;  // whether it has to be cut
-    std::shared_ptr<const std::vector<GraphPart>> parts;
+    Launchable cut;
   };
 
   // Lets `write(node)` change what the order says of the node, if it has it.

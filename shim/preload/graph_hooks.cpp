@@ -79,8 +79,14 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
     const CUresult held = hold_everything("cuGraphLaunch");
     return held == CUDA_SUCCESS ? launch_with(*words) : held;
   }
-  const auto parts = capturing(stream) ? nullptr : graph_execs().parts(exec);
-  return parts == nullptr ? launch_with(*words) : launch_parts(exec, *parts, *words, launch_with);
+  const auto cut = capturing(stream) ? GraphExecs::Launchable{} : graph_execs().parts(exec);
+  if (cut.parts != nullptr) return launch_parts(exec, *cut.parts, *words, launch_with);
+  if (cut.too_large != nullptr) {
+    // It is out of memory for these alone, and the line about that says how much they need.
+    const ManagedUse least(*cut.too_large, stream, "cuGraphLaunch", Launched::kGraph);
+    if (least.status() != CUDA_SUCCESS) return least.status();
+  }
+  return launch_with(*words);
 }
 
 template <class Function, class... Args>

@@ -80,17 +80,23 @@ GraphPart take_joined(std::span<const OrderedNode>& rest, const GraphWords& word
 
 }  // namespace
 
-std::vector<GraphPart> cut(std::span<const OrderedNode> order, const GraphWords& words) {
+GraphCut cut(std::span<const OrderedNode> order, const GraphWords& words) {
   tessera_allocator* const allocator = running();
   const Entry entry;
   if (allocator == nullptr || entry.nested() || !all_are_of(order, words)) return {};
   const std::uint64_t room = room_of(allocator);
-  std::vector<GraphPart> parts(1);
+  GraphCut made{std::vector<GraphPart>(1), {}};
+  std::vector<GraphPart>& parts = made.parts;
   Pages together;
+  std::uint64_t largest = 0;
   while (!order.empty()) {
-    const GraphPart next = take_joined(order, words);
+    GraphPart next = take_joined(order, words);
     const Pages pages = pages_of(allocator, next.words);
-    if (bytes_of(pages) > room) return {};
+    if (const std::uint64_t bytes = bytes_of(pages); bytes > room && bytes > largest) {
+      largest = bytes;
+      made.too_large = std::move(next.words);
+    }
+    if (largest != 0) continue;
     Pages with_it = together;
     with_it.insert(pages.begin(), pages.end());
     const bool fits = bytes_of(with_it) <= room;
@@ -99,8 +105,9 @@ std::vector<GraphPart> cut(std::span<const OrderedNode> order, const GraphWords&
     append(parts.back().nodes, next.nodes);
     parts.back().words.append(next.words);
   }
+  if (largest != 0) parts.clear();
   for (GraphPart& part : parts) part.words.keep_each_once();
-  return parts;
+  return made;
 }
 
 EnabledNodes::EnabledNodes(CUgraphExec exec, std::span<const GraphPart> parts) : exec_(exec) {

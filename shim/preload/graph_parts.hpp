@@ -24,10 +24,16 @@ struct GraphPart {
   Words words;  // each once
 };
 
+struct GraphCut {
+  std::vector<GraphPart> parts;
+  // Of the nodes that must stay together and do not fit, those that need the most: what the graph needs at least.
+  Words too_large;
+};
+
 // As few parts as fit into device memory one after another: one when all fits; none when nodes that
 // must stay together do not, or the words are not all of nodes in `order`. Asks Tessera: not for hot
 // paths.
-std::vector<GraphPart> cut(std::span<const OrderedNode> order, const GraphWords& words);
+GraphCut cut(std::span<const OrderedNode> order, const GraphWords& words);
 
 // Queues all parts, each with `launch(words)`. Where the driver does not let a node of the first part
 // be left out, the graph is launched as it is, with `whole`. Errors: of the first part that could not

@@ -119,6 +119,9 @@ TEST(PreloadPrograms, AGraphOfWhichOneNodeDoesNotFitIsOutOfMemory) {
   EXPECT_NE(launched.message.find("tessera: cuGraphLaunch: one step of work uses"),
             std::string::npos) << launched.message;
   EXPECT_EQ(occurrences(launched.message, "one step of work uses"), 1) << launched.message;
+  EXPECT_NE(launched.message.find("one step of work uses 4 MiB at once"), std::string::npos)
+      << "what its largest node needs, not the whole graph: " << launched.message;
+  EXPECT_EQ(run_preloaded("./large_graph preload_kernels.so", {{"TESSERA_DEVICE_MEMORY", "4MiB"}}).output, "ok\n");
 }
 
 TEST(PreloadPrograms, AnAllocationThatNoTierTakesIsExplainedOnce) {
