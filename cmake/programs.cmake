@@ -8,7 +8,7 @@ tessera_sources(program_sources tests/programs/*.c tests/programs/*.cpp)
 foreach(source IN LISTS program_sources)
   get_filename_component(name "${source}" NAME_WE)
   add_executable(program_${name} "${source}")
-  target_include_directories(program_${name} PRIVATE shim/cuda)
+  target_include_directories(program_${name} PRIVATE shim/cuda include)
   target_include_directories(program_${name} SYSTEM PRIVATE ${TESSERA_CUDA_INCLUDE})
   target_link_libraries(program_${name} PRIVATE tessera_flags softcuda Threads::Threads
     ${CMAKE_DL_LIBS} m)

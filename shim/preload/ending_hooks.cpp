@@ -5,6 +5,7 @@
 #include "capture.hpp"
 #include "cuda_api.hpp"
 #include "driver_objects.hpp"
+#include "driver_room.hpp"
 #include "graph_execs.hpp"
 #include "green_contexts.hpp"
 #include "held_blocks.hpp"
@@ -18,6 +19,12 @@
 using namespace tessera::preload;
 
 namespace {
+
+// What was the driver's memory may be had now.
+CUresult noted(CUresult result) {
+  if (result == CUDA_SUCCESS) expect_device_memory();
+  return result;
+}
 
 // A stream that Tessera cannot retire is still the program's to destroy.
 void retire(CUstream stream) {
@@ -132,28 +139,29 @@ TESSERA_HOOK cuStreamDestroy_v2(CUstream stream) {
 
 TESSERA_HOOK cuModuleUnload(CUmodule module) {
   forget_functions();
-  return call_true(&TrueDriver::cuModuleUnload, module);
+  return noted(call_true(&TrueDriver::cuModuleUnload, module));
 }
 
 TESSERA_HOOK cuLibraryUnload(CUlibrary library) {
   forget_functions();
-  return call_true(&TrueDriver::cuLibraryUnload, library);
+  return noted(call_true(&TrueDriver::cuLibraryUnload, library));
 }
 
 TESSERA_HOOK cuCtxDestroy(CUcontext context) {
   leave_if_own(context);
-  return call_true(&TrueDriver::cuCtxDestroy, context);
+  return noted(call_true(&TrueDriver::cuCtxDestroy, context));
 }
 
 TESSERA_HOOK cuCtxDestroy_v2(CUcontext context) {
   leave_if_own(context);
-  return call_true(&TrueDriver::cuCtxDestroy_v2, context);
+  return noted(call_true(&TrueDriver::cuCtxDestroy_v2, context));
 }
 
 TESSERA_HOOK cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   if (lies_in_known_driver(TESSERA_CALLER)) return call_true(&TrueDriver::cuDevicePrimaryCtxRetain, context, device);
   const std::lock_guard<std::mutex> lock(primary_lock);
-  const CUresult result = call_true(&TrueDriver::cuDevicePrimaryCtxRetain, context, device);
+  const DriverNeed need{.device = device};
+  const CUresult result = call_with_room(need, &TrueDriver::cuDevicePrimaryCtxRetain, context, device);
   if (result == CUDA_SUCCESS) ++retained()[device];
   return result;
 }

@@ -5,6 +5,7 @@
 #include "capture.hpp"
 #include "copied_words.hpp"
 #include "cuda_api.hpp"
+#include "driver_room.hpp"
 #include "exposure.hpp"
 #include "graph_execs.hpp"
 #include "managed_use.hpp"
@@ -69,8 +70,11 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
   const auto words = running() != nullptr ? graph_execs().words(exec) : nullptr;
   if (words == nullptr && !has_heap()) return call_true(function, exec, given);
   const auto launch_with = [&](const Words& needed) {
-    const ManagedUse use(needed, stream, "cuGraphLaunch", Launched::kGraph);
-    return use.status() == CUDA_SUCCESS ? call_true(function, exec, given) : use.status();
+    return with_driver_room({.stream = stream}, [&](bool& ours) {
+      const ManagedUse use(needed, stream, "cuGraphLaunch", Launched::kGraph);
+      ours = use.status() != CUDA_SUCCESS;
+      return ours ? use.status() : call_true(function, exec, given);
+    });
   };
   if (words == nullptr) return launch_with({});
   // What host memory holds now is what the nodes are taken to copy: the program may have put other addresses there.
@@ -93,7 +97,7 @@ template <class Function, class... Args>
 CUresult instantiate(Function TrueDriver::*function, unsigned long long flags, CUgraphExec* exec,
                      CUgraph graph, Args... args) {
   return with_graph_read(exec, graph, flags, Made::kNew,
-                         [&] { return call_true(function, exec, graph, args...); });
+                         [&] { return call_with_room({}, function, exec, graph, args...); });
 }
 
 void note_again(const KnownBodies& bodies) {
@@ -103,7 +107,7 @@ void note_again(const KnownBodies& bodies) {
 template <class Function, class... Args>
 CUresult add_node(Function TrueDriver::*function, CUgraphNodeParams* params, CUgraphNode* node,
                   Args... args) {
-  const CUresult result = call_true(function, node, args..., params);
+  const CUresult result = call_with_room({}, function, node, args..., params);
   const bool conditional =
       result == CUDA_SUCCESS && params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
   if (conditional && params->conditional.phGraph_out != nullptr) {
@@ -163,6 +167,7 @@ TESSERA_HOOK cuGraphExecDestroy(CUgraphExec exec) {
   GraphWords held = graph_execs().forget(exec);
   const CUresult result = call_true(&TrueDriver::cuGraphExecDestroy, exec);
   if (result != CUDA_SUCCESS && !held.by_node.empty()) graph_execs().set(exec, std::move(held));
+  expect_device_memory();
   destroy_due();
   return result;
 }

@@ -2,6 +2,7 @@
 // Which words of the parameters could be addresses is in parameter_words.hpp.
 #include "capture.hpp"
 #include "cuda_api.hpp"
+#include "driver_room.hpp"
 #include "managed_use.hpp"
 #include "parameter_words.hpp"
 #include "true_driver.hpp"
@@ -14,9 +15,21 @@ Launched launched_as(unsigned grid_x, unsigned grid_y, unsigned grid_z) {
   return grid_x == 1 && grid_y == 1 && grid_z == 1 ? Launched::kOneBlock : Launched::kKernel;
 }
 
-template <class Call>
-CUresult launch(Launched launched, CUfunction function, void** parameters, void** extra, CUstream stream, Call call) {
-  if (running() == nullptr) return call();
+// The driver was out of memory: for code, or for local memory. Apart from launch(), whose cost it shall not raise.
+template <class Function, class... Args>
+[[gnu::noinline, gnu::cold]] CUresult launch_again(const WordSpans& words, Launched launched, CUstream stream,
+                                                   const char* name, Function TrueDriver::*call, Args... args) {
+  return again_with_driver_room({.stream = stream}, [&](bool& ours) {
+    const ManagedUse use(words, stream, name, launched);
+    ours = use.status() != CUDA_SUCCESS;
+    return ours ? use.status() : call_true(call, args...);
+  });
+}
+
+template <class Function, class... Args>
+[[gnu::always_inline]] inline CUresult launch(Launched launched, CUfunction function, void** parameters, void** extra, CUstream stream,
+                Function TrueDriver::*call, Args... args) {
+  if (running() == nullptr) return call_true(call, args...);
   FoundWords found;
   const char* name = nullptr;
   const bool known = read_parameters(function, parameters, extra, found, name);
@@ -25,9 +38,15 @@ CUresult launch(Launched launched, CUfunction function, void** parameters, void*
     if (held != CUDA_SUCCESS) return held;
   }
   const WordSpans words = found.words();
-  if (words.empty() && !has_heap()) return call();
-  const ManagedUse use(words, stream, name, launched);
-  return use.status() == CUDA_SUCCESS ? call() : use.status();
+  if (words.empty() && !has_heap()) return call_true(call, args...);
+  CUresult result = CUDA_SUCCESS;
+  {
+    const ManagedUse use(words, stream, name, launched);
+    if (use.status() != CUDA_SUCCESS) return use.status();
+    result = call_true(call, args...);
+  }
+  if (result != CUDA_ERROR_OUT_OF_MEMORY) [[likely]] return result;
+  return launch_again(words, launched, stream, name, call, args...);
 }
 
 }  // namespace
@@ -36,40 +55,32 @@ TESSERA_HOOK_PTSZ(cuLaunchKernel,
                   (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                    CUstream given, void** parameters, void** extra), {
-  return launch(launched_as(grid_x, grid_y, grid_z), function, parameters, extra, stream, [&] {
-    return call_true(True, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                     shared_bytes, given, parameters, extra);
-  });
+  return launch(launched_as(grid_x, grid_y, grid_z), function, parameters, extra, stream, True, function, grid_x,
+                grid_y, grid_z, block_x, block_y, block_z, shared_bytes, given, parameters, extra);
 })
 
 TESSERA_HOOK_PTSZ(cuLaunchCooperativeKernel,
                   (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                    CUstream given, void** parameters), {
-  return launch(launched_as(grid_x, grid_y, grid_z), function, parameters, nullptr, stream, [&] {
-    return call_true(True, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
-                     shared_bytes, given, parameters);
-  });
+  return launch(launched_as(grid_x, grid_y, grid_z), function, parameters, nullptr, stream, True, function,
+                grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, given, parameters);
 })
 
 TESSERA_HOOK cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
                               void** parameters, void** extra) {
-  const auto call = [&] {
-    return call_true(&TrueDriver::cuLaunchKernelEx, config, function, parameters, extra);
-  };
-  if (config == nullptr) return call();
+  constexpr auto True = &TrueDriver::cuLaunchKernelEx;
+  if (config == nullptr) return call_true(True, config, function, parameters, extra);
   const CUstream stream = config->hStream != nullptr ? config->hStream : CU_STREAM_LEGACY;
   const Launched launched = launched_as(config->gridDimX, config->gridDimY, config->gridDimZ);
-  return launch(launched, function, parameters, extra, stream, call);
+  return launch(launched, function, parameters, extra, stream, True, config, function, parameters, extra);
 }
 
 TESSERA_HOOK cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
                                    void** parameters, void** extra) {
-  const auto call = [&] {
-    return call_true(&TrueDriver::cuLaunchKernelEx_ptsz, config, function, parameters, extra);
-  };
-  if (config == nullptr) return call();
+  constexpr auto True = &TrueDriver::cuLaunchKernelEx_ptsz;
+  if (config == nullptr) return call_true(True, config, function, parameters, extra);
   const CUstream stream = config->hStream != nullptr ? config->hStream : CU_STREAM_PER_THREAD;
   const Launched launched = launched_as(config->gridDimX, config->gridDimY, config->gridDimZ);
-  return launch(launched, function, parameters, extra, stream, call);
+  return launch(launched, function, parameters, extra, stream, True, config, function, parameters, extra);
 }

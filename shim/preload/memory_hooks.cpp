@@ -10,6 +10,7 @@
 #include "capture.hpp"
 #include "cuda_api.hpp"
 #include "driver_objects.hpp"
+#include "driver_room.hpp"
 #include "exposure.hpp"
 #include "green_contexts.hpp"
 #include "held_blocks.hpp"
@@ -133,7 +134,7 @@ TESSERA_HOOK cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
       Served::kDone) {
     return result;
   }
-  return call_true(&TrueDriver::cuMemAlloc_v2, address, bytes);
+  return call_with_room({.bytes = bytes}, &TrueDriver::cuMemAlloc_v2, address, bytes);
 }
 
 TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_t width,
@@ -149,7 +150,8 @@ TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::s
     if (result == CUDA_SUCCESS) *pitch = row;
     return result;
   }
-  return call_true(&TrueDriver::cuMemAllocPitch_v2, address, pitch, width, height, element_bytes);
+  return call_with_room({.bytes = fits ? bytes : TESSERA_YIELD_UNKNOWN}, &TrueDriver::cuMemAllocPitch_v2, address, pitch,
+                        width, height, element_bytes);
 }
 
 // Keeps what programs rely on without saying so: when cuMemFree returns, all earlier work is over.
@@ -160,7 +162,9 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
   if (put_off && (told != CUDA_SUCCESS || any_capture())) return told;  // a capture forbids to wait
   const Entry entry;
   if (!managed(address) || running() == nullptr || entry.nested()) {
-    return call_true(&TrueDriver::cuMemFree_v2, address);
+    const CUresult freed = call_true(&TrueDriver::cuMemFree_v2, address);
+    if (freed == CUDA_SUCCESS) expect_device_memory();
+    return freed;
   }
   const InPrimary in_primary;  // which waits for green contexts too
   const QueuedWork queued;
@@ -181,7 +185,7 @@ TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr* address, std::size_t bytes, CUs
       return result;
     }
   }
-  return call_true(True, address, bytes, given);
+  return call_with_room({.bytes = bytes, .stream = stream}, True, address, bytes, given);
 })
 
 TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
@@ -195,7 +199,7 @@ TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
       return result;
     }
   }
-  return call_true(True, address, bytes, pool, given);
+  return call_with_room({.bytes = bytes, .stream = stream}, True, address, bytes, pool, given);
 })
 
 TESSERA_HOOK_PTSZ(cuMemFreeAsync, (CUdeviceptr address, CUstream given), {
@@ -205,7 +209,9 @@ TESSERA_HOOK_PTSZ(cuMemFreeAsync, (CUdeviceptr address, CUstream given), {
   if (served(address) && held_blocks().put_off_free(address, told)) return told;
   const Entry entry;
   if (!managed(address) || running() == nullptr || entry.nested()) {
-    return call_true(True, address, given);
+    const CUresult freed = call_true(True, address, given);
+    if (freed == CUDA_SUCCESS) expect_device_memory();
+    return freed;
   }
   const CUresult foreign = finish_foreign(address, stream);
   return foreign == CUDA_SUCCESS ? release(address, stream_of(stream)) : foreign;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda_api.hpp"
+#include "driver_room.hpp"
 #include "exposure.hpp"
 #include "managed_use.hpp"
 #include "old_launches.hpp"
@@ -57,8 +58,11 @@ CUresult launch(CUfunction function, CUstream stream, Call call) {
   }
   const WordSpans words = found.words();
   if (words.empty() && !has_heap()) return call();
-  const ManagedUse use(words, stream, "cuLaunch");
-  return use.status() == CUDA_SUCCESS ? call() : use.status();
+  return with_driver_room({.stream = stream}, [&](bool& ours) {
+    const ManagedUse use(words, stream, "cuLaunch");
+    ours = use.status() != CUDA_SUCCESS;
+    return ours ? use.status() : call();
+  });
 }
 
 }  // namespace
@@ -114,5 +118,5 @@ TESSERA_HOOK cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launches, 
     if (pinned != CUDA_SUCCESS) return pinned;
   }
   return kept.after(
-      call_true(&TrueDriver::cuLaunchCooperativeKernelMultiDevice, launches, count, flags));
+      call_with_room({}, &TrueDriver::cuLaunchCooperativeKernelMultiDevice, launches, count, flags));
 }

@@ -4,6 +4,7 @@
 // share of its own kind of allocation is refused with the error that it would give itself; legacy
 // handles are ours (legacy_sharing_hooks.cpp).
 #include "cuda_api.hpp"
+#include "driver_room.hpp"
 #include "exposure.hpp"
 #include "true_driver.hpp"
 
@@ -42,7 +43,7 @@ TESSERA_HOOK cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, v
 TESSERA_HOOK cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
                       CUmemGenericAllocationHandle handle, unsigned long long flags) {
   if (served(address)) return CUDA_ERROR_INVALID_VALUE;
-  return call_true(&TrueDriver::cuMemMap, address, bytes, offset, handle, flags);
+  return call_with_room({}, &TrueDriver::cuMemMap, address, bytes, offset, handle, flags);
 }
 
 TESSERA_HOOK cuMemUnmap(CUdeviceptr address, std::size_t bytes) {

@@ -35,14 +35,11 @@ std::unique_ptr<TrueDriver> find_driver() {
   look_up(found->cuDeviceGetMemPool, "cuDeviceGetMemPool");
   look_up(found->cuFuncGetName, "cuFuncGetName");
   look_up(found->cuFuncGetParamInfo, "cuFuncGetParamInfo");
-  look_up(found->cuKernelGetFunction, "cuKernelGetFunction");
   look_up(found->cuKernelGetName, "cuKernelGetName");
   look_up(found->cuKernelGetParamInfo, "cuKernelGetParamInfo");
-  look_up(found->cuEventCreate, "cuEventCreate");
   look_up(found->cuMemAddressReserve, "cuMemAddressReserve");
   look_up(found->cuMemExportToShareableHandle, "cuMemExportToShareableHandle");
   look_up(found->cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle");
-  look_up(found->cuMemRelease, "cuMemRelease");
   look_up(found->cuStreamGetCtx, "cuStreamGetCtx");
   look_up(found->cuStreamIsCapturing, "cuStreamIsCapturing");
   look_up(found->cuGraphGetNodes, "cuGraphGetNodes");

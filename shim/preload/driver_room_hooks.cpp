@@ -1,0 +1,224 @@
+// Calls that go to the driver as they are, but for device memory: those that take it get what Tessera holds free
+// (driver_room.hpp), those that give it back are noted, and those that trim the driver's pools trim what Tessera holds.
+#include "cuda_api.hpp"
+#include "driver_room.hpp"
+#include "green_contexts.hpp"
+#include "lifecycle.hpp"
+#include "outcome.hpp"
+#include "true_driver.hpp"
+
+using namespace tessera::preload;
+
+namespace {
+
+DriverNeed on(CUdevice device) { return {.device = device}; }
+
+// Of frames that lie on a device; -2: on none, so that nothing is yielded.
+CUdevice device_of(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : -2;
+}
+
+// Of what `call` has given back the driver may have memory for us.
+template <class Function, class... Args>
+CUresult call_and_expect(Function TrueDriver::*function, Args... args) {
+  const CUresult result = call_true(function, args...);
+  if (result == CUDA_SUCCESS) expect_device_memory();
+  return result;
+}
+
+// What is held and not used goes back until no more than that is held. A failure is ours alone: it is said.
+void trim_ours(CUdevice device, std::uint64_t keep, const char* call) {
+  tessera_allocator* const allocator = running();
+  const Entry entry;
+  if (allocator == nullptr || entry.nested()) return;
+  const InPrimary in_primary;
+  const tessera_result result = tessera_trim_device(allocator, device, keep);
+  if (result != TESSERA_OK) (void)cuda_result_said(result, call);
+}
+
+// Blocks stand for the memory of a device's default pool. Others are the driver's.
+template <class Act>
+void on_device_of_default(CUmemoryPool pool, Act act) {
+  int devices = 0;
+  if (running() == nullptr || call_true(&TrueDriver::cuDeviceGetCount, &devices) != CUDA_SUCCESS) return;
+  for (CUdevice device = 0; device < devices; ++device) {
+    CUmemoryPool usual = nullptr;
+    const CUresult told = call_true(&TrueDriver::cuDeviceGetDefaultMemPool, &usual, device);
+    if (told == CUDA_SUCCESS && usual == pool) act(device);
+  }
+}
+
+}  // namespace
+
+// ---- contexts -----------------------------------------------------------------------------------
+
+TESSERA_HOOK cuCtxCreate(CUcontext* context, unsigned flags, CUdevice device) {
+  return call_with_room(on(device), &TrueDriver::cuCtxCreate, context, flags, device);
+}
+
+TESSERA_HOOK cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
+  return call_with_room(on(device), &TrueDriver::cuCtxCreate_v2, context, flags, device);
+}
+
+TESSERA_HOOK cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinities, int count, unsigned flags,
+                            CUdevice device) {
+  return call_with_room(on(device), &TrueDriver::cuCtxCreate_v3, context, affinities, count, flags, device);
+}
+
+TESSERA_HOOK cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* params, unsigned flags, CUdevice device) {
+  return call_with_room(on(device), &TrueDriver::cuCtxCreate_v4, context, params, flags, device);
+}
+
+TESSERA_HOOK cuGreenCtxCreate(CUgreenCtx* context, CUdevResourceDesc resources, CUdevice device, unsigned flags) {
+  return call_with_room(on(device), &TrueDriver::cuGreenCtxCreate, context, resources, device, flags);
+}
+
+TESSERA_HOOK cuCtxSetLimit(CUlimit limit, std::size_t value) {
+  return call_with_room({}, &TrueDriver::cuCtxSetLimit, limit, value);
+}
+
+TESSERA_HOOK cuStreamCreate(CUstream* stream, unsigned flags) {
+  return call_with_room({}, &TrueDriver::cuStreamCreate, stream, flags);
+}
+
+TESSERA_HOOK cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+  return call_with_room({}, &TrueDriver::cuStreamCreateWithPriority, stream, flags, priority);
+}
+
+TESSERA_HOOK cuEventCreate(CUevent* event, unsigned flags) {
+  return call_with_room({}, &TrueDriver::cuEventCreate, event, flags);
+}
+
+// ---- code ---------------------------------------------------------------------------------------
+
+TESSERA_HOOK cuModuleLoad(CUmodule* module, const char* path) {
+  return call_with_room({}, &TrueDriver::cuModuleLoad, module, path);
+}
+
+TESSERA_HOOK cuModuleLoadData(CUmodule* module, const void* image) {
+  return call_with_room({}, &TrueDriver::cuModuleLoadData, module, image);
+}
+
+TESSERA_HOOK cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, CUjit_option* options,
+                                void** values) {
+  return call_with_room({}, &TrueDriver::cuModuleLoadDataEx, module, image, count, options, values);
+}
+
+TESSERA_HOOK cuModuleLoadFatBinary(CUmodule* module, const void* image) {
+  return call_with_room({}, &TrueDriver::cuModuleLoadFatBinary, module, image);
+}
+
+TESSERA_HOOK cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  return call_with_room({}, &TrueDriver::cuModuleGetFunction, function, module, name);
+}
+
+TESSERA_HOOK cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* bytes, CUmodule module, const char* name) {
+  return call_with_room({}, &TrueDriver::cuModuleGetGlobal_v2, address, bytes, module, name);
+}
+
+TESSERA_HOOK cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* jit, void** jit_values,
+                               unsigned jit_count, CUlibraryOption* options, void** values, unsigned count) {
+  return call_with_room({}, &TrueDriver::cuLibraryLoadData, library, code, jit, jit_values, jit_count, options, values,
+                        count);
+}
+
+TESSERA_HOOK cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option* jit, void** jit_values,
+                                   unsigned jit_count, CUlibraryOption* options, void** values, unsigned count) {
+  return call_with_room({}, &TrueDriver::cuLibraryLoadFromFile, library, path, jit, jit_values, jit_count, options,
+                        values, count);
+}
+
+TESSERA_HOOK cuLibraryGetModule(CUmodule* module, CUlibrary library) {
+  return call_with_room({}, &TrueDriver::cuLibraryGetModule, module, library);
+}
+
+TESSERA_HOOK cuLibraryGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUlibrary library, const char* name) {
+  return call_with_room({}, &TrueDriver::cuLibraryGetGlobal, address, bytes, library, name);
+}
+
+TESSERA_HOOK cuLibraryGetManaged(CUdeviceptr* address, std::size_t* bytes, CUlibrary library, const char* name) {
+  return call_with_room({}, &TrueDriver::cuLibraryGetManaged, address, bytes, library, name);
+}
+
+TESSERA_HOOK cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+  return call_with_room({}, &TrueDriver::cuKernelGetFunction, function, kernel);
+}
+
+TESSERA_HOOK cuFuncLoad(CUfunction function) { return call_with_room({}, &TrueDriver::cuFuncLoad, function); }
+
+// ---- memory -------------------------------------------------------------------------------------
+
+TESSERA_HOOK cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* properties,
+                         unsigned long long flags) {
+  const CUdevice device = properties != nullptr ? device_of(properties->location) : -2;
+  return call_with_room({.bytes = bytes, .device = device}, &TrueDriver::cuMemCreate, handle, bytes, properties, flags);
+}
+
+TESSERA_HOOK cuMemRelease(CUmemGenericAllocationHandle handle) {
+  return call_and_expect(&TrueDriver::cuMemRelease, handle);
+}
+
+TESSERA_HOOK cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
+  return call_with_room({.bytes = bytes}, &TrueDriver::cuMemAllocManaged, address, bytes, flags);
+}
+
+TESSERA_HOOK cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* shape) {
+  return call_with_room({}, &TrueDriver::cuArrayCreate_v2, array, shape);
+}
+
+TESSERA_HOOK cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* shape) {
+  return call_with_room({}, &TrueDriver::cuArray3DCreate_v2, array, shape);
+}
+
+TESSERA_HOOK cuArrayDestroy(CUarray array) { return call_and_expect(&TrueDriver::cuArrayDestroy, array); }
+
+TESSERA_HOOK cuMipmappedArrayCreate(CUmipmappedArray* array, const CUDA_ARRAY3D_DESCRIPTOR* shape, unsigned levels) {
+  return call_with_room({}, &TrueDriver::cuMipmappedArrayCreate, array, shape, levels);
+}
+
+TESSERA_HOOK cuMipmappedArrayDestroy(CUmipmappedArray array) {
+  return call_and_expect(&TrueDriver::cuMipmappedArrayDestroy, array);
+}
+
+// ---- pools and graphs ---------------------------------------------------------------------------
+
+TESSERA_HOOK cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+  const CUdevice device = properties != nullptr ? device_of(properties->location) : -2;
+  return call_with_room(on(device), &TrueDriver::cuMemPoolCreate, pool, properties);
+}
+
+TESSERA_HOOK cuMemPoolDestroy(CUmemoryPool pool) { return call_and_expect(&TrueDriver::cuMemPoolDestroy, pool); }
+
+TESSERA_HOOK cuMemPoolTrimTo(CUmemoryPool pool, std::size_t keep) {
+  const CUresult result = call_and_expect(&TrueDriver::cuMemPoolTrimTo, pool, keep);
+  if (result != CUDA_SUCCESS) return result;
+  on_device_of_default(pool, [&](CUdevice device) { trim_ours(device, keep, "cuMemPoolTrimTo"); });
+  return result;
+}
+
+// The driver gives what is above the threshold back at the next synchronisation; here that is now.
+TESSERA_HOOK cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
+  const CUresult result = call_true(&TrueDriver::cuMemPoolSetAttribute, pool, attribute, value);
+  if (result != CUDA_SUCCESS || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD || value == nullptr) return result;
+  const cuuint64_t threshold = *static_cast<const cuuint64_t*>(value);
+  on_device_of_default(pool, [&](CUdevice device) { trim_ours(device, threshold, "cuMemPoolSetAttribute"); });
+  return result;
+}
+
+// Who trims the memory of graphs needs it elsewhere.
+TESSERA_HOOK cuDeviceGraphMemTrim(CUdevice device) {
+  const CUresult result = call_and_expect(&TrueDriver::cuDeviceGraphMemTrim, device);
+  if (result == CUDA_SUCCESS) trim_ours(device, 0, "cuDeviceGraphMemTrim");
+  return result;
+}
+
+TESSERA_HOOK cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, std::size_t count,
+                                    CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+  const CUdevice device = params != nullptr ? device_of(params->poolProps.location) : -2;
+  const std::uint64_t bytes = params != nullptr ? params->bytesize : 0;
+  return call_with_room({.bytes = bytes, .device = device}, &TrueDriver::cuGraphAddMemAllocNode, node, graph, after,
+                        count, params);
+}
+
+TESSERA_HOOK_PTSZ(cuGraphUpload, (CUgraphExec exec, CUstream given),
+                  { return call_with_room({.stream = stream}, True, exec, given); })
