@@ -269,13 +269,21 @@ Status Allocator::evict(std::span<const Address> addresses) {
 
 Status Allocator::pin(Address address) { return pin(address, nullptr); }
 
-Status Allocator::pin(Address address, const char* exposed_by) {
+// Calls `act(residency, run, held)`, where `held` is to be called once the run cannot be removed any more.
+template <class Act>
+Status Allocator::with_run_until_held(Address address, Act act) {
   DeviceHeap* const heap = heap_of(address);
   if (heap == nullptr) return not_ours(address);
   std::optional<BlockCache::Lookup> lookup(heap->blocks());
   Run* const run = lookup->run_of(address);
   if (run == nullptr) return not_ours(address);
-  return heap->residency().pin(run, exposed_by, [&lookup] { lookup.reset(); });
+  return act(heap->residency(), run, [&lookup] { lookup.reset(); });
+}
+
+Status Allocator::pin(Address address, const char* exposed_by) {
+  return with_run_until_held(address, [exposed_by](Residency& residency, Run* run, const Held& held) {
+    return residency.pin(run, exposed_by, held);
+  });
 }
 
 Status Allocator::unpin(Address address) {
@@ -286,6 +294,18 @@ Status Allocator::expose(Address address, const char* reason) {
   TESSERA_TRY(pin(address, reason));
   exposures_.note(reason);
   return {};
+}
+
+Status Allocator::keep(Address address, const char* reason) {
+  TESSERA_TRY(with_run_until_held(address, [reason](Residency& residency, Run* run, const Held& held) {
+    return residency.keep(run, reason, held);
+  }));
+  exposures_.note(reason);
+  return {};
+}
+
+Status Allocator::unkeep(Address address) {
+  return with_run(address, [](DeviceHeap& heap, Run* run) { return heap.residency().unkeep(run); });
 }
 
 Status Allocator::set_remake(Address address, Remaker remaker, Nanoseconds cost) {

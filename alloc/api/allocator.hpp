@@ -130,6 +130,8 @@ class Allocator {
   Status unpin(Address address);
   // `reason` must live for ever.
   Status expose(Address address, const char* reason);
+  Status keep(Address address, const char* reason);
+  Status unkeep(Address address);
   Status retire_stream(StreamId stream);
   // Waits for all work on the device.
   Status synchronize(DeviceId device) { return driver_->synchronize(device); }
@@ -199,6 +201,8 @@ class Allocator {
   // Errors: kNotFound where the address is in no live block; the message says which one it is.
   Status is_ours(Address address);
   static Status not_ours(Address address);
+  template <class Act>
+  Status with_run_until_held(Address address, Act act);
   Status pin(Address address, const char* exposed_by);
   // allocator_uses.cpp
   bool try_use(std::span<const Address> addresses, StreamId stream, Access access,

@@ -157,6 +157,20 @@ tessera_result tessera_expose(tessera_allocator* allocator, tessera_address addr
   });
 }
 
+tessera_result tessera_keep(tessera_allocator* allocator, tessera_address address, const char* reason) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr || reason == nullptr) return null_argument("allocator and reason");
+    return allocator->allocator->keep(Address(address), reason);
+  });
+}
+
+tessera_result tessera_unkeep(tessera_allocator* allocator, tessera_address address) {
+  return api_call([&]() -> Status {
+    if (allocator == nullptr) return null_argument("allocator");
+    return allocator->allocator->unkeep(Address(address));
+  });
+}
+
 tessera_result tessera_retire_stream(tessera_allocator* allocator, tessera_stream stream) {
   return api_call([&]() -> Status {
     if (allocator == nullptr) return null_argument("allocator");

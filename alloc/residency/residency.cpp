@@ -137,10 +137,58 @@ Status Residency::pin(Run* run, const char* exposed_by, const Held& held) {
   return {};
 }
 
+// While it could not leave, work may have used it unannounced, and may go on to: no copy in a lower tier counts.
+void Residency::note_unseen_use(Run& run) {
+  const std::uint64_t epoch = streams_.tick();
+  raise_to(run.used, epoch);
+  raise_to(run.written, epoch);
+}
+
 Status Residency::unpin(Run* run) {
   MutexLock lock(mutex_);
-  const std::uint32_t own = run->exposed != nullptr ? 1 : 0;
+  const std::uint32_t own = (run->exposed != nullptr ? 1 : 0) + (run->keeps != 0 ? 1 : 0);
   if (run->pins.load() <= own) return Status(Code::kInvalidArgument, "the block is not pinned");
+  if (unseen_.load()) note_unseen_use(*run);
+  if (run->pins.fetch_sub(1) == 1) engine_.pinned_bytes -= run->shape.bytes();
+  return {};
+}
+
+// What is pinned for places that no call shows must leave launches their room: the largest so far, but not more than
+// half of the device, since a launch that used more may have used what is pinned now.
+Status Residency::check_room_beside_pins(const Run& run) const {
+  const Bytes device = tiers_.device.usage().capacity;
+  const Bytes launches = std::min(conductor_.largest_launch().bytes, Bytes(device.value() / 2));
+  if (run.pins.load() != 0 || engine_.pinned_bytes + run.shape.bytes() + launches <= device) return {};
+  return Status(Code::kOutOfMemory,
+                fmt::format("of {} MiB of device memory {} MiB are pinned and launches need {} MiB: another {} MiB cannot "
+                            "stay there",
+                            device / 1_MiB, engine_.pinned_bytes / 1_MiB, launches / 1_MiB, run.shape.bytes() / 1_MiB));
+}
+
+Status Residency::keep(Run* run, const char* reason, const Held& held) {
+  {
+    MutexLock lock(mutex_);
+    TESSERA_TRY(check_room_beside_pins(*run));
+  }
+  TESSERA_TRY(fetch_and_hold({&run, 1}, kNoStream, held));
+  MutexLock lock(mutex_);
+  const Status fits = check_room_beside_pins(*run);  // another thread may have pinned meanwhile
+  if (fits.is_ok()) {
+    if (run->keeps++ == 0) {
+      if (run->pins.fetch_add(1) == 0) engine_.pinned_bytes += run->shape.bytes();
+      run->kept_for = reason;
+    }
+  }
+  held_uses_.let_go({&run, 1});
+  return fits;
+}
+
+Status Residency::unkeep(Run* run) {
+  MutexLock lock(mutex_);
+  if (run->keeps == 0) return Status(Code::kInvalidArgument, "the block is not kept");
+  if (--run->keeps != 0) return {};
+  run->kept_for = nullptr;
+  note_unseen_use(*run);
   if (run->pins.fetch_sub(1) == 1) engine_.pinned_bytes -= run->shape.bytes();
   return {};
 }
@@ -220,7 +268,7 @@ ResidencyStats Residency::stats() const {
   stats.uses = counts.uses;
   stats.pinned_bytes = engine_.pinned_bytes;
   for (const auto& run : engine_.runs) {
-    if (run->exposed != nullptr) stats.exposed_bytes += run->shape.bytes();
+    if (run->stays_for() != nullptr) stats.exposed_bytes += run->shape.bytes();
     stats.costliest.offer({run->address, run->shape.bytes(), run->tag, false, run->cost});
   }
   return stats;
@@ -244,11 +292,11 @@ std::vector<std::pair<const char*, Bytes>> Residency::exposures() const {
   MutexLock lock(mutex_);
   std::vector<std::pair<const char*, Bytes>> sums;
   for (const auto& run : engine_.runs) {
-    if (run->exposed == nullptr) continue;
+    if (run->stays_for() == nullptr) continue;
     auto sum = std::find_if(sums.begin(), sums.end(), [&](const auto& s) {
-      return std::string_view(s.first) == run->exposed;
+      return std::string_view(s.first) == run->stays_for();
     });
-    if (sum == sums.end()) sum = sums.insert(sums.end(), {run->exposed, Bytes()});
+    if (sum == sums.end()) sum = sums.insert(sums.end(), {run->stays_for(), Bytes()});
     sum->second += run->shape.bytes();
   }
   return sums;

@@ -133,6 +133,10 @@ class Residency {
   // Brings it in and keeps it; with `exposed_by` (a literal) for good.
   Status pin(Run* run, const char* exposed_by = nullptr, const Held& held = {});
   Status unpin(Run* run);
+  // The same with a reason that the statistics show, until as many unkeep(). Errors: also kOutOfMemory where what is
+  // pinned would leave launches too little room.
+  Status keep(Run* run, const char* reason, const Held& held = {});
+  Status unkeep(Run* run);
 
   // ---- progress ----
   void advance();  // finishes what is done, and pages out ahead of need; cheap when nothing is in flight
@@ -165,6 +169,8 @@ class Residency {
             EventLog& log, ResidencyOptions options, std::unique_ptr<CopyLanes> lanes);
   Status await_uses(const Run& run, const Status& fenced) REQUIRES_LOCK(mutex_);
   void keep_to_plan() EXCLUDES_LOCK(mutex_);
+  void note_unseen_use(Run& run) REQUIRES_LOCK(mutex_);
+  Status check_room_beside_pins(const Run& run) const REQUIRES_LOCK(mutex_);
 
   // uses.cpp
   void expect_use(StreamId stream);             // outside of the gate

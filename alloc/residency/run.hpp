@@ -117,7 +117,7 @@ struct Run {
   std::atomic<std::uint64_t> streams{0};   // bit per StreamTable slot that may still use it
   std::atomic<std::uint64_t> freed{0};     // epoch in which a block of it was freed last
 
-  std::atomic<std::uint32_t> pins{0};      // by the caller, and 1 when exposed
+  std::atomic<std::uint32_t> pins{0};      // by the caller, and 1 each when exposed and when kept
   std::atomic<std::uint32_t> holds{0};     // calls under way that need it: it may not leave
 
   std::vector<Page> pages;
@@ -130,6 +130,8 @@ struct Run {
   bool coming = false;            // prefetched: pages that reach the host go on to the device
   std::uint64_t called = 0;       // the last use there was when it was prefetched
   const char* exposed = nullptr;  // why it may not move, if it may not
+  std::uint32_t keeps = 0;        // places outside the heap that are known to hold its address
+  const char* kept_for = nullptr;  // why, while there are any
   RunCost cost;
   std::optional<Remake> remake;   // as it was set last, whether it still stands or not
   bool being_remade = false;      // its callback is running
@@ -187,6 +189,8 @@ struct Run {
   bool is_expected() const { return coming && last_work() <= called; }
   // Nothing that was queued for it is newer.
   std::uint64_t last_work() const { return std::max(used.load(), freed.load()); }
+  // Why it stays, as the statistics say it; null: for no such reason.
+  const char* stays_for() const { return exposed != nullptr ? exposed : kept_for; }
   bool may_leave() const { return holds.load() == 0 && pins.load() == 0; }
 };
 

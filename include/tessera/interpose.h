@@ -81,6 +81,14 @@ TESSERA_API uint64_t tessera_before_wait(tessera_allocator* allocator, int devic
 TESSERA_API void tessera_note_waited(tessera_allocator* allocator, int device, tessera_stream stream, uint64_t before);
 /* As tessera_use_end, where all of the work is over by now. */
 TESSERA_API void tessera_use_end_over(tessera_allocator* allocator, tessera_use* use);
+/* Like tessera_pin, for an address that the program has put where no call shows its use, and may overwrite: the block
+ * stays in device memory until as many tessera_unkeep, and the statistics say so with `reason` (a literal) meanwhile.
+ * May wait. Errors: also OUT_OF_MEMORY where what is pinned would leave too little of the device to launches: less than
+ * the largest one so far used, or than half of it. */
+TESSERA_API tessera_result tessera_keep(tessera_allocator* allocator, tessera_address address,
+                                        const char* reason);
+/* What it holds counts as written by then. Errors: INVALID_ARGUMENT when it is not kept. */
+TESSERA_API tessera_result tessera_unkeep(tessera_allocator* allocator, tessera_address address);
 
 /* Call before the program destroys a stream, so that work queued on it can still be waited for. */
 TESSERA_API tessera_result tessera_retire_stream(tessera_allocator* allocator,

@@ -100,6 +100,48 @@ TEST(ResidencyPins, AnExposedRunStaysForGoodAndSaysWhy) {
   ASSERT_EQ(machine.residency().exposures().size(), 1U);
 }
 
+TEST(ResidencyPins, WhatIsKeptForPlacesThatNoCallShowsStaysAsLongAsThereAreSuch) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  ASSERT_OK(machine.residency().keep(run, "global"));
+  ASSERT_OK(machine.residency().keep(run, "global"));
+  EXPECT_EQ(machine.residency().unpin(run).code(), Code::kInvalidArgument);
+  EXPECT_EQ(machine.residency().stats().exposed_bytes, 2_MiB);
+  EXPECT_EQ(machine.residency().exposures().front().first, std::string_view("global"));
+  ASSERT_OK(machine.residency().unkeep(run));
+  EXPECT_EQ(machine.evict(run).code(), Code::kBusy);
+  ASSERT_OK(machine.residency().unkeep(run));
+  EXPECT_EQ(machine.residency().unkeep(run).code(), Code::kInvalidArgument);
+  EXPECT_EQ(machine.residency().stats().exposed_bytes, Bytes());
+  EXPECT_OK(machine.evict(run));
+  EXPECT_OK(machine.residency().validate());
+}
+
+TEST(ResidencyPins, WhatKernelsWroteUnseenWhileItWasKeptIsNotLost) {
+  ResidencyMachine machine;
+  auto* run = machine.add();
+  ASSERT_OK(machine.write(run, 1));
+  ASSERT_OK(machine.evict(run));
+  ASSERT_OK(machine.residency().keep(run, "global"));
+  ASSERT_OK(machine.launch(run, 2, machine.stream(), Access::kWrite));  // not announced: the copy in host memory seems to be valid
+  ASSERT_OK(machine.sim().synchronize(DeviceId(0)));
+  ASSERT_OK(machine.residency().unkeep(run));
+  ASSERT_OK(machine.evict(run));
+  EXPECT_OK(machine.check(run, 2));
+}
+
+TEST(ResidencyPins, WhatIsKeptLeavesLaunchesTheirRoom) {
+  ResidencyMachine machine({.device = 16_MiB});
+  const auto runs = machine.add_many(8);
+  for (auto* run : runs) ASSERT_OK(machine.write(run, 1));
+  const std::vector three(runs.begin(), runs.begin() + 3);  // the largest launch: 6 MiB
+  ASSERT_OK(machine.touch(three));
+  for (std::size_t i = 3; i < 8; ++i) ASSERT_OK(machine.residency().keep(runs[i], "global"));
+  EXPECT_EQ(machine.residency().keep(runs[0], "global").code(), Code::kOutOfMemory);
+  EXPECT_OK(machine.residency().keep(runs[3], "global"));  // what is pinned takes no more
+  EXPECT_OK(machine.touch(three));
+}
+
 TEST(ResidencyStatistics, WhereaboutsAndLiveBytesFollowTheRun) {
   ResidencyMachine machine;
   auto* run = machine.add({0, 2});
