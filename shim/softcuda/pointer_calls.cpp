@@ -14,8 +14,9 @@ struct Pointer {
   std::optional<SimMapping> mapping;  // of memory that the device holds
   bool accessible;                    // for the device of the current context
 
-  bool in_host() const { return range.in_host(); }
-  bool mapped() const { return in_host() || mapping.has_value(); }
+  // A module's variables are device memory, wherever kernels that are host code have them.
+  bool in_host() const { return range.in_host() && range.kind != RangeKind::kGlobal; }
+  bool mapped() const { return range.in_host() || mapping.has_value(); }
 };
 
 template <class T>

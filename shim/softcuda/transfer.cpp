@@ -1,6 +1,10 @@
 #include "transfer.hpp"
 
 #include <cstring>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "call.hpp"
 
@@ -28,6 +32,32 @@ Memory memory_at(Machine& machine, Place place, Bytes bytes) {
 }
 
 void* host_at(std::uint64_t address) { return reinterpret_cast<void*>(address); }
+
+// A module's variables are device memory that lies in the host's: copies and sets of them are queued as any other.
+std::optional<RangeKind> kind_at(Machine& machine, Place place) {
+  const auto range = machine.ranges.find(Address(place.address));
+  return range ? std::optional(range->kind) : std::nullopt;
+}
+
+// Between variables and host memory. What is pageable is read at once, and written before the call returns.
+CUresult copy_in_host(Machine& machine, Place to, Place from, std::uint64_t count, StreamId stream) {
+  const auto target = kind_at(machine, to), source = kind_at(machine, from);
+  if (target != RangeKind::kGlobal && source != RangeKind::kGlobal) {
+    // Host to host is synchronous in CUDA too.
+    SOFTCUDA_TRY(machine.driver.synchronize(stream));
+    std::memmove(host_at(to.address), host_at(from.address), count);
+    return CUDA_SUCCESS;
+  }
+  std::function<void()> copy = [=] { std::memmove(host_at(to.address), host_at(from.address), count); };
+  if (!source) {
+    const auto* const begin = static_cast<const char*>(host_at(from.address));
+    copy = [to, staged = std::vector<char>(begin, begin + count)] {
+      std::memcpy(host_at(to.address), staged.data(), staged.size());
+    };
+  }
+  SOFTCUDA_TRY(machine.driver.host_function(stream, std::move(copy)));
+  return target ? CUDA_SUCCESS : to_result(machine.driver.synchronize(stream));
+}
 
 template <class Element>
 void set_host(std::uint64_t to, std::uint32_t value, std::uint64_t count) {
@@ -65,10 +95,7 @@ CUresult copy_bytes(Machine& machine, Place to, Place from, std::uint64_t count,
   if (from_device) {
     return to_result(driver.copy_out(host_at(to.address), Address(from.address), bytes, stream));
   }
-  // Host to host is synchronous in CUDA too.
-  SOFTCUDA_TRY(driver.synchronize(stream));
-  std::memmove(host_at(to.address), host_at(from.address), count);
-  return CUDA_SUCCESS;
+  return copy_in_host(machine, to, from, count, stream);
 }
 
 CUresult set_elements(Machine& machine, std::uint64_t to, std::uint32_t value, std::uint32_t width,
@@ -82,10 +109,16 @@ CUresult set_elements(Machine& machine, std::uint64_t to, std::uint32_t value, s
       return to_result(machine.driver.fill_elements(Address(to), value, width, count, stream));
     case Memory::kHost: break;
   }
+  const auto set = [=] {
+    if (width == 1) set_host<std::uint8_t>(to, value, count);
+    if (width == 2) set_host<std::uint16_t>(to, value, count);
+    if (width == 4) set_host<std::uint32_t>(to, value, count);
+  };
+  if (kind_at(machine, {to, End::kDevice}) == RangeKind::kGlobal) {
+    return to_result(machine.driver.host_function(stream, set));
+  }
   SOFTCUDA_TRY(machine.driver.synchronize(stream));
-  if (width == 1) set_host<std::uint8_t>(to, value, count);
-  if (width == 2) set_host<std::uint16_t>(to, value, count);
-  if (width == 4) set_host<std::uint32_t>(to, value, count);
+  set();
   return CUDA_SUCCESS;
 }
 
