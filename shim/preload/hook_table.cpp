@@ -1,6 +1,9 @@
 #include "hook_table.hpp"
 
+#include <algorithm>
+
 #include "bare_text.hpp"
+#include "newer_calls.hpp"
 
 namespace tessera::preload {
 namespace {
@@ -32,6 +35,12 @@ const Hook* hook_by_name(const char* name) {
     if (same_text(hook.name, name)) return &hook;
   }
   return nullptr;
+}
+
+int newest_form_of_hook(std::string_view base) {
+  int newest = 0;
+  for (const Hook& hook : kHooks) newest = std::max(newest, form_number(hook.name, base));
+  return newest;
 }
 
 const Hook* hook_by_version(const char* base, int version, bool per_thread) {

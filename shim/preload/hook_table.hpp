@@ -3,6 +3,8 @@
 // Thread safety: constant.
 #pragma once
 
+#include <string_view>
+
 #include "cuda_api.hpp"
 
 namespace tessera::preload {
@@ -20,6 +22,9 @@ struct Hook {
 
 // Null when that name is not hooked.
 const Hook* hook_by_name(const char* name);
+
+// The number of the newest form in which hooks have a name: 2 where that is cuMemAlloc_v2; 0 if they have none.
+int newest_form_of_hook(std::string_view base);
 
 // The hook for what cuGetProcAddress gives a program that asks for `base` as of CUDA `version`:
 // the newest one that is not younger. Null when that is not hooked.

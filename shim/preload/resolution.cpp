@@ -11,13 +11,11 @@
 // something up starts nothing: that is left to the first allocation.
 #include <dlfcn.h>
 
-#include <atomic>
-
 #include "bare_text.hpp"
 #include "driver_objects.hpp"
 #include "hook_table.hpp"
 #include "nccl_library.hpp"
-#include "outcome.hpp"
+#include "newer_calls.hpp"
 #include "true_driver.hpp"
 #include "true_loader.hpp"
 
@@ -49,22 +47,15 @@ bool unchanged_since_ours(const char* symbol, void* function, cuuint64_t flags) 
   return result == CUDA_SUCCESS && ours == function;
 }
 
-// Once; one of a kind tells of them all.
-void say_newer(const char* symbol, int version) {
-  static constinit std::atomic<bool> said{false};
-  if (said.exchange(true)) return;
-  say("%s of CUDA %d.%d is newer than this library: what it is used for is not seen", symbol,
-      version / 1000, version % 1000 / 10);
-}
-
 // Where the result lies does not matter: a thin driver gives functions of another file.
 void replace(const char* symbol, void** function, int version, cuuint64_t flags, const void* caller) {
   if (!may_be_hooked(symbol) || function == nullptr || *function == nullptr) return;
   if (is_beneath_driver(caller, *function)) return;
   const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
   const Hook* hook = hook_by_version(symbol, version, per_thread);
-  if (hook != nullptr && version > kNewestVersion && !unchanged_since_ours(symbol, *function, flags)) {
-    say_newer(symbol, version);
+  if (version > kNewestVersion && !unchanged_since_ours(symbol, *function, flags)) {
+    const Watch watch = hook != nullptr ? Watch::kAllCalls : Watch::kAddresses;
+    if (lies_in_driver(*function)) *function = watch_newer(symbol, *function, watch);
     return;
   }
   // The driver may also be asked for a name as the binary interface has it; a name with no version
@@ -92,6 +83,13 @@ void* loader_entry_for(const char* name, void* found) {
 
 bool may_be_of_loader(const char* name) { return name != nullptr && name[0] == 'd' && name[1] == 'l'; }
 
+// Of what the driver exports, for code above it.
+void* hook_for(const char* name, void* found, const void* caller) {
+  if (found == nullptr || is_beneath_driver(caller, found) || !lies_in_known_driver(found)) return nullptr;
+  if (const Hook* const hook = hook_by_name(name); hook != nullptr) return hook->function;
+  return watch_newer(name, found, is_form_of_hook(name) ? Watch::kAllCalls : Watch::kAddresses);
+}
+
 template <class LookUp>
 void* answer(void* handle, const char* name, const void* caller, LookUp look_up) {
   if (handle == RTLD_DEFAULT) return answer_beneath_us(name, caller);
@@ -99,11 +97,8 @@ void* answer(void* handle, const char* name, const void* caller, LookUp look_up)
   if (may_be_of_loader(name)) return loader_entry_for(name, look_up());
   if (may_be_of_nccl(name)) return nccl_hook(name, look_up());
   if (!may_be_hooked(name)) return nullptr;
-  const Hook* const hook = hook_by_name(name);
-  if (hook == nullptr) return nullptr;
-  const void* const found = look_up();
-  if (found == nullptr || is_beneath_driver(caller, found)) return nullptr;
-  return lies_in_known_driver(found) ? hook->function : nullptr;
+  if (hook_by_name(name) == nullptr && is_known_name(name)) return nullptr;
+  return hook_for(name, look_up(), caller);
 }
 
 }  // namespace

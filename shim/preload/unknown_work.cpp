@@ -1,16 +1,11 @@
 #include "unknown_work.hpp"
 
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <vector>
 
-#include "descriptors.hpp"
+#include "careful_reader.hpp"
 #include "green_contexts.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
@@ -20,64 +15,6 @@ namespace tessera::preload {
 namespace {
 
 constexpr std::size_t kMostBytes = 32764;  // of all parameters of a kernel: CUDA's own limit
-constexpr std::size_t kSystemPage = 4096;
-
-// Reads memory that may be unmapped. It writes the memory to a pipe: the system answers EFAULT where it cannot
-// read. process_vm_readv() would be simpler, but it cannot read memory that a driver has mapped.
-class CarefulReader {
- public:
-  CarefulReader() {
-    if (::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0) return;
-    for (int& end : ends_) end = off_standard_streams(end);
-    open_ = ends_[0] >= 0 && ends_[1] >= 0;
-    if (!open_) close_ends();
-  }
-  ~CarefulReader() {
-    if (open_) close_ends();
-  }
-  CarefulReader(const CarefulReader&) = delete;
-  CarefulReader& operator=(const CarefulReader&) = delete;
-
-  bool is_open() const { return open_; }
-  // Copies up to the first page that cannot be read. Returns how many bytes that were.
-  std::size_t read(const void* from, char* to, std::size_t bytes) const {
-    const auto begin = reinterpret_cast<std::uintptr_t>(from);
-    std::size_t copied = 0;
-    while (copied < bytes) {
-      // A part of one page can be read as a whole or not at all.
-      const std::size_t rest_of_page = kSystemPage - (begin + copied) % kSystemPage;
-      const std::size_t part = std::min(rest_of_page, bytes - copied);
-      if (!copy(reinterpret_cast<const void*>(begin + copied), to + copied, part)) break;
-      copied += part;
-    }
-    return copied;
-  }
-
- private:
-  // The pipe is empty before and after, and has room for a page. The call is made by number because memory
-  // checkers intercept write() and would report an error here.
-  bool copy(const void* from, char* to, std::size_t bytes) const {
-    const ssize_t put = again([&] { return ::syscall(SYS_write, ends_[1], from, bytes); });
-    if (put <= 0) return false;
-    const ssize_t got = again([&] { return ::read(ends_[0], to, static_cast<std::size_t>(put)); });
-    return got == put && static_cast<std::size_t>(got) == bytes;
-  }
-  void close_ends() const {
-    for (const int end : ends_) {
-      if (end >= 0) ::close(end);
-    }
-  }
-  template <class Call>
-  static ssize_t again(Call call) {
-    for (;;) {
-      const ssize_t result = call();
-      if (result >= 0 || errno != EINTR) return result;
-    }
-  }
-
-  int ends_[2] = {-1, -1};
-  bool open_ = false;
-};
 
 void say_once(std::atomic<bool>& said, const char* line, const char* call) {
   if (!said.exchange(true)) say(line, call);

@@ -4,6 +4,7 @@
 
 #include "base/log.hpp"
 #include "call.hpp"
+#include "future_calls.hpp"
 
 namespace tessera::softcuda {
 
@@ -37,15 +38,16 @@ using namespace tessera::softcuda;  // NOLINT: the entry points below are C
 
 CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags,
                           CUdriverProcAddressQueryResult* status) {
-  if (symbol == nullptr || function == nullptr || version > TESSERA_NEWEST_CUDA ||
+  if (symbol == nullptr || function == nullptr || (version > TESSERA_NEWEST_CUDA && !is_of_future()) ||
       flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   const bool per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
   const EntryPointSearch search = find_entry_point(symbol, version, per_thread);
-  *function = search.found == nullptr ? nullptr : search.found->address;
+  void* const future = find_future_call(symbol, version);
+  *function = future != nullptr ? future : search.found == nullptr ? nullptr : search.found->address;
   if (status != nullptr) {
-    *status = search.found != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS
+    *status = *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS
               : search.name_known     ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                                       : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   }

@@ -92,6 +92,7 @@ Result<Environment> read_environment() {
   TESSERA_TRY(read_size("TESSERA_SOFTWARE_CONTEXT", environment.context_memory));
   TESSERA_TRY(read_size("TESSERA_SOFTWARE_MODULE", environment.module_memory));
   TESSERA_TRY(read_size("TESSERA_SOFTWARE_LOCAL", environment.local_memory));
+  TESSERA_TRY(read_switch("TESSERA_SOFTWARE_FUTURE", environment.future));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_VERBOSE", environment.verbose));
   if (devices > 64) return not_meant("TESSERA_SOFTWARE_DEVICES", "more than 64");
   environment.memory = Bytes(memory);

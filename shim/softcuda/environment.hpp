@@ -33,6 +33,7 @@ struct Environment {
   Bytes context_memory{};           // TESSERA_SOFTWARE_CONTEXT, device memory of each context that is in use
   Bytes module_memory{};            // TESSERA_SOFTWARE_MODULE, of each module that is loaded
   Bytes local_memory{};             // TESSERA_SOFTWARE_LOCAL, of a context from its first launch on
+  bool future = false;              // TESSERA_SOFTWARE_FUTURE=1: a driver beyond the newest CUDA that we know
   bool verbose = false;             // TESSERA_SOFTWARE_VERBOSE=1: report unsupported calls at exit
 };
 

@@ -74,14 +74,24 @@ TEST_F(PreloadResolution, EverythingElseIsFoundAsWithoutUs) {
   EXPECT_EQ(with_["dlsym leaves a reason"], "yes");
 }
 
-// Not ours to answer for what we have not heard of, so the program is told that it goes past us.
-TEST_F(PreloadResolution, AFunctionThatIsNewerThanOursIsTheDriversAndOneLineSaysSo) {
+// The CUDA runtime looks up whatever it knows: nothing is said before a call.
+TEST_F(PreloadResolution, LookingUpWhatIsNewerThanOursSaysNothing) {
   const Outcome newer = run_preloaded("./newer_versions 99000", {{"LD_LIBRARY_PATH", kNewerDriver}});
   EXPECT_EQ(newer.exit_code, 0);
-  const std::string once = std::string("cuMemAlloc: ") + kDriver + "\ncuMemFree: " + kOurs + "\n";
+  const std::string once = std::string("cuMemAlloc: ") + kOurs + "\ncuMemFree: " + kOurs + "\n";
   EXPECT_EQ(newer.output, once + once);
+  EXPECT_EQ(newer.message, "");
+}
+
+TEST_F(PreloadResolution, ACallOfWhatIsNewerThanOursIsMadeAndOneLineSaysWhatItIsGiven) {
+  const Environment future = {{"TESSERA_SOFTWARE_FUTURE", "1"}};
+  const Outcome alone = run("./future_calls", future);
+  EXPECT_EQ(alone.output, "ok\n") << alone.message;
+  const Outcome newer = run_preloaded("./future_calls", future);
+  EXPECT_EQ(newer.output, "ok\n");
   EXPECT_EQ(newer.message,
-            "tessera: cuMemAlloc of CUDA 99.0 is newer than this library: what it is used for is not seen\n");
+            "tessera: cuSoftwareFillAsync is newer than this library, and may use memory that it manages: that is not seen\n"
+            "tessera: cuMemsetD32Async is newer than this library, and may use memory that it manages: that is not seen\n");
 }
 
 TEST_F(PreloadResolution, WhatANewerDriverHasOfAVersionThatWeKnowIsOurs) {
