@@ -1,6 +1,7 @@
 // Many copies in one call: every managed end of every copy is in device memory together.
 //
 // The copies of a batch may come from pageable memory, so the call may wait for its work.
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -57,11 +58,32 @@ Ends ends_of(const CUdeviceptr* to, const CUdeviceptr* from, const std::size_t* 
   return ends;
 }
 
-CUresult noted(CUresult result, const CUdeviceptr* to, const CUdeviceptr* from,
-               const std::size_t* sizes, std::size_t count, CUstream stream) {
-  for (std::size_t i = 0; result == CUDA_SUCCESS && i < count; ++i) {
-    note_copy(to[i], from[i], sizes[i], stream);
+// The words of all copies of a batch.
+class BatchWords {
+ public:
+  void add(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+    if (status_ != CUDA_SUCCESS) return;
+    status_ = copies_.emplace_back(to, from, bytes, Source::kAny, stream).status();
   }
+  CUresult status() const { return status_; }
+  void made() {
+    for (CopiedWords& copy : copies_) copy.made();
+  }
+
+ private:
+  std::deque<CopiedWords> copies_;
+  CUresult status_ = CUDA_SUCCESS;
+};
+
+template <class Call>
+CUresult with_words_of(const CUdeviceptr* to, const CUdeviceptr* from, const std::size_t* sizes, std::size_t count,
+                       CUstream stream, Call call) {
+  BatchWords words;
+  const bool told = to != nullptr && from != nullptr && sizes != nullptr;
+  for (std::size_t i = 0; told && i < count; ++i) words.add(to[i], from[i], sizes[i], stream);
+  if (words.status() != CUDA_SUCCESS) return words.status();
+  const CUresult result = call();
+  if (result == CUDA_SUCCESS) words.made();
   return result;
 }
 
@@ -96,15 +118,22 @@ Ends ends_of(const CUDA_FABRIC_COPY_BATCH_OP* copies, std::size_t count) {
 }
 
 // Bytes from another machine cannot be searched for addresses: they count as none.
-CUresult noted(CUresult result, const CUDA_FABRIC_COPY_BATCH_OP* copies, std::size_t count, CUstream stream) {
-  for (std::size_t i = 0; result == CUDA_SUCCESS && i < count; ++i) {
+template <class Call>
+CUresult with_words_of(const CUDA_FABRIC_COPY_BATCH_OP* copies, std::size_t count, CUstream stream, Call call) {
+  BatchWords words;
+  for (std::size_t i = 0; copies != nullptr && i < count; ++i) {
     const CUDA_FABRIC_COPY_BATCH_OP& copy = copies[i];
-    if (!is_pointer(copy.dst)) continue;
-    if (is_pointer(copy.src)) {
-      note_copy(copy.dst.op.ptr.ptr, copy.src.op.ptr.ptr, copy.size, stream);
-    } else {
-      note_overwritten(copy.dst.op.ptr.ptr, copy.size, stream);
+    if (is_pointer(copy.dst) && is_pointer(copy.src)) {
+      words.add(copy.dst.op.ptr.ptr, copy.src.op.ptr.ptr, copy.size, stream);
     }
+  }
+  if (words.status() != CUDA_SUCCESS) return words.status();
+  const CUresult result = call();
+  if (result != CUDA_SUCCESS) return result;
+  words.made();
+  for (std::size_t i = 0; i < count; ++i) {
+    const CUDA_FABRIC_COPY_BATCH_OP& copy = copies[i];
+    if (is_pointer(copy.dst) && !is_pointer(copy.src)) note_overwritten(copy.dst.op.ptr.ptr, copy.size, stream);
   }
   return result;
 }
@@ -126,11 +155,11 @@ TESSERA_HOOK_PTSZ(cuMemcpyBatchAsync,
                    CUmemcpyAttributes* attributes, std::size_t* attribute_indices,
                    std::size_t attribute_count, std::size_t* failed, CUstream given),
                   {
-                    const CUresult result =
-                        with_blocks(ends_of(to, from, sizes, count).all(), stream, Waits::kMay,
-                                    "cuMemcpyBatchAsync", True, to, from, sizes, count, attributes,
-                                    attribute_indices, attribute_count, failed, given);
-                    return noted(result, to, from, sizes, count, stream);
+                    return with_words_of(to, from, sizes, count, stream, [&] {
+                      return with_blocks(ends_of(to, from, sizes, count).all(), stream, Waits::kMay,
+                                         "cuMemcpyBatchAsync", True, to, from, sizes, count, attributes,
+                                         attribute_indices, attribute_count, failed, given);
+                    });
                   })
 
 TESSERA_HOOK_PTSZ(cuMemcpyBatchAsync_v2,
@@ -138,11 +167,11 @@ TESSERA_HOOK_PTSZ(cuMemcpyBatchAsync_v2,
                    CUmemcpyAttributes* attributes, std::size_t* attribute_indices,
                    std::size_t attribute_count, CUstream given),
                   {
-                    const CUresult result =
-                        with_blocks(ends_of(to, from, sizes, count).all(), stream, Waits::kMay,
-                                    "cuMemcpyBatchAsync", True, to, from, sizes, count, attributes,
-                                    attribute_indices, attribute_count, given);
-                    return noted(result, to, from, sizes, count, stream);
+                    return with_words_of(to, from, sizes, count, stream, [&] {
+                      return with_blocks(ends_of(to, from, sizes, count).all(), stream, Waits::kMay,
+                                         "cuMemcpyBatchAsync", True, to, from, sizes, count, attributes,
+                                         attribute_indices, attribute_count, given);
+                    });
                   })
 
 TESSERA_HOOK_PTSZ(cuMemcpy3DBatchAsync,
@@ -175,9 +204,10 @@ TESSERA_HOOK_PTSZ(cuMemcpy3DWithAttributesAsync,
 
 TESSERA_HOOK_PTSZ(cuFabricCpyBatchAsync,
                   (std::size_t count, CUDA_FABRIC_COPY_BATCH_OP* copies, unsigned long long flags, CUstream given), {
-                    const CUresult result = with_blocks(ends_of(copies, count).all(), stream, Waits::kMay,
-                                                        "cuFabricCpyBatchAsync", True, count, copies, flags, given);
-                    return noted(result, copies, count, stream);
+                    return with_words_of(copies, count, stream, [&] {
+                      return with_blocks(ends_of(copies, count).all(), stream, Waits::kMay, "cuFabricCpyBatchAsync",
+                                         True, count, copies, flags, given);
+                    });
                   })
 
 TESSERA_HOOK_PTSZ(cuMemBatchDecompressAsync,

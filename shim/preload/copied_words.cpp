@@ -1,5 +1,6 @@
 #include "copied_words.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "capture.hpp"
 #include "division_numbers.hpp"
 #include "exposure.hpp"
+#include "late_copies.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
 #include "pointer_tables.hpp"
@@ -17,7 +19,6 @@
 namespace tessera::preload {
 namespace {
 
-constexpr const char* kOutside = "pointer outside the heap";
 constexpr const char* kTooMany = "pointer tables";
 
 // A word in a copy, `offset` bytes from its start.
@@ -54,38 +55,60 @@ std::vector<Word> words_in(CUdeviceptr to, const void* from, std::size_t bytes) 
   return words;
 }
 
-// Fails only when a block cannot come to stay; then the next launch fails likewise, and says so.
-void keep(CUdeviceptr word, const char* reason) { (void)expose(word, reason); }
+// The words that a copy on the device moves from a table that is known.
+std::vector<Word> words_of_table(CUdeviceptr from, std::size_t bytes) {
+  std::vector<Word> words;
+  if (!pointer_tables().any()) return words;
+  pointer_tables().visit(from, bytes, [&](std::size_t offset, CUdeviceptr pointee) { words.push_back({offset, pointee}); });
+  return words;
+}
 
 // Whether a word that is stored where nobody tells of its use shall keep its block. Where blocks lie low it has to be
 // one that an allocator hands out: their blocks begin at multiples of 256 at least.
 bool is_worth_keeping(CUdeviceptr word) { return !blocks_lie_low() || word % 256 == 0; }
 
-void store(CUdeviceptr to, std::size_t bytes, const std::vector<Word>& words,
-           const std::vector<Piece>& pieces) {
-  if (!managed(to)) {
-    for (const Word& word : words) {
-      if (is_worth_keeping(word.value)) keep(word.value, kOutside);
-    }
-    return;
-  }
-  if (pointer_tables().any()) pointer_tables().forget(to, bytes);
+void store_in_table(CUdeviceptr to, std::size_t bytes, const std::vector<Word>& words,
+                    const std::vector<Piece>& pieces, Overwrites overwrites) {
+  const auto add = overwrites == Overwrites::kYes ? &PointerTables::add : &PointerTables::add_beside;
+  if (overwrites == Overwrites::kYes && pointer_tables().any()) pointer_tables().forget(to, bytes);
   tessera_block_info holder;
   if (words.empty() || !find_block(to, holder)) return;
   for (const Word& word : words) {
-    if (!pointer_tables().add(to + word.offset, word.value, holder.address, holder.bytes)) {
-      if (is_worth_keeping(word.value)) keep(word.value, kTooMany);
+    if (!(pointer_tables().*add)(to + word.offset, word.value, holder.address, holder.bytes)) {
+      // Fails only when the block cannot come to stay; then the next launch fails likewise, and says so.
+      if (is_worth_keeping(word.value)) (void)expose(word.value, kTooMany);
     }
   }
   for (const Piece& piece : pieces) pointer_tables().join(to + piece.offset, piece.bytes);
 }
 
-// Memory that the driver does not know is pageable host memory.
-bool is_host(CUdeviceptr address) {
+// Words that host memory may hold once earlier copies into it have run; those that it holds now are among `now`.
+std::vector<Word> words_on_their_way(CUdeviceptr from, std::size_t bytes, const std::vector<Word>& now) {
+  std::vector<Word> words;
+  tessera_block_info info;
+  for (const auto& [place, value] : late_copies().copied_back(from, bytes)) {
+    const Word word{static_cast<std::size_t>(place - from), value};
+    const auto is_same = [&](const Word& other) { return other.offset == word.offset && other.value == word.value; };
+    if (std::ranges::none_of(now, is_same) && find_block(value, info)) words.push_back(word);
+  }
+  return words;
+}
+
+bool is_pinned(CUdeviceptr address) {
   unsigned type = 0;
-  const CUresult known = call_true(&TrueDriver::cuPointerGetAttribute, static_cast<void*>(&type),
-                                   CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
-  return known != CUDA_SUCCESS || type == CU_MEMORYTYPE_HOST;
+  return call_true(&TrueDriver::cuPointerGetAttribute, static_cast<void*>(&type), CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                   address) == CUDA_SUCCESS;
+}
+
+// Where blocks lie low, a pair of numbers may look like an address, so that only the very address of a block is sure.
+std::vector<OutsideWord> worth_keeping(CUdeviceptr to, const std::vector<Word>& words) {
+  std::vector<OutsideWord> worth;
+  tessera_block_info info;
+  for (const Word& word : words) {
+    if (!is_worth_keeping(word.value) || !find_block(word.value, info)) continue;
+    worth.push_back({to + word.offset, word.value, info.address, blocks_lie_low() && word.value != info.address});
+  }
+  return worth;
 }
 
 bool nothing_to_note(std::size_t bytes, CUstream stream) {
@@ -95,37 +118,94 @@ bool nothing_to_note(std::size_t bytes, CUstream stream) {
 
 }  // namespace
 
-void note_copy_in(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
-  if (nothing_to_note(bytes, stream)) return;
-  if (bytes > kMostSearched) return note_overwritten(to, bytes, stream);
-  store(to, bytes, words_in(to, from, bytes), {{0, bytes}});
+bool is_host_memory(CUdeviceptr address) {
+  unsigned type = 0;
+  const CUresult known = call_true(&TrueDriver::cuPointerGetAttribute, static_cast<void*>(&type),
+                                   CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+  return known != CUDA_SUCCESS || type == CU_MEMORYTYPE_HOST;
 }
 
-void note_copy_on_device(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  if (!pointer_tables().any() || nothing_to_note(bytes, stream)) return;
-  std::vector<Word> words;
-  pointer_tables().visit(from, bytes, [&](std::size_t offset, CUdeviceptr pointee) {
-    words.push_back({offset, pointee});
-  });
-  std::vector<Piece> pieces;
-  pointer_tables().visit_stretches(from, bytes, [&](std::size_t offset, std::size_t length) {
-    pieces.push_back({offset, length});
-  });
-  store(to, bytes, words, pieces);
-}
-
-void note_copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+CopiedWords::CopiedWords(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, Source source, CUstream stream,
+                         Overwrites overwrites)
+    : to_(to), from_(from), bytes_(bytes), source_(source), overwrites_(overwrites) {
   const bool small = bytes <= kMostSearched;
-  if (nothing_to_note(bytes, stream) || (!small && !pointer_tables().any())) return;
-  if (!managed(to) && is_host(to)) return;
-  if (managed(from)) return note_copy_on_device(to, from, bytes, stream);
-  if (!is_host(from)) return note_overwritten(to, bytes, stream);
-  note_copy_in(to, reinterpret_cast<const void*>(from), bytes, stream);
+  if (nothing_to_note(bytes, stream) || (!small && !pointer_tables().any() && !outside_words().any())) return;
+  const bool in_heap = managed(to);
+  if (source == Source::kAny) {
+    if (!in_heap && is_host_memory(to)) {
+      target_ = managed(from) ? Target::kHost : Target::kNone;
+      return;
+    }
+    source_ = managed(from) || !is_host_memory(from) ? Source::kDevice : Source::kHost;
+  }
+  target_ = in_heap ? Target::kTable : Target::kOutside;
+  is_late_ = source_ == Source::kHost && small && late_copies().host_function_pending();
+  if (in_heap) return;
+  std::vector<Word> words;
+  if (source_ == Source::kDevice) {
+    words = words_of_table(from, bytes);
+  } else if (small) {
+    words = words_in(to, reinterpret_cast<const void*>(from), bytes);
+    const std::vector<Word> late = words_on_their_way(from, bytes, words);
+    words.insert(words.end(), late.begin(), late.end());
+  }
+  outside_.prepare(to, overwrites == Overwrites::kYes ? bytes : 0, worth_keeping(to, words));
+}
+
+void CopiedWords::made() {
+  if (target_ == Target::kNone) return;
+  if (target_ == Target::kHost) return note_copy_out(to_, from_, bytes_);
+  const bool read = source_ == Source::kHost && bytes_ <= kMostSearched;
+  if (is_late_ && is_pinned(from_)) late_copies().add(to_, from_, bytes_);
+  if (target_ == Target::kOutside) return outside_.made();
+  std::vector<Word> words;
+  std::vector<Piece> pieces;
+  if (source_ == Source::kDevice) {
+    words = words_of_table(from_, bytes_);
+    const auto add_piece = [&](std::size_t offset, std::size_t length) { pieces.push_back({offset, length}); };
+    if (!words.empty()) pointer_tables().visit_stretches(from_, bytes_, add_piece);
+  } else if (read) {
+    words = words_in(to_, reinterpret_cast<const void*>(from_), bytes_);
+    pieces.push_back({0, bytes_});
+  }
+  store_in_table(to_, bytes_, words, pieces, overwrites_);
+  if (read) store_in_table(to_, bytes_, words_on_their_way(from_, bytes_, words), {}, Overwrites::kMaybe);
+}
+
+bool note_late_words(CUdeviceptr to, const void* bytes, std::size_t count) {
+  const std::vector<Word> words = words_in(to, bytes, count);
+  if (words.empty()) return false;
+  if (!managed(to)) {
+    OutsideChange change;
+    change.prepare(to, 0, worth_keeping(to, words));
+    if (change.status() == CUDA_SUCCESS) change.made();
+    return true;
+  }
+  std::size_t known = 0;
+  for (const Word& word : words) {
+    pointer_tables().visit(to + word.offset, sizeof(CUdeviceptr),
+                           [&](std::size_t, CUdeviceptr pointee) { known += pointee == word.value ? 1 : 0; });
+  }
+  store_in_table(to, count, words, {{0, count}}, Overwrites::kMaybe);
+  return known < words.size();
+}
+
+void note_copy_out(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  if (bytes > kMostSearched || !pointer_tables().any()) return;
+  LateCopies::HostWords words;
+  for (const Word& word : words_of_table(from, bytes)) words.emplace_back(to + word.offset, word.value);
+  late_copies().note_copy_back(to, bytes, std::move(words));
 }
 
 void note_overwritten(CUdeviceptr to, std::size_t bytes, CUstream stream) {
-  if (bytes == 0 || !managed(to) || !pointer_tables().any() || capturing(stream)) return;
-  pointer_tables().forget(to, bytes);
+  const bool in_heap = managed(to);
+  const bool known = in_heap ? pointer_tables().any() : outside_words().any();
+  if (bytes == 0 || !known || capturing(stream)) return;
+  if (in_heap) {
+    pointer_tables().forget(to, bytes);
+  } else {
+    outside_words().forget(to, bytes);
+  }
 }
 
 }  // namespace tessera::preload

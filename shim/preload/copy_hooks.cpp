@@ -2,6 +2,7 @@
 //
 // A copy from or to pageable host memory waits for its work even where its name says Async.
 // Addresses among what was copied are noted (copied_words.hpp).
+#include "capture.hpp"
 #include "copied_words.hpp"
 #include "cuda_api.hpp"
 #include "managed_use.hpp"
@@ -25,33 +26,27 @@ Waits waits_for(CUdeviceptr end) {
   return managed(end) ? Waits::kNo : waits_for(reinterpret_cast<const void*>(end));
 }
 
-// What the copy wrote is looked at once the driver has taken it.
-template <class Note, class... Args>
-CUresult noted(CUresult result, Note note, Args... args) {
-  if (result == CUDA_SUCCESS) note(args...);
-  return result;
+// Between any two places; `args` are those of the call after the first three.
+template <class Function, class... Args>
+CUresult copy(const char* call, Waits waits, Source source, Function TrueDriver::*function, CUstream stream,
+              CUdeviceptr to, CUdeviceptr from, std::size_t bytes, Args... args) {
+  return with_words(to, from, bytes, source, stream, [&] {
+    return with_blocks({{to, bytes}, {from, bytes}}, stream, waits, call, function, to, from, bytes, args...);
+  });
 }
 
-// Between any two places; `args` are those of the call after the first three.
 template <class Function, class... Args>
 CUresult copy_async(const char* call, Function TrueDriver::*function, CUstream stream, CUdeviceptr to, CUdeviceptr from,
                     std::size_t bytes, Args... args) {
-  if (!managed(to) && !managed(from)) {
-    return noted(call_true(function, to, from, bytes, args...), note_copy, to, from, bytes, stream);
-  }
-  const bool waits = waits_for(to) == Waits::kMay || waits_for(from) == Waits::kMay;
-  const CUresult result = with_blocks({{to, bytes}, {from, bytes}}, stream, waits ? Waits::kMay : Waits::kNo, call,
-                                      function, to, from, bytes, args...);
-  return noted(result, note_copy, to, from, bytes, stream);
+  const bool any = managed(to) || managed(from);
+  const bool waits = any && (waits_for(to) == Waits::kMay || waits_for(from) == Waits::kMay);
+  return copy(call, waits ? Waits::kMay : Waits::kNo, Source::kAny, function, stream, to, from, bytes, args...);
 }
 
 }  // namespace
 
-TESSERA_HOOK_PTDS(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes), {
-  const CUresult result = with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kMay, "cuMemcpy",
-                                      True, to, from, bytes);
-  return noted(result, note_copy, to, from, bytes, stream);
-})
+TESSERA_HOOK_PTDS(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes),
+                  { return copy("cuMemcpy", Waits::kMay, Source::kAny, True, stream, to, from, bytes); })
 
 TESSERA_HOOK_PTSZ(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream given),
                   { return copy_async("cuMemcpyAsync", True, stream, to, from, bytes, given); })
@@ -66,38 +61,35 @@ TESSERA_HOOK_PTDS(cuMemcpyPeer,
                   (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                    std::size_t bytes),
                   {
-                    const CUresult result = with_blocks({{to, bytes}, {from, bytes}}, stream,
-                                                        Waits::kMay, "cuMemcpyPeer", True, to,
-                                                        to_context, from, from_context, bytes);
-                    return noted(result, note_copy_on_device, to, from, bytes, stream);
+                    return with_words(to, from, bytes, Source::kDevice, stream, [&] {
+                      return with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kMay, "cuMemcpyPeer", True, to,
+                                         to_context, from, from_context, bytes);
+                    });
                   })
 
 TESSERA_HOOK_PTSZ(cuMemcpyPeerAsync,
                   (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                    std::size_t bytes, CUstream given),
                   {
-                    const CUresult result = with_blocks(
-                        {{to, bytes}, {from, bytes}}, stream, Waits::kNo, "cuMemcpyPeerAsync", True,
-                        to, to_context, from, from_context, bytes, given);
-                    return noted(result, note_copy_on_device, to, from, bytes, stream);
+                    return with_words(to, from, bytes, Source::kDevice, stream, [&] {
+                      return with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kNo, "cuMemcpyPeerAsync", True,
+                                         to, to_context, from, from_context, bytes, given);
+                    });
                   })
 
 TESSERA_HOOK_PTDS(cuMemcpyHtoD_v2, (CUdeviceptr to, const void* from, std::size_t bytes), {
-  const CUresult result =
-      with_blocks({{to, bytes}}, stream, Waits::kMay, "cuMemcpyHtoD", True, to, from, bytes);
-  return noted(result, note_copy_in, to, from, bytes, stream);
+  return with_words(to, from, bytes, stream, [&] {
+    return with_blocks({{to, bytes}}, stream, Waits::kMay, "cuMemcpyHtoD", True, to, from, bytes);
+  });
 })
 
 TESSERA_HOOK_PTSZ(cuMemcpyHtoDAsync_v2,
                   (CUdeviceptr to, const void* from, std::size_t bytes, CUstream given), {
-                    if (!managed(to)) {
-                      return noted(call_true(True, to, from, bytes, given), note_copy_in, to, from,
-                                   bytes, stream);
-                    }
-                    const CUresult result =
-                        with_blocks({{to, bytes}}, stream, waits_for(from), "cuMemcpyHtoDAsync",
-                                    True, to, from, bytes, given);
-                    return noted(result, note_copy_in, to, from, bytes, stream);
+                    const Waits waits = managed(to) ? waits_for(from) : Waits::kNo;
+                    return with_words(to, from, bytes, stream, [&] {
+                      return with_blocks({{to, bytes}}, stream, waits, "cuMemcpyHtoDAsync", True, to, from, bytes,
+                                         given);
+                    });
                   })
 
 TESSERA_HOOK_PTDS(cuMemcpyDtoH_v2, (void* to, CUdeviceptr from, std::size_t bytes), {
@@ -107,23 +99,20 @@ TESSERA_HOOK_PTDS(cuMemcpyDtoH_v2, (void* to, CUdeviceptr from, std::size_t byte
 TESSERA_HOOK_PTSZ(cuMemcpyDtoHAsync_v2,
                   (void* to, CUdeviceptr from, std::size_t bytes, CUstream given), {
                     if (!managed(from)) return call_true(True, to, from, bytes, given);
-                    return with_blocks({{from, bytes}}, stream, waits_for(to), "cuMemcpyDtoHAsync",
-                                       True, to, from, bytes, given);
+                    const CUresult result = with_blocks({{from, bytes}}, stream, waits_for(to), "cuMemcpyDtoHAsync",
+                                                        True, to, from, bytes, given);
+                    if (result == CUDA_SUCCESS && !capturing(stream)) {
+                      note_copy_out(reinterpret_cast<CUdeviceptr>(to), from, bytes);
+                    }
+                    return result;
                   })
 
-TESSERA_HOOK_PTDS(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes), {
-  const CUresult result = with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kMay,
-                                      "cuMemcpyDtoD", True, to, from, bytes);
-  return noted(result, note_copy_on_device, to, from, bytes, stream);
+TESSERA_HOOK_PTDS(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes),
+                  { return copy("cuMemcpyDtoD", Waits::kMay, Source::kDevice, True, stream, to, from, bytes); })
+
+TESSERA_HOOK_PTSZ(cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream given), {
+  return copy("cuMemcpyDtoDAsync", Waits::kNo, Source::kDevice, True, stream, to, from, bytes, given);
 })
-
-TESSERA_HOOK_PTSZ(cuMemcpyDtoDAsync_v2,
-                  (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream given), {
-                    const CUresult result =
-                        with_blocks({{to, bytes}, {from, bytes}}, stream, Waits::kNo,
-                                    "cuMemcpyDtoDAsync", True, to, from, bytes, given);
-                    return noted(result, note_copy_on_device, to, from, bytes, stream);
-                  })
 
 TESSERA_HOOK_PTDS(cuMemcpyDtoA_v2,
                   (CUarray to, std::size_t offset, CUdeviceptr from, std::size_t bytes), {
@@ -136,5 +125,6 @@ TESSERA_HOOK_PTDS(cuMemcpyAtoD_v2,
                     const CUresult result =
                         with_blocks({{to, bytes}}, stream, Waits::kMay, "cuMemcpyAtoD", True, to,
                                     from, offset, bytes);
-                    return noted(result, note_overwritten, to, bytes, stream);
+                    if (result == CUDA_SUCCESS) note_overwritten(to, bytes, stream);
+                    return result;
                   })

@@ -40,6 +40,8 @@ struct WordSpans {
 struct NodeCopy {
   CUdeviceptr to = 0, from = 0;  // `from` may be host memory
   std::size_t bytes = 0;
+  bool may_not_run = false;  // it is in a conditional body
+  bool rewrites = false;     // a part of what an earlier node of the graph writes
 };
 
 struct Words {

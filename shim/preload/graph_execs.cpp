@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "graph_copies.hpp"
 #include "held_blocks.hpp"
 
 namespace tessera::preload {
@@ -16,7 +17,8 @@ std::vector<CUdeviceptr> GraphExecs::settle(Entry& entry) {
   std::vector<CUdeviceptr> held = blocks_of(all.certain);
   held_blocks().hold(held);
   std::swap(held, entry.held);
-  entry.words = all.empty() ? nullptr : std::make_shared<const Words>(std::move(all));
+  all.copies = copies_in_order(entry.nodes);
+  entry.words = all.empty() && all.copies.empty() ? nullptr : std::make_shared<const Words>(std::move(all));
   entry.judged = false;
   entry.cut = {};
   return held;  // of before

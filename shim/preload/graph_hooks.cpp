@@ -3,11 +3,12 @@
 // A launch on a stream that is being captured runs nothing: it makes a child graph, which is read when
 // the outer graph is instantiated.
 #include "capture.hpp"
-#include "copied_words.hpp"
 #include "cuda_api.hpp"
 #include "driver_room.hpp"
 #include "exposure.hpp"
+#include "graph_copies.hpp"
 #include "graph_execs.hpp"
+#include "late_copies.hpp"
 #include "managed_use.hpp"
 #include "outcome.hpp"
 #include "true_driver.hpp"
@@ -65,6 +66,37 @@ CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long fl
   return result;
 }
 
+template <class Launch>
+CUresult launch_words(CUgraphExec exec, CUstream stream, const Words& words, Launch launch_with) {
+  if (words.any_block && !capturing(stream)) {
+    const CUresult held = hold_everything("cuGraphLaunch");
+    return held == CUDA_SUCCESS ? launch_with(words) : held;
+  }
+  const auto cut = capturing(stream) ? GraphExecs::Launchable{} : graph_execs().parts(exec);
+  if (cut.parts != nullptr) return launch_parts(exec, *cut.parts, words, launch_with);
+  if (cut.too_large != nullptr) {
+    // It is out of memory for these alone, and the line about that says how much they need.
+    const ManagedUse least(*cut.too_large, stream, "cuGraphLaunch", Launched::kGraph);
+    if (least.status() != CUDA_SUCCESS) return least.status();
+  }
+  return launch_with(words);
+}
+
+template <class Launch>
+CUresult launch_copies(CUgraphExec exec, CUstream stream, const Words& words, Launch launch_with) {
+  GraphCopies copies(words.copies, stream);
+  if (copies.status() != CUDA_SUCCESS) return copies.status();
+  const auto launch_with_all = [&](const Words& needed) {
+    if (copies.between().empty()) return launch_with(needed);
+    Words all(needed);
+    all.append(copies.between());
+    return launch_with(all);
+  };
+  const CUresult result = launch_words(exec, stream, words, launch_with_all);
+  if (result == CUDA_SUCCESS) copies.launched();
+  return result;
+}
+
 template <class Function>
 CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*function, CUstream given) {
   const auto words = running() != nullptr ? graph_execs().words(exec) : nullptr;
@@ -76,21 +108,12 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
       return ours ? use.status() : call_true(function, exec, given);
     });
   };
+  if (late_copies().any() && !capturing(stream)) {
+    late_copies().settle(words != nullptr ? WordSpans(*words) : WordSpans());
+  }
   if (words == nullptr) return launch_with({});
-  // What host memory holds now is what the nodes are taken to copy: the program may have put other addresses there.
-  for (const auto& [to, from, bytes] : words->copies) note_copy(to, from, bytes, stream);
-  if (words->any_block && !capturing(stream)) {
-    const CUresult held = hold_everything("cuGraphLaunch");
-    return held == CUDA_SUCCESS ? launch_with(*words) : held;
-  }
-  const auto cut = capturing(stream) ? GraphExecs::Launchable{} : graph_execs().parts(exec);
-  if (cut.parts != nullptr) return launch_parts(exec, *cut.parts, *words, launch_with);
-  if (cut.too_large != nullptr) {
-    // It is out of memory for these alone, and the line about that says how much they need.
-    const ManagedUse least(*cut.too_large, stream, "cuGraphLaunch", Launched::kGraph);
-    if (least.status() != CUDA_SUCCESS) return least.status();
-  }
-  return launch_with(*words);
+  return words->copies.empty() ? launch_words(exec, stream, *words, launch_with)
+                               : launch_copies(exec, stream, *words, launch_with);
 }
 
 template <class Function, class... Args>

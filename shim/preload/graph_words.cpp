@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "box_extents.hpp"
 #include "copied_words.hpp"
@@ -67,16 +68,23 @@ void add_if_managed(Words& words, CUdeviceptr address) {
   if (managed(address)) words.certain.push_back(address);
 }
 
+// What may write addresses to where kernels read: not to host memory, nor between memories of the driver's own.
+void add_line(Words& words, CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  if (from == 0 || bytes > kMostSearched) return;
+  const bool counts = managed(to) || (!is_host_memory(to) && (managed(from) || is_host_memory(from)));
+  if (counts) words.copies.push_back({.to = to, .from = from, .bytes = bytes});
+}
+
 // Copies of rows are left out: their bytes do not lie together.
 void add_copy(Words& words, const CUDA_MEMCPY3D_v2& params) {
   const CUdeviceptr to = target_of(&params).address;
   const bool is_line = params.Height == 1 && params.Depth == 1;
-  if (!managed(to) || !is_line || params.WidthInBytes > kMostSearched) return;
+  if (to == 0 || !is_line) return;
   CUdeviceptr from = source_of(&params).address;
   if (params.srcMemoryType == CU_MEMORYTYPE_HOST) {
     from = reinterpret_cast<CUdeviceptr>(params.srcHost) + params.srcXInBytes;
   }
-  if (from != 0) words.copies.push_back({to, from, params.WidthInBytes});
+  add_line(words, to, from, params.WidthInBytes);
 }
 
 Words words_of_operations(const CUstreamBatchMemOpParams* operations, unsigned count) {
@@ -101,8 +109,7 @@ Words words_of_batch(const CUgraphNodeParams& params) {
   for (std::size_t i = 0; batch.dsts != nullptr && batch.srcs != nullptr && i < batch.count; ++i) {
     add_if_managed(words, batch.dsts[i]);
     add_if_managed(words, batch.srcs[i]);
-    const bool is_searched = batch.sizes != nullptr && batch.sizes[i] <= kMostSearched;
-    if (managed(batch.dsts[i]) && is_searched) words.copies.push_back({batch.dsts[i], batch.srcs[i], batch.sizes[i]});
+    if (batch.sizes != nullptr) add_line(words, batch.dsts[i], batch.srcs[i], batch.sizes[i]);
   }
   return words;
 }
@@ -111,9 +118,12 @@ Words words_of_fabric_batch(const CUgraphNodeParams& params) {
   const auto batch = member_of<CUDA_FABRIC_CPY_BATCH_NODE_PARAMS>(params);
   Words words;
   for (std::size_t i = 0; batch.opList != nullptr && i < batch.numOps; ++i) {
-    for (const CUfabricCpyOperand& end : {batch.opList[i].src, batch.opList[i].dst}) {
-      if (end.type == CU_FABRIC_COPY_OPERAND_TYPE_POINTER) add_if_managed(words, end.op.ptr.ptr);
-    }
+    const CUDA_FABRIC_COPY_BATCH_OP& copy = batch.opList[i];
+    const bool reads = copy.src.type == CU_FABRIC_COPY_OPERAND_TYPE_POINTER;
+    const bool writes = copy.dst.type == CU_FABRIC_COPY_OPERAND_TYPE_POINTER;
+    if (reads) add_if_managed(words, copy.src.op.ptr.ptr);
+    if (writes) add_if_managed(words, copy.dst.op.ptr.ptr);
+    if (reads && writes) add_line(words, copy.dst.op.ptr.ptr, copy.src.op.ptr.ptr, copy.size);
   }
   return words;
 }
@@ -158,10 +168,13 @@ CUresult read_child(CUgraphNode node, GraphWords& found) {
 CUresult read_bodies(CUgraphNode node, GraphWords& found) {
   const std::vector<CUgraph> graphs = bodies_of(node);
   if (graphs.empty()) return CUDA_ERROR_NOT_FOUND;
-  for (const CUgraph body : graphs) {
-    if (const CUresult result = read_graph(body, found); result != CUDA_SUCCESS) return result;
+  const bool outer = std::exchange(found.in_body, true);
+  CUresult result = CUDA_SUCCESS;
+  for (auto body = graphs.begin(); body != graphs.end() && result == CUDA_SUCCESS; ++body) {
+    result = read_graph(*body, found);
   }
-  return CUDA_SUCCESS;
+  found.in_body = outer;
+  return result;
 }
 
 CUresult read_node(CUgraphNode node, GraphWords& found) {
@@ -202,6 +215,7 @@ CUresult read_graph(CUgraph graph, GraphWords& found) {
   std::vector<CUgraphNode> nodes;
   if (const CUresult result = read_handles(graph, nodes); result != CUDA_SUCCESS) return result;
   for (const CUgraphNode node : nodes) {
+    found.places[node] = {found.places.size(), found.in_body};
     if (read_node(node, found) != CUDA_SUCCESS) found.by_node[node].any_block = true;
   }
   return CUDA_SUCCESS;

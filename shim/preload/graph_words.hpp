@@ -19,6 +19,12 @@ namespace tessera::preload {
 
 struct GraphWords {
   std::unordered_map<CUgraphNode, Words> by_node;  // of child graphs and conditional bodies too
+  struct Place {
+    std::size_t turn = 0;  // in which it was read
+    bool in_body = false;  // of a conditional node: it may not run
+  };
+  std::unordered_map<CUgraphNode, Place> places;
+  bool in_body = false;  // while one is read
   bool changed_by_device = false;  // kernels may give some node other parameters, unseen
 };
 

@@ -6,6 +6,7 @@
 #include "green_contexts.hpp"
 #include "lifecycle.hpp"
 #include "outcome.hpp"
+#include "outside_words.hpp"
 #include "pointer_tables.hpp"
 #include "several_devices.hpp"
 #include "true_driver.hpp"
@@ -98,6 +99,7 @@ void HeldBlocks::free_due() {
       continue;
     }
     forget_tables_of(block);
+    if (outside_words().any()) outside_words().forget_block(block);
     (void)cuda_result_said(tessera_free(allocator, block, TESSERA_NO_STREAM), "cuMemFree");
   }
 }

@@ -3,6 +3,7 @@
 #include "capture.hpp"
 #include "cuda_api.hpp"
 #include "driver_room.hpp"
+#include "late_copies.hpp"
 #include "managed_use.hpp"
 #include "parameter_words.hpp"
 #include "true_driver.hpp"
@@ -39,6 +40,7 @@ template <class Function, class... Args>
   }
   const WordSpans words = found.words();
   if (words.empty() && !has_heap()) return call_true(call, args...);
+  if (late_copies().any() && !capturing(stream)) late_copies().settle(words);
   CUresult result = CUDA_SUCCESS;
   {
     const ManagedUse use(words, stream, name, launched);

@@ -12,7 +12,9 @@
 #include "endings.hpp"
 #include "green_contexts.hpp"
 #include "handed_addresses.hpp"
+#include "late_copies.hpp"
 #include "outcome.hpp"
+#include "outside_words.hpp"
 #include "pointer_tables.hpp"
 #include "pool_blocks.hpp"
 #include "retired_heaps.hpp"
@@ -93,6 +95,8 @@ void put_away(tessera_allocator* allocator) {
   pool_blocks().clear();
   handed_addresses().forget_all();
   tensor_maps().forget_all();
+  outside_words().forget_all();
+  late_copies().forget_all();
   forget_endings();
   {
     const std::lock_guard<std::mutex> lock(ending_lock);

@@ -18,6 +18,7 @@
 #include "managed_use.hpp"
 #include "nccl_library.hpp"
 #include "outcome.hpp"
+#include "outside_words.hpp"
 #include "pointer_tables.hpp"
 #include "pool_blocks.hpp"
 #include "program_waits.hpp"
@@ -97,6 +98,7 @@ CUresult release(CUdeviceptr address, tessera_stream stream) {
   const InPrimary in_primary;
   forget_tables_of(address);
   pool_blocks().remove(address);
+  if (outside_words().any()) outside_words().forget_block(address);
   return cuda_result(tessera_free(running(), address, stream));
 }
 

@@ -10,6 +10,21 @@ namespace tessera::preload {
 
 bool PointerTables::add(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes) {
   const std::unique_lock<std::shared_mutex> lock(mutex_);
+  return add_locked(place, pointee, block, bytes);
+}
+
+// A word may be one of so many as it has bytes: each has a place at one of them, the newest the last if they are too few.
+bool PointerTables::add_beside(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes) {
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  const CUdeviceptr last = place + sizeof(CUdeviceptr) - 1;
+  for (auto at = entries_.find(place); at != entries_.end(); at = entries_.find(++place)) {
+    if (at->second == pointee) return true;
+    if (place == last) break;
+  }
+  return add_locked(place, pointee, block, bytes);
+}
+
+bool PointerTables::add_locked(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes) {
   const auto known = entries_.find(place);
   if (known == entries_.end() && entries_.size() >= kMostEntries) return false;
   if (known != entries_.end()) places_.erase({known->second, place});

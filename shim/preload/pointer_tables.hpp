@@ -43,6 +43,8 @@ class PointerTables {
   // The word at `place`, in the block [block, block + bytes), is now `pointee`.
   // False when there are too many to remember one more.
   bool add(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes);
+  // The same for a word that may be there now, beside those that were.
+  bool add_beside(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes);
   // A copy wrote these bytes as one piece. REQUIRES: all in one block; an entry in them was added.
   void join(CUdeviceptr begin, std::size_t bytes);
   // Nothing is known of these bytes any more.
@@ -89,6 +91,7 @@ class PointerTables {
   std::atomic<bool>& page_of(CUdeviceptr address) const { return pages_[(address >> kPageBits) % kPages]; }
   // The first that ends behind `address`.
   Stretches::const_iterator stretch_at_or_behind(CUdeviceptr address) const;
+  bool add_locked(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes);
   bool has_entries(CUdeviceptr begin, CUdeviceptr end) const;
   void put_stretch(CUdeviceptr begin, CUdeviceptr end, bool passed);
   void join_locked(CUdeviceptr begin, CUdeviceptr end);

@@ -1,0 +1,82 @@
+#include "graph_copies.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "lifecycle.hpp"
+#include "pointer_tables.hpp"
+
+namespace tessera::preload {
+namespace {
+
+// Stretches of memory that were written.
+class Written {
+ public:
+  // Adds one. True if a part of it was written before.
+  bool add(CUdeviceptr begin, CUdeviceptr end) {
+    bool before = false;
+    auto next = stretches_.upper_bound(begin);
+    if (next != stretches_.begin() && std::prev(next)->second > begin) --next;
+    for (; next != stretches_.end() && next->first < end; next = stretches_.erase(next)) {
+      before = true;
+      begin = std::min(begin, next->first);
+      end = std::max(end, next->second);
+    }
+    stretches_[begin] = end;
+    return before;
+  }
+
+ private:
+  std::map<CUdeviceptr, CUdeviceptr> stretches_;
+};
+
+bool is_same(const NodeCopy& a, const NodeCopy& b) { return a.to == b.to && a.from == b.from && a.bytes == b.bytes; }
+
+}  // namespace
+
+std::vector<NodeCopy> copies_in_order(const GraphWords& nodes) {
+  std::vector<std::pair<GraphWords::Place, const Words*>> order;
+  for (const auto& [node, words] : nodes.by_node) {
+    if (words.copies.empty()) continue;
+    const auto place = nodes.places.find(node);
+    order.emplace_back(place != nodes.places.end() ? place->second : GraphWords::Place{}, &words);
+  }
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first.turn < b.first.turn; });
+  std::vector<NodeCopy> copies;
+  Written written;
+  for (const auto& [place, words] : order) {
+    for (NodeCopy copy : words->copies) {
+      // A child graph that was exchanged gives all its copies to each of its nodes.
+      if (!copies.empty() && is_same(copies.back(), copy)) continue;
+      copy.may_not_run = place.in_body;
+      copy.rewrites = written.add(copy.to, copy.to + copy.bytes);
+      copies.push_back(copy);
+    }
+  }
+  return copies;
+}
+
+// What a table holds has to be known before the launch is announced.
+GraphCopies::GraphCopies(const std::vector<NodeCopy>& copies, CUstream stream) {
+  for (const NodeCopy& copy : copies) {
+    const Overwrites overwrites = copy.may_not_run ? Overwrites::kMaybe : Overwrites::kYes;
+    if (!managed(copy.to)) {
+      status_ = outside_.emplace_back(copy.to, copy.from, copy.bytes, Source::kAny, stream, overwrites).status();
+      if (status_ != CUDA_SUCCESS) return;
+      continue;
+    }
+    if (copy.rewrites && pointer_tables().any()) {
+      pointer_tables().visit(copy.to, copy.bytes,
+                             [this](std::size_t, CUdeviceptr pointee) { between_.maybe.push_back(pointee); });
+    }
+    CopiedWords(copy.to, copy.from, copy.bytes, Source::kAny, stream, overwrites).made();
+  }
+}
+
+void GraphCopies::launched() {
+  for (CopiedWords& copy : outside_) copy.made();
+}
+
+}  // namespace tessera::preload

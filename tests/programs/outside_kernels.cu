@@ -1,0 +1,33 @@
+// Kernels whose addresses lie outside the heap, in a module's global, or outside their block, as a base before it.
+//
+// Thread safety: each element has one thread.
+#include "softcuda_kernel.hpp"
+
+extern "C" {
+__device__ int* targets[16];
+}
+
+extern "C" __global__ void add_to_targets(int used, int count) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  for (int k = 0; i < count && k < used; ++k) targets[k][i] += 1;
+}
+TESSERA_KERNEL(add_to_targets)
+
+extern "C" __global__ void add_from(int* base, long first, int count) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < count) base[first + i] += 1;
+}
+TESSERA_KERNEL(add_from)
+
+// An array that begins at 1.
+extern "C" __global__ void add_from_one(int* base, int count) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < count) base[1 + i] += 1;
+}
+TESSERA_KERNEL(add_from_one)
+
+extern "C" __global__ void add_to_table(int** table, int used, int count) {
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  for (int k = 0; i < count && k < used; ++k) table[k][i] += 1;
+}
+TESSERA_KERNEL(add_to_table)
