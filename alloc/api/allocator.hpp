@@ -49,6 +49,7 @@ struct AnnouncedUse {
   StreamId stream;
   std::vector<Part> held;      // blocking uses, and uses of several devices
   std::uint64_t gates = 0;     // of work that names no block: a bit per device whose gate it is in
+  bool refuses_strays = false;  // set before: kNotFound where an address is ours, but in no live block
 };
 
 // Words of which the first `certain` are addresses; the next `likely` are so where a block begins there. The
@@ -216,7 +217,7 @@ class Allocator {
     std::vector<Address> addresses;  // the first `needed` have to come
     std::size_t needed = 0;
   };
-  Chosen choose_fitting(const GradedAddresses& words);
+  Result<Chosen> choose_fitting(const GradedAddresses& words, bool refuses_strays);
   Status begin_on_several(std::span<const Address> addresses, Access access, AnnouncedUse& use);
   Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;
   TraceWriter::OpKind trace_op(std::span<const Address> addresses, StreamId stream, Access access, std::string_view name);

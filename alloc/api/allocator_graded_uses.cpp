@@ -4,7 +4,10 @@
 #include <deque>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "api/allocator.hpp"
 #include "base/log.hpp"
@@ -43,7 +46,7 @@ class RoomForUse {
 }  // namespace
 
 // What is certain comes first, so that what may be no address gets only what that leaves.
-Allocator::Chosen Allocator::choose_fitting(const GradedAddresses& words) {
+Result<Allocator::Chosen> Allocator::choose_fitting(const GradedAddresses& words, bool refuses_strays) {
   std::deque<RoomForUse> rooms;
   const auto room_of = [&](Address address) -> RoomForUse* {
     DeviceHeap* const heap = heap_of(address);
@@ -57,6 +60,9 @@ Allocator::Chosen Allocator::choose_fitting(const GradedAddresses& words) {
     const Address address = words.all[i];
     RoomForUse* const room = room_of(address);
     const auto block = room == nullptr ? std::nullopt : room->block_of(address);
+    if (!block && refuses_strays && room != nullptr && i < words.certain) {
+      return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
+    }
     if (!block) continue;
     const bool begins = i < words.certain + words.likely && block->address == address;
     if (i < words.certain || begins) {
@@ -85,7 +91,9 @@ Status Allocator::begin_use(const GradedAddresses& words, StreamId stream, Acces
                             AnnouncedUse& use) {
   use.use.work = name;
   if (!trace_ && try_use(words.all, stream, access, use)) return {};
-  const Chosen chosen = choose_fitting(words);
+  const bool refuses_strays = std::exchange(use.refuses_strays, false);
+  Chosen chosen;
+  TESSERA_TRY_ASSIGN(chosen, choose_fitting(words, refuses_strays));
   Status status = begin_use(chosen.addresses, stream, access, Use::Kind::kGate, name, use);
   // The room was guessed, and the tiers below may be full. Or what may not be needed cannot be read any more.
   const Code code = status.code();

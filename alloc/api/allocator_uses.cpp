@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "api/allocator.hpp"
 
 namespace tessera {
@@ -36,6 +38,10 @@ class FoundRuns {
   Run* last_ = nullptr;
 };
 
+Status stray(Address address) {
+  return Status(Code::kNotFound, fmt::format("{:#x} is in no live block", address.value()));
+}
+
 }  // namespace
 
 // The common case: queued work, all of its blocks on one device and in its memory. Takes no lock and
@@ -53,7 +59,12 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
                      end = addresses.end()]() -> std::optional<std::span<Run* const>> {
     for (auto address = first; address != end; ++address) {
       if (*address >= low && *address < high) {
-        if (Run* const run = BlockCache::live_run_of(pages, *address)) found.add(run);
+        Run* const run = BlockCache::live_run_of(pages, *address);
+        if (run == nullptr) [[unlikely]] {
+          if (use.refuses_strays) return std::nullopt;
+          continue;
+        }
+        found.add(run);
       } else if (manages(*address)) {
         return std::nullopt;  // of another device
       }
@@ -87,7 +98,11 @@ Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream,
       lookup.reset();
       return begin_on_several(addresses, access, use);
     }
-    if (Run* run = lookup->run_of(address)) runs.add(run);
+    if (Run* run = lookup->run_of(address)) {
+      runs.add(run);
+    } else if (use.refuses_strays) {
+      return stray(address);
+    }
   }
   const std::span<Run* const> found = runs.all();
   if (found.empty()) {

@@ -83,6 +83,7 @@ tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void*
     Allocator& heap = *allocator->allocator;
     heap.expect_unseen_work();
     AnnouncedUse announced;
+    announced.refuses_strays = true;
     TESSERA_TRY(heap.begin_use(words_of(words, bytes), stream_id(stream), Access::kWrite,
                                Use::Kind::kGate, name, announced));
     begin_unnamed_if_none(heap, stream_id(stream), name, announced);
@@ -120,6 +121,7 @@ tessera_result tessera_use_begin_graded(tessera_allocator* allocator, const tess
     Allocator& heap = *allocator->allocator;
     heap.expect_unseen_work();
     AnnouncedUse announced;
+    announced.refuses_strays = true;
     TESSERA_TRY(heap.begin_use(GradedAddresses{{first, count}, certain, likely}, stream_id(stream), Access::kWrite, name,
                                announced));
     begin_unnamed_if_none(heap, stream_id(stream), name, announced);

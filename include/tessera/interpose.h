@@ -34,14 +34,17 @@ TESSERA_API int tessera_manages(tessera_allocator* allocator, tessera_address ad
  * NULL) is the kernel's, for traces and the learner, which knows it by the pointer: it must stay
  * the same for the same kernel. Access is assumed to be WRITE. From the first such call on, work may use blocks that it
  * does not name: a block leaves behind all work that its device had been given by then, and stays for a few launches
- * behind its last use (option `grace`). */
+ * behind its last use (option `grace`).
+ * Errors: also NOT_FOUND, where a word is managed (tessera_manages) and in no live block: it names nothing, or a block
+ * beside it, which only who made the words may know. Without it the call can be made again. */
 TESSERA_API tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words,
                                                    size_t bytes, tessera_stream stream,
                                                    const char* name, tessera_use* use);
 /* The same for words of which some are less likely to be addresses than others: a pair of small numbers can
  * look like one. The first `certain` of them are taken for addresses, and so is each of the next `likely` that
  * is the very address of a block. Of the others, those and `maybe` behind them, as many come as fit into device
- * memory beside these, the first ones first; whether they fit decides nothing about the call. */
+ * memory beside these, the first ones first; whether they fit decides nothing about the call. Errors: NOT_FOUND likewise, for the
+ * first `certain`. */
 TESSERA_API tessera_result tessera_use_begin_graded(tessera_allocator* allocator,
                                                     const tessera_address* words, size_t certain,
                                                     size_t likely, size_t maybe,

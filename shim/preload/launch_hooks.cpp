@@ -19,9 +19,10 @@ Launched launched_as(unsigned grid_x, unsigned grid_y, unsigned grid_z) {
 // The driver was out of memory: for code, or for local memory. Apart from launch(), whose cost it shall not raise.
 template <class Function, class... Args>
 [[gnu::noinline, gnu::cold]] CUresult launch_again(const WordSpans& words, Launched launched, CUstream stream,
-                                                   const char* name, Function TrueDriver::*call, Args... args) {
+                                                   const char* name, const GivenParameters& given,
+                                                   Function TrueDriver::*call, Args... args) {
   return again_with_driver_room({.stream = stream}, [&](bool& ours) {
-    const ManagedUse use(words, stream, name, launched);
+    const ManagedUse use(words, stream, name, launched, &given);
     ours = use.status() != CUDA_SUCCESS;
     return ours ? use.status() : call_true(call, args...);
   });
@@ -41,14 +42,15 @@ template <class Function, class... Args>
   const WordSpans words = found.words();
   if (words.empty() && !has_heap()) return call_true(call, args...);
   if (late_copies().any() && !capturing(stream)) late_copies().settle(words);
+  const GivenParameters given{function, parameters, extra};
   CUresult result = CUDA_SUCCESS;
   {
-    const ManagedUse use(words, stream, name, launched);
+    const ManagedUse use(words, stream, name, launched, &given);
     if (use.status() != CUDA_SUCCESS) return use.status();
     result = call_true(call, args...);
   }
   if (result != CUDA_ERROR_OUT_OF_MEMORY) [[likely]] return result;
-  return launch_again(words, launched, stream, name, call, args...);
+  return launch_again(words, launched, stream, name, given, call, args...);
 }
 
 }  // namespace

@@ -72,8 +72,8 @@ void ManagedUse::returned() {
 }
 
 ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kernel,
-                       Launched launched)
-    : allocator_(running()) {
+                       Launched launched, const GivenParameters* given)
+    : allocator_(running()), given_(given) {
   if (allocator_ == nullptr || entry_.nested()) return;
   if (capturing(stream)) return;
   if (words.empty()) {
@@ -104,17 +104,18 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
   begin_launch(with_tables, stream, kernel, launched);
 }
 
-inline void ManagedUse::begin_launch(const WordSpans& words, CUstream stream, const char* kernel,
+[[gnu::always_inline]] inline void ManagedUse::begin_launch(const WordSpans& words, CUstream stream, const char* kernel,
                                      Launched launched) {
   const bool maybe_apart =
       of_green_default(stream) || (launched == Launched::kGraph && several_devices());
   if (maybe_apart && begin_apart(words, stream, kernel)) return;
   const InPrimary in_primary;
-  const tessera_result result =
+  tessera_result result =
       words.all_certain()
           ? tessera_use_begin_words(allocator_, words.certain.data(), words.certain.size_bytes(),
                                     stream_of(stream), kernel, &use_)
           : begin_graded(words, stream, kernel);
+  if (result == TESSERA_NOT_FOUND) [[unlikely]] result = begin_without_strays(words, stream, kernel);
   settle(result, kernel != nullptr ? kernel : "cuLaunchKernel");
 }
 
@@ -139,6 +140,17 @@ ManagedUse::~ManagedUse() {
   }
   settle(result, call);
   return true;
+}
+
+// Another thread may free one of the blocks meanwhile: then nothing is certain any more.
+[[gnu::noinline]] tessera_result ManagedUse::begin_without_strays(const WordSpans& words, CUstream stream,
+                                                                  const char* kernel) {
+  Words live = without_strays(words, given_ != nullptr ? *given_ : GivenParameters());
+  const tessera_result result = begin_graded(live, stream, kernel);
+  if (result != TESSERA_NOT_FOUND) return result;
+  live.maybe.insert(live.maybe.begin(), live.certain.begin(), live.certain.end());
+  live.certain.clear();
+  return begin_graded(live, stream, kernel);
 }
 
 [[gnu::noinline]] tessera_result ManagedUse::begin_graded(const WordSpans& words, CUstream stream,

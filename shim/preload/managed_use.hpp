@@ -15,6 +15,7 @@
 #include "found_words.hpp"
 #include "lifecycle.hpp"
 #include "program_waits.hpp"
+#include "stray_words.hpp"
 #include "true_driver.hpp"
 
 namespace tessera::preload {
@@ -44,8 +45,9 @@ class ManagedUse {
   ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits, const char* call);
   // For a launch: any of the words may be an address. Blocks that hold tables bring in what these name. Without words
   // the launch counts as work that may reach any block.
+  // `given` tells what words in no live block may mean; it has to live as long as this.
   ManagedUse(const WordSpans& words, CUstream stream, const char* kernel,
-             Launched launched = Launched::kKernel);
+             Launched launched = Launched::kKernel, const GivenParameters* given = nullptr);
   ~ManagedUse();
   ManagedUse(const ManagedUse&) = delete;
   ManagedUse& operator=(const ManagedUse&) = delete;
@@ -60,6 +62,7 @@ class ManagedUse {
                          bool was_handed);
   // For blocks whose work has to be waited for on the host. False, and nothing done, if there are none.
   bool begin_apart(const WordSpans& words, CUstream stream, const char* call);
+  tessera_result begin_without_strays(const WordSpans& words, CUstream stream, const char* kernel);
   tessera_result begin_graded(const WordSpans& words, CUstream stream, const char* kernel);
   tessera_result begin(std::span<const tessera_address> addresses, CUstream stream, Waits waits);
   void settle(tessera_result result, const char* call);
@@ -69,6 +72,7 @@ class ManagedUse {
   tessera_allocator* const allocator_;
   std::optional<QueuedWork> queued_;  // where all of it will be over
   CUstream stream_ = nullptr;         // on that
+  const GivenParameters* const given_ = nullptr;  // of a kernel
   CUstream waits_for_ = nullptr;  // at the end; null: for nothing
   bool begun_ = false;
   CUresult status_ = CUDA_SUCCESS;

@@ -126,6 +126,18 @@ TEST(PreloadAddresses, AGraphsNodesWriteATableInTurn) {
   EXPECT_EQ(ran.message, "");
 }
 
+// Also where blocks lie low.
+TEST(PreloadAddresses, ABaseBeforeItsBlockMeansIt) {
+  for (const char* way : {"section", "one"}) {
+    for (Environment place : kPlaces) {
+      place.insert(kSixBlocks.begin(), kSixBlocks.end());
+      const Outcome ran = run_preloaded(std::string("./outside_addresses outside_kernels.so ") + way, place);
+      EXPECT_EQ(ran.output, "ok\n") << way << ": " << ran.message;
+      EXPECT_EQ(ran.message, "") << way;
+    }
+  }
+}
+
 TEST(PreloadAddresses, ACopyToAGlobalIsOutOfMemoryBeforeLaunchesAre) {
   const Outcome ran = run_preloaded("./outside_addresses outside_kernels.so full", kSixBlocks);
   EXPECT_EQ(ran.output, "ok\n") << ran.message;
