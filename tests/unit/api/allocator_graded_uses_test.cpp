@@ -52,5 +52,30 @@ TEST_F(AllocatorGradedUsesTest, WhatIsCertainHasToFit) {
   }
 }
 
+// A word in no live block is said where it is asked for, whether blocks have to come or not.
+TEST_F(AllocatorGradedUsesTest, ACertainWordInNoLiveBlockIsSaid) {
+  start(small(32_MiB, 128_MiB));
+  const Address live = allocate(8_MiB), gone = allocate(8_MiB);
+  ASSERT_TRUE(allocator_->free(gone, kNoStream).is_ok());
+  const Address words[] = {live, gone};
+  for (int round = 0; round < 2; ++round) {
+    const auto begin = [&](std::size_t certain, bool refuses) {
+      AnnouncedUse use;
+      use.refuses_strays = refuses;
+      const Status graded = allocator_->begin_use(GradedAddresses{words, certain, 0}, StreamId(), Access::kWrite, "k", use);
+      allocator_->end_use(use);
+      return graded.code();
+    };
+    EXPECT_EQ(begin(2, true), Code::kNotFound);
+    EXPECT_EQ(begin(1, true), Code::kOk) << "it is not certain";
+    EXPECT_EQ(begin(2, false), Code::kOk);
+    AnnouncedUse use;
+    use.refuses_strays = true;
+    EXPECT_EQ(allocator_->begin_use(words, StreamId(), Access::kWrite, Use::Kind::kGate, "k", use).code(), Code::kNotFound);
+    allocator_->end_use(use);
+    ASSERT_TRUE(allocator_->evict({&live, 1}).is_ok());
+  }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -24,6 +24,8 @@ TEST(InterposeApi, RefusesNull) {
             TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_use_begin_graded(nullptr, nullptr, 0, 0, 0, nullptr, nullptr, &use), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_expose(nullptr, 0, "x"), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_keep(nullptr, 0, "x"), TESSERA_INVALID_ARGUMENT);
+  EXPECT_EQ(tessera_unkeep(nullptr, 0), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_memory_info(nullptr, 0, &number, &number), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_synchronize(nullptr, 0), TESSERA_INVALID_ARGUMENT);
   EXPECT_EQ(tessera_finish(nullptr), TESSERA_INVALID_ARGUMENT);
