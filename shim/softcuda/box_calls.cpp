@@ -97,3 +97,9 @@ CUresult cuMemcpy3D(const CUDA_MEMCPY3D* copy) {
 CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D* copy, CUstream stream) {
   return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : queue(*copy, stream);
 }
+CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
+  return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : finish(box_of(*copy));
+}
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
+  return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : queue(box_of(*copy), stream);
+}

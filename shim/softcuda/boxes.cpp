@@ -107,6 +107,32 @@ CUDA_MEMCPY3D box_of(const CUDA_MEMCPY2D& copy) {
   return box;
 }
 
+CUDA_MEMCPY3D box_of(const CUDA_MEMCPY3D_PEER& copy) {
+  CUDA_MEMCPY3D box{};
+  box.srcXInBytes = copy.srcXInBytes;
+  box.srcY = copy.srcY;
+  box.srcZ = copy.srcZ;
+  box.srcMemoryType = copy.srcMemoryType;
+  box.srcHost = copy.srcHost;
+  box.srcDevice = copy.srcDevice;
+  box.srcArray = copy.srcArray;
+  box.srcPitch = copy.srcPitch;
+  box.srcHeight = copy.srcHeight;
+  box.dstXInBytes = copy.dstXInBytes;
+  box.dstY = copy.dstY;
+  box.dstZ = copy.dstZ;
+  box.dstMemoryType = copy.dstMemoryType;
+  box.dstHost = copy.dstHost;
+  box.dstDevice = copy.dstDevice;
+  box.dstArray = copy.dstArray;
+  box.dstPitch = copy.dstPitch;
+  box.dstHeight = copy.dstHeight;
+  box.WidthInBytes = copy.WidthInBytes;
+  box.Height = copy.Height;
+  box.Depth = copy.Depth;
+  return box;
+}
+
 CUresult check_box(const CUDA_MEMCPY3D& copy) {
   Side to, from;
   return is_empty(copy) ? CUDA_SUCCESS : read_sides(copy, to, from);

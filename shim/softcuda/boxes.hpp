@@ -10,6 +10,8 @@ namespace tessera::softcuda {
 // A copy along a line, and one of a rectangle, as boxes.
 CUDA_MEMCPY3D box_of(Place to, Place from, std::uint64_t bytes);
 CUDA_MEMCPY3D box_of(const CUDA_MEMCPY2D& copy);
+// Addresses say of which device they are.
+CUDA_MEMCPY3D box_of(const CUDA_MEMCPY3D_PEER& copy);
 
 // Errors: CUDA_ERROR_INVALID_VALUE for pitches too small, no memory at all, and what lies outside of an array,
 // CUDA_ERROR_INVALID_HANDLE for no array.

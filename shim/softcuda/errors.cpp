@@ -3,6 +3,7 @@
 #include <cctype>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "call.hpp"
 
@@ -23,17 +24,33 @@ const char* find_name(CUresult error) {
   return found == std::end(kErrorNames) ? nullptr : found->name;
 }
 
+// Where a driver says it in other words than the name does.
+constexpr ErrorName kOtherWords[] = {
+    {CUDA_SUCCESS, "no error"},
+    {CUDA_ERROR_INVALID_VALUE, "invalid argument"},
+    {CUDA_ERROR_NOT_INITIALIZED, "initialization error"},
+    {CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"},
+    {CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"},
+    {CUDA_ERROR_INVALID_CONTEXT, "invalid device context"},
+    {CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"},
+    {CUDA_ERROR_NOT_FOUND, "named symbol not found"},
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"},
+    {CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"},
+    {CUDA_ERROR_NOT_SUPPORTED, "operation not supported"},
+};
+
 // "CUDA_ERROR_OUT_OF_MEMORY" says "out of memory". Made once, so that the pointer stays good.
 std::map<int, std::string> make_descriptions() {
   std::map<int, std::string> all;
   for (const auto& [code, name] : kErrorNames) {
     std::string text = name;
-    const std::string prefix = code == 0 ? "CUDA_SUCCESS" : "CUDA_ERROR_";
-    text = code == 0 ? "no error" : text.substr(prefix.size());
+    constexpr std::string_view kPrefix = "CUDA_ERROR_";
+    if (text.starts_with(kPrefix)) text = text.substr(kPrefix.size());
     std::transform(text.begin(), text.end(), text.begin(),
                    [](char c) { return c == '_' ? ' ' : static_cast<char>(std::tolower(c)); });
     all[code] = text;
   }
+  for (const auto& [code, words] : kOtherWords) all[code] = words;
   return all;
 }
 

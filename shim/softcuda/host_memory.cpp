@@ -49,6 +49,10 @@ Status HostMemory::pin(Context& context, void* host, Bytes bytes, unsigned flags
 
 Status HostMemory::unpin(void* host) {
   if (ranges_.remove(address_of(host), RangeKind::kRegistered)) return driver_.unregister_host(host);
+  const auto around = ranges_.find(address_of(host));
+  if (around && around->kind == RangeKind::kRegistered) {
+    return Status(Code::kInvalidArgument, "not where registered host memory begins");
+  }
   return Status(Code::kDriver, "host memory is not registered", native::kHostMemoryNotRegistered);
 }
 

@@ -11,35 +11,91 @@ using namespace tessera::softcuda;  // NOLINT: the entry points below are C
 
 namespace {
 
-constexpr std::uint64_t kAlignment = 16;  // of the tensor, as documented
+constexpr std::uint64_t kAlignment = 16;                 // of the tensor, as documented
 constexpr cuuint64_t kLargeClass = cuuint64_t{1} << 63;  // in the first word of a map
 
-bool is_aligned(const void* tensor) {
-  return reinterpret_cast<std::uintptr_t>(tensor) % kAlignment == 0;
+bool is_aligned(const void* tensor) { return reinterpret_cast<std::uintptr_t>(tensor) % kAlignment == 0; }
+
+// What all kinds of maps say of their tensor.
+struct Tensor {
+  CUtensorMapDataType type;
+  cuuint32_t rank;
+  void* address;
+  const cuuint64_t* sizes;
+  const cuuint64_t* strides;
+  const cuuint32_t* steps;
+  CUtensorMapInterleave interleave;
+  CUtensorMapSwizzle swizzle;
+  CUtensorMapL2promotion promotion;
+  CUtensorMapFloatOOBfill fill;
+};
+
+// `part(i)` and `mode` make maps of different boxes differ.
+template <class Part>
+CUresult encode(CUtensorMap* map, const Tensor& tensor, cuuint32_t least_rank, cuuint64_t mode, Part part) {
+  const cuuint32_t rank = tensor.rank;
+  if (map == nullptr || tensor.address == nullptr || !is_aligned(tensor.address) || rank < least_rank || rank > 5 ||
+      tensor.sizes == nullptr || (tensor.strides == nullptr && rank > 1) || tensor.steps == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::memset(map, 0, sizeof(*map));
+  map->opaque[0] = mode << 48 | static_cast<cuuint64_t>(tensor.type) << 40 |
+                   static_cast<cuuint64_t>(tensor.interleave) << 32 | static_cast<cuuint64_t>(tensor.swizzle) << 24 |
+                   static_cast<cuuint64_t>(tensor.promotion) << 16 | static_cast<cuuint64_t>(tensor.fill) << 8 | rank;
+  for (cuuint32_t i = 0; i < rank; ++i) {
+    map->opaque[6 + i] = tensor.sizes[i] ^ (static_cast<cuuint64_t>(part(i)) << 48);
+    map->opaque[11 + i] = (i + 1 < rank ? tensor.strides[i] : 0) ^ tensor.steps[i];
+  }
+  ::softcuda::set_tensor_address(map->opaque, reinterpret_cast<std::uint64_t>(tensor.address));
+  return CUDA_SUCCESS;
+}
+
+// Columns of pixels: of an image that has channels, pixels along one side at least, and a number.
+constexpr cuuint32_t kLeastColumnRank = 3;
+constexpr cuuint32_t kMostChannels = 256, kMostPixels = 1024;  // of a column, as documented
+
+bool are_columns(cuuint32_t channels, cuuint32_t pixels) {
+  return channels >= 1 && channels <= kMostChannels && pixels >= 1 && pixels <= kMostPixels;
 }
 
 }  // namespace
 
-CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
-                                void* tensor, const cuuint64_t* sizes, const cuuint64_t* strides,
-                                const cuuint32_t* box, const cuuint32_t* steps,
-                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* tensor,
+                                const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
+                                const cuuint32_t* steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
-  if (map == nullptr || tensor == nullptr || !is_aligned(tensor) || rank < 1 || rank > 5 ||
-      sizes == nullptr || (strides == nullptr && rank > 1) || box == nullptr || steps == nullptr) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  std::memset(map, 0, sizeof(*map));
-  map->opaque[0] = static_cast<cuuint64_t>(type) << 40 | static_cast<cuuint64_t>(interleave) << 32 |
-                   static_cast<cuuint64_t>(swizzle) << 24 |
-                   static_cast<cuuint64_t>(promotion) << 16 | static_cast<cuuint64_t>(fill) << 8 |
-                   rank;
-  for (cuuint32_t i = 0; i < rank; ++i) {
-    map->opaque[6 + i] = sizes[i] ^ (static_cast<cuuint64_t>(box[i]) << 48);
-    map->opaque[11 + i] = (i + 1 < rank ? strides[i] : 0) ^ steps[i];
-  }
-  ::softcuda::set_tensor_address(map->opaque, reinterpret_cast<std::uint64_t>(tensor));
-  return CUDA_SUCCESS;
+  if (box == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const Tensor of{type, rank, tensor, sizes, strides, steps, interleave, swizzle, promotion, fill};
+  return encode(map, of, 1, 0, [&](cuuint32_t i) { return box[i]; });
+}
+
+CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* tensor,
+                                 const cuuint64_t* sizes, const cuuint64_t* strides, const int* lower, const int* upper,
+                                 cuuint32_t channels, cuuint32_t pixels, const cuuint32_t* steps,
+                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  if (lower == nullptr || upper == nullptr || !are_columns(channels, pixels)) return CUDA_ERROR_INVALID_VALUE;
+  const Tensor of{type, rank, tensor, sizes, strides, steps, interleave, swizzle, promotion, fill};
+  // There are corners for each side of the image: two dimensions less than the tensor has.
+  return encode(map, of, kLeastColumnRank, 1, [&](cuuint32_t i) {
+    const auto low = static_cast<cuuint32_t>(i + 2 < rank ? lower[i] : static_cast<int>(channels));
+    const auto high = static_cast<cuuint32_t>(i + 2 < rank ? upper[i] : static_cast<int>(pixels));
+    return (low & 0xff) << 8 | (high & 0xff);
+  });
+}
+
+CUresult cuTensorMapEncodeIm2colWide(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* tensor,
+                                     const cuuint64_t* sizes, const cuuint64_t* strides, int lower, int upper,
+                                     cuuint32_t channels, cuuint32_t pixels, const cuuint32_t* steps,
+                                     CUtensorMapInterleave interleave, CUtensorMapIm2ColWideMode mode,
+                                     CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                     CUtensorMapFloatOOBfill fill) {
+  if (!are_columns(channels, pixels)) return CUDA_ERROR_INVALID_VALUE;
+  const Tensor of{type, rank, tensor, sizes, strides, steps, interleave, swizzle, promotion, fill};
+  const auto corners = static_cast<cuuint32_t>((lower & 0xff) << 8 | (upper & 0xff));
+  return encode(map, of, kLeastColumnRank, 2 + static_cast<cuuint64_t>(mode), [&](cuuint32_t i) {
+    return i == 0 ? corners : i == 1 ? channels : pixels;
+  });
 }
 
 CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* tensor) {

@@ -98,8 +98,8 @@ TEST_F(SoftcudaManaged, WhoAccessesItAndWhereItWasPrefetchedIsTold) {
   CUmem_range_attribute asked[] = {CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION};
   ASSERT_OK(CU(cuMemPrefetchAsync)(block, kBytes, here_, 0, nullptr));
   ASSERT_OK(CU(cuMemRangeGetAttributes)(data, sizes, asked, 2, block, kBytes));
-  EXPECT_EQ(devices[0], CU_DEVICE_CPU);
-  EXPECT_EQ(devices[1], 1);
+  EXPECT_EQ(devices[0], 1);
+  EXPECT_EQ(devices[1], CU_DEVICE_CPU);
   EXPECT_EQ(devices[2], CU_DEVICE_INVALID);
   EXPECT_EQ(where, 0);
   EXPECT_EQ(CU(cuMemAdvise)(block, kBytes, CU_MEM_ADVISE_SET_ACCESSED_BY, {CU_MEM_LOCATION_TYPE_DEVICE, 9}),

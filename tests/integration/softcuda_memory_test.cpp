@@ -164,6 +164,44 @@ TEST_F(SoftcudaMemory, RegisteringTwiceIsAnError) {
   EXPECT_EQ(CU(cuMemHostUnregister)(host.data()), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
+TEST_F(SoftcudaMemory, OnlyWhereItBeginsCanRegisteredMemoryBeUnregistered) {
+  std::vector<char> host(1 << 20);
+  EXPECT_OK(CU(cuMemHostRegister)(host.data(), host.size(), 0));
+  EXPECT_EQ(CU(cuMemHostUnregister)(host.data() + 4096), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(CU(cuMemHostUnregister)(host.data()));
+}
+
+TEST_F(SoftcudaMemory, ErrorsAreToldInADriversWords) {
+  const char* text = nullptr;
+  ASSERT_OK(CU(cuGetErrorString)(CUDA_ERROR_INVALID_DEVICE, &text));
+  EXPECT_STREQ(text, "invalid device ordinal");
+  ASSERT_OK(CU(cuGetErrorString)(CUDA_ERROR_OUT_OF_MEMORY, &text));
+  EXPECT_STREQ(text, "out of memory");
+  ASSERT_OK(CU(cuGetErrorString)(CUDA_SUCCESS, &text));
+  EXPECT_STREQ(text, "no error");
+}
+
+TEST_F(SoftcudaMemory, CopiesABoxBetweenContexts) {
+  const CUdeviceptr from = allocate(64), to = allocate(64);
+  ASSERT_OK(CU(cuMemsetD8)(from, 5, 64));
+  ASSERT_OK(CU(cuMemsetD8)(to, 0, 64));
+  CUDA_MEMCPY3D_PEER copy{};
+  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = from;
+  copy.dstDevice = to;
+  copy.srcContext = copy.dstContext = context_;
+  copy.srcPitch = copy.dstPitch = 16;
+  copy.srcHeight = copy.dstHeight = 2;
+  copy.WidthInBytes = 8;
+  copy.Height = copy.Depth = 2;
+  ASSERT_OK(CU(cuMemcpy3DPeer)(&copy));
+  unsigned char bytes[64] = {};
+  ASSERT_OK(CU(cuMemcpyDtoH)(bytes, to, sizeof(bytes)));
+  for (int i = 0; i < 64; ++i) ASSERT_EQ(bytes[i], i % 16 < 8 ? 5 : 0) << i;
+  EXPECT_OK(CU(cuMemFree)(from));
+  EXPECT_OK(CU(cuMemFree)(to));
+}
+
 TEST_F(SoftcudaMemory, CopiesRectanglesRowByRow) {
   std::vector<unsigned char> in(64 * 16), out(64 * 16, 0);
   std::iota(in.begin(), in.end(), static_cast<unsigned char>(0));

@@ -133,14 +133,33 @@ static void by_global(int to) {
   ++expected[always];
 }
 
+/* In turn of each kind that a map can be encoded as. */
 static CUtensorMap map_of(CUdeviceptr tensor) {
+  static int made = 0;
   CUtensorMap map;
   const cuuint64_t sizes[] = {1024, 256}, strides[] = {4096};
-  const cuuint32_t box[] = {32, 8}, steps[] = {1, 1};
-  CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, (void*)tensor, sizes,
-                               strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                               CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  const cuuint64_t image[] = {64, 64, 64}, image_strides[] = {256, 16384};
+  const cuuint32_t box[] = {32, 8}, steps[] = {1, 1, 1};
+  const int lower[] = {-1}, upper[] = {1};
+  switch (made++ % 3) {
+    case 0:
+      CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, (void*)tensor, sizes,
+                                   strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                   CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+      break;
+    case 1:
+      CHECK(cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, (void*)tensor, image, image_strides,
+                                    lower, upper, 64, 64, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                    CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+      break;
+    default:
+      CHECK(cuTensorMapEncodeIm2colWide(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, (void*)tensor, image, image_strides,
+                                        -1, 1, 64, 64, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                        CU_TENSOR_MAP_IM2COL_WIDE_MODE_W, CU_TENSOR_MAP_SWIZZLE_128B,
+                                        CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  }
   return map;
 }
 
