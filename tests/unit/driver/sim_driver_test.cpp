@@ -7,6 +7,7 @@
 #include <future>
 #include <thread>
 
+#include "base/virtual_clock.hpp"
 #include "driver/native_codes.hpp"
 #include "sim_machine.hpp"
 
