@@ -221,7 +221,9 @@ Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked, OomFigur
   if (asked > heap.tier().usage().capacity) figures.cause = too_large;
   figures.asked = asked;
   figures.device = heap.device();
-  figures.device_tier = figures_of(heap.tier().usage());
+  const TierUsage device = heap.tier().usage();
+  figures.device_tier = figures_of(device);
+  figures.elsewhere = heap.tier().limit() - device.capacity;
   if (heap.borrows()) figures.peer_tier = figures_of(peer_usage());
   figures.host_tier = figures_of(host_usage());
   figures.host_refused = !guards_all_work() && host_->is_refused();

@@ -64,6 +64,9 @@ std::string advice_for_tiers(const OomFigures& figures) {
 }
 
 std::string advice(const OomFigures& figures) {
+  if (figures.cause == OomFigures::Cause::kWorkingSet && figures.elsewhere) {
+    return "free what the program has taken from the driver itself, or end other programs on the device";
+  }
   if (figures.cause == OomFigures::Cause::kWorkingSet) {
     return "raise --device-memory (TESSERA_DEVICE_MEMORY), or let a launch use less at a time";
   }
@@ -80,6 +83,10 @@ std::string advice(const OomFigures& figures) {
 std::string oom_message(const OomFigures& figures) {
   std::string text = first_line(figures);
   text += tier_line("device", figures.device_tier);
+  if (figures.elsewhere) {
+    text += fmt::format("  {} of the budget are not to be had: the driver has given them to others\n",
+                        rounded_size(figures.elsewhere));
+  }
   if (figures.peer_tier.capacity) text += tier_line("peer", figures.peer_tier);
   text += tier_line("host", figures.host_tier);
   text += tier_line("file", figures.file_tier);

@@ -40,6 +40,7 @@ struct OomFigures {
   std::string exposed_by;  // the call that exposed most of it
   bool automatic = true;   // blocks leave device memory by themselves
   bool host_refused = false;  // the machine gave no more host memory, whatever the budget says
+  Bytes elsewhere = {};  // of the device's budget, which the driver has given to others
   FileState file = FileState::kNotAsked;
 };
 

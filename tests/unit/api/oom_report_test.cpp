@@ -24,6 +24,17 @@ TEST(OomReport, AFullHeapWithoutAFileTierIsToldToGiveADirectory) {
             "--host-memory");
 }
 
+TEST(OomReport, MemoryThatTheDriverHasGivenToOthersIsNamed) {
+  OomFigures figures = full_heap();
+  figures.cause = OomFigures::Cause::kWorkingSet;
+  figures.elsewhere = 32_MiB;
+  const std::string message = oom_message(figures);
+  EXPECT_NE(message.find("\n  32.0 MiB of the budget are not to be had: the driver has given them to others\n"),
+            std::string::npos) << message;
+  EXPECT_NE(message.find("try: free what the program has taken from the driver itself"), std::string::npos) << message;
+  EXPECT_EQ(message.find("--device-memory"), std::string::npos) << "a larger budget would not help";
+}
+
 TEST(OomReport, AFullFileTierIsToldToGrow) {
   OomFigures figures = full_heap();
   figures.file_tier = {1_GiB, 1_GiB};
