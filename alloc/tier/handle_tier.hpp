@@ -10,7 +10,7 @@
 //
 // Others take from the same memory: contexts, modules, other processes. So the budget in force, usage().capacity, goes
 // down to what can be had when the driver is out of memory, or when a caller yields memory to the driver. It goes
-// up again, to the limit at most, when the driver is seen to have memory (docs/decisions/0028-a-budget-that-yields.md).
+// up again, to the limit at most, when the driver is seen to have memory (docs/decisions/0029-a-budget-that-yields.md).
 //
 // Thread safety: as tier.hpp says.
 //
