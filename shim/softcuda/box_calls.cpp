@@ -29,30 +29,6 @@ CUresult finish(const CUDA_MEMCPY3D& box) {
   });
 }
 
-CUDA_MEMCPY3D box_of(const CUDA_MEMCPY3D_PEER& copy) {
-  CUDA_MEMCPY3D box{};
-  box.srcXInBytes = copy.srcXInBytes;
-  box.srcY = copy.srcY;
-  box.srcZ = copy.srcZ;
-  box.srcMemoryType = copy.srcMemoryType;
-  box.srcHost = copy.srcHost;
-  box.srcDevice = copy.srcDevice;
-  box.srcPitch = copy.srcPitch;
-  box.srcHeight = copy.srcHeight;
-  box.dstXInBytes = copy.dstXInBytes;
-  box.dstY = copy.dstY;
-  box.dstZ = copy.dstZ;
-  box.dstMemoryType = copy.dstMemoryType;
-  box.dstHost = copy.dstHost;
-  box.dstDevice = copy.dstDevice;
-  box.dstPitch = copy.dstPitch;
-  box.dstHeight = copy.dstHeight;
-  box.WidthInBytes = copy.WidthInBytes;
-  box.Height = copy.Height;
-  box.Depth = copy.Depth;
-  return box;
-}
-
 // Where both contexts live, `body(machine)`.
 template <class Body>
 CUresult between(const CUDA_MEMCPY3D_PEER* copy, Body&& body) {
@@ -96,10 +72,4 @@ CUresult cuMemcpy3D(const CUDA_MEMCPY3D* copy) {
 }
 CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D* copy, CUstream stream) {
   return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : queue(*copy, stream);
-}
-CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
-  return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : finish(box_of(*copy));
-}
-CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
-  return copy == nullptr ? CUDA_ERROR_INVALID_VALUE : queue(box_of(*copy), stream);
 }
