@@ -89,7 +89,8 @@ constexpr OptionEntry kTable[] = {
      "that could leave, it is out of memory."},
     {"low-watermark", kPerformance, &Options::low_watermark, "0", "",
      "Percent of device memory, and of host memory; when less than this is free, cold blocks start to leave "
-     "ahead of need. 0: none does before the program's iteration is learned.",
+     "ahead of need. 0: none does before the program's iteration is learned, but for a few where uses are read from "
+     "launches.",
      "Higher hides more of the way out behind computation, leaves less memory to use, and sends away "
      "what would have stayed."},
     {"high-watermark", kPerformance, &Options::high_watermark, "12", "",

@@ -105,6 +105,8 @@ class Conductor {
   bool leads() const { return leader_ != nullptr; }
   // Who leaves by plan goes before all others (Strategy::strict).
   bool is_strict() const { return leads() && leader_->is_strict(); }
+  // A plan says which runs leave, and when.
+  bool moves() const { return leads() && leader_->moves(); }
   // Who is to be asked for what no plan says.
   const Policy& decider() const { return leads() ? *leader_->rest() : *policy_; }
   // The epoch of the run's next use, if from `now` on only launches make epochs; 0 = not known.

@@ -97,6 +97,8 @@ class Course {
   // before all others.
   const Policy* rest() const { return current().rest; }
   bool is_strict() const { return current().strict; }
+  // It leaves not all open.
+  bool moves() const { return !current().plan.empty(); }
 
  private:
   static constexpr std::size_t kRegular = 2;  // iterations in a row

@@ -25,6 +25,7 @@
 #include "residency/residency_stats.hpp"
 #include "residency/run.hpp"
 #include "residency/runs_by_trait.hpp"
+#include "residency/spare_room.hpp"
 #include "residency/stall.hpp"
 #include "residency/stream_table.hpp"
 #include "residency/waiting_kernels.hpp"
@@ -58,6 +59,7 @@ struct Engine {
   ResidencyStats stats{};
   Conductor::Orders orders{};     // not carried out yet, oldest first
   RemakeTurn turn{};
+  SpareRoom spare{};
   Stall* stall = nullptr;         // of the call that fetches, while it does
 
   // Those with such a page, in their order.

@@ -154,13 +154,26 @@ void Follower::forget(const Run& run) {
 
 // ---- ahead of need ------------------------------------------------------------------------------
 
+// Of free device memory: those that were asked for, and where work may be unseen what demand takes meanwhile. A plan that moves
+// runs has its own.
+Follower::Watermarks Follower::watermarks(Bytes capacity) const {
+  Watermarks marks;
+  if (!engine_.conductor.leads()) {
+    marks = {part_of(capacity, engine_.options.low_percent), part_of(capacity, engine_.options.high_percent)};
+  }
+  if (!engine_.unseen.load() || engine_.conductor.moves()) return marks;
+  const Bytes spare = engine_.spare.low(capacity, engine_.log.now());
+  return spare > marks.low ? Watermarks{spare, std::max(marks.high, spare * 2)} : marks;
+}
+
 void Follower::work_ahead() {
   if (engine_.tiers.is_backed()) return;  // each move would keep the program waiting
   const TierUsage device = engine_.tiers.device.usage();
   if (engine_.stats.run_bytes <= device.capacity) return;  // all fits: nobody has to leave
   const Bytes coming_free = device.capacity - device.used + mover_.going();
-  if (!engine_.conductor.leads() && coming_free < part_of(device.capacity, engine_.options.low_percent)) {
-    const Bytes want = part_of(device.capacity, engine_.options.high_percent) - coming_free;
+  const auto [low, high] = watermarks(device.capacity);
+  if (coming_free < low) {
+    const Bytes want = high - coming_free;
     if (const auto left = room_.page_out(want, Room::Patience::kAhead); !left.is_ok()) {
       log_line(LogLevel::kDebug, "paging out ahead: {}", left.status().to_string());
     }

@@ -45,6 +45,10 @@ class Follower {
   void forget(const Run& run);
 
  private:
+  struct Watermarks {
+    Bytes low{}, high{};
+  };
+  Watermarks watermarks(Bytes capacity) const;
   Machine machine() const;
   void decide();
   void carry_out_orders();

@@ -137,15 +137,19 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   const Beside beside = first_choice(to);
   Parting parting;
   TESSERA_TRY_ASSIGN(parting, part(run, wanted, to));
+  const bool swaps = engine_.tiers.is_backed();
+  parting.apart = which != Which::kWithoutCopy && !swaps && engine_.unseen.load() && !run.is_dead() &&
+                  mover_.open_aliases(parting.to_check) && mover_.open_aliases(parting.to_copy);
+  if (parting.apart) {  // what has a valid copy is not waited for here, either
+    parting.to_check.insert(parting.to_check.end(), parting.free_at_once.begin(), parting.free_at_once.end());
+    parting.free_at_once.clear();
+  }
   Bytes total;
   if (in_turn && !parting.free_at_once.empty()) {
     TESSERA_TRY_ASSIGN(total, free_behind(run, *work, [&] { return mover_.vacate(parting.free_at_once); }));
     transfers_.go_onward(parting.free_at_once);
   }
   if (which == Which::kWithoutCopy || (parting.to_check.empty() && parting.to_copy.empty())) return total;
-  const bool swaps = engine_.tiers.is_backed();
-  parting.apart = !swaps && engine_.unseen.load() && !run.is_dead() && mover_.open_aliases(parting.to_check) &&
-                  mover_.open_aliases(parting.to_copy);
   if (!swaps && !parting.apart) TESSERA_TRY(let_copies_wait(*work, beside));
   const Result<Bytes> copied =
       swaps ? swap_out(parting.to_copy, patience) : leave_by_copy(std::move(parting), *work, patience, beside);

@@ -42,6 +42,7 @@ Result<std::size_t> PageMover::part(std::span<const PageRef> pages, Beside to) {
   TESSERA_TRY_ASSIGN(taken, take_frames_beside(pages, to));
   for (const PageRef& page : pages.first(taken)) {
     page->asks = false;
+    page->started = log_.now();
     TESSERA_TRY(step(page, PageEvent::kPart));
   }
   return taken;
@@ -49,6 +50,7 @@ Result<std::size_t> PageMover::part(std::span<const PageRef> pages, Beside to) {
 
 Status PageMover::part_to_ask(PageRef page) {
   page->asks = true;
+  page->started = log_.now();
   return step(page, PageEvent::kPart);
 }
 

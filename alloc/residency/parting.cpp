@@ -17,6 +17,7 @@ Result<std::size_t> Transfers::part(std::span<const PageRef> batch, Beside to) {
     page->parts = false;
     parting_.push_back(page);
   }
+  engine_.spare.note_leaving(total_bytes(batch.first(begun.value())), engine_.log.now());
   publish_count();
   return begun;
 }
@@ -40,18 +41,22 @@ Status Transfers::recall(std::span<const PageRef> pages) { return mover_.bring_b
 Status Transfers::go_apart() {
   if (parting_.empty()) return {};
   Status result = engine_.streams.poll();
-  std::vector<PageRef> ready, asked, copied;
+  std::vector<PageRef> ready, asked, copied, left;
   std::erase_if(parting_, [&](const PageRef& page) {
     if (!engine_.streams.passed(page->users, page->as_of())) return false;
     ready.push_back(page);
     return true;
   });
+  for (const PageRef& page : ready) engine_.spare.note_wait(engine_.log.now() - page->started);
   note_error(result, mover_.take_apart(ready));
   for (const PageRef& page : ready) {
-    if (page->state == PageState::kApart) (page->asks ? asked : copied).push_back(page);
+    if (page->state != PageState::kApart) continue;
+    (!page->asks ? copied : PageMover::is_clean(page) ? left : asked).push_back(page);
   }
+  for (const PageRef& page : left) note_error(result, mover_.leave_apart(page));
   ask_apart(asked);
   note_error(result, copy_apart(copied));
+  go_onward(left);
   publish_count();
   return result;
 }
@@ -95,7 +100,11 @@ Status Transfers::await_parting() {
 // work before the last is over.
 Status Transfers::part_for(Bytes bytes) {
   TESSERA_TRY(go_apart());
-  while (!parting_.empty() && mover_.copying_out() < bytes) TESSERA_TRY(await_parting());
+  const Bytes before = engine_.tiers.device.usage().room();
+  const auto so_far = [&] {
+    return std::max(engine_.tiers.device.usage().room(), before) - before + mover_.copying_out();
+  };
+  while (!parting_.empty() && so_far() < bytes) TESSERA_TRY(await_parting());
   return {};
 }
 

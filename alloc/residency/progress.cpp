@@ -130,7 +130,9 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
     }
     case PageState::kApartLeaving: {
       const Result<bool> done = mover_.copied_out(page, wait);
-      if (done.is_ok() && done.value()) TESSERA_TRY(mover_.leave_apart(page));
+      if (!done.is_ok() || !done.value()) return done;
+      engine_.spare.note_copy(engine_.log.now() - page->started);
+      TESSERA_TRY(mover_.leave_apart(page));
       return done;
     }
     case PageState::kApartChecking: {

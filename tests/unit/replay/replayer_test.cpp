@@ -400,5 +400,22 @@ TEST(Replayer, SeveralDevicesEachHaveTheirMemory) {
   EXPECT_EQ(result.stats.bytes_out, 0U);
 }
 
+// 256 blocks of a page in turn, on a device for half of them. A block that leaves behind all queued work would keep the
+// program waiting with nothing queued; frames that are free ahead of need let it go on.
+TEST(Replayer, WhereWorkIsUnseenFramesAreKeptFreeAheadOfNeed) {
+  constexpr std::uint64_t kBlocks = 256;
+  std::string text;
+  for (std::uint64_t i = 1; i <= kBlocks; ++i) text += alloc_line(i, kBasePage) + op_line(kMs / 10, "w", i);
+  for (int round = 0; round < 8; ++round) {
+    for (std::uint64_t i = 1; i <= kBlocks; ++i) text += op_line(kMs / 10, "w", i);
+  }
+  ReplayOptions options = two_blocks();
+  options.device_memory = kBasePage * kBlocks / 2;
+  const double announced = static_cast<double>(played(trace_of(text), options).makespan.value());
+  options.unseen_work = true;
+  const double unseen = static_cast<double>(played(trace_of(text), options).makespan.value());
+  EXPECT_LT(unseen, announced * 1.3);
+}
+
 }  // namespace
 }  // namespace tessera

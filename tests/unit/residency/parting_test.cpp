@@ -32,11 +32,17 @@ class Parting : public ::testing::Test {
     gone_.notify_all();
   }
 
-  // The first of four that fill the device. There is a fifth, so one is to leave.
-  AnyRun* first_of_too_many() {
-    runs_ = machine_.add_many(5);
-    for (std::size_t i = 0; i < 4; ++i) EXPECT_OK(machine_.write(runs_[i], 1));
+  // The first of four that fill the device. There is a fifth then, so one is to leave.
+  AnyRun* first_of_too_many(bool with_copies = false) {
+    runs_ = machine_.add_many(4);
+    for (AnyRun* const run : runs_) EXPECT_OK(machine_.write(run, 1));
+    for (AnyRun* const run : runs_) {
+      if (!with_copies) continue;
+      EXPECT_OK(machine_.evict(run));
+      EXPECT_OK(machine_.check(run, 1));
+    }
     EXPECT_OK(machine_.settle());
+    runs_.push_back(machine_.add());
     return runs_[0];
   }
   // It begins to leave, and no call waits for that.
@@ -113,6 +119,19 @@ TEST_F(Parting, ABlockThatIsUsedBeforeItIsUnmappedStaysAndIsNotCopied) {
   EXPECT_TRUE(run->has(PageState::kResident));
   EXPECT_EQ(stats().bytes_out, Bytes());
   EXPECT_OK(machine_.check(run, 2));
+}
+
+TEST_F(Parting, APageWithAValidCopyPartsTooAndIsNotCopiedAgain) {
+  AnyRun* const run = first_of_too_many(true);
+  const Bytes before = stats().bytes_out;
+  queue_held();
+  begin_to_leave(run);
+  EXPECT_TRUE(run->has(PageState::kParting));
+  let_it_go();
+  ASSERT_OK(machine_.settle());
+  EXPECT_TRUE(run->has(PageState::kCold));
+  EXPECT_EQ(stats().bytes_out, before);
+  EXPECT_OK(machine_.check(run, 1));
 }
 
 TEST_F(Parting, ABlockThatEndsMeanwhileIsNotCopied) {
