@@ -86,13 +86,27 @@ Status Transfers::copy_apart(std::span<const PageRef> pages) {
   return result;
 }
 
-// The oldest is no longer among them when this returns.
+// The oldest is no longer among them when this returns, or the wait has failed. Work that does not end may wait for the
+// program, and so for this call: a page that such work is not known to use goes beside it, as on demand; another one stays.
 Status Transfers::await_parting() {
   const PageRef page = parting_.front();
+  Status waited;
   {
     const StallWait waiting(engine_.stall, StallCause::kWork);
-    TESSERA_TRY(engine_.streams.wait(page->users, page->as_of()));
+    waited = engine_.streams.wait(page->users, page->as_of(), StreamTable::Bound::kPatience);
   }
+  if (waited.code() == Code::kNotReady) {
+    const Run& run = *page.run;
+    if (engine_.streams.passed(run.streams.load(), run.last_work())) {
+      page->users = run.streams.load();
+      (page->asks ? page->asked : page->copied) = run.last_work();
+    } else {
+      TESSERA_TRY(mover_.stay(page));
+      forget(page);
+    }
+    waited = {};
+  }
+  TESSERA_TRY(waited);
   return go_apart();
 }
 

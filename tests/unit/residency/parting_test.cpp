@@ -177,6 +177,29 @@ TEST_F(Parting, WhereFramesCannotBeMappedTwiceItLeavesMappedAsEver) {
   EXPECT_OK(machine_.check(run, 1));
 }
 
+// It may wait for the program, so a page that it is not known to use goes beside it; what is queued is not waited for
+// long.
+class PartingBesideWorkThatDoesNotEnd : public Parting {
+ protected:
+  static ResidencySetup impatient() {
+    ResidencySetup setup = parting_device();
+    setup.options.patience = Nanoseconds(5'000'000);
+    return setup;
+  }
+  PartingBesideWorkThatDoesNotEnd() : Parting(impatient()) {}
+};
+
+TEST_F(PartingBesideWorkThatDoesNotEnd, ItsRoomIsThereAllTheSame) {
+  AnyRun* const run = first_of_too_many();
+  queue_held();
+  begin_to_leave(run);
+  ASSERT_TRUE(run->has(PageState::kParting));
+  ASSERT_OK(machine_.write(runs_[4], 1));
+  EXPECT_TRUE(run->has(PageState::kCold));
+  EXPECT_OK(machine_.check(run, 1));
+  let_it_go();
+}
+
 TEST_F(Parting, SleepAndWakeMoveThemAll) {
   const auto runs = machine_.add_many(3);
   for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
