@@ -124,9 +124,8 @@ class PageMover {
 
   // Drops the copies in lower tiers. REQUIRES: no transfer in flight.
   void drop_copies(PageRef page);
-  // Drops the host copy of a page that has its bytes elsewhere too.
+  // Drops the host copy of a page that has its bytes elsewhere too. Likewise its copy in a peer.
   void drop_host_copy(PageRef page) { return_host_frame(page); }
-  // Likewise its copy in a peer.
   void drop_peer_copy(PageRef page) { return_peer_frame(page); }
   // Likewise its file copy.
   void drop_file_copy(PageRef page);
@@ -155,8 +154,7 @@ class PageMover {
   // Bytes per second that the links were seen to carry; 0 = not yet.
   double in_rate() { return meter(CopyWay::kIn, Beside::kHost).rate(); }
   double out_rate() { return meter(CopyWay::kOut, Beside::kHost).rate(); }
-  // Of the slower way to the peers, as far as seen.
-  double peer_rate();
+  double peer_rate();  // of the slower way to the peers, as far as seen
   // ... and the spill files.
   double file_read_rate() const { return file_read_meter_.rate(); }
   double file_write_rate() const { return file_write_meter_.rate(); }
