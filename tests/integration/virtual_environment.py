@@ -1,5 +1,6 @@
 """Packages from PyPI, in a virtual environment for each, in the build's cache, made once."""
 
+import os
 import subprocess
 import sys
 
@@ -15,9 +16,9 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
-def environment_with(build, package, version, *beside, name=""):
+def environment_with(build, package, version, *beside, name="", variables=None):
     """The interpreter that finds the package, and others `beside` it as pip names them, in the cache's folder `name`.
-    Raises Unavailable."""
+    pip gets the `variables` as well. Raises Unavailable."""
     folder = build / "cache" / (name or f"{package}-{version}")
     python, done = folder / "bin" / "python", folder / "complete"
     if done.exists():
@@ -26,7 +27,8 @@ def environment_with(build, package, version, *beside, name=""):
                     [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--timeout", "10",
                      "--retries", "1", f"{package}=={version}", *beside]):
         try:
-            made = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+            made = subprocess.run(command, env=os.environ | (variables or {}), capture_output=True, text=True,
+                                  timeout=900 if variables else 200, check=False)
         except subprocess.TimeoutExpired as late:
             raise Unavailable(f"{package} {version} did not arrive in time") from late
         if made.returncode != 0:
@@ -35,9 +37,9 @@ def environment_with(build, package, version, *beside, name=""):
     return python
 
 
-def python_with(build, package, version, *beside, name=""):
+def python_with(build, package, version, *beside, name="", variables=None):
     """For tests: where the package cannot be had, the test ends as skipped."""
     try:
-        return environment_with(build, package, version, *beside, name=name)
+        return environment_with(build, package, version, *beside, name=name, variables=variables)
     except Unavailable as why:
         return skip(str(why))

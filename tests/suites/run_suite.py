@@ -39,10 +39,29 @@ def python_of(build, suite, others):
     wanted = [other.get(re.split("[=<>]", requirement)[0], requirement) for requirement in suite.requirements]
     package, _, version = wanted[0].partition("==")
     digest = hashlib.sha256(" ".join(wanted).encode()).hexdigest()[:8]
-    return python_with(build, package, version, *wanted[1:], name=f"suite-{suite.name}-{digest}")
+    return python_with(build, package, version, *wanted[1:], name=f"suite-{suite.name}-{digest}", variables=suite.install)
 
 
-def root_of(suite, python, source, folder):
+def unpacked(build, python, suite):
+    """The source distribution of the first requirement. Where that cannot be had, this ends as skipped."""
+    requirement = suite.requirements[0]
+    folder = build / "cache" / f"sdist-{requirement}"
+    if not folder.exists():
+        part = folder.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        done = subprocess.run([python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
+                               "--no-binary", requirement.partition("==")[0], "--dest", part, requirement],
+                              env=os.environ | suite.install, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            skip(f"{suite.name}: no sources of {requirement}: {done.stderr.strip().splitlines()[-1]}")
+        for archive in part.iterdir():
+            shutil.unpack_archive(archive, part, filter="data")
+            archive.unlink()
+        part.rename(folder)
+    return next(folder.iterdir())
+
+
+def root_of(build, suite, python, source, folder):
     """The folder that the tests lie in. Those of a package are copied into `folder`: in their place a package of this
     name, as `cuda`, would hide another one."""
     if suite.folder:
@@ -50,6 +69,8 @@ def root_of(suite, python, source, folder):
         if not source or not root.is_dir():
             skip(f"{suite.name}: its tests are not on PyPI; give a checkout by --source, with {suite.folder} in it")
         return root.resolve()
+    if suite.sdist:
+        return unpacked(build, python, suite) / suite.sdist
     found = subprocess.run([python, "-c", f"import importlib.util as u; print(u.find_spec({suite.package!r}).origin)"],
                            capture_output=True, text=True, check=False)
     if found.returncode != 0:
@@ -92,12 +113,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
 
-    build, suite = given.build.resolve(), suites.read(given.suite)
+    build = given.build.resolve()
+    suite = suites.placed(suites.read(given.suite), build)
     python = python_of(build, suite, given.others)
     folder = build / "suites" / suite.name
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    root = root_of(suite, python, given.source, folder)
+    (folder / "kept").mkdir(parents=True)
+    root = root_of(build, suite, python, given.source, folder)
     lists = chosen(suite, root, given.quick, given.only)
     results, failed = {}, []
     for way in (way for way in ways(suite) if way.name in given.ways.split(",")):
