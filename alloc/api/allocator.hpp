@@ -18,12 +18,14 @@
 #include <utility>
 #include <vector>
 
+#include "api/announced_use.hpp"
 #include "api/device_heap.hpp"
 #include "api/exposure_log.hpp"
 #include "api/foundations.hpp"
 #include "api/history_report.hpp"
 #include "api/live_board.hpp"
 #include "api/oom_report.hpp"
+#include "api/op_times.hpp"
 #include "api/options.hpp"
 #include "api/outputs.hpp"
 #include "api/pump.hpp"
@@ -32,33 +34,10 @@
 #include "base/clock.hpp"
 #include "observe/event_log.hpp"
 #include "observe/timeline.hpp"
-#include "api/op_times.hpp"
 #include "observe/trace_writer.hpp"
 #include "tier/registered_pages.hpp"
 
 namespace tessera {
-
-// One announced use, from begin_use to end_use.
-struct AnnouncedUse {
-  struct Part {
-    DeviceHeap* heap;
-    std::vector<Run*> runs;
-  };
-  DeviceHeap* heap = nullptr;  // where the gate is open for us; null otherwise
-  Use use;
-  StreamId stream;
-  std::vector<Part> held;      // blocking uses, and uses of several devices
-  std::uint64_t gates = 0;     // of work that names no block: a bit per device whose gate it is in
-  bool refuses_strays = false;  // set before: kNotFound where an address is ours, but in no live block
-};
-
-// Words of which the first `certain` are addresses; the next `likely` are so where a block begins there. The
-// others may be none, those in front sooner than those behind.
-struct GradedAddresses {
-  std::span<const Address> all;
-  std::size_t certain = 0;
-  std::size_t likely = 0;
-};
 
 class Allocator {
  public:
@@ -101,8 +80,7 @@ class Allocator {
     if (!unseen_.load(std::memory_order_relaxed)) expect_unseen_work_from_now_on();
   }
   // Queued work that writes. Of what may be no address, as much is brought in as fits beside the rest.
-  Status begin_use(const GradedAddresses& words, StreamId stream, Access access, const char* name,
-                   AnnouncedUse& use);
+  Status begin_use(const GradedAddresses& words, StreamId stream, Access access, const char* name, AnnouncedUse& use);
   void end_use(AnnouncedUse& use);
   // Whether work that names no block is to be announced all the same: pages are host-backed, and none
   // may change places while work starts that could reach it unseen.
@@ -206,12 +184,10 @@ class Allocator {
   Status with_run_until_held(Address address, Act act);
   Status pin(Address address, const char* exposed_by);
   // allocator_uses.cpp
-  bool try_use(std::span<const Address> addresses, StreamId stream, Access access,
-               AnnouncedUse& use);
+  bool try_use(std::span<const Address> addresses, StreamId stream, Access access, AnnouncedUse& use);
   bool try_touch(DeviceHeap& heap, Address address, StreamId stream, Access access);
   Status touch_absent(Address address, StreamId stream, Access access);
-  Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use,
-                    const Held& held);
+  Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use, const Held& held);
   // allocator_graded_uses.cpp
   struct Chosen {
     std::vector<Address> addresses;  // the first `needed` have to come
@@ -225,8 +201,7 @@ class Allocator {
   // `too_large`: what it is called if it alone is more than the device holds.
   Status explain(Status status, DeviceHeap& heap, Bytes asked, OomFigures::Cause too_large) const;
   Result<std::optional<TagId>> tag_named(const char* name) const;
-  Result<Moved> on_all_heaps(const char* tag,
-                             Result<Moved> (Residency::*act)(std::optional<TagId>));
+  Result<Moved> on_all_heaps(const char* tag, Result<Moved> (Residency::*act)(std::optional<TagId>));
 
   const std::unique_ptr<Driver> driver_;
   const Options options_;
