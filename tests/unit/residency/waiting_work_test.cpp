@@ -10,7 +10,7 @@ namespace {
 
 using AnyRun = tessera::Run;  // a test has a Run() of its own
 
-constexpr Nanoseconds kPatience(10'000'000);
+constexpr Nanoseconds kShortPatience(10'000'000);
 
 class WaitingWork : public ::testing::Test {
  protected:
@@ -30,7 +30,7 @@ class WaitingWork : public ::testing::Test {
     machine_.residency().end_unnamed(stream, slot);
   }
 
-  ResidencyMachine machine_{{.device = 8_MiB, .options = {.patience = kPatience}}};
+  ResidencyMachine machine_{{.device = 8_MiB, .options = {.patience = kShortPatience}}};
   HeldKernel kernel_;
 };
 
