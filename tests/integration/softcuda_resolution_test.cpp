@@ -78,8 +78,8 @@ TEST(SoftcudaResolution, TheOldSpellingAnswersNotFound) {
 }
 
 TEST(SoftcudaResolution, RefusesDocumentedEntryPointsThatItDoesNotHave) {
-  EXPECT_EQ(CU(cuSurfObjectDestroy)(1), CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_EQ(CU(cuTexObjectDestroy)(1), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(CU(cuGraphicsUnregisterResource)(nullptr), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(CU(cuDestroyExternalMemory)(nullptr), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_NE(ask("cuGraphLaunch", 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM).function,
             nullptr);
 }

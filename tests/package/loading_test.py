@@ -11,7 +11,7 @@ import sys
 
 LIBRARIES = {
     "libtessera.so": "tessera_",
-    "libtessera_preload.so": ("cu", "nccl", "dlsym", "dlvsym", "tessera_preload_attend"),
+    "libtessera_preload.so": ("cu", "nccl", "dlsym", "dlvsym", "_exit", "_Exit", "tessera_preload_attend"),
     "libtessera_torch.so": "tessera_torch_",
     "softcuda/libcuda.so.1": "cu",
 }

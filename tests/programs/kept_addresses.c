@@ -12,7 +12,7 @@
 
 #define BYTES ((size_t)2 << 20)
 #define BLOCKS 13
-#define OTHERS 4
+#define OTHERS 6
 #define MAPS (1 << 16) /* as many as are remembered */
 
 static void say(const char* call, CUresult result) {

@@ -60,6 +60,7 @@ Json try_on(Gpu& gpu, const Atomic& atomic, Place place) {
   Window window(gpu, kPage);
   window.mount(frame);
   MUST(cuMemsetD8(window.at(), 0, kPage));
+  finish_default_stream();
   const Watch watch;
   must(launch(kernel, atomic.blocks, atomic.threads, stream, window.at(), atomic.rounds),
        atomic.name);

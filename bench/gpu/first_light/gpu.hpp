@@ -100,6 +100,9 @@ class Stream {
   CUstream stream_ = nullptr;
 };
 
+// Copies within the device and sets return before they are done, and a Stream does not wait for them.
+inline void finish_default_stream() { MUST(cuStreamSynchronize(CU_STREAM_LEGACY)); }
+
 class Event {
  public:
   Event() { MUST(cuEventCreate(&event_, CU_EVENT_DEFAULT)); }

@@ -62,6 +62,7 @@ Answer replay_after_swap(const Settings& settings) {
     must(window.unmap(0, 3 * kPage), "cuMemUnmap");
     window.mount(frame);
     MUST(cuMemsetD8(window.at(), 0xee, 3 * kPage));
+    finish_default_stream();
     const CUresult launched = cuGraphLaunch(graph.exec(), stream);
     const std::uint64_t sums[] = {words.sum(window.at(), kPage, stream),
                                   words.sum(window.at(kPage), kPage, stream),
@@ -92,6 +93,7 @@ Answer capture_while_unmapped(const Settings&) {
   stream.wait();
   PlainBlock threes(kPage);
   MUST(cuMemsetD32(threes, 3, kPage / 4));
+  finish_default_stream();
   Json results = Json::object();
   bool all = true;
   for (const bool copies : {true, false}) {

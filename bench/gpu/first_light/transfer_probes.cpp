@@ -126,11 +126,13 @@ Answer transfers_right(const Settings&) {
   words.fill(ends.device, kPage, 5, stream);
   stream.wait();
   CUresult result = cuMemcpyDtoD(ends.window.at(), ends.device, kPage);
+  finish_default_stream();
   note("cuMemcpyDtoD to host frame", result, right_is(ends.window.at(), five));
 
   words.fill(ends.window.at(), kPage, 6, stream);
   stream.wait();
   result = cuMemcpyDtoD(ends.device, ends.window.at(), kPage);
+  finish_default_stream();
   note("cuMemcpyDtoD from host frame", result, right_is(ends.device, six));
 
   result = cuMemcpyDtoH(ends.pageable.data(), ends.window.at(), kPage);
@@ -139,14 +141,17 @@ Answer transfers_right(const Settings&) {
   std::memset(ends.pinned.as<void>(), 0x11, kPage);
   result = cuMemcpyHtoD(ends.window.at(), ends.pinned.as<void>(), kPage);
   MUST(cuMemsetD8(ends.device, 0x11, kPage));
+  finish_default_stream();
   note("cuMemcpyHtoD to host frame", result, same(ends.window.at(), ends.device));
 
   result = cuMemsetD8(ends.window.at(), 0x22, kPage);
   MUST(cuMemsetD8(ends.device, 0x22, kPage));
+  finish_default_stream();
   note("cuMemsetD8 on host frame", result, same(ends.window.at(), ends.device));
 
   result = cuMemsetD32(ends.window.at(), 77, kPage / 4);
   MUST(cuMemsetD32(ends.device, 77, kPage / 4));
+  finish_default_stream();
   note("cuMemsetD32 on host frame", result, same(ends.window.at(), ends.device));
   return yes_if(all, results);
 }
