@@ -89,7 +89,7 @@ CUresult give_devices(const std::vector<Advice>& said, int* list, size_t count) 
     const bool all = std::ranges::all_of(said, [&](const Advice& each) { return each.accessed_by.contains(device); });
     if (all) devices.push_back(device);
   }
-  std::ranges::stable_partition(devices, [](int device) { return device >= 0; });  // the host is told last
+  std::stable_partition(devices.begin(), devices.end(), [](int device) { return device >= 0; });  // the host comes last
   for (size_t i = 0; i < count; ++i) list[i] = i < devices.size() ? devices[i] : CU_DEVICE_INVALID;
   return CUDA_SUCCESS;
 }

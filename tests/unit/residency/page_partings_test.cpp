@@ -94,7 +94,7 @@ TEST_F(PagePartings, ADeadPageLeavesNothing) {
 // Neither copied nor mapped again: the frame has the bytes until one of the two can be done.
 TEST_F(PagePartings, WhatCannotBeMappedAgainIsStillApart) {
   for (const DriverCall call : {DriverCall::kMap, DriverCall::kSetAccess}) {
-    for (const std::uint64_t nth : {1, 2}) {
+    for (const std::uint64_t nth : {std::uint64_t{1}, std::uint64_t{2}}) {
       if (call == DriverCall::kSetAccess && nth == 2) continue;  // one stretch
       auto run = used_run();
       take_all_apart(*run);
