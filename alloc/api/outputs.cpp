@@ -37,9 +37,13 @@ Status Outputs::write(Output& output, const std::string& text) {
 }
 
 Status Outputs::keep_stats(const std::function<std::string()>& json) {
+  {
+    const MutexLock lock(mutex_);
+    if (!board_ || stats_.ended || !board_->falls_due()) return {};
+  }
+  const std::string figures = json();  // it takes locks of the engine
   const MutexLock lock(mutex_);
-  if (!board_ || stats_.ended) return {};
-  return board_->update_if_due(json);
+  return stats_.ended ? Status() : board_->update(figures);
 }
 
 }  // namespace tessera

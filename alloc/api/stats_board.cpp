@@ -6,11 +6,14 @@
 
 namespace tessera {
 
-Status StatsBoard::update_if_due(const std::function<std::string()>& text) {
+bool StatsBoard::falls_due() {
   const auto now = std::chrono::steady_clock::now();
-  if (ended_ || !file_.is_regular() || now < due_) return {};
+  if (ended_ || !file_.is_regular() || now < due_) return false;
   due_ = now + kBetween;
-  const std::string figures = text();
+  return true;
+}
+
+Status StatsBoard::update(const std::string& figures) {
   const std::string place = fmt::format("{{\"tessera_board\":{},\"pid\":{},\"bytes\":{}}}\n{}\n", ++updates_,
                                         ::getpid(), figures.size(), figures);
   if (Bytes(place.size()) > kPlace) return {};

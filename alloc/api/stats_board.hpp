@@ -9,7 +9,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "observe/output_file.hpp"
@@ -24,8 +23,10 @@ class StatsBoard {
   // REQUIRES: the file outlives it. What is no regular file has no board.
   explicit StatsBoard(OutputFile& file) : file_(file) {}
 
-  // Writes what `text` gives, if it is time. Errors: kIo; then nothing more is written.
-  Status update_if_due(const std::function<std::string()>& text);
+  // Whether it is time for an update; the next one is due kBetween after that.
+  bool falls_due();
+  // Errors: kIo; then nothing more is written.
+  Status update(const std::string& figures);
 
  private:
   OutputFile& file_;

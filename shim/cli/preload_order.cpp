@@ -45,8 +45,8 @@ void allow_before_sanitizer(const std::string& library, bool software, ChildEnvi
   if (software) environment.prepend("ASAN_OPTIONS", "intercept_tls_get_addr=0");
 }
 
-std::string sanitizer_line(const std::string& program, const std::vector<std::string>& needed) {
-  if (std::none_of(needed.begin(), needed.end(), is_address_sanitizer)) return "";
+std::string sanitizer_line(const std::string& program, const std::vector<std::string>& needed, const std::vector<std::string>& ours) {
+  if (std::ranges::none_of(needed, is_address_sanitizer) || std::ranges::any_of(ours, is_address_sanitizer)) return "";
   return fmt::format(
       "{} is checked by AddressSanitizer: ASAN_OPTIONS lets the preload library be loaded before its runtime", program);
 }

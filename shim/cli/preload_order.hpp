@@ -19,5 +19,6 @@ void add_preload(const std::string& library, ChildEnvironment& environment);
 // `software`: the software device unloads kernels, and the leak checker must not look for memory of theirs.
 void allow_before_sanitizer(const std::string& library, bool software, ChildEnvironment& environment);
 
-// What is said to the person who starts a program with these libraries, or "".
-std::string sanitizer_line(const std::string& program, const std::vector<std::string>& needed);
+// What is said to the person who starts a program that needs these libraries, or "". `ours`: what the preload library needs.
+// Where it was built with the sanitizer itself, there is nothing to say.
+std::string sanitizer_line(const std::string& program, const std::vector<std::string>& needed, const std::vector<std::string>& ours);

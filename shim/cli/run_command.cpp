@@ -145,8 +145,9 @@ int run_command(const Installation& installation, const RunOptions& options,
   ChildEnvironment environment;
   wrong = prepare(installation, options, environment);
   if (!wrong.empty()) return refuse(1, wrong);
+  const std::string path = find_program(program[0], environment.get("PATH"));
   const std::string line =
-      sanitizer_line(program[0], needed_libraries(find_program(program[0], environment.get("PATH"))));
+      sanitizer_line(program[0], needed_libraries(path), needed_libraries(installation.preload_library().string()));
   if (!line.empty()) fmt::print(stderr, "tessera: {}\n", line);
 
   std::vector<std::string> words = program;

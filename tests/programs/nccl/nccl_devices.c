@@ -169,6 +169,8 @@ static int tell_peers(int devices) {
   NCCL_CHECK(ncclCommInitAll(job.comm, devices, NULL));
   CHECK(cuDeviceCanAccessPeer(&told, 0, 1));
   printf("NCCL of both: %d, the program: %d\n", stand_in_sees_peers(0, 1), told);
+  for (int rank = 0; rank < devices; ++rank) NCCL_CHECK(ncclCommDestroy(job.comm[rank]));
+  NCCL_CHECK(ncclCommDestroy(alone));
   return 0;
 }
 

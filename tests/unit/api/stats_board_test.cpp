@@ -24,7 +24,7 @@ class StatsBoardTest : public ::testing::Test {
 };
 
 TEST_F(StatsBoardTest, AnUpdateIsALineOfItsOwnAndTheText) {
-  ASSERT_TRUE(board_.update_if_due([] { return std::string("figures"); }).is_ok());
+  ASSERT_TRUE(board_.update("figures").is_ok());
   const std::string there = contents();
   ASSERT_GT(there.size(), StatsBoard::kPlace.value());
   const std::string first = there.substr(StatsBoard::kPlace.value());
@@ -33,18 +33,17 @@ TEST_F(StatsBoardTest, AnUpdateIsALineOfItsOwnAndTheText) {
   EXPECT_EQ(there.find_first_not_of('\0'), StatsBoard::kPlace.value()) << "the other place is empty";
 }
 
-TEST_F(StatsBoardTest, BeforeItIsTimeNobodyIsAsked) {
+TEST_F(StatsBoardTest, ItFallsDueOnceInItsTime) {
   const auto begin = std::chrono::steady_clock::now();
-  ASSERT_TRUE(board_.update_if_due([] { return std::string("first"); }).is_ok());
-  bool asked = false;
-  ASSERT_TRUE(board_.update_if_due([&] { return asked = true, std::string("second"); }).is_ok());
+  EXPECT_TRUE(board_.falls_due());
+  const bool again = board_.falls_due();
   if (std::chrono::steady_clock::now() - begin < StatsBoard::kBetween) {
-    EXPECT_FALSE(asked);
+    EXPECT_FALSE(again);
   }
 }
 
 TEST_F(StatsBoardTest, WhatIsTooLongIsNotShown) {
-  ASSERT_TRUE(board_.update_if_due([] { return std::string(StatsBoard::kPlace.value(), 'x'); }).is_ok());
+  ASSERT_TRUE(board_.update(std::string(StatsBoard::kPlace.value(), 'x')).is_ok());
   EXPECT_EQ(contents(), "");
 }
 

@@ -33,9 +33,10 @@ TEST(PreloadOrder, TheSanitizerMayMindTheLibrariesOfOthersOnly) {
 }
 
 TEST(PreloadOrder, ALineIsSaidOfProgramsWithTheSanitizersRuntime) {
-  EXPECT_EQ(sanitizer_line("p", {"libm.so.6", "libc.so.6"}), "");
-  EXPECT_NE(sanitizer_line("p", {"libasan.so.8", "libc.so.6"}), "");
-  EXPECT_NE(sanitizer_line("p", {"libclang_rt.asan-x86_64.so"}), "");
+  EXPECT_EQ(sanitizer_line("p", {"libm.so.6", "libc.so.6"}, {}), "");
+  EXPECT_NE(sanitizer_line("p", {"libasan.so.8", "libc.so.6"}, {"libc.so.6"}), "");
+  EXPECT_NE(sanitizer_line("p", {"libclang_rt.asan-x86_64.so"}, {}), "");
+  EXPECT_EQ(sanitizer_line("p", {"libclang_rt.asan-x86_64.so"}, {"libclang_rt.asan-x86_64.so"}), "");
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ TEST_F(PageSwaps, WorkOnAStreamThatNobodyKnowsIsWaitedForToo) {
   const StreamId stream = machine_.stream();
   auto* run = machine_.add();
   ASSERT_OK(machine_.write(run, 1));
+  ASSERT_OK(machine_.settle());  // other streams run beside it
   const std::uint32_t slot = residency().begin_unnamed(kNoStream);
   ASSERT_OK(machine_.sim().host_function(stream, [] { std::this_thread::yield(); }));
   ASSERT_OK(machine_.launch(run, 2, stream, Access::kWrite));
@@ -110,6 +111,7 @@ TEST_F(PageSwaps, WorkOnAStreamThatNobodyKnowsIsWaitedForToo) {
 TEST_F(PageSwaps, ThreadsMayWorkUnannouncedWhilePagesChangePlaces) {
   const auto runs = machine_.add_many(9);
   for (auto* run : runs) ASSERT_OK(machine_.write(run, 0));
+  ASSERT_OK(machine_.settle());  // other streams run beside them
   const StreamId stream = machine_.stream();
   std::thread worker([&] {
     for (std::uint64_t round = 1; round <= 20; ++round) {
