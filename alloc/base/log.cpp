@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 
 namespace tessera {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 std::atomic<LogLevel> current_level{LogLevel::kWarning};
 
 // Asked before the program's first line. If it was closed by then, its number is that of a file which the program opened since.
-const bool had_standard_error = ::fcntl(STDERR_FILENO, F_GETFD) != -1;
+const bool had_standard_error = ::fcntl(STDERR_FILENO, F_GETFD, 0) != -1 || errno != EBADF;
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int kMostLines = 20;
 
-const bool had_standard_error = ::fcntl(STDERR_FILENO, F_GETFD) != -1;
+const bool had_standard_error = ::fcntl(STDERR_FILENO, F_GETFD, 0) != -1 || errno != EBADF;
 
 // One line, of `said` that came before. The one behind the last says so.
 void say_counted(std::atomic<int>& said, const char* format, va_list arguments) {
