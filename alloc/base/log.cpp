@@ -12,11 +12,11 @@ namespace {
 std::atomic<LogLevel> current_level{LogLevel::kWarning};
 
 // Asked before the program's first line. If it was closed by then, its number is that of a file which the program opened since.
-const bool had_standard_error = ::fcntl(STDERR_FILENO, F_GETFD, 0) != -1 || errno != EBADF;
+const bool kHadStandardError = ::fcntl(STDERR_FILENO, F_GETFD, 0) != -1 || errno != EBADF;
 
 }  // namespace
 
-bool has_standard_error() { return had_standard_error; }
+bool has_standard_error() { return kHadStandardError; }
 
 void set_log_level(LogLevel level) { current_level.store(level, std::memory_order_relaxed); }
 

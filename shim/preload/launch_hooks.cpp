@@ -73,18 +73,18 @@ TESSERA_HOOK_PTSZ(cuLaunchCooperativeKernel,
 
 TESSERA_HOOK cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
                               void** parameters, void** extra) {
-  constexpr auto True = &TrueDriver::cuLaunchKernelEx;
-  if (config == nullptr) return call_true(True, config, function, parameters, extra);
+  constexpr auto kTrue = &TrueDriver::cuLaunchKernelEx;
+  if (config == nullptr) return call_true(kTrue, config, function, parameters, extra);
   const CUstream stream = config->hStream != nullptr ? config->hStream : CU_STREAM_LEGACY;
   const Launched launched = launched_as(config->gridDimX, config->gridDimY, config->gridDimZ);
-  return launch(launched, function, parameters, extra, stream, True, config, function, parameters, extra);
+  return launch(launched, function, parameters, extra, stream, kTrue, config, function, parameters, extra);
 }
 
 TESSERA_HOOK cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function,
                                    void** parameters, void** extra) {
-  constexpr auto True = &TrueDriver::cuLaunchKernelEx_ptsz;
-  if (config == nullptr) return call_true(True, config, function, parameters, extra);
+  constexpr auto kTrue = &TrueDriver::cuLaunchKernelEx_ptsz;
+  if (config == nullptr) return call_true(kTrue, config, function, parameters, extra);
   const CUstream stream = config->hStream != nullptr ? config->hStream : CU_STREAM_PER_THREAD;
   const Launched launched = launched_as(config->gridDimX, config->gridDimY, config->gridDimZ);
-  return launch(launched, function, parameters, extra, stream, True, config, function, parameters, extra);
+  return launch(launched, function, parameters, extra, stream, kTrue, config, function, parameters, extra);
 }

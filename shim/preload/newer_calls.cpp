@@ -15,7 +15,8 @@
 #include "outcome.hpp"
 
 extern "C" {
-extern const char tessera_preload_newer_entries[];
+extern const char tessera_preload_newer_entries[];  // NOLINT(readability-identifier-naming)
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern const char tessera_preload_reviewed_names[], tessera_preload_reviewed_names_end[];
 }
 

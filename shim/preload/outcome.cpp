@@ -16,12 +16,12 @@ namespace {
 
 constexpr int kMostLines = 20;
 
-const bool had_standard_error = ::fcntl(STDERR_FILENO, F_GETFD, 0) != -1 || errno != EBADF;
+const bool kHadStandardError = ::fcntl(STDERR_FILENO, F_GETFD, 0) != -1 || errno != EBADF;
 
 // One line, of `said` that came before. The one behind the last says so.
 void say_counted(std::atomic<int>& said, const char* format, va_list arguments) {
   // If it was closed when the program began, its number is that of a file which the program opened.
-  if (!had_standard_error) return;
+  if (!kHadStandardError) return;
   const int before = said.fetch_add(1);
   if (before > kMostLines) return;
   char text[1024] = "tessera: ";
