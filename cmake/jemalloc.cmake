@@ -20,7 +20,7 @@ ExternalProject_Add(jemalloc_external
   PREFIX "${CMAKE_BINARY_DIR}/jemalloc"
   DOWNLOAD_COMMAND "" CONFIGURE_COMMAND "" INSTALL_COMMAND ""
   BUILD_COMMAND sh "${CMAKE_CURRENT_LIST_DIR}/build_jemalloc.sh"
-    "${TESSERA_JEMALLOC_VERSION}" "${jemalloc_root}" "${CMAKE_C_COMPILER_LAUNCHER} ${CMAKE_C_COMPILER}"
+    "${TESSERA_JEMALLOC_VERSION}" "${jemalloc_root}" "${CMAKE_C_COMPILER}"
   BUILD_BYPRODUCTS "${jemalloc_archive}"
   LOG_BUILD ON LOG_OUTPUT_ON_FAILURE ON)
 
