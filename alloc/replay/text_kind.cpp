@@ -60,10 +60,6 @@ std::string name_of_other_kind(std::string_view data) {
       {"BZh"sv, "compressed with bzip2; unpack it first: bunzip2"},
       {"\x04\x22\x4d\x18"sv, "compressed with lz4; unpack it first: lz4 -d"},
       {"PK\x03\x04"sv, "a zip archive; unpack it first"},
-      {"\x80\x02"sv, "a Python pickle; if it is a memory snapshot of PyTorch: python -m tessera.snapshot FILE TRACE"},
-      {"\x80\x03"sv, "a Python pickle; if it is a memory snapshot of PyTorch: python -m tessera.snapshot FILE TRACE"},
-      {"\x80\x04"sv, "a Python pickle; if it is a memory snapshot of PyTorch: python -m tessera.snapshot FILE TRACE"},
-      {"\x80\x05"sv, "a Python pickle; if it is a memory snapshot of PyTorch: python -m tessera.snapshot FILE TRACE"},
       {"SQLite format 3\0"sv,
        "a database of SQLite, as Nsight Systems exports; it does not say which memory kernels use"},
       {"\x7f"
@@ -75,6 +71,8 @@ std::string name_of_other_kind(std::string_view data) {
   for (const Kind& kind : kKinds) {
     if (data.starts_with(kind.start)) return kind.name;
   }
+  const bool is_pickle = data.size() > 1 && data[0] == '\x80' && data[1] >= 2 && data[1] <= 5;  // its protocol
+  if (is_pickle) return "a Python pickle; if it is a memory snapshot of PyTorch: python -m tessera.snapshot FILE TRACE";
   return "";
 }
 
