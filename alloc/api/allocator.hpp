@@ -132,7 +132,7 @@ class Allocator {
   // As cuMemGetInfo should say: what could be allocated before anything has to leave the device, or
   // where the options say so, before the heap is full. Makes no heap but for that.
   Result<MemoryInfo> memory_info(DeviceId device);
-  // The same for who allocates from the driver itself: what Tessera holds free comes back to it when it is short.
+  // The same for a caller that allocates from the driver itself: what Tessera holds free comes back to it when it is short.
   Result<MemoryInfo> memory_beside(DeviceId device);
 
   StatsSnapshot stats() const;

@@ -1,4 +1,4 @@
-// control.h: who a process is, as /proc tells it.
+// control.h: the identity of a process, from /proc.
 #include "tessera/control.h"
 
 #include <fcntl.h>

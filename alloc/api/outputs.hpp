@@ -31,7 +31,7 @@ class Outputs {
   Status write_stats(const std::string& text) { return write(stats_, text); }
   Status write_timeline(const std::string& text) { return write(timeline_, text); }
   Status write_history(const std::string& text) { return write(history_, text); }
-  // Until the end of the statistics: keeps what `json` gives for whoever asks after a program that was killed, about
+  // Until the end of the statistics: keeps what `json` gives for readers after a program was killed, about
   // once a second. Errors: kIo, once.
   Status keep_stats(const std::function<std::string()>& json);
 

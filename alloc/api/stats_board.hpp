@@ -1,8 +1,8 @@
-// Statistics as they were last, in the file that gets them at the end: for whoever asks after a program was killed.
+// Statistics as they were last, in the file that gets them at the end: for readers after the program was killed.
 //
 // Until then the file has two places that are written in turn, so that one is whole whatever moment the process dies
 // at: a line with the update's number, and the text that tessera_stats_json gives. `tessera stats FILE` reads it. It is
-// written, not mapped: whoever cuts the file ends nobody.
+// written, not mapped: a process that cuts the file ends no other.
 //
 // Thread safety: none; its owner's lock.
 #pragma once

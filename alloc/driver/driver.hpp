@@ -39,7 +39,7 @@ struct DeviceProperties {
   std::string virtual_memory_problem = {};  // why not, where the device should have it
   bool host_frames = false;  // create_frame(kHost) works: probed by doing it (cuda_facts §4.3)
   std::string host_frames_problem = {};  // what the probe ran into, where it does not
-  // Operations that a stream takes before who queues one more, a fence too, waits for one to end; 0: any number.
+  // Operations that a stream takes before a caller that queues one more, a fence too, waits for one to end; 0: any number.
   std::size_t queue_depth = 0;
   std::optional<unsigned> host_node = {};  // the NUMA node of host memory that is nearest, if known
 };

@@ -51,7 +51,7 @@ struct SimOptions {
   bool takes_hints = true;     // false: reserve() ignores where the range should start
   bool aligns = true;          // false: it ignores alignments beyond the granularity
   Address first_address{};     // of ranges without a hint; 0: a real driver's, or beyond those of any process
-  // Of one stream: who queues more than so many operations waits until one of them is over. 0: only what all streams hold
+  // Of one stream: a caller that queues more than so many operations waits until one of them is over. 0: only what all streams hold
   // together is bounded.
   std::size_t queue_depth = 0;
   bool virtual_memory = true;  // false: no reserve, no frames, no mappings, as on some vGPUs

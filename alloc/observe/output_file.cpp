@@ -48,7 +48,7 @@ bool is_fifo(const std::string& path) {
   return ::stat(path.c_str(), &facts) == 0 && S_ISFIFO(facts.st_mode);
 }
 
-// Whoever reads may not be there yet.
+// The reader may not be there yet.
 Result<int> open_fifo(const std::string& path) {
   const auto until = std::chrono::steady_clock::now() + OutputFile::kPatience;
   while (true) {

@@ -1,11 +1,11 @@
 // A file that a report or a trace goes to, for as long as it is this process's own.
 //
 // Several processes may be told one name. The first has it, by a lock that ends with the process however that ends; the
-// others take the name with their number in it, and say so. Files are never mapped: whoever cuts a file would end a
+// others take the name with their number in it, and say so. Files are never mapped: a process that cuts a file would end a
 // process that has mapped it.
 //
 // What is no regular file works too: "-" is standard error, /dev/stdout and its kin the open descriptor itself, and a
-// FIFO is waited for until somebody reads it. A reader that goes away, or reads no more for kPatience, is an error; it
+// FIFO is waited for until it has a reader. A reader that goes away, or reads no more for kPatience, is an error; it
 // is no signal and no endless wait.
 //
 // Thread safety: none; its owner's lock.
@@ -26,7 +26,7 @@ class OutputFile {
   static constexpr std::chrono::seconds kPatience{10};
 
   // What a file that is not empty is: of an earlier run, and replaced; of another process of this run, and left alone; or
-  // the caller's to replace, whoever has it.
+  // the caller's to replace, whichever process has it.
   enum class Left { kReplace, kKeep, kTake };
 
   // Creates the file, mode 0600, or empties it. Errors: kIo with the path and the reason.

@@ -70,7 +70,7 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
   return status;
 }
 
-// Work is in the way that does not end. What lets it go on may be what another thread is about to launch, who needs the
+// Work is in the way that does not end. What lets it go on may be what another thread is about to launch, and that needs the
 // lock for it.
 Status Residency::await_news(const Status& in_the_way, std::uint64_t& tries) {
   const Status no_room(Code::kOutOfMemory, std::string(in_the_way.message()));

@@ -102,7 +102,7 @@ std::uint32_t Residency::begin_unnamed(StreamId stream, const void* work) {
   return gate_slot;
 }
 
-// Inside the gate, before it is launched. Until memory is short nobody waits for it.
+// Inside the gate, before it is launched. Until memory is short nothing waits for it.
 void Residency::note_kernel(const void* work, StreamId stream, std::uint64_t epoch, std::uint32_t gate_slot) {
   if (stream == kNoStream) return;
   const std::uint32_t slot = streams_.slot_of(stream);
@@ -164,7 +164,7 @@ void Residency::fence_freed(StreamId stream) {
   mutex_.unlock();
 }
 
-// Who is inside the gate may have stamped and not queued yet. The epoch is read first.
+// A thread inside the gate may have stamped and not queued yet. The epoch is read first.
 std::uint64_t Residency::before_wait() const {
   const std::uint64_t epoch = streams_.epoch();
   return gate_.saw_all_out() ? epoch : 0;

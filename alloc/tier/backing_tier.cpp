@@ -38,7 +38,7 @@ Result<Frame> BackingTier::take(PageClass page_class) {
   return taken;
 }
 
-// One frame, so that who takes one meanwhile waits for no more.
+// One frame, so that a thread that takes one meanwhile waits for no more.
 bool BackingTier::make_ahead() {
   for (const PageClass page_class : kPageClasses) {
     const bool used = taken_[index_of(page_class)].load(std::memory_order_relaxed);

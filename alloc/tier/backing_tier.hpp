@@ -39,7 +39,7 @@ class BackingTier final : public AliasTier {
 
   const DeviceId first_;
   std::array<std::atomic<bool>, kPageClasses.size()> taken_{};  // classes of which any frame ever was
-  std::unique_ptr<HostGrower> grower_;  // null: who takes a frame makes it
+  std::unique_ptr<HostGrower> grower_;  // null: the thread that takes a frame makes it
 };
 
 }  // namespace tessera

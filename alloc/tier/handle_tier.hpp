@@ -82,7 +82,7 @@ class HandleTier : public Tier {
   virtual Status destroy_handle(std::uint64_t value, Bytes bytes) = 0;
   // The joined frame comes apart: the last that is known of it. Called under the tier's lock.
   virtual void forget_joined(const Frame&) {}
-  // What create_handle could still take. Errors: kNotSupported where nobody else takes from the same memory.
+  // What create_handle could still take. Errors: kNotSupported where nothing else takes from the same memory.
   virtual Result<Bytes> machine_free() const;
   // The budget was more than there is. REQUIRES: so much of it is not taken.
   void lower_capacity(Bytes by);

@@ -1,8 +1,8 @@
 // A thread that backs and pins host memory, so that no call of the program has to.
 //
 // Why a thread: to pin takes about 0.1 s for each GB, and a driver holds locks meanwhile that every process on the
-// machine may need (docs/realism.md). So memory is pinned piece by piece, ahead of need, and who finds none waits for
-// one piece at most. Where no thread can be had, who needs memory pins it, and one line says so.
+// machine may need (docs/realism.md). So memory is pinned piece by piece, ahead of need, and a thread that finds none waits for
+// one piece at most. Where no thread can be had, the thread that needs memory pins it, and one line says so.
 //
 // Thread safety: every call may be made from any thread. No lock is held while memory is pinned.
 #pragma once
@@ -19,9 +19,9 @@ namespace tessera {
 class HostGrower {
  public:
   // `ahead` backs one piece more, if that is due, and tells whether it did. Called on the thread, after each kick()
-  // until nothing is due, and never before somebody in grow() has got what he waits for.
+  // until nothing is due, and never before a thread in grow() has what it waits for.
   explicit HostGrower(std::function<bool()> ahead);
-  // Between two pieces. Who waits is told that nothing was backed.
+  // Between two pieces. For waiting threads nothing was backed.
   ~HostGrower();
   HostGrower(const HostGrower&) = delete;
   HostGrower& operator=(const HostGrower&) = delete;

@@ -82,7 +82,7 @@ bool HostRegion::grow(Bytes bytes, std::optional<std::uint64_t> seen) {
   return true;
 }
 
-// Who needs a chunk meanwhile waits for one of them at most.
+// A thread that needs a chunk meanwhile waits for one of them at most.
 void HostRegion::trim() {
   for (std::size_t i = 0;; ++i) {
     const MutexLock growing(growth_);

@@ -111,7 +111,7 @@ class HostTier final : public Tier {
   Bytes peak_used_ GUARDED_BY(mutex_);
   Bytes staged_ GUARDED_BY(mutex_);      // used of all reserves
   Bytes peak_in_all_ GUARDED_BY(mutex_);  // of used_ and staged_ together
-  std::unique_ptr<HostGrower> grower_;  // null: who takes a frame pins. Ends before what it grows
+  std::unique_ptr<HostGrower> grower_;  // null: the thread that takes a frame pins. Ends before what it grows
 };
 
 }  // namespace tessera

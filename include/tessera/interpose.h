@@ -36,7 +36,7 @@ TESSERA_API int tessera_manages(tessera_allocator* allocator, tessera_address ad
  * does not name: a block leaves behind all work that its device had been given by then, and stays for a few launches
  * behind its last use (option `grace`).
  * Errors: also NOT_FOUND, where a word is managed (tessera_manages) and in no live block: it names nothing, or a block
- * beside it, which only who made the words may know. Without it the call can be made again. */
+ * beside it, which only the maker of the words may know. Without it the call can be made again. */
 TESSERA_API tessera_result tessera_use_begin_words(tessera_allocator* allocator, const void* words,
                                                    size_t bytes, tessera_stream stream,
                                                    const char* name, tessera_use* use);

@@ -2,7 +2,7 @@
 //
 // Small copies from the host are searched for words that point into live blocks. In managed memory
 // such a word makes the block that it lies in a table (pointer_tables.hpp). Anywhere else (module
-// globals, memory of the driver's own) nobody tells us of its use, so the block that it names
+// globals, memory of the driver's own) no call shows its use, so the block that it names
 // stays in device memory as long as the word is there (outside_words.hpp), and the statistics say so.
 //
 // Not seen: words in copies of more than kMostSearched bytes, in copies of rows or through arrays, in
@@ -70,7 +70,7 @@ CUresult with_words(CUdeviceptr to, const void* from, std::size_t bytes, CUstrea
   return with_words(to, reinterpret_cast<CUdeviceptr>(from), bytes, Source::kHost, stream, call);
 }
 
-// Bytes that are no addresses, or that nobody can know. To be called after the driver has taken the call. In a capture
+// Bytes that are no addresses, or that cannot be known. To be called after the driver has taken the call. In a capture
 // nothing is written yet.
 void note_overwritten(CUdeviceptr to, std::size_t bytes, CUstream stream);
 

@@ -4,7 +4,7 @@
 // A call that does not say what it needs (code that is loaded, local memory of a kernel, a context) is tried again
 // after what is free has gone back, after as much has left as such calls usually need, and after half of what is there
 // has left. One that says it is tried again once. So no call is made more than four times. Calls on a stream that is
-// being captured are made once: they run nothing, and nobody can tell what a failed one has left in the capture.
+// being captured are made once: they run nothing, and it cannot be known what a failed one has left in the capture.
 //
 // Which calls: those whose documentation in cuda.h names CUDA_ERROR_OUT_OF_MEMORY and that take device memory,
 // launches, which load code and resize local memory, and launches and instantiations of graphs. Not those that take

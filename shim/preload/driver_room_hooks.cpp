@@ -205,7 +205,7 @@ TESSERA_HOOK cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attrib
   return result;
 }
 
-// Who trims the memory of graphs needs it elsewhere.
+// A program that trims the memory of graphs needs it elsewhere.
 TESSERA_HOOK cuDeviceGraphMemTrim(CUdevice device) {
   const CUresult result = call_and_expect(&TrueDriver::cuDeviceGraphMemTrim, device);
   if (result == CUDA_SUCCESS) trim_ours(device, 0, "cuDeviceGraphMemTrim");

@@ -1,6 +1,6 @@
 // Host functions: whether one is still to run matters to copies from memory that it may write (late_copies.hpp).
 //
-// In a capture the program's own function becomes a node, and is called by whoever launches the graph.
+// In a capture the program's own function becomes a node, and is called by each launch of the graph.
 #include <memory>
 
 #include "capture.hpp"

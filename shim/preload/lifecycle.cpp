@@ -38,7 +38,7 @@ namespace {
 constinit std::atomic<bool> off{false};
 constinit std::mutex start_lock;
 constinit std::mutex range_lock;
-constinit std::mutex ending_lock;  // who ends the allocator, and who writes for a process that ends otherwise
+constinit std::mutex ending_lock;  // for ending the allocator, and for writing when the process ends otherwise
 // The context that was current when Tessera started; its driver calls are made in it.
 constinit std::atomic<CUcontext> home{nullptr};
 constinit std::array<std::atomic<CUcontext>, 64> homes{};  // by device

@@ -10,7 +10,7 @@
     .section .note.GNU-stack, "", @progbits
     .text
 
-/* Arguments: handle, name (and version) in rdi, rsi (and rdx). The answer is also told who asks, the return address,
+/* Arguments: handle, name (and version) in rdi, rsi (and rdx). The answer also gets the caller, the return address,
  * in the register of the argument behind them. */
 .macro loader_entry symbol, own, answer, find_true, caller
     .globl  \symbol

@@ -2,7 +2,7 @@
 // what may go past us.
 //
 // Why at the call: the CUDA runtime looks up every function of its time when it starts, and calls few of them. Why not
-// all of them: most take no address. What a function takes nobody can tell, so the program gets an entry that looks at
+// all of them: most take no address. What a function takes is not known, so the program gets an entry that looks at
 // its arguments and goes on to the driver's function, with all of them as they were. A function counts if an
 // argument is an address in the heap, or the memory that an argument points to begins with such; of a function that
 // our hooks have in an older form each call counts. An argument that a function does not have may look like one.

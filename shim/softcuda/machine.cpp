@@ -12,7 +12,7 @@
 namespace tessera::softcuda {
 namespace {
 
-// Operations of a stream that GPUs take before who queues the next has to wait.
+// Operations of a stream that GPUs take before the thread that queues the next has to wait.
 constexpr std::size_t kQueueDepth = 1024;
 
 std::atomic<Machine*> the_machine = nullptr;
