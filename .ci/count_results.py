@@ -9,10 +9,19 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 
+LINES_OF_A_FAILURE = 20
+
+
 def was_skipped(case):
     """True when the test itself said so; a missing program is "notrun" too, and a failure."""
     reason = case.find("skipped")
     return reason is not None and reason.get("message", "").startswith("SKIP_")
+
+
+def last_words(case):
+    """The end of what it printed: it says why, where the log of a whole run is too long to be kept."""
+    lines = (case.findtext("system-out") or "").splitlines()
+    return "\n".join(f"    {line}" for line in lines[-LINES_OF_A_FAILURE:])
 
 
 def count(folders):
@@ -32,6 +41,7 @@ def count(folders):
             else:
                 failed += 1
                 print(f"failed in {folder}: {case.get('name')}")
+                print(last_words(case))
     return passed, failed, skipped
 
 

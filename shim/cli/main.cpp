@@ -55,7 +55,7 @@ struct CommandLine {
     report_options.add_to(*report);
     stats->add_option("file", stats_options.file, "what `tessera run --stats FILE` wrote")->type_name("FILE")->required();
     stats->add_flag("--json", stats_options.json, "print one JSON object");
-    top->add_flag("--once", top_options.once, "look once (it takes two seconds) and end");
+    top->add_flag("--once", top_options.once, "look once (it takes about two seconds) and end");
     top->add_flag("--json", top_options.json, "print one JSON object for each look, a line each");
     top->add_option("--interval", top_options.interval, "seconds between two looks (1)")
         ->check(CLI::Range(0.5, 3600.0));

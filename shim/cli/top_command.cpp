@@ -16,8 +16,10 @@ namespace {
 
 using std::chrono::duration;
 
-// A program looks four times a second whether it is watched.
-constexpr duration<double> kUntilItAnswers{0.6};
+// A program looks four times a second whether it is watched. On a busy machine that takes longer; one that is stopped does
+// not look at all.
+constexpr duration<double> kLongestAnswer{3};
+constexpr std::chrono::milliseconds kBetweenReads{20};
 
 class Sampler {
  public:
@@ -54,6 +56,27 @@ class Sampler {
   std::map<Key, TopRow> last_;
 };
 
+std::uint64_t last_written(const LivePage& page) {
+  const auto sample = page.read();
+  return sample ? sample->written_ns : 0;
+}
+
+// Returns when each program has written once more, or after the longest time that an answer may take.
+void await_answers(duration<double> wanted) {
+  std::vector<std::pair<LiveProcess, std::uint64_t>> asked;
+  for (LiveProcess& process : live_processes()) {
+    process.page->watch_for(static_cast<std::uint64_t>(wanted.count() * 1e9));
+    const std::uint64_t before = last_written(*process.page);
+    asked.emplace_back(std::move(process), before);
+  }
+  const auto deadline = std::chrono::steady_clock::now() + kLongestAnswer;
+  for (const auto& [process, before] : asked) {
+    while (last_written(*process.page) == before && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(kBetweenReads);
+    }
+  }
+}
+
 void print(const std::vector<TopRow>& rows, bool json) {
   if (json) {
     fmt::print("{}\n", top_json_line(rows));
@@ -67,13 +90,14 @@ void print(const std::vector<TopRow>& rows, bool json) {
 
 int top_command(const TopOptions& options) {
   const duration<double> interval(options.interval);
-  const auto wanted = interval + 2 * kUntilItAnswers;
+  const auto wanted = interval + 2 * kLongestAnswer;
   Sampler sampler;
-  sampler.look(wanted);
-  std::this_thread::sleep_for(kUntilItAnswers);
+  await_answers(wanted);
   sampler.look(wanted);
   do {
     std::this_thread::sleep_for(interval);
+    // A single look waits for figures of the whole interval. A display goes on: a stopped program is shown as it was.
+    if (options.once) await_answers(wanted);
     print(sampler.look(wanted), options.json);
   } while (!options.once && std::ferror(stdout) == 0);
   return 0;

@@ -1,6 +1,6 @@
 // `tessera top`: this user's programs under Tessera, live.
 //
-// Programs write their figures to a page of shared memory while somebody looks (tessera/live.h); so
+// Programs write their figures to a page of shared memory while a reader asks for them (tessera/live.h); so
 // a program that hangs, or is stopped, is still shown, as it was.
 //
 // Thread safety: none.

@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -52,12 +53,22 @@ class Watched(unittest.TestCase):
         return subprocess.run([TESSERA, *map(str, words)], env=self.environment, capture_output=True, text=True,
                               timeout=120)
 
-    def top(self, program):
+    def top(self, pid):
+        """Its row; None when it has none."""
         result = self.tessera("top", "--once", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
-        mine = [one for one in json.loads(result.stdout)["processes"] if one["pid"] == program.pid]
+        mine = [one for one in json.loads(result.stdout)["processes"] if one["pid"] == pid]
         self.assertLessEqual(len(mine), 1)
         return mine[0] if mine else None
+
+    def top_when(self, pid, is_so):
+        """Its row as soon as that is so: a busy machine gives its thread no time to write for a while."""
+        deadline = time.monotonic() + 60
+        while True:
+            row = self.top(pid)
+            if row and row["rates"] and is_so(row):
+                return row
+            self.assertLess(time.monotonic(), deadline, row)
 
     def socket_of(self, program):
         """Its name also has the namespace of the number, and when the program started (include/tessera/control.h)."""
@@ -69,20 +80,19 @@ class Watched(unittest.TestCase):
 class Top(Watched):
     def test_a_program_is_seen_with_figures_that_move(self):
         program = self.start()
-        before = self.top(program)
+        before = self.top_when(program.pid, lambda row: row["stats"]["device"]["device_used"] == 16 * MIB)
         self.assertEqual(before["name"], "watched")
-        self.assertEqual(before["stats"]["device"]["device_used"], 16 * MIB)
         self.assertEqual(before["stats"]["blocks"]["allocations"], 4)
         self.assertEqual(before["rates"]["bytes_out_per_s"], 0)
         self.assertEqual(self.tessera("sleep", program.pid).returncode, 0)
-        after = self.top(program)
-        self.assertEqual(after["stats"]["device"]["device_used"], 0)
+        after = self.top_when(program.pid, lambda row: row["stats"]["device"]["device_used"] == 0)
         self.assertEqual(after["stats"]["host"]["host_used"], 16 * MIB)
         self.finish(program)
-        self.assertIsNone(self.top(program))
+        self.assertIsNone(self.top(program.pid))
 
     def test_the_table_has_a_line_for_it(self):
         program = self.start()
+        self.top_when(program.pid, lambda row: row["stats"]["device"]["device_used"] == 16 * MIB)
         result = self.tessera("top", "--once")
         self.assertRegex(result.stdout, rf"(?m)^ *{program.pid} watched +16\.0 MiB / 64\.0 MiB ")
 
@@ -90,11 +100,11 @@ class Top(Watched):
         program = self.start()
         program.kill()
         program.wait()
-        self.assertIsNone(self.top(program))
+        self.assertIsNone(self.top(program.pid))
 
     def test_a_program_that_does_not_want_to_be_seen_is_not(self):
         program = self.start("--no-control")
-        self.assertIsNone(self.top(program))
+        self.assertIsNone(self.top(program.pid))
         self.assertFalse((self.folder / "tessera").exists())
         self.assertEqual(self.tessera("sleep", program.pid).returncode, 1)
 
@@ -162,10 +172,15 @@ class SleepAndWake(Watched):
         with socket.socket(socket.AF_UNIX) as peer:
             peer.connect(str(self.socket_of(program)))
             peer.sendall(b"die\n")
-            before = ticks()
             peer.settimeout(1)
-            self.assertRaises(socket.timeout, peer.recv, 100)
-            self.assertLess(ticks() - before, os.sysconf("SC_CLK_TCK") // 4)
+
+            def waits_idle():
+                before = ticks()
+                self.assertRaises(socket.timeout, peer.recv, 100)
+                return ticks() - before < os.sysconf("SC_CLK_TCK") // 4
+
+            # Another thread of it may still have work in the first seconds; one that spins never rests.
+            self.assertTrue(any(waits_idle() for _ in range(10)))
             resource.prlimit(program.pid, resource.RLIMIT_NOFILE, limits)
             peer.settimeout(60)
             self.assertEqual(peer.recv(100), b"error no such request\n")
@@ -177,8 +192,9 @@ class Namespaces(Watched):
 
     def start_in(self, *unshare, before="true", options=()):
         """The program in namespaces of its own; the process that is it, as seen from here."""
-        if subprocess.run(["unshare", *unshare, "true"], capture_output=True, check=False).returncode != 0:
-            self.skipTest("no namespaces may be made here")
+        made = subprocess.run(["unshare", *unshare, "sh", "-c", before], capture_output=True, text=True, check=False)
+        if made.returncode != 0:
+            self.skipTest(f"no such namespaces may be made here: {made.stderr.strip()}")
         inside = f'{before} && exec "$@"'
         program = subprocess.Popen(
             ["unshare", *unshare, "sh", "-c", inside, "sh", TESSERA, "run", "--software", "--device-memory", "64MiB",
@@ -186,12 +202,20 @@ class Namespaces(Watched):
             env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.end, program)
         inner = int(program.stdout.readline())
-        [outer] = [pid for pid in self.descendants(program.pid) if pathlib.Path(f"/proc/{pid}/comm").read_text() == "watched\n"]
+        # `unshare --fork` has it as its one child; else `unshare` became it.
+        outer = self.child_of(program.pid) if "--fork" in unshare else program.pid
+        self.assertEqual(pathlib.Path(f"/proc/{outer}/comm").read_text(), "watched\n")
         return program, inner, outer
 
-    def descendants(self, pid):
-        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return [pid, *(one for child in map(int, children) for one in self.descendants(child))]
+    def child_of(self, pid):
+        def parent_of(folder):
+            try:
+                return int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:  # it has ended
+                return None
+
+        [child] = [int(folder.name) for folder in pathlib.Path("/proc").glob("[0-9]*") if parent_of(folder) == pid]
+        return child
 
     def slept(self, pid):
         result = self.tessera("sleep", pid, "--json")
@@ -204,8 +228,8 @@ class Namespaces(Watched):
         self.assertEqual(inner, other_inner)
         self.assertEqual(self.slept(outer), 16 * MIB)
         self.assertEqual(self.slept(other_outer), 16 * MIB, "the first one answered again")
-        seen = json.loads(self.tessera("top", "--once", "--json").stdout)["processes"]
-        self.assertLessEqual({outer, other_outer}, {one["pid"] for one in seen})
+        for pid in (outer, other_outer):
+            self.top_when(pid, lambda row: row["stats"]["device"]["device_used"] == 0)
         for program in (first, second):
             output, message = program.communicate("go on\n", timeout=60)
             self.assertEqual((program.returncode, output, message), (0, "ok\n", ""))
@@ -214,7 +238,11 @@ class Namespaces(Watched):
         _, inner, outer = self.start_in("--pid", "--fork", "--mount-proc")
         self.assertNotEqual(inner, outer)
         self.assertNotEqual(self.tessera("sleep", inner).returncode, 0)
-        inside = subprocess.run(["nsenter", "-t", str(outer), "-p", "-m", TESSERA, "sleep", str(inner), "--json"],
+        enter = ["nsenter", "-t", str(outer), "-p", "-m"]
+        entered = subprocess.run([*enter, "true"], capture_output=True, text=True, check=False)
+        if entered.returncode != 0:
+            self.skipTest(f"namespaces may not be entered here: {entered.stderr.strip()}")
+        inside = subprocess.run([*enter, TESSERA, "sleep", str(inner), "--json"],
                                 env=self.environment, capture_output=True, text=True, timeout=120)
         self.assertEqual(inside.returncode, 0, inside.stderr)
         self.assertEqual(json.loads(inside.stdout)["moved_bytes"], 16 * MIB)
