@@ -1,13 +1,13 @@
-// Raising an atomic to at least a value, whoever else raises it.
+// Raises an atomic to at least a value.
 //
-// Thread safety: that is its job.
+// Thread safety: any thread; concurrent raises keep the largest value.
 #pragma once
 
 #include <atomic>
 
 namespace tessera {
 
-// Returns what was there before.
+// Returns the previous value.
 template <class T>
 T raise_to(std::atomic<T>& target, T at_least) {
   T before = target.load(std::memory_order_relaxed);

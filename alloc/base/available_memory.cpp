@@ -11,9 +11,9 @@ namespace {
 
 struct GroupFiles {
   const char* limit;
-  const char* slow_down;  // from where on the kernel takes memory back, so that the group all but stands still
+  const char* slow_down;  // above this the kernel reclaims aggressively and the group all but stops
   const char* usage;
-  const char* cache;  // in memory.stat: what goes before a process is killed
+  const char* cache;  // key in memory.stat: reclaimed before a process is killed
 };
 constexpr GroupFiles kVersion1{"memory.limit_in_bytes", "", "memory.usage_in_bytes", "total_inactive_file"};
 constexpr GroupFiles kVersion2{"memory.max", "memory.high", "memory.current", "inactive_file"};
@@ -23,7 +23,7 @@ std::optional<std::uint64_t> least_of(std::optional<std::uint64_t> a, std::optio
   return std::min(*a, *b);
 }
 
-// Nothing for a group that is not there or has no limit.
+// Empty for a group that does not exist or has no limit.
 std::optional<Bytes> left_in(const ControlGroup& group) {
   const GroupFiles& files = group.second_version ? kVersion2 : kVersion1;
   auto limit = number_in(group.folder + files.limit);

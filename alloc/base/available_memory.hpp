@@ -1,9 +1,9 @@
-// How much RAM this process may still take without somebody being killed for it.
+// How much RAM this process can still take before the kernel's OOM killer ends a process.
 //
-// Why not the kernel's own answer: none is given. Memory that is promised and not there ends in the
-// killing of a process, and pinned memory cannot be swapped out; so whoever takes much of it asks first.
+// The kernel does not refuse in advance: memory that it has promised and cannot provide ends in the killing of
+// a process, and pinned memory cannot be swapped out. Callers that pin a lot of memory check first.
 //
-// Thread safety: stateless. A call reads a few small files: some 100 us.
+// Thread safety: stateless. A call reads a few small files, about 100 us.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace tessera {
 
-// The least of what the kernel says is available and what the limits of this process's control groups
-// (version 1 or 2, with those they lie in) leave; what a group's page cache can give up counts as left.
-// 0 if unknown. `root` is the folder that has proc/ and sys/: "/" but for tests.
+// The minimum of the kernel's MemAvailable and what the memory limits of this process's control groups (version
+// 1 or 2, including all parent groups) leave. A group's reclaimable page cache counts as free. 0 if unknown.
+// `root` is the folder that contains proc/ and sys/; anything but "/" is for tests.
 Bytes available_memory(const std::string& root = "/");
 
 }  // namespace tessera

@@ -19,11 +19,11 @@ double allowed_processors() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   const bool known = ::sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
-  // Machines with more than a cpu_set_t has are not asked so.
+  // A machine with more processors than a cpu_set_t holds fails this query.
   return known ? CPU_COUNT(&allowed) : std::max(1U, std::thread::hardware_concurrency());
 }
 
-// Nothing without a quota: "max" in version 2, -1 in version 1.
+// Empty without a quota: "max" in version 2, -1 in version 1.
 std::optional<double> quota_of(const ControlGroup& group) {
   std::uint64_t quota = 0, period = 0;
   if (group.second_version) {

@@ -1,6 +1,6 @@
-// How many threads this process may still start.
+// How many threads this process can still start.
 //
-// Thread safety: stateless. A call reads a few small files: some 100 us.
+// Thread safety: stateless. A call reads a few small files, about 100 us.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-// What the limits on tasks of its control groups leave (pids.max, with those they lie in); UINT64_MAX without one.
-// `root` is the folder that has proc/ and sys/: "/" but for tests.
+// What the pids.max limits of this process's control groups leave, including all parent groups; UINT64_MAX
+// without a limit. `root` is the folder that contains proc/ and sys/; anything but "/" is for tests.
 std::uint64_t available_tasks(const std::string& root = "/");
 
 }  // namespace tessera

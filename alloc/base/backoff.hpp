@@ -1,8 +1,7 @@
-// Waits a little between looks at something whose end nobody announces.
+// Waits between polls of a condition that is not signalled.
 //
-// For ends that come within a few instructions most of the time: who ends such a thing does it with one
-// plain store, and who waits, which is rare, pays. First the processor is offered to others, then the
-// thread sleeps, so that a long wait costs nothing.
+// For conditions that usually become true within a few instructions: setting one is a plain store, and the rare
+// waiter pays. It first yields the processor and then sleeps, so a long wait costs nothing.
 //
 // Thread safety: one thread.
 #pragma once

@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr int kMostFrames = 32;
-constexpr std::size_t kMostOfName = 120;  // a template's full name helps nobody
+constexpr std::size_t kMostOfName = 120;  // the full name of a template instance is not useful
 
 const void* object_of(const void* code) {
   Dl_info info{};

@@ -1,7 +1,7 @@
-// Where a call came from, as text: for reports that must name the program's own code.
+// The call stack as text, for reports that must name the program's own code.
 //
-// Needs no debug information: a function that the dynamic loader does not know is given by its
-// object and its place in it, as addr2line takes it. Slow (some 100 us); for rare events.
+// Needs no debug information: a function unknown to the dynamic loader is given as object and offset, the form
+// that addr2line takes. Slow (about 100 us); for rare events.
 //
 // Thread safety: any thread.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace tessera {
 
-// Innermost first, at most 32 frames: "train_step (libmodel.so+0x1a2b)". Frames of the library that
-// holds this function are left out at the inner end, unless it is linked into the program itself.
+// Innermost first, at most 32 frames: "train_step (libmodel.so+0x1a2b)". The innermost frames that belong to
+// the library containing this function are left out, unless it is linked into the program itself.
 std::vector<std::string> call_stack();
 
 }  // namespace tessera

@@ -14,7 +14,7 @@ void fail(const char* expression, const char* file, int line, std::uint64_t left
   const auto end = fmt::format_to_n(text, sizeof(text) - 1, "{}:{}: check failed: {} ({:#x}, {:#x})\n",
                                     file, line, expression, left, right);
   const auto length = end.size < sizeof(text) ? end.size : sizeof(text) - 1;
-  // The process is about to end; there is nobody left to tell that stderr is closed.
+  // The process is about to abort; there is no way to report that stderr is closed.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, length);
   std::abort();
 }

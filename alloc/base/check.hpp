@@ -1,8 +1,8 @@
-// Assertions for builds that look for bugs: DCHECK always in debug, DCHECK_SLOW walks structures.
+// Assertions for debug builds: DCHECK for cheap conditions, DCHECK_SLOW for those that walk structures.
 //
-// Why no always-on CHECK: Tessera lives in someone else's process and may never end it (DESIGN
-// §6.4). Release code reports a broken invariant as Code::kInternal at the call that met it.
-// A failed DCHECK prints both operands, allocates nothing, and aborts: only debug builds have it.
+// There is no always-on CHECK: Tessera runs inside another program's process and must never end it. Release
+// code reports a broken invariant as Code::kInternal from the call that found it. A failed DCHECK prints both
+// operands, allocates nothing, and aborts; it exists in debug builds only.
 //
 // Thread safety: stateless.
 #pragma once

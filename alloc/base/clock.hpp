@@ -1,4 +1,4 @@
-// Time as an interface, so that a run can be simulated: nobody else reads a clock.
+// Time as an interface, so that a run can be simulated. No other code reads a system clock.
 //
 // Thread safety: now() may be called from any thread.
 #pragma once
@@ -12,7 +12,7 @@ namespace tessera {
 class Clock {
  public:
   virtual ~Clock() = default;
-  // Time since some fixed point; never goes back.
+  // Time since a fixed point; monotonic.
   virtual Nanoseconds now() const = 0;
 };
 

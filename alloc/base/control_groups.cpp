@@ -35,7 +35,7 @@ std::vector<ControlGroup> control_groups(const std::string& controller, const st
       add_up_to_top(root + "sys/fs/cgroup", group, true, groups);
     } else if (names(controllers, controller)) {
       add_up_to_top(root + "sys/fs/cgroup/" + controller, group, false, groups);
-      // Often mounted under the names of all that are mounted together, as "cpu,cpuacct".
+      // Controllers that are mounted together usually share one folder, such as "cpu,cpuacct".
       if (controllers != controller) add_up_to_top(root + "sys/fs/cgroup/" + controllers, group, false, groups);
     }
   }

@@ -1,7 +1,7 @@
-// How often something happened of late: a count that halves with each window of the clock that begins.
+// A frequency count with exponential decay: it halves with each window of the clock.
 //
-// One number and the time of the last event are all that is kept, and an event costs a shift and an addition. The clock
-// is whatever the caller counts in; for runs it is epochs, one per launch.
+// Only the count and the time of the last event are kept, and an event costs a shift and an addition. The clock
+// is any counter of the caller's; for runs it is the epoch, one per launch.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -10,13 +10,14 @@
 
 namespace tessera {
 
-// Long beside the experts, layers or requests that a model turns among, short beside a program's change of mind:
-// 16384 launches are a few training steps, and less than a second of most.
+// Long compared with how fast a model alternates between experts, layers or requests, short compared with how
+// often a program changes its behaviour: 16384 launches are a few training steps, and less than a second for
+// most programs.
 inline constexpr unsigned kDecayWindowBits = 14;
-// What one event counts in its window, so that it is told from none for some windows after.
+// The weight of one event, so that it stays distinguishable from none for some windows.
 inline constexpr std::uint32_t kOneEvent = 256;
 
-// What is left at `now` of a count as it was at `then`. One of an event per tick stays below 2^24.
+// The value at `now` of a count that was `count` at `then`. With one event per tick it stays below 2^24.
 inline std::uint32_t decayed(std::uint32_t count, std::uint64_t then, std::uint64_t now) {
   const std::uint64_t before = then >> kDecayWindowBits, after = now >> kDecayWindowBits;
   if (after <= before) return count;

@@ -1,7 +1,7 @@
 // Free space as maximal extents: best fit, coalescing on return. Units are the caller's.
 //
-// Used wherever a line of things is cut up: page windows, base pages, slots of the spill file. It
-// lives in base/ because page/ and tier/ both need it and neither may include the other.
+// Used for page windows, base pages and slots of the spill file. It is in base/ because page/ and tier/ both
+// need it and neither may include the other.
 //
 // Thread safety: none; the owner locks.
 //
@@ -27,16 +27,17 @@ class ExtentMap {
     constexpr bool operator==(const Extent&) const = default;
   };
 
-  // Adds free space, merged with free neighbours. REQUIRES: no unit of it is free already.
+  // Adds free space and merges it with free neighbours. REQUIRES: no unit of the range is free already.
   void give(std::uint64_t start, std::uint64_t count);
-  // The lowest of the smallest extents that hold `count` at a multiple of `alignment`.
+  // Takes from the smallest extent that holds `count` units at a multiple of `alignment`; the lowest of
+  // several.
   std::optional<std::uint64_t> take(std::uint64_t count, std::uint64_t alignment = 1);
-  // Takes exactly this range; false (and nothing done) unless all of it is free.
+  // Takes exactly this range. Returns false and changes nothing unless all of it is free.
   bool take_exactly(std::uint64_t start, std::uint64_t count);
-  // The free extent that holds `unit`, if it is free.
+  // The free extent that contains `unit`, if it is free.
   std::optional<Extent> extent_at(std::uint64_t unit) const;
 
-  // The first free extent that ends behind `unit`: walks all of them in order of address.
+  // The first free extent in address order that ends after `unit`; for walking all extents.
   std::optional<Extent> next_extent(std::uint64_t unit) const;
 
   std::uint64_t free_count() const { return free_count_; }

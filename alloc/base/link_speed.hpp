@@ -1,4 +1,4 @@
-// How long bytes take over a link: its bandwidth, and what every transfer takes besides.
+// The time a transfer takes over a link: bandwidth and a fixed latency per transfer.
 //
 // Thread safety: a value.
 #pragma once
@@ -10,10 +10,10 @@
 namespace tessera {
 
 struct LinkSpeed {
-  std::uint64_t bytes_per_second = 0;  // 0: bytes take no time
-  Nanoseconds latency{};               // of each transfer
+  std::uint64_t bytes_per_second = 0;  // 0: infinite
+  Nanoseconds latency{};               // per transfer
 
-  // Rounded up, so that no sum of transfers is faster than the link.
+  // Rounded up, so that no sequence of transfers exceeds the link's bandwidth.
   Nanoseconds time_for(Bytes bytes) const {
     if (bytes_per_second == 0) return latency;
     __extension__ using Wide = unsigned __int128;

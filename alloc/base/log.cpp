@@ -11,7 +11,8 @@ namespace {
 
 std::atomic<LogLevel> current_level{LogLevel::kWarning};
 
-// Asked before the program's first line. If it was closed by then, its number is that of a file which the program opened since.
+// Initialised before the program's main(). If descriptor 2 was closed then, it belongs to a file that the
+// program opened since.
 const bool kHadStandardError = ::fcntl(STDERR_FILENO, F_GETFD, 0) != -1 || errno != EBADF;
 
 }  // namespace
@@ -28,7 +29,7 @@ void log_text(LogLevel level, std::string_view text) {
   const auto end = fmt::format_to_n(line, sizeof(line) - 1, "tessera: {}", text);
   std::size_t length = end.size < sizeof(line) - 1 ? end.size : sizeof(line) - 1;
   line[length++] = '\n';
-  // The program may have closed it since; there is no better place to say so.
+  // The program may have closed it since; there is no better place to report that.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, length);
 }
 

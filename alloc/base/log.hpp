@@ -1,7 +1,7 @@
-// One-line messages to the person who runs the program: "tessera: ...", on standard error.
+// One-line messages to the user: "tessera: ...", on standard error.
 //
-// Bounded: a line is cut at 1 KiB and nothing is allocated, so any layer may log, also out of
-// memory. The level is set once from the options; messages below it cost one load.
+// Bounded: a line is cut at 1 KiB and nothing is allocated, so any layer may log, also when out of memory. The
+// level is set once from the options; a suppressed message costs one load.
 //
 // Thread safety: lines from several threads do not mix; each is one write.
 #pragma once
@@ -19,7 +19,8 @@ enum class LogLevel : int { kQuiet = 0, kError, kWarning, kInfo, kDebug };
 void set_log_level(LogLevel level);
 bool log_enabled(LogLevel level);
 void log_text(LogLevel level, std::string_view text);
-// Whether the process was started with one. Without, nothing may be written to its number: another file has that by now.
+// Whether the process was started with a standard error. If it was not, descriptor 2 must not be written: it
+// may by now be another file.
 bool has_standard_error();
 
 template <class... Args>

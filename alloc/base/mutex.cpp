@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// The ranks this thread holds, innermost last. Eight nested locks are twice what the layers need.
+// The ranks that this thread holds, innermost last. Eight nested locks are twice what the layers need.
 constexpr int kMaxHeld = 8;
 thread_local LockRank held[kMaxHeld];
 thread_local int held_count = 0;

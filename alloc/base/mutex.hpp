@@ -1,10 +1,10 @@
-// A mutex with a rank and clang's thread-safety attributes, and the lock and wait that go with it.
+// A mutex with a rank and clang's thread-safety attributes, with its scoped lock and condition variable.
 //
-// Locks are taken in ascending rank order, so no cycle can form; debug builds check it on every
-// lock (the idea is jemalloc's witness.h). Ranks follow the layers: calls go down, so a lock of a
-// higher layer is taken first.
+// Locks are taken in ascending rank order, so no cycle can form; debug builds check it on every lock (after
+// jemalloc's witness.h). Ranks follow the layers: calls go down, so a higher layer's lock is taken first and
+// has the lower rank.
 //
-// Thread safety: that is its job.
+// Thread safety: any thread.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@
 
 namespace tessera {
 
-// Ascending: a thread that holds a lock may take only locks of a greater rank.
+// Ascending: a thread that holds a lock may only take locks of a greater rank.
 enum class LockRank : int {
   kShared = 8,
   kApi = 10,
@@ -60,7 +60,7 @@ class CAPABILITY("mutex") Mutex {
   Mutex& operator=(const Mutex&) = delete;
 
   void lock() ACQUIRES();
-  // False when somebody has it.
+  // Returns false if the mutex is held.
   bool try_lock() TRY_ACQUIRES(true);
   void unlock() RELEASES();
 
@@ -80,11 +80,11 @@ class SCOPED_CAPABILITY MutexLock {
   Mutex& mutex_;
 };
 
-// A condition variable over Mutex. As with any, wait in a loop over the condition.
+// A condition variable over Mutex. Wakeups may be spurious: wait in a loop over the condition.
 class Condition {
  public:
   void wait(Mutex& mutex) REQUIRES_LOCK(mutex) NO_THREAD_SAFETY_ANALYSIS { variable_.wait(mutex); }
-  // False when the time ran out.
+  // Returns false on timeout.
   bool wait_for(Mutex& mutex, std::chrono::nanoseconds time) REQUIRES_LOCK(mutex)
       NO_THREAD_SAFETY_ANALYSIS {
     return variable_.wait_for(mutex, time) == std::cv_status::no_timeout;

@@ -1,9 +1,9 @@
 // The size classes of pages, and how a run is cut into them.
 //
-// A page is a unit of virtual address space backed by exactly one frame; frames cannot be split or
-// mapped in part, so the class of a page is also the unit in which its bytes move. Large pages
-// amortise driver calls, whose cost goes by their number (cuda_facts §4.1); base pages bound waste.
-// The two-size scheme and its soft guarantee are Mosaic's (Ausavarungnirun et al., MICRO 2017).
+// A page is a unit of virtual address space backed by exactly one frame. Frames cannot be split or mapped in
+// part, so a page is also the unit in which bytes move. Large pages amortise driver calls, which cost by their
+// number and not by their size; base pages bound waste. The two-size scheme and its soft guarantee are Mosaic's
+// (Ausavarungnirun et al., MICRO 2017).
 //
 // Thread safety: values.
 #pragma once
@@ -30,7 +30,7 @@ constexpr const char* name_of(PageClass page_class) {
   return page_class == PageClass::kLarge ? "large" : "base";
 }
 
-// A run, from its first address up: `large` large pages, then `base` base pages.
+// The pages of a run in address order: `large` large pages, then `base` base pages.
 struct RunShape {
   std::uint32_t large = 0;
   std::uint32_t base = 0;
@@ -47,7 +47,7 @@ struct RunShape {
   }
 };
 
-// The shape that holds `bytes` with less than one base page to spare (DESIGN §5).
+// The shape that holds `bytes` with less than one base page of waste.
 constexpr RunShape shape_for(Bytes bytes) {
   const std::uint64_t base = round_up(bytes, kBasePage) / kBasePage;
   return {static_cast<std::uint32_t>(base / kBasePerLarge),

@@ -16,7 +16,7 @@ struct Unit {
   std::uint64_t bytes;
 };
 
-// Binary units first and ascending: size_text and rounded_size walk them from the back.
+// Binary units first and ascending: size_text and rounded_size walk them backwards.
 constexpr std::array kUnits = {
     Unit{"B", 1},
     Unit{"KiB", 1ull << 10}, Unit{"MiB", 1ull << 20}, Unit{"GiB", 1ull << 30},

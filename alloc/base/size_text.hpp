@@ -1,4 +1,4 @@
-// Sizes as people write them, and back: "512MiB", "4GiB", "80GB", "1048576".
+// Parses and prints human-readable sizes: "512MiB", "4GiB", "80GB", "1048576".
 //
 // Thread safety: stateless.
 #pragma once
@@ -11,15 +11,15 @@
 
 namespace tessera {
 
-// A number, also with a fraction, and a unit: none or B for bytes, KiB MiB GiB TiB for powers of
-// 1024, KB MB GB TB for powers of 1000; case does not matter, a blank may stand between.
-// Errors: kInvalidArgument, with what would be taken.
+// A number, possibly with a fraction, and a unit: none or B for bytes, KiB MiB GiB TiB for powers of 1024, KB
+// MB GB TB for powers of 1000. Case does not matter, and blanks may separate the two. Errors: kInvalidArgument,
+// with examples of accepted values.
 Result<Bytes> parse_size(std::string_view text);
 
 // The shortest text that parse_size reads back as exactly `bytes`: "512MiB", "1000003".
 std::string size_text(Bytes bytes);
 
-// For people: about three digits and a unit, "1.50 GiB".
+// For messages: about three digits and a unit, "1.50 GiB".
 std::string rounded_size(Bytes bytes);
 
 }  // namespace tessera

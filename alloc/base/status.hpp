@@ -1,7 +1,7 @@
-// What a call that can fail returns: success, or a code with the driver's own code and a sentence.
+// The result of a call that can fail: success, or a code with the driver's own code and a message.
 //
-// Errors are values here. Nothing in Tessera throws on purpose, and nothing may drop a Status: the
-// types are nodiscard and the build makes that an error. Success is free to make and to test.
+// Errors are values. Nothing in Tessera throws on purpose, and no Status may be dropped: the types are
+// nodiscard and the build makes that an error. Success is free to make and to test.
 //
 // Thread safety: values; distinct objects may be used from distinct threads.
 #pragma once
@@ -16,16 +16,16 @@ namespace tessera {
 
 enum class Code : int {
   kOk = 0,
-  kInvalidArgument,  // the caller's value cannot be meant
-  kNotFound,         // the address (or name) is not ours
+  kInvalidArgument,  // invalid value from the caller
+  kNotFound,         // the address (or name) is unknown to Tessera
   kOutOfMemory,      // no tier can hold it; the message adds up the bytes
-  kNotReady,         // asked without waiting, and it is not finished
-  kNotSupported,     // this machine, or this driver, cannot
-  kBusy,             // held, pinned or in flight; may work later
+  kNotReady,         // a non-blocking query, and the work has not finished
+  kNotSupported,     // by this machine or this driver
+  kBusy,             // held, pinned or in flight; a retry may succeed
   kIo,               // the spill file failed
-  kDataLoss,         // bytes came back from a lower tier with a wrong checksum
+  kDataLoss,         // a lower tier returned bytes with a wrong checksum
   kDriver,           // the driver refused; native_code() is its CUresult
-  kInternal,         // an invariant of ours is broken
+  kInternal,         // an internal invariant is broken
 };
 
 std::string_view name_of(Code code);
@@ -39,7 +39,7 @@ class [[nodiscard]] Status {
 
   bool is_ok() const { return detail_ == nullptr; }
   Code code() const { return detail_ ? detail_->code : Code::kOk; }
-  // The driver's own result code where code() is kDriver, else 0.
+  // The driver's own result code if code() is kDriver, else 0.
   int native_code() const { return detail_ ? detail_->native_code : 0; }
   std::string_view message() const { return detail_ ? std::string_view(detail_->message) : ""; }
   // "out of memory: 3 of 4 ..." for logs and error messages.
@@ -54,7 +54,7 @@ class [[nodiscard]] Status {
   std::shared_ptr<const Detail> detail_;  // null means success
 };
 
-// A value, or the reason why there is none.
+// A value, or the error that explains its absence.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -75,7 +75,7 @@ class [[nodiscard]] Result {
 
 }  // namespace tessera
 
-// Leaves the function with the error, if `expression` gives one.
+// Returns the error from the enclosing function if `expression` yields one.
 #define TESSERA_TRY(expression)                                       \
   do {                                                                \
     if (::tessera::Status try_status = (expression); !try_status.is_ok()) return try_status; \
@@ -84,7 +84,7 @@ class [[nodiscard]] Result {
 #define TESSERA_CONCAT_INNER(a, b) a##b
 #define TESSERA_CONCAT(a, b) TESSERA_CONCAT_INNER(a, b)
 
-// Declares or assigns `target` from a Result, or leaves the function with its error.
+// Declares or assigns `target` from a Result, or returns its error from the enclosing function.
 #define TESSERA_TRY_ASSIGN(target, expression) \
   TESSERA_TRY_ASSIGN_INNER(TESSERA_CONCAT(try_result_, __LINE__), target, expression)
 #define TESSERA_TRY_ASSIGN_INNER(result, target, expression) \

@@ -1,6 +1,7 @@
-// Starting a thread where none may be had.
+// Starts a thread, with failure reported as a Status.
 //
-// std::thread throws then, out of a call of the program's; whoever needs a thread goes on without it.
+// std::thread throws if it cannot start, which would propagate out of the program's own call. Callers go on
+// without the thread.
 //
 // Thread safety: stateless.
 #pragma once
@@ -14,8 +15,8 @@
 
 namespace tessera {
 
-// The program's signals are for its own threads: none of them comes to this one, but faults. REQUIRES: `thread` runs
-// nothing. Errors: kBusy, as with too many threads or no memory for its stack.
+// Blocks all signals in the new thread except faults: the program's signals are for its own threads. REQUIRES:
+// `thread` is not running. Errors: kBusy, for too many threads or no memory for the stack.
 template <class Body>
 Status start_thread(std::thread& thread, Body&& body) {
   sigset_t signals, before;

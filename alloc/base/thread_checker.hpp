@@ -1,4 +1,4 @@
-// Tells ThreadSanitizer of reads that race by design; without it, nothing.
+// Marks reads that race by design for ThreadSanitizer; empty in other builds.
 //
 // Thread safety: a scope belongs to the thread that opened it.
 #pragma once
@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #if defined(__SANITIZE_THREAD__)
-// Exported by the sanitizer's runtime, which has no public header for them.
+// Exported by the sanitizer's runtime, which has no public header for these functions.
 extern "C" {
 void AnnotateIgnoreReadsBegin(const char* file, int line);
 void AnnotateIgnoreReadsEnd(const char* file, int line);
@@ -16,9 +16,9 @@ void __tsan_write_range(void* bytes, std::size_t size);  // NOLINT(bugprone-rese
 
 namespace tessera {
 
-// Reads of this scope are not checked. The sanitizer also drops writes meanwhile, so the one range that
-// the scope writes is named. A suppression would not do: each racing word is then reported first and
-// dropped after, which makes the copy of a page take seconds.
+// Reads within the scope are not checked. The sanitizer drops writes as well, so the one range that the scope
+// writes is declared. A suppression is no alternative: each racing word is first reported and then dropped, so
+// copying a page takes seconds.
 class UncheckedReads {
  public:
 #if defined(__SANITIZE_THREAD__)

@@ -6,8 +6,8 @@
 namespace tessera {
 namespace {
 
-// A bit per own number that a living thread holds. Who takes a number over sees all that its last
-// holder wrote.
+// One bit per own number that a living thread holds. A thread that takes a number over sees all writes of its
+// previous holder.
 constinit std::atomic<std::uint64_t> numbers_held{0};
 constexpr std::uint64_t kAllHeld = (std::uint64_t{1} << kOwnThreadNumbers) - 1;
 
@@ -23,7 +23,7 @@ std::uint32_t claim_number() {
   return kOwnThreadNumbers;
 }
 
-// What the thread does after this it does in the shared slot.
+// Whatever the thread does after its destructor runs goes to the shared slot.
 struct LeavesNumber {
   ~LeavesNumber() {
     const std::uint32_t number = detail::thread_number_plus_one - 1;

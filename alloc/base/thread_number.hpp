@@ -1,12 +1,13 @@
-// A small number for each thread: spreads threads over slots, each in a cache line of its own.
+// A small number for each thread: spreads threads over slots in separate cache lines.
 //
-// The numbers below kOwnThreadNumbers are each held by at most one living thread, so a slot with such
-// a number has one writer at a time, who needs no atomic addition; a thread that ends leaves its number
-// to a later one. Threads that find none left share the last slot, and add atomically.
+// Each number below kOwnThreadNumbers is held by at most one living thread, so its slot has a single writer,
+// which needs no atomic addition. A thread that ends releases its number to a later one. When all are taken,
+// threads share the last slot and add atomically.
 //
-// Why not std::this_thread::get_id(): that is a pointer, and says nothing about how many there are.
+// std::this_thread::get_id() does not serve: it is a pointer, not a small index.
 //
-// Thread safety: any thread; the number is the calling thread's until its thread-local objects go.
+// Thread safety: any thread; the number belongs to the calling thread until its thread-local objects are
+// destroyed.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ inline constinit thread_local std::uint32_t thread_number_plus_one = 0;
 std::uint32_t take_thread_number();
 }  // namespace detail
 
-// Below kThreadSlots.
+// Always below kThreadSlots.
 inline std::uint32_t thread_number() {
   const std::uint32_t mine = detail::thread_number_plus_one;
   return mine != 0 ? mine - 1 : detail::take_thread_number();

@@ -1,8 +1,8 @@
 // Bytes, addresses and identifiers as types that cannot be mixed up.
 //
-// Why: below the C API a page count, a byte count and an address are all 64-bit integers; every
-// allocator has shipped a bug that added one to the other. Conversion is explicit, and only the
-// arithmetic that makes sense compiles. The idea is tcmalloc's (huge_pages.h).
+// Below the C API a page count, a byte count and an address are all 64-bit integers, and adding one to the
+// other is a common bug. Conversion is explicit, and only arithmetic that makes sense compiles. The idea is
+// tcmalloc's (huge_pages.h).
 //
 // Thread safety: values; share them like integers.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// An amount of something. Amounts of one kind add, subtract, compare and scale; nothing else.
+// An amount. Amounts of one kind add, subtract, compare and scale; nothing else.
 template <class Tag>
 class Amount {
  public:
@@ -33,7 +33,7 @@ class Amount {
   friend constexpr Amount operator*(Amount a, std::uint64_t n) { return Amount(a.value_ * n); }
   friend constexpr Amount operator*(std::uint64_t n, Amount a) { return a * n; }
   friend constexpr Amount operator/(Amount a, std::uint64_t n) { return Amount(a.value_ / n); }
-  // How many whole b fit into a.
+  // The number of whole b in a.
   friend constexpr std::uint64_t operator/(Amount a, Amount b) { return a.value_ / b.value_; }
   friend constexpr Amount operator%(Amount a, Amount b) { return Amount(a.value_ % b.value_); }
 
@@ -45,7 +45,7 @@ using Bytes = Amount<struct BytesTag>;
 using PageCount = Amount<struct PageCountTag>;
 using Nanoseconds = Amount<struct NanosecondsTag>;
 
-// A name for one thing of a kind. It compares; it does not add.
+// The name of a thing of one kind. It compares but does not add.
 template <class Tag>
 class Id {
  public:
@@ -63,7 +63,7 @@ using DeviceId = Id<struct DeviceTag>;   // the driver's ordinal, from 0
 using StreamId = Id<struct StreamTag>;   // the driver's stream handle; 0 is the legacy stream
 using EventId = Id<struct EventTag>;     // the driver's event handle
 using FrameId = Id<struct FrameTag>;     // the driver's handle of physical memory
-using TagId = Id<struct TagTag>;         // a caller's word for a kind of block; 0 is "none"
+using TagId = Id<struct TagTag>;         // a caller's label for a kind of block; 0 is "none"
 using Epoch = Id<struct EpochTag>;       // a tick of the access clock; 0 is "never"
 
 // A device virtual address. Address + Bytes is an address; Address - Address is Bytes.

@@ -1,15 +1,14 @@
-// A clock that stands still until somebody waits, and then jumps to the next thing that happens.
+// A clock that stands still until a caller waits, and then jumps to the next event.
 //
-// It is the one queue of events of a simulated machine: the engines of its devices and its disk ask
-// for their ends here, so that what one thread does is carried out in one order, the order of time.
-// A run is then a pure function of its inputs. With several threads nothing breaks, but who comes
-// first is theirs to decide.
+// It is the single event queue of a simulated machine: the copy engines of its devices and its disk schedule
+// their completions here, so everything that one thread starts is carried out in time order and a run is a pure
+// function of its inputs. With several threads it is still correct, but their interleaving decides the order of
+// events.
 //
-// Thread safety: every call may be made from any thread. An action runs in the thread that steps,
-// and no lock of the clock is held meanwhile.
+// Thread safety: all functions may be called from any thread. An action runs in the thread that steps, with no
+// lock of the clock held.
 //
-// Invariants: actions happen in order of time, those of one time in the order they were asked for;
-// now() never goes back.
+// Invariants: actions run in order of time, and in scheduling order at equal times; now() is monotonic.
 #pragma once
 
 #include <atomic>
@@ -26,13 +25,13 @@ class VirtualClock final : public Clock {
  public:
   Nanoseconds now() const override { return Nanoseconds(now_.load(std::memory_order_acquire)); }
 
-  // Lets `action` happen at `at`, or now if that has passed.
+  // Schedules `action` for time `at`, or for now if that has passed.
   void schedule(Nanoseconds at, std::function<void()> action) EXCLUDES_LOCK(mutex_);
-  // Jumps to the next action and carries it out. False when there is none.
+  // Advances to the next action and runs it. Returns false if there is none.
   bool step() EXCLUDES_LOCK(mutex_);
-  // The same, if it is no later than `limit`.
+  // Like step(), but only if the next action is due by `limit`.
   bool step_within(Nanoseconds limit) EXCLUDES_LOCK(mutex_);
-  // The same for all actions up to `until`, where the clock then stands.
+  // Runs all actions due by `until`, then advances the clock to `until`.
   void run_until(Nanoseconds until) EXCLUDES_LOCK(mutex_);
 
  private:
@@ -48,7 +47,7 @@ class VirtualClock final : public Clock {
   std::atomic<std::uint64_t> now_{0};
   Mutex mutex_{LockRank::kObserve};
   std::uint64_t next_turn_ GUARDED_BY(mutex_) = 0;
-  std::vector<Due> due_ GUARDED_BY(mutex_);  // a heap, the next one first
+  std::vector<Due> due_ GUARDED_BY(mutex_);  // a heap, earliest first
 };
 
 }  // namespace tessera
