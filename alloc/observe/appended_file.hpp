@@ -1,9 +1,10 @@
-// A file that grows by what is appended, and has it even if the process dies at the next instruction.
+// An append-only file that keeps what was appended even if the process dies at the next instruction.
 //
-// Each append is a write, whose bytes are in the page cache when it returns; a buffer of the process's own would die
-// with it. What is no regular file, such as a pipe, gets pieces of kPiece, or what there is at push().
+// Each append is a write() whose bytes are in the page cache when it returns; bytes in a buffer of the process
+// would be lost. A file that is not regular, such as a pipe, is written in pieces of kPiece, or as much as is
+// buffered at push().
 //
-// Thread safety: none; its owner's lock.
+// Thread safety: none; the owner locks.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +22,17 @@ class AppendedFile {
  public:
   static constexpr std::size_t kPiece = 256 << 10;
 
-  // As OutputFile::open.
+  // Same contract as OutputFile::open.
   static Result<std::unique_ptr<AppendedFile>> open(const std::string& path,
                                                     OutputFile::Left left = OutputFile::Left::kReplace);
-  // Pushes.
+  // Calls push().
   ~AppendedFile();
   AppendedFile(const AppendedFile&) = delete;
   AppendedFile& operator=(const AppendedFile&) = delete;
 
-  // Errors: kIo, such as a full disk: then the file ends somewhere in `text`, and nothing more may be appended.
+  // Errors: kIo, such as a full disk; the file then ends somewhere within `text`, and no more may be appended.
   Status append(std::string_view text);
-  // Others see what was appended. Errors: kIo.
+  // Makes everything appended visible to other processes. Errors: kIo.
   Status push();
   Bytes size() const { return size_; }
   const std::string& path() const { return file_->path(); }
@@ -40,8 +41,8 @@ class AppendedFile {
   explicit AppendedFile(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
 
   const std::unique_ptr<OutputFile> file_;
-  Bytes size_;          // appended, ever
-  std::string buffer_;  // of what is not regular
+  Bytes size_;          // total ever appended
+  std::string buffer_;  // for files that are not regular
 };
 
 }  // namespace tessera

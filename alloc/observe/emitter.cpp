@@ -66,7 +66,7 @@ std::string Emitter::table() const {
     for (const Figure& figure : group.figures) {
       names = std::max(names, label_of(figure.name, is_time(figure)).size());
       const Shown shown = std::visit(Show{}, figure.value);
-      // Long texts stand by themselves; they do not push the numbers away.
+      // Long texts do not widen the column of numbers.
       if (shown.rounded.size() <= 16) values = std::max(values, shown.rounded.size());
     }
   }

@@ -1,8 +1,8 @@
-// One writer for tables and JSON: named figures with units, in groups.
+// Emits statistics as a table and as JSON from one source: named values with units, in groups.
 //
-// Why one: a number that is printed in two places by two pieces of code will one day differ.
+// A single emitter, because a number that is printed by two pieces of code will one day differ.
 //
-// Thread safety: none; build one where it is used.
+// Thread safety: none; use a local instance.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace tessera {
 
 class Emitter {
  public:
-  // Figures that follow belong to it. Names are words with underscores: JSON keys as they are,
-  // in a table with blanks. REQUIRES: a group before the first figure.
+  // Starts a group: the values added next belong to it. Names are words with underscores; JSON uses them as
+  // keys, the table replaces underscores by blanks. REQUIRES: a group before the first value.
   void group(std::string name);
   void count(std::string name, std::uint64_t value);
   void bytes(std::string name, Bytes value);
-  // "stall" becomes the key stall_ns, and in a table "stall time".
+  // "stall" becomes the JSON key stall_ns and the table label "stall time".
   void time(std::string name, Nanoseconds value);
   void text(std::string name, std::string value);
 
-  // For people: rounded, aligned, with the exact bytes beside. Empty groups are left out.
+  // For people: rounded and aligned, with exact bytes beside. Empty groups are left out.
   std::string table() const;
   // For programs: one object per group, integers in bytes and nanoseconds. One line.
   std::string json() const;

@@ -1,4 +1,4 @@
-// One thing that happened to a page, or to a call.
+// One event in the life of a page or of a call.
 //
 // Thread safety: values.
 #pragma once
@@ -17,12 +17,12 @@ enum class EventKind : std::uint8_t {
   kEvict,      // device to host
   kFileRead,   // file to host
   kFileWrite,  // host to file
-  kForward,    // a page-out dropped, the page had been used again
-  kPeerFetch, kPeerEvict, kPeerForward,  // the same three over a peer's link
-  kDiscard,    // a page left without moving a byte
-  kRemake,     // a callback's work made a page's bytes anew
+  kForward,    // an eviction cancelled because the page was used again
+  kPeerFetch, kPeerEvict, kPeerForward,  // the same three over a peer link
+  kDiscard,    // an eviction without a copy
+  kRemake,     // a callback recomputed a page's bytes
   kStall,      // a call of the program waited for a move
-  kMark,       // the program's own mark; bytes is its number
+  kMark,       // a mark set by the program; bytes is its number
 };
 
 constexpr const char* name_of(EventKind kind) {
@@ -39,14 +39,14 @@ struct Event {
   Nanoseconds end;
   Address address;
   Bytes bytes;
-  StallCause cause = StallCause::kMapping;  // of a stall: what took most of it
+  StallCause cause = StallCause::kMapping;  // for a stall: what took most of it
 };
 
-// The ways that bytes move.
+// The directions in which bytes move.
 enum class Link : std::uint8_t { kIn, kOut, kFileRead, kFileWrite, kPeerIn, kPeerOut };
 inline constexpr std::size_t kLinks = 6;
 
-// The way that bytes moved in this event, if any did.
+// The link that an event used, if it moved bytes.
 constexpr std::optional<Link> link_of(EventKind kind) {
   switch (kind) {
     case EventKind::kFetch: return Link::kIn;
@@ -61,8 +61,8 @@ constexpr std::optional<Link> link_of(EventKind kind) {
   }
 }
 
-// The nearest tier that has the bytes of a page.
+// The nearest tier that holds a page's bytes.
 enum class Nearest : std::uint8_t { kNowhere, kDevice, kPeer, kHost, kFile };
-inline constexpr std::size_t kPlaces = 4;  // all but nowhere
+inline constexpr std::size_t kPlaces = 4;  // all except kNowhere
 
 }  // namespace tessera

@@ -10,7 +10,7 @@ EventLog::EventLog(const Clock& clock, std::size_t capacity, bool with_history, 
 
 void EventLog::keep(const Event& event) {
   if (capacity_ == 0) return;
-  // The ring grows to its bound as it is used: a quiet program pays for what it did.
+  // The ring grows on demand up to its bound, so a quiet program uses little memory.
   if (ring_.size() < capacity_) {
     ring_.push_back(event);
   } else {
@@ -50,7 +50,7 @@ void EventLog::record(const Event& stall, const StallParts& parts) {
   if (history_) history_->add_stall(parts, stall.begin, stall.end);
 }
 
-// The time is taken under the lock: devices share tags.
+// The time is taken under the lock: devices share tags, and a tag's changes must be in order.
 void EventLog::change_place(TagId tag, Nearest from, Nearest to, Bytes bytes) {
   if (!with_history_ || from == to) return;
   const MutexLock lock(mutex_);

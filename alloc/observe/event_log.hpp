@@ -1,10 +1,10 @@
-// What happened to pages, as a bounded ring of values: the source of the timeline; and on request as
-// the history of the whole run: the source of the report.
+// What happened to pages: a bounded ring of events, the source of the timeline, and on request the history of
+// the whole run, the source of the report.
 //
-// Old events are overwritten, never waited for; `lost()` counts them, so a picture that is not
-// whole says so. The history loses none.
+// The ring overwrites old events and never waits. `lost()` counts the overwritten ones, so an incomplete
+// timeline is marked as such. The history loses nothing.
 //
-// Thread safety: every call may be made from any thread.
+// Thread safety: all functions may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -23,28 +23,28 @@ namespace tessera {
 
 class EventLog {
  public:
-  // Keeps the last `capacity` events; where that is 0, it is as if there were none. `profiler` may be null; it is told
-  // of moves and marks as they happen. REQUIRES: the profiler outlives this.
+  // Keeps the last `capacity` events; 0 disables the ring. `profiler` may be null; it is notified of moves and
+  // marks as they happen. REQUIRES: the profiler outlives this.
   EventLog(const Clock& clock, std::size_t capacity, bool with_history = false,
            Profiler* profiler = nullptr);
 
   Nanoseconds now() const { return clock_.now(); }
   Profiler* profiler() const { return profiler_; }
-  // Now, when the transfer of a page begins; recording its event ends it.
+  // Begins the transfer of a page and returns the current time. Recording the page's event ends it.
   Nanoseconds begin_move(Link link, Address page, Bytes bytes) const;
   void record(const Event& event);
-  // The program's own mark, now.
+  // Records a mark set by the program, at the current time.
   void mark(std::string_view kind, std::uint64_t number);
-  // An event that ends now.
+  // Records an event that ends now.
   void record(EventKind kind, DeviceId device, Nanoseconds begin, Address address, Bytes bytes);
-  // A stall, and what it was for.
+  // Records a stall and the breakdown of its causes.
   void record(const Event& stall, const StallParts& parts);
-  // Bytes of a tag are nearest in another place than before; for the history alone, and free without.
+  // Moves bytes of a tag from one nearest tier to another in the history; does nothing without a history.
   void change_place(TagId tag, Nearest from, Nearest to, Bytes bytes);
   // Oldest first.
   std::vector<Event> events() const;
   std::uint64_t lost() const;
-  // Up to now; nothing where none is kept.
+  // The history up to now; empty if none is kept.
   std::optional<HistoryPicture> history() const;
 
  private:
@@ -58,7 +58,7 @@ class EventLog {
   std::optional<History> history_ GUARDED_BY(mutex_);
   const std::size_t capacity_;
   const bool with_history_;
-  const bool keeps_;  // any of both
+  const bool keeps_;  // whether there is a ring or a history
   Profiler* const profiler_;
 };
 

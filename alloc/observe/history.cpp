@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// Of the whole, what belongs to the first `share` of it: rounded down, but all of it at the end.
+// The part of `whole` in its first `share`: rounded down, but exactly `whole` for a share of 1.
 std::uint64_t part_of(std::uint64_t whole, double share) {
   if (share >= 1) return whole;
   return std::min(whole, static_cast<std::uint64_t>(static_cast<double>(whole) * share));
@@ -31,7 +31,7 @@ void merge_sums(double& to, const double& from) { to += from; }
 
 }  // namespace
 
-// Makes slots wide enough that `time` is in one of kSlots.
+// Widens the slots until `time` falls into one of kSlots.
 void History::reach(Nanoseconds time) {
   while ((time - begin_) / width_ >= kSlots) {
     width_ = width_ * 2;
@@ -44,8 +44,8 @@ void History::reach(Nanoseconds time) {
   if (slots_.size() < needed) slots_.resize(needed);
 }
 
-// Calls visit(slot, before, after) for each slot of that time: the shares of it that end before and with
-// the slot. REQUIRES: reach(end).
+// Calls visit(slot, before, after) for each slot of the interval, with the cumulative shares of the interval
+// before and at the end of the slot. REQUIRES: reach(end).
 template <class Visit>
 void History::for_each_share(Nanoseconds begin, Nanoseconds end, Visit visit) const {
   const Nanoseconds from = begin - begin_, to = end - begin_;

@@ -1,11 +1,11 @@
-// What happened over a whole run, in bounded memory: what moved on each link, what calls waited for, and
-// how many bytes of each tag were where, in equal slots of time.
+// The history of a whole run in bounded memory: bytes moved per link, time that calls waited per cause, and
+// bytes per tag and tier, in time slots of equal width.
 //
-// A run has any length, so slots double in width whenever there are too many: what is short is seen
-// closely, what is long from further away. Nothing is sampled and nothing is lost: over all slots the
-// bytes and the waits add up to the statistics, and what lay somewhere is the mean over its slot.
+// A run has any length, so the slot width doubles whenever there are too many slots: short runs have fine
+// slots, long ones coarse slots. Nothing is sampled or lost: moved bytes and waits summed over all slots equal
+// the statistics, and residency is the mean over a slot.
 //
-// Thread safety: none; EventLog guards its own.
+// Thread safety: none; EventLog guards its own instance.
 #pragma once
 
 #include <array>
@@ -18,19 +18,19 @@ namespace tessera {
 
 struct HistorySlot {
   std::array<Bytes, kLinks> moved;
-  std::array<Nanoseconds, kStallCauses> waited;  // of all threads: may be more than the slot is long
+  std::array<Nanoseconds, kStallCauses> waited;  // summed over threads: may exceed the slot's width
 };
 
-// Mean bytes in each slot, of each place (device, host, file).
+// Mean bytes per slot in each tier (device, peer, host, file).
 struct TagHistory {
   TagId tag;
-  bool others = false;  // of all tags after the first kTags
+  bool others = false;  // stands for all tags after the first kTags
   std::array<std::vector<double>, kPlaces> bytes;
 };
 
 struct HistoryPicture {
-  Nanoseconds slot;   // width
-  Nanoseconds ended;  // since the beginning; the last slot may be a part of one
+  Nanoseconds slot;   // slot width
+  Nanoseconds ended;  // since the beginning; the last slot may be partial
   std::vector<HistorySlot> slots;
   std::vector<TagHistory> tags;
 };
@@ -42,10 +42,11 @@ class History {
 
   explicit History(Nanoseconds begin) : begin_(begin) {}
 
-  // Bytes and waits are spread evenly over the time they took. REQUIRES: begin <= end, after ours.
+  // Bytes and waits are spread evenly over their duration. REQUIRES: begin <= end, and begin not before this
+  // history began.
   void add_move(Link link, Bytes bytes, Nanoseconds begin, Nanoseconds end);
   void add_stall(const StallParts& parts, Nanoseconds begin, Nanoseconds end);
-  // Bytes of a tag change their place. REQUIRES: no time before that of an earlier change of the tag.
+  // Moves bytes of a tag between tiers. REQUIRES: `now` is not before an earlier change of the tag.
   void change_place(TagId tag, Nearest from, Nearest to, Bytes bytes, Nanoseconds now);
 
   HistoryPicture picture(Nanoseconds now) const;
@@ -54,7 +55,7 @@ class History {
   struct Presence {
     TagId tag;
     bool others = false;
-    Nanoseconds since;  // counted up to here
+    Nanoseconds since;  // byte_ns is complete up to here
     std::array<Bytes, kPlaces> now;
     std::array<std::vector<double>, kPlaces> byte_ns;  // up to kSlots each
   };
@@ -67,7 +68,7 @@ class History {
 
   const Nanoseconds begin_;
   Nanoseconds width_{1'000'000};
-  std::vector<HistorySlot> slots_;  // as far as something happened
+  std::vector<HistorySlot> slots_;  // up to the last slot with activity
   std::vector<Presence> tags_;
 };
 

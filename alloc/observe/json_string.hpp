@@ -1,4 +1,4 @@
-// Any bytes as a JSON string: names of kernels and tags come from programs.
+// Encodes arbitrary bytes as a JSON string; names of kernels and tags come from programs.
 //
 // Thread safety: stateless.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-// With its quotes. Bytes that are no text are replaced.
+// Includes the quotes. Bytes that are not valid UTF-8 are replaced.
 std::string json_string(std::string_view text);
 
 }  // namespace tessera

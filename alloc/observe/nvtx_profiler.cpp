@@ -1,5 +1,5 @@
-// NVTX as the profiler's ear. Its headers are all there is to it: at the first call they look for a tool
-// and fill a table of functions; without a tool the table stays empty.
+// The profiler interface on NVTX. NVTX is headers only: the first call looks for a tool and fills a table of
+// functions; without a tool the table stays empty.
 #include "observe/profiler.hpp"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -32,7 +32,7 @@ constexpr const char* name_of(Link link) {
   return kNames[static_cast<std::size_t>(link)];
 }
 
-constexpr std::size_t kMostKinds = 16;  // of marks; of further ones nothing is told
+constexpr std::size_t kMostKinds = 16;  // of marks; further kinds are not reported
 
 class NvtxProfiler final : public Profiler {
  public:
@@ -49,7 +49,7 @@ class NvtxProfiler final : public Profiler {
     const MutexLock lock(mutex_);
     const auto [known, is_new] = moves_.try_emplace(page.value(), begun);
     if (is_new) return;
-    nvtxDomainRangeEnd(domain_, known->second);  // it failed
+    nvtxDomainRangeEnd(domain_, known->second);  // the previous transfer failed
     known->second = begun;
   }
   void end_move(Address page) override {
@@ -91,7 +91,7 @@ Profiler* find_profiler() {
 
 }  // namespace
 
-// Not destroyed: threads wait and pages move until the very end.
+// Never destroyed: threads may wait and pages may move until the process ends.
 Profiler* attached_profiler() {
   static Profiler* const attached = find_profiler();
   return attached;

@@ -28,8 +28,8 @@ namespace {
 constexpr int kMostNames = 99;
 constexpr std::chrono::milliseconds kBetweenTries{10};
 
-// Its number if `path` names a descriptor of this process, which has a position of its own: to open it anew would begin
-// at the start of what the program writes there.
+// The descriptor number, if `path` names a descriptor of this process. It has a position of its own: opening
+// the path again would start at offset 0, over what the program writes there.
 std::optional<int> descriptor_of(const std::string& path) {
   if (path == "-" || path == "/dev/stderr") return STDERR_FILENO;
   if (path == "/dev/stdout") return STDOUT_FILENO;
@@ -48,7 +48,7 @@ bool is_fifo(const std::string& path) {
   return ::stat(path.c_str(), &facts) == 0 && S_ISFIFO(facts.st_mode);
 }
 
-// The reader may not be there yet.
+// Waits up to kPatience for a reader.
 Result<int> open_fifo(const std::string& path) {
   const auto until = std::chrono::steady_clock::now() + OutputFile::kPatience;
   while (true) {
@@ -60,7 +60,7 @@ Result<int> open_fifo(const std::string& path) {
   }
 }
 
-// Never one of the standard streams, which a program may have closed.
+// Never a standard stream's number, which the program may have closed.
 Result<int> above_standard(int file, const std::string& path) {
   const int kept = away_from_standard(file);
   if (kept < 0) return io_error(path);
@@ -79,7 +79,8 @@ Result<int> open_any(const std::string& path) {
   return above_standard(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), path);
 }
 
-// Whether the file may be this process's. A file system that has no locks leaves that to its users.
+// Whether this process can have the file. On a file system without locks, users must avoid conflicts
+// themselves.
 bool is_free(int file, OutputFile::Left left) {
   if (left == OutputFile::Left::kTake) return true;
   if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
@@ -130,18 +131,18 @@ OutputFile::OutputFile(int file, std::string path, bool is_regular)
     : file_(file), path_(std::move(path)), is_regular_(is_regular), limit_(limit_on_files()) {}
 
 OutputFile::~OutputFile() {
-  // close() can be the call that reports a full disk.
+  // close() may be the call that reports a full disk.
   if (::close(file_) != 0) log_line(LogLevel::kWarning, "{}: the end may be lost", io_error(path_).message());
 }
 
 Status OutputFile::append(std::string_view text) {
   if (!is_regular_) return send(text);
-  // A signal would tell otherwise.
+  // Past the limit, the write would raise SIGXFSZ.
   if (size_ + Bytes(text.size()) > limit_) {
     errno = EFBIG;
     return io_error(path_);
   }
-  // Where the file ends by then: what others have cut leaves no hole.
+  // O_APPEND writes at the current end, so a file that another process truncated gets no hole.
   if (!size_ && ::fcntl(file_, F_SETFL, O_APPEND) != 0) return io_error(path_);
   size_ += Bytes(text.size());
   return write_all(file_, text, path_);
@@ -166,7 +167,7 @@ Status OutputFile::write_at(Bytes offset, std::string_view text) {
   return {};
 }
 
-// So much fits into a pipe that says it has room.
+// A pipe that polls as writable accepts PIPE_BUF bytes.
 Status OutputFile::send(std::string_view text) {
   const QuietSignals quiet;
   while (!text.empty()) {

@@ -1,14 +1,14 @@
-// A file that a report or a trace goes to, for as long as it is this process's own.
+// An output file for a report or a trace, owned by this process.
 //
-// Several processes may be told one name. The first has it, by a lock that ends with the process however that ends; the
-// others take the name with their number in it, and say so. Files are never mapped: a process that cuts a file would end a
-// process that has mapped it.
+// Several processes may be given the same name. The first takes it with a lock that ends with the process,
+// however that ends. The others add their process number to the name and log a warning. Files are never mapped:
+// if another process truncated the file, a mapping would kill this one.
 //
-// What is no regular file works too: "-" is standard error, /dev/stdout and its kin the open descriptor itself, and a
-// FIFO is waited for until it has a reader. A reader that goes away, or reads no more for kPatience, is an error; it
-// is no signal and no endless wait.
+// Files that are not regular work too: "-" is standard error, /dev/stdout and the like are the open descriptor
+// itself, and a FIFO is waited for until it has a reader. A reader that goes away, or stops reading for
+// kPatience, is an error, not a signal and not an endless wait.
 //
-// Thread safety: none; its owner's lock.
+// Thread safety: none; the owner locks.
 #pragma once
 
 #include <chrono>
@@ -25,25 +25,26 @@ class OutputFile {
  public:
   static constexpr std::chrono::seconds kPatience{10};
 
-  // What a file that is not empty is: of an earlier run, and replaced; of another process of this run, and left alone; or
-  // the caller's to replace, whichever process has it.
+  // What to do with a file that is not empty. kReplace: it is from an earlier run; overwrite it. kKeep: it
+  // belongs to another process of this run; leave it alone. kTake: overwrite it even if another process holds
+  // it.
   enum class Left { kReplace, kKeep, kTake };
 
-  // Creates the file, mode 0600, or empties it. Errors: kIo with the path and the reason.
+  // Creates the file with mode 0600, or truncates it. Errors: kIo with the path and the reason.
   static Result<std::unique_ptr<OutputFile>> open(const std::string& path, Left left);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // With this process's number, if the name that was asked for is another's.
+  // Contains this process's number if the requested name was taken.
   const std::string& path() const { return path_; }
-  // A file that can be read back, and written anywhere.
+  // A regular file can be read back and written at any offset.
   bool is_regular() const { return is_regular_; }
 
-  // At the end of the file. REQUIRES: replace() and write_at() are not called. Errors: kIo, such as a full disk: then
-  // the file ends somewhere in `text`.
+  // Writes at the end of the file. REQUIRES: neither replace() nor write_at() is used. Errors: kIo, such as a
+  // full disk; the file then ends somewhere within `text`.
   Status append(std::string_view text);
-  // The file is `text` and nothing else; what is not regular gets it appended. Errors: kIo.
+  // Replaces the whole content by `text`; appends if the file is not regular. Errors: kIo.
   Status replace(std::string_view text);
   // REQUIRES: is_regular(). Errors: kIo.
   Status write_at(Bytes offset, std::string_view text);
@@ -55,11 +56,11 @@ class OutputFile {
   const int file_;
   const std::string path_;
   const bool is_regular_;
-  const Bytes limit_;  // of the size of files of this process
-  Bytes size_;         // appended, ever
+  const Bytes limit_;  // the process's limit on file size
+  Bytes size_;         // total ever appended
 };
 
-// A path as the user sees it where several processes were given one: "run.json" is "run-1234.json".
+// The path that a process uses if the name is taken: "run.json" with mark "1234" is "run-1234.json".
 std::string path_beside(const std::string& path, std::string_view mark);
 
 }  // namespace tessera

@@ -1,10 +1,10 @@
-// What a profiler that watches the process is told while it happens: stretches of time by name.
+// Live notifications for a profiler attached to the process: named time ranges.
 //
-// The timeline (timeline.hpp) tells the same afterwards, of Tessera alone; a profiler shows it beside the
-// program's own kernels and copies. Whoever has none has a null pointer, and pays one compare where
-// a call waits or a page moves.
+// The timeline (timeline.hpp) shows the same afterwards, for Tessera alone; a profiler shows it beside the
+// program's own kernels and copies. Without a profiler the pointer is null, and the cost is one compare where a
+// call waits or a page moves.
 //
-// Thread safety: every call may be made from any thread.
+// Thread safety: all functions may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,23 @@ class Profiler {
  public:
   virtual ~Profiler() = default;
 
-  // A stretch of the calling thread's time, up to pop(); they nest. `name` is a literal.
+  // Opens a range on the calling thread, until pop(). Ranges nest. `name` is a string literal.
   virtual void push(const char* name, std::uint64_t number) = 0;
   virtual void pop() = 0;
-  // The transfer of a page, until end_move() or until its next one. Other threads may end it.
+  // Begins the transfer of a page, until end_move() or the page's next begin_move(). Any thread may end it.
   virtual void begin_move(Link link, Address page, Bytes bytes) = 0;
-  // Nothing, when none is under way.
+  // Does nothing if no transfer of the page is under way.
   virtual void end_move(Address page) = 0;
-  // The program's mark: one of this kind, an iteration for one, begins, and the one before ends.
+  // A mark set by the program: a range of this kind (for example an iteration) begins, and the previous one
+  // ends.
   virtual void mark(std::string_view kind, std::uint64_t number) = 0;
 };
 
-// The process's one: the tool that NVTX finds (NVTX_INJECTION64_PATH, set by the tool). Null when there
-// is none, or where Tessera was built without NVTX's headers. Never ends.
+// The process's profiler: the tool that NVTX finds (NVTX_INJECTION64_PATH, set by the tool). Null without a
+// tool, or if Tessera was built without NVTX's headers. Never destroyed.
 Profiler* attached_profiler();
 
-// push() and pop(), where there is somebody to tell.
+// A scoped push() and pop(); does nothing without a profiler.
 class ProfilerRange {
  public:
   ProfilerRange(Profiler* profiler, const char* name, std::uint64_t number = 0)

@@ -1,7 +1,8 @@
-// While it lives, a write of the calling thread is answered by an error alone: not by SIGPIPE where the reader has gone
-// away, nor by SIGXFSZ at a limit on file size. Either would end the program that we are a guest of.
+// While this object lives, a failing write of the calling thread only returns an error. It raises no SIGPIPE
+// when the reader is gone and no SIGXFSZ at a limit on file size; either would end the host program.
 //
-// Thread safety: for the calling thread; those of one thread end in the reverse order of their beginning.
+// Thread safety: affects the calling thread; objects on one thread are destroyed in reverse order of
+// construction.
 #pragma once
 
 #include <csignal>
@@ -11,7 +12,7 @@ namespace tessera {
 class QuietSignals {
  public:
   QuietSignals();
-  // What a write has brought about is taken away; what was pending before stays.
+  // Consumes the signals that writes raised meanwhile; signals that were pending before stay pending.
   ~QuietSignals();
   QuietSignals(const QuietSignals&) = delete;
   QuietSignals& operator=(const QuietSignals&) = delete;

@@ -1,4 +1,4 @@
-// What a call of the program waits for when it stalls. docs/stats.md says what to do about each.
+// What a call of the program waits for when it stalls. docs/stats.md has the remedy for each.
 //
 // Thread safety: values.
 #pragma once
@@ -12,13 +12,13 @@
 namespace tessera {
 
 enum class StallCause : std::uint8_t {
-  kCopyIn,      // its bytes are on their way from host memory
-  kFileRead,    // its bytes are on their way from the file
-  kCopyOut,     // what makes room is on its way to host memory
-  kFileWrite,   // host memory is full: what makes room there is on its way to the file
-  kWork,        // queued work still uses what makes room
-  kOtherCalls,  // calls under way on other threads hold the memory
-  kMapping,     // no wait: the call's own work on pages, in the calls that had to wait
+  kCopyIn,      // the call's bytes are being copied from host memory
+  kFileRead,    // the call's bytes are being read from the file
+  kCopyOut,     // an eviction that makes room is copying to host memory
+  kFileWrite,   // host memory is full: a spill that makes room there is writing to the file
+  kWork,        // pending work still uses the blocks to be evicted
+  kOtherCalls,  // calls in progress on other threads hold the memory
+  kMapping,     // no wait: page work done by calls that also had to wait
 };
 inline constexpr std::size_t kStallCauses = 7;
 
@@ -30,7 +30,7 @@ constexpr const char* name_of(StallCause cause) {
 
 // The share of one cause.
 struct StallPart {
-  std::uint64_t stalls = 0;  // calls that waited for this longer than for anything else
+  std::uint64_t stalls = 0;  // calls for which this was the longest wait
   Nanoseconds time;
 };
 using StallParts = std::array<StallPart, kStallCauses>;

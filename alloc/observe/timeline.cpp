@@ -18,7 +18,7 @@ namespace {
 
 enum class Track : unsigned { kStalls, kIn, kOut, kFileRead, kFileWrite, kMarks, kRemade, kPeerIn, kPeerOut };
 constexpr std::size_t kTracks = 9;
-constexpr unsigned kLanesPerTrack = 10'000;  // numbers only; lanes are made as they are needed
+constexpr unsigned kLanesPerTrack = 10'000;  // a range of numbers; lanes are created on demand
 
 constexpr const char* kTrackNames[kTracks] = {"stalls",    "in: host to device",
                                               "out: device to host", "file read",
@@ -82,7 +82,7 @@ class Drawing {
   }
 
  private:
-  using Ends = std::array<std::vector<Nanoseconds>, kTracks>;  // of each lane's last slice
+  using Ends = std::array<std::vector<Nanoseconds>, kTracks>;  // end of each lane's last slice
 
   static unsigned thread_of(Track track, unsigned lane) {
     return static_cast<unsigned>(track) * kLanesPerTrack + lane + 1;
@@ -105,7 +105,7 @@ class Drawing {
         microseconds(event.begin - origin_));
   }
 
-  // The first lane that is free when the event begins.
+  // The first lane that is free at the event's begin.
   unsigned lane_for(const Event& event, Track track) {
     know_device(event.device);
     auto& lanes = ends_[event.device][static_cast<std::size_t>(track)];
@@ -158,7 +158,7 @@ class Drawing {
 
 std::string timeline_json(std::span<const Event> events, std::uint64_t lost,
                           std::span<const TrackSlice> slices) {
-  // The log is ordered by when events ended; lanes need the order in which they began.
+  // The log is in order of end times; lane assignment needs order of begin times.
   std::vector<Event> by_begin(events.begin(), events.end());
   std::stable_sort(by_begin.begin(), by_begin.end(),
                    [](const Event& a, const Event& b) { return a.begin < b.begin; });

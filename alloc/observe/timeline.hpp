@@ -1,8 +1,8 @@
-// Draws the event log as a Chrome trace, which ui.perfetto.dev and chrome://tracing open.
+// Renders the event log as a Chrome trace, which ui.perfetto.dev and chrome://tracing open.
 //
-// One process per device, one track per link (in, out, file read, file write), one for stalls and
-// one for marks. Moves of one link that overlap are spread over lanes, as slices of one track must
-// nest. Above them are tracks of whoever knows more: a replay what ran when on each stream and each link.
+// One process per device, one track per link (in, out, file read, file write), one for stalls and one for
+// marks. Overlapping moves on one link are spread over lanes, because slices of one track must nest. Callers
+// can add tracks of their own: a replay adds one per stream and per link.
 //
 // Thread safety: stateless.
 #pragma once
@@ -17,18 +17,18 @@
 
 namespace tessera {
 
-// What went on in a track of its own. REQUIRES: what its names name outlives it.
+// A slice of a track supplied by the caller. REQUIRES: the strings behind its names outlive it.
 struct TrackSlice {
   std::uint16_t device = 0;
   std::string_view track;
   Nanoseconds begin;
   Nanoseconds end;
   std::string_view name;
-  Bytes bytes;  // that it moved, if any
+  Bytes bytes;  // bytes moved, if any
 };
 
-// `lost` is how many older events are missing; the picture says so. Time starts with what comes first.
-// REQUIRES: slices of one track do not overlap.
+// `lost` is the number of older events that were overwritten; the trace states it. Time starts at the earliest
+// event or slice. REQUIRES: slices of one track do not overlap.
 std::string timeline_json(std::span<const Event> events, std::uint64_t lost,
                           std::span<const TrackSlice> slices = {});
 

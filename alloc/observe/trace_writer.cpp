@@ -15,7 +15,7 @@ namespace {
 
 constexpr Nanoseconds kOldest{100'000'000};
 
-// Room for a line beside its ids, and for one of these.
+// Space for a line without its ids, and for one id.
 constexpr std::size_t kLine = 256, kId = 21;
 
 void append_ids(std::string& line, std::span<const std::uint64_t> ids) {
@@ -71,7 +71,7 @@ void TraceWriter::op(std::string_view name, StreamId stream, DeviceId device,
   const std::size_t end = line.size();
   line += "],\"w\":[";
   if (reads.data() == writes.data() && reads.size() == writes.size()) {
-    line.append(line, first, end - first);  // a launch reads what it writes, for all that is known
+    line.append(line, first, end - first);  // a launch's reads and writes are the same set, as they cannot be told apart
   } else {
     append_ids(line, writes);
   }

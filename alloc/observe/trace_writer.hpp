@@ -1,13 +1,13 @@
-// Records what a program asks for, one JSON object per line: the format of DESIGN §8.
+// Records what a program requests, one JSON object per line, in the format of docs/traces.md.
 //
-// Each line is in the file when its call returns, so a trace tells of a crash up to the call before it
+// Each line is in the file when its call returns, so after a crash the trace is complete up to the last call
 // (appended_file.hpp). A pipe gets pieces: when one is full, at each mark, and when the last one is 100 ms old.
-// The file is bounded; at its limit, or when the disk refuses, recording ends with one line on standard
-// error and the program goes on.
+// The size is bounded: at the limit, or on a disk error, recording ends with one line on standard error and the
+// program goes on.
 //
-// Beside the keys of the format each line has "at": nanoseconds since the trace began.
+// In addition to the format's own keys each line has "at": nanoseconds since the trace began.
 //
-// Thread safety: every call may be made from any thread; lines never mix.
+// Thread safety: all functions may be called from any thread; lines never mix.
 #pragma once
 
 #include <cstdint>
@@ -29,34 +29,34 @@ class TraceWriter {
   static constexpr Bytes kDefaultLimit = 4_GiB;
 
   struct Header {
-    std::string name;         // the program's
+    std::string name;         // of the program
     Bytes device_memory;      // the budget it ran with
   };
 
-  // As OutputFile::open.
+  // Same contract as OutputFile::open.
   static Result<std::unique_ptr<TraceWriter>> open(const std::string& path, const Header& header,
                                                    const Clock& clock,
                                                    Bytes limit = kDefaultLimit,
                                                    OutputFile::Left left = OutputFile::Left::kReplace);
   void alloc(std::uint64_t id, Bytes bytes, StreamId stream, std::string_view tag, DeviceId device);
-  // Work on a stream. Blocks by their ids; one that is read and written is in both.
+  // An operation on a stream. Blocks are given by id; one that is read and written is in both lists.
   void op(std::string_view name, StreamId stream, DeviceId device,
           std::span<const std::uint64_t> reads, std::span<const std::uint64_t> writes);
-  // Operations of a name on so many blocks, which have so many bytes together.
+  // A kind of operation: a name, the number of blocks, and their total bytes.
   struct OpKind {
     std::string name;
     std::size_t blocks = 0;
     Bytes bytes;
     DeviceId device;
   };
-  // One of them took so long.
+  // Records that an operation of this kind took `time`.
   void took(const OpKind& kind, Nanoseconds time);
   void mark(std::string_view kind, std::uint64_t number);
   void free(std::uint64_t id);
-  // What the block holds now can be remade in so long; 0 = not any more.
+  // The block's current contents can be recomputed in `time`; 0 means no longer.
   void remakable(std::uint64_t id, Nanoseconds time);
 
-  // The file is whole until the next line. Errors: kIo, also of an earlier line: the trace ends there.
+  // Makes the file complete up to here. Errors: kIo, also from an earlier line, at which the trace ended.
   Status flush();
 
  private:
