@@ -11,16 +11,16 @@
 namespace tessera {
 namespace {
 
-// From here on the upper half of an address is more than programs count to: 4096 and above.
+// At and above this, the upper half of an address is 4096 or more, which exceeds most counts in programs.
 constexpr Address kHigh{std::uint64_t{1} << 44};
 
-// Where the range is asked for. A device shares the addresses of the process, of which there are 2^47, so these keep
-// clear of what Linux puts there: programs (0x55.. to 0x65..), mappings (0x70.. to 0x7f.., or from 0x2aaa.. on where
-// the stack is unlimited), and the shadows and heaps of the sanitizers (below 0x1001.., 0x3000.., 0x50.., 0x60.. to
-// 0x64..). The last one is for the thread sanitizer, which leaves a program nothing else that is high.
+// The requested positions of the range. The device shares the 2^47 addresses of the process, so these avoid
+// what Linux places there: programs (0x55.. to 0x65..), mappings (0x70.. to 0x7f.., or from 0x2aaa.. on if the
+// stack is unlimited), and the shadows and heaps of the sanitizers (below 0x1001.., 0x3000.., 0x50.., 0x60.. to
+// 0x64..). The last one is for the thread sanitizer, which leaves a program no other high range.
 constexpr std::array<std::uint64_t, 4> kHints = {0x6e55'0200'0000, 0x4655'0200'0000, 0x1155'0200'0000,
                                                  0x7e80'0200'0000};
-constexpr std::uint64_t kTries = 4;  // at each, one behind the other: other devices have heaps too
+constexpr std::uint64_t kTries = 4;  // per hint, at consecutive positions: other devices have heaps too
 
 constexpr std::uint64_t kWindowsOfEdges = (std::uint64_t{1} << 32) / kLargePage.value();
 
@@ -46,7 +46,7 @@ Result<std::unique_ptr<AddressSpace>> AddressSpace::reserve(Driver& driver, Byte
                 refused.native_code());
 }
 
-// A driver may refuse because of a hint, or answer with a low range: both lead to the next one.
+// A driver may refuse a hint or answer with a low range; both lead to the next attempt.
 Result<AddressSpace::Reservation> AddressSpace::reserve_high(Driver& driver, Bytes bytes) {
   for (const std::uint64_t hint : kHints) {
     for (std::uint64_t i = 0; i < kTries; ++i) {
@@ -59,7 +59,7 @@ Result<AddressSpace::Reservation> AddressSpace::reserve_high(Driver& driver, Byt
   return reserve_aligned(driver, bytes, Address());
 }
 
-// Some drivers ignore the alignment: then more is reserved, and the windows are cut out of it.
+// Some drivers ignore the alignment. Then one more window is reserved and the aligned windows are cut out.
 Result<AddressSpace::Reservation> AddressSpace::reserve_aligned(Driver& driver, Bytes bytes, Address hint) {
   TESSERA_TRY_ASSIGN(const Address got, driver.reserve(bytes, kLargePage, hint));
   if (got.value() % kLargePage.value() == 0) return Reservation{got, bytes};

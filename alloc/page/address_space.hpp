@@ -1,16 +1,18 @@
-// One big reservation of device addresses, cut in windows of a large page each.
+// One large reservation of device addresses, divided into windows of one large page each.
 //
-// Why one: every address of ours then lies in one range, so "is this ours" is one compare, and the
-// page map is a flat array. Addresses cost nothing; only frames behind them do.
+// A single range makes "is this address ours" one compare and lets the page map be a flat array. Addresses cost
+// nothing; only the frames behind them do.
 //
-// Addresses should not look like numbers, as launches and tables are searched for words that could be
-// addresses. Two measures. The range is asked for high: a driver that is not asked answers 0x302000000,
-// which is also the pair of 32-bit numbers (0x2000000, 3). And the first and the last window of each
-// 4 GiB, the *edges*, are handed out last: a pair of which the lower number is small, or small and
-// negative, then is no address of a block, wherever the range lies.
+// Addresses should not look like ordinary numbers, because launches and tables are searched for words that
+// could be addresses. Two measures help. The range is requested at a high address: without a hint, a driver
+// answers 0x302000000, which is also the pair of 32-bit numbers (0x2000000, 3). And the first and last window
+// of each 4 GiB, the *edges*, are handed out last: a pair with a small, or small negative, lower number is then
+// not the address of a block, wherever the range lies.
 //
-// Thread safety: the range is constant; the rest is the page manager's, under its lock.
+// Thread safety: the range is constant; the page manager guards the rest with its lock.
 //
+// Invariants (validate()): the free windows are a subset of the range; those that are not edges are also kept
+// in a separate set.
 // Invariants (validate()): the free windows are a set of windows of the range; those that are clear of
 // edges are known apart.
 #pragma once
@@ -27,9 +29,9 @@ namespace tessera {
 
 class AddressSpace {
  public:
-  // Reserves `wanted`, or half of it, or half of that ..., but not less than `least`: where no program
-  // counts to, if the driver takes one of several hints, else where it likes.
-  // Errors: kOutOfMemory when the driver grants none of these.
+  // Reserves `wanted`, or half of it, or half of that, and so on, but not less than `least`: above the values
+  // that programs count to if the driver accepts one of several hints, else wherever the driver chooses.
+  // Errors: kOutOfMemory if the driver grants none of these.
   static Result<std::unique_ptr<AddressSpace>> reserve(Driver& driver, Bytes wanted, Bytes least);
   // REQUIRES: nothing is mapped in the range.
   ~AddressSpace();
@@ -41,10 +43,10 @@ class AddressSpace {
   Address high() const { return low_ + bytes(); }
   std::uint64_t windows() const { return windows_; }
 
-  // The first of `count` free windows in a row; best fit, lowest first. With an edge among them only
-  // where there are no others.
+  // The first of `count` consecutive free windows: best fit, lowest first. Uses edges only if there is no such
+  // stretch without them.
   std::optional<std::uint64_t> take(std::uint64_t count);
-  // REQUIRES: these windows were taken.
+  // REQUIRES: the windows were taken.
   void give(std::uint64_t first, std::uint64_t count);
 
   bool is_free(std::uint64_t window) const { return free_.extent_at(window).has_value(); }
@@ -52,7 +54,7 @@ class AddressSpace {
   Status validate() const;
 
  private:
-  // What the driver gave; the windows may be less, where it ignored the alignment.
+  // What the driver granted; larger than the windows if the driver ignored the alignment.
   struct Reservation {
     Address start;
     Bytes bytes;
@@ -71,7 +73,7 @@ class AddressSpace {
   const Address low_;
   const std::uint64_t windows_;
   ExtentMap free_;
-  ExtentMap clear_;  // the free windows that are no edges
+  ExtentMap clear_;  // the free windows that are not edges
 };
 
 }  // namespace tessera

@@ -73,7 +73,7 @@ Status PageManager::release(Run* run) {
     runs_.at(position).run = nullptr;
     map_->set(address, base_pages(shape), nullptr);
   }
-  // Without the lock: both may wait long, and nobody can find the run any more.
+  // Without the lock: both calls may wait long, and the run can no longer be found.
   readers_.wait_for_all();
   const Status removed = residency_.remove(run);
 
@@ -88,7 +88,7 @@ Status PageManager::release(Run* run) {
   ++stats_.released;
   stats_.in_runs -= shape.bytes();
   if (!removed.is_ok()) {
-    // Something may still be mapped there: these addresses are not used again.
+    // Something may still be mapped there, so these addresses are not reused.
     stats_.lost += shape.bytes();
     return removed;
   }
@@ -135,7 +135,7 @@ void PageManager::take_back(std::uint64_t position, RunShape shape, const Domain
   if (shape.base == 0) return;
   const std::uint64_t tail = position + shape.large * kBasePerLarge;
   homes_.at(domain).free.give(tail, shape.base);
-  // Base pages may lie across the border of two windows of the domain.
+  // Base pages may cross the border between two windows of the domain.
   const std::uint64_t window = tail / kBasePerLarge;
   const std::uint64_t last = (tail + shape.base - 1) / kBasePerLarge;
   return_window_if_free(window, domain);

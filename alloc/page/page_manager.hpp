@@ -1,13 +1,12 @@
 // Which addresses a run occupies: the front of this layer.
 //
-// From 32 MiB a run is large pages, each one window of the address space, and a tail of base pages
-// at the start of the window that follows; below, it is base pages somewhere in a base window. A
-// base window belongs to one domain, so a page never mixes two and the pages of a window come and
-// go together (Mosaic's soft guarantee). Free base pages are extents: best fit, coalesced when they
-// come back. This is the one place where runs are split and merged; the layer above caches whole
-// runs only.
+// A run of 32 MiB or more consists of large pages, each one window of the address space, and a tail of base
+// pages at the start of the following window. A smaller run consists of base pages within a base window. A base
+// window belongs to one domain, so a page never mixes two domains and the pages of a window are freed together
+// (Mosaic's soft guarantee). Free base pages are extents: best fit, coalesced on return. Runs are split and
+// merged only here; the layer above caches whole runs.
 //
-// Thread safety: every call may be made from any thread; find() takes no lock.
+// Thread safety: all functions may be called from any thread; find() takes no lock.
 //
 // Invariants (validate())
 //  1. Every window is free in the address space, or one large page, or a base window of one domain.
@@ -32,7 +31,7 @@
 namespace tessera {
 
 struct Domain {
-  std::uint32_t pool = 0;  // a number of the layer above, e.g. slabs and single blocks
+  std::uint32_t pool = 0;  // chosen by the layer above, e.g. to separate slabs from single blocks
   StreamId stream;
   TagId tag;
   constexpr auto operator<=>(const Domain&) const = default;
@@ -41,32 +40,31 @@ struct Domain {
 struct PageStats {
   Bytes heap;         // the whole range
   Bytes in_runs;      // pages of all runs
-  Bytes in_windows;   // windows that are not free: in_runs and the free base pages between
-  Bytes lost;         // addresses that are not used again, because the driver failed there
+  Bytes in_windows;   // windows in use: in_runs plus the free base pages between
+  Bytes lost;         // addresses abandoned because the driver failed there
   std::uint64_t runs = 0;
   std::uint64_t acquired = 0, released = 0;
 };
 
 class PageManager {
  public:
-  // Reserves `heap` bytes of addresses, or less down to `least`. REQUIRES: driver and residency
-  // outlive it. Errors: kOutOfMemory.
+  // Reserves `heap` bytes of addresses, or less, down to `least`. REQUIRES: driver and residency outlive it.
+  // Errors: kOutOfMemory.
   static Result<std::unique_ptr<PageManager>> create(Driver& driver, Residency& residency,
                                                      Bytes heap, Bytes least);
-  // Removes the runs there are. REQUIRES: no other call is under way.
+  // Removes all remaining runs. REQUIRES: no other call is in progress.
   ~PageManager();
 
-  // A run of at least `bytes` for the domain, with nothing behind it yet. Errors: kOutOfMemory without
-  // such a stretch of addresses, or as Residency::add.
+  // Returns a run of at least `bytes` for the domain, not backed by frames yet. Errors: kOutOfMemory if no such
+  // stretch of addresses is free; otherwise those of Residency::add.
   Result<Run*> acquire(Bytes bytes, Domain domain, RunOwner owner);
-  // Waits for the run's uses and readers, then takes its pages back; `run` is gone afterwards.
-  // REQUIRES: acquire returned it; the calling thread is not a Reader.
-  // Errors: kBusy, and the run is as before; else as Residency::remove: the run is gone all the
-  // same, and its addresses stay unused.
+  // Waits for the run's uses and readers, then frees its pages; `run` is invalid afterwards. REQUIRES: acquire
+  // returned it; the calling thread is not a Reader. Errors: kBusy, and the run is unchanged; otherwise those
+  // of Residency::remove: the run is gone, and its addresses stay unused.
   Status release(Run* run);
 
-  // Runs that find() returns stay valid while a Reader lives. Keep it short, call nothing in
-  // between that may release a run.
+  // Runs that find() returns stay valid while a Reader exists. Keep its scope short, and call nothing within it
+  // that may release a run.
   class Reader {
    public:
     explicit Reader(PageManager& pages) : readers_(pages.readers_), ticket_(readers_.enter()) {}
@@ -78,9 +76,9 @@ class PageManager {
     RunReaders& readers_;
     const RunReaders::Ticket ticket_;
   };
-  // The run with this address, interior or not; null when there is none.
+  // The run that contains this address; null if there is none.
   Run* find(Address address) const { return map_->find(address); }
-  // Who looks up right behind a barrier, as a launch behind the gate, has the map at hand before.
+  // For lookups directly behind a barrier, such as a launch inside the gate, which need the map beforehand.
   const PageMap& map() const { return *map_; }
 
   // All addresses ever handed out are in [low, high).
@@ -90,14 +88,14 @@ class PageManager {
   Status validate() const;
 
  private:
-  // Positions are in base pages from the start of the range.
+  // Positions count base pages from the start of the range.
   struct Placed {
-    Run* run = nullptr;  // null while it is being removed, and for good if that failed
+    Run* run = nullptr;  // null while it is being removed, and for good if removal failed
     RunShape shape;
     Domain domain;
   };
   struct Home {
-    ExtentMap free;              // base pages in windows of the domain
+    ExtentMap free;              // base pages in this domain's windows
     std::uint64_t windows = 0;
   };
 

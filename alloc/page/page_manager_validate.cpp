@@ -1,4 +1,4 @@
-// The equations of page_manager.hpp, as code.
+// The invariants of page_manager.hpp as code.
 #include <fmt/format.h>
 
 #include "page/page_manager.hpp"
@@ -26,7 +26,7 @@ Status PageManager::validate() const {
   return validate_windows();
 }
 
-// The map has every page of the run, and its tail is in windows of its domain.
+// The map has every page of the run, and the tail is in windows of the run's domain.
 Status PageManager::validate_run(std::uint64_t position, const Placed& placed) const {
   const std::uint64_t large = placed.shape.large * kBasePerLarge;
   for (std::uint64_t i = 0; i < large + placed.shape.base; ++i) {
@@ -73,7 +73,7 @@ Status PageManager::validate_free(const Domain& domain, const Home& home) const 
   return Status::ok();
 }
 
-// Every window is in exactly one place, and every page of a base window too.
+// Every window has exactly one role, and so has every page of a base window.
 Status PageManager::validate_windows() const {
   std::uint64_t large_windows = 0;
   std::uint64_t pages = 0;

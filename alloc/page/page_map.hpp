@@ -1,11 +1,11 @@
-// Which run has an address: one pointer per base page of the reserved range, read without a lock.
+// Maps addresses to runs: one pointer per base page of the reserved range, read without a lock.
 //
-// The array is as long as the range is large (8 bytes per 2 MiB), but the system backs only the
-// parts that were written, so it costs what is in use.
+// The array covers the whole range (8 bytes per 2 MiB), but the system backs only the parts that were written,
+// so memory is proportional to use.
 //
-// Thread safety: find() by any thread at any time; set() by the page manager only, under its lock.
-// What find() returns stays a valid pointer only while the caller is a reader (run_readers.hpp) or
-// knows that a block of the run is its own.
+// Thread safety: find() from any thread at any time; set() from the page manager only, under its lock. The
+// pointer that find() returns is valid only while the caller is a reader (run_readers.hpp) or holds a live
+// block of the run.
 #pragma once
 
 #include <atomic>
@@ -22,20 +22,20 @@ struct Run;
 
 class PageMap {
  public:
-  // For the range [low, low + bytes). REQUIRES: bytes is a multiple of a base page.
-  // Errors: kOutOfMemory when the process has no addresses left for the array.
+  // For the range [low, low + bytes). REQUIRES: bytes is a multiple of a base page. Errors: kOutOfMemory if the
+  // process has no addresses left for the array.
   static Result<std::unique_ptr<PageMap>> create(Address low, Bytes bytes);
   ~PageMap();
   PageMap(const PageMap&) = delete;
   PageMap& operator=(const PageMap&) = delete;
 
-  // The run with this address; null when there is none, or the address is not in the range.
+  // The run that contains this address; null if there is none or the address is outside the range.
   Run* find(Address address) const {
     const std::uint64_t offset = address.value() - low_.value();
     if (offset >= bytes_.value()) return nullptr;
     return entry(offset / kBasePage.value()).load();
   }
-  // The base pages from `first` on belong to `run`, or to none. REQUIRES: they are in the range.
+  // Assigns `pages` base pages from `first` on to `run`, or to none. REQUIRES: they are in the range.
   void set(Address first, std::uint64_t pages, Run* run);
 
  private:

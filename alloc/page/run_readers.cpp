@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-// Two turns: a reader may have read the phase long before it counted itself under it.
+// Two phases: a reader may have read the phase long before it counted itself under it.
 void RunReaders::wait_for_all() {
   MutexLock lock(mutex_);
   for (int turn = 0; turn < 2; ++turn) {

@@ -1,13 +1,13 @@
-// Who is looking at runs right now: lets a run be removed while others look addresses up.
+// Tracks readers of runs, so that a run can be removed while other threads look addresses up.
 //
-// A launch looks its words up in the page map without a lock; a word may be stale, so the run it
-// finds may be on its way out. Readers announce themselves; who has taken a run off the map waits
-// until all that could have seen it are gone. Two counters per slot, used in turn, so that readers
-// that keep coming cannot keep the waiting one forever (the scheme of sleepable RCU). A thread with a
-// number of its own is its slot's only writer, so it comes with one ordered store and goes with a plain
-// one; nobody is woken by that, so the waiting one looks again and again.
+// A launch looks its words up in the page map without a lock; a word may be stale, so the run it finds may be
+// in removal. Readers register themselves; a thread that has taken a run off the map waits until all readers
+// that could have seen it have left. Each slot has two counters, used in turn, so that a steady flow of readers
+// cannot starve the waiter (the scheme of sleepable RCU). A thread with a number of its own is its slot's only
+// writer: it enters with one ordered store and leaves with a plain one. Leaving wakes no waiter, so the waiter
+// polls.
 //
-// Thread safety: that is its job.
+// Thread safety: any thread.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ class RunReaders {
     std::uint32_t phase = 0;
   };
 
-  // Sequentially consistent, as is the remover's side. A reader counts itself, then looks at the map;
-  // the remover clears the map, then looks at the counters: one of the two sees the other.
+  // Sequentially consistent, like the remover's side. A reader counts itself, then reads the map; the remover
+  // clears the map, then reads the counters. So one of the two sees the other.
   Ticket enter() {
     const Ticket ticket{thread_number(), phase_.load()};
     auto& inside = slots_[ticket.slot].inside[ticket.phase];
@@ -38,7 +38,7 @@ class RunReaders {
     }
     return ticket;
   }
-  // By the thread that entered.
+  // REQUIRES: called on the thread that entered.
   void leave(Ticket ticket) {
     auto& inside = slots_[ticket.slot].inside[ticket.phase];
     if (ticket.slot < kOwnThreadNumbers) {
@@ -47,8 +47,8 @@ class RunReaders {
       inside.fetch_sub(1, std::memory_order_release);
     }
   }
-  // Returns when every reader that entered before the call has left.
-  // REQUIRES: the calling thread is not a reader.
+  // Returns when every reader that entered before the call has left. REQUIRES: the calling thread is not a
+  // reader.
   void wait_for_all();
 
  private:
