@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// What can be remade, or may not move, has a run of its own.
+// A block that can be recomputed, or that is pinned, needs a run of its own.
 bool shares_willingly(const Run& run) { return run.remade_in.load() == 0 && run.pins.load() == 0; }
 
 }  // namespace
@@ -84,7 +84,7 @@ Status BlockCache::free(Address address, StreamId stream) {
   std::optional<Located> block;
   std::optional<BlockState> ended;
   {
-    // The address may be a stale one, whose run is just being released.
+    // The address may be stale, and its run may be in release.
     const PageManager::Reader reader(pages_);
     block = locate(pages_.find(address), address);
     if (block && block->address == address) ended = block->word->end();
@@ -104,7 +104,7 @@ Status BlockCache::free(Address address, StreamId stream) {
   return Status::ok();
 }
 
-// A block that is out of the caches becomes live, with its bytes in place; or nothing has changed.
+// Makes a block that is out of the caches live, with its bytes in place; on an error nothing has changed.
 Status BlockCache::start(const Located& block, const Request& request) {
   const bool single = block.owner->kind == OwnerKind::kSingle;
   if (single) {

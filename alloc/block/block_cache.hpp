@@ -1,34 +1,36 @@
 // Which block serves a request: the front of this layer.
 //
-// The steps before out of memory. Each is tried only when those before it had nothing:
+// The steps before out of memory. Each is tried only if the previous ones found nothing:
 //  1. the thread's own cache: a block of this class, stream and tag (no lock, no driver call);
 //  2. the shared cache: a block freed on this stream, or on no stream;
 //  3. a block freed on another stream that has passed the free;
-//  4. a new run from free pages; its frames are free ones, or recycled;
-//  5. (residency) frames of the other page class, cold runs to the host, host to the file;
-//  6. the blocks of all threads' caches, and every cached block whose work is over, go back to the
-//     pages; then 2 to 5 again;
-//  7. the same after waiting for the work on all cached blocks;
-//  8. out of memory, with a sentence.
-// Once the program repeats itself, blocks above 1 MiB may have a place in a bundle by plan (placed_blocks.hpp); whoever
-// has one is served by it before step 1, or by a new bundle.
-// A block of up to 1 MiB is a slot of a slab, which is for one (class, stream, tag) for life, a page or a part of one
-// (shared_page.hpp); one of up to 16 MiB that is made in a burst (burst.hpp) has a place in a bundle. The slabs of a
-// page, and the blocks of a bundle, are for one (stream, tag). Those freed
-// on another stream come back to their own one in step 3, and slabs and bundles change hands by being wholly free
-// in step 6. Other blocks change streams in step 3; none changes its tag.
+//  4. a new run from free pages, on free or recycled frames;
+//  5. (residency) frames of the other page class, cold runs evicted to the host, host pages spilled to the
+//     file;
+//  6. the blocks of all threads' caches, and every cached block whose work is complete, are returned to the
+//     pages; then steps 2 to 5 again;
+//  7. the same after waiting for pending work on all cached blocks;
+//  8. out of memory, with a message.
 //
-// Which blocks live is told by their words alone; Run::live counts a slot, and a place in a bundle, from when it leaves
-// the shared cache, because to count what threads take from their own would write to a line that they
-// share. allocate() makes the word live before it reads Run::missing: the engine drops the bytes of
-// dead runs, and does it by raising `missing` first and reading the words after. One of the two sees
-// the other.
+// Once the program repeats, a plan may assign blocks above 1 MiB a place in a bundle (placed_blocks.hpp). Such
+// a block is served from that place before step 1, or from a new bundle.
 //
-// Thread safety: every call may be made from any thread; look-ups take no lock. validate() and the
-// destructor when no other call is under way.
+// A block of up to 1 MiB is a slot of a slab, which serves one (class, stream, tag) for its lifetime and is a
+// page or part of one (shared_page.hpp). A block of up to 16 MiB allocated in a burst (burst.hpp) is a place in
+// a bundle. All slabs of a page, and all blocks of a bundle, serve one (stream, tag). Those freed on another
+// stream return to their own stream in step 3, and slabs and bundles change stream and tag only by becoming
+// wholly free in step 6. Other blocks change streams in step 3. No block changes its tag.
 //
-// Invariants (validate()): every slot, place and single block is live, or in exactly one cache, or
-// in line for a stream; Run::live adds up; the runs are those of the page manager.
+// Only a block's word shows whether it is live. Run::live counts a slot, and a place in a bundle, from when it
+// leaves the shared cache: counting what threads take from their own caches would write to a shared cache line.
+// allocate() makes the word live before it reads Run::missing. The engine drops the bytes of dead runs, and
+// does so by raising `missing` first and reading the words afterwards. So one of the two sees the other.
+//
+// Thread safety: all functions may be called from any thread; look-ups take no lock. validate() and the
+// destructor require that no other call is in progress.
+//
+// Invariants (validate()): every slot, place and single block is live, or in exactly one cache, or queued for a
+// stream; Run::live adds up; the runs are those of the page manager.
 #pragma once
 
 #include <algorithm>
@@ -48,16 +50,17 @@
 namespace tessera {
 
 struct BlockCacheOptions {
-  // Free blocks above this go back to the pages as soon as their work is over. What thread caches
-  // hold is bounded by their size, and not counted.
+  // Free blocks above this limit are returned to the pages as soon as their work completes. Thread caches are
+  // bounded by their size and not counted here.
   Bytes warm_limit = 4_GiB;
 
-  // A bundle has at most so many bytes: a launch that needs one block of it has all of it on the device.
+  // The size limits of a bundle. A launch that needs one block of a bundle needs all of it on the device.
   Bytes bundle_limit = Bundle::kMostBurstBytes;
   Bytes planned_limit = Bundle::kMostBytes;
 
-  // A step frees up to what a device holds and takes it again; cached blocks cost addresses, since their
-  // frames serve others meanwhile. Thirty blocks of a launch, each of another bundle, leave room for what else it uses.
+  // warm_limit: an iteration frees and reallocates up to a whole device's memory, and cached blocks cost only
+  // addresses, because their frames serve other blocks meanwhile. bundle_limit: thirty blocks of one launch,
+  // each in a different bundle, must leave room for the other blocks it uses.
   static BlockCacheOptions for_device(Bytes memory) {
     const BlockCacheOptions usual;
     return {std::max(memory, usual.warm_limit), std::min(memory / 64, usual.bundle_limit),
@@ -67,51 +70,50 @@ struct BlockCacheOptions {
 
 struct BlockInfo {
   Run* run = nullptr;
-  Address address;  // of the first byte
-  Bytes bytes;      // as asked for
+  Address address;  // of the block's first byte
+  Bytes bytes;      // as requested
   Bytes capacity;
   TagId tag;
-  std::uint64_t generation = 0;  // grows with each reuse
+  std::uint64_t generation = 0;  // incremented with each reuse
 };
 
 class BlockCache {
  public:
-  // REQUIRES: residency and pages outlive it, and nobody else acquires from `pages`.
+  // REQUIRES: residency and pages outlive it, and no other code acquires from `pages`.
   BlockCache(Residency& residency, PageManager& pages, BlockCacheOptions options = {});
-  // Releases all runs, those of live blocks too. REQUIRES: as Residency::remove.
+  // Releases all runs, including those of live blocks. REQUIRES: as Residency::remove.
   ~BlockCache();
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
-  // A block for work on `stream`, aligned to 512; with kNoStream it is there on return.
-  // Errors: kInvalidArgument for zero bytes, kOutOfMemory after step 7, or what the driver said.
+  // Allocates a block for work on `stream`, aligned to 512 bytes. With kNoStream its memory is ready on return.
+  // Errors: kInvalidArgument for zero bytes, kOutOfMemory after step 7, or a driver error.
   Result<Address> allocate(Bytes bytes, StreamId stream, TagId tag);
-  // Work queued on `stream` so far may still use the block; with kNoStream the caller vouches that
-  // none does. Errors: kNotFound for all but the first byte of a live block.
+  // Work queued on `stream` so far may still use the block; with kNoStream the caller guarantees that no work
+  // does. Errors: kNotFound unless `address` is the first byte of a live block.
   Status free(Address address, StreamId stream);
 
-  // The live block that holds this byte. Errors: kNotFound. `run` is valid until it is freed.
+  // The live block that contains this byte. Errors: kNotFound. `run` is valid until the block is freed.
   Result<BlockInfo> find(Address address) const;
-  // The run that has this byte, if any block in it may be live, else null: all that a launch has to
-  // know.
-  // REQUIRES: a Lookup lives, or the caller is inside the gate (Residency::try_use).
+  // The run that contains this byte if any block in it may be live, else null; sufficient for a launch.
+  // REQUIRES: a Lookup exists, or the caller is inside the gate (Residency::try_use).
   static Run* live_run_of(const PageMap& pages, Address address) {
     Run* const run = pages.find(address);
     return run && run->live.load(std::memory_order_relaxed) != 0 ? run : nullptr;
   }
-  // The run of the live block that has this byte, else null. REQUIRES: as live_run_of().
+  // The run of the live block that contains this byte, else null. REQUIRES: as live_run_of().
   static Run* block_run_of(const PageMap& pages, Address address) {
     Run* const run = pages.find(address);
     return run && lives_at(run, address) ? run : nullptr;
   }
-  // Looks up many addresses; the runs it tells stay valid while it lives. Keep it short, and
-  // allocate, free and trim nothing meanwhile.
+  // Looks up many addresses. The runs that it returns stay valid during its lifetime. Keep its scope short, and
+  // do not allocate, free or trim within it.
   class Lookup {
    public:
     explicit Lookup(const BlockCache& blocks) : blocks_(blocks), reader_(blocks.pages_) {}
-    // Of the live block that holds this byte; null when there is none.
+    // The run of the live block that contains this byte; null if there is none.
     Run* run_of(Address address) const { return block_run_of(blocks_.pages_.map(), address); }
-    // All of it; nothing when there is none.
+    // The live block that contains this byte; empty if there is none.
     std::optional<BlockInfo> block_of(Address address) const;
 
    private:
@@ -119,13 +121,13 @@ class BlockCache {
     const PageManager::Reader reader_;
   };
 
-  // Step 6. Errors: the first one of the driver; the other blocks are given back all the same.
+  // Step 6. Errors: the first driver error; the other blocks are returned to the pages all the same.
   Status trim();
-  // Call before the program destroys a stream; tells residency as well.
+  // Call before the program destroys a stream; notifies residency as well.
   Status retire(StreamId stream);
 
   BlockStats stats() const;
-  // Live blocks summed by tag, in the order of tags. Walks all blocks.
+  // Live blocks summed by tag, in tag order. Walks all blocks.
   std::vector<TagUse> tags() const;
   Status validate() const;
 
@@ -134,8 +136,8 @@ class BlockCache {
     Bytes bytes;
     StreamId stream;
     CacheKey key;
-    const Spot* spot = nullptr;  // by plan
-    bool in_bundle = false;      // it is made in a burst
+    const Spot* spot = nullptr;  // the place assigned by a plan
+    bool in_bundle = false;      // allocated in a burst
   };
   // Work queued on `stream` so far may use the block until the stream has passed `epoch`.
   struct Freed {
@@ -153,10 +155,10 @@ class BlockCache {
     SingleBlock& single() const { return static_cast<SingleBlock&>(*owner); }
   };
 
-  // The block, live or not, whose capacity holds the byte. REQUIRES: the run cannot be released.
+  // The block, live or not, with this byte in its capacity. REQUIRES: the run cannot be released.
   static std::optional<Located> locate(Run* run, Address address);
   static std::optional<Located> locate_in(Bundle& bundle, Run* run, Address address);
-  // Whether a live block has the byte.
+  // Whether the byte belongs to a live block.
   static bool lives_at(Run* run, Address address);
   static std::optional<BlockInfo> info_of(Run* run, Address address);
   Result<Address> allocate_cached(const Request& request);
@@ -205,10 +207,10 @@ class BlockCache {
   PlacedBlocks placed_;
   ThreadCaches threads_;
   LiveMeter live_;
-  // Runs on their way back are in no cache and not free yet. Who runs out of memory meanwhile waits
-  // here and tries again, and so never fails for want of them.
+  // Runs that are being returned to the pages are in no cache and not free yet. A thread that runs out of
+  // memory meanwhile waits here and retries, so it never fails because of them.
   Mutex give_back_mutex_{LockRank::kGiveBack};
-  // Of calls by threads that are ending, and so have no cache.
+  // Calls on threads that are ending and therefore have no cache.
   std::atomic<std::uint64_t> other_allocations_{0};
   std::atomic<std::uint64_t> other_frees_{0};
 };

@@ -1,4 +1,4 @@
-// Counting and checking for block_cache.hpp.
+// Counting and validation for block_cache.hpp.
 #include <map>
 #include <unordered_map>
 
@@ -35,7 +35,7 @@ void BlockCache::count_free(ThreadCache* cache, Bytes bytes) {
   }
   ThreadCounts& counts = cache->counts();
   counts.frees.add(1);
-  // What was freed before is added now; the last one may be about to be allocated again.
+  // Earlier frees are added now; this one may be about to be reallocated.
   if (const std::int64_t sum = counts.live_bytes.get(); sum <= -LiveMeter::kGrain) {
     counts.live_bytes.clear();
     add_live(sum);
@@ -43,7 +43,7 @@ void BlockCache::count_free(ThreadCache* cache, Bytes bytes) {
   counts.live_bytes.add(-as_signed(bytes));
 }
 
-// Of a thread that ends: nobody else would add what it holds back.
+// The thread ends, so its remainder must be added here.
 void BlockCache::empty(ThreadCache& cache) {
   cache.steal([this](Address address) { put_shared(address); });
   const std::int64_t sum = cache.counts().live_bytes.get();
@@ -55,7 +55,7 @@ void BlockCache::add_live(std::int64_t bytes) {
   if (live_.add(bytes)) live_.raise(live_bytes());
 }
 
-// Others may go on meanwhile: then it is some sum that there was for a part of them.
+// Other threads may continue meanwhile; the result is then a mix of sums at different moments.
 std::int64_t BlockCache::live_bytes() const {
   std::int64_t live = live_.live();
   threads_.for_each([&](const ThreadCache& cache) { live += cache.counts().live_bytes.get(); });
@@ -70,7 +70,7 @@ std::uint64_t BlockCache::frees() const {
 
 BlockStats BlockCache::stats() const {
   BlockStats stats;
-  stats.frees = frees();  // before the allocations, so that none counts of what they do not have yet
+  stats.frees = frees();  // read before the allocations, so that no free is counted without its allocation
   std::int64_t allocations = 0, hits = 0;
   const std::int64_t live = live_bytes();
   threads_.for_each([&](const ThreadCache& cache) {
@@ -79,7 +79,7 @@ BlockStats BlockCache::stats() const {
   });
   stats.allocations = static_cast<std::uint64_t>(allocations) + other_allocations_.load();
   stats.cache_hits = static_cast<std::uint64_t>(hits);
-  // Sums of counters that run on while they are read: clamped, never negative.
+  // The counters run on while they are read, so differences are clamped at zero.
   stats.live_blocks = stats.allocations > stats.frees ? stats.allocations - stats.frees : 0;
   stats.live_bytes = Bytes(live > 0 ? static_cast<std::uint64_t>(live) : 0);
   stats.peak_live_bytes =

@@ -1,7 +1,7 @@
 // The record behind a run: one block, a slab of equal slots, a page of several slabs, or a bundle of blocks.
 // `Run::owner` points here.
 //
-// Thread safety: the constants and the words by any thread; what else there is, as it says.
+// Thread safety: constants and words from any thread; other members as documented.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 
 namespace tessera {
 
-// What has to be over before a block that was freed on other streams serves again: their work up to `epoch`.
+// The pending work that must complete before a block freed on other streams may be reused: all up to `epoch`.
 struct Late {
-  std::uint64_t mask = 0;  // of slots of the StreamTable
+  std::uint64_t mask = 0;  // slots of the StreamTable
   std::uint64_t epoch = 0;
 
   void include(const Late& other) {
@@ -32,20 +32,20 @@ struct BlockOwner {
       : kind(owner_kind), size_class(owner_class), tag(owner_tag) {}
 
   const OwnerKind kind;
-  const SizeClass size_class;  // of the block, of each slot, or of a shared page's or bundle's whole run
+  const SizeClass size_class;  // of the block, of each slot, or of the whole run of a shared page or bundle
   const TagId tag;
-  // Set once, before any address in it is handed out. Who looks an address up uses the page map's.
+  // Set once, before any address in it is handed out. Address look-ups use the page map's run instead.
   Run* run = nullptr;
 };
 
-// A block of its own: at the start of its run, and as long. Alone in its cache line, because threads
-// write to their own blocks only.
+// A block with a run of its own, which it fills from the start. In its own cache line, because threads write
+// only to their own blocks.
 struct alignas(64) SingleBlock : BlockOwner {
   SingleBlock(SizeClass single_class, TagId single_tag)
       : BlockOwner(OwnerKind::kSingle, single_class, single_tag) {}
 
   BlockWord word;
-  std::atomic<StreamId> stream;               // key of the stream it was last allocated for
+  std::atomic<StreamId> stream;               // key of the stream it was last allocated on
   std::atomic<StreamId> freed_on{kNoStream};  // key of the stream it was last freed on
 };
 

@@ -1,4 +1,4 @@
-// The slower steps of block_cache.hpp: shared caches, new runs, giving back.
+// The slower steps of block_cache.hpp: shared caches, new runs, returning memory to the pages.
 #include <array>
 
 #include <fmt/format.h>
@@ -9,10 +9,11 @@
 namespace tessera {
 namespace {
 
-enum Pool : std::uint32_t { kSlabs, kSingles };  // bundles are among the singles, which are as long
+enum Pool : std::uint32_t { kSlabs, kSingles };  // bundles use the pool of singles, which are of similar size
 
 constexpr Bytes kEverything{~std::uint64_t{0}};
-// A miss brings one line of slots, the one asked for included; a thread without a cache gets just that.
+// A miss fetches one line of slots, including the requested one; a thread without a cache fetches only that
+// one.
 using SlotLine = std::array<Address, Slab::kLineSlots>;
 static_assert(ThreadCache::kPerMagazine >= Slab::kLineSlots, "or a part of the line goes to another thread");
 std::span<Address> wanted(SlotLine& line, const ThreadCache* cache) {
@@ -21,7 +22,7 @@ std::span<Address> wanted(SlotLine& line, const ThreadCache* cache) {
 
 }  // namespace
 
-// What memory is left may do for the block, and not for a bundle of several.
+// If memory runs out with a bundle or a planned place, the block alone may still fit.
 Result<Address> BlockCache::allocate_slow(Request request, ThreadCache* cache) {
   request.in_bundle = belongs_in_bundle(request);
   auto served = serve(request, cache);
@@ -63,7 +64,7 @@ Result<Address> BlockCache::serve(const Request& request, ThreadCache* cache) {
   return address;
 }
 
-// Nothing where the place of the last time is not free yet: the block has a run of its own this time.
+// Null if the place is still in use from the previous pass; the block then has a run of its own this time.
 Result<Address> BlockCache::serve_spot(const Request& request) {
   const SharingKey key = request.key.sharing();
   if (const Address place = bundles_.take(*request.spot)) return place;
@@ -81,13 +82,13 @@ Result<Address> BlockCache::serve_spot(const Request& request) {
   return bundles_.take(*request.spot);
 }
 
-// A burst is asked about all blocks that are not slots, whether bundles are for them or not.
+// The burst is asked about all blocks that are not slots, even those that never go into bundles.
 bool BlockCache::belongs_in_bundle(const Request& request) {
   if (request.key.size_class.is_slot()) return false;
   return burst_.ask(residency_.streams().epoch(), frees()) && Bundle::is_for(request.bytes);
 }
 
-// Steps 2 and 3. Fences are asked for only when something waits for them.
+// Steps 2 and 3. Streams are polled only if something waits for them.
 Address BlockCache::take_shared(const Request& request, ThreadCache* cache) {
   if (request.key.size_class.is_slot()) return take_slots_settled(request.key, cache);
   if (const Address place = request.in_bundle ? take_place_settled(request) : Address()) return place;
@@ -125,7 +126,7 @@ Address BlockCache::take_slots(const CacheKey& key, ThreadCache* cache) {
   return taken == 0 ? Address() : keep_rest(key, cache, std::span(line).first(taken));
 }
 
-// The first is returned, the others wait in the thread's cache.
+// Returns the first slot and puts the others into the thread's cache.
 Address BlockCache::keep_rest(const CacheKey& key, ThreadCache* cache,
                               std::span<const Address> slots) {
   if (slots.size() > 1) make_place(key, *cache);
@@ -147,7 +148,7 @@ Result<Address> BlockCache::grow(const Request& request, ThreadCache* cache) {
   return runs_.add(std::move(block))->run->address;
 }
 
-// A part of a page that other classes have, or a new page.
+// Cuts a part of a page shared with other classes, or makes a new page.
 Result<Address> BlockCache::grow_slots(const CacheKey& key, ThreadCache* cache) {
   SlotLine line;
   std::size_t taken = slots_.cut(key, wanted(line, cache));
@@ -174,7 +175,7 @@ Result<Run*> BlockCache::acquire_for(Bundle& bundle) {
   return pages_.acquire(bundle.bytes(), domain, owner);
 }
 
-// A block that was just freed goes where the next request for it will look first.
+// Caches a freed block where the next request for it looks first.
 void BlockCache::cache_freed(const Located& block, Freed freed, ThreadCache* cache) {
   const StreamId freed_on = stream_key(freed.stream);
   CacheKey key{block.owner->size_class, freed_on, block.owner->tag};
@@ -183,7 +184,7 @@ void BlockCache::cache_freed(const Located& block, Freed freed, ThreadCache* cac
     if (freed_on != key.stream && freed_on != kNoStream) return cache_late(block, freed);
   } else if (block.owner->kind == OwnerKind::kBundle) {
     if (freed_on != block.bundle().stream && freed_on != kNoStream) return cache_late(block, freed);
-    cache = nullptr;  // who asks for a place does not look in the thread's cache
+    cache = nullptr;  // requests for a place do not look in the thread's cache
   } else {
     SingleBlock& single = block.single();
     single.freed_on.store(freed_on, std::memory_order_relaxed);
@@ -201,7 +202,7 @@ void BlockCache::cache_freed(const Located& block, Freed freed, ThreadCache* cac
 void BlockCache::cache_late(const Located& block, Freed freed) {
   StreamTable& streams = residency_.streams();
   const std::uint32_t slot = streams.slot_of(freed.stream);
-  if (freed.stream == kPerThreadStream) {  // nobody else can fence it
+  if (freed.stream == kPerThreadStream) {  // no other thread can record a fence on it
     const Status fenced = streams.fence_own(slot);
     if (!fenced.is_ok()) log_line(LogLevel::kDebug, "no fence: {}", fenced.to_string());
   }
@@ -210,7 +211,7 @@ void BlockCache::cache_late(const Located& block, Freed freed) {
   bundles_.give_late(block.bundle(), block.address, late);
 }
 
-// What has to go for the key goes to the shared cache at once.
+// Moves the blocks that must make room for the key to the shared cache.
 void BlockCache::make_place(const CacheKey& key, ThreadCache& cache) {
   std::array<Address, ThreadCache::kPerMagazine> out;
   std::size_t count = 0;
@@ -218,7 +219,7 @@ void BlockCache::make_place(const CacheKey& key, ThreadCache& cache) {
   put_shared(std::span(out).first(count));
 }
 
-// REQUIRES: the blocks are free and in no cache; what one magazine held, at most.
+// REQUIRES: the blocks are free and in no cache; at most one magazine's worth.
 void BlockCache::put_shared(std::span<const Address> addresses) {
   std::array<SlotCache::Place, ThreadCache::kPerMagazine> slots;
   std::size_t count = 0;
@@ -244,7 +245,7 @@ Status BlockCache::trim() {
   return give_back(kEverything, true);
 }
 
-// Step 7. Removing a run waits for its uses; only slots and places in line are waited for here.
+// Step 7. Removing a run waits for its uses; queued slots and places are waited for here.
 Status BlockCache::wait_for_cached() {
   MutexLock lock(give_back_mutex_);
   threads_.steal_all([this](Address address) { put_shared(address); });
@@ -252,13 +253,13 @@ Status BlockCache::wait_for_cached() {
   Late late = slots_.latest();
   late.include(bundles_.latest());
   const Status waited = residency_.streams().wait(late.mask, late.epoch, StreamTable::Bound::kPatience);
-  if (!waited.is_ok() && waited.code() != Code::kNotReady) return waited;  // what does not end is not given back
+  if (!waited.is_ok() && waited.code() != Code::kNotReady) return waited;  // work that does not end keeps its blocks
   slots_.settle_all();
   bundles_.settle_all();
   return give_back(kEverything, false);
 }
 
-// A run that is busy stays: some call still uses a block that was freed under it.
+// A busy run stays: a call still uses a block that was freed meanwhile.
 Status BlockCache::give_back(Bytes bytes, bool quiet) {
   Status result;
   const auto is_gone = [&](Run* run) {
@@ -284,7 +285,7 @@ Status BlockCache::give_back(Bytes bytes, bool quiet) {
   return result;
 }
 
-// Keeps the shared caches under their limit, as far as that needs no waiting.
+// Keeps the shared caches below their limit as far as possible without waiting.
 void BlockCache::shed() {
   const Bytes cached = runs_.cached_bytes() + slots_.empty_bytes() + bundles_.empty_bytes();
   if (cached <= options_.warm_limit) return;
@@ -296,7 +297,8 @@ void BlockCache::shed() {
 
 Status BlockCache::retire(StreamId stream) {
   const StreamId key = stream_key(stream);
-  // A stream of another device must get no slot: its last fence would be one of this device, which it takes none of.
+  // A stream of another device must not get a slot: its last fence would be recorded on this device, which
+  // cannot fence it.
   StreamTable& streams = residency_.streams();
   const std::uint64_t mask = streams.knows(stream) ? std::uint64_t{1} << streams.slot_of(stream) : 0;
   threads_.steal_all([this](Address address) { put_shared(address); });

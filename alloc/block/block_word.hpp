@@ -1,12 +1,12 @@
-// All that changes about one block, in one word: live or free, how often reused, bytes unused.
+// All mutable state of a block in one word: live or free, reuse count, unused bytes.
 //
-// One word, so that double frees are told apart from frees by one compare-and-swap, and a look-up
-// without a lock sees one consistent block. What was asked for is kept as the slack below the
-// capacity, which is always small: classes waste less than a base page.
+// With a single word, one compare-and-swap distinguishes a double free from a free, and a look-up without a
+// lock sees a consistent block. The requested size is stored as the slack below the capacity, which is always
+// small: classes waste less than a base page.
 //
-// Thread safety: read() by any thread; begin() by the one thread that took the block out of a
-// cache; end() by any thread, and exactly one wins. begin() is sequentially consistent: it is one side
-// of the race with an engine that drops the bytes of runs without a live block (block_cache.hpp).
+// Thread safety: read() from any thread; begin() only from the thread that took the block out of a cache; end()
+// from any thread, and exactly one succeeds. begin() is sequentially consistent: it is one side of the race
+// with an engine that drops the bytes of runs without a live block (block_cache.hpp).
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,15 @@ namespace tessera {
 
 struct BlockState {
   bool live = false;
-  Bytes slack;                   // capacity minus bytes asked for, of the last life
-  std::uint64_t generation = 0;  // grows with each life
+  Bytes slack;                   // capacity minus requested bytes, of the latest lifetime
+  std::uint64_t generation = 0;  // incremented with each lifetime
 };
 
 class BlockWord {
  public:
   BlockState read() const { return unpack(word_.load(std::memory_order_acquire)); }
 
-  // A new life. REQUIRES: the block is free, and out of every cache; slack < kSlackLimit.
+  // Begins a new lifetime. REQUIRES: the block is free and in no cache; slack < kSlackLimit.
   void begin(Bytes slack) {
     DCHECK_LT(slack, kSlackLimit);
     const BlockState before = unpack(word_.load(std::memory_order_relaxed));
@@ -37,7 +37,7 @@ class BlockWord {
     word_.store(pack({true, slack, before.generation + 1}));
   }
 
-  // Ends the life and tells what it was; nothing when the block is not live.
+  // Ends the lifetime and returns its state; empty if the block is not live.
   std::optional<BlockState> end() {
     std::uint64_t word = word_.load(std::memory_order_acquire);
     if ((word & kLive) == 0) return std::nullopt;
@@ -49,7 +49,7 @@ class BlockWord {
 
   static constexpr Bytes kSlackLimit{1u << 23};
 
-  // As the engine reads them: odd while the block lives.
+  // The words as the engine reads them: odd while the block is live.
   static std::span<const std::atomic<std::uint64_t>> raw(std::span<const BlockWord> words) {
     static_assert(sizeof(BlockWord) == sizeof(words[0].word_) && kLive == 1);
     return {&words.front().word_, words.size()};

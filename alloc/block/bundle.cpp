@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// In thousandths of the pages behind them.
+// In thousandths of the occupied pages.
 std::uint64_t waste(Bytes bytes) {
   const Bytes pages = round_up(bytes, kBasePage);
   return (pages - bytes).value() * 1000 / pages.value();
@@ -29,7 +29,7 @@ Bundle::Bundle(Bytes run_bytes, StreamId bundle_stream, TagId bundle_tag)
 
 bool Bundle::is_for(Bytes bytes) { return bytes > kSlotLimit && bytes <= kLargestBlock && waste(bytes) > 30; }
 
-// More only where it wastes a percent less.
+// More blocks only if that wastes a percentage point less.
 Bytes Bundle::bytes_for(Bytes block, Bytes most) {
   const Bytes place = place_bytes(block);
   Bytes best = place;

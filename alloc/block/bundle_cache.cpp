@@ -51,7 +51,7 @@ void BundleCache::list_room(Home& home, Bundle& bundle) {
   if (offers_room(bundle)) home.rooms.insert(room_gap(bundle));
 }
 
-// It counts as live from here on, whoever has it: the bundle may not leave any more.
+// From here on the place counts as live, before its word is, so that the bundle is not removed.
 void BundleCache::take_place(Bundle& bundle) {
   if (bundle.is_empty()) empty_ -= bundle.bytes().value();
   if (bundle.run->live.fetch_add(1) == 0) bundle.run->fresh.store(true, std::memory_order_relaxed);
@@ -82,7 +82,7 @@ void BundleCache::settle_all() {
   for (auto& [key, home] : homes_) settle_home(home);
 }
 
-// The whole line is looked at: a stream that never ends must not hold up the others.
+// Scans the whole queue: a stream that never completes must not block the others.
 void BundleCache::settle_home(Home& home) {
   std::erase_if(home.late, [&](const LatePlace& place) NO_THREAD_SAFETY_ANALYSIS {
     if (!streams_.passed(place.late.mask, place.late.epoch)) return false;

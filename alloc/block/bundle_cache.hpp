@@ -1,23 +1,25 @@
-// The bundles of one allocator, by domain: where places come from and go back to.
+// The bundles of one allocator by domain: allocates and frees their places.
 //
-// All blocks of a bundle are for one stream and tag. A block takes a free place that is about as large, at most a
-// sixteenth of itself too large; else it goes behind the last block of the bundle where least room is left then: the
-// tails of those made before are what a burst fills first. A place freed on the bundle's own stream (or on none)
-// serves again at once; one freed on another waits in a line of its domain until that stream has passed the free.
+// All blocks of a bundle serve one stream and tag. A block takes a free place of about its size, at most a
+// sixteenth too large. Otherwise it goes behind the last block of the bundle with the least room that still
+// fits it, so that a burst first fills the tails of older bundles. A place freed on the bundle's own stream (or
+// on none) is reusable at once; one freed on another stream waits in a queue of its domain until that stream
+// has passed the free.
 //
-// The places of a planned bundle are told by their number in the plan, and for nobody else.
+// The places of a planned bundle are allocated by their number in the plan, and only for it.
 //
-// What a new bundle has beyond its first block is held for nothing until others come. So it is made for more of
-// that size, and has at most twice what its domain has in bundles already: the first is for one, and few blocks make
-// no large ones. And a launch that needs one block of a bundle has all of it on the device, hence the limit.
+// Whatever a new bundle has beyond its first block is unused until other blocks come. So it is sized for more
+// blocks of that size, but at most twice what its domain already has in bundles: the first is for one block,
+// and few blocks do not create large bundles. A launch that needs one block of a bundle needs all of it on the
+// device, hence the limit.
 //
-// One lock: blocks made in bursts are made by one thread after another, and seldom freed.
+// A single lock is enough: blocks of bursts are allocated by one thread after another and seldom freed.
 //
-// Thread safety: every call may be made from any thread.
+// Thread safety: all functions may be called from any thread.
 //
-// Invariants (validate()): each place of each bundle is in one state: free, in its domain's line, or live (or about
-// to be: out of the cache). Run::live counts the last. Room above 1 MiB behind the last place is on offer. Neither
-// that nor the free places of a planned bundle are.
+// Invariants (validate()): each place of each bundle is in one state: free, in its domain's queue, or live (or
+// out of the cache and about to be). Run::live counts the live ones. Room above 1 MiB behind the last place is
+// listed as available, except in planned bundles; so are free places, with the same exception.
 #pragma once
 
 #include <atomic>
@@ -38,37 +40,38 @@ namespace tessera {
 
 class BundleCache {
  public:
-  // A new bundle for more than one block has at most `limit` bytes.
-  // REQUIRES: `streams` outlives it, limit <= Bundle::kMostBurstBytes.
+  // A new bundle for more than one block has at most `limit` bytes. REQUIRES: `streams` outlives it, limit <=
+  // Bundle::kMostBurstBytes.
   BundleCache(const StreamTable& streams, Bytes limit) : streams_(streams), limit_(limit) {}
 
-  // A place for a block of so many bytes; none when no bundle of the domain has one.
+  // Takes a place for a block of this size; null if no bundle of the domain has one.
   Address take(const SharingKey& key, Bytes block);
-  // The one that a plan says; none where its bundle does not exist, or it is not free.
+  // Takes the place that a plan assigns; null if its bundle does not exist or the place is not free.
   Address take(Spot spot);
   bool has_planned(std::uint32_t number) const;
-  // Frees those places in the domain's line whose streams have passed, as of the last poll. False when the line
-  // is empty.
+  // Frees the queued places of the domain with streams that have passed, as of the last poll. Returns false if
+  // the queue is empty.
   bool settle(const SharingKey& key);
   bool has_late(const SharingKey& key) const;
-  // Of the run that a new bundle for such a block is to have.
+  // The run size for a new bundle for such a block.
   Bytes bytes_for(const SharingKey& key, Bytes block) const;
 
-  // The place is free for its bundle's stream.
+  // Frees a place for its bundle's stream.
   void give(Bundle& bundle, Address address);
-  // It is, once that work is over.
+  // Frees a place once `late` has completed.
   void give_late(Bundle& bundle, Address address, Late late);
-  // The stream is going: its free places wait for its last work, too.
+  // The stream is being destroyed: its free places also wait for its last work.
   void retire(StreamId stream, Late late);
 
-  // As take(), from a new bundle. REQUIRES: bundle->run is set, it has no place yet and room for the block.
+  // Takes the first place of a new bundle. REQUIRES: bundle->run is set, and it has no place yet and room for
+  // the block.
   Address add(std::unique_ptr<Bundle> bundle, Bytes block);
-  // Puts a bundle back that remove_empty() gave.
+  // Puts back a bundle that remove_empty() returned.
   void add(std::unique_ptr<Bundle> bundle);
-  // Bundles of free places leave the cache, those only whose run no stream uses any more if `quiet`; at least
-  // `bytes` if there are so many.
+  // Removes bundles with only free places, at least `bytes` if there are that many; if `quiet`, only those with
+  // runs that no stream uses any more.
   std::vector<std::unique_ptr<Bundle>> remove_empty(Bytes bytes, bool quiet);
-  // What a caller must wait for to have every line empty.
+  // The work to wait for before every queue can be emptied.
   Late latest() const;
   void settle_all();
 
@@ -76,11 +79,11 @@ class BundleCache {
   std::uint64_t bundles() const;
   void for_each(const std::function<void(const Bundle&)>& see) const;
   std::vector<std::unique_ptr<Bundle>> remove_all();
-  // REQUIRES: no place is out of the cache and not live.
+  // REQUIRES: no place is out of the cache without being live.
   Status validate() const;
 
  private:
-  // A free place, or what is left behind the last.
+  // A free place, or the room behind the last place.
   struct Gap {
     Bytes bytes;
     Address address;
@@ -97,10 +100,10 @@ class BundleCache {
   };
   struct Home {
     Gaps free;
-    Gaps rooms;                  // above kSlotLimit: no place is smaller
-    std::deque<LatePlace> late;  // in the order of their frees
-    Bytes bytes;                 // of all its bundles, ...
-    Bytes planned;               // ... and of those that are planned
+    Gaps rooms;                  // larger than kSlotLimit, the minimum of a place
+    std::deque<LatePlace> late;  // in order of their frees
+    Bytes bytes;                 // of all its bundles
+    Bytes planned;               // of its planned bundles
   };
 
   static SharingKey key_of(const Bundle& bundle) { return {bundle.stream, bundle.tag}; }
@@ -124,10 +127,10 @@ class BundleCache {
   const StreamTable& streams_;
   const Bytes limit_;
   mutable Mutex mutex_{LockRank::kBlock};
-  std::map<SharingKey, Home> homes_ GUARDED_BY(mutex_);  // of domains that have bundles
+  std::map<SharingKey, Home> homes_ GUARDED_BY(mutex_);  // domains that have bundles
   std::unordered_map<const Bundle*, std::unique_ptr<Bundle>> bundles_ GUARDED_BY(mutex_);
   std::unordered_map<std::uint32_t, Bundle*> planned_ GUARDED_BY(mutex_);  // by number
-  std::atomic<std::uint64_t> empty_{0};  // bytes of bundles whose places are all free
+  std::atomic<std::uint64_t> empty_{0};  // bytes of bundles with only free places
 };
 
 }  // namespace tessera

@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-// The newest run may have been used: to fill the block that it served.
+// The newest run may have been used, to fill the block that it served.
 bool Burst::ask(std::uint64_t epoch, std::uint64_t frees) {
   MutexLock lock(mutex_);
   const bool goes_on = frees == frees_ && !is_used_since(runs_[1], epoch_) && !is_used_since(runs_[2], epoch_);

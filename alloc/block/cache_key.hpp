@@ -1,7 +1,7 @@
-// What a cached block can serve: requests of its class, its tag, on its stream.
+// The key of a cached block: it serves requests of its class and tag on its stream.
 //
-// Streams are compared by key. A stream's key is its id, except for the per-thread default stream:
-// one id, but a stream of its own in each thread, so the key names the thread as well.
+// Streams are compared by key. A stream's key is its id, except for the per-thread default stream: that is one
+// id but a different stream in each thread, so its key identifies the thread.
 //
 // Thread safety: values.
 #pragma once
@@ -13,10 +13,10 @@
 
 namespace tessera {
 
-// Of a block that was freed on a stream which is destroyed: no request has it.
+// The key of a block freed on a stream that was destroyed: no request has this key.
 inline constexpr StreamId kRetiredStream{~std::uint64_t{1}};
 
-// What blocks that share pages have in common, whatever their class.
+// What all blocks that share pages have in common, whatever their class.
 struct SharingKey {
   StreamId stream;  // by key
   TagId tag;
@@ -32,14 +32,14 @@ struct CacheKey {
   constexpr SharingKey sharing() const { return {stream, tag}; }
 };
 
-// For tables: the upper bits are the better ones.
+// A hash for tables; its upper bits are the best mixed.
 constexpr std::uint64_t mixed(const CacheKey& key) {
   return (key.stream.value() >> 4 ^ key.stream.value() ^ key.tag.value() << 9) *
              0x9E3779B97F4A7C15u +
          key.size_class.index * 0xC2B2AE3D27D4EB4Fu;
 }
 
-// Addresses of the driver's stream objects have the top bit clear.
+// The driver's stream objects have addresses with a clear top bit, so the keys below do not collide.
 inline StreamId stream_key(StreamId stream) {
   static constinit thread_local std::uint64_t thread = 0;
   if (stream != kPerThreadStream) [[likely]] return stream;

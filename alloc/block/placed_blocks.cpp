@@ -9,8 +9,8 @@
 namespace tessera {
 namespace {
 
-// What was made before a row was known has runs of its own this time. If it is this part of the row at most it
-// keeps them, and this time is like all to come.
+// Blocks allocated before the row was known have runs of their own in this pass. If they are at most this
+// fraction of the row they keep them in all passes, so this pass is like all later ones.
 constexpr std::size_t kHead = 8;
 
 std::uint64_t kind_of(StreamId stream, TagId tag) {
@@ -20,7 +20,7 @@ std::uint64_t kind_of(StreamId stream, TagId tag) {
 std::vector<PagedBlock> paged(const AllocationRow& row, Bytes limit) {
   const std::size_t made = row.last + 1;
   const std::size_t head = made <= row.blocks.size() / kHead ? made : 0;
-  const std::uint64_t end = 2 * row.blocks.size();  // there are no more steps
+  const std::uint64_t end = 2 * row.blocks.size();  // past the last step
   std::vector<PagedBlock> blocks;
   for (std::size_t i = 0; i < row.blocks.size(); ++i) {
     const AllocationRow::Block& block = row.blocks[i];
@@ -53,12 +53,12 @@ PlacedBlocks::Asked PlacedBlocks::ask(Bytes bytes, StreamId stream, TagId tag, b
   return {number, bytes, row->spots[*row->place.position()], begins ? moved_by(*row) : std::vector<MovedBlock>()};
 }
 
-// The allocation that was just asked for is placed; those before it, back to the first that did not keep to the row, had runs of
-// their own, or are left out.
+// The allocation just requested is placed. Those before it, back to the first that did not follow the row, had
+// runs of their own (or are skipped).
 std::vector<MovedBlock> PlacedBlocks::moved_by(const Row& row) const {
   struct Blocks {
-    std::uint64_t end_step = 0, freed = 0;  // of the last of them
-    bool lives = false;                     // one of them does, to this day
+    std::uint64_t end_step = 0, freed = 0;  // of the latest block
+    bool lives = false;                     // one of the blocks is still live
   };
   std::unordered_map<std::uint32_t, Blocks> before;  // by run
   std::vector<MovedBlock> moved;

@@ -1,16 +1,19 @@
-// Which blocks of a repeated iteration share a run, and whose turn it is.
+// Assigns the blocks of a repeated iteration to shared runs by a plan.
 //
-// Once a program has gone through a row of allocations and begins it again (learn/allocation_row.hpp), a plan says which
-// of its blocks share runs (plan/shared_runs.hpp). Each allocation that keeps to the row is told its place; the first one
-// that does not ends that, until it is known again where in a row the program is. So blocks are never placed on a guess,
-// and each time through the row has the same runs, which a plan of who leaves them needs.
+// Once a program has gone through a sequence of allocations (a row) and begins it again
+// (learn/allocation_row.hpp), a plan decides which of its blocks share runs (plan/shared_runs.hpp). Each
+// allocation that follows the row is given its place. The first one that deviates ends this until the position
+// in a row is known again. So placement is never a guess, and each pass through the row has the same runs,
+// which an eviction plan needs.
 //
-// Allocations are noted from the first on, so that a first iteration in which memory gets short is known; of a
-// program with ample memory no more than AllocationLog::kMost. Nothing is placed while memory is not short.
+// Allocations are recorded from the first on, so that a first iteration in which memory runs short is known;
+// for a program with ample memory at most AllocationLog::kMost are recorded. Nothing is placed while memory is
+// not short.
 //
-// Thread safety: every call may be made from any thread. Threads that allocate at once keep to no row.
+// Thread safety: all functions may be called from any thread. Threads that allocate concurrently do not follow
+// a row.
 //
-// Bounds: kMostRows rows are known; of more the one goes that was followed longest ago.
+// Bounds: kMostRows rows are kept; the least recently followed one is dropped for a new one.
 #pragma once
 
 #include <atomic>
@@ -31,7 +34,7 @@ namespace tessera {
 
 // A place in a run that blocks share by plan.
 struct Spot {
-  std::uint32_t run = 0;  // of all such runs ever planned
+  std::uint32_t run = 0;  // unique among all runs ever planned
   std::uint32_t place = 0;
 };
 
@@ -39,11 +42,11 @@ class PlacedBlocks {
  public:
   static constexpr std::size_t kMostRows = 4;
 
-  // A run that blocks share has at most `limit` bytes, and what `spare` says when it is planned: a launch may use
-  // blocks of many. With a limit of 0 none do.
+  // A shared run has at most `limit` bytes, and at most what `spare` returns when it is planned, because a
+  // launch may use blocks of many runs. A limit of 0 disables sharing.
   PlacedBlocks(Bytes limit, std::function<Bytes()> spare) : limit_(limit), spare_(std::move(spare)) {}
 
-  // Whether ask() is to be told of the next block above kSlotLimit.
+  // Whether ask() must be called for the next block above kSlotLimit.
   bool listens(const Residency& residency) const {
     return limit_ && (!is_over_.load(std::memory_order_relaxed) || residency.is_short());
   }
@@ -52,42 +55,42 @@ class PlacedBlocks {
     std::uint64_t number = 0;
     Bytes bytes;
     std::optional<Spot> spot;
-    std::vector<MovedBlock> moved;  // where blocks are placed from now on: earlier ones, in the order in which they were made
+    std::vector<MovedBlock> moved;  // when placement begins: earlier blocks that count as placed, in allocation order
   };
-  // A block is asked for, by a stream's key and a tag.
+  // A block is requested on a stream (by key) with a tag.
   Asked ask(Bytes bytes, StreamId stream, TagId tag, bool is_short);
-  // It stays there, or none was to be had.
+  // The block that `asked` was for stays at `stay`, or the allocation failed.
   void note_served(const Asked& asked, const std::optional<AllocationLog::Stay>& stay);
-  // `is_alone`: it could not have shared a run. Launches from this epoch on do not use it.
+  // `is_alone`: the block could not have shared a run. Launches from this epoch on do not use it.
   void note_freed(Address address, bool is_alone, std::uint64_t epoch);
 
-  // The bytes of all places of a run that a spot is in; none where its row is not known any more.
+  // The sizes of all places of a spot's run; empty if its row is no longer known.
   std::vector<Bytes> places_of(std::uint32_t run) const;
 
  private:
   struct Row {
     PeriodPlace place;
-    std::vector<std::optional<Spot>> spots;  // by place in the row
+    std::vector<std::optional<Spot>> spots;  // by position in the row
     std::uint32_t first_run, end_run;
-    std::uint64_t followed;  // the last allocation that kept to it
-    bool places = false;     // blocks are placed by it, or have been
+    std::uint64_t followed;  // the last allocation that followed it
+    bool places = false;     // it has placed blocks
   };
 
   Row* followed() REQUIRES_LOCK(mutex_);
   std::vector<MovedBlock> moved_by(const Row& row) const REQUIRES_LOCK(mutex_);
-  // Plans no row before half as many allocations have followed the last one that was planned.
+  // Plans no row until half as many allocations as the row is long have followed the previous planned one.
   Row* learn(std::uint64_t number) REQUIRES_LOCK(mutex_);
   void make_place() REQUIRES_LOCK(mutex_);
 
   const Bytes limit_;
   const std::function<Bytes()> spare_;
-  std::atomic<bool> is_over_{false};  // the program has gone on for long and has ample memory
+  std::atomic<bool> is_over_{false};  // the program has run for long with ample memory
   mutable Mutex mutex_{LockRank::kBlock};
   AllocationLog log_ GUARDED_BY(mutex_);
   std::vector<Row> rows_ GUARDED_BY(mutex_);
   std::unordered_map<std::uint32_t, std::vector<Bytes>> places_ GUARDED_BY(mutex_);  // by run
-  std::uint32_t runs_ GUARDED_BY(mutex_) = 0;     // ever
-  std::uint64_t planned_ GUARDED_BY(mutex_) = 0;  // the allocation at which a row was, last
+  std::uint32_t runs_ GUARDED_BY(mutex_) = 0;     // ever planned
+  std::uint64_t planned_ GUARDED_BY(mutex_) = 0;  // the allocation at which a row was last planned
 };
 
 }  // namespace tessera

@@ -95,7 +95,7 @@ SingleBlock* RunCache::add(std::unique_ptr<SingleBlock> block) {
   return added;
 }
 
-// The oldest of all are chosen first and taken after: one that was served meanwhile stays.
+// The oldest of all shards are chosen first and removed afterwards; a block that was served meanwhile stays.
 std::vector<std::unique_ptr<SingleBlock>> RunCache::remove_cached(Bytes bytes, bool quiet) {
   std::vector<std::pair<std::uint64_t, Bytes>> order;
   for (const Shard& shard : shards_) {
@@ -109,7 +109,7 @@ std::vector<std::unique_ptr<SingleBlock>> RunCache::remove_cached(Bytes bytes, b
   }
   std::sort(order.begin(), order.end());
   Bytes sum;
-  std::uint64_t last = 0;  // the newest turn that leaves
+  std::uint64_t last = 0;  // the newest turn that is removed
   for (const auto& [turn, size] : order) {
     if (sum >= bytes) break;
     sum += size;

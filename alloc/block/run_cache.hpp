@@ -1,13 +1,13 @@
 // Single blocks, live and cached: whole runs that wait for a request of their exact size.
 //
-// Why exact: a larger run would waste pages, and to cut one is the page manager's work. When no
-// cached run fits, a new one is made; cached ones that nobody wants go back to the page manager,
-// whose extents merge, and their frames to the device tier, which recycles them. So a cached large
-// run becomes small ones by release and acquire, without a second place that splits.
+// Exact, because a larger run would waste pages, and splitting one is the page manager's job. If no cached run
+// fits, a new one is created. Unused cached runs return to the page manager, which merges their extents, and
+// their frames to the device tier, which recycles them. So a cached large run becomes small ones by release and
+// acquire, and nothing else splits runs.
 //
-// Blocks are spread over shards by class and tag, each with a lock of its own.
+// Blocks are spread over shards by class and tag, each with its own lock.
 //
-// Thread safety: every call may be made from any thread.
+// Thread safety: all functions may be called from any thread.
 //
 // Invariants (validate()): a cached block is not live; the bytes add up.
 #pragma once
@@ -33,38 +33,38 @@ class RunCache {
   // REQUIRES: `streams` outlives it.
   explicit RunCache(const StreamTable& streams) : streams_(streams) {}
 
-  // A cached block of the key's class and tag, freed on the key's stream or on none; the newest.
+  // The newest cached block of the key's class and tag, freed on the key's stream or on none.
   SingleBlock* take(const CacheKey& key);
-  // One freed on any stream, all uses of which are over as of the last poll; the oldest.
+  // The oldest one freed on any stream and not in use as of the last poll.
   SingleBlock* take_quiet(const CacheKey& key);
-  // Whether a block is cached that take() would not give.
+  // Whether a block is cached that take() would not return.
   bool has_other(const CacheKey& key) const;
 
-  // Caches it by the stream it was freed on. REQUIRES: it was added, is not live, not cached.
+  // Caches a block by the stream it was freed on. REQUIRES: it was added, is not live and not cached.
   void put(SingleBlock& block);
-  // The stream is going: what was freed on it serves only when its work is over.
+  // The stream is being destroyed: blocks freed on it serve only when its work is complete.
   void retire(StreamId stream);
 
   // REQUIRES: block->run is set. The block is not cached.
   SingleBlock* add(std::unique_ptr<SingleBlock> block);
-  // Cached blocks leave, oldest first, those only whose run no stream uses any more if `quiet`; at
-  // least `bytes` if there are so many.
+  // Removes cached blocks, oldest first, at least `bytes` if there are that many; if `quiet`, only those with
+  // runs that no stream uses any more.
   std::vector<std::unique_ptr<SingleBlock>> remove_cached(Bytes bytes, bool quiet);
 
   Bytes cached_bytes() const;
   std::uint64_t blocks() const;
   void for_each(const std::function<void(const SingleBlock&)>& see) const;
   std::vector<std::unique_ptr<SingleBlock>> remove_all();
-  // `in_thread_caches` has the blocks that are in thread caches.
+  // `in_thread_caches` contains the blocks that thread caches hold.
   Status validate(const std::unordered_set<const BlockOwner*>& in_thread_caches) const;
 
  private:
   struct Cached {
     SingleBlock* block;
-    std::uint64_t turn;  // counts puts: tells which is older
+    std::uint64_t turn;  // put counter: gives the order of puts
   };
   using Line = std::deque<Cached>;  // oldest first
-  // Lines of one class and tag are neighbours.
+  // Ordered so that lines of one class and tag are adjacent.
   struct LineKey {
     SizeClass size_class;
     TagId tag;

@@ -9,7 +9,7 @@ SharedPage::SharedPage(StreamId page_stream, TagId page_tag)
       stream(page_stream),
       lines_(std::size_t{kUnits} * kUnitLines) {}
 
-// No more than an eighth is lost behind the last slot.
+// At most an eighth is wasted behind the last slot.
 Bytes SharedPage::part_bytes(SizeClass size_class, Bytes held) {
   Bytes bytes = round_up(std::max(size_class.bytes(), held), kUnit);
   while (bytes < kBasePage && bytes % size_class.bytes() > bytes / 8) bytes += kUnit;

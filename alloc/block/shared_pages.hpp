@@ -1,10 +1,9 @@
-// The shared pages of one allocator, by the room that each has left: where the slabs of classes with few blocks come
-// from.
+// The shared pages of one allocator, by remaining room: the source of slabs for classes with few blocks.
 //
-// A part is cut from the page of its stream and tag in which it leaves least. It stays cut while the page does, and
-// pages go as a whole, when none of their slabs has a slot in use.
+// A part is cut from the page of its stream and tag where it leaves the least room. It exists as long as the
+// page does, and a page is removed as a whole when none of its slabs has a slot in use.
 //
-// Thread safety: every call may be made from any thread.
+// Thread safety: all functions may be called from any thread.
 #pragma once
 
 #include <functional>
@@ -21,11 +20,11 @@ namespace tessera {
 
 class SharedPages {
  public:
-  // A slab of so many bytes; null when no page has as much room.
+  // Cuts a slab of this size; null if no page has enough room.
   std::unique_ptr<Slab> cut(const CacheKey& key, Bytes bytes);
   // REQUIRES: page->run is set.
   void add(std::unique_ptr<SharedPage> page);
-  // The pages that `may_go` leave: no part of them is cut from then on.
+  // Removes the pages for which `may_go` returns true; no more parts of them are cut.
   std::vector<std::unique_ptr<SharedPage>> remove_if(const std::function<bool(const SharedPage&)>& may_go);
 
   void for_each(const std::function<void(const SharedPage&)>& see) const;
@@ -35,7 +34,7 @@ class SharedPages {
 
   mutable Mutex mutex_{LockRank::kBlock};
   std::unordered_map<const SharedPage*, std::unique_ptr<SharedPage>> pages_ GUARDED_BY(mutex_);
-  std::map<SharingKey, std::multimap<Bytes, SharedPage*>> rooms_ GUARDED_BY(mutex_);  // those with any
+  std::map<SharingKey, std::multimap<Bytes, SharedPage*>> rooms_ GUARDED_BY(mutex_);  // those with room left
 };
 
 }  // namespace tessera

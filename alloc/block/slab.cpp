@@ -39,7 +39,7 @@ Slab::Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag, const Par
   if (slots_ % 64 != 0) free_.back() = (std::uint64_t{1} << slots_ % 64) - 1;
 }
 
-// A line does not reach into the next word of the bitmap.
+// A line does not cross into the next word of the bitmap.
 std::size_t Slab::take_line(std::span<std::uint32_t> out) {
   DCHECK_GT(free_slots_, 0u);
   while (free_[first_word_] == 0) ++first_word_;

@@ -1,14 +1,14 @@
-// A base page, or a part of one that is shared, cut in slots of one class, for one domain; the list of free slots
-// is a bitmap.
+// A base page, or a part of a shared one, divided into slots of one class for one domain, with a bitmap of free
+// slots.
 //
-// A bitmap, and not a chain, because it costs one bit per slot, serves the lowest address first
-// (which keeps sparse slabs sparse, so that they empty), and cannot hold a slot twice.
+// A bitmap costs one bit per slot, serves the lowest address first (which keeps sparse slabs sparse, so that
+// they empty), and cannot contain a slot twice. A free list has none of these properties.
 //
-// A thread takes the slots of one cache line of words at a time, so threads that share a slab do not
-// share a line. Where slots are large, lines hold fewer words: the slots of a line are never more than
-// kLineBytes, and the words of a slab a thousandth of its page.
+// A thread takes the slots of one cache line of words at a time, so threads that share a slab do not share a
+// line. For large slots a line holds fewer words: the slots of a line span at most kLineBytes, and the words of
+// a slab take a thousandth of its page.
 //
-// Thread safety: words and slot_at() by any thread; the free slots under the slot cache's lock.
+// Thread safety: words and slot_at() from any thread; the free slots under the slot cache's lock.
 #pragma once
 
 #include <array>
@@ -25,12 +25,12 @@ class SharedPage;
 
 class Slab : public BlockOwner {
  public:
-  static constexpr std::uint32_t kLineSlots = 8;  // at most
+  static constexpr std::uint32_t kLineSlots = 8;  // maximum
   static constexpr Bytes kLineBytes = 128_KiB;
   struct alignas(64) Line {
     std::array<BlockWord, kLineSlots> words;
   };
-  // A part of a shared page: where it is, and where the words of its slots are to be.
+  // A part of a shared page: its position, and storage for the words of its slots.
   struct Part {
     SharedPage* page;
     Bytes start, bytes;
@@ -39,22 +39,22 @@ class Slab : public BlockOwner {
 
   // A whole page. REQUIRES: `slab_class` is a slot class. All slots start free.
   Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag);
-  // REQUIRES: as above; the part has room for a slot, and lines_for() lines, which outlive the slab.
+  // REQUIRES: as above; the part has room for a slot and lines_for() lines, which outlive the slab.
   Slab(SizeClass slab_class, StreamId slab_stream, TagId slab_tag, const Part& part);
 
-  // So many slots of a size have their words in one line: a power of two.
+  // The number of slots of this size with words in one line; a power of two.
   static std::uint32_t line_slots(Bytes slot_bytes);
   static std::uint32_t lines_for(std::uint32_t slots, Bytes slot_bytes);
 
-  const StreamId stream;  // key of the stream all of its blocks are for
-  const Bytes start;      // in its run
+  const StreamId stream;  // key of the stream that all of its blocks serve
+  const Bytes start;      // offset in its run
 
   Bytes bytes() const { return bytes_; }
-  SharedPage* page() const { return page_; }  // null when it is a whole one
+  SharedPage* page() const { return page_; }  // null if it is a whole page
   std::uint32_t slots() const { return slots_; }
-  // Of all slots, and of places in lines that no slot has.
+  // The words of all slots, and the unused entries of lines.
   std::span<const BlockWord> words() const { return {lines_.front().words.data(), lines_.size() * kLineSlots}; }
-  // The slot that holds this byte of the slab; none in the tail that no slot has.
+  // The slot that contains this byte of the slab; empty for the unused tail.
   std::optional<std::uint32_t> slot_at(Bytes offset) const {
     const auto unit = offset / kBlockAlignment;
     const auto slot = static_cast<std::uint32_t>(unit * reciprocal_ >> kReciprocalShift);
@@ -70,7 +70,7 @@ class Slab : public BlockOwner {
     return lines_[slot >> line_shift_].words[slot & line_mask()];
   }
 
-  // The lowest free slot and others of its line, taken, at most out.size(); how many.
+  // Takes the lowest free slot and further ones of its line, at most out.size(); returns the number taken.
   // REQUIRES: free_slots() > 0, out is not empty.
   std::size_t take_line(std::span<std::uint32_t> out);
   // REQUIRES: the slot is not free.
@@ -78,29 +78,29 @@ class Slab : public BlockOwner {
   bool is_free(std::uint32_t slot) const { return (free_[slot / 64] >> slot % 64 & 1) != 0; }
   std::uint32_t free_slots() const { return free_slots_; }
   bool is_empty() const { return free_slots_ == slots_; }
-  // Free slots are not live, and as many as are counted.
+  // Checks that free slots are not live and that the count is right.
   Status validate() const;
 
  private:
-  // Division by the slot's size as a product: exact while offset * size < 2^24 units, and a base
-  // page has 2^12 units, a slot at most 2^11.
+  // Division by the slot size as a multiplication: exact while offset * size < 2^24 units; a base page has 2^12
+  // units, a slot at most 2^11.
   static constexpr int kReciprocalShift = 24;
 
   std::uint32_t line_mask() const { return (1u << line_shift_) - 1; }
 
   const std::uint32_t slots_;
-  const std::uint32_t line_shift_;  // so many slots, as a power of two, have their words in one line
+  const std::uint32_t line_shift_;  // log2 of the number of slots with words in one line
   const std::uint64_t reciprocal_;
   std::span<Line> lines_;
-  // What a look-up reads ends here.
+  // Look-ups read the members up to here.
   const Bytes bytes_;
   SharedPage* const page_;
-  std::vector<Line> own_lines_;  // none when it is a part
+  std::vector<Line> own_lines_;  // empty if it is a part
 
-  // What follows changes while other threads read what stands above.
+  // These change while other threads read the members above, hence the cache line of their own.
   alignas(64) std::vector<std::uint64_t> free_;
   std::uint32_t free_slots_;
-  std::uint32_t first_word_ = 0;  // no free slot is in a word of free_ before it
+  std::uint32_t first_word_ = 0;  // words of free_ before this index have no free slot
 };
 
 }  // namespace tessera

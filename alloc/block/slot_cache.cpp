@@ -24,7 +24,7 @@ std::size_t SlotCache::take(const CacheKey& key, std::span<Address> out) {
   return taken;
 }
 
-// They count as live from here on, so that a thread that has them in its cache need not count.
+// The slots count as live from here on, so that a thread with them in its cache need not count.
 std::size_t SlotCache::take_line(Slab& slab, std::span<Address> out) {
   if (slab.is_empty()) note_used(slab);
   std::array<std::uint32_t, Slab::kLineSlots> slots;
@@ -60,7 +60,7 @@ void SlotCache::settle_all() {
   }
 }
 
-// The whole line is looked at: a stream that never ends must not hold up the others.
+// Scans the whole queue: a stream that never completes must not block the others.
 void SlotCache::settle_home(Home& home) {
   std::erase_if(home.late, [&](const LateSlot& slot) {
     if (!streams_.passed(slot.late.mask, slot.late.epoch)) return false;

@@ -1,19 +1,19 @@
-// The slabs of one allocator, by domain: where slots come from and go back to.
+// The slabs of one allocator by domain: allocates and frees their slots.
 //
-// All blocks of a slab are for one class, stream and tag, so its page never mixes domains. A slot
-// freed on the slab's own stream (or on none) serves again at once; one freed on another stream
-// waits in a line of its domain until that stream has passed the free.
+// All blocks of a slab serve one class, stream and tag, so its page never mixes domains. A slot freed on the
+// slab's own stream (or on none) is reusable at once; one freed on another stream waits in a queue of its
+// domain until that stream has passed the free.
 //
-// The first slabs of a class are parts of pages that it shares with other classes of its stream and tag, the others whole
-// pages (shared_page.hpp). A page leaves as a whole, when no slot of it is in use.
+// The first slabs of a class are parts of pages shared with other classes of its stream and tag, the later ones
+// whole pages (shared_page.hpp). A page is removed as a whole, when no slot of it is in use.
 //
-// Domains are spread over shards with a lock each, and a thread's cache comes back a batch at a time,
-// so threads that free each other's blocks seldom meet at a lock.
+// Domains are spread over shards with a lock each, and a thread's cache returns blocks in batches, so threads
+// that free each other's blocks seldom contend.
 //
-// Thread safety: every call may be made from any thread.
+// Thread safety: all functions may be called from any thread.
 //
-// Invariants (validate()): each slot of each slab is in one place: free in the slab, in its
-// domain's line, in a thread's cache, or live. Run::live counts the last two, of all slabs of the page.
+// Invariants (validate()): each slot of each slab is in one state: free in the slab, in its domain's queue, in
+// a thread's cache, or live. Run::live counts the last two over all slabs of the page.
 #pragma once
 
 #include <array>
@@ -33,10 +33,10 @@
 
 namespace tessera {
 
-// A page of slots with all that is known of it, while it is not in the cache.
+// A page of slots with all of its records, while it is not in the cache.
 struct SlotPage {
-  std::unique_ptr<SharedPage> shared;        // null when it is one slab
-  std::vector<std::unique_ptr<Slab>> slabs;  // likewise that one, else all that were cut
+  std::unique_ptr<SharedPage> shared;        // null if the page is one slab
+  std::vector<std::unique_ptr<Slab>> slabs;  // that one slab, or all that were cut
 
   BlockOwner& record() const { return shared ? static_cast<BlockOwner&>(*shared) : *slabs.front(); }
   Run* run() const { return record().run; }
@@ -48,10 +48,10 @@ class SlotCache {
   // REQUIRES: `streams` outlives it.
   explicit SlotCache(const StreamTable& streams) : streams_(streams) {}
 
-  // Free slots of one line of the lowest slab that has any, at most out.size(); how many.
+  // Takes free slots of one line of the lowest slab that has any, at most out.size(); returns the number taken.
   std::size_t take(const CacheKey& key, std::span<Address> out);
-  // Frees those slots in the domain's line whose streams have passed, as of the last poll. False
-  // when the line is empty.
+  // Frees the queued slots of the domain with streams that have passed, as of the last poll. Returns false if
+  // the queue is empty.
   bool settle(const CacheKey& key);
   bool has_late(const CacheKey& key) const;
 
@@ -59,26 +59,28 @@ class SlotCache {
     Slab* slab;
     Address address;
   };
-  // These slots, all of one domain, are free for its stream.
+  // Frees these slots, all of one domain, for its stream.
   void give(std::span<const Place> slots);
   void give(Slab& slab, Address address) { give({{{&slab, address}}}); }
-  // It is, once that work is over.
+  // Frees a slot once `late` has completed.
   void give_late(Slab& slab, Address address, Late late);
-  // The stream is going: its free slots wait for its last work, too.
+  // The stream is being destroyed: its free slots also wait for its last work.
   void retire(StreamId stream, Late late);
 
-  // As take(), from a new part of a shared page; 0 when none has room, or the next slab is to have a page of its own.
+  // Like take(), from a new part of a shared page; 0 if none has room or the next slab must have a page of its
+  // own.
   std::size_t cut(const CacheKey& key, std::span<Address> out);
-  // For the next slab: one of its own, or a shared one of which nothing is cut yet.
+  // The page for the key's next slab: a page of its own, or a shared page with nothing cut yet.
   SlotPage new_page(const CacheKey& key) const;
-  // As take(), from a new slab in the page. REQUIRES: new_page() made it for the key, and its record has a run.
+  // Like take(), from a new slab in the page. REQUIRES: new_page() made it for this key, and its record has a
+  // run.
   std::size_t add(SlotPage page, const CacheKey& key, std::span<Address> out);
-  // Pages without a slot in use leave the cache, those only whose run no stream uses any more if `quiet`; at least
-  // `bytes` if there are so many.
+  // Removes pages without a slot in use, at least `bytes` if there are that many; if `quiet`, only those with
+  // runs that no stream uses any more.
   std::vector<SlotPage> remove_empty(Bytes bytes, bool quiet);
-  // REQUIRES: remove_empty() gave it.
+  // REQUIRES: remove_empty() returned it.
   void put_back(SlotPage page);
-  // What a caller must wait for to have every line empty.
+  // The work to wait for before every queue can be emptied.
   Late latest() const;
   void settle_all();
 
@@ -86,7 +88,7 @@ class SlotCache {
   std::uint64_t pages() const;
   void for_each(const std::function<void(const Slab&)>& see) const;
   std::vector<SlotPage> remove_all();
-  // `cached(slab)` is how many of its slots are in thread caches.
+  // `cached(slab)` is the number of its slots in thread caches.
   Status validate(const std::function<std::uint32_t(const Slab&)>& cached) const;
 
  private:
@@ -100,7 +102,7 @@ class SlotCache {
   };
   struct Home {
     std::set<Slab*, ByAddress> with_free;
-    std::deque<LateSlot> late;  // in the order of their frees
+    std::deque<LateSlot> late;  // in order of their frees
     Bytes bytes;                // of all its slabs
   };
 
@@ -121,7 +123,7 @@ class SlotCache {
   bool is_idle(const Run& run, bool quiet) const;
   bool detach_slabs(SlotPage& page);
   void attach(SlotPage page);
-  // Under the lock of the slab's shard.
+  // take_line() to settle_home() REQUIRE the lock of the slab's shard.
   std::size_t take_line(Slab& slab, std::span<Address> out);
   void free_slot(Home& home, Slab& slab, std::uint32_t slot);
   void note_used(Slab& slab);
@@ -134,8 +136,8 @@ class SlotCache {
   const StreamTable& streams_;
   std::array<Shard, kShards> shards_;
   SharedPages shared_;
-  // Pages without a slot in use. Who counts a page is not who counts it next, whose count may come first: below zero
-  // for a moment.
+  // Pages without a slot in use. Different threads increment and decrement it for one page, and a decrement may
+  // come before its increment, so it may be negative for a moment.
   std::atomic<std::int64_t> empty_{0};
 };
 

@@ -1,4 +1,4 @@
-// How the pages of slot_cache.hpp come and go.
+// Adds and removes the pages of slot_cache.hpp.
 #include "block/slot_cache.hpp"
 
 namespace tessera {
@@ -27,7 +27,7 @@ SlotPage SlotCache::new_page(const CacheKey& key) const {
   return page;
 }
 
-// Cut before others see the page, so that the one who made it has a part for certain.
+// Cut before other threads see the page, so that the caller is sure to get a part.
 std::size_t SlotCache::add(SlotPage page, const CacheKey& key, std::span<Address> out) {
   ++empty_;
   if (!page.shared) return add(std::move(page.slabs.front()), out);
@@ -94,7 +94,8 @@ std::vector<SlotPage> SlotCache::remove_empty(Bytes bytes, bool quiet) {
   return removed;
 }
 
-// All of them; false when a slot was taken meanwhile, or a part is on its way into the cache. No more of them are cut.
+// Detaches all slabs. Returns false if a slot was taken meanwhile or a part is just being added to the cache;
+// no more parts are cut then.
 bool SlotCache::detach_slabs(SlotPage& page) {
   for (Slab* const slab : page.shared->slabs()) {
     Shard& shard = shard_of(key_of(*slab));
@@ -110,7 +111,7 @@ void SlotCache::put_back(SlotPage page) {
   attach(std::move(page));
 }
 
-// The slabs of a shared page: those that were detached.
+// Attaches those slabs of a shared page that were detached.
 void SlotCache::attach(SlotPage page) {
   if (page.shared) shared_.add(std::move(page.shared));
   for (auto& slab : page.slabs) add(std::move(slab), {});

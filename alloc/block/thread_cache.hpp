@@ -1,14 +1,15 @@
 // One thread's cached blocks: a small direct-mapped table of magazines, each one cache line.
 //
-// A magazine holds up to eight free blocks of one key. Its thread pushes with a store and pops with
-// an exchange, so that a thread in need of memory may take the blocks of all others (steal()), and
-// nobody ever waits: whoever exchanges the address out has the block.
+// A magazine holds up to eight free blocks of one key. Its thread pushes with a store and pops with an
+// exchange, so that a thread in need of memory can take the blocks of all others (steal()) without anyone
+// waiting: the thread that exchanges the address out owns the block.
 //
-// Eight is a line of a slab's words (Slab::kLineSlots), which a thread takes as a whole: with less, one block
-// of it would go back as soon as all are free, another thread would take it, and both would write to the line
-// in every pair from then on. So how many there are stands with the key, in a line that each call reads.
+// Eight is one line of a slab's words (Slab::kLineSlots), which a thread takes as a whole. With fewer, one
+// block of the line would go back as soon as all are free, another thread would take it, and from then on both
+// would write to the line in every allocate/free pair. The fill count is stored with the key, in a line that
+// each call reads anyway.
 //
-// Thread safety: steal() and counts() by any thread, all else by the one thread it belongs to.
+// Thread safety: steal() and counts() from any thread, everything else from the owning thread only.
 //
 // Invariants: addresses at and above a place's `filled` are zero in its magazine.
 #pragma once
@@ -22,7 +23,7 @@
 
 namespace tessera {
 
-// Written by one thread, read by any: plain increments that do not tear.
+// Written by one thread, read by any: a plain increment without tearing.
 class OwnCounter {
  public:
   void add(std::int64_t n) { value_.store(get() + n, std::memory_order_relaxed); }
@@ -35,17 +36,17 @@ class OwnCounter {
 
 struct ThreadCounts {
   OwnCounter allocations, frees, hits;
-  OwnCounter live_bytes;  // not yet added to the sum of all threads
+  OwnCounter live_bytes;  // not yet added to the total of all threads
 };
 
 class ThreadCache {
  public:
   static constexpr std::size_t kMagazines = 64;
   static constexpr std::uint32_t kPerMagazine = 8;
-  // A magazine holds no more bytes than this, unless it is a single block.
+  // A magazine holds at most this many bytes, unless it holds a single block.
   static constexpr Bytes kMagazineBytes = 32_MiB;
 
-  // A cached block of exactly this key, or none.
+  // A cached block with exactly this key, or null.
   Address pop(const CacheKey& key) {
     const std::size_t index = index_of(key);
     Place& place = places_[index];
@@ -57,7 +58,7 @@ class ThreadCache {
     }
     return {};
   }
-  // False when the place is full, or another key's: see make_place().
+  // Returns false if the place is full or belongs to another key: see make_place().
   bool push(const CacheKey& key, Address address) {
     const std::size_t index = index_of(key);
     Place& place = places_[index];
@@ -65,24 +66,24 @@ class ThreadCache {
     magazines_[index].addresses[place.filled++].store(address.value(), std::memory_order_release);
     return true;
   }
-  // Hands the key a place with room: calls `give(Address)` for each block that has to go.
+  // Makes room for the key: calls `give(Address)` for each block that must leave.
   template <class Give>
   void make_place(const CacheKey& key, Give&& give) {
     const std::size_t index = index_of(key);
     Place& place = places_[index];
     const std::uint32_t keep = place.key == key ? limit_of(key.size_class) / 2 : 0;
-    // From the top, so that what is kept stays in the lower places.
+    // From the top, so that the remaining blocks occupy the lower positions.
     while (place.filled > keep) take_out(magazines_[index].addresses[--place.filled], give);
     place.key = key;
   }
-  // Takes every block out.
+  // Takes all blocks out.
   template <class Give>
   void steal(Give&& give) {
     for (Magazine& magazine : magazines_) {
       for (auto& address : magazine.addresses) take_out(address, give);
     }
   }
-  // Reads every block, takes none. REQUIRES: the thread is at rest.
+  // Visits all blocks without taking them. REQUIRES: the owning thread is idle.
   template <class See>
   void for_each(See&& see) const {
     for (const Magazine& magazine : magazines_) {
@@ -106,7 +107,7 @@ class ThreadCache {
     std::array<std::atomic<std::uint64_t>, kPerMagazine> addresses{};
   };
   static_assert(sizeof(Magazine) == 64);
-  // Of the thread alone.
+  // Accessed by the owning thread only.
   struct alignas(32) Place {
     CacheKey key;
     std::uint32_t filled = 0;

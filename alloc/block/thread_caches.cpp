@@ -8,8 +8,8 @@
 namespace tessera {
 namespace {
 
-// What a thread remembers. Plain data, so that it can be read without asking whether it was
-// constructed, and while the thread's destructors run.
+// A thread's memory of its caches. Plain data, so that it can be read without a check for construction, and
+// while the thread's destructors run.
 struct Remembered {
   std::uint64_t id = 0;
   ThreadCache* cache = nullptr;
@@ -33,14 +33,14 @@ struct Registry {
   std::unordered_map<std::uint64_t, ThreadCaches*> alive GUARDED_BY(mutex);
 };
 
-// A child of fork has one thread, and locks that the parent's others may have held: it gives nothing back
+// A child of fork has one thread, and locks that other threads of the parent may have held: it returns nothing
 // when it ends.
 void forget_in_child() {
   for (Remembered& entry : remembered) entry = {};
 }
 
 Registry* make_registry() {
-  // Refused where memory is out: then a child may wait for such a lock.
+  // Fails only without memory; a child may then wait on such a lock.
   [[maybe_unused]] const int refused = ::pthread_atfork(nullptr, nullptr, forget_in_child);
   return new Registry;
 }

@@ -1,12 +1,11 @@
-// The thread caches of one allocator: one for each thread that uses it, found without a lock.
+// The thread caches of one allocator: one per thread that uses it, found without a lock.
 //
-// Threads and allocators end in any order. A thread remembers its caches by the allocator's number,
-// which is never used twice, so what it remembers of a dead allocator is never touched; a thread
-// that ends hands its caches back to those allocators that a registry says are alive. A child of fork
-// remembers none.
+// Threads and allocators end in any order. A thread remembers its caches by the allocator's number, which is
+// never reused, so a remembered entry of a dead allocator is never touched. A thread that ends returns its
+// caches to those allocators that a registry lists as alive. A child of fork remembers none.
 //
-// Thread safety: every call may be made from any thread; the destructor when no other call is
-// under way but the end of a thread.
+// Thread safety: all functions may be called from any thread; the destructor requires that no other call is in
+// progress except the end of a thread.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +20,24 @@ namespace tessera {
 
 class ThreadCaches {
  public:
-  // `empty` takes everything out of the cache of a thread that ends, or remembers too many allocators. The
-  // calling thread is the cache's own.
+  // `empty` takes everything out of the cache of a thread that ends or that remembers too many allocators. It
+  // is called on the cache's own thread.
   explicit ThreadCaches(std::function<void(ThreadCache&)> empty);
   ~ThreadCaches() { close(); }
   ThreadCaches(const ThreadCaches&) = delete;
   ThreadCaches& operator=(const ThreadCaches&) = delete;
 
-  // Threads that end from now on leave the caches alone.
+  // Threads that end from now on do not return their caches.
   void close();
 
   // The calling thread's cache; null while the thread is ending.
   ThreadCache* mine();
-  // Takes the blocks of all threads out.
+  // Takes out the blocks of all threads.
   void steal_all(const std::function<void(Address)>& give);
-  // Every cache there ever was, in use or idle.
+  // Visits every cache ever created, in use or idle.
   void for_each(const std::function<void(const ThreadCache&)>& see) const;
 
-  // For the end of a thread: the allocator with this number, if it lives, takes the cache back.
+  // At the end of a thread: returns the cache to the allocator with this number, if it is alive.
   static void return_cache(std::uint64_t id, ThreadCache* cache);
 
  private:

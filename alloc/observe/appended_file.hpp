@@ -1,6 +1,6 @@
 // An append-only file that keeps what was appended even if the process dies at the next instruction.
 //
-// Each append is a write() whose bytes are in the page cache when it returns; bytes in a buffer of the process
+// Each append is a write() and its bytes are in the page cache when it returns; bytes in a buffer of the process
 // would be lost. A file that is not regular, such as a pipe, is written in pieces of kPiece, or as much as is
 // buffered at push().
 //
