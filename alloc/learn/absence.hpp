@@ -1,7 +1,8 @@
-// A planned stay of a run, or of a part of it, away from the device: leave after this step, be back for that one.
+// An offload interval: the time in an iteration when a run, or part of it, is off the device. It is evicted
+// after one step and must be back for another.
 //
-// What every published strategy boils down to (papers.md §8): which gaps to use, when the way back
-// begins, and where the bytes are meanwhile.
+// Every published offload strategy is a choice of these: which gaps to use, when the fetch begins, and where
+// the bytes are meanwhile.
 //
 // Thread safety: values.
 #pragma once
@@ -13,35 +14,36 @@
 
 namespace tessera {
 
-// Who finds no room with a peer is in the host, and the file has what the host has no room for, too.
+// The offload target. A run that finds no room on a peer goes to the host, and one that finds no room in the
+// host goes to the file.
 enum class Away : std::uint8_t { kHost, kFile, kRegenerated, kPeer };
 
-// More than any run has.
+// More than the size of any run.
 inline constexpr Bytes kWholeRun{~std::uint64_t{0}};
 
 struct Absence {
   Gap gap;
-  // The way back begins when this step is launched. gap.until: not before it is needed, so late.
-  // When the gap wraps, a step behind gap.after is of the same iteration, others of the next.
+  // The fetch begins when this step is launched. gap.until means on demand, so late. If the gap wraps, a step
+  // after gap.after is in the same iteration, any other in the next.
   std::uint32_t back_at = 0;
   Away to = Away::kHost;
-  Bytes part = kWholeRun;  // so much of the run goes, in whole pages from its end; the rest stays
+  Bytes part = kWholeRun;  // this many bytes leave, in whole pages from the run's end; the rest stays
 };
 
-// What a plan may count on. Rates are bytes per second; 0 = there is no such link.
+// The resources that a plan may assume. Rates are bytes per second; 0 means that there is no such link.
 struct Machine {
-  Bytes device{};  // for the runs of the iteration
-  Bytes small{};   // and so much more of it that small runs take
+  Bytes device{};  // for the iteration's runs
+  Bytes small{};   // additional device memory, used by small runs
   Bytes host{};
   Bytes file{};
   double out_rate = 0;
   double in_rate = 0;
   double file_write_rate = 0;
   double file_read_rate = 0;
-  Bytes peer{};          // of another device that may be borrowed
-  double peer_rate = 0;  // each way, all links to it together
-  bool unseen = false;      // work may use runs that it does not name: Residency::expect_unseen_work()
-  std::uint32_t grace = 0;  // then: launches on its stream that a run stays for after a use
+  Bytes peer{};          // memory borrowed from another device
+  double peer_rate = 0;  // per direction, all links to it together
+  bool unseen = false;      // work may use runs without naming them: Residency::expect_unseen_work()
+  std::uint32_t grace = 0;  // if so: the number of launches on its stream that a run stays after a use
 };
 
 inline bool has_peer(const Machine& machine) { return machine.peer && machine.peer_rate > 0; }

@@ -51,7 +51,7 @@ std::size_t AllocationLog::begun_again() const {
   return repeats_anew_ || again == length ? length : 0;
 }
 
-// Of a row that begins again the first round has been gone through, so it is known who lives how long.
+// When the row begins again, its first pass is complete, so the lifetimes in it are known.
 AllocationRow AllocationLog::row() const {
   const std::size_t length = finder_.distance(), end = blocks_.size() - finder_.agreed(), begin = end - length;
   const std::uint64_t from = blocks_[begin].block.begin, until = blocks_[end].block.begin;

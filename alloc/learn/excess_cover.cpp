@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// The steps strictly inside a gap, as a stretch on a circle.
+// The steps strictly inside a gap, as an interval on a circle.
 struct Stretch {
   std::uint32_t begin = 0;
   std::uint32_t length = 0;
@@ -56,7 +56,7 @@ class Cover {
     const std::uint32_t span = gap.wraps ? gap.until + count_ - gap.after : gap.until - gap.after;
     return {(gap.after + 1) % count_, span > 0 ? span - 1 : 0};
   }
-  // A pinned run keeps its room, whatever it holds.
+  // A pinned run keeps its memory, whatever it holds.
   bool is_freed(const Gap& gap) const { return gap.dead && !iteration_.runs[gap.run].pinned; }
   double bytes_of(const Gap& gap) const {
     return static_cast<double>(iteration_.runs[gap.run].bytes.value());
@@ -68,7 +68,7 @@ class Cover {
     return machine_.in_rate > 0 ? bytes_of(gap) * 1e9 / machine_.in_rate : 0;
   }
 
-  // A run counts from its first to its last use around the circle, but for its dead gaps.
+  // A run counts in all steps around the circle, except inside its dead gaps.
   void measure_excess() {
     double all = 0;
     std::vector<bool> counted(iteration_.runs.size());
@@ -86,8 +86,8 @@ class Cover {
     for (std::uint32_t i = 0; i < stretch.length; ++i) excess_[step_at(stretch, i)] -= bytes;
   }
 
-  // How many steps from the given end of the stretch it takes to copy for so long; nullopt when it
-  // is too short.
+  // The number of steps from the given end of the stretch that a copy of this duration takes; nullopt if the
+  // stretch is too short.
   std::optional<std::uint32_t> steps_for(const Stretch& stretch, const std::vector<double>& left,
                                          double time, bool from_end) const {
     std::uint32_t steps = 0;
@@ -108,7 +108,7 @@ class Cover {
     }
   }
 
-  // The steps during which the run's bytes would be off the device if its copies were hidden.
+  // The steps during which the run would be off the device if its copies were hidden.
   std::optional<Stretch> hidden(const Gap& gap) const {
     const Stretch stretch = inside(gap);
     const auto out = steps_for(stretch, out_left_, out_time(gap), false);
@@ -125,7 +125,7 @@ class Cover {
     return sum;
   }
 
-  // 0 when it would not help.
+  // 0 if it would not reduce any excess.
   double score(const Gap& gap) const {
     const std::optional<Stretch> away = hidden(gap);
     if (!away) return 0;
@@ -139,7 +139,7 @@ class Cover {
     return 0;
   }
 
-  // Scores only fall as others are taken, so the best whose score still holds is the best of all.
+  // Scores only fall as other gaps are taken, so a top entry with an unchanged score is the best of all.
   void take_hidden(AbsencePlan& plan) {
     std::priority_queue<Ranked> candidates;
     for (std::uint32_t i = 0; i < gaps_.size(); ++i) {
@@ -169,8 +169,8 @@ class Cover {
     plan.push_back({.gap = gap, .back_at = step_at(away, away.length)});
   }
 
-  // What cannot be hidden and is still in the way leaves at once and comes as soon as the link allows;
-  // the waits fall where the model of the links puts them.
+  // Gaps that cannot be hidden and still cause excess leave at once and return as soon as the link allows; the
+  // stalls occur where the link model places them.
   void take_exposed(AbsencePlan& plan) {
     taken_.resize(gaps_.size());
     std::priority_queue<Ranked> candidates;
@@ -197,8 +197,8 @@ class Cover {
   const GapOrder order_;
   const std::vector<Gap> gaps_;
   const std::uint32_t count_;
-  std::vector<double> excess_;    // bytes per step over what the device has
-  std::vector<double> out_left_;  // nanoseconds per step in which the link is not taken
+  std::vector<double> excess_;    // bytes per step above the device's capacity
+  std::vector<double> out_left_;  // free link time per step, nanoseconds
   std::vector<double> in_left_;
   std::vector<bool> copies_out_;  // per run: written in each iteration
   std::vector<bool> taken_;       // per gap

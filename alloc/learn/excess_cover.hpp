@@ -1,11 +1,10 @@
-// Chooses absences until no step of an iteration uses more than the device has.
+// Chooses offload intervals until no step of an iteration exceeds the device memory.
 //
-// Each step offers each link as much time as it lasts. A gap is *hidden* when the steps inside it
-// have enough of that left: out as early, in as late as possible; between the two its bytes are
-// off the device. Gaps are taken greedily, best first, as long as there is excess where they would help;
-// only then those that cannot be hidden, and they cost a wait: where links are slow, no plan at all can be
-// faster, so whoever asks compares. After G10's smart migrations
-// (MICRO'23) and Capuchin's free time (papers.md §3.3), with the queue of each link kept exactly.
+// Each step offers each link as much time as the step lasts. A gap is *hidden* if the steps inside it have
+// enough link time left for its copies: out as early and in as late as possible, with the bytes off the device
+// in between. Gaps are taken greedily, best first, while they reduce excess; gaps that cannot be hidden come
+// last and cost a stall. On slow links having no plan may be faster, so callers must compare. After G10's smart
+// migrations (MICRO 2023) and Capuchin's free time (ASPLOS 2020), with the queue of each link tracked exactly.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -14,10 +13,10 @@
 
 namespace tessera {
 
-// What makes one gap better than another.
+// The criterion by which gaps are ranked.
 enum class GapOrder : std::uint8_t {
-  kReliefPerCopy,  // excess that it takes away, over the time of its copies
-  kLongest,        // most time between its uses
+  kReliefPerCopy,  // excess removed per copy time
+  kLongest,        // longest time between its uses
   kLargest,        // most bytes
 };
 

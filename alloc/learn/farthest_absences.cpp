@@ -11,8 +11,8 @@
 namespace tessera {
 namespace {
 
-// The first turns fill the device; the gaps that begin in the last but one are those of any later one,
-// and the last shows which of them are used.
+// The first passes fill the device. Gaps that begin in the last but one are representative of all later passes,
+// and the last pass shows which of them are used.
 constexpr std::uint64_t kTurnsWalked = 4;
 constexpr std::uint64_t kTurnTaken = kTurnsWalked - 2;
 
@@ -34,23 +34,23 @@ class FarthestWalk {
  private:
   struct RunState {
     Bytes there{};
-    std::uint64_t next = 0;  // the step of its next use, counted over the turns
-    std::uint64_t last = 0;  // likewise of the last one
-    std::optional<std::size_t> absence;  // in the plan, since its last use
-    bool left = false;   // since then, so there is a copy of it
-    bool clean = false;  // it has not been changed since there was one
+    std::uint64_t next = 0;  // step of its next use, counted over the passes
+    std::uint64_t last = 0;  // step of its latest use, likewise
+    std::optional<std::size_t> absence;  // index in the plan, if evicted since its latest use
+    bool left = false;   // evicted since its latest use, so a copy exists
+    bool clean = false;  // unchanged since that copy was made
   };
-  // The next use, whether it is clean, the run.
+  // Next use, whether it is clean, run.
   using Key = std::tuple<std::uint64_t, bool, std::uint32_t>;
 
   Key key_of(std::uint32_t run) const { return {runs_[run].next, runs_[run].clean, run}; }
 
   Bytes bytes_of(std::uint32_t run) const { return iteration_.runs[run].bytes; }
 
-  // False where the step's runs do not fit together.
+  // Returns false if the step's runs do not fit together.
   bool bring(std::uint64_t at) {
     const auto uses = iteration_.uses_of(static_cast<std::uint32_t>(at % count_));
-    for (const RunUse& use : uses) by_next_.erase(key_of(use.run));  // nobody of it leaves
+    for (const RunUse& use : uses) by_next_.erase(key_of(use.run));  // runs of this step must not be evicted
     for (const RunUse& use : uses) {
       RunState& run = runs_[use.run];
       const Bytes missing = bytes_of(use.run) - run.there;
@@ -116,7 +116,7 @@ class FarthestWalk {
   const std::vector<std::uint32_t> distances_;
   const std::vector<std::vector<std::uint32_t>> frees_;  // by step
   std::vector<RunState> runs_;
-  std::set<Key> by_next_;  // of those who may leave
+  std::set<Key> by_next_;  // runs that may be evicted
   Bytes used_{};
   AbsencePlan plan_;
 };

@@ -1,9 +1,10 @@
-// The absences of Belady's rule: where room is short, whoever is needed last is away until then.
+// Offload intervals by Belady's rule: when memory is short, the run with the farthest next use is off the
+// device until then.
 //
-// No other choice of blocks of one size brings in fewer bytes (Belady, IBM Systems Journal 1966). Runs differ in
-// size, so of whoever is needed last only as much goes as is wanted. Of those that are needed in the same step whoever
-// is clean goes first: he leaves without a copy. This says who is away in which gap, not when he goes and comes:
-// prompt_plan.hpp does.
+// For blocks of equal size no other choice fetches fewer bytes (Belady, IBM Systems Journal 1966). Runs differ
+// in size, so a run is evicted only in part if that suffices. Among runs with the next use in the same step,
+// clean ones are evicted first, without a copy. This selects the gaps, not when copies start and end: see
+// prompt_plan.hpp.
 //
 // Thread safety: pure function.
 #pragma once
@@ -12,8 +13,9 @@
 
 namespace tessera {
 
-// Of an iteration in steady state, each back on demand; none where all fits, or where the runs of a step do not
-// fit together. A block that is held beyond its last use may be away until it is freed: its gap is no dead one then.
+// The intervals of an iteration in steady state, each fetched on demand; empty if everything fits or if the
+// runs of one step do not fit together. A block that is held beyond its last use may be offloaded until it is
+// freed; its gap is then not a dead one.
 AbsencePlan farthest_absences(const Iteration& iteration, Bytes device);
 
 }  // namespace tessera

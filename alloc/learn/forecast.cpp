@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// The first turn fills the device; the last is in steady state and is the one that counts.
+// The first passes fill the device; the last is in steady state and is the one measured.
 constexpr int kTurns = 3;
 
 using Time = double;  // nanoseconds
@@ -54,11 +54,11 @@ class Model {
 
  private:
   struct RunState {
-    Bytes missing;  // so much of its end has no room on the device
-    Bytes copied;   // so much of its end is in a lower tier as well, and valid
+    Bytes missing;  // this many bytes at its end are not on the device
+    Bytes copied;   // this many bytes at its end have a valid copy in a lower tier
     bool written_ever = false;
-    Time ready = 0;          // its bytes are on the device
-    std::uint64_t next = 0;  // step of the next use, counted over the turns
+    Time ready = 0;          // when its bytes are on the device
+    std::uint64_t next = 0;  // step of the next use, counted over the passes
     Away to = Away::kHost;
   };
   struct Release {
@@ -67,7 +67,7 @@ class Model {
     bool operator>(const Release& other) const { return at > other.at; }
   };
 
-  // The file lies behind the host: the slower link counts. A peer has links of its own.
+  // The file is behind the host link, so the slower of both counts. A peer has its own links.
   double out_rate(Away to) const {
     if (to == Away::kPeer) return machine_.peer_rate;
     return to == Away::kFile ? std::min(machine_.out_rate, machine_.file_write_rate)
@@ -110,7 +110,7 @@ class Model {
     fetch_waiting();
   }
 
-  // In the order of their triggers; the first that finds no room keeps those behind it waiting.
+  // In the order of their triggers; the first one without room blocks the rest.
   void fetch_waiting() {
     while (!waiting_.empty()) {
       const std::uint32_t run = waiting_.front();
@@ -131,7 +131,7 @@ class Model {
     }
   }
 
-  // So much of its end, if it is not away yet. What is never written has its copy from before.
+  // Evicts `part` bytes of its end unless they already are. A run that is never written has a copy from before.
   void leave(std::uint32_t index, Time from, Away to, Bytes part, bool dead) {
     RunState& run = runs_[index];
     part = std::min(part, iteration_.runs[index].bytes);
@@ -151,13 +151,13 @@ class Model {
     releases_.push({gone, goes});
   }
 
-  // What has left by now does not count any more.
+  // Bytes that have left by `now` no longer count.
   void let_go(Time now) {
     for (; !releases_.empty() && releases_.top().at <= now; releases_.pop())
       used_ -= releases_.top().bytes;
   }
 
-  // When there is room, if ever: by what is leaving already, then by whoever is used last.
+  // When there is room, if ever: first from evictions in flight, then by evicting the farthest next use.
   std::optional<Time> make_room(Bytes bytes, Time from, bool demanded) {
     let_go(from);
     while (used_ + bytes > machine_.device) {
@@ -183,7 +183,7 @@ class Model {
     return false;
   }
 
-  // What is away of it. False when there is no room.
+  // Fetches the missing part. Returns false if there is no room.
   bool fetch(std::uint32_t index, Time from, bool demanded) {
     const IterationRun& what = iteration_.runs[index];
     RunState& run = runs_[index];
@@ -195,7 +195,7 @@ class Model {
     result_.peak = std::max(result_.peak, used_);
     run.missing = {};
     by_next_.insert({run.next, index});
-    if (!run.copied) {  // nothing to bring, or remade
+    if (!run.copied) {  // nothing to copy, or recomputed
       run.ready = run.written_ever ? from + static_cast<double>(what.regenerate.value()) : from;
       return true;
     }
@@ -212,14 +212,14 @@ class Model {
   std::vector<RunState> runs_;
   std::vector<std::vector<const Absence*>> leaving_;
   std::vector<std::vector<std::uint32_t>> coming_;
-  std::deque<std::uint32_t> waiting_;                          // triggered, without room so far
-  std::vector<std::uint32_t> busy_;                            // of the step at hand
-  std::set<std::pair<std::uint64_t, std::uint32_t>> by_next_;  // runs of which something is there
+  std::deque<std::uint32_t> waiting_;                          // triggered, still without room
+  std::vector<std::uint32_t> busy_;                            // used by the current step
+  std::set<std::pair<std::uint64_t, std::uint32_t>> by_next_;  // runs with bytes on the device
   std::priority_queue<Release, std::vector<Release>, std::greater<>> releases_;
   std::uint64_t position_ = 0;
   Bytes used_;
   Time now_ = 0;
-  Time out_free_[2] = {0, 0}, in_free_[2] = {0, 0};  // of the host's links, and of the peer's
+  Time out_free_[2] = {0, 0}, in_free_[2] = {0, 0};  // host links, peer links
   Forecast result_;
 };
 

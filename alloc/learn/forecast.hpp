@@ -1,10 +1,9 @@
-// How long an iteration takes under a plan: a model of the device, the two links and their queues.
+// Predicts how long an iteration takes under a plan: a model of the device, its links and their queues.
 //
-// The one yardstick for all plans (papers.md §8, item 2): each link serves its copies one after the
-// other; a copy out begins when the step that it follows is over; a copy in begins when its trigger
-// step begins and there is room; a step begins when the one before is over and its runs are there. What
-// does not fit and was not planned is fetched on demand, and whoever is used farthest in the future
-// leaves for it, as the engine does it.
+// The common measure for all plans. Each link serves its copies in order. A copy out begins when the step it
+// follows completes; a copy in begins when its trigger step begins and there is room; a step begins when the
+// previous one has completed and its runs are present. Whatever does not fit and was not planned is fetched on
+// demand, and the run with the farthest next use is evicted for it, as in the engine.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -15,18 +14,18 @@ namespace tessera {
 
 struct Forecast {
   Nanoseconds makespan{};  // of one iteration in steady state
-  Nanoseconds stall{};     // of it, time in which the device waited for bytes
-  Bytes peak{};            // most bytes on the device at once, counting those under way
+  Nanoseconds stall{};     // part of the makespan in which the device waited for bytes
+  Bytes peak{};            // maximum bytes on the device, including those in flight
   Bytes out{};             // copied from the device
   Bytes in{};              // copied to the device
-  std::uint64_t late = 0;  // runs that were not there when their step could have begun
-  bool possible = true;    // no step needs more than the device has
+  std::uint64_t late = 0;  // runs that were not present when their step could have begun
+  bool possible = true;    // whether every step fits on the device
 };
 
-// Possible at all, then sooner done, then fewer bytes moved.
+// Orders by: possible, shorter makespan, fewer bytes moved.
 bool is_better(const Forecast& a, const Forecast& b);
 
-// REQUIRES: absences use gaps of this iteration, each at most once.
+// REQUIRES: intervals use gaps of this iteration, each at most once.
 Forecast forecast(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan);
 
 }  // namespace tessera

@@ -69,7 +69,7 @@ std::uint32_t GapTime::inside(const Gap& gap, std::uint32_t step) const {
 std::uint32_t GapTime::back_by(const Gap& gap, double lead) const {
   if (lead <= 0) return gap.until;
   const double all = between(gap);
-  std::uint32_t low = 0, high = steps_inside(gap);  // the first position that is too late
+  std::uint32_t low = 0, high = steps_inside(gap);  // binary search for the first position that is too late
   while (low < high) {
     const std::uint32_t middle = low + (high - low) / 2;
     if (all - since(gap, middle) >= lead) {

@@ -1,7 +1,7 @@
-// How long gaps and the copies around them take, if nothing waits.
+// The duration of gaps and of the copies around them, without any waiting.
 //
-// Positions inside a gap are counted from the step behind gap.after, around the end of the iteration if
-// need be. The links' queues are not in this picture; learn/forecast.hpp has them.
+// Positions inside a gap count from the step after gap.after, around the end of the iteration if necessary.
+// Queueing on links is not modelled; see learn/forecast.hpp.
 //
 // Thread safety: const after construction.
 // Invariant: begins_ has one entry per step and one for the end of the iteration.
@@ -16,29 +16,29 @@ namespace tessera {
 
 class GapTime {
  public:
-  // Both are referred to, not copied.
+  // Both arguments are kept by reference.
   GapTime(const Iteration& iteration, const Machine& machine);
 
-  // Nanoseconds. Out is 0 for runs that are never written: their copy in a lower tier stays valid.
+  // In nanoseconds. copy_out is 0 for runs that are never written: their copy in a lower tier stays valid.
   double copy_out(std::uint32_t run, Away to = Away::kHost) const;
   double copy_in(std::uint32_t run, Away to = Away::kHost) const;
   double begin_of(std::uint32_t step) const { return begins_[step]; }
-  // From the end of the step before to the begin of the step after.
+  // From the end of gap.after to the beginning of gap.until.
   double between(const Gap& gap) const;
-  // Capuchin's free time: what is left of the gap beside both copies; negative: they cannot be hidden.
+  // Capuchin's free time: the gap minus both copies; negative if they cannot be hidden.
   double free_time(const Gap& gap, Away to = Away::kHost) const;
 
   std::uint32_t steps_inside(const Gap& gap) const;
   std::uint32_t step_at(const Gap& gap, std::uint32_t position) const;
   // `step` if it is inside the gap, else the first step inside; gap.until if there is none.
   std::uint32_t inside(const Gap& gap, std::uint32_t step) const;
-  // The last step inside which begins at least `lead` before gap.until does; else the first inside.
+  // The last step inside that begins at least `lead` before gap.until does; otherwise the first inside.
   std::uint32_t back_by(const Gap& gap, double lead) const;
-  // How many steps behind gap.after the copy out still runs.
+  // The number of steps after gap.after during which the copy out is still running.
   std::uint32_t steps_leaving(const Gap& gap, Away to = Away::kHost) const;
 
  private:
-  // From the end of gap.after to the begin of the step at a position.
+  // From the end of gap.after to the beginning of the step at a position.
   double since(const Gap& gap, std::uint32_t position) const;
 
   const Iteration& iteration_;

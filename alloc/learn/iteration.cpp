@@ -12,8 +12,8 @@ struct LastUse {
   std::uint32_t use = 0;
 };
 
-// Calls `visit(run, from, to)` with each use of a run and the one after it, in the order of the later
-// one; `to` may lie in the next iteration, and those pairs come last, by run.
+// Calls `visit(run, from, to)` with each use of a run and the following one, in the order of the later use.
+// `to` may be in the next iteration; those pairs come last, by run.
 template <class Visit>
 void for_each_pair(const Iteration& iteration, Visit visit) {
   std::vector<std::optional<LastUse>> first(iteration.runs.size()), last(iteration.runs.size());
@@ -123,7 +123,7 @@ std::vector<std::vector<std::uint32_t>> frees_by_step(const Iteration& iteration
   return frees;
 }
 
-// What one iteration leaves is there in the next one, so two of them are gone through.
+// Blocks left over by one iteration are live in the next, so two iterations are traversed.
 std::vector<bool> live_behind(const Iteration& iteration, const std::vector<std::vector<std::uint32_t>>& frees,
                               std::uint32_t last) {
   const auto count = static_cast<std::uint32_t>(iteration.steps.size());

@@ -1,7 +1,7 @@
-// One repeated iteration of a program as a policy sees it: steps in order, and the runs they use.
+// A repeated iteration of a program as a policy sees it: steps in order, and the runs they use.
 //
-// After the last step comes the first again. Between two uses of a run lies a *gap*: the only time
-// in which its bytes may be elsewhere. Every published strategy is a choice of gaps (papers.md §8).
+// The last step is followed by the first. Between two uses of a run is a *gap*: only then can its bytes be
+// elsewhere. Every published strategy is a choice of gaps.
 //
 // Thread safety: values.
 #pragma once
@@ -19,39 +19,40 @@ namespace tessera {
 struct RunUse {
   std::uint32_t run = 0;   // index into Iteration::runs
   bool writes = false;
-  bool fresh = false;      // allocated anew since its last use: what it held does not matter
+  bool fresh = false;      // reallocated since its last use: the old contents do not matter
 };
 
-// Where a page has valid copies of its bytes: a set. None = nothing behind it.
+// The set of tiers with valid copies of a page's bytes. Empty: the page has no contents.
 using Places = std::uint8_t;
 inline constexpr Places kAtDevice = 1, kAtHost = 2, kAtFile = 4, kAtPeer = 8;
 
 struct IterationRun {
   Bytes bytes{};
   TagId tag{};
-  Nanoseconds regenerate{};  // its bytes can be remade in this time; 0 = they cannot
-  bool pinned = false;     // has to stay on the device
-  RunClass kind = RunClass::kUnknown;  // as its tag says
-  std::uint32_t lingers = 0;  // if it is allocated anew: steps from its last use to its free
-  std::vector<Places> pages{};  // where they were at Iteration::stands_at; empty = nobody knows
+  Nanoseconds regenerate{};  // time to recompute its bytes; 0 = not possible
+  bool pinned = false;     // must stay on the device
+  RunClass kind = RunClass::kUnknown;  // from its tag
+  std::uint32_t lingers = 0;  // if reallocated in each iteration: steps from its last use to its free
+  std::vector<Places> pages{};  // locations at Iteration::stands_at; empty = unknown
 };
 
-// An iteration that has more is known with so many.
+// An iteration on more streams is recorded with this many.
 inline constexpr std::uint32_t kMostStreams = 8;
 
 struct IterationStep {
   Nanoseconds duration{};
-  std::uint32_t first_use = 0;  // into Iteration::uses
+  std::uint32_t first_use = 0;  // index into Iteration::uses
   std::uint32_t end_use = 0;
-  std::uint32_t stream = 0;  // below kMostStreams; steps of several may run at once
+  std::uint32_t stream = 0;  // below kMostStreams; steps of different streams may overlap
 };
 
-// Runs of up to one base page, slabs mostly, each time that blocks live there. No plan moves them, each would be an order of
-// its own; but they take room and keep launches waiting, so a rehearsal has them.
+// Runs of up to one base page, mostly slabs, with one entry per period in which blocks live there. Plans do not
+// move them, because each would need its own command, but they occupy memory and stall launches, so a
+// simulation includes them.
 struct SmallRuns {
   std::vector<IterationRun> runs;
-  std::vector<RunUse> uses;         // in the order of steps
-  std::vector<std::uint32_t> ends;  // by step, into `uses`; empty where there are none
+  std::vector<RunUse> uses;         // in step order
+  std::vector<std::uint32_t> ends;  // per step, into `uses`; empty if there are none
 };
 
 struct Iteration {
@@ -59,9 +60,9 @@ struct Iteration {
   std::vector<RunUse> uses;  // each run at most once per step
   std::vector<IterationRun> runs;
   SmallRuns small;
-  // The program as it was when it was asked about: the step that was launched last, if that is known, ...
+  // The state of the program when it was captured: the step launched last, if known ...
   std::optional<std::uint32_t> stands_at;
-  std::vector<IterationRun> others;  // ... and runs that no step uses, but take room
+  std::vector<IterationRun> others;  // ... and runs that no step uses but that occupy memory
 
   std::span<const RunUse> uses_of(std::uint32_t step) const {
     return std::span(uses).subspan(steps[step].first_use,
@@ -69,38 +70,38 @@ struct Iteration {
   }
 };
 
-// From the use in step `after` to the next one in step `until`. Of a run that is used once,
-// both are the same step, an iteration apart.
+// From a use in step `after` to the next one in step `until`. For a run that is used once, both are the same
+// step in consecutive iterations.
 struct Gap {
   std::uint32_t run = 0;
   std::uint32_t after = 0;
   std::uint32_t until = 0;
   bool wraps = false;  // `until` is in the next iteration
-  bool dead = false;   // the run is allocated anew before `until`: nothing to keep
+  bool dead = false;   // the run is reallocated before `until`: there is nothing to keep
 };
 
-// All gaps of all runs that are used: of one run in the order of steps, the one that wraps last.
+// All gaps of all used runs; the gaps of one run are in step order, the wrapping one last.
 std::vector<Gap> find_gaps(const Iteration& iteration);
 
-// What all its steps take, where those of several streams run at once: no iteration is faster.
+// A lower bound for the iteration: the largest sum of step durations on one stream.
 Nanoseconds computing_time(const Iteration& iteration);
 
-// The same iteration, begun at another step. REQUIRES: nothing is known of where the program stands in it.
+// The same iteration, starting at another step. REQUIRES: stands_at is not set.
 Iteration begun_at(const Iteration& iteration, std::uint32_t first);
 
-// The same iteration where small runs are runs like others, behind them by number and in each step.
+// The same iteration with small runs as ordinary runs, numbered after the others and used in each step.
 Iteration with_small_runs(const Iteration& iteration);
 
-// For each use, in how many steps its run is used again: 1 to the number of steps.
+// For each use, the number of steps until its run is used again: 1 to the number of steps.
 std::vector<std::uint32_t> next_use_distances(const Iteration& iteration);
 
-// For each use, whether it is the last before its run is allocated anew: what it held matters no more.
+// For each use, whether it is the last before its run is reallocated, after which its contents do not matter.
 std::vector<bool> last_uses_before_fresh(const Iteration& iteration);
 
-// For each step, the runs that are freed behind it.
+// For each step, the runs that are freed after it.
 std::vector<std::vector<std::uint32_t>> frees_by_step(const Iteration& iteration);
 
-// For each run, whether its block lives behind step `last`. REQUIRES: `frees` are those of the iteration.
+// For each run, whether its block is live after step `last`. REQUIRES: `frees` belong to the iteration.
 std::vector<bool> live_behind(const Iteration& iteration, const std::vector<std::vector<std::uint32_t>>& frees,
                               std::uint32_t last);
 

@@ -1,7 +1,9 @@
-// A plan is taken up in the middle of an iteration: what it has away at that step is still there.
+// Late offload intervals: a plan is activated in the middle of an iteration, when the runs it would have
+// offloaded are still on the device.
 //
-// An absence is worth beginning late if its copy out, behind those of others, is done before the way back begins. So
-// a program that kept all it had through something smaller does not send away what it is about to use.
+// A late start is worthwhile if the copy out, queued behind those of other intervals, completes before the
+// fetch begins. So a program that kept everything on the device during a smaller phase does not evict what it
+// is about to use.
 //
 // Thread safety: stateless.
 #pragma once
@@ -10,7 +12,8 @@
 
 namespace tessera {
 
-// Those under way behind `step`, in the order of the last uses, in which the work on them ends.
+// The intervals that span `step` and are worth starting now, ordered by the run's last use, which is when
+// pending work on it ends.
 AbsencePlan late_absences(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan,
                           std::uint32_t step);
 

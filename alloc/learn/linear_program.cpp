@@ -6,12 +6,12 @@
 namespace tessera {
 namespace {
 
-constexpr double kZero = 1e-9;  // after each row is scaled to factors of at most 1
+constexpr double kZero = 1e-9;  // rows are scaled to factors of at most 1
 
 }  // namespace
 
-// One equation per row: unknowns, then a slack per row, then an artificial per row whose limit is negative,
-// and the value behind them. The basis names the column whose value each row holds.
+// One equation per row: unknowns, then a slack per row, then an artificial variable per row with a negative
+// limit, then the right-hand side. The basis names the column that each row determines.
 class Tableau {
  public:
   explicit Tableau(const LinearProgram& program)
@@ -62,7 +62,8 @@ class Tableau {
   }
 
  private:
-  // False when the cost has no least, or was not found in time. Columns from `allowed` on do not enter.
+  // Returns false if the cost is unbounded or the pivot limit is reached. Columns from `allowed` on do not
+  // enter.
   bool improve(const std::vector<double>& cost, std::size_t allowed) {
     for (std::size_t pivots = 0; pivots < LinearProgram::kMostPivots; ++pivots) {
       const std::optional<std::size_t> column = entering(cost, allowed);
@@ -107,7 +108,8 @@ class Tableau {
     basis_[row] = column;
   }
 
-  // An artificial of value 0 gives its place to any other column; in a row without one nothing depends on it.
+  // Replaces an artificial variable of value 0 by any other column; in a row without one, nothing depends on
+  // it.
   void drive_out(std::size_t row, std::size_t plain) {
     for (std::size_t j = 0; j < plain; ++j) {
       if (std::abs(lines_[row][j]) > kZero) return pivot(row, j);

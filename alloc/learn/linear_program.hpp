@@ -1,8 +1,8 @@
-// The best values for a small linear program: least cost under limits on sums.
+// Solves small linear programs: least cost under linear constraints.
 //
-// Why here: FlexGen's split of tensors over tiers is one (papers.md §7.2), of a dozen unknowns. Two phases of
-// the simplex method on a dense tableau, with Bland's rule, which cannot cycle but for rounding, and may take as
-// many steps as there are corners: so it is bounded.
+// FlexGen's split of tensors over tiers (ICML 2023) is one, with a dozen unknowns. Two-phase simplex on a dense
+// tableau with Bland's rule, which cannot cycle except through rounding but may visit every vertex, so the
+// number of pivots is bounded.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -16,18 +16,19 @@ namespace tessera {
 
 class LinearProgram {
  public:
-  // In each phase.
+  // Per phase.
   static constexpr std::size_t kMostPivots = 10'000;
 
-  // Of each unknown: what one unit of it costs. Unknowns are never negative.
+  // `cost` is the cost per unit of each unknown. Unknowns are never negative.
   explicit LinearProgram(std::vector<double> cost) : cost_(std::move(cost)) {}
 
-  // REQUIRES: one factor per unknown.
+  // REQUIRES: one factor per unknown, in each of the following.
   void at_most(std::vector<double> factors, double limit);
   void at_least(std::vector<double> factors, double limit);
   void exactly(const std::vector<double>& factors, double value);
 
-  // Values of least cost; nullopt when no values keep all limits, the cost has no least, or it takes too many pivots.
+  // The values of least cost; nullopt if the constraints are infeasible, the cost is unbounded, or the pivot
+  // limit is exceeded.
   std::optional<std::vector<double>> solve() const;
 
  private:

@@ -8,12 +8,12 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint64_t kTurnsSpent = 2;  // the first leaves behind whoever is away across the end of an iteration
+constexpr std::uint64_t kTurnsSpent = 2;  // the first pass sets up the intervals that cross the end of an iteration
 
-// Of those that the plan has in the host: as many as there is room for `near`, the others `beyond`.
+// Of the intervals with target host, as many as fit into `room` become `near`, the others `beyond`.
 AbsencePlan spend(const Iteration& iteration, AbsencePlan plan, Away near, Away beyond, Bytes room) {
   const std::uint64_t count = iteration.steps.size();
-  std::vector<std::size_t> order;  // in which they begin
+  std::vector<std::size_t> order;  // of their beginnings
   for (std::size_t i = 0; i < plan.size(); ++i) {
     if (!plan[i].gap.dead && plan[i].to == Away::kHost) order.push_back(i);
   }
@@ -21,8 +21,8 @@ AbsencePlan spend(const Iteration& iteration, AbsencePlan plan, Away near, Away 
   const auto bytes_of = [&](const Absence& absence) {
     return std::min(absence.part, iteration.runs[absence.gap.run].bytes);
   };
-  std::set<std::pair<std::uint64_t, std::size_t>> there;  // by when they are needed
-  std::vector<bool> gave_way(plan.size());                // for good: in the next turn it would have to again
+  std::set<std::pair<std::uint64_t, std::size_t>> there;  // by their next use
+  std::vector<bool> gave_way(plan.size());                // permanently: it would have to again in the next pass
   Bytes used;
   const auto end = [&](auto at) {
     used -= bytes_of(plan[at->second]);

@@ -1,9 +1,9 @@
-// Where the absences of a plan are spent, where the nearest memory has less room than all of them need.
+// Assigns offload targets to the intervals of a plan when the nearest memory cannot hold all of them.
 //
-// What is lent by a peer, and what is in the host where it is short, serves the more traffic the sooner each is back, so
-// where it is full whoever is back last goes one further. With runs of one size no other choice has more of them near
-// (Faigle and Nawijn, Discrete Applied Mathematics 58, 1995); MPress (papers.md §3.7) goes by the length of the gap as
-// well.
+// Memory lent by a peer, and host memory when it is short, serves more traffic the sooner each run returns. So
+// when it is full, the run that returns last moves one tier down. For runs of equal size no other choice keeps
+// more of them near (Faigle and Nawijn, Discrete Applied Mathematics 58, 1995). MPress (HPCA 2023) also ranks
+// by the length of the gap.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -12,14 +12,14 @@
 
 namespace tessera {
 
-// The same plan, with those of its absences with the peer; as it is where none lends.
+// Sends to a peer those intervals that it has room for; returns the plan unchanged if no peer lends memory.
 AbsencePlan spend_with_peer(const Iteration& iteration, const Machine& machine, AbsencePlan plan);
 
-// There is one, and device and host together have no room for all.
+// Whether a file exists and device and host together cannot hold all runs.
 bool needs_file(const Iteration& iteration, const Machine& machine);
 
-// The same plan, with those of its absences in the file for which the host has no room; as it is where there is no file.
-// What no step uses is not counted.
+// Sends to the file those intervals that the host has no room for; returns the plan unchanged without a file.
+// Runs that no step uses are not counted.
 AbsencePlan spend_in_file(const Iteration& iteration, const Machine& machine, AbsencePlan plan);
 
 }  // namespace tessera

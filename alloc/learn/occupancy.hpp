@@ -1,8 +1,8 @@
-// How many bytes each step of an iteration has on the device beyond what fits, as absences are taken.
+// Tracks by how many bytes each step of an iteration exceeds the device memory as intervals are taken.
 //
-// The saving target of the published planners: they choose until no step is over. A run counts in
-// all steps but those inside its dead gaps and those in which an absence taken keeps it away for certain,
-// its copy out being over and its way back not begun.
+// The saving target of the published planners: they choose until no step exceeds it. A run counts in all steps
+// except those inside its dead gaps and those in which a taken interval certainly keeps it off the device:
+// after its copy out has completed and before its fetch begins.
 //
 // Thread safety: const calls from any thread.
 #pragma once
@@ -19,19 +19,19 @@ class Occupancy {
   Occupancy(const Iteration& iteration, Bytes device, const GapTime& time);
 
   bool fits() const { return over_ == 0; }
-  // Some step that is over would be less so.
+  // Whether it reduces the excess of a step that is over the limit.
   bool helps(const Absence& absence) const;
   void take(const Absence& absence);
 
  private:
-  // Until visit(step) says false.
+  // Stops when visit(step) returns false.
   template <class Visit>
   void for_each_step(const Absence& absence, Visit visit) const;
 
   const Iteration& iteration_;
   const GapTime& time_;
   std::vector<double> excess_;
-  std::size_t over_ = 0;  // steps with any
+  std::size_t over_ = 0;  // the number of steps with excess
 };
 
 }  // namespace tessera

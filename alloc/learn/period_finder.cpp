@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-// A ring grows as it is filled: a rehearsal notes a thousand launches, and there are a thousand rehearsals.
+// A ring grows as it is filled: a simulation notes a thousand launches, and there are thousands of simulations.
 void put(std::vector<std::uint64_t>& ring, std::size_t place, std::uint64_t value) {
   if (ring.size() <= place) ring.resize(place + 1);
   ring[place] = value;
@@ -14,7 +14,7 @@ void put(std::vector<std::uint64_t>& ring, std::size_t place, std::uint64_t valu
 
 }  // namespace
 
-// Of the last of so many launches, as far as they are remembered.
+// The context at launch `count`, as far as launches are remembered.
 std::optional<std::uint64_t> PeriodFinder::context_of(std::uint64_t count) const {
   if (count < count_ - size() + kContext) return std::nullopt;
   std::uint64_t context = 0;
@@ -40,7 +40,7 @@ void PeriodFinder::follow_candidate(std::uint64_t signature) {
   }
 }
 
-// A candidate begins anew with the next context that was seen before.
+// A new candidate starts with the next context that was seen before.
 void PeriodFinder::rewrite(std::span<const std::uint64_t> signatures) {
   const std::uint64_t first = count_ - signatures.size();
   for (std::size_t i = 0; i < signatures.size(); ++i) history_[(first + i) % most_] = signatures[i];
@@ -54,19 +54,19 @@ std::uint64_t PeriodFinder::enough() const {
   return known_ == 0 ? std::max(distance_ / kSoon, kLong / 2) : distance_ / 2;
 }
 
-// The context behind so many launches, and where it was before; 0 = nowhere.
+// Records the context at launch `count` and returns its previous occurrence; 0 = none.
 std::uint64_t PeriodFinder::note_context(std::uint64_t count) {
   context_ = context_of(count);
   if (!context_) return 0;
-  if (seen_.size() >= 2 * most_) seen_.clear();  // most are of places that are not remembered any more
+  if (seen_.size() >= 2 * most_) seen_.clear();  // most entries refer to positions that are no longer remembered
   const std::uint64_t before = std::exchange(seen_[*context_], count);
   put(before_, count % most_, before);
   return before;
 }
 
-// Of the places where the context was before the one counts up to which the launches have agreed for longest, and the
-// nearest of those: the rounds of a loop are all alike, and how the program got there tells them apart. Nobody beats one
-// with a whole period.
+// Among the earlier occurrences of the context, chooses the one up to which the launches have agreed for
+// longest, and the nearest of those. The passes of a loop are all alike; the launches before the loop
+// distinguish them. Stops at a match of a whole period, which cannot be improved.
 void PeriodFinder::look_for_candidate(std::uint64_t place) {
   for (std::size_t looks = 0; looks < kMostLooks && (distance_ == 0 || agreed_ < distance_); ++looks) {
     if (place == 0 || count_ - place >= most_) return;
@@ -79,9 +79,9 @@ void PeriodFinder::look_for_candidate(std::uint64_t place) {
   }
 }
 
-// How many of the last launches agree with those `distance` earlier: a period at most, for what is longer
-// than what is followed. An iteration with loops inside shows where a loop ends, and by then most of it
-// has been gone through a second time.
+// The number of latest launches that agree with those `distance` earlier, at most one period, for distances
+// longer than the followed period. An iteration with inner loops is detected where a loop ends, when most of it
+// has already been repeated.
 std::uint64_t PeriodFinder::agreement(std::uint64_t distance) const {
   if (distance <= known_) return kContext;
   const std::uint64_t remembered = std::min<std::uint64_t>(count_, most_) - distance;

@@ -1,9 +1,9 @@
-// Where a program is in a period that it goes through again and again.
+// Tracks a program's position in a period that it repeats.
 //
-// The first launch that is another than the next one of the period loses the place; it is found again by its context,
-// so a break (a validation step, a last smaller batch) costs kContext launches.
+// The first launch that deviates from the period loses the position. It is found again by its context, so a
+// break (a validation step, a smaller last batch) costs kContext launches.
 //
-// Thread safety: none; its owner's lock.
+// Thread safety: none; the owner locks.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ namespace tessera {
 
 class PeriodPlace {
  public:
-  // Of the period, launch number `last` has been the last one. REQUIRES: there is one.
+  // Launch number `last` of the period was the latest one. REQUIRES: `signatures` is not empty.
   PeriodPlace(std::vector<std::uint64_t> signatures, std::size_t last);
 
-  // The next launch, and what the last kContext ones were, if there were so many.
+  // Notes the next launch, and the context of the last kContext launches if there were that many.
   void note(std::uint64_t signature, std::optional<std::uint64_t> context);
   void lose() { position_.reset(); }
 
   const std::vector<std::uint64_t>& signatures() const { return signatures_; }
-  // Of the last launch, if it keeps to the period.
+  // The position of the latest launch, if it follows the period.
   std::optional<std::size_t> position() const { return position_; }
 
  private:

@@ -13,7 +13,8 @@ namespace {
 enum class Change : std::uint8_t { kResize, kShift, kDrop, kAdd, kPlace };
 constexpr Change kChanges[] = {Change::kResize, Change::kShift, Change::kDrop, Change::kAdd, Change::kPlace};
 constexpr std::uint64_t kMostChanges = 3;
-// A part becomes a quarter to seven quarters of what it was; of a new absence a quarter to all of the run goes.
+// A part changes to between one and seven quarters of its size; of a new interval's run one to four quarters
+// leave.
 constexpr std::uint64_t kQuarters = 4, kFine = 256;
 
 }  // namespace
@@ -56,7 +57,7 @@ Bytes PlanNeighbours::part_of(const Absence& absence) const {
   return std::min(absence.part, iteration_.runs[absence.gap.run].bytes);
 }
 
-// REQUIRES: there is one.
+// REQUIRES: the plan is not empty.
 Absence& PlanNeighbours::drawn(AbsencePlan& plan) {
   std::uint64_t bytes = 0;
   for (const Absence& absence : plan) bytes += part_of(absence).value();
@@ -77,7 +78,7 @@ void PlanNeighbours::resize(Absence& absence) {
   absence.part = part_of(absence);
 }
 
-// In the file instead of the host, or the other way round.
+// Exchanges the targets host and file.
 void PlanNeighbours::place(Absence& absence) {
   if (absence.to == Away::kFile) {
     absence.to = Away::kHost;
@@ -86,13 +87,13 @@ void PlanNeighbours::place(Absence& absence) {
   }
 }
 
-// In steps. 0: both uses are in one step, by two runs that are taken for one.
+// In steps. 0: both uses are in one step, by two runs that are treated as one.
 std::uint32_t PlanNeighbours::span_of(const Gap& gap) const {
   const auto count = static_cast<std::uint32_t>(iteration_.steps.size());
   return gap.wraps ? gap.until + count - gap.after : gap.until - gap.after;
 }
 
-// Near or far, as far as the gap reaches.
+// By a random distance, near or far, within the gap.
 void PlanNeighbours::shift(Absence& absence) {
   const auto count = static_cast<std::uint32_t>(iteration_.steps.size());
   const Gap& gap = absence.gap;

@@ -1,9 +1,9 @@
-// Plans that differ a little from a plan: what a search tries next.
+// Draws random plans close to a given plan: the candidates of a search.
 //
-// One kind of change is drawn and made to one to three absences: another part of the run goes, it is called back
-// sooner or later, it stays; a gap is used that was not; or, where the host has no room for all, it is in the file
-// instead, or no longer. Absences and gaps are drawn by their bytes. Half of the plans are then timed anew
-// (prompt_plan.hpp), so that what comes and goes around the change follows it.
+// One kind of change is drawn and applied to one to three intervals: another part of the run is evicted; it is
+// fetched sooner or later; it is not evicted; an unused gap is used; or, if the host cannot hold everything,
+// the target changes between host and file. Intervals and gaps are drawn in proportion to their bytes. Half of
+// the plans are then re-timed (prompt_plan.hpp), so that the moves around the change adapt to it.
 //
 // Thread safety: none. The same plans are drawn on every machine.
 #pragma once
@@ -18,13 +18,13 @@ namespace tessera {
 
 class PlanNeighbours {
  public:
-  // Both are referred to, not copied.
+  // Both arguments are kept by reference.
   PlanNeighbours(const Iteration& iteration, const Machine& machine);
 
-  // Where nothing could be changed, `plan` itself. No two absences are in one gap, and none is of a pinned run, if
-  // that holds for `plan`.
+  // Returns `plan` itself if nothing could be changed. No two intervals use the same gap and no interval is of
+  // a pinned run, provided that holds for `plan`.
   AbsencePlan draw(AbsencePlan plan);
-  // 0 to n - 1. REQUIRES: n > 0.
+  // Uniform in 0 to n - 1. REQUIRES: n > 0.
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
 
  private:
@@ -38,10 +38,10 @@ class PlanNeighbours {
 
   const Iteration& iteration_;
   const Machine& machine_;
-  std::uint64_t changes_ = 0;       // kinds to draw from: the last is for hosts that have no room for all
-  std::mt19937_64 random_;          // its numbers are laid down by the standard
-  std::vector<Gap> gaps_;           // that a plan may use,
-  std::vector<std::uint64_t> ends_;  // and the bytes of each and all before it
+  std::uint64_t changes_ = 0;       // kinds to draw from; the last kind is for hosts that cannot hold everything
+  std::mt19937_64 random_;          // the standard specifies its numbers
+  std::vector<Gap> gaps_;           // usable gaps, ...
+  std::vector<std::uint64_t> ends_;  // ... and their cumulative bytes
 };
 
 }  // namespace tessera

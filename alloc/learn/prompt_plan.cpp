@@ -11,11 +11,11 @@
 namespace tessera {
 namespace {
 
-// The first turns fill the device; what leaves in the last but one is the plan, and the last shows when it
-// comes back.
+// The first passes fill the device. The evictions of the last but one pass are the plan, and the last pass
+// shows when they are fetched.
 constexpr std::uint64_t kTurnsPlayed = 4;
 constexpr std::uint64_t kTurnPlanned = kTurnsPlayed - 2;
-// Chosen absences may leave some step without room; so many more are chosen at most.
+// The chosen intervals may leave a step without room; at most this many are added.
 constexpr int kMostAdded = 16;
 
 using Time = double;  // nanoseconds
@@ -35,7 +35,7 @@ class Prompt {
     }
   }
 
-  // False where the step at hand has no room.
+  // Returns false if the current step has no room.
   bool play() {
     for (; at_ < kTurnsPlayed * count_; ++at_) {
       give_room(at_);
@@ -48,7 +48,8 @@ class Prompt {
   }
   AbsencePlan take_plan() { return std::move(plan_); }
 
-  // Of those who are there for no use at hand, the gap of whoever is needed last, if no plan has it.
+  // Of the runs on the device without a use in this step, the gap of the one with the farthest next use that no
+  // interval covers.
   std::optional<Gap> another() const {
     std::vector<bool> busy(runs_.size());
     for (const RunUse& use : iteration_.uses_of(static_cast<std::uint32_t>(at_ % count_))) busy[use.run] = true;
@@ -68,14 +69,14 @@ class Prompt {
 
  private:
   struct RunState {
-    Bytes away{};                        // has no room on the device
-    Bytes copied{};                      // so much of its end has a valid copy in a lower tier
-    bool holds = false;                  // something that matters
-    Away to = Away::kHost;               // where it was sent last
-    std::uint64_t last = 0, next = 0;    // the steps of its uses around now, counted over the turns
-    Time ready = 0;                      // its bytes are on the device
-    std::uint32_t lives = 0;             // that are to come in the same room
-    std::optional<std::size_t> absence;  // in the plan, until its way back begins
+    Bytes away{};                        // not on the device
+    Bytes copied{};                      // this many bytes at its end have a valid copy in a lower tier
+    bool holds = false;                  // whether its contents matter
+    Away to = Away::kHost;               // the latest offload target
+    std::uint64_t last = 0, next = 0;    // steps of its uses around now, counted over the passes
+    Time ready = 0;                      // when its bytes are on the device
+    std::uint32_t lives = 0;             // further allocations that will reuse its memory
+    std::optional<std::size_t> absence;  // index in the plan, until its fetch begins
   };
   struct Release {
     Time at;
@@ -83,7 +84,7 @@ class Prompt {
     bool operator>(const Release& other) const { return at > other.at; }
   };
 
-  // The ways of one link, and when each is free.
+  // Both directions of a link, and when each becomes free.
   struct Link {
     double out_rate, in_rate;
     Time out_free = 0, in_free = 0;
@@ -92,13 +93,14 @@ class Prompt {
   static Time copy_time(Bytes bytes, double rate) {
     return rate > 0 ? static_cast<Time>(bytes.value()) * 1e9 / rate : 0;
   }
-  // What goes to the file passes the host's link, which has room beside it: the disk is a queue of its own.
+  // Moves to the file pass through the host link, which has capacity to spare: the disk is a queue of its own.
   static double slower(double link, double file) { return file > 0 ? std::min(link, file) : link; }
   Link& link_to(Away away) {
     return away == Away::kPeer ? peer_ : away == Away::kFile ? file_ : host_;
   }
 
-  // To use after use from the step at hand on, at most a turn ahead; the first without room ends it.
+  // Gives room to one use after another from the current step on, at most one pass ahead; stops at the first
+  // without room.
   void give_room(std::uint64_t at) {
     for (; asked_ < at + count_; ++asked_, met_ = 0) {
       const auto uses = iteration_.uses_of(static_cast<std::uint32_t>(asked_ % count_));
@@ -108,7 +110,7 @@ class Prompt {
     }
   }
 
-  // Page by page, as there is room.
+  // Page by page, as room becomes free.
   bool meet(const RunUse& use) {
     RunState& run = runs_[use.run];
     const bool copies = run.holds && !use.fresh;
@@ -131,7 +133,8 @@ class Prompt {
     return true;
   }
 
-  // What is free, and if that is not enough, what is free next: by what is on its way out, in its order.
+  // The free bytes; if they are less than `least`, waits for evictions in flight, in their order. 0 if those do
+  // not suffice.
   Bytes next_room(Bytes least) {
     while (!releases_.empty() && (releases_.top().at <= now_ || used_ + least > machine_.device)) {
       room_since_ = std::max(room_since_, releases_.top().at);
@@ -176,7 +179,7 @@ class Prompt {
     }
   }
 
-  // Not who has been given his room for the end of the gap already: he would go and come at once.
+  // Skips a run that already got room for the end of the gap: it would be evicted and fetched at once.
   void leave(const Absence& chosen, std::uint64_t at) {
     const Gap& gap = chosen.gap;
     RunState& run = runs_[gap.run];
@@ -202,7 +205,7 @@ class Prompt {
     plan_.push_back({.gap = gap, .back_at = gap.until, .to = chosen.to, .part = part});
   }
 
-  // The way back begins with the step in which its copy begins here.
+  // The trigger step of a fetch is the step during which its copy begins here.
   void set_triggers() {
     for (const auto& [index, copy] : ways_back_) {
       Absence& absence = plan_[index];
@@ -219,21 +222,21 @@ class Prompt {
   const Iteration& iteration_;
   const Machine& machine_;
   const std::uint64_t count_;
-  const std::vector<std::uint32_t> distances_;  // by use
-  const std::vector<std::vector<std::uint32_t>> frees_;  // by step
+  const std::vector<std::uint32_t> distances_;  // per use
+  const std::vector<std::vector<std::uint32_t>> frees_;  // per step
   std::vector<RunState> runs_;
   std::vector<std::vector<const Absence*>> leaving_;  // by the step after which they begin
   std::priority_queue<Release, std::vector<Release>, std::greater<>> releases_;
   Bytes used_{};
-  Time room_since_ = 0;  // what is free was not before
+  Time room_since_ = 0;  // when the room that is free now became free
   Time now_ = 0;
   Link host_, file_, peer_;
-  std::uint64_t at_ = 0;     // the step at hand, counted over the turns
-  std::uint64_t asked_ = 0;  // all steps before this one have their room
-  std::size_t met_ = 0;      // and so many uses of this one
+  std::uint64_t at_ = 0;     // the current step, counted over the passes
+  std::uint64_t asked_ = 0;  // all steps before this one have room
+  std::size_t met_ = 0;      // and this many uses of this step
   AbsencePlan plan_;
-  std::vector<std::pair<std::size_t, Time>> ways_back_;  // when the copies in begin
-  std::vector<Time> starts_;                             // of the steps
+  std::vector<std::pair<std::size_t, Time>> ways_back_;  // plan index and begin of each copy in
+  std::vector<Time> starts_;                             // per step
 };
 
 }  // namespace

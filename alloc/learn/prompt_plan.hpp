@@ -1,14 +1,15 @@
-// When the runs of chosen absences go and come: at once after their use, and back as soon as there is room.
+// Aggressive prefetching: times the moves of chosen offload intervals, with eviction right after use and fetch
+// as soon as there is room.
 //
-// Who is to be away at the fullest moment goes out while there is still room, and comes back in the order
-// of need as room appears, so the way out is busy from the last use on and the way in from the first room
-// on. Where memory is fullest in the middle of an iteration, as at the end of a forward pass, the two
-// ways cannot overlap (replay/time_bounds.hpp): then nothing that waits for demand, or for the last moment
-// in which a copy can be hidden, is as fast. Against a linear program that may move parts of runs at any time
-// (docs/league.md) this is within some percent where runs are many and small beside the device.
+// Runs that must be off the device at its fullest moment are evicted while there is still room, and fetched in
+// order of need as room appears. So the outbound link is busy from the last use on and the inbound link from
+// the first room on. If memory is fullest in the middle of an iteration, as at the end of a forward pass, the
+// two directions cannot overlap (replay/time_bounds.hpp), and no scheme that waits for demand, or for the last
+// moment at which a copy can be hidden, is as fast. Compared with a linear program that may move parts of runs
+// at any time (docs/league.md), this is within a few percent if runs are many and small relative to the device.
 //
-// The aggressive prefetching of Cao, Felten, Karlin and Li (SIGMETRICS 1995), for a cache whose write-back
-// takes a link of its own. Which absences: those of farthest_absences.hpp, excess_cover.hpp, or of any other plan.
+// The aggressive prefetching of Cao, Felten, Karlin and Li (SIGMETRICS 1995), for a cache with a separate link
+// for write-back. The intervals come from farthest_absences.hpp, excess_cover.hpp, or any other plan.
 //
 // Thread safety: pure function.
 #pragma once
@@ -19,10 +20,10 @@
 
 namespace tessera {
 
-// Those of the absences that get away before they are needed again, in the order in which they go; dead gaps and
-// what is to be remade are left out. Where they leave some step without room, as Belady's do in a circle, which keeps others
-// each time around, the gaps of whoever is needed last there are added; empty where some of those do not help.
-// REQUIRES: none is of a pinned run.
+// Returns those intervals that leave the device before they are needed again, in the order of eviction. Dead
+// gaps and recomputed runs are left out. If they leave a step without room (Belady's choice can around a cyclic
+// iteration, as it keeps different runs in each pass), the gaps of the runs with the farthest next use are
+// added; empty if several of those do not help. REQUIRES: no interval is of a pinned run.
 AbsencePlan prompt_plan(const Iteration& iteration, const Machine& machine, const AbsencePlan& chosen);
 
 }  // namespace tessera

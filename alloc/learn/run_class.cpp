@@ -10,7 +10,7 @@ struct Word {
   RunClass kind;
 };
 
-// The tags of bench/traces, and what programs call the same things.
+// The tags of bench/traces, and common names for the same things.
 constexpr std::array kWords = {
     Word{"weight", RunClass::kWeight},         Word{"weights", RunClass::kWeight},
     Word{"parameter", RunClass::kWeight},      Word{"expert", RunClass::kWeight},

@@ -1,8 +1,8 @@
-// What a run holds, as far as a training or serving program is concerned.
+// The role of a run in a training or serving program.
 //
-// Most published strategies are rules for one such class: activations leave (vDNN, TBA), optimizer
-// states leave (ZeRO-Offload), a cache of keys and values has a place of its own (Lamina). Programs
-// say it by tags; where they do not, learn/structure.hpp finds it from how the run is used.
+// Most published strategies are rules for one class: activations are offloaded (vDNN, TBA), optimizer states
+// are (ZeRO-Offload), a key-value cache has its own place (Lamina). Programs declare the class by tags;
+// otherwise learn/structure.hpp infers it from how the run is used.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -19,10 +19,10 @@ enum class RunClass : std::uint8_t {
   kUnknown, kWeight, kOptimizer, kGradient, kActivation, kInput, kKvCache,
 };
 
-// The class that a tag's word stands for; kUnknown for words that name none.
+// The class that a tag's word stands for; kUnknown for other words.
 RunClass class_of_word(std::string_view word);
 
-// The same for a tag of whoever has the words. Empty: nobody has.
+// The class of a tag id, supplied by the owner of the tag words. Empty function: no words are available.
 using ClassOfTag = std::function<RunClass(TagId tag)>;
 
 }  // namespace tessera

@@ -25,7 +25,7 @@ std::vector<UsePattern> patterns_of(const Iteration& iteration) {
   return patterns;
 }
 
-// Steps that write what stays and was only read before: where weights are updated.
+// Steps that write permanent runs which were only read before: the weight updates.
 std::vector<bool> updating_steps(const Iteration& iteration, const std::vector<UsePattern>& patterns) {
   std::vector<bool> updating(iteration.steps.size()), read(iteration.runs.size());
   for (std::uint32_t step = 0; step < iteration.steps.size(); ++step) {
@@ -37,8 +37,8 @@ std::vector<bool> updating_steps(const Iteration& iteration, const std::vector<U
   return updating;
 }
 
-// Gradients wait for their update as activations wait for the way back, so gaps that end there do not
-// count. A gap without a step inside says little, but it tells which of two like steps it is.
+// Gradients wait for their update as activations wait for the backward pass, so gaps that end in an update do
+// not count. A gap without a step inside says little and gets a tiny weight, as a tie-breaker.
 std::uint32_t find_forward_end(const Iteration& iteration, const std::vector<UsePattern>& patterns) {
   constexpr double kShort = 1e-6;
   const auto count = static_cast<std::uint32_t>(iteration.steps.size());

@@ -1,21 +1,24 @@
-// Which of several strategies to follow, when each was told to take some time and shows only in use what it takes.
+// Chooses among candidate strategies by measuring them in the running program.
 //
-// A told time is believed until the program has taken another: the shortest of told and taken times is followed, so a
-// strategy that takes longer than it was told gives way to the next that may be faster, and is come back to when those
-// turn out to be no better. One that was told to be faster by next to nothing is not tried. Each is tried once; then
-// the fastest stays, until it takes longer than that by a part of kWorse.
+// A candidate's predicted time counts until its measured time is known. The candidate with the shortest time,
+// predicted or measured, is followed; if it turns out slower than predicted, the next one that may be faster is
+// tried, and the first is resumed if those are no better. A candidate predicted to be faster by a negligible
+// amount is not tried. Each is tried once; then the fastest stays, until it becomes slower than measured by a
+// fraction 1 / kWorse.
 //
-// Where the program did something else before, it is known what that took, and they compete with it: the first that is
-// tried wins or loses for all, as the others were told by who was wrong of him. Who has won need not again: a program that
-// gets slower later would be with anything.
+// If the program followed another strategy before, its measured time is the baseline. The first candidate
+// measured against the baseline decides for all of them, because the same simulator predicted the others. A
+// candidate that has beaten the baseline is not re-tested: a program that slows down later would do so under
+// any strategy.
 //
-// The first iteration under a strategy still has to do with the one before, so an iteration counts when it took about as
-// long as the last one. Of a strategy that does not come to rest, or does not stay there, the mean of kMany counts: one
-// that is fast most of the time and slow now and then would be believed after two lucky ones.
+// The first iteration under a strategy is still affected by the previous strategy, so an iteration counts once
+// it took about as long as the one before it. For a candidate that does not become steady, or does not stay so,
+// the mean of kMany iterations counts; otherwise a strategy that is mostly fast and sometimes slow would be
+// judged by two lucky iterations.
 //
-// Source: optimism in the face of uncertainty, as bandit algorithms have it (Lai and Robbins 1985).
+// Source: optimism in the face of uncertainty, as in bandit algorithms (Lai and Robbins 1985).
 //
-// Thread safety: none; its owner's lock.
+// Thread safety: none; the owner locks.
 #pragma once
 
 #include <cstddef>
@@ -28,39 +31,40 @@ namespace tessera {
 
 class Trial {
  public:
-  static constexpr std::uint64_t kAlike = 100;  // two iterations that differ by less than this part
+  static constexpr std::uint64_t kAlike = 100;  // two iterations are alike if they differ by less than 1 / kAlike
   static constexpr std::uint64_t kMany = 8;
   static constexpr std::uint64_t kWorse = 50;
 
   Trial() = default;
-  // REQUIRES: `told` is not empty. The first of the shortest is current.
+  // REQUIRES: `told` is not empty. The first candidate with the shortest predicted time is current.
   explicit Trial(std::span<const Nanoseconds> told);
 
   std::size_t current() const { return current_; }
-  // There is nobody to choose from, so nobody needs to know how long iterations take.
+  // Without alternatives, no iteration times are needed.
   bool is_idle() const { return candidates_.size() < 2 && !rival_; }
-  // What the program did before took so long; 0 = it did nothing. Whoever was tried by now is tried anew.
+  // Sets the measured time of the baseline; 0 = there is none. All candidates may be tried again.
   void compete_with(Nanoseconds rival);
-  // What it takes, if it has lost; 0 = it has not.
+  // The measured time if the candidates have lost against the baseline; 0 = they have not.
   Nanoseconds lost_with() const;
-  // An iteration took so long, all of it under current(). True: another is current from now on.
+  // An iteration took this long, all of it under current(). Returns true if another candidate is current from
+  // now on.
   bool note(Nanoseconds took);
-  // The program left the iteration, so what comes next begins anew.
+  // The program left the iteration, so the next measurement starts anew.
   void interrupt();
 
  private:
   struct Candidate {
-    Nanoseconds time;  // told, or taken
+    Nanoseconds time;  // predicted, or measured once tried
     bool tried = false;
-    // A told time is not exact, and to try it costs an iteration or two that are like neither.
+    // A prediction is not exact, and a trial costs one or two atypical iterations.
     Nanoseconds expected() const { return tried ? time : time + time / kAlike; }
   };
   std::vector<Candidate> candidates_;
   std::size_t current_ = 0;
-  Nanoseconds last_{};  // iteration; 0 = none to compare with
+  Nanoseconds last_{};  // previous iteration; 0 = none to compare with
   std::uint64_t many_ = 0;
-  Nanoseconds took_{};  // so many together
-  Nanoseconds rival_{};  // 0 = none, or he has lost
+  Nanoseconds took_{};  // the sum of many_ iterations
+  Nanoseconds rival_{};  // the baseline; 0 = none, or it was beaten
 };
 
 }  // namespace tessera
