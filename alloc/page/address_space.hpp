@@ -13,8 +13,6 @@
 //
 // Invariants (validate()): the free windows are a subset of the range; those that are not edges are also kept
 // in a separate set.
-// Invariants (validate()): the free windows are a set of windows of the range; those that are clear of
-// edges are known apart.
 #pragma once
 
 #include <cstdint>

@@ -16,19 +16,19 @@ struct Line {
   Bytes offset;
 };
 
-// Neighbouring lines never have the same offset: they would be one.
+// Neighbouring lines with equal offsets are always merged.
 class Skyline {
  public:
   explicit Skyline(std::size_t slots) { put({{0, slots - 1}, {}}); }
 
   Line lowest() const { return lines_.at(by_offset_.begin()->second); }
-  // REQUIRES: `bytes` were found to lie within the lowest line.
+  // REQUIRES: `span` lies within the lowest line.
   void raise(const Line& lowest, const SlotSpan& span, Bytes bytes);
   // REQUIRES: there is another line.
   void lift(const Line& lowest);
 
  private:
-  // Joins neighbours of the same offset.
+  // Inserts a line and merges it with neighbours of the same offset.
   void put(Line line);
   void remove(const Line& line);
 
@@ -78,7 +78,7 @@ void Skyline::lift(const Line& lowest) {
   put({lowest.span, offset});
 }
 
-// The longest life first, then the larger, then the earlier record.
+// Ranks by longest life, then largest size, then record order.
 std::vector<std::size_t> ranks_by_life(std::span<const UsageRecord> records) {
   std::vector<std::size_t> order(records.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

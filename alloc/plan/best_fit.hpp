@@ -1,8 +1,8 @@
 // The best-fit offset planner of Sekiyama et al. (arXiv 1804.10001).
 //
-// The plan grows upwards along a skyline: for each stretch of slots, the offset from which all is
-// free. The lowest (then earliest) stretch takes the longest-lived record that lies inside it;
-// where none does, it is lifted to its lower neighbour and becomes one with it.
+// The plan grows upwards along a skyline, which has for each stretch of slots the offset above which everything
+// is free. The lowest (then earliest) stretch takes the longest-lived record that lies inside it. If there is
+// none, the stretch is raised to its lower neighbour and merged with it.
 //
 // Thread safety: stateless.
 #pragma once

@@ -29,7 +29,7 @@ GapSearch::GapSearch(std::span<const UsageRecord> records, std::vector<std::size
   }
 }
 
-// The leftmost leaf at `from` or later whose record ends before `end_limit`.
+// The leftmost leaf at `from` or later with a record that ends before `end_limit`.
 std::optional<std::size_t> GapSearch::search(std::size_t node, std::size_t width, std::size_t begin,
                                              std::size_t from, std::uint64_t end_limit) const {
   if (begin + width <= from || soonest_end_[node] >= end_limit) return std::nullopt;

@@ -1,8 +1,7 @@
-// Finds, of records that fit into a gap of time, the one that begins soonest after the gap does.
+// Finds, among the records that fit into a time gap, the one that begins first.
 //
-// Why: the improved shared-object planner asks again and again which record leaves the least idle
-// time beside one that has its place. A tree over the records in order of their beginning answers
-// in logarithmic time.
+// The improved shared-object planner repeatedly asks which record leaves the least idle time next to a placed
+// one. A tree over the records ordered by beginning answers in logarithmic time.
 //
 // Thread safety: none; a planner owns one.
 #pragma once
@@ -15,20 +14,20 @@
 
 namespace tessera {
 
-// Open at both sides: a record that fits begins after `after` and ends before `before`.
+// An open interval: a record that fits begins after `after` and ends before `before`.
 struct TimeGap {
-  std::optional<std::uint64_t> after;   // none: since ever
-  std::optional<std::uint64_t> before;  // none: for ever
+  std::optional<std::uint64_t> after;   // none: unbounded
+  std::optional<std::uint64_t> before;  // none: unbounded
 };
 
 class GapSearch {
  public:
-  // Over those `members` of `records`, which must outlive the search.
+  // Searches `members`, indices into `records`, which must outlive the search.
   GapSearch(std::span<const UsageRecord> records, std::vector<std::size_t> members);
 
-  // The member that fits and begins first; of several, the largest.
+  // The member that fits and begins first; on ties, the largest.
   std::optional<std::size_t> first_inside(const TimeGap& gap) const;
-  // REQUIRES: a member, taken out at most once.
+  // REQUIRES: `member` is a member and was not removed before.
   void take_out(std::size_t member);
 
  private:
@@ -36,9 +35,9 @@ class GapSearch {
                                     std::size_t from, std::uint64_t end_limit) const;
 
   std::span<const UsageRecord> records_;
-  std::vector<std::size_t> members_;  // by first, then falling bytes
+  std::vector<std::size_t> members_;  // by first, then decreasing bytes
   std::size_t leaves_;
-  std::vector<std::uint64_t> soonest_end_;  // tree over members_: the smallest `last` that is left
+  std::vector<std::uint64_t> soonest_end_;  // tree over members_: the minimum `last` of those left
 };
 
 }  // namespace tessera

@@ -1,5 +1,5 @@
-// Offset planners that take records in a fixed order and put each into the smallest gap that fits:
-// greedy by size and greedy by breadth (Pisarchyk and Lee, arXiv 2001.03288).
+// Offset planners that place records in a fixed order, each into the smallest gap that fits: greedy by size and
+// greedy by breadth (Pisarchyk and Lee, arXiv 2001.03288).
 //
 // Thread safety: stateless.
 #pragma once
@@ -11,9 +11,9 @@
 
 namespace tessera {
 
-// Where each record lies in one arena.
+// The offset of each record in one arena.
 struct OffsetPlan {
-  std::vector<Bytes> offsets;  // by record
+  std::vector<Bytes> offsets;  // per record
   Bytes total;                 // the end of the highest record
 };
 

@@ -32,7 +32,7 @@ class IdleGroups {
   }
 
  private:
-  // The neighbour may be idle itself, and have one neighbour less now.
+  // The neighbour may itself be idle and now have one neighbour left.
   void join(std::size_t group) {
     while (!busy_[group] && neighbours_[group].size() == 1) {
       const std::size_t other = *neighbours_[group].begin();

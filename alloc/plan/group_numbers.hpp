@@ -1,9 +1,8 @@
-// Which nodes of a placement graph stay together: their groups, numbered, and what joins them for
-// free.
+// Numbers the groups of nodes in a placement graph that stay together, and merges groups where that is free.
 //
-// A group that takes no time and touches one other group only (an input, a piece that nobody reads)
-// loses none by going where that one goes, and each that goes can halve the number of ideals. Only
-// a limit of bytes that leaves no room for it could have wished it elsewhere.
+// A group that takes no time and has edges to only one other group (an input, an output without readers) can
+// always follow that group without loss, and each such merge can halve the number of ideals. Only a memory
+// limit that leaves no room for it could favour another placement.
 //
 // Thread safety: stateless.
 #pragma once
@@ -15,11 +14,11 @@
 namespace tessera {
 
 struct GroupNumbers {
-  std::vector<std::size_t> of;  // by node
+  std::vector<std::size_t> of;  // per node
   std::size_t count = 0;
 };
 
-// REQUIRES: edges between nodes of the graph.
+// REQUIRES: edges connect nodes of the graph.
 GroupNumbers number_groups(const PlacementGraph& graph);
 
 }  // namespace tessera

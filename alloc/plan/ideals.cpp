@@ -29,7 +29,7 @@ bool may_join(const Words& words, std::size_t group, const std::vector<std::size
 
 Result<Ideals> Ideals::of(const std::vector<std::vector<std::size_t>>& before) {
   Ideals ideals;
-  // Breadth first: an ideal is found from those with one group less, which are numbered already.
+  // Breadth first: an ideal is reached from those with one group less, which are already numbered.
   std::unordered_map<Words, std::size_t, HashOfWords> number;
   std::vector<Words> found = {Words((before.size() + 63) / 64, 0)};
   number.emplace(found[0], 0);

@@ -56,7 +56,7 @@ void InsideSearch::search(const Part& part, const SlotSpan& span, std::size_t& b
   if (part.empty()) return;
   const Node& node = nodes_[part.middle()];
   if (node.best_rank >= best) return;
-  // Nothing here begins late enough, or nothing ends early enough.
+  // Every span here begins too early, or every one ends too late.
   if (node.latest_first < span.first || node.earliest_last > span.last) return;
   const SlotSpan& own = spans_[order_[part.middle()]];
   if (own.inside(span)) best = std::min(best, rank_at(part.middle()));

@@ -1,6 +1,6 @@
-// Finds, of the spans that lie inside a given one, the one of lowest rank; spans can be taken out.
+// Finds, among the spans inside a given span, the one of lowest rank. Spans can be removed.
 //
-// A k-d tree over (first, last), so that best fit asks in far less than one look at each record.
+// A k-d tree over (first, last), so that a query of best fit examines far fewer than all records.
 //
 // Thread safety: none; a planner owns one.
 #pragma once
@@ -14,16 +14,16 @@ namespace tessera {
 
 class InsideSearch {
  public:
-  // Ranks are distinct.
+  // REQUIRES: ranks are distinct.
   InsideSearch(std::vector<SlotSpan> spans, std::vector<std::size_t> ranks);
 
-  // The index of the best span inside `span`, or nothing.
+  // The index of the best span inside `span`, or nullopt.
   std::optional<std::size_t> best_inside(const SlotSpan& span) const;
-  // REQUIRES: taken out at most once.
+  // REQUIRES: the span was not removed before.
   void take_out(std::size_t index);
 
  private:
-  // Positions [begin, end) of `order_`; the node's own span stands in the middle.
+  // Positions [begin, end) of `order_`; the node's own span is at the middle.
   struct Part {
     std::size_t begin;
     std::size_t end;
@@ -33,7 +33,7 @@ class InsideSearch {
     Part above() const { return {middle() + 1, end}; }
     bool empty() const { return begin == end; }
   };
-  // Of all spans of a part, whether taken out or not; the rank only of those that are left.
+  // Bounds over all spans of a part, removed or not; the rank only over the remaining ones.
   struct Node {
     std::size_t latest_first;
     std::size_t earliest_last;
@@ -47,11 +47,11 @@ class InsideSearch {
   void search(const Part& part, const SlotSpan& span, std::size_t& best) const;
 
   std::vector<SlotSpan> spans_;
-  std::vector<std::size_t> ranks_;  // by span; those taken out have the highest there is
+  std::vector<std::size_t> ranks_;  // per span; removed ones have the maximum value
   std::vector<std::size_t> by_rank_;
   std::vector<std::size_t> order_;     // position -> span
   std::vector<std::size_t> position_;  // span -> position
-  std::vector<Node> nodes_;            // by the middle of the part
+  std::vector<Node> nodes_;            // indexed by the middle of the part
 };
 
 }  // namespace tessera

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// Which records begin at each slot, and which have ended before it.
+// The records that begin at each slot, and those that ended before it.
 struct Turnover {
   std::vector<std::vector<std::size_t>> begin;
   std::vector<std::vector<std::size_t>> end;
@@ -39,8 +39,8 @@ std::vector<Bytes> live_bytes(std::span<const UsageRecord> records, const TimeSl
 
 std::vector<Bytes> positional_maxima(std::span<const UsageRecord> records, const TimeSlots& slots) {
   const Turnover turnover = turnover_of(records.size(), slots);
-  std::vector<Bytes> live;    // falling
-  std::vector<Bytes> maxima;  // falling, since `live` always is
+  std::vector<Bytes> live;    // decreasing
+  std::vector<Bytes> maxima;  // decreasing, since `live` always is
   for (std::size_t slot = 0; slot < slots.count(); ++slot) {
     for (const std::size_t i : turnover.end[slot]) {
       live.erase(std::lower_bound(live.begin(), live.end(), records[i].bytes, std::greater<>()));
@@ -48,7 +48,7 @@ std::vector<Bytes> positional_maxima(std::span<const UsageRecord> records, const
     for (const std::size_t i : turnover.begin[slot]) {
       const auto place =
           std::upper_bound(live.begin(), live.end(), records[i].bytes, std::greater<>());
-      // Only the positions from here on have grown.
+      // Only positions from here on have grown.
       std::size_t k = static_cast<std::size_t>(place - live.begin());
       live.insert(place, records[i].bytes);
       if (maxima.size() < live.size()) maxima.resize(live.size());

@@ -1,4 +1,4 @@
-// How many bytes are live when, and the two bounds below which no plan can go.
+// The live bytes over time, and the two lower bounds for any plan.
 //
 // Thread safety: stateless.
 #pragma once
@@ -10,15 +10,15 @@
 
 namespace tessera {
 
-// Of each slot, the bytes of all records that span it: its breadth.
+// The breadth of each slot: the bytes of all records that span it.
 std::vector<Bytes> live_bytes(std::span<const UsageRecord> records, const TimeSlots& slots);
 
-// The k-th is the largest k-th largest live record of any slot; never rising.
+// Entry k is the maximum over all slots of the k-th largest live record; never increasing.
 std::vector<Bytes> positional_maxima(std::span<const UsageRecord> records, const TimeSlots& slots);
 
-// The largest breadth: an arena that places records at offsets needs it.
+// The maximum breadth: a lower bound for an arena that places records at offsets.
 Bytes offset_lower_bound(std::span<const UsageRecord> records, const TimeSlots& slots);
-// The sum of the positional maxima: objects that each hold one record at a time need it.
+// The sum of the positional maxima: a lower bound for objects that hold one record at a time.
 Bytes shared_lower_bound(std::span<const UsageRecord> records, const TimeSlots& slots);
 
 }  // namespace tessera

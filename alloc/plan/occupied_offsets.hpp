@@ -1,8 +1,8 @@
-// Which offsets of an arena are taken during which slots, and where a record still fits.
+// Tracks the occupied offsets of an arena per slot, and finds gaps for records.
 //
-// A tree over the slots. Each node keeps two unions of offset ranges: what is taken somewhere in
-// its slots, and what is taken throughout them. A span is a few nodes, and unions of a dense plan
-// are a few ranges, so a question costs little however many records are live at once.
+// A tree over the slots. Each node keeps two unions of offset ranges: those occupied in some of its slots, and
+// those occupied in all of them. A span decomposes into a few nodes, and the unions of a dense plan have few
+// ranges, so a query is cheap however many records are live at once.
 //
 // Thread safety: none; a planner owns one.
 #pragma once
@@ -17,8 +17,8 @@ class OccupiedOffsets {
  public:
   explicit OccupiedOffsets(std::size_t slots);
 
-  // The offset of the smallest gap of at least `bytes` that is free in all of `span`, the lowest of
-  // equals; without one, the end of all that is taken there.
+  // The offset of the smallest gap of at least `bytes` that is free throughout `span`, the lowest on ties; if
+  // there is none, the end of everything occupied there.
   Bytes smallest_gap(const SlotSpan& span, Bytes bytes);
   void take(const SlotSpan& span, Bytes offset, Bytes bytes);
 
@@ -27,7 +27,7 @@ class OccupiedOffsets {
     Bytes begin;
     Bytes end;
   };
-  using Ranges = std::vector<Range>;  // rising, apart from each other
+  using Ranges = std::vector<Range>;  // ascending and disjoint
   struct Node {
     Ranges somewhere;
     Ranges throughout;
@@ -39,7 +39,7 @@ class OccupiedOffsets {
 
   std::size_t slots_;
   std::vector<Node> nodes_;  // the children of n are 2n + 1 and 2n + 2
-  Ranges taken_;             // what gather found; kept for its memory
+  Ranges taken_;             // scratch space of gather(), kept to avoid allocations
 };
 
 }  // namespace tessera

@@ -14,7 +14,7 @@ namespace {
 
 using Neighbours = std::vector<std::set<std::size_t>>;
 
-// Finds circles: Tarjan's algorithm, depth first without recursion, since chains are long.
+// Finds cycles (strongly connected components) with Tarjan's algorithm; iterative, since chains are long.
 class Circles {
  public:
   explicit Circles(const Neighbours& after)
@@ -27,7 +27,7 @@ class Circles {
     }
   }
 
-  // The number of the circle that each vertex is in, most alone in theirs.
+  // The component of each vertex; most contain a single vertex.
   const std::vector<std::size_t>& of() const { return circle_; }
   std::size_t count() const { return circles_; }
 
@@ -95,7 +95,7 @@ Status check(const PlacementGraph& graph) {
   return {};
 }
 
-// Which group must be before which, by the edges.
+// The successors of each group according to the edges.
 Neighbours needs_of(const PlacementGraph& graph, const GroupNumbers& numbers) {
   std::vector<bool> has_forward(numbers.count, false);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -113,7 +113,7 @@ Neighbours needs_of(const PlacementGraph& graph, const GroupNumbers& numbers) {
   return after;
 }
 
-// Puts groups in order, the one with the earliest node first where there is a choice.
+// Topologically sorts groups; where there is a choice, the one with the earliest node comes first.
 OrderedGroups sorted(std::vector<std::vector<std::size_t>> nodes, const Neighbours& after) {
   std::vector<std::size_t> missing(nodes.size(), 0), place(nodes.size(), 0);
   for (const std::set<std::size_t>& later : after) {

@@ -1,7 +1,7 @@
-// The groups of a placement graph, and which must come before which.
+// The groups of a placement graph, and their precedence.
 //
-// The order is that of the forward pass. A group of backward nodes alone has no place in it and
-// gets the one that mirrors its own pass. Groups that come before each other are one group.
+// Precedence follows the forward pass. A group with only backward nodes has no position in it and gets the
+// mirror of its position in the backward pass. Groups that precede each other are merged.
 //
 // Thread safety: stateless.
 #pragma once
@@ -13,16 +13,16 @@
 
 namespace tessera {
 
-// In an order that puts every group behind those it needs; earliest node first where it is free.
+// In a topological order; where there is a choice, the earliest node comes first.
 struct OrderedGroups {
-  std::vector<std::vector<std::size_t>> nodes;   // by group
-  std::vector<std::vector<std::size_t>> before;  // groups that must come first, rising
+  std::vector<std::vector<std::size_t>> nodes;   // per group
+  std::vector<std::vector<std::size_t>> before;  // predecessors, ascending
 };
 
-// Errors: kInvalidArgument for an edge to no node, or from a backward to a forward node.
+// Errors: kInvalidArgument for an edge to a missing node, or from a backward to a forward node.
 Result<OrderedGroups> order_groups(const PlacementGraph& graph);
 
-// The same groups one after the other: of all splits, only those along this order remain.
+// The same groups in a chain: of all splits, only those along this order remain.
 OrderedGroups in_line(OrderedGroups groups);
 
 }  // namespace tessera

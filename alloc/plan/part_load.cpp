@@ -15,8 +15,7 @@ PartLoad::PartLoad(const PlacementGraph& graph, const OrderedGroups& groups)
   }
 }
 
-// One that is inside sends if anybody outside reads; one outside is received if anybody inside
-// does.
+// A node inside is sent if a node outside reads it; a node outside is received if a node inside reads it.
 double PartLoad::transfer_of(std::size_t node) const {
   const bool moves =
       inside_[node] ? readers_inside_[node] < readers_[node] : readers_inside_[node] > 0;

@@ -1,4 +1,4 @@
-// The load of a part of a placement graph, kept while groups join and leave.
+// The load of a part of a placement graph, updated incrementally as groups join and leave.
 //
 // Thread safety: none; a search owns one.
 #pragma once
@@ -13,24 +13,24 @@ namespace tessera {
 class PartLoad {
  public:
   struct Sums {
-    double accelerator = 0;  // time of the nodes there
+    double accelerator = 0;  // total time of its nodes on an accelerator
     double cpu = 0;
-    double transfer = 0;  // what goes in and out
+    double transfer = 0;  // outputs that cross the border of the part, in both directions
     Bytes bytes;
     std::size_t cpu_only = 0;
   };
 
-  // Both must outlive it. The part is empty at first.
+  // Both arguments must outlive it. The part is initially empty.
   PartLoad(const PlacementGraph& graph, const OrderedGroups& groups);
 
   const Sums& sums() const { return sums_; }
   double on_accelerator() const { return sums_.accelerator + sums_.transfer; }
   double on_cpu() const { return sums_.cpu; }
 
-  // REQUIRES: the group is not in the part. Gives the sums as they were.
+  // REQUIRES: the group is not in the part. Returns the previous sums.
   Sums join(std::size_t group);
-  // REQUIRES: the last group that joined and did not leave. `before` is what join gave, so that
-  // rounding cannot add up.
+  // REQUIRES: `group` is the latest one that joined and has not left. `before` is what join() returned, so that
+  // rounding errors do not accumulate.
   void leave(std::size_t group, const Sums& before);
 
  private:
@@ -39,9 +39,9 @@ class PartLoad {
 
   const PlacementGraph& graph_;
   const OrderedGroups& groups_;
-  std::vector<std::vector<std::size_t>> sources_;  // by node: whose outputs it needs
-  std::vector<std::size_t> readers_;               // by node: edges that leave it
-  std::vector<std::size_t> readers_inside_;        // those that end in the part
+  std::vector<std::vector<std::size_t>> sources_;  // per node: the nodes it reads
+  std::vector<std::size_t> readers_;               // per node: its outgoing edges
+  std::vector<std::size_t> readers_inside_;        // of those, the ones that end in the part
   std::vector<bool> inside_;
   Sums sums_;
 };

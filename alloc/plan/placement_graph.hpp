@@ -1,9 +1,9 @@
-// A graph of work to be split over devices: what each node costs, and whose output it needs.
+// A graph of work to be split over devices: the cost of each node, and which outputs it reads.
 //
-// The model of Tarnawski et al. (arXiv 2006.16423). An accelerator's load is the time of its nodes,
-// the time to send each output that another device needs, once, and the time to receive each output
-// that it needs itself, once. A CPU reads and writes the memory in which outputs wait, so its load
-// is its nodes' time alone. Times are of any unit.
+// The model of Tarnawski et al. (arXiv 2006.16423). The load of an accelerator is the time of its nodes, plus
+// the time to send each output that another device reads, once, plus the time to receive each output that it
+// reads itself, once. A CPU accesses the memory that holds the outputs directly, so its load is the time of its
+// nodes alone. The unit of time is arbitrary.
 //
 // Thread safety: values.
 #pragma once
@@ -18,10 +18,10 @@ namespace tessera {
 struct PlacementNode {
   double accelerator_time = 0;
   double cpu_time = 0;
-  double output_time = 0;   // to move its output between an accelerator and host memory
-  Bytes bytes;              // on an accelerator
+  double output_time = 0;   // time to move its output between an accelerator and host memory
+  Bytes bytes;              // memory on an accelerator
   std::uint64_t group = 0;  // nodes of one group stay together
-  bool backward = false;    // a node of the backward pass: it goes where its group goes
+  bool backward = false;    // part of the backward pass: placed with its group
   bool cpu_only = false;
 };
 

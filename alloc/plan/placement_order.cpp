@@ -16,7 +16,7 @@ std::vector<std::size_t> numbers(std::size_t count) {
   return all;
 }
 
-// The smallest of any stretch of values in constant time: row k holds the minima of 2^k neighbours.
+// Range minimum queries in constant time: row k holds the minima of 2^k neighbours.
 class StretchMinimum {
  public:
   explicit StretchMinimum(std::vector<std::size_t> values) : rows_{std::move(values)} {
@@ -58,7 +58,7 @@ std::vector<std::size_t> order_by_breadth(std::span<const UsageRecord> records,
   std::vector<std::size_t> rank(slots.count());
   for (std::size_t i = 0; i < by_breadth.size(); ++i) rank[by_breadth[i]] = i;
 
-  // A record is taken with the broadest slot it spans.
+  // A record is taken with the broadest slot that it spans.
   const StretchMinimum best(std::move(rank));
   std::vector<std::size_t> turn(records.size());
   for (std::size_t i = 0; i < records.size(); ++i) turn[i] = best.of(slots.span(i));

@@ -1,7 +1,6 @@
-// The two orders in which greedy planners take records: by size, and by breadth (Pisarchyk and Lee,
-// arXiv 2001.03288).
+// The two record orders of the greedy planners: by size, and by breadth (Pisarchyk and Lee, arXiv 2001.03288).
 //
-// Ties keep the order of the records, so a plan is a function of its input.
+// Ties keep the order of the records, so a plan depends only on its input.
 //
 // Thread safety: stateless.
 #pragma once
@@ -13,11 +12,11 @@
 
 namespace tessera {
 
-// Falling size.
+// Decreasing size.
 std::vector<std::size_t> order_by_size(std::span<const UsageRecord> records);
 
-// Slots by falling breadth; of each slot its records by falling size, unless a slot before had
-// them.
+// Slots by decreasing breadth; within a slot its records by decreasing size, except those already taken with an
+// earlier slot.
 std::vector<std::size_t> order_by_breadth(std::span<const UsageRecord> records,
                                           const TimeSlots& slots);
 

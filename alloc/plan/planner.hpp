@@ -1,8 +1,8 @@
-// Static memory plans: blocks whose lives are known beforehand, placed to need the least memory.
-// The front of this room.
+// Static memory plans: places blocks with known lifetimes so that they need the least memory. The front header
+// of this layer.
 //
-// Planners are pure: records in, places out. None is the best everywhere, so all of them are here,
-// beside the bounds that tell how much there is left to gain.
+// Planners are pure: records in, places out. No planner is the best everywhere, so all are provided, with the
+// bounds that show how much could still be gained.
 //
 // Thread safety: stateless.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace tessera {
 
-// What each planner needs for the same records.
+// The memory that each planner needs for the same records.
 struct ArenaFigures {
   Bytes naive;
   Bytes offset_lower_bound;
@@ -32,10 +32,10 @@ struct ArenaFigures {
   Bytes shared_by_breadth;
 };
 
-// Errors: kInvalidArgument, as check_records.
+// Errors: kInvalidArgument, from check_records.
 Result<ArenaFigures> survey_arena(std::span<const UsageRecord> records);
 
-// The offset plan that needs the least. Errors: kInvalidArgument, as check_records.
+// The offset plan that needs the least memory. Errors: kInvalidArgument, from check_records.
 Result<OffsetPlan> plan_offsets(std::span<const UsageRecord> records);
 
 }  // namespace tessera

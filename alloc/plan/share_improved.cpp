@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-// Time that runs backwards, so that one search finds the nearest record on either side of a gap.
+// Reversed time, so that one search finds the nearest record on either side of a gap.
 std::uint64_t mirrored(std::uint64_t time) { return kLatestStep - time; }
 
 std::vector<UsageRecord> mirror(std::span<const UsageRecord> records) {
@@ -31,7 +31,7 @@ TimeGap mirror(const TimeGap& gap) {
   return turned;
 }
 
-// A record beside a gap of an object, and the idle time it would leave there.
+// A record next to a gap of an object, and the idle time it would leave there.
 struct Offer {
   std::uint64_t idle;
   Bytes bytes;
@@ -39,7 +39,7 @@ struct Offer {
   std::size_t record;
   std::size_t gap;
 
-  // The queue gives the greatest first: least idle, larger record, larger object, earlier record.
+  // The queue returns the greatest: least idle time, then larger record, larger object, earlier record.
   bool operator<(const Offer& other) const {
     return std::tie(other.idle, bytes, object_bytes, other.record, other.gap) <
            std::tie(idle, other.bytes, other.object_bytes, record, gap);
@@ -54,7 +54,7 @@ class Sharing {
         plan_{std::vector<std::size_t>(records.size()), {}, {}},
         placed_(records.size(), false) {}
 
-  // Gives every member a place. Groups come by falling size.
+  // Assigns every member an object. Groups come by decreasing size.
   void share(const std::vector<std::size_t>& members);
   SharedPlan finish();
 
@@ -62,7 +62,7 @@ class Sharing {
   struct Gap {
     std::size_t object;
     TimeGap time;
-    bool open = true;  // false once something was put into it
+    bool open = true;  // false once a record was put into it
   };
 
   void offer(std::size_t gap);
@@ -77,11 +77,11 @@ class Sharing {
   std::vector<bool> placed_;
   std::vector<Gap> gaps_;
   std::priority_queue<Offer> offers_;
-  GapSearch* forward_ = nullptr;  // of the group in work
+  GapSearch* forward_ = nullptr;  // for the current group
   GapSearch* backward_ = nullptr;
 };
 
-// The better of the records nearest to the two sides of the gap.
+// Offers the records nearest to the two sides of the gap.
 void Sharing::offer(std::size_t gap) {
   const auto add = [&](std::size_t record, std::uint64_t idle) {
     const std::size_t object = gaps_[gap].object;
@@ -154,7 +154,7 @@ SharedPlan Sharing::finish() {
   return std::move(plan_);
 }
 
-// The last positional maximum that is not smaller than the record.
+// The last positional maximum that is at least the record's size.
 std::size_t position_of(Bytes bytes, const std::vector<Bytes>& maxima) {
   const auto smaller = std::upper_bound(maxima.begin(), maxima.end(), bytes, std::greater<>());
   return static_cast<std::size_t>(smaller - maxima.begin()) - 1;

@@ -11,12 +11,12 @@
 namespace tessera {
 namespace {
 
-// The objects of a plan that is being made, by size, and when each is in use.
+// The objects of a plan under construction, by size, with the slots in which each is used.
 class Objects {
  public:
   explicit Objects(std::size_t records) : plan_{std::vector<std::size_t>(records), {}, {}} {}
 
-  // The smallest object of at least `bytes` that is free in `span`, else the largest that is.
+  // The smallest object of at least `bytes` that is free in `span`, else the largest one free.
   std::optional<std::size_t> best_for(const SlotSpan& span, Bytes bytes) const;
   void give(std::size_t record, std::size_t object, const SlotSpan& span, Bytes bytes);
   std::size_t make(Bytes bytes);
@@ -27,7 +27,7 @@ class Objects {
 
   SharedPlan plan_;
   std::set<std::pair<Bytes, std::size_t>> by_bytes_;
-  std::vector<std::map<std::size_t, std::size_t>> busy_;  // by object: first slot -> last slot
+  std::vector<std::map<std::size_t, std::size_t>> busy_;  // per object: first slot -> last slot
 };
 
 bool Objects::free_in(std::size_t object, const SlotSpan& span) const {

@@ -8,9 +8,9 @@
 namespace tessera {
 namespace {
 
-constexpr double kSteepness = 0.01;  // of the peak: so much less, and a moment counts e times less
-constexpr double kAlways = 0.01;     // what a full moment counts besides, so that no life grows for nothing
-constexpr std::uint64_t kWorth = 200;  // a plan saves this part of the peak, or is none
+constexpr double kSteepness = 0.01;  // fraction of the peak: with this much less held, a moment counts e times less
+constexpr double kAlways = 0.01;     // additional weight of a full moment, so that no lifetime grows without need
+constexpr std::uint64_t kWorth = 200;  // a plan must save at least the peak divided by this
 
 using Numbers = std::vector<std::uint32_t>;
 using Blocks = std::span<const PagedBlock>;
@@ -23,7 +23,7 @@ Bytes bytes_of(Blocks blocks, const Numbers& run, Bytes alignment) {
   return sum;
 }
 
-// What is held at each step.
+// The bytes held at each step.
 class Curve {
  public:
   Curve(std::uint64_t steps, Bytes beside) : change_(steps + 1), beside_(beside) {}
@@ -66,7 +66,7 @@ std::vector<Bytes> held_by(Blocks blocks, Bytes beside, const std::vector<Number
   return curve.held();
 }
 
-// Before each step, and of all: how much it counts to hold a page then.
+// Prefix sums of the weight of holding a page at each step.
 std::vector<double> sums_of_weights(std::span<const Bytes> held) {
   const auto peak = static_cast<double>(std::ranges::max(held).value());
   std::vector<double> sums{0};
@@ -77,7 +77,8 @@ std::vector<double> sums_of_weights(std::span<const Bytes> held) {
   return sums;
 }
 
-// Those that may share and live when, while any does, most is held: by kind, as they are made.
+// The blocks that may share and are live at the fullest moment at which any such block is: per kind, in
+// allocation order.
 std::map<std::uint64_t, Numbers> rows_at_fullest(Blocks blocks, std::span<const Bytes> held) {
   std::vector<std::int32_t> change(held.size() + 1);
   for (const PagedBlock& block : blocks) {
@@ -102,14 +103,14 @@ std::map<std::uint64_t, Numbers> rows_at_fullest(Blocks blocks, std::span<const 
   return rows;
 }
 
-// The parts of a row whose pages, through their lives, weigh least together.
+// Divides a row of blocks into the parts with the least sum of pages times weighted lifetime.
 class RowCut {
  public:
   RowCut(Blocks blocks, std::span<const double> weights, const SharingLimits& limits)
       : blocks_(blocks), weights_(weights), limits_(limits) {}
 
   std::vector<Numbers> parts_of(const Numbers& row) const {
-    std::vector<Best> best{{0, 0}};  // of the blocks before each
+    std::vector<Best> best{{0, 0}};  // for each prefix of the row
     for (std::size_t end = 1; end <= row.size(); ++end) best.push_back(best_end(row, end, best));
     std::vector<Numbers> parts;
     for (std::size_t end = row.size(); end > 0; end = best[end].begin) {
@@ -122,7 +123,7 @@ class RowCut {
  private:
   struct Best {
     double weight;
-    std::size_t begin;  // of the last part
+    std::size_t begin;  // of the prefix's last part
   };
 
   Best best_end(const Numbers& row, std::size_t end, std::span<const Best> best) const {

@@ -1,9 +1,10 @@
-// Which blocks of an iteration share a run, so that less is lost to whole pages.
+// Chooses which blocks of an iteration share a run, to reduce the waste of whole pages.
 //
-// A run is there from the first of its blocks to the last and moves as a whole. Pages are saved where all of them live,
-// and lost where one does not yet or not any more. What counts is the fullest moment: a moment at which a hundredth
-// of the peak less is held counts e times less. Of the blocks that live then, those of one kind are cut, in the order in which
-// they are made, into runs for which pages times moments, weighed so, are least (decision 24).
+// A shared run exists from its first block's allocation to its last block's free, and moves as a whole. It
+// saves pages while all of its blocks are live and wastes them while only some are. The fullest moment matters
+// most: a moment with 1 % of the peak less held counts e times less. The blocks live at the fullest moment are
+// divided, per kind and in allocation order, into the runs with the least sum of pages times weighted lifetime
+// (docs/decisions/0024).
 //
 // Thread safety: stateless.
 #pragma once
@@ -20,24 +21,24 @@ namespace tessera {
 
 struct PagedBlock {
   Bytes bytes;
-  std::uint64_t begin = 0, end = 0;  // steps, at each of which one block is made or ends; it is not there at `end`
-  std::uint64_t kind = 0;            // only blocks of one share a run
-  bool may_share = false;  // else it keeps pages of its own
+  std::uint64_t begin = 0, end = 0;  // steps; each step is one allocation or free. `end` is exclusive
+  std::uint64_t kind = 0;            // only blocks of the same kind share a run
+  bool may_share = false;  // false: it keeps pages of its own
 };
 
 struct SharedRuns {
-  std::vector<std::vector<std::uint32_t>> runs;  // of two blocks and more, by number and as they are made
-  Bytes alone;  // at most, where each block has pages of its own
-  Bytes held;   // with these runs
+  std::vector<std::vector<std::uint32_t>> runs;  // of at least two blocks each, as block numbers in allocation order
+  Bytes alone;  // peak bytes with pages of its own for each block
+  Bytes held;   // peak bytes with these runs
 };
 
 struct SharingLimits {
-  Bytes run;                // of the blocks that share one, at most, ...
-  std::size_t blocks = 0;   // ... and so many of them
-  Bytes alignment;          // of each block in it
+  Bytes run;                // maximum total size of the blocks of a run
+  std::size_t blocks = 0;   // maximum number of blocks of a run
+  Bytes alignment;          // of each block within the run
 };
 
-// `beside`: what is held at all times. No run where that would save less than half a percent of what is held at most.
+// `beside`: bytes held at all times. Returns no runs if they would save less than half a percent of the peak.
 // REQUIRES: blocks in the order of their first steps, and begin < end.
 SharedRuns share_runs(std::span<const PagedBlock> blocks, Bytes beside, const SharingLimits& limits);
 

@@ -16,15 +16,15 @@ namespace {
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostDevices = 1024;
 
-// The best way to serve one ideal with so many devices of each kind.
+// The best assignment of one ideal to a given number of devices of each kind.
 struct Best {
   double load = kImpossible;
-  std::size_t rest = 0;  // the ideal that the other devices serve
-  bool cpu = false;      // what serves the difference
+  std::size_t rest = 0;  // the ideal assigned to the other devices
+  bool cpu = false;      // whether a CPU takes the difference
 };
 
-// One pass over the ideals with parts of at most `ceiling`. If it finds a split below the ceiling,
-// that is the best there is: none of its parts can have been left out.
+// One pass over the ideals with parts of at most `ceiling`. A split found below the ceiling is optimal, since
+// none of its parts can have been pruned.
 class Search {
  public:
   Search(const PlacementGraph& graph, const OrderedGroups& groups, const Ideals& ideals,
@@ -64,7 +64,7 @@ class Search {
   bool fits_accelerator() const {
     return part_.sums().cpu_only == 0 && part_.sums().bytes <= limits_.accelerator_bytes;
   }
-  // Time and bytes only grow with the part, so below a hopeless one all are.
+  // Time and bytes only grow with the part, so no extension of a part over the limits can succeed.
   bool hopeless() const {
     const bool accelerator = fits_accelerator() && part_.sums().accelerator <= ceiling_;
     const bool cpu = limits_.cpus > 0 && part_.sums().cpu <= ceiling_;
@@ -80,10 +80,10 @@ class Search {
   const double ceiling_;
   PartLoad part_;
   std::vector<Best> best_;
-  std::vector<std::size_t> seen_from_;  // by ideal: the larger one it was last reached from
+  std::vector<std::size_t> seen_from_;  // per ideal: the larger one it was last reached from
 };
 
-// Takes groups away from `ideal` one by one; the part is what is taken away from `from`.
+// Removes groups from `ideal` one by one; the part is what has been removed from `from`.
 void Search::descend(std::size_t from, std::size_t ideal) {
   for (const Ideals::Step& step : ideals_.down(ideal)) {
     if (seen_from_[step.ideal] == from) continue;
@@ -122,7 +122,7 @@ Search::End Search::end() const {
   return best;
 }
 
-// Those that are taken away on a way down to nothing.
+// The groups removed along a path down to the empty ideal.
 std::vector<bool> groups_in(const Ideals& ideals, std::size_t ideal, std::size_t groups) {
   std::vector<bool> inside(groups, false);
   while (ideal != 0) {
@@ -182,7 +182,7 @@ Status check(const PlacementGraph& graph, const SplitLimits& limits) {
   return {};
 }
 
-// A load that no split without choice exceeds: everything, and every transfer twice.
+// An upper bound for the load of any forced split: everything, and every transfer twice.
 double whole_load(const PlacementGraph& graph) {
   double load = 0;
   for (const PlacementNode& node : graph.nodes) {
@@ -197,8 +197,8 @@ double even_share(const PlacementGraph& graph, const SplitLimits& limits) {
   return load / static_cast<double>(limits.accelerators + limits.cpus);
 }
 
-// The best split, sought below `ceiling` first: low ceilings are quick to search, and the first
-// that holds a split ends it.
+// Finds the best split, trying low ceilings first: they are quick to search, and the first one with a split
+// ends the search.
 Result<Split> search_from(double ceiling, const PlacementGraph& graph, const OrderedGroups& groups,
                           const SplitLimits& limits) {
   TESSERA_TRY_ASSIGN(const Ideals ideals, Ideals::of(groups.before));
@@ -222,7 +222,7 @@ Result<Split> split_graph(const PlacementGraph& graph, const SplitLimits& limits
   const double share = 1.1 * even_share(graph, limits);
   Result<Split> linear = search_from(share, graph, in_line(groups), limits);
   if (limits.linear) return linear;
-  // The best of all is no worse than the best along a line, which is quick to find.
+  // The optimum is no worse than the best split along a chain, which is quick to find.
   constexpr double kRounding = 1 + 1e-9;
   return search_from(linear.is_ok() ? linear.value().load * kRounding : share, graph, groups,
                      limits);

@@ -1,7 +1,7 @@
-// The steps of a plan as few numbered slots: one for each step at which a record begins.
+// Compresses the steps of a plan into numbered slots: one per step at which a record begins.
 //
-// Why so few: what is live only grows at those steps, so two records meet exactly if they share
-// such a slot, and no maximum is lost. Plans cost by the number of records, not of steps.
+// Live bytes only grow at those steps, so two records overlap exactly if they share such a slot, and no maximum
+// is lost. The cost of planning then depends on the number of records, not of steps.
 //
 // Thread safety: const calls from any thread.
 // Invariant: every record has at least one slot.
@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// Slots `first` to `last`, both included.
+// Slots `first` to `last`, inclusive.
 struct SlotSpan {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -24,7 +24,7 @@ struct SlotSpan {
 
 class TimeSlots {
  public:
-  // REQUIRES: check_records.
+  // REQUIRES: check_records succeeded.
   explicit TimeSlots(std::span<const UsageRecord> records);
 
   std::size_t count() const { return count_; }
