@@ -13,8 +13,8 @@ namespace {
 
 constexpr Bytes kLeastBlock = 1_MiB;
 
-// Of one pass after the other. As in the paper's buffer, the largest come first, and of the one at the border so much
-// goes as is left of the share. Only whole pages do, so what one pass is over the next has less.
+// Takes a share of one pass after another. As in the paper's buffer, the largest come first, and the last one
+// is split to meet the share. Only whole pages leave, so an excess in one pass is deducted from the next.
 class RatioShares {
  public:
   RatioShares(const PlanGround& ground, double alpha) : ground_(ground), alpha_(alpha) {}

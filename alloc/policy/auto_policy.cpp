@@ -12,20 +12,21 @@
 namespace tessera {
 namespace {
 
-// Covering looks at every step of every gap, several times. Beyond so many the others have to do.
+// cover_excess() visits every step of every gap several times. Above this limit it is left out.
 constexpr std::size_t kMostWork = std::size_t{1} << 24;
 
-// Published choices of gaps that are as good as ours where theirs are taken promptly.
+// Published choices of gaps that are as good as ours when their moves are timed aggressively.
 constexpr std::string_view kWellChosen[] = {"capuchin", "delta"};
 
-// Where an iteration is so long that not all are heard: those first that were the best most often.
+// In a very long iteration not all candidates are simulated: those that were the best most often come first.
 constexpr std::string_view kHeardFirst[] = {"recency", "belady", "capuchin", "delta", "tba"};
 
-// These search for long themselves, but for the last: it is belady where every next use is known, as on
-// a stage, and elsewhere takes those it does not know in the order of a list.
+// The first ones search for a long time themselves. The last one equals belady if every next use is known, as
+// in simulation, and otherwise evicts the runs with unknown next uses in list order.
 constexpr std::string_view kUnheard[] = {"auto", "swapadvisor", "str", "patrickstar"};
 
-// Strategies that are made for a disk have the host where it does: it is never slower, and does not wear.
+// Strategies designed for a disk use the host instead if that suffices: it is never slower and does not wear
+// out.
 Machine without_file(Machine machine) {
   machine.file = Bytes();
   machine.file_write_rate = machine.file_read_rate = 0;
@@ -43,7 +44,7 @@ AutoPolicy::AutoPolicy() {
   });
 }
 
-// One object for all that decide alike, so that a rehearsal sees where their plans are the same too.
+// One object for all policies that decide alike, so that a simulation can detect equal candidates.
 const Policy* AutoPolicy::rest_of(const Policy& rival) const {
   if (dynamic_cast<const PlannedPolicy*>(&rival) == nullptr) return &rival;
   const auto farthest = std::ranges::find(rivals_, "belady", [](const auto& each) { return each->name(); });
@@ -63,7 +64,7 @@ void AutoPolicy::strategies(const Iteration& iteration, const Machine& all, cons
     const AbsencePlan plan = prompt_plan(iteration, machine, placed);
     return offer(name, plan) && offer(name, plan, true);
   };
-  // Who goes on from a full host is decided as it comes, or by plan.
+  // The runs to spill from a full host are chosen on demand, or by the plan.
   const auto offer_promptly = [&](std::string_view name, const AbsencePlan& chosen) {
     const AbsencePlan near = spend_with_peer(iteration, machine, chosen);
     if (!offer_timed(name, near)) return false;

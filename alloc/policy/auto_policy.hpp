@@ -1,10 +1,11 @@
-// Ours: recency until the iteration is learned, then the strategy that did best in a rehearsal.
+// Tessera's own policy: recency until the iteration is learned, then the strategy with the best simulated time.
 //
-// Plans differ in which gaps they take first and how early runs come back, policies in who leaves when
-// no plan says so. Which of them suits a program depends on where its memory peaks and how fast the links
-// are, so all are offered: ours, and those of the published ones that are quick to plan.
+// Plans differ in which gaps they take first and how early they fetch; policies differ in what they evict when
+// no plan applies. Which combination suits a program depends on where its memory peaks and how fast the links
+// are, so all are offered as candidates: our own plans, and those published ones that are quick to plan.
 //
-// Sources: the gallery (policy.hpp) for the rivals; prompt_plan.hpp and excess_cover.hpp for our own.
+// Sources: the published policies (policy.hpp) for the rivals; prompt_plan.hpp and excess_cover.hpp for our
+// own.
 //
 // Thread safety: stateless.
 #pragma once

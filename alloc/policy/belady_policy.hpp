@@ -1,9 +1,9 @@
-// Farthest next use leaves first: the fewest misses that on-demand eviction can have.
+// Evicts the run with the farthest next use: the fewest misses that on-demand eviction can have.
 //
-// Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5,
-// 1966. The future is the learned iteration's; a run of which it says nothing is expected
-// where its own past says (recency_policy.hpp). Optimal for runs of one size
-// and misses of one cost, so here a yardstick, not a bound.
+// Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5, 1966. Next
+// uses come from the learned iteration; a run without one there is predicted from its own past
+// (recency_policy.hpp). Optimal for runs of equal size and equal miss cost, so here it is a baseline, not a
+// bound.
 //
 // Thread safety: stateless.
 #pragma once

@@ -10,13 +10,13 @@
 namespace tessera {
 namespace {
 
-constexpr double kFeedback = 0.05;  // of a copy, per round
+constexpr double kFeedback = 0.05;  // of a copy time, per round
 constexpr int kRounds = 20;
 
 struct Candidate {
   Gap gap;
   double free_time;
-  double cost_per_byte;  // of what cannot be hidden
+  double cost_per_byte;  // of the part that cannot be hidden
   Away to;
 };
 
@@ -54,7 +54,7 @@ AbsencePlan CapuchinPolicy::plan_with_lead(const Iteration& iteration, const Mac
                     .back_at = remade ? candidate.gap.until
                                       : ground.time.back_by(candidate.gap, before),
                     .to = candidate.to};
-    // With no time to hide it in, it is away as long as it can be: it comes when it is needed.
+    // Without time to hide the copy the run stays away as long as possible and is fetched on demand.
     if (candidate.free_time < 0) absence.back_at = candidate.gap.until;
     if (!occupancy.helps(absence)) continue;
     occupancy.take(absence);

@@ -10,14 +10,14 @@
 namespace tessera {
 namespace {
 
-// What each move costs beside its bytes, in bytes: a page's worth.
+// Fixed cost of each move, in bytes: one page.
 constexpr double kFixedCost = 2 << 20;
 
 double relief_per_move(const RunPicture& run, std::uint64_t now) {
   const auto bytes = static_cast<double>(run.bytes.value());
   const auto clean = static_cast<double>(std::min(run.clean, run.bytes).value());
   const double idle = static_cast<double>(now > run.used ? now - run.used : 0) + 1;
-  return bytes * idle / (kFixedCost + 2 * bytes - clean);  // in again, and out unless clean
+  return bytes * idle / (kFixedCost + 2 * bytes - clean);  // copied in again, and out unless clean
 }
 
 struct Filtered {

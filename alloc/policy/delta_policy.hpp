@@ -1,11 +1,11 @@
-// DELTA: a filter scores what to let go, a director picks copying or remaking for it, each as it goes.
+// DELTA: a filter scores what to evict, and a director chooses between copying and recomputing each.
 //
-// Tang et al., "DELTA: Dynamically Optimizing GPU Memory beyond Tensor Recomputation", arXiv 2203.15980,
-// TACO 2024 (papers.md §3.5). The score is bytes × idle time / cost, as in DTR: large, long unused and
-// cheap to bring back leaves first. Of copying and remaking the one that costs less time is chosen.
-// It needs no past, so it decides cold as well; of a learned iteration the idle time is the gap's.
+// Tang et al., "DELTA: Dynamically Optimizing GPU Memory beyond Tensor Recomputation", arXiv 2203.15980, TACO
+// 2024. The score is bytes × idle time / cost, as in DTR: runs that are large, long unused and cheap to bring
+// back are evicted first. The cheaper of copying and recomputing is chosen. It needs no history, so it also
+// works from a cold start; in a learned iteration the idle time is the gap.
 //
-// Not here: DTR's projected cost of what was let go around a run; a run names its own cost.
+// Not implemented: DTR's projected cost of evicted neighbours; a run has its own fixed cost.
 //
 // Thread safety: stateless.
 #pragma once

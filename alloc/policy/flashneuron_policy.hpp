@@ -1,11 +1,11 @@
-// FlashNeuron: activations go to SSD in the order they are made, as long as their copies end in time.
+// FlashNeuron: activations go to SSD in the order of their creation, as long as their copies complete in time.
 //
-// Bae et al., "FlashNeuron: SSD-Enabled Large-Batch Training of Very Deep Neural Networks", FAST 2021 (papers.md
-// §5.2). In the order of creation until the bytes over capacity are covered, with the queue of the link kept: a
-// copy begins when the one before ends. One whose copy would end behind the way forward is passed over.
+// Bae et al., "FlashNeuron: SSD-Enabled Large-Batch Training of Very Deep Neural Networks", FAST 2021. In order
+// of creation until the bytes above capacity are covered, with the link's queue modelled: a copy begins when
+// the previous one ends. An activation is skipped if its copy would end after the forward pass.
 //
-// Not here: compression, its way to shorten copies (sparse, half precision), and copies from device to SSD
-// without the host. Its pool that grows from both ends is the block layer's business.
+// Not implemented: compression to shorten copies (sparse, half precision), and copies from device to SSD that
+// bypass the host. Its memory pool that grows from both ends is the block layer's concern.
 //
 // Thread safety: stateless.
 #pragma once

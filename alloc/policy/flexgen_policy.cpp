@@ -16,7 +16,7 @@ enum Tier : std::size_t { kOnDevice, kOnHost, kInFile };
 constexpr std::size_t kGroups = 3, kTiers = 3;
 using Shares = std::array<std::array<double, kTiers>, kGroups>;
 
-// Of a whole group, if all of it were off the device.
+// The totals of a group if all of it were off the device.
 struct Volume {
   double bytes = 0;
   double in = 0;  // bytes per iteration over the inbound link
@@ -69,11 +69,11 @@ class Split {
 
  private:
   static constexpr std::size_t kUnknowns = 1 + kGroups * kTiers;
-  static constexpr double kNone = 1e-12;  // capacity that is not there, in the scale of a whole
+  static constexpr double kNone = 1e-12;  // stands for zero capacity, relative to the total
 
   static std::size_t unknown(std::size_t group, std::size_t tier) { return 1 + group * kTiers + tier; }
 
-  // Of splits that take the same time the one that moves least, and least of it through the file.
+  // Among splits of equal time, prefers the one that moves least, and least of it through the file.
   static std::vector<double> cost() {
     std::vector<double> cost(kUnknowns);
     cost[0] = 1;
@@ -89,7 +89,7 @@ class Split {
     return std::max(ground_.time.begin_of(steps), 1.0);
   }
 
-  // Times are in units of the computing time; a link that does not exist carries nothing.
+  // Times are in units of the computing time; a missing link carries nothing.
   void limit_link(double Volume::*traffic, double rate, bool host_too) {
     std::vector<double> factors(kUnknowns);
     for (std::size_t group = 0; group < kGroups; ++group) {
@@ -148,7 +148,7 @@ AbsencePlan FlexgenPolicy::plan(const Iteration& iteration, const Machine& machi
   std::vector<Gap> host, file;
   for (const Gap& gap : ground.gaps) {
     const Group group = group_of(ground.class_of(gap));
-    if (!tiers[gap.run]) {  // by where the middle of the run falls in its group
+    if (!tiers[gap.run]) {  // by the position of the run's middle in its group
       const auto bytes = static_cast<double>(ground.bytes_of(gap).value());
       const double middle = (placed[group] + bytes / 2) / std::max(volumes[group].bytes, 1.0);
       const double in_file = (*shares)[group][kInFile];

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// The count, and below its last digit the age.
+// Orders by the count; the age breaks ties, as a fraction below 1.
 double rarity(const RunPicture& run, std::uint64_t now) {
   const double age = static_cast<double>(now > run.used ? now - run.used : 0);
   return age / (age + 1) - static_cast<double>(run.often);

@@ -1,11 +1,11 @@
-// FlexMoE: what is used seldom leaves; frequency counts, recency only as its decay.
+// FlexMoE: evicts the least frequently used; recency matters only as the decay of the count.
 //
 // Nie et al., "FlexMoE: Scaling Large-scale Sparse Pre-trained Model Training via Dynamic Device Placement",
-// SIGMOD 2023 (papers.md §7.4). Its scheduler follows how often each expert is used. The frequency of a run is a count
-// of its uses that halves with each window of launches (base/decayed_count.hpp): one chance use does not make a cold
-// expert hot, and one that was hot once is let go some windows later. Of equals, the least recently used leaves.
+// SIGMOD 2023. Its scheduler follows how often each expert is used. The frequency of a run is a use count that
+// halves with each window of launches (base/decayed_count.hpp): a single use does not make a cold expert hot,
+// and a formerly hot one is evicted some windows later. Ties go to the least recently used.
 //
-// Not here: expanding and shrinking experts over devices. Moves are bounded: what is needed leaves, no more.
+// Not implemented: expanding and shrinking experts over devices. Evictions are bounded: no more than needed.
 //
 // Thread safety: stateless.
 #pragma once

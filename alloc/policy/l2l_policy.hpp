@@ -1,10 +1,10 @@
-// L2L: one layer at a time is on the device, whatever there is of it, and the next one on its way.
+// L2L: only one layer at a time is on the device, with all of its data, while the next one is being fetched.
 //
 // Pudipeddi et al., "Training Large Neural Networks with Constant Memory using a New Execution Algorithm",
-// arXiv 2002.05645 (papers.md §4.3). The host holds the model; weights, states and what is saved for the
-// way back (its constant-memory variant) leave behind each layer. Memory does not grow with depth.
+// arXiv 2002.05645. The host holds the model; weights, states and the activations saved for the backward pass
+// (its constant-memory variant) are evicted after each layer. Memory does not grow with depth.
 //
-// Not here: running all micro-batches through a layer before the next, which is the program's order.
+// Not implemented: running all micro-batches through a layer before the next; that order is the program's.
 //
 // Thread safety: stateless.
 #pragma once

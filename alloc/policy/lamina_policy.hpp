@@ -1,11 +1,11 @@
-// Lamina: the cache of keys and values has a tier of its own, everything else stays.
+// Lamina: the key-value cache has a tier of its own, everything else stays.
 //
-// Chen et al., "Efficient Heterogeneous Large Language Model Decoding with Model-Attention Disaggregation", arXiv
-// 2405.01814 (papers.md §7.3). Runs tagged as KV cache leave between their uses, to a peer if one lends enough
-// memory for all of them, else to the host; weights never leave by plan.
+// Chen et al., "Efficient Heterogeneous Large Language Model Decoding with Model-Attention Disaggregation",
+// arXiv 2405.01814. Runs tagged as KV cache are offloaded between their uses, to a peer if one lends enough
+// memory for all of them, else to the host. Weights are never evicted by plan.
 //
-// Not here: attention on the devices that hold the cache. Ours computes where the program launches it, so
-// the cache comes back for each use, one copy ahead.
+// Not implemented: attention on the devices that hold the cache. Here the program's launches do the computing,
+// so the cache is fetched for each use, one copy time ahead.
 //
 // Thread safety: stateless.
 #pragma once

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// Computing time of the step that makes a run, over its bytes.
+// Computing time of the step that produces a run, per byte.
 std::vector<double> dearness(const Iteration& iteration) {
   std::vector<double> dear(iteration.runs.size());
   for (std::uint32_t step = 0; step < iteration.steps.size(); ++step) {
@@ -32,7 +32,7 @@ std::vector<Gap> ranked(const PlanGround& ground) {
   return saved;
 }
 
-// The first of them to the host while it has room, the others to the file if there is one.
+// The first ones go to the host while it has room, the others to the file if there is one.
 void leave_by_room(PlanGround& ground, const std::vector<Gap>& leaving) {
   Bytes host_left = ground.machine.host;
   std::vector<Gap> host, file;
@@ -65,8 +65,8 @@ AbsencePlan LohanPolicy::plan_moving(const Iteration& iteration, const Machine& 
   return std::move(ground.plan);
 }
 
-// A grid first and a finer one around its best: with one minimum, that is where it is, and a plateau or a
-// dent of the forecast does not mislead it as it would a search that halves.
+// A coarse grid first, then a finer one around its best point. With a single minimum that finds it, and a
+// plateau or dent in the forecast does not mislead it, as it would a bisection.
 AbsencePlan LohanPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   constexpr std::size_t kPoints = 8;
   std::optional<AbsencePlan> best;

@@ -1,4 +1,4 @@
-// Least recently used leaves first: the yardstick every other policy is measured by.
+// Evicts the least recently used run: the baseline for every other policy.
 //
 // Thread safety: stateless.
 #pragma once

@@ -19,8 +19,8 @@ class Assignment {
 
   bool fits() const { return occupancy_.fits(); }
 
-  // False when no tier hides its copies; then it is not taken. True also when it would not help: then there is nothing
-  // more to try.
+  // Returns false if no tier hides the gap's copies; it is then not taken. Returns true also if taking it would
+  // not help, since there is nothing else to try.
   bool take_hidden(const Gap& gap) {
     const double out = ground_.time.copy_out(gap.run), in = ground_.time.copy_in(gap.run);
     if (ground_.time.free_time(gap) >= 0 && out <= out_left_ && in <= in_left_) {
@@ -45,12 +45,12 @@ class Assignment {
   }
 
  private:
-  // Of the host, in an iteration.
+  // The time of the host link per iteration.
   static double time_of_link(const PlanGround& ground) {
     return has_peer(ground.machine) ? static_cast<double>(computing_time(ground.iteration).value())
                                     : std::numeric_limits<double>::infinity();
   }
-  // False when it would not help; then it is not taken.
+  // Returns false and does nothing if the interval would not help.
   bool take(const Absence& absence) {
     if (!occupancy_.helps(absence)) return false;
     occupancy_.take(absence);
@@ -62,7 +62,7 @@ class Assignment {
   PlanGround& ground_;
   Occupancy occupancy_;
   Bytes peer_left_;
-  double out_left_, in_left_;  // of the host's link: nanoseconds
+  double out_left_, in_left_;  // of the host link, in nanoseconds
 };
 
 }  // namespace

@@ -1,12 +1,14 @@
-// MPress: what comes back soon goes to a lightly loaded device, what comes back late to the host.
+// MPress: runs that return soon go to a lightly loaded device, those that return late to the host.
 //
 // Zhou et al., "MPress: Democratizing Billion-Scale Model Training on Multi-GPU Servers via Memory-Saving
-// Inter-Operator Parallelism", HPCA 2023 (papers.md §3.7). Longest gaps first until it fits: the host if its link hides
-// both copies, else the peer if that does and has room, else remaking if there is a cost for it. Only then
-// those that cannot be hidden, on the fastest link left. Ours, where a peer lends: of the host's link no more is
-// expected than it carries in an iteration, or gaps of deep networks, which hide a copy each, would all be its own.
+// Inter-Operator Parallelism", HPCA 2023. Longest gaps first until everything fits: to the host if its link
+// hides both copies, else to the peer if that does and has room, else by recomputation if a cost is given. Only
+// then those that cannot be hidden, on the fastest remaining link. Our addition, if a peer lends memory: the
+// host link is not given more than it carries in an iteration. Otherwise the gaps of deep networks, each of
+// which hides a copy, would all be assigned to it.
 //
-// Not here: mapping stages to devices, which is the program's; stripes over several links are one rate.
+// Not implemented: mapping stages to devices, which is up to the program; stripes over several links count as
+// one rate.
 //
 // Thread safety: stateless.
 #pragma once

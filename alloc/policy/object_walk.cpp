@@ -85,8 +85,8 @@ ObjectCounts ObjectWalk::even_counts() const {
   return counts;
 }
 
-// Three turns through the iteration: in the first the objects fill, of the second it is noted who leaves, in
-// the third the last of those are back.
+// Three passes through the iteration: the first fills the objects, the second records what is evicted, and in
+// the third the last of those are fetched.
 class ObjectTurns {
  public:
   ObjectTurns(const ObjectWalk& walk, const ObjectCounts& counts)
@@ -108,10 +108,10 @@ class ObjectTurns {
  private:
   struct Held {
     bool has_object = false;
-    std::uint64_t used = 0;  // position of the last use, from 1
+    std::uint64_t used = 0;  // position of the latest use, from 1
     std::uint64_t next = 0;
     std::uint32_t gap = kNoGap;
-    std::uint32_t left_in = kNoGap;  // the gap in which it is away, if that is noted
+    std::uint32_t left_in = kNoGap;  // the gap in which it is offloaded, if recorded
   };
 
   const Iteration& iteration() const { return walk_.ground_.iteration; }
@@ -177,7 +177,7 @@ class ObjectTurns {
 
   const ObjectWalk& walk_;
   const ObjectCounts& counts_;
-  std::vector<std::set<std::pair<std::uint64_t, std::uint32_t>>> by_next_;  // who has an object, per class
+  std::vector<std::set<std::pair<std::uint64_t, std::uint32_t>>> by_next_;  // runs that hold an object, per class
   std::vector<Held> runs_;
   std::vector<std::optional<Absence>> absences_;  // per gap
   std::uint64_t position_ = 0;

@@ -1,6 +1,7 @@
-// SwapAdvisor's swap planner: what leaves when each size class has a number of objects to hold runs in.
+// SwapAdvisor's swap planner: determines what is evicted if each size class has a fixed number of objects that
+// hold runs.
 //
-// Apart from the breeding (swapadvisor_policy.hpp), which asks it many times with other numbers.
+// Separate from the genetic search (swapadvisor_policy.hpp), which calls it many times with different numbers.
 //
 // Thread safety: const after construction. The iteration and the machine outlive it.
 // Invariant: a class has at least as many objects as one step needs of it.
@@ -14,9 +15,9 @@
 namespace tessera {
 
 struct ObjectClass {
-  Bytes object{};           // the largest run of the class: up to twice its smallest
-  std::uint32_t least = 0;  // objects that one step needs at once
-  std::uint32_t most = 0;   // runs there are
+  Bytes object{};           // size of the largest run of the class; at most twice the smallest
+  std::uint32_t least = 0;  // the number that one step needs at once
+  std::uint32_t most = 0;   // the number of runs
 };
 
 using ObjectCounts = std::vector<std::uint32_t>;  // per class
@@ -26,13 +27,14 @@ class ObjectWalk {
   ObjectWalk(const Iteration& iteration, const Machine& machine);
 
   const std::vector<ObjectClass>& classes() const { return classes_; }
-  // What the objects may take: the device without what is pinned.
+  // The bytes available to objects: the device minus pinned runs.
   Bytes capacity() const { return capacity_; }
   Bytes bytes_of(const ObjectCounts& counts) const;
   ObjectCounts least_counts() const;
-  // The same share of each class beyond what it needs at least, so that all fit if the least do.
+  // Each class gets the same fraction of the runs beyond its minimum, so that everything fits if the minimum
+  // does.
   ObjectCounts even_counts() const;
-  // REQUIRES: between least and most of each class.
+  // REQUIRES: each count is between least and most of its class.
   AbsencePlan plan(const ObjectCounts& counts) const;
 
  private:
@@ -43,9 +45,9 @@ class ObjectWalk {
   PlanGround ground_;
   Bytes capacity_;
   std::vector<ObjectClass> classes_;
-  std::vector<std::uint32_t> class_of_;     // of each run; kNoClass for those that stay
-  std::vector<Gap> gaps_;                   // all of them
-  std::vector<std::uint32_t> gap_of_use_;   // the gap that follows each use
+  std::vector<std::uint32_t> class_of_;     // per run; kNoClass for those that stay
+  std::vector<Gap> gaps_;                   // all gaps
+  std::vector<std::uint32_t> gap_of_use_;   // per use, the gap that follows it
 };
 
 }  // namespace tessera

@@ -60,7 +60,7 @@ Absence PlanGround::in_time(const Gap& gap, Away to) const {
 void PlanGround::leave_in_chain(std::vector<Absence> chosen, std::size_t ahead) {
   std::stable_sort(chosen.begin(), chosen.end(),
                    [](const Absence& a, const Absence& b) { return a.gap.until < b.gap.until; });
-  std::vector<std::uint32_t> needs;  // steps, each once
+  std::vector<std::uint32_t> needs;  // steps, without duplicates
   for (Absence& absence : chosen) {
     const Gap& gap = absence.gap;
     if (needs.empty() || needs.back() != gap.until) needs.push_back(gap.until);

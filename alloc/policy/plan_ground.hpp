@@ -1,9 +1,9 @@
-// What every published plan stands on: the gaps there are, and the plan that grows from freeing the dead.
+// The common base of all published plans: the available gaps, and a plan that initially contains the dead gaps.
 //
-// Liveness is no strategy here: a program's own frees are in every plan. A strategy picks among
-// the gaps in which bytes could be elsewhere, never those of pinned runs or without a step inside.
+// Liveness is not a strategy here: the program's own frees are part of every plan. A strategy chooses among the
+// gaps in which bytes could be elsewhere, excluding those of pinned runs and those without a step inside.
 //
-// Thread safety: none; one planner's own. The iteration and the machine outlive it.
+// Thread safety: none; owned by one planner. The iteration and the machine outlive it.
 #pragma once
 
 #include <vector>
@@ -21,37 +21,39 @@ class PlanGround {
   const Machine& machine;
   const Structure structure;
   const GapTime time;
-  std::vector<Gap> gaps;  // that live, in find_gaps()'s order
-  AbsencePlan plan;       // the dead gaps, to begin with
+  std::vector<Gap> gaps;  // the gaps that are not dead, in the order of find_gaps()
+  AbsencePlan plan;       // initially the dead gaps
 
   RunClass class_of(const Gap& gap) const { return structure.classes[gap.run]; }
   Bytes bytes_of(const Gap& gap) const { return iteration.runs[gap.run].bytes; }
-  // Those gaps in which an activation waits for the way back, in the order in which they begin.
+  // The gaps in which an activation waits for the backward pass, in the order in which they begin.
   std::vector<Gap> saved_activations() const;
-  // Those and the ones too short to leave in, by the layer in which they begin; layers without any: none.
+  // The same, including those too short to offload, grouped by the layer in which they begin; layers without
+  // any are omitted.
   std::vector<std::vector<Gap>> saved_by_layer() const;
-  // Layers that begin between the two uses: 0 if one layer has both.
+  // The number of layers that begin between the two uses: 0 if both are in one layer.
   std::uint32_t layers_between(const Gap& gap) const;
-  // The way back begins one copy's time before the need.
+  // An interval with a fetch that begins one copy time before the use.
   Absence in_time(const Gap& gap, Away to = Away::kHost) const;
-  // Adds them, each coming back when the one needed `ahead` before it is used, so one after the other.
+  // Adds intervals; each is fetched when the one needed `ahead` before it is used, so one after the other.
   void leave_in_chain(std::vector<Absence> chosen, std::size_t ahead = 1);
   void leave_in_chain(const std::vector<Gap>& chosen, Away to, std::size_t ahead = 1);
-  // Adds the gaps, coming back as late as one link can bring them all in time, one after the other.
+  // Adds gaps; each is fetched as late as possible for a single link that brings them in one after the other.
   void leave_for_queue(std::vector<Gap> chosen, Away to);
-  // Adds the gap, coming back when the layer begins that is `ahead` before the one that needs it.
+  // Adds a gap; it is fetched when the layer begins that is `ahead` layers before the one that needs it.
   void leave_for_layers(const Gap& gap, Away to, std::uint32_t ahead);
 
  private:
   std::vector<Gap> saved_among(const std::vector<Gap>& some) const;
 };
 
-// Of each run: a step on the way forward that uses a weight writes it (else: only reads it). So outputs
-// and inputs of convolutions and matrix products are found, and those of norms with them.
+// For each run, whether a forward step that uses a weight writes it (or, for `written` false, only reads it).
+// This finds outputs and inputs of convolutions and matrix products, and also those of norms.
 std::vector<bool> beside_weights(const Iteration& iteration, const Structure& structure, bool written);
-// Most bytes on the device under a plan if there is no limit, so that nothing leaves but by plan.
+// The peak bytes on the device under a plan with unlimited memory, so that nothing is evicted except by the
+// plan.
 Bytes planned_peak(const Iteration& iteration, const Machine& machine, const AbsencePlan& plan);
-// What a run could be moved to, for strategies made for an SSD: the file where there is one.
+// The target for strategies designed for an SSD: the file if there is one, else the host.
 Away file_if_any(const Machine& machine);
 
 }  // namespace tessera

@@ -1,7 +1,7 @@
-// A strategy that is a plan: what the plan leaves open is decided by farthest next use.
+// A strategy that consists of a plan; evictions that the plan leaves open go by farthest next use.
 //
-// The papers differ in what they do on demand, or fail there. One answer for all of them, and the one
-// that learn/forecast.hpp assumes, so that the plans are compared and not what catches them.
+// The papers differ in their on-demand behaviour, or simply fail there. All share one behaviour here, the one
+// that learn/forecast.hpp assumes, so that comparisons are between plans and not between fallbacks.
 //
 // Thread safety: stateless.
 #pragma once

@@ -1,6 +1,6 @@
-// Runs with a score each, and the decision that follows: the highest scores leave until it is enough.
+// Scored runs, and the resulting decision: the highest scores are evicted until enough bytes are freed.
 //
-// Few of many leave, so they are picked from a heap instead of sorting all.
+// Usually few of many runs are evicted, so they are taken from a heap instead of sorting all.
 //
 // Thread safety: stateless.
 #pragma once
@@ -13,11 +13,11 @@ namespace tessera {
 
 struct RankedRun {
   const RunPicture* run = nullptr;
-  double score = 0;  // greater leaves earlier
+  double score = 0;  // higher scores are evicted first
 };
 
-// Dead runs come first whatever their score, those used longest ago before others: work that is queued may
-// still use them, and theirs is over first. Of equals, the one with the lower name.
+// Dead runs come first whatever their score, least recently used first, because pending work on those ends
+// first. Ties go to the lower name.
 Decision highest_first(std::vector<RankedRun> ranked, Bytes need);
 
 }  // namespace tessera

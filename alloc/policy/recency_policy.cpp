@@ -7,13 +7,13 @@
 namespace tessera {
 namespace {
 
-// A run that queued work still uses leaves when the queue has come to that, and so does what waits for
-// its room: it has to be expected much later than an idle one to be the better choice. In replays of
-// training 64 and 256 do the same, 16 is a little slower.
+// A run with pending work can only be evicted when the queue has reached that work, and so can whatever waits
+// for its memory. To be the better choice its next use must be much farther than that of an idle run. In
+// replays of training 64 and 256 perform alike, 16 is slightly slower.
 constexpr double kBusyPenalty = 64;
 
-// The wait until the next use, made longer for what is cheap to let go and shorter for what is
-// dear. The factors are ratios of copies: a clean run saves one of the two (out and in again).
+// The wait until the next use, scaled up for runs that are cheap to evict and down for expensive ones. The
+// factors are ratios of copies: a clean run saves one of the two (out, and in again).
 double score_of(const RunPicture& run, std::uint64_t now) {
   double score = static_cast<double>(RecencyPolicy::expected_wait(run, now)) + 1;
   if (run.bytes) {
@@ -29,7 +29,7 @@ std::uint64_t RecencyPolicy::expected_wait(const RunPicture& run, std::uint64_t 
   if (run.next >= now && run.next != 0) return run.next - now;
   const std::uint64_t age = now > run.used ? now - run.used : 0;
   if (run.gap == 0 || age > 2 * run.gap) return age;
-  return run.gap > age ? run.gap - age : 0;  // overdue a little: it may come any moment
+  return run.gap > age ? run.gap - age : 0;  // slightly overdue: it may be used at any moment
 }
 
 Decision RecencyPolicy::decide(const Snapshot& snapshot) const {

@@ -8,12 +8,12 @@
 namespace tessera {
 namespace {
 
-// Steps that hang together, each set under one of its steps.
+// Connected sets of steps (union-find); each set is represented by one of its steps.
 class Passes {
  public:
   explicit Passes(const PlanGround& ground) : pass_of_(ground.iteration.steps.size()) {
     std::iota(pass_of_.begin(), pass_of_.end(), 0U);
-    std::vector<std::optional<std::uint32_t>> last(ground.iteration.runs.size());  // use of what it holds now
+    std::vector<std::optional<std::uint32_t>> last(ground.iteration.runs.size());  // latest use of the current contents, per run
     for (std::uint32_t step = 0; step < pass_of_.size(); ++step) {
       for (const RunUse& use : ground.iteration.uses_of(step)) {
         if (ground.structure.classes[use.run] != RunClass::kActivation) continue;
@@ -34,7 +34,8 @@ class Passes {
   std::vector<std::uint32_t> pass_of_;  // another step of the set, or the step itself
 };
 
-// Where gradients are tagged, what is not is none: between passes the structure takes new runs for gradients.
+// If gradients are tagged, untagged runs do not count: between passes, structure.hpp classifies new runs as
+// gradients.
 std::vector<bool> steps_back(const PlanGround& ground) {
   const auto& runs = ground.iteration.runs;
   const bool told = std::ranges::find(runs, RunClass::kGradient, &IterationRun::kind) != runs.end();
@@ -59,7 +60,7 @@ std::vector<std::vector<Gap>> saved_by_pass(const PlanGround& ground) {
   }
   std::ranges::stable_sort(saved, {}, &Gap::after);
   Passes passes(ground);
-  std::map<std::uint32_t, std::size_t> place_of;  // of a pass
+  std::map<std::uint32_t, std::size_t> place_of;  // by pass
   std::vector<std::vector<Gap>> by_pass;
   for (const Gap& gap : saved) {
     const auto [found, is_new] = place_of.try_emplace(passes.of(gap.after), by_pass.size());

@@ -1,10 +1,11 @@
-// What each pass saves for its way back, where several passes are under way at once.
+// The activations that each pass saves for its backward pass, if several passes are in flight at once.
 //
-// A pipeline's stage runs forward passes of some micro-batches (each through one of its model chunks) before
-// and between the backward passes of others, so there is no one step at which the way back begins
-// (PlanGround::saved_activations() is for that). But passes have no activation in common: steps that use the same
-// one, from where it is made to where it is freed, are of one pass. A step goes back if it uses a gradient. Where
-// nothing is tagged, classes are those of the one turn that learn/structure.hpp finds, so passes behind it are not seen.
+// A pipeline stage runs forward passes of some micro-batches (each through one of its model chunks) before and
+// between the backward passes of others, so there is no single step at which the backward pass begins
+// (PlanGround::saved_activations() assumes one). But passes share no activations: steps that use the same one,
+// between its allocation and its free, belong to one pass. A step is a backward step if it uses a gradient.
+// Without tags, classes come from the single forward/backward boundary that learn/structure.hpp finds, so
+// passes after it are not detected.
 //
 // Thread safety: pure function.
 #pragma once
@@ -15,8 +16,8 @@
 
 namespace tessera {
 
-// Gaps of activations from a step that goes forward to one that goes back, by pass, in the order in which passes save
-// first; of one pass in the order in which they begin. Passes without any: none.
+// Gaps of activations from a forward step to a backward step, grouped by pass. Passes are in the order in which
+// they first save; gaps of a pass are in the order in which they begin. Passes without any are omitted.
 std::vector<std::vector<Gap>> saved_by_pass(const PlanGround& ground);
 
 }  // namespace tessera

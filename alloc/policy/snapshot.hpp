@@ -1,4 +1,4 @@
-// The picture a policy decides from: values only, made by the engine, owned by nobody else.
+// The state that a policy decides from: values only, created by the engine for one decision.
 //
 // Thread safety: values.
 #pragma once
@@ -11,31 +11,31 @@
 
 namespace tessera {
 
-// One run that may leave the tier in question. Epochs count announced uses of the whole device.
+// A run that may be evicted from the tier in question. Epochs count announced uses of the whole device.
 struct RunPicture {
-  std::size_t run = 0;          // the engine's name for it; decisions repeat it
-  Bytes bytes{};                // in the tier that is short, and able to leave it now
-  Bytes clean{};                // of those, bytes whose copy in a lower tier is still valid
-  std::uint64_t used = 0;       // epoch of the last use
-  std::uint64_t gap = 0;        // last known distance between two uses; 0 = unknown
-  std::uint32_t often = 0;      // how often it was used of late, as of now (base/decayed_count.hpp)
-  std::uint64_t next = 0;       // epoch of the next use, where a learned iteration tells; 0 = unknown
-  bool idle = true;             // no queued work uses it: it can leave without waiting
-  bool dead = false;            // its bytes do not matter: leaving moves nothing
+  std::size_t run = 0;          // the engine's name for it; used in decisions
+  Bytes bytes{};                // in the tier that is short, and evictable now
+  Bytes clean{};                // of those, bytes with a valid copy in a lower tier
+  std::uint64_t used = 0;       // epoch of the latest use
+  std::uint64_t gap = 0;        // latest distance between two uses; 0 = unknown
+  std::uint32_t often = 0;      // decayed use count as of now (base/decayed_count.hpp)
+  std::uint64_t next = 0;       // epoch of the next use, if a learned iteration gives it; 0 = unknown
+  bool idle = true;             // without pending work: eviction need not wait
+  bool dead = false;            // its contents do not matter: eviction copies nothing
   TagId tag{};
 };
 
-// Which tier is short, and by how much. Leaving `device` goes to host, leaving `host` to file.
+// Which tier is short. Evictions from `device` go to the host, those from `host` to the file.
 enum class Shortage : std::uint8_t { kDevice, kHost };
 
 struct Snapshot {
   Shortage shortage = Shortage::kDevice;
-  Bytes need{};                 // at least so much must leave
+  Bytes need{};                 // at least this many bytes must leave
   std::uint64_t epoch = 0;      // now
-  std::vector<RunPicture> runs{};  // all that may leave, in no order
+  std::vector<RunPicture> runs{};  // all runs that may be evicted, in no order
 };
 
-// What shall leave, first to last; the engine stops when enough has left.
+// The runs to evict, in order; the engine stops when enough bytes have left.
 struct Decision {
   std::vector<std::size_t> leave;  // RunPicture::run
 };

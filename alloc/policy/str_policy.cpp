@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// What may be done in one gap; the first is to stay.
+// The choices for one gap; the first is to stay.
 using Choices = std::vector<std::optional<Absence>>;
 
 Choices choices_for(const PlanGround& ground, const Gap& gap) {
@@ -22,7 +22,7 @@ Choices choices_for(const PlanGround& ground, const Gap& gap) {
   return choices;
 }
 
-// The next combination, as one counts; false after the last.
+// Advances to the next combination, like a counter; returns false after the last.
 bool advance(std::vector<std::size_t>& chosen, const std::vector<Choices>& choices) {
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     if (++chosen[i] < choices[i].size()) return true;

@@ -1,12 +1,12 @@
-// STR: the exact optimum of what stays, is copied or is remade, for iterations of a few gaps.
+// STR: the exact optimum of keeping, copying and recomputing, for iterations with few gaps.
 //
-// Zong et al., "STR: Hybrid Tensor Re-Generation to Break Memory Wall for DNN Training", TPDS 2023 (papers.md §3.6). One problem
-// for copying and remaking; a copy that left stays valid on the host, so leaving a second time moves 0
-// bytes. Every choice for every gap is tried and judged by the forecast: stay, come back one copy early,
-// come back on demand, be remade. So it is the yardstick for heuristics that choose among these.
+// Zong et al., "STR: Hybrid Tensor Re-Generation to Break Memory Wall for DNN Training", TPDS 2023. Copying and
+// recomputing form one problem; a copy on the host stays valid, so evicting a second time moves 0 bytes. Every
+// choice for every gap is tried and judged by the forecast: stay, fetch one copy time early, fetch on demand,
+// recompute. So it is the reference for heuristics that choose among these.
 //
-// Beyond kMost combinations it plans as Capuchin does. Not here: its solver and the coarsening of graphs that
-// brings large models within reach of one, and tracing sources of what is remade.
+// Beyond kMost combinations it plans like Capuchin. Not implemented: its solver, the coarsening of graphs that
+// makes large models tractable for it, and tracing the sources of recomputed tensors.
 //
 // Thread safety: stateless.
 #pragma once

@@ -10,13 +10,13 @@ namespace {
 
 struct Layer {
   double compute = 0;
-  std::vector<std::uint32_t> weights;  // each once
-  std::vector<Gap> ending;             // of those, with steps inside
+  std::vector<std::uint32_t> weights;  // without duplicates
+  std::vector<Gap> ending;             // gaps of weights that end in this layer and have steps inside
 };
 
 std::vector<Layer> layers_of(const PlanGround& ground) {
   std::vector<Layer> layers(ground.structure.layer_begin.size());
-  std::vector<std::uint32_t> counted(ground.iteration.runs.size());  // layer + 1 of the last count
+  std::vector<std::uint32_t> counted(ground.iteration.runs.size());  // layer + 1 of the latest count
   for (std::uint32_t step = 0; step < ground.iteration.steps.size(); ++step) {
     const std::uint32_t layer = ground.structure.layer_of[step];
     layers[layer].compute += static_cast<double>(ground.iteration.steps[step].duration.value());
@@ -34,7 +34,8 @@ std::vector<Layer> layers_of(const PlanGround& ground) {
   return layers;
 }
 
-// Layers before this one whose computing covers its fetch: of those weights that leave between two uses so far apart.
+// The number of preceding layers with enough computing to cover this layer's fetch: that of the weights that
+// are offloaded between two uses this far apart.
 std::size_t covering(const PlanGround& ground, const std::vector<Layer>& layers, std::size_t layer) {
   double computed = 0;
   for (std::size_t before = 1; before < layers.size(); ++before) {
@@ -45,12 +46,12 @@ std::size_t covering(const PlanGround& ground, const std::vector<Layer>& layers,
     }
     if (computed >= fetch) return before;
   }
-  return 1;  // no window does it
+  return 1;  // no window suffices
 }
 
-// Most bytes of weights that so many layers and the next one use.
+// The maximum bytes of weights used by `window` consecutive layers and the next one.
 Bytes largest_window(const PlanGround& ground, const std::vector<Layer>& layers, std::size_t window) {
-  std::vector<std::size_t> counted(ground.iteration.runs.size());  // first layer + 1 of the last count
+  std::vector<std::size_t> counted(ground.iteration.runs.size());  // first layer + 1 of the latest count
   Bytes largest;
   for (std::size_t first = 0; first < layers.size(); ++first) {
     Bytes bytes;
@@ -64,7 +65,7 @@ Bytes largest_window(const PlanGround& ground, const std::vector<Layer>& layers,
   return largest;
 }
 
-// Layers fetched ahead, at least 1.
+// The number of layers fetched ahead, at least 1.
 std::uint32_t window_of(const PlanGround& ground) {
   const std::vector<Layer> layers = layers_of(ground);
   std::size_t window = 1;

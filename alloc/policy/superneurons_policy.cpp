@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// What is between two uses on the way back is remade for each of them.
+// Recomputes the runs for each of their uses in the backward pass.
 void remake_for_each_use(PlanGround& ground, const std::vector<bool>& outputs) {
   for (const Gap& gap : ground.gaps) {
     if (gap.wraps || gap.after < ground.structure.forward_end || outputs[gap.run]) continue;

@@ -1,12 +1,14 @@
-// SuperNeurons: convolution outputs leave, cheap layers are remade, and only if memory does not do.
+// SuperNeurons: convolution outputs are offloaded and cheap layers recomputed, but only if liveness alone does
+// not suffice.
 //
-// Wang et al., "SuperNeurons: Dynamic GPU Memory Management for Training Deep Neural Networks", PPoPP
-// 2018 (papers.md §3.2). Liveness first; while that fits nothing moves, as its tensor cache transfers only
-// when an allocation fails. Else outputs of convolutions (known by the weight beside them) leave and come
-// back at the convolution before on the way back; what can be remade is, once per segment while the
-// peak fits (speed), else for each use (memory). On demand the least recently used leaves.
+// Wang et al., "SuperNeurons: Dynamic GPU Memory Management for Training Deep Neural Networks", PPoPP 2018. If
+// everything fits with the program's own frees, nothing moves, since its tensor cache transfers only when an
+// allocation fails. Otherwise outputs of convolutions (recognised by an adjacent weight) are offloaded, and
+// fetched when the backward pass reaches the previous convolution; runs that can be recomputed are, once per
+// segment while the peak fits (speed), else for each use (memory). On demand the least recently used run is
+// evicted.
 //
-// Not here: its pool of 1 KiB blocks (ours is the block layer), the workspace of convolutions.
+// Not implemented: its pool of 1 KiB blocks (the block layer's concern), the workspace of convolutions.
 //
 // Thread safety: stateless.
 #pragma once

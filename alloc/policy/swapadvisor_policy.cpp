@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t kPopulation = 8;
-constexpr std::size_t kWork = 2'000'000;  // uses walked over in all
+constexpr std::size_t kWork = 2'000'000;  // total number of uses traversed
 
 struct Individual {
   ObjectCounts genes;
@@ -27,7 +27,7 @@ class Breeding {
   Breeding(const Iteration& iteration, const Machine& machine, const ObjectWalk& walk, std::uint64_t seed)
       : iteration_(iteration), machine_(machine), walk_(walk), random_(seed + 1) {}
 
-  // Who lives after so many trials, the fittest first.
+  // The survivors after this many trials, the fittest first.
   std::vector<Individual> live_after(std::size_t trials) {
     population_.push_back(grown(walk_.even_counts()));
     for (std::size_t i = 1; i < trials; ++i) {
@@ -58,7 +58,7 @@ class Breeding {
     return genes;
   }
 
-  // One class has more objects, others as many fewer as that takes.
+  // Gives one class more objects and takes as many from others as needed.
   void mutate(ObjectCounts& genes) {
     const std::size_t richer = below(genes.size());
     const ObjectClass& own = walk_.classes()[richer];
@@ -80,7 +80,7 @@ class Breeding {
   std::vector<Individual> population_;
 };
 
-// Objects cannot do with less, and still do not fit: their rounding costs what is not there.
+// Even the minimum number of objects does not fit: rounding to object sizes costs more memory than there is.
 bool is_too_tight(const ObjectWalk& walk) {
   return walk.classes().empty() || walk.bytes_of(walk.least_counts()) > walk.capacity();
 }

@@ -1,14 +1,16 @@
-// SwapAdvisor: genes say how many runs of each size are on the device; simulated time is the fitness.
+// SwapAdvisor: a genetic search over how many runs of each size are on the device, with simulated time as the
+// fitness.
 //
 // Huang et al., "SwapAdvisor: Pushing Deep Learning Beyond the GPU Memory Limit via Smart Swapping", ASPLOS
-// 2020 (papers.md §3.4). A size class has a number of objects. For given numbers, the iteration is walked: a
-// run without an object takes a free one of its class, else that of the run used farthest in the future, which is
-// away from its last use on and comes back when the object it takes then is free. Numbers are bred from
-// parents, an object given from one class to another at times; the best by the forecast live on. A forecast is a model,
-// by which some are fitter than on the engine: so the last generation and the first numbers are rehearsed on the engine
-// itself, and the fastest there is the answer, never slower than the first. The same seed gives the same plans.
+// 2020. Each size class has a number of objects. For given numbers, the iteration is traversed: a run without
+// an object takes a free one of its class, else that of the run with the farthest next use. That run is
+// offloaded from its latest use on, and is fetched when the object that it takes then is free. Numbers are
+// derived from two parents, with occasional mutations that move objects between classes; the best by the
+// forecast survive. The forecast is only a model and overrates some of them. So the last generation and the
+// initial numbers are simulated on the engine itself, and the fastest is the result, never slower than the
+// initial one. The same seed gives the same plans.
 //
-// Not here: the gene of the schedule. The order of launches is the program's.
+// Not implemented: the gene of the schedule. The order of launches is the program's.
 //
 // Thread safety: stateless.
 #pragma once
@@ -22,12 +24,12 @@ namespace tessera {
 
 class SwapadvisorPolicy final : public PlannedPolicy {
  public:
-  static constexpr double kMostSeed = 9007199254740992.0;  // 2^53: every whole number below is one of its own
+  static constexpr double kMostSeed = 9007199254740992.0;  // 2^53: all whole numbers up to here are distinct
   explicit SwapadvisorPolicy(double seed = 0)
       : seed_(seed > 0 ? static_cast<std::uint64_t>(std::min(seed, kMostSeed)) : 0) {}
   std::string_view name() const override { return "swapadvisor"; }
   AbsencePlan plan(const Iteration& iteration, const Machine& machine) const override;
-  // The fittest, the one that was bred from, and those that live with the fittest.
+  // The fittest, the initial plan, and the other survivors.
   void strategies(const Iteration& iteration, const Machine& machine, const Hear& hear) const override;
   bool may_be_refined() const override { return false; }
 

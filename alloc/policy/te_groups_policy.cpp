@@ -36,7 +36,7 @@ AbsencePlan plan_leaving(const Iteration& iteration, const Machine& machine, std
 AbsencePlan TeGroupsPolicy::plan(const Iteration& iteration, const Machine& machine) const {
   if (layers_ >= 0) return plan_leaving(iteration, machine, static_cast<std::size_t>(layers_));
   std::size_t low = 0, high = PlanGround(iteration, machine).saved_by_layer().size();
-  while (low < high) {  // the peak falls with each layer
+  while (low < high) {  // binary search: the peak falls with each layer
     const std::size_t middle = low + (high - low) / 2;
     if (planned_peak(iteration, machine, plan_leaving(iteration, machine, middle)) <= machine.device) {
       high = middle;

@@ -1,11 +1,11 @@
-// Transformer Engine: the first n of L layers' activations leave, on a schedule of deadlines.
+// Transformer Engine: the activations of the first n of L layers are offloaded, with scheduled deadlines.
 //
-// NVIDIA Transformer Engine, CPU offloading (papers.md §4.6). Layer i must be out before layer L-n+i
-// runs forward, and its way back begins with layer L-1-n+i's way back: so L-n layers' activations are on the
-// device at most. Only what has at least 256 Ki elements of two bytes leaves.
+// NVIDIA Transformer Engine, CPU offloading. Layer i must be evicted before layer L-n+i runs forward, and its
+// fetch begins with the backward pass of layer L-1-n+i, so at most L-n layers' activations are on the device.
+// Only runs of at least 256 Ki elements of two bytes are offloaded.
 //
-// n is given ("te-groups:2"), or the smallest that fits. Not here: stalling for the deadline (the engine
-// stalls where the room is needed), and finding views of one base (runs have none).
+// n is given ("te-groups:2"), or is the smallest that fits. Not implemented: stalling for the deadline (the
+// engine stalls where the room is needed), and detecting views of one base (runs have none).
 //
 // Thread safety: stateless.
 #pragma once

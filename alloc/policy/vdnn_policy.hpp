@@ -1,12 +1,13 @@
-// vDNN: feature maps leave behind the last layer forward that reads them, one comes back per layer.
+// vDNN: feature maps are evicted after the last forward layer that reads them, and one is fetched per backward
+// layer.
 //
-// Rhu et al., "vDNN: Virtualized Deep Neural Networks for Scalable, Memory-Efficient Neural Network
-// Design", MICRO 2016 (papers.md §3.1). All: every feature map that waits for the way back. Conv: those
-// that convolutions read, known here by the weight beside them. Each is fetched while the layer runs
-// that needs the one before it. Dyn: the first of none, conv, all whose peak fits.
+// Rhu et al., "vDNN: Virtualized Deep Neural Networks for Scalable, Memory-Efficient Neural Network Design",
+// MICRO 2016. All: every feature map that waits for the backward pass. Conv: those read by convolutions,
+// recognised here by an adjacent weight. Each is fetched while the layer runs that needs the previous one. Dyn:
+// the first of none, conv, all with a peak that fits.
 //
-// Not here: joining both streams at a layer's end (the engine waits only where it lacks the room), and
-// the choice of slower convolutions with less workspace, which is not an allocator's.
+// Not implemented: joining both streams at a layer's end (the engine waits only where it lacks room), and the
+// choice of slower convolutions with less workspace, which is not up to an allocator.
 //
 // Thread safety: stateless.
 #pragma once

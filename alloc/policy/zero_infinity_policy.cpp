@@ -12,7 +12,7 @@ constexpr double kEfficient = 0.5;
 constexpr RunClass kStates[] = {RunClass::kOptimizer, RunClass::kGradient, RunClass::kWeight,
                                 RunClass::kActivation};
 
-// The file if it is fast enough for so many bytes, or the host is full; its slower direction counts.
+// The file if it is fast enough for these bytes or the host is full; the slower of its directions counts.
 Away tier_for(const PlanGround& ground, Bytes bytes, Bytes& host_left) {
   const Machine& machine = ground.machine;
   const bool has_file = file_if_any(machine) == Away::kFile;

@@ -1,12 +1,13 @@
-// ZeRO-Infinity: every state leaves, to the cheapest tier that keeps the device busy enough.
+// ZeRO-Infinity: every state is offloaded, to the cheapest tier that keeps the device busy enough.
 //
-// Rajbhandari et al., "ZeRO-Infinity: Breaking the GPU Memory Wall for Extreme Scale Deep Learning", SC
-// 2021 (papers.md §4.5). Efficiency = compute / (compute + bytes / bandwidth), which is its ait·bw / (ait·bw
-// + peak) with both sides times the bytes; a class of runs goes to the file where that is at least a half,
-// else to the host while it has room. Weights, gradients, states and saved activations all leave, and come
-// back through a queue per tier, as late as it can bring them in time.
+// Rajbhandari et al., "ZeRO-Infinity: Breaking the GPU Memory Wall for Extreme Scale Deep Learning", SC 2021.
+// Efficiency = compute / (compute + bytes / bandwidth), which is its ait·bw / (ait·bw + peak) with numerator
+// and denominator multiplied by the bytes. A class of runs goes to the file if its efficiency is at least one
+// half, else to the host while it has room. Weights, gradients, states and saved activations are all offloaded,
+// and fetched through a queue per tier, as late as it can bring them in time.
 //
-// Not here: partitioning over devices, tiling of one huge layer. The staging ring is the file tier's.
+// Not implemented: partitioning over devices, tiling of one huge layer. The staging ring belongs to the file
+// tier.
 //
 // Thread safety: stateless.
 #pragma once

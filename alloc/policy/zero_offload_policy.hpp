@@ -1,10 +1,10 @@
-// ZeRO-Offload: optimizer states live on the host; gradients go there as they are made.
+// ZeRO-Offload: optimizer states live on the host; gradients go there as they are produced.
 //
-// Ren et al., "ZeRO-Offload: Democratizing Billion-Scale Model Training", USENIX ATC 2021 (papers.md §4.4).
-// Weights and activations stay. States come back one copy before their update.
+// Ren et al., "ZeRO-Offload: Democratizing Billion-Scale Model Training", USENIX ATC 2021. Weights and
+// activations stay. States are fetched one copy time before their update.
 //
-// Not here: the update on the processor and its delay by a step, which change the program; so states
-// cross the link twice per iteration, where the paper moves gradients and weights only.
+// Not implemented: the update on the processor and its delay by a step, which change the program. So states
+// cross the link twice per iteration, where the paper moves only gradients and weights.
 //
 // Thread safety: stateless.
 #pragma once
