@@ -1,11 +1,11 @@
-// The strategies for one iteration beside each other: what each takes, and which may be the best.
+// Compares the candidate strategies for one iteration: the simulated time of each, and which may be the best.
 //
-// Each is played on a stage of its own (stage.hpp), and is given up when it is behind the best so
-// far; the likeliest, by which the others are measured, is played to its end. Nothing is told
-// before the likeliest has been played, or one that is faster than the policy without any: others
-// may be worse than what the program does meanwhile.
+// Each candidate is simulated on an engine of its own (stage.hpp) and aborted when it is behind the best so far.
+// The most likely one, which is the reference for the others, is simulated to the end. No result is reported
+// before the most likely candidate has been simulated, or one that is faster than the policy without a plan:
+// any other may be worse than what the program is currently doing.
 //
-// Thread safety: play() and goes_on() from any thread, best() when all plays are over.
+// Thread safety: play() and goes_on() from any thread; best() when all simulations are over.
 #pragma once
 
 #include <atomic>
@@ -20,27 +20,26 @@ namespace tessera {
 
 class Contest {
  public:
-  // Of all passes of all strategies.
+  // Limit on the uses simulated in all passes of all candidates.
   static constexpr std::uint64_t kMostUses = std::uint64_t{1} << 21;
-  // What is told may be off by this part, so who is behind by less is in the answer, too; so many
-  // at most.
+  // A predicted time may be off by a fraction 1 / kDoubt, so candidates that are behind the best by less are
+  // returned too, at most kMostTold.
   static constexpr std::uint64_t kDoubt = 32;
   static constexpr std::size_t kMostTold = 4;
 
-  // Called with who is ahead of all others that were played, by one thread at a time.
+  // Called with each new best candidate, by one thread at a time.
   using Tell = std::function<void(const Told& best)>;
 
-  // `stop` breaks off what is being played. REQUIRES: all of them outlive it; the machine's rates
-  // are not zero.
+  // `stop` aborts running simulations. REQUIRES: all arguments outlive this; the machine's rates are not zero.
   Contest(const Iteration& iteration, const Machine& machine, const Policy& policy,
           const std::atomic<bool>& stop, Tell tell);
 
-  // `place`: in the order in which the policy told them; 0 is the likeliest.
+  // `place`: the position in the policy's order; 0 is the most likely candidate.
   void play(std::size_t place, Strategy strategy);
-  // False: as much has been played as may be, or it was stopped.
+  // Returns false when the limit on simulated uses is reached or `stop` is set.
   bool goes_on() const { return !stop_.load() && uses_.load() <= kMostUses; }
-  // The shortest first; of those that take as long to the nanosecond, which is the same moves, the
-  // likelier. None where nothing could be played.
+  // The candidates by predicted time. Of those with equal times to the nanosecond, which make the same moves,
+  // only the more likely one. Empty if no candidate could be simulated.
   std::vector<Told> best() EXCLUDES_LOCK(mutex_);
 
  private:
@@ -60,11 +59,11 @@ class Contest {
   std::atomic<std::uint64_t> uses_{0};
   const std::atomic<Nanoseconds> never_{Nanoseconds(~std::uint64_t{0})};
   std::atomic<Nanoseconds> enough_{
-      Nanoseconds(~std::uint64_t{0})};  // who takes longer is not in the answer
+      Nanoseconds(~std::uint64_t{0})};  // slower candidates are not returned
   Mutex mutex_{LockRank::kRehearsal};
   std::vector<Entry> entries_ GUARDED_BY(mutex_);
   bool tells_ GUARDED_BY(mutex_) = false;
-  Nanoseconds told_ GUARDED_BY(mutex_){~std::uint64_t{0}};  // of the best when it was told
+  Nanoseconds told_ GUARDED_BY(mutex_){~std::uint64_t{0}};  // time of the best when last reported
 };
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
-// Which strategies were heard already: many rules come to the same where there is little to decide.
+// Detects candidate strategies that were seen before: many rules give the same plan if there is little to
+// decide.
 //
 // Thread safety: none.
 #pragma once
@@ -16,13 +17,13 @@ namespace tessera {
 
 class Heard {
  public:
-  // False: one like it was.
+  // Returns false if an equivalent candidate was added before.
   bool add(const Strategy& strategy) {
     return ways_[{strategy.rest, strategy.strict && !strategy.plan.empty()}].insert(way_of(strategy.plan)).second;
   }
 
  private:
-  // What the engine carries out of a plan, in its order.
+  // The part of a plan that the engine carries out, in order.
   using Way = std::vector<std::array<std::uint64_t, 6>>;
 
   static Way way_of(const AbsencePlan& plan) {

@@ -12,7 +12,7 @@ using std::chrono::nanoseconds;
 
 constexpr double kPart = 0.25;  // of the processors
 constexpr double kLeastShare = 0.02;
-constexpr nanoseconds kSlice{10'000'000};  // until it looks at `stop` again
+constexpr nanoseconds kSlice{10'000'000};  // interval at which a sleep checks `stop`
 
 nanoseconds thread_time() {
   timespec now{};

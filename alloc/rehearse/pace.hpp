@@ -1,10 +1,10 @@
-// Holds a thread that works beside the program to its share of a processor.
+// Limits a background thread to its share of a processor.
 //
-// Under a quota (base/available_processors.hpp) every cycle of the search is taken from the program's own threads: at
-// half a processor a search at full speed halves the program. So a thread rests behind each piece of work, as long as
-// its share asks.
+// Under a CPU quota (base/available_processors.hpp) every cycle of the search is taken from the program's own
+// threads: with half a processor, a search at full speed halves the program's speed. So a thread sleeps after
+// each piece of work for as long as its share requires.
 //
-// Thread safety: a Turn belongs to its thread; a Pace is shared.
+// Thread safety: a Turn belongs to its thread; a Pace may be shared.
 #pragma once
 
 #include <atomic>
@@ -14,13 +14,14 @@ namespace tessera {
 
 class Pace {
  public:
-  // A quarter of the processors, for `threads` of them together; all of one where there are four or more for each.
+  // A quarter of the processors, divided among `threads` threads; 1 if there are four or more processors per
+  // thread.
   static double share_of(double processors, std::size_t threads);
 
-  // `share` of one processor, above 0; 1 does not rest. `stop` ends a rest. REQUIRES: it outlives this.
+  // `share` of one processor, above 0; 1 never sleeps. `stop` ends a sleep. REQUIRES: `stop` outlives this.
   Pace(double share, const std::atomic<bool>& stop) : share_(share), stop_(stop) {}
 
-  // One piece of work of the calling thread: from here to its end, and the rest behind it.
+  // A scope for one piece of work of the calling thread; its destructor sleeps as required.
   class Turn {
    public:
     explicit Turn(const Pace& pace);
@@ -33,7 +34,7 @@ class Pace {
     const std::chrono::nanoseconds began_;  // processor time of the thread
   };
 
-  // What belongs behind so much work.
+  // The sleep that belongs to this much work.
   std::chrono::nanoseconds rest_after(std::chrono::nanoseconds worked) const;
 
  private:

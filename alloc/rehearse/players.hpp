@@ -1,10 +1,10 @@
-// A few threads that carry out one thing after another, in the order in which it is handed over.
+// A small worker pool that runs tasks in the order in which they are handed over.
 //
-// Nothing is queued: who hands over waits until the one before has been taken up, so that what
-// takes long to make is made when it is needed, and one ahead.
+// There is no queue: hand() blocks until the previous task has been picked up. So tasks that are expensive to
+// create are created when needed, one ahead.
 //
-// Thread safety: all calls by one thread. What is handed over runs on others, several beside each
-// other; where there is one player, or no thread to be had, on the caller's own.
+// Thread safety: all functions from one thread. Tasks run concurrently on worker threads; with a count of one,
+// or if no thread can be started, on the caller's thread.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Players {
  public:
   // REQUIRES: count > 0.
   explicit Players(std::size_t count);
-  // Waits until all that was handed over is done.
+  // Waits until all tasks are done.
   ~Players();
   Players(const Players&) = delete;
   Players& operator=(const Players&) = delete;
@@ -33,7 +33,7 @@ class Players {
 
   Mutex mutex_{LockRank::kRehearsal};
   Condition changed_;
-  std::optional<std::function<void()>> next_ GUARDED_BY(mutex_);  // not taken up
+  std::optional<std::function<void()>> next_ GUARDED_BY(mutex_);  // not picked up yet
   bool ending_ GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };

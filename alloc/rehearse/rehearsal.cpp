@@ -24,7 +24,7 @@ Rehearsal::~Rehearsal() {
   {
     MutexLock lock(mutex_);
     ending_ = true;
-    stop_.store(true);  // a question that is just being taken up would let it go on
+    stop_.store(true);  // under the lock, since await_question() clears it
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
@@ -70,7 +70,7 @@ std::optional<Rehearsal::Question> Rehearsal::await_question() {
   return std::exchange(question_, std::nullopt);
 }
 
-// Not to a question that has been dropped.
+// Drops the result if a newer request is waiting.
 void Rehearsal::publish(std::vector<Told> told) {
   MutexLock lock(mutex_);
   if (!question_) found_ = std::move(told);
@@ -84,7 +84,7 @@ std::vector<Told> Rehearsal::best_of(const Question& question) {
   return search(question, std::move(told));
 }
 
-// Without a player the first strategy is the answer, and nobody knows what it takes.
+// Without workers the first candidate is the answer, without a predicted time.
 std::vector<Told> Rehearsal::hear(const Question& question, std::size_t players) {
   const Iteration& iteration = question.iteration;
   Contest contest(iteration, question.machine, policy_, stop_, [this](const Told& best) { publish({best}); });
@@ -105,8 +105,9 @@ std::vector<Told> Rehearsal::hear(const Question& question, std::size_t players)
         first = std::move(strategy);
         return players > 0 && !stop_.load();
       }
-      // One alone is not played: there is nothing to compare it with. And the next one before it, because what the
-      // program does meanwhile is mostly the likeliest, so that it is the other one who may bring something.
+      // A single candidate is not simulated: there is nothing to compare it with. The second is simulated
+      // before the first, because the program is usually running the first already and only another candidate
+      // can improve on it.
       if (another) play(++places, std::move(strategy));
       if (places == 1 && another && contest.goes_on()) play(0, *first);
       return contest.goes_on();

@@ -1,23 +1,23 @@
-// Rehearses the strategies of a policy beside the program, and answers with the best few.
+// Simulates a policy's candidate strategies beside the program and returns the best few.
 //
-// Each is played on the engine itself in virtual time (stage.hpp), so the judge knows all that the engine
-// does, and no model of it has to be kept true. The first strategy is the answer where nothing can be
-// told: no rate of a link is known yet, or nothing could be played. Of strategies that would do the
-// same one is played.
+// Each is simulated on the engine itself in virtual time (stage.hpp), so the judge knows everything that the
+// engine does, and no separate model has to be kept accurate. If nothing can be simulated, for example because
+// no link rate is known yet, the first candidate is the answer. Equivalent candidates are simulated once.
 //
-// Source: simulation as the judge of plans, SwapAdvisor (papers.md §3.4); here of whole policies.
+// Source: simulation as the judge of plans, SwapAdvisor (ASPLOS 2020); here applied to whole policies.
 //
-// An iteration of many launches takes long to play; the best so far is the answer until there is a better one
-// (contest.hpp). Several are played at once where there are processors for it. Who is behind is given up sooner
-// when a better one ends sooner, so with several players the answer is a matter of luck among those that are
-// nearly the best. When all have been heard, plans near the best are tried (search.hpp), and what was heard is the answer meanwhile.
+// A long iteration takes long to simulate; the best candidate so far is the answer until there is a better one
+// (contest.hpp). Several candidates are simulated concurrently if there are processors for it. A slow candidate
+// is aborted earlier when a better one finishes earlier, so with several workers the choice among nearly equal
+// candidates is not deterministic. After all candidates, plans near the best ones are tried (search.hpp); until
+// then the best candidate is the answer.
 //
-// Without a thread to be had a question has no answer; the next one tries again.
+// If no thread can be started, a request gets no answer; the next request tries again.
 //
-// Bounds: Contest::kMostUses and Search::kMostUses uses are played for one question; strategies beyond that are not
-// heard. Each player has a stage in memory.
+// Bounds: at most Contest::kMostUses and Search::kMostUses uses are simulated per request; candidates beyond
+// that are skipped. Each worker holds one simulated engine in memory.
 //
-// Thread safety: ask() and answer() by one thread at a time; the rehearsals have threads of their own.
+// Thread safety: ask() and answer() by one thread at a time; simulations run on threads of their own.
 #pragma once
 
 #include <atomic>
@@ -31,16 +31,17 @@ namespace tessera {
 
 class Rehearsal final : public Planner {
  public:
-  // kWaits: answer() waits until there is no better one. With one player a run in virtual time depends on nothing else.
+  // kWaits: answer() blocks until the final result. With one worker a run in virtual time is then
+  // deterministic.
   enum class Answer : std::uint8_t { kWhenReady, kWaits };
 
-  // A quarter of so many processors: the program has use for the others. Beyond four there is little left to wait for,
-  // and each takes memory. One of them keeps to less than a processor where there are few (pace.hpp).
+  // A quarter of the processors, since the program needs the others. Beyond four workers little waiting time is
+  // left to save, and each takes memory. With few processors the single worker uses less than one (pace.hpp).
   static std::size_t players_beside(double processors);
 
-  // `share` of a processor for each player. REQUIRES: `policy` outlives it; players > 0; share > 0.
+  // `share` of a processor for each worker. REQUIRES: `policy` outlives it; players > 0; share > 0.
   explicit Rehearsal(const Policy& policy, Answer answer, std::size_t players = 1, double share = 1);
-  // Breaks off what is being played.
+  // Aborts running simulations.
   ~Rehearsal() override;
 
   void ask(const Iteration& iteration, const Machine& machine) override;
@@ -63,15 +64,15 @@ class Rehearsal final : public Planner {
   const Policy& policy_;
   const Answer when_;
   const std::size_t players_;
-  std::atomic<bool> stop_{false};  // what is being played is not wanted any more
+  std::atomic<bool> stop_{false};  // aborts running simulations
   const Pace pace_;
   Mutex mutex_{LockRank::kObserve};
   Condition changed_;
-  std::optional<Question> question_ GUARDED_BY(mutex_);  // not begun
+  std::optional<Question> question_ GUARDED_BY(mutex_);  // not started yet
   std::vector<Told> found_ GUARDED_BY(mutex_);
   bool thinking_ GUARDED_BY(mutex_) = false;
   bool ending_ GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // from the first question on
+  std::thread thread_;  // started with the first request
 };
 
 }  // namespace tessera

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// So many draws find one that was not heard, or there is hardly one.
+// Enough draws to find a new candidate unless there are hardly any.
 constexpr int kMostDraws = 16;
 constexpr std::uint64_t kOtherOrderOneIn = 8;
 
@@ -59,7 +59,7 @@ std::optional<Strategy> Search::draw() {
   return std::nullopt;
 }
 
-// Plays of the round before may still end.
+// Simulations of the previous round may still finish later.
 void Search::begin_anew() {
   found_.push_back(fastest());
   kept_ = from_;

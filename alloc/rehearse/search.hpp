@@ -1,14 +1,15 @@
-// Looks for a faster strategy near those that are known to be good.
+// Local search for a faster strategy near the known good ones.
 //
-// Plans made by a rule use all runs alike, and are as good as the model in the rule's head; what is left over is
-// small and particular to the iteration: one run less, a part more, a way back some steps sooner. So a plan of the few best is
-// changed a little (learn/plan_neighbours.hpp), played, and kept if it is faster than the slowest of them, again and
-// again. Plans that take as long to the nanosecond do the same, so one of them is kept: others are to be changed, and
-// told, too. When many in a row were not faster than the best it begins anew with what it began with, kRounds times in
-// all: where it comes to is a matter of luck. It ends sooner when nothing is left to win.
+// A plan made by a rule treats all runs alike and is as good as the model behind the rule. What remains to be
+// gained is small and specific to the iteration: one run less, a larger part, a fetch some steps earlier. So
+// the search repeatedly takes one of the few best plans, changes it slightly (learn/plan_neighbours.hpp),
+// simulates it, and keeps it if it is faster than the slowest of them. Plans with equal times to the nanosecond
+// behave the same, so only one of them is kept, to leave room for different ones. After many attempts in a row
+// without a new best it restarts from the initial candidates, kRounds rounds in all, because the result of a
+// round depends on chance. It ends early when nothing is left to gain.
 //
-// Local search with the engine as the judge, and random restarts; SwapAdvisor's search (papers.md §3.4) keeps a few as
-// well, and mixes them.
+// Local search with the engine as the judge and random restarts; SwapAdvisor's search (ASPLOS 2020) also keeps
+// a population, and recombines it.
 //
 // Thread safety: play() and goes_on() from any thread.
 #pragma once
@@ -28,30 +29,30 @@ namespace tessera {
 
 class Search {
  public:
-  // Of all passes of all strategies.
+  // Limit on the uses simulated in all passes of all candidates.
   static constexpr std::uint64_t kMostUses = std::uint64_t{1} << 21;
-  // So many plays in a row that are not faster than the round's best end a round.
+  // A round ends after this many attempts in a row without a new best.
   static constexpr std::uint64_t kMostFruitless = 128;
   static constexpr std::size_t kRounds = 3;
   static constexpr std::size_t kKept = 6;
-  // What is nearer to the time of computing alone than this part of it is as good as it gets.
+  // A time within this fraction of the computing time alone cannot be improved noticeably.
   static constexpr std::uint64_t kNearEnough = 256;
-  // An answer is told on the way when its best is faster by this part than that of the one before.
+  // An intermediate result is reported when its best is faster than the last reported one by this fraction.
   static constexpr std::uint64_t kWorthTelling = 64;
 
   // Called with the best few, by one thread at a time.
   using Tell = std::function<void(std::vector<Told> best)>;
 
-  // REQUIRES: `from`, the best first, is not empty; all but it outlive the search, its strategies' policies too; the
-  // machine's rates are not zero.
+  // REQUIRES: `from` is sorted, best first, and not empty; all other arguments, and the policies of its
+  // strategies, outlive the search; the machine's rates are not zero.
   Search(const Iteration& iteration, const Machine& machine, const Policy& policy,
          const std::atomic<bool>& stop, Tell tell, std::vector<Told> from);
 
   bool goes_on() const EXCLUDES_LOCK(mutex_);
-  // One more.
+  // Simulates one more candidate.
   void play() EXCLUDES_LOCK(mutex_);
-  // The shortest first, Contest::kMostTold at most. What it began with ends them: what is found fits the stage
-  // closely, and the program may show that it takes longer there.
+  // The best candidates by predicted time, at most Contest::kMostTold. The last one is the best initial
+  // candidate: found plans are tuned to the simulation, and the program may show that they take longer there.
   std::vector<Told> best() const EXCLUDES_LOCK(mutex_);
 
  private:
@@ -60,7 +61,7 @@ class Search {
   void begin_anew() REQUIRES_LOCK(mutex_);
   void keep(Told told) EXCLUDES_LOCK(mutex_);
   std::vector<Told> best_few() const REQUIRES_LOCK(mutex_);
-  const Told& fastest() const REQUIRES_LOCK(mutex_);  // of the round
+  const Told& fastest() const REQUIRES_LOCK(mutex_);  // of the current round
   Nanoseconds slowest_kept() const REQUIRES_LOCK(mutex_);
 
   const Iteration& iteration_;
@@ -71,14 +72,14 @@ class Search {
   const std::vector<Told> from_;
   const Nanoseconds near_enough_;
   std::atomic<std::uint64_t> uses_{0};
-  std::atomic<Nanoseconds> enough_{};  // who takes longer is not kept
+  std::atomic<Nanoseconds> enough_{};  // slower candidates are not kept
   mutable Mutex mutex_{LockRank::kRehearsal};
   PlanNeighbours neighbours_ GUARDED_BY(mutex_);
   Heard heard_ GUARDED_BY(mutex_);
   std::vector<Told> kept_ GUARDED_BY(mutex_);
-  std::vector<Told> found_ GUARDED_BY(mutex_);  // the best of each round that is over
+  std::vector<Told> found_ GUARDED_BY(mutex_);  // the best of each completed round
   std::uint64_t fruitless_ GUARDED_BY(mutex_) = 0;
-  Nanoseconds told_ GUARDED_BY(mutex_);  // of the best, when it was told
+  Nanoseconds told_ GUARDED_BY(mutex_);  // time of the best when last reported
 };
 
 }  // namespace tessera

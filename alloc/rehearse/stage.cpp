@@ -11,16 +11,16 @@
 namespace tessera {
 namespace {
 
-// So many steps a program has queued at most.
+// The maximum number of steps that a program has queued.
 constexpr std::uint64_t kAhead = 256;
-// As often as the pump's thread looks.
+// The polling interval of the pump's thread.
 constexpr Nanoseconds kLook{100'000};
-// Addresses cost nothing, and a heap that is cut up needs more of them than it has bytes.
+// Addresses cost nothing, and a fragmented heap needs more of them than it has bytes.
 constexpr std::uint64_t kAddressesPerByte = 4;
 
 LinkSpeed speed(double rate) { return {static_cast<std::uint64_t>(rate), {}}; }
 
-// A policy that somebody else owns.
+// Forwards to a policy with another owner.
 class Borrowed final : public Policy {
  public:
   explicit Borrowed(const Policy& policy) : policy_(policy) {}
@@ -48,7 +48,7 @@ Stage::Stage(const Iteration& iteration, const Machine& machine, const Strategy&
                .outbound = speed(machine.out_rate),
                .peer = speed(machine.peer_rate),
                .contents = SimContents::kNone,
-               .watches_memory = has_peer(machine),  // to know copies of peers; replays and tests watch the same engine
+               .watches_memory = has_peer(machine),  // to identify copies between peers; replays and tests check the same engine
                .name = "rehearsal"},
               clock_),
       log_(clock_, 0),
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Stage>> Stage::create(const Iteration& iteration, const M
   TESSERA_TRY_ASSIGN(stage->pages_, PageManager::create(stage->driver_, *stage->residency_, addresses,
                                                         addresses));
   auto blocks = BlockCacheOptions::for_device(tiers.device.usage().capacity);
-  blocks.planned_limit = {};  // what is played are runs
+  blocks.planned_limit = {};  // the iteration consists of runs
   stage->blocks_ = std::make_unique<BlockCache>(*stage->residency_, *stage->pages_, blocks);
   return stage;
 }
@@ -121,7 +121,8 @@ Result<Nanoseconds> Stage::play(const std::atomic<Nanoseconds>& enough, const st
   return *told_;
 }
 
-// As the program stands: who is away is brought there first, so that there is room for the others.
+// Reproduces the program's current state. Runs that are off the device are placed first, so that the others
+// have room.
 Status Stage::stand(const std::atomic<bool>& stop) {
   struct Standing {
     const IterationRun* run;
@@ -162,7 +163,7 @@ void Stage::lead() {
   residency_->lead(learned_, strategy_, std::span(held_).first(learned_.runs.size()));
 }
 
-// When the device comes to it.
+// Called when the device reaches the pass.
 void Stage::begin_pass(int pass) {
   pass_ = pass;
   const Nanoseconds began = std::exchange(pass_began_, clock_.now());
@@ -224,7 +225,7 @@ Status Stage::queue(const IterationStep& step) {
   if (streams_.size() > 1) TESSERA_TRY(await_others(step));
   const StreamId stream = streams_[step.stream];
   Use use;
-  if (!leads_) use.work = &step;  // no two are alike, so nothing is learned
+  if (!leads_) use.work = &step;  // all steps look different, so that no iteration is learned
   TESSERA_TRY(residency_->begin_use(operands_, stream, Access::kRead, Use::Kind::kGate, use));
   for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
     if (iteration_.uses[i].writes) residency_->note_written(*operands_[i - step.first_use]);
@@ -238,7 +239,7 @@ Status Stage::queue(const IterationStep& step) {
   return queued;
 }
 
-// Behind a writer everybody waits, a writer behind all.
+// A reader waits for the last writer, a writer for all previous uses.
 Status Stage::await_others(const IterationStep& step) {
   const StreamId own = streams_[step.stream];
   for (std::uint32_t i = step.first_use; i < step.end_use; ++i) {
@@ -256,7 +257,7 @@ Status Stage::await_others(const IterationStep& step) {
   return {};
 }
 
-// The ring has no event of older ones, which are over.
+// Events of older steps have left the ring; those steps have completed.
 Status Stage::await(std::uint64_t number, StreamId by) {
   return number <= awaited_ ? Status() : driver_.wait_event(by, events_[(number - 1) % kAhead]);
 }
