@@ -1,11 +1,10 @@
-/* Where a running process listens for `tessera sleep` and `tessera wake`.
+/* The socket on which a running process accepts `tessera sleep` and `tessera wake`.
  *
- * A socket in a folder of its user, named for the process: its number, the namespace of that number, and the time when it
- * started. So programs of containers that share a folder do not take each other's names, and a number that is used
- * again does not lead to another program.
+ * It is in a folder of its user and is named for the process: its number, the namespace of that number, and its
+ * start time. So programs in containers that share a folder do not collide, and a reused process number does
+ * not address another program.
  *
- * Thread safety: any thread.
- */
+ * Thread safety: any thread. */
 #ifndef TESSERA_CONTROL_H
 #define TESSERA_CONTROL_H
 
@@ -21,15 +20,16 @@ extern "C" {
 #define TESSERA_CONTROL_NAME_BYTES 64
 
 typedef struct tessera_process_identity {
-  int64_t pid;             /* as its own namespace counts */
-  uint64_t pid_namespace;  /* inode of /proc/PID/ns/pid; 0 where that cannot be asked */
-  uint64_t start_ticks;    /* field 22 of /proc/PID/stat, in clock ticks since the machine started */
+  int64_t pid;             /* in its own namespace */
+  uint64_t pid_namespace;  /* inode of /proc/PID/ns/pid; 0 if unknown */
+  uint64_t start_ticks;    /* field 22 of /proc/PID/stat, in clock ticks since boot */
 } tessera_process_identity;
 
-/* Of the process that this one knows as `pid`; 0 is this one. Errors: TESSERA_NOT_FOUND when /proc has no such process. */
+/* The identity of the process that this one knows as `pid`; 0 is this one. Errors: TESSERA_NOT_FOUND if /proc
+ * has no such process. */
 TESSERA_API tessera_result tessera_process_identity_of(int64_t pid, tessera_process_identity* identity);
 
-/* The name of its socket. REQUIRES: `name` has TESSERA_CONTROL_NAME_BYTES. */
+/* Writes the name of its socket. REQUIRES: `name` has TESSERA_CONTROL_NAME_BYTES bytes. */
 TESSERA_API void tessera_control_name(const tessera_process_identity* identity, char* name);
 
 #ifdef __cplusplus

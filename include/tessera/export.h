@@ -1,5 +1,5 @@
-/* Marks what libtessera.so shows to the world; everything else is hidden.
- * Thread safety: no code. */
+/* Marks the exported symbols of libtessera.so; all others are hidden.
+ * Thread safety: declarations only. */
 #ifndef TESSERA_EXPORT_H
 #define TESSERA_EXPORT_H
 

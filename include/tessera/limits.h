@@ -1,7 +1,7 @@
-/* What the machine and its control groups leave this process, beside memory (tessera_available_memory).
+/* Processors and threads that the machine and its control groups leave to this process. For memory see
+ * tessera_available_memory.
  *
- * Thread safety: any thread. A call reads a few small files.
- */
+ * Thread safety: any thread. A call reads a few small files. */
 #ifndef TESSERA_LIMITS_H
 #define TESSERA_LIMITS_H
 
@@ -13,10 +13,10 @@
 extern "C" {
 #endif
 
-/* Processors that it may use by its affinity and the quotas of its groups: 0.5 is half of one. */
+/* Processors available by CPU affinity and the quotas of its control groups: 0.5 is half a processor. */
 TESSERA_API double tessera_available_processors(void);
 
-/* Threads that the limits of its groups let it start, UINT64_MAX without such a limit. */
+/* Threads that the process can still start within the limits of its control groups; UINT64_MAX without a limit. */
 TESSERA_API uint64_t tessera_available_tasks(void);
 
 #ifdef __cplusplus

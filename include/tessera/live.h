@@ -1,15 +1,14 @@
-/* The page on which a running process shows its statistics to `tessera top`.
+/* The page on which a running process publishes its statistics for `tessera top`.
  *
- * It is a memory file named TESSERA_LIVE_NAME, which a reader of the same user finds as a link in
- * /proc/PID/fd and maps; so nothing is left when the process ends, however it ends. The process
- * writes only while somebody looks: a reader says until when it does.
+ * It is a memory file named TESSERA_LIVE_NAME, which a reader of the same user finds as a link in /proc/PID/fd
+ * and maps. So nothing is left when the process ends, however it ends. The process writes only while there is a
+ * reader: a reader sets the time until which it is watching.
  *
- * One writer. `sequence` is odd while it writes; a reader that finds it odd, or changed after it has
- * read, reads again. All words after `magic` and `pid` are read and written as atomics: words of
- * `text` with acquire and release, so that no fence is needed.
+ * There is one writer. `sequence` is odd while it writes; a reader that finds it odd, or changed after reading,
+ * reads again. All words after `magic` and `pid` are accessed as atomics, words of `text` with acquire and
+ * release, so that no fence is needed.
  *
- * Thread safety: as said above, also between processes.
- */
+ * Thread safety: as described above, also between processes. */
 #ifndef TESSERA_LIVE_H
 #define TESSERA_LIVE_H
 
@@ -25,11 +24,11 @@ extern "C" {
 
 typedef struct tessera_live {
   uint64_t magic;
-  int64_t pid;                /* the writer's: a child of fork has the file too */
+  int64_t pid;                /* of the writer: a child of fork has the file too */
   uint64_t sequence;
-  uint64_t watched_until_ns;  /* CLOCK_MONOTONIC; the one word that readers write */
-  uint64_t written_ns;        /* CLOCK_MONOTONIC of the newest text */
-  uint64_t text_bytes;        /* 0 before the first; what tessera_stats_json gives */
+  uint64_t watched_until_ns;  /* CLOCK_MONOTONIC; the only word that readers write */
+  uint64_t written_ns;        /* CLOCK_MONOTONIC time of the latest text */
+  uint64_t text_bytes;        /* 0 before the first; the output of tessera_stats_json */
   uint64_t text[TESSERA_LIVE_WORDS];
 } tessera_live;
 

@@ -1,11 +1,10 @@
-/* Replays a trace of a program through the allocator on a virtual machine: `tessera replay` as a
- * library of its own, libtessera_replay. It needs no GPU, takes no memory for the bytes it moves,
- * and the same trace with the same options gives the same answer.
+/* Replays a program's trace through the allocator on a virtual machine: `tessera replay` as a separate library,
+ * libtessera_replay. It needs no GPU, allocates no memory for the bytes it moves, and is deterministic: the
+ * same trace with the same options gives the same result.
  *
- * Conventions are those of tessera.h; failures are told by tessera_replay_last_error().
+ * The conventions of tessera.h hold; tessera_replay_last_error() describes failures.
  *
- * Thread safety: every call may be made from any thread, but one object by one thread at a time.
- */
+ * Thread safety: all functions may be called from any thread, but one object only from one thread at a time. */
 #ifndef TESSERA_REPLAY_H
 #define TESSERA_REPLAY_H
 
@@ -20,17 +19,17 @@ typedef struct tessera_replay tessera_replay;
 
 TESSERA_API tessera_result tessera_replay_create(tessera_replay** replay);
 TESSERA_API void tessera_replay_destroy(tessera_replay* replay);
-/* Every option of docs/replay.md by its name, value as text: "device-memory", "4GiB". Errors:
- * NOT_FOUND for no such option, INVALID_ARGUMENT for a value it does not take. */
+/* Every option of docs/replay.md, by name and with the value as text: "device-memory", "4GiB". Errors:
+ * NOT_FOUND for an unknown option, INVALID_ARGUMENT for a value it does not accept. */
 TESSERA_API tessera_result tessera_replay_set(tessera_replay* replay, const char* name,
                                               const char* value);
-/* The result as one JSON object, which lives until the object's next call. Errors: IO and
- * INVALID_ARGUMENT for the trace, with its line; OUT_OF_MEMORY when it does not fit. */
+/* The result as one JSON object, valid until the object's next call. Errors: IO and INVALID_ARGUMENT for the
+ * trace, with its line; OUT_OF_MEMORY if it does not fit. */
 TESSERA_API tessera_result tessera_replay_run(tessera_replay* replay, const char* trace_path,
                                               const char** json);
-/* Name, source and one line about each policy, as a JSON list that lives for ever. */
+/* Name, source and a one-line summary of each policy, as a JSON list with static lifetime. */
 TESSERA_API const char* tessera_replay_policies(void);
-/* This thread's last failure of these calls as a sentence, "" if none. */
+/* The message of this thread's latest failure in these calls, "" if none. */
 TESSERA_API const char* tessera_replay_last_error(void);
 
 #ifdef __cplusplus

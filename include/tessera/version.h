@@ -1,5 +1,5 @@
-/* The one version number.
- * Thread safety: no code. */
+/* The version number.
+ * Thread safety: declarations only. */
 #ifndef TESSERA_VERSION_H
 #define TESSERA_VERSION_H
 
