@@ -18,7 +18,7 @@
 // Thread safety: all functions may be called from any thread.
 //
 // Invariants (validate()): each place of each bundle is in one state: free, in its domain's queue, or live (or
-// out of the cache and about to be). Run::live counts the live ones. Room above 1 MiB behind the last place is
+// out of the cache and about to be). Run::live counts this last group. Room above 1 MiB behind the last place is
 // listed as available, except in planned bundles; so are free places, with the same exception.
 #pragma once
 

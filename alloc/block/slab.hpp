@@ -1,8 +1,8 @@
 // A base page, or a part of a shared one, divided into slots of one class for one domain, with a bitmap of free
 // slots.
 //
-// A bitmap costs one bit per slot, serves the lowest address first (which keeps sparse slabs sparse, so that
-// they empty), and cannot contain a slot twice. A free list has none of these properties.
+// A bitmap rather than a free list: it costs one bit per slot, serves the lowest address first (which keeps
+// sparse slabs sparse, so that they empty), and cannot contain a slot twice.
 //
 // A thread takes the slots of one cache line of words at a time, so threads that share a slab do not share a
 // line. For large slots a line holds fewer words: the slots of a line span at most kLineBytes, and the words of

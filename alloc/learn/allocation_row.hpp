@@ -40,7 +40,7 @@ struct AllocationRow {
 class AllocationLog {
  public:
   static constexpr std::size_t kMost = std::size_t{1} << 15;
-  static constexpr std::size_t kFewest = 16;  // minimum length of a row, exclusive
+  static constexpr std::size_t kFewest = 16;  // minimum length of a row
 
   // A block's location and lifetime: launches after epoch `made` and before `freed` may use it.
   struct Stay {

@@ -33,8 +33,8 @@ class Stage {
   // by less than 1 / kAlike are settled; some alternate forever, and then the mean of the later half counts.
   static constexpr int kAlone = 1, kMostPasses = 12, kUnsettled = kMostPasses / 2;
   static constexpr std::uint64_t kAlike = 1000;
-  // A pass that exceeds `enough` by more than this fraction will not settle below it, and neither will this
-  // many longer passes in a row.
+  // A pass that exceeds `enough` by more than a fraction 1 / kHopeless will not settle below it, and neither will
+  // kMostLonger longer passes in a row.
   static constexpr std::uint64_t kHopeless = 4;
   static constexpr int kMostLonger = 3;
 
