@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// By the runs' own addresses: where the system put our records must not decide who comes first.
+// By run address, so that the order does not depend on where the records were allocated.
 bool is_before(const Run* a, const Run* b) { return a->address < b->address; }
 
 std::vector<Run*> distinct(std::span<Run* const> runs) {
@@ -19,9 +19,9 @@ std::vector<Run*> distinct(std::span<Run* const> runs) {
   return result;
 }
 
-// What comes takes its room in parts of this size: few enough calls, and soon enough a first one.
+// Room is taken in parts of this size: few calls, but an early first one.
 constexpr Bytes kPart = 64_MiB;
-// The driver may be out of memory though the budget is not; so often more leaves to help it.
+// The driver may be out of memory although the budget is not; this many times more is evicted to help it.
 constexpr int kMountRounds = 16;
 
 Status data_loss(PageRef page) {
@@ -32,7 +32,7 @@ Status data_loss(PageRef page) {
 }  // namespace
 
 Status Arrivals::fetch(Runs runs, StreamId stream) {
-  if (stream != kNoStream) {  // news of this stream's progress, as fine-grained as its misses
+  if (stream != kNoStream) {  // a fence per miss, so that the stream's progress is known at that granularity
     TESSERA_TRY(engine_.fence(std::uint64_t{1} << engine_.streams.slot_of(stream)));
   }
   const std::vector<Run*> wanted = distinct(runs);
@@ -67,11 +67,11 @@ Status Arrivals::bring_in(Runs runs) {
   if (room.is_ok()) return room;
   if (room.code() != Code::kOutOfMemory || pages.size() == 1) return room;
   std::erase_if(pages, [](const PageRef& page) { return is_mapped(page->state); });
-  return bring_one_by_one(pages);  // the tiers below are too full to swap all at once
+  return bring_one_by_one(pages);  // the tiers below are too full to swap everything at once
 }
 
-// All that has to leave begins to; what comes takes its room as it becomes free, so that both
-// directions of the link are busy.
+// Starts all evictions that are needed; fetches take room as it becomes free, so that both directions of the link are
+// busy.
 Status Arrivals::bring_by_parts(std::span<const PageRef> pages) {
   TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
   const Bytes wanted = total_bytes(pages);
@@ -102,7 +102,7 @@ Result<std::vector<PageRef>> Arrivals::absent_pages(Runs runs) {
       }
       if (page->state == PageState::kLost) return data_loss(page);
       if (is_mapped(page->state)) continue;
-      if (is_apart(page->state)) {  // its room is its own
+      if (is_apart(page->state)) {  // it has its frame already
         apart.push_back(page);
         continue;
       }
@@ -114,8 +114,8 @@ Result<std::vector<PageRef>> Arrivals::absent_pages(Runs runs) {
   return pages;
 }
 
-// Once a spill file takes no more, new pages must leave the staging reserve free: pages that have
-// nowhere else to go would fill it, and then nothing could be brought back.
+// When the spill file takes no more, new pages must leave the staging reserve free: pages that cannot go anywhere else
+// would fill it, and then nothing could be fetched.
 Status Arrivals::check_backing(std::span<const PageRef> pages) const {
   Bytes wanted, backed;
   for (const PageRef& page : pages) {
@@ -134,8 +134,8 @@ Status Arrivals::check_backing(std::span<const PageRef> pages) const {
                             wanted / 1_MiB, backed / 1_MiB, room / 1_MiB));
 }
 
-// REQUIRES: room for all of them. Reads from the file are started as far as host frames go, and
-// each page is mounted as soon as its bytes are in host memory.
+// REQUIRES: room for all of them. Starts reads from the file as far as there are host frames, and mounts each page as
+// soon as its bytes are in host memory.
 Status Arrivals::bring(std::vector<PageRef> pages) {
   for (int rounds = 0; !pages.empty();) {
     std::vector<PageRef> ready, waiting;
@@ -146,7 +146,7 @@ Status Arrivals::bring(std::vector<PageRef> pages) {
     }
     const Status mounted = transfers_.mount(ready);
     if (mounted.code() == Code::kOutOfMemory && rounds++ < kMountRounds) {
-      // What makes room may send these on to the file: they are asked for again.
+      // making room may spill these pages: they are looked at again
       std::erase_if(pages, [](const PageRef& page) { return is_mapped(page->state); });
       TESSERA_TRY(help_driver(total_bytes(pages), mounted));
       continue;
@@ -172,12 +172,12 @@ Status Arrivals::bring_one_by_one(std::span<const PageRef> pages) {
   for (const PageRef& page : pages) {
     TESSERA_TRY(room_.make(page.bytes()));
     TESSERA_TRY(bring({page}));
-    TESSERA_TRY(transfers_.settle(page));  // its host frame is free for the next one to leave into
+    TESSERA_TRY(transfers_.settle(page));  // its host frame is free for the next eviction
   }
   return {};
 }
 
-// Whether the page can be mounted now; if not, its read from the file is started or going on.
+// Whether the page can be mounted now; if not, its read from the file has been started.
 Result<bool> Arrivals::on_host(PageRef page) {
   if (page->state == PageState::kSinking) TESSERA_TRY(transfers_.settle(page));
   if (page->state == PageState::kRising) return transfers_.has_risen(page);
@@ -189,8 +189,8 @@ Result<bool> Arrivals::on_host(PageRef page) {
   return false;
 }
 
-// The driver has no memory left though the budget has: as many bytes leave, and what is spare goes back.
-// Errors: `refusal` when there is nothing that could leave.
+// The driver has no memory left although the budget has: evicts as many bytes, and trims spare frames. Errors:
+// `refusal` when nothing can be evicted.
 Status Arrivals::help_driver(Bytes bytes, const Status& refusal) {
   Bytes leaving;
   TESSERA_TRY_ASSIGN(leaving, room_.page_out(bytes, Room::Patience::kDemand));

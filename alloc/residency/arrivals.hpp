@@ -1,8 +1,8 @@
-// Who comes: brings runs into device memory, in parts, while others leave for them.
+// Fetches runs into device memory, in parts, while other runs are evicted to make room for them.
 //
-// What comes takes its room as it becomes free, so that both directions of the link are busy. Where the tiers below are
-// too full to swap all at once, pages come one by one; where the driver has less memory than the budget says, more
-// leave.
+// A fetch takes room as it becomes free, so that both directions of the link are busy. Where the tiers below are too
+// full to swap everything at once, pages are fetched one at a time; where the driver has less memory than the budget
+// allows, more is evicted.
 //
 // Thread safety: none; the engine's lock.
 #pragma once
@@ -22,13 +22,13 @@ class Arrivals {
   Arrivals(Engine& engine, Transfers& transfers, HostRoom& host_room, Room& room)
       : engine_(engine), transfers_(transfers), host_room_(host_room), room_(room) {}
 
-  // The runs are there for work that is queued on `stream` from now on; with kNoStream, when this returns. What a
-  // callback is to remake has its frames. REQUIRES: they are held. Errors: as Residency::begin_use; kBusy where calls
-  // under way are in the way.
+  // On return the runs are present for work queued on `stream` from then on; with kNoStream they are present already.
+  // Pages that a callback is to recompute have their frames. REQUIRES: the runs are held. Errors: as
+  // Residency::begin_use; kBusy where calls in progress block the eviction.
   Status fetch(Runs runs, StreamId stream);
-  // Every page has its frame and its copy under way. REQUIRES: sorted runs, each once.
+  // Gives every page a frame and starts its copy. REQUIRES: sorted runs without duplicates.
   Status bring_in(Runs runs);
-  // Starts bringing them in while nobody has to leave for it.
+  // Starts fetching the runs, as far as that needs no eviction.
   Status prefetch(Runs runs);
 
  private:

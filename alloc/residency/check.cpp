@@ -1,7 +1,7 @@
-// Who leaves without a copy, since nothing has changed it: asked before it leaves, copied if it has.
+// Evictions without a copy because the page has not changed: checked before the eviction, copied if it has.
 //
-// A launch counts as writing all that it is given, so weights would be copied out each time they leave, and
-// written to the disk. Their old copies are kept below them as long as nobody needs the room
+// A launch counts as writing all of its blocks, so without the check weights would be copied out, and written to the
+// disk, at each eviction. Their old copies are kept below them as long as the room is not needed
 // (docs/decisions/0018-what-has-not-changed.md).
 #include <algorithm>
 #include <iterator>
@@ -30,16 +30,15 @@ Bytes Transfers::check(std::vector<PageRef>& pages, std::uint64_t mask, std::uin
   return total;
 }
 
-// Those of them that are apart.
+// Maps those of them that are apart again.
 void Transfers::keep(std::span<const PageRef> pages) {
   std::vector<PageRef> apart;
   std::ranges::copy_if(pages, std::back_inserter(apart), [](const PageRef& page) { return is_apart(page->state); });
   note_given_up(recall(apart));
 }
 
-// Nothing was queued for them since they were asked, so the outbound streams wait for all their users. Who was
-// used stays, as one who is forwarded does; so does one for whom there is no host frame. A page that is apart is mapped again
-// for that.
+// No use was queued for them since the check, so the outbound streams already wait for all their users. A page that was
+// used stays, as a forwarded one does; so does one without a host frame. A page that is apart is mapped again for that.
 void Transfers::copy_changed(std::vector<PageRef> pages) {
   std::erase_if(pages, [](const PageRef& page) {
     const Run& run = *page.run;
@@ -53,7 +52,7 @@ void Transfers::copy_changed(std::vector<PageRef> pages) {
     const auto batch = rest.first(mover_.batch_of({rest.begin(), elsewhere}));
     for (const PageRef& page : batch) {
       page->copied = page->asked;
-      page->wants_fingerprint = false;  // by its habit it is copied at least once more unasked
+      page->wants_fingerprint = false;  // by its habit at least one more copy goes unchecked
     }
     if (to == Beside::kHost) spare_host_room(total_bytes(batch));
     const Result<std::size_t> begun = copy_out(batch, to);

@@ -15,13 +15,12 @@ Bytes run_bytes(const LaunchLog::Use& use) { return use.run->shape.bytes(); }
 
 bool is_small(const LaunchLog::Use& use) { return use.run->shape.bytes() <= kBasePage; }
 
-// The mention of the run among these, if there is one: the run knows its place, and what is there
-// whether that is so.
+// The mention of the run among these, if there is one. Run::mention is only a hint; the entry there confirms it.
 LaunchLog::Use* mention_of(const Run& run, std::span<LaunchLog::Use> uses) {
   return run.mention < uses.size() && uses[run.mention].run == &run ? &uses[run.mention] : nullptr;
 }
 
-// Each run once; written if one of its mentions is, and fresh likewise.
+// Merges mentions of the same run: written if one of them writes, fresh if one of them is.
 std::span<LaunchLog::Use> distinct(std::span<LaunchLog::Use> uses) {
   std::size_t kept = 0;
   for (const LaunchLog::Use& use : uses) {
@@ -36,7 +35,7 @@ std::span<LaunchLog::Use> distinct(std::span<LaunchLog::Use> uses) {
   return uses.first(kept);
 }
 
-// First those that a plan may move, the parts.
+// Parts, which a plan may move, first.
 void sort_parts_first(std::span<LaunchLog::Use> uses) {
   std::ranges::stable_sort(uses, {}, [](const LaunchLog::Use& use) {
     return role_of(use.run->shape.bytes(), use.run->tag, use.writes, use.run->name);
@@ -54,8 +53,8 @@ void count_use(Run& run, std::uint64_t epoch) {
 
 }  // namespace
 
-// What was noted before it rested does not go on. Nor is it known how long that took: nothing was
-// timed, so an iteration learned by then is learned anew.
+// What was logged before logging stopped has a gap after it. Nor are durations known, as nothing was timed, so an
+// iteration learned by then is learned again.
 void Conductor::note_shortage() {
   if (short_.exchange(true)) return;
   if (!log_.is_on()) {
@@ -137,7 +136,7 @@ void Conductor::note_extent(std::span<const LaunchLog::Use> uses) {
   largest_ = {std::max(largest_.bytes, extent.bytes), std::max(largest_.blocks, extent.blocks)};
 }
 
-// True if it is another than before.
+// True if the active course changed.
 bool Conductor::choose_leader() {
   Course* const last = std::exchange(leader_, first_placed(true));
   if (last == leader_) return false;
@@ -162,17 +161,17 @@ void Conductor::lose_place() {
 
 // ---- learning -----------------------------------------------------------------------------------
 
-// All that is known are loops in what the finder has found, which the program may go through for long yet.
+// All known courses are loops inside what the finder has found, in which the program may stay for long.
 bool Conductor::is_around_all() const {
   return std::ranges::all_of(courses_, [this](const auto& course) {
     return finder_.period() >= PeriodFinder::kFar * course->iteration().steps.size();
   });
 }
 
-// The last launches, as many as the period has, are the iteration; it begins where the program did, or where it last
-// repeated as a whole. A few launches in a row, such as
-// initialise many blocks, are one only to a program that has no longer one; and where each round has other memory, as each
-// layer of a model has weights of its own, all rounds are one until it is the same again.
+// The last period() launches become the iteration; it begins where the program did, or where it last repeated as a
+// whole. A short sequence of launches, such as one that initialises many blocks, becomes an iteration only in a program
+// without a longer one. Where each round uses other memory, as each layer of a model has weights of its own, the
+// iteration spans all rounds until the memory is the same again.
 void Conductor::learn_course() {
   std::size_t period = finder_.period();
   if (period > std::min(kMaxSteps, history_.size())) return;
@@ -188,7 +187,7 @@ void Conductor::learn_course() {
   Iteration iteration = history_.iteration(period, std::max(finder_.agreed(), is_loop ? period : std::size_t{0}));
   std::vector<Order> runs = players(iteration);
   std::vector<std::uint64_t> signatures = finder_.last(period);
-  const std::size_t again = is_loop ? 0 : finder_.agreed() % period;  // so many of its second time
+  const std::size_t again = is_loop ? 0 : finder_.agreed() % period;  // launches into the second repetition
   if (again != 0) {
     iteration = begun_at(iteration, static_cast<std::uint32_t>(period - again));
     std::rotate(signatures.begin(), signatures.end() - static_cast<std::ptrdiff_t>(again), signatures.end());
@@ -205,8 +204,8 @@ void Conductor::learn_course() {
   contends_ = {};
 }
 
-// A plan is asked for of the newest alone: others that have none are learned anew when the program
-// is back at them. Of the others the one goes that it was at longest ago.
+// Only the newest is planned: others without a plan are learned again when the program returns to them. Of the rest,
+// the one that the program left longest ago is dropped.
 void Conductor::make_place() {
   std::erase_if(courses_, [](const auto& course) { return !course->has_plan(); });
   if (courses_.size() < kMostCourses) return;
@@ -214,7 +213,7 @@ void Conductor::make_place() {
                                           [](const auto& course) { return course->last_known(); }));
 }
 
-// Which run plays which part at this moment; null where it has gone.
+// The run that fills each role now; null where it is gone.
 std::vector<Course::Order> Conductor::players(const Iteration& iteration) const {
   std::unordered_map<std::uint64_t, Run*> run_of;  // by name
   for (const auto& run : all_runs_) run_of[run->name] = run.get();
@@ -227,12 +226,11 @@ std::vector<Course::Order> Conductor::players(const Iteration& iteration) const 
   return runs;
 }
 
-// All but a few, or after a whole iteration more as many as there are; the rest is taken for as
-// long as the others are on average. Looked for a few times in an iteration. Of a short loop none is known
-// until the device comes to it.
+// All but a few durations have to be known, or after one more iteration those that there are; the rest are set to the
+// mean. Checked a few times per iteration. In a short loop none is known until the device has executed it.
 bool Conductor::learns_durations() {
   const Iteration& iteration = newest_->iteration();
-  if (iteration.steps.front().duration) return true;  // for the policy before
+  if (iteration.steps.front().duration) return true;  // known since the previous policy
   if (waited_ < look_at_) return false;
   const std::size_t count = iteration.steps.size();
   look_at_ = waited_ + std::max<std::size_t>(count / kLooks, 1);
@@ -262,8 +260,8 @@ void Conductor::ask_for_plan(const Machine& machine) {
   planner_->ask(question, machine_);
 }
 
-// Where nothing was followed before, a strategy need not be faster. Else what is followed may be a loop in the new iteration,
-// or the new one two of the old and a break: which is better shows when it goes on.
+// Where nothing was active before, a strategy need not be faster. Otherwise what is active may be a loop in the new
+// iteration, or the new one may be two of the old plus an interruption: which is better shows as the program goes on.
 void Conductor::take_answer(Orders& orders) {
   std::vector<Told> told = planner_->answer();
   if (told.empty()) return;
@@ -278,14 +276,14 @@ void Conductor::take_answer(Orders& orders) {
   if (leader_ == newest_) newest_->catch_up(orders);
 }
 
-// Asked anew whenever the newest begins again: what was followed meanwhile may have come to rest only now.
+// Checked whenever the newest begins again: what is active meanwhile may only now have reached its steady time.
 bool Conductor::is_as_fast() const {
   if (newest_->place() != 0 || !newest_->is_regular() || read_ < contends_from_) return false;
   const Nanoseconds took = history_.took(newest_->iteration().steps.size());
   return contends_ < took + took / kTie;
 }
 
-// `took`: an iteration, with those whose place it takes; 0 = there is nobody.
+// `took`: measured time of an iteration with the courses that it replaces; 0 = there are none.
 void Conductor::put_newest_first(Nanoseconds took) {
   contends_ = {};
   newest_->compete_with(took);
@@ -293,8 +291,8 @@ void Conductor::put_newest_first(Nanoseconds took) {
   std::rotate(courses_.begin(), place, place + 1);
 }
 
-// It was told to be faster than the others, and is slower than they were. They may have had an emptier device then, so it
-// contends again by what it takes itself, for no tie.
+// It was predicted to be faster than the others and measures slower. The others may have run with an emptier device
+// then, so it is compared again later by its own measured time, without counting a tie.
 void Conductor::put_last(Course& course) {
   if (&course == newest_) {
     contends_ = course.lost_with() + course.lost_with() / kTie;
@@ -305,8 +303,8 @@ void Conductor::put_last(Course& course) {
   std::rotate(place, place + 1, courses_.end());
 }
 
-// One course is planned anew: the best, if there was a plan, else the newest, whose durations are
-// looked for. Others are learned anew when the program is back at them.
+// One course is planned again: the best, if there was a plan, else the newest, for which durations are still collected.
+// Others are learned again when the program returns to them.
 void Conductor::set_policy(const Policy& policy, Planner& planner) {
   log_.call_at(0);
   policy_ = &policy;
@@ -331,7 +329,7 @@ void Conductor::set_policy(const Policy& policy, Planner& planner) {
 void Conductor::lead(Iteration iteration, const Strategy& strategy, const Machine& machine,
                      std::span<Run* const> players, Orders& orders) {
   note_shortage();
-  log_.take(batch_);  // what was launched before is of no iteration
+  log_.take(batch_);  // launches before this belong to no iteration
   wanted_ = asked_ = false;
   contends_ = {};
   std::vector<std::uint64_t> signatures;
@@ -342,7 +340,7 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy, const Machin
   for (std::uint32_t step = 0; step < iteration.steps.size(); ++step) {
     const IterationStep& place = iteration.steps[step];
     std::ranges::stable_sort(
-        iteration.uses.begin() + place.first_use,  // as sort_parts_first() has them
+        iteration.uses.begin() + place.first_use,  // the order of sort_parts_first()
         iteration.uses.begin() + place.end_use, {}, role);
     const auto bytes_of = [&iteration](const RunUse& use) { return iteration.runs[use.run].bytes; };
     signatures.push_back(signature_of(nullptr, iteration.uses_of(step), bytes_of));
@@ -360,7 +358,7 @@ void Conductor::lead(Iteration iteration, const Strategy& strategy, const Machin
   leader_->catch_up(orders);
 }
 
-// REQUIRES (of the caller): what was noted of the run has been read.
+// REQUIRES (of the caller): every launch logged for the run has been read.
 void Conductor::forget(const Run& run) {
   for (const auto& course : courses_) course->forget(run);
 }

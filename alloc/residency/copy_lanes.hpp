@@ -1,5 +1,5 @@
-// The streams that pages are copied on: a pair for each memory beside the device's own, so that both ways, and the
-// links, are busy at once.
+// The streams that pages are copied on: one pair for each memory that the device exchanges pages with, so that both
+// directions and all links can be busy at once.
 //
 // Thread safety: immutable after create().
 #pragma once
@@ -13,21 +13,21 @@
 
 namespace tessera {
 
-// The memory at the other end.
+// The memory at the other end of a copy.
 enum class Beside : std::uint8_t { kHost, kPeer };
 inline constexpr std::size_t kBesides = 2;
 
 class CopyLanes {
  public:
-  // Those to a peer only where one lends: `peer`. Errors: the driver's.
+  // Lanes to peers exist only with `peer`, where a device lends memory. Errors: the driver's.
   static Result<std::unique_ptr<CopyLanes>> create(Driver& driver, DeviceId device, bool peer);
-  // What is queued still runs.
+  // Queued copies still run.
   ~CopyLanes();
   CopyLanes(const CopyLanes&) = delete;
   CopyLanes& operator=(const CopyLanes&) = delete;
 
   bool to_peer() const { return lanes_.size() > 1; }
-  // Each runs its copies in the order in which they were queued. REQUIRES: it is there.
+  // A stream runs its copies in queue order. REQUIRES: the lane exists.
   StreamId inbound(Beside beside) const { return lanes_[static_cast<std::size_t>(beside)].in; }
   StreamId outbound(Beside beside) const { return lanes_[static_cast<std::size_t>(beside)].out; }
 
@@ -38,8 +38,8 @@ class CopyLanes {
   explicit CopyLanes(Driver& driver) : driver_(driver) {}
 
   Driver& driver_;
-  std::vector<Lane> lanes_;        // by memory
-  std::vector<StreamId> streams_;  // of all of them, also while they are made
+  std::vector<Lane> lanes_;        // indexed by Beside
+  std::vector<StreamId> streams_;  // all streams of the lanes, also while create() is still adding them
 };
 
 }  // namespace tessera

@@ -16,7 +16,7 @@ void Course::set_durations(std::span<const Nanoseconds> by_step) {
   for (std::size_t i = 0; i < by_step.size(); ++i) iteration_.steps[i].duration = by_step[i];
 }
 
-// ---- the program's way --------------------------------------------------------------------------
+// ---- position -----------------------------------------------------------------------------------
 
 void Course::note(std::uint64_t signature, std::optional<std::uint64_t> context,
                   std::uint64_t epoch, std::span<const LaunchLog::Use> uses) {
@@ -26,7 +26,7 @@ void Course::note(std::uint64_t signature, std::optional<std::uint64_t> context,
   const bool went_on = before && *place() == (*before + 1) % iteration_.steps.size();
   const IterationStep& step = iteration_.steps[*place()];
   if (uses.size() != step.end_use - step.first_use)
-    return lose_place();  // of one hash, yet another
+    return lose_place();  // another launch with the same hash
   last_known_ = epoch;
   kept_ = went_on ? kept_ + 1 : 0;
   for (std::uint32_t i = 0; i < uses.size(); ++i) {
@@ -48,7 +48,7 @@ void Course::predict(std::span<const LaunchLog::Use> uses, std::uint64_t launche
 
 void Course::foresee(std::uint64_t launches) const {
   const std::size_t count = iteration_.steps.size();
-  for (std::size_t back = count; back-- > 0;) {  // of the uses of a run the newest counts
+  for (std::size_t back = count; back-- > 0;) {  // the newest use of a run counts
     const IterationStep& step = iteration_.steps[(*place() + count - back) % count];
     for (std::uint32_t use = step.first_use; use < step.end_use; ++use) {
       Run* const run = runs_[iteration_.uses[use].run].run;
@@ -69,7 +69,7 @@ void Course::forget(const Run& run) {
   }
 }
 
-// ---- the strategy -------------------------------------------------------------------------------
+// ---- strategy -----------------------------------------------------------------------------------
 
 void Course::take_up(std::vector<Told> told, const Machine& machine) {
   told_ = std::move(told);
@@ -96,15 +96,14 @@ void Course::adopt() {
   pass_began_.reset();
   due_.assign(iteration_.steps.size(), {});
   for (const Absence& absence : current().plan) {
-    if (absence.gap.dead) continue;  // nothing to keep: it goes when its room is needed
+    if (absence.gap.dead) continue;  // nothing to keep: freed when its room is needed
     due_[absence.gap.after].leave.push_back({absence.gap.run, absence.to, absence.part});
     if (absence.back_at != absence.gap.until) due_[absence.back_at].come.push_back(absence.gap.run);
   }
   note_when_due();
 }
 
-// The iteration before was gone through under one strategy from its first launch to its last, if
-// its beginning is known.
+// The iteration before was run under one strategy from its first launch to its last, if its beginning is known.
 void Course::tell_due(Orders& orders, Nanoseconds now, bool takes_over) {
   bool is_new = takes_over;
   const std::size_t position = *place();
@@ -141,12 +140,12 @@ void Course::step_down() {
   pass_began_.reset();
 }
 
-// The begin of an iteration is due, too, while it has to be known how long one takes.
+// The beginning of an iteration is due too while its duration has to be measured.
 void Course::note_when_due() {
   const std::size_t count = due_.size();
   until_due_.assign(count, 0);
   std::uint32_t until = 0;
-  for (std::size_t i = 2 * count; i-- > 0;) {  // twice: behind the last step comes the first
+  for (std::size_t i = 2 * count; i-- > 0;) {  // twice: the last step is followed by the first
     until_due_[i % count] = until;
     const Due& due = due_[i % count];
     const bool is_begin = i % count == 0 && !trial_.is_idle();

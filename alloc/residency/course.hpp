@@ -1,8 +1,8 @@
-// A learned iteration that the program goes through: where in it the program is, which run plays
-// which part at this moment, and the strategy that is followed, if there is one.
+// A learned iteration that the program is in: the position, the run that fills each role at the moment, and the active
+// strategy, if there is one.
 //
-// Which run plays a part is seen at each use; what a plan has away at the moment at which it is
-// taken up, or the place is found again, leaves then.
+// The run in a role is updated at each use. Runs that a plan wants away when it is activated, or when the position is
+// found again, are evicted then.
 //
 // Thread safety: none; the engine's lock.
 #pragma once
@@ -26,13 +26,13 @@ class Course {
  public:
   struct Order {
     Run* run = nullptr;
-    std::uint64_t used = 0;   // its last use then: not to be carried out after another
-    Away to = Away::kHost;    // of who leaves,
-    Bytes part = kWholeRun;   // and how much
-    std::uint32_t rises = 0;  // pages of who comes that were read from the file for it
-    std::uint64_t decided = 0;  // of a run that leaves: all work up to this epoch is over before; 0 = not decided yet
+    std::uint64_t used = 0;   // its last use when the order was made; void after a newer one
+    Away to = Away::kHost;    // for an eviction: the target,
+    Bytes part = kWholeRun;   // and how much is evicted
+    std::uint32_t rises = 0;  // for a fetch: pages that were read from the file for it
+    std::uint64_t decided = 0;  // for an eviction: all work up to this epoch has to be over; 0 = not decided yet
 
-    // What is left of the run on the device.
+    // The bytes of the run that stay on the device.
     Bytes stays() const {
       const Bytes whole = run->shape.bytes();
       return whole - std::min(part, whole);
@@ -42,7 +42,7 @@ class Course {
     std::vector<Order> leave, come;
   };
 
-  // The program stands behind step `place`. `runs` play its parts; null for one that has gone, or is
+  // The program is behind step `place`. `runs` fill the roles of the iteration's runs; null for a run that is gone or
   // not known yet.
   Course(Iteration iteration, std::vector<std::uint64_t> signatures, std::vector<Order> runs, std::size_t place);
 
@@ -51,53 +51,51 @@ class Course {
   const std::vector<Order>& players() const { return runs_; }
   void set_durations(std::span<const Nanoseconds> by_step);
 
-  // ---- the program's way
+  // ---- position
 
-  // The next launch, and its runs that a plan may move.
+  // The next launch, and those of its runs that a plan may move.
   void note(std::uint64_t signature, std::optional<std::uint64_t> context, std::uint64_t epoch,
             std::span<const LaunchLog::Use> uses);
-  // Of the last launch, if it keeps to the iteration.
+  // The step of the last launch, if the launches follow the iteration.
   std::optional<std::size_t> place() const { return place_.position(); }
   bool knows_place() const { return place().has_value(); }
-  // The epoch of the last launch that kept to it; 0 = none since it was learned.
+  // The epoch of the last launch that matched; 0 = none since it was learned.
   std::uint64_t last_known() const { return last_known_; }
-  // It has kept to the iteration so often in a row that it is no matter of chance.
+  // Has matched for so long without a break that it is not a coincidence.
   bool is_regular() const { return kept_ >= kRegular * iteration_.steps.size(); }
   void lose_place();
-  // Each run of the last launch knows when it is used next, if `launches` is the number of that
-  // launch.
+  // Sets the predicted next use of each run of the last launch. `launches`: the number of that launch.
   void predict(std::span<const LaunchLog::Use> uses, std::uint64_t launches) const;
-  // Likewise, of all its runs. REQUIRES: a place.
+  // The same for all runs of the iteration. REQUIRES: a position.
   void foresee(std::uint64_t launches) const;
-  // Of what these two said nothing holds.
+  // Withdraws the predictions of both.
   void end_predictions() const;
-  // The run goes away.
+  // The run is about to be removed.
   void forget(const Run& run);
 
-  // ---- the strategy
+  // ---- strategy
 
   bool has_plan() const { return !due_.empty(); }
-  // The planner's answer, and for what machine.
+  // The planner's answer, and the machine it is for.
   void take_up(std::vector<Told> told, const Machine& machine);
   void drop_strategies();
-  // What the program did before took so long; 0 = it did nothing. REQUIRES: a plan.
+  // `rival`: how long the program took before; 0 = there is nothing to compare with. REQUIRES: a plan.
   void compete_with(Nanoseconds rival);
-  // What this plan takes, if that is longer; 0 = it is not, or nobody knows yet.
+  // How long this plan takes, if that is longer than the rival; 0 = it is not, or not known yet.
   Nanoseconds lost_with() const { return trial_.lost_with(); }
-  // What is due with the last launch. `takes_over`: the plan was not followed before. REQUIRES: a
-  // plan, and a place.
+  // Appends the moves that are due with the last launch. `takes_over`: this plan was not active before. REQUIRES: a
+  // plan and a position.
   void tell_due(Orders& orders, Nanoseconds now, bool takes_over);
-  // What the plan has away at this moment leaves. REQUIRES: a plan.
+  // Evicts what the plan has away at this position. REQUIRES: a plan.
   void catch_up(Orders& orders) const;
-  // The plan is not followed at this moment.
+  // The plan is no longer active.
   void step_down();
-  // From here on, launches until something is due; 0 = never. REQUIRES: a plan, and a place.
+  // Launches from here until something is due; 0 = never. REQUIRES: a plan and a position.
   std::uint32_t until_due() const { return until_due_[*place()]; }
-  // Of the strategy: who is asked for what it leaves open, and whether those whom it sends go
-  // before all others.
+  // The strategy's fallback policy, and whether the runs that its plan evicts go before all others.
   const Policy* rest() const { return current().rest; }
   bool is_strict() const { return current().strict; }
-  // It leaves not all open.
+  // The plan contains moves.
   bool moves() const { return !current().plan.empty(); }
 
  private:
@@ -110,7 +108,7 @@ class Course {
   };
   struct Due {
     std::vector<Leaving> leave;
-    std::vector<std::uint32_t> come;  // likewise
+    std::vector<std::uint32_t> come;  // also indices
   };
 
   const Strategy& current() const { return told_[trial_.current()].strategy; }
@@ -120,15 +118,15 @@ class Course {
   Iteration iteration_;
   PeriodPlace place_;
   std::uint64_t last_known_ = 0;
-  std::size_t kept_ = 0;                   // launches in a row
+  std::size_t kept_ = 0;                   // launches without a mismatch
   std::vector<Order> runs_;                // as last seen; null when gone
-  std::vector<std::uint32_t> distances_;   // by use of the iteration
+  std::vector<std::uint32_t> distances_;   // by use of the iteration: steps until the next use
   std::vector<Told> told_;                 // the planner's answer
-  Machine machine_;                        // for which they were told
-  Trial trial_;                            // of them
+  Machine machine_;                        // the machine that they were predicted for
+  Trial trial_;                            // picks among them
   std::vector<Due> due_;                   // by step; empty = no plan
   std::vector<std::uint32_t> until_due_;   // by step
-  std::optional<Nanoseconds> pass_began_;  // under the strategy of now; none if in the middle
+  std::optional<Nanoseconds> pass_began_;  // under the current strategy; none in the middle of a pass
 };
 
 }  // namespace tessera

@@ -1,8 +1,8 @@
-// What all parts of the engine have in common: the machine under them, and what they know of the program.
+// State that all parts of the engine share: the machine below them, and what they know of the program.
 //
-// The parts stand in a row, and each calls only those before it: PageMover, Transfers, HostRoom, Room, Arrivals,
-// Follower. Residency has them all behind its lock. Clang's analysis does not follow a mutex into objects that refer to
-// each other, so nothing here is annotated: each part is a member of Residency that is.
+// The parts form a chain in which each calls only those before it: PageMover, Transfers, HostRoom, Room, Arrivals,
+// Follower. Residency owns all of them behind its lock. Clang's analysis does not follow a mutex into objects that
+// refer to each other, so nothing here is annotated: each part is an annotated member of Residency.
 //
 // Thread safety: none; the engine's lock. What it refers to keeps its own rules.
 #pragma once
@@ -33,7 +33,7 @@
 
 namespace tessera {
 
-// How often it was used of late, as of this epoch.
+// How often the run was used recently, as of epoch `now`.
 inline std::uint32_t often_by(const Run& run, std::uint64_t now) {
   return decayed(run.often, run.counted, now);
 }
@@ -54,19 +54,19 @@ struct Engine {
   WaitingKernels& waiting;
 
   std::vector<std::unique_ptr<Run>> runs{};
-  RunsByTrait by_trait{};         // of those: a place in the list is a place there
+  RunsByTrait by_trait{};         // of `runs`: the same indices
   Bytes pinned_bytes{};           // of runs with a pin
   ResidencyStats stats{};
   Conductor::Orders orders{};     // not carried out yet, oldest first
   RemakeTurn turn{};
   SpareRoom spare{};
-  Stall* stall = nullptr;         // of the call that fetches, while it does
+  Stall* stall = nullptr;         // of the call that fetches at the moment
 
-  // Those with such a page, in their order.
+  // Runs with such a page, in list order.
   RunsByTrait::Range with(PageTrait trait) const { return by_trait.of(runs, trait); }
   // Fences all uses and frees noted so far.
   Status fence_all() { return fence(StreamTable::kAllStreams); }
-  // Those of the slots. Errors: kNotReady where a launch does not return for as long as `patience`.
+  // Fences the slots of a mask. Errors: kNotReady where a launch does not return within `patience`.
   Status fence(std::uint64_t slots) {
     const Gate::Closed closed(gate, options.patience);
     return closed.is_closed() ? streams.fence(slots, StreamTable::kAllSoFar) : no_return();
@@ -75,7 +75,8 @@ struct Engine {
     return Status(Code::kNotReady, "a launch of another thread does not return: its stream may be full behind a kernel "
                                    "that waits for the program");
   }
-  // Unannounced kernels may use the run, by an address that a kernel wrote. They come within a few launches.
+  // Unannounced kernels may use the run through an address that a kernel wrote; they follow within a few launches.
+  // False while that is still likely.
   bool is_settled(const Run& run) const {
     return !unseen.load() || run.is_dead() || streams.is_past_grace(run.streams.load(), run.last_work(), options.grace);
   }
@@ -84,9 +85,9 @@ struct Engine {
     const StallWait waiting(stall, StallCause::kWork);
     return streams.wait_for_all(streams.open_epoch());
   }
-  // What a policy sees of a run, without its bytes.
+  // What a policy sees of a run, without its byte counts.
   RunPicture picture_of(const Run& run, std::uint64_t now) const {
-    const bool dead = run.is_dead();  // first: who is found dead has his last free noted
+    const bool dead = run.is_dead();  // first: the last free of a dead run has been noted by then
     const std::uint64_t used = run.last_work();
     return {.run = run.index,
             .used = used,
@@ -99,7 +100,7 @@ struct Engine {
   }
 };
 
-// A plan that cannot be followed is no error: what it wanted is done on demand.
+// A planned move that cannot be made is not an error: it is made on demand.
 inline void note_given_up(const Status& status) {
   if (!status.is_ok()) log_line(LogLevel::kDebug, "a planned move was given up: {}", status.to_string());
 }

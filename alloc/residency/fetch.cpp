@@ -1,4 +1,4 @@
-// A use whose runs are not all there: the call that waits for them.
+// A use with missing runs: the call that waits for them.
 #include <algorithm>
 #include <string>
 
@@ -7,10 +7,10 @@
 namespace tessera {
 namespace {
 
-// Each behind work that was in the way, and went on.
+// Each behind work that held the memory and then progressed.
 constexpr std::uint64_t kMostTries = 256;
 
-// Who keeps the call waiting: the run with the most bytes to come.
+// The run that keeps the call waiting: the one with the most bytes to fetch.
 Run& latest_of(std::span<Run* const> runs) {
   const auto away = [](const Run* run) { return run->shape.bytes() - run->bytes_in(PageState::kResident); };
   return **std::ranges::max_element(runs, {}, away);
@@ -18,9 +18,9 @@ Run& latest_of(std::span<Run* const> runs) {
 
 }  // namespace
 
-// Success leaves the runs held. Those that have to be remade are, by then, behind a call of `held`: outside of
-// the lock, so that a callback may wait for what others do under it. While only calls under way on
-// other threads are in the way, waits until one of them lets go: they return by themselves.
+// On success the runs are held. Runs that have to be recomputed are so by then, after a call of `held`; both happen
+// outside of the lock, so that a callback may wait for calls of other threads that need it. While only calls in
+// progress on other threads hold the memory, waits until one of them lets go: they return by themselves.
 Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, const Held& held) {
   Stall stall(log_);
   const ProfilerRange shown(log_.profiler(), "bring in", streams_.open_epoch());
@@ -70,12 +70,12 @@ Status Residency::fetch_and_hold(std::span<Run* const> runs, StreamId stream, co
   return status;
 }
 
-// Work is in the way that does not end. What lets it go on may be what another thread is about to launch, and that needs the
-// lock for it.
+// Work that does not end holds the memory. What it waits for may be a launch that another thread is about to make,
+// which needs the lock.
 Status Residency::await_news(const Status& in_the_way, std::uint64_t& tries) {
   const Status no_room(Code::kOutOfMemory, std::string(in_the_way.message()));
   const std::uint64_t stuck = streams_.stuck();
-  // It has gone on, or it is a launch that does not return, for which each try has waited.
+  // Progressed, or it is a launch that does not return, for which each try has waited.
   if (stuck == 0 || tries > kMostTries) return ++tries > StreamTable::kWholePatience ? no_room : Status();
   ++tries;
   bool news = false;

@@ -14,7 +14,7 @@ FingerprintDesk::FingerprintDesk(Driver& driver, DeviceId device, bool wanted)
 FingerprintDesk::~FingerprintDesk() {
   if (results_ == nullptr) return;
   const Status status = driver_.unregister_host(results_);
-  // Memory that the device may still know is left behind.
+  // Memory that the device may still use is leaked.
   if (status.is_ok()) ::munmap(results_, kBatches * kBatchParts * sizeof(Fingerprint));
   if (!status.is_ok()) log_line(LogLevel::kDebug, "fingerprints' memory is left: {}", status.to_string());
 }

@@ -1,4 +1,5 @@
-// When a fingerprint pays: of one page, from how its last ones turned out; of all, from what both ways cost.
+// Whether a fingerprint pays: for one page, by the results of its last ones; for all pages, by the cost of checking and
+// of copying.
 //
 // Pure: no clock, no device.
 //
@@ -12,8 +13,8 @@
 
 namespace tessera {
 
-// A page whose bytes had changed is copied 1, 2, 4 ... times without being asked; one whose bytes had not is
-// asked each time.
+// A page that had changed is copied 1, 2, 4 ... times without a check; a page that had not changed is checked each
+// time.
 class FingerprintHabit {
  public:
   void same() { changes_ = rest_ = 0; }
@@ -21,8 +22,8 @@ class FingerprintHabit {
     rest_ = static_cast<std::uint8_t>(1U << changes_);
     changes_ = std::min<std::uint8_t>(changes_ + 1, kMostDoublings);
   }
-  // The page begins to leave by a copy, by which it was not asked: whether the copy's fingerprint is kept, so
-  // that it can be asked when it leaves next.
+  // The page is about to be evicted by a copy, unchecked. Returns whether to take the fingerprint of the copy, so that
+  // the next eviction can check.
   bool counts_copy() {
     if (rest_ > 0) --rest_;
     return rest_ == 0;
@@ -32,10 +33,10 @@ class FingerprintHabit {
   static constexpr std::uint8_t kMostDoublings = 6;  // 64 times
 
   std::uint8_t changes_ = 0;  // in a row
-  std::uint8_t rest_ = 0;     // copies to come without a question
+  std::uint8_t rest_ = 0;     // copies to come without a check
 };
 
-// Over all pages: whether asking costs less than it is likely to save.
+// Over all pages: whether a check costs less than it is likely to save.
 class FingerprintOdds {
  public:
   void note(Bytes bytes, bool same) {
@@ -45,22 +46,22 @@ class FingerprintOdds {
     asked_ = asked_ / 2;
     same_ = same_ / 2;
   }
-  // Whether it is worth to ask a page, and to take the fingerprint of a copy so that its page can be asked. The
-  // rates are bytes per second; 0 where none was measured, and then it is tried. Where it does not pay it is
-  // tried now and then all the same, since rates and programs change.
+  // Whether to check a page, and whether to fingerprint a copy so that its page can be checked later. Rates are in
+  // bytes per second; 0 where not measured, which counts as worth trying. Where it does not pay it is still tried now
+  // and then, since rates and programs change.
   bool pays_to_ask(double fingerprint_rate, double copy_rate) {
     return pays(fingerprint_rate, copy_rate) || ++refused_ % kRetryAsking == 0;
   }
   bool pays_to_take(double fingerprint_rate, double copy_rate) {
     return pays(fingerprint_rate, copy_rate) || ++untaken_ % kRetryTaking == 0;
   }
-  // Of a page to be as it was: begins as certain.
+  // The probability that a page is unchanged; starts at 1.
   double chance() const {
     return static_cast<double>((same_ + kPrior).value()) / static_cast<double>((asked_ + kPrior).value());
   }
 
  private:
-  static constexpr Bytes kMemory = 4_GiB;  // the older half counts half
+  static constexpr Bytes kMemory = 4_GiB;  // beyond this the older half has half the weight
   static constexpr Bytes kPrior = 64_MiB;
   static constexpr std::uint32_t kRetryAsking = 4;
   static constexpr std::uint32_t kRetryTaking = 64;

@@ -11,8 +11,8 @@ namespace {
 
 Bytes part_of(Bytes whole, std::uint32_t percent) { return whole * percent / 100; }
 
-// Of a link to the host that nothing has passed yet because a peer had room: PCIe 4. Of a file that was hardly used
-// yet: a common NVMe disk.
+// Assumed for a link to the host that is unused so far because a peer had room: PCIe 4. For a file that was hardly used
+// so far: a common NVMe disk.
 constexpr double kCommonLink = 25e9, kCommonWrite = 1.5e9, kCommonRead = 3e9;
 
 }  // namespace
@@ -25,8 +25,8 @@ void Follower::advance() {
   work_ahead();
 }
 
-// What a plan does not move is not there for it, nor is a page for small blocks that come and go: a plan that needs it
-// would be short of it for good.
+// Memory that a plan does not move is not available to it, nor is the page on which small blocks come and go: a plan
+// that counted on it would be short of it permanently.
 Machine Follower::machine() const {
   Bytes small;
   for (const auto& run : engine_.runs) {
@@ -54,7 +54,7 @@ void Follower::lead(Iteration iteration, const Strategy& strategy, Runs players)
   engine_.conductor.lead(std::move(iteration), strategy, machine(), players, engine_.orders);
 }
 
-// Moves under way end as they would.
+// Transfers in flight complete normally.
 void Follower::set_policy(const Policy& policy, Planner& planner) {
   engine_.orders = {};
   engine_.conductor.set_policy(policy, planner);
@@ -70,8 +70,8 @@ void Follower::follow() {
   carry_out_orders();
 }
 
-// A run that is to leave does so behind the work that is queued when it has settled. What it may not leave behind yet must
-// not wait for work that is queued from then on, so a fence is taken at that moment.
+// A run is evicted behind the work that is queued when it has settled. It must not wait for work queued after that, so
+// a fence is recorded at that moment.
 void Follower::decide() {
   const std::uint64_t now = engine_.streams.epoch();
   bool any = false;
@@ -83,8 +83,8 @@ void Follower::decide() {
   if (any) note_given_up(engine_.fence_all());
 }
 
-// Of those who come, the first that finds no room keeps the others back: room is what freed runs give when their work
-// is over, and without a fence here that is known no sooner than what is queued later.
+// Of the fetches, the first that finds no room holds back the rest: the room comes from freed runs when their work is
+// over, and without a fence here that would be known no sooner than for work queued later.
 void Follower::carry_out_orders() {
   auto& [leave, come] = engine_.orders;
   if (!leave.empty() || !come.empty()) note_given_up(engine_.streams.poll());
@@ -98,9 +98,9 @@ void Follower::carry_out_orders() {
   awaits_room_.store(waits, std::memory_order_relaxed);
 }
 
-// True when all pages of the run are there, on their way, or cannot come: a plan that cannot be followed
-// is no error, the page comes when it is used. And then it has: it may have left again since. A page is read from
-// the file when there will be room for it, and as often as the run has pages: without room it would go back.
+// True when all pages of the run are present, in transfer, or cannot be fetched: a planned move that fails is made on
+// demand at the use. A page is read from the file when there will be room for it, and at most as many times as the run
+// has pages: without room it would be spilled again.
 bool Follower::bring_back(Conductor::Order& order) {
   Run& run = *order.run;
   if (run.used.load() != order.used) return true;
@@ -119,13 +119,13 @@ bool Follower::bring_back(Conductor::Order& order) {
     } else if (!page->is_near() && (fits || page.bytes() <= host_room)) {
       if (!fits) host_room -= page.bytes();
       ++order.rises;
-      transfers_.try_rise(page);  // and goes on by itself from there
+      transfers_.try_rise(page);  // continues to the device by itself
     } else {
       const Result<Bytes> freed = room_.page_out_dead(page.bytes());
       waits = !freed.is_ok() || !freed.value();
       if (waits) break;
       room = engine_.tiers.device.usage().room();
-      --i;  // once more
+      --i;  // retry this page
     }
   }
   note_given_up(transfers_.mount(ready));
@@ -154,8 +154,8 @@ void Follower::forget(const Run& run) {
 
 // ---- ahead of need ------------------------------------------------------------------------------
 
-// Of free device memory: those that were asked for, and where work may be unseen what demand takes meanwhile. A plan that moves
-// runs has its own.
+// For free device memory: the configured watermarks, and where work may be unannounced what evictions on demand take
+// meanwhile. A plan with moves makes its own room.
 Follower::Watermarks Follower::watermarks(Bytes capacity) const {
   Watermarks marks;
   if (!engine_.conductor.leads()) {
@@ -167,9 +167,9 @@ Follower::Watermarks Follower::watermarks(Bytes capacity) const {
 }
 
 void Follower::work_ahead() {
-  if (engine_.tiers.is_backed()) return;  // each move would keep the program waiting
+  if (engine_.tiers.is_backed()) return;  // each move would stall the program
   const TierUsage device = engine_.tiers.device.usage();
-  if (engine_.stats.run_bytes <= device.capacity) return;  // all fits: nobody has to leave
+  if (engine_.stats.run_bytes <= device.capacity) return;  // everything fits: no eviction is needed
   const Bytes coming_free = device.capacity - device.used + mover_.going();
   const auto [low, high] = watermarks(device.capacity);
   if (coming_free < low) {

@@ -1,7 +1,7 @@
-// What is done before anybody waits: what a plan wants, and what the watermarks want where there is none.
+// Moves made ahead of need: those of the active plan, and eviction to the watermarks.
 //
-// The conductor says what is due (conductor.hpp); this carries it out: runs leave after their use and come back before
-// the next, in the order of their need. An order that cannot be followed yet waits, one that never can is given up.
+// Conductor reports what is due (conductor.hpp); this carries it out: runs are evicted after their use and fetched
+// before the next one, in order of need. An order that cannot be followed yet waits; one that never can is dropped.
 //
 // Thread safety: none; the engine's lock.
 #pragma once
@@ -19,29 +19,30 @@ namespace tessera {
 
 class Follower {
  public:
-  // `awaits_room`: an order waits for room, and work is queued that may make some. Somebody has to look when it is
-  // over.
+  // `awaits_room`: set while an order waits for room that queued work may free; advance() has to be called when
+  // that work is over.
   Follower(Engine& engine, PageMover& mover, Transfers& transfers, HostRoom& host_room, Room& room,
            std::atomic<bool>& awaits_room)
       : engine_(engine), mover_(mover), transfers_(transfers), host_room_(host_room), room_(room),
         awaits_room_(awaits_room) {}
 
-  // Finishes what is done, then does what is due, and pages out ahead of need.
+  // Finishes transfers that are done, carries out what is due, and evicts ahead of need.
   void advance();
-  // Reads what was launched, and carries out what is due.
+  // Reads the launches and carries out what is due.
   void follow();
-  // Pages out to the watermarks, on the device where no plan is followed, and in the host.
+  // Evicts to the watermarks: on the device where no plan is active, and in host memory.
   void work_ahead();
 
-  // The likes of Conductor's. Who was to leave or to come by the old plan may be needed by the new one.
+  // As the functions of Conductor. Drops pending orders: the new plan may need the opposite.
   void set_policy(const Policy& policy, Planner& planner);
   void lead(Iteration iteration, const Strategy& strategy, Runs players);
 
-  // Nobody of these comes back because of what was wanted before: neither by a prefetch nor by a plan's order.
+  // Cancels pending fetches of these runs, by prefetches and by plan orders.
   void call_off(Runs runs);
-  // Who was to leave by a plan stays.
+  // Cancels all planned evictions.
   void keep_all();
-  // The run goes away. REQUIRES: no launch announces it any more, and follow() came after the last.
+  // The run is about to be removed. REQUIRES: no launch announces it any more, and follow() was called after the last
+  // that did.
   void forget(const Run& run);
 
  private:

@@ -16,7 +16,7 @@ void Gate::enter_when_open(std::uint32_t slot) {
   } while (closed_.load());
 }
 
-// Each launch is inside for a moment.
+// Each launch is inside for a moment only.
 bool Gate::saw_all_out(std::uint32_t but) const {
   constexpr int kLooks = 1000;
   int looks = 0;

@@ -1,12 +1,12 @@
 // The gate: open while work is queued, closed for the short time in which mappings change.
 //
-// A launch must not start between the moment its operands were found in device memory and the
-// moment they are unmapped. Launches pass through the gate (shared: one ordered store into the
-// thread's own cache line on the way in, a plain one on the way out); whoever unmaps closes it, which
-// waits for those inside and looks again and again, because nobody says that he has left.
+// A launch must not start between the moment its operands were found in device memory and the moment they are unmapped.
+// Launches pass through the gate (shared: one ordered store into the thread's own cache line on the way in, a plain one
+// on the way out). The thread that unmaps closes the gate, which waits until nobody is inside; it polls, because
+// leaving threads do not notify.
 //
-// Thread safety: that is its job. A thread leaves by the slot it entered by, makes no call that
-// could close the gate in between, and enters once at a time.
+// Thread safety: any thread. A thread leaves by the slot it entered by, makes no call in between that could close the
+// gate, and does not enter twice.
 #pragma once
 
 #include <array>
@@ -40,15 +40,15 @@ class Gate {
     }
   }
 
-  // Whether every thread has been outside since the call began: what was stamped before is queued. False where one does
-  // not come out soon. `but`: the slot of the calling thread, where it is inside itself.
+  // Whether every thread has been outside at some point since the call began: work stamped before is queued then. False
+  // where a thread does not leave soon. `but`: the slot of the calling thread, if it is inside itself.
   bool saw_all_out(std::uint32_t but = kThreadSlots) const;
 
-  // Closed for the life of the object. Calls of one gate exclude each other by the caller's lock.
+  // Closed for the life of the object. The caller's lock keeps two closers of one gate apart.
   class Closed {
    public:
     explicit Closed(Gate& gate) : gate_(gate), is_closed_(true) { gate_.close(); }
-    // Only if all are out in time: a launch on a stream that is full returns when a kernel there has ended.
+    // Closed only if all threads leave in time: a launch on a full stream returns only when a kernel there ends.
     Closed(Gate& gate, Nanoseconds limit) : gate_(gate), is_closed_(gate.close(limit)) {}
     ~Closed() {
       if (is_closed_) gate_.open();
@@ -77,7 +77,7 @@ class Gate {
   }
   void enter_when_open(std::uint32_t slot);
   void close();
-  bool close(Nanoseconds limit);  // false: it is open, and some have not come out
+  bool close(Nanoseconds limit);  // false: the gate is open, and some threads did not leave
   void open();
 
   std::array<Slot, kThreadSlots> slots_;

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-// Host memory that is full is emptied by so much at a time, so that several writes are in flight; a small one by less.
+// Full host memory is drained by this much at a time, so that several writes are in flight; a small budget by less.
 constexpr Bytes kSinkBatch = 16_MiB;
 constexpr std::uint64_t kBatchesInHost = 10;
 

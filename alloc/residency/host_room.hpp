@@ -1,6 +1,7 @@
-// Room in host memory: who goes on from there to the file, and which copies are given up.
+// Room in host memory: which pages are spilled to the file, and which copies are dropped.
 //
-// Copies of pages that are on the device too go first; then the policy is asked who is needed last.
+// Host copies of pages that are on the device too are dropped first; then the policy chooses the pages with the latest
+// next use.
 //
 // Thread safety: none; the engine's lock.
 #pragma once
@@ -20,26 +21,26 @@ class HostRoom {
   HostRoom(Engine& engine, PageMover& mover, Transfers& transfers)
       : engine_(engine), mover_(mover), transfers_(transfers) {}
 
-  // Makes some progress. Errors: kOutOfMemory when there is none to make; those of the transfer that was waited for.
+  // Makes some progress. Errors: kOutOfMemory when nothing can be freed; those of the transfer that was waited for.
   Status make(Bytes bytes);
-  // A page of the newcomer is about to leave the device. Where host memory is full, whoever lies there and is needed
-  // later goes to the file in its place: what comes back first is then near, and comes while the rest is read. A
-  // newcomer that went on to the file would be needed before all that lie there, and have come from there alone.
-  // True: there will be room in a while.
+  // A page of `newcomer` is about to be evicted from the device. Where host memory is full, pages there with a later
+  // next use are spilled in its place, so that what is needed first is near and is fetched while the rest is loaded. If
+  // the newcomer were spilled instead, it would be needed before all pages in host memory and have to be loaded alone.
+  // True: there will be room soon.
   Result<bool> yield_to(const Run& newcomer, Bytes bytes);
-  // Sends whom the policy chooses to the file. Gives the bytes whose host frames are free now or will be when their
-  // write is done. Where the file has no frame for who is chosen, it may be that it has none for a large page, and those
-  // of base pages go. With a newcomer only of those whom the policy would rather have leave than him: none of them is
-  // about to be used, or in a staging frame.
+  // Spills the pages that the policy chooses. Returns the bytes of host frames that are free now or will be when their
+  // write is done. Where the file has no frame for a chosen page, it may lack only large frames, and base pages are
+  // spilled instead. With `newcomer`, only pages that the policy ranks as better victims are spilled, none of which is
+  // about to be used or in a staging frame.
   Result<Bytes> sink_coldest(Bytes bytes, const Run* newcomer = nullptr);
-  // So much, or what there is, of the copies in that memory whose pages are on the device too: all stale ones, and as
-  // many valid ones as needed, which now cost more than they may save. Gives what is free by it.
+  // Drops up to `bytes` of copies in that memory whose pages are on the device too: all stale ones, and as many valid
+  // ones as needed, which cost more now than they may save. Returns the bytes freed.
   Bytes drop_idle_copies(Beside in, Bytes bytes);
-  // So much, or what there is, of the bytes in that memory that nobody will ask for: their blocks have been freed.
+  // Discards up to `bytes` in that memory that belong to freed blocks.
   Result<Bytes> discard_dead(Beside in, Bytes bytes);
 
  private:
-  enum class Which : std::uint8_t { kAll, kBasePages };  // pages that may go to the file
+  enum class Which : std::uint8_t { kAll, kBasePages };  // pages that may be spilled
 
   static bool may_sink(const PageRef& page, Which which);
   Snapshot picture(Bytes need, Which which);
@@ -49,7 +50,7 @@ class HostRoom {
   Engine& engine_;
   PageMover& mover_;
   Transfers& transfers_;
-  std::vector<RunPicture> pictures_;  // of the last choice: memory for the next, which is as large
+  std::vector<RunPicture> pictures_;  // of the last choice: buffer reused by the next, which is as large
 };
 
 }  // namespace tessera

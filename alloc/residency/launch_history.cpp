@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-// Nobody holds a block beyond the step before its run's next use: that is another block's.
+// A block is not held beyond the step before its run's next use: that use belongs to another block.
 void bound_lingering(Iteration& iteration) {
   Iteration all = with_small_runs(iteration);
   const std::vector<std::uint32_t> distances = next_use_distances(all);
@@ -21,7 +21,7 @@ void bound_lingering(Iteration& iteration) {
   std::copy(small, all.runs.end(), iteration.small.runs.begin());
 }
 
-// By who came first; of more than there may be, some are taken for one.
+// In order of first appearance; beyond the maximum, streams share a number.
 std::uint32_t place_of(StreamId stream, std::vector<StreamId>& streams) {
   const auto known = std::ranges::find(streams, stream);
   const auto place = static_cast<std::uint32_t>(known - streams.begin());
@@ -57,7 +57,7 @@ std::vector<std::uint64_t> LaunchHistory::last_signatures(std::size_t launches) 
   return signatures;
 }
 
-// Those behind the first that is not over are hardly over either.
+// Launches behind the first that is not over are most likely not over either.
 void LaunchHistory::read_watches() {
   for (; unread_ < steps_.size(); ++unread_) {
     Step& step = steps_[unread_];
@@ -89,16 +89,17 @@ void LaunchHistory::trim(std::uint64_t needed) {
   drop_oldest(std::min<std::uint64_t>(kMostSteps / 2, idle));
 }
 
-// What a block held when the iteration began was used in the one before: the run that did so there is
-// the run that does so here, since both are the same iteration.
+// A block held when the iteration began was used in the iteration before. Since both are the same iteration, the run of
+// that use there is the run of this one here.
 Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const {
   const std::size_t begin = steps_.size() - period;
   const std::size_t earlier = std::min({begin, period, alike});
   const LastUses before = last_uses(begin - earlier, begin, parts_in(begin, steps_.size() - earlier));
   std::unordered_map<std::uint64_t, std::uint32_t> number_of;  // of a run, by name
   LastUses last;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // a run, and a use that is its, too
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> held;   // a use, and for how many steps behind it
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // a run, and a use that also belongs to it
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> held;   // a use, and for how many steps after it the block was
+                                                               // held
   std::vector<StreamId> streams;
   Iteration iteration;
   for (std::size_t index = begin; index < steps_.size(); ++index) {
@@ -136,7 +137,7 @@ Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const 
     regenerate = std::max(regenerate, iteration.runs[run].regenerate);
   }
   for (RunUse& use : iteration.uses) {
-    // A chain ends at the run that the iteration itself allocates, or comes back to where it began.
+    // A chain ends at a run that the iteration itself allocates, or returns to where it began.
     for (std::size_t i = 0; i < same.size() && same[use.run] != use.run; ++i) use.run = same[use.run];
   }
   for (const auto& [use, steps] : held) iteration.runs[iteration.uses[use].run].lingers = steps;
@@ -144,7 +145,7 @@ Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const 
   return iteration;
 }
 
-// Blocks that change places are the same memory, too, in the next round.
+// Memory also counts as the same when blocks have swapped places in the next round.
 std::size_t LaunchHistory::same_memory_after(std::size_t period) const {
   if (uses_known_memory(period)) return period;
   const std::size_t last = steps_.size() - 1;
@@ -173,7 +174,7 @@ bool LaunchHistory::uses_equal_memory(std::size_t step, std::size_t before) cons
   return std::ranges::equal(parts_of(steps_[step]), parts_of(steps_[before]), is_equal);
 }
 
-// From the launch before it to its last.
+// From the launch before the first to the last.
 Nanoseconds LaunchHistory::took(std::size_t period) const {
   const std::size_t before = steps_.size() - std::min(period + 1, steps_.size());
   return steps_.back().read_at - steps_[before].read_at;
@@ -226,14 +227,14 @@ std::unordered_map<std::uint64_t, Nanoseconds> LaunchHistory::mean_durations() c
   return means;
 }
 
-// A slab stays where it is and has several lives: each fresh use begins one. The last of them goes on into the next
-// iteration, unless that begins with a fresh use, too.
+// A slab keeps its address and has several lives: each fresh use begins one. The last life continues into the next
+// iteration, unless that begins with a fresh use too.
 void LaunchHistory::add_small_runs(std::size_t begin, Iteration& iteration) const {
   struct Slab {
-    std::optional<std::uint32_t> first, last;  // life in this iteration, by number of its run
-    bool goes_on = false;                      // the first life did not begin in it
-    std::size_t used = 0;                      // in this step, last
-    std::uint32_t lingered = 0;                // the life before the first
+    std::optional<std::uint32_t> first, last;  // life in this iteration, as number of its run
+    bool goes_on = false;                      // the first life began before the iteration
+    std::size_t used = 0;                      // last step that used it
+    std::uint32_t lingered = 0;                // steps that the life before the first was held
   };
   std::unordered_map<std::uint64_t, Slab> slabs;  // by name
   SmallRuns& small = iteration.small;
@@ -279,7 +280,7 @@ LaunchHistory::LastUses LaunchHistory::last_uses(std::size_t begin, std::size_t 
   return last;
 }
 
-// So many launches lie between this step and the free; 0 also where that is not known.
+// The launches between this step and the free; 0 also where that is not known.
 std::uint32_t LaunchHistory::steps_until(std::uint64_t freed, std::size_t step) const {
   const auto behind = steps_.begin() + static_cast<std::ptrdiff_t>(step) + 1;
   const auto next = std::lower_bound(behind, steps_.end(), freed,

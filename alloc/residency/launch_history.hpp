@@ -1,17 +1,15 @@
-// The newest launches and what they used, and the iteration that the last of them are.
+// The newest launches and what they used, and the iteration that the last of them form.
 //
-// What a run is to an iteration are its lives: a block that is made anew may lie at another address
-// each time, and one address serves several blocks. So a run of the iteration begins with a fresh
-// use, and ends where its block was freed, which shows when its address is used afresh.
+// A run of an iteration stands for one life of a block: a block that is reallocated may have another address each time,
+// and one address serves several blocks. So a run of the iteration begins with a fresh use and ends where its block was
+// freed, which is noticed when the address is next used afresh.
 //
-// How long a launch took is known when the device has come to it, which may be after the iteration
-// is known. What was like it (the same work on runs of the same sizes) took as long, so nobody has
-// to wait for it.
+// The duration of a launch is known once the device has executed it, which may be after the iteration is known. A
+// launch like it (the same work on runs of the same sizes) took as long, so there is no need to wait.
 //
 // Thread safety: none; its owner's lock.
 //
-// Bounds: trim() keeps to kMostSteps launches and kMostMentions of runs, or twice as many launches
-// while they are needed.
+// Bounds: trim() keeps kMostSteps launches and kMostMentions of runs, or twice as many launches while they are needed.
 #pragma once
 
 #include <cstddef>
@@ -38,43 +36,41 @@ class LaunchHistory {
   // REQUIRES: `watches` outlives it.
   explicit LaunchHistory(Stopwatches& watches) : watches_(watches) {}
 
-  // The first `parts` of the uses are of runs that a plan may move; it is read now. REQUIRES: uses in the order of their
-  // roles, whose parts have that signature (launch_signature.hpp).
+  // The first `parts` of the uses are of runs that a plan may move; `now` is when the launch is read. REQUIRES: uses in
+  // the order of their roles, the parts of which have that signature (launch_signature.hpp).
   void remember(const LaunchLog::Launch& launch, std::uint64_t signature,
                 std::span<const LaunchLog::Use> uses, std::size_t parts, Nanoseconds now);
-  // These blocks shared runs all along, as far as it is known from here on. REQUIRES: at least one, in the order in which
-  // they were made.
+  // Rewrites the history as if these blocks had always shared runs. REQUIRES: at least one, in allocation order.
   void rewrite(std::span<const MovedBlock> moved);
-  // Looks who is over, and gives their watches back.
+  // Reads and releases the stopwatches of launches that are over.
   void read_watches();
-  // The device has not come to all launches that were timed.
+  // The device has not executed all timed launches yet.
   bool is_timing() const { return unread_ < steps_.size(); }
   std::size_t size() const { return steps_.size(); }
-  // Of the last so many, or of all there are.
+  // Signatures of the last `launches` launches, or of all there are.
   std::vector<std::uint64_t> last_signatures(std::size_t launches) const;
-  // Of all launches ever, the number of the next one.
+  // The number of the next launch, counting all launches ever.
   std::uint64_t next() const { return dropped_ + steps_.size(); }
   void drop_oldest(std::size_t steps);
-  // Of too many launches the older half goes; from number `needed` on they stay if they can.
+  // Above the bounds drops the older half; launches from number `needed` on are kept if possible.
   void trim(std::uint64_t needed);
-  // The last so many launches as an iteration, without durations; as many as are `alike` before them were the same as the
-  // last of them. REQUIRES: there are so many.
+  // The last `period` launches as an iteration, without durations. The `alike` launches before them repeated the
+  // iteration too. REQUIRES: size() >= period.
   Iteration iteration(std::size_t period, std::size_t alike) const;
-  // So many launches repeat, by signature: after how many they use the same memory again, but for blocks made anew. A loop
-  // over the layers of a model has other weights in each round. 0 = after more than kMostRounds, or more than are known.
-  // REQUIRES: likewise.
+  // Given that the last `period` launches repeat by signature: the number of launches after which they use the same
+  // memory again, apart from blocks that are reallocated. A loop over the layers of a model uses other weights in each
+  // round. 0 = more than kMostRounds rounds, or more launches than are known. REQUIRES: size() >= period.
   std::size_t same_memory_after(std::size_t period) const;
-  // How long the program took for it. REQUIRES: likewise.
+  // How long the program took for the last `period` launches. REQUIRES: size() >= period.
   Nanoseconds took(std::size_t period) const;
-  // For each run of that iteration, the last use it has had. REQUIRES: nothing was remembered
-  // since.
+  // For each run of that iteration its last use. REQUIRES: nothing was remembered since.
   struct LastSeen {
     std::uint64_t run = 0;  // by name
     std::uint64_t epoch = 0;
   };
   std::vector<LastSeen> last_seen(const Iteration& iteration) const;
-  // Of so many launches from number `first` on: of each its own time, or of the same place an
-  // iteration earlier, or one or two later, or what those like it took in the mean; 0 where none is known yet.
+  // For `period` launches from number `first` on: the launch's own time, else that of the same place an iteration
+  // earlier, or one or two later, else the mean of launches like it; 0 where none is known yet.
   std::vector<Nanoseconds> durations(std::uint64_t first, std::size_t period) const;
 
  private:
@@ -83,8 +79,8 @@ class LaunchHistory {
     std::uint64_t epoch = 0;
     std::uint64_t signature = 0;
     std::uint32_t first = 0;  // into mentions_
-    std::uint32_t parts = 0;  // so many that a plan may move,
-    std::uint32_t small = 0;  // and behind them so many that none does
+    std::uint32_t parts = 0;  // of which this many a plan may move,
+    std::uint32_t small = 0;  // followed by this many that none moves
     StreamId stream;
     Nanoseconds read_at{};
     std::optional<Stopwatches::Watch> watch;  // not read yet
@@ -96,13 +92,13 @@ class LaunchHistory {
     Bytes bytes;
     TagId tag;
     bool pinned = false, writes = false, fresh = false;
-    Nanoseconds remade_in{};  // 0 = not, as far as this use knows
+    Nanoseconds remade_in{};  // 0 = not recomputed, as far as this use shows
     std::uint64_t freed =
         0;  // if fresh: the epoch in which the block before was freed; 0 = unknown
 
     RunRole role() const { return role_of(bytes, tag, writes, run); }
   };
-  // The use of a run that was noted last.
+  // The latest use noted of a run.
   struct LastUse {
     std::uint32_t use = 0;  // into the uses of an iteration
     std::size_t step = 0;   // into steps_
@@ -120,7 +116,7 @@ class LaunchHistory {
   }
   bool uses_known_memory(std::size_t period) const;
   bool uses_equal_memory(std::size_t step, std::size_t before) const;
-  // Their uses are counted from `use` on.
+  // Numbers the uses from `use` on.
   LastUses last_uses(std::size_t begin, std::size_t end, std::uint32_t use = 0) const;
   std::uint32_t parts_in(std::size_t begin, std::size_t end) const;
   void add_small_runs(std::size_t begin, Iteration& iteration) const;
@@ -130,7 +126,7 @@ class LaunchHistory {
   Stopwatches& watches_;
   std::vector<Step> steps_;  // oldest first
   std::vector<Mention> mentions_;
-  // Runs that the last rewrite() told of and that were not there yet: when a block of theirs was freed last, by name.
+  // Runs in the last rewrite() that did not exist yet, by name: when a block of theirs was last freed.
   std::unordered_map<std::uint64_t, std::uint64_t> freed_;
   std::uint64_t dropped_ = 0;  // steps, ever
   std::size_t unread_ = 0;     // no step before it has a watch

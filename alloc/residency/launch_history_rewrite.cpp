@@ -1,4 +1,4 @@
-// A history of launches as it would have been, had blocks shared runs from the first.
+// Rewrites a history of launches as if blocks had shared runs from the start.
 #include <algorithm>
 #include <iterator>
 
@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// The moved blocks by the runs that they had, and the lives of those that they share.
+// The moved blocks by the runs that they had, and the lives of the runs that they now share.
 class Moves {
  public:
   explicit Moves(std::span<const MovedBlock> moved) {
@@ -17,7 +17,7 @@ class Moves {
     }
   }
 
-  // Whose block a launch of this epoch used when it used the run; null: it was not moved.
+  // The block that a launch of this epoch used when it used the run; null: the block was not moved.
   const MovedBlock* block_in(std::uint64_t run, std::uint64_t epoch) const {
     const auto found = blocks_.find(run);
     if (found == blocks_.end()) return nullptr;
@@ -27,7 +27,7 @@ class Moves {
     return block->freed == 0 || epoch < block->freed ? block : nullptr;
   }
 
-  // The life of the shared run that it has begun since the last call, if it has. REQUIRES: epochs rise.
+  // The life of the shared run that began since the last call, if any. REQUIRES: epochs rise.
   const MovedBlock* begun(std::uint64_t run, std::uint64_t epoch) {
     Lives& lives = lives_[run];
     const MovedBlock* last = nullptr;
@@ -48,11 +48,12 @@ class Moves {
 
 void LaunchHistory::rewrite(std::span<const MovedBlock> moved) {
   Moves moves(moved);
-  const auto begin = std::ranges::upper_bound(steps_, moved.front().made, {}, &Step::epoch);  // nobody used them before
+  // no earlier launch used them
+  const auto begin = std::ranges::upper_bound(steps_, moved.front().made, {}, &Step::epoch);
   const std::size_t kept = begin == steps_.end() ? mentions_.size() : begin->first;
   std::vector<Mention> mentions(mentions_.begin(), mentions_.begin() + static_cast<std::ptrdiff_t>(kept));
   mentions.reserve(mentions_.size());
-  std::unordered_map<std::uint64_t, std::size_t> shared;  // by a launch: where in `mentions`, by name
+  std::unordered_map<std::uint64_t, std::size_t> shared;  // per launch: the index into `mentions`, by name
   for (Step& step : std::span(begin, steps_.end())) {
     const std::size_t first = mentions.size();
     shared.clear();

@@ -1,13 +1,12 @@
-// Launches in the order in which they were announced, for the learner to read later.
+// Launches in the order in which they were announced, to be read later by the learner.
 //
-// A launch pays one lock that is rarely contended and a copy of its list; all thinking is the
-// reader's. While it is off, a launch pays one load. The reader may say which of the launches to come
-// shall not wait for his next look.
+// A launch pays one rarely contended lock and a copy of its list; all analysis is left to the reader. While the log is
+// off, a launch pays one load. The reader can name a coming launch that is not to wait for the next read.
 //
 // Thread safety: every call may be made from any thread.
 //
-// Bounds: kMaxLaunches wait to be read, which use kMaxUses runs together, and as many writes that were noted later; what
-// comes behind is lost, and the batch says so.
+// Bounds: at most kMaxLaunches unread launches, using kMaxUses runs together, and as many writes that were noted later.
+// Anything beyond is lost, and the batch reports it.
 #pragma once
 
 #include <atomic>
@@ -31,8 +30,8 @@ class LaunchLog {
     Run* run = nullptr;
     bool writes = false;
     bool fresh = false;  // the first use since the run was allocated
-    Nanoseconds remade_in{};  // its callback's cost; 0 = it has none
-    std::uint64_t freed = 0;  // if fresh: the epoch in which a block before was freed; 0 = none was
+    Nanoseconds remade_in{};  // cost of its callback; 0 = it has none
+    std::uint64_t freed = 0;  // if fresh: the epoch in which the block before was freed; 0 = there was none
   };
   struct Launch {
     const void* work = nullptr;
@@ -49,23 +48,23 @@ class LaunchLog {
   };
 
   void switch_on() { switch_on_for(0); }
-  // For so many launches; 0 = for good.
+  // Switches it on for this many launches; 0 = until switched off.
   void switch_on_for(std::size_t launches);
   void switch_off() { on_.store(false, std::memory_order_relaxed); }
-  // As many launches wait to be read as are worth a look: one, unless it is told otherwise.
+  // Enough launches are unread for a read to be worthwhile: one, unless look_from() set another number.
   bool has_news() const { return news_.load(std::memory_order_relaxed); }
   void look_from(std::size_t launches);
-  // The launch that was asked for by call_at has been noted.
+  // The launch requested by call_at() has been logged.
   bool calls() const { return calls_.load(std::memory_order_relaxed); }
   bool is_on() const { return on_.load(std::memory_order_relaxed); }
 
   void note(const void* work, std::span<Run* const> runs, std::uint64_t epoch, bool writes,
             std::optional<Stopwatches::Watch> watch, StreamId stream);
-  // The launch of this epoch, announced as one that reads, writes the run.
+  // The launch of this epoch was announced as reading only, but also writes the run.
   void note_write(Run& run, std::uint64_t epoch);
-  // All that was noted since the last call. `batch` is reused. Nobody calls any more.
+  // Takes everything logged since the last call. `batch` is reused. Resets calls().
   void take(Batch& batch);
-  // The so many-th launch since the last take calls for a reader; 0 = none does.
+  // calls() becomes true with the `launches`-th launch after the last take; 0 = never.
   void call_at(std::size_t launches);
 
  private:

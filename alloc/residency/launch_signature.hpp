@@ -1,8 +1,8 @@
-// What a launch is known by: its work and the sizes of its runs, in the order of their roles.
+// The identity of a launch: its work and the sizes of its runs, in the order of their roles.
 //
-// Runs of one base page come last, and play no part (conductor.hpp). Of the others the order tells which of a launch's runs
-// is which in the next iteration. An address may be another each time, and what a run is for is not, so that goes first; those
-// that are alike stay in the order in which the launch has them, but for runs with a name of their own.
+// Runs of one base page come last and are not part of it (conductor.hpp). For the others, the order decides which run
+// of a launch corresponds to which in the next iteration. Addresses may change, but a run's purpose does not, so the
+// role is compared first; runs with equal roles stay in launch order, unless they have names given by their owner.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// Names that owners give (RunOwner::name) begin here: no address is as high.
+// Names given by owners (RunOwner::name) start here, above all addresses.
 inline constexpr std::uint64_t kGivenNames = std::uint64_t{1} << 63;
 
 struct RunRole {
@@ -28,12 +28,12 @@ struct RunRole {
   auto operator<=>(const RunRole&) const = default;
 };
 
-// Uses of equal roles are in the order of their launch: sort them stably.
+// Uses of equal roles keep their order in the launch: sort them stably.
 inline RunRole role_of(Bytes bytes, TagId tag, bool writes, std::uint64_t name) {
   return {bytes <= kBasePage, bytes, tag, writes, name < kGivenNames ? 0 : name};
 }
 
-// `bytes_of` tells those of a use. REQUIRES: the uses of a launch that play a part, in the order of their roles.
+// `bytes_of` returns the bytes of a use. REQUIRES: the uses of a launch that are part of the signature, in role order.
 std::uint64_t signature_of(const void* work, const auto& uses, auto bytes_of) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   auto hash = reinterpret_cast<std::uint64_t>(work);

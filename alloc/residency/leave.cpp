@@ -1,4 +1,4 @@
-// How a run leaves the device: page by page, and what each needs before.
+// Evicting one run: page by page, and what each page needs first.
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// Against the copies that it saves; not while nobody knows what they take.
+// Whether recomputing is cheaper than the copies it saves; false while the rates are unknown.
 bool remake_pays(const Run& run, double out_rate, double in_rate) {
   if (out_rate <= 0 || in_rate <= 0) return false;
   Bytes dirty;
@@ -25,12 +25,12 @@ bool remake_pays(const Run& run, double out_rate, double in_rate) {
 
 }  // namespace
 
-// The work that has to be over before the run leaves. It has been queued and is fenced; uses and frees from then on have
-// greater epochs. Where work may be unseen, that is all work on the device, not only the announced uses of the run: a
-// kernel that is queued or running may use the run, and what it writes during a copy would be lost. Of a dead run the
-// program has said by the free which work may use it.
-// `decided`: what was queued after that epoch does not count. REQUIRES: a fence was taken then.
-// None while the run may not leave: a call under way that has stamped but not yet queued holds it.
+// The work that has to be over before the run leaves. It has been queued and is fenced; later uses and frees have
+// greater epochs. Where work may be unannounced, that is all work on the device, not only the announced uses of the
+// run: a kernel that is queued or running may use the run, and what it writes during a copy would be lost. For a dead
+// run, the free names the work that may use it.
+// `decided`: work queued after that epoch does not count. REQUIRES: a fence was recorded then.
+// Nothing while the run may not be evicted: a call in progress that has stamped but not yet queued holds it.
 Result<std::optional<Room::Work>> Room::close_work(const Run& run, std::uint64_t decided) {
   const Gate::Closed closed(engine_.gate, engine_.options.patience);
   if (!closed.is_closed()) return Engine::no_return();
@@ -45,9 +45,9 @@ Result<std::optional<Room::Work>> Room::close_work(const Run& run, std::uint64_t
   return std::optional(work);
 }
 
-// On demand nothing of ours is queued behind the program's work: a kernel of it may wait for the very thread that calls.
-// While work ends it is waited for. Where none does, the run may go beside it if its own announced uses are over: a kernel
-// that uses it unseen then faults, and nothing is lost in silence. False: it stays.
+// On demand, no copy is queued behind the program's work: one of its kernels may be waiting for the calling thread.
+// While work makes progress it is waited for. If it does not, the run may be evicted all the same if its own announced
+// uses are over: a kernel that uses it unannounced then faults, and no write is lost silently. False: the run stays.
 Result<bool> Room::await_work(const Run& run, Work& work) {
   const StreamTable& streams = engine_.streams;
   if (streams.passed(work.mask, work.until)) return true;
@@ -58,7 +58,7 @@ Result<bool> Room::await_work(const Run& run, Work& work) {
   }
   if (waited.is_ok()) return true;
   if (waited.code() != Code::kNotReady) return waited;
-  // Of several streams one may wait for another.
+  // Of several stuck streams, one may be waiting for another.
   if (const std::uint64_t stuck = streams.stuck(); std::has_single_bit(stuck)) {
     const auto slot = static_cast<std::uint32_t>(std::countr_zero(stuck));
     const auto reach = engine_.streams.reach_of_next(slot);
@@ -77,8 +77,9 @@ bool Room::may_go_on(std::optional<Away> to) const {
   return to == Away::kFile && !tiers.is_backed() && tiers.file.takes_writes();
 }
 
-// The last pages that are there, until they are as much as is wanted. Of those with a valid copy elsewhere a plan may
-// send as many on to a peer as find room there: copied once more, they come back over its link from then on.
+// Selects pages that are present, from the end of the run, up to the wanted bytes. Of pages with a valid copy
+// elsewhere, a plan may send as many to a peer as fit there: copied once more, they are fetched over that link from
+// then on.
 Result<Room::Parting> Room::part(Run& run, Bytes wanted, std::optional<Away> to) {
   const Beside beside = first_choice(to);
   Bytes room;
@@ -100,7 +101,7 @@ Result<Room::Parting> Room::part(Run& run, Bytes wanted, std::optional<Away> to)
   return parting;
 }
 
-// Bytes of the device that are free by it, once the work is over.
+// Returns the bytes of device memory that `act` frees once the work is over.
 template <class Act>
 Result<Bytes> Room::free_behind(Run& run, const Work& work, Act act) {
   if (!engine_.streams.passed(work.mask, work.until)) {
@@ -124,12 +125,12 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
     TESSERA_TRY_ASSIGN(goes, await_work(run, *work));
     if (!goes) return Bytes();
   } else if (const std::uint64_t stuck = engine_.streams.stuck(); stuck != 0) {
-    // Behind it a copy would keep the link from all others.
+    // A copy behind stuck work would block the link for all others.
     if (!engine_.streams.passed(work->mask & stuck, work->until)) return Bytes();
   }
   const bool is_used = !engine_.streams.passed(run.streams.load(), run.last_work());
   if (is_used && patience == Patience::kAhead) return Bytes();
-  if (to == Away::kRegenerated) TESSERA_TRY(engine_.streams.poll());  // no copy waits for the work behind it
+  if (to == Away::kRegenerated) TESSERA_TRY(engine_.streams.poll());  // no copy waits for the work before it
   const bool in_turn = patience == Patience::kDemand || engine_.streams.passed(work->mask, work->until);
   const bool anyhow = to == Away::kRegenerated || which == Which::kWithoutCopy;
   if (may_drop(run, anyhow ? Worth::kAnyhow : Worth::kIfItPays, to)) return in_turn ? drop(run, *work) : Bytes();
@@ -140,7 +141,7 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   const bool swaps = engine_.tiers.is_backed();
   parting.apart = which != Which::kWithoutCopy && !swaps && engine_.unseen.load() && !run.is_dead() &&
                   mover_.open_aliases(parting.to_check) && mover_.open_aliases(parting.to_copy);
-  if (parting.apart) {  // what has a valid copy is not waited for here, either
+  if (parting.apart) {  // pages with a valid copy do not wait here either
     parting.to_check.insert(parting.to_check.end(), parting.free_at_once.begin(), parting.free_at_once.end());
     parting.free_at_once.clear();
   }
@@ -160,7 +161,7 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   return copied.status();
 }
 
-// Who finds no room in a peer goes to the host.
+// Pages that find no room in a peer go to the host.
 Status Room::let_copies_wait(const Work& work, Beside to) {
   const CopyLanes& lanes = engine_.lanes;
   TESSERA_TRY(engine_.streams.make_wait(lanes.outbound(Beside::kHost), work.mask, work.until));
@@ -168,8 +169,8 @@ Status Room::let_copies_wait(const Work& work, Beside to) {
   return engine_.streams.make_wait(lanes.outbound(Beside::kPeer), work.mask, work.until);
 }
 
-// Of those that are asked, and of the others as far as the tiers below have room. REQUIRES: the outbound streams wait
-// for the work, or the pages part. Errors: kOutOfMemory where not one has begun to leave.
+// The bytes of pages to check, and of the others as far as the tiers below have room. REQUIRES: the outbound streams
+// wait for the work, or the pages part. Errors: kOutOfMemory where no page has begun to leave.
 Result<Bytes> Room::leave_by_copy(Parting parting, const Work& work, Patience patience, Beside to) {
   std::vector<PageRef>& pages = parting.to_copy;
   for (auto* each : {&parting.to_check, &pages}) {
@@ -191,15 +192,16 @@ Result<Bytes> Room::leave_by_copy(Parting parting, const Work& work, Patience pa
   return total;
 }
 
-// How many of the first pages have begun to leave. Those for which there is no host frame yet have lost none
-// but stale copies. Errors: kBusy by plan, while others make room in the host, or go through it.
+// Returns how many of the first pages have begun to leave. Pages without a host frame have lost only stale copies.
+// Errors: kBusy by plan, while host room is being made or passed through.
 Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t used, Patience patience, Beside to) {
   if (to == Beside::kPeer) {
     Result<std::size_t> begun = copy_to_peer(batch, used);
     if (begun.is_ok()) return begun;
-    if (begun.status().code() != Code::kOutOfMemory) note_given_up(begun.status());  // a lender may be lost alone
+    // not fatal: only the lender may be lost
+    if (begun.status().code() != Code::kOutOfMemory) note_given_up(begun.status());
   }
-  const bool passes = batch.front()->onward;  // nobody makes way for who does not stay
+  const bool passes = batch.front()->onward;  // no room is made for pages that will not stay
   for (;;) {
     transfers_.spare_host_room(total_bytes(batch));
     bool awaited = false;
@@ -222,7 +224,7 @@ Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t
   }
 }
 
-// With what copies that stayed behind there take, which make way. What dead runs left there goes if that is too little.
+// Free room plus idle copies there, which can be dropped. If that is too little, discards what dead runs left there.
 Result<Bytes> Room::peer_room(Bytes wanted) {
   const Bytes room = engine_.tiers.peer->usage().room() + mover_.idle_peer_bytes();
   if (room >= wanted) return room;
@@ -240,7 +242,7 @@ Result<std::size_t> Room::copy_to_peer(std::span<const PageRef> batch, std::uint
   return transfers_.copy_out(batch, Beside::kPeer);
 }
 
-// All work is waited for, also what did not announce the run, so this is over when it returns.
+// Waits for all work on the device, including unannounced work, so the swap is complete on return.
 Result<Bytes> Room::swap_out(std::span<const PageRef> pages, Patience patience) {
   const auto once = [&]() -> Result<Bytes> {
     const Gate::Closed closed(engine_.gate);
@@ -257,8 +259,8 @@ Result<Bytes> Room::swap_out(std::span<const PageRef> pages, Patience patience) 
   }
 }
 
-// Where addresses may be touched unannounced, none may be without its bytes. Who finds no room in a peer would go over
-// the host's link.
+// With host-backed pages no address may be without its bytes. Pages that find no room in a peer would use the host's
+// link.
 bool Room::may_drop(const Run& run, Worth worth, std::optional<Away> to) const {
   if (engine_.tiers.is_backed() || !run.can_drop()) return false;
   if (worth == Worth::kAnyhow) return true;

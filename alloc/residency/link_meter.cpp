@@ -42,7 +42,7 @@ void LinkMeter::read() {
 double LinkMeter::rate() {
   read();
   if (seconds_ > 0) rate_ = static_cast<double>(bytes_.value()) / seconds_;
-  if (samples_.empty() && resting_ > 0) {  // the next series stands alone
+  if (samples_.empty() && resting_ > 0) {  // each series is measured separately
     bytes_ = {};
     seconds_ = 0;
   }

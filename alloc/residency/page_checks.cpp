@@ -1,9 +1,9 @@
-// Whether a page's old copy is still its bytes: fingerprints of copies, and of pages that are to leave.
+// Whether a page's old copy still equals its bytes: fingerprints of copies, and of pages that are to be evicted.
 //
-// A copy's fingerprint is taken of the device's bytes, behind the copy and in its stream; a page that is used
-// in between keeps neither. When the page is to leave again, another is taken behind its users, as a copy would
-// be. If the two are equal the copy is as good as one made at that moment, and no better: a use since then
-// makes the page stay, as it does for a copy (vacate()).
+// The fingerprint of a copy is computed from the device's bytes, behind the copy in its stream; a page used in between
+// keeps neither. When the page is to be evicted again, another is computed behind its users, as a copy would be. If
+// they are equal, the copy is as good as one made at that moment, and no better: a later use makes the page stay, as it
+// does for a copy (vacate()).
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-// Of the pages that want one. Without it nothing is lost but the chance.
+// For the pages that want one. On failure they only lose the chance of a later check.
 void PageMover::queue_fingerprints(std::span<const PageRef> pages) {
   std::vector<DeviceRange> ranges;
   for (const PageRef& page : pages) {
@@ -28,7 +28,7 @@ void PageMover::queue_fingerprints(std::span<const PageRef> pages) {
   }
 }
 
-// What was queued for it, which is made by now; nothing if nothing was.
+// The fingerprint queued for it, which is complete by now; nothing if none was queued.
 std::optional<Fingerprint> PageMover::read_fingerprint(PageRef page) {
   if (page->fingerprint_at == FingerprintDesk::kNowhere) return std::nullopt;
   return desk_.read(std::exchange(page->fingerprint_at, FingerprintDesk::kNowhere), page.bytes());
@@ -67,7 +67,7 @@ std::size_t PageMover::check(std::span<const PageRef> pages) {
   }
   share_event(event.value(), ready);
   for (const PageRef& page : ready) {
-    if (!step(page, PageEvent::kCheck).is_ok()) return 0;  // validate() tells
+    if (!step(page, PageEvent::kCheck).is_ok()) return 0;  // validate() reports it
   }
   return count;
 }
@@ -94,9 +94,9 @@ Result<bool> PageMover::finish_check(PageRef page, bool wait) {
   return true;
 }
 
-// ---- copies that are kept on the chance --------------------------------------------------------
+// ---- candidates --------------------------------------------------------------------------------
 
-// REQUIRES: true only while the host frame and its fingerprint are there.
+// REQUIRES: set only while the host frame and its fingerprint exist.
 void PageMover::set_candidate(PageRef page, bool candidate) {
   if (page->candidate == candidate) return;
   page->candidate = candidate;

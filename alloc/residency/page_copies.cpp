@@ -1,4 +1,4 @@
-// The copies of a page beside the device: its peer, host and file frames, and the moves between the latter two.
+// The copies of a page outside the device: its peer, host and file frames, and moves between host and file.
 #include "residency/page_mover.hpp"
 
 namespace tessera {
@@ -7,7 +7,8 @@ Status PageMover::take_frame(PageRef page, Beside beside) {
   return beside == Beside::kPeer ? take_peer_frame(page) : take_host_frame(page);
 }
 
-// What is idle is counted here and in step(): a page has the frame, or it becomes kResident with it.
+// Idle bytes are counted here and in step(): a kResident page gets the frame, or a page with the frame becomes
+// kResident.
 Status PageMover::take_peer_frame(PageRef page) {
   TESSERA_TRY_ASSIGN(page->peer, tiers_.peer->take(page.page_class()));
   if (page->state == PageState::kResident) idle_peer_bytes_ += page.bytes();
@@ -92,7 +93,7 @@ Status PageMover::rise(PageRef page) {
   return step(page, PageEvent::kRise);
 }
 
-// What became of its transfer; kNotReady while it goes on.
+// The outcome of its transfer; kNotReady while in flight.
 Status PageMover::file_outcome(PageRef page, bool wait) {
   Status outcome = wait ? tiers_.file.wait(page->io) : tiers_.file.poll(page->io);
   if (outcome.code() == Code::kNotReady) return outcome;
@@ -105,7 +106,7 @@ Result<bool> PageMover::finish_sink(PageRef page, bool wait) {
   const Status outcome = file_outcome(page, wait);
   if (outcome.code() == Code::kNotReady) return false;
   TESSERA_TRY(step(page, PageEvent::kSunk));
-  if (!outcome.is_ok()) {  // the host copy stays the valid one
+  if (!outcome.is_ok()) {  // the host copy stays valid
     tiers_.file.give_back(*page->file);
     page->file.reset();
     return outcome;

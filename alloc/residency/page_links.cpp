@@ -1,7 +1,7 @@
-// A page's way over a link, between the device and host memory or a peer's; small pages go several at a time.
+// Copies of pages over a link, between the device and host or peer memory; small pages are copied several at a time.
 //
-// Several pages in one call share one event: they are there together, so that the first of them
-// waits for the last. That is why a batch is small (kTogether), and why large pages go alone.
+// Pages of one call share one event and arrive together, so the first waits for the last. That is why a batch is small
+// (kTogether), and why large pages are copied alone.
 #include <algorithm>
 
 #include "base/log.hpp"
@@ -10,8 +10,8 @@
 namespace tessera {
 namespace {
 
-// The last page of a batch begins 0.25 ms after the first at 25 GB/s; by a page a call and an event
-// are saved, some microseconds of a lock that launches wait for.
+// The last page of a batch starts 0.25 ms after the first at 25 GB/s; each page saves a call and an event, some
+// microseconds of a lock that launches wait for.
 constexpr Bytes kTogether = 8_MiB;
 
 }  // namespace
@@ -33,7 +33,7 @@ void PageMover::give_back_event(EventId event) {
   spare_events_.push_back(event);
 }
 
-// All of them wait for it.
+// The pages wait for this event together.
 void PageMover::share_event(EventId event, std::span<const PageRef> pages) {
   if (pages.size() > 1) event_shares_.emplace(event, pages.size());
   for (const PageRef& page : pages) page->event = event;
@@ -43,7 +43,7 @@ void PageMover::share_event(EventId event, std::span<const PageRef> pages) {
 
 std::size_t PageMover::batch_of(std::span<const PageRef> pages) const {
   if (!copies_at_once_) return 1;
-  // Those that come do so over one link; where others go is not known yet.
+  // Fetches of a batch use one link; the target of evictions is not known yet.
   const auto by_copy = [first = pages.front()](const PageRef& page) {
     if (page->state == PageState::kResident || page->state == PageState::kApart) return true;
     return page->state == PageState::kCold && beside_of(*page) == beside_of(*first);
@@ -56,7 +56,7 @@ std::size_t PageMover::batch_of(std::span<const PageRef> pages) const {
   return std::max<std::size_t>(count, 1);
 }
 
-// The pages' frames at the other end are there, all in one memory. After a failure nothing of them is under way.
+// REQUIRES: the pages' frames at the other end exist, all in one memory. After a failure nothing is in flight for them.
 Status PageMover::queue_copies(CopyWay way, std::span<const PageRef> pages) {
   const bool in = way == CopyWay::kIn;
   const Beside beside = beside_of(*pages.front());
@@ -74,7 +74,7 @@ Status PageMover::queue_copies(CopyWay way, std::span<const PageRef> pages) {
     if (!in && !peer) queue_fingerprints(pages);
     status = record_or_wait(event, stream);
   } else if (pages.size() > 1) {
-    await_queued(stream);  // some of them may have been
+    await_queued(stream);  // some of the copies may have been queued
   }
   if (!status.is_ok()) {
     for (const PageRef& page : pages) drop_fingerprint(page);
@@ -89,13 +89,13 @@ Status PageMover::queue_copies(CopyWay way, std::span<const PageRef> pages) {
   return {};
 }
 
-// Where copies find the page's bytes on the device.
+// The address at which copies access the page's bytes on the device.
 Address PageMover::bytes_at(PageRef page) const {
   return is_apart(page->state) ? tiers_.device.alias_of(*page->device) : page.address();
 }
 
 Status PageMover::queue_on(CopyWay way, std::span<const PageRef> pages, StreamId stream) {
-  // Asked here, because the last frame that was taken may be the first that could not be pinned.
+  // Checked here because the last frame taken may be the first that could not be pinned.
   if (pages.size() > 1 && copies_at_once_ && tiers_.host.pinned()) {
     std::vector<HostCopy> copies;
     for (const PageRef& page : pages) {
@@ -127,8 +127,7 @@ double PageMover::peer_rate() {
   return in > 0 && out > 0 ? std::min(in, out) : std::max(in, out);
 }
 
-// Work was queued. If nothing will tell when it is over, its memory may only be touched again after
-// waiting for it here.
+// Work was queued. Without an event that marks its end, its memory may be touched again only after a wait here.
 Status PageMover::record_or_wait(EventId event, StreamId stream) {
   Status recorded = driver_.record_event(event, stream);
   if (!recorded.is_ok()) await_queued(stream);
@@ -142,9 +141,9 @@ void PageMover::await_queued(StreamId stream) {
     log_line(LogLevel::kError, "a copy is lost sight of: {}", waited.to_string());
 }
 
-// ---- both ways ---------------------------------------------------------------------------------
+// ---- both directions ---------------------------------------------------------------------------
 
-// One page in any state that mount() takes, or several that come by copies.
+// One page in any state that mount() accepts, or several to be fetched by copy.
 Status PageMover::fill_frames(std::span<const PageRef> pages) {
   const PageRef first = pages.front();
   if (first->state == PageState::kEmpty) return step(first, PageEvent::kBack);
@@ -154,12 +153,13 @@ Status PageMover::fill_frames(std::span<const PageRef> pages) {
   return {};
 }
 
-// Of as many of the first pages as there are frames for, which gives, or of one alone in a staging frame.
+// Takes frames for as many of the first pages as possible, and returns how many; or for one alone, if in a staging
+// frame.
 Result<std::size_t> PageMover::take_frames_beside(std::span<const PageRef> pages, Beside to) {
   std::size_t taken = 0;
   Status status;
-  // They are stale, or the pages would not have to be copied. Also of pages that will find no
-  // frame: `copied` stands with all of them by now.
+  // These copies are stale, or the pages would not have to be copied. Dropped also for pages that will find no frame,
+  // since their `copied` has been set by now.
   for (const PageRef& page : pages) {
     drop_copies(page);
     page->proven = false;
@@ -167,7 +167,7 @@ Result<std::size_t> PageMover::take_frames_beside(std::span<const PageRef> pages
   while (taken < pages.size() && (status = take_frame(pages[taken], to)).is_ok()) {
     ++taken;
     if (!pages[taken - 1]->staging) continue;
-    // It goes on to the file as soon as it is out, so it goes alone.
+    // It goes on to the file as soon as it is copied out, so it is copied alone.
     if (taken > 1) return_host_frame(pages[--taken]);
     break;
   }

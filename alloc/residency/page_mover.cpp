@@ -9,8 +9,7 @@
 namespace tessera {
 namespace {
 
-// A driver may say "not ready" while other threads queue work (cuda_facts §4.2): harmless, but not
-// for ever.
+// A driver may return "not ready" while other threads queue work. That is harmless, but retries are bounded.
 constexpr int kAccessTries = 64;
 
 Nearest nearest_of(const Page& page) {
@@ -60,7 +59,8 @@ Status PageMover::step(PageRef page, PageEvent event) {
   return {};
 }
 
-// Its state has changed, or a frame below it has gone. One that is taken has a step to follow, or goes again.
+// Call after its state changed or a frame below it was dropped. After a frame was taken, the page's next step calls it,
+// or the frame is returned.
 void PageMover::note_page(PageRef page) {
   by_trait_.note(*page.run, *page);
   const Nearest place = nearest_of(*page);
@@ -68,7 +68,7 @@ void PageMover::note_page(PageRef page) {
   page->place = place;
 }
 
-// The page's bytes went over a link: for the sums, its run and the log alike.
+// Records that the page's bytes crossed a link: in the totals, in its run and in the log.
 void PageMover::note_move(PageRef page, EventKind kind) {
   const std::array<Bytes*, kLinks> sums = {&stats_.bytes_in, &stats_.bytes_out,
                                            &stats_.bytes_file_read, &stats_.bytes_file_written,
@@ -116,7 +116,7 @@ Status PageMover::map_frame(PageRef page) {
   return map_handles(page);
 }
 
-// All handles of the page's frame stand at its address, or the frame has gone back.
+// Maps all handles of the page's frame at its address, or returns the frame.
 Status PageMover::map_handles(PageRef page) {
   const auto handles = HandleTier::handles_of(*page->device);
   const Bytes each = page.bytes() / handles.size();
@@ -138,7 +138,7 @@ void PageMover::unmap_handles(PageRef page, Bytes mapped) {
   Status status = unmap();
   if (!status.is_ok()) status = unmap();
   if (!status.is_ok()) {
-    // The frame stays out and the address stays taken: a leak, said aloud, not a lost byte.
+    // The frame is leaked and the address stays taken: this is logged, and no byte is lost.
     log_line(LogLevel::kError, "a page could not be unmapped: {}", status.to_string());
     tiers_.device.write_off(*page->device);
   } else {
@@ -162,7 +162,7 @@ Status PageMover::grant_access(std::span<const PageRef> pages) {
 Result<bool> PageMover::event_done(EventId event, bool wait) {
   Status status = wait ? driver_.synchronize(event) : driver_.query(event);
   if (status.code() == Code::kNotReady) return false;
-  // That waiting failed says nothing about the copy: ask for all there is.
+  // A failed wait does not mean that the copy failed: wait for the whole device.
   if (wait && !status.is_ok()) status = driver_.synchronize(device_);
   if (!status.is_ok()) return status;
   return true;
@@ -180,7 +180,7 @@ Result<bool> PageMover::finish_arrival(PageRef page, bool wait) {
   if (!may_be_valid) {
     drop_copies(page);
   } else if (page->staging) {
-    return_host_frame(page);  // the file still has it
+    return_host_frame(page);  // the file copy remains
   }
   set_candidate(page, page->host && page->fingerprint);
   return true;
@@ -190,14 +190,14 @@ Result<bool> PageMover::finish_arrival(PageRef page, bool wait) {
 
 Result<bool> PageMover::copied_out(PageRef page, bool wait) { return event_done(page->event, wait); }
 
-// What shall happen to the page's frame. The gate is closed, so no use can be stamped meanwhile.
+// Decides about the page's frame. The gate is closed, so no use can be stamped meanwhile.
 PageMover::Verdict PageMover::judge(PageRef page) const {
   const Run& run = *page.run;
   const bool leaving = page->state == PageState::kLeaving;
   const bool quiet = run.last_work() <= run.quiet && run.may_leave();
   if (quiet && run.is_dead()) return Verdict::kDiscard;
   if (page->recalled) return leaving ? Verdict::kForward : Verdict::kStay;
-  // Quiet is not enough: pages of one run may be copied at different times, with a write between.
+  // Quiet is not enough: pages of one run may be copied at different times, with a write in between.
   if (quiet && is_clean(page)) return Verdict::kUnmap;
   return leaving ? Verdict::kForward : Verdict::kStay;
 }
@@ -208,8 +208,8 @@ Status PageMover::vacate(std::span<const PageRef> pages) {
   Status result;
   const Gate::Closed closed(gate_);
   for (const PageRef& page : pages) {
-    // Announce the page as missing before asking whether its run is dead: an allocation counts
-    // itself live first and looks for missing pages then, so one of the two sees the other.
+    // Count the page as missing before reading whether its run is dead: an allocation first counts itself live and then
+    // looks for missing pages, so one side always sees the other.
     page.run->missing.fetch_add(1);
     const Verdict verdict = judge(page);
     if (verdict == Verdict::kDiscard) {
@@ -227,8 +227,8 @@ Status PageMover::vacate(std::span<const PageRef> pages) {
   return result;
 }
 
-// `after` as judged: an allocation may revive the run before its page is gone. Each page has been counted
-// as missing.
+// `after` is the verdict: an allocation may revive the run before its page is gone. REQUIRES: each page has been
+// counted as missing.
 Status PageMover::take_frames(std::span<const PageRef> pages, After after) {
   return for_each_stretch(pages, [&](Address address, Bytes bytes, std::span<const PageRef> part) {
     Status result = driver_.unmap(address, bytes);
@@ -241,7 +241,7 @@ Status PageMover::take_frames(std::span<const PageRef> pages, After after) {
   });
 }
 
-// The page's copy is done, but it was used since: drop the copy, keep the page.
+// The page's copy is done, but it was used since: drops the copy and keeps the page.
 Status PageMover::forward(PageRef page) {
   give_back_event(page->event);
   drop_fingerprint(page);
@@ -261,7 +261,7 @@ Status PageMover::release_frame(PageRef page, After after) {
   const bool copied = page->state == PageState::kLeaving || page->state == PageState::kApartLeaving;
   tiers_.device.give_back(*page->device);
   page->device.reset();
-  // The gate is closed, and all uses are over. Of a page that is apart that was seen to when it was unmapped.
+  // The gate is closed, and all uses are over. For a page that is apart this was done when it was unmapped.
   if (!is_apart(page->state)) page.run->streams.store(0);
   const bool awaited = page->state == PageState::kArriving || page->state == PageState::kRemaking ||
                        page->state == PageState::kChecking || page->state == PageState::kApartChecking;

@@ -1,9 +1,9 @@
-// Moves one page one step: the mechanism under every move, which decides nothing.
+// Moves one page by one step: the mechanism below all moves, with no decisions of its own.
 //
-// Each call takes a page of a run from one legal state to the next (page_state.hpp), queues the
-// copy or transfer that goes with it, and keeps Run::missing true. Order is always: copy complete,
-// unmap, mark; and map, copy, mark on the way back. A call that fails leaves the page in the state
-// it had, with the same valid copy; a call for several pages does what it can for each of them.
+// Each call takes a page from one legal state to the next (page_state.hpp), queues the copy or transfer that goes with
+// it, and keeps Run::missing correct. The order is always: copy complete, unmap, mark; and on the way back map, copy,
+// mark. A call that fails leaves the page in its state with the same valid copy; a call for several pages does what it
+// can for each of them.
 //
 // Thread safety: none; the engine's lock.
 #pragma once
@@ -29,137 +29,136 @@ namespace tessera {
 
 class PageMover {
  public:
-  // As many transfers with the file go on at once, so that the engines of several devices do not take each
-  // other's places: who is refused has transfers of its own to wait for.
+  // File transfers in flight at most, so that the engines of several devices do not take each other's slots: an engine
+  // that is refused has transfers of its own to wait for.
   static constexpr std::size_t kMostInFile = 256;
 
-  // REQUIRES: all of them outlive it; the lanes have those to a peer where the tiers have one.
+  // REQUIRES: all arguments outlive it; the lanes include those to a peer where the tiers have one.
   PageMover(Driver& driver, DeviceId device, TierStack tiers, const CopyLanes& lanes, Gate& gate,
             EventLog& log, ResidencyStats& stats, RunsByTrait& by_trait, bool fingerprints = true);
   ~PageMover();
-  // Registers what asking pages takes now, so that no later call does.
+  // Registers the memory that fingerprint checks need, so that no later call has to.
   void prepare_checks() { desk_.prepare(); }
 
-  // Puts device frames under pages that are kEmpty (-> kResident), kCold and near (-> kArriving, the copy
-  // is queued on an inbound stream) or kGone (-> kBlank). Access is set once per contiguous stretch.
-  // With a backing tier kCold pages are there at once (-> kResident), and it REQUIRES what swap_out
-  // does.
-  // Errors: kOutOfMemory when the device tier has no frame; pages done before it stay done.
+  // Maps device frames under pages that are kEmpty (-> kResident), kCold and near (-> kArriving, with the copy queued
+  // on an inbound stream) or kGone (-> kBlank). Access is set once per contiguous stretch. With a backing tier, kCold
+  // pages are resident on return (-> kResident), and the call REQUIRES what swap_out does.
+  // Errors: kOutOfMemory when the device tier has no frame; pages already done stay done.
   Status mount(std::span<const PageRef> pages);
-  // How many of the first pages go together over the link, one or more.
+  // How many of the first pages share one copy over the link; at least one.
   std::size_t batch_of(std::span<const PageRef> pages) const;
-  // kResident -> kLeaving, kApart -> kApartLeaving, as of Page::copied, which the caller has set: as many of the first as there are
-  // frames for, or one alone into a staging frame of the host. Gives how many. REQUIRES: they are no more than a
-  // batch, and the outbound stream to that memory waits for their users already.
+  // kResident -> kLeaving, kApart -> kApartLeaving, as of Page::copied, which the caller has set: as many of the first
+  // pages as there are frames for, or one alone into a host staging frame. Returns how many. REQUIRES: the pages are at
+  // most one batch, and the outbound stream to that memory already waits for their users.
   // Errors: kOutOfMemory when the peers, or the host budget and the staging reserve, have no frame for the first.
   Result<std::size_t> copy_out(std::span<const PageRef> pages, Beside to);
-  // kResident -> kCold with a backing tier: the bytes go to host frames, which are then mapped in the
-  // device frames' place, so that whoever touches the pages unannounced finds them. Gives the bytes
-  // that left. REQUIRES: the gate is closed, and all work on the device is over.
+  // kResident -> kCold with a backing tier: the bytes go to host frames, which are then mapped in place of the device
+  // frames, so that unannounced accesses find them. Returns the bytes that left. REQUIRES: the gate is closed, and all
+  // work on the device is over.
   // Errors: kOutOfMemory when the backing tier has no frame for the first page.
   Result<Bytes> swap_out(std::span<const PageRef> pages);
-  // kCold in host -> kSinking; errors: kOutOfMemory when the file tier is full, kBusy with kMostInFile.
+  // kCold in host -> kSinking. Errors: kOutOfMemory when the file tier is full, kBusy with kMostInFile in flight.
   Status sink(PageRef page);
-  // kCold in file -> kRising; errors: kBusy when no host or staging frame is free, or with kMostInFile.
+  // kCold in file -> kRising. Errors: kBusy when no host or staging frame is free, or with kMostInFile in flight.
   Status rise(PageRef page);
 
-  // Steps that end a transfer if it has ended: true when the page took a step. `wait` waits.
-  // Errors: the driver's, and the page is as it was.
+  // These complete a transfer if it has ended; true when the page took a step. `wait`: wait for the end. Errors: the
+  // driver's, with the page unchanged.
   Result<bool> finish_arrival(PageRef page, bool wait);
-  // Errors: the file's, and the page took its step: it is kCold where it was, or kLost.
+  // Errors: the file's; the page took its step all the same: it is kCold where it was, or kLost.
   Result<bool> finish_sink(PageRef page, bool wait);
   Result<bool> finish_rise(PageRef page, bool wait);
   // Whether the copy of a kLeaving page is done.
   Result<bool> copied_out(PageRef page, bool wait);
 
-  // page_partings.cpp: unmap first, copy then, so that work which is not announced writes before the copy or faults
-  // Whether copies can read the pages' frames elsewhere than at their own addresses. Says once why not.
+  // page_partings.cpp: unmap first, then copy, so that unannounced work either writes before the copy or faults.
+  // Whether copies can read the pages' frames at an address other than the page's own. Logs once why not.
   bool open_aliases(std::span<const PageRef> pages);
-  // As copy_out(), but -> kParting: the host frames are there, and nothing is queued.
+  // As copy_out(), but -> kParting: host frames are taken, and nothing is queued.
   Result<std::size_t> part(std::span<const PageRef> pages, Beside to);
-  Status part_to_ask(PageRef page);  // when it is unmapped, as of Page::asked, which the caller has set
-  // kParting -> kApart behind the closed gate, or -> kResident where the run is held or was used since as_of(), or the
-  // driver refuses; dead ones are discarded. REQUIRES: open_aliases(); the work up to as_of() is over.
+  Status part_to_ask(PageRef page);  // to be checked once it is unmapped, as of Page::asked, which the caller has set
+  // kParting -> kApart behind the closed gate; -> kResident where the run is held or was used since as_of(), or the
+  // driver refuses. Dead pages are discarded. REQUIRES: open_aliases(); the work up to as_of() is over.
   Status take_apart(std::span<const PageRef> pages);
   Status stay(PageRef page);  // kParting -> kResident
-  // kApart -> kApartLeaving; -> kResident where the copies cannot be queued. REQUIRES: part(); they are a batch that
-  // goes to one memory.
+  // kApart -> kApartLeaving; -> kResident where the copies cannot be queued. REQUIRES: part(); the pages are one batch
+  // with one target memory.
   Status copy_apart(std::span<const PageRef> pages);
-  // kApart, or kApartLeaving whose copy is done -> kCold, or kEmpty where the run is dead: the frame goes back.
+  // kApart, or kApartLeaving with its copy done -> kCold, or kEmpty where the run is dead; frees the device frame.
   Status leave_apart(PageRef page);
-  Status give_up_apart(PageRef page);  // -> kEmpty. REQUIRES: what is under way is over, or never will be
-  // Maps pages that are apart at their own addresses again, on the same frames: what is under way goes on and is of no
-  // use then (Page::recalled). Errors: the driver's, and all are apart.
+  Status give_up_apart(PageRef page);  // -> kEmpty. REQUIRES: what is in flight for it is over or never will be
+  // Maps pages that are apart at their own addresses again, on the same frames. Transfers in flight go on, but their
+  // results are not used (Page::recalled). Errors: the driver's; all pages are still apart then.
   Status bring_back(std::span<const PageRef> pages);
 
-  // Takes device frames away behind the closed gate: of dead pages (discarded), kResident pages
-  // with a valid copy, kLeaving pages whose copy is done. Skips a page whose run is held or was used
-  // since Run::quiet; a kLeaving one is then forwarded. Unmapped once per contiguous stretch.
+  // Frees device frames behind the closed gate: of dead pages (discarded), of kResident pages with a valid copy, and of
+  // kLeaving pages with their copy done. Skips a page the run of which is held or was used since Run::quiet; a kLeaving
+  // one is then forwarded. Unmaps once per contiguous stretch.
   Status vacate(std::span<const PageRef> pages);
-  // page_checks.cpp: whether a copy is valid still
-  // kResident -> kChecking, kApart -> kApartChecking, as of Page::asked, which the caller has set: of as many of the first as
-  // gives. 0 where it cannot be found out now. REQUIRES: is_doubtful(), and as copy_out.
+  // page_checks.cpp: whether a copy is still valid
+  // kResident -> kChecking, kApart -> kApartChecking, as of Page::asked, which the caller has set, for the first pages;
+  // returns how many. 0 where no check is possible now. REQUIRES: is_doubtful(), and as copy_out.
   std::size_t check(std::span<const PageRef> pages);
-  // kChecking -> kResident, or kApartChecking -> kApart, as finish_arrival. Page::copied == Page::asked then if the copy
-  // is valid; else it is gone. Of a page that was recalled neither is known.
+  // kChecking -> kResident, or kApartChecking -> kApart, as finish_arrival. Afterwards Page::copied == Page::asked if
+  // the copy is valid; otherwise the copy is gone. For a page that was recalled neither holds.
   Result<bool> finish_check(PageRef page, bool wait);
-  // Whether it is_doubtful(), and finding out is likely to cost less than a copy there.
+  // Whether it is_doubtful(), and a check is likely to cost less than a copy to `to`.
   bool may_check(PageRef page, Beside to);
-  // Whether the next copy of it shall have a fingerprint, so that it can be asked for when it leaves again.
+  // Decides whether its next copy gets a fingerprint, so that it can be checked at its next eviction.
   void plan_fingerprint(PageRef page);
-  // Gives up host frames of candidates (Page::candidate), the newest first: whose page came last is likely to
-  // leave last.
+  // Frees host frames of candidates (Page::candidate), newest first: the page fetched last is likely to be evicted
+  // last.
   void drop_candidates(Bytes bytes);
   Bytes candidate_bytes() const { return candidate_bytes_; }
-  // Of all pages in a state that is_moving(), and of those that are going.
+  // Bytes of all pages in a state that is_moving(), and of those that are being evicted.
   Bytes moving(PageState state) const { return moving_[static_cast<std::size_t>(state)]; }
   Bytes going() const { return copying_out() + moving(PageState::kParting); }
-  // ... of which work for that is on an outbound stream.
+  // ... and of those among them with work for it on an outbound stream.
   Bytes copying_out() const {
     return moving(PageState::kLeaving) + moving(PageState::kChecking) + moving(PageState::kApartLeaving) +
            moving(PageState::kApartChecking);
   }
-  // The run goes away.
+  // The run is about to be removed.
   void forget(const Run& run);
 
   // Drops the copies in lower tiers. REQUIRES: no transfer in flight.
   void drop_copies(PageRef page);
-  // Drops the host copy of a page that has its bytes elsewhere too. Likewise its copy in a peer.
+  // Drop the host or the peer copy of a page that has its bytes elsewhere too.
   void drop_host_copy(PageRef page) { return_host_frame(page); }
   void drop_peer_copy(PageRef page) { return_peer_frame(page); }
-  // Likewise its file copy.
+  // The same for its file copy.
   void drop_file_copy(PageRef page);
-  // kCold or kLost -> kEmpty, with nothing kept.
+  // kCold or kLost -> kEmpty; nothing is kept.
   Status discard(PageRef page);
 
-  // page_remakes.cpp: bytes that a callback remakes
-  // Every page of the run -> kGone, its frames and copies given back. Does nothing when the run is in
-  // use, was used since Run::quiet, or cannot be remade (Run::can_drop()).
+  // page_remakes.cpp: bytes that a callback recomputes
+  // Every page of the run -> kGone, its frames and copies freed. Does nothing when the run is in use, was used since
+  // Run::quiet, or cannot be recomputed (Run::can_drop()).
   Status drop(Run& run);
-  // kBlank -> kGone, or kEmpty when the run is dead. REQUIRES: nothing queued uses these pages.
+  // kBlank -> kGone, or kEmpty when the run is dead. REQUIRES: no queued work uses these pages.
   Status undo_mount(Run& run);
-  // kBlank -> kRemaking, as of what is queued on the stream now.
+  // kBlank -> kRemaking: done when the work queued on the stream so far is.
   Status await_remake(PageRef page, StreamId stream);
   // As finish_arrival.
   Result<bool> finish_remake(PageRef page, bool wait);
-  // kBlank -> kResident: any bytes will do.
+  // kBlank -> kResident: the contents do not matter.
   Status accept(PageRef page);
 
   // A staging frame becomes an ordinary host frame, if the budget has room.
   bool adopt(PageRef page);
 
-  // In a peer, of pages that are kResident: they could go.
+  // Bytes of copies in a peer of pages that are kResident: these copies could be dropped.
   Bytes idle_peer_bytes() const { return idle_peer_bytes_; }
 
-  // Bytes per second that the links were seen to carry; 0 = not yet.
+  // Measured link throughput in bytes per second; 0 = not measured yet.
   double in_rate() { return meter(CopyWay::kIn, Beside::kHost).rate(); }
   double out_rate() { return meter(CopyWay::kOut, Beside::kHost).rate(); }
-  double peer_rate();  // of the slower way to the peers, as far as seen
-  // ... and the spill files.
+  double peer_rate();  // of the slower direction, as far as measured
+  // ... and of the spill files.
   double file_read_rate() const { return file_read_meter_.rate(); }
   double file_write_rate() const { return file_write_meter_.rate(); }
 
-  // Whether the copy in a lower tier equals the device's bytes.
+  // Whether the copy in a lower tier equals the bytes on the device.
   static bool is_clean(const PageRef& page) { return tessera::is_clean(*page.run, *page); }
 
  private:
@@ -178,9 +177,9 @@ class PageMover {
   enum class After : std::uint8_t { kCold, kEmpty, kGone };  // without the frame
   Status take_frames(std::span<const PageRef> pages, After after);
   Status release_frame(PageRef page, After after);
-  // page_links.cpp: over the link
+  // page_links.cpp: copies over the link
   Result<EventId> take_event();
-  // Of a page; one that others share goes back with the last of them.
+  // Returns a page's event to the pool; a shared one with its last page.
   void give_back_event(EventId event);
   LinkMeter& meter(CopyWay way, Beside beside) {
     return meters_[2 * static_cast<std::size_t>(beside) + static_cast<std::size_t>(way)];
@@ -202,7 +201,7 @@ class PageMover {
   std::optional<Fingerprint> read_fingerprint(PageRef page);
   void drop_fingerprint(PageRef page);
   void set_candidate(PageRef page, bool candidate);
-  // page_swaps.cpp: moves while nobody can look
+  // page_swaps.cpp: moves while no access is possible
   Status swap_in(std::span<const PageRef> pages);
   Status take_place(PageRef page);
   Status fill_in_place(std::span<const PageRef> pages);
@@ -234,16 +233,16 @@ class PageMover {
   RunsByTrait& by_trait_;
   const CopyLanes& lanes_;
   std::vector<EventId> spare_events_;
-  std::unordered_map<EventId, std::size_t> event_shares_;  // of pages whose copies were queued together
-  bool copies_at_once_ = true;  // until the driver says that it cannot
+  std::unordered_map<EventId, std::size_t> event_shares_;  // of pages the copies of which were queued together
+  bool copies_at_once_ = true;  // until the driver reports that it cannot
   int alias_refusals_ = 0;      // in a row
-  std::array<LinkMeter, 4> meters_;  // in and out, of the host and of the peers
+  std::array<LinkMeter, 4> meters_;  // in and out, for the host and for the peers
   FileMeter file_read_meter_;
   FileMeter file_write_meter_;
   FingerprintDesk desk_;
-  std::vector<PageRef> candidates_;  // and pages that were, oldest first
+  std::vector<PageRef> candidates_;  // also pages that were candidates, oldest first
   Bytes candidate_bytes_;
-  std::array<Bytes, kPageStates> moving_{};  // by state; zero for those in which nothing moves
+  std::array<Bytes, kPageStates> moving_{};  // by state; zero for states without a transfer
   Bytes idle_peer_bytes_;
 };
 

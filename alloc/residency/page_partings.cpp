@@ -1,8 +1,8 @@
-// How pages leave where work may use them without announcing it: unmap, copy, mark.
+// Evictions where work may use pages without announcing it: unmap, copy, mark.
 //
-// Behind the work that was queued when it was decided, a page is unmapped and its bytes are read by another address of
-// its frame. What such work writes is in the copy, or the page is gone before it: then it faults, and the program is
-// told. No byte of it is lost unseen. An announced use maps the page again, at the frame it had
+// A page is unmapped after the work queued at the time of the decision, and its bytes are read through another address
+// of its frame. Writes of such work are part of the copy, or the page is gone before them: then the kernel faults, and
+// the program gets an error. No byte is lost silently. An announced use maps the page again, at the same frame
 // (docs/decisions/0027-unannounced-work.md).
 #include <algorithm>
 
@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-// A driver that refuses so many times in a row is not asked again.
+// A driver that refuses this many times in a row is not tried again.
 constexpr int kMostAliasRefusals = 8;
 constexpr int kUndoTries = 2;
 
@@ -55,11 +55,11 @@ Status PageMover::part_to_ask(PageRef page) {
 }
 
 Status PageMover::stay(PageRef page) {
-  if (!page->asks) return_near_frame(page);  // nothing is in it
+  if (!page->asks) return_near_frame(page);  // it has no bytes yet
   return step(page, PageEvent::kForward);
 }
 
-// As in vacate(), a page is announced as missing before it is asked whether its run is dead.
+// As in vacate(), a page counts as missing before its run is tested for being dead.
 Status PageMover::take_apart(std::span<const PageRef> pages) {
   if (pages.empty()) return {};
   std::vector<PageRef> dead, leaving;
@@ -130,7 +130,7 @@ Status PageMover::bring_back(std::span<const PageRef> pages) {
   return {};
 }
 
-// All of the page's frame stands at its address, or nothing does.
+// Maps all of the page's frame at its address, or nothing.
 Status PageMover::map_again(PageRef page) {
   const auto handles = HandleTier::handles_of(*page->device);
   const Bytes each = page.bytes() / handles.size();
@@ -148,7 +148,7 @@ Status PageMover::map_again(PageRef page) {
   return {};
 }
 
-// What stays mapped all the same makes the next try fail, and each use of the run with it.
+// A page that stays mapped makes the next attempt fail, and with it each use of the run.
 void PageMover::unmap_again(std::span<const PageRef> pages) {
   for (const PageRef& page : pages) {
     Status undone = driver_.unmap(page.address(), page.bytes());

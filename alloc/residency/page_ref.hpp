@@ -1,6 +1,6 @@
-// A page by name, the run's `page`-th, and what is done with several of them.
+// Names a page, the `page`-th of a run; and helpers for several of them.
 //
-// Thread safety: a value; what it names is the engine's.
+// Thread safety: a value; the page it names belongs to the engine.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct PageRef {
   Bytes bytes() const { return page_bytes(page_class()); }
 };
 
-// Of a page that is near.
+// REQUIRES: the page is near.
 inline Beside beside_of(const Page& page) { return page.peer ? Beside::kPeer : Beside::kHost; }
 
 inline Bytes total_bytes(std::span<const PageRef> pages) {
@@ -35,13 +35,13 @@ inline Bytes total_bytes(std::span<const PageRef> pages) {
   return bytes;
 }
 
-// The first of several errors is the one to tell.
+// Of several errors the first is returned.
 inline void note_error(Status& result, Status status) {
   if (result.is_ok()) result = std::move(status);
 }
 
-// Calls `visit(address, bytes, pages)` for each stretch of pages with no gap in addresses, also
-// after an error; returns the first one.
+// Calls `visit(address, bytes, pages)` for each address-contiguous stretch of pages, also after an error; returns the
+// first error.
 template <class Visit>
 Status for_each_stretch(std::span<const PageRef> pages, Visit visit) {
   Status result;

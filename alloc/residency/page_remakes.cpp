@@ -1,12 +1,12 @@
-// How a run leaves without a copy and comes back by its callback: the steps of its pages.
+// Evicting a run without a copy and recomputing it by its callback: the steps of its pages.
 #include <algorithm>
 
 #include "residency/page_mover.hpp"
 
 namespace tessera {
 
-// All pages go, or none has to: the callback makes all bytes anew, also of a page that could not be
-// unmapped. The run is announced as missing before it is asked for, as in vacate().
+// Not all pages have to go: the callback recomputes all bytes, including those of a page that could not be unmapped.
+// The run counts as missing before it is tested, as in vacate().
 Status PageMover::drop(Run& run) {
   std::vector<PageRef> mapped, cold;
   const Gate::Closed closed(gate_);

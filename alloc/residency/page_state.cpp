@@ -18,7 +18,7 @@ constexpr Step kSteps[] = {
     {S::kResident, E::kUnmap, S::kCold},        // its copy below is still valid: 0 bytes moved
     {S::kResident, E::kDiscard, S::kEmpty},
     {S::kResident, E::kCheck, S::kChecking},
-    {S::kChecking, E::kChecked, S::kResident},  // its copy is valid, or is no more
+    {S::kChecking, E::kChecked, S::kResident},  // its copy is valid, or has been dropped
     {S::kChecking, E::kDiscard, S::kEmpty},     // as kArriving, below
     {S::kResident, E::kPart, S::kParting},
     {S::kParting, E::kForward, S::kResident},
@@ -27,9 +27,9 @@ constexpr Step kSteps[] = {
     {S::kApart, E::kBack, S::kResident},
     {S::kApart, E::kCopyOut, S::kApartLeaving},
     {S::kApart, E::kCheck, S::kApartChecking},
-    {S::kApart, E::kUnmap, S::kCold},           // its old copy turned out to be valid
+    {S::kApart, E::kUnmap, S::kCold},           // its old copy proved to be valid
     {S::kApart, E::kDiscard, S::kEmpty},
-    {S::kApartLeaving, E::kBack, S::kLeaving},  // it was used: the copy is of no use any more
+    {S::kApartLeaving, E::kBack, S::kLeaving},  // it was used: the copy is obsolete
     {S::kApartLeaving, E::kUnmap, S::kCold},
     {S::kApartLeaving, E::kDiscard, S::kEmpty},
     {S::kApartChecking, E::kBack, S::kChecking},
@@ -49,14 +49,14 @@ constexpr Step kSteps[] = {
     {S::kArriving, E::kArrive, S::kResident},
     {S::kArriving, E::kDiscard, S::kEmpty},     // its run ends, and the copy cannot be waited for
     {S::kResident, E::kDrop, S::kGone},         // no copy is made: 0 bytes moved
-    {S::kCold, E::kDrop, S::kGone},             // of a run that is dropped whole
+    {S::kCold, E::kDrop, S::kGone},             // its run is dropped whole
     {S::kGone, E::kMount, S::kBlank},
     {S::kBlank, E::kRemake, S::kRemaking},
-    {S::kBlank, E::kDrop, S::kGone},            // the callback failed, or was not come to
+    {S::kBlank, E::kDrop, S::kGone},            // the callback failed, or was not called
     {S::kRemaking, E::kRemade, S::kResident},
     {S::kGone, E::kDiscard, S::kEmpty},
     {S::kBlank, E::kDiscard, S::kEmpty},
-    {S::kBlank, E::kBack, S::kResident},        // its block ended: any bytes will do
+    {S::kBlank, E::kBack, S::kResident},        // its block ended: the contents do not matter
     {S::kRemaking, E::kDiscard, S::kEmpty},     // as kArriving
     {S::kLost, E::kDiscard, S::kEmpty},
 };

@@ -1,9 +1,9 @@
-// Moves while nobody can look: how pages change places when work may touch them unannounced.
+// Moves while no access is possible, for programs that may touch pages unannounced.
 //
-// Behind the closed gate no launch starts, and when all streams have been waited for nothing runs.
-// Then a copy and a change of mappings are one step for everybody: no write falls between them, no
-// touch finds nothing. That is why these moves do not overlap with the program's work, as all
-// others do (docs/decisions/0010-host-backed-pages.md).
+// Behind the closed gate no launch starts, and after a wait for all streams nothing runs. Then a copy and a change of
+// mappings are atomic to the program: no write falls between them, no access finds the page unmapped. For the same
+// reason these moves do not overlap with the program's work, as all others do
+// (docs/decisions/0010-host-backed-pages.md).
 #include "base/log.hpp"
 #include "residency/page_mover.hpp"
 
@@ -17,7 +17,7 @@ void say_unbacked(PageRef page, const Status& reason) {
 
 }  // namespace
 
-// The first error of several is the one to tell; pages that are done stay done.
+// Returns the first of several errors; pages already done stay done.
 Result<Bytes> PageMover::swap_out(std::span<const PageRef> pages) {
   std::size_t taken = 0;
   Status status;
@@ -43,7 +43,7 @@ Status PageMover::copy_to_backing(std::span<const PageRef> pages) {
   return over(outbound, status);
 }
 
-// Waits for the copies that were queued, also after one that could not be.
+// Waits for the copies that were queued, also if another could not be.
 Status PageMover::over(StreamId stream, Status queued) {
   Status waited = driver_.synchronize(stream);
   if (!waited.is_ok()) waited = driver_.synchronize(device_);
@@ -79,8 +79,8 @@ Status PageMover::left(PageRef page) {
   return step(page, PageEvent::kUnmap);
 }
 
-// Puts the host frames at the pages' own addresses. Without that no byte is lost, but an
-// unannounced touch would find nothing.
+// Maps the host frames at the pages' own addresses. Without that no byte is lost, but an unannounced access would
+// fault.
 void PageMover::back(std::span<const PageRef> pages) {
   std::vector<PageRef> backed;
   for (const PageRef& page : pages) {
@@ -112,7 +112,7 @@ Status PageMover::swap_in(std::span<const PageRef> pages) {
   return status;
 }
 
-// A device frame in the host frame's place, without its bytes as yet.
+// Puts a device frame in the host frame's place, as yet without its bytes.
 Status PageMover::take_place(PageRef page) {
   page->started = log_.begin_move(Link::kIn, page.address(), page.bytes());
   TESSERA_TRY_ASSIGN(page->device, tiers_.device.take(page.page_class()));
@@ -142,14 +142,14 @@ Status PageMover::fill_in_place(std::span<const PageRef> pages) {
 }
 
 Status PageMover::arrived(PageRef page) {
-  return_host_frame(page);  // nobody can say that it stays equal
+  return_host_frame(page);  // nothing guarantees that it stays equal
   stats_.fetches += 1;
   note_move(page, EventKind::kFetch);
   TESSERA_TRY(step(page, PageEvent::kCopyIn));
   return step(page, PageEvent::kArrive);
 }
 
-// A frame that cannot be taken from the page's address stays out: a leak, said aloud.
+// A frame that cannot be unmapped from the page's address is leaked, which is logged.
 void PageMover::return_backing_frame(PageRef page) {
   Status status;
   if (page->backed) status = driver_.unmap(page.address(), page.bytes());

@@ -1,7 +1,7 @@
-// Pages that part: the host waits for the work before them, unmaps them, and then begins their copies.
+// Pages in kParting: the host waits for the work before them, unmaps them, and then starts their copies.
 //
-// A copy that stands behind that work on a stream would begin by itself, but with the page still mapped. So each look
-// at what is under way asks for the work first, and a call that waits for room waits for it before the copy.
+// A copy queued behind that work would start by itself, but with the page still mapped. So each poll of the transfers
+// first checks for the end of that work, and a call that needs room waits for it before the copy.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -28,7 +28,7 @@ Bytes Transfers::part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, Be
     page->parts = false;
     page->users = mask;
     page->leaves_to = to;
-    if (!mover_.part_to_ask(page).is_ok()) continue;  // validate() tells
+    if (!mover_.part_to_ask(page).is_ok()) continue;  // validate() reports it
     parting_.push_back(page);
     total += page.bytes();
   }
@@ -61,7 +61,7 @@ Status Transfers::go_apart() {
   return result;
 }
 
-// Those that cannot be asked are copied.
+// Pages that cannot be checked are copied.
 void Transfers::ask_apart(std::span<const PageRef> pages) {
   for (std::size_t count = 1; !pages.empty() && count > 0; pages = pages.subspan(count)) {
     count = mover_.check(pages);
@@ -86,8 +86,9 @@ Status Transfers::copy_apart(std::span<const PageRef> pages) {
   return result;
 }
 
-// The oldest is no longer among them when this returns, or the wait has failed. Work that does not end may wait for the
-// program, and so for this call: a page that such work is not known to use goes beside it, as on demand; another one stays.
+// On return the oldest has left the list, or the wait has failed. Work that does not end may be waiting for the
+// program, and so for this call: a page that such work is not known to use is evicted all the same, as on demand; any
+// other stays.
 Status Transfers::await_parting() {
   const PageRef page = parting_.front();
   Status waited;
@@ -110,8 +111,8 @@ Status Transfers::await_parting() {
   return go_apart();
 }
 
-// As many copies as bring so much are under way, or all that are to come: each begins as soon as it can, not when the
-// work before the last is over.
+// Waits until copies of this many bytes are in flight, or no page is left: each copy starts as soon as it can, not when
+// the work before the last is over.
 Status Transfers::part_for(Bytes bytes) {
   TESSERA_TRY(go_apart());
   const Bytes before = engine_.tiers.device.usage().room();
@@ -122,7 +123,7 @@ Status Transfers::part_for(Bytes bytes) {
   return {};
 }
 
-// What is waited for has begun by then.
+// What is to be waited for has started by then.
 Status Transfers::await_parted(Await await, Bytes bytes) {
   if (await == Await::kLeaving) return part_for(bytes);
   if (await == Await::kOldest && moving_.empty() && !parting_.empty()) return await_parting();

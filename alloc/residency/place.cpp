@@ -1,12 +1,12 @@
-// Bringing a run's pages where a rehearsal wants them, before it begins.
+// Moves a run's pages to where a simulation wants them, before it begins.
 #include <algorithm>
 
 #include "residency/transfers.hpp"
 
 namespace tessera {
 
-// Down to a peer, the host and the file, and from there up again: of the copies that a page makes on its way those
-// stay that it shall have. What finds no room stays where it is by then.
+// First down to a peer, the host and the file, then up again: of the copies that a page leaves on its way, the
+// requested ones are kept. A page that finds no room stays where it is.
 Status Transfers::place(Run& run, std::span<const Places> places) {
   const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(places.size(), run.shape.pages()));
   const auto each = [&](Places where, const auto& can_move, const auto& move) -> Status {
@@ -33,7 +33,7 @@ Status Transfers::place(Run& run, std::span<const Places> places) {
   };
   if (engine_.tiers.peer != nullptr) TESSERA_TRY(each(kAtPeer, is_there, copy_to(Beside::kPeer)));
   TESSERA_TRY(each(kAtHost | kAtFile, is_there, copy_to(Beside::kHost)));
-  run.holds.fetch_add(1);  // what is written stays in host memory, too
+  run.holds.fetch_add(1);  // pages that were written stay in host memory too
   const auto in_host_only = [](PageRef page) { return page->state == PageState::kCold && page->host && !page->file; };
   const auto is_near = [](PageRef page) { return page->state == PageState::kCold && page->is_near(); };
   Status status = each(kAtFile, in_host_only, [&](PageRef page) { return mover_.sink(page); });

@@ -1,10 +1,10 @@
-// Who finds the strategies for a learned iteration, while the program goes on.
+// Finds the strategies for a learned iteration while the program runs.
 //
-// The engine asks once it knows an iteration with its durations, and looks for the answer whenever it
-// reads what was launched. Until then the policy decides without a plan. Several strategies that may be the best are
-// tried in the program itself (learn/trial.hpp).
+// The engine asks once it knows an iteration with its durations, and polls for the answer whenever it reads launches.
+// Until then the policy decides without a plan. Several strategies that may be the best are measured in the program
+// itself (learn/trial.hpp).
 //
-// Thread safety: the engine's lock. An implementation may think elsewhere.
+// Thread safety: the engine's lock. An implementation may use threads of its own.
 #pragma once
 
 #include <functional>
@@ -18,20 +18,20 @@ namespace tessera {
 
 struct Told {
   Strategy strategy;
-  Nanoseconds time;  // of an iteration under it; 0 = nobody knows
+  Nanoseconds time;  // predicted time of an iteration under it; 0 = not known
 };
 
 class Planner {
  public:
   virtual ~Planner() = default;
-  // Begins to look for it; a question that was not answered yet is dropped.
+  // Starts the search; drops a request that was not answered yet.
   virtual void ask(const Iteration& iteration, const Machine& machine) = 0;
-  // When it is found, and again when a better one is: the best first, at least one; else nothing. What it refers to
-  // lives as long as the planner's policy.
+  // The strategies once they are found, and again when a better one is: best first, at least one; else nothing. They
+  // refer to objects that live as long as the planner's policy.
   virtual std::vector<Told> answer() = 0;
 };
 
-// The policy's likeliest, at once.
+// Answers at once with the first strategy of the policy.
 class FirstStrategy final : public Planner {
  public:
   // REQUIRES: `policy` outlives it.
@@ -56,8 +56,8 @@ inline std::unique_ptr<Planner> first_strategy(const Policy& policy) {
   return std::make_unique<FirstStrategy>(policy);
 }
 
-// Who decides, and who finds his strategies. The planner goes first, and may take as long as what it thinks of can
-// be broken off.
+// The deciding policy, and the planner that searches its strategies. The planner is destroyed first, which may take as
+// long as cancelling its search.
 struct Guide {
   std::unique_ptr<Policy> policy;
   std::unique_ptr<Planner> planner;

@@ -1,4 +1,4 @@
-// Finishing what is under way, and what follows from it.
+// Finishes transfers, and does what follows from it.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -10,9 +10,9 @@
 namespace tessera {
 namespace {
 
-// The copy out to wait for so that `bytes` leave, or as many as do. Copies over one link end in their order, so
-// this wait is for all before it, and their pages are unmapped together; but a page in a staging frame
-// goes on to the file at once, which others may be waiting for. None where none is leaving.
+// The copy out to wait for so that `bytes`, or as many as possible, are freed. Copies over one link complete in order,
+// so this waits for all before it, and their pages are unmapped together. But a page in a staging frame goes on to the
+// file at once, since others may be waiting for the frame. None where nothing is being evicted.
 PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
   PageRef awaited;
   for (const PageRef& page : moving) {
@@ -24,19 +24,19 @@ PageRef awaited_copy(std::span<const PageRef> moving, Bytes bytes) {
   return awaited;
 }
 
-// The host frame is no place to stay in.
+// The page may not stay in its host frame.
 bool must_move_on(const Page& page) { return page.staging || (page.onward && page.host); }
 
 }  // namespace
 
-// What leads to more, once all moves have been looked at.
+// What to do once all transfers have been polled.
 struct Transfers::Ended {
-  std::vector<PageRef> vacant;   // their frames may go
-  std::vector<PageRef> changed;  // they leave by a copy after all
+  std::vector<PageRef> vacant;   // their device frames can be freed
+  std::vector<PageRef> changed;  // they need a copy after all
 };
 
-// Copies of one direction over one link end in the order in which they were queued, so behind one that is under way
-// nobody need be asked.
+// Copies in one direction over one link complete in the order in which they were queued, so nothing behind one in
+// flight has to be polled.
 Status Transfers::finish(Await await, Bytes bytes) {
   if (!any() && stranded_.empty()) return {};
   Status result = await_parted(await, bytes);
@@ -48,7 +48,7 @@ Status Transfers::finish(Await await, Bytes bytes) {
     const StallWait waiting(engine_.stall, cause_of(copy->state));
     note_error(result, mover_.copied_out(copy, true).status());
   }
-  // Whether a copy of that direction, from or to that memory, is known to be under way, or there is none.
+  // Whether a copy in that direction, by memory, is known to be in flight, or there is none to look for.
   const bool none_comes = !mover_.moving(PageState::kArriving), none_goes = !mover_.copying_out();
   const bool no_peer = !engine_.lanes.to_peer();
   std::array<bool, kBesides> coming = {none_comes, none_comes || no_peer}, going = {none_goes, none_goes || no_peer};
@@ -93,9 +93,9 @@ Status Transfers::finish_all() {
   return {};
 }
 
-// A copy out begins when the work that was queued before it is over: waited for by itself, so that a
-// stall says which of the two it was. The copy, which is waited for next, stands behind that work in any
-// case, so a failure here is told there.
+// A copy out starts when the work queued before it is over. That is waited for separately, so that a stall is
+// attributed to the right one. The copy is waited for next and is behind that work anyway, so a failure here is
+// reported there.
 void Transfers::await_users(PageRef page) {
   if (!is_going(page->state) || engine_.streams.passed(page->users, page->as_of())) return;
   const StallWait waiting(engine_.stall, StallCause::kWork);
@@ -104,8 +104,8 @@ void Transfers::await_users(PageRef page) {
   }
 }
 
-// Whether the page's transfer has ended. A failure of the spill file is dealt with here: the page
-// has kept its valid copy, or reports its loss when it is used.
+// Whether the page's transfer has ended. Failures of the spill file are handled here: the page has kept its valid copy,
+// or reports its loss when it is used.
 Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
   if (wait) await_users(page);
   const StallWait waiting(wait ? engine_.stall : nullptr, cause_of(page->state));
@@ -152,34 +152,34 @@ Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
       log_line(LogLevel::kError, "{}", done.status().to_string());
       return true;
     }
-    default: return true;  // validate() would have told
+    default: return true;  // not possible in a valid state, see validate()
   }
 }
 
-// A write that fails costs no bytes; the file tier said it, and asks no more of that file.
+// A failed write loses no bytes; the file tier logs it and writes no more to that file.
 Result<bool> Transfers::finish_sink(PageRef page, bool wait) {
   const Result<bool> done = mover_.finish_sink(page, wait);
   return done.is_ok() ? done : true;
 }
 
-// What comes after a step, for pages nobody waits for.
+// Follow-up of a step, for pages that no call waits for.
 void Transfers::move_on(PageRef page) {
   if (page->state != PageState::kCold) return;
   if (page.run->coming && page.run->may_leave()) go_on(page);
   if (page->state == PageState::kCold && must_move_on(*page)) stranded_.push_back(page);
 }
 
-// The bytes of a prefetched page are in host memory: on to the device, if that needs nobody to leave.
+// The bytes of a prefetched page are in host memory: fetches it to the device, if that needs no eviction.
 void Transfers::go_on(PageRef page) {
   if (!page->is_near() || engine_.tiers.device.usage().room() < page.bytes()) return;
   const Status mounted = mount({&page, 1});
   if (!mounted.is_ok()) log_line(LogLevel::kDebug, "a prefetch was given up: {}", mounted.to_string());
 }
 
-// Pages in staging frames make way: into the host budget if it has room by now, else to the file. Who is to be there goes
-// in any case, unless it takes no more.
+// Vacates staging frames: pages move into the host budget if it has room by now, else to the file. A page that a plan
+// sends to the file goes there in any case, unless the file takes no more.
 void Transfers::clear_stranded() {
-  bool busy = false;  // the file has as many transfers as may be in flight
+  bool busy = false;  // the file has its maximum of transfers in flight
   std::erase_if(stranded_, [&](const PageRef& page) {
     if (page->state != PageState::kCold || !must_move_on(*page)) return true;
     if (page.run->holds.load() != 0) return false;  // a fetch is about to mount it
@@ -197,7 +197,7 @@ void Transfers::clear_stranded() {
   });
 }
 
-// ---- who waits ----------------------------------------------------------------------------------
+// ---- waiting ------------------------------------------------------------------------------------
 
 Status Transfers::settle(PageRef page) {
   if (!is_moving(page->state)) return {};
@@ -212,7 +212,7 @@ Result<bool> Transfers::has_risen(PageRef page) {
   return done;
 }
 
-// As settle(), but the page stays listed as one that moves: with many of them each would be looked for among all.
+// As settle(), but the page stays listed: with many of them, each removal would search the whole list.
 Status Transfers::await_move(PageRef page) {
   if (page->state != PageState::kParting) await_users(page);
   const StallWait waiting(engine_.stall, cause_of(page->state));
@@ -234,9 +234,9 @@ Status Transfers::await_move(PageRef page) {
   return done.status();
 }
 
-// The copies of a link run in order on its inbound stream, so the event behind the last of the runs' own stands for all
-// of them. Behind the newest of the link the work would wait for copies, too, that a plan has queued for later. What is
-// being remade has events of its own.
+// The copies of a link run in order on its inbound stream, so the event of the last page among these runs stands for
+// all of them. Waiting for the newest copy of the link would include copies that a plan has queued for later. Pages
+// being recomputed have events of their own.
 Status Transfers::await_arrivals(Runs runs, StreamId stream) {
   std::vector<PageRef> arriving;
   for (Run* run : runs) {
@@ -260,7 +260,7 @@ Status Transfers::await_arrivals(Runs runs, StreamId stream) {
     TESSERA_TRY(engine_.driver.wait_event(stream, (*page)->event));
     waits = false;
   }
-  DCHECK_EQ(std::ranges::count(copies, true), 0);  // all that arrive are listed
+  DCHECK_EQ(std::ranges::count(copies, true), 0);  // all arriving pages are listed
   return {};
 }
 

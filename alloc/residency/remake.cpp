@@ -1,4 +1,4 @@
-// Remaking at the engine: setting callbacks, and calling back.
+// Recomputing in the engine: setting callbacks, and calling them.
 #include "residency/remake.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ bool RemakeTurn::take_for(std::span<Run* const> runs) {
 
 Status Residency::set_remake(Run* run, Remake remake) {
   MutexLock lock(mutex_);
-  if (run->owner.words.size() > 1) return {};  // shared by small blocks, which leave together
+  if (run->owner.words.size() > 1) return {};  // shared by small blocks, which are evicted together
   if (!remake.work) {
     if (run->awaits_remake() && !run->is_dead()) {
       return Status(Code::kBusy, "its bytes are nowhere until its callback remakes them: use it first");
@@ -62,7 +62,7 @@ Status Residency::set_remake(Run* run, Remake remake) {
     run->remade_in.store(0);
     return {};
   }
-  // Bytes that are not there are the ones that the callback before this one stood for.
+  // Bytes that are away are those of the previous callback.
   const bool away = run->awaits_remake() && run->can_remake();
   remake.cost = std::max(remake.cost, Nanoseconds(1));
   remake.written = away ? run->remake->written : run->written.load();
@@ -72,9 +72,9 @@ Status Residency::set_remake(Run* run, Remake remake) {
   return {};
 }
 
-// ---- calling back -------------------------------------------------------------------------------
+// ---- calling callbacks --------------------------------------------------------------------------
 
-// The turn is given back. Without a stream the bytes are there when this returns.
+// Returns the turn. Without a stream, the bytes are present on return.
 Status Residency::remake(std::span<Run* const> runs, StreamId stream) {
   const StreamId on = stream == kNoStream ? lanes_->inbound(Beside::kHost) : stream;
   Status status;
@@ -87,7 +87,7 @@ Status Residency::remake(std::span<Run* const> runs, StreamId stream) {
   return status.is_ok() && stream == kNoStream ? transfers_.await_arrivals(runs, stream) : status;
 }
 
-// What a callback queued before it failed is over, and its frames may go.
+// Waits for what a callback queued before it failed; afterwards its frames can be freed.
 Status Residency::await_unfinished(Run& run) {
   if (!run.unfinished) return {};
   if (!driver_.synchronize(*run.unfinished).is_ok()) TESSERA_TRY(driver_.synchronize(device_));
@@ -121,14 +121,14 @@ Status Residency::remake(Run& run, StreamId on) {
     TESSERA_TRY(work ? transfers_.await_remake(page, on) : mover_.accept(page));
   }
   if (!work) return {};
-  run.unfinished.reset();  // its pages know
-  run.remake->written = run.written.load();  // by nobody else meanwhile: it was missing
+  run.unfinished.reset();  // now tracked by its pages
+  run.remake->written = run.written.load();  // not written meanwhile: it was missing
   engine_.stats.remakes += 1;
   engine_.stats.remake_time += run.remake->cost;
   return {};
 }
 
-// Frames of bytes that were not remade are of no use to anybody.
+// Frames without recomputed bytes are useless, so they are freed.
 void Residency::undo_mounts(std::span<Run* const> runs) {
   for (Run* run : runs) {
     if (!run->has(PageState::kBlank) || !run->may_leave()) continue;

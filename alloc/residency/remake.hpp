@@ -1,17 +1,16 @@
-// Bytes that are not copied when they leave, because a callback of the program's can make them again.
+// Bytes that are not copied at eviction because a callback of the program can recompute them.
 //
-// A callback stands for the bytes of one run as they are when it is set. It is a copy in a tier that
-// costs no memory: the next announced write ends it, as it ends a copy, and so does the end of the
-// block. It remakes all of the run at once, so the run is dropped whole or not at all.
+// A callback stands for the bytes of one run at the time it is set. It acts like a copy in a tier that costs no memory:
+// the next announced write invalidates it, as it does a copy, and so does the end of the block. It recomputes all of
+// the run at once, so the run is dropped whole or not at all.
 //
-// It is called by the thread whose call needs the run, with no lock of ours held and outside of the gate,
-// while the run's frames are mapped and stay. It queues on the stream that it is given, and may announce
-// uses of other runs as any work does: they come, or are remade themselves. Of one device one thread
-// remakes at a time (RemakeTurn); a second waits before it holds anything, so that the first can wait for
-// all that others hold.
+// It is called by the thread that needs the run, without any lock of ours and outside of the gate, while the run's
+// frames are mapped and stay. It queues on the stream that it is given, and may announce uses of other runs like any
+// work: they are fetched, or recomputed in turn. Per device one thread recomputes at a time (RemakeTurn); another waits
+// before it holds anything, so that the first can wait for everything that others hold.
 //
-// Source: recomputation as a way to leave, Capuchin and SuperNeurons (papers.md); that a block names its own
-// remedy is issue 4's.
+// Sources: recomputation instead of a copy is from SuperNeurons (Wang et al., PPoPP 2018) and Capuchin (Peng et al.,
+// ASPLOS 2020).
 //
 // Thread safety: values; the turn under the engine's lock.
 #pragma once
@@ -28,28 +27,28 @@ namespace tessera {
 struct Run;
 
 struct Remake {
-  // Queues work on the stream that writes all bytes of the block. After an error what was queued is
-  // waited for, and the call that needs the block returns the error; the next one tries again.
+  // Queues work on the stream that writes all bytes of the block. After an error the work queued so far is waited for,
+  // and the call that needs the block returns the error; the next call tries again.
   std::function<Status(StreamId)> work;
   Nanoseconds cost;           // how long that work takes; at least 1
-  std::uint64_t written = 0;  // Run::written when it was set, and
-  std::uint64_t life = 0;     // Run::life(): both by the engine
+  std::uint64_t written = 0;  // Run::written when it was set,
+  std::uint64_t life = 0;     // and Run::life(): both set by the engine
 };
 
-// Whose calls may remake now. A thread that has the turn may take it again, inside a callback.
+// Which thread's calls may recompute now. A thread that has the turn may take it again inside a callback.
 class RemakeTurn {
  public:
-  // Another thread has it, and one of these needs it.
+  // Another thread has the turn, and one of these runs needs it.
   bool keeps_waiting(std::span<Run* const> runs) const;
-  // For room, or for the turn, that others will let go: inside a callback, too, where the turn is this
-  // thread's, since they hold nothing while they wait for it.
+  // Whether the thread may wait for others to free room or the turn. Also true inside a callback if the turn is this
+  // thread's, since the others hold nothing while they wait for the turn.
   bool may_wait() const;
-  // Taken if one of these has only its callback to come.
+  // Takes the turn if one of these runs waits for its callback only.
   bool take_for(std::span<Run* const> runs);
   bool is_mine() const { return depth_ != 0 && !is_others(); }
   void take();
   void give_back() { --depth_; }
-  // Calls of the thread that has the turn which hold runs and wait for a callback of theirs.
+  // Nesting depth of the thread that has the turn: calls that hold runs and wait for a callback.
   std::uint32_t depth() const { return depth_; }
 
  private:
@@ -59,7 +58,7 @@ class RemakeTurn {
   std::uint32_t depth_ = 0;
 };
 
-// The calling thread is inside a callback, of whichever engine.
+// Whether the calling thread is inside a callback, of any engine.
 bool is_inside_callback();
 
 }  // namespace tessera

@@ -38,7 +38,7 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
       room_(engine_, mover_, transfers_, host_room_),
       arrivals_(engine_, transfers_, host_room_, room_),
       follower_(engine_, mover_, transfers_, host_room_, room_, awaits_room_) {
-  // Moves by plan run beside the program's work, which host-backed pages may not.
+  // Planned moves run beside the program's work, which host-backed pages must not.
   if (tiers_.is_backed()) conductor_.rest();
 }
 
@@ -53,7 +53,7 @@ Residency::~Residency() {
     const Status status = remove(run);
     if (status.is_ok()) continue;
     log_line(LogLevel::kDebug, "a run was given up at the end: {}", status.to_string());
-    if (status.code() == Code::kBusy) break;  // a call that has not ended; what it holds is lost
+    if (status.code() == Code::kBusy) break;  // a call has not ended; what it holds is leaked
   }
 }
 
@@ -88,7 +88,8 @@ void Residency::disown(Run* run) {
 Status Residency::remove(Run* run) {
   MutexLock lock(mutex_);
   if (run->holds.load() != 0) return Status(Code::kBusy, "a call under way uses the block");
-  const Status fenced = engine_.fence_all();  // whoever found the run before it left the page map has noted its launch
+  const Status fenced = engine_.fence_all();  // a caller that found the run in the page map before it was removed there
+                                              // has noted its launch
   Status result = await_uses(*run, fenced);
   if (result.code() == Code::kNotReady) return Status(Code::kBusy, std::string(result.message()));
   follower_.follow();
@@ -137,7 +138,8 @@ Status Residency::pin(Run* run, const char* exposed_by, const Held& held) {
   return {};
 }
 
-// While it could not leave, work may have used it unannounced, and may go on to: no copy in a lower tier counts.
+// While the run could not be evicted, work may have used it unannounced, and may go on to do so: copies in lower tiers
+// are invalid.
 void Residency::note_unseen_use(Run& run) {
   const std::uint64_t epoch = streams_.tick();
   raise_to(run.used, epoch);
@@ -153,8 +155,8 @@ Status Residency::unpin(Run* run) {
   return {};
 }
 
-// What is pinned for places that no call shows must leave launches their room: the largest so far, but not more than
-// half of the device, since a launch that used more may have used what is pinned now.
+// Pins for addresses that no call announces must leave room for launches: for the largest so far, but at most half of
+// the device, since a larger launch may itself have used what is pinned now.
 Status Residency::check_room_beside_pins(const Run& run) const {
   const Bytes device = tiers_.device.usage().capacity;
   const Bytes launches = std::min(conductor_.largest_launch().bytes, Bytes(device.value() / 2));
@@ -207,7 +209,7 @@ Status Residency::evict(std::span<Run* const> runs) {
   TESSERA_TRY(account_for_unannounced());
   MutexLock lock(mutex_);
   follower_.call_off(runs);
-  // All copies are queued before the first is waited for: the link has work while pages are unmapped.
+  // All copies are queued before the first wait: the link is busy while pages are unmapped.
   for (Run* run : runs) {
     TESSERA_TRY(room_.leave(*run, run->shape.bytes(), Room::Patience::kDemand).status());
   }
@@ -235,9 +237,9 @@ void Residency::advance() {
   follower_.advance();
 }
 
-// At the launch itself: a look some launches later would have copies out wait for the work of those, too.
+// At the launch itself: some launches later, copies out would wait for the work of those launches too.
 void Residency::keep_to_plan() {
-  if (!mutex_.try_lock()) return;  // whoever has it will look
+  if (!mutex_.try_lock()) return;  // the holder of the lock will look
   follower_.advance();
   mutex_.unlock();
 }
@@ -258,7 +260,7 @@ void Residency::trim() {
   tiers_.host.trim();
 }
 
-// ---- looking ------------------------------------------------------------------------------------
+// ---- inspection ---------------------------------------------------------------------------------
 
 ResidencyStats Residency::stats() const {
   MutexLock lock(mutex_);

@@ -1,16 +1,16 @@
-// Where the bytes of every run of one device are, and who moves them when: the front of this layer.
+// The front of this layer: where the bytes of every run of one device are, and when they move.
 //
-// The engine owns the runs and carries out all moves. Decisions come from the policy, frames from the tiers, order
-// from streams and events. One lock serialises all that; a use whose pages are all present takes only the gate.
-// Behind the lock stand the parts that do the work (engine.hpp); here is what takes it, and what steps out of it to
-// wait for other calls, or to call back.
+// The engine owns the runs and makes all moves. Decisions come from the policy, frames from the tiers, ordering from
+// streams and events. One lock serialises all of it; a use whose pages are all present takes only the gate. The parts
+// that do the work are behind the lock (engine.hpp); this class takes the lock, and releases it to wait for other calls
+// or to run callbacks.
 //
-// How a use goes: begin_use enters the gate, sees that nothing is missing, stamps, returns; the caller
-// queues its work; end_use leaves. If something is missing it leaves the gate, takes the lock, *holds*
-// the runs, makes room, starts the copies, makes the stream wait for them, and enters the gate again.
+// The path of a use: begin_use enters the gate, finds nothing missing, stamps and returns; the caller queues its work;
+// end_use leaves the gate. If something is missing, begin_use leaves the gate, takes the lock, *holds* the runs, makes
+// room, starts the copies, makes the stream wait for them, and enters the gate again.
 //
-// Thread safety: every call may be made from any thread. Between begin_use and end_use a thread makes
-// no other call here: it might wait for itself. Invariants: validate(), after every step of the fuzz test.
+// Thread safety: every call may be made from any thread. Between begin_use and end_use a thread makes no other call
+// here: it could wait for itself. Invariants: validate(), after every step of the fuzz test.
 #pragma once
 
 #include <array>
@@ -50,118 +50,123 @@ class Residency {
  public:
   static Result<std::unique_ptr<Residency>> create(Driver& driver, DeviceId device, TierStack tiers,
                                                    std::unique_ptr<Policy> policy, EventLog& log, ResidencyOptions options);
-  ~Residency();  // waits for all moves, then gives every frame back. REQUIRES: no queued work uses a run
+  ~Residency();  // waits for all moves, then returns every frame. REQUIRES: no queued work uses a run
 
   // ---- runs ----
-  // A run at `address` with nothing behind it. Errors: kOutOfMemory when all tiers together could
-  // not hold it beside the runs there are.
+  // Adds a run at `address` with no frames. Errors: kOutOfMemory when all tiers together could not hold it in addition
+  // to the existing runs.
   Result<Run*> add(Address address, RunShape shape, TagId tag, RunOwner owner = {});
-  // Waits for its uses, gives its frames back. `run` is gone then, except after kBusy: one goes on, or does not end.
+  // Waits for the run's uses, returns its frames and destroys it. Errors: kBusy where a use is in progress or does not
+  // end. `run` is gone after every other result.
   Status remove(Run* run);
-  void disown(Run* run);  // its owner goes, and leaves a run behind that could not be removed
-  // From now on the run may leave without a copy: `remake.work` makes the bytes that its block has now (remake.hpp).
-  // Without work: not any more; kBusy where only it can bring them back. A run that several blocks share stays as it
-  // is.
+  void disown(Run* run);  // its owner is destroyed, and leaves a run behind that could not be removed
+  // From now on the run may be evicted without a copy: `remake.work` recomputes the bytes that its block has now
+  // (remake.hpp). An empty `work` ends that; kBusy where only the callback can restore the bytes. No effect on a run
+  // that several blocks share.
   Status set_remake(Run* run, Remake remake);
 
   // ---- uses ----
-  // Every page of every run is in device memory as far as `stream` is concerned when this returns, and stays until the
-  // work queued before end_use is over. Duplicates are allowed. Errors: kOutOfMemory when the runs do not fit
-  // together, kDataLoss, kIo, kDriver, those of a callback. `held` is called before one is: the runs cannot be removed
-  // any more.
+  // When this returns, every page of every run is in device memory for work on `stream`, and stays until the work
+  // queued before end_use is over. Duplicates are allowed. Errors: kOutOfMemory when the runs do not fit together,
+  // kDataLoss, kIo, kDriver, and those of a callback. `held` is called before the first callback: from then on the runs
+  // cannot be removed.
   Status begin_use(Runs runs, StreamId stream, Access access, Use::Kind kind, Use& use, const Held& held = {});
-  // The same for queued work when nothing has to come: true, and the use has begun, or false and nothing
-  // has happened. `find()` names the runs, or says no by nullopt; it is called inside the gate, where
-  // runs in the page map cannot go away: remove() closes it first. Takes no lock, unless `stream` is new.
+  // The same for queued work when nothing has to be fetched: returns true with the use begun, or false with nothing
+  // changed. `find()` returns the runs, or nullopt to give up; it is called inside the gate, where runs in the page map
+  // cannot be removed, since remove() closes the gate first. Takes no lock, unless `stream` is new.
   template <class Find> bool try_use(Find find, StreamId stream, Access access, Use& use);
   void end_use(Runs runs, StreamId stream, const Use& use);
-  // Queued work that names no run but may reach any: none leaves before it is over. kNoStream: on a stream that may be
-  // another device's. Gives the gate's slot. `work`: as Use::work.
+  // Announces queued work that names no run but may access any: no run is evicted before it is over. kNoStream: the
+  // stream may belong to another device. Returns the gate slot. `work`: as Use::work.
   std::uint32_t begin_unnamed(StreamId stream, const void* work = nullptr);
   void end_unnamed(StreamId stream, std::uint32_t gate_slot);
-  // From now on work may use runs that it does not name: all work on the device counts before a run leaves, and a run
-  // stays for a few launches behind its last announced use (ResidencyOptions::grace). Cheap.
+  // From now on work may use runs without naming them: a run is evicted only after all work on the device queued so
+  // far, and stays for a few launches after its last announced use (ResidencyOptions::grace). Cheap.
   void expect_unseen_work() {
     if (!unseen_.load(std::memory_order_relaxed)) unseen_.store(true);
   }
-  // These kernels wait for others, as collectives do: where they run, work is waited for more briefly before runs leave
-  // beside it. Cheap.
+  // `work` waits for other kernels, as collectives do: on streams where it runs, evictions wait for work for a shorter
+  // time before they proceed without it. Cheap.
   void expect_waiting(const void* work) { waiting_.add(work, options_.patience / kBrief); }
-  void note_written(Run& run);  // of a use that has not ended: it may write this run, too
-  // For a block that was just allocated (Run::live is counted already): backs its run for `stream`; with kNoStream it
-  // waits for the bytes. kUndefined: where no other block lives in the run, what its pages held need not come back.
+  void note_written(Run& run);  // during a use: it may write this run too
+  // For a block that was just allocated (already counted in Run::live): maps frames for use on `stream`; with kNoStream
+  // it waits for the bytes. kUndefined: if no other block lives in the run, the old contents are not fetched.
   Status ensure(Run* run, StreamId stream, Contents contents = Contents::kKept);
-  // Of a block; work queued there so far may use it until the stream has passed the epoch returned.
+  // A block of the run is freed: work queued on `stream` so far may use it until the stream has passed the returned
+  // epoch.
   std::uint64_t note_free(Run* run, StreamId stream);
-  // The run's last block was freed there: where memory is short, its room is known to be there as soon as what is queued now
-  // is over.
+  // The last block of the run was freed on `stream`. Where memory is short this records a fence, so that the room is
+  // known to be free as soon as the work queued so far is over.
   void fence_freed(StreamId stream);
-  // Around a call by which the program waits for its own work, on a stream or on all of the device's context: what was
-  // queued before is over then. The first gives the second's epoch; 0, for which there is nothing to note: it is not known.
+  // Called around a wait of the program for its own work, on one stream or on all streams of the device's context.
+  // before_wait() returns the epoch to pass to note_over(), after which work up to that epoch counts as over; 0 =
+  // unknown, and note_over() ignores it.
   std::uint64_t before_wait() const;
   void note_over(std::optional<StreamId> stream, std::uint64_t epoch);
-  // Fences all uses and frees noted so far, and looks which are over: streams().passed() then tells.
+  // Fences all uses and frees noted so far, and polls; streams().passed() then answers.
   Status poll_streams();
   std::uint64_t epoch() const { return streams_.epoch(); }  // of the newest use
-  // The likes of these blocks will share runs from now on; as Conductor::note_moved.
+  // Blocks like these will share runs from now on; see Conductor::note_moved.
   void note_moved(std::span<const MovedBlock> moved);
-  // Not all blocks have fitted into the device at once, now or before. By any thread.
+  // Whether all blocks have ever not fitted into the device at once. By any thread.
   bool is_short() const { return conductor_.is_short(); }
-  // So many bytes more could each block take that a launch has used so far, and every one of these launches would fit.
+  // The bytes by which every block used by a launch so far could grow with each of these launches still fitting.
   Bytes spare_for_each_block();
 
   // ---- hints ----
-  Status prefetch(Runs runs);  // starts bringing them in while nobody in use has to leave for it
-  Status evict(Runs runs);     // and waits for it; kBusy for a pinned or held run, others may be on their way
-  // Moves the runs with the tag (without one: all runs) out and gives their frames back to the driver.
-  // Pinned runs, and runs that are used meanwhile, stay. Errors: kOutOfMemory when the tiers below have
-  // no room, kIo, kDriver; what has left by then comes back when it is used.
+  Status prefetch(Runs runs);  // starts fetching them, as far as no run in use has to be evicted
+  Status evict(Runs runs);     // and waits; kBusy for a pinned or held run, though others may be on their way out
+  // Evicts all runs with the tag (without one: all runs), and returns their frames to the driver. Pinned runs, and runs
+  // used meanwhile, stay. Errors: kOutOfMemory when the tiers below have no room, kIo, kDriver; runs evicted by then
+  // are fetched again on use.
   Result<Moved> sleep(std::optional<TagId> tag);
-  // Brings their live bytes back and waits for them. Others may have to leave; what does not fit
-  // all the same stays away until it is used. Errors: kDataLoss, kIo, kDriver.
+  // Fetches the live bytes of these runs and waits for them. Other runs may be evicted; what still does not fit stays
+  // away until it is used. Errors: kDataLoss, kIo, kDriver.
   Result<Moved> wake(std::optional<TagId> tag);
-  // Decides from now on, with what was learned so far. Gives back who did before: best let go without a lock.
+  // Switches the policy; what was learned is kept. Returns the previous one, which is best destroyed without a lock.
   Guide set_policy(std::unique_ptr<Policy> policy);
-  // As if this iteration had been learned and this been the answer, from the next use on (Conductor::lead()).
+  // From the next use on acts as if this iteration had been learned and this strategy been the answer
+  // (Conductor::lead()).
   void lead(Iteration iteration, const Strategy& strategy, Runs players = {});
-  Status place(Run* run, std::span<const Places> places);  // of its pages, all on the device now, used by nobody
-  // Off: live runs leave by evict() and sleep() only, since work may use them unannounced; these wait for all work on
-  // the device then. Switching on waits for it too, switching off for the copies of those that are leaving, and they
-  // stay. Errors: the driver's.
+  Status place(Run* run, std::span<const Places> places);  // moves its pages. REQUIRES: all are on the device, and none
+                                                           // is in use
+  // Off: live runs are evicted by evict() and sleep() only, since work may use them unannounced; these then wait for
+  // all work on the device. Switching on also waits for that work; switching off waits for copies out in flight, and
+  // their pages stay. Errors: the driver's.
   Status set_automatic(bool on);
   bool is_automatic() const { return automatic_.load(); }
-  // Brings it in and keeps it; with `exposed_by` (a literal) for good.
+  // Fetches the run and keeps it on the device; for good with `exposed_by` (a string literal).
   Status pin(Run* run, const char* exposed_by = nullptr, const Held& held = {});
   Status unpin(Run* run);
-  // The same with a reason that the statistics show, until as many unkeep(). Errors: also kOutOfMemory where what is
-  // pinned would leave launches too little room.
+  // The same with a reason that the statistics report, until the matching unkeep(). Errors: also kOutOfMemory where
+  // pinned runs would leave too little room for launches.
   Status keep(Run* run, const char* reason, const Held& held = {});
   Status unkeep(Run* run);
 
   // ---- progress ----
-  void advance();  // finishes what is done, and pages out ahead of need; cheap when nothing is in flight
+  void advance();  // finishes transfers and evicts ahead of need; cheap when nothing is in flight
   bool has_work() const;
   Status drain();  // waits until no move is in flight
-  void trim();     // gives unused frames back to the driver
-  void prepare_checks();  // registers the host memory that this takes, so that no later call does
-  // Until no more than `keep` bytes are held on the device, as far as that moves nothing. Errors: the driver's.
+  void trim();     // returns unused frames to the driver
+  void prepare_checks();  // registers the host memory that checks need, so that no later call has to
+  // Reduces the bytes held on the device to at most `keep`, as far as that needs no move. Errors: the driver's.
   Status trim_device(Bytes keep);
-  // yield.cpp: the driver is out of memory for others on the device. What is free here goes back to it, the budget goes
-  // down by that, and does not rise before end_yield(). Where the driver has less than `wanted` then, runs leave
-  // until it has, unless that cannot be reached. kUnknown: as much as a call usually needs that does not say. kHalf: half of
-  // what is there.
-  // Gives the bytes that went back. Errors: the driver's, and kIo; then there is nothing to end.
+  // yield.cpp: the driver lacks device memory for an allocation made elsewhere. Returns free memory to it and lowers
+  // the budget by that amount until end_yield(). If the driver then still has less than `wanted`, evicts runs until it
+  // has enough, unless that cannot be reached. kUnknown: as much as a call of unknown size usually needs. kHalf: half
+  // of what there is.
+  // Returns the bytes given back. Errors: the driver's, and kIo; end_yield() is not needed then.
   static constexpr Bytes kUnknown{~std::uint64_t{0}}, kHalf{~std::uint64_t{0} - 1};
   Result<Bytes> begin_yield(Bytes wanted);
   void end_yield() { tiers_.device.end_yield(); }
 
-  // ---- looking ----
+  // ---- inspection ----
   StreamTable& streams() { return streams_; }
   ResidencyStats stats() const;
-  Bytes pinned_bytes() const;  // of runs that may not leave the device
-  Bytes live_bytes() const;  // of runs with a live block: a device of so much would never miss
-  std::vector<std::pair<const char*, Bytes>> exposures() const;  // by the call that exposed first
-  std::array<Bytes, kPlaces> whereabouts(const Run& run) const;  // by the nearest that has them, device first
+  Bytes pinned_bytes() const;  // of runs that may not be evicted
+  Bytes live_bytes() const;  // of runs with a live block: a device of this size would never miss
+  std::vector<std::pair<const char*, Bytes>> exposures() const;  // by the call that exposed the run first
+  std::array<Bytes, kPlaces> whereabouts(const Run& run) const;  // each page counted in its nearest tier, device first
   Status validate() const;
 
  private:
@@ -174,7 +179,7 @@ class Residency {
 
   // uses.cpp
   void expect_use(StreamId stream);             // outside of the gate
-  std::uint32_t slot_for_use(StreamId stream);  // inside: a stream found dead meanwhile has another one
+  std::uint32_t slot_for_use(StreamId stream);  // inside: a stream found dead meanwhile gets another one
   void expect_own_streams();
   std::uint64_t stamp_all(Runs runs, StreamId stream, std::uint32_t slot, Access access);
   std::uint64_t stamp_rising(Runs runs, StreamId stream, std::uint32_t slot, Access access);
@@ -183,14 +188,14 @@ class Residency {
   static constexpr std::uint64_t kBrief = 20;
   void note_kernel(const void* work, StreamId stream, std::uint64_t epoch, std::uint32_t gate_slot);
   void note_launch(Runs runs, StreamId stream, std::uint64_t epoch, Access access, Use& use);
-  void end_other_use(Runs runs, StreamId stream, const Use& use);  // held, timed, or on a thread's own stream
+  void end_other_use(Runs runs, StreamId stream, const Use& use);  // held, timed, or on a per-thread stream
 
   // fetch.cpp: a use that has to wait
   Status fetch_and_hold(Runs runs, StreamId stream, const Held& held);
   Status await_news(const Status& in_the_way, std::uint64_t& tries);
   void note_stall(const Stall& stall, Run& run) REQUIRES_LOCK(mutex_);
 
-  // remake.cpp: bytes that a callback makes
+  // remake.cpp: bytes that a callback recomputes
   Status remake(Runs runs, StreamId stream);
   Status remake(Run& run, StreamId on);
   Status await_unfinished(Run& run) REQUIRES_LOCK(mutex_);
@@ -200,7 +205,7 @@ class Residency {
   Status free_idle(Bytes bytes) REQUIRES_LOCK(mutex_);
   Status evict_for_driver(Bytes wanted) REQUIRES_LOCK(mutex_);
 
-  // sleep.cpp: many at once, by tag
+  // sleep.cpp: many runs at once, by tag
   enum class Side : std::uint8_t { kThere, kAway };
   std::vector<Run*> tagged(std::optional<TagId> tag, Side side) const REQUIRES_LOCK(mutex_);
   Bytes tagged_bytes(std::optional<TagId> tag, Side side) const;
@@ -223,7 +228,7 @@ class Residency {
   StreamTable streams_;
   Conductor conductor_;
   Gate gate_;
-  std::atomic<bool> own_streams_{false};  // somebody uses a per-thread default stream
+  std::atomic<bool> own_streams_{false};  // a per-thread default stream is in use
   UseCounts counts_;
   std::atomic<std::uint32_t> in_flight_{0};
   std::atomic<bool> awaits_room_{false};
@@ -233,7 +238,7 @@ class Residency {
   WaitingKernels waiting_;
   mutable Mutex mutex_{LockRank::kResidency};
 
-  // Each knows those before it.
+  // Each refers to those before it.
   Engine engine_ GUARDED_BY(mutex_);
   PageMover mover_ GUARDED_BY(mutex_);
   Transfers transfers_ GUARDED_BY(mutex_);

@@ -1,6 +1,6 @@
-// The path of a launch whose pages are all present, which the compiler shall see whole.
+// The path of a launch with all pages present, inline so that the compiler sees all of it.
 //
-// Thread safety: as residency.hpp, which includes this file and nobody else does.
+// Thread safety: as residency.hpp, the only file that includes this one.
 #pragma once
 
 #include "residency/residency.hpp"
@@ -41,7 +41,7 @@ bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
     gate_.leave(gate_slot);
     return false;
   }
-  counts_.add(gate_slot, runs->size());  // which is the thread's number
+  counts_.add(gate_slot, runs->size());  // the slot is the thread's number
   use = {.kind = Use::Kind::kGate, .work = use.work, .gate_slot = gate_slot};
   const std::uint64_t epoch = stamp_all(*runs, stream, slot_for_use(stream), access);
   if (conductor_.log().is_on()) note_launch(*runs, stream, epoch, access, use);
@@ -50,13 +50,12 @@ bool Residency::try_use(Find find, StreamId stream, Access access, Use& use) {
 
 // REQUIRES: inside the gate.
 //
-// A launch stamps by plain stores, so of two launches that stamp a run or a stream at once the smaller
-// epoch may stay, also of a free that stamps the stream meanwhile: its work is queued by then. That is
-// as good: both are inside the gate, so neither the engine reads a stamp nor is a fence recorded before
-// both are out, and every epoch or label from before is smaller than either. (The run was stamped after
-// this epoch was drawn, and a greater label can only be noted after that too.) Only the fences of
-// per-thread default streams are recorded with the gate open; once there is such a stream, stamps only
-// rise.
+// A launch stamps with plain stores, so of two concurrent launches (or a launch and a free, the work of which is queued
+// by then) that stamp the same run or stream, the smaller epoch may remain. That is sufficient: both are inside the
+// gate, so the engine neither reads a stamp nor records a fence before both are out, and every earlier epoch or label
+// is smaller than either. (The run was stamped after this epoch was drawn, and a greater label can only be noted after
+// that too.) Only the fences of per-thread default streams are recorded with the gate open; once there is such a
+// stream, stamps only rise.
 inline std::uint64_t Residency::stamp_all(std::span<Run* const> runs, StreamId stream,
                                           std::uint32_t slot, Access access) {
   if (own_streams_.load(std::memory_order_relaxed)) [[unlikely]] return stamp_rising(runs, stream, slot, access);
@@ -83,7 +82,7 @@ inline void Residency::note_use(std::span<Run* const> runs, StreamId stream, std
   if (conductor_.log().is_on()) note_launch(runs, stream, epoch, access, use);
 }
 
-// `use` by reference: a copy in larger words than it was just written by waits until the writes are over.
+// `use` by reference: a copy with wider loads than the stores that just wrote it would stall until they complete.
 inline void Residency::end_use(std::span<Run* const> runs, StreamId stream, const Use& use) {
   const bool plain = use.kind == Use::Kind::kGate && use.watch == Use::kNoWatch && stream != kPerThreadStream;
   if (!plain) return end_other_use(runs, stream, use);

@@ -1,4 +1,4 @@
-// What the engine is told when it is made, and what it answers to sleep and wake.
+// Options of the engine, and the result of sleep and wake.
 //
 // Thread safety: values.
 #pragma once
@@ -11,24 +11,25 @@
 
 namespace tessera {
 
-// What sleeping or waking did: bytes that changed sides, and those that did not.
+// Result of sleep or wake: bytes that were moved, and bytes that were not.
 struct Moved {
   Bytes moved;
   Bytes stayed;
 };
 
 struct ResidencyOptions {
-  std::uint32_t low_percent = 0;    // of a budget: start paging out when less is free
-  std::uint32_t high_percent = 12;  // ... until so much is free
+  std::uint32_t low_percent = 0;    // of a budget: start evicting when less is free
+  std::uint32_t high_percent = 12;  // ... until this much is free
   MakePlanner make_planner = first_strategy;
-  bool fingerprints = true;         // of pages, to find out which of them have changed
-  ClassOfTag class_of_tag = {};     // called under the engine's lock, and outlives it
-  // Where work may be unseen: launches on its stream that a run stays for after its last announced use, while others
-  // can leave. At most StreamTable::kMostGrace.
+  bool fingerprints = true;         // to find out which pages have changed
+  ClassOfTag class_of_tag = {};     // called under the engine's lock; must outlive it
+  // Where work may be unannounced: launches on its stream for which a run stays after its last announced use, while
+  // other runs can be evicted. At most StreamTable::kMostGrace.
   std::uint32_t grace = 0;
-  // For which a call waits for work of which nothing ends, before it does without what may wait for the program.
+  // How long a call waits for work that makes no progress before it proceeds without work that may wait for the
+  // program.
   Nanoseconds patience{2'000'000'000};
-  std::size_t queue_depth = 0;  // as DeviceProperties'
+  std::size_t queue_depth = 0;  // as in DeviceProperties
 };
 
 }  // namespace tessera

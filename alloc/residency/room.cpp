@@ -9,11 +9,11 @@
 namespace tessera {
 namespace {
 
-// After so many choices of victims that others used again, victims are barred from use.
+// After this many rounds in which victims were used again, victims are blocked from use.
 constexpr int kPoliteRounds = 4;
 constexpr int kMaxRounds = 64;
 
-// Those that are there: the last of its pages, so they leave first.
+// Resident bytes in base pages: these are the last of a run's pages and are evicted first.
 Bytes base_pages_of(const Run& run) {
   Bytes bytes;
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
@@ -25,8 +25,8 @@ Bytes base_pages_of(const Run& run) {
 
 }  // namespace
 
-// Why there is no room: because of calls under way, which end, or for good. A call that let go while
-// room was looked for was in the way too.
+// Why there is no room: calls in progress, which will end, or a permanent reason. A call that let go during the search
+// for room also counts as one.
 Status Room::no_room(Bytes bytes) const {
   const std::uint32_t own = engine_.turn.is_mine() ? engine_.turn.depth() : 0;
   if (engine_.held_uses.count() > own || engine_.held_uses.ends() != ends_seen_) {
@@ -49,7 +49,7 @@ Status Room::no_room(Bytes bytes) const {
                             engine_.tiers.file.usage().capacity / 1_MiB));
 }
 
-// Where that is not enough, the driver may have memory by now that it had given to others.
+// If that is not enough, asks whether the driver has memory again that it had given to others.
 Bytes Room::room_for(Bytes bytes) {
   const Bytes room = engine_.tiers.device.usage().room();
   if (room >= bytes) return room;
@@ -74,10 +74,10 @@ Status Room::make(Bytes bytes) {
                                        : page_out(bytes - room - leaving, Patience::kDemand));
       if (out || leaving) {
         ++round;
-      } else if (transfers_.any()) {  // what arrives now can leave again
+      } else if (transfers_.any()) {  // pages arriving now can be evicted afterwards
         TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
       } else if (engine_.streams.stuck() != stuck_) {
-        ++round;  // others may leave than those that were waited for
+        ++round;  // other runs may be evicted than those waited for
       } else if (engine_.tiers.device.usage().room() == room) {
         return no_room(bytes);
       }
@@ -91,7 +91,7 @@ Status Room::make(Bytes bytes) {
   return {};
 }
 
-// The dead and idle go first: they are gone at once, and nobody has to wait for a copy.
+// Dead and idle runs are evicted first: they are freed at once, without a copy.
 Result<Bytes> Room::leaving_for(Bytes bytes) {
   const Bytes room = room_for(bytes);
   if (mover_.going() && room < bytes) TESSERA_TRY(page_out_dead(bytes - room).status());
@@ -151,7 +151,7 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience) {
   TESSERA_TRY(engine_.streams.poll());
   Bytes total;
   for (const Recency recency : {Recency::kSettled, Recency::kAny}) {
-    // Where no work is unseen every run is settled: one look is enough.
+    // Without unannounced work every run is settled: one pass is enough.
     if (recency == Recency::kAny && (patience != Patience::kDemand || !engine_.unseen.load())) break;
     bool full = false;
     for (const Which which : {Which::kAll, Which::kBasePages, Which::kWithoutCopy}) {
@@ -166,7 +166,7 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience) {
   return total;
 }
 
-// By work that is known to use it, and does not end.
+// By stuck work that is known to use the run.
 bool Room::is_held_up(const Run& run, std::uint64_t stuck) const {
   return !engine_.streams.passed(run.streams.load() & stuck, run.last_work());
 }
@@ -176,7 +176,7 @@ Result<Bytes> Room::page_out_dead(Bytes bytes) {
   return page_out(bytes, Patience::kAhead, Which::kDead, Recency::kAny, full);
 }
 
-// The copies out of the others are queued before anybody waits for the work on dead runs.
+// Copies of the other runs are queued before any wait for the work on dead runs.
 Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full) {
   const Decision decision = choose(bytes, which, recency);
   std::vector<Run*> later;
@@ -213,8 +213,8 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, Recenc
   return total;
 }
 
-// Who still arrives has work ahead of him: he keeps back those whose work is behind it, or his copy out would stand
-// behind theirs. Where work behind his own is waited for, he is waited for with it.
+// A run whose fetch is still in flight blocks the eviction of later runs in this queue; otherwise its own copy-out
+// would be queued behind theirs. If `awaited` depends on later work on the same stream, wait for the fetch too.
 void Room::send_due(const Run* awaited) {
   bool kept_back = false;
   std::erase_if(engine_.orders.leave, [&](const Conductor::Order& order) {
@@ -228,7 +228,7 @@ void Room::send_due(const Run* awaited) {
   });
 }
 
-// True when the order is settled: its copies are under way, or it cannot be followed.
+// True when the order is done: its copies are in flight, or it cannot be followed.
 bool Room::carry_out(const Conductor::Order& order) {
   Run& run = *order.run;
   if (!run.may_leave()) return true;
@@ -237,7 +237,7 @@ bool Room::carry_out(const Conductor::Order& order) {
   if (there <= stays) return true;
   if (order.decided == 0) return false;
   const Result<Bytes> left = leave(run, there - stays, Patience::kPlanned, Which::kAll, order.to, order.decided);
-  if (left.status().code() == Code::kBusy) return false;  // others make room for it
+  if (left.status().code() == Code::kBusy) return false;  // room for it is being made
   note_given_up(left.status());
   return !left.is_ok() || run.bytes_in(PageState::kResident) <= stays;
 }
@@ -248,8 +248,8 @@ void Room::await_arrival(const Run& run) {
   }
 }
 
-// So many bytes of those whose time to leave has come and who are needed later than that launch. They have to be
-// waited for; but who left in their place would come back, while they go all the same.
+// Evicts up to `wanted` bytes of runs that are due by plan and have a later next use than launch `than`. They have to
+// be waited for; but any run evicted in their place would have to be fetched again, while these leave all the same.
 Bytes Room::leave_by_plan(Bytes wanted, std::uint64_t than, Recency recency) {
   Bytes total;
   std::erase_if(engine_.orders.leave, [&](const Conductor::Order& order) {
@@ -268,8 +268,8 @@ Bytes Room::leave_by_plan(Bytes wanted, std::uint64_t than, Recency recency) {
   return total;
 }
 
-// The victims' next users are kept waiting (a page too many counts as missing, so they come to the
-// lock that is held here) until the pages are gone.
+// The next users of the victims wait for the lock held here, because an extra page is counted as missing until the
+// pages are gone.
 Result<Bytes> Room::force_out(Bytes bytes) {
   TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(engine_.streams.poll());

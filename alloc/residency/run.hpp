@@ -1,18 +1,18 @@
-// A run as residency sees it: contiguous pages that are used, and so far move, together.
+// A run as residency sees it: contiguous pages that are used, and at present moved, together.
 //
-// The atomics on the first lines are what a launch reads and stamps without a lock; everything
-// below `pages` belongs to the engine and its lock. The layers above hang their own record on
-// `owner`, which residency never reads.
+// The atomics on the first lines are what a launch reads and stamps without a lock; everything below `pages` belongs to
+// the engine and its lock. The layers above attach their own record to `owner`, which residency never reads.
 //
-// Thread safety: the atomics by any thread (stamps only inside the gate, or while held); the rest
-// under the engine's lock, unless a comment says otherwise.
+// Thread safety: the atomics by any thread (stamps only inside the gate, or while held); the rest under the engine's
+// lock, unless a comment says otherwise.
 //
 // Invariants (validate_run())
 //  1. missing == the number of pages that are not present (page_state.hpp).
-//  2. A page that is mapped or apart has a device frame, any other has none.
-//  3. A kCold page has a peer, host or file frame that holds its bytes; who has a peer frame has neither of the others.
-//  4. bytes_by_state counts each page in the state it is in.
-//  5. A kGone page's bytes can be remade, or do not matter.
+//  2. A page that is mapped or apart has a device frame; any other has none.
+//  3. A kCold page has a peer, host or file frame that holds its bytes; one with a peer frame has neither of the
+//     others.
+//  4. bytes_by_state counts each page in its current state.
+//  5. A kGone page's bytes can be recomputed, or are dead.
 #pragma once
 
 #include <algorithm>
@@ -36,44 +36,46 @@
 
 namespace tessera {
 
-// What whoever makes room looks for (runs_by_trait.hpp): a page that is kResident, one that is and has a copy besides,
-// and one that is kCold, by where its bytes are.
+// What an eviction searches for (runs_by_trait.hpp): pages that are kResident, those of them that also have a copy in a
+// lower tier, and pages that are kCold, by where their bytes are.
 enum class PageTrait : std::uint8_t { kResident, kCopyInPeer, kCopyInHost, kCopyInFile, kColdInPeer, kColdInHost };
 inline constexpr std::size_t kPageTraits = 6;
 
 struct Page {
   PageState state = PageState::kEmpty;
-  bool staging = false;        // the host frame is from the staging reserve, and must move on soon
-  bool onward = false;         // a plan sends it to the file: its host frame is a stop on the way
+  bool staging = false;        // the host frame is from the staging reserve, and must be vacated soon
+  bool onward = false;         // a plan sends it to the file: its host frame is temporary
   bool backed = false;         // kCold: the host frame is mapped at the page's own address
-  Nearest place = Nearest::kNowhere;  // as last told to the event log
+  Nearest place = Nearest::kNowhere;  // as last reported to the event log
   std::optional<Frame> device;
-  std::optional<Frame> peer;   // while `device` is there too: a copy as of epoch `copied`
-  std::optional<Frame> host;   // likewise
-  std::optional<Frame> file;   // likewise
+  std::optional<Frame> peer;   // while `device` is set too: a copy as of epoch `copied`
+  std::optional<Frame> host;   // the same
+  std::optional<Frame> file;   // the same
   std::uint64_t copied = 0;    // the run's last use when the copy below was (or is being) made
-  std::uint64_t asked = 0;     // likewise, when it was asked whether that copy is valid
-  Beside leaves_to = Beside::kHost;  // while it is asked: if it has changed
-  std::uint64_t users = 0;     // is_going(): the slots of the streams that are waited for
-  bool parts = false;          // kResident: it leaves by way of kParting, next
-  bool asks = false;           // kParting: it is asked whether it has changed, then
-  bool recalled = false;       // kLeaving, kChecking: it was apart, and is mapped again: what is under way is of no use
-  EventId event;               // the copy of those that leave or arrive; the work of those that are asked or remade
+  std::uint64_t asked = 0;     // the same when the check of that copy was queued
+  Beside leaves_to = Beside::kHost;  // during a check: target if the page has changed
+  std::uint64_t users = 0;     // is_going(): slots of the streams to wait for
+  bool parts = false;          // kResident: it is evicted by way of kParting next
+  bool asks = false;           // kParting: it is checked for changes once unmapped
+  bool recalled = false;       // kLeaving, kChecking: it was apart and was mapped again, so the result of the transfer
+                               // is not used
+  EventId event;               // the copy of a page that is evicted or fetched; the work of one that is checked or
+                               // recomputed
   IoTicket io;                 // kSinking, kRising: the transfer
   Nanoseconds started;         // when the transfer in flight was queued
   std::optional<Fingerprint> fingerprint;  // of the copy below, if one was taken
-  FingerprintDesk::Place fingerprint_at = FingerprintDesk::kNowhere;  // is_going(): the one to come
+  FingerprintDesk::Place fingerprint_at = FingerprintDesk::kNowhere;  // is_going(): the pending one
   FingerprintHabit habit;
-  bool wants_fingerprint = false;  // of the copy that is made next
+  bool wants_fingerprint = false;  // for the copy that is made next
   bool candidate = false;      // the host frame is kept below a page that may have changed
-  bool listed = false;         // as one, by who gives them up (page_checks.cpp)
-  bool proven = false;         // `copied` was found out by fingerprint
-  std::uint8_t traits = 0;     // a bit for each, as counted by its run
+  bool listed = false;         // in the list of candidates (page_checks.cpp)
+  bool proven = false;         // `copied` was confirmed by a fingerprint
+  std::uint8_t traits = 0;     // a bit for each, as counted in its run
 
   bool has_copy() const { return peer || host || file; }
   // One copy brings it to the device.
   bool is_near() const { return peer || host; }
-  // What is under way is as of this epoch.
+  // The epoch as of which the transfer in flight is valid.
   std::uint64_t as_of() const {
     const bool is_asked = state == PageState::kChecking || state == PageState::kApartChecking ||
                           (state == PageState::kParting && asks);
@@ -81,14 +83,14 @@ struct Page {
   }
 };
 
-// The layer above.
+// The record of the layer above.
 struct RunOwner {
   void* record = nullptr;
-  // One for each block it can have, odd while the block lives. Who makes a block live does so sequentially
-  // consistently and reads the run's `missing` after.
+  // One for each block it can have, odd while the block lives. Code that makes a block live does so with sequential
+  // consistency, and reads the run's `missing` afterwards.
   std::span<const std::atomic<std::uint64_t>> words;
-  // Of a run that each time through an iteration takes the same part in it: who takes it over has the same name, from
-  // kGivenNames on (launch_signature.hpp).
+  // For a run that has the same role in every iteration: its successor in that role has the same name, from kGivenNames
+  // up (launch_signature.hpp).
   std::optional<std::uint64_t> name{};
 };
 
@@ -103,42 +105,42 @@ struct Run {
   const Address address;
   const RunShape shape;
   const TagId tag;
-  const std::uint64_t name;  // what the learner knows it by: its address where its owner has no name for it
-  RunOwner owner;  // from before the run is published until it is removed, or its owner gone
+  const std::uint64_t name;  // its identity for the learner: its address, unless the owner names it
+  RunOwner owner;  // from before the run is published until it is removed or disowned
 
   // All that a launch reads and writes of a run, in one cache line.
   alignas(64) std::atomic<std::uint32_t> missing;  // pages not present; 0 = a launch may use it
-  std::atomic<std::uint32_t> live{0};      // blocks that may be live; 0 = no launch can mean it
+  std::atomic<std::uint32_t> live{0};      // blocks that may be live; 0 = no launch can use it
   std::atomic<std::uint64_t> used{0};      // epoch of the last announced use
   std::atomic<std::uint64_t> written{0};   // epoch of the last announced use that may write
   std::atomic<std::uint64_t> gap{0};       // epochs between its last two uses; 0 = unknown
   std::atomic<bool> fresh{true};           // allocated since its last use
   std::atomic<std::uint64_t> remade_in{0};  // nanoseconds, for the learner; 0 = no callback
-  std::atomic<std::uint64_t> streams{0};   // bit per StreamTable slot that may still use it
-  std::atomic<std::uint64_t> freed{0};     // epoch in which a block of it was freed last
+  std::atomic<std::uint64_t> streams{0};   // a bit per StreamTable slot that may still use it
+  std::atomic<std::uint64_t> freed{0};     // epoch in which one of its blocks was last freed
 
-  std::atomic<std::uint32_t> pins{0};      // by the caller, and 1 each when exposed and when kept
-  std::atomic<std::uint32_t> holds{0};     // calls under way that need it: it may not leave
+  std::atomic<std::uint32_t> pins{0};      // by the caller, plus 1 if exposed and 1 if kept
+  std::atomic<std::uint32_t> holds{0};     // calls in progress that need it: not evictable
 
   std::vector<Page> pages;
   std::uint64_t quiet = 0;        // every use up to this epoch is known to be over
-  std::uint64_t next = 0;         // launch, as the conductor counts them, of its next use; 0 = unknown
-  std::uint32_t often = 0;        // uses that the conductor has read while memory was short (decayed_count.hpp), ...
-  std::uint64_t counted = 0;      // ... as of this epoch, which is the last one's
-  std::size_t index = 0;          // where the engine's list has it
-  std::size_t mention = 0;        // where the launch that is being read may mention it (conductor.cpp)
+  std::uint64_t next = 0;         // number of the launch of its next use, as counted by Conductor; 0 = unknown
+  std::uint32_t often = 0;        // uses that Conductor has read while memory was short (decayed_count.hpp), ...
+  std::uint64_t counted = 0;      // ... as of this epoch, that of the last of them
+  std::size_t index = 0;          // in the engine's list
+  std::size_t mention = 0;        // where the launch being read may mention it (conductor.cpp)
   bool coming = false;            // prefetched: pages that reach the host go on to the device
-  std::uint64_t called = 0;       // the last use there was when it was prefetched
+  std::uint64_t called = 0;       // its last use at the time of the prefetch
   const char* exposed = nullptr;  // why it may not move, if it may not
-  std::uint32_t keeps = 0;        // places outside the heap that are known to hold its address
-  const char* kept_for = nullptr;  // why, while there are any
+  std::uint32_t keeps = 0;        // places outside the heap known to hold its address
+  const char* kept_for = nullptr;  // the reason, while there are any
   RunCost cost;
-  std::optional<Remake> remake;   // as it was set last, whether it still stands or not
+  std::optional<Remake> remake;   // as it was set last, valid or not
   bool being_remade = false;      // its callback is running
-  // Where a callback that failed left work which could not be waited for: it may write into the pages yet.
+  // Set where a failed callback left work that could not be waited for: it may still write to the pages.
   std::optional<StreamId> unfinished;
 
-  std::array<Bytes, kPageStates> bytes_by_state;  // of its pages, in each state
+  std::array<Bytes, kPageStates> bytes_by_state;  // of its pages, by state
   std::array<std::uint32_t, kPageTraits> pages_with{};
 
   Bytes& bytes_in(PageState state) { return bytes_by_state[static_cast<std::size_t>(state)]; }
@@ -149,12 +151,12 @@ struct Run {
   bool has_copies_beside() const {
     return has(PageTrait::kCopyInPeer) || has(PageTrait::kCopyInHost) || has(PageTrait::kCopyInFile);
   }
-  // Bytes of it may soon have left.
+  // Bytes that are being evicted.
   Bytes going() const {
     return bytes_in(PageState::kLeaving) + bytes_in(PageState::kChecking) + bytes_in(PageState::kParting) +
            bytes_in(PageState::kApartLeaving) + bytes_in(PageState::kApartChecking);
   }
-  // Bytes of it are coming to the device: what has their page may be used, not moved.
+  // Bytes of it are being fetched: the frames may be used, but not moved.
   bool arrives() const { return has(PageState::kArriving) || has(PageState::kRemaking); }
   Address page_address(std::uint32_t page) const { return address + shape.offset(page); }
   // No block of it lives, so its bytes do not matter.
@@ -162,44 +164,44 @@ struct Run {
     if (owner.words.empty()) return live.load() == 0;
     return std::ranges::none_of(owner.words, [](const auto& word) { return word.load() & 1; });
   }
-  // One block does, at most.
+  // At most one block lives.
   bool lives_alone() const {
     return std::ranges::count_if(owner.words, [](const auto& word) { return word.load() & 1; }) <= 1;
   }
-  // The one block it has, and which life of it this is.
+  // The word of its only block, which identifies the block's life.
   std::uint64_t life() const { return owner.words.size() == 1 ? owner.words[0].load() : 0; }
-  // The callback makes the bytes that its block has now.
+  // The callback can recompute the current bytes of its block.
   bool can_remake() const {
     return remake && remake->written >= written.load() && remake->life == life() && !is_dead();
   }
-  // ... and no page is on its way, so all of it may be dropped.
+  // ... and no page is in transfer, so all of it may be dropped.
   bool can_drop() const {
     return can_remake() && !unfinished && bytes_in(PageState::kResident) + bytes_in(PageState::kCold) +
                                    bytes_in(PageState::kBlank) + bytes_in(PageState::kGone) ==
                                shape.bytes();
   }
   bool awaits_remake() const { return has(PageState::kGone) || has(PageState::kBlank); }
-  // All its pages have frames, some of which the callback is to fill.
+  // All its pages have frames, some of which the callback has to fill.
   bool is_blank() const {
     return has(PageState::kBlank) &&
            bytes_in(PageState::kBlank) + bytes_in(PageState::kResident) + going() +
                    bytes_in(PageState::kArriving) + bytes_in(PageState::kRemaking) == shape.bytes();
   }
-  // Prefetched, and not used since: whoever called it back has a use for it.
+  // Prefetched and not used since, so a use is expected.
   bool is_expected() const { return coming && last_work() <= called; }
-  // Nothing that was queued for it is newer.
+  // No work on the run is newer.
   std::uint64_t last_work() const { return std::max(used.load(), freed.load()); }
-  // Why it stays, as the statistics say it; null: for no such reason.
+  // The reason why it stays, for the statistics; null: none of these.
   const char* stays_for() const { return exposed != nullptr ? exposed : kept_for; }
   bool may_leave() const { return holds.load() == 0 && pins.load() == 0; }
 };
 
-// Whether the copy of its page in a lower tier equals the device's bytes.
+// Whether the copy of the page in a lower tier equals the bytes on the device.
 inline bool is_clean(const Run& run, const Page& page) {
   return page.has_copy() && page.copied >= run.written.load();
 }
 
-// A copy of another epoch that may be as good, since there is something to compare the bytes with.
+// Its copy is of another epoch but may still be equal, and has a fingerprint to check by.
 inline bool is_doubtful(const Run& run, const Page& page) {
   return page.fingerprint && page.has_copy() && !is_clean(run, page);
 }

@@ -1,4 +1,4 @@
-// What a run has cost so far, and the few runs that cost most.
+// What a run has cost so far, and the few runs that have cost most.
 //
 // Thread safety: values.
 #pragma once
@@ -16,8 +16,8 @@ namespace tessera {
 
 struct RunCost {
   std::array<Bytes, kLinks> moved;
-  std::uint64_t stalls = 0;  // calls that waited until it was there
-  Nanoseconds stalled;       // how long
+  std::uint64_t stalls = 0;  // calls that waited for it
+  Nanoseconds stalled;       // and for how long
 
   Bytes all_moved() const {
     Bytes sum;
@@ -34,14 +34,14 @@ struct CostlyRun {
   RunCost cost;
 };
 
-// The costliest runs first: by what calls waited for them, then by what was moved of them.
+// The costliest runs first: by the time calls waited for them, then by bytes moved.
 class CostliestRuns {
  public:
   static constexpr std::size_t kMost = 16;
 
   void offer(const CostlyRun& run);
   std::span<const CostlyRun> runs() const& { return runs_; }
-  std::span<const CostlyRun> runs() const&& = delete;  // it would look into what is gone
+  std::span<const CostlyRun> runs() const&& = delete;  // it would refer to a temporary
 
  private:
   std::vector<CostlyRun> runs_;  // at most kMost, in order

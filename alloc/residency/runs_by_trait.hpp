@@ -1,8 +1,8 @@
-// Which runs have pages that could leave, or copies that could go: whoever makes room looks at those alone, since most
-// runs of a large program may be cold.
+// Index of the runs with pages that could be evicted, or copies that could be dropped. Evictions scan only those, since
+// most runs of a large program may be cold.
 //
-// A bit for each run and trait, in the order of the engine's list: thousands of runs are few words, runs are found in
-// the order in which all would be looked through, and one that gets another place takes its bits along.
+// One bit per run and trait, in the order of the engine's list: thousands of runs take few words, and runs are found in
+// the order of a full scan. A run that moves in the list takes its bits along.
 //
 // Thread safety: none; the engine's lock.
 //
@@ -25,12 +25,12 @@ class RunsByTrait {
  public:
   using Runs = std::vector<std::unique_ptr<Run>>;
 
-  // The page may have other traits than it is counted by.
+  // Updates the traits that the page is counted by.
   void note(Run& run, Page& page);
-  // The run there is gone, and the last one has its place.
+  // The run at `index` is gone, and the last one takes its place.
   void remove(std::size_t index, std::size_t last);
 
-  // Runs with such a page, each as it stands when it is come to: what is done to one may change others.
+  // Runs with such a page; tested when the iterator reaches them, as an action on one run may change others.
   class Range;
   Range of(const Runs& runs, PageTrait trait) const;
 
@@ -41,7 +41,7 @@ class RunsByTrait {
 
   bool has(std::size_t index, std::size_t trait) const;
   void set(std::size_t index, std::size_t trait, bool value);
-  // The first at this place or behind it.
+  // The first at or after this index.
   std::size_t next(std::size_t index, std::size_t trait) const;
 
   std::array<std::vector<std::uint64_t>, kPageTraits> words_;

@@ -1,7 +1,7 @@
-// Sleep and wake: all runs of a tag out of device memory, and back, at the speed of the link.
+// Sleep and wake: evict and fetch all runs of a tag, at link speed.
 //
-// Nothing marks a run as asleep: it is away as any other run that left, so it may be used, freed,
-// pinned or woken at any time, and new blocks of its tag live in device memory beside it.
+// Sleeping is not a state of a run: it is away like any other evicted run, so it may be used, freed, pinned or woken at
+// any time, and new blocks of its tag live in device memory meanwhile.
 #include <algorithm>
 
 #include "base/atomic_max.hpp"
@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// So much is queued before the lock is given to others for a moment.
+// This much is queued before the lock is released for a moment.
 constexpr Bytes kBatch = 256_MiB;
 
 Bytes bytes_there(const Run& run) {
@@ -18,7 +18,7 @@ Bytes bytes_there(const Run& run) {
          run.bytes_in(PageState::kArriving) + run.bytes_in(PageState::kRemaking);
 }
 
-// Dead bytes never come back, so they are not away.
+// Dead bytes are never fetched, so they do not count.
 Bytes bytes_away(const Run& run) {
   if (run.is_dead()) return {};
   return run.bytes_in(PageState::kCold) + run.bytes_in(PageState::kSinking) +
@@ -38,7 +38,7 @@ std::vector<Run*> Residency::tagged(std::optional<TagId> tag, Side side) const {
     if (tag && run->tag != *tag) continue;
     if (side == Side::kThere ? bytes_there(*run) : bytes_away(*run)) runs.push_back(run.get());
   }
-  // Where the system put our records must not decide who comes first.
+  // Sorted by address, so that the order does not depend on where the records were allocated.
   std::ranges::sort(runs, {}, [](const Run* run) { return run->address; });
   return runs;
 }
@@ -64,7 +64,7 @@ Status Residency::set_automatic(bool on) {
   return keep_who_is_leaving();
 }
 
-// Whoever is held stays when its copy is done: nobody announces any more that it is in use.
+// Held runs stay when their copy is done: no use announces itself any more.
 Status Residency::keep_who_is_leaving() {
   std::vector<Run*> leaving;
   for (const auto& run : engine_.runs) {
@@ -83,15 +83,15 @@ Status Residency::keep_who_is_leaving() {
   return status;
 }
 
-// No stamp tells of work that nobody announced: it may be under way, and may have written anywhere,
-// so no copy in a lower tier counts any more.
+// Unannounced work leaves no stamp: it may be in flight and may have written anywhere, so all copies in lower tiers are
+// invalid.
 Status Residency::account_for_unannounced() {
   if (automatic_.load()) return {};
   TESSERA_TRY(driver_.synchronize(device_));
   MutexLock lock(mutex_);
   const std::uint64_t epoch = streams_.tick();
   for (const auto& run : engine_.runs) {
-    if (!bytes_there(*run) || run->awaits_remake()) continue;  // it cannot have reached these
+    if (!bytes_there(*run) || run->awaits_remake()) continue;  // such work cannot have accessed these
     raise_to(run->used, epoch);
     raise_to(run->written, epoch);
   }
@@ -109,8 +109,8 @@ Result<Moved> Residency::sleep(std::optional<TagId> tag) {
   return Moved{before > after ? before - after : Bytes(), after};
 }
 
-// Queues the copies of all of them, one behind the other. Between batches others get the lock, and
-// may free runs, so each batch looks anew; `passed` goes up the addresses, so it comes to an end.
+// Queues the copies of all of them in sequence. Between batches the lock is released, and runs may be freed, so each
+// batch searches again; `passed` only rises through the addresses, so the loop ends.
 Status Residency::start_leaving(std::optional<TagId> tag) {
   {
     MutexLock lock(mutex_);
@@ -136,7 +136,7 @@ Status Residency::start_leaving(std::optional<TagId> tag) {
   }
 }
 
-// A page that has a valid copy leaves for it, and what sleeps shall be in the host.
+// A page with a valid copy is evicted to that copy, and sleeping pages belong in the host.
 void Residency::drop_peer_copies(Run& run) {
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
@@ -144,7 +144,7 @@ void Residency::drop_peer_copies(Run& run) {
   }
 }
 
-// Waits for the copies. A run that was used while it left is asked once more, and then stays.
+// Waits for the copies. A run that was used while it left is evicted a second time, and then stays.
 Status Residency::finish_leaving(std::optional<TagId> tag) {
   MutexLock lock(mutex_);
   for (Run* run : tagged(tag, Side::kThere)) {
@@ -162,11 +162,11 @@ Status Residency::finish_leaving(std::optional<TagId> tag) {
 
 struct Residency::Waking {
   std::vector<Run*> runs{};
-  Bytes bytes{};         // of theirs that are away
-  bool remakes = false;  // some of them, so this call has the turn
+  Bytes bytes{};         // of these runs, not on the device
+  bool remakes = false;  // some of them are recomputed, so this call has the turn
 };
 
-// Those that are away, and the turn to remake some of them.
+// Holds the runs that are away, and takes the turn if some of them have to be recomputed.
 Result<Residency::Waking> Residency::hold_away(std::optional<TagId> tag) {
   for (;;) {
     const std::uint32_t seen = held_uses_.ends();
@@ -188,7 +188,7 @@ Result<Residency::Waking> Residency::hold_away(std::optional<TagId> tag) {
   }
 }
 
-// All of them are held until the last has come, so that none makes room for another.
+// All runs are held until the last is fetched, so that none is evicted for another.
 Result<Moved> Residency::wake(std::optional<TagId> tag) {
   Waking waking;
   TESSERA_TRY_ASSIGN(waking, hold_away(tag));
@@ -200,21 +200,21 @@ Result<Moved> Residency::wake(std::optional<TagId> tag) {
   held_uses_.let_go(waking.runs);
   if (waking.remakes) {
     MutexLock lock(mutex_);
-    undo_mounts(waking.runs);  // of those that did not fit whole
+    undo_mounts(waking.runs);  // of those that did not fit completely
   }
   TESSERA_TRY(status);
   const Bytes after = tagged_bytes(tag, Side::kAway);
   return Moved{waking.bytes > after ? waking.bytes - after : Bytes(), after};
 }
 
-// A batch that does not fit is tried run by run; the first run that does not fit is the last.
+// A batch that does not fit is tried run by run, up to the first run that does not fit.
 Status Residency::bring_back(std::span<Run* const> runs) {
   bool full = false;
   for (std::size_t first = 0; first < runs.size() && !full;) {
     std::size_t end = first;
     for (Bytes bytes; end < runs.size() && bytes < kBatch; ++end) bytes += bytes_away(*runs[end]);
     MutexLock lock(mutex_);
-    const std::uint64_t late = engine_.stats.late_fetches;  // nobody was waiting for these
+    const std::uint64_t late = engine_.stats.late_fetches;  // no call was waiting for these
     Status status = arrivals_.bring_in(runs.subspan(first, end - first));
     for (std::size_t i = first; i < end && no_room_code(status.code()) && !full; ++i) {
       const Status alone = arrivals_.bring_in(runs.subspan(i, 1));

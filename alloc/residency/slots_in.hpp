@@ -1,4 +1,4 @@
-// The slots of a mask, one after the other: for (std::size_t slot : SlotsIn{mask}).
+// Iterates over the slots of a mask: for (std::size_t slot : SlotsIn{mask}).
 //
 // Thread safety: values.
 #pragma once

@@ -18,7 +18,7 @@ void SpareRoom::note_leaving(Bytes bytes, Nanoseconds now) {
 Bytes SpareRoom::low(Bytes capacity, Nanoseconds now) const {
   const Nanoseconds since = now - began_;
   if (since >= kWindow * 2) return {};
-  // The window of now counts as far as it has come.
+  // The current window counts as far as it has elapsed.
   const double span = static_cast<double>((since + kWindow).value());
   const double rate = static_cast<double>((left_[0] + left_[1]).value()) / span;
   const double bytes = rate * static_cast<double>((wait_ + copy_).value());

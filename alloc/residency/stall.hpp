@@ -1,7 +1,7 @@
 // How long one call of the program waits, and for what.
 //
-// Each wait is timed where it is made, by a StallWait. What is left of the call's time is its own work
-// on pages: with it, the parts are the whole.
+// Each wait is timed where it happens, by a StallWait. The rest of the call's time is its own work on pages, so the
+// parts add up to the whole.
 //
 // Thread safety: none; a call's own, changed under the engine's lock.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-// Of who waits for the transfer of a page in this state.
+// The cause for a wait on the transfer of a page in this state.
 StallCause cause_of(PageState state);
 
 class Stall {
@@ -24,28 +24,28 @@ class Stall {
 
   Nanoseconds now() const { return log_.now(); }
   Profiler* profiler() const { return log_.profiler(); }
-  // The call has the lock: it begins, or goes on after it stepped aside for others.
+  // The call has the lock: it begins, or continues after having released it for others.
   void go_on();
   void step_aside();
-  // It has waited so long.
+  // Adds a wait of this length.
   void add(StallCause cause, Nanoseconds time);
 
   bool has_waited() const { return waited_ != 0; }
   Nanoseconds begin() const { return begin_; }
-  // What it waited for longest. REQUIRES: has_waited().
+  // The cause with the longest wait. REQUIRES: has_waited().
   StallCause main_cause() const;
-  // Of the call, which ends at `end`: one stall for its main cause, its time for each. REQUIRES: likewise.
+  // For a call that ends at `end`: one stall under its main cause, and its time by cause. REQUIRES: has_waited().
   StallParts parts(Nanoseconds end) const;
 
  private:
   const EventLog& log_;
   bool begun_ = false;
   Nanoseconds begin_, aside_;
-  std::uint32_t waited_ = 0;  // a bit for each cause there was
+  std::uint32_t waited_ = 0;  // a bit for each cause that occurred
   std::array<Nanoseconds, kStallCauses> times_;
 };
 
-// One wait. Without a stall (nobody's call waits, or it asked to) it is not timed.
+// One wait. Not timed without a stall (no call of the program waits, or it asked to wait).
 class StallWait {
  public:
   StallWait(Stall* stall, StallCause cause)

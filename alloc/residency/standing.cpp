@@ -1,4 +1,4 @@
-// Where the runs are when the iteration is asked about, so that a rehearsal can begin as the program goes on.
+// The residency snapshot taken when a plan is requested, so that a simulation can start from where the program is.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// What is on its way counts as there: it arrives whatever strategy is followed.
+// A page in transfer counts as at its destination: it arrives there whatever strategy is followed.
 Places places_of(const Run& run, const Page& page) {
   const Places copies =
       static_cast<Places>((page.peer ? kAtPeer : 0) | (page.host ? kAtHost : 0) | (page.file ? kAtFile : 0));
@@ -42,9 +42,9 @@ std::vector<Places> places_of(const Run& run) {
 
 }  // namespace
 
-// Several runs of the iteration may lie at one address in turn: the one that used it last does now. Small runs are
-// brought by their first use. While nothing has been to the file, a pass in which everybody leaves who has to is as good
-// a beginning as this.
+// Several runs of the iteration may use one address in turn: it counts for the one that used it last. Small runs are
+// fetched by their first use. While nothing has been written to the file, a simulation started with everything evicted
+// that has to be is just as good.
 Iteration Conductor::as_it_stands() const {
   const auto was_written = [](const auto& run) {
     return static_cast<bool>(run->cost.moved[static_cast<std::size_t>(Link::kFileWrite)]);
@@ -64,20 +64,20 @@ Iteration Conductor::as_it_stands() const {
     std::vector<Places> places = places_of(*run);
     if (const auto player = players.find(run.get()); player != players.end()) {
       now.runs[player->second].pages = std::move(places);
-    } else if (run->pins.load() == 0) {  // else its room is not there at all
+    } else if (run->pins.load() == 0) {  // otherwise its room is not available
       now.others.push_back({.bytes = run->shape.bytes(), .tag = run->tag, .pages = std::move(places)});
     }
   }
   return now;
 }
 
-// Of runs that the iteration does not use. No plan moves them, so their room is not there for it.
+// Bytes of pinned runs outside the iteration. No plan moves them, so their room is not available to it.
 Bytes Conductor::pinned_beside() const {
   std::unordered_set<const Run*> players;
   for (const Course::Order& player : newest_->players()) players.insert(player.run);
   Bytes bytes;
   for (const auto& run : all_runs_) {
-    const bool is_part = run->shape.bytes() > kBasePage;  // others are small runs, whose room is none either
+    const bool is_part = run->shape.bytes() > kBasePage;  // smaller ones are small runs, which machine() subtracts
     if (is_part && run->pins.load() != 0 && !players.contains(run.get())) bytes += run->shape.bytes();
   }
   return bytes;

@@ -2,7 +2,7 @@
 //
 // Thread safety: every call may be made from any thread.
 //
-// Bounds: at most `capacity` watches; start() says no when all are out.
+// Bounds: at most `capacity` watches; start() returns nothing when all are in use.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,11 @@ class Stopwatches {
   Stopwatches(const Stopwatches&) = delete;
   Stopwatches& operator=(const Stopwatches&) = delete;
 
-  // Starts when the stream gets there. nullopt: none is left, or the driver refuses; then nothing
-  // is timed, and nothing else is lost.
+  // Starts when the stream reaches it. nullopt: no watch is left, or the driver refuses; the work is then not timed.
   std::optional<Watch> start(StreamId stream);
-  // False: it cannot be, and read() says so.
+  // False: it failed, and read() reports that.
   bool stop(Watch watch, StreamId stream);
-  // The time it took; kNotReady while it is under way. Any other answer gives the watch back.
+  // The time taken; kNotReady while the work is in flight. Any other result releases the watch.
   Result<Nanoseconds> read(Watch watch);
   void give_back(Watch watch);
 
@@ -37,7 +36,7 @@ class Stopwatches {
   struct Events {
     EventId start, stop;
     bool stopped = false;
-    bool failed = false;  // to stop: it was told to, and cannot be
+    bool failed = false;  // stop() was called and failed
   };
   Result<Events> make_events();
 

@@ -12,9 +12,9 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint32_t kForgotten = ~std::uint32_t{0};  // a key whose stream was retired
+constexpr std::uint32_t kForgotten = ~std::uint32_t{0};  // marks a key of a retired stream
 
-// The threads that have a key. Never goes away: a thread may end after what is static has.
+// The threads that have a key. Never destroyed: a thread may end after static destruction.
 struct Living {
   Mutex mutex{LockRank::kObserve};
   std::unordered_set<std::uint64_t> keys GUARDED_BY(mutex);
@@ -27,7 +27,7 @@ Living& living() {
 
 constinit thread_local std::uint64_t own_key = 0;
 
-// What the thread does after this it does by another key, which is never said to have ended.
+// Uses by the thread after this get another key, which is never reported as ended.
 struct EndsKey {
   ~EndsKey() {
     Living& all = living();
@@ -82,7 +82,7 @@ std::uint32_t StreamTable::find_slot(StreamId stream) {
         key.thread.load(std::memory_order_acquire) != thread) {
       continue;
     }
-    // The key may have changed hands between the loads: then the slot has changed too, or is right.
+    // The key may be reassigned between the loads: then the slot has changed too, or is still right.
     if (key.slot_plus_one.load(std::memory_order_relaxed) == slot_plus_one) return slot_plus_one - 1;
   }
   return assign(stream, thread);
@@ -147,14 +147,14 @@ Result<EventId> StreamTable::take_event() {
   return event;
 }
 
-// The stream is gone and nobody told us. Whatever was queued on it is over once the device is idle.
+// The stream was destroyed without our knowledge. Whatever was queued on it is over once the device is idle.
 Status StreamTable::declare_dead(User& user) {
   TESSERA_TRY(driver_.synchronize(device_));
   forget(user);
   return {};
 }
 
-// Its work is over.
+// REQUIRES: its work is over.
 void StreamTable::forget(User& user) {
   forget_key(user.stream, user.thread);
   user.retired = true;
@@ -162,7 +162,7 @@ void StreamTable::forget(User& user) {
   drop_pending(user, user.pending.size());
 }
 
-// Its handle may be given to a new stream, which is another user.
+// The handle may be reused for a new stream, which is another user.
 void StreamTable::forget_key(StreamId stream, std::uint64_t thread) {
   for (Key& key : keys_) {
     if (key.slot_plus_one.load() != 0 && key.stream.load() == stream.value() &&
@@ -174,7 +174,8 @@ void StreamTable::forget_key(StreamId stream, std::uint64_t thread) {
 
 bool StreamTable::is_left(const User& user) { return !user.retired && has_ended(user.thread); }
 
-// Nobody else can fence a thread's own stream, so all is over only where its last fence covers all that was noted.
+// Only a thread itself can fence its own stream, so its work is known to be over only where its last fence covers
+// everything noted.
 void StreamTable::look_for_ended_threads() {
   for (Slot& slot : slots_) {
     if (std::ranges::none_of(slot.users, &StreamTable::is_left)) continue;
@@ -194,8 +195,8 @@ void StreamTable::drop_pending(User& user, std::size_t count) {
   user.pending.erase(user.pending.begin(), end);
 }
 
-// A free stamps with the epoch it saw open. Whoever saw `label` open had queued its work before the
-// epoch is closed here, hence before the event.
+// A free stamps with the epoch it saw open. A thread that saw `label` open had queued its work before the epoch is
+// closed here, hence before the event.
 Status StreamTable::record(Slot& slot, User& user, std::uint64_t label) {
   close(label);
   if (user.stream == kNoStream) {
@@ -213,7 +214,7 @@ Status StreamTable::record(User& user, std::uint64_t label, std::uint32_t turn) 
     spare_events_.push_back(event);
     return status.code() == Code::kNotFound ? declare_dead(user) : status;
   }
-  if (user.pending.size() == kMaxPending) {  // forget the second newest: its news come later
+  if (user.pending.size() == kMaxPending) {  // drop the second newest: its progress is seen later
     spare_events_.push_back(user.pending.back().event);
     user.pending.pop_back();
   }
@@ -230,8 +231,8 @@ Status StreamTable::fence_own(std::uint32_t index) {
   return {};
 }
 
-// All that was noted so far is queued, on any slot: a fence covers it, also for a question that is asked when the slot's
-// stream has queued more.
+// Everything noted so far is queued, on any slot: a fence covers it, also for questions asked after the slot's stream
+// has queued more.
 Status StreamTable::fence(std::uint64_t mask, std::uint64_t epoch) {
   MutexLock lock(mutex_);
   const std::uint64_t now = epoch_.load();

@@ -1,30 +1,29 @@
-// When are all uses up to an epoch over? Streams, and the fences that tell.
+// When are all uses up to an epoch over? Streams, and the fences that answer this.
 //
-// A launch stamps its blocks with an epoch and a stream slot. To move a block, one asks here
-// whether each stream that used it has passed the block's last epoch. The answer comes from fences:
-// events recorded on the stream, each labelled with the newest epoch it covers. They are recorded when somebody asks, or
-// frees a large block while memory is short, so a program that never runs short records none.
+// A launch stamps its blocks with an epoch and a stream slot. Before a block is moved, the engine asks here whether
+// each stream that used it has passed the block's last epoch. The answer comes from fences: events recorded on the
+// stream, each labelled with the newest epoch it covers. A fence is recorded when the question is asked, or when a
+// large block is freed while memory is short, so a program that never runs short records none.
 //
-// The clock of epochs stands here because the two meet: a use gets an epoch of its own, a free the one
-// that comes next, which it shares with its neighbours; and a fence closes all epochs that it covers,
-// so a stamp given later is greater than the fence's label. Frees thus cost no tick.
+// The epoch clock is part of this class because uses and fences interact: a use gets an epoch of its own; a free gets
+// the next one, which it shares with other frees; and a fence closes all epochs that it covers, so a stamp drawn later
+// is greater than the fence's label. Frees therefore cost no tick.
 //
-// A kernel may use a block unannounced: a kernel before it wrote the block's address into device memory
-// (grouped GEMMs and batched linear algebra do). Such a use follows within a few launches on the same stream. So the
-// table also says whether a stream has queued a few launches since an epoch; until then a block should stay.
+// A kernel may use a block unannounced, if an earlier kernel wrote the block's address into device memory (grouped
+// GEMMs and batched linear algebra do). Such a use follows within a few launches on the same stream. The table
+// therefore also reports whether a stream has queued a few launches since an epoch; until then a block should stay.
 //
-// Work on a stream that cannot be fenced here counts as work of kNoStream: a fence of that waits for the device.
+// Work on a stream that cannot be fenced here counts as work of kNoStream, for which a fence waits for the device.
 //
-// A kernel may wait for the program, or for a kernel that the program launches later: a collective does. A fence behind it
-// passes no sooner, so no wait here is without a bound, and what the program has waited for itself counts as over,
-// whatever is queued behind it (docs/decisions/0028-waiting-kernels.md).
+// A kernel may wait for the program, or for a kernel that the program launches later, as a collective does. A fence
+// behind it passes only afterwards, so every wait here is bounded, and work that the program itself has waited for
+// counts as over, whatever is queued behind it (docs/decisions/0028-waiting-kernels.md).
 //
-// Up to 64 slots, so that a block can name its users in one word; more streams than that share
-// slots, which only makes answers later, never wrong. A thread that used its own default stream and ended leaves its
-// place to others once its work is known to be over.
+// There are 64 slots, so that a block can name its users in one word. More streams than that share slots, which makes
+// answers later, never wrong. The slot of a per-thread default stream is reused after its thread has ended and its work
+// is known to be over.
 //
-// Thread safety: every call may be made from any thread; note_use inside the gate, or for work that is
-// queued already.
+// Thread safety: every call may be made from any thread; note_use inside the gate, or for work that is queued already.
 #pragma once
 
 #include <array>
@@ -41,7 +40,7 @@ namespace tessera {
 
 // The calling thread's own default stream (CU_STREAM_PER_THREAD).
 inline constexpr StreamId kPerThreadStream{2};
-// No stream at all: the caller vouches that nothing queued uses the block.
+// No stream: the caller guarantees that no queued work uses the block.
 inline constexpr StreamId kNoStream{~std::uint64_t{0}};
 
 class StreamTable {
@@ -50,34 +49,34 @@ class StreamTable {
   static constexpr std::uint64_t kAllSoFar = ~std::uint64_t{0};  // for fence(): all noted uses
   static constexpr std::uint64_t kAllStreams = ~std::uint64_t{0};  // as a mask
   static constexpr std::uint32_t kMostGrace = 16;
-  // A stream may queue nothing more. So many times the grace in launches on all streams ends it as well.
+  // The stream may queue nothing more, so this many times the grace in launches on all streams ends it as well.
   static constexpr std::uint64_t kGraceOfAll = 8;
 
-  // How long a wait goes on without a sign that any of the awaited work ends.
+  // How long a wait continues without any of the awaited work ending.
   enum class Bound : std::uint8_t {
-    kPatience,  // as long as `patience`: then work that may wait for the program is done without
-    kWhole,     // kWholePatience times that: then it is taken for work that does not end
+    kPatience,  // for `patience`: then the caller proceeds without work that may wait for the program
+    kWhole,     // kWholePatience times that: then the work is assumed not to end
   };
   static constexpr std::uint64_t kWholePatience = 30;
   static constexpr Nanoseconds kUsualPatience{2'000'000'000};
 
-  // `queue_depth`: as DeviceProperties'.
+  // `queue_depth`: as in DeviceProperties.
   StreamTable(Driver& driver, DeviceId device, Nanoseconds patience = kUsualPatience, std::size_t queue_depth = 0)
       : driver_(driver), device_(device), patience_(patience), queue_depth_(queue_depth) {}
   ~StreamTable();
 
-  // For work that is about to be queued: an epoch nobody else gets.
+  // For work that is about to be queued: a unique epoch.
   std::uint64_t tick() { return epoch_.fetch_add(1) + 1; }
-  // For work that is queued already. REQUIRES: note_use() with it before anybody reads the stamp.
+  // For work that is queued already. REQUIRES: note_use() with it before the stamp can be read.
   std::uint64_t open_epoch() const { return epoch_.load() + 1; }
-  // Stamps from now on are greater than `epoch`.
+  // All stamps from now on are greater than `epoch`.
   void close(std::uint64_t epoch) { raise_to(epoch_, epoch); }
-  // The newest that was ticked or closed.
+  // The newest epoch that was ticked or closed.
   std::uint64_t epoch() const { return epoch_.load(); }
 
-  // The slot of a stream, given one at its first use. Cheap afterwards.
+  // The slot of a stream, assigned at its first use. Cheap afterwards.
   std::uint32_t slot_of(StreamId stream) {
-    // The key may change hands between the loads: then its slot has changed too, or is right.
+    // The key may be reassigned between the loads: then its slot has changed too, or is still right.
     const Key& key = keys_[hash_of(stream, 0) % kKeys];
     const std::uint32_t slot_plus_one = key.slot_plus_one.load(std::memory_order_acquire);
     const bool found = key.stream.load(std::memory_order_acquire) == stream.value() &&
@@ -88,62 +87,64 @@ class StreamTable {
     }
     return find_slot(stream);
   }
-  // Whether the stream has been used here: one of another device has not.
+  // Whether the stream was used here; a stream of another device was not.
   bool knows(StreamId stream);
-  // A use with this epoch is about to be queued on the slot's stream, or work of it is queued. Cheap.
+  // A use with this epoch is about to be queued on the slot's stream, or is already queued there. Cheap.
   void note_use(std::uint32_t slot, std::uint64_t epoch) {
     raise_to(slots_[slot].last, epoch);
     note_recent(slots_[slot], epoch);
   }
-  // The same by a plain store: of two at once the smaller may stay. REQUIRES: the caller is inside the
-  // gate, and nobody fences his own stream (fence_own).
+  // The same with a plain store: of two concurrent calls the smaller epoch may remain. REQUIRES: the caller is inside
+  // the gate, and no per-thread stream is fenced by its own thread (fence_own).
   void note_use_inside(std::uint32_t slot, std::uint64_t epoch) {
     std::atomic<std::uint64_t>& last = slots_[slot].last;
     if (last.load(std::memory_order_relaxed) < epoch) last.store(epoch, std::memory_order_release);
     note_recent(slots_[slot], epoch);
   }
   // Whether the stream in `mask` that was last used at `epoch` has queued `grace` uses since, or all streams together
-  // kGraceOfAll times as many. Approximate where threads share a stream: of two uses noted at once one may not count. Cheap.
-  // REQUIRES: grace <= kMostGrace.
+  // kGraceOfAll times as many. Approximate where threads share a stream: of two concurrent uses one may not be counted.
+  // Cheap. REQUIRES: grace <= kMostGrace.
   bool is_past_grace(std::uint64_t mask, std::uint64_t epoch, std::uint32_t grace) const;
-  // A per-thread default stream can be fenced by its own thread only: call after queueing there.
+  // A per-thread default stream can be fenced only by its own thread: call after queueing there.
   Status fence_own(std::uint32_t slot);
 
-  // Records a fence on every stream in `mask` that has none covering its uses up to `epoch`. Not on one that may be full and
-  // does not go on: the call would wait there. It is asked itself then, when it is waited for.
+  // Records a fence on every stream in `mask` without one that covers its uses up to `epoch`, except on a stream that
+  // may be full and makes no progress, where the call would block; a later wait then queries the stream itself.
   // REQUIRES: the uses noted so far have queued their work (the gate is closed).
   Status fence(std::uint64_t mask, std::uint64_t epoch);
-  // Looks which fences have passed.
+  // Polls the pending fences.
   Status poll();
   // Whether every stream in `mask` is done with its uses up to `epoch`, as of the last poll. Cheap.
   bool passed(std::uint64_t mask, std::uint64_t epoch) const;
   // stream_waits.cpp
-  // Waits for that. Errors: kNotReady where none of it has ended for so long, all waits for the same work taken together.
-  // REQUIRES: fence(mask, epoch) was called.
+  // Waits until passed(mask, epoch). Errors: kNotReady where none of the work has ended for the bound, counted over all
+  // waits for the same work. REQUIRES: fence(mask, epoch) was called.
   Status wait(std::uint64_t mask, std::uint64_t epoch, Bound bound = Bound::kWhole);
-  // A kernel that waits for others was launched there: until it is over kPatience is `allowance` there. Cheap.
+  // A kernel that waits for others was launched on the slot: until it is over, kPatience means `allowance` there.
+  // Cheap.
   void note_waiter(std::uint32_t slot, std::uint64_t epoch, Nanoseconds allowance);
-  // A fence before work that is about to be queued, for uses up to `epoch`. REQUIRES: these are queued.
+  // Records a fence before work that is about to be queued, for uses up to `epoch`. REQUIRES: these are queued.
   Status mark(std::uint32_t slot, std::uint64_t epoch);
-  // Of work on the slot that has not ended: what the last fence that has passed covers, and the next one.
+  // The epochs between which the unfinished work of a slot lies: covered by the last fence that passed, and by the
+  // next.
   struct Reach {
     std::uint64_t after = 0, until = 0;
   };
   std::optional<Reach> reach_of_next(std::uint32_t slot);
-  // The slots on which work has been waited for as long as `patience`, and has not ended. Cheap.
+  // The slots with work that was waited for as long as `patience` and has not ended. Cheap.
   std::uint64_t stuck() const;
-  // Waits until one of these slots has ended a piece of work: true; or false after the whole patience.
+  // Waits until one of these slots has completed a piece of work: true; false after the whole patience.
   Result<bool> await_news(std::uint64_t slots);
-  // The program has waited for its work on the stream, or on all streams of the device's context, that was noted up to
-  // `epoch`. REQUIRES: when it began to wait, that work was queued.
+  // The program has waited for its work noted up to `epoch` on the stream, or on all streams of the device's context.
+  // REQUIRES: that work was queued when the program's wait began.
   void note_over(StreamId stream, std::uint64_t epoch);
   void note_all_over(std::uint64_t epoch);
-  // Waits until all work is over that was noted up to `epoch`. By fences where it can: a program that
-  // captures a stream must not find the device waited for. REQUIRES: the gate is closed.
+  // Waits until all work noted up to `epoch` is over. By fences where possible: a device-wide wait would break a stream
+  // capture of the program. REQUIRES: the gate is closed.
   Status wait_for_all(std::uint64_t epoch);
-  // Makes `waiter` wait for that on the device. REQUIRES: as wait().
+  // Makes `waiter` wait on the device for that work. REQUIRES: as wait().
   Status make_wait(StreamId waiter, std::uint64_t mask, std::uint64_t epoch);
-  // The program destroys the stream: records its last fence while that is possible.
+  // The program destroys the stream: records its last fence while that is still possible.
   Status retire(StreamId stream);
 
  private:
@@ -157,19 +158,19 @@ class StreamTable {
     std::uint64_t thread = 0;     // of a per-thread default stream
     bool retired = false;
     std::uint64_t completed = 0;  // label of the newest fence that has passed
-    std::uint32_t turn = 0;       // of its slot: what came before is known to be over
+    std::uint32_t turn = 0;       // of its slot: work before it is known to be over
     std::vector<Fence> pending;   // oldest first, at most kMaxPending
   };
   struct alignas(64) Slot {
     std::atomic<std::uint64_t> last{0};       // newest epoch noted
     std::atomic<std::uint64_t> completed{0};  // every user has passed this epoch
     std::atomic<std::uint64_t> passes{0};     // pieces of work that were found to be over
-    std::atomic<std::uint64_t> quiet{0};      // nanoseconds that were waited since, in vain
+    std::atomic<std::uint64_t> quiet{0};      // nanoseconds waited since the last of them
     std::atomic<std::uint64_t> waiter{0};     // newest epoch of a kernel that is known to wait for others
-    std::atomic<std::uint64_t> allowance{0};  // nanoseconds that it is waited for
+    std::atomic<std::uint64_t> allowance{0};  // nanoseconds to wait for it
     std::vector<User> users;                  // under mutex_
     std::array<std::atomic<std::uint64_t>, kMostGrace> recent{};  // epochs of the last uses
-    std::atomic<std::uint32_t> turn{0};  // the next place in `recent`
+    std::atomic<std::uint32_t> turn{0};  // the next index into `recent`
   };
   static constexpr std::size_t kMaxPending = 1024;
   static constexpr std::uint64_t kForever = ~std::uint64_t{0};
@@ -179,14 +180,14 @@ class StreamTable {
     slot.recent[turn % kMostGrace].store(epoch, std::memory_order_relaxed);
     slot.turn.store(turn + 1, std::memory_order_relaxed);
   }
-  // The newest epoch that a question about `epoch` can mean on this slot.
+  // The newest epoch on this slot that matters for a question about `epoch`.
   static std::uint64_t needed(const Slot& slot, std::uint64_t epoch);
   static std::vector<Fence>::const_iterator first_covering(const User& user, std::uint64_t label);
   static std::size_t hash_of(StreamId stream, std::uint64_t thread) {
     return static_cast<std::size_t>(((stream.value() >> 4) ^ stream.value() ^ (thread << 7)) *
                                     0x9E3779B97F4A7C15u >> 32);
   }
-  // slot_of() for streams that are not where they are looked for first.
+  // slot_of() for streams that are not found at their first key.
   std::uint32_t find_slot(StreamId stream);
   std::uint32_t assign(StreamId stream, std::uint64_t thread);
   std::uint32_t choose_slot(std::size_t hash) REQUIRES_LOCK(mutex_);
@@ -197,23 +198,23 @@ class StreamTable {
   void forget(User& user) REQUIRES_LOCK(mutex_);
   void forget_key(StreamId stream, std::uint64_t thread) REQUIRES_LOCK(mutex_);
   static std::uint64_t this_thread_key();
-  // Whether it may be without a fence because it takes none, and the stream itself can be waited for, by any thread.
+  // Whether a missing fence may mean a full stream, and any thread can wait for the stream itself.
   bool can_be_asked(const User& user) const {
     return queue_depth_ != 0 && user.thread == 0 && !user.retired && user.stream != kNoStream;
   }
   static bool is_left(const User& user);  // by a thread that ended
   std::vector<std::uint64_t> left_by_threads();
   void look_for_ended_threads() REQUIRES_LOCK(mutex_);
-  // The user's first `count` fences have done their service.
+  // Recycles the events of the user's first `count` fences.
   void drop_pending(User& user, std::size_t count) REQUIRES_LOCK(mutex_);
   Status poll_slot(Slot& slot) REQUIRES_LOCK(mutex_);
   Status wait_for_device(std::uint64_t mask, std::uint64_t epoch);
-  // What a wait still waits for.
+  // What a wait still has to wait for.
   struct Unpassed {
     std::uint64_t slots = 0;
-    StreamId stream{};               // of the first that can be looked at
-    std::optional<EventId> fence{};  // likewise, where there is one
-    std::uint64_t label = 0;         // likewise
+    StreamId stream{};               // of the first that can be queried
+    std::optional<EventId> fence{};  // the same, where there is one
+    std::uint64_t label = 0;         // the same
     bool can_be_looked_at = false;
   };
   Unpassed unpassed(std::uint64_t mask, std::uint64_t epoch);

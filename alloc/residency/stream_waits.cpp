@@ -1,4 +1,4 @@
-// Waiting for work, with a bound, and what is known of it without waiting.
+// Bounded waits for work, and what is known of it without waiting.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -10,14 +10,14 @@
 namespace tessera {
 namespace {
 
-// The first look at a fence, after which the other streams are looked at. Work that passes is seen at once; news of
-// others the later, the longer they have been waited for.
+// The first wait for one fence, after which the other streams are polled. Work that passes is seen at once; progress
+// elsewhere is seen later the longer the wait has lasted.
 constexpr Nanoseconds kLook{5'000'000};
 constexpr std::uint64_t kLooksInPatience = 16;
 
-// Operations that others queue on a stream beside the uses that are noted here: their events and waits.
+// Operations on a stream that are not noted here as uses: the program's events and waits.
 constexpr std::size_t kUncounted = 128;
-// In which a stream that goes on ends something.
+// A stream that makes progress completes something within this time.
 constexpr Nanoseconds kMoment{2'000'000};
 
 Status does_not_end(StreamId stream, Nanoseconds waited) {
@@ -55,15 +55,15 @@ StreamTable::Unpassed StreamTable::unpassed(std::uint64_t mask, std::uint64_t ep
   return result;
 }
 
-// What was queued there since something is known to be over may fill the stream. While it goes on there will be room in
-// a moment.
+// What was queued since work was last known to be over may fill the stream. A stream that makes progress will have room
+// in a moment.
 Result<bool> StreamTable::takes_fence(Slot& slot, User& user) {
   if (!can_be_asked(user)) return true;
   if (slot.turn.load() - user.turn + kUncounted < queue_depth_) return true;
   const Status looked = user.pending.empty() ? driver_.synchronize(user.stream, kMoment)
                                              : driver_.synchronize(user.pending.front().event, kMoment);
   if (looked.code() == Code::kNotReady) return false;
-  if (!looked.is_ok()) return true;  // which the record tells, or knows what to do
+  if (!looked.is_ok()) return true;  // the record reports it, or handles it
   if (user.pending.empty()) user.turn = slot.turn.load();
   TESSERA_TRY(poll_slot(slot));
   return true;
@@ -76,7 +76,7 @@ Nanoseconds StreamTable::look_for(std::uint64_t slots) const {
   return std::min(std::max(kLook, Nanoseconds(quiet / kLooksInPatience)), longest);
 }
 
-// A stream that took no fence is asked itself.
+// Without a fence the stream itself is waited for.
 Status StreamTable::look_at(const Unpassed& rest, Nanoseconds limit) {
   return rest.fence ? driver_.synchronize(*rest.fence, limit) : driver_.synchronize(rest.stream, limit);
 }
@@ -87,7 +87,7 @@ std::uint64_t StreamTable::passes(std::uint64_t slots) const {
   return sum;
 }
 
-// As long as one of them has been waited for less than that: it may be what the others wait for.
+// True while one of the slots has been waited for less than its bound: it may be what the others wait for.
 bool StreamTable::is_patient(std::uint64_t slots, Bound bound) const {
   for (std::size_t i : SlotsIn{slots}) {
     if (slots_[i].quiet.load() < bound_of(slots_[i], bound)) return true;
@@ -113,11 +113,11 @@ void StreamTable::note_waited(std::uint64_t slots, std::uint64_t passes_before, 
 }
 
 Status StreamTable::wait(std::uint64_t mask, std::uint64_t epoch, Bound bound) {
-  if (!passed(mask, epoch)) TESSERA_TRY(poll());  // it may have ended since it was waited for in vain
+  if (!passed(mask, epoch)) TESSERA_TRY(poll());  // it may have ended since the last wait gave up
   while (!passed(mask, epoch)) {
     const Unpassed rest = unpassed(mask, epoch);
     if (rest.slots == 0) continue;
-    // Without a fence to wait for (a thread ended before it fenced its own stream) wait for all.
+    // Without a fence to wait for (a thread ended before it fenced its own stream), waits for the device.
     if (!rest.can_be_looked_at) return wait_for_device(mask, epoch);
     if (!is_patient(rest.slots, bound)) {
       return does_not_end(rest.stream, Nanoseconds(slots_[SlotsIn{rest.slots}.begin().operator*()].quiet.load()));
@@ -167,7 +167,7 @@ Status StreamTable::wait_for_all(std::uint64_t epoch) {
   return wait(kAllStreams, epoch);
 }
 
-// The keys of threads that ended, and so will queue nothing.
+// Keys of threads that have ended and will queue nothing more.
 std::vector<std::uint64_t> StreamTable::left_by_threads() {
   MutexLock lock(mutex_);
   std::vector<std::uint64_t> threads;
@@ -227,11 +227,11 @@ std::optional<StreamTable::Reach> StreamTable::reach_of_next(std::uint32_t index
   return std::nullopt;
 }
 
-// Fences that it makes superfluous have done their service.
+// Fences that this makes redundant are recycled.
 void StreamTable::note_over(Slot& slot, User& user, std::uint64_t epoch) {
   if (user.retired || user.completed >= epoch) return;
   user.completed = epoch;
-  user.turn = slot.turn.load();  // of what others have launched there since little is on the way
+  user.turn = slot.turn.load();  // estimate: other threads have launched little there since
   const auto later = first_covering(user, epoch + 1);
   drop_pending(user, static_cast<std::size_t>(later - user.pending.cbegin()));
   note_passes(slot, 1);
@@ -248,7 +248,7 @@ void StreamTable::note_over(StreamId stream, std::uint64_t epoch) {
   }
 }
 
-// What is done on streams that are not known may be another device's.
+// Work on unknown streams (kNoStream) may belong to another device.
 void StreamTable::note_all_over(std::uint64_t epoch) {
   MutexLock lock(mutex_);
   for (std::uint32_t i = 0; i < used_slots_; ++i) {

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// A device of which so much is used may soon be short of memory.
+// With this much of a device in use, memory may soon be short.
 constexpr std::uint32_t kCrowdedPercent = 75;
 constexpr int kUnmapTries = 2;
 
@@ -21,7 +21,7 @@ void Transfers::started(PageRef page) {
   publish_count();
 }
 
-// The page's transfer was finished by someone who waits for it.
+// The page's transfer was finished by a call that waited for it.
 void Transfers::forget(PageRef page) {
   const auto is_it = [&](const PageRef& other) { return other.run == page.run && other.page == page.page; };
   std::erase_if(moving_, is_it);
@@ -29,7 +29,7 @@ void Transfers::forget(PageRef page) {
   publish_count();
 }
 
-// ---- beginning ----------------------------------------------------------------------------------
+// ---- starting -----------------------------------------------------------------------------------
 
 Status Transfers::mount(std::span<const PageRef> pages) {
   const auto swaps = [](const PageRef& page) { return page->state == PageState::kCold; };
@@ -45,7 +45,7 @@ Status Transfers::mount(std::span<const PageRef> pages) {
   for (const PageRef& page : pages) {
     if (page->state == PageState::kArriving) started(page);
   }
-  // Somebody will have to leave before long: then host memory should be pinned already.
+  // An eviction will be needed before long: host memory should be pinned by then.
   const TierUsage device = engine_.tiers.device.usage();
   if (!engine_.tiers.is_backed() && device.used >= device.capacity * kCrowdedPercent / 100) {
     engine_.tiers.host.expect_use();
@@ -86,7 +86,7 @@ Status Transfers::sink(PageRef page) {
   return status;
 }
 
-// Of pages that are on the device too: they now cost more than they may save.
+// Copies of pages that are on the device too: they cost more now than they may save.
 Bytes Transfers::drop_file_copies(Bytes bytes) {
   Bytes dropped;
   for (Run& run : engine_.with(PageTrait::kCopyInFile)) {
@@ -126,8 +126,8 @@ void Transfers::spare_host_room(Bytes bytes) {
 Status Transfers::discard(Run& run) {
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
-    if (page->device || page->state == PageState::kEmpty) continue;  // those that are apart are mapped again
-    // How its transfer ends does not matter.
+    if (page->device || page->state == PageState::kEmpty) continue;  // pages that are apart are mapped again
+    // The outcome of the transfer does not matter.
     if (Status status = settle(page); !status.is_ok()) {
       log_line(LogLevel::kDebug, "bytes nobody needs: {}", status.to_string());
     }
@@ -137,7 +137,7 @@ Status Transfers::discard(Run& run) {
   return {};
 }
 
-// When its copies cannot be waited for, the device is lost and they are over.
+// If its copies cannot be waited for, the device is lost and they are over.
 Status Transfers::take_back(Run& run) {
   Status result;
   for (int tries = 0; tries < kUnmapTries; ++tries) {
@@ -167,7 +167,7 @@ void Transfers::forget(const Run& run) {
   publish_count();
 }
 
-// ---- looking ------------------------------------------------------------------------------------
+// ---- inspection ---------------------------------------------------------------------------------
 
 Bytes Transfers::yielding() const {
   Bytes bytes;

@@ -1,9 +1,9 @@
-// What is under way between the tiers: begins each transfer, lists it, and finishes it when it is done or waited for.
+// Transfers between the tiers: starts each one, lists it, and finishes it when it is done or waited for.
 //
-// PageMover takes one page one step; this knows which pages have a step to come, and what follows from it: frames whose
-// bytes have left are taken away together, a prefetched page that has reached the host goes on to the device, one in a
-// staging frame moves on at once, into the host budget or to the file, and so does one that a plan sends to the file. It
-// makes room for nobody (room.hpp).
+// PageMover takes one page one step. This class knows which pages have a step pending and what follows from it: frames
+// with their bytes copied out are freed together; a prefetched page that reached the host goes on to the device; a page
+// in a staging frame moves on at once, into the host budget or to the file, and so does one that a plan sends to the
+// file. It evicts nothing to make room (room.hpp).
 //
 // Thread safety: none; the engine's lock. Invariants: validate().
 #pragma once
@@ -19,64 +19,64 @@ namespace tessera {
 
 class Transfers {
  public:
-  // `in_flight` says how many there are to who has no lock.
+  // `in_flight` publishes the number of transfers to readers without the lock.
   Transfers(Engine& engine, PageMover& mover, std::atomic<std::uint32_t>& in_flight)
       : engine_(engine), mover_(mover), in_flight_(in_flight) {}
 
-  // ---- beginning (transfers.cpp) ----
-  // As PageMover's, each: what has begun is listed.
-  // Where the pages are host-backed, all work is waited for before.
+  // ---- starting (transfers.cpp) ----
+  // Each as the function of PageMover; what was started is listed. Where pages are host-backed, mount() first waits for
+  // all work on the device.
   Status mount(std::span<const PageRef> pages);
-  // By way of kParting where the pages say so (Page::parts).
+  // By way of kParting where the pages request it (Page::parts).
   Result<std::size_t> copy_out(std::span<const PageRef> batch, Beside to);
-  // Copies that are kept on the chance make way for it.
+  // Frees host frames of candidates for it.
   Status rise(PageRef page);
-  // A hint that cannot be followed is no error: the page comes when it is used.
+  // As a hint: if it fails, the page is fetched when it is used.
   void try_rise(PageRef page);
-  // File copies of pages on the device make way for it. Errors: kOutOfMemory too where nothing can go to the file.
+  // Frees file copies of pages on the device for it. Errors: kOutOfMemory also where nothing can be spilled.
   Status sink(PageRef page);
   Status await_remake(PageRef page, StreamId stream);
-  // check.cpp: takes the pages that are asked whether they have changed from the list, and gives their bytes; those that
-  // have are copied there, or to the host. REQUIRES: the outbound streams to both wait for their users, as for a copy.
+  // check.cpp: removes the pages that get a check from the list, and returns their bytes. Pages that have changed are
+  // then copied to `to`, or to the host. REQUIRES: the outbound streams to both wait for their users, as for a copy.
   Bytes check(std::vector<PageRef>& pages, std::uint64_t mask, std::uint64_t used, Beside to);
-  // Pages that have left the device for a copy they had go on from there, where that is not where they shall be.
+  // Pages that left the device without a copy go on from their copy's tier to the one that a plan names.
   void go_onward(std::span<const PageRef> left);
-  // Copies that are kept on the chance are the first to make way: nobody waits, or goes elsewhere, for them.
+  // Frees host frames of candidates first, so that no page has to wait or go elsewhere.
   void spare_host_room(Bytes bytes);
 
   // ---- finishing (progress.cpp) ----
-  enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // as many as `bytes` of what leaves
-  // Every one that is done, and what is waited for. Errors: the first, when all have been looked at.
+  enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // kLeaving: as many as free `bytes` on the device
+  // Finishes every transfer that is done, and those waited for. Errors: the first, after all have been looked at.
   Status finish(Await await, Bytes bytes = {});
   Status finish_all();
   // parting.cpp
-  // Pages that part are unmapped and begin to leave, if the work before them is over. Errors: the first, when all have been
-  // looked at; a page that cannot leave stays.
+  // Unmaps pages that are kParting and starts their evictions, if the work before them is over. Errors: the first,
+  // after all have been looked at; a page that cannot be evicted stays.
   Status go_apart();
-  // Pages that are apart are mapped again. Errors: the driver's, and they are apart.
+  // Maps pages that are apart again. Errors: the driver's; the pages are still apart then.
   Status recall(std::span<const PageRef> pages);
-  // Waits for the transfer of one page, if it has one in flight. A page that is leaving keeps its state; its copy is
-  // done. One that parts stays, one that is apart and copied leaves, one that is checked stays where it is. Errors: the
-  // driver's, and the transfer may go on; a failed read from the file. A failed write is no error here: the page has its
-  // bytes.
+  // Waits for the transfer of one page, if it has one in flight. A kLeaving page keeps its state with its copy done; a
+  // kParting one stays on the device; one that is apart and copied is evicted; one that is checked keeps its place.
+  // Errors: the driver's, with the transfer possibly still in flight; a failed read from the file. A failed write is
+  // not an error here: the page still has its bytes.
   Status settle(PageRef page);
   // Whether the page's read from the file has ended. REQUIRES: it is kRising.
   Result<bool> has_risen(PageRef page);
-  // The runs' bytes are there for work that is queued on `stream` from now on; with kNoStream, when this returns.
+  // The runs' bytes are present for work queued on `stream` from now on; with kNoStream, on return.
   Status await_arrivals(Runs runs, StreamId stream);
 
   // ---- runs ----
-  // What its pages hold away from the device need not come back.
+  // Discards the contents of its pages that are not on the device.
   Status discard(Run& run);
-  // Takes all frames away from a run whose bytes do not matter any more.
+  // Takes all frames from a run the bytes of which are dead.
   Status take_back(Run& run);
-  // The run goes away.
+  // The run is about to be removed.
   void forget(const Run& run);
-  // Its pages, all on the device now and used by nobody, go where they shall be (Residency::place).
+  // Moves its pages to the given places (Residency::place). REQUIRES: all are on the device, and none is in use.
   Status place(Run& run, std::span<const Places> places);
 
   bool any() const { return !moving_.empty() || !parting_.empty(); }
-  // Bytes of the host budget that are free when what is written to the file has been.
+  // Bytes of the host budget that become free when the current writes to the file end.
   Bytes yielding() const;
   Status validate() const;
 
@@ -110,8 +110,8 @@ class Transfers {
   PageMover& mover_;
   std::atomic<std::uint32_t>& in_flight_;
   std::vector<PageRef> moving_;    // oldest first
-  std::vector<PageRef> parting_;   // likewise: not moving yet
-  std::vector<PageRef> stranded_;  // cold in a host frame that is not theirs to stay in: must move on
+  std::vector<PageRef> parting_;   // also oldest first; not moving yet
+  std::vector<PageRef> stranded_;  // cold in a host frame that they may not keep: they must move on
 };
 
 }  // namespace tessera

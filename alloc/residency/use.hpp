@@ -11,19 +11,19 @@ namespace tessera {
 
 struct Run;
 using Runs = std::span<Run* const>;
-using Held = std::function<void()>;  // is told that runs cannot be removed any more
+using Held = std::function<void()>;  // called when the runs can no longer be removed
 
 enum class Access : std::uint8_t { kRead, kWrite };
 enum class Contents : std::uint8_t { kKept, kUndefined };
 
-// kGate is for work that is queued and returns at once; kHold for calls that return when their work
-// is done, and so must not keep the gate.
+// kGate is for work that is queued and returns at once; kHold for calls that return when their work is done and so must
+// not stay in the gate.
 struct Use {
   enum class Kind : std::uint8_t { kGate, kHold };
   Kind kind = Kind::kGate;
-  const void* work = nullptr;  // set by the caller: equal pointers are equal work, for the learner
+  const void* work = nullptr;  // set by the caller: equal pointers mean equal work, for the learner
   std::uint32_t gate_slot = 0;
-  std::uint32_t watch = kNoWatch;  // times the work, where the learner asked for it
+  std::uint32_t watch = kNoWatch;  // times the work, if the learner requested it
   static constexpr std::uint32_t kNoWatch = ~std::uint32_t{0};
 };
 

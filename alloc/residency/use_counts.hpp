@@ -1,9 +1,9 @@
-// How many uses were announced, of how many runs: counted without a shared cache line.
+// Counts announced uses and the runs in them, without a shared cache line.
 //
 // Most threads have a slot to themselves and count by a load and a store; threads beyond that share
 // the last slot and pay for an atomic addition.
 //
-// Thread safety: any thread. sum() read meanwhile may miss counts under way, never invents any.
+// Thread safety: any thread. A concurrent sum() may miss counts in progress, and never adds any.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class UseCounts {
     std::uint64_t uses = 0;
   };
 
-  // One launch of so many uses, by the thread with this number, which is the caller.
+  // One launch with `uses` uses, by the calling thread, the number of which is `thread`.
   void add(std::uint32_t thread, std::uint64_t uses) {
     if (thread < kOwnThreadNumbers) {
       Slot& own = slots_[thread];

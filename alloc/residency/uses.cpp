@@ -1,4 +1,4 @@
-// Announced uses: what a launch stamps, and what a call holds that returns when its work is done.
+// Announced uses: what a launch stamps, and what is held by a call that returns when its work is done.
 #include <utility>
 
 #include "base/atomic_max.hpp"
@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-// As stamp_all(), where somebody uses a per-thread default stream.
+// As stamp_all(), when a per-thread default stream is in use.
 std::uint64_t Residency::stamp_rising(std::span<Run* const> runs, StreamId stream,
                                       std::uint32_t slot, Access access) {
   const std::uint64_t epoch = streams_.tick();
@@ -22,7 +22,7 @@ std::uint64_t Residency::stamp_rising(std::span<Run* const> runs, StreamId strea
   return epoch;
 }
 
-// For work that was queued before the call: the gate may close and open meanwhile, so stamps rise.
+// For work that was queued before the call: the gate may close and open meanwhile, so stamps only rise.
 void Residency::stamp_outside(std::span<Run* const> runs, StreamId stream, std::uint32_t slot) {
   const std::uint64_t epoch = streams_.tick();
   const std::uint64_t bit = bit_of(stream, slot);
@@ -34,7 +34,7 @@ void Residency::stamp_outside(std::span<Run* const> runs, StreamId stream, std::
   if (bit != 0) streams_.note_use(slot, epoch);
 }
 
-// The closed gate has let out every launch that did not see the flag.
+// Closing the gate waits for every launch that did not see the flag.
 void Residency::expect_own_streams() {
   MutexLock lock(mutex_);
   own_streams_.store(true);
@@ -61,10 +61,10 @@ Status Residency::begin_use(std::span<Run* const> runs, StreamId stream, Access 
   return {};
 }
 
-// The watch runs from here, behind what the work waits for, to end_use.
+// The watch runs from here, after everything the work waits for, to end_use.
 void Residency::note_launch(std::span<Run* const> runs, StreamId stream, std::uint64_t epoch,
                             Access access, Use& use) {
-  if (is_inside_callback()) return;  // no part of what the program repeats
+  if (is_inside_callback()) return;  // not part of what the program repeats
   std::optional<Stopwatches::Watch> watch;
   if (use.kind == Use::Kind::kGate && stream != kNoStream && conductor_.times()) {
     watch = conductor_.watches().start(stream);
@@ -77,7 +77,7 @@ void Residency::note_launch(std::span<Run* const> runs, StreamId stream, std::ui
 void Residency::end_other_use(std::span<Run* const> runs, StreamId stream, const Use& use) {
   if (use.watch != Use::kNoWatch) conductor_.watches().stop(use.watch, stream);
   const bool held = use.kind == Use::Kind::kHold;
-  // Work may have been queued after a fence that was labelled with the first stamp: stamp again.
+  // Work may have been queued after a fence labelled with the first stamp: stamp again.
   if (held) stamp_outside(runs, stream, slot_for_use(stream));
   if (stream == kPerThreadStream) {
     if (Status status = streams_.fence_own(streams_.slot_of(stream)); !status.is_ok()) {
@@ -102,7 +102,7 @@ std::uint32_t Residency::begin_unnamed(StreamId stream, const void* work) {
   return gate_slot;
 }
 
-// Inside the gate, before it is launched. Until memory is short nothing waits for it.
+// Called inside the gate before the launch. Until memory is short, no wait depends on it.
 void Residency::note_kernel(const void* work, StreamId stream, std::uint64_t epoch, std::uint32_t gate_slot) {
   if (stream == kNoStream) return;
   const std::uint32_t slot = streams_.slot_of(stream);
@@ -136,10 +136,10 @@ Status Residency::ensure(Run* run, StreamId stream, Contents contents) {
   return {};
 }
 
-// The stream's stamp comes first: who sees the run's must find that the stream has not passed it. An
-// epoch that was closed meanwhile does not count, since who closed it (leave()) may have read the
-// run's streams before this one was among them: it closes first and reads then, this stamps first
-// and looks then, so one of the two sees the other.
+// The stream is stamped first: a reader of the run's stamp must find that the stream has not passed it. An epoch that
+// was closed meanwhile is not used, since the thread that closed it (leave()) may have read the run's streams before
+// this stream was among them. It closes first and then reads; this stamps first and then checks, so one side always
+// sees the other.
 std::uint64_t Residency::note_free(Run* run, StreamId stream) {
   if (stream == kNoStream) return 0;
   expect_use(stream);
@@ -153,10 +153,11 @@ std::uint64_t Residency::note_free(Run* run, StreamId stream) {
   }
 }
 
-// Without a fence here it is known no sooner than what will be queued by the time that somebody asks for room.
+// Without a fence here, the end of that work would be known only with the end of work queued later, when room is
+// needed.
 void Residency::fence_freed(StreamId stream) {
   if (!is_short() || stream == kNoStream) return;
-  if (!mutex_.try_lock()) return;  // whoever has it may be waiting for this
+  if (!mutex_.try_lock()) return;  // the holder of the lock may be waiting for this thread
   {
     const Status fenced = engine_.fence(std::uint64_t{1} << streams_.slot_of(stream));
     if (!fenced.is_ok()) log_line(LogLevel::kDebug, "a free has no fence: {}", fenced.to_string());
@@ -164,7 +165,7 @@ void Residency::fence_freed(StreamId stream) {
   mutex_.unlock();
 }
 
-// A thread inside the gate may have stamped and not queued yet. The epoch is read first.
+// Fails while a thread is inside the gate, which may have stamped and not queued yet. The epoch is read first.
 std::uint64_t Residency::before_wait() const {
   const std::uint64_t epoch = streams_.epoch();
   return gate_.saw_all_out() ? epoch : 0;
@@ -195,7 +196,7 @@ void Residency::note_moved(std::span<const MovedBlock> moved) {
 Status Residency::poll_streams() {
   MutexLock lock(mutex_);
   const Status fenced = engine_.fence_all();
-  if (!fenced.is_ok() && fenced.code() != Code::kNotReady) return fenced;  // less is known to be over then
+  if (!fenced.is_ok() && fenced.code() != Code::kNotReady) return fenced;  // on kNotReady, less is known to be over
   return streams_.poll();
 }
 

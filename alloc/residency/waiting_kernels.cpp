@@ -11,7 +11,7 @@ WaitingKernels::Entry* WaitingKernels::entry_of(const void* work) {
   return entry == end ? nullptr : &*entry;
 }
 
-// What is known to wait stays known; once the table is full no more is learned.
+// A kernel known to wait stays known; once the table is full, no more are added.
 void WaitingKernels::set(const void* work, Known known) {
   Entry* entry = entry_of(work);
   const std::size_t count = count_.load(std::memory_order_relaxed);
@@ -44,7 +44,7 @@ void WaitingKernels::note(const void* work, std::uint32_t slot, std::uint64_t ep
   trail_[next_++ % kTrail] = {epoch, slot, work};
 }
 
-// One without a name cannot be told from others without one.
+// Kernels without a name cannot be told apart.
 void WaitingKernels::accuse(std::uint32_t slot, std::uint64_t after, std::uint64_t until) {
   MutexLock lock(mutex_);
   std::vector<const void*> works, suspects;
@@ -54,7 +54,7 @@ void WaitingKernels::accuse(std::uint32_t slot, std::uint64_t after, std::uint64
   }
   for (const void* work : works) {
     const Entry* const entry = entry_of(work);
-    if (entry != nullptr && !entry->known.is_suspect) return;  // which one it is is known
+    if (entry != nullptr && !entry->known.is_suspect) return;  // the waiting kernel is already known
     if (entry != nullptr) suspects.push_back(work);
   }
   const auto& accused = suspects.size() == 1 ? suspects : works;

@@ -1,8 +1,9 @@
-// Which kernels wait for the program or for other kernels, as far as that is known or was seen.
+// The kernels that wait for the program or for other kernels, as far as known or observed.
 //
-// Those of a communication library are known from the start. Others are found out: where work on a stream does not end,
-// the launches behind the last fence that has passed there, up to the next one, are suspects. If that is one kernel it
-// is the one; else each of them is launched behind a fence of its own from then on, so that the next time it is.
+// Kernels of a communication library are known from the start. Others are identified: where work on a stream does not
+// end, the launches between the last fence that passed there and the next one are suspects. A single suspect is the
+// waiting kernel; of several, each is from then on launched behind a fence of its own, so that the next time the kernel
+// can be identified.
 //
 // Thread safety: every call may be made from any thread.
 // Bounds: kMostKnown kernels, and the last kTrail launches while memory is short.
@@ -23,21 +24,21 @@ class WaitingKernels {
  public:
   static constexpr std::size_t kMostKnown = 64;
   static constexpr std::size_t kTrail = 1024;
-  static constexpr std::size_t kMostSuspects = 8;  // of one stream that does not go on
+  static constexpr std::size_t kMostSuspects = 8;  // of one stalled stream
 
   struct Known {
     bool is_suspect = false;
-    Nanoseconds allowance{};  // how long one is waited for that is none
+    Nanoseconds allowance{};  // how long to wait for it if it is not a suspect
   };
 
-  // It waits for others, and may be waited for so long before work is done without it.
+  // It waits for others; after `allowance`, work proceeds without it.
   void add(const void* work, Nanoseconds allowance);
   std::optional<Known> find(const void* work) const;
   // Whether any is known. Cheap.
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
-  // A launch; null is a kernel of which no name is known.
+  // A launch; null for a kernel without a known name.
   void note(const void* work, std::uint32_t slot, std::uint64_t epoch);
-  // Work on the slot's stream does not end: what was launched after the one epoch, and up to the other.
+  // Work on the slot's stream does not end: launches with epochs in (after, until] are suspects.
   void accuse(std::uint32_t slot, std::uint64_t after, std::uint64_t until);
 
  private:

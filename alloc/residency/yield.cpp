@@ -1,5 +1,5 @@
-// Yielding: device memory goes back to the driver, which needs it for a call of the program's that Tessera does not
-// serve: code that is loaded, local memory of a kernel, a context, memory from a pool or from cuMemCreate.
+// Yielding: device memory goes back to the driver for an allocation that Tessera does not serve: loaded code, local
+// memory of a kernel, a context, memory from a pool or from cuMemCreate.
 #include <algorithm>
 
 #include "residency/residency.hpp"
@@ -7,15 +7,15 @@
 namespace tessera {
 namespace {
 
-// For a call that does not say what it needs: a context of a framework takes about that, and nearly all local memory
-// less. What was too much comes back by HandleTier::regain().
+// For a call of unknown size: a framework's context takes about this much, and almost all local memory less. Any excess
+// comes back by HandleTier::regain().
 constexpr Bytes kUsualNeed = 512_MiB;
 
 Bytes round_up_to_pages(Bytes bytes) { return (bytes + kBasePage - Bytes(1)) / kBasePage * kBasePage; }
 
 }  // namespace
 
-// Pages of dead runs leave without a copy; the runs keep their addresses and may be used again.
+// Evicts pages of dead runs without a copy; the runs keep their addresses and may be used again.
 Status Residency::free_idle(Bytes bytes) {
   TESSERA_TRY(engine_.fence_all());
   TESSERA_TRY(streams_.poll());
@@ -38,7 +38,7 @@ Result<Bytes> Residency::begin_yield(Bytes wanted) {
   Status status = free_idle(before.used);
   tiers_.device.yield_spare();
   if (status.is_ok() && wanted) status = evict_for_driver(wanted);
-  // Where not all that is wanted can leave, what has left may do.
+  // Even if not everything wanted can be evicted, what was may be enough.
   const bool some_stay = status.code() == Code::kOutOfMemory || status.code() == Code::kBusy;
   if (!status.is_ok() && !some_stay) {
     tiers_.device.end_yield();
@@ -48,9 +48,9 @@ Result<Bytes> Residency::begin_yield(Bytes wanted) {
   return before.used + before.spare - (after.used + after.spare);
 }
 
-// What can never be enough is no reason to move anything. And what has blocks must still fit into all tiers together,
-// or pages would fill the staging reserve, and nothing could come back. A launch that is made again needs its own
-// blocks, so where the need is not known half of them stay.
+// Moves nothing if the need cannot be met in full. What has blocks must still fit into all tiers together, or pages
+// would fill the staging reserve and nothing could be fetched. A launch that is retried needs its own blocks, so where
+// the need is not known half of them stay.
 Status Residency::evict_for_driver(Bytes wanted) {
   MemoryInfo memory;
   TESSERA_TRY_ASSIGN(memory, driver_.memory_info(device_));
