@@ -92,15 +92,13 @@ class Residency {
   // For a block that was just allocated (already counted in Run::live): maps frames for use on `stream`; with kNoStream
   // it waits for the bytes. kUndefined: if no other block lives in the run, the old contents are not fetched.
   Status ensure(Run* run, StreamId stream, Contents contents = Contents::kKept);
-  // A block of the run is freed: work queued on `stream` so far may use it until the stream has passed the returned
-  // epoch.
+  // A block is freed: work queued on `stream` so far may use it until the stream has passed the returned epoch.
   std::uint64_t note_free(Run* run, StreamId stream);
   // The last block of the run was freed on `stream`. Where memory is short this records a fence, so that the room is
   // known to be free as soon as the work queued so far is over.
   void fence_freed(StreamId stream);
-  // Called around a wait of the program for its own work, on one stream or on all streams of the device's context.
-  // before_wait() returns the epoch to pass to note_over(), after which work up to that epoch counts as over; 0 =
-  // unknown, and note_over() ignores it.
+  // Around a wait of the program for its own work, on one stream or on all of the device's context. Work up to the epoch
+  // that before_wait() returned counts as over after note_over(), which ignores 0 = unknown.
   std::uint64_t before_wait() const;
   void note_over(std::optional<StreamId> stream, std::uint64_t epoch);
   // Fences all uses and frees noted so far, and polls; streams().passed() then answers.
@@ -125,11 +123,9 @@ class Residency {
   Result<Moved> wake(std::optional<TagId> tag);
   // Switches the policy; what was learned is kept. Returns the previous one, which is best destroyed without a lock.
   Guide set_policy(std::unique_ptr<Policy> policy);
-  // From the next use on acts as if this iteration had been learned and this strategy been the answer
-  // (Conductor::lead()).
+  // From the next use on, as if this iteration had been learned and this been the answer (Conductor::lead()).
   void lead(Iteration iteration, const Strategy& strategy, Runs players = {});
-  Status place(Run* run, std::span<const Places> places);  // moves its pages. REQUIRES: all are on the device, and none
-                                                           // is in use
+  Status place(Run* run, std::span<const Places> places);  // REQUIRES: all pages on the device, none in use
   // Off: live runs are evicted by evict() and sleep() only, since work may use them unannounced; these then wait for
   // all work on the device. Switching on also waits for that work; switching off waits for copies out in flight, and
   // their pages stay. Errors: the driver's.

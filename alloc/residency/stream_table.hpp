@@ -19,9 +19,8 @@
 // behind it passes only afterwards, so every wait here is bounded, and work that the program itself has waited for
 // counts as over, whatever is queued behind it (docs/decisions/0028-waiting-kernels.md).
 //
-// There are 64 slots, so that a block can name its users in one word. More streams than that share slots, which makes
-// answers later, never wrong. The slot of a per-thread default stream is reused after its thread has ended and its work
-// is known to be over.
+// There are 64 slots, so that a block can name its users in one word. Further streams share slots: answers come later
+// then, but are never wrong. The slot of a per-thread stream is reused once its thread and its work have ended.
 //
 // Thread safety: every call may be made from any thread; note_use inside the gate, or for work that is queued already.
 #pragma once
