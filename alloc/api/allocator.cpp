@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-// Spill files that cannot be had are no reason not to start: one line, and on without them.
+// Missing spill files do not prevent the start: logs one line and continues without them.
 Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
   auto budgets = file_budgets(options);
   Status missing = budgets.status();
@@ -29,7 +29,7 @@ Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
   return FileTier::open("", Bytes(0));
 }
 
-// Nor is a trace; null when there is none.
+// Nor does a missing trace; null when there is none.
 std::unique_ptr<TraceWriter> open_trace(const Options& options, const Clock& clock) {
   if (options.trace.empty()) return nullptr;
   auto trace = TraceWriter::open(path_of_process(options.trace),
@@ -54,8 +54,8 @@ Result<std::unique_ptr<Allocator>> Allocator::create(std::unique_ptr<Driver> dri
                 options);
 }
 
-// The whole machine, bottom up: driver, tiers, then for each device in use tier, residency, pages,
-// blocks (device_heap.cpp), and the pump that keeps it moving.
+// The whole machine, bottom up: driver, tiers, then for each device in use tier, residency, pages and blocks
+// (device_heap.cpp), and the pump that advances moves.
 Result<std::unique_ptr<Allocator>> Allocator::create(Foundations foundations,
                                                      const Options& options) {
   TESSERA_TRY(options.validate());
@@ -189,7 +189,7 @@ Status Allocator::free(Address address, StreamId stream) {
   DeviceHeap* heap = heap_of(address);
   if (heap == nullptr) return not_ours(address);
   if (trace_) {
-    // Before another thread can allocate the same address, and tell of that.
+    // before another thread can allocate the same address and log that
     const auto block = heap->blocks().find(address);
     if (block.is_ok() && block.value().address == address) trace_->free(address.value());
   }
@@ -212,7 +212,7 @@ Status Allocator::trim_device(DeviceId device, Bytes keep) {
   return heap == nullptr ? Status() : heap->residency().trim_device(keep);
 }
 
-// What lies there for other devices and is not used goes too.
+// Also returns unused memory lent to other devices.
 Result<Bytes> Allocator::begin_yield(DeviceId device, Bytes wanted) {
   DeviceHeap* const heap = made_heap(device);
   if (heap == nullptr) return Bytes();
@@ -257,7 +257,7 @@ Status Allocator::evict(std::span<const Address> addresses) {
     std::vector<Run*> runs;
     for (Address address : addresses) {
       Run* const run = heap->holds(address) ? lookup.run_of(address) : nullptr;
-      if (run != nullptr) runs.push_back(run);  // else another device's, or freed meanwhile
+      if (run != nullptr) runs.push_back(run);  // otherwise it is on another device, or was freed meanwhile
     }
     if (runs.empty()) continue;
     const Status status = heap->residency().evict(runs);
@@ -269,7 +269,7 @@ Status Allocator::evict(std::span<const Address> addresses) {
 
 Status Allocator::pin(Address address) { return pin(address, nullptr); }
 
-// Calls `act(residency, run, held)`, where `held` is to be called once the run cannot be removed any more.
+// Calls `act(residency, run, held)`; `act` calls `held` once the run cannot be removed any more.
 template <class Act>
 Status Allocator::with_run_until_held(Address address, Act act) {
   DeviceHeap* const heap = heap_of(address);

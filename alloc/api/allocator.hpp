@@ -1,8 +1,7 @@
-// What the caller asked for: every call of the C API, in C++ and without its conventions.
+// The allocator behind the C API: every call of it, in C++ and without its conventions.
 //
-// The whole machine is assembled in create(), on one screen of allocator.cpp. There is one driver,
-// one host and one file tier for the process, and one DeviceHeap per device, built at its first
-// use.
+// create() assembles the whole machine, on one screen of allocator.cpp. A process has one driver, one host tier and one
+// file tier, and one DeviceHeap per device, built at its first use.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -41,69 +40,70 @@ namespace tessera {
 
 class Allocator {
  public:
-  // On this machine. REQUIRES: `clock` outlives the allocator.
+  // Uses this machine. REQUIRES: `clock` outlives the allocator.
   static Result<std::unique_ptr<Allocator>> create(std::unique_ptr<Driver> driver,
                                                    const Options& options, const Clock& clock);
-  // On a machine of the caller's. REQUIRES: what `foundations` refers to outlives the allocator.
+  // Uses a machine given by the caller. REQUIRES: what `foundations` refers to outlives the allocator.
   static Result<std::unique_ptr<Allocator>> create(Foundations foundations, const Options& options);
   ~Allocator();
 
   Result<Address> allocate(DeviceId device, Bytes bytes, StreamId stream);
   Status free(Address address, StreamId stream);
-  // Reused when the work queued so far on every one of the streams is done.
+  // The block is reused only after the work queued so far on each of the streams is done.
   Status free_after(Address address, std::span<const StreamId> streams);
   Status trim();
-  // Residency::trim_device of the device; nothing where it has no heap yet.
+  // Residency::trim_device of the device; no effect where it has no heap yet.
   Status trim_device(DeviceId device, Bytes keep);
-  // As Residency::begin_yield; 0 where there is no heap. An end is due for each begin that gave bytes.
+  // As Residency::begin_yield; 0 where there is no heap. REQUIRES: one end_yield for each begin_yield that returned
+  // bytes.
   Result<Bytes> begin_yield(DeviceId device, Bytes wanted);
   void end_yield(DeviceId device);
-  // The driver may have got memory back that was the program's own. Cheap.
+  // The driver may have memory again that was the program's own. Cheap.
   void expect_device_memory();
 
-  // Addresses that are in no live block are ignored. `name` is the work's, or null, for the trace
-  // and the learner: one pointer means one kind of work.
+  // Addresses outside of live blocks are ignored. `name` identifies the work for the trace and the learner, or is null:
+  // equal pointers mean the same kind of work.
   Status begin_use(std::span<const Address> addresses, StreamId stream, Access access,
                    Use::Kind kind, const char* name, AnnouncedUse& use);
   // Queued work that writes the blocks of the last `written` addresses and only reads the others.
   Status begin_use(std::span<const Address> addresses, std::size_t written, StreamId stream,
                    const char* name, AnnouncedUse& use);
-  // Queued work that names no block but may reach any: its address may have come from memory or a global. While it
-  // runs no block leaves. `device`: of the stream; without one the work counts on every device in use.
-  // `name`: as begin_use's.
+  // Queued work that names no block but may access any, since its address may come from memory or a global. No block is
+  // evicted while it runs. `device`: that of the stream; without one the work counts on every device in use. `name`: as
+  // for begin_use.
   void begin_unnamed(std::optional<DeviceId> device, StreamId stream, const char* name, AnnouncedUse& use);
-  // Kernels of this name wait for others (Residency::expect_waiting), on every device, also those that are used later.
+  // Kernels of this name wait for others (Residency::expect_waiting), on every device, including those used later.
   void expect_waiting(const char* name);
-  // Uses are found by what launches show, not told by the program: Residency::expect_unseen_work() of each device, also
-  // of those that are used later. Cheap.
+  // Uses are derived from launches instead of being announced by the program: Residency::expect_unseen_work() for each
+  // device, including those used later. Cheap.
   void expect_unseen_work() {
     if (!unseen_.load(std::memory_order_relaxed)) expect_unseen_work_from_now_on();
   }
-  // Queued work that writes. Of what may be no address, as much is brought in as fits beside the rest.
+  // Queued work that writes. Of the words that may not be addresses, as many blocks are fetched as fit beside the rest.
   Status begin_use(const GradedAddresses& words, StreamId stream, Access access, const char* name, AnnouncedUse& use);
   void end_use(AnnouncedUse& use);
-  // Whether work that names no block is to be announced all the same: pages are host-backed, and none
-  // may change places while work starts that could reach it unseen.
+  // Whether work that names no block has to be announced too: pages are host-backed, and none may be swapped while work
+  // starts that could access it unannounced.
   bool guards_all_work() const { return backed_devices_.load(std::memory_order_acquire) != 0; }
   Status touch(Address address, StreamId stream, Access access);
-  // Around a call by which the program waits for its own work on the device (Residency::before_wait, note_over).
+  // Around a wait of the program for its own work on the device (Residency::before_wait, note_over).
   std::uint64_t before_wait(DeviceId device) const;
   void note_waited(DeviceId device, std::optional<StreamId> stream, std::uint64_t before);
 
   Status prefetch(std::span<const Address> addresses);
   Status evict(std::span<const Address> addresses);
-  // Null means every block. Errors: kNotFound for a tag that nothing ever had; those of residency,
-  // after all devices were tried.
+  // Null: all blocks. Errors: kNotFound for a tag that was never used; those of residency, after all devices were
+  // tried.
   Result<Moved> sleep(const char* tag);
   Result<Moved> wake(const char* tag);
-  // Whether blocks leave by themselves when room is short; see Residency::set_automatic.
+  // Whether blocks are evicted automatically when room is short; see Residency::set_automatic.
   Status set_automatic(bool on);
-  // On all devices, also those that are used later; what was learned of the program stays. Waits for a rehearsal
-  // to be broken off. Errors: kInvalidArgument, those of make_policy.
+  // On all devices, including those used later; what was learned of the program is kept. Waits until a running
+  // simulation is cancelled. Errors: kInvalidArgument, those of make_policy.
   Status set_policy(std::string_view name);
-  // What makes the block's bytes again: queues on the stream it is given (remake.hpp says what it may do).
+  // Recomputes the block's bytes: queues work on the stream it is given (remake.hpp has its contract).
   using Remaker = std::function<Status(Address, Bytes, StreamId)>;
-  // Empty: not any more. Errors: kNotFound; kBusy where only it can bring them back.
+  // An empty function ends it. Errors: kNotFound; kBusy where only the callback can restore the bytes.
   Status set_remake(Address address, Remaker remaker, Nanoseconds cost);
   Status pin(Address address);
   Status unpin(Address address);
@@ -125,27 +125,28 @@ class Allocator {
   };
   // Errors: kNotFound.
   Result<Where> query(Address address);
-  // Of the heaps built so far; {0, 0} before the first.
+  // Covers the heaps built so far; {0, 0} before the first.
   std::pair<Address, Address> managed_range() const;
-  // Others may have memory between the heaps of two devices.
+  // The memory between the heaps of two devices may belong to others.
   bool manages(Address address) const { return heap_of(address) != nullptr; }
-  // As cuMemGetInfo should say: what could be allocated before anything has to leave the device, or
-  // where the options say so, before the heap is full. Makes no heap but for that.
+  // As cuMemGetInfo should report: what can be allocated before anything has to be evicted from the device, or with the
+  // option "report-memory=virtual" before the heap is full. Builds a heap only in the latter case.
   Result<MemoryInfo> memory_info(DeviceId device);
-  // The same for a caller that allocates from the driver itself: what Tessera holds free comes back to it when it is short.
+  // The same for a caller that allocates from the driver itself: memory that Tessera holds free is returned to it when
+  // it is short.
   Result<MemoryInfo> memory_beside(DeviceId device);
 
   StatsSnapshot stats() const;
-  // For who looks from outside, if anybody does.
+  // Publishes the statistics for an outside reader, if there is one.
   void show();
   std::string figures_to_show() const;
   Status write_timeline(const std::string& path, std::span<const TrackSlice> slices = {}) const;
-  // Of the whole run so far. Errors: kInvalidArgument when none is kept (options.history); kIo.
+  // Covers the whole run so far. Errors: kInvalidArgument when none is kept (options.history); kIo.
   Status write_history(const std::string& path) const;
   Result<std::string> history_text() const;
-  // Moves on what is under way; false when nothing is in flight any more.
+  // Advances transfers; false when nothing is in flight any more.
   bool advance();
-  // Writes what the options ask for at the end of a program.
+  // Writes the files that the options request at the end of a program.
   Status finish();
   Status validate() const;
 
@@ -159,13 +160,13 @@ class Allocator {
   DeviceHeap* made_heap(DeviceId device) const {
     return device.value() < kMaxDevices ? heaps_[device.value()].load(std::memory_order_acquire) : nullptr;
   }
-  // The tier behind pages that leave, or null: the options or the machine do not have it so.
-  // Errors: kNotSupported where the options insist.
+  // The tier of host-backed pages, or null: the options or the machine do not provide it. Errors: kNotSupported where
+  // the options require it.
   Result<BackingTier*> backing_for(DeviceId device) REQUIRES_LOCK(mutex_);
   // allocator_backing.cpp
   void open_peers(std::vector<Loan> loans);
   Bytes to_lend(DeviceId device);
-  // What the device may borrow, or null.
+  // The tier that the device may borrow from, or null.
   PeerTier* peer_for(DeviceId device) const;
   void expect_unseen_work_from_now_on();
   void enter_gates(AnnouncedUse& use);
@@ -174,10 +175,10 @@ class Allocator {
   TierUsage peer_usage() const { return peer_ == nullptr ? TierUsage() : peer_->usage(); }
   MemoryInfo enlarged(DeviceHeap& heap) const;
   DeviceHeap* heap_of(Address address) const;
-  // Calls `act(heap, run)` while the run cannot go away. Errors: kNotFound.
+  // Calls `act(heap, run)` while the run cannot be removed. Errors: kNotFound.
   template <class Act>
   Status with_run(Address address, Act act);
-  // Errors: kNotFound where the address is in no live block; the message says which one it is.
+  // Errors: kNotFound where the address is in no live block; the message names the reason.
   Status is_ours(Address address);
   static Status not_ours(Address address);
   template <class Act>
@@ -190,7 +191,7 @@ class Allocator {
   Status begin_held(std::vector<AnnouncedUse::Part> parts, Access access, AnnouncedUse& use, const Held& held);
   // allocator_graded_uses.cpp
   struct Chosen {
-    std::vector<Address> addresses;  // the first `needed` have to come
+    std::vector<Address> addresses;  // the first `needed` are required
     std::size_t needed = 0;
   };
   Result<Chosen> choose_fitting(const GradedAddresses& words, bool refuses_strays);
@@ -198,7 +199,7 @@ class Allocator {
   Status explain_use(Status status, DeviceHeap& heap, std::span<Run* const> runs) const;
   TraceWriter::OpKind trace_op(std::span<const Address> addresses, StreamId stream, Access access, std::string_view name);
   void kick_pump(DeviceHeap& heap);
-  // `too_large`: what it is called if it alone is more than the device holds.
+  // `too_large`: the cause reported if the request alone exceeds the device.
   Status explain(Status status, DeviceHeap& heap, Bytes asked, OomFigures::Cause too_large) const;
   Result<std::optional<TagId>> tag_named(const char* name) const;
   Result<Moved> on_all_heaps(const char* tag, Result<Moved> (Residency::*act)(std::optional<TagId>));
@@ -210,27 +211,27 @@ class Allocator {
   TagTable tags_;
   ExposureLog exposures_;
   std::unique_ptr<TraceWriter> trace_;
-  std::unique_ptr<OpTimes> op_times_;  // where there is a trace
+  std::unique_ptr<OpTimes> op_times_;  // only with a trace
   std::unique_ptr<FileTier> file_;
   std::unique_ptr<RegisteredPages> host_pages_;
   std::unique_ptr<HostTier> host_;
-  std::unique_ptr<BackingTier> backing_;          // made before the first heap that stands on it
-  std::unique_ptr<PeerTier> peer_;                // or nobody lends
-  std::atomic<std::uint64_t> backed_devices_{0};  // a bit per device whose pages are host-backed
+  std::unique_ptr<BackingTier> backing_;          // made before the first heap that uses it
+  std::unique_ptr<PeerTier> peer_;                // null if no device lends
+  std::atomic<std::uint64_t> backed_devices_{0};  // a bit per device with host-backed pages
 
   mutable Mutex mutex_{LockRank::kApi};
   std::vector<std::unique_ptr<DeviceHeap>> owned_ GUARDED_BY(mutex_);
   bool automatic_ GUARDED_BY(mutex_) = true;
   std::vector<const char*> waiting_ GUARDED_BY(mutex_);  // names of kernels
   std::atomic<bool> unseen_{false};
-  std::vector<PolicyTurn> policies_ GUARDED_BY(mutex_);  // never empty, at most kMostTurns; the last is followed
-  std::string unhinted_ GUARDED_BY(mutex_) = "off";  // what the statistics say of it
+  std::vector<PolicyTurn> policies_ GUARDED_BY(mutex_);  // never empty, at most kMostTurns; the last is active
+  std::string unhinted_ GUARDED_BY(mutex_) = "off";  // as the statistics report it
   std::array<std::atomic<DeviceHeap*>, kMaxDevices> heaps_{};
   std::atomic<std::uint64_t> low_{0};
   std::atomic<std::uint64_t> high_{0};
   Outputs outputs_;
-  std::unique_ptr<LiveBoard> board_;  // or none
-  std::unique_ptr<Pump> pump_;  // or none; last: it stops before what it pumps goes
+  std::unique_ptr<LiveBoard> board_;  // may be null
+  std::unique_ptr<Pump> pump_;  // may be null; last, so that it stops before what it advances is destroyed
 };
 
 }  // namespace tessera

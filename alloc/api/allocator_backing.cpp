@@ -1,4 +1,4 @@
-// What lies below a device: host-backed pages, with the gates of work that names no block, and what peers lend.
+// What is below a device: host-backed pages, the gates of work that names no block, and memory lent by peers.
 #include <bit>
 #include <utility>
 
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// The option decides, then what the machine was seen to do (DeviceProperties::host_frames).
+// The option decides, then the observed capability of the machine (DeviceProperties::host_frames).
 Result<BackingTier*> Allocator::backing_for(DeviceId device) {
   if (options_.unhinted_access == "off") return nullptr;
   TESSERA_TRY_ASSIGN(const DeviceProperties properties, driver_->properties(device));
@@ -45,20 +45,20 @@ Result<BackingTier*> Allocator::backing_for(DeviceId device) {
   return backing_.get();
 }
 
-// Who lends, and that somebody can borrow it, depends on how many devices this process knows.
+// Which device lends, and whether another can borrow, depends on how many devices this process sees.
 void Allocator::open_peers(std::vector<Loan> loans) {
   loans = loans_between(std::move(loans), driver_->device_count());
   if (!loans.empty()) peer_ = std::make_unique<PeerTier>(*driver_, std::move(loans));
 }
 
-// Of the device's own memory. Its heap has the rest, so this is settled before.
+// From the device's own memory. Its heap gets the rest, so this is settled first.
 Bytes Allocator::to_lend(DeviceId device) {
   if (peer_ == nullptr) return {};
   peer_->settle(device);
   return peer_->to_come_from(device);
 }
 
-// A device that cannot reach them does without.
+// A device that cannot access the lenders does not borrow.
 PeerTier* Allocator::peer_for(DeviceId device) const {
   if (peer_ == nullptr || peer_->lends(device)) return nullptr;
   const Status admitted = peer_->try_admit(device);
@@ -80,8 +80,8 @@ void Allocator::expect_waiting(const char* name) {
   for (const auto& heap : owned_) heap->residency().expect_waiting(name);
 }
 
-// Host-backed pages of every device are guarded: work of one device reaches those of another, and each swap waits for all
-// work. Else a block waits for work on its own device alone.
+// Host-backed pages of every device are guarded: work of one device can access those of another, and each swap waits
+// for all work. Otherwise a block waits only for work on its own device.
 void Allocator::begin_unnamed(std::optional<DeviceId> device, StreamId stream, const char* name, AnnouncedUse& use) {
   use.stream = stream;
   if (guards_all_work()) {
@@ -96,7 +96,7 @@ void Allocator::begin_unnamed(std::optional<DeviceId> device, StreamId stream, c
   }
 }
 
-// A thread has the same slot at every gate. With several devices nobody tells whose stream it is.
+// A thread has the same slot at every gate. With several devices the owner of the stream is unknown.
 void Allocator::enter_gates(AnnouncedUse& use) {
   const std::uint64_t backed = backed_devices_.load(std::memory_order_acquire);
   if (!std::has_single_bit(backed)) use.stream = kNoStream;
@@ -115,7 +115,7 @@ void Allocator::leave_gates(AnnouncedUse& use) {
   use.gates = 0;
 }
 
-// The budget for host memory is one, whichever tier has it.
+// There is one budget for host memory, whichever tier uses it.
 TierUsage Allocator::host_usage() const {
   return guards_all_work() ? backing_->usage() : host_->usage();
 }

@@ -1,4 +1,4 @@
-// Uses by words of which some may be no addresses: these come only as far as they fit.
+// Uses by words of which some may not be addresses: the blocks of those are fetched only as far as they fit.
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-// What one device has room for, as the words of a launch take it.
+// The room of one device, consumed by the words of a launch.
 class RoomForUse {
  public:
   explicit RoomForUse(DeviceHeap& heap)
@@ -26,7 +26,7 @@ class RoomForUse {
 
   DeviceHeap* heap() const { return heap_; }
   std::optional<BlockInfo> block_of(Address address) const { return lookup_.block_of(address); }
-  // Whether it is taken already, fits, or has to come all the same.
+  // False only if an optional run does not fit; a needed run is always taken.
   bool take(const Run& run, bool needed) {
     if (taken_.contains(&run)) return true;
     const auto bytes = run.pins.load() != 0 ? 0 : static_cast<std::int64_t>(run.shape.bytes().value());
@@ -45,7 +45,7 @@ class RoomForUse {
 
 }  // namespace
 
-// What is certain comes first, so that what may be no address gets only what that leaves.
+// Certain words go first, so that doubtful ones get only the remaining room.
 Result<Allocator::Chosen> Allocator::choose_fitting(const GradedAddresses& words, bool refuses_strays) {
   std::deque<RoomForUse> rooms;
   const auto room_of = [&](Address address) -> RoomForUse* {
@@ -95,7 +95,7 @@ Status Allocator::begin_use(const GradedAddresses& words, StreamId stream, Acces
   Chosen chosen;
   TESSERA_TRY_ASSIGN(chosen, choose_fitting(words, refuses_strays));
   Status status = begin_use(chosen.addresses, stream, access, Use::Kind::kGate, name, use);
-  // The room was guessed, and the tiers below may be full. Or what may not be needed cannot be read any more.
+  // The room was an estimate, and the tiers below may be full; or an optional block cannot be read any more.
   const Code code = status.code();
   const bool of_others = code == Code::kOutOfMemory || code == Code::kDataLoss || code == Code::kIo;
   if (!of_others || chosen.needed == chosen.addresses.size()) return status;

@@ -1,4 +1,4 @@
-// What the allocator tells: queries, statistics, out-of-memory messages, the files at the end.
+// The allocator's reports: queries, statistics, out-of-memory messages, the files at the end.
 #include <algorithm>
 #include <cerrno>
 #include <tuple>
@@ -76,14 +76,14 @@ void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
 constexpr int kHistoryTries = 16;
 constexpr std::size_t kBesideFigures = 256;  // in a place of StatsBoard
 
-// What a history has to add up to.
+// The figures that a history has to add up to.
 auto progress_of(const StatsSnapshot& stats) {
   const tessera_stats& s = stats.totals;
   return std::tuple(s.bytes_in, s.bytes_out, s.bytes_file_read, s.bytes_file_written, s.bytes_peer_in,
                     s.bytes_peer_out, s.stall_ns);
 }
 
-// Those there were.
+// Only causes that occurred.
 std::vector<StatsSnapshot::Stalls> causes_of(const StallParts& stalls) {
   std::vector<StatsSnapshot::Stalls> causes;
   for (std::size_t i = 0; i < kStallCauses; ++i) {
@@ -109,9 +109,8 @@ std::pair<Address, Address> Allocator::managed_range() const {
   return {Address(low_.load()), Address(high_.load())};
 }
 
-// Everything that is not taken by live runs could be had without moving a page, because free and
-// cached blocks make way for nothing. What the driver has given elsewhere could not. A heap that is not made yet would
-// get what is told here.
+// Everything not taken by live runs is available without moving a page, because free and cached blocks are simply
+// dropped. What the driver has given elsewhere is not. For a heap that does not exist yet, returns what it would get.
 Result<MemoryInfo> Allocator::memory_info(DeviceId device) {
   if (options_.report_memory == "virtual") {
     TESSERA_TRY_ASSIGN(DeviceHeap* const heap, this->heap(device));
@@ -138,8 +137,8 @@ Result<MemoryInfo> Allocator::memory_beside(DeviceId device) {
   return memory;
 }
 
-// The device as if the tiers below were part of it. What other devices hold down there is not free;
-// where they hold it may change, so as much counts as cannot be in their own memory, or in what they borrow.
+// The device as if the tiers below were part of it. What other devices hold there is not free. It may be in any tier,
+// so the amount counted is what cannot be in their own memory or in what they borrow.
 MemoryInfo Allocator::enlarged(DeviceHeap& heap) const {
   const Bytes peer = peer_usage().capacity, below = host_usage().capacity + file_->usage().capacity;
   Bytes taken = heap.residency().live_bytes(), borrowed;
@@ -170,7 +169,7 @@ StatsSnapshot Allocator::stats() const {
     DeviceHeap* heap = entry.load(std::memory_order_acquire);
     if (heap == nullptr) continue;
     add_device(s, stalls, *heap);
-    // At the end of a program the driver may tell nothing any more.
+    // At the end of a program the driver may no longer answer.
     if (const auto memory = driver_->memory_info(heap->device()); memory.is_ok()) {
       s.graph_peak += memory.value().graph_peak.value();
     }
@@ -196,7 +195,7 @@ StatsSnapshot Allocator::stats() const {
   return stats;
 }
 
-// With more tags than there is room for, the sums alone are shown.
+// With too many tags for the page, only the totals are shown.
 std::string Allocator::figures_to_show() const {
   StatsSnapshot now = stats();
   std::string text = stats_json(now);
@@ -212,8 +211,8 @@ void Allocator::show() {
   if (!kept.is_ok()) log_line(LogLevel::kWarning, "no last known statistics: {}", kept.message());
 }
 
-// An out-of-memory status becomes the message that adds up; all others stay as they are. Whoever gets it
-// from us may say it: once.
+// Extends an out-of-memory status by the message that adds up; returns any other unchanged. A caller that gets it from
+// here may log it, once.
 Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked, OomFigures::Cause too_large) const {
   if (status.code() != Code::kOutOfMemory) return status;
   const ResidencyStats moves = heap.residency().stats();
@@ -256,7 +255,7 @@ Result<std::string> Allocator::history_text() const {
   auto picture = log_.history();
   if (!picture) return Status(Code::kInvalidArgument, "no history was kept");
   StatsSnapshot now = stats();
-  // What ends meanwhile is in one of them only: once more, but not for ever.
+  // a move that ends in between is in only one of the two: retry, with a bound
   for (int tries = 0; tries < kHistoryTries; ++tries) {
     picture = log_.history();
     const auto before = progress_of(std::exchange(now, stats()));

@@ -1,4 +1,4 @@
-// What goes to all devices at once: whole tags, the policy; and blocks that several streams use.
+// Calls for all devices at once: whole tags, the policy; and blocks used by several streams.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ Result<std::optional<TagId>> Allocator::tag_named(const char* name) const {
 Result<Moved> Allocator::sleep(const char* tag) { return on_all_heaps(tag, &Residency::sleep); }
 Result<Moved> Allocator::wake(const char* tag) { return on_all_heaps(tag, &Residency::wake); }
 
-// Every device is asked, also after one that failed.
+// Calls every device, also after one failed.
 Result<Moved> Allocator::on_all_heaps(const char* name,
                                       Result<Moved> (Residency::*act)(std::optional<TagId>)) {
   std::optional<TagId> tag;
@@ -47,7 +47,7 @@ Status Allocator::set_automatic(bool on) {
   return {};
 }
 
-// Nobody else's call waits while those before are let go: a rehearsal may be in the middle of a plan.
+// The previous policies are destroyed outside of the locks, since a running simulation may take a while to cancel.
 Status Allocator::set_policy(std::string_view name) {
   TESSERA_TRY(make_policy(name).status());
   std::vector<Guide> before;

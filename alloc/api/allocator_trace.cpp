@@ -1,11 +1,11 @@
-// What a recording tells of work: which blocks it uses.
+// What a recording stores about work: the blocks it uses.
 #include <algorithm>
 
 #include "api/allocator.hpp"
 
 namespace tessera {
 
-// A block that several addresses are in counts once.
+// A block with several of the addresses counts once.
 TraceWriter::OpKind Allocator::trace_op(std::span<const Address> addresses, StreamId stream, Access access,
                                         std::string_view name) {
   TraceWriter::OpKind kind{.name = std::string(name), .blocks = 0, .bytes = {}, .device = {}};

@@ -1,4 +1,4 @@
-// Uses: which runs some work names, and the gates or holds that keep them where they are.
+// Uses: the runs that work names, and the gates or holds that keep them in place.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -12,8 +12,8 @@
 namespace tessera {
 namespace {
 
-// The runs of one use, in order; as many as most launches have take no memory. A run that is named
-// several times in a row is there once.
+// The runs of one use, in order, without heap memory for the usual number. A run named several times in a row is kept
+// once.
 class FoundRuns {
  public:
   void add(Run* run) {
@@ -44,8 +44,8 @@ Status stray(Address address) {
 
 }  // namespace
 
-// The common case: queued work, all of its blocks on one device and in its memory. Takes no lock and
-// looks each address up once. False: nothing has happened.
+// The common case: queued work with all of its blocks on one device and resident. Takes no lock and looks each address
+// up once. False: nothing has changed.
 bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Access access,
                         AnnouncedUse& use) {
   const auto first = std::find_if(addresses.begin(), addresses.end(),
@@ -79,7 +79,7 @@ bool Allocator::try_use(std::span<const Address> addresses, StreamId stream, Acc
   return true;
 }
 
-// Nothing here lives as long as its thread: programs use their blocks from exit handlers, when that is gone.
+// Uses no thread_local state: programs use their blocks from exit handlers, when it is already destroyed.
 Status Allocator::begin_use(std::span<const Address> addresses, StreamId stream, Access access,
                             Use::Kind kind, const char* name, AnnouncedUse& use) {
   use.use.work = name;
@@ -195,7 +195,7 @@ Status Allocator::explain_use(Status status, DeviceHeap& heap, std::span<Run* co
   return explain(std::move(status), heap, asked, OomFigures::Cause::kWorkingSet);
 }
 
-// The common case of touch(), as try_use() is that of begin_use().
+// The common case of touch(), as try_use() is for begin_use().
 bool Allocator::try_touch(DeviceHeap& heap, Address address, StreamId stream, Access access) {
   Use use;
   use.work = "touch";
@@ -218,7 +218,7 @@ Status Allocator::touch(Address address, StreamId stream, Access access) {
 }
 
 Status Allocator::touch_absent(Address address, StreamId stream, Access access) {
-  // A use asks for whole runs and ignores what is no block; here that is an error.
+  // A use names whole runs and ignores addresses outside of blocks; here that is an error.
   TESSERA_TRY(is_ours(address));
   AnnouncedUse use;
   TESSERA_TRY(begin_use({&address, 1}, stream, access, Use::Kind::kGate, "touch", use));

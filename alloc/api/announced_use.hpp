@@ -1,4 +1,4 @@
-// What a caller announces, and what the allocator keeps of it until the announcement ends.
+// What a caller announces, and what the allocator keeps until the announcement ends.
 //
 // Thread safety: values; an AnnouncedUse belongs to one caller.
 #pragma once
@@ -18,16 +18,16 @@ struct AnnouncedUse {
     DeviceHeap* heap;
     std::vector<Run*> runs;
   };
-  DeviceHeap* heap = nullptr;  // where the gate is open for us; null otherwise
+  DeviceHeap* heap = nullptr;  // the device with the gate entered; null otherwise
   Use use;
   StreamId stream;
   std::vector<Part> held;      // blocking uses, and uses of several devices
-  std::uint64_t gates = 0;     // of work that names no block: a bit per device whose gate it is in
-  bool refuses_strays = false;  // set before: kNotFound where an address is ours, but in no live block
+  std::uint64_t gates = 0;     // for work that names no block: a bit per device with its gate entered
+  bool refuses_strays = false;  // set by the caller: kNotFound for an address inside the heap but in no live block
 };
 
-// Words of which the first `certain` are addresses; the next `likely` are so where a block begins there. The
-// others may be none, those in front sooner than those behind.
+// Words of which the first `certain` are addresses, and the next `likely` are if a block begins there. The others may
+// be no addresses; earlier ones are preferred to later ones.
 struct GradedAddresses {
   std::span<const Address> all;
   std::size_t certain = 0;

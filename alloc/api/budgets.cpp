@@ -20,13 +20,13 @@ namespace tessera {
 namespace {
 
 constexpr Bytes kLargestAutoFile = 256_GiB;
-// Contexts of frameworks take 300 to 600 MiB, of which most is there before the first allocation.
+// Contexts of frameworks take 300 to 600 MiB, most of it before the first allocation.
 constexpr Bytes kMostReserve = 512_MiB;
 constexpr std::uint64_t kReservePart = 32;
 
 Bytes whole_pages(Bytes bytes) { return bytes / kBasePage * kBasePage; }
 
-// Files beyond the process's limit cannot be made, and a write beyond it would end the program.
+// Files cannot grow beyond the process's limit, and a write beyond it would end the program.
 void keep_below_limit(std::vector<FileBudget>& budgets, bool asked) {
   const Bytes limit = whole_pages(file_size_limit());
   for (FileBudget& budget : budgets) {
@@ -119,7 +119,7 @@ Result<std::vector<FileBudget>> file_budgets(const Options& options) {
   const double part = space ? static_cast<double>(asked.value()) / static_cast<double>(space.value()) : 0;
   for (FileBudget& budget : budgets) {
     const auto share = static_cast<std::uint64_t>(static_cast<double>(budget.bytes.value()) * part);
-    // What is lost to rounding is a page of each.
+    // at most one page per file is lost to rounding
     budget.bytes = whole_pages(std::min(Bytes(share) + kBasePage - Bytes(1), budget.bytes));
   }
   keep_below_limit(budgets, options.file_memory.has_value());

@@ -1,7 +1,7 @@
 // Turns "auto" into bytes: how much of this machine each tier may use.
 //
-// Asked once when an allocator (or one of its devices) starts. The device's is a limit from then on: what is in force
-// follows what the driver has (tier/handle_tier.hpp). Host memory is asked for again before it is taken
+// Computed once when an allocator (or one of its devices) starts. For the device it is then an upper limit: the budget
+// in force follows what the driver has (tier/handle_tier.hpp). Host memory is checked again before it is taken
 // (tier/host_pages.hpp).
 //
 // Thread safety: stateless.
@@ -15,30 +15,30 @@
 
 namespace tessera {
 
-// Space a normal user may still fill. Errors: kIo with the directory and the reason.
+// Space that an unprivileged user may still fill. Errors: kIo with the directory and the reason.
 Result<Bytes> free_space(const std::string& directory);
 
-// What stays with the driver of `free` bytes: what a context still takes after it was made (code that is loaded when it
-// is first launched, local memory of kernels, printf buffers), or what a second context takes.
+// How much of `free` bytes is left to the driver: for what a context takes after it was made (code loaded at its first
+// launch, local memory of kernels, printf buffers), or for a second context.
 Bytes context_reserve(Bytes free);
-// All of `free` but the reserve, or the option's value, in whole base pages, and never more than `free`: what is free but
-// for what the device has yet to lend.
+// All of `free` but the reserve, or the option's value, in whole base pages and never more than `free`. `free` excludes
+// what the device has still to lend.
 Bytes device_budget(const Options& options, Bytes free);
-// Who lends how much, in whole base pages. Errors: kInvalidArgument.
+// Which device lends how much, in whole base pages. Errors: kInvalidArgument.
 Result<std::vector<Loan>> peer_loans(const Options& options);
-// Those of devices that there are, where there is one besides that can borrow. Says what it leaves out.
+// The loans of existing devices that another device can borrow. Logs what it leaves out.
 std::vector<Loan> loans_between(std::vector<Loan> loans, int devices);
 Bytes host_budget(const Options& options);
-// How much may lie in a spill file, and where.
+// The maximum size of a spill file, and its directory.
 struct FileBudget {
   std::string directory;
   Bytes bytes;
 };
-// Empty when there is to be no file tier. Each directory gets a part of the whole as large as its part of
-// their free space, and never more than it has room for; one that cannot be asked is said and left out.
-// Errors: kIo when none can be asked.
+// Empty when there is to be no file tier. The total is divided among the directories in proportion to their free space,
+// and none gets more than that; a directory that cannot be queried is logged and left out. Errors: kIo when none can be
+// queried.
 Result<std::vector<FileBudget>> file_budgets(const Options& options);
-// Those of file-dir, which separates them by ':'.
+// The directories of file-dir, separated by ':'.
 std::vector<std::string> spill_directories(const Options& options);
 
 }  // namespace tessera

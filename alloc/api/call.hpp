@@ -1,7 +1,7 @@
 // The edge between C++ and C: every exported function runs its body through here.
 //
-// A Status becomes a tessera_result and this thread's last error; nothing thrown below crosses into
-// a C caller, who could not catch it.
+// A Status becomes a tessera_result and this thread's last error; no exception crosses into a C caller, which could not
+// catch it.
 //
 // Thread safety: the last error is the thread's own.
 #pragma once
@@ -17,7 +17,7 @@ namespace tessera {
 tessera_result result_of(Code code);
 // Keeps `status` as the thread's last error, if it is one, and returns its code.
 tessera_result report(const Status& status);
-// The same for what cannot make a Status, since that may need memory.
+// The same where a Status cannot be made, since that may need memory.
 tessera_result report_nothrow(tessera_result result, const char* text) noexcept;
 const char* last_error_text();
 int last_driver_code();

@@ -21,7 +21,7 @@
 namespace tessera {
 namespace {
 
-// "" where there is none. Files of /proc are as long as they are read.
+// "" where there is none. The size of a /proc file is only known by reading it.
 std::string proc_text(const std::string& path) {
   std::string text(4096, '\0');
   const int file = away_from_standard(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -38,14 +38,14 @@ std::uint64_t number_at(std::string_view text) {
   return value;
 }
 
-// Field 22. The name of the program, which is the second, may hold blanks and brackets.
+// Field 22. The second field, the program's name, may contain blanks and brackets.
 std::uint64_t start_of(std::string_view stat) {
   std::size_t at = stat.rfind(')');
   for (int field = 2; field < 22 && at != stat.npos; ++field) at = stat.find(' ', at + 1);
   return at == stat.npos ? 0 : number_at(stat.substr(at + 1));
 }
 
-// The last number of NSpid is that of the innermost namespace; systems before Linux 4.1 have none.
+// The last number of NSpid is the pid in the innermost namespace; kernels before Linux 4.1 have no NSpid.
 std::uint64_t innermost_pid_of(std::string_view status) {
   constexpr std::string_view kLine = "\nNSpid:";
   const std::size_t line = status.find(kLine);

@@ -1,5 +1,5 @@
-// Fills a caller's struct as far as the caller knows it: fields are only ever added at the end, so
-// an older program passes a smaller `size` and gets the fields it was compiled with.
+// Fills a caller's struct up to the size that the caller knows: fields are only ever added at the end, so an older
+// program passes a smaller `size` and gets the fields it was compiled with.
 //
 // Thread safety: stateless.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// Errors: kInvalidArgument for null, and for a `size` that cannot be meant.
+// Errors: kInvalidArgument for null, and for an invalid `size`.
 template <class T>
 Status copy_out_struct(const T& from, T* to, const char* name) {
   if (to == nullptr) return null_argument(name);

@@ -10,8 +10,8 @@
 namespace tessera {
 namespace {
 
-// Addresses cost nothing but their number, and a heap that is cut up needs more of them than it has bytes: each
-// stream's blocks of each tag lie in windows of their own, however small the heap.
+// Address space is nearly free, and a fragmented heap needs more of it than it has bytes: each stream's blocks of each
+// tag are in windows of their own, however small the heap.
 constexpr std::uint64_t kAddressesPerByte = 4;
 constexpr Bytes kAddressesBeside = kLargePage * 1024;
 

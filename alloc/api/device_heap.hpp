@@ -1,4 +1,4 @@
-// One device's machine: its tier, its residency, its pages, its blocks, built bottom up.
+// The machine of one device: tier, residency, pages and blocks, built bottom up.
 //
 // Thread safety: immutable after create(); the layers guard themselves.
 #pragma once
@@ -19,8 +19,8 @@ namespace tessera {
 
 class DeviceHeap {
  public:
-  // What lies below its own tier. `backing` and `peer` may be null, see TierStack. So much is still to be lent of the
-  // device's own memory.
+  // The tiers below the device's own. `backing` and `peer` may be null, see TierStack. `to_lend`: device memory that is
+  // still to be lent to other devices.
   struct Below {
     HostTier& host;
     FileTier& file;
@@ -61,7 +61,7 @@ class DeviceHeap {
   std::unique_ptr<Residency> residency_;
   std::unique_ptr<PageManager> pages_;
   std::unique_ptr<BlockCache> blocks_;
-  Address low_, high_;  // of the pages: every call looks where its address belongs
+  Address low_, high_;  // of the pages; compared by every call to find the heap of an address
 };
 
 }  // namespace tessera

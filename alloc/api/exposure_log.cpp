@@ -18,7 +18,7 @@ void ExposureLog::note(const char* reason) {
     const MutexLock lock(mutex_);
     if (first_.size() >= kMostReasons || first_.contains(reason)) return;
   }
-  // Outside the lock: the loader's own lock is taken in there.
+  // Outside the lock: call_stack() takes the loader's lock.
   std::string stack = fmt::format("{}", fmt::join(call_stack(), " < "));
   const MutexLock lock(mutex_);
   first_.try_emplace(reason, std::move(stack));

@@ -1,7 +1,7 @@
-// Who made addresses leave our sight: for each reason, the stack of the first such call.
+// Where addresses were exposed: for each reason, the stack of the first such call.
 //
-// How many bytes a reason holds is the engine's to tell; this only remembers where it began, so that
-// a person finds the line of the program. Off it costs one compare.
+// The engine counts the bytes per reason; this only remembers the first call, so that a person finds the line in the
+// program. When off, it costs one compare.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -18,9 +18,9 @@ class ExposureLog {
  public:
   explicit ExposureLog(bool explain) : explain_(explain) {}
 
-  // To be called on the thread that exposes, within the call that does. Beyond 64 reasons: nothing.
+  // Call on the exposing thread, within the exposing call. Beyond 64 reasons it does nothing.
   void note(const char* reason);
-  // "inner < outer < ...", or "" when it was not noted.
+  // "inner < outer < ...", or "" if none was noted.
   std::string first_call(std::string_view reason) const;
 
  private:

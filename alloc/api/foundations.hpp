@@ -1,5 +1,5 @@
-// What an allocator stands on: the parts that exist in a kind for this machine and in a simulated
-// kind. All above them is the same code in both.
+// The base of an allocator: the parts that exist both for this machine and simulated. Everything above them is the same
+// code for both.
 //
 // Thread safety: a value.
 #pragma once
@@ -20,11 +20,11 @@ struct Foundations {
   std::unique_ptr<Driver> driver;
   std::unique_ptr<FileTier> file;
   HostPages& host_pages;
-  // Whether a thread keeps moves going. Without it, the owner calls Allocator::advance().
+  // Whether a thread advances the moves. Without it, the owner calls Allocator::advance().
   bool pump = true;
-  // Who watches the process; null where nobody does, or where time is not the watcher's.
+  // The attached profiler; null if there is none, or if time is virtual.
   Profiler* profiler = nullptr;
-  // So many of the newest events are kept for a timeline.
+  // The number of newest events kept for a timeline.
   std::size_t events = std::size_t{1} << 16;
 };
 

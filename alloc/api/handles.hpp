@@ -1,6 +1,6 @@
-// What stands behind the opaque pointers of the C API.
+// The objects behind the opaque pointers of the C API.
 //
-// Thread safety: that of what they hold.
+// Thread safety: that of their members.
 #pragma once
 
 #include <memory>

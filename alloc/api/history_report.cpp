@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 1;  // grows when a reader of the old one would err
+constexpr int kFormat = 1;  // incremented when readers of the old format would misread the new one
 constexpr const char* kLinkNames[kLinks] = {"in", "out", "file_read", "file_write", "peer_in", "peer_out"};
 constexpr const char* kPlaceNames[kPlaces] = {"device", "peer", "host", "file"};
 
@@ -25,7 +25,7 @@ Json links_of(const HistoryPicture& picture) {
   return links;
 }
 
-// Causes that there were.
+// Only causes that occurred.
 Json stalls_of(const HistoryPicture& picture) {
   Json stalls = Json::object();
   for (std::size_t cause = 0; cause < kStallCauses; ++cause) {

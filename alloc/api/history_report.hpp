@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// A policy, and since when it is followed.
+// A policy, and when it became active.
 struct PolicyTurn {
   Nanoseconds from;  // since the run began
   std::string name;  // as it was set
@@ -26,12 +26,12 @@ struct HistoryReport {
     CostlyRun run;
     std::string tag;
   };
-  std::vector<Block> blocks;      // the costliest, first the one that cost most
+  std::vector<Block> blocks;      // the costliest, in descending order
   std::vector<PolicyTurn> policies;  // the last ones, oldest first
   StatsSnapshot stats;
 };
 
-// One JSON object: integers are bytes and nanoseconds, lists have one number for each slot of time.
+// One JSON object: integers are bytes and nanoseconds, lists have one number per time slot.
 std::string history_json(const HistoryReport& report);
 // Errors: kIo.
 Status write_history(const HistoryReport& report, const std::string& path);

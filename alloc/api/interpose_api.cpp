@@ -12,8 +12,8 @@
 namespace tessera {
 namespace {
 
-// Every naturally aligned word, seen as an address. Those that are none of ours are told apart by one
-// compare, so the look-up is paid for pointers only.
+// Every naturally aligned word, taken as an address. One compare rejects those outside the heap, so only pointers pay
+// for a look-up.
 std::span<const Address> words_of(const void* begin, std::size_t bytes) {
   static_assert(sizeof(Address) == sizeof(std::uint64_t));
   const auto at = reinterpret_cast<std::uintptr_t>(begin);

@@ -33,7 +33,7 @@ Status failed(const char* what) {
   return Status(Code::kIo, fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
-// Private to the user, and of one size for good: nobody can take the page away under the writer.
+// Private to the user, and sealed at its size: no process can truncate the page under the writer.
 bool secure(int file) {
   return ::fchmod(file, S_IRUSR | S_IWUSR) == 0 && ::ftruncate(file, sizeof(tessera_live)) == 0 &&
          ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
@@ -78,7 +78,7 @@ void LiveBoard::publish(std::string_view text) {
   if (text.size() > kCapacity) return;
   const std::uint64_t sequence = atomic(page_->sequence).load(std::memory_order_relaxed);
   atomic(page_->sequence).store(sequence + 1, std::memory_order_relaxed);
-  // Each of these releases: who sees any of them also sees that the sequence is odd.
+  // Each of these is a release: a reader that sees any of them also sees the odd sequence number.
   atomic(page_->written_ns).store(now_ns(), std::memory_order_release);
   atomic(page_->text_bytes).store(text.size(), std::memory_order_release);
   for (std::size_t at = 0; at < text.size(); at += sizeof(std::uint64_t)) {

@@ -1,4 +1,4 @@
-// The writer of the page in tessera/live.h: statistics for whoever of the same user looks on.
+// Writes the page defined in tessera/live.h: statistics for readers of the same user.
 //
 // Thread safety: one writer; wanted() and publish() on one thread. Readers are other processes.
 #pragma once
@@ -16,13 +16,13 @@ class LiveBoard {
  public:
   // Errors: kIo.
   static Result<std::unique_ptr<LiveBoard>> open();
-  // The same; null, with a line about it, where it cannot be had.
+  // The same; null where that fails, which is logged.
   static std::unique_ptr<LiveBoard> open_if_possible();
   ~LiveBoard();
 
-  // Whether a reader asked for news. Costs a look at the clock.
+  // Whether a reader has asked for an update. Costs one clock read.
   bool wanted() const;
-  // What does not fit (kCapacity) is not shown at all.
+  // Text longer than kCapacity is not published at all.
   void publish(std::string_view text);
 
   static constexpr std::size_t kCapacity = TESSERA_LIVE_WORDS * sizeof(std::uint64_t);
@@ -31,7 +31,7 @@ class LiveBoard {
   LiveBoard(tessera_live* page, int file) : page_(page), file_(file) {}
 
   tessera_live* const page_;
-  const int file_;  // stays open: it is how readers find the page
+  const int file_;  // stays open: readers find the page through it
 };
 
 }  // namespace tessera

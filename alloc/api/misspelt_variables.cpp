@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "TESSERA_";
 
-// Letters to insert, remove or replace, where two that changed places count as one (optimal string alignment).
+// Optimal string alignment distance: insertions, deletions and replacements of letters; a transposition counts as one.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -28,7 +28,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-// Cut off within a word: TESSERA_DEVICE_MEM. At its end it is another name: FILE_WRITE is no FILE_WRITE_BUDGET.
+// Cut off within a word: TESSERA_DEVICE_MEM. Cut at a word's end it is a different name: FILE_WRITE is not
+// FILE_WRITE_BUDGET.
 bool is_cut_off(std::string_view variable, std::string_view name) {
   return variable.size() >= kPrefix.size() + 4 && name.size() > variable.size() && name.starts_with(variable) &&
          name[variable.size()] != '_' && variable.back() != '_';

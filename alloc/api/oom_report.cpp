@@ -12,7 +12,7 @@ namespace {
 std::string tier_line(const char* name, const OomFigures::Tier& tier) {
   if (!tier.capacity) return fmt::format("  {:<6}  off\n", name);
   const Bytes used = std::min(tier.used, tier.capacity);
-  // In MiB throughout, because rounded units of different kinds do not add up on paper.
+  // In MiB throughout, because rounded values in mixed units do not add up.
   const auto mib = [](Bytes bytes) { return static_cast<double>(bytes.value()) / (1 << 20); };
   return fmt::format("  {:<6}  {:.1f} MiB = {:.1f} used + {:.1f} free\n", name, mib(tier.capacity),
                      mib(used), mib(tier.capacity - used));
@@ -32,7 +32,7 @@ std::string first_line(const OomFigures& figures) {
                      rounded_size(figures.asked), figures.device.value());
 }
 
-// What keeps the most of the device, where that is most of what is there.
+// Advice for memory that is pinned or exposed, where that is most of the device.
 std::string advice_for_held(const OomFigures& figures) {
   if (figures.exposed < figures.pinned) return "unpin blocks: what is pinned may not leave the device";
   return fmt::format("keep blocks from being exposed{}{}: what other processes, devices or graphs may use on their own stays "

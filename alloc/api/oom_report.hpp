@@ -1,7 +1,7 @@
-// The out-of-memory message: what was asked, where everything is, what to try next.
+// The out-of-memory message: what was requested, where all memory is, and what to try next.
 //
-// The bytes add up on every line, so that a reader can see which budget is the narrow one; the last
-// line names what is in the way, and one thing to do about it.
+// The bytes add up on every line, so that a reader can see which budget is too small; the last line names the reason
+// and one remedy.
 //
 // Thread safety: stateless.
 #pragma once
@@ -20,15 +20,15 @@ struct OomFigures {
   enum class Cause {
     kHeapFull,    // no tier has room for another block
     kWorkingSet,  // the blocks of one launch do not fit into device memory together
-    kBlock,       // one block alone does not
+    kBlock,       // one block alone does not fit into it
   };
   enum class FileState {
     kNotAsked,
     kSizeZero,  // file-memory is 0
-    kRefused,   // asked for, and could not be had
+    kRefused,   // requested but not available
     kServes,
-    kEnded,     // nothing is written to it any more: a write failed
-    kSpent,     // likewise: the write budget is used up
+    kEnded,     // a write failed: nothing more is written
+    kSpent,     // the write budget is used up: nothing more is written
   };
 
   Cause cause = Cause::kHeapFull;
@@ -38,9 +38,9 @@ struct OomFigures {
   Bytes pinned;   // of device_tier.used
   Bytes exposed;  // of device_tier.used
   std::string exposed_by;  // the call that exposed most of it
-  bool automatic = true;   // blocks leave device memory by themselves
-  bool host_refused = false;  // the machine gave no more host memory, whatever the budget says
-  Bytes elsewhere = {};  // of the device's budget, which the driver has given to others
+  bool automatic = true;   // blocks are evicted automatically
+  bool host_refused = false;  // the machine had no more host memory, whatever the budget allows
+  Bytes elsewhere = {};  // part of the device's budget that the driver has given to others
   FileState file = FileState::kNotAsked;
 };
 

@@ -34,7 +34,7 @@ void OpTimes::end(StreamId stream) {
   {
     const MutexLock lock(mutex_);
     const auto running = running_.find(stream.value());
-    if (running == running_.end()) return;  // so a launch that is not timed does not ask the device either
+    if (running == running_.end()) return;  // so a launch that is not timed does not poll the device either
     running->second.watches->stop(running->second.watch, stream);
     under_way_.push_back(std::move(running->second));
     running_.erase(running);

@@ -1,14 +1,14 @@
-// How long the operations of a recording take: timed events around some of them, and a line of the trace for each as
-// soon as the device has passed it.
+// Durations of the operations of a recording: timed events around some of them, and a trace line for each as soon as
+// the device has passed it.
 //
-// Not all are timed, as two events cost about as much as all else that a launch is charged with. Those of one kind (the
-// same name on as many blocks of as many bytes) take the same time: the first few are, and of the others some. Whoever
-// reads the trace gives all of a kind the median (replay/kind_times.hpp).
+// Not all are timed, as two events cost about as much as everything else a launch pays. Operations of one kind (the
+// same name, on as many blocks of as many bytes) take the same time: the first few are timed, and a fraction of the
+// others. The reader of the trace gives all of a kind the median (replay/kind_times.hpp).
 //
-// Thread safety: every call may be made from any thread. Two threads that launch on one stream at once may have one
-// operation timed for both.
+// Thread safety: every call may be made from any thread. Where two threads launch on one stream at once, one
+// measurement may include both operations.
 //
-// Bounds: kMostKinds kinds, operations of others are not timed; kMostUnder times are under way on a device.
+// Bounds: kMostKinds kinds, beyond which operations are not timed; kMostUnder measurements in flight per device.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,15 @@ class OpTimes {
  public:
   static constexpr std::size_t kMostKinds = std::size_t{1} << 16;
   static constexpr std::size_t kMostUnder = 1024;
-  static constexpr std::uint32_t kFirstOnes = 8, kOneIn = 16;  // of a kind
+  static constexpr std::uint32_t kFirstOnes = 8, kOneIn = 16;  // per kind
 
   // REQUIRES: both outlive it.
   OpTimes(Driver& driver, TraceWriter& trace) : driver_(driver), trace_(trace) {}
 
-  // The work of such an operation is queued on the stream between these calls.
+  // Called before and after the work of such an operation is queued on the stream.
   void begin(const TraceWriter::OpKind& kind, StreamId stream);
   void end(StreamId stream);
-  // Writes down what is over.
+  // Writes the trace lines of measurements that are complete.
   void look();
 
  private:

@@ -1,10 +1,10 @@
-// Every choice a user has, in one table: name, kind, default, what it does.
+// Every user option in one table: name, kind, default, effect.
 //
-// Names are those of the command line ("device-memory"); the environment variable follows from the
-// name (TESSERA_DEVICE_MEMORY). docs/tuning.md lists all of them and a test holds the two together.
-// The environment is read in options.cpp and nowhere else in the library.
+// Names are those of the command line ("device-memory"); the environment variable follows from the name
+// (TESSERA_DEVICE_MEMORY). docs/tuning.md lists all of them, and a test compares the two. The environment is read in
+// options.cpp and nowhere else in the library.
 //
-// Thread safety: values. from_environment() must not run beside a setenv, as any getenv.
+// Thread safety: values. from_environment() must not run concurrently with setenv, like any getenv.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ namespace tessera {
 struct Options {
   // Behaviour. An empty size means "auto": api/budgets.hpp turns it into bytes.
   std::optional<Bytes> device_memory;
-  std::string peer_memory;  // as "1:16GiB,2:8GiB": who lends how much; "" for nobody
+  std::string peer_memory;  // as "1:16GiB,2:8GiB": which device lends how much; "" for none
   std::optional<Bytes> host_memory;
   std::optional<Bytes> file_memory;
   std::string file_dir;  // "" means auto: /var/tmp, and no file tier unless file_memory is given
   std::optional<Bytes> file_write_budget;
   std::optional<Bytes> heap_size;
-  std::string control_dir;  // "" for no way in from outside
+  std::string control_dir;  // "" to disable control from outside
   std::string report_memory = "device";
   std::string unhinted_access = "off";
   bool off = false;
@@ -49,19 +49,20 @@ struct Options {
   std::string history;
   bool explain = false;
   std::string log_level = "warning";
-  // Set by `tessera run` (TESSERA_RUN): the files above were emptied when it started, and what is in them is of this run.
+  // Set by `tessera run` (TESSERA_RUN): the files above were emptied when it started, so their content is from this
+  // run.
   bool under_run = false;
 
-  std::vector<MisspeltVariable> misspelt;  // what from_environment() found and could not use
+  std::vector<MisspeltVariable> misspelt;  // variables that from_environment() found and could not use
 
   // The defaults, overridden by TESSERA_... . Errors: kInvalidArgument naming the variable.
   static Result<Options> from_environment();
 
-  // Errors: kNotFound for no such option; kInvalidArgument with what would be taken.
+  // Errors: kNotFound for an unknown option; kInvalidArgument with what would be accepted.
   Status set(std::string_view name, std::string_view value);
-  // The value as set() would take it. Errors: kNotFound.
+  // The value in the form that set() accepts. Errors: kNotFound.
   Result<std::string> get(std::string_view name) const;
-  // Whether the values make sense together. Errors: kInvalidArgument.
+  // Whether the values are consistent. Errors: kInvalidArgument.
   Status validate() const;
 
   LogLevel level() const;
@@ -70,7 +71,7 @@ struct Options {
 enum class OptionSection : std::uint8_t { kBehaviour, kPerformance, kDebugging };
 const char* name_of(OptionSection section);
 
-// Where the value lives; its type is the option's kind: size, count, flag, text.
+// The field of the value; its type is the kind of the option: size, count, flag, text.
 using OptionField = std::variant<std::optional<Bytes> Options::*, std::uint32_t Options::*,
                                  bool Options::*, std::string Options::*>;
 
@@ -79,9 +80,9 @@ struct OptionEntry {
   OptionSection section;
   OptionField field;
   const char* default_text;
-  const char* choices;  // "a|b|c" where only these are taken, else ""
+  const char* choices;  // "a|b|c" where only these are accepted, else ""
   const char* help;     // one sentence
-  const char* raising;  // what a greater (or another) value does, and who should leave it alone
+  const char* raising;  // effect of a greater (or different) value, and who should not change it
 };
 
 std::span<const OptionEntry> option_table();

@@ -30,7 +30,7 @@ std::unique_ptr<OutputFile> Outputs::open(const char* what, const std::string& p
 
 Status Outputs::write(Output& output, const std::string& text) {
   const MutexLock lock(mutex_);
-  // What cannot be replaced is not written twice.
+  // a non-regular file cannot be replaced, so it is written once
   if (output.ended && !output.file->is_regular()) return {};
   output.ended = true;
   return output.file->replace(text);
@@ -41,7 +41,7 @@ Status Outputs::keep_stats(const std::function<std::string()>& json) {
     const MutexLock lock(mutex_);
     if (!board_ || stats_.ended || !board_->falls_due()) return {};
   }
-  const std::string figures = json();  // it takes locks of the engine
+  const std::string figures = json();  // takes locks of the engine
   const MutexLock lock(mutex_);
   return stats_.ended ? Status() : board_->update(figures);
 }

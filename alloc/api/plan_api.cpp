@@ -71,7 +71,7 @@ Result<PlacementGraph> graph_of(const tessera_split_problem& problem) {
   return graph;
 }
 
-// Accelerators come first, then CPUs; devices without work are left at zero.
+// Accelerators first, then CPUs; devices without work stay zero.
 void tell(const Split& split, const SplitLimits& limits, std::uint32_t* part_of,
           tessera_split_part* parts) {
   std::fill_n(parts, limits.accelerators + limits.cpus, tessera_split_part{});

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// A copy of a base page takes longer than this on any link, so looking more often finds nothing.
+// A copy of a base page takes longer than this on any link, so polling more often finds nothing.
 constexpr std::chrono::microseconds kInterval{100};
 constexpr std::chrono::milliseconds kBetweenLooks{250};
 
@@ -39,7 +39,7 @@ void Pump::wake() {
   changed_.notify_all();
 }
 
-// For a kick, or for the time of the next look; false when it is time to stop.
+// Waits for a kick, or until the next look is due; false when it is time to stop.
 bool Pump::wait_for_kick() {
   MutexLock lock(mutex_);
   while (!awake_.load() && !stopping_) {
@@ -63,7 +63,7 @@ void Pump::look_if_due() {
 void Pump::run() {
   while (wait_for_kick()) {
     look_if_due();
-    // Asleep before the last look, so that a kick during it is not missed.
+    // Marked asleep before the last call of work_(), so that a kick during it is not missed.
     awake_.store(false);
     if (!work_()) continue;
     awake_.store(true);

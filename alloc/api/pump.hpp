@@ -1,8 +1,7 @@
-// A thread that keeps moves going while the program is busy elsewhere.
+// A thread that advances moves while the program is busy elsewhere.
 //
-// Copies end, writes to the spill file end, and what follows from them must happen although no
-// call of the program comes by. The pump sleeps until it is kicked, then looks every so often until
-// nothing is in flight. It decides nothing: it calls Residency::advance().
+// Copies and spill writes complete, and their follow-up has to happen even if the program makes no call. The pump
+// sleeps until it is kicked, then polls until nothing is in flight. It decides nothing: it calls Residency::advance().
 //
 // Thread safety: kick() from any thread, cheap when the pump is awake.
 #pragma once
@@ -18,10 +17,11 @@ namespace tessera {
 
 class Pump {
  public:
-  // `work` advances what is under way and tells whether anything still is. `look`, if any, is called
-  // about four times a second, also when nothing is. Where no thread can be had it says so, and does neither.
+  // `work` advances what is in flight and returns whether anything still is. `look`, if given, is called about four
+  // times a second, also while nothing is in flight. Where no thread can be started this is logged, and neither
+  // happens.
   explicit Pump(std::function<bool()> work, std::function<void()> look = {});
-  // Stops between two looks.
+  // Stops between two calls.
   ~Pump();
 
   void kick() {
@@ -36,7 +36,7 @@ class Pump {
 
   const std::function<bool()> work_;
   const std::function<void()> look_;
-  std::chrono::steady_clock::time_point looked_;  // of the pump's own thread
+  std::chrono::steady_clock::time_point looked_;  // used by the pump's own thread only
   std::atomic<bool> awake_{false};
   Mutex mutex_{LockRank::kApi};
   Condition changed_;

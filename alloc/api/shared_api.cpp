@@ -1,4 +1,4 @@
-// The one allocator of a process that several faces share: preload library, PyTorch, Python.
+// The one allocator of a process that its front ends share: preload library, PyTorch, Python.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -16,15 +16,15 @@ Mutex start_mutex{LockRank::kShared};
 
 using Attend = tessera_result (*)(void);
 
-// The preload library's, in a process that has it: it starts there if it can, and takes note of
-// the addresses that are managed by now.
+// The preload library's function, where the process has it: it starts there if possible, and takes note of the
+// addresses managed by now.
 Attend preload_attend() {
   static const auto found =
       reinterpret_cast<Attend>(::dlsym(RTLD_DEFAULT, "tessera_preload_attend"));
   return found;
 }
 
-// Its work is announced by nobody we know of, so blocks must not leave by themselves.
+// No known caller announces its work, so blocks must not be evicted automatically.
 Status make_own() {
   tessera_allocator* made = nullptr;
   if (const tessera_result result = tessera_allocator_create(nullptr, &made); result != TESSERA_OK) {

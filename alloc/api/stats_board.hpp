@@ -1,8 +1,8 @@
-// Statistics as they were last, in the file that gets them at the end: for readers after the program was killed.
+// The latest statistics, stored in the file that gets them at the end: for readers after the program was killed.
 //
-// Until then the file has two places that are written in turn, so that one is whole whatever moment the process dies
-// at: a line with the update's number, and the text that tessera_stats_json gives. `tessera stats FILE` reads it. It is
-// written, not mapped: a process that cuts the file ends no other.
+// Until the end the file has two places that are written in turn, so that one is complete whenever the process dies: a
+// line with the number of the update, and the text of tessera_stats_json. `tessera stats FILE` reads it. The file is
+// written, not mapped: a process that truncates it cannot crash another.
 //
 // Thread safety: none; its owner's lock.
 #pragma once
@@ -17,15 +17,15 @@ namespace tessera {
 
 class StatsBoard {
  public:
-  static constexpr Bytes kPlace = 64_KiB;  // what does not fit is not shown
+  static constexpr Bytes kPlace = 64_KiB;  // longer texts are not stored
   static constexpr std::chrono::seconds kBetween{1};
 
-  // REQUIRES: the file outlives it. What is no regular file has no board.
+  // REQUIRES: the file outlives it. Only a regular file has a board.
   explicit StatsBoard(OutputFile& file) : file_(file) {}
 
-  // Whether it is time for an update; the next one is due kBetween after that.
+  // Whether an update is due; the next one is due kBetween later.
   bool falls_due();
-  // Errors: kIo; then nothing more is written.
+  // Errors: kIo; nothing more is written then.
   Status update(const std::string& figures);
 
  private:

@@ -73,7 +73,7 @@ void add_totals(Emitter& out, const tessera_stats& s) {
   out.bytes("graph_peak", Bytes(s.graph_peak));
 }
 
-// Parts of one name are one line: devices report theirs apart. In order of name.
+// Sums parts of equal name, since devices report theirs separately. In order of name.
 template <class Part, class Name>
 std::map<std::string, Bytes> by_name(const std::vector<Part>& parts, Name name) {
   std::map<std::string, Bytes> sums;

@@ -1,7 +1,7 @@
 // The statistics as a table for people and JSON for programs. docs/stats.md explains every line.
 //
-// Thread safety: values. A snapshot taken while other threads allocate is true figure by figure;
-// the sums hold exactly when they rest.
+// Thread safety: values. Figures of a snapshot taken while other threads allocate are each correct; sums are exact only
+// while no other thread allocates.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@
 namespace tessera {
 
 struct StatsSnapshot {
-  struct Fact {  // what runs: "policy", "recency"
+  struct Fact {  // what is in use, such as "policy", "recency"
     std::string name;
     std::string value;
   };
   struct Tag {
     std::string name;  // "" for blocks without a tag
     std::uint64_t blocks = 0;
-    Bytes bytes;       // as asked for
+    Bytes bytes;       // as requested
   };
   struct Exposure {
     std::string reason;      // the call that exposed them first
     Bytes bytes;
-    std::string first_call;  // of this reason: where it came from, when that is asked for, else ""
+    std::string first_call;  // stack of the first call with this reason, if recorded, else ""
   };
   struct Stalls {
     std::string name;        // of the cause
@@ -46,15 +46,14 @@ std::string stats_table(const StatsSnapshot& stats);
 std::string stats_json(const StatsSnapshot& stats);
 // JSON when `path` ends in .json, else the table; "-" is standard error. Errors: kIo.
 Status write_stats(const StatsSnapshot& stats, const std::string& path);
-// What it writes: JSON, or the table.
+// The text that write_stats() writes: JSON, or the table.
 std::string stats_text(const StatsSnapshot& stats, bool json);
 
-// The lines for a person at the end of a program, when something is exposed: what, how much, since
-// which call. Bounded; without line ends.
+// The lines for a person at the end of a program, when something is exposed: what, how much, since which call. Bounded;
+// without line ends.
 std::vector<std::string> exposure_lines(const StatsSnapshot& stats);
 
-// Whether what should add up does: the equations of docs/stats.md. Errors: kInternal with the
-// equation and both sides.
+// Whether the equations of docs/stats.md hold. Errors: kInternal with the equation and both sides.
 Status check_sums(const StatsSnapshot& stats);
 
 }  // namespace tessera

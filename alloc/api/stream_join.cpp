@@ -25,7 +25,7 @@ Status StreamJoin::start() {
   return {};
 }
 
-// One event serves all: a wait means what was recorded last before it.
+// One event serves all: a wait refers to the last record before it.
 Result<StreamId> StreamJoin::behind(std::span<const StreamId> streams) {
   const MutexLock lock(mutex_);
   TESSERA_TRY(start());

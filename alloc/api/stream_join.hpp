@@ -1,7 +1,7 @@
-// One stream that stands for several: it is behind what all of them had queued when asked.
+// One stream that stands for several: it is ordered after everything queued on them at the time of the call.
 //
-// A block that several streams use is freed on it, so that nobody reuses the block before all of
-// them are done, and none of them has to wait for another.
+// A block used by several streams is freed on it, so that the block is reused only after all of them are done, and none
+// of them has to wait for another.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -21,7 +21,7 @@ class StreamJoin {
   StreamJoin(const StreamJoin&) = delete;
   StreamJoin& operator=(const StreamJoin&) = delete;
 
-  // The stream whose later work comes after all that is queued on `streams` now. Made at the first
+  // Returns the stream after ordering its later work after everything queued on `streams` now. Created at the first
   // call. Errors: the driver's.
   Result<StreamId> behind(std::span<const StreamId> streams);
 

@@ -1,4 +1,4 @@
-// Tags as words outside, small numbers inside. A tag, once named, stays for good.
+// Maps tag names to small numbers. A tag, once named, is never removed.
 //
 // Thread safety: every call may be made from any thread; the current tag is the thread's own.
 #pragma once
@@ -23,10 +23,10 @@ class TagTable {
   // The number of `name`, new or known; "" is 0. Errors: kInvalidArgument when it is too long or
   // there are too many.
   Result<TagId> intern(std::string_view name);
-  // Nothing when the name is new.
+  // Nothing when the name is unknown.
   std::optional<TagId> find(std::string_view name) const;
   std::string name_of(TagId tag) const;
-  // What its name stands for (learn/run_class.hpp). The engine asks under its own lock.
+  // The class of its name (learn/run_class.hpp). The engine calls this under its own lock.
   RunClass class_of(TagId tag) const { return class_of_word(name_of(tag)); }
   std::size_t size() const;
 
@@ -35,7 +35,7 @@ class TagTable {
   std::vector<std::string> names_ GUARDED_BY(mutex_) = {""};
 };
 
-// The calling thread's stack of tags; the innermost is the tag of what it allocates.
+// The calling thread's stack of tags; the innermost tags the thread's allocations.
 class TagStack {
  public:
   static constexpr std::size_t kMaxDepth = 64;

@@ -1,4 +1,4 @@
-// tessera.h: sleep and wake, and blocks of several streams.
+// tessera.h: sleep and wake, and blocks used by several streams.
 #include <vector>
 
 #include "api/call.hpp"

@@ -1,4 +1,4 @@
-// Carries an announced use through the caller's tessera_use, and C values into ours.
+// Stores an announced use in the caller's tessera_use, and converts C values to ours.
 //
 // The common use (one device, queued work) fits into the caller's four words; only blocking uses
 // and uses of several devices need memory.
@@ -22,9 +22,9 @@ inline Access access_of(tessera_access access) {
   return access == TESSERA_READ ? Access::kRead : Access::kWrite;
 }
 
-inline constexpr std::uint64_t kGatesAlone = 1;  // in the heap's word: the last one holds the gates
+inline constexpr std::uint64_t kGatesAlone = 1;  // in the word of the heap: the last word holds the gates
 
-// words: device heap · gate slot and watch · stream · what is held, or the gates
+// words: device heap · gate slot and watch · stream · held parts, or the gates
 inline void pack_use(AnnouncedUse announced, tessera_use* use) {
   use->opaque[0] = reinterpret_cast<std::uint64_t>(announced.heap);
   use->opaque[1] = announced.use.gate_slot | std::uint64_t{announced.use.watch} << 32;
