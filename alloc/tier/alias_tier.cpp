@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// A failed step of making an alias takes back those before it; what cannot be taken back is said.
+// A failed step of making an alias undoes the steps before it; a step that cannot be undone is logged.
 void undo(Status undone, TierKind kind, const char* what) {
   if (undone.is_ok()) return;
   log_line(LogLevel::kWarning, "a {} frame's alias was left behind, {}: {}", name_of(kind), what,
@@ -56,7 +56,7 @@ Status AliasTier::show(Address alias, Bytes bytes, const Made& made) {
   return allowed;
 }
 
-// A frame whose alias stays can be handed out again; without it there is no way back.
+// The unmap comes first: a frame with its alias intact can be handed out again; without it, it is lost.
 Status AliasTier::destroy_handle(std::uint64_t value, Bytes bytes) {
   const MutexLock lock(aliases_mutex_);
   const auto found = aliases_.find(value);

@@ -1,11 +1,11 @@
-// A tier whose frames have addresses of the tier's own; `value` of a frame is that address, its *alias*.
+// A tier with frames at addresses of the tier's own; `value` of a frame is that address, its *alias*.
 //
-// From its creation to its end a frame is mapped at its alias, with access for every device that was
-// admitted, and for the one whose memory it is: a copy may run in a context of either. Copies go through the alias,
-// wherever the frame stands besides. Frames are not joined: an
-// alias is one stretch. Whose memory it is, is the derived tier's matter: backing_tier.hpp, peer_tier.hpp.
+// A frame is mapped at its alias from its creation to its destruction, with access for every admitted device and for
+// the device that owns the memory: a copy may run in a context of either. Copies go through the alias, wherever else
+// the frame is mapped. Frames are never joined: an alias is one contiguous range. The derived tier decides where the
+// memory comes from: backing_tier.hpp, peer_tier.hpp.
 //
-// Thread safety: as tier.hpp says.
+// Thread safety: as in tier.hpp.
 #pragma once
 
 #include <unordered_map>
@@ -20,19 +20,20 @@ namespace tessera {
 
 class AliasTier : public HandleTier {
  public:
-  // Lets one more device reach the aliases. Errors: the driver's, and it reaches none that is made from now on.
+  // Gives one more device access to the aliases. Errors: the driver's; aliases made later are not accessible to it then
+  // either.
   Status admit(DeviceId device);
 
   static Address alias_of(const Frame& frame) { return Address(frame.value); }
-  // What to map at another address. REQUIRES: the frame is out.
+  // The handle to map at another address. REQUIRES: the frame is out.
   FrameId handle_of(const Frame& frame) const;
 
  protected:
-  // `devices` are admitted from the first.
+  // `devices` are admitted from the start.
   AliasTier(TierKind kind, Driver& driver, Bytes capacity, std::vector<DeviceId> devices)
       : HandleTier(kind, capacity, Joining::kNever), driver_(driver), devices_(std::move(devices)) {}
 
-  // A frame, and the device that it was made for.
+  // A frame, and the device that owns its memory.
   struct Made {
     FrameId frame;
     DeviceId owner;

@@ -18,7 +18,7 @@ Result<Address> AliasWindow::take(PageClass page_class) {
     Address slab;
     TESSERA_TRY_ASSIGN(slab, driver_.reserve(kSlab, kLargePage));
     slabs_.push_back(slab);
-    // The last is handed out first, so slots go upwards.
+    // The last is handed out first, so slots are used in ascending order.
     for (Bytes at = kSlab; at; at -= page_bytes(page_class)) free.push_back(slab + (at - page_bytes(page_class)));
   }
   const Address slot = free.back();

@@ -1,8 +1,8 @@
-// Addresses of our own at which frames are mapped a second time.
+// Our own addresses for second mappings of frames.
 //
-// A driver call reserves a slab of them, from which slots of a page's size are handed out and taken back; slabs stay
-// until the end. So the reservations are few, however many frames there are, and no more than the frames have needed
-// at once.
+// One driver call reserves a slab, from which slots of a page's size are handed out and taken back; slabs are kept
+// until the end. So there are few reservations, however many frames there are, and no more than frames have needed at
+// once.
 //
 // Thread safety: none; the caller's lock.
 #pragma once
@@ -21,12 +21,12 @@ class AliasWindow {
   static constexpr Bytes kSlab = kLargePage * 32;
 
   explicit AliasWindow(Driver& driver) : driver_(driver) {}
-  // REQUIRES: nothing is mapped in it; what is stays reserved.
+  // REQUIRES: nothing is mapped in it; a slab with a mapping stays reserved.
   ~AliasWindow();
   AliasWindow(const AliasWindow&) = delete;
   AliasWindow& operator=(const AliasWindow&) = delete;
 
-  // Errors: the driver's, where a slab was needed.
+  // Errors: the driver's, where a new slab was needed.
   Result<Address> take(PageClass page_class);
   // REQUIRES: taken here with that class; nothing is mapped there.
   void give_back(PageClass page_class, Address slot) { free_[index_of(page_class)].push_back(slot); }

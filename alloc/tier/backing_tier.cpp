@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// So many bytes of frames of a class are kept ready: what leaves for one large block.
+// Bytes of frames of a class that are kept ready: what is evicted for one large block.
 Bytes ahead_of(PageClass page_class) { return page_class == PageClass::kLarge ? 2 * kLargePage : 8 * kBasePage; }
 
 }  // namespace
@@ -38,7 +38,7 @@ Result<Frame> BackingTier::take(PageClass page_class) {
   return taken;
 }
 
-// One frame, so that a thread that takes one meanwhile waits for no more.
+// Makes only one frame per call, so that a thread that needs one never waits for more.
 bool BackingTier::make_ahead() {
   for (const PageClass page_class : kPageClasses) {
     const bool used = taken_[index_of(page_class)].load(std::memory_order_relaxed);

@@ -1,7 +1,7 @@
-// The checksum of a page: XXH3 with 64 bits, by the widest vectors that the processor has.
+// The checksum of a page: 64-bit XXH3, with the widest vectors that the processor supports.
 //
-// Why not the library's own: Debian builds it for the oldest x86-64, which is half as fast as a
-// good disk is; the sums are the same.
+// Not the library's own build: Debian compiles it for baseline x86-64, at half the speed of a good disk; the sums are
+// the same.
 //
 // Thread safety: stateless.
 #pragma once

@@ -1,5 +1,5 @@
-// Compiled for AVX2 where there is such a thing (CMakeLists.txt). It includes nothing of ours: an
-// inline function compiled here could be the copy that the linker keeps for everybody.
+// Compiled for AVX2 where it exists (CMakeLists.txt). Includes nothing of ours: the linker could keep the copy of an
+// inline function compiled here for all callers.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-// What stays mapped keeps its addresses, which are not handed out again, and its memory.
+// Memory that stays mapped is leaked with its addresses, which are not handed out again.
 void say_left_behind(const Status& status) {
   log_line(LogLevel::kWarning, "a device frame's second mapping was left behind: {}", status.to_string());
 }
@@ -34,7 +34,7 @@ Address DeviceTier::alias_of(const Frame& frame) const {
   return (frame.joined ? joined_aliases_ : aliases_).at(frame.value);
 }
 
-// All of the frame stands there, or the addresses have gone back.
+// Maps all of the frame, or nothing, with the addresses returned.
 Status DeviceTier::show(Address alias, const Frame& frame) {
   const auto handles = handles_of(frame);
   const Bytes each = frame.bytes() / handles.size();
@@ -67,7 +67,7 @@ Result<std::uint64_t> DeviceTier::create_handle(Bytes bytes) {
   return frame.value();
 }
 
-// Memory that is mapped anywhere does not go back to the driver.
+// Mapped memory does not go back to the driver, so the alias is closed first.
 Status DeviceTier::destroy_handle(std::uint64_t value, Bytes bytes) {
   const MutexLock lock(aliases_mutex_);
   const PageClass page_class = bytes == page_bytes(PageClass::kLarge) ? PageClass::kLarge : PageClass::kBase;

@@ -1,11 +1,11 @@
-// Device memory as frames; `value` of a frame is the driver's FrameId, unless it is joined: then
-// handles_of() names them.
+// Device memory as frames; `value` of a frame is the driver's FrameId, unless the frame is joined: then handles_of()
+// lists them.
 //
-// A frame may be mapped a second time, in one stretch, at its *alias*: from when that is first asked for until its
-// handle is destroyed, or until a joined frame comes apart. A copy from there reads the bytes of a page that is not
-// mapped at its own address any more (docs/decisions/0027-unannounced-work.md).
+// A frame may be mapped a second time, contiguously, at its *alias*: from the first open_alias() until its handle is
+// destroyed, or until a joined frame is split. A copy from there reads the bytes of a page that is no longer mapped at
+// its own address (docs/decisions/0027-unannounced-work.md).
 //
-// Thread safety: as tier.hpp says.
+// Thread safety: as in tier.hpp.
 #pragma once
 
 #include <unordered_map>
@@ -19,14 +19,14 @@ namespace tessera {
 
 class DeviceTier final : public HandleTier {
  public:
-  // `margin`: as HandleTier.
+  // `margin`: see HandleTier.
   DeviceTier(Driver& driver, DeviceId device, Bytes capacity, Margin margin = {});
   // Destroys all spare frames. REQUIRES: as destroy_all.
   ~DeviceTier() override;
 
-  // The frame has an alias when this returns. REQUIRES: it is out. Errors: the driver's, and it has none.
+  // On return the frame has an alias. REQUIRES: it is out. Errors: the driver's; it has no alias then.
   Status open_alias(const Frame& frame);
-  // REQUIRES: open_alias() since the frame was taken, or before where it is not joined.
+  // REQUIRES: open_alias() since the frame was taken; for a frame that is not joined, at any time before.
   Address alias_of(const Frame& frame) const;
 
  private:

@@ -1,7 +1,7 @@
-// Reads and writes of the spill file, asynchronous, as an interface.
+// Asynchronous reads and writes of the spill file, as an interface.
 //
-// Why an interface: systems differ in what they let a process do (file_io_choice.hpp), and in virtual time the
-// same file tier runs against a model of a disk. tests/contract/file_io_contract.hpp holds all of them.
+// Why an interface: systems differ in what they permit a process (file_io_choice.hpp), and in virtual time the same
+// file tier runs on a model of a disk. tests/contract/file_io_contract.hpp tests all implementations.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -19,12 +19,12 @@ using IoTicket = Id<struct IoTag>;
 
 class FileIo {
  public:
-  // More than all who share a file start at once, each of whom has a bound of its own.
+  // More than all engines that share a file start at once; each engine has a bound of its own.
   static constexpr std::size_t kMaxTransfers = 64 * 256;
 
   virtual ~FileIo() = default;
 
-  // What moves the bytes, in a word: for statistics.
+  // The mechanism that moves the bytes, in one word, for statistics.
   virtual const char* name() const = 0;
 
   // Starts moving `bytes` between `host` and `offset` in the file.
@@ -37,13 +37,13 @@ class FileIo {
   virtual Status poll(IoTicket ticket) = 0;
   virtual Status wait(IoTicket ticket) = 0;
 
-  // Memory that transfers will name again and again, until it is detached: where the system lets us, it
-  // is made known once instead of at each transfer. Only a wish. REQUIRES: readable and writable, not
-  // attached yet; nothing is in flight in it when it is detached.
+  // Memory that transfers will use repeatedly until it is detached: where the system permits, it is registered once
+  // instead of at each transfer. A hint. REQUIRES: readable and writable, not attached yet; nothing is in flight in it
+  // when it is detached.
   virtual void attach(void*, Bytes) {}
   virtual void detach(void*) {}
 
-  // Tells the file system that the range's bytes are not needed any more.
+  // Reports to the file system that the range's bytes are no longer needed.
   virtual Status discard(Bytes offset, Bytes bytes) = 0;
 };
 

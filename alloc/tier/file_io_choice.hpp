@@ -1,7 +1,7 @@
-// Which FileIo moves a spill file: found out by trying.
+// Chooses the FileIo for a spill file, by trying.
 //
-// Why by trying: containers, sysctls, limits and old kernels each take something else away, and none of them says
-// so beforehand.
+// By trying, because containers, sysctls, limits and old kernels each disable something else, and none of that can be
+// queried beforehand.
 //
 // Thread safety: stateless.
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-// A spill file of `size` bytes in `directory`, moved by io_uring; by threads where that cannot be had, with one line
-// that says why. Errors: kIo with the directory and the reason.
+// A spill file of `size` bytes in `directory`, moved by io_uring; by threads where io_uring is not available, with one
+// log line that says why. Errors: kIo with the directory and the reason.
 Result<std::unique_ptr<FileIo>> open_file_io(const std::string& directory, Bytes size);
 
 }  // namespace tessera

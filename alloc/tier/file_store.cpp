@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// The most free space, in base pages, that a file keeps before it gives some back.
+// The free space, in base pages, that a file keeps at most before it returns some.
 constexpr std::uint64_t kMaxStale = 1_GiB / kBasePage;
 
 }  // namespace
@@ -36,7 +36,7 @@ void FileStore::give_back(Bytes place, Bytes bytes, bool written) {
   DCHECK(holds(place));
   const std::uint64_t start = (place - first_) / kBasePage, units = bytes / kBasePage;
   free_.give(start, units);
-  if (!written) return;  // it takes no space
+  if (!written) return;  // it occupies no disk space
   stale_.give(start, units);
   if (stale_.free_count() > kMaxStale) trim();
 }

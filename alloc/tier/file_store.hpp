@@ -1,10 +1,10 @@
-// The spill file of one directory: its space, and what came of writing to it.
+// The spill file of one directory: its space and its write failures.
 //
-// Space of frames that came back is used again first. It goes back to the file system in one piece
-// when a lot of it has gathered, or by trim(): a hole punched per page would cost more than it
-// frees. A file that refused a write is not trusted with more bytes; what it holds can be read.
+// Space of returned frames is reused first. It goes back to the file system in one piece when much of it has
+// accumulated, or by trim(): punching a hole per page would cost more than it frees. A file that failed a write gets no
+// more bytes; what it holds can still be read.
 //
-// Thread safety: none; the file tier locks. `io` may be used beside it.
+// Thread safety: none; the file tier locks. `io` may be used without that lock.
 //
 // Invariants: free units and units in frames add up to the capacity.
 #pragma once
@@ -22,7 +22,7 @@ namespace tessera {
 
 class FileStore {
  public:
-  // `first` is where its offsets begin among those of all files; `directory` is for messages.
+  // `first` is the start of its offsets within those of all files; `directory` is for messages.
   FileStore(std::unique_ptr<FileIo> io, Bytes first, Bytes capacity, std::string directory);
 
   FileIo& io() const { return *io_; }
@@ -31,10 +31,10 @@ class FileStore {
   Bytes capacity() const { return capacity_; }
   bool holds(Bytes place) const { return place >= first_ && place < first_ + capacity_; }
 
-  // The place of a new frame; nothing where there is no room, or nothing may be written.
+  // The place of a new frame; nothing where there is no room or writes are not allowed.
   std::optional<Bytes> take(Bytes bytes);
   void give_back(Bytes place, Bytes bytes, bool written);
-  // Tells the file system that free space is free. Where it cannot know, the space is used again.
+  // Reports free space to the file system. If that fails, the space is still reused.
   void trim();
 
   Bytes used() const { return capacity_ - kBasePage * free_.free_count(); }
@@ -43,7 +43,7 @@ class FileStore {
 
   bool failed() const { return failed_; }
   void fail() { failed_ = true; }
-  // Bytes under way in either direction.
+  // Bytes in flight in both directions.
   Bytes moving() const { return moving_; }
   void begin(Bytes bytes) { moving_ += bytes; }
   void end(Bytes bytes) { moving_ -= bytes; }
@@ -56,7 +56,7 @@ class FileStore {
   const Bytes capacity_;  // in whole base pages
   const std::string directory_;
   ExtentMap free_;        // in base pages
-  ExtentMap stale_;       // the part of it that still takes space on the disk
+  ExtentMap stale_;       // the part of it that still occupies disk space
   Bytes moving_;
   bool failed_ = false;
 };

@@ -81,7 +81,7 @@ Result<Frame> FileTier::take(PageClass page_class) {
   return Frame{TierKind::kFile, page_class, place->value()};
 }
 
-// The file with the least under way, and of equals the next in turn.
+// The file with the fewest bytes in flight; among equals, in turn.
 std::optional<Bytes> FileTier::take_place(Bytes bytes) {
   std::vector<FileStore*> files;
   for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -138,7 +138,7 @@ Status FileTier::validate() const {
                                              used_.value(), used.value(), capacity_.value()));
 }
 
-// ---- what may be written -------------------------------------------------------------------------
+// ---- write limits --------------------------------------------------------------------------------
 
 bool FileTier::takes_writes() const {
   const MutexLock lock(mutex_);
@@ -188,7 +188,7 @@ Result<IoTicket> FileTier::write(const Frame& frame, const void* host) {
   }
   TESSERA_TRY_ASSIGN(moving.ticket, moving.file->io().write(host, moving.bytes,
                                                             moving.place - moving.file->first()));
-  // The disk is at work meanwhile; nobody changes the bytes before the ticket is finished.
+  // Overlaps with the disk's work; the bytes do not change before the ticket is finished.
   moving.checksum = checksum_(host, moving.bytes);
   return note(moving);
 }

@@ -16,13 +16,13 @@ namespace {
 
 constexpr Bytes kSmallestPage = 4_KiB;
 constexpr Bytes kPieceUnit = 2_MiB;      // pieces share no huge page
-constexpr Bytes kWorthAThread = 16_MiB;  // a thread costs as much as a few megabytes
+constexpr Bytes kWorthAThread = 16_MiB;  // starting a thread costs as much as a few megabytes
 constexpr unsigned kMostThreads = 8;
 
 int touch_piece(std::byte* start, Bytes bytes) {
   if (::madvise(start, bytes.value(), MADV_POPULATE_WRITE) == 0) return 0;
   if (errno != EINVAL) return errno;
-  // Linux before 5.14.
+  // Linux before 5.14
   for (Bytes at; at < bytes; at += kSmallestPage) {
     *static_cast<volatile std::byte*>(start + at.value()) = std::byte{0};
   }
@@ -34,7 +34,7 @@ int touch_piece(std::byte* start, Bytes bytes) {
 unsigned touching_threads(Bytes bytes) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  // More processors than the set has places for: an error, and no reason to hold back.
+  // More processors than the set can hold is an error, but not a reason to use fewer threads.
   const bool known = ::sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
   const unsigned processors = known ? static_cast<unsigned>(CPU_COUNT(&allowed)) : kMostThreads;
   const auto worth = static_cast<unsigned>(std::min<std::uint64_t>(bytes / kWorthAThread, kMostThreads));

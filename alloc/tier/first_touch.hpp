@@ -1,24 +1,23 @@
-// Backs fresh memory with pages before anybody pins it, by several threads at once.
+// Faults in fresh memory before it is pinned, with several threads.
 //
-// Why: whoever pins memory that nothing has touched (a GPU's driver, the ring of the file tier) has the
-// kernel find and clear every page on the one thread that asked. Cleared first, and in pieces, the same
-// memory is pinned in the time it takes to look the pages up.
+// Why: pinning untouched memory (by a GPU driver, or by the ring of the file tier) makes the kernel find and clear
+// every page on the calling thread. With the memory cleared first, in parallel pieces, pinning takes only the time to
+// look the pages up.
 //
-// Thread safety: every call may be made from any thread. Its threads have ended when it returns, so
-// there are none for a fork to lose.
+// Thread safety: every call may be made from any thread. Its threads have ended on return, so a fork cannot lose them.
 #pragma once
 
 #include "base/units.hpp"
 
 namespace tessera {
 
-// As many threads as `bytes` are worth and this thread may have processors: at least one, at most
-// eight, which is more than one memory controller can feed.
+// The number of threads worthwhile for `bytes`, within the processors of this thread: 1 to 8, and 8 saturate a memory
+// controller.
 unsigned touching_threads(Bytes bytes);
 
-// Makes every page of the range present. A thread that cannot be had is done without.
-// Returns 0, or the errno of a piece that the machine refused. REQUIRES: the range is writable, starts
-// at a page, and holds nothing: bytes in it may become zero; `threads` is not 0.
+// Makes every page of the range present. Threads that cannot be started are done without. Returns 0, or the errno of a
+// piece that the machine refused. REQUIRES: the range is writable, page-aligned, and without contents: bytes in it may
+// become zero; `threads` is not 0.
 [[nodiscard]] int touch_first(void* start, Bytes bytes, unsigned threads);
 
 }  // namespace tessera

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-// Asking the driver costs some tens of microseconds, the eviction of so many bytes more than a millisecond.
+// A query of the driver costs some tens of microseconds, the eviction of this many bytes more than a millisecond.
 constexpr Bytes kReturnedBetweenAsks = 32_MiB;
 
 Bytes whole_pages(Bytes bytes) { return bytes / kBasePage * kBasePage; }
@@ -55,7 +55,7 @@ void HandleTier::regain(Ask ask) {
   raise();
 }
 
-// Where the driver does not tell, the budget stays as it is.
+// If the driver does not answer, the budget stays as it is.
 void HandleTier::raise() {
   more_expected_ = false;
   returned_ = Bytes();
@@ -86,7 +86,7 @@ void HandleTier::end_yield() {
   if (--yields_ == 0) raise();
 }
 
-// The driver has no `bytes` for a frame. Where it has them and refuses all the same, the budget is not to blame.
+// The driver has no memory for a frame of `bytes`. If it has enough and refuses all the same, the budget is unchanged.
 void HandleTier::note_shortfall(Bytes bytes) {
   const Result<Bytes> most = could_hold(Bytes());
   if (!most.is_ok() || most.value() >= held() + bytes) return;
@@ -109,7 +109,7 @@ Result<Frame> HandleTier::take(PageClass page_class) {
   return frame;
 }
 
-// A spare frame before a new one, and a new one before joined ones, as long as that destroys nothing.
+// Prefers a spare frame to a new one, and a new one to joined ones, as long as nothing is destroyed for it.
 Result<Frame> HandleTier::find(PageClass page_class) {
   auto& pool = pool_[index_of(page_class)];
   if (!pool.empty()) {
@@ -205,7 +205,7 @@ void HandleTier::trim_to(Bytes held) {
   destroy_until(held > used_ ? held - used_ : Bytes());
 }
 
-// Until no more than `keep` bytes are spare.
+// Leaves at most `keep` spare bytes.
 void HandleTier::destroy_until(Bytes keep) {
   for (const PageClass page_class : kPageClasses) {
     const Bytes others = spare() - spare_of(page_class);
@@ -230,7 +230,7 @@ Status HandleTier::validate() const {
   return Status::ok();
 }
 
-// Room for `bytes` more under the budget, by destroying spare frames if need be.
+// Makes room for `bytes` more under the budget, by destroying spare frames if necessary.
 bool HandleTier::make_budget(Bytes bytes) {
   if (used_ + bytes > capacity_) return false;
   const Bytes spare_allowed = capacity_ - used_ - bytes;
@@ -238,7 +238,7 @@ bool HandleTier::make_budget(Bytes bytes) {
   return spare() <= spare_allowed;
 }
 
-// The machine may hold less than the budget says: then what is spare serves or makes room, once.
+// The machine may have less than the budget: then spare frames are joined or destroyed, once.
 Result<Frame> HandleTier::create(PageClass page_class) {
   const Bytes bytes = page_bytes(page_class);
   auto created = create_handle(bytes);
@@ -252,7 +252,7 @@ Result<Frame> HandleTier::create(PageClass page_class) {
   return Frame{kind_, page_class, created.value()};
 }
 
-// Destroys spare frames of the class until no more than `keep` bytes of them are left.
+// Destroys spare frames of the class until at most `keep` bytes of them are left.
 void HandleTier::destroy_spare(PageClass page_class, Bytes keep) {
   auto& pool = pool_[index_of(page_class)];
   while (spare_of(page_class) > keep) {

@@ -1,18 +1,17 @@
-// A tier whose frames are handles of the driver: created once, recycled ever after.
+// A tier of driver handles: created once, then recycled.
 //
-// Creating a physical handle is three quarters of the cost of remapping a page (cuda_facts §4.1),
-// so frames that come back wait in a pool per page class. When the budget has no room for a new
-// large frame and none is spare, sixteen spare base frames are *joined* to one: mapped in a row they
-// do the same, and nothing is created. They part when they come back, and the next large page finds
-// a whole frame if one is spare by then (docs/decisions/0012-frames-follow-supply.md). Otherwise
-// spare frames of the other class are destroyed to make room. What a handle is, and where its memory
-// lies, is the derived tier's matter: device_tier.hpp, alias_tier.hpp.
+// Creating a physical handle is about three quarters of the cost of remapping a page, so returned frames wait in a pool
+// per page class. When the budget has no room for a new large frame and none is spare, sixteen spare base frames are
+// *joined*: mapped contiguously they serve the same purpose, and nothing is created. They are split when they are
+// returned, and the next large page takes a whole frame if one is spare by then
+// (docs/decisions/0012-frames-follow-supply.md). Otherwise spare frames of the other class are destroyed to make room.
+// The derived tier defines what a handle is and where its memory is: device_tier.hpp, alias_tier.hpp.
 //
-// Others take from the same memory: contexts, modules, other processes. So the budget in force, usage().capacity, goes
-// down to what can be had when the driver is out of memory, or when a caller yields memory to the driver. It goes
-// up again, to the limit at most, when the driver is seen to have memory (docs/decisions/0029-a-budget-that-yields.md).
+// Others allocate from the same memory: contexts, modules, other processes. So the budget in force, usage().capacity,
+// drops to what is available when the driver is out of memory, or when a caller yields memory to the driver. It rises
+// again, up to the limit, when the driver is seen to have memory (docs/decisions/0029-a-budget-that-yields.md).
 //
-// Thread safety: as tier.hpp says.
+// Thread safety: as in tier.hpp.
 //
 // Invariants: those of tier.hpp; capacity <= limit; a handle is spare, in one frame, or in one joined frame.
 #pragma once
@@ -32,8 +31,8 @@ namespace tessera {
 
 class HandleTier : public Tier {
  public:
-  // What a budget that rises leaves to the driver: first what it had beside the budget at the start, then, once it has been
-  // out of memory, the reserve, so that it is not out of memory again at the next small need.
+  // What a rising budget leaves to the driver: at first what the driver had beside the budget at the start; once it has
+  // been out of memory, the reserve, so that the next small allocation does not exhaust it again.
   struct Margin {
     Bytes first, reserve;
   };
@@ -41,58 +40,57 @@ class HandleTier : public Tier {
   TierKind kind() const override { return kind_; }
   Result<Frame> take(PageClass page_class) override;
   void give_back(Frame frame) override;
-  // Instead of give_back, for a frame that could not be unmapped: it stays out for good.
-  // REQUIRES: as give_back.
+  // Instead of give_back, for a frame that could not be unmapped: it counts as out for good. REQUIRES: as give_back.
   void write_off(Frame frame);
   TierUsage usage() const override;
   void trim() override { trim_to(Bytes()); }
-  // Destroys spare frames until no more than `held` bytes are used or spare.
+  // Destroys spare frames until at most `held` bytes are used or spare.
   void trim_to(Bytes held);
   Status validate() const override;
 
-  // The largest budget there can be. Usage tells the one in force.
+  // The upper limit of the budget; usage() has the one in force.
   Bytes limit() const;
-  // What the budget would be if the driver were asked now, beside the first margin. Errors: the driver's.
+  // What the budget would be if the driver were queried now, leaving the first margin. Errors: the driver's.
   Result<Bytes> reach() const;
-  // Raises the budget to that, if it is below the limit. kWhenDue: only if there is reason to think that the driver has
-  // more than when it was asked last, because asking costs.
+  // Raises the budget to that, if it is below the limit. kWhenDue: only if the driver probably has more than at the
+  // last query, because a query has a cost.
   enum class Ask : bool { kWhenDue, kNow };
   void regain(Ask ask);
-  // The driver may have got memory back that was not ours: regain() is due.
+  // The driver may have memory again that was not ours: regain() becomes due.
   void expect_more();
-  // Until end_yield() the budget does not rise; then it does, to what the driver has left. Several callers may yield at
-  // once.
+  // The budget does not rise until end_yield(), and then rises to what the driver has left. Several callers may yield
+  // at once.
   void begin_yield();
   void end_yield();
-  // Spare frames go back to the driver, and the budget goes down to what is still held.
+  // Returns spare frames to the driver, and lowers the budget to what is still held.
   void yield_spare();
 
-  // What the frame is made of, in the order of its addresses: itself, or the base frames that were
-  // joined, each as large as the others. REQUIRES: the frame is out; valid while `frame` is.
+  // The handles of the frame, in the order of its addresses: itself, or the base frames that were joined, all of one
+  // size. REQUIRES: the frame is out; valid while `frame` is.
   static std::span<const std::uint64_t> handles_of(const Frame& frame);
 
  protected:
-  // Whether spare base frames may stand for a large one.
+  // Whether spare base frames may be joined to a large one.
   enum class Joining : bool { kNever, kAllowed };
   HandleTier(TierKind kind, Bytes capacity, Joining joining, Margin margin = {});
 
-  // Called under the tier's lock. `value` is what Frame::value will be.
+  // Called under the tier's lock. The result becomes Frame::value.
   virtual Result<std::uint64_t> create_handle(Bytes bytes) = 0;
-  // Errors: the driver's, and the handle is as it was.
+  // Errors: the driver's; the handle is unchanged.
   virtual Status destroy_handle(std::uint64_t value, Bytes bytes) = 0;
-  // The joined frame comes apart: the last that is known of it. Called under the tier's lock.
+  // The joined frame is split, so its `value` is no longer used. Called under the tier's lock.
   virtual void forget_joined(const Frame&) {}
-  // What create_handle could still take. Errors: kNotSupported where nothing else takes from the same memory.
+  // What create_handle could still allocate. Errors: kNotSupported where nothing else uses the same memory.
   virtual Result<Bytes> machine_free() const;
-  // The budget was more than there is. REQUIRES: so much of it is not taken.
+  // The budget exceeded the memory that exists. REQUIRES: this much of it is not used.
   void lower_capacity(Bytes by);
-  // Makes one more spare frame, if fewer bytes than `ahead` of the class are spare and the budget has room beside all
-  // that is. False when it did not.
+  // Creates one more spare frame, if fewer than `ahead` bytes of the class are spare and the budget has room beside
+  // everything held. False when it did not.
   bool make_spare(PageClass page_class, Bytes ahead);
-  // take(), as long as nothing has to be created or destroyed for it.
+  // take(), if nothing has to be created or destroyed for it.
   std::optional<Frame> take_spare(PageClass page_class);
   bool is_spare_below(PageClass page_class, Bytes ahead) const;
-  // For the derived tier's destructor. REQUIRES: every frame came back or is written off.
+  // For the derived tier's destructor. REQUIRES: every frame was returned or written off.
   void destroy_all();
 
  private:
@@ -123,9 +121,9 @@ class HandleTier : public Tier {
   bool has_yielded_ GUARDED_BY(mutex_) = false;
   Bytes limit_ GUARDED_BY(mutex_);
   Bytes capacity_ GUARDED_BY(mutex_);
-  std::uint32_t yields_ GUARDED_BY(mutex_) = 0;      // under way
+  std::uint32_t yields_ GUARDED_BY(mutex_) = 0;      // in progress
   bool more_expected_ GUARDED_BY(mutex_) = false;
-  Bytes returned_ GUARDED_BY(mutex_);                // in frames, since the driver was asked last
+  Bytes returned_ GUARDED_BY(mutex_);                // in frames, since the driver was last queried
   Pool pool_ GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, std::unique_ptr<Parts>> joined_ GUARDED_BY(mutex_);  // by Frame::value
   Bytes used_ GUARDED_BY(mutex_);

@@ -9,13 +9,13 @@
 #include "base/log.hpp"
 #include "tier/host_region.hpp"
 
-// An extent that is free goes back to the region, which alone can join it with its neighbours:
-// jemalloc never joins what it got by two calls.
+// A free extent goes back to the region, because only the region can merge it with its neighbours: jemalloc never
+// merges extents from two calls.
 const char* je_malloc_conf = "retain:false";
 
 namespace tessera {
 
-// jemalloc hands its hooks back with every call; the region travels behind them.
+// jemalloc passes its hooks back with every call; the region is stored behind them.
 struct HostArena::Region : extent_hooks_s {
   Region(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages);
   HostRegion memory;
@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::size_t kAlignment = HostRegion::kUnit.value();
 
-// What jemalloc's `experimental.arenas_create_ext` takes (5.3, arena_types.h). Its plain
-// `arenas.create` would take its own metadata from the hooks, and so from the budget.
+// The argument of jemalloc's `experimental.arenas_create_ext` (5.3, arena_types.h). The plain `arenas.create` would
+// allocate metadata through the hooks, and so from the budget.
 struct ArenaConfig {
   extent_hooks_t* hooks;
   bool metadata_use_hooks;
@@ -36,7 +36,7 @@ struct ArenaConfig {
 
 HostArena::Region::Region(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages)
     : extent_hooks_s{}, memory(driver, capacity, chunk, pages) {
-  // Absent hooks (commit, purge, ...) tell jemalloc not to try: pinned memory stays as it is.
+  // Absent hooks (commit, purge, ...) mean that jemalloc does not try: pinned memory stays as it is.
   alloc = [](extent_hooks_t* hooks, void* wanted, std::size_t size, std::size_t alignment,
              bool* zero, bool* commit, unsigned) -> void* {
     if (wanted != nullptr) return nullptr;
@@ -71,7 +71,7 @@ HostArena::HostArena(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pag
     return;
   }
   arena_ = index;
-  // Free extents go back to the region at once.
+  // Return free extents to the region at once.
   for (const char* name : {"dirty_decay_ms", "muzzy_decay_ms"}) control(name, 0);
 }
 
@@ -91,7 +91,7 @@ void* HostArena::allocate(Bytes bytes, const Growth& growth) {
     seen = region_->memory.growths();
     if (void* const found = je_mallocx(bytes.value(), flags)) return found;
   } while (growth(bytes, seen));
-  // An extent that another thread is just freeing may still be on its way to the region.
+  // An extent that another thread is freeing may not have reached the region yet.
   control("purge");
   return je_mallocx(bytes.value(), flags);
 }
@@ -118,7 +118,7 @@ bool HostArena::is_refused() const { return region_->memory.is_refused(); }
 Bytes HostArena::backed() const { return region_->memory.backed(); }
 Status HostArena::validate() const { return region_->memory.validate(); }
 
-// Runs one of jemalloc's controls of this arena.
+// Runs a jemalloc control for this arena.
 void HostArena::control(const char* name, std::optional<std::ptrdiff_t> value) {
   char full_name[64];
   *fmt::format_to_n(full_name, sizeof(full_name) - 1, "arena.{}.{}", *arena_, name).out = '\0';

@@ -49,7 +49,7 @@ std::size_t HostGrower::waiting() {
   return requests_.size();
 }
 
-// A thread waits for this, and may hold locks of the engine's.
+// A thread waits for this, possibly holding locks of the engine.
 void HostGrower::serve(Request& request) {
   mutex_.unlock();
   const bool grown = request.piece();

@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-// What the rest of the machine, or of the container, is left to go on with.
+// Left for the rest of the machine, or of the container.
 constexpr Bytes kLeftForOthers = 128_MiB;
 
 bool is_too_much(Bytes bytes) {
@@ -29,7 +29,7 @@ class SystemHostPages final : public HostPages {
     std::array<unsigned long, 16> nodes{};
     if (node >= kBits * nodes.size()) return;
     nodes[node / kBits] = 1ul << (node % kBits);
-    // The kernel reads one bit less than it is told of.
+    // The kernel reads one bit less than the number passed.
     [[maybe_unused]] const long wished = ::syscall(SYS_mbind, start, bytes.value(), MPOL_PREFERRED,
                                                    nodes.data(), kBits * nodes.size() + 1, 0);
   }
@@ -39,10 +39,10 @@ class SystemHostPages final : public HostPages {
       return false;
     }
     if (::mprotect(start, bytes.value(), PROT_READ | PROT_WRITE) != 0) return false;
-    // A wish: without huge pages everything works, with more TLB misses.
+    // A hint: without huge pages there are only more TLB misses.
     [[maybe_unused]] const int wished = ::madvise(start, bytes.value(), MADV_HUGEPAGE);
-    // Fork copies pinned pages there and then, all that a host tier has; a child never uses them. Wiped and
-    // not absent in it, so that nothing else gets the addresses. An older kernel than 4.14 copies.
+    // Fork copies pinned pages eagerly, which would be the whole host tier, and a child never uses them. Wiped rather
+    // than absent in the child, so that nothing else is mapped there. Kernels before 4.14 copy.
     [[maybe_unused]] const int kept_to_us = ::madvise(start, bytes.value(), MADV_WIPEONFORK);
     const int refused = touch_first(start, bytes, touching_threads(bytes));
     if (refused == 0) return true;
@@ -51,7 +51,7 @@ class SystemHostPages final : public HostPages {
     return false;
   }
   void close(void* start, Bytes bytes) override {
-    // Both only fail for ranges that are not ours; the addresses stay reserved either way.
+    // Both fail only for ranges that are not ours; the addresses stay reserved either way.
     [[maybe_unused]] const int emptied = ::madvise(start, bytes.value(), MADV_DONTNEED);
     [[maybe_unused]] const int closed = ::mprotect(start, bytes.value(), PROT_NONE);
   }

@@ -1,7 +1,7 @@
-// What makes reserved host addresses usable memory, as an interface.
+// Turns reserved host addresses into usable memory, as an interface.
 //
-// Why an interface: a simulated machine without contents has a host tier of terabytes that takes no
-// memory (NoHostPages); the bookkeeping above is the same.
+// Why an interface: a simulated machine without contents has a host tier of terabytes that uses no memory
+// (NoHostPages); the bookkeeping above is the same.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -13,22 +13,22 @@ namespace tessera {
 class HostPages {
  public:
   virtual ~HostPages() = default;
-  // Wishes that what open() puts behind the range comes from this NUMA node; where the machine has no such
-  // node, or no memory left on it, it comes from another. REQUIRES: the range is not open.
+  // Requests that memory for the range in open() comes from this NUMA node; if the machine has no such node, or no
+  // memory left on it, it comes from another. REQUIRES: the range is not open.
   virtual void place(void*, Bytes, unsigned /*node*/) {}
-  // Makes the range readable, writable and present. False, with errno, when the machine refuses.
-  // REQUIRES: the range is reserved, and nothing else is.
+  // Makes the range readable, writable and present. False, with errno, when the machine refuses. REQUIRES: the range is
+  // reserved and not open.
   virtual bool open(void* start, Bytes bytes) = 0;
-  // Gives the memory back and keeps the addresses. REQUIRES: it was opened.
+  // Returns the memory and keeps the addresses. REQUIRES: it was opened.
   virtual void close(void* start, Bytes bytes) = 0;
 };
 
-// The system's own, with huge pages where it has them. They refuse what would leave the machine, or this
-// process's control group, so little memory that the kernel might kill for it. A child of fork finds
-// zeros there: nothing is copied for it. It is there until the process is not.
+// The system's pages, with huge pages where available. open() refuses if it would leave the machine, or this process's
+// control group, so little memory that the OOM killer might act. A child of fork finds zeros there: nothing is copied
+// for it. Lives as long as the process.
 HostPages& system_host_pages();
 
-// Addresses alone: a touch is a fault, before and after.
+// Addresses only: an access is a fault, before and after open().
 class NoHostPages final : public HostPages {
  public:
   bool open(void*, Bytes) override { return true; }

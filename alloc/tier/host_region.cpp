@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-// Chunks start here so that the system can back them with huge pages; also the gap between two.
+// Alignment of chunks, so that the system can back them with huge pages; also the gap between two.
 constexpr Bytes kChunkAlignment = 2_MiB;
 
 std::uint64_t unit_of(const void* pointer) {
@@ -26,7 +26,7 @@ std::uint64_t unit_of(const void* pointer) {
 HostRegion::HostRegion(Driver& driver, Bytes capacity, Bytes chunk, HostPages& pages)
     : driver_(driver), pages_(pages), capacity_(capacity / kUnit * kUnit), chunk_(round_up(chunk, kUnit)) {
   if (!capacity_) return;
-  // Only the last chunk is shorter than chunk_, so this holds them all, their gaps and the start.
+  // Only the last chunk is shorter than chunk_, so this holds all chunks, their gaps and the start.
   reserved_ = capacity_ + (capacity_ / chunk_ + 2) * (2 * kChunkAlignment);
   void* const found = ::mmap(nullptr, reserved_.value(), PROT_NONE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -82,7 +82,7 @@ bool HostRegion::grow(Bytes bytes, std::optional<std::uint64_t> seen) {
   return true;
 }
 
-// A thread that needs a chunk meanwhile waits for one of them at most.
+// The lock is released between chunks, so a thread that needs a chunk waits for one at most.
 void HostRegion::trim() {
   for (std::size_t i = 0;; ++i) {
     const MutexLock growing(growth_);
@@ -130,13 +130,13 @@ Status HostRegion::validate() const {
   return Status::ok();
 }
 
-// Makes the chunk usable and its memory free.
+// Backs the chunk and adds its memory to the free extents.
 bool HostRegion::back(Chunk& chunk, Bytes bytes) {
   if (const int node = node_.load(std::memory_order_relaxed); node >= 0) {
     pages_.place(chunk.start, bytes, static_cast<unsigned>(node));
   }
   if (!pages_.open(chunk.start, bytes)) {
-    // Every page that is to leave asks again; one line tells of them all.
+    // Every eviction asks again; one line reports all refusals in a row.
     if (!refused_) {
       log_line(LogLevel::kWarning, "the machine refuses {} bytes of host memory: {}", bytes.value(),
                std::strerror(errno));
@@ -162,14 +162,14 @@ bool HostRegion::back(Chunk& chunk, Bytes bytes) {
   return true;
 }
 
-// Takes the chunk out of what is free; false while a part of it is out.
+// Takes the chunk out of the free extents; false while a part of it is in use.
 bool HostRegion::withdraw(const Chunk& chunk) {
   const MutexLock lock(mutex_);
   // Gaps keep extents inside chunks, so a chunk is free when it is one extent.
   return free_.take_exactly(unit_of(chunk.start), chunk.backed / kUnit);
 }
 
-// Gives the chunk's memory back to the machine. REQUIRES: nothing in it is free or out.
+// Returns the chunk's memory to the machine. REQUIRES: none of it is free or in use.
 void HostRegion::unback(Chunk& chunk) {
   if (chunk.registered) {
     const Status unregistered = driver_.unregister_host(chunk.start);

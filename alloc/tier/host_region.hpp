@@ -1,12 +1,11 @@
 // Pinned host memory that grows in chunks up to a bound and is handed out in extents.
 //
-// One reservation of addresses holds all chunks, with a gap after each: an extent never crosses a
-// chunk, because a driver refuses a copy whose host range spans two registrations. Chunks are
-// backed and registered when they are first needed, so start-up does not pin a budget that is
-// never used.
+// One address reservation holds all chunks, with a gap after each: an extent never crosses a chunk, because a driver
+// refuses a copy with a host range that spans two registrations. Chunks are backed and registered when they are first
+// needed, so start-up does not pin a budget that is never used.
 //
-// Thread safety: every call may be made from any thread. Backing and pinning a chunk takes
-// milliseconds: growth_ is held meanwhile and mutex_ is not, so take() and give() never wait for it.
+// Thread safety: every call may be made from any thread. Backing and pinning a chunk takes milliseconds: growth_ is
+// held meanwhile and mutex_ is not, so take() and give() never wait for it.
 //
 // Invariants (validate())
 //  1. The backed chunks add up to backed(), which is at most the capacity.
@@ -35,37 +34,37 @@ class HostRegion {
   HostRegion(const HostRegion&) = delete;
   HostRegion& operator=(const HostRegion&) = delete;
 
-  // Best fit among what is backed; null when nothing fits. REQUIRES: multiples of kUnit.
+  // Best fit among backed memory; null when nothing fits. REQUIRES: multiples of kUnit.
   void* take(Bytes bytes, Bytes alignment);
-  // REQUIRES: the range was taken; it may be a part of what was taken, or several parts in a row.
+  // REQUIRES: the range was taken; it may be a part of an extent, or several adjacent ones.
   void give(void* pointer, Bytes bytes);
-  // What is backed from now on is to lie on this NUMA node.
+  // Memory backed from now on is to be on this NUMA node.
   void settle(unsigned node) { node_.store(static_cast<int>(node), std::memory_order_relaxed); }
-  // Backs one more chunk, of at least `bytes`. False at the bound, or when the machine refuses.
-  // With `seen`, a count of growths() by which nothing was found: true at once if it is out of
-  // date, because what another thread has backed meanwhile may do.
+  // Backs one more chunk, of at least `bytes`. False at the bound, or when the machine refuses. With `seen`, the
+  // growths() at which nothing was found: returns true at once if it is out of date, because the memory that another
+  // thread has backed since may be enough.
   bool grow(Bytes bytes, std::optional<std::uint64_t> seen = std::nullopt);
-  // How many chunks were backed so far, those given back included.
+  // Chunks backed so far, including those returned.
   std::uint64_t growths() const { return growths_.load(std::memory_order_acquire); }
-  // Gives back to the machine the chunks nothing of which is out.
+  // Returns chunks without any extent in use to the machine.
   void trim();
 
   bool contains(const void* pointer) const;
-  // How far `pointer` lies behind the start of the first chunk. REQUIRES: contains(pointer).
+  // The distance of `pointer` from the start of the first chunk. REQUIRES: contains(pointer).
   Bytes offset_of(const void* pointer) const;
   // False once the driver refused to register a chunk; copies then run synchronously.
   bool pinned() const { return pinned_.load(std::memory_order_relaxed); }
-  // Whether the machine refused memory when it was asked last.
+  // Whether the machine refused memory at the last request.
   bool is_refused() const { return refused_.load(std::memory_order_relaxed); }
   Bytes backed() const;
   Status validate() const;
 
  private:
-  // A piece of the reservation; it keeps its addresses when it is given back to the machine.
+  // A piece of the reservation; it keeps its addresses when its memory is returned.
   struct Chunk {
     std::byte* start = nullptr;
     Bytes bytes;   // of addresses
-    Bytes backed;  // zero, or what is readable, writable and free or out
+    Bytes backed;  // zero, or what is readable and writable, whether free or in use
     bool registered = false;
   };
 
@@ -83,13 +82,13 @@ class HostRegion {
   std::byte* first_ = nullptr;  // start of the first chunk
   std::atomic<bool> pinned_{true};
   std::atomic<std::uint64_t> growths_{0};
-  std::atomic<int> node_{-1};  // or anywhere
+  std::atomic<int> node_{-1};  // -1: any node
   mutable Mutex growth_{LockRank::kHostGrowth};
   std::vector<Chunk> chunks_ GUARDED_BY(growth_);
-  Bytes next_ GUARDED_BY(growth_);  // from base_ to the first address that no chunk has
-  std::atomic<bool> refused_{false};  // the last time that the machine was asked; written under growth_
+  Bytes next_ GUARDED_BY(growth_);  // offset from base_ of the first address not in a chunk
+  std::atomic<bool> refused_{false};  // at the last request to the machine; written under growth_
   mutable Mutex mutex_{LockRank::kTier};
-  Bytes backed_ GUARDED_BY(mutex_);    // changes under both
+  Bytes backed_ GUARDED_BY(mutex_);    // written under both locks
   ExtentMap free_ GUARDED_BY(mutex_);  // in units, by absolute address
 };
 

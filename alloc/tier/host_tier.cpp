@@ -16,7 +16,7 @@ Frame frame_at(PageClass page_class, void* bytes) {
   return Frame{TierKind::kHost, page_class, reinterpret_cast<std::uint64_t>(bytes)};
 }
 
-// How much of a staging reserve may be adopted: half of it, but it stays good for a large page.
+// How much of a staging reserve may be adopted: half, but with room left for a large page.
 Bytes adoptable_of(Bytes reserve) {
   if (reserve < kLargePage) return reserve / 2;
   return std::min(reserve / 2, reserve - kLargePage);
@@ -38,7 +38,7 @@ Bytes HostTier::staging_for(Bytes host, Bytes file) {
   return std::clamp(host / 8, 2 * kLargePage, 8 * kLargePage);
 }
 
-// In pieces that each hold a large frame: the upper half of them, which is never adopted, holds at least one.
+// In chunks that each hold a large frame: the upper half, which is never adopted, contains at least one chunk.
 HostTier::Reserve::Reserve(Driver& driver, Bytes bytes, HostPages& pages)
     : arena(driver, bytes, std::max(bytes / std::max(bytes / kLargePage, std::uint64_t{1}) / kBasePage * kBasePage, kBasePage),
             pages) {}
@@ -64,7 +64,7 @@ void HostTier::add_reserve(DeviceId device) {
   if (node) added->arena.settle(*node);
 }
 
-// The arena is called without the lock: both are of one rank, and the driver may take long to pin.
+// The arena is called without the lock: both have the same rank, and the driver may take long to pin.
 Result<Frame> HostTier::take(PageClass page_class) {
   const Bytes bytes = page_bytes(page_class);
   {
@@ -85,7 +85,7 @@ Result<Frame> HostTier::take(PageClass page_class) {
   return frame_at(page_class, found);
 }
 
-// The bytes are counted as free once they are: who reads the count may take them.
+// The bytes are counted as free only once they are: a reader of the count may take them at once.
 void HostTier::give_back(Frame frame) {
   Reserve* reserve = nullptr;
   {
@@ -143,7 +143,7 @@ void HostTier::settle(unsigned node) {
   for (Reserve* const reserve : reserves()) reserve->arena.settle(node);
 }
 
-// For whoever asks their arenas something, which is done without the lock.
+// For queries of their arenas, which are made without the lock.
 std::vector<HostTier::Reserve*> HostTier::reserves() const {
   const MutexLock lock(mutex_);
   std::vector<Reserve*> all;
@@ -151,7 +151,7 @@ std::vector<HostTier::Reserve*> HostTier::reserves() const {
   return all;
 }
 
-// Null: the frame is of the budget's own arena.
+// Null: the frame is from the budget's own arena.
 HostTier::Reserve* HostTier::reserve_with(const Frame& frame) const {
   const auto found = std::find_if(reserves_.begin(), reserves_.end(), [&frame](const auto& entry) {
     return entry.second->arena.contains(bytes_of(frame));
@@ -201,7 +201,7 @@ bool HostTier::is_due(const TierUsage& now) const {
   return is_used(now) && now.spare < std::min(ahead, now.capacity - now.used);
 }
 
-// The first that is not all backed yet, when the budget is nearly used.
+// The first reserve that is not completely backed, once the budget is nearly used.
 HostTier::Reserve* HostTier::staging_due(const TierUsage& now) const {
   const bool near = now.capacity - now.used < std::max(kChunk, now.capacity / 8);
   if (!is_used(now) || !near || !staging_capacity_) return nullptr;

@@ -1,12 +1,12 @@
 // Pinned host memory as frames; `value` of a frame is its address in this process.
 //
-// Frames come from a bounded arena (host_arena.hpp), which all devices share. A few large frames' worth of
-// bytes beyond the budget, the *staging reserve*, are kept for moves between device and file, so that a
-// full (or zero) host budget can slow the file tier but never stop it. Each device has a reserve of its own: in
-// a shared one, another device's moves may leave an engine no frame while it has no moves to wait for. Each is
-// an arena of its own: in a shared one, ordinary frames could leave no room in one piece for a large staging frame.
+// Frames come from a bounded arena (host_arena.hpp) that all devices share. The *staging reserve*, the bytes of a few
+// large frames beyond the budget, is kept for moves between device and file, so that a full (or zero) host budget can
+// slow the file tier but never stop it. Each device has a reserve of its own: in a shared one, moves of another device
+// could take the last frame while this engine has no move of its own to wait for. Each reserve is an arena of its own:
+// in a shared one, ordinary frames could leave no contiguous room for a large staging frame.
 //
-// Thread safety: as tier.hpp says.
+// Thread safety: as in tier.hpp.
 //
 // Invariants: those of tier.hpp; staging frames and adopted frames of a device together fit its reserve.
 #pragma once
@@ -26,13 +26,13 @@ namespace tessera {
 
 class HostTier final : public Tier {
  public:
-  // `capacity` counts frames taken by take(); `staging`, for each device, those taken by take_staging().
+  // `capacity` limits frames from take(); `staging`, per device, those from take_staging().
   HostTier(Driver& driver, Bytes capacity, Bytes staging,
            HostPages& pages = system_host_pages());
   ~HostTier() override;
-  // The reserve that goes with such budgets: without it a full one could not be exchanged page for page.
+  // The reserve for such budgets: without it, pages could not be exchanged with a full tier.
   static Bytes staging_for(Bytes host, Bytes file);
-  // From now on the device has a reserve. Costs addresses only, until a frame of it is taken or soon will be.
+  // Gives the device a reserve. Uses only addresses until a frame of it is taken or soon will be.
   void add_reserve(DeviceId device);
 
   TierKind kind() const override { return TierKind::kHost; }
@@ -42,37 +42,36 @@ class HostTier final : public Tier {
   void trim() override;
   Status validate() const override;
 
-  // Memory that is taken from now on is to lie near this NUMA node. The first call decides: one tier
-  // serves all devices, and what is theirs cannot be told apart.
+  // Memory taken from now on is to be near this NUMA node. The first call decides: one tier serves all devices, and
+  // their shares cannot be separated.
   void settle(unsigned node);
-  // From now on a thread does all pinning: ahead of need (grow_ahead), and where that was not enough, while who takes a
-  // frame waits for it. REQUIRES: nothing else was called yet.
+  // From now on a thread does all pinning: ahead of need (grow_ahead), and if that was not enough, while the thread
+  // that takes a frame waits. REQUIRES: no other call was made yet.
   void grow_in_background();
-  // Keeps pinned memory ready for what may come down next: backs one more piece when less is spare than a
-  // quarter of what is used (64 to 512 MiB), and the staging reserves when the budget is nearly used. Nothing before the
-  // first frame is taken or expected: most programs fit. True when it did; it takes as long as pinning
-  // takes. The machine refused once: never again.
+  // Keeps pinned memory ready for coming evictions: backs one more piece when the spare bytes are fewer than a quarter
+  // of the used ones (64 to 512 MiB), and the staging reserves when the budget is nearly used. Does nothing before the
+  // first frame is taken or expected: most programs fit. Returns whether it backed a piece, which takes as long as
+  // pinning does. After one refusal by the machine it does nothing any more.
   bool grow_ahead();
   // Frames will be taken before long. Cheap.
   void expect_use();
 
-  // A frame of the device's own reserve, on its way between device and file. REQUIRES: add_reserve(device).
-  // Errors: kBusy while too much of the reserve is out; kOutOfMemory when it is smaller than the page, or
-  // the machine refuses it.
+  // A frame of the device's own reserve, for a move between device and file. REQUIRES: add_reserve(device). Errors:
+  // kBusy while too much of the reserve is in use; kOutOfMemory when it is smaller than the page, or the machine
+  // refuses it.
   Result<Frame> take_staging(PageClass page_class, DeviceId device);
   void give_back_staging(Frame frame);
-  // Turns a staging frame into an ordinary one when the budget has room: a page read from the
-  // file stays in host memory. It keeps its place in the reserve until it is given back, so only
-  // frames in the reserve's lower part can be adopted; above it a large frame always fits.
-  // Errors: kOutOfMemory; the frame is unchanged.
+  // Turns a staging frame into an ordinary one when the budget has room: a page read from the file stays in host
+  // memory. It keeps its place in the reserve until it is given back, so only frames in the reserve's lower part can be
+  // adopted; above it a large frame always fits. Errors: kOutOfMemory; the frame is unchanged.
   Status adopt(const Frame& staging);
 
   static void* bytes_of(const Frame& frame) { return reinterpret_cast<void*>(frame.value); }
-  // Whether the arenas could be pinned; if not, copies work but are synchronous.
+  // Whether the arenas could be pinned; otherwise copies are synchronous.
   bool pinned() const;
-  // Whether the machine refused memory when it was asked last, so that the budget cannot be had.
+  // Whether the machine refused memory at the last request, so that the budget cannot be reached.
   bool is_refused() const { return arena_.is_refused(); }
-  // usage() and the staging reserves of all devices with it: what the tier takes of the machine.
+  // usage() plus the staging reserves of all devices: all memory that the tier takes from the machine.
   TierUsage usage_with_staging() const;
 
  private:
@@ -81,7 +80,7 @@ class HostTier final : public Tier {
     HostArena arena;
     // Guarded by the tier's mutex.
     Bytes used;
-    Bytes adopted;  // part of the tier's used_ that lies in this arena
+    Bytes adopted;  // part of the tier's used_ that is in this arena
   };
 
   bool is_used(const TierUsage& now) const { return now.used || expected_.load(std::memory_order_relaxed); }
@@ -105,13 +104,13 @@ class HostTier final : public Tier {
   std::atomic<bool> expected_{false};
   mutable Mutex mutex_{LockRank::kTier};
   std::optional<unsigned> node_ GUARDED_BY(mutex_);
-  // None goes, so their arenas may be used without the lock.
+  // Never removed, so their arenas may be used without the lock.
   std::map<DeviceId, std::unique_ptr<Reserve>> reserves_ GUARDED_BY(mutex_);
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
-  Bytes staged_ GUARDED_BY(mutex_);      // used of all reserves
+  Bytes staged_ GUARDED_BY(mutex_);      // used in all reserves
   Bytes peak_in_all_ GUARDED_BY(mutex_);  // of used_ and staged_ together
-  std::unique_ptr<HostGrower> grower_;  // null: the thread that takes a frame pins. Ends before what it grows
+  std::unique_ptr<HostGrower> grower_;  // null: the thread that takes a frame pins. Destroyed before what it grows
 };
 
 }  // namespace tessera

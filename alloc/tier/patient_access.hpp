@@ -1,4 +1,4 @@
-// Access to a mapped range, asked for until the driver has an answer.
+// Sets the access of a mapped range, with retries while the driver is not ready.
 //
 // Thread safety: stateless.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-// As Driver::set_access; kNotReady (CUDA 600) is asked again, for some twenty milliseconds.
+// As Driver::set_access; kNotReady (CUDA 600) is retried for some twenty milliseconds.
 inline Status set_access_patiently(Driver& driver, Address address, Bytes bytes, DeviceId device) {
   constexpr int kTries = 1000;
   Status status = driver.set_access(address, bytes, device);

@@ -11,11 +11,11 @@
 namespace tessera {
 namespace {
 
-// A frame of a device at addresses of its own.
+// A frame of a device, mapped at addresses of its own.
 class TriedFrame {
  public:
   explicit TriedFrame(Driver& driver) : driver_(driver) {}
-  // What stays mapped keeps its addresses.
+  // Addresses that are still mapped are not released.
   ~TriedFrame() {
     if (mapped_ && !unmap()) return;
     if (range_) note(driver_.release(*range_, kBasePage));
@@ -51,8 +51,8 @@ class TriedFrame {
   bool mapped_ = false;
 };
 
-// The way back has to write over other bytes. What is read is compared with what was sent, and begins as that: a
-// device of bookkeeping alone has no byte to give, and none is wrong.
+// The way back must overwrite other bytes. The buffer read into starts out equal to what was sent: on a simulated
+// device without contents nothing is written, and that is not an error.
 Status there_and_back(Driver& driver, Address own, Address lent, StreamId stream) {
   const std::vector<std::uint64_t> sent(512, 0x5445535345524121), other(sent.size(), ~sent[0]);
   std::vector<std::uint64_t> back = sent;
@@ -75,7 +75,7 @@ Status try_peer_link(Driver& driver, DeviceId borrower, DeviceId lender) {
   TESSERA_TRY(own.make(borrower));
   TESSERA_TRY_ASSIGN(const StreamId stream, driver.create_stream(borrower));
   Status status = there_and_back(driver, own.address(), lent.address(), stream);
-  // What failed may have left copies that run, and memory goes back behind this.
+  // Copies queued before a failure may still run, and the memory is freed afterwards.
   const Status over = status.is_ok() ? Status() : driver.synchronize(stream);
   const Status destroyed = driver.destroy_stream(stream);
   if (!over.is_ok()) log_line(LogLevel::kDebug, "a peer that was tried: {}", over.to_string());

@@ -1,7 +1,7 @@
-// Whether copies of one device reach the memory of another.
+// Whether copies of one device can access the memory of another.
 //
-// Found out by doing it, as that of host frames is: no attribute can be trusted, and behind some IOMMUs access is
-// given and copies end well that have written nothing.
+// Determined by trying, like host frames: no attribute is reliable, and behind some IOMMUs access is granted and copies
+// succeed without having written anything.
 //
 // Thread safety: stateless.
 #pragma once
@@ -10,9 +10,9 @@
 
 namespace tessera {
 
-// A frame of the lender is mapped with access for both, and bytes of the borrower go there and back. All of it is gone
-// when this returns. Errors: the driver's; kOutOfMemory where one of them has no frame to try with; kNotSupported
-// where other bytes came back.
+// Maps a frame of the lender with access for both, and copies bytes of the borrower there and back. Releases everything
+// before it returns. Errors: the driver's; kOutOfMemory where one of them has no frame for the test; kNotSupported
+// where different bytes came back.
 Status try_peer_link(Driver& driver, DeviceId borrower, DeviceId lender);
 
 }  // namespace tessera

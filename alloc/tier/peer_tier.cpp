@@ -33,7 +33,7 @@ bool PeerTier::lends(DeviceId device) const {
   return std::ranges::any_of(lenders_, [&](const Lender& each) { return each.loan.lender == device; });
 }
 
-// The tier's own lock goes before that of the lenders.
+// The tier's own lock is taken before that of the lenders.
 void PeerTier::settle(DeviceId device) {
   Bytes less;
   {
@@ -64,7 +64,7 @@ Status PeerTier::try_admit(DeviceId device) {
   return any ? admit(device) : Status(Code::kOutOfMemory, "who lends has nothing to lend");
 }
 
-// Where there is no memory left to try with, access to the frames there are has to do.
+// If there is no memory left for the test, access to the existing frames is sufficient.
 Status PeerTier::try_lender(const Lender& lender, DeviceId borrower) {
   const Status tried = try_peer_link(driver_, borrower, lender.loan.lender);
   if (tried.is_ok() || (tried.code() == Code::kOutOfMemory && lender.taken)) return {};
@@ -91,7 +91,7 @@ Bytes PeerTier::reach() const {
   });
 }
 
-// Another may have given memory back to a lender meanwhile.
+// Another allocator may have returned memory to a lender meanwhile.
 void PeerTier::trim() {
   AliasTier::trim();
   const MutexLock lock(lenders_mutex_);

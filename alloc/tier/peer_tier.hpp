@@ -1,12 +1,11 @@
-// Memory that other devices lend: nearer than host memory where devices have links of their own.
+// Memory lent by other devices: nearer than host memory where devices have links of their own.
 //
-// A frame is memory of a lender, which never sees it; the borrowers copy through its alias. Which lender gives
-// a frame does not matter to who takes it, and the one that has most left is asked first, so that pages lie on all
-// of them in turn (MPress, HPCA 2023, stripes them as well). What is lent is taken from a lender when it is needed
-// first, and kept as spare frames then. Who has less than it was to lend is not asked again for so much before
-// something of it went back.
+// A frame is memory of a lender, which does not use it; the borrowers copy through its alias. Any lender may provide a
+// frame, and the one with most left is asked first, so that pages are spread over all of them (MPress, HPCA 2023,
+// stripes them as well). Memory is allocated on a lender when it is first needed, and then kept as spare frames. A
+// lender that had less than its loan is not asked again for that size before some of it was returned.
 //
-// Thread safety: as tier.hpp says.
+// Thread safety: as in tier.hpp.
 #pragma once
 
 #include <unordered_map>
@@ -23,21 +22,21 @@ struct Loan {
 
 class PeerTier final : public AliasTier {
  public:
-  // Its capacity is all that is lent. REQUIRES: each lender is named once.
+  // Its capacity is the sum of the loans. REQUIRES: each lender is named once.
   PeerTier(Driver& driver, std::vector<Loan> loans);
   // Destroys all spare frames. REQUIRES: as destroy_all.
   ~PeerTier() override;
 
   bool lends(DeviceId device) const;
-  // Holds a loan against what the lender has free, and lowers it to that, with a line. Once for each lender: before
-  // its own heap, or a borrower, takes anything. Does nothing for who is none.
+  // Compares a loan with the lender's free memory, and lowers it to that, with a log line. Once for each lender, before
+  // its own heap or a borrower takes anything. No effect for other devices.
   void settle(DeviceId device);
-  // Admits the device, if it reaches the memory of each lender (peer_link.hpp): any of them may give the next frame.
-  // Errors: the driver's, and which lender it was.
+  // Admits the device if it can access the memory of each lender (peer_link.hpp): any of them may provide the next
+  // frame. Errors: the driver's, with the lender named.
   Status try_admit(DeviceId device);
-  // What may yet be taken from a lender; 0 for who is none.
+  // What may still be allocated on a lender; 0 for other devices.
   Bytes to_come_from(DeviceId device) const;
-  // Its capacity, but of those who have no more to lend what they lent.
+  // Its capacity; for lenders without more to lend, only what they have lent.
   Bytes reach() const;
   void trim() override;
 
@@ -46,12 +45,12 @@ class PeerTier final : public AliasTier {
     Loan loan;
     Bytes taken;
     bool settled = false;
-    Bytes refused{};    // the least that it had not, or none
-    bool said = false;  // that it had not
+    Bytes refused{};    // the smallest size that it refused, or none
+    bool said = false;  // the refusal was logged
     Bytes left() const { return loan.bytes - taken; }
   };
 
-  // Each as it was when this was asked.
+  // A snapshot.
   std::vector<Lender> lenders() const;
   Status try_lender(const Lender& lender, DeviceId borrower);
   void note_refused(Lender& lender, Bytes bytes) REQUIRES_LOCK(lenders_mutex_);

@@ -28,7 +28,7 @@ int carry_out(int file, Chunk& chunk) {
     const ssize_t moved = move_once(file, chunk);
     if (moved == 0) return kFileEnds;
     if (moved > 0 && chunk.advance(static_cast<std::uint64_t>(moved))) continue;
-    // Less than a block was moved, or none.
+    // Less than a block was moved, or nothing.
     const int error = moved > 0 ? EIO : errno;
     const bool may_pass = moved > 0 || error == EINTR || error == EAGAIN;
     if (!may_pass || ++interruptions > kMostInterruptions) return error;

@@ -1,6 +1,6 @@
-// Chunks carried out by pread and pwrite: the caller waits until it is over.
+// Chunks carried out by pread and pwrite: the caller waits until they are done.
 //
-// Why beside io_uring: what the ring cannot do for want of a worker, memory or permission, a plain call can.
+// Complements io_uring: a plain call still works where the ring lacks a worker, memory or permission.
 //
 // Thread safety: any thread; two chunks do not overlap.
 #pragma once
@@ -12,12 +12,12 @@
 
 namespace tessera {
 
-// Carries out what is left of the chunk. 0, an error number, or kFileEnds. A call that was interrupted is made
-// again, a hundred times at most.
+// Carries out the rest of the chunk. Returns 0, an error number, or kFileEnds. An interrupted call is repeated, a
+// hundred times at most.
 int carry_out(int file, Chunk& chunk);
 
-// FileIo's discard. `directory` is for the message. Errors: kNotSupported where the file system, or a filter, refuses
-// it in any case; kIo.
+// FileIo's discard. `directory` is for the message. Errors: kNotSupported where the file system, or a filter, always
+// refuses it; kIo.
 Status punch_hole(int file, Bytes offset, Bytes bytes, const std::string& directory);
 
 }  // namespace tessera

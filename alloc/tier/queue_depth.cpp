@@ -5,10 +5,10 @@
 namespace tessera {
 namespace {
 
-// So near to the best is as good as the best.
+// A depth with this share of the best speed counts as equally good.
 constexpr std::uint64_t kNearPercent = 97;
 
-// The first to be tried is the one that most disks need.
+// The first to be measured is the one that suits most disks.
 constexpr std::size_t kFirst = 2;
 
 }  // namespace
@@ -28,7 +28,7 @@ void QueueDepth::ended(Bytes bytes, Nanoseconds took, bool full) {
   moved_ += bytes;
   took_ += took;
   if (moved_ < kMeasured) return;
-  // Bytes over nanoseconds; a stretch is far from where this would overflow.
+  // Bytes times 1e9 over nanoseconds; kMeasured is far from overflow.
   const std::uint64_t each = std::max<std::uint64_t>(took_.value() / depth(), 1);
   speeds_[candidate_][static_cast<std::size_t>(round_)] = moved_.value() * 1'000'000'000 / each;
   next();

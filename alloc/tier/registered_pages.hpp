@@ -1,7 +1,7 @@
-// Host pages that the spill files know: made known to them when they are opened, and forgotten before they
-// are closed, so that a transfer need not look its memory up each time.
+// Host pages registered with the spill files: attached when they are opened, and detached before they are closed, so
+// that transfers need not look the memory up each time.
 //
-// Thread safety: as host_pages.hpp says.
+// Thread safety: as in host_pages.hpp.
 #pragma once
 
 #include "tier/file_tier.hpp"

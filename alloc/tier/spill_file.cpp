@@ -25,7 +25,7 @@ Status refused(const std::string& directory, const char* what, int error) {
                                        std::strerror(error)));
 }
 
-// Not every file system takes O_DIRECT; without it transfers go through the page cache.
+// Not every file system supports O_DIRECT; without it transfers go through the page cache.
 void try_direct(int descriptor) {
   const int flags = ::fcntl(descriptor, F_GETFL);
   if (flags >= 0) static_cast<void>(::fcntl(descriptor, F_SETFL, flags | O_DIRECT));
@@ -57,11 +57,11 @@ bool SpillFile::direct() const {
 Result<SpillFile> make_spill_file(const std::string& directory, Bytes size) {
   if (size > file_size_limit()) return refused(directory, "the limit on the size of files (ulimit -f)", EFBIG);
   auto file = make_nameless(directory);
-  // Systems say in many ways that they have no nameless files; if something else is the matter this says so, too.
+  // Systems report missing support for nameless files in many ways; any other problem also makes this call fail.
   if (!file.is_ok()) file = make_unlinked(directory);
   if (!file.is_ok()) return file;
   const int descriptor = file.value().descriptor();
-  // The full length at once: a write that makes the file longer takes the file system's slow path.
+  // Full length from the start: a write that extends the file takes the file system's slow path.
   if (::ftruncate(descriptor, static_cast<off_t>(size.value())) != 0) {
     return refused(directory, "cannot make a file of that size", errno);
   }

@@ -11,8 +11,8 @@
 namespace tessera {
 namespace {
 
-// While it lives, threads that are made start with all signals blocked: the program's handlers expect its own
-// threads, and a write beyond a limit on file size is an error there and no signal.
+// Threads created while it lives start with all signals blocked: the program's handlers expect its own threads, and a
+// write beyond the file size limit is then an error instead of a signal.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -56,10 +56,10 @@ ThreadIo::~ThreadIo() {
   }
 }
 
-// In turn, so that each direction has some where not all can be had.
+// Alternating, so that each direction has some where not all can be started.
 void ThreadIo::make_threads() {
   const SignalsBlocked blocked;
-  // They never look at their side's list, but start while it grows.
+  // The threads never read these lists, but start while they grow.
   reads_.threads.reserve(kThreads);
   writes_.threads.reserve(kThreads);
   for (unsigned made = 0; made < 2 * kThreads; ++made) {
@@ -96,7 +96,7 @@ bool ThreadIo::carry_out_one(bool writing) NO_THREAD_SAFETY_ANALYSIS {
   const int error = carry_out(file_.descriptor(), *chunk);
   mutex_.lock();
   const bool over = queue_.end(*chunk, error);
-  // Who helps may have found as many in flight as may be, and goes on now.
+  // A helping thread may have found the depth reached, and can continue now.
   if (over || side_of(writing).threads.empty()) progress_.notify_all();
   return true;
 }

@@ -1,13 +1,13 @@
 // FileIo by threads that call pread and pwrite: for systems that refuse io_uring, as containers do by default.
 //
-// Each direction has threads of its own, so that reads never wait behind writes; how many bounds how much is in
-// flight. A direction for which no thread could be made is served by whoever polls or waits: a poll carries out a
-// chunk at most, a wait as many as it needs. Signals of the program never run on these threads.
+// Each direction has its own threads, so that reads never wait behind writes; their number bounds what is in flight. A
+// direction without threads is served by the threads that poll or wait: a poll carries out at most one chunk, a wait as
+// many as it needs. The program's signals never run on these threads.
 //
-// Thread safety: as file_io.hpp says; one ticket is polled or waited for by one thread.
+// Thread safety: as file_io.hpp; one ticket is polled or waited for by one thread.
 //
-// Invariants: at most kThreads chunks are in flight in each direction; a call is made again only where
-// plain_transfer.hpp says so.
+// Invariants: at most kThreads chunks are in flight in each direction; a call is repeated only where plain_transfer.hpp
+// permits it.
 #pragma once
 
 #include <memory>
@@ -25,15 +25,15 @@ namespace tessera {
 
 class ThreadIo final : public FileIo {
  public:
-  // In each direction. A chunk of a mebibyte is many requests to a disk, so a few threads keep it busy.
+  // Per direction. A chunk of a mebibyte is many requests to a disk, so a few threads keep it busy.
   static constexpr unsigned kThreads = 8;
 
-  // A spill file of `size` bytes in `directory`, whose speed is taken by `clock`. Where not all threads can be had, all
-  // but one in each direction end again: the limit on tasks is the program's, too. Errors: kIo with the directory and
-  // the reason.
+  // A spill file of `size` bytes in `directory`, with speeds measured by `clock`. Where not all threads can be started,
+  // all but one per direction end again: the limit on tasks also applies to the program. Errors: kIo with the directory
+  // and the reason.
   static Result<std::unique_ptr<ThreadIo>> open(const std::string& directory, Bytes size,
                                                 std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>());
-  // Waits for what is in flight; what is not started is dropped.
+  // Waits for what is in flight; drops what has not started.
   ~ThreadIo() override;
   ThreadIo(const ThreadIo&) = delete;
   ThreadIo& operator=(const ThreadIo&) = delete;
@@ -45,15 +45,15 @@ class ThreadIo final : public FileIo {
   Status wait(IoTicket ticket) override;
   Status discard(Bytes offset, Bytes bytes) override;
 
-  // Those that could be made, of both directions, and why no more could.
+  // Threads started in both directions, and why there are no more.
   unsigned threads() const { return static_cast<unsigned>(reads_.threads.size() + writes_.threads.size()); }
   const Status& refusal() const { return refusal_; }
 
  private:
   struct Side {
-    std::vector<std::thread> threads;  // none comes or goes after open
+    std::vector<std::thread> threads;  // fixed after open
     Condition work;
-    std::size_t kept = kThreads;  // those that are further back in the list end; guarded by mutex_
+    std::size_t kept = kThreads;  // threads beyond this index end; guarded by mutex_
   };
 
   ThreadIo(SpillFile file, const std::string& directory, std::unique_ptr<const Clock> clock);
@@ -62,11 +62,11 @@ class ThreadIo final : public FileIo {
   void end_most();
   Side& side_of(bool writing) { return writing ? writes_ : reads_; }
   Result<IoTicket> start(bool writing, void* host, Bytes bytes, Bytes offset);
-  // The life of a thread at this place in its side's list.
+  // The main function of the thread at this index of its side's list.
   void serve(bool writing, std::size_t place);
-  // Carries out one chunk; false when there is none to be begun.
+  // Carries out one chunk; false when there is none to start.
   bool carry_out_one(bool writing) REQUIRES_LOCK(mutex_);
-  // The same where no thread does it.
+  // The same for directions without threads.
   bool help() REQUIRES_LOCK(mutex_);
 
   const SpillFile file_;

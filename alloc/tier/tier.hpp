@@ -1,9 +1,8 @@
-// A tier: a budget of frames of one kind of memory. It hands frames out and takes them back.
+// A tier: a budget of frames of one kind of memory. It hands out frames and takes them back.
 //
-// A frame is one physical piece of memory of a page class. What a frame's value means is known to
-// its tier alone, and to the one who moves bytes: in the device tier a driver handle, in the peer tier
-// an address of its own, in the host tier the pointer to pinned bytes, in the file tier the offset in the
-// spill file.
+// A frame is one physical piece of memory of a page class. The meaning of a frame's value is known only to its tier and
+// to the code that moves bytes: in the device tier a driver handle, in the peer tier an address of its own, in the host
+// tier the pointer to pinned bytes, in the file tier the offset in the spill file.
 //
 // Thread safety: every call of every tier may be made from any thread. All but the device tier serve
 // all devices of a process.
@@ -33,7 +32,7 @@ struct Frame {
   TierKind tier = TierKind::kDevice;
   PageClass page_class = PageClass::kBase;
   std::uint64_t value = 0;
-  bool joined = false;  // a large frame that is sixteen base frames in a row (handle_tier.hpp)
+  bool joined = false;  // a large frame of sixteen base frames in a row (handle_tier.hpp)
 
   Bytes bytes() const { return page_bytes(page_class); }
 };
@@ -41,9 +40,9 @@ struct Frame {
 struct TierUsage {
   Bytes capacity{};  // the budget
   Bytes used{};      // in frames that are out
-  Bytes spare{};     // held by the tier, ready to be handed out again
+  Bytes spare{};     // held by the tier for reuse
   Bytes peak_used{};
-  Bytes lost = {};  // of `used`, in frames that cannot come back
+  Bytes lost = {};  // of `used`, in frames that cannot be returned
 
   Bytes room() const { return capacity - std::min(used, capacity); }
 };
@@ -58,7 +57,7 @@ class Tier {
   // REQUIRES: `frame` was taken here and is not given back yet; nothing reads or writes it.
   virtual void give_back(Frame frame) = 0;
   virtual TierUsage usage() const = 0;
-  // Gives memory that is held but not used back to the machine.
+  // Returns memory that is held but not used to the machine.
   virtual void trim() = 0;
   virtual Status validate() const = 0;
 };

@@ -16,8 +16,8 @@ struct TierStack {
   DeviceTier& device;
   HostTier& host;
   FileTier& file;
-  BackingTier* backing = nullptr;  // takes the place of all below: what leaves stays mapped
-  PeerTier* peer = nullptr;        // or nobody lends to the device
+  BackingTier* backing = nullptr;  // replaces all tiers below: evicted pages stay mapped
+  PeerTier* peer = nullptr;        // null if no device lends to this one
 
   bool is_backed() const { return backing != nullptr; }
   TierUsage host_usage() const { return is_backed() ? backing->usage() : host.usage(); }

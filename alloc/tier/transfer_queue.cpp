@@ -17,7 +17,7 @@ bool is_aligned(const void* host, Bytes bytes, Bytes offset) {
   return !(address % kBlock) && !(bytes % kBlock) && !(offset % kBlock) && bytes;
 }
 
-// Below this many bytes per second a disk holds up whoever waits for it more than it helps.
+// Below this many bytes per second, waiting for the disk costs more than it helps.
 constexpr std::uint64_t kSlow = 200'000'000;
 
 }  // namespace
@@ -81,7 +81,7 @@ bool TransferQueue::end(const Chunk& chunk, int error) {
   if (transfer.outcome.is_ok()) {
     const unsigned depth = queue.depth.depth();
     queue.depth.ended(chunk.bytes, clock_.now() - chunk.issued, queue.full);
-    if (queue.depth.depth() != depth) queue.full = false;  // those that end with it were issued at the old one
+    if (queue.depth.depth() != depth) queue.full = false;  // those completing now were issued at the old depth
   }
   look_at_speed(queue, chunk.writing);
   return transfer.is_over();

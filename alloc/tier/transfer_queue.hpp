@@ -1,8 +1,8 @@
-// The transfers of one spill file, cut into chunks: what every real FileIo keeps, whoever carries the chunks out.
+// The transfers of one spill file, split into chunks: state common to every real FileIo, however the chunks are carried
+// out.
 //
-// Why chunks: a disk reaches its speed with several requests in flight, and one page alone should reach it
-// too. Each direction has a queue and a depth of its own (queue_depth.hpp), so that reads never wait behind
-// writes.
+// Why chunks: a disk reaches its speed with several requests in flight, and a single page should reach it too. Each
+// direction has its own queue and depth (queue_depth.hpp), so that reads never wait behind writes.
 //
 // Thread safety: none; the owner locks.
 //
@@ -33,7 +33,7 @@ struct Chunk {
   std::byte* next_host() const { return host + done.value(); }
   Bytes next_offset() const { return offset + done; }
   Bytes left() const { return bytes - done; }
-  // Takes the answer of a request into account, in whole blocks. False when it did not get on.
+  // Adds the result of a request, in whole blocks. False when it made no progress.
   bool advance(std::uint64_t moved);
 };
 
@@ -42,23 +42,23 @@ inline constexpr int kFileEnds = -1;
 
 class TransferQueue {
  public:
-  // What O_DIRECT wants of every address, length and offset.
+  // The alignment that O_DIRECT requires of every address, length and offset.
   static constexpr Bytes kBlock = 4_KiB;
   static constexpr Bytes kChunk = 1_MiB;
 
-  // `directory` is for messages; `depth` is that of each direction. REQUIRES: `clock` outlives it.
+  // `directory` is for messages; `depth` is used for each direction. REQUIRES: `clock` outlives it.
   TransferQueue(std::string directory, const Clock& clock, const QueueDepth& depth = QueueDepth());
 
-  // As FileIo's read and write. Errors: kBusy; kInvalidArgument for what is not in whole blocks.
+  // As FileIo's read and write. Errors: kBusy; kInvalidArgument for anything but whole blocks.
   Result<IoTicket> start(bool writing, void* host, Bytes bytes, Bytes offset);
-  // The next chunk to carry out; nothing when none waits, or when as many are in flight as serve the disk best.
+  // The next chunk to carry out; nothing when none is waiting, or when the depth is reached.
   std::optional<Chunk> next(bool writing);
-  // A chunk is over, with 0, an error number or kFileEnds. True when its transfer is over, too.
+  // A chunk has ended, with 0, an error number or kFileEnds. True when its transfer has ended too.
   bool end(const Chunk& chunk, int error);
-  // The transfer's outcome, after which the ticket is gone; kNotReady while it runs.
+  // The outcome of the transfer, after which the ticket is invalid; kNotReady while it runs.
   Status take_outcome(IoTicket ticket);
 
-  // What is not in flight never will be.
+  // Drops chunks that are not in flight.
   void drop_waiting();
   unsigned in_flight() const { return reads_.in_flight + writes_.in_flight; }
 
@@ -68,19 +68,19 @@ class TransferQueue {
     std::byte* host = nullptr;
     Bytes bytes;
     Bytes offset;         // in the file
-    Bytes issued;         // bytes of chunks that were begun
+    Bytes issued;         // bytes of chunks that were issued
     unsigned chunks = 0;  // in flight
     Status outcome;
 
     bool is_over() const { return chunks == 0 && (issued == bytes || !outcome.is_ok()); }
   };
-  // One direction: transfers with chunks that are not issued, in order, and how many are in flight.
+  // One direction: transfers with chunks that are not issued, in order, and the number in flight.
   struct Queue {
     std::deque<IoTicket> waiting;
     unsigned in_flight = 0;
     QueueDepth depth;
-    bool full = false;  // when it was asked last: as many as may be are in flight, and more wait
-    bool told = false;  // whether its speed was looked at
+    bool full = false;  // at the last call of next(): the depth was reached, and more are waiting
+    bool told = false;  // its speed was checked
   };
 
   Queue& queue_of(bool writing) { return writing ? writes_ : reads_; }

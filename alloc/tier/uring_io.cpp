@@ -15,22 +15,22 @@
 namespace tessera {
 namespace {
 
-// In place of a slot: the answer is nobody's.
+// In place of a slot: the result is ignored.
 constexpr unsigned kNobody = UringIo::kSlots;
-// How often in a row, a millisecond apart where somebody waits, the kernel may say that it cannot take requests now.
+// Consecutive refusals, a millisecond apart while a thread waits, before the ring is given up.
 constexpr int kMostRefusals = 1000;
-// What a request that does nothing may take, on a machine that has other work.
+// Time limit for a no-op request, on a machine with other load.
 constexpr int kTrialMilliseconds = 2000;
 constexpr int kMostInterruptedTrials = 20;
 
-// The request was not carried out and may be at the next try. The kernel cancels requests of a thread that ends
-// while the transfer is not the thread's; and those for which it could not make a worker.
+// The request was not carried out and may be on retry. The kernel cancels requests of a thread that ends, although the
+// transfer does not belong to the thread, and requests for which it could not create a worker.
 bool means_again(int error) { return error == EINTR || error == EAGAIN || error == ECANCELED; }
 
-// The kernel did not take requests now, for want of memory or because completions wait to be taken.
+// The kernel accepted no requests for now, because of missing memory or because completions have to be taken first.
 bool may_pass(int error) { return means_again(error) || error == EBUSY || error == ENOMEM; }
 
-// All others may be the ring's own, as EFAULT of a thread that has ended is.
+// All other errors may come from the ring itself, such as EFAULT for a thread that has ended.
 bool is_of_the_disk(int error) { return error == EIO || error == ENOSPC || error == EDQUOT || error == EFBIG; }
 
 bool is_refused(int error) { return error == EPERM || error == EACCES || error == ENOSYS; }
@@ -46,7 +46,7 @@ Status no_worker(int error) {
       fmt::format("io_uring cannot be used: it made no worker: {} (a limit on processes?)", std::strerror(error)));
 }
 
-// Whether a completion is there after at most so long. 0, or an error number.
+// Waits up to `milliseconds` for a completion. Returns 0 or an error number.
 int await_ring(const io_uring& ring, int milliseconds) {
   pollfd completions{ring.ring_fd, POLLIN, 0};
   const int ready = ::poll(&completions, 1, milliseconds);
@@ -54,8 +54,8 @@ int await_ring(const io_uring& ring, int milliseconds) {
   return ready == 0 ? ETIMEDOUT : errno;
 }
 
-// Setting a ring up is not all that may be refused: so a worker of the kernel is asked to do nothing, which
-// touches no memory however late it does.
+// More than the setup of a ring may be refused, so a kernel worker is given a no-op, which touches no memory however
+// late it completes.
 Status try_ring(io_uring& ring) {
   io_uring_sqe* const entry = ::io_uring_get_sqe(&ring);
   if (entry == nullptr) return no_ring("io_uring_enter", EBUSY);
@@ -100,7 +100,7 @@ UringIo::~UringIo() {
   if (!ring_made_) return;
   const MutexLock lock(mutex_);
   queue_.drop_waiting();
-  // The kernel writes into memory that is not ours: nothing may be in flight when we are gone.
+  // The kernel writes into memory that is not ours, so nothing may be in flight after destruction.
   while (queue_.in_flight() > 0) {
     submit();
     await_completion();
@@ -117,7 +117,7 @@ Status UringIo::make_ring() {
   return try_ring(ring_);
 }
 
-// Old systems register neither the file nor memory that may be named later; then each request names them by itself.
+// Old systems can register neither the file nor memory that is attached later; each request then names them itself.
 Status UringIo::register_file() {
   const int file_of_ring = file_.descriptor();
   const int error = -::io_uring_register_files(&ring_, &file_of_ring, 1);
@@ -161,7 +161,7 @@ void UringIo::attach(void* start, Bytes bytes) {
   const __u64 no_tag = 0;
   const int taken = ::io_uring_register_buffers_update_tag(&ring_, index, &piece, &no_tag, 1);
   if (taken != 1) {
-    // The limit of locked memory, mostly; it will not be higher for the next piece.
+    // Usually the limit of locked memory, which will not be higher for the next piece.
     log_line(LogLevel::kInfo, "spill directory {}: memory is not registered: {}", directory_, std::strerror(-taken));
     free_indices_.clear();
     return;
@@ -190,7 +190,7 @@ std::size_t UringIo::attached() const {
   return attached_.size();
 }
 
-// Of the attached piece that holds all of it.
+// The index of the attached piece that contains all of it.
 std::optional<unsigned> UringIo::index_of(const std::byte* start, Bytes bytes) const {
   auto piece = attached_.upper_bound(start);
   if (piece == attached_.begin()) return std::nullopt;
@@ -214,7 +214,7 @@ void UringIo::pump() {
   submit();
 }
 
-// Each direction has as many slots as it may be deep, so there is one to be had.
+// Each direction has as many slots as its maximum depth, so one is free.
 void UringIo::fill(bool writing) {
   while (auto chunk = queue_.next(writing)) {
     const unsigned slot = free_slots_.back();
@@ -253,7 +253,7 @@ void UringIo::prepare(io_uring_sqe* entry, const Chunk& chunk) const {
   if (file_registered_) entry->flags |= IOSQE_FIXED_FILE;
 }
 
-// What the kernel does not take now stays in the ring for next time, but not for ever.
+// Requests that the kernel does not take now stay in the ring for the next call; refusals are bounded.
 void UringIo::submit() {
   if (unsubmitted_.empty() || given_up_) return;
   const int taken = ::io_uring_submit(&ring_);
@@ -291,7 +291,7 @@ void UringIo::complete(unsigned slot, int result) {
   const int error = result < 0 ? -result : 0;
   const bool moved = result > 0 && chunk.advance(static_cast<std::uint64_t>(result));
   if (!chunk.left()) return finish(slot, 0);
-  if (moved) return issue(slot);  // short: on with the rest
+  if (moved) return issue(slot);  // short transfer: issue the rest
   if (error == 0) return finish(slot, kFileEnds);
   if (is_of_the_disk(error)) return finish(slot, error);
   if (!means_again(error) || piece.again) return finish(slot, do_without_ring(slot, error));
@@ -305,7 +305,7 @@ void UringIo::finish(unsigned slot, int error) {
   queue_.end(chunk, error);
 }
 
-// Under the lock: the engine above has one of its own, so nobody gets on sooner without it.
+// Under the lock: callers hold the engine's lock anyway, so releasing this one would not help any thread.
 int UringIo::do_without_ring(unsigned slot, int reason) {
   const int error = carry_out(file_.descriptor(), *slots_[slot].chunk);
   if (error == 0) say_once(reason);
@@ -319,12 +319,12 @@ void UringIo::say_once(int reason) {
            directory_, std::strerror(reason));
 }
 
-// Returns when completions may have been taken, by this thread or by another one.
+// Returns when completions may have been taken, by this thread or another.
 void UringIo::await_completion() NO_THREAD_SAFETY_ANALYSIS {
   if (someone_waits_) return progress_.wait(mutex_);
   if (queue_.in_flight() == 0) return;
   if (!unsubmitted_.empty()) {
-    // The kernel is short of memory for requests; it says so only by refusing.
+    // The kernel lacks memory for requests, which it reports only by refusing.
     progress_.wait_for(mutex_, std::chrono::milliseconds(1));
     return reap();
   }
@@ -342,8 +342,9 @@ void UringIo::await_completion() NO_THREAD_SAFETY_ANALYSIS {
   progress_.notify_all();
 }
 
-// A kernel that cannot make a worker may try for ever: that it gives up after three times is from 2024. What no worker
-// has begun can be cancelled, and is not given to the ring again. What the disk works on is left to it.
+// A kernel that cannot create a worker may retry for ever: giving up after three attempts dates from 2024. Requests
+// that no worker has started can be cancelled and are not given to the ring again. Requests that the disk is working on
+// are left alone.
 void UringIo::take_back() {
   for (unsigned slot = 0; slot < kSlots; ++slot) {
     if (!slots_[slot].chunk) continue;

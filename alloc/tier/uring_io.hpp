@@ -1,18 +1,18 @@
 // FileIo over io_uring: many chunks in flight at once, without a thread of ours.
 //
-// Chunks beyond the depth (transfer_queue.hpp) wait here; whoever starts, polls or waits for a transfer moves
-// the queue on. The file, and memory that is attached, are registered with the ring where the system lets us;
-// else each request names them again.
+// Chunks beyond the depth (transfer_queue.hpp) wait here; every call that starts, polls or waits for a transfer
+// advances the queue. The file and attached memory are registered with the ring where the system permits; otherwise
+// each request names them.
 //
-// Systems take io_uring away in part or later, too: a worker that cannot be made at a limit on processes, a call
-// that a filter refuses. So no request is repeated without end. One that was not carried out for a reason that
-// is not the disk's is given to the ring once more at most, then to pread or pwrite by the thread that found out;
-// once the kernel takes no requests any more, all that follow are. The bytes are right in any case.
+// Systems disable io_uring in part, or later: a worker cannot be created at a limit on processes, a call is refused by
+// a filter. So no request is retried without end. One that failed for a reason other than the disk is given to the ring
+// at most once more, then to pread or pwrite on the thread that noticed; once the kernel accepts no more requests, all
+// later ones are. The bytes are correct in any case.
 //
-// The ring has one lock. The one thread that waits for completions does so without it, and is the only one to
-// take completions meanwhile.
+// The ring has one lock. The one thread that waits for completions does so without it, and only that thread takes
+// completions meanwhile.
 //
-// Thread safety: as file_io.hpp says; one ticket is polled or waited for by one thread.
+// Thread safety: as file_io.hpp; one ticket is polled or waited for by one thread.
 //
 // Invariants: a chunk in flight has a slot; at most kSlots slots exist.
 #pragma once
@@ -39,17 +39,17 @@ namespace tessera {
 class UringIo final : public FileIo {
  public:
   static constexpr unsigned kSlots = 2 * QueueDepth::kMost;
-  // Pieces of memory that may be attached; more are used without.
+  // Pieces of memory that may be attached; others are used without registration.
   static constexpr unsigned kMaxAttached = 4096;
-  // With no end of any request for so long, those that no worker has begun are taken back.
+  // If no request completes for this long, requests that no worker has started are cancelled.
   static constexpr std::chrono::milliseconds kPatience{10'000};
 
-  // A spill file of `size` bytes in `directory`, whose speed is taken by `clock`. The ring is tried before the
-  // file is made. Errors: kNotSupported with the call that was refused and why; kIo with the directory and the reason.
+  // A spill file of `size` bytes in `directory`, with speeds measured by `clock`. The ring is tried before the file is
+  // made. Errors: kNotSupported with the refused call and the reason; kIo with the directory and the reason.
   static Result<std::unique_ptr<UringIo>> open(const std::string& directory, Bytes size,
                                                std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>(),
                                                std::chrono::milliseconds patience = kPatience);
-  // Waits for what is in flight; what is not started is dropped.
+  // Waits for what is in flight; drops what has not started.
   ~UringIo() override;
   UringIo(const UringIo&) = delete;
   UringIo& operator=(const UringIo&) = delete;
@@ -63,12 +63,12 @@ class UringIo final : public FileIo {
   void detach(void* start) override;
   Status discard(Bytes offset, Bytes bytes) override;
 
-  // Pieces that the system took; for tests and benchmarks.
+  // Pieces that the system registered; for tests and benchmarks.
   std::size_t attached() const;
 
  private:
   struct Slot {
-    std::optional<Chunk> chunk;  // nothing in a slot that is free
+    std::optional<Chunk> chunk;  // nothing in a free slot
     bool again = false;          // it was given to the ring a second time
   };
   struct Attached {
@@ -78,7 +78,7 @@ class UringIo final : public FileIo {
 
   UringIo(const std::string& directory, std::unique_ptr<const Clock> clock, std::chrono::milliseconds patience);
 
-  // Makes the ring, and has a worker of the kernel carry out a request that does nothing.
+  // Makes the ring, and has a kernel worker carry out a no-op request.
   Status make_ring() REQUIRES_LOCK(mutex_);
   Status register_file() REQUIRES_LOCK(mutex_);
 
@@ -90,13 +90,13 @@ class UringIo final : public FileIo {
   void issue(unsigned slot) REQUIRES_LOCK(mutex_);
   void prepare(io_uring_sqe* entry, const Chunk& chunk) const REQUIRES_LOCK(mutex_);
   void submit() REQUIRES_LOCK(mutex_);
-  // The kernel takes no requests any more: what it has not taken is done without it.
+  // The kernel accepts no more requests: carries out those it has not taken without it.
   void give_up_ring(int error) REQUIRES_LOCK(mutex_);
-  // Takes the completions that are there.
+  // Takes the available completions.
   void reap() REQUIRES_LOCK(mutex_);
   void complete(unsigned slot, int result) REQUIRES_LOCK(mutex_);
   void finish(unsigned slot, int error) REQUIRES_LOCK(mutex_);
-  // 0, or what a plain call ends with. `reason`: why the ring did not carry it out.
+  // Returns 0, or the error of a plain call. `reason`: why the ring did not carry it out.
   int do_without_ring(unsigned slot, int reason) REQUIRES_LOCK(mutex_);
   void await_completion() REQUIRES_LOCK(mutex_);
   void take_back() REQUIRES_LOCK(mutex_);
@@ -111,15 +111,15 @@ class UringIo final : public FileIo {
   io_uring ring_ GUARDED_BY(mutex_) = {};
   bool ring_made_ = false;
   bool file_registered_ GUARDED_BY(mutex_) = false;
-  std::vector<unsigned> free_indices_ GUARDED_BY(mutex_);  // of the table of attached pieces
+  std::vector<unsigned> free_indices_ GUARDED_BY(mutex_);  // free entries in the table of attached pieces
   std::map<const std::byte*, Attached> attached_ GUARDED_BY(mutex_);
   bool someone_waits_ GUARDED_BY(mutex_) = false;
   TransferQueue queue_ GUARDED_BY(mutex_);
   std::array<Slot, kSlots> slots_ GUARDED_BY(mutex_);
   std::vector<unsigned> free_slots_ GUARDED_BY(mutex_);
-  // Of what lies in the ring and was not taken by the kernel yet, in order: its slot, or kNobody.
+  // Requests in the ring that the kernel has not taken yet, in order: the slot, or kNobody.
   std::deque<unsigned> unsubmitted_ GUARDED_BY(mutex_);
-  int refusals_ GUARDED_BY(mutex_) = 0;  // of requests in a row
+  int refusals_ GUARDED_BY(mutex_) = 0;  // consecutive
   bool given_up_ GUARDED_BY(mutex_) = false;
   bool said_ GUARDED_BY(mutex_) = false;
 };

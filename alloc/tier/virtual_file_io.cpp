@@ -26,7 +26,7 @@ Result<IoTicket> VirtualFileIo::start(Queue& queue, Bytes bytes) {
   queue.free_at = std::max(queue.free_at, clock_.now()) + queue.speed.time_for(bytes);
   const IoTicket ticket(++last_ticket_);
   over_at_[ticket] = queue.free_at;
-  // Whoever waits for anything gets to see this end.
+  // an event at this time, so that any wait on the clock stops at this completion
   clock_.schedule(queue.free_at, [] {});
   count(queue);
   queue.under_way.push_back({queue.free_at, bytes});
@@ -55,7 +55,7 @@ Status VirtualFileIo::wait(IoTicket ticket) {
   return poll(ticket);
 }
 
-// They end in their order.
+// Transfers end in order.
 Bytes VirtualFileIo::count(Queue& queue) {
   while (!queue.under_way.empty() && queue.under_way.front().over_at <= clock_.now()) {
     queue.done += queue.under_way.front().bytes;

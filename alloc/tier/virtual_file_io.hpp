@@ -1,8 +1,8 @@
-// FileIo on a modelled disk: transfers take time on a virtual clock, and move nothing.
+// FileIo on a modelled disk: transfers take time on a virtual clock and move no bytes.
 //
-// Reads and writes are a queue each, one transfer at a time, in the order they were asked for.
+// Reads and writes are one queue each, one transfer at a time, in the order of the requests.
 //
-// Thread safety: as file_io.hpp says.
+// Thread safety: as file_io.hpp.
 //
 // Invariants: at most kMaxTransfers are in flight.
 #pragma once
@@ -26,11 +26,11 @@ class VirtualFileIo final : public FileIo {
   Result<IoTicket> read(void* host, Bytes bytes, Bytes offset) override;
   Result<IoTicket> write(const void* host, Bytes bytes, Bytes offset) override;
   Status poll(IoTicket ticket) override;
-  // Lets time pass until the transfer is over.
+  // Advances time until the transfer is over.
   Status wait(IoTicket ticket) override;
   Status discard(Bytes offset, Bytes bytes) override;
 
-  // What the disk has read and written by now; a transfer counts from its end on.
+  // Bytes read and written by the disk so far; a transfer counts once it has ended.
   Bytes bytes_read();
   Bytes bytes_written();
 
@@ -43,7 +43,7 @@ class VirtualFileIo final : public FileIo {
     LinkSpeed speed;
     Nanoseconds free_at{};
     Bytes done{};
-    std::deque<Transfer> under_way;  // or over, and not counted yet
+    std::deque<Transfer> under_way;  // includes transfers that are over but not counted yet
   };
   Result<IoTicket> start(Queue& queue, Bytes bytes) REQUIRES_LOCK(mutex_);
   Bytes count(Queue& queue) REQUIRES_LOCK(mutex_);
@@ -56,7 +56,7 @@ class VirtualFileIo final : public FileIo {
   std::unordered_map<IoTicket, Nanoseconds> over_at_ GUARDED_BY(mutex_);
 };
 
-// In place of a checksum where there are no bytes.
+// Replaces the checksum where there are no bytes.
 std::uint64_t checksum_of_nothing(const void* host, Bytes bytes);
 
 }  // namespace tessera
