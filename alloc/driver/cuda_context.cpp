@@ -25,7 +25,7 @@ Status cuda_status(const CudaSymbols& symbols, CUresult result, const char* call
 CudaContexts::CudaContexts(const CudaSymbols& symbols, std::size_t devices)
     : symbols_(symbols), entries_(devices) {}
 
-// At the end of a process the driver may be gone already; then there is nothing left to release.
+// At the end of a process the driver may already be unloaded; then there is nothing left to release.
 CudaContexts::~CudaContexts() {
   MutexLock lock(lock_);
   for (std::size_t device = 0; device < entries_.size(); ++device) {
@@ -55,7 +55,7 @@ Status CudaContexts::adopt(DeviceId device, CUcontext current, Entry& entry) {
   int active = 0;
   TESSERA_TRY(cuda_status(symbols_, symbols_.cuDevicePrimaryCtxGetState(ordinal, &flags, &active),
                           "cuDevicePrimaryCtxGetState"));
-  // A program with a context of its own shall not get a primary one that nobody asked for.
+  // A program with a context of its own must not get a primary one that it never requested.
   if (current != nullptr && active == 0) {
     entry.context = current;
     return Status::ok();
@@ -135,12 +135,12 @@ void CudaScope::push(const Result<CUcontext>& context) {
 
 CudaScope::~CudaScope() {
   CUcontext popped = nullptr;
-  // It can only fail when the context died in the meantime, and then it is off the stack too.
+  // Fails only when the context was destroyed meanwhile, and then it is off the stack too.
   if (pushed_) (void)symbols_.cuCtxPopCurrent(&popped);
   exchange_capture_mode();
 }
 
-// It can only fail for a driver that is not initialised, in which nothing captures.
+// Fails only if the driver is not initialised, and then nothing is being captured.
 void CudaScope::exchange_capture_mode() {
   if (symbols_.cuThreadExchangeStreamCaptureMode == nullptr) return;
   (void)symbols_.cuThreadExchangeStreamCaptureMode(&capture_mode_);

@@ -1,4 +1,4 @@
-// Copies between device and host memory, alone and many in one call.
+// Copies between device and host memory, single or batched.
 #include <vector>
 
 #include "driver/cuda_context.hpp"
@@ -30,7 +30,7 @@ Status CudaDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream
       "cuMemcpyDtoHAsync");
 }
 
-// Read in stream order, by copy engines where the driver has the choice: kernels run meanwhile.
+// The source is read in stream order, and by copy engines where the driver has the choice: kernels run meanwhile.
 Status CudaDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) {
   const auto call = symbols_->copy_batch;
   const auto first_form = symbols_->first_copy_batch;
@@ -59,7 +59,7 @@ Status CudaDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, Strea
   return cuda_status(*symbols_, result, "cuMemcpyBatchAsync");
 }
 
-// Either end may be another device's memory, opened to the stream's device and perhaps to no other.
+// Either end may be memory of another device, with access for the stream's device and perhaps for no other.
 Status CudaDriver::copy(Address to, Address from, Bytes bytes, StreamId stream) {
   const CudaScope scope(*symbols_, *contexts_, stream);
   TESSERA_TRY(scope.status());

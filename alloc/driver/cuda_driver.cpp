@@ -23,7 +23,7 @@ int attribute_of(const CudaSymbols& cuda, CUdevice device, CUdevice_attribute at
   return cuda.cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
 }
 
-// Operations that a stream takes (docs/realism.md).
+// Operations that a stream holds (docs/realism.md).
 constexpr std::size_t kQueueDepth = 1024;
 
 template <class Ask>
@@ -110,7 +110,7 @@ Result<MemoryInfo> CudaDriver::memory_info(DeviceId device) {
       symbols_->cuDeviceGetGraphMemAttribute(static_cast<CUdevice>(device.value()),
                                              CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH,
                                              &graphs) != CUDA_SUCCESS) {
-    graphs = 0;  // a figure for people: what cannot be told is left out
+    graphs = 0;  // informational: left out if not available
   }
   return MemoryInfo{Bytes(free), Bytes(total), Bytes(graphs)};
 }
@@ -122,7 +122,7 @@ Status CudaDriver::synchronize(DeviceId device) {
     TESSERA_TRY(scope.status());
     TESSERA_TRY(cuda_status(*symbols_, symbols_->cuCtxSynchronize(), "cuCtxSynchronize"));
   }
-  // The caller's context may be another one of the same device than that of our own streams.
+  // The caller's context may be another one of this device than that of our own streams.
   TESSERA_TRY_ASSIGN(const CUcontext adopted, contexts_->adopted(device));
   const CudaScope scope(*symbols_, adopted);
   TESSERA_TRY(scope.status());
@@ -225,7 +225,7 @@ Status CudaDriver::synchronize(EventId event) {
   return cuda_status(*symbols_, symbols_->cuEventSynchronize(handle(event)), "cuEventSynchronize");
 }
 
-// CUDA waits without a limit alone, so these ask again and again.
+// CUDA has no wait with a limit, so these poll.
 Status CudaDriver::synchronize(EventId event, Nanoseconds limit) {
   return ask_until(limit, [&] { return query(event); });
 }

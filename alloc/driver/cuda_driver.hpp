@@ -1,10 +1,10 @@
 // The driver contract over the documented CUDA driver API.
 //
-// Which context a call runs in: the one that is current on the calling thread where it serves (any
-// for a given stream, but only the stream's own for a copy within device memory, which may be of two devices; one of
-// the same device for a device); otherwise the device's adopted context, pushed and popped around the call. The adopted context of a device is the one that was current at
-// its first use, else its retained primary context. So a program with a context of its own never
-// pays for a second one, and Tessera's streams and events live beside the program's.
+// The context of a call is the one that is current on the calling thread if it can be used (any for a given stream, but
+// only the stream's own for a copy within device memory, which may be of two devices; one of the same device for a call
+// about a device); otherwise the device's adopted context, pushed and popped around the call. The adopted context of a
+// device is the one that was current at its first use, or else its retained primary context. So a program with a
+// context of its own never pays for a second one, and Tessera's streams and events are in the program's context.
 //
 // Thread safety: as the contract: every call from any thread.
 // Invariants: 1. Streams and events of a device are in its adopted context. 2. An adopted context
@@ -28,7 +28,7 @@ class CudaContexts;
 
 class CudaDriver final : public Driver {
  public:
-  // Finds the entry points and initialises the driver, which is harmless when it is already.
+  // Finds the entry points and initialises the driver, which has no effect if it already is.
   // Errors: kNotSupported without a usable driver.
   static Result<std::unique_ptr<CudaDriver>> open(const CudaResolver& resolver);
   ~CudaDriver() override;
@@ -75,13 +75,13 @@ class CudaDriver final : public Driver {
  private:
   struct Device {
     DeviceProperties properties;
-    int numa_node = 0;          // where host frames come from
-    bool rdma_capable = false;  // frames may be made reachable for network cards
-    bool shareable = false;     // and for other processes, by a file
+    int numa_node = 0;          // of the memory for host frames
+    bool rdma_capable = false;  // frames may be accessible to network cards
+    bool shareable = false;     // and shared with other processes, by a file
     std::once_flag probed;
     std::once_flag kernel_loaded;
-    CUfunction fingerprint_kernel = nullptr;  // in the adopted context; null where it cannot be had
-    std::string kernel_problem;               // why
+    CUfunction fingerprint_kernel = nullptr;  // in the adopted context; null if not available
+    std::string kernel_problem;               // the reason
   };
 
   CudaDriver(std::unique_ptr<CudaSymbols> symbols, std::vector<std::unique_ptr<Device>> devices);
@@ -89,10 +89,10 @@ class CudaDriver final : public Driver {
   Result<EventId> make_event(DeviceId device, unsigned flags);
   Status check_exists(DeviceId device) const;
   static Result<std::unique_ptr<Device>> describe(const CudaSymbols& symbols, int ordinal);
-  // OK when a host frame can be made, mapped and written by copies: no attribute can be trusted.
+  // OK when a host frame can be created, mapped and written by copies: no attribute is reliable.
   Status try_host_frame(DeviceId device, Bytes bytes);
   Status use_host_frame(DeviceId device, Address address, Bytes bytes, FrameId frame);
-  // cuda_fingerprint.cpp. In the scope of the device's adopted context.
+  // cuda_fingerprint.cpp. REQUIRES: in the scope of the device's adopted context.
   Status load_fingerprint_kernel(CUfunction& kernel) const;
 
   std::unique_ptr<CudaSymbols> symbols_;

@@ -1,4 +1,4 @@
-// Fingerprints of device memory: a kernel of ours (fingerprint.cu), loaded at the first call.
+// Fingerprints of device memory: our kernel (fingerprint.cu), loaded at the first call.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kThreads = 256;  // FINGERPRINT_THREADS
 
-// As fingerprint.cu has it.
+// The layout of fingerprint.cu.
 struct FingerprintRanges {
   std::array<std::uint64_t, kMostFingerprints> address{};
   std::array<std::uint32_t, kMostFingerprints> parts{};
@@ -21,8 +21,8 @@ struct FingerprintRanges {
 
 }  // namespace
 
-// The driver compiles the text for its device, or finds it in its cache of such. The module lives as long as
-// the context, so nothing is unloaded.
+// The driver compiles the text for its device, or finds it in its cache. The module lives as long as the context and is
+// never unloaded.
 Status CudaDriver::load_fingerprint_kernel(CUfunction& kernel) const {
   if (symbols_->cuModuleLoadData == nullptr || symbols_->cuModuleGetFunction == nullptr ||
       symbols_->cuMemHostGetDevicePointer == nullptr) {

@@ -1,4 +1,4 @@
-// The part of CudaDriver about addresses and frames: CUDA's virtual memory management.
+// CudaDriver's addresses and frames: CUDA's virtual memory management.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ Status no_virtual_memory() {
   return Status(Code::kNotSupported, "the CUDA driver has no virtual memory management");
 }
 
-// Frames of the device can be shared with other processes, which exposes no more than who does so.
+// Device frames can be shared with other processes; by itself that exposes nothing.
 CUmemAllocationProp frame_properties(DeviceId device, FrameLocation location, int numa_node,
                                      bool rdma_capable, bool shareable) {
   CUmemAllocationProp properties{};
@@ -33,8 +33,8 @@ CUmemAllocationProp frame_properties(DeviceId device, FrameLocation location, in
 
 }  // namespace
 
-// The granularity and the probe need a context, so they wait until a device is first asked about. Nobody reads
-// the properties before that is over.
+// The granularity and the probe need a context, so they are deferred to the first query of a device. The properties are
+// not read before that is complete.
 Result<DeviceProperties> CudaDriver::properties(DeviceId device) {
   TESSERA_TRY(check_exists(device));
   Device& entry = *devices_[device.value()];

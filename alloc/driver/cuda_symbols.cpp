@@ -17,7 +17,7 @@ Status missing(const char* name) {
 
 }  // namespace
 
-// The names pass through one more macro so that cuda.h's renaming happens before they are quoted.
+// The extra macro makes cuda.h rename the names before they are quoted.
 #define TESSERA_CUDA_NAME(name) TESSERA_CUDA_QUOTE(name)
 #define TESSERA_CUDA_QUOTE(name) #name
 

@@ -1,11 +1,10 @@
 // The entry points of the CUDA driver that Tessera calls, found once, by their exported names.
 //
-// Why a table: the driver is never linked, so that the library loads on machines without a GPU, and
-// so that an interposer can hand us the true functions (include/tessera/interpose.h) instead of its
-// own hooks. cuda.h's macros turn each name below into the ABI's (cuMemAlloc -> cuMemAlloc_v2),
-// in the member and in the string that is looked up alike.
+// Why a table: the driver is never linked, so that the library loads on machines without a GPU, and so that an
+// interposer can pass us the real functions (include/tessera/interpose.h) instead of its own hooks. cuda.h's macros
+// turn each name below into the ABI's (cuMemAlloc -> cuMemAlloc_v2), in the member and in the string that is looked up.
 //
-// Thread safety: constant after find(); share it.
+// Thread safety: constant after find(), and may be shared.
 #pragma once
 
 #include <cuda.h>
@@ -15,12 +14,12 @@
 #include "base/status.hpp"
 #include "driver/cuda_resolver.hpp"
 
-// cuda.h means the second version, which only drivers since 12.8 have; the first takes the same and
+// cuda.h declares the second version, which only drivers since 12.8 have; the first takes the same parameters, and
 // every driver has it.
 #undef cuEventElapsedTime
 extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end);
 
-// Without one of these there is no driver that Tessera can work with.
+// Tessera cannot work with a driver without one of these.
 #define TESSERA_CUDA_REQUIRED(X)                                                                  \
   X(cuInit)                                                                                       \
   X(cuGetErrorName)                                                                               \
@@ -57,8 +56,8 @@ extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent star
   X(cuEventElapsedTime)                                                                           \
   X(cuLaunchKernel)
 
-// Virtual memory management (CUDA 10.2): null members mean that the machine has none. The exchange of
-// capture modes is older, so a driver that manages virtual memory has it.
+// Virtual memory management (CUDA 10.2): null members mean that the machine does not support it. The exchange of
+// capture modes is older, so a driver with virtual memory management has it.
 #define TESSERA_CUDA_OPTIONAL(X)                                                                  \
   X(cuMemGetAllocationGranularity)                                                                \
   X(cuMemAddressReserve)                                                                          \
@@ -70,7 +69,7 @@ extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent star
   X(cuMemSetAccess)                                                                               \
   X(cuThreadExchangeStreamCaptureMode)
 
-// Where one is missing, what it would tell is not told, or what it would do at once is done one by one.
+// Where one is missing, its information is left out, or its batched work is done one by one.
 #define TESSERA_CUDA_EXTRA(X)                                                                     \
   X(cuDeviceGetGraphMemAttribute)                                                                 \
   X(cuModuleLoadData)                                                                             \
@@ -80,9 +79,9 @@ extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent star
 
 namespace tessera {
 
-// What is exported as cuMemcpyBatchAsync, of 12.8 and 12.9: it also names the copy that was refused. The later form
-// came with 13.0 under another name (_v2), so which of them a driver has says which form it is. Both are written out,
-// since cuda.h means the one or the other by the name without a version.
+// The function exported as cuMemcpyBatchAsync by 12.8 and 12.9, which also returns the index of a refused copy. The
+// later form came with 13.0 under another name (_v2), so the name that a driver has tells the form. Both types are
+// written out, since in cuda.h the unversioned name may be either.
 using CudaFirstCopyBatch = CUresult(CUDAAPI*)(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes,
                                               std::size_t count, CUmemcpyAttributes* attributes,
                                               std::size_t* attribute_starts, std::size_t attribute_count,
@@ -103,7 +102,7 @@ struct CudaSymbols {
   // Errors: kNotSupported naming the first required symbol that `resolver` does not have.
   static Result<CudaSymbols> find(const CudaResolver& resolver);
 
-  // All of the optional ones are there.
+  // Whether all optional ones were found.
   bool virtual_memory() const;
 };
 

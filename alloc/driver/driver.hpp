@@ -1,23 +1,22 @@
 // The whole contract between Tessera and a GPU: some thirty calls, and the rules for all of them.
 //
-// Everything that moves pages is written against this page and nothing else, so the code that runs
-// on the simulated device is the code that runs on the GPU. Implementations: `cuda_driver` (the
-// documented CUDA driver API), `sim_driver` (a strict device in host memory), and the wrappers
-// `fault_driver` and `trace_driver`. One suite, tests/contract/driver_contract.hpp, holds all.
+// All code that moves pages uses this interface and nothing else, so the code that runs on the simulated device is the
+// code that runs on the GPU. Implementations: `cuda_driver` (the documented CUDA driver API), `sim_driver` (a strict
+// device in host memory), and the wrappers `fault_driver` and `trace_driver`. One suite,
+// tests/contract/driver_contract.hpp, tests all of them.
 //
 // Thread safety: every call may be made from any thread at any time.
 //
 // Rules for every call
-//  1. A failed call has changed nothing. Its Status has Code::kDriver and the CUresult, except
-//     where a call names a more exact code, or says what a failure leaves.
-//  2. Copies, sets, launches and event records are queued on a stream and run in its order; the
-//     call returns before they have run. All else is finished when the call returns.
-//  3. Work that fails later makes the context unusable, as on a GPU: synchronize() and query()
-//     return the error from then on.
-//  4. A stream id is any of the driver's own: one made here, or one of the program's. StreamId(0)
-//     is the legacy default stream, StreamId(2) the calling thread's own default stream.
-//  5. Addresses, sizes and alignments of reserve/map/unmap/set_access are multiples of
-//     properties().granularity.
+//  1. A failed call has changed nothing. Its Status has Code::kDriver and the CUresult, except where a call names a
+//     more specific code, or documents what a failure leaves behind.
+//  2. Copies, sets, launches and event records are queued on a stream and run in its order; the call returns before
+//     they have run. All other calls are finished when they return.
+//  3. Work that fails later makes the context unusable, as on a GPU: synchronize() and query() return the error from
+//     then on.
+//  4. A stream id is any of the driver's own: one made here, or one of the program's. StreamId(0) is the legacy default
+//     stream, StreamId(2) the calling thread's own default stream.
+//  5. Addresses, sizes and alignments of reserve/map/unmap/set_access are multiples of properties().granularity.
 //  6. Nothing here retries, caches or decides.
 #pragma once
 
@@ -34,26 +33,27 @@ namespace tessera {
 struct DeviceProperties {
   std::string name;
   Bytes total_memory;
-  Bytes granularity;         // of virtual memory management, both device and host frames
+  Bytes granularity;         // of virtual memory management, for device and host frames
   bool virtual_memory = false;  // can reserve, create, map: without it Tessera passes through
-  std::string virtual_memory_problem = {};  // why not, where the device should have it
-  bool host_frames = false;  // create_frame(kHost) works: probed by doing it (cuda_facts §4.3)
-  std::string host_frames_problem = {};  // what the probe ran into, where it does not
-  // Operations that a stream takes before a caller that queues one more, a fence too, waits for one to end; 0: any number.
+  std::string virtual_memory_problem = {};  // why not, for a device that should have it
+  bool host_frames = false;  // create_frame(kHost) works: determined by trying it
+  std::string host_frames_problem = {};  // the error of that trial, where it does not
+  // Operations that a stream holds before a call that queues another one, even a fence, blocks until one ends; 0:
+  // unlimited.
   std::size_t queue_depth = 0;
-  std::optional<unsigned> host_node = {};  // the NUMA node of host memory that is nearest, if known
+  std::optional<unsigned> host_node = {};  // the NUMA node nearest to the device, if known
 };
 
 struct MemoryInfo {
   Bytes free;
   Bytes total;
-  // The most that graphs whose nodes allocate have had at once: the driver's own, of no frame.
+  // Peak memory of allocation nodes in graphs: the driver's own memory, not part of any frame.
   Bytes graph_peak = {};
 };
 
 enum class FrameLocation : std::uint8_t {
   kDevice,
-  kHost,  // pinned host memory, mappable for the device at any of its addresses
+  kHost,  // pinned host memory that the device can map at any address
 };
 
 struct Dim3 {
@@ -84,15 +84,15 @@ struct DeviceRange {
   Bytes bytes;
 };
 
-// What tells contents apart: equal bytes have equal ones, and unequal bytes unequal ones, but for odds of
-// 2^-128 (fingerprint_lane.h). Only those of one driver may be compared.
+// Identifies contents: equal bytes have equal fingerprints, and unequal bytes unequal ones, except with probability
+// 2^-128 (fingerprint_lane.h). Only fingerprints of one driver may be compared.
 struct Fingerprint {
   std::uint64_t low = 0, high = 0;
   bool operator==(const Fingerprint&) const = default;
 };
-// A range has one for each part of this size, in order; that of the whole is their sum.
+// A range has one for each part of this size, in order; the fingerprint of the whole is their sum.
 inline constexpr Bytes kFingerprintPart{64 << 10};
-inline constexpr std::size_t kMostFingerprints = 64;  // ranges of one call
+inline constexpr std::size_t kMostFingerprints = 64;  // ranges per call
 
 class Driver {
  public:
@@ -100,34 +100,32 @@ class Driver {
 
   // ---- devices -----------------------------------------------------------------------------
   virtual int device_count() = 0;
-  // Errors: kInvalidArgument for no such device.
+  // Errors: kInvalidArgument for a device that does not exist.
   virtual Result<DeviceProperties> properties(DeviceId device) = 0;
-  // Memory the driver could still give to create_frame, and all there is.
+  // Memory still available to create_frame, and the total.
   virtual Result<MemoryInfo> memory_info(DeviceId device) = 0;
   // Waits until all work queued on the device so far has run.
   virtual Status synchronize(DeviceId device) = 0;
 
   // ---- addresses and frames ----------------------------------------------------------------
-  // A range of addresses with nothing behind it. `alignment` is a power of two; `hint` is where the
-  // range should start, 0 for anywhere. A driver may ignore the hint, and an alignment beyond its
-  // granularity: look at what it gave.
-  // Errors: kOutOfMemory when no such range is left; some drivers refuse because of the hint.
+  // A range of addresses with nothing mapped. `alignment` is a power of two; `hint` is the preferred start, 0 for any.
+  // A driver may ignore the hint, and an alignment beyond its granularity, so check the result. Errors: kOutOfMemory
+  // when no such range is left; some drivers refuse because of the hint.
   virtual Result<Address> reserve(Bytes bytes, Bytes alignment, Address hint = {}) = 0;
-  // pre: the very range that reserve returned, with nothing mapped in it.
+  // pre: exactly a range that reserve returned, with nothing mapped in it.
   virtual Status release(Address address, Bytes bytes) = 0;
-  // Physical memory with no address. Errors: kOutOfMemory; kNotSupported for kHost without
-  // properties().host_frames.
+  // Physical memory without an address. Errors: kOutOfMemory; kNotSupported for kHost without properties().host_frames.
   virtual Result<FrameId> create_frame(DeviceId device, FrameLocation location, Bytes bytes) = 0;
-  // Gives the memory back once no mapping of it is left. pre: not destroyed before.
+  // Frees the memory once it has no mapping left. pre: not destroyed before.
   virtual Status destroy_frame(FrameId frame) = 0;
-  // Puts the whole frame at `address`. pre: `bytes` is the frame's size; the range is reserved
-  // and nothing is mapped in it. post: mapped, without access.
+  // Maps the whole frame at `address`. pre: `bytes` is the frame's size; the range is reserved and nothing is mapped in
+  // it. post: mapped, without access.
   virtual Status map(Address address, Bytes bytes, FrameId frame) = 0;
-  // Lets `device` read and write the range. pre: every byte of it is mapped; many mappings may
-  // be covered at once. Errors: kNotReady (CUDA 600): harmless, try again.
+  // Lets `device` read and write the range. pre: every byte of it is mapped; the range may cover many mappings. Errors:
+  // kNotReady (CUDA 600): harmless, retry.
   virtual Status set_access(Address address, Bytes bytes, DeviceId device) = 0;
-  // Takes away all mappings in the range; the frames keep their bytes. pre: the range covers
-  // whole mappings, and NO QUEUED OR RUNNING WORK CAN TOUCH IT: a GPU does not wait here.
+  // Removes all mappings in the range; the frames keep their bytes. pre: the range covers whole mappings, and NO QUEUED
+  // OR RUNNING WORK CAN ACCESS IT: a GPU does not wait here.
   virtual Status unmap(Address address, Bytes bytes) = 0;
 
   // ---- host memory -------------------------------------------------------------------------
@@ -141,41 +139,40 @@ class Driver {
   // Work already queued still runs.
   virtual Status destroy_stream(StreamId stream) = 0;
   virtual Status synchronize(StreamId stream) = 0;
-  // The same, for no longer than `limit`: kNotReady where the work has not run by then.
+  // The same with a time limit: kNotReady where the work has not run by then.
   virtual Status synchronize(StreamId stream, Nanoseconds limit) = 0;
-  // Later work on `stream` waits for what `event` recorded last; at once if nothing.
+  // Later work on `stream` waits for what `event` last recorded; not at all if it recorded nothing.
   virtual Status wait_event(StreamId stream, EventId event) = 0;
   virtual Result<EventId> create_event(DeviceId device) = 0;
-  // One that also notes when; dearer to record.
+  // An event that also records the time; more expensive to record.
   virtual Result<EventId> create_timed_event(DeviceId device) = 0;
   virtual Status destroy_event(EventId event) = 0;
-  // The event stands for all work queued on `stream` so far. Errors: kNotFound when the stream
-  // does not exist (any more), or is of another device than the event.
+  // The event stands for all work queued on `stream` so far. Errors: kNotFound when the stream does not exist (any
+  // more), or belongs to another device than the event.
   virtual Status record_event(EventId event, StreamId stream) = 0;
-  // OK when what was recorded has run, kNotReady before.
+  // OK when the recorded work has run, kNotReady before.
   virtual Status query(EventId event) = 0;
   virtual Status synchronize(EventId event) = 0;
-  // The same, for no longer than `limit`: kNotReady where what was recorded has not run by then.
+  // The same with a time limit: kNotReady where the recorded work has not run by then.
   virtual Status synchronize(EventId event, Nanoseconds limit) = 0;
   // Nanoseconds from `start` to `end`. pre: both are timed events, and were recorded.
   // Errors: kNotReady while one of them has not run.
   virtual Result<std::int64_t> elapsed(EventId start, EventId end) = 0;
 
   // ---- work --------------------------------------------------------------------------------
-  // Host memory that is not registered makes these slow and synchronous, never wrong.
+  // Unregistered host memory makes these slow and synchronous, never wrong.
   virtual Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) = 0;
   virtual Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) = 0;
-  // All of them the same way, in one call: in stream order as a whole, in no order among themselves.
-  // pre: there is one; no two overlap; the stream is not the legacy default stream. post of a failure: any of
-  // them may have been queued. Errors: kNotSupported by drivers before CUDA 12.8, and none was.
+  // Makes all copies, of one direction, in one call: in stream order as a whole, unordered among themselves. pre: there
+  // is at least one; no two overlap; the stream is not the legacy default stream. post of a failure: any of them may
+  // have been queued. Errors: kNotSupported by drivers before CUDA 12.8; none was queued then.
   virtual Status copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) = 0;
   virtual Status copy(Address to, Address from, Bytes bytes, StreamId stream) = 0;
   virtual Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) = 0;
   virtual Status launch(const Launch& launch, StreamId stream) = 0;
-  // Writes the fingerprints of all parts of the first range, of the second and so on to `to`, as of this
-  // point of the stream. pre: 1 to kMostFingerprints ranges of whole parts, on 16 bytes; `to` is
-  // registered; `stream` was made by create_stream(device). Errors: kNotSupported where the device or the
-  // driver cannot, and never will.
+  // Writes the fingerprints of all parts of the first range, of the second and so on to `to`, as of this point of the
+  // stream. pre: 1 to kMostFingerprints ranges of whole parts, 16-byte aligned; `to` is registered; `stream` was made
+  // by create_stream(device). Errors: kNotSupported where the device or the driver never can.
   virtual Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
                              StreamId stream) = 0;
 };

@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// In the order of driver.hpp. Calls of one name on a device, a stream or an event are told apart.
+// In the order of driver.hpp. Overloads for a device, a stream and an event are distinct.
 enum class DriverCall : std::uint8_t {
   kDeviceCount,
   kProperties,

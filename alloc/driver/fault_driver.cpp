@@ -49,7 +49,7 @@ Status FaultDriver::admit(DriverCall call) {
 }
 
 int FaultDriver::device_count() {
-  // There is no way to say that it failed, so it is counted, and goes on.
+  // A failure cannot be returned, so the call is counted and passed on.
   count(DriverCall::kDeviceCount);
   return inner_.device_count();
 }

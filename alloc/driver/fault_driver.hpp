@@ -1,6 +1,6 @@
-// Wraps any driver and fails chosen calls, so that every error path can be walked.
+// Wraps any driver and fails chosen calls, so that every error path can be tested.
 //
-// A failed call never reaches the driver below: nothing has changed, as the contract demands.
+// A failed call never reaches the driver below, so nothing has changed, as the contract demands.
 //
 // Thread safety: every call may be made from any thread.
 //
@@ -21,18 +21,18 @@ class FaultDriver final : public Driver {
  public:
   struct Fault {
     std::optional<DriverCall> call;  // only calls of this kind count; any kind if empty
-    std::uint64_t nth = 1;           // the first call from now on is 1
-    Status status;                   // what the caller gets
-    bool from_then_on = false;       // all later ones too, not this one alone
+    std::uint64_t nth = 1;           // counted from now, starting at 1
+    Status status;                   // returned to the caller
+    bool from_then_on = false;       // also fails all later ones
   };
 
   // REQUIRES: `inner` outlives this.
   explicit FaultDriver(Driver& inner) : inner_(inner) {}
 
-  // Replaces the fault before. REQUIRES: !fault.status.is_ok(). device_count cannot fail.
+  // Replaces the previous fault. REQUIRES: !fault.status.is_ok(). device_count cannot fail.
   void fail(Fault fault) EXCLUDES_LOCK(mutex_);
   void clear() EXCLUDES_LOCK(mutex_);
-  // How many calls the present fault has failed.
+  // Calls failed by the current fault.
   std::uint64_t failed() const EXCLUDES_LOCK(mutex_);
   std::uint64_t calls(DriverCall call) const EXCLUDES_LOCK(mutex_);
   std::uint64_t total_calls() const EXCLUDES_LOCK(mutex_);
@@ -81,7 +81,7 @@ class FaultDriver final : public Driver {
   mutable Mutex mutex_{LockRank::kObserve};
   std::array<std::uint64_t, kDriverCalls> calls_ GUARDED_BY(mutex_) = {};
   std::optional<Fault> fault_ GUARDED_BY(mutex_);
-  std::uint64_t seen_ GUARDED_BY(mutex_) = 0;  // calls that count, since the fault was set
+  std::uint64_t seen_ GUARDED_BY(mutex_) = 0;  // matching calls since the fault was set
   std::uint64_t failed_ GUARDED_BY(mutex_) = 0;
 };
 

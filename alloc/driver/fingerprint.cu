@@ -1,11 +1,11 @@
-// The kernel behind Driver::fingerprint() on a GPU: reads ranges at the speed of its memory, and leaves
-// 16 bytes in host memory for each 64 KiB of them.
+// The kernel behind Driver::fingerprint() on a GPU: reads ranges at the speed of its memory, and writes 16 bytes to
+// host memory for each 64 KiB of them.
 //
-// One block of threads for each part; the sum of a part goes out by itself, so that no block waits for
-// another and nothing is shared, cleared or kept on the device.
-// `python3 cmake/compile_fingerprint.py NVCC alloc/driver/fingerprint.ptx` writes fingerprint.ptx anew.
+// One block of threads per part. The sum of each part is written separately, so that no block waits for another and
+// nothing is shared, cleared or kept on the device.
+// `python3 cmake/compile_fingerprint.py NVCC alloc/driver/fingerprint.ptx` regenerates fingerprint.ptx.
 //
-// Thread safety: any number of launches at once, each with results of its own.
+// Thread safety: any number of concurrent launches, each with results of its own.
 #include "fingerprint_lane.h"
 
 #define FINGERPRINT_RANGES 64 /* as kMostFingerprints */
@@ -16,7 +16,7 @@
 struct fingerprint_ranges {
   unsigned long long address[FINGERPRINT_RANGES];
   unsigned int parts[FINGERPRINT_RANGES];
-  unsigned int first[FINGERPRINT_RANGES];  // of its results
+  unsigned int first[FINGERPRINT_RANGES];  // index of its first result
 };
 
 struct alignas(16) fingerprint_words {

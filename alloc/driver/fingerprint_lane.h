@@ -1,10 +1,10 @@
-/* What 16 bytes at one place of a range add to its fingerprint: for the device and the host alike.
+/* The contribution of 16 bytes at one place of a range to its fingerprint: for the device and the host alike.
  *
- * For a given place this is one-to-one: each step below can be undone. So two contents that differ in
- * one such lane only never have one fingerprint. Others do with odds of 2^-128, as far as contents go
- * that nobody made for it; who did could harm his own bytes alone.
+ * For a given place this is a bijection: each step below can be inverted. So contents that differ in a single
+ * such lane never have the same fingerprint. Others do with probability 2^-128, unless they were constructed
+ * for it, and a program that does so can only harm its own bytes.
  *
- * Plain C that CUDA C is, too: nothing may be included. Thread safety: values.
+ * Plain C that is also valid CUDA C: nothing may be included. Thread safety: values.
  */
 #ifndef TESSERA_DRIVER_FINGERPRINT_LANE_H
 #define TESSERA_DRIVER_FINGERPRINT_LANE_H
@@ -15,7 +15,7 @@
 #define TESSERA_LANE_FUNCTION static inline
 #endif
 
-/* Alike on the device and in host memory, where the results are read. */
+/* The same layout on the device and in host memory, where the results are read. */
 struct tessera_print {
   unsigned long long low, high;
 };

@@ -1,11 +1,11 @@
-// The text of fingerprint.ptx, which the build puts into the library (cmake/fingerprint_ptx.cpp.in).
+// The text of fingerprint.ptx, which the build embeds in the library (cmake/fingerprint_ptx.cpp.in).
 //
 // Thread safety: constant.
 #pragma once
 
 namespace tessera {
 
-// Ends with a zero, as cuModuleLoadData wants it.
+// Zero-terminated, as cuModuleLoadData requires.
 const char* fingerprint_ptx();
 
 }  // namespace tessera

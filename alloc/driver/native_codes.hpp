@@ -1,7 +1,7 @@
 // The CUresult numbers that drivers put into Status, as plain constants.
 //
-// Why: layers and tests compare native codes, and no CUDA header may be named outside cuda_driver
-// and shim/. The numbers are those of the documented driver API and never change.
+// Why: layers and tests compare native codes, and no CUDA header may be included outside cuda_driver and shim/. The
+// numbers are those of the documented driver API and never change.
 //
 // Thread safety: constants.
 #pragma once

@@ -5,25 +5,25 @@
 namespace tessera {
 namespace {
 
-// What real drivers answer first when no hint is given (docs/realism.md).
+// The first address of real drivers when no hint is given (docs/realism.md).
 constexpr std::uint64_t kFirst = 0x3'0200'0000;
-// Above the addresses of any process, so that no host memory looks like a device's.
+// Above the addresses of any process, so that no host memory looks like device memory.
 constexpr std::uint64_t kFirstNumber = (std::uint64_t{1} << 56) + kFirst;
-constexpr std::uint64_t kEnd = std::uint64_t{1} << 47;  // of what a process may have
+constexpr std::uint64_t kEnd = std::uint64_t{1} << 47;  // of the addresses that a process may use
 
 constexpr std::uint64_t aligned(std::uint64_t address, std::uint64_t alignment) {
   return (address + alignment - 1) / alignment * alignment;
 }
 
-// Where the kernel puts it, near `wish` or not.
+// Where the kernel chooses; `wish` is a hint.
 std::optional<std::uint64_t> map_nothing(std::uint64_t wish, std::uint64_t bytes, int fixed = 0) {
   void* const got = ::mmap(pointer(wish), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
   if (got == MAP_FAILED) return std::nullopt;
   return reinterpret_cast<std::uint64_t>(got);
 }
 
-// At that very address, or not at all. By asking and looking, since thread sanitizers take MAP_FIXED_NOREPLACE at an
-// address that they keep for themselves for a wish of address 0.
+// Exactly at that address, or not at all. Checks the result instead of using MAP_FIXED_NOREPLACE, which thread
+// sanitizers treat as a hint of 0 for addresses that they reserve.
 bool map_at(std::uint64_t start, std::uint64_t bytes) {
   const auto got = map_nothing(start, bytes);
   if (!got || *got == start) return got.has_value();
@@ -37,18 +37,18 @@ class ProcessAddresses final : public SimAddresses {
 
   std::optional<std::uint64_t> reserve(std::uint64_t bytes, std::uint64_t alignment, std::uint64_t hint) override {
     if (takes_hints_ && hint != 0 && hint % alignment == 0 && map_at(hint, bytes)) return hint;
-    // Upward from the last one, over what the process has there: in steps that double, as a sanitizer has terabytes.
+    // Upward from the last one, past the process's mappings: in doubling steps, since a sanitizer maps terabytes.
     std::uint64_t step = alignment;
     for (std::uint64_t at = aligned(next_, alignment); at < kEnd; at += step, step *= 2) {
       if (!map_at(at, bytes)) continue;
       next_ = at + bytes;
       return at;
     }
-    next_ = first_;  // what was released lies there
+    next_ = first_;  // released ranges are there
     return reserve_beside_host(bytes, alignment);
   }
   std::optional<std::uint64_t> reserve_beside_host(std::uint64_t bytes, std::uint64_t alignment) override {
-    // One alignment more than asked, so that an aligned start is inside wherever it is put.
+    // One alignment more than requested, so that an aligned start is inside wherever it is placed.
     const std::uint64_t slack = bytes + alignment;
     const auto first = map_nothing(0, slack);
     if (!first) return std::nullopt;
@@ -73,7 +73,7 @@ class ProcessAddresses final : public SimAddresses {
   const bool takes_hints_;
 };
 
-// There are more than anybody can reserve, so none is given twice, and no hint is needed.
+// There are more addresses than can ever be reserved, so none is reused, and no hint is needed.
 class NumberedAddresses final : public SimAddresses {
  public:
   explicit NumberedAddresses(std::uint64_t first) : next_(first) {}

@@ -1,5 +1,4 @@
-// The simulated device's copies, which engine makes them, and for which of them the call waits; and its
-// fingerprints.
+// The simulated device's copies: which engine makes them, and for which of them the call waits; and its fingerprints.
 #include <cstring>
 #include <memory>
 #include <span>
@@ -18,7 +17,7 @@
 namespace tessera {
 namespace {
 
-// Up to here a copy from pageable memory is staged and need not be waited for, as on a GPU.
+// Up to this size a copy from pageable memory is staged and the call does not wait, as on a GPU.
 constexpr Bytes kStaged = 64_KiB;
 
 std::span<const std::byte> bytes_of(const void* host, Bytes bytes) {
@@ -28,7 +27,7 @@ std::span<std::byte> bytes_of(void* host, Bytes bytes) {
   return {static_cast<std::byte*>(host), bytes.value()};
 }
 
-// Of the stream's device. A copy that crosses a link takes a copy engine, whatever the call was.
+// An engine of the stream's device. A copy that crosses a link takes a copy engine, whichever call it was.
 SimEngine engine_for(const SimBytes& to, const SimBytes& from, DeviceId device) {
   if (to.location != from.location) {
     return to.location == FrameLocation::kHost ? SimEngine::kOutbound : SimEngine::kInbound;
@@ -98,7 +97,7 @@ Status SimDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream)
 Result<SimWork> SimDriver::copy_work(CopyWay way, const HostCopy& copy, DeviceId device) {
   TESSERA_TRY(check_host(copy.host, copy.bytes));
   TESSERA_TRY_ASSIGN(const SimBytes there, bytes_at(copy.device, copy.bytes, device));
-  // No bytes on a machine without contents.
+  // no bytes on a machine without contents
   const std::span<std::byte> host = bytes_of(copy.host, Bytes(there.bytes.size()));
   const bool in = way == CopyWay::kIn;
   SimWork work = in ? make_transfer("copy_in", there.bytes, host)
@@ -109,7 +108,7 @@ Result<SimWork> SimDriver::copy_work(CopyWay way, const HostCopy& copy, DeviceId
   return work;
 }
 
-// One is refused: none is queued.
+// If one is refused, none is queued.
 Status SimDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) {
   if (!options_.copies_at_once) {
     return {Code::kNotSupported, "this machine makes no copies at once", native::kNotSupported};

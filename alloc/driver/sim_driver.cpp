@@ -25,7 +25,7 @@ constexpr std::size_t kMaxLeakLines = 8;
 
 std::atomic<std::uint64_t> next_serial{1};
 
-// Which device a thread has chosen, and of which driver.
+// The current device of a thread, and the driver that it belongs to.
 struct CurrentDevice {
   std::uint64_t serial = 0;
   DeviceId device;
@@ -223,7 +223,7 @@ Status SimDriver::check_host(const void* host, Bytes bytes) {
   return {};
 }
 
-// In virtual time work goes on in the thread that lets time pass, and may need the lock.
+// In virtual time, work is carried out on the thread that advances time, and may need the lock.
 void SimDriver::let_pins_take_time(Bytes bytes, bool locked) {
   const Nanoseconds time = options_.pinning.time_for(bytes);
   if (time && locked == engines_->is_real()) engines_->pass(time);
@@ -269,7 +269,7 @@ StreamId SimDriver::meant(StreamId stream) {
 
 Result<SimDriver::Target> SimDriver::target(StreamId stream) {
   const StreamId known = meant(stream);
-  // Of one device nothing is to be looked up; who queues work refuses a stream that is not there.
+  // With one device nothing has to be looked up; queueing refuses a stream that does not exist.
   if (options_.devices == 1) return Target{.stream = known, .device = DeviceId()};
   TESSERA_TRY_ASSIGN(const DeviceId device, engines_->device_of(known));
   return Target{.stream = known, .device = device};
@@ -355,7 +355,7 @@ Status SimDriver::launch(const Launch& launch, StreamId stream) {
   TESSERA_TRY_ASSIGN(SimWork work, make_launch(launch));
   work.time = options_.kernel_time;
   if (options_.contents == SimContents::kNone) work.run = nullptr;
-  // With the lock, so that a mapping cannot leave between an unmap's check and its end.
+  // With the lock, so that no mapping can be removed between an unmap's check and its end.
   MutexLock lock(mutex_);
   return engines_->submit(on.stream, SimEngine::kCompute, std::move(work)).status();
 }

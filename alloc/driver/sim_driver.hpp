@@ -1,23 +1,21 @@
-// A strict CUDA device in software: the contract of driver.hpp, in real or in virtual time, with
-// real bytes or with none (sim_options.hpp).
+// A strict CUDA device in software: implements driver.hpp in real or in virtual time, with or without real bytes
+// (sim_options.hpp).
 //
-// Real bytes live in one memfd per device and are mapped with mmap, so an address without a mapping
-// is a real SIGSEGV. Each device has a compute engine, an inbound and an outbound copy engine, the same
-// two once more for copies between it and other devices, and one for host functions (SimEngines:
-// threads, or a queue of events), which carry out what a pure scheduler (SimSchedule) lets run. A copy
-// between two devices takes the engine of the stream's device alone. Stricter than a GPU: what a GPU
-// leaves undefined is an error here, whose message names both operands (DESIGN §4).
+// Real bytes are in one memfd per device and mapped with mmap, so accessing an address without a mapping is a real
+// SIGSEGV. Each device has a compute engine, an inbound and an outbound copy engine, the same two again for copies
+// between devices, and one for host functions (SimEngines: threads, or an event queue), which run the work that a pure
+// scheduler (SimSchedule) releases. A copy between two devices takes only an engine of the stream's device. Stricter
+// than a GPU: what a GPU leaves undefined is an error here, with a message that names both operands.
 //
 // Thread safety: every call may be made from any thread.
 //
 // Beyond the contract
-//  1. Errors that a GPU cannot give: unmapping what queued work may touch, copies outside of
-//     mappings with access, mapping over a mapping, unmapping a part of one, unknown or destroyed
-//     handles, unpinning host memory in use. All are kDriver with native code 1 or 400.
-//  2. A kernel that touches an address without mapping poisons its device with native code 700.
-//  3. Streams 0 and 1 are the legacy default stream, 2 the calling thread's own, of the calling
-//     thread's current device. The legacy stream and all blocking streams of its device wait for
-//     each other.
+//  1. Errors that a GPU cannot detect: unmapping what queued work may access, copies outside of mappings with access,
+//     mapping over a mapping, unmapping a part of one, unknown or destroyed handles, unpinning host memory in use. All
+//     are kDriver with native code 1 or 400.
+//  2. A kernel that accesses an address without a mapping poisons its device with native code 700.
+//  3. Streams 0 and 1 are the legacy default stream, 2 the calling thread's own, each of the calling thread's current
+//     device. The legacy stream and all blocking streams of its device wait for each other.
 //  4. Nothing may be left at the end: the destructor waits for queued work, then reports leaks().
 #pragma once
 
@@ -62,7 +60,7 @@ class SimDriver final : public Driver {
  public:
   // In real time. REQUIRES: `clock` runs, and outlives the driver.
   SimDriver(SimOptions options, const Clock& clock);
-  // In virtual time: whoever waits makes the clock jump. REQUIRES: `clock` outlives the driver.
+  // In virtual time: a waiting call makes the clock jump. REQUIRES: `clock` outlives the driver.
   SimDriver(SimOptions options, VirtualClock& clock);
   ~SimDriver() override;
   SimDriver(const SimDriver&) = delete;
@@ -105,10 +103,10 @@ class SimDriver final : public Driver {
   Status fingerprint(DeviceId device, std::span<const DeviceRange> ranges, Fingerprint* to,
                      StreamId stream) override;
 
-  // A kernel of no code: takes `time`, and may touch these ranges.
+  // A kernel without code: takes `time`, and may access these ranges.
   Status occupy(StreamId stream, Nanoseconds time, std::span<const DeviceRange> ranges);
 
-  // ---- more than the contract, for softcuda ------------------------------------------------
+  // ---- beyond the contract, for softcuda ---------------------------------------------------
   // The device of streams 0, 1 and 2 for the calling thread; 0 until set.
   Status set_current_device(DeviceId device);
   // A blocking stream synchronises with the legacy default stream.
@@ -121,26 +119,26 @@ class SimDriver final : public Driver {
   // `count` elements of `width` (1, 2 or 4) bytes, each set to the low bytes of `value`.
   Status fill_elements(Address to, std::uint32_t value, std::uint32_t width, std::uint64_t count,
                        StreamId stream);
-  // Like reserve(), where cuMemAlloc's memory lies: beside the process's own.
+  // Like reserve(), but at addresses like those of cuMemAlloc: among the process's own mappings.
   Result<Address> reserve_beside_host(Bytes bytes);
   // One more destroy_frame is needed; also for a destroyed frame that is still mapped.
   Status retain_frame(FrameId frame);
-  // A frame for another process, and one of another process: see SimFrames.
+  // Frames shared with another process, in both directions: see SimFrames.
   Status make_shareable(FrameId frame);
   Result<int> share_frame(FrameId frame);
   Result<FrameId> adopt_frame(int file);
   std::optional<SimFrameInfo> frame(FrameId frame);
-  // The mapping that holds `address`.
+  // The mapping that contains `address`.
   std::optional<SimMapping> mapping_at(Address address);
   // Whether all of these bytes are in one registered range.
   bool is_registered(const void* host, Bytes bytes = Bytes(1));
-  // One line for each frame, range, stream, event and registration that was not given back.
+  // One line for each frame, range, stream, event and registration that was not released.
   std::vector<std::string> leaks();
 
  private:
   SimDriver(SimOptions options, std::unique_ptr<SimEngines> engines);
 
-  struct Target {  // a stream as the engines know it, with its device
+  struct Target {  // a stream as the engines know it, and its device
     StreamId stream;
     DeviceId device;
   };
@@ -152,16 +150,16 @@ class SimDriver final : public Driver {
   // The bytes that work is about to use. Errors: as SimMemory::bytes_at.
   Result<SimBytes> bytes_at(Address address, Bytes bytes, DeviceId device) const REQUIRES_LOCK(mutex_);
   void touches(SimWork& work, const SimRange& range) const;
-  // The work of a copy that needs no stage. Errors: what it would touch wrongly.
+  // The work of a copy without staging. Errors: as for bytes it must not access.
   Result<SimWork> copy_work(CopyWay way, const HostCopy& copy, DeviceId device) REQUIRES_LOCK(mutex_);
-  // The stream and device that an id of a caller means, in the calling thread.
+  // The stream and device that a caller's id stands for in the calling thread.
   StreamId meant(StreamId stream);
   Result<Target> target(StreamId stream);
   DeviceId current_device() const;
 
-  const std::uint64_t serial_;  // tells this driver from others the thread may have used
+  const std::uint64_t serial_;  // distinguishes this driver from others that the thread may have used
   const SimOptions options_;
-  // Holds what is mapped still while work over it is checked and queued. Never held while waiting.
+  // Keeps mappings in place while work on them is checked and queued. Never held while waiting.
   Mutex mutex_{LockRank::kDriver};
   std::unique_ptr<SimMemory> memory_;
   std::unique_ptr<SimPins> pins_;

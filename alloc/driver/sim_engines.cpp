@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// Work queued and not over, of all devices and streams together.
+// Unfinished work of all devices and streams together.
 constexpr std::size_t kMaxUnfinished = 8192;
 
 Status unknown_handle(std::string_view kind, std::uint64_t handle) {
@@ -134,9 +134,9 @@ Status SimEngines::wait_event(StreamId stream, EventId event) {
   return {};
 }
 
-// ---- waiting and asking ----------------------------------------------------------------------
+// ---- waiting and polling ---------------------------------------------------------------------
 
-// The last first: of a stream's operations it ends last, so the waiter sleeps once.
+// The last first: it is the last of its stream to end, so the waiting thread sleeps once.
 void SimEngines::wait_all(const std::vector<SimOp>& ops) {
   for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
     if (!schedule_.is_finished(*op)) await(*op);
@@ -250,7 +250,7 @@ std::vector<std::string> SimEngines::leaks() {
 // ---- carrying out ----------------------------------------------------------------------------
 
 void SimEngines::run(DeviceId device, SimOp op) {
-  const SimWork& own = work(op);  // stays where it is until retire()
+  const SimWork& own = work(op);  // its address is stable until retire()
   if (!error(device).is_ok() || !own.run) return;
   mutex_.unlock();
   Status status = own.run(own);
@@ -265,7 +265,7 @@ void SimEngines::retire(SimOp op) {
   start_ready();
   note_unfinished();
   if (!over->run && !over->keeps) return;
-  // What the work holds may belong to the caller: it goes without the lock.
+  // What the work holds may belong to the caller, so it is destroyed without the lock.
   mutex_.unlock();
   { const auto gone = std::move(*over); }
   mutex_.lock();

@@ -20,15 +20,15 @@ struct Guard {
   sigset_t mask;  // of the thread before the handler ran
 };
 
-// In a signal handler the first touch of a thread-local could allocate, so threads that guard a call are
-// found there by their system's number.
+// In a signal handler the first access to a thread-local could allocate, so guarding threads are found there by their
+// system thread id.
 struct Slot {
   std::atomic<pid_t> thread{0};  // 0: free
   std::atomic<Guard*> guard{nullptr};
 };
 constexpr std::size_t kMaxGuards = 1024;
 Slot slots[kMaxGuards];
-std::atomic<std::size_t> slots_used{0};  // all beyond were never taken
+std::atomic<std::size_t> slots_used{0};  // all slots beyond were never used
 
 // A thread's slot, from its first guarded call to its end.
 class OwnSlot {
@@ -77,8 +77,8 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     return;
   }
   if (before.sa_handler == SIG_IGN && info->si_code <= 0) return;
-  // The default action: the faulting instruction runs again and ends the process as it would have
-  // without us. A signal that somebody sent does not come back by itself.
+  // The default action: the faulting instruction runs again and ends the process as it would have without us. A signal
+  // sent by a process does not recur by itself.
   struct sigaction normal = {};
   normal.sa_handler = SIG_DFL;
   sigaction(signal, &normal, nullptr);
@@ -88,7 +88,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 void on_fault(int signal, siginfo_t* info, void* context) {
   Slot* const slot = slot_of_this_thread();
   Guard* const guard = slot == nullptr ? nullptr : slot->guard.load();
-  // A code of 0 or less is a signal that somebody sent.
+  // A code of 0 or less means that a process sent the signal.
   if (guard == nullptr || info->si_code <= 0) {
     pass_on(signal, info, context);
     return;
@@ -117,8 +117,7 @@ std::optional<SimFault> run_guarded(void (*function)(void*), void* argument) {
   thread_local const OwnSlot own;
   Slot* const slot = own.get();
   Guard guard;
-  // The signal mask is not saved here, which would cost a system call per launch; the handler knows
-  // it.
+  // Saving the signal mask here would cost a system call per launch; the handler gets it anyway.
   if (sigsetjmp(guard.resume, 0) != 0) {
     pthread_sigmask(SIG_SETMASK, &guard.mask, nullptr);
     return guard.fault;

@@ -23,8 +23,8 @@ Status unknown_frame(std::string_view action, FrameId frame) {
           native::kInvalidHandle};
 }
 
-// The position of a shared file: where the frame lies, in whole units, and below that its device and its
-// size in units.
+// Encodes the frame in the position of a shared file: the frame's offset in whole units, and below that its device and
+// its size in units.
 constexpr std::uint64_t kUnit = 2 << 20;
 constexpr std::uint64_t kMostUnits = 1 << 15;
 

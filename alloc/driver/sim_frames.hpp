@@ -1,12 +1,11 @@
-// The simulated machine's physical memory: frames of each device and of the host, by the byte.
+// The simulated machine's physical memory: frames of each device and of the host.
 //
-// One pool per device and one for the host (sim_pool.hpp); where they hold bytes, a new frame reads
-// as zero.
+// One pool per device and one for the host (sim_pool.hpp); in pools with contents, a new frame reads as zero.
 //
 // Thread safety: none; SimDriver locks.
 //
-// Invariants (validate()): the bytes in use of a place are the sum of its frames, and not more than
-// its capacity; every frame here has an owner or a mapping.
+// Invariants (validate()): the bytes in use of a pool are the sum of its frames, and at most its capacity; every frame
+// here has an owner or a mapping.
 #pragma once
 
 #include <memory>
@@ -32,40 +31,38 @@ class SimFrames {
     Bytes bytes;
     Bytes offset;                // in its store
     std::uint64_t owners = 1;    // destroy_frame calls still to come
-    std::uint64_t mappings = 0;  // places where it is mapped
-    int file = -1;               // of another process, in which it lies; -1: of a store here
+    std::uint64_t mappings = 0;  // number of its mappings
+    int file = -1;               // the file of another process that contains it; -1: in a store here
     bool shareable = false;
   };
 
   explicit SimFrames(const SimOptions& options);
   ~SimFrames();
 
-  // Errors: kOutOfMemory when the capacity of the place is reached.
+  // Errors: kOutOfMemory when the capacity of the pool is reached.
   Result<FrameId> create(DeviceId device, FrameLocation location, Bytes bytes);
-  // Nothing for a frame that is not there. It stays where it is as long as it is mapped.
+  // Nothing for a frame that does not exist. The pointer is valid as long as the frame is mapped.
   const Frame* find(FrameId frame) const;
   Frame* find(FrameId frame);
-  // One owner less; the memory goes back with the last owner and the last mapping.
-  // Errors: native 400 for a frame that has no owner.
+  // Removes one owner; the memory is freed with the last owner and the last mapping. Errors: native 400 for a frame
+  // without an owner.
   Status destroy(FrameId frame);
-  // Errors: native 400 for a frame that is not there.
+  // Errors: native 400 for a frame that does not exist.
   Status retain(FrameId frame);
-  // Whoever makes a frame says whether it will be shared.
-  // Errors: native 400 for a frame that is not there.
+  // The creator of a frame decides whether it will be shared. Errors: native 400 for a frame that does not exist.
   Status make_shareable(FrameId frame);
-  // A file by which another process can adopt the frame; the caller closes it. What it is of is told by the
-  // file's position, so that nothing but the file has to be sent.
-  // Errors: native 400 for a frame that is not there, 1 for one that is not shareable, 801 for one without
-  // bytes or of another process.
+  // A file by which another process can adopt the frame; the caller closes it. The file's position encodes the frame,
+  // so that nothing but the file has to be sent. Errors: native 400 for a frame that does not exist, 1 for one that is
+  // not shareable, 801 for one without contents or of another process.
   Result<int> share(FrameId frame) const;
-  // A frame of another process, which counts there. `file` stays the caller's.
-  // Errors: native 400 for a file that share() never gave.
+  // Adopts a frame of another process, which counts its memory. `file` stays the caller's. Errors: native 400 for a
+  // file that share() did not return.
   Result<FrameId> adopt(int file);
   static void add_mapping(Frame& frame) { ++frame.mappings; }
-  // REQUIRES: it has one. The frame may be gone then.
+  // REQUIRES: it has one. The frame may be destroyed by this.
   void remove_mapping(Frame& frame);
 
-  // Shows the frame at an address, or ends that; see SimPool.
+  // Makes the frame visible at an address, or ends that; see SimPool.
   bool show(const Frame& frame, void* at) const;
   bool hide(const Frame& frame, void* at) const;
   MemoryInfo info(DeviceId device) const;

@@ -1,6 +1,6 @@
-/* What a kernel is on the simulated device: host code that runs one block of the grid at a time.
+/* A kernel of the simulated device: host code that runs one block of the grid at a time.
  *
- * Plain C, so that a kernel object needs nothing of ours but this page. `Launch.kernel` points to a
+ * Plain C, so that a kernel object needs nothing of ours but this header. `Launch.kernel` points to a
  * sim_kernel, which must live as long as the work launched from it.
  *
  * Thread safety: values. run_block is called on an engine thread of the device; blocks of one
@@ -20,7 +20,7 @@ extern "C" {
 
 #define SIM_KERNEL_ABI_VERSION 2u
 
-/* Which block runs: the launch's dimensions, this block's place in the grid, its shared memory. */
+/* The block to run: the launch's dimensions, this block's index in the grid, its shared memory. */
 typedef struct sim_block {
   uint32_t grid[3];
   uint32_t block[3];
@@ -28,8 +28,8 @@ typedef struct sim_block {
   void* shared; /* 16-byte aligned; null when the launch asked for none */
 } sim_block;
 
-/* Runs all threads of one block. `parameters` is the packed parameter block of the launch. Gives 0;
- * anything else when there is no host memory to run the block in, which ends the launch. */
+/* Runs all threads of one block. `parameters` is the packed parameter block of the launch. Returns 0, or
+ * another value when there is no host memory to run the block, which ends the launch. */
 typedef int (*sim_run_block)(const sim_block* block, const void* parameters);
 
 typedef struct sim_parameter {

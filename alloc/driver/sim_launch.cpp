@@ -14,14 +14,14 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint64_t kMaxThreads = 1024;  // of one block
+constexpr std::uint64_t kMaxThreads = 1024;  // per block
 constexpr std::uint32_t kMaxShared = 227 << 10;
 
 struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// All that a running launch needs; plain, because a fault leaves it without destructors.
+// The state of a running launch; plain data, because a fault leaves it without running destructors.
 struct Run {
   const sim_kernel* kernel;
   const void* parameters;
@@ -103,7 +103,7 @@ Result<SimWork> make_launch(const Launch& launch) {
   work.name = kernel->name;
   work.parameters.assign(launch.parameters.begin(), launch.parameters.end());
   Launch shape = launch;
-  shape.parameters = {};  // the caller's; the copy is in the work
+  shape.parameters = {};  // the caller's; the work has a copy
   work.run = [kernel, shape](const SimWork& self) { return run_kernel(*kernel, shape, self); };
   return work;
 }

@@ -155,7 +155,7 @@ Status SimMemory::set_access(Address address, Bytes bytes, DeviceId device) {
     if (mapping.access != 0) continue;
     if (frames_.show(*mapping.frame, pointer(at->first))) continue;
     Status status = no_memory("set_access", range);
-    // What was opened until the failure is closed again.
+    // close again what was opened before the failure
     for (auto opened = first; opened != std::next(at); ++opened) {
       if (opened->second.access == 0) addresses_->close({opened->first, opened->second.bytes});
     }
@@ -183,7 +183,7 @@ Status SimMemory::unmap(Address address, Bytes bytes) {
     if (at->second.access == 0) continue;
     if (!frames_.hide(*at->second.frame, pointer(at->first))) return no_memory("unmap", range);
   }
-  // Until here the bytes can still be seen, only more slowly, so that a failure changes nothing.
+  // Until here the bytes remain visible, only more slowly, so a failure changes nothing.
   if (!addresses_->close(range)) return no_memory("unmap", range);
   while (mapping != mappings_.end() && mapping->first < range.end()) {
     frames_.remove_mapping(*mapping->second.frame);
@@ -210,7 +210,7 @@ SimMemory::Mappings::iterator SimMemory::remove(Mappings::iterator mapping) {
   return behind;
 }
 
-// ---- questions -------------------------------------------------------------------------------
+// ---- queries ---------------------------------------------------------------------------------
 
 SimMemory::Mappings::const_iterator SimMemory::holding(std::uint64_t address) const {
   const auto after = mappings_.upper_bound(address);

@@ -1,11 +1,11 @@
-// The simulated machine's addresses: reserved ranges, and which frame is mapped where, for whom.
+// The simulated machine's addresses: reserved ranges, and which frame is mapped where, for which devices.
 //
-// Where contents are real, a touch of an address without a frame, or without access, is a real fault
-// (SimAddresses). The bookkeeping is exact either way and refuses what a GPU would
-// leave undefined. It knows nothing of queued work: SimDriver asks the engines before it unmaps.
+// Where contents are real, accessing an address without a frame, or without access, is a real fault (SimAddresses). The
+// bookkeeping is exact in any case and refuses what a GPU would leave undefined. It knows nothing of queued work:
+// SimDriver checks the engines before it unmaps.
 //
-// A mapping comes into being with its first access: until then the addresses stay empty, as they
-// are without access on a GPU. SimPool says how pages get there.
+// A mapping takes effect with its first access: until then the addresses stay empty, as they are without access on a
+// GPU. SimPool explains how pages get there.
 //
 // Thread safety: none; SimDriver locks.
 //
@@ -30,10 +30,10 @@
 
 namespace tessera {
 
-// A stretch of addresses that work may use.
+// A range of addresses that work may use.
 struct SimBytes {
   FrameLocation location = FrameLocation::kDevice;  // of the first byte
-  DeviceId device{};                                // of that byte's frame
+  DeviceId device{};                                // the owner of that byte's frame
   std::span<std::byte> bytes;  // empty on a machine without contents
 };
 
@@ -58,8 +58,8 @@ class SimMemory {
   std::optional<SimMapping> mapping_at(Address address) const;
   // Whether any byte is in a reserved range.
   bool overlaps_reserved(const SimRange& range) const;
-  // Errors: native 1 where a byte has no mapping, or none that a copy engine of `device` may use:
-  // it may use what the device has access to, and a peer's memory that the peer has access to.
+  // Errors: native 1 where a byte is not mapped, or not accessible to a copy engine of `device`, which may use what its
+  // device has access to, and a peer's memory that the peer has access to.
   Result<SimBytes> bytes_at(Address address, Bytes bytes, DeviceId device) const;
 
   std::vector<std::string> leaks() const;
@@ -68,21 +68,21 @@ class SimMemory {
  private:
   struct Mapping {
     std::uint64_t bytes = 0;
-    SimFrames::Frame* frame = nullptr;  // which stays where it is while it is mapped
+    SimFrames::Frame* frame = nullptr;  // its address is stable while it is mapped
     std::uint64_t access = 0;
   };
   using Mappings = std::map<std::uint64_t, Mapping>;
 
   Status check_shape(std::string_view action, const SimRange& range) const;
   Result<Address> note_reserved(std::optional<std::uint64_t> start, Bytes bytes);
-  // The range is covered by whole mappings without a gap; gives the first of them.
+  // Checks that whole mappings cover the range without a gap; returns the first of them.
   Result<Mappings::iterator> covering(std::string_view action, const SimRange& range);
-  // Whether the device may have access to the frame: to memory of the host, and of whom it has a link to.
+  // Whether the device may get access to the frame: host memory, or memory of a device that it has a link to.
   Status check_reach(DeviceId device, const SimFrames::Frame& frame) const;
   Mappings::const_iterator holding(std::uint64_t address) const;
   // REQUIRES: nothing is mapped from there to `next`.
   void add(std::uint64_t start, const Mapping& mapping, Mappings::iterator next);
-  // Gives the one behind it.
+  // Returns the mapping after it.
   Mappings::iterator remove(Mappings::iterator mapping);
 
   const SimOptions options_;
@@ -90,7 +90,8 @@ class SimMemory {
   const std::unique_ptr<SimAddresses> addresses_;
   std::map<std::uint64_t, std::uint64_t> ranges_;  // start → bytes
   Mappings mappings_;                              // by start
-  std::vector<Mappings::node_type> spare_;  // of mappings that are gone, for new ones: pages come and go all the time
+  std::vector<Mappings::node_type> spare_;  // of removed mappings, for reuse: pages are mapped and unmapped all the
+                                            // time
 };
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Which host memory is registered with the simulated machine: ranges that do not overlap.
+// The host memory that is registered with the simulated machine: disjoint ranges.
 //
 // Thread safety: none; SimDriver locks.
 #pragma once
@@ -16,11 +16,11 @@ namespace tessera {
 
 class SimPins {
  public:
-  // Errors: native 1 for an empty range, 712 when a part of it is registered.
+  // Errors: native 1 for an empty range, 712 when a part of it is already registered.
   Status add(const SimRange& range);
   // The registered range that starts here. Errors: native 713 when there is none.
   Result<SimRange> starting_at(const void* host) const;
-  // REQUIRES: starting_at() gave the range.
+  // REQUIRES: starting_at() returned the range.
   void remove(const SimRange& range) { ranges_.erase(range.start); }
   // Whether all of it is in one registered range.
   bool holds(const SimRange& range) const;

@@ -1,5 +1,5 @@
-// One place of the simulated machine's physical memory, as frames see it: so many bytes, cut up into
-// pieces, which can be shown at addresses.
+// One pool of the simulated machine's physical memory: a number of bytes, cut into pieces that can be made visible at
+// addresses.
 //
 // Two kinds: SimStore has bytes, SimCount only counts them.
 //
@@ -23,19 +23,19 @@ class SimPool {
   SimPool(const SimPool&) = delete;
   SimPool& operator=(const SimPool&) = delete;
 
-  // An offset of `bytes` free bytes, all zero. REQUIRES: bytes is a multiple of the granularity.
-  // Errors: kOutOfMemory, also when the system refuses.
+  // The offset of `bytes` free bytes, all zero. REQUIRES: bytes is a multiple of the granularity. Errors: kOutOfMemory,
+  // also when the system refuses.
   Result<Bytes> take(Bytes bytes);
-  // REQUIRES: the very piece that take() returned.
+  // REQUIRES: exactly a piece that take() returned.
   void give(Bytes offset, Bytes bytes);
 
   // Makes the piece readable and writable there. False, with errno, when the system refuses.
   virtual bool show(Bytes offset, Bytes bytes, void* where) const = 0;
-  // Ends that. The bytes may still be seen there until something else is mapped, which the caller
-  // does next. False, with errno, when the system refuses. REQUIRES: shown there.
+  // Ends that. The bytes may remain visible there until something else is mapped, which the caller does next. False,
+  // with errno, when the system refuses. REQUIRES: shown there.
   virtual bool hide(Bytes offset, Bytes bytes, void* where) const = 0;
-  // A file in which the piece lies at `offset`, for another process; the caller closes it. -1, with errno, when
-  // the system refuses or there are no bytes.
+  // A file that contains the piece at `offset`, for another process; the caller closes it. -1, with errno, when the
+  // system refuses or there are no contents.
   virtual int share() const { return -1; }
   Bytes capacity() const { return capacity_; }
   Bytes used() const { return used_; }
@@ -52,7 +52,7 @@ class SimPool {
   Bytes used_;
 };
 
-// Pieces without bytes or places.
+// Pieces without bytes or placement.
 class SimCount final : public SimPool {
  public:
   using SimPool::SimPool;

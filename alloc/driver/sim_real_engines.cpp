@@ -15,16 +15,16 @@
 namespace tessera {
 namespace {
 
-// With "sim63-" before it each has the 15 characters at most that a thread's name may have.
+// With the prefix "sim63-", each fits the 15 characters of a thread's name.
 constexpr const char* kEngineNames[kSimEngines] = {"compute", "inbound",  "outbound",
                                                    "peer_in", "peer_out", "host"};
 
-// Kernels of one device at a time, as GPUs have had since compute capability 7.5.
+// Concurrent kernels per device, as on GPUs since compute capability 7.5.
 constexpr std::size_t kMostKernels = 128;
 
 constexpr std::size_t most_at_once(SimEngine engine) { return engine == SimEngine::kCompute ? kMostKernels : 1; }
 
-// The program's own signals belong to its own threads; faults stay, they are a kernel's.
+// The program's signals are left to its own threads; faults stay enabled, since they are a kernel's.
 void block_signals_of_the_program() {
   sigset_t signals;
   sigfillset(&signals);
@@ -93,7 +93,7 @@ void RealEngines::run_engine(DeviceId device, SimEngine engine) {
     }
     ++own.busy;
     carry_out(device, op);
-    --own.busy;  // before what becomes ready asks for a thread
+    --own.busy;  // before newly ready work requests a thread
     retire(op);
     any_finished_.notify_all();
     wake_waiters();
@@ -110,7 +110,7 @@ void RealEngines::carry_out(DeviceId device, SimOp op) {
   mutex_.lock();
 }
 
-// Where there is no thread for one kernel more it waits for one that ends.
+// If no thread is available for another kernel, it waits until one ends.
 void RealEngines::start_ready() {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     const DeviceId device(i);
@@ -142,8 +142,8 @@ void RealEngines::await(SimOp op, Nanoseconds until) {
   awaited_.erase(awaited);
 }
 
-// Waking a thread costs a tenth of a page's copy: only those whose operation is over, or the marker
-// behind it.
+// Waking a thread costs a tenth of a page's copy, so this happens only if an awaited operation, or the marker behind
+// it, is over.
 void RealEngines::wake_waiters() {
   for (const SimOp op : awaited_) {
     if (schedule_.is_finished(op)) return awaited_finished_.notify_all();

@@ -1,11 +1,11 @@
-// Simulated engines in real time: one thread for each, started with its first work: most programs have no
-// use for all six.
+// Simulated engines in real time: a thread for each, started with its first work, since most programs do not use all
+// six.
 //
-// An engine carries out one piece of work at a time, but for compute: kernels that are ready run side by side, as on a
-// GPU, each on a thread of its own, which waits for the next one afterwards. Work that is done before the time it should
-// take keeps its thread busy until then.
+// An engine carries out one piece of work at a time, except compute: kernels that are ready run concurrently, as on a
+// GPU, each on a thread of its own, which waits for the next one afterwards. Work that finishes before its modelled
+// time keeps its thread busy until then.
 //
-// Thread safety: as sim_engines.hpp says.
+// Thread safety: as in sim_engines.hpp.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class RealEngines final : public SimEngines {
   struct Engine {
     Condition ready;
     std::vector<std::thread> threads;
-    std::size_t busy = 0;  // of those
+    std::size_t busy = 0;  // threads that run work
   };
   struct Device {
     std::array<Engine, kSimEngines> engines;
@@ -47,8 +47,8 @@ class RealEngines final : public SimEngines {
   // Runs the work and lets its time pass.
   void carry_out(DeviceId device, SimOp op) REQUIRES_LOCK(mutex_);
 
-  Condition any_finished_;      // for those who wait for room, or for the end
-  Condition awaited_finished_;  // for those who wait for an operation in awaited_
+  Condition any_finished_;      // for calls that wait for room, or for the end
+  Condition awaited_finished_;  // for calls that wait for an operation in awaited_
   std::multiset<SimOp> awaited_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::vector<std::unique_ptr<Device>> devices_;  // the list never changes

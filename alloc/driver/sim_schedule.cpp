@@ -84,7 +84,7 @@ void SimSchedule::record(EventId event, StreamId stream, Nanoseconds now) {
   recorded.recorded = true;
   recorded.over = false;
   recorded.finished = now;
-  // Known before it is queued: a marker on an idle stream is over within enqueue().
+  // Set before it is queued: a marker on an idle stream is over within enqueue().
   recorded.op = ops_.take();
   enqueue(recorded.op, stream, SimEngine::kMarker, event, SimOp(), now);
 }
@@ -184,7 +184,7 @@ void SimSchedule::retire(SimOp op, const Op& record, Nanoseconds now) {
   }
   if (record.event == EventId()) return;
   const auto event = events_.find(record.event);
-  // A later record has taken the event over.
+  // Skipped if a later record has replaced the marker.
   if (event != events_.end() && event->second.op == op) {
     event->second.over = true;
     event->second.finished = now;

@@ -1,17 +1,17 @@
-// Which queued work of the simulated devices may run next: CUDA's ordering as a graph, no threads.
+// Which queued work of the simulated devices may run next: CUDA's ordering as a graph, without threads.
 //
-// Streams, events and the legacy default stream all reduce to one thing: an operation waits for a
-// few earlier operations. A new one waits for the last of its stream; on the legacy stream also for
-// the last of each blocking stream of its device, and the other way round. An event is a marker, an
-// operation of no engine that is over as soon as all it waits for is. Time comes in as a value, so
-// threads (SimEngines) or a discrete-event queue may drive the same schedule.
+// Streams, events and the legacy default stream all reduce to one rule: an operation waits for a few earlier
+// operations. A new one waits for the last of its stream; on the legacy stream also for the last of each blocking
+// stream of its device, and vice versa. An event is a marker, an operation without an engine that is over as soon as
+// everything it waits for is. Time is passed in as a value, so threads (SimEngines) or a discrete-event queue can use
+// the same schedule.
 //
 // Thread safety: none; the owner locks.
 //
 // Invariants (validate())
 //  1. An operation's wait count is the number of unfinished operations that list it as dependent.
 //  2. An operation is in a ready queue, once, exactly when it waits for nothing and is not started.
-//  3. Markers never rest in a ready queue.
+//  3. Markers never stay in a ready queue.
 //  4. A stream counts the unfinished operations that were queued on it.
 #pragma once
 
@@ -30,7 +30,7 @@
 
 namespace tessera {
 
-using SimOp = Id<struct SimOpTag>;  // never given twice; 0 is "none"
+using SimOp = Id<struct SimOpTag>;  // never reused; 0 is "none"
 
 enum class SimEngine : std::uint8_t { kCompute, kInbound, kOutbound, kPeerIn, kPeerOut, kHost, kMarker };
 inline constexpr std::size_t kSimEngines = 6;  // those that carry out work
@@ -38,7 +38,7 @@ inline constexpr std::size_t kSimEngines = 6;  // those that carry out work
 enum class SimStreamKind : std::uint8_t {
   kNonBlocking,
   kBlocking,
-  kThread,  // a thread's default stream: blocking, and nobody's to destroy
+  kThread,  // a thread's default stream: blocking, and cannot be destroyed
   kLegacy,
 };
 
@@ -48,7 +48,7 @@ class SimSchedule {
     DeviceId device;
     bool recorded = false;
     SimOp op{};              // the marker of the last record
-    bool over = true;        // whether that marker is, or there is none
+    bool over = true;        // whether that marker is over; true without one
     Nanoseconds finished{};  // when it was
   };
 
@@ -57,33 +57,34 @@ class SimSchedule {
   // ---- streams and events ------------------------------------------------------------------
   StreamId legacy(DeviceId device) const { return legacy_[device.value()]; }
   StreamId add_stream(DeviceId device, SimStreamKind kind);
-  // Its queued work still runs. False for a stream that is not there, or that is a default stream.
+  // Its queued work still runs. False for a stream that does not exist, or is a default stream.
   bool remove_stream(StreamId stream);
-  // Null for a stream that is not there (any more).
+  // Null for a stream that does not exist (any more).
   const DeviceId* device_of(StreamId stream) const;
   EventId add_event(DeviceId device);
   bool remove_event(EventId event);
   const Event* find(EventId event) const;
-  // The streams that somebody must still destroy, and all events, in ascending order.
+  // The streams that still have to be destroyed, and all events, in ascending order.
   std::vector<StreamId> owned_streams() const;
   std::vector<EventId> events() const;
 
-  // ---- queueing. REQUIRES: the stream and the event are there -------------------------------
+  // ---- queueing. REQUIRES: the stream and the event exist -----------------------------------
   SimOp submit(StreamId stream, SimEngine engine, Nanoseconds now);
   void record(EventId event, StreamId stream, Nanoseconds now);
   void wait(StreamId stream, EventId event, Nanoseconds now);
 
   // ---- carrying out ------------------------------------------------------------------------
-  // The operation that has been ready longest on this engine, or none; the caller must finish() it.
+  // Starts the operation that has been ready longest on this engine; none if there is none. The caller must finish()
+  // it.
   SimOp start(DeviceId device, SimEngine engine);
   std::size_t ready_count(DeviceId device, SimEngine engine) const;
-  // Where it is carried out. REQUIRES: not finished.
+  // The engine that carries it out. REQUIRES: not finished.
   std::pair<DeviceId, SimEngine> place_of(SimOp op) const;
   // REQUIRES: started and not finished.
   void finish(SimOp op, Nanoseconds now);
 
-  // ---- questions ---------------------------------------------------------------------------
-  // A small number, of this one alone among the unfinished.
+  // ---- queries -----------------------------------------------------------------------------
+  // A small number, unique among unfinished operations.
   static std::size_t slot_of(SimOp op) { return SimSlots<SimOp, Op>::slot_of(op); }
   bool is_finished(SimOp op) const { return !ops_.contains(op); }
   // The unfinished operations that new work on the stream would wait for.
@@ -91,7 +92,7 @@ class SimSchedule {
   // The last unfinished operation of each stream of the device.
   std::vector<SimOp> pending(DeviceId device) const;
   std::size_t unfinished() const { return ops_.size(); }
-  // Of one stream; 0 for one that is not there.
+  // On one stream; 0 for one that does not exist.
   std::size_t unfinished(StreamId stream) const;
   Status validate() const;
 
@@ -116,7 +117,7 @@ class SimSchedule {
   // REQUIRES: `op` was just taken.
   void enqueue(SimOp op, StreamId stream, SimEngine engine, EventId event, SimOp also_wait_for,
                Nanoseconds now);
-  // Those of pending(stream).
+  // Visits the operations of pending(stream).
   template <class Visit>
   void for_each_pending(const Stream& queue, Visit visit) const;
   void retire(SimOp op, const Op& record, Nanoseconds now);
@@ -124,13 +125,13 @@ class SimSchedule {
     return ready_[device.value()][static_cast<std::size_t>(engine)];
   }
 
-  std::uint64_t next_stream_ = 16;  // below are the ids with a fixed meaning
+  std::uint64_t next_stream_ = 16;  // ids below have a fixed meaning
   std::uint64_t next_event_ = 16;
   std::vector<StreamId> legacy_;
   std::map<StreamId, Stream> streams_;
   std::unordered_map<EventId, Event> events_;
   SimSlots<SimOp, Op> ops_;  // unfinished ones only
-  std::vector<SimOp> over_;  // for finish(), which is called all the time
+  std::vector<SimOp> over_;  // buffer of finish(), which is called all the time
   std::vector<std::array<std::deque<SimOp>, kSimEngines>> ready_;
 };
 

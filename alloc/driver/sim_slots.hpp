@@ -1,9 +1,7 @@
-// Values under handles that are never given twice, so that one knows of a handle whose value has
-// ended.
+// Values with handles that are never reused, so that a handle to a removed value is recognised.
 //
-// A handle names the slot of its value, which is found without a search; slots are used again, and
-// what a value has allocated stays for the next one there. As many slots as there were values at
-// once.
+// A handle contains the slot of its value, which is found without a search. Slots are reused, and keep what their value
+// had allocated. There are as many slots as there were values at once.
 //
 // Thread safety: none; the owner locks.
 #pragma once
@@ -18,13 +16,13 @@ namespace tessera {
 template <class Handle, class T>
 class SimSlots {
  public:
-  // At most so many at once.
+  // At most this many values at once.
   static constexpr std::uint64_t kSlots = std::uint64_t{1} << 24;
 
-  // Values whose handles are there at once have different ones.
+  // Handles of values that exist at the same time have different slots.
   static std::size_t slot_of(Handle handle) { return handle.value() % kSlots; }
 
-  // The value is as the last one there was left.
+  // The value is left as its predecessor in the slot was.
   Handle take() {
     if (spare_.empty()) {
       spare_.push_back(slots_.size());
@@ -38,7 +36,7 @@ class SimSlots {
     const std::size_t slot = slot_of(handle);
     return slot < slots_.size() && slots_[slot].handle == handle && handle != Handle();
   }
-  // REQUIRES of these: it is there. The value stays where it is until then.
+  // REQUIRES (of these): it exists. References to the value stay valid until give().
   T& at(Handle handle) { return slots_[slot_of(handle)].value; }
   const T& at(Handle handle) const { return slots_[slot_of(handle)].value; }
   void give(Handle handle) {

@@ -22,7 +22,7 @@ Status refused(std::string_view what, const std::string& name) {
           native::kOutOfMemory};
 }
 
-// Page tables move as a whole only between addresses of one alignment.
+// Whole page tables can move only between addresses of the same alignment.
 void* map_aligned(int file, std::uint64_t bytes, std::uint64_t alignment) {
   const std::uint64_t slack = bytes + alignment;
   void* const room =
@@ -69,10 +69,10 @@ Status SimStore::open() {
 }
 
 bool SimStore::move_pages(void* from, void* to, Bytes offset, Bytes bytes) const {
-  // DONTUNMAP leaves a mapping without pages behind, so that nothing else can settle there.
+  // DONTUNMAP leaves a mapping without pages behind, so that nothing else can be mapped there.
   const int move = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
   if (::mremap(from, bytes.value(), bytes.value(), move, to) != MAP_FAILED) return true;
-  // Systems before Linux 5.13 cannot; there, pages come one by one.
+  // Not possible before Linux 5.13; pages are then faulted in one by one.
   return ::mmap(to, bytes.value(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_,
                 static_cast<off_t>(offset.value())) != MAP_FAILED;
 }
@@ -85,7 +85,7 @@ bool SimStore::hide(Bytes offset, Bytes bytes, void* where) const {
   return move_pages(where, at(offset), offset, bytes);
 }
 
-// A description of its own, whose position the caller may set.
+// A separate file description, so that the caller may set its position.
 int SimStore::share() const {
   return away_from_standard(::open(fmt::format("/proc/self/fd/{}", file_).c_str(), O_RDWR | O_CLOEXEC));
 }
@@ -106,7 +106,7 @@ void SimStore::clear(Bytes offset, Bytes bytes) {
   const int failed =
       ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                   static_cast<off_t>(offset.value()), static_cast<off_t>(bytes.value()));
-  // Then the pages stay in use, and the next frame here must be cleared by hand.
+  // Without a hole the pages stay in use, and must be cleared for the next frame.
   if (failed != 0) std::memset(at(offset), 0, bytes.value());
   free_.give(offset / granularity_, bytes / granularity_);
 }

@@ -1,11 +1,11 @@
-// One place of the simulated machine's physical memory: a sparse memfd, cut up into frames.
+// One pool of the simulated machine's physical memory: a sparse memfd, cut into frames.
 //
-// Mapping a frame afresh would cost the system one fault for each 4 KiB, more than the copy of the
-// bytes itself. So the whole file is mapped once, at home, and a frame is shown elsewhere by moving
-// its page tables there, and back when it is hidden: the cost of a remap is some microseconds.
+// Mapping a frame afresh would cost one page fault per 4 KiB, more than copying the bytes. So the whole file is mapped
+// once, at its home, and a frame is made visible elsewhere by moving its page tables there, and back when it is hidden:
+// a remap costs some microseconds.
 //
-// The file is four times as large as the capacity, so that capacity and not fragmentation decides
-// whether a frame fits, as on a GPU, whose page tables do not need neighbours.
+// The file is four times as large as the capacity, so that capacity and not fragmentation decides whether a frame fits,
+// as on a GPU, which does not need contiguous pages.
 //
 // Thread safety: none; the owner locks.
 //
@@ -26,7 +26,7 @@ class SimStore final : public SimPool {
   ~SimStore() override;
 
   bool show(Bytes offset, Bytes bytes, void* where) const override;
-  // Takes the page tables home.
+  // Moves the page tables back home.
   bool hide(Bytes offset, Bytes bytes, void* where) const override;
   int share() const override;
   std::byte* at(Bytes offset) const { return home_ + offset.value(); }

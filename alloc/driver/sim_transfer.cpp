@@ -27,9 +27,9 @@ Fingerprint fingerprint_of(std::span<const std::byte> part, std::uint64_t first_
 SimWork make_transfer(const char* name, std::span<std::byte> to, std::span<const std::byte> from) {
   SimWork work;
   work.name = name;
-  if (to.empty()) return work;  // it only takes its time
+  if (to.empty()) return work;  // it only takes time
   work.run = [to, from](const SimWork&) {
-    // A page may be written while it is copied out: that is forwarding, and the copy is dropped.
+    // A page may be written while it is copied out: it is then forwarded, and the copy is dropped.
     const UncheckedReads forwarding(to.data(), to.size());
     // Overlapping copies are the program's error on a GPU; here they are merely defined.
     std::memmove(to.data(), from.data(), to.size());
@@ -44,7 +44,7 @@ SimWork make_fill(std::span<std::byte> to, std::uint32_t value, std::uint32_t wi
   work.run = [to, value, width](const SimWork&) {
     if (to.empty()) return Status();
     std::memcpy(to.data(), &value, width);
-    // What is filled fills as much again, as far as a processor's cache keeps it.
+    // The filled part is copied as often as needed, up to a size that fits a processor's cache.
     for (std::size_t done = width; done < to.size();) {
       const std::size_t part = std::min({done, kFillPart, to.size() - done});
       std::memcpy(to.data() + done, to.data(), part);

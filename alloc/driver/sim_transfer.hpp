@@ -1,4 +1,4 @@
-// Copies, fills and fingerprints as work for the engines: bytes moved, set and read.
+// Copies, fills and fingerprints as work for the engines.
 //
 // Thread safety: stateless.
 #pragma once

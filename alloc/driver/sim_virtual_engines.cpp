@@ -32,7 +32,7 @@ void VirtualEngines::start_ready() {
         const SimOp op = schedule_.start(device, engine);
         if (op == SimOp()) break;
         busy = one_at_a_time(engine);
-        // As much as a std::function takes without memory of its own.
+        // captures as much as a std::function stores without an allocation
         time_.schedule(time_.now() + work(op).time, [this, op] { finish(op); });
       }
     }
@@ -50,7 +50,7 @@ void VirtualEngines::finish(SimOp op) {
 
 void VirtualEngines::await_progress() {
   mutex_.unlock();
-  // Nothing to come, and yet somebody waits: another thread is carrying it out.
+  // No event is left, and yet a call waits: another thread is carrying it out.
   if (!time_.step()) std::this_thread::yield();
   mutex_.lock();
 }
@@ -59,7 +59,7 @@ void VirtualEngines::await(SimOp op) {
   while (!schedule_.is_finished(op)) await_progress();
 }
 
-// Where nothing comes before that time another thread may be carrying it out: it is looked for a few times.
+// If no event occurs before that time, another thread may be carrying it out: polls a few times.
 void VirtualEngines::await(SimOp op, Nanoseconds until) {
   constexpr int kLooks = 16;
   for (int looks = 0; !schedule_.is_finished(op) && looks < kLooks;) {

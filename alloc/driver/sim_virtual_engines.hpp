@@ -1,11 +1,10 @@
-// Simulated engines in virtual time: no threads, a queue of events on a VirtualClock.
+// Simulated engines in virtual time: no threads, an event queue on a VirtualClock.
 //
-// Work takes the time it says (SimWork::time) and nothing else does: queueing takes none, and the
-// clock moves only while somebody waits. A copy engine carries out one copy at a time; kernels of
-// different streams run beside each other. What work does, it does at its end, in the thread that
-// lets time pass.
+// Work takes the time it states (SimWork::time) and nothing else does: queueing takes none, and the clock moves only
+// while a call waits. A copy engine carries out one copy at a time; kernels of different streams run concurrently. The
+// effect of work happens at its end, on the thread that advances time.
 //
-// Thread safety: as sim_engines.hpp says.
+// Thread safety: as in sim_engines.hpp.
 #pragma once
 
 #include <array>

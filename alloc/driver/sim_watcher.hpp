@@ -1,9 +1,9 @@
-// Who is told what the engines of simulated devices have carried out, in virtual time.
+// Observes what the engines of simulated devices have carried out, in virtual time.
 //
-// Events on a stream say when what stands before them is over, and the engine looks at them now and then; this is
-// told of each piece of work, to the nanosecond.
+// Events on a stream show when the work before them is over, and only when they are polled; this is called for each
+// piece of work, with exact times.
 //
-// Thread safety: told by the thread that lets time pass, under the engines' lock: it may not call the driver.
+// Thread safety: called on the thread that advances time, under the engines' lock: it must not call the driver.
 #pragma once
 
 #include "base/units.hpp"

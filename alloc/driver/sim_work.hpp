@@ -1,4 +1,4 @@
-// One piece of work queued on a simulated device: what it does and which memory it may touch.
+// One piece of work queued on a simulated device: its effect, and the memory that it may access.
 //
 // Thread safety: a value; run() is called once, by one engine thread.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-// Device or host addresses: on the simulated device they are of one space.
+// Device or host addresses: the simulated device has a single address space.
 struct SimRange {
   std::uint64_t start = 0;
   std::uint64_t bytes = 0;
@@ -34,18 +34,18 @@ inline SimRange range_of(const void* host, Bytes bytes) {
 }
 inline void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
-// What the documented driver answers to a call that breaks its rules; the message says which.
+// The documented driver's answer to a call that breaks its rules; the message names the rule.
 Status violation(std::string message);
 
 struct SimWork {
   const char* name = "";              // "copy_in", or the kernel's; outlives the work
   std::vector<SimRange> ranges;       // what it reads and writes
-  std::vector<std::byte> parameters;  // of a kernel: any aligned word of it may be an address
-  std::shared_ptr<const void> keeps;  // memory that the work reads and nobody else holds
-  Nanoseconds time{};                 // how long it takes, at least
-  std::function<Status(const SimWork&)> run;  // may be empty: then it only takes its time
+  std::vector<std::byte> parameters;  // of a kernel: any aligned word of them may be an address
+  std::shared_ptr<const void> keeps;  // memory that the work reads and owns
+  Nanoseconds time{};                 // minimum duration
+  std::function<Status(const SimWork&)> run;  // may be empty: then it only takes time
 
-  // Whether this work may touch the range. Asked of all that is queued at every unmap.
+  // Whether this work may access the range. Called for all queued work at every unmap.
   bool touches(const SimRange& range) const;
   // The operand by which it does, in words for a message.
   std::optional<std::string> touch(const SimRange& range) const;

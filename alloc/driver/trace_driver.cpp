@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Every operand and result as the number it is.
+// Every operand and result as a number.
 template <class Tag>
 std::uint64_t number(Id<Tag> id) {
   return id.value();

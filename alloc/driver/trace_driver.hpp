@@ -1,7 +1,7 @@
-// Wraps any driver and records each call as a value: what was asked, and what came of it.
+// Wraps any driver and records each call as a value: its operands and its result.
 //
-// Records compare and print, so a test can state the whole conversation that it expects, and a
-// report can show the last calls before an error.
+// Records can be compared and printed, so a test can state the complete sequence of calls that it expects, and a report
+// can show the last calls before an error.
 //
 // Thread safety: every call may be made from any thread; records of several threads are in the
 // order in which their calls returned.
@@ -27,12 +27,12 @@ namespace tessera {
 
 struct DriverRecord {
   DriverCall call = DriverCall::kDeviceCount;
-  // In the order of the call's parameters, padded with zero. A launch: kernel, stream, blocks,
-  // bytes of parameters. Several copies: way, how many, bytes of all, stream.
+  // In the order of the call's parameters, padded with zero. A launch: kernel, stream, blocks, bytes of parameters.
+  // Several copies: direction, number, total bytes, stream.
   std::array<std::uint64_t, 4> operands = {};
   Code code = Code::kOk;
   int native_code = 0;
-  std::uint64_t result = 0;  // the address, handle or count that came back
+  std::uint64_t result = 0;  // the address, handle or count that was returned
 
   bool operator==(const DriverRecord&) const = default;
   // "map(0x1000, 0x200000, 0x10, 0x0) = ok"
@@ -46,7 +46,7 @@ class TraceDriver final : public Driver {
       : inner_(inner), capacity_(capacity) {}
 
   std::vector<DriverRecord> records() const EXCLUDES_LOCK(mutex_);
-  // Those of calls that the thread made. REQUIRES: none of it has ended, as numbers of threads are used again.
+  // Records of calls by this thread. REQUIRES: no thread that made calls has ended, as thread ids are reused.
   std::vector<DriverRecord> records_of(std::thread::id thread) const EXCLUDES_LOCK(mutex_);
   std::uint64_t dropped() const EXCLUDES_LOCK(mutex_);
   void clear() EXCLUDES_LOCK(mutex_);
@@ -98,7 +98,7 @@ class TraceDriver final : public Driver {
   const std::size_t capacity_;
   mutable Mutex mutex_{LockRank::kObserve};
   std::deque<DriverRecord> records_ GUARDED_BY(mutex_);
-  std::deque<std::thread::id> threads_ GUARDED_BY(mutex_);  // that made them
+  std::deque<std::thread::id> threads_ GUARDED_BY(mutex_);  // the threads that made the calls
   std::uint64_t dropped_ GUARDED_BY(mutex_) = 0;
 };
 
