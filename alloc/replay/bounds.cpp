@@ -10,13 +10,13 @@ namespace {
 
 using Kind = TraceEvent::Kind;
 
-// What can be remade need not be moved: it counts as taking no room.
+// Blocks that can be recomputed need not be moved, so they take no room.
 Bytes bytes_to_keep(const TraceBlock& block) { return block.remakable ? Bytes() : block.bytes; }
 
 constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 
-// For each operand, the operation that next needs what the block holds after this use; kNever when
-// it is freed or overwritten first.
+// For each operand, the operation that next needs what the block contains after this use; kNever when it is freed or
+// overwritten first.
 std::vector<std::uint32_t> next_needs(const Trace& trace) {
   std::vector<std::uint32_t> next(trace.operands.size());
   std::vector<std::uint32_t> of_block(trace.blocks.size(), kNever);
@@ -32,7 +32,7 @@ std::vector<std::uint32_t> next_needs(const Trace& trace) {
   return next;
 }
 
-// One device under Belady's rule, where a part of a block may leave.
+// One device under Belady's rule, with partial evictions of blocks.
 class Paging {
  public:
   Paging(const Trace& trace, Bytes capacity)
@@ -81,7 +81,7 @@ class Paging {
   void note_excess() {
     if (here_ + away_ > capacity_) out_ = std::max(out_, here_ + away_ - capacity_);
   }
-  // What is used again last goes first; the operation's own blocks stay.
+  // Evicts the latest next use first, but not the operation's own blocks.
   void make_room(std::span<const std::uint32_t> own) {
     std::vector<std::uint32_t> kept;
     while (here_ > capacity_ && !order_.empty()) {
@@ -107,7 +107,7 @@ class Paging {
   const std::vector<std::uint32_t> next_;
   const Bytes capacity_;
   std::vector<Block> blocks_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> order_;  // (next need, block), with bytes here
+  std::set<std::pair<std::uint32_t, std::uint32_t>> order_;  // (next need, block) of blocks with bytes here
   Bytes here_, away_, in_, out_;
 };
 

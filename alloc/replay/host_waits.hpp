@@ -1,9 +1,9 @@
-// What the calls of a replayed program wait for, and when: its allocator tells them, as it tells a profiler.
+// What the calls of a replayed program wait for, and when, as its allocator reports to a profiler.
 //
-// The causes are the engine's own (observe/stall_cause.hpp), timed where it waits. Waits inside others count for
-// themselves, so no two overlap.
+// The causes are those of the engine (observe/stall_cause.hpp), timed where it waits. Nested waits are counted
+// separately, so no two overlap.
 //
-// Thread safety: one thread, as all of a replay.
+// Thread safety: single-threaded, as the whole replay.
 #pragma once
 
 #include <optional>
@@ -24,12 +24,12 @@ class HostWaits final : public Profiler {
   // REQUIRES: `clock` outlives this.
   explicit HostWaits(const Clock& clock) : clock_(clock) {}
 
-  // Waits are kept from here on; those before it are forgotten.
+  // Keeps waits from here on; earlier ones are forgotten.
   void keep();
-  // In the order of time; none that took no time.
+  // In order of time, without those of length zero.
   const std::vector<HostWait>& kept() const { return kept_; }
 
-  // A name that is no cause is no wait.
+  // Names that are not causes are ignored.
   void push(const char* name, std::uint64_t number) override;
   void pop() override;
   void begin_move(Link, Address, Bytes) override {}
@@ -37,7 +37,7 @@ class HostWaits final : public Profiler {
   void mark(std::string_view, std::uint64_t) override {}
 
  private:
-  // The innermost wait up to now; what follows is counted from now on.
+  // Records the innermost wait up to now; its rest is counted from now on.
   void note();
 
   const Clock& clock_;

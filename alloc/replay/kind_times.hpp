@@ -1,7 +1,7 @@
-// Times for the operations of a recording, which times only some (api/op_times.hpp).
+// Durations of the operations of a recording, of which only some were timed (api/op_times.hpp).
 //
-// Operations are of one kind when the same work is done on as many blocks with as many bytes together. All of a kind
-// took as long as the median of those that were timed, which the first launch of a kernel, slow as it is, does not move.
+// Operations are of one kind when they do the same work on the same number of blocks and bytes. All operations of a
+// kind get the median of the timed ones, which the slow first launch of a kernel does not affect.
 //
 // Thread safety: none.
 #pragma once
@@ -26,7 +26,7 @@ class KindTimes {
     auto operator<=>(const Kind&) const = default;
   };
   void note(const Kind& kind, Nanoseconds time) { times_[kind].push_back(time); }
-  // To those operations, by index, of whose kind one was timed.
+  // Sets the times of those operations, by index, with a timed operation of their kind.
   void give(Trace& trace, std::span<const std::uint32_t> ops) const;
 
  private:

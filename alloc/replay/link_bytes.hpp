@@ -1,8 +1,8 @@
-// How many bytes the links of all devices have carried by now, in virtual time.
+// Bytes that the links of all devices have carried so far, in virtual time.
 //
-// Why not the allocator's sums: it counts a move when it sees that it is over, which may be much later.
+// Why not the allocator's totals: it counts a move when it notices the end, which may be much later.
 //
-// Thread safety: one thread, as all of a replay.
+// Thread safety: single-threaded, as the whole replay.
 #pragma once
 
 #include "base/units.hpp"
@@ -16,7 +16,7 @@ class LinkBytes final : public SimWatcher {
     Bytes in, out, peer_in, peer_out;
   };
 
-  // `next`, if any, is told everything too. REQUIRES: it outlives this.
+  // `next`, if not null, receives everything too. REQUIRES: it outlives this.
   void pass_on_to(SimWatcher* next) { next_ = next; }
   void ran(DeviceId device, SimEngine engine, const SimWork& work, Nanoseconds begin, Nanoseconds end) override;
   // A copy counts from its end on.

@@ -3,7 +3,7 @@
 namespace tessera {
 namespace {
 
-// Null for what passes no link.
+// Null for engines that use no link.
 const char* track_of(SimEngine engine) {
   switch (engine) {
     case SimEngine::kInbound: return "link in";

@@ -1,7 +1,7 @@
-// What each direction of each device's links, to the host and to other devices, carried when: for a
-// picture of the replay.
+// What each direction of each device's links, to the host and to other devices, carried when: for the timeline of a
+// replay.
 //
-// Thread safety: one thread, as all of a replay.
+// Thread safety: single-threaded, as the whole replay.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ class LinkSlices final : public SimWatcher {
   const std::vector<TrackSlice>& slices() const { return slices_; }
 
  private:
-  std::vector<TrackSlice> slices_;  // as many as there were copies
+  std::vector<TrackSlice> slices_;  // one per copy
 };
 
 }  // namespace tessera

@@ -33,7 +33,7 @@ Result<UnpackedText> unpack_zstd(std::string_view data) {
   UnpackedText plain;
   std::vector<char> piece(ZSTD_DStreamOutSize());
   ZSTD_inBuffer from{data.data(), data.size(), 0};
-  std::size_t rest = 1;  // 0 when a frame is whole
+  std::size_t rest = 1;  // 0 when a frame is complete
   for (bool more = true; more;) {
     ZSTD_outBuffer to{piece.data(), piece.size(), 0};
     rest = ZSTD_decompressStream(stream.get(), &to, &from);
@@ -65,7 +65,7 @@ Result<UnpackedText> unpack_gzip(std::string_view data) {
   std::vector<char> piece(std::size_t{1} << 18);
   bool whole = false;
   while (!data.empty() || stream.avail_in > 0) {
-    // zlib counts in 32 bits, and does not write to what it reads.
+    // zlib counts in 32 bits, and does not write to its input.
     const std::size_t part = std::min<std::size_t>(data.size(), std::numeric_limits<uInt>::max() - stream.avail_in);
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data() - stream.avail_in));
     stream.avail_in += static_cast<uInt>(part);
@@ -80,7 +80,7 @@ Result<UnpackedText> unpack_gzip(std::string_view data) {
       plain.text.append(piece.data(), piece.size() - stream.avail_out);
       if (plain.text.size() > kMaxUnpacked.value()) return too_long();
       whole = result == Z_STREAM_END;
-      // Files that were packed one by one and joined are one file.
+      // Concatenated gzip files count as one file.
       if (whole && (stream.avail_in > 0 || !data.empty())) ::inflateReset(&stream);
       if (stream.avail_in == 0 && stream.avail_out > 0) break;
     }

@@ -1,6 +1,6 @@
-// Text that may be compressed, with gzip or zstd. A build without the library says so when it meets some.
+// Text that may be compressed with gzip or zstd. A build without the library reports that when it meets such text.
 //
-// A file whose end is missing, because its writer was killed or the disk was full, gives what is there.
+// A file without its end, because its writer was killed or the disk was full, yields what is there.
 //
 // Thread safety: stateless.
 #pragma once
@@ -16,14 +16,14 @@ namespace tessera {
 inline constexpr Bytes kMaxUnpacked = 4_GiB;
 
 enum class Packing { kNone, kGzip, kZstd };
-// By the first bytes.
+// Determined by the first bytes.
 Packing packing_of(std::string_view data);
 
 struct UnpackedText {
   std::string text;
   bool cut = false;  // the end is missing
 };
-// Errors: kInvalidArgument when it is damaged before its end, or has more than kMaxUnpacked; kNotSupported in a build
+// Errors: kInvalidArgument when it is damaged before its end, or larger than kMaxUnpacked; kNotSupported in a build
 // without the library; kOutOfMemory. REQUIRES: packing is not kNone.
 Result<UnpackedText> unpack(std::string_view data, Packing packing);
 

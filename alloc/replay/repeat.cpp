@@ -46,7 +46,7 @@ Parts split(const Trace& trace) {
   return parts;
 }
 
-// Writes events again, with blocks and operations of their own.
+// Appends events again, with new blocks and operations.
 class Repeater {
  public:
   explicit Repeater(Trace& trace) : trace_(trace), now_(trace.blocks.size()) {
@@ -99,7 +99,7 @@ RepeatedTrace repeat_steps(Trace trace, std::uint32_t times) {
     return {std::move(trace), begin};
   }
   const Parts parts = split(trace);
-  std::vector<std::uint32_t> left, freed;  // of the steps' own blocks; of those before
+  std::vector<std::uint32_t> left, freed;  // blocks of the steps; earlier blocks
   {
     std::vector<bool> own(trace.blocks.size()), gone(trace.blocks.size());
     for (const TraceEvent& event : parts.steps) {

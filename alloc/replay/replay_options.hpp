@@ -1,4 +1,4 @@
-// Which machine a trace is replayed on, and how.
+// The machine that a trace is replayed on, and options of the replay.
 //
 // Names are those of the command line ("device-memory", "h2d"); docs/replay.md lists them.
 //
@@ -16,10 +16,10 @@ namespace tessera {
 
 struct ReplayOptions {
   std::string policy = "auto";
-  Bytes device_memory{};  // of each device; 0 means the trace's header, or else its liveness peak
+  Bytes device_memory{};  // of each device; 0: as in the trace's header, or else its liveness peak
   Bytes host_memory = 64_GiB;
   Bytes file_memory{};
-  Bytes peer_memory{};     // that one more device, which the trace does not use, lends to the others
+  Bytes peer_memory{};     // lent to the others by one more device, which the trace does not use
   // Bytes per second of each direction.
   std::uint64_t h2d = 25'000'000'000;
   std::uint64_t d2h = 25'000'000'000;
@@ -27,16 +27,16 @@ struct ReplayOptions {
   std::uint64_t file_write = 3'000'000'000;
   std::uint64_t peer_rate = 100'000'000'000;
   std::uint32_t iterations = 1;
-  std::uint64_t seed = 0;  // for policies that draw lots
-  bool unseen_work = false;  // as in a program whose uses are read from its launches, not told
-  std::string timeline;    // file to write it to; "": none
+  std::uint64_t seed = 0;  // for randomised policies
+  bool unseen_work = false;  // as in a program with uses derived from its launches instead of announced
+  std::string timeline;    // file to write it to; "" for none
 
-  // All links of a device together, and all memory beside it but the file.
+  // Sum over all links of a device, and over all memory outside of it except the file.
   std::uint64_t in_rate() const { return h2d + (peer_memory ? peer_rate : 0); }
   std::uint64_t out_rate() const { return d2h + (peer_memory ? peer_rate : 0); }
   Bytes beside() const { return host_memory + peer_memory; }
 
-  // Errors: kNotFound for no such option; kInvalidArgument with what would be taken.
+  // Errors: kNotFound for an unknown option; kInvalidArgument with what would be accepted.
   Status set(std::string_view name, std::string_view value);
 };
 

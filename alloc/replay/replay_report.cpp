@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// One for each cause there was.
+// Only causes that occurred.
 Json json_of(const StreamStalls& stalls) {
   Json json = Json::object();
   const auto put = [&json](const char* name, Nanoseconds time) {
@@ -82,7 +82,7 @@ std::string replay_json(const Trace& trace, const ReplayResult& result) {
   json["remakes"] = stats.remakes;
   json["remake_ns"] = stats.remake_ns;
   json["dropped_bytes"] = stats.dropped_bytes;
-  // A name from a trace may be any bytes; the object stays JSON.
+  // A name from a trace may contain any bytes; the object stays valid JSON.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -19,13 +19,13 @@ namespace {
 
 using Kind = TraceEvent::Kind;
 
-// So many operations a program has queued at most; a CUDA stream takes about a thousand.
+// The operations that a program queues at most; a CUDA stream holds about a thousand.
 constexpr std::size_t kAhead = 256;
 
 // One run of one trace: the program's side.
 class Program {
  public:
-  // One that is drawn knows of each stream what ran there when.
+  // `drawn`: records when each operation ran on each stream, for the timeline.
   Program(const Trace& trace, VirtualMachine& machine, bool drawn)
       : trace_(trace), machine_(machine), drawn_(drawn) {}
   ~Program() {
@@ -33,7 +33,7 @@ class Program {
       if (!status.is_ok()) log_line(LogLevel::kDebug, "the program left: {}", status.to_string());
     };
     for (const StreamId stream : streams_) {
-      note(machine_.driver().synchronize(stream));  // what is queued may write here
+      note(machine_.driver().synchronize(stream));  // queued work may write to this object
       note(machine_.allocator().retire_stream(stream));
       note(machine_.driver().destroy_stream(stream));
     }
@@ -54,7 +54,7 @@ class Program {
       tracks_.push_back(fmt::format("stream {}", trace_.streams[i % trace_.streams.size()]));
     }
     for (const std::string& word : trace_.words) {
-      // Words that no tag may have are names of operations.
+      // Words that are not valid tags are names of operations.
       const Result<TagId> tag = machine_.allocator().tags().intern(word);
       tags_.push_back(tag.is_ok() ? tag.value() : TagId());
     }
@@ -85,7 +85,8 @@ class Program {
   }
   const std::vector<Nanoseconds>& marks() const { return marks_; }
 
-  // Here begins what is to be told apart: the last pass. The program is ahead of its device, which comes to it later.
+  // Starts the separate accounting of the last pass. The program is ahead of its device, which reaches this point
+  // later.
   Status begin_last_pass() {
     marks_before_ = marks_.size();
     machine_.waits().keep();
@@ -124,9 +125,9 @@ class Program {
     EventId event;
     std::size_t stream = 0;  // its index
     Nanoseconds queued, time;
-    const TraceOp* op = nullptr;  // null: it remakes what one needs
+    const TraceOp* op = nullptr;  // null: it recomputes an operand
   };
-  // What the last pass has queued on a stream, and how that ran.
+  // What the last pass has queued on a stream, and when that ran.
   struct StreamPass {
     Nanoseconds compute;
     std::vector<StreamWork> work;
@@ -172,12 +173,12 @@ class Program {
     }
     return queued;
   }
-  // What the block holds now can be made again: by so much time on the stream that needs it.
+  // From now on the block's contents can be recomputed, which takes this time on the stream that needs them.
   Status set_remake(const TraceRemake& remake) {
     const Nanoseconds time = remake.time;
     if (!time) {
       const Status ended = machine_.allocator().set_remake(addresses_[remake.block], {}, {});
-      return ended.code() == Code::kBusy ? Status() : ended;  // where the recorded run had not let go of it
+      return ended.code() == Code::kBusy ? Status() : ended;  // in the recorded run it was not dropped
     }
     return machine_.allocator().set_remake(
         addresses_[remake.block],
@@ -185,12 +186,12 @@ class Program {
           const DeviceRange range{address, bytes};
           TESSERA_TRY(machine_.driver().occupy(stream, time, {&range, 1}));
           const auto on = std::ranges::find(streams_, stream);
-          if (on == streams_.end()) return Status();  // the allocator's own, which nobody tells apart
+          if (on == streams_.end()) return Status();  // the allocator's own stream, which has no track
           return note(static_cast<std::size_t>(on - streams_.begin()), time, nullptr);
         },
         time);
   }
-  // An event behind the work that was just queued.
+  // Records an event behind the work that was just queued.
   Status note(std::size_t stream, Nanoseconds time, const TraceOp* op) {
     const std::size_t device = stream / trace_.streams.size();
     EventId event;
@@ -205,7 +206,7 @@ class Program {
     if (op != nullptr) ++ahead_;
     return machine_.driver().record_event(event, streams_[stream]);
   }
-  // The oldest operation, and so what remade its blocks before it.
+  // Waits for the oldest operation, including the recomputing work before it.
   Status await_oldest() {
     const ProfilerRange waits(&machine_.waits(), name_of(StallCause::kWork));
     for (bool remakes = true; remakes && !pending_.empty();) {
@@ -221,7 +222,7 @@ class Program {
     }
     return {};
   }
-  // When work ran that is over, where somebody asks.
+  // Records when finished work ran, if needed.
   Status keep(const Pending& work) {
     if (!drawn_ && !pass_began_) return {};
     std::int64_t behind = 0;
@@ -232,7 +233,7 @@ class Program {
     pass_[work.stream].work.push_back({work.queued, begin, end, work.op == nullptr});
     return {};
   }
-  // From when it was queued on a stream that was free, the stream waited behind an event for copies (stream_stalls.hpp).
+  // After work was queued on a free stream, the stream waited for copies, behind an event (stream_stalls.hpp).
   void draw(const Pending& work, Nanoseconds begin, Nanoseconds end) {
     const auto device = static_cast<std::uint16_t>(work.stream / trace_.streams.size());
     const std::string_view track = tracks_[work.stream];
@@ -255,13 +256,13 @@ class Program {
   const Trace& trace_;
   VirtualMachine& machine_;
   const bool drawn_;
-  std::vector<StreamId> streams_;  // of device 0, then of device 1, ...
+  std::vector<StreamId> streams_;  // those of device 0, then of device 1, ...
   std::vector<TagId> tags_;        // by word
   std::vector<Address> addresses_;  // by block
   std::vector<Address> operands_;
   std::vector<DeviceRange> ranges_;
   std::deque<Pending> pending_;
-  std::size_t ahead_ = 0;  // of them, operations
+  std::size_t ahead_ = 0;  // operations among them
   std::vector<std::vector<EventId>> spare_;  // by device
   std::vector<Nanoseconds> marks_;
   std::optional<EventId> begin_;
@@ -269,10 +270,10 @@ class Program {
   bool is_last_pass_ = false;
   std::optional<Nanoseconds> pass_began_;  // on the device
   std::vector<StreamPass> pass_;  // by stream
-  std::vector<Nanoseconds> free_from_;  // of each stream, as far as it is drawn
+  std::vector<Nanoseconds> free_from_;  // per stream: end of the work drawn so far
   std::vector<std::string> tracks_;     // their names
   std::vector<TrackSlice> slices_;
-  VirtualMachine::Carried before_;  // the last pass, as the device came to it
+  VirtualMachine::Carried before_;  // at the beginning of the last pass on the device
   std::size_t marks_before_ = 0;
 };
 
@@ -284,7 +285,7 @@ std::vector<Nanoseconds> differences(const std::vector<Nanoseconds>& marks, Nano
   return times;
 }
 
-// The first pass also fills an empty machine: the others say what one takes.
+// The first pass also fills an empty machine, so only the others count.
 void bound_pass(const RepeatedTrace& repeated, const ReplayOptions& options, LastPass& pass) {
   const auto& events = repeated.trace.events;
   const auto ops = std::count_if(events.begin() + static_cast<std::ptrdiff_t>(repeated.last_pass),
@@ -328,7 +329,7 @@ Result<ReplayResult> replay(const Trace& given, ReplayOptions options) {
   }
   TESSERA_TRY(program.finish());
   result.makespan = machine->clock().now();
-  machine->allocator().advance();  // counts what has arrived by now
+  machine->allocator().advance();  // counts transfers that have ended by now
   result.iterations = differences(program.marks(), result.makespan);
   result.stats = machine->allocator().stats().totals;
   result.last_pass = program.last_pass();

@@ -1,9 +1,9 @@
-// Drives the real allocator through a trace, as a program would, in virtual time.
+// Runs the real allocator through a trace, as a program would, in virtual time.
 //
-// Each operation announces its blocks and is queued behind them on its stream; calls take no time
-// of their own, so the program runs ahead of its device as far as memory, and a bound, let it. An
-// operation starts when its stream is free and all its blocks are there. A block with a time to remake it
-// has a callback, set anew by each write, that takes this time on the stream that needs it.
+// Each operation announces its blocks and is queued behind them on its stream. Calls themselves take no time, so the
+// program runs ahead of its device as far as memory, and a bound, permit. An operation starts when its stream is free
+// and all its blocks are present. A block with a recompute time has a callback, set again after each write, that takes
+// this time on the stream that needs the block.
 //
 // Thread safety: stateless.
 #pragma once
@@ -18,18 +18,18 @@
 
 namespace tessera {
 
-// The last time that the steps were played: what a long run comes to.
+// The last repetition of the steps: the steady state of a long run.
 struct LastPass {
   Nanoseconds time, compute;
-  Nanoseconds lower_bound;     // as in time_bounds.hpp
-  std::size_t iterations = 0;  // marks of iterations in it
+  Nanoseconds lower_bound;     // see time_bounds.hpp
+  std::size_t iterations = 0;  // iteration marks in it
   std::size_t ops = 0;
   Bytes in, out, file_read, file_written, peer_in, peer_out;
   StreamStalls stalls;         // of the busiest stream
 };
 
 struct ReplayResult {
-  ReplayOptions options;  // with device_memory as it was
+  ReplayOptions options;  // with the device_memory in effect
   TraceBounds bounds;
   Nanoseconds lower_bound;
   Nanoseconds makespan;
@@ -39,8 +39,8 @@ struct ReplayResult {
   std::size_t events = 0, ops = 0;
 };
 
-// Writes a timeline, if the options ask for one, when all has been played. Errors: kInvalidArgument for a trace without
-// operations; kOutOfMemory when the trace does not fit, with the event; kIo for the timeline.
+// Writes a timeline at the end, if the options request one. Errors: kInvalidArgument for a trace without operations;
+// kOutOfMemory when the trace does not fit, with the event; kIo for the timeline.
 Result<ReplayResult> replay(const Trace& trace, ReplayOptions options);
 
 }  // namespace tessera

@@ -19,7 +19,7 @@ enum Column : std::size_t { kThread, kTime, kAction, kPointer, kSize, kStream };
 struct Row {
   enum class Action : std::uint8_t { kAllocate, kFree, kFailure };
   Action action = Action::kFailure;
-  std::uint64_t time = 0;  // nanoseconds of some day
+  std::uint64_t time = 0;  // nanoseconds since midnight
   std::uint64_t pointer = 0;
   std::uint64_t bytes = 0;
   std::uint64_t stream = 0;
@@ -38,14 +38,14 @@ std::optional<std::uint64_t> digits(std::string_view text, int base) {
   return std::nullopt;
 }
 
-// Decimal, or hexadecimal behind 0x. A null pointer is written in several ways.
+// Decimal, or hexadecimal after 0x. Null pointers have several spellings.
 std::optional<std::uint64_t> number(std::string_view text) {
   if (text == "(nil)" || text == "nil" || text == "nullptr") return 0;
   if (text.starts_with("0x") || text.starts_with("0X")) return digits(text.substr(2), 16);
   return digits(text, 10);
 }
 
-// "15:47:02.841961" or "15:47:02:841961", perhaps behind a date; up to nine digits of a second.
+// "15:47:02.841961" or "15:47:02:841961", optionally after a date; up to nine digits of a second.
 std::optional<std::uint64_t> time_of(std::string_view text) {
   if (const std::size_t date = text.find_last_of(" T"); date != text.npos) text.remove_prefix(date + 1);
   if (text.size() < 8 || text[2] != ':' || text[5] != ':') return std::nullopt;
@@ -95,7 +95,7 @@ class Importer {
     if (row.action == Row::Action::kFailure || row.bytes == 0) return {};
     if (!allocates && !live_.contains(row.pointer)) return {};
     if (allocates && live_.contains(row.pointer)) {
-      // Its free was lost, or another thread's row came first.
+      // Its free was lost, or a row of another thread came first.
       ++lost_frees_;
       TESSERA_TRY(trace_.free(row.pointer));
     }
@@ -119,7 +119,7 @@ class Importer {
   Trace finish() { return trace_.take(); }
 
  private:
-  // A day that ends, or threads that overtake each other, count as no time.
+  // At midnight, or when rows of threads are out of order, counts as zero.
   Nanoseconds since(std::uint64_t now) {
     const std::uint64_t before = seen_ ? last_ : now;
     seen_ = true;
@@ -148,7 +148,7 @@ Result<Trace> read_rmm_log(std::string_view first, std::istream& lines, const st
   std::size_t count = 1;
   do {
     const std::string_view text = without_end(line);
-    // A log that is continued has its first line again.
+    // A continued log repeats its header.
     if (text.empty() || text == kFirstLine) continue;
     const std::optional<Row> row = row_of(text);
     if (!row) {

@@ -1,14 +1,13 @@
 // Reads the CSV log of RMM's logging adaptor as a trace: Thread,Time,Action,Pointer,Size,Stream.
 //
-// Such a log has each allocation and free with its time, but not which kernels used a block. So each row becomes one
-// operation as well, which takes the time since the row before: it writes the block that was allocated, or reads the
-// one that is freed. What happens in between is not seen, and a replay moves less than the program would have made it
-// move.
+// Such a log has the time of each allocation and free, but not which kernels used a block. So each row also becomes an
+// operation, which takes the time since the row before: it writes the block that was allocated, or reads the one that
+// is freed. Uses in between are not visible, so a replay moves less than the program would have caused.
 //
-// Logs differ by version and by what collected them: null pointers are 0x0, 0 or (nil), fractions of a second stand
-// behind a point or a colon, the first line may be missing (Spark's plugin writes rows into the output of its
-// executors), and lines of other programs may stand between. Lines that are no rows are left out and counted. Failed
-// allocations, blocks of no bytes, and frees of what was allocated before the log began are left out.
+// Logs differ by version and by collector: null pointers are 0x0, 0 or (nil), fractions of a second follow a point or a
+// colon, the first line may be missing (Spark's plugin writes rows into the output of its executors), and lines of
+// other programs may be mixed in. Lines that are not rows are skipped and counted. Failed allocations, blocks of zero
+// bytes, and frees of allocations from before the log are skipped.
 //
 // Thread safety: stateless.
 #pragma once
@@ -22,10 +21,10 @@
 
 namespace tessera {
 
-// Whether this line is the first of such a log, or one of its rows.
+// Whether this line is the header of such a log, or one of its rows.
 bool is_rmm_log(std::string_view line);
-// `first` is the first line, which is read already. Errors: kInvalidArgument with "name:line: reason" when there is no
-// row, or an event that no program could have made.
+// `first` is the first line, which was already read. Errors: kInvalidArgument with "name:line: reason" when there is no
+// row, or an event that is impossible in a program.
 Result<Trace> read_rmm_log(std::string_view first, std::istream& lines, const std::string& name);
 
 }  // namespace tessera

@@ -6,12 +6,12 @@
 namespace tessera {
 namespace {
 
-// The program's waits, asked for one stretch of time after the other.
+// The program's waits, queried for consecutive intervals.
 class Waits {
  public:
   explicit Waits(std::span<const HostWait> waits) : rest_(waits) {}
 
-  // REQUIRES: begin <= end, and no earlier stretch reaches over begin.
+  // REQUIRES: begin <= end, and no earlier interval extends beyond begin.
   void share(Nanoseconds begin, Nanoseconds end, StreamStalls& stalls) {
     while (begin < end) {
       while (!rest_.empty() && rest_.front().end <= begin) rest_ = rest_.subspan(1);

@@ -1,8 +1,8 @@
-// For what a stream of the program waits while none of the program's work runs on it.
+// What a stream of the program waits for while none of the program's work runs on it.
 //
-// The program is ahead of its device, so what its calls wait for costs nothing while earlier work runs. Each gap of a
-// stream is split where the work behind it was queued. Until then the stream waits for the program, and so for
-// whatever the program's calls waited for at that time; from then on, behind an event, for copies to the device.
+// The program is ahead of its device, so its own waits cost nothing while earlier work runs. Each gap of a stream is
+// split at the time the next work was queued. Before that the stream waits for the program, and so for whatever the
+// program's calls waited for; after it, for an event behind copies to the device.
 //
 // Thread safety: stateless.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// An operation, or work that remakes what one needs.
+// An operation, or recomputing work that an operation needs.
 struct StreamWork {
   Nanoseconds queued, begin, end;
   bool remakes = false;
@@ -22,13 +22,13 @@ struct StreamWork {
 
 struct StreamStalls {
   std::array<Nanoseconds, kStallCauses> by_cause{};
-  Nanoseconds remake;  // the stream remade what had been dropped
-  Nanoseconds other;   // waits that no call of the engine tells
+  Nanoseconds remake;  // the stream recomputed dropped data
+  Nanoseconds other;   // waits that no call of the engine reports
   Nanoseconds total() const;
 };
 
-// Between two moments. The parts are the whole: all the time in which no operation ran.
-// REQUIRES: `work` and `waits` are in the order of time, and none overlaps the next; both may reach over the moments.
+// For the time between two moments. The parts add up to all the time in which no operation ran. REQUIRES: `work` and
+// `waits` are in order of time without overlaps; both may extend beyond the moments.
 StreamStalls stalls_between(Nanoseconds begin, Nanoseconds end, std::span<const StreamWork> work,
                             std::span<const HostWait> waits);
 

@@ -71,7 +71,7 @@ std::string name_of_other_kind(std::string_view data) {
   for (const Kind& kind : kKinds) {
     if (data.starts_with(kind.start)) return kind.name;
   }
-  const bool is_pickle = data.size() > 1 && data[0] == '\x80' && data[1] >= 2 && data[1] <= 5;  // its protocol
+  const bool is_pickle = data.size() > 1 && data[0] == '\x80' && data[1] >= 2 && data[1] <= 5;  // its protocol version
   if (is_pickle) return "a Python pickle; if it is a memory snapshot of PyTorch: python -m tessera.snapshot FILE TRACE";
   return "";
 }

@@ -12,8 +12,8 @@ Nanoseconds later(Nanoseconds bound, Bytes bytes, std::uint64_t speed) {
   return std::max(bound, LinkSpeed{speed, {}}.time_for(bytes));
 }
 
-// What has no room at the end of an operation was copied out before and comes in after, so the two
-// times add up, at the operation where they are most. In the order of the trace, so of one stream.
+// What has no room at the end of an operation was copied out before and is copied in after, so the two times add up;
+// takes the operation with the largest sum. In trace order, so only for a single stream.
 Nanoseconds turn_bound(const Trace& trace, const ReplayOptions& options, std::uint32_t device,
                        std::size_t first_op) {
   if (trace.streams.size() != 1) return {};

@@ -1,12 +1,12 @@
 // A trace as values: what a program allocated, used and freed, in order.
 //
-// A block here is one allocation: an id that is freed and allocated again names two blocks. Operands
-// of all operations lie in one array, because a trace has millions of them.
+// A block here is one allocation: an id that is freed and allocated again names two blocks. The operands of all
+// operations are in one array, because a trace has millions of them.
 //
 // Thread safety: values.
 //
-// Invariants: every index is in its array; an operation's operands are live where it stands; each
-// block is allocated once and freed at most once, later.
+// Invariants: every index is in range; the operands of an operation are live at that point; each block is allocated
+// once and freed at most once, later.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@
 namespace tessera {
 
 struct TraceBlock {
-  std::uint64_t id = 0;      // as the trace names it
+  std::uint64_t id = 0;      // as named by the trace
   Bytes bytes;
   std::uint32_t stream = 0;  // index into Trace::streams
   std::uint32_t tag = 0;     // index into Trace::words
   std::uint32_t device = 0;
-  std::optional<Nanoseconds> regenerate;  // what remaking its bytes would take, after each write
-  bool remakable = false;                 // at some time
+  std::optional<Nanoseconds> regenerate;  // the time to recompute its bytes, after each write
+  bool remakable = false;                 // at any time in the trace
 };
 
 struct TraceOp {
@@ -34,7 +34,7 @@ struct TraceOp {
   std::size_t first = 0;      // of its operands: those it only reads, then those it writes
   std::uint32_t reads = 0;    // blocks that it reads and does not write
   std::uint32_t writes = 0;
-  std::uint32_t updates = 0;  // of the writes, the first so many are read as well
+  std::uint32_t updates = 0;  // of the writes, the first `updates` are read as well
   std::uint32_t stream = 0;
   std::uint32_t device = 0;
   std::uint32_t name = 0;     // index into Trace::words
@@ -45,10 +45,10 @@ struct TraceMark {
   std::uint64_t number = 0;
 };
 
-// From here to its next write, what the block holds can be remade.
+// From here to the block's next write, its contents can be recomputed.
 struct TraceRemake {
   std::uint32_t block = 0;
-  Nanoseconds time;  // 0: not any more
+  Nanoseconds time;  // 0: no longer
 };
 
 struct TraceEvent {
@@ -60,16 +60,16 @@ struct TraceEvent {
 struct Trace {
   std::string name;
   std::string source;
-  Bytes device_memory;  // of the recorded run; 0 when the trace does not say
+  Bytes device_memory;  // of the recorded run; 0 when the trace does not have it
   std::vector<TraceEvent> events;
   std::vector<TraceBlock> blocks;
   std::vector<TraceOp> ops;
   std::vector<TraceMark> marks;
   std::vector<TraceRemake> remakes;
   std::vector<std::uint32_t> operands;  // indices of blocks
-  std::vector<std::uint64_t> streams;   // as the trace names them
+  std::vector<std::uint64_t> streams;   // as named by the trace
   std::vector<std::string> words;       // names of operations, tags, kinds of marks; the first is ""
-  std::vector<std::string> notes;       // what was missing of the file or left out, each a line for the user
+  std::vector<std::string> notes;       // what was missing or skipped, one line each, for the user
 
   std::span<const std::uint32_t> operands_of(const TraceOp& op) const {
     return std::span(operands).subspan(op.first, op.reads + op.writes);

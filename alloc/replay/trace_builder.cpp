@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// Events, blocks and operands are named by 32 bits.
+// Events, blocks and operands have 32-bit indices.
 constexpr std::size_t kMaxEvents = std::numeric_limits<std::uint32_t>::max();
 
 std::vector<std::uint32_t> without(const std::vector<std::uint32_t>& from,
@@ -65,7 +65,7 @@ Status TraceBuilder::free(std::uint64_t id) {
   return {};
 }
 
-// Sorted, each once.
+// Sorted, without duplicates.
 Result<std::vector<std::uint32_t>> TraceBuilder::blocks_of(
     std::span<const std::uint64_t> ids) const {
   std::vector<std::uint32_t> blocks;

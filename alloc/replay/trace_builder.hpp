@@ -1,4 +1,4 @@
-// Makes a Trace event by event, and refuses what no program could have done.
+// Builds a Trace event by event, and refuses events that are impossible in a program.
 //
 // Thread safety: none.
 //
@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-// What is said of an event that no program could have made.
+// The error for an impossible event.
 Status wrong(std::string message);
 
 class TraceBuilder {
@@ -35,18 +35,18 @@ class TraceBuilder {
   };
   struct Op {
     std::string_view name;
-    std::optional<Nanoseconds> time;  // none: that of its kind, where `took` was called for one
+    std::optional<Nanoseconds> time;  // none: that of its kind, if `took` was called for it
     std::uint64_t stream = 0;
     std::uint64_t device = 0;
     std::span<const std::uint64_t> reads;   // ids; duplicates are allowed
-    std::span<const std::uint64_t> writes;  // likewise, and in both lists
+    std::span<const std::uint64_t> writes;  // ids with duplicates too; a block may be in both lists
   };
   void header(std::string name, std::string source, Bytes device_memory);
-  // Errors of these: kInvalidArgument, and nothing was added.
+  // Errors of these: kInvalidArgument, with nothing added.
   Status alloc(const Alloc& alloc);
   Status free(std::uint64_t id);
   Status op(const Op& op);
-  // An operation of this name on so many blocks with so many bytes together took so long.
+  // An operation of this name on this many blocks and bytes took `time`.
   void took(std::string_view name, std::uint64_t device, std::uint64_t blocks, Bytes bytes, Nanoseconds time);
   Status mark(std::string_view kind, std::uint64_t number);
   Status remake(std::uint64_t id, Nanoseconds time);
@@ -61,7 +61,7 @@ class TraceBuilder {
   void add(TraceEvent::Kind kind, std::size_t index);
 
   Trace trace_;
-  std::vector<std::uint32_t> untimed_;  // operations
+  std::vector<std::uint32_t> untimed_;  // indices of operations
   KindTimes kind_times_;
   std::unordered_map<std::uint64_t, std::uint32_t> live_;  // id → block
   std::unordered_map<std::string, std::uint32_t> words_;

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// A number that a recorder may have written with a point is taken when it is whole.
+// A number that a recorder wrote with a decimal point is accepted if it is integral.
 Result<std::uint64_t> number(const json& line, const char* key,
                              std::optional<std::uint64_t> absent) {
   const auto found = line.find(key);
@@ -160,12 +160,12 @@ Result<Trace> read_trace(std::istream& lines, const std::string& name) {
   bool began = false, headed = false;
   for (std::size_t number = 1; std::getline(lines, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    if (line.find('\0') != std::string::npos) {  // its recorder was killed (observe/appended_file.hpp)
+    if (line.find('\0') != std::string::npos) {  // the recorder was killed (observe/appended_file.hpp)
       note = fmt::format("{}: the recording ends in line {}, as its program was killed", name, number);
       break;
     }
     if (!began && is_rmm_log(line)) return read_rmm_log(line, lines, name);
-    const bool last = lines.eof();  // no end of line behind it
+    const bool last = lines.eof();  // no line end after it
     const json parsed = json::parse(line, nullptr, false);
     if (!parsed.is_object()) {
       if (last && began) {

@@ -1,8 +1,8 @@
 // Reads a trace: JSON Lines (docs/traces.md) or a log of RMM (rmm_log.hpp), plain or compressed (input_text.hpp).
 //
-// Unknown keys are ignored; anything else that is not understood is an error with its line number, because a trace
-// that is read in part would be replayed as something else. Only the end may be missing: any beginning of a good file gives its
-// whole lines, and a note in Trace::notes.
+// Unknown keys are ignored; anything else that is not understood is an error with its line number, because a partly
+// read trace would be replayed as a different one. Only the end may be missing: any prefix of a valid file yields its
+// complete lines, and a note in Trace::notes.
 //
 // Thread safety: stateless.
 #pragma once

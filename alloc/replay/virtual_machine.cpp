@@ -10,12 +10,12 @@
 namespace tessera {
 namespace {
 
-// As often as the pump's thread looks.
+// The polling interval of the pump's thread.
 constexpr Nanoseconds kLook{100'000};
-// Of a replay that is drawn, which shall be all of it: of so many events the log takes about a hundred megabytes.
+// For a replay with a timeline, which should be complete: this many events take about a hundred megabytes.
 constexpr std::size_t kDrawnEvents = std::size_t{1} << 21;
 
-// Device `lender` is one that no program uses.
+// `lender` is a device that the program does not use.
 Options allocator_options(const ReplayOptions& options, std::uint32_t lender) {
   Options own;
   own.device_memory = options.device_memory;

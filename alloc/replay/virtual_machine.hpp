@@ -1,4 +1,4 @@
-// A whole machine in virtual time and without contents, with the real allocator on it.
+// A whole machine in virtual time and without contents, running the real allocator.
 //
 // Thread safety: one thread.
 #pragma once
@@ -26,17 +26,17 @@ class VirtualMachine {
   SimDriver& driver() { return *driver_; }
   Allocator& allocator() { return *allocator_; }
   HostWaits& waits() { return waits_; }
-  // Of a replay that is drawn.
+  // Recorded for replays with a timeline.
   const LinkSlices& links() const { return links_; }
-  // What has passed each link and the disk by now.
+  // What each link and the disk have carried so far.
   struct Carried {
     LinkBytes::Sums links;
     Bytes file_read, file_written;
   };
   Carried carried() const { return {link_bytes_.sums(), disk_->bytes_read(), disk_->bytes_written()}; }
-  // What the pump's thread does on a real machine; call it whenever time may have passed.
+  // Does the work of the pump's thread; call it whenever time may have passed.
   void look();
-  // Lets the next thing happen. False when nothing is under way.
+  // Advances to the next event. False when nothing is in flight.
   bool step();
 
  private:
@@ -47,7 +47,7 @@ class VirtualMachine {
   LinkSlices links_;
   LinkBytes link_bytes_;
   NoHostPages pages_;
-  SimDriver* driver_ = nullptr;  // the allocator's, as is the disk
+  SimDriver* driver_ = nullptr;  // owned by the allocator, like the disk
   VirtualFileIo* disk_ = nullptr;
   std::unique_ptr<Allocator> allocator_;
   Nanoseconds next_look_{};
