@@ -56,7 +56,7 @@ std::vector<StampDriver::Piece> StampDriver::pieces(const char* who, Address add
     const auto& [start, mapping] = *--next;
     const Bytes offset = at - Address(start);
     if (offset >= mapping.bytes) break;
-    // A large page stands on one frame or on sixteen: its stamps are the same on either.
+    // A large page is mapped to one frame or to sixteen: its stamps are the same in both cases.
     const Bytes in_page = kBasePage - Bytes(at.value()) % kBasePage;
     const Bytes part = std::min({mapping.bytes - offset, end - at, in_page});
     found.push_back({device_place(mapping.frame.number, offset), part, mapping.frame.device});
@@ -126,7 +126,7 @@ std::vector<StampDriver::Piece> StampDriver::pieces(const Side& side, Bytes byte
 std::vector<StampDriver::CopyStep> StampDriver::copy_steps(const Side& to, const Side& from, Bytes bytes) {
   std::vector<Piece> targets = pieces(to, bytes), sources = pieces(from, bytes);
   std::vector<CopyStep> found;
-  // Takes so much off the piece's front; goes on to the next one when nothing is left.
+  // Takes `part` off the front of the piece; advances to the next one when nothing is left.
   const auto take = [](std::vector<Piece>::iterator& at, Bytes part) {
     const Piece taken{at->place, part, at->device};
     at->place = Place(at->place.value() + part.value());
@@ -174,7 +174,7 @@ Status StampDriver::copy_out(void* to, Address from, Bytes bytes, StreamId strea
                [&] { return noted("copy_out", sim_.copy_out(to, from, bytes, stream)); });
 }
 
-// One by one: each order among them is allowed, so this one is.
+// One by one: any order among them is allowed.
 Status StampDriver::copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) {
   for (const HostCopy& one : copies) {
     const Side host = host_place(one.host), device = one.device;
@@ -202,7 +202,7 @@ Status StampDriver::launch(const Launch& launch, StreamId stream) {
   return noted("launch", sim_.launch(launch, stream));
 }
 
-// What a digest is taken of while somebody writes is like nothing else.
+// A fingerprint taken during a write equals no other.
 Fingerprint StampDriver::fingerprint_of(Address address, Bytes bytes) {
   Fingerprint sum;
   for (const Piece& piece : pieces("a fingerprint", address, bytes)) {
@@ -287,7 +287,7 @@ Status StampDriver::unregister_host(void* host) {
   return noted("unregister_host", sim_.unregister_host(host));
 }
 
-// ---- all else goes on as it is ------------------------------------------------------------------
+// ---- forwarded unchanged ------------------------------------------------------------------------
 
 Result<DeviceProperties> StampDriver::properties(DeviceId device) {
   return sim_.properties(device);

@@ -1,14 +1,13 @@
-// A driver over the simulated device whose copies carry stamps, and which notes every illegal call.
+// A driver over the simulated device with copies that carry stamps; it records every illegal call.
 //
-// The simulated device runs without contents; this keeps its own books of which frame is mapped where
-// and moves stamps in stream order, at both ends of each copy. A source that changes while it is
-// copied leaves torn bytes behind. Delays of copies, the disasters of a device that does not fail,
-// are made here too.
+// The simulated device runs without contents; this driver keeps its own records of which frame is mapped where, and
+// moves stamps in stream order, at both ends of each copy. A source that changes while it is copied leaves torn bytes
+// behind. It also delays copies, which is the fault of a device that does not fail.
 //
 // Thread safety: none; virtual time has one thread.
 //
-// Invariants: the first violation is kept; nothing of it reaches the allocator as an error, unless
-// the simulated device itself refused the call.
+// Invariants: the first violation is kept; the allocator gets no error for it, unless the simulated device itself
+// refused the call.
 #pragma once
 
 #include <map>
@@ -23,11 +22,11 @@
 
 namespace tessera {
 
-// What a kernel of a torture program does with one block.
+// What a kernel of a fuzz program does with one block.
 struct StampUse {
   Address address;
   Bytes bytes;
-  Stamp expected = 0;  // 0: its contents are not defined, and not looked at
+  Stamp expected = 0;  // 0: its contents are undefined and not checked
   Stamp leaves = 0;    // 0: it only reads
 };
 
@@ -36,12 +35,11 @@ class StampDriver final : public Driver {
   // REQUIRES: both outlive it; `sim` runs in virtual time and without contents.
   StampDriver(SimDriver& sim, StampMemory& memory) : sim_(sim), memory_(memory) {}
 
-  // A kernel that checks and leaves stamps, at its start and at its end. Errors: none that are not
-  // violations.
+  // A kernel that checks stamps at its start and at its end, and leaves new ones. Its only errors are violations.
   Status run_kernel(StreamId stream, Nanoseconds time, std::vector<StampUse> uses);
-  // The next `count` copies take so much longer.
+  // The next `count` copies take `time` longer.
   void delay_copies(int count, Nanoseconds time);
-  // What the allocator or the device under it did wrong, first of all.
+  // The first mistake of the allocator, or of the device below it.
   const std::optional<std::string>& violation() const { return violation_; }
   void note_violation(std::string what);
 
@@ -74,7 +72,7 @@ class StampDriver final : public Driver {
   Status copy_in(Address to, const void* from, Bytes bytes, StreamId stream) override;
   Status copy_out(void* to, Address from, Bytes bytes, StreamId stream) override;
   Status copy_all(CopyWay way, std::span<const HostCopy> copies, StreamId stream) override;
-  // Tessera copies between devices; a copy within one, and a fill, are violations here.
+  // Tessera copies between devices; a copy within one device, and a fill, are violations here.
   Status copy(Address to, Address from, Bytes bytes, StreamId stream) override;
   Status fill(Address to, std::uint8_t value, Bytes bytes, StreamId stream) override;
   Status launch(const Launch& launch, StreamId stream) override;
@@ -83,7 +81,7 @@ class StampDriver final : public Driver {
 
  private:
   struct Frame {
-    std::uint64_t number = 0;  // here
+    std::uint64_t number = 0;  // assigned by this driver
     DeviceId device;
   };
   struct Mapping {
@@ -93,23 +91,23 @@ class StampDriver final : public Driver {
   struct Piece {
     Place place;
     Bytes bytes;
-    DeviceId device;  // of a frame; means nothing of host memory
+    DeviceId device;  // of a frame; unused for host memory
   };
-  // One end of a copy: host memory, or addresses of devices.
+  // One end of a copy: host memory, or device addresses.
   using Side = std::variant<Place, Address>;
   struct CopyStep {
     Piece to, from;
     StampMemory::Contents seen{};  // in `from` when the copy began
   };
 
-  // Notes a call that no correct program makes; passes the status on.
+  // Records a call that no correct program makes; returns the status.
   Status noted(const char* call, Status status);
   // The frames under a range, in order; a violation where one is missing.
   std::vector<Piece> pieces(const char* who, Address address, Bytes bytes);
   std::vector<Piece> pieces(const Side& side, Bytes bytes);
-  // A copy cut up so that both ends of each step lie in one frame.
+  // Splits a copy so that both ends of each step are within one frame.
   std::vector<CopyStep> copy_steps(const Side& to, const Side& from, Bytes bytes);
-  // A copy of `bytes` with stamps carried along; `submit` queues the one of the device.
+  // A copy of `bytes` that carries stamps along; `submit` queues the device's copy.
   template <class Submit>
   Status carry(const Side& to, const Side& from, Bytes bytes, StreamId stream, Submit submit);
   Fingerprint fingerprint_of(Address address, Bytes bytes);

@@ -1,8 +1,8 @@
-// A disk in virtual time that carries stamps, and has disasters.
+// A disk in virtual time that carries stamps and injects faults.
 //
 // Thread safety: none; virtual time has one thread.
 //
-// Invariants: what a failed or late transfer leaves is torn until somebody writes there again.
+// Invariants: after a failed or late transfer the bytes are torn until they are written again.
 #pragma once
 
 #include <optional>
@@ -18,9 +18,9 @@ enum class DiskTrouble : std::uint8_t {
   kNone,
   kRefuse,      // a transfer does not start: kIo
   kBusy,        // a transfer does not start now: kBusy
-  kFail,        // a transfer ends with kIo, and half of it is done
-  kShortWrite,  // a write says it succeeded, and half of it is done
-  kFlip,        // a bit of what was written changes afterwards
+  kFail,        // a transfer ends with kIo, half done
+  kShortWrite,  // a write reports success, half done
+  kFlip,        // a written bit changes afterwards
   kLate,        // a transfer takes a second
   kFull,        // writes fail from now on
 };
@@ -33,12 +33,12 @@ class StampFileIo final : public FileIo {
   // REQUIRES: both outlive it.
   StampFileIo(VirtualClock& clock, StampMemory& memory, LinkSpeed read, LinkSpeed write);
 
-  // The nth transfer from now meets it; kNone ends a disk that is full. REQUIRES: nth > 0.
+  // Applies the fault to the nth transfer from now; kNone ends a full disk. REQUIRES: nth > 0.
   void arm(DiskTrouble trouble, int nth);
   std::uint64_t struck() const { return struck_; }
-  // Whether bytes on the disk were changed, so that losses may be reported.
+  // Whether bytes on the disk were changed, so that data losses may be reported.
   bool corrupted() const { return corrupted_; }
-  // What the allocator did wrong, first of all.
+  // The first mistake of the allocator.
   const std::optional<std::string>& violation() const { return violation_; }
 
   const char* name() const override { return "model"; }
@@ -68,7 +68,7 @@ class StampFileIo final : public FileIo {
   StampMemory& memory_;
   VirtualFileIo disk_;
   DiskTrouble armed_ = DiskTrouble::kNone;
-  int until_ = 0;  // transfers until it strikes
+  int until_ = 0;  // transfers until the armed fault
   bool full_ = false;
   bool corrupted_ = false;
   std::uint64_t struck_ = 0;

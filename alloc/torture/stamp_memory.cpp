@@ -3,7 +3,7 @@
 namespace tessera {
 namespace {
 
-// Addresses of a process have 47 bits, a frame is smaller than 2^32 bytes.
+// Addresses of a process have 47 bits; a frame is smaller than 2^32 bytes.
 constexpr std::uint64_t kDisk = std::uint64_t{1} << 62;
 constexpr std::uint64_t kHost = std::uint64_t{1} << 61;
 constexpr int kFrameBits = 32;

@@ -1,9 +1,8 @@
-// Memory without bytes that still knows what was written where: a stamp instead of contents.
+// Memory without bytes that still tracks what was written where: a stamp instead of contents.
 //
-// Why: in virtual time nothing has bytes, and a lost byte could not be seen. Whoever writes a stretch
-// leaves one number at its first and its last byte; copies carry the numbers along. A reader that
-// finds another number, or none, has found wrong data. All memories of a machine are in one space
-// of places: frames of devices, host memory, the disk.
+// Why: in virtual time nothing has bytes, so a lost byte could not be detected. A writer leaves one number at the first
+// and the last byte of a range; copies carry the numbers along. A reader that finds a different number, or none, has
+// found wrong data. All memories of a machine share one space of places: frames of devices, host memory, the disk.
 //
 // Thread safety: none; a simulated machine in virtual time has one thread.
 //
@@ -21,7 +20,7 @@
 namespace tessera {
 
 using Stamp = std::uint64_t;
-// What is there while a writer is at work, or after it came to half an end.
+// The contents while a write is in progress, or after it ended half done.
 inline constexpr Stamp kTorn = ~Stamp{0};
 
 using Place = Id<struct PlaceTag>;
@@ -32,16 +31,16 @@ Place disk_place(Bytes offset);
 
 class StampMemory {
  public:
-  // Stamps by their distance from the first byte, in ascending order.
+  // Stamps by distance from the first byte, in ascending order.
   using Contents = std::vector<std::pair<std::uint64_t, Stamp>>;
 
-  // The stretch holds `stamp` and nothing else. REQUIRES: bytes is not zero.
+  // The range then holds `stamp` and nothing else. REQUIRES: bytes is not zero.
   void write(Place start, Bytes bytes, Stamp stamp);
   void write(Place start, Bytes bytes, const Contents& contents);
   Contents read(Place start, Bytes bytes) const;
-  // What is left of the stretch's first and last byte; nothing unless they agree.
+  // The stamp at the range's first and last byte; nothing unless they agree.
   std::optional<Stamp> stamp_of(Place start, Bytes bytes) const;
-  // One number for what the stretch holds: in place of a checksum.
+  // A hash of what the range holds, in place of a checksum.
   std::uint64_t digest(Place start, Bytes bytes) const;
 
  private:

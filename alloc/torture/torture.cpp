@@ -74,7 +74,7 @@ Result<TortureResult> torture(std::uint64_t seed, std::uint32_t operations,
     may_leak = player.may_leak();
   }
   const std::vector<std::string> leaks = machine->end();
-  if (may_leak) return result;  // what cannot be unmapped is in the way of giving addresses back
+  if (may_leak) return result;  // a page that cannot be unmapped prevents the release of its addresses
   if (!result.failure) result.failure = machine->violation();
   if (!result.failure && !leaks.empty()) {
     result.failure = fmt::format("leaked {}", fmt::join(leaks, ", "));

@@ -1,8 +1,7 @@
-// Runs one torture program, whole or in part, and says what came of it.
+// Runs one fuzz program, whole or in part, and reports the result.
 //
-// What may happen after a disaster: a call returns an error. What may not: wrong data, books that do
-// not add up, an illegal call of the driver, an error that nothing explains, something left behind at
-// the end, a hang or a crash (which the caller sees).
+// After an injected fault a call may return an error. Not allowed are wrong data, statistics that do not add up, an
+// illegal driver call, an error without a cause, a leak at the end, and a hang or a crash (which the caller detects).
 //
 // Thread safety: one thread; runs share nothing.
 #pragma once
@@ -23,16 +22,15 @@ struct TortureResult {
   std::uint64_t disasters = 0;
   std::uint64_t errors = 0;
   std::uint64_t evictions = 0, fetches = 0, sinks = 0, remakes = 0, unchanged = 0, policies = 0;
-  std::uint64_t peer_pages = 0;  // that came from who lends
+  std::uint64_t peer_pages = 0;  // fetched from a lender
   std::uint64_t digest = 0;  // the same for every run of the same program
 };
 
-// "0-4,7" as numbers in ascending order; empty text is all below `count`.
-// Errors: kInvalidArgument for anything else, and for numbers that are not below `count`.
+// "0-4,7" as numbers in ascending order; empty text means all below `count`. Errors: kInvalidArgument for anything
+// else, and for numbers that are not below `count`.
 Result<std::vector<std::uint32_t>> parse_kept(std::string_view text, std::uint32_t count);
 
-// Carries out the operations `kept` of the program that `seed` makes. Errors: the allocator could not
-// be built.
+// Carries out the operations `kept` of the program generated from `seed`. Errors: the allocator could not be built.
 Result<TortureResult> torture(std::uint64_t seed, std::uint32_t operations,
                               const std::vector<std::uint32_t>& kept);
 

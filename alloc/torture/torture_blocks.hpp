@@ -1,7 +1,7 @@
-// What a torture program knows of its blocks: where they are, what they must hold, who used them.
+// The state of a fuzz program's blocks: address, expected contents, users.
 //
-// The program is a correct one: before work on one stream it lets that stream wait for the work on
-// others that it builds on. This keeps what it needs for that.
+// The program is correct: before work on one stream, it makes that stream wait for the work on others that it depends
+// on. This has the data for that.
 //
 // Thread safety: none.
 #pragma once
@@ -24,14 +24,14 @@ struct TortureBlock {
   Bytes bytes;
   Stamp stamp = 0;         // 0: nothing was written yet
   std::uint32_t writer = 0;  // stream of the last write, or of the allocation
-  StreamSet users;         // streams that used it since, the writer among them
+  StreamSet users;         // streams that used it since, including the writer
   std::uint32_t pins = 0;
   bool exposed = false;
 
   explicit operator bool() const { return bytes != Bytes(); }
 };
 
-// With those of a refrain on each of two devices.
+// Plus those of a repeated pattern on each of two devices.
 using TortureBlocks = std::array<TortureBlock, TortureProgram::kSlots + 2 * TortureProgram::kRefrainBlocks>;
 
 }  // namespace tessera

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint64_t kLink = 25'000'000'000;  // bytes per second, each way
+constexpr std::uint64_t kLink = 25'000'000'000;  // bytes per second, in each direction
 constexpr std::uint64_t kPeerLink = 50'000'000'000;
 constexpr std::uint64_t kDiskRead = 6'000'000'000;
 constexpr std::uint64_t kDiskWrite = 3'000'000'000;
@@ -33,7 +33,7 @@ Options allocator_options(const TortureSetup& setup) {
   options.policy = setup.policy;
   options.low_watermark = setup.low;
   options.high_watermark = setup.high;
-  options.patience = 10'000;  // far more than all that is queued takes, and far less than a kernel that lasts
+  options.patience = 10'000;  // far longer than all queued work, and far shorter than a long-running kernel
   options.log_level = "quiet";
   return options;
 }

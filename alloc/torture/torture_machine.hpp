@@ -1,10 +1,8 @@
-// A machine in virtual time whose memories hold stamps, with the real allocator on it, and every place
-// where a disaster can strike.
+// A machine in virtual time with memories that hold stamps, running the real allocator, with all its fault injectors.
 //
 // Thread safety: one thread.
 //
-// Invariants: calls of the program go to driver(), where nothing fails; calls of the allocator go
-// through faults().
+// Invariants: calls of the program go to driver(), where nothing fails; calls of the allocator go through faults().
 #pragma once
 
 #include <memory>
@@ -20,7 +18,7 @@
 
 namespace tessera {
 
-// Host memory that takes nothing, and can be refused.
+// Host memory that uses no memory, and can be refused.
 class RefusedHostPages final : public HostPages {
  public:
   void refuse(bool refused) { refused_ = refused; }
@@ -45,12 +43,11 @@ class TortureMachine {
   RefusedHostPages& host_pages() { return pages_; }
   Allocator& allocator() { return *allocator_; }
 
-  // Ends all trouble.
+  // Ends all faults.
   void make_peace();
-  // The allocator goes; what is left behind then has leaked. REQUIRES: the program's streams and
-  // events are gone.
+  // Destroys the allocator; returns what has leaked. REQUIRES: the program's streams and events are destroyed.
   std::vector<std::string> end();
-  // The first thing that the allocator did wrong, as far as the machine can tell.
+  // The first mistake of the allocator that the machine detected.
   std::optional<std::string> violation() const;
 
  private:
@@ -61,8 +58,8 @@ class TortureMachine {
   RefusedHostPages pages_;
   SimDriver sim_;
   StampDriver driver_;
-  FaultDriver* faults_ = nullptr;  // the allocator's
-  StampFileIo* disk_ = nullptr;    // likewise
+  FaultDriver* faults_ = nullptr;  // owned by the allocator
+  StampFileIo* disk_ = nullptr;    // owned by the allocator
   std::optional<std::string> disk_violation_;
   std::unique_ptr<Allocator> allocator_;
 };

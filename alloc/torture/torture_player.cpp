@@ -13,7 +13,7 @@ namespace {
 
 using Kind = TortureKind;
 
-// How often the machine may have to look until nothing is under way; each look lets time pass.
+// Polls until nothing is in flight; each poll lets time pass.
 constexpr int kMaxLooks = 100'000;
 
 }  // namespace
@@ -39,7 +39,7 @@ TorturePlayer::~TorturePlayer() {
   }
 }
 
-// ---- what may happen, and what may not ----------------------------------------------------------
+// ---- allowed and forbidden results --------------------------------------------------------------
 
 void TorturePlayer::fail(std::string what) {
   if (!failure_) failure_ = std::move(what);
@@ -62,12 +62,12 @@ bool TorturePlayer::explained(const Status& status) const {
   }
 }
 
-// By far: in whole pages, what lives takes three quarters of the device and of what the host has for each, and a step
-// half of the device.
+// With a wide margin: in whole pages, live blocks take at most three quarters of the device and of the host's share per
+// device, and a step at most half of the device.
 bool TorturePlayer::has_room_for(const std::vector<TortureBlock*>& step, Bytes more) const {
   if (struck() > 0 || pinned_ || by_hand_) return false;
   for (std::uint32_t stream = 0; stream < streams_.size(); ++stream) {
-    if (is_held_up(stream)) return false;  // it may be in the way for longer than a call waits
+    if (is_held_up(stream)) return false;  // it may hold memory for longer than a call waits
   }
   const auto pages_of = [](Bytes bytes) { return (bytes / kBasePage + 1) * kBasePage; };
   Bytes live = pages_of(more), at_once = pages_of(more);
@@ -115,7 +115,7 @@ void TorturePlayer::note_struck() {
   }
 }
 
-// What the pump's thread does on a real machine.
+// Does the work of the pump's thread.
 void TorturePlayer::look() {
   machine_.allocator().advance();
   if (const auto violation = machine_.violation()) fail(*violation);
@@ -202,7 +202,7 @@ void TorturePlayer::free(const TortureOp& op) {
 void TorturePlayer::free(TortureBlock& block, std::uint32_t stream, std::uint32_t way) {
   Allocator& allocator = machine_.allocator();
   Status freed;
-  if (way == 0) {  // nothing queued uses it any more
+  if (way == 0) {  // no queued work uses it any more
     for (std::uint32_t user = 0; user < streams_.size(); ++user) {
       if (block.users.test(user)) passed("synchronize", machine_.sim().synchronize(streams_[user]));
     }
@@ -237,7 +237,7 @@ void TorturePlayer::pin(const TortureOp& op) {
     if (block->pins > 0 && passed("unpin", allocator.unpin(block->address))) --block->pins;
     return;
   }
-  // Most of the device stays free, or nothing would be left to see.
+  // Most of the device stays free, or nothing interesting would happen.
   Bytes kept;
   for (const TortureBlock& other : blocks_) {
     if (other.pins > 0 || other.exposed) kept += other.bytes;
@@ -258,7 +258,7 @@ void TorturePlayer::sleep_or_wake(const TortureOp& op) {
   passed(op.kind == Kind::kSleep ? "sleep" : "wake", moved.status());
 }
 
-// ---- mistakes and disasters ---------------------------------------------------------------------
+// ---- wrong calls and faults ---------------------------------------------------------------------
 
 void TorturePlayer::call_wrongly(const TortureOp& op) {
   Allocator& allocator = machine_.allocator();
@@ -274,7 +274,7 @@ void TorturePlayer::call_wrongly(const TortureOp& op) {
   if (block == nullptr || block->bytes < 2_B) return;
   const Address inside = block->address + 1_B;
   if (op.variant < 6) return expect_wrong("free", allocator.free(inside, stream(op.stream)));
-  // Pins are kept by run: they are shared by the small blocks of a page, and outlive the block.
+  // Pins belong to runs: the small blocks of a page share them, and they outlive the block.
   if (!pinned_) expect_wrong("unpin", allocator.unpin(block->address));
 }
 

@@ -1,7 +1,7 @@
-// Plays the operations of a torture program: the program's side of the allocator's calls.
+// Executes the operations of a fuzz program: the program's side of the allocator's calls.
 //
-// Threads of a program are interleaved between calls, by the order of the list (torture_threads.hpp); within a
-// call nothing else happens but what time brings. They end before the program does.
+// Threads of a program are interleaved between calls, in the order of the list (torture_threads.hpp); within a call
+// only events of virtual time happen. They end before the program does.
 //
 // Thread safety: one thread.
 #pragma once
@@ -26,25 +26,25 @@ class TorturePlayer {
   TorturePlayer& operator=(const TorturePlayer&) = delete;
 
   void play(const TortureOp& op);
-  // Peace: every block that is left is read once more, and freed.
+  // Ends all faults, reads every remaining block once more, and frees it.
   void finish();
-  // What was wrong, first of all.
+  // The first failure.
   const std::optional<std::string>& failure() const { return failure_; }
-  std::uint64_t errors() const { return errors_; }  // calls that returned one
-  std::uint64_t struck() const;                     // disasters that happened
+  std::uint64_t errors() const { return errors_; }  // calls that returned an error
+  std::uint64_t struck() const;                     // injected faults that took effect
   std::uint64_t policies_set() const { return policies_set_; }
-  // Changes with everything that the program got to see.
+  // Changes with everything that the program observes.
   std::uint64_t digest() const { return digest_; }
-  // Whether a call that gives something back was made to fail: then it may stay behind.
+  // Whether a releasing call was made to fail, so that something may be left behind.
   bool may_leak() const { return may_leak_; }
 
  private:
   void carry_out(const TortureOp& op);
   void fail(std::string what);
-  // Whether the call succeeded; an error that nothing explains is a failure.
+  // Whether the call succeeded; an error without a cause is a failure.
   bool passed(const char* call, const Status& status);
   bool explained(const Status& status) const;
-  // Whether there must be room for these at once, and for so much more.
+  // Whether there must be room for these blocks at once, and for `more` bytes.
   bool has_room_for(const std::vector<TortureBlock*>& step, Bytes more) const;
   void expect_room(const char* call, const Status& status, bool has_room);
   void expect_wrong(const char* call, const Status& status);
@@ -89,17 +89,17 @@ class TorturePlayer {
   TortureThreads threads_{TortureProgram::kThreads};
   std::vector<StreamId> streams_;  // those of one device, then those of the next
   std::array<TagId, TortureProgram::kTags> tags_{};
-  std::vector<Nanoseconds> held_until_;  // by stream: work on it may wait for a kernel that lasts so long
+  std::vector<Nanoseconds> held_until_;  // per stream: work on it may wait for a kernel until this time
   TortureBlocks blocks_;
   Stamp last_stamp_ = 0;
   std::uint64_t driver_struck_ = 0;
-  std::uint64_t driver_noted_ = 0;  // of those, by the trouble that is under way
+  std::uint64_t driver_noted_ = 0;  // of those, by the current fault
   std::uint64_t host_troubles_ = 0;
   std::optional<DriverCall> driver_trouble_;
   bool may_leak_ = false;
-  bool pinned_ = false;     // something was, once
-  bool by_hand_ = false;    // blocks did not leave by themselves, once
-  bool calm_ = false;    // callbacks fail no more
+  bool pinned_ = false;     // a block was pinned at some time
+  bool by_hand_ = false;    // automatic eviction was off at some time
+  bool calm_ = false;    // callbacks no longer fail
   std::uint64_t callbacks_failed_ = 0;
   std::uint64_t policies_set_ = 0;
   std::uint64_t errors_ = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = TortureKind;
 
-// splitmix64: the same numbers everywhere, unlike the distributions of the standard library.
+// splitmix64: the same numbers on all machines, unlike the distributions of the standard library.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}
@@ -54,7 +54,7 @@ constexpr Share kTroubles[] = {{Kind::kDriverTrouble, 6},
                                {Kind::kHostTrouble, 1},
                                {Kind::kLateCopies, 2}};
 
-// What can fail while a program runs; the others are made at start and end.
+// Calls that can fail while a program runs; the others are made at start and end.
 constexpr DriverCall kCalls[] = {
     DriverCall::kCreateFrame,       DriverCall::kDestroyFrame,  DriverCall::kMap,
     DriverCall::kSetAccess,         DriverCall::kUnmap,         DriverCall::kRegisterHost,
@@ -83,7 +83,7 @@ Kind pick(const Share (&shares)[kCount], std::uint32_t number) {
   return shares[0].kind;
 }
 
-// All classes of sizes: slots of slabs, base pages, large pages with and without a tail.
+// All size classes: slots of slabs, base pages, large pages with and without a tail.
 Bytes draw_size(Dice& dice, Bytes device) {
   const std::uint32_t kind = dice.below(10);
   Bytes bytes = Bytes(1 + dice.below(1 << 20));
@@ -136,7 +136,7 @@ TortureOp draw_op(Dice& dice, const TortureSetup& setup, bool troubled) {
   return op;
 }
 
-// In place of some of the others: what a program repeats, and its phases.
+// Replaces some operations by loops and policy changes, as a program repeats and has phases.
 void draw_phase(Dice& dice, TortureOp& op) {
   const bool loops = dice.below(kOneLoopIn) == 0, changes = dice.below(kOnePolicyIn) == 0;
   op.around = 2 + dice.below(8);
@@ -147,8 +147,8 @@ void draw_phase(Dice& dice, TortureOp& op) {
   if (op.kind == Kind::kSetPolicy || (loops && dice.below(2) == 0)) op.policy = policy;
 }
 
-// In place of the first: blocks that are all there before any is freed, most of them of a size of which several
-// share pages then, beside enough of others.
+// Replaces the first operations by allocations that are all made before any free, most of them of a size with which
+// several blocks share pages, plus enough of others.
 void draw_model(Dice& dice, std::vector<TortureOp>& ops) {
   const Bytes weight = 1152_KiB * (1 + dice.below(2));
   for (std::uint32_t i = 0; i < std::min<std::size_t>(TortureProgram::kSlots, ops.size()); ++i) {
@@ -160,14 +160,14 @@ void draw_model(Dice& dice, std::vector<TortureOp>& ops) {
   }
 }
 
-// In place of one operation: iterations of a few sizes that are no whole pages.
+// Replaces one operation by iterations with a few sizes that are not whole pages.
 void draw_refrain(Dice& dice, std::vector<TortureOp>& ops) {
   TortureOp& op = ops[dice.below(static_cast<std::uint32_t>(ops.size()))];
   op.kind = Kind::kRefrain;
   op.rounds = 4 + dice.below(2);
 }
 
-// A device that lends, and copies to it that fail.
+// Adds a lending device, and failing copies to it.
 void draw_loan(Dice& dice, TortureProgram& program) {
   constexpr std::uint32_t kPages[] = {1, 4, 16, 40};
   program.setup.lent = kBasePage * kPages[dice.below(std::size(kPages))];
@@ -176,7 +176,7 @@ void draw_loan(Dice& dice, TortureProgram& program) {
   }
 }
 
-// Work that is not announced, as where uses are read from launches, and work that does not end for long.
+// Adds unannounced work, as where uses are derived from launches, and work that lasts long.
 void draw_unseen(Dice& dice, TortureProgram& program) {
   program.setup.unseen = true;
   for (TortureOp& op : program.ops) {
@@ -193,7 +193,8 @@ const char* tag_name(std::uint32_t tag) {
   return kNames[tag];
 }
 
-// Threads, phases, models, loans and refrains have dice of their own: what the others draw was the same before there were any.
+// Threads, phases, models, loans and repeated patterns have generators of their own, so that adding them did not change
+// what the other parts draw.
 TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
   Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1)), models(seed ^ (~std::uint64_t{0} >> 2)),
       loans(seed ^ (~std::uint64_t{0} >> 3)), refrains(seed ^ (~std::uint64_t{0} >> 4)),

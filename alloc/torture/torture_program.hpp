@@ -1,7 +1,7 @@
-// A program of disasters: a machine and a list of operations, all drawn from one seed.
+// A fuzz program with injected faults: a machine and a list of operations, all drawn from one seed.
 //
-// Operations are plain values that name what they act on by numbers of their own, never by what
-// earlier ones did: any part of the list is a program too, which is what makes a failing one small.
+// Operations are plain values with operands independent of earlier operations, so any subset of the list is a program
+// too, which allows a failing one to be minimised.
 //
 // Thread safety: values.
 //
@@ -24,30 +24,30 @@ enum class TortureKind : std::uint8_t {
   kAllocate,
   kFree,
   kUse,          // queued work
-  kUnseenUse,    // queued work, and right behind it work that uses the same blocks without being announced
-  kHoldUp,       // a kernel that lasts far longer than the program is kept waiting for
+  kUnseenUse,    // queued work, followed directly by unannounced work that uses the same blocks
+  kHoldUp,       // a kernel that runs far longer than the program's patience
   kBlockingUse,  // a call that returns when its work is done
-  kLoop,         // the same uses again and again; in the middle another policy may come
-  kRefrain,      // the same allocations, uses and frees again and again, and once fewer of them
+  kLoop,         // the same uses repeated; the policy may change in between
+  kRefrain,      // the same allocations, uses and frees repeated, once with fewer of them
   kPrefetch,
   kEvict,
   kPin,
   kUnpin,
   kExpose,
-  kSetRemake,    // a block gets a callback that makes its bytes again
+  kSetRemake,    // a block gets a callback that recomputes its bytes
   kSleep,
   kWake,
   kTrim,
   kRest,       // the program computes on the host, and time passes
   kEndStream,  // a stream ends, announced or not, and another one takes its place
-  kAutomatic,  // blocks leave by themselves, or do not
+  kAutomatic,  // switches automatic eviction on or off
   kSetPolicy,
   kWrong,      // a call with an address that is not a block's
   kDriverTrouble,
   kDiskTrouble,
   kHostTrouble,   // host memory is refused
   kLateCopies,
-  kPeace,         // no more trouble, for a while
+  kPeace,         // no more faults for a while
 };
 
 struct TortureOp {
@@ -58,33 +58,33 @@ struct TortureOp {
   std::uint32_t operands = 1;                    // of `slots`, from the first
   std::uint32_t written = 0;                     // of those, from the last
   std::uint32_t stream = 0;
-  std::uint32_t thread = 0;   // that does it
-  std::uint32_t variant = 0;  // which way to do it, of those that the kind has
+  std::uint32_t thread = 0;   // that executes it
+  std::uint32_t variant = 0;  // chooses among the ways of the kind
   std::uint32_t tag = 0;
   Bytes bytes;
   Nanoseconds time{};
   DriverCall call = DriverCall::kMap;
   DiskTrouble trouble = DiskTrouble::kNone;
   std::uint32_t nth = 1;
-  std::uint32_t around = 1;  // slots that a loop goes through,
-  std::uint32_t rounds = 1;  // so often; or a refrain
-  std::string_view policy;   // the gallery's name; empty: none
+  std::uint32_t around = 1;  // slots of a loop,
+  std::uint32_t rounds = 1;  // and its repetitions; or those of a repeated pattern
+  std::string_view policy;   // one of the published policies; empty: none
 };
 
 struct TortureSetup {
   int devices = 1;
   Bytes device, host, file;
-  Bytes lent{};  // by one more device, on which no program runs
+  Bytes lent{};  // lent by one more device, on which no program runs
   std::string policy;
   std::uint32_t low = 0, high = 0;
-  std::uint32_t streams = 1;  // for each device
-  bool unseen = false;  // work may use blocks that it does not announce, and work may last
-  bool low_addresses = false;  // they begin where a driver that takes no hint puts them
+  std::uint32_t streams = 1;  // per device
+  bool unseen = false;  // blocks may be used unannounced, and work may last long
+  bool low_addresses = false;  // they start where a driver that ignores hints puts them
 };
 
 struct TortureProgram {
   static constexpr std::uint32_t kSlots = 20;
-  static constexpr std::uint32_t kRefrainBlocks = 13;  // of one device, in slots behind those, and gone at its end
+  static constexpr std::uint32_t kRefrainBlocks = 13;  // per device, in slots behind kSlots, freed at its end
   static constexpr std::uint32_t kTags = 3;
   static constexpr std::uint32_t kThreads = 3;
 
@@ -95,7 +95,7 @@ struct TortureProgram {
 const char* tag_name(std::uint32_t tag);
 
 TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations);
-// "thread 1: evict 3".
+// Such as "thread 1: evict 3".
 std::string describe(const TortureOp& op);
 std::string describe(const TortureSetup& setup);
 

@@ -1,7 +1,7 @@
-// Blocks of a torture program that can be made again: from nothing, or from another block.
+// Blocks of a fuzz program that can be recomputed: from nothing, or from another block.
 //
-// A callback that is called for bytes that are no more is a failure; one that leaves half of them and fails
-// is a disaster.
+// A callback called for bytes that no longer exist is a failure; one that writes half of the bytes and fails is an
+// injected fault.
 #include <algorithm>
 #include <memory>
 
@@ -11,12 +11,12 @@
 
 namespace tessera {
 
-// How a block's bytes are made, as of when the callback was set.
+// How to recompute a block, as of when the callback was set.
 struct TorturePlayer::Recipe {
   std::uint32_t slot = 0;
   Stamp stamp = 0;
-  std::uint32_t from = 0;  // the slot of what it reads, if that still is what it was
-  Stamp from_stamp = 0;    // 0: nothing
+  std::uint32_t from = 0;  // the slot that it reads, if that block is unchanged
+  Stamp from_stamp = 0;    // 0: reads nothing
   Nanoseconds time;
   std::uint32_t failures = 0;  // before it succeeds
 };
@@ -27,7 +27,7 @@ void TorturePlayer::set_remake(const TortureOp& op) {
   Recipe recipe{.slot = op.slots[0], .stamp = block->stamp, .time = op.time};
   const auto devices = static_cast<std::uint32_t>(setup_.devices);
   const TortureBlock* const from = block_at(op, 1);
-  // From one behind it only: two that are made from each other could never be.
+  // Only from a later slot: two blocks that are computed from each other could never be restored.
   if (from != nullptr && op.slots[1] > op.slots[0] && op.slots[1] % devices == op.slots[0] % devices) {
     recipe.from = op.slots[1];
     recipe.from_stamp = from->stamp;

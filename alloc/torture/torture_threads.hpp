@@ -1,9 +1,9 @@
-// The threads of a torture program: each does what it is told, one at a time and in turn.
+// The threads of a fuzz program: each does what it is given, one at a time and in turn.
 //
-// So what a thread keeps for itself is there (its cached blocks, its tags), and goes when it ends, while nothing
-// depends on how the system schedules them.
+// So thread-local state exists (cached blocks, tags) and is destroyed with its thread, while nothing depends on how the
+// system schedules them.
 //
-// Thread safety: the thread that made it is number 0, and the only one to call.
+// Thread safety: the thread that created the object is number 0, and the only one to call.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,21 @@ class TortureThreads {
   TortureThreads(const TortureThreads&) = delete;
   TortureThreads& operator=(const TortureThreads&) = delete;
 
-  // Has the thread do it, and waits. One that could not be had, or has ended: the caller does it.
+  // Runs the work on that thread and waits. If the thread could not be started, or has ended, the caller runs it.
   void run(std::uint32_t number, const std::function<void()>& work);
-  // Ends all but the caller's own.
+  // Ends all threads but the caller's.
   void end();
 
  private:
   struct Thread {
     std::binary_semaphore told{0}, done{0};
-    const std::function<void()>* work = nullptr;  // nothing: the end
+    const std::function<void()>* work = nullptr;  // null: end
     std::thread thread;
   };
 
   static void serve(Thread& thread);
 
-  std::deque<Thread> others_;  // number 1 and up
+  std::deque<Thread> others_;  // numbers 1 and up
 };
 
 }  // namespace tessera

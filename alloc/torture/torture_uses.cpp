@@ -1,11 +1,11 @@
-// What a torture program does with its blocks: single uses, and loops that are learned and planned.
+// How a fuzz program uses its blocks: single uses, and loops that are learned and planned.
 #include <algorithm>
 
 #include "torture/torture_player.hpp"
 
 namespace tessera {
 
-// Those of one device, each once.
+// The operands on one device, without duplicates.
 std::vector<TortureBlock*> TorturePlayer::operands_of(const TortureOp& op) {
   std::vector<TortureBlock*> blocks;
   const auto devices = static_cast<std::uint32_t>(setup_.devices);
@@ -17,7 +17,7 @@ std::vector<TortureBlock*> TorturePlayer::operands_of(const TortureOp& op) {
   return blocks;
 }
 
-// What the words of a launch may look like beside its own: blocks of the device that its kernel leaves alone.
+// Words that a launch may contain beside its own: blocks of the device that its kernel does not access.
 std::vector<Address> TorturePlayer::doubtful_words(const std::vector<TortureBlock*>& used, const TortureOp& op) {
   std::vector<Address> words;
   const auto devices = static_cast<std::uint32_t>(setup_.devices);
@@ -34,9 +34,9 @@ void TorturePlayer::use(const TortureOp& op, bool blocking) {
   use(blocks, std::min<std::size_t>(op.written, blocks.size()), op, number_of(op), blocking);
 }
 
-// As a kernel that finds its blocks in a table which the one before it has written: nothing has left in between. The engine
-// waits for it while queued work ends; where other work is in front of it that does not, such a kernel may fault, and is none
-// of the program's.
+// Like a kernel that finds its blocks in a table written by the kernel before it, with nothing evicted in between. The
+// engine waits for it while queued work ends; behind work that does not end such a kernel may fault, so the program
+// omits it there.
 void TorturePlayer::use_unseen(const TortureOp& op) {
   const std::vector<TortureBlock*> blocks = operands_of(op);
   const std::uint32_t stream = number_of(op);
@@ -53,7 +53,7 @@ void TorturePlayer::use_unseen(const TortureOp& op) {
   machine_.allocator().end_use(announced);
 }
 
-// What is queued behind it is over no sooner; the program may know of what came before.
+// Work queued behind it ends no earlier; the program may have waited for what came before.
 void TorturePlayer::hold_up(const TortureOp& op) {
   constexpr Nanoseconds kLong{1'000'000'000'000};
   const std::uint32_t stream = number_of(op);
@@ -83,7 +83,7 @@ bool TorturePlayer::use(const std::vector<TortureBlock*>& blocks, std::size_t wr
     addresses.push_back(block.address + block.bytes * (op.variant % 4) / 4);
     uses.push_back({block.address, block.bytes, block.stamp, writes ? ++last_stamp_ : 0});
   }
-  AnnouncedUse announced;  // half of them as launches whose kernels nobody knows: as if they wrote all
+  AnnouncedUse announced;  // half of them are launches of unknown kernels, which count as writing all blocks
   const Access access = written == 0 ? Access::kRead : Access::kWrite;
   Allocator& allocator = machine_.allocator();
   const bool has_room = has_room_for(blocks, {});
@@ -120,8 +120,8 @@ bool TorturePlayer::use(const std::vector<TortureBlock*>& blocks, std::size_t wr
   return queued;
 }
 
-// Each block of one device from the first slot on, once around: alone, and every other one with the block before it.
-// Blocks that were freed meanwhile are no part of it.
+// Each block of one device from the first slot on, once per round: alone, and every other one together with the block
+// before it. Blocks freed meanwhile are left out.
 void TorturePlayer::loop(const TortureOp& op) {
   const auto devices = static_cast<std::uint32_t>(setup_.devices);
   std::vector<TortureBlock*> blocks;
@@ -145,13 +145,13 @@ void TorturePlayer::set_policy(const TortureOp& op) {
   if (passed("set_policy", machine_.allocator().set_policy(op.policy))) ++policies_set_;
 }
 
-// A way forward, where each block is made from the one before it, and one back, where each goes when another has been
-// made from it.
+// A forward pass, in which each block is made from the one before it, and a backward pass, in which each is freed after
+// another has been made from it.
 void TorturePlayer::refrain(const TortureOp& op) {
   const auto devices = static_cast<std::uint32_t>(setup_.devices);
   const auto slot = [&](std::uint32_t n) { return TortureProgram::kSlots + op.slots[0] % devices + n * devices; };
   constexpr std::uint32_t kLayers = TortureProgram::kRefrainBlocks - 1;
-  const Bytes unit = 1152_KiB * (1 + setup_.device / 32_MiB);  // more than the device holds, in all
+  const Bytes unit = 1152_KiB * (1 + setup_.device / 32_MiB);  // in total more than the device holds
   TortureOp step = op;
   step.written = 1;
   for (std::uint32_t round = 0; round < op.rounds && !failure_; ++round) {
