@@ -90,8 +90,7 @@ class SimMemory {
   const std::unique_ptr<SimAddresses> addresses_;
   std::map<std::uint64_t, std::uint64_t> ranges_;  // start → bytes
   Mappings mappings_;                              // by start
-  std::vector<Mappings::node_type> spare_;  // of removed mappings, for reuse: pages are mapped and unmapped all the
-                                            // time
+  std::vector<Mappings::node_type> spare_;  // of removed mappings, reused for new ones
 };
 
 }  // namespace tessera

@@ -31,10 +31,8 @@ struct SimOptions {
   Bytes host_memory = 16_GiB;               // all host frames together
   Bytes granularity = 2_MiB;                // a power of two, at least 64 KiB
   LinkSpeed inbound{}, outbound{};          // of the copy engines; as fast as memcpy where empty
-  LinkSpeed peer{};                         // of copies between devices, in each direction; as fast as memcpy where
-                                            // empty
-  bool peers_carry = true;                  // false: such copies succeed without writing anything, as behind some
-                                            // IOMMUs
+  LinkSpeed peer{};                         // between devices, in each direction; as fast as memcpy where empty
+  bool peers_carry = true;                  // false: they succeed without writing anything, as behind some IOMMUs
   std::vector<std::pair<int, int>> apart{};  // the first device cannot access memory of the second
   Nanoseconds kernel_time{};                // minimum for each launch
   LinkSpeed fingerprints{};                 // at which a device reads its memory for fingerprints

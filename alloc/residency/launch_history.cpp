@@ -98,8 +98,7 @@ Iteration LaunchHistory::iteration(std::size_t period, std::size_t alike) const 
   std::unordered_map<std::uint64_t, std::uint32_t> number_of;  // of a run, by name
   LastUses last;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // a run, and a use that also belongs to it
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> held;   // a use, and for how many steps after it the block was
-                                                               // held
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> held;   // a use, and the steps that its block was held after it
   std::vector<StreamId> streams;
   Iteration iteration;
   for (std::size_t index = begin; index < steps_.size(); ++index) {

@@ -88,8 +88,8 @@ void Residency::disown(Run* run) {
 Status Residency::remove(Run* run) {
   MutexLock lock(mutex_);
   if (run->holds.load() != 0) return Status(Code::kBusy, "a call under way uses the block");
-  const Status fenced = engine_.fence_all();  // a caller that found the run in the page map before it was removed there
-                                              // has noted its launch
+  // A caller that found the run before it was removed from the page map has noted its launch by now.
+  const Status fenced = engine_.fence_all();
   Status result = await_uses(*run, fenced);
   if (result.code() == Code::kNotReady) return Status(Code::kBusy, std::string(result.message()));
   follower_.follow();

@@ -57,10 +57,8 @@ struct Page {
   std::uint64_t users = 0;     // is_going(): slots of the streams to wait for
   bool parts = false;          // kResident: it is evicted by way of kParting next
   bool asks = false;           // kParting: it is checked for changes once unmapped
-  bool recalled = false;       // kLeaving, kChecking: it was apart and was mapped again, so the result of the transfer
-                               // is not used
-  EventId event;               // the copy of a page that is evicted or fetched; the work of one that is checked or
-                               // recomputed
+  bool recalled = false;       // kLeaving, kChecking: it was apart and mapped again; the result is not used
+  EventId event;               // of the copy out or in, of the check, or of the recomputing work
   IoTicket io;                 // kSinking, kRising: the transfer
   Nanoseconds started;         // when the transfer in flight was queued
   std::optional<Fingerprint> fingerprint;  // of the copy below, if one was taken
