@@ -189,7 +189,7 @@ Status Allocator::free(Address address, StreamId stream) {
   DeviceHeap* heap = heap_of(address);
   if (heap == nullptr) return not_ours(address);
   if (trace_) {
-    // before another thread can allocate the same address and log that
+    // Before another thread can allocate the same address and log that.
     const auto block = heap->blocks().find(address);
     if (block.is_ok() && block.value().address == address) trace_->free(address.value());
   }

@@ -255,7 +255,7 @@ Result<std::string> Allocator::history_text() const {
   auto picture = log_.history();
   if (!picture) return Status(Code::kInvalidArgument, "no history was kept");
   StatsSnapshot now = stats();
-  // a move that ends in between is in only one of the two: retry, with a bound
+  // A move that ends in between is in only one of the two: retry, with a bound.
   for (int tries = 0; tries < kHistoryTries; ++tries) {
     picture = log_.history();
     const auto before = progress_of(std::exchange(now, stats()));

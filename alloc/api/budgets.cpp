@@ -119,7 +119,7 @@ Result<std::vector<FileBudget>> file_budgets(const Options& options) {
   const double part = space ? static_cast<double>(asked.value()) / static_cast<double>(space.value()) : 0;
   for (FileBudget& budget : budgets) {
     const auto share = static_cast<std::uint64_t>(static_cast<double>(budget.bytes.value()) * part);
-    // at most one page per file is lost to rounding
+    // At most one page per file is lost to rounding.
     budget.bytes = whole_pages(std::min(Bytes(share) + kBasePage - Bytes(1), budget.bytes));
   }
   keep_below_limit(budgets, options.file_memory.has_value());

@@ -30,7 +30,7 @@ std::unique_ptr<OutputFile> Outputs::open(const char* what, const std::string& p
 
 Status Outputs::write(Output& output, const std::string& text) {
   const MutexLock lock(mutex_);
-  // a non-regular file cannot be replaced, so it is written once
+  // A non-regular file cannot be replaced, so it is written once.
   if (output.ended && !output.file->is_regular()) return {};
   output.ended = true;
   return output.file->replace(text);

@@ -97,7 +97,7 @@ Status SimDriver::copy_out(void* to, Address from, Bytes bytes, StreamId stream)
 Result<SimWork> SimDriver::copy_work(CopyWay way, const HostCopy& copy, DeviceId device) {
   TESSERA_TRY(check_host(copy.host, copy.bytes));
   TESSERA_TRY_ASSIGN(const SimBytes there, bytes_at(copy.device, copy.bytes, device));
-  // no bytes on a machine without contents
+  // No bytes on a machine without contents.
   const std::span<std::byte> host = bytes_of(copy.host, Bytes(there.bytes.size()));
   const bool in = way == CopyWay::kIn;
   SimWork work = in ? make_transfer("copy_in", there.bytes, host)

@@ -155,7 +155,7 @@ Status SimMemory::set_access(Address address, Bytes bytes, DeviceId device) {
     if (mapping.access != 0) continue;
     if (frames_.show(*mapping.frame, pointer(at->first))) continue;
     Status status = no_memory("set_access", range);
-    // close again what was opened before the failure
+    // Close again what was opened before the failure.
     for (auto opened = first; opened != std::next(at); ++opened) {
       if (opened->second.access == 0) addresses_->close({opened->first, opened->second.bytes});
     }

@@ -32,7 +32,7 @@ void VirtualEngines::start_ready() {
         const SimOp op = schedule_.start(device, engine);
         if (op == SimOp()) break;
         busy = one_at_a_time(engine);
-        // captures as much as a std::function stores without an allocation
+        // Captures only as much as a std::function stores without an allocation.
         time_.schedule(time_.now() + work(op).time, [this, op] { finish(op); });
       }
     }

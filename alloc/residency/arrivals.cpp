@@ -146,7 +146,7 @@ Status Arrivals::bring(std::vector<PageRef> pages) {
     }
     const Status mounted = transfers_.mount(ready);
     if (mounted.code() == Code::kOutOfMemory && rounds++ < kMountRounds) {
-      // making room may spill these pages: they are looked at again
+      // Making room may spill these pages, so they are looked at again.
       std::erase_if(pages, [](const PageRef& page) { return is_mapped(page->state); });
       TESSERA_TRY(help_driver(total_bytes(pages), mounted));
       continue;

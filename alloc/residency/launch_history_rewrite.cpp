@@ -48,7 +48,7 @@ class Moves {
 
 void LaunchHistory::rewrite(std::span<const MovedBlock> moved) {
   Moves moves(moved);
-  // no earlier launch used them
+  // No earlier launch used them.
   const auto begin = std::ranges::upper_bound(steps_, moved.front().made, {}, &Step::epoch);
   const std::size_t kept = begin == steps_.end() ? mentions_.size() : begin->first;
   std::vector<Mention> mentions(mentions_.begin(), mentions_.begin() + static_cast<std::ptrdiff_t>(kept));

@@ -198,7 +198,7 @@ Result<std::size_t> Room::copy_out(std::span<const PageRef> batch, std::uint64_t
   if (to == Beside::kPeer) {
     Result<std::size_t> begun = copy_to_peer(batch, used);
     if (begun.is_ok()) return begun;
-    // not fatal: only the lender may be lost
+    // Not fatal: only the lender may be lost.
     if (begun.status().code() != Code::kOutOfMemory) note_given_up(begun.status());
   }
   const bool passes = batch.front()->onward;  // no room is made for pages that will not stay

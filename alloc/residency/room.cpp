@@ -214,7 +214,7 @@ Result<Bytes> Room::page_out(Bytes bytes, Patience patience, Which which, Recenc
 }
 
 // A run whose fetch is still in flight blocks the eviction of later runs in this queue; otherwise its own copy-out
-// would be queued behind theirs. If `awaited` depends on later work on the same stream, wait for the fetch too.
+// would be queued behind theirs. Where `awaited` has later work on the same stream, the fetch is waited for too.
 void Room::send_due(const Run* awaited) {
   bool kept_back = false;
   std::erase_if(engine_.orders.leave, [&](const Conductor::Order& order) {

@@ -26,7 +26,7 @@ Result<IoTicket> VirtualFileIo::start(Queue& queue, Bytes bytes) {
   queue.free_at = std::max(queue.free_at, clock_.now()) + queue.speed.time_for(bytes);
   const IoTicket ticket(++last_ticket_);
   over_at_[ticket] = queue.free_at;
-  // an event at this time, so that any wait on the clock stops at this completion
+  // An event at this time, so that any wait on the clock stops at this completion.
   clock_.schedule(queue.free_at, [] {});
   count(queue);
   queue.under_way.push_back({queue.free_at, bytes});
