@@ -111,7 +111,7 @@ class Program {
     pass.stalls = stalls_between(*pass_began_, machine_.clock().now(), busiest->work, machine_.waits().kept());
     return pass;
   }
-  // Of streams and links.
+  // The slices of all streams and links.
   std::vector<TrackSlice> slices() const {
     std::vector<TrackSlice> all = slices_;
     const std::vector<TrackSlice>& links = machine_.links().slices();

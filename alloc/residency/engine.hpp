@@ -49,7 +49,7 @@ struct Engine {
   Conductor& conductor;
   Gate& gate;
   const HeldUses& held_uses;
-  const std::atomic<bool>& automatic;  // live runs may leave unasked
+  const std::atomic<bool>& automatic;  // live runs may be evicted automatically
   const std::atomic<bool>& unseen;     // work may use a run without announcing it
   WaitingKernels& waiting;
 
