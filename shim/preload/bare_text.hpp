@@ -1,7 +1,7 @@
-// Comparing names without calling anybody.
+// String comparison that calls no other function.
 //
-// Why: our dlsym answers while sanitizers and other interposers are still setting themselves up;
-// the C library's string functions may lead into them before they are ready.
+// Why: our dlsym runs while sanitizers and other interposers are still initialising. The C library's string functions
+// may be intercepted by them before they are ready.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -23,7 +23,7 @@ constexpr bool begins_with(const char* text, const char* prefix) {
   return true;
 }
 
-// What follows the last slash.
+// The part after the last slash.
 constexpr const char* file_name(const char* path) {
   const char* name = path;
   for (; *path != '\0'; ++path) {

@@ -1,6 +1,6 @@
-// Many copies in one call: every managed end of every copy is in device memory together.
+// Batched copies: the managed ends of all copies are in device memory together.
 //
-// The copies of a batch may come from pageable memory, so the call may wait for its work.
+// The copies of a batch may read pageable memory, so the call may wait for its own work.
 #include <deque>
 #include <span>
 #include <vector>
@@ -15,8 +15,8 @@ using namespace tessera::preload;
 
 namespace {
 
-// REQUIRES: a pointer. Lengths are in elements of the operand, which are bytes where neither end is an
-// array; 0: packed.
+// REQUIRES: a pointer operand. Lengths are in elements of the operand, which are bytes if neither end is an array; 0
+// means packed.
 Box box_of(const CUmemcpy3DOperand& operand, const CUextent3D& size) {
   const auto& end = operand.op.ptr;
   return {0, 0, 0, size.width, size.height, size.depth,
@@ -26,8 +26,7 @@ Box box_of(const CUmemcpy3DOperand& operand, const CUextent3D& size) {
 
 bool is_pointer(const CUfabricCpyOperand& operand) { return operand.type == CU_FABRIC_COPY_OPERAND_TYPE_POINTER; }
 
-// The managed ends among what a call names; empty for nearly every program, and then nothing is
-// kept.
+// The managed source and destination extents of a call. Empty for nearly every program; then nothing is stored.
 class Ends {
  public:
   void add(CUdeviceptr address, std::size_t bytes) {
@@ -50,7 +49,7 @@ class Ends {
 Ends ends_of(const CUdeviceptr* to, const CUdeviceptr* from, const std::size_t* sizes,
              std::size_t count) {
   Ends ends;
-  if (to == nullptr || from == nullptr || sizes == nullptr) return ends;  // the driver refuses it
+  if (to == nullptr || from == nullptr || sizes == nullptr) return ends;  // the driver rejects it
   for (std::size_t i = 0; i < count; ++i) {
     ends.add(to[i], sizes[i]);
     ends.add(from[i], sizes[i]);
@@ -117,7 +116,7 @@ Ends ends_of(const CUDA_FABRIC_COPY_BATCH_OP* copies, std::size_t count) {
   return ends;
 }
 
-// Bytes from another machine cannot be searched for addresses: they count as none.
+// Bytes from another machine cannot be searched for addresses: they are taken to contain none.
 template <class Call>
 CUresult with_words_of(const CUDA_FABRIC_COPY_BATCH_OP* copies, std::size_t count, CUstream stream, Call call) {
   BatchWords words;
@@ -194,7 +193,7 @@ TESSERA_HOOK_PTSZ(cuMemcpy3DBatchAsync_v2,
                     return noted(result, copies, count, stream);
                   })
 
-// One of such a batch, alone.
+// A single copy of such a batch.
 TESSERA_HOOK_PTSZ(cuMemcpy3DWithAttributesAsync,
                   (CUDA_MEMCPY3D_BATCH_OP * copy, unsigned long long flags, CUstream given), {
                     const CUresult result = with_blocks(ends_of(copy, 1).all(), stream, Waits::kMay,

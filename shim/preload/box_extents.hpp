@@ -1,4 +1,4 @@
-// What a copy of a rectangle or a box touches at either end.
+// The bytes that a copy of a rectangle or a box reads and writes.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace tessera::preload {
 
-// From the first byte touched to the last one, in a layout of rows and slices.
+// A box within a layout of rows and slices; extent_of() gives the bytes from the first one touched to the last.
 struct Box {
   std::size_t x, y, z;                // where it starts: bytes, rows, slices
   std::size_t width, height, depth;   // bytes, rows, slices
@@ -22,14 +22,14 @@ inline Extent extent_of(CUdeviceptr base, const Box& box) {
   return {base + start, last_row * box.pitch + box.width};
 }
 
-// Whether every byte between is touched too.
+// Whether the box covers every byte of its extent.
 inline bool is_whole(const Box& box) {
   const bool rows_meet = box.pitch == box.width || (box.height == 1 && box.depth == 1);
   const bool slices_meet = box.rows == box.height || box.depth == 1;
   return rows_meet && slices_meet;
 }
 
-// In a unified copy the device member may hold a host address; the managed range tells.
+// In a unified copy the device member may hold a host address; the check against the managed range sorts that out.
 inline bool has_device_address(CUmemorytype type) {
   return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
 }
@@ -46,7 +46,7 @@ inline Box target_box(const CUDA_MEMCPY2D_v2* copy) {
   return {copy->dstXInBytes, copy->dstY, 0, copy->WidthInBytes, copy->Height, 1, copy->dstPitch, 0};
 }
 
-// CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER name these members alike.
+// CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER use the same names for these members.
 template <class Copy>
 Extent source_of(const Copy* copy) {
   if (copy == nullptr || !has_device_address(copy->srcMemoryType)) return kNowhere;

@@ -17,7 +17,7 @@ constinit std::atomic<bool> program_captures{false};
 constinit std::atomic<std::size_t> captures{0};
 constinit std::mutex origins_lock;
 
-// Streams on which a capture was begun and not ended. Never destroyed, as exit handlers may capture.
+// Streams on which a capture was begun and not ended. Never destroyed: exit handlers may capture.
 std::vector<CUstream>& origins() {
   static auto& streams = *new std::vector<CUstream>;
   return streams;
@@ -29,7 +29,7 @@ bool is_captured(CUstream stream) {
   return asked == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-// A last fence behind the stream's work. A per-thread default stream has one after each use.
+// Records a last fence behind the stream's work. A per-thread default stream has a fence after each use.
 void fence_for_good(CUstream stream) {
   tessera_allocator* const allocator = running();
   const Entry entry;
@@ -38,7 +38,7 @@ void fence_for_good(CUstream stream) {
   if (result != TESSERA_OK) (void)cuda_result_said(result, "cuStreamBeginCapture");
 }
 
-// The legacy stream may not be touched either while a stream captures that waits for it.
+// The legacy stream must not be touched either while a capturing stream waits for it.
 void before_capture(CUstream stream) {
   fence_for_good(stream);
   fence_for_good(CU_STREAM_LEGACY);
@@ -105,13 +105,13 @@ TESSERA_HOOK_PTSZ(cuStreamBeginCaptureToGraph,
                [&] { return call_true(True, given, graph, dependencies, edges, count, mode); });
 })
 
-// What the nodes of the graph hold is read again when it is instantiated, or an executable updated with it.
+// The nodes of the graph are read again when it is instantiated, or when an executable is updated with it.
 TESSERA_HOOK_PTSZ(cuStreamBeginRecaptureToGraph,
                   (CUstream given, CUstreamCaptureMode mode, CUgraph graph, CUgraphRecaptureCallback differs,
                    void* data),
                   { return begin(stream, [&] { return call_true(True, given, mode, graph, differs, data); }); })
 
-// No CUDA event tells when such work has run, so no block that it uses could ever leave.
+// No CUDA event signals the end of such work, so blocks that it uses could never be evicted.
 TESSERA_HOOK_PTSZ(cuStreamBeginCaptureToCig, (CUstream given, CUstreamCigCaptureParams* params), {
   (void)stream;
   if (running() == nullptr) return call_true(True, given, params);
@@ -122,7 +122,7 @@ TESSERA_HOOK_PTSZ(cuStreamBeginCaptureToCig, (CUstream given, CUstreamCigCapture
 TESSERA_HOOK_PTSZ(cuStreamEndCapture, (CUstream given, CUgraph* graph),
                   { return end(stream, True, given, graph); })
 
-// A stream becomes part of a capture by waiting for an event recorded in it.
+// A stream joins a capture by waiting for an event recorded in it.
 TESSERA_HOOK_PTSZ(cuStreamWaitEvent, (CUstream given, CUevent event, unsigned flags), {
   if (any_capture() && !capturing(stream)) fence_for_good(stream);
   return call_true(True, given, event, flags);

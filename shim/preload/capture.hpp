@@ -1,8 +1,8 @@
-// Streams that are being captured into a graph: their work does not run, so nothing is moved for it.
+// Streams that are being captured into a graph: their work does not run yet, so no block is fetched for it.
 //
-// What a graph holds is read when it is instantiated (graph_words.hpp) and brought in when it is
-// launched. Here is only kept which captures are under way, and that no fence is ever recorded on a
-// stream of one: before a stream becomes part of a capture, its earlier work gets a last fence.
+// The addresses in a graph are read when it is instantiated (graph_words.hpp), and its blocks are fetched when it is
+// launched. This file only tracks active captures and makes sure that no fence is recorded on a capturing stream:
+// before a stream joins a capture, a last fence is recorded for its earlier work.
 //
 // Thread safety: any thread.
 #pragma once
@@ -11,13 +11,13 @@
 
 namespace tessera::preload {
 
-// Costs one load until a program captures for the first time.
+// Costs one load until the program's first capture.
 bool capturing(CUstream stream);
 
-// True while the program captures on any stream.
+// True while any stream of the program is capturing.
 bool any_capture();
 
-// The program destroys a stream on which it may have begun a capture.
+// The program destroys a stream on which a capture may be active.
 void capture_dropped(CUstream stream);
 
 }  // namespace tessera::preload

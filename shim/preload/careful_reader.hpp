@@ -1,5 +1,5 @@
-// Reads memory that may be unmapped. It writes the memory to a pipe: the system answers EFAULT where it cannot
-// read. process_vm_readv() would be simpler, but it cannot read memory that a driver has mapped.
+// Reads memory that may be unmapped. It writes the memory to a pipe: the kernel returns EFAULT where the memory is not
+// readable. process_vm_readv() would be simpler, but it cannot read memory that a driver has mapped.
 //
 // Thread safety: an object belongs to one thread.
 #pragma once
@@ -33,12 +33,12 @@ class CarefulReader {
   CarefulReader& operator=(const CarefulReader&) = delete;
 
   bool is_open() const { return open_; }
-  // Copies up to the first page that cannot be read. Returns how many bytes that were.
+  // Copies up to the first unreadable page. Returns the number of bytes copied.
   std::size_t read(const void* from, char* to, std::size_t bytes) const {
     const auto begin = reinterpret_cast<std::uintptr_t>(from);
     std::size_t copied = 0;
     while (copied < bytes) {
-      // A part of one page can be read as a whole or not at all.
+      // Within one page either all bytes are readable or none.
       const std::size_t rest_of_page = kPage - (begin + copied) % kPage;
       const std::size_t part = std::min(rest_of_page, bytes - copied);
       if (!copy(reinterpret_cast<const void*>(begin + copied), to + copied, part)) break;
@@ -50,8 +50,8 @@ class CarefulReader {
  private:
   static constexpr std::size_t kPage = 4096;
 
-  // The pipe is empty before and after, and has room for a page. The call is made by number because memory
-  // checkers intercept write() and would report an error here.
+  // The pipe is empty before and after the call, and holds at least a page. The system call is made by number because
+  // memory checkers intercept write() and would report an error here.
   bool copy(const void* from, char* to, std::size_t bytes) const {
     const ssize_t put = again([&] { return ::syscall(SYS_write, ends_[1], from, bytes); });
     if (put <= 0) return false;

@@ -36,7 +36,7 @@ struct Server {
   std::thread thread;
 };
 
-constinit Server* server = nullptr;  // leaked in a child of fork, whose thread it is not
+constinit Server* server = nullptr;  // leaked in a child of fork, which does not have its thread
 
 bool is_private_folder(const char* folder) {
   if (::mkdir(folder, 0700) != 0 && errno != EEXIST) return false;
@@ -58,7 +58,8 @@ bool make_address(const std::string& path, sockaddr_un& name) {
   return true;
 }
 
-// Sockets of programs that were killed: nothing listens there. One gets its name only once it is listened at.
+// Removes sockets of killed programs, on which no process listens. A socket gets its final name only once it is
+// listening.
 void sweep(const char* folder) {
   constexpr int kMostLooked = 256;
   DIR* const entries = ::opendir(folder);
@@ -79,7 +80,7 @@ void sweep(const char* folder) {
   ::closedir(entries);
 }
 
-// -1 with errno.
+// Returns -1 with errno on failure.
 int listen_at(const std::string& path) {
   const std::string unlistened = path + ".new";
   sockaddr_un name;
@@ -98,7 +99,7 @@ int listen_at(const std::string& path) {
   return -1;
 }
 
-// Up to the line's end, which is left out; false when it does not come in time or is too long.
+// Reads up to the end of the line, which is not included. False if the line does not arrive in time or is too long.
 bool read_line(int peer, std::string& line) {
   const timeval patience{2, 0};
   (void)::setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
@@ -129,7 +130,7 @@ std::string answer(const std::string& request) {
   return "ok " + std::to_string(moved.moved_bytes) + " " + std::to_string(moved.stayed_bytes) + "\n";
 }
 
-// False when the request is still there: the program has no file to spare for it.
+// False if the request is still queued: the process has no free file descriptor for it.
 bool serve(int listener) {
   const int peer = off_standard_streams(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
   if (peer < 0) return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
@@ -148,11 +149,12 @@ void run(int listener, int stop) {
     if (::poll(ends, 2, -1) < 0 && errno != EINTR) return;
     if ((ends[0].revents & POLLIN) != 0) return;
     if ((ends[1].revents & POLLIN) == 0 || serve(listener)) continue;
-    [[maybe_unused]] const int stops = ::poll(ends, 1, kPauseMilliseconds);  // else asked again above
+    [[maybe_unused]] const int stops = ::poll(ends, 1, kPauseMilliseconds);  // else retried above
   }
 }
 
-// The program's signals are for its own threads. False, with errno, when there is no thread to be had.
+// Blocks all signals in the thread: they are for the program's own threads. False, with errno, if no thread can be
+// created.
 bool start_thread(Server& made) {
   sigset_t all, before;
   sigfillset(&all);
@@ -183,7 +185,7 @@ void start_control(const char* folder) {
   auto made = std::make_unique<Server>();
   tessera_process_identity own{};
   char name[TESSERA_CONTROL_NAME_BYTES];
-  // Without /proc the number must do.
+  // Without /proc the process id alone is used.
   if (tessera_process_identity_of(0, &own) != TESSERA_OK) own.pid = ::getpid();
   tessera_control_name(&own, name);
   made->path = std::string(folder) + "/" + name;

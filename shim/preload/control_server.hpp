@@ -1,22 +1,23 @@
-// Lets `tessera sleep` and `tessera wake` of the same user reach this process.
+// Serves `tessera sleep` and `tessera wake` requests of the same user for this process.
 //
-// A socket in a private folder, named for the process (tessera/control.h), and one thread that serves one request at a time:
+// A socket in a private folder, named after the process (tessera/control.h), and one thread that serves one request at
+// a time:
 //   "sleep TAG\n", "wake TAG\n"  ->  "ok MOVED STAYED\n" in bytes, or "error WHY\n"
-// where "TAG" is ":" and the tag (":" alone is the blocks without a tag), or "*" for all blocks.
-// Nothing it does ends the program; a process of another user gets no answer. A request, and the wait
-// for it, are bounded. Sockets that killed programs left in the folder are removed.
+// where "TAG" is ":" followed by the tag (":" alone means the blocks without a tag), or "*" for all blocks. No request
+// ends the program; a process of another user gets no reply. The size of a request and the time spent waiting for it
+// are bounded. Sockets left in the folder by killed programs are removed.
 //
-// Thread safety: start_control and stop_control one at a time; the rest is its thread's.
+// Thread safety: start_control and stop_control one at a time; everything else runs on the server thread.
 #pragma once
 
 namespace tessera::preload {
 
-// Serves until stop_control(). Where the folder is not this user's alone, or no socket can be had, one
-// line says so. "" starts nothing. REQUIRES: it does not run; `folder` is absolute.
+// Serves until stop_control(). If the folder is not private to this user, or no socket can be created, one line reports
+// it. "" starts nothing. REQUIRES: the server is not running; `folder` is absolute.
 void start_control(const char* folder);
-// Answers the request under way, then ends the thread and removes the socket. May wait.
+// Completes the request in progress, then ends the thread and removes the socket. May block.
 void stop_control();
-// In a child of fork: the parent serves on, the child does not.
+// In a child of fork: the parent keeps serving, the child does not.
 void forget_control();
 
 }  // namespace tessera::preload

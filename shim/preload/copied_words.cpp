@@ -21,20 +21,20 @@ namespace {
 
 constexpr const char* kTooMany = "pointer tables";
 
-// A word in a copy, `offset` bytes from its start.
+// A word in a copy, at `offset` bytes from its start.
 struct Word {
   std::size_t offset;
   CUdeviceptr value;
 };
 
-// A part of a copy that makes one table.
+// A part of a copy that forms one table.
 struct Piece {
   std::size_t offset;
   std::size_t bytes;
 };
 
-// Words at multiples of eight from where they are copied to, that name live blocks; a tensor map is a
-// word at its first byte.
+// Words at addresses that are multiples of eight in the destination and that point into live blocks. A tensor map
+// counts as a word at its first byte.
 std::vector<Word> words_in(CUdeviceptr to, const void* from, std::size_t bytes) {
   std::vector<Word> words;
   const char* const begin = static_cast<const char*>(from);
@@ -55,7 +55,7 @@ std::vector<Word> words_in(CUdeviceptr to, const void* from, std::size_t bytes) 
   return words;
 }
 
-// The words that a copy on the device moves from a table that is known.
+// The words that a device-to-device copy moves from a known table.
 std::vector<Word> words_of_table(CUdeviceptr from, std::size_t bytes) {
   std::vector<Word> words;
   if (!pointer_tables().any()) return words;
@@ -63,8 +63,8 @@ std::vector<Word> words_of_table(CUdeviceptr from, std::size_t bytes) {
   return words;
 }
 
-// Whether a word that is stored where nobody tells of its use shall keep its block. Where blocks lie low it has to be
-// one that an allocator hands out: their blocks begin at multiples of 256 at least.
+// Whether a word stored where its use cannot be seen keeps its block in device memory. When blocks lie low, it has to
+// be an address that an allocator returns: those are multiples of at least 256.
 bool is_worth_keeping(CUdeviceptr word) { return !blocks_lie_low() || word % 256 == 0; }
 
 void store_in_table(CUdeviceptr to, std::size_t bytes, const std::vector<Word>& words,
@@ -75,14 +75,14 @@ void store_in_table(CUdeviceptr to, std::size_t bytes, const std::vector<Word>& 
   if (words.empty() || !find_block(to, holder)) return;
   for (const Word& word : words) {
     if (!(pointer_tables().*add)(to + word.offset, word.value, holder.address, holder.bytes)) {
-      // Fails only when the block cannot come to stay; then the next launch fails likewise, and says so.
+      // Fails only if the block cannot be made to stay; then the next launch fails as well and reports it.
       if (is_worth_keeping(word.value)) (void)expose(word.value, kTooMany);
     }
   }
   for (const Piece& piece : pieces) pointer_tables().join(to + piece.offset, piece.bytes);
 }
 
-// Words that host memory may hold once earlier copies into it have run; those that it holds now are among `now`.
+// Words that host memory may contain once earlier copies into it have run; the words that it contains now are in `now`.
 std::vector<Word> words_on_their_way(CUdeviceptr from, std::size_t bytes, const std::vector<Word>& now) {
   std::vector<Word> words;
   tessera_block_info info;
@@ -100,7 +100,7 @@ bool is_pinned(CUdeviceptr address) {
                    address) == CUDA_SUCCESS;
 }
 
-// Where blocks lie low, a pair of numbers may look like an address, so that only the very address of a block is sure.
+// When blocks lie low, a pair of numbers may look like an address, so only the first byte of a block is certain.
 std::vector<OutsideWord> worth_keeping(CUdeviceptr to, const std::vector<Word>& words) {
   std::vector<OutsideWord> worth;
   tessera_block_info info;

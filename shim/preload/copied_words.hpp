@@ -1,14 +1,14 @@
-// What copies and sets write: addresses of ours that a program stores where no launch shows them.
+// What copies and sets write: managed addresses stored where no launch shows them.
 //
-// Small copies from the host are searched for words that point into live blocks. In managed memory
-// such a word makes the block that it lies in a table (pointer_tables.hpp). Anywhere else (module
-// globals, memory of the driver's own) no call shows its use, so the block that it names
-// stays in device memory as long as the word is there (outside_words.hpp), and the statistics say so.
+// Small copies from the host are searched for words that point into live blocks. In managed memory such a word turns
+// the block that contains it into a table (pointer_tables.hpp). Anywhere else (module globals, the driver's own memory)
+// no call shows its use, so the block that the word points to is kept in device memory as long as the word is there
+// (outside_words.hpp), and the statistics report it.
 //
-// Not seen: words in copies of more than kMostSearched bytes, in copies of rows or through arrays, in
-// copies while a stream captures, and words that kernels write.
+// Not seen: words in copies of more than kMostSearched bytes, in strided or array copies, in copies during a capture,
+// and words that kernels write.
 //
-// Thread safety: any thread; a CopiedWords belongs to one.
+// Thread safety: any thread; a CopiedWords object belongs to one thread.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@ namespace tessera::preload {
 
 inline constexpr std::size_t kMostSearched = 128 << 10;
 
-// Where a copy comes from. kAny: the driver is asked, if it matters.
+// Where a copy reads from. kAny: the driver is asked when it matters.
 enum class Source : std::uint8_t {
-  kHost,  // memory that can be read
+  kHost,  // readable host memory
   kDevice,
   kAny
 };
 
-// kMaybe: the copy may not be made after all, so what was there before counts too.
+// kMaybe: the copy may not happen after all, so the previous contents count too.
 enum class Overwrites : std::uint8_t { kYes, kMaybe };
 
-// The words of one copy, from before the driver is asked for it.
+// The words of one copy. Constructed before the driver is asked for the copy.
 class CopiedWords {
  public:
   CopiedWords(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, Source source, CUstream stream,
@@ -39,9 +39,10 @@ class CopiedWords {
   CopiedWords(const CopiedWords&) = delete;
   CopiedWords& operator=(const CopiedWords&) = delete;
 
-  // Not success: what the copy stores outside the heap cannot stay in device memory, so it must not be made.
+  // On failure, a block whose address the copy stores outside the heap cannot stay in device memory: do not make the
+  // copy.
   CUresult status() const { return outside_.status(); }
-  // The driver has taken the copy.
+  // The driver has accepted the copy.
   void made();
 
  private:
@@ -52,11 +53,11 @@ class CopiedWords {
   Source source_;
   const Overwrites overwrites_;
   Target target_ = Target::kNone;
-  bool is_late_ = false;  // a host function may still fill what it reads
+  bool is_late_ = false;  // a host function may still write its source
   OutsideChange outside_;
 };
 
-// Calls the driver for a copy, by `call`, and notes what it writes.
+// Calls `call`, which makes the copy, and records what it writes.
 template <class Call>
 CUresult with_words(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, Source source, CUstream stream, Call call) {
   CopiedWords words(to, from, bytes, source, stream);
@@ -70,16 +71,17 @@ CUresult with_words(CUdeviceptr to, const void* from, std::size_t bytes, CUstrea
   return with_words(to, reinterpret_cast<CUdeviceptr>(from), bytes, Source::kHost, stream, call);
 }
 
-// Bytes that are no addresses, or that cannot be known. To be called after the driver has taken the call. In a capture
-// nothing is written yet.
+// Marks bytes that hold no addresses, or unknown contents. Call after the driver has accepted the call. During a
+// capture nothing is written yet, so nothing is noted.
 void note_overwritten(CUdeviceptr to, std::size_t bytes, CUstream stream);
 
-// What a copy wrote, read again: counts beside what was read before. True if that shows an address that was not known.
+// Reads the source of a copy again; the words count in addition to those read before. True if an unknown address
+// appears.
 bool note_late_words(CUdeviceptr to, const void* bytes, std::size_t count);
-// A copy from the heap to host memory was queued, not in a capture.
+// A copy from the heap to host memory was queued, outside a capture.
 void note_copy_out(CUdeviceptr to, CUdeviceptr from, std::size_t bytes);
 
-// Memory that the driver does not know is pageable host memory.
+// Memory unknown to the driver is pageable host memory.
 bool is_host_memory(CUdeviceptr address);
 
 }  // namespace tessera::preload

@@ -1,7 +1,7 @@
-// Copies along a line: every managed end is in device memory while the copy needs it.
+// Linear copies: both managed ends are in device memory while the copy needs them.
 //
-// A copy from or to pageable host memory waits for its work even where its name says Async.
-// Addresses among what was copied are noted (copied_words.hpp).
+// A copy from or to pageable host memory waits for its work even if its name ends in Async. Addresses in the copied
+// bytes are recorded (copied_words.hpp).
 #include "capture.hpp"
 #include "copied_words.hpp"
 #include "cuda_api.hpp"
@@ -13,7 +13,7 @@ using namespace tessera::preload;
 
 namespace {
 
-// Memory that the driver does not know is pageable.
+// Memory unknown to the driver is pageable.
 Waits waits_for(const void* host) {
   unsigned type = 0;
   const CUresult known =
@@ -26,7 +26,7 @@ Waits waits_for(CUdeviceptr end) {
   return managed(end) ? Waits::kNo : waits_for(reinterpret_cast<const void*>(end));
 }
 
-// Between any two places; `args` are those of the call after the first three.
+// Between any two locations; `args` are the call's arguments after the first three.
 template <class Function, class... Args>
 CUresult copy(const char* call, Waits waits, Source source, Function TrueDriver::*function, CUstream stream,
               CUdeviceptr to, CUdeviceptr from, std::size_t bytes, Args... args) {

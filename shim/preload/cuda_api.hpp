@@ -1,8 +1,8 @@
-// cuda.h with every name as the binary interface has it: cuMemAlloc_v2, cuMemcpy_ptds, ...
+// cuda.h with every name as in the ABI: cuMemAlloc_v2, cuMemcpy_ptds, ...
 //
-// Why: this library defines those very names, so the header's renaming macros must not stand in the
-// way; with the macros off it declares all versions and both default-stream variants, and each hook
-// is checked against its prototype. What is newer than the header is declared beside it.
+// Why: this library defines those very names, so the header's renaming macros must be off. Without them it declares all
+// versions and both default-stream variants, and each hook is checked against its prototype. Functions newer than the
+// header are declared in newer_cuda.h.
 //
 // Thread safety: no code.
 #pragma once
@@ -12,14 +12,14 @@
 
 #include "newer_cuda.h"
 
-// Visible to the program, but bound directly where we mean our own (the table of hooks).
+// Visible to the program, but bound locally where this library refers to its own function (the hook table).
 #define TESSERA_HOOK extern "C" __attribute__((visibility("protected"))) CUresult CUDAAPI
 
-// The return address of a hook: whose call it is. To be used in the hook itself.
+// The return address of a hook, which identifies its caller. Use it in the hook itself.
 #define TESSERA_CALLER __builtin_return_address(0)
 
-// Both spellings of a call. The body sees the true function as `True` and the stream it is ordered
-// on as `stream`: in a _ptds or _ptsz call, no stream means the thread's own default stream.
+// Defines both variants of a call. In the body, `True` is the driver's function and `stream` is the stream that orders
+// the call: in a _ptds or _ptsz variant, a null stream means the thread's own default stream.
 #define TESSERA_HOOK_PTDS(name, parameters, ...)   \
   TESSERA_HOOK name parameters {                   \
     constexpr auto True = &TrueDriver::name;       \

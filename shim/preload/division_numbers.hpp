@@ -1,8 +1,9 @@
-// Numbers with which kernels divide, which look like low addresses.
+// Numbers that kernels use for division, which look like low addresses.
 //
-// Kernels divide by a number that is not known when they are compiled with a multiplication and a shift, and get the
-// three in a struct (PyTorch's IntDivider, CUTLASS's FastDivmod, ggml's fastdiv): the multiplier fills 32 bits and the
-// shift is small, so the two together are an address of 4 GiB times the shift. The divisor is beside them and tells.
+// To divide by a number unknown at compile time, kernels use a multiplication and a shift, and get divisor, multiplier
+// and shift in a struct (PyTorch's IntDivider, CUTLASS's FastDivmod, ggml's fastdiv). The multiplier fills 32 bits and
+// the shift is small, so together they look like an address at 4 GiB times the shift. The divisor next to them
+// identifies them.
 //
 // Thread safety: stateless.
 #pragma once
@@ -13,7 +14,7 @@
 
 namespace tessera::preload {
 
-// Whether 2^(32 + shift) / divisor is what one multiplies by: the multiplier, or 2^32 more. Rounding adds one or two.
+// Whether `multiplier`, or 2^32 + `multiplier`, is 2^(32 + shift) / divisor. Rounding adds one or two.
 inline bool multiplies_for(std::uint32_t divisor, std::uint32_t multiplier, std::uint32_t shift) {
   if (divisor == 0 || shift > 31) return false;
   const std::uint64_t exact = (std::uint64_t{1} << (32 + shift)) / divisor;
@@ -21,7 +22,7 @@ inline bool multiplies_for(std::uint32_t divisor, std::uint32_t multiplier, std:
   return near(multiplier) || near(multiplier + (std::uint64_t{1} << 32));
 }
 
-// Whether the word at `at` is a multiplier and a shift, with their divisor before or behind them.
+// Whether the word at `at` is a multiplier and a shift, with their divisor right before or after them.
 inline bool is_division(const void* begin, std::size_t bytes, std::size_t at) {
   const auto number_at = [begin](std::size_t place) {
     std::uint32_t number = 0;

@@ -21,11 +21,11 @@ constinit std::atomic<int> driver_object_count{0};
 namespace {
 
 constexpr const char* kDriverName = "libcuda.so";
-// How far up a helper of the driver's may stand on the stack.
+// How many stack frames above a helper the driver may be.
 constexpr int kMostFrames = 32;
 
 constinit std::mutex objects_lock;
-// The loader's count of objects that were loaded, when all of them were looked at last.
+// The loader's counter of loaded objects at the last scan of all objects.
 constinit std::atomic<unsigned long long> looked_at{0};
 
 struct Extents {
@@ -49,7 +49,7 @@ bool holds(const Extents& extents, const void* address) {
   return wanted >= extents.low && wanted < extents.high;
 }
 
-// `visit(tag, text)` for each entry of the dynamic section that names a file.
+// Calls visit(tag, text) for each entry of the dynamic section that names a file.
 template <class Visit>
 void visit_names(const dl_phdr_info& object, Visit visit) {
   const ElfW(Dyn)* section = nullptr;
@@ -60,7 +60,7 @@ void visit_names(const dl_phdr_info& object, Visit visit) {
   const char* names = nullptr;
   for (const ElfW(Dyn)* entry = section; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag != DT_STRTAB) continue;
-    // glibc relocates it in memory; of the kernel's own object it does not.
+    // glibc relocates this pointer in memory, except for the kernel's own object.
     const ElfW(Addr) table = entry->d_un.d_ptr;
     names = reinterpret_cast<const char*>(table < object.dlpi_addr ? object.dlpi_addr + table : table);
   }
@@ -84,7 +84,7 @@ bool is_named_as_driver(const dl_phdr_info& object) {
   return begins_with(file_name(path_of(object)), kDriverName) || begins_with(soname_of(object), kDriverName);
 }
 
-// `body(object)` for each loaded object, in the order in which they were loaded, until it returns true.
+// Calls body(object) for each loaded object, in load order, until it returns true.
 template <class Body>
 void visit_objects(Body body) {
   const auto visit = [](dl_phdr_info* object, std::size_t, void* data) {
@@ -93,7 +93,8 @@ void visit_objects(Body body) {
   (void)dl_iterate_phdr(visit, &body);
 }
 
-// A handle keeps it loaded. A look-up of the program's may have gone well before: then it shall find no error either.
+// Takes a handle, which keeps the object loaded. The program's own dlerror state must not change after a successful
+// look-up, so a failure here is cleared.
 void* handle_of_path(const char* path) {
   void* const handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) (void)dlerror();
@@ -112,7 +113,7 @@ void remember(const Extents& extents) {
   detail::driver_object_count.store(count + 1, std::memory_order_release);
 }
 
-// The object that the first one for which `wanted(object)` holds is, kept loaded and known from then on.
+// Finds the first object for which wanted(object) holds, keeps it loaded, and records it as a driver object.
 template <class Wanted>
 bool remember_where(Wanted wanted) {
   Extents extents;
@@ -142,7 +143,7 @@ unsigned long long count_of_loaded() {
   return count;
 }
 
-// Cheap when nothing was loaded since.
+// Cheap if nothing was loaded since the last call.
 void look_at_new_objects() {
   const unsigned long long loaded = count_of_loaded();
   if (looked_at.load(std::memory_order_acquire) == loaded) return;
@@ -160,7 +161,7 @@ bool is_needed_as(const dl_phdr_info& object, const char* file, const char* sona
   return needed;
 }
 
-// Its constructor may look functions up before one of those that need it has run.
+// The constructor of such a library may look up functions before any object that depends on it has run.
 bool is_needed_by_driver(const void* caller) {
   const char* file = nullptr;
   const char* soname = "";
@@ -170,7 +171,7 @@ bool is_needed_by_driver(const void* caller) {
     soname = soname_of(object);
     return true;
   });
-  if (file == nullptr || *file == '\0') return false;  // the program itself
+  if (file == nullptr || *file == '\0') return false;  // the main program
   bool needed = false;
   visit_objects([&](const dl_phdr_info& object) {
     needed = is_known(object) && is_needed_as(object, file, soname);
@@ -209,7 +210,7 @@ bool is_beneath_driver(const void* caller, const void* found) {
     if (!lies_in_known_driver(found)) (void)remember_where(holds_found);
     return true;
   }
-  // Layers are stacked: a helper of the outer one looks into the inner one.
+  // Layers are stacked: a helper of the outer layer looks up functions of the inner one.
   if (detail::driver_object_count.load(std::memory_order_acquire) < 2) return false;
   return is_needed_by_driver(caller) || driver_is_on_stack();
 }

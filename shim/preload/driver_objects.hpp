@@ -1,15 +1,15 @@
-// Which loaded objects are the CUDA driver: what programs open as libcuda.so.1, and what stands beneath that name.
+// Which loaded objects belong to the CUDA driver: the library opened as libcuda.so.1, and the libraries below it.
 //
-// Why: libcuda.so.1 may be a thin loader whose functions jump to those that it looked up in the true driver, as on
-// WSL2 and where a GPU is divided, and such layers may be stacked. What is beneath must get the driver's own
-// functions: a hook would call the loader, and that the hook again. Programs above it get hooks, whatever the file is
-// called and however it was opened.
+// Why: libcuda.so.1 may be a thin loader whose functions jump to those that it looked up in the real driver, as on WSL2
+// and on partitioned GPUs, and such layers may be stacked. Code below the loader must get the driver's own functions: a
+// hook would call the loader, and the loader the hook again. Programs above it get hooks, whatever the file's name and
+// however it was opened.
 //
-// A driver's object is known by its file's name or its SONAME, libcuda.so with anything behind it; by a look-up
-// that a known one made in it; or because a known one needs it.
+// An object counts as the driver's if its file name or its SONAME begins with libcuda.so, if a known driver object
+// looked up a function in it, or if a known driver object depends on it.
 //
-// Thread safety: any thread, also inside of a constructor that the loader runs. No lock is held while the loader is
-// asked. Invariants: an object that is known stays loaded.
+// Thread safety: any thread, also inside a constructor that the loader runs. No lock is held during loader calls.
+// Invariants: a known object stays loaded.
 #pragma once
 
 #include <atomic>
@@ -18,17 +18,17 @@
 namespace tessera::preload {
 
 namespace detail {
-constexpr int kMostDriverObjects = 16;  // others are programs' own
+constexpr int kMostDriverObjects = 16;  // objects beyond these are treated as the program's own
 struct DriverObject {
   std::atomic<std::uintptr_t> low{0};
   std::atomic<std::uintptr_t> high{0};
 };
-// The first driver_object_count are set, and stay.
+// The first driver_object_count entries are set and never change.
 extern constinit DriverObject driver_objects[kMostDriverObjects];
 extern constinit std::atomic<int> driver_object_count;
 }  // namespace detail
 
-// A compare for each known object, of which a usual process has one.
+// Costs one comparison per known object; a typical process has one.
 inline bool lies_in_known_driver(const void* address) {
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);
   const int count = detail::driver_object_count.load(std::memory_order_acquire);
@@ -41,14 +41,14 @@ inline bool lies_in_known_driver(const void* address) {
   return false;
 }
 
-// The same, and looks first at what was loaded since it was asked last.
+// The same, but first examines objects loaded since the last call.
 bool lies_in_driver(const void* address);
 
-// Whether a look-up of the driver's function at `found`, by the code at `caller`, is made beneath the driver: by one of
-// its objects, or by a helper on its behalf.
+// Whether the code at `caller`, which looked up the driver's function at `found`, is below the driver: one of its
+// objects, or a helper acting for one.
 bool is_beneath_driver(const void* caller, const void* found);
 
-// A handle of the outermost driver that is loaded, for dlsym; null where none is.
+// A handle of the outermost loaded driver for dlsym; null if none is loaded.
 void* open_loaded_driver();
 
 }  // namespace tessera::preload

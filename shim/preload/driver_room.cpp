@@ -19,7 +19,7 @@ CUdevice device_to_yield(const DriverNeed& need) {
   return call_true(&TrueDriver::cuCtxGetDevice, &device) == CUDA_SUCCESS ? device : -1;
 }
 
-// An error of the driver's is that of the program's call soon enough; one of a file is said.
+// A driver error will surface in the program's own call; an error of the spill file is reported here.
 YieldedRoom::YieldedRoom(CUdevice device, std::uint64_t wanted) : device_(device) {
   tessera_allocator* const allocator = running();
   const Entry entry;

@@ -1,14 +1,13 @@
-// Calls that the driver serves itself, and that need device memory which Tessera may hold: the one place where such a
-// call is made again after Tessera has yielded memory.
+// Retries calls that the driver serves itself when they fail for lack of device memory that Tessera holds. This is the
+// only place where such a call is repeated after Tessera has yielded memory.
 //
-// A call that does not say what it needs (code that is loaded, local memory of a kernel, a context) is tried again
-// after what is free has gone back, after as much has left as such calls usually need, and after half of what is there
-// has left. One that says it is tried again once. So no call is made more than four times. Calls on a stream that is
-// being captured are made once: they run nothing, and it cannot be known what a failed one has left in the capture.
+// A call of unknown size (loading code, local memory of a kernel, a context) is retried up to three times: after free
+// memory was returned, after evicting as much as such calls usually need, and after evicting half of what is resident.
+// A call of known size is retried once. Calls on a capturing stream are not retried: they run nothing, and a failed one
+// may have left anything in the capture.
 //
-// Which calls: those whose documentation in cuda.h names CUDA_ERROR_OUT_OF_MEMORY and that take device memory,
-// launches, which load code and resize local memory, and launches and instantiations of graphs. Not those that take
-// host memory.
+// Covered are the calls that take device memory and document CUDA_ERROR_OUT_OF_MEMORY in cuda.h; launches, which load
+// code and resize local memory; and graph launches and instantiations. Calls that take host memory are not covered.
 //
 // Thread safety: any thread.
 #pragma once
@@ -22,18 +21,18 @@
 
 namespace tessera::preload {
 
-// What a call may take, and where.
+// How much memory a call may need, and where.
 struct DriverNeed {
   static constexpr CUdevice kCurrent = -1;
 
   std::uint64_t bytes = TESSERA_YIELD_UNKNOWN;
   CUdevice device = kCurrent;
-  CUstream stream = nullptr;  // on which it is made; null: on none
+  CUstream stream = nullptr;  // that the call is queued on; null: none
 };
 
 namespace detail {
 
-// While it lives Tessera takes no more memory of the device.
+// While this object lives, Tessera takes no more memory of the device.
 class YieldedRoom {
  public:
   YieldedRoom(CUdevice device, std::uint64_t wanted);
@@ -48,12 +47,12 @@ class YieldedRoom {
   std::uint64_t yielded_ = 0;
 };
 
-// The device; -1 where nothing can be yielded for the call.
+// The device to yield memory on; -1 if nothing can be yielded for the call.
 CUdevice device_to_yield(const DriverNeed& need);
 
 }  // namespace detail
 
-// For a call that the driver has refused with CUDA_ERROR_OUT_OF_MEMORY: as with_driver_room() goes on then.
+// The slow path of with_driver_room(), for a call that the driver has refused with CUDA_ERROR_OUT_OF_MEMORY.
 template <class Attempt>
 [[gnu::noinline, gnu::cold]] CUresult again_with_driver_room(DriverNeed need, Attempt attempt) {
   const CUdevice device = detail::device_to_yield(need);
@@ -69,8 +68,8 @@ template <class Attempt>
   return result;
 }
 
-// `attempt(ours)` makes the call and sets `ours` where it failed before the driver was asked. REQUIRES: the thread is
-// in no use (ManagedUse) but those that begin and end within `attempt`.
+// `attempt(ours)` makes the call, and sets `ours` if it failed before reaching the driver. REQUIRES: the thread holds
+// no use (ManagedUse) other than those that begin and end within `attempt`.
 template <class Attempt>
 CUresult with_driver_room(const DriverNeed& need, Attempt attempt) {
   bool ours = false;
@@ -80,13 +79,13 @@ CUresult with_driver_room(const DriverNeed& need, Attempt attempt) {
   return again_with_driver_room(need, attempt);
 }
 
-// The same for a call to the driver alone.
+// The same for a plain driver call.
 template <class Function, class... Args>
 CUresult call_with_room(const DriverNeed& need, Function TrueDriver::*function, Args... args) {
   return with_driver_room(need, [&](bool&) { return call_true(function, args...); });
 }
 
-// The program has given memory back to the driver.
+// The program has returned memory to the driver.
 void expect_device_memory();
 
 }  // namespace tessera::preload

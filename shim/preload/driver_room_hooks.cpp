@@ -1,5 +1,6 @@
-// Calls that go to the driver as they are, but for device memory: those that take it get what Tessera holds free
-// (driver_room.hpp), those that give it back are noted, and those that trim the driver's pools trim what Tessera holds.
+// Calls forwarded to the driver with respect to device memory: those that allocate it are retried after Tessera yields
+// free memory (driver_room.hpp), those that release it are noted, and those that trim the driver's pools also trim what
+// Tessera holds.
 #include "cuda_api.hpp"
 #include "driver_room.hpp"
 #include "green_contexts.hpp"
@@ -13,12 +14,12 @@ namespace {
 
 DriverNeed on(CUdevice device) { return {.device = device}; }
 
-// Of frames that lie on a device; -2: on none, so that nothing is yielded.
+// The device of an allocation; -2 if it is not on a device, so that nothing is yielded.
 CUdevice device_of(const CUmemLocation& location) {
   return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : -2;
 }
 
-// Of what `call` has given back the driver may have memory for us.
+// The driver may have memory for us after `call` has released some.
 template <class Function, class... Args>
 CUresult call_and_expect(Function TrueDriver::*function, Args... args) {
   const CUresult result = call_true(function, args...);
@@ -26,7 +27,8 @@ CUresult call_and_expect(Function TrueDriver::*function, Args... args) {
   return result;
 }
 
-// What is held and not used goes back until no more than that is held. A failure is ours alone: it is said.
+// Releases held, unused memory until at most `keep` bytes are held. A failure concerns only us: it is reported in a
+// line.
 void trim_ours(CUdevice device, std::uint64_t keep, const char* call) {
   tessera_allocator* const allocator = running();
   const Entry entry;
@@ -36,7 +38,7 @@ void trim_ours(CUdevice device, std::uint64_t keep, const char* call) {
   if (result != TESSERA_OK) (void)cuda_result_said(result, call);
 }
 
-// Blocks stand for the memory of a device's default pool. Others are the driver's.
+// Managed blocks stand for the memory of a device's default pool. Other pools are the driver's.
 template <class Act>
 void on_device_of_default(CUmemoryPool pool, Act act) {
   int devices = 0;
@@ -196,7 +198,7 @@ TESSERA_HOOK cuMemPoolTrimTo(CUmemoryPool pool, std::size_t keep) {
   return result;
 }
 
-// The driver gives what is above the threshold back at the next synchronisation; here that is now.
+// The driver releases memory above the threshold at the next synchronisation; Tessera does it right away.
 TESSERA_HOOK cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
   const CUresult result = call_true(&TrueDriver::cuMemPoolSetAttribute, pool, attribute, value);
   if (result != CUDA_SUCCESS || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD || value == nullptr) return result;
@@ -205,7 +207,7 @@ TESSERA_HOOK cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attrib
   return result;
 }
 
-// A program that trims the memory of graphs needs it elsewhere.
+// A program that trims graph memory needs the memory elsewhere.
 TESSERA_HOOK cuDeviceGraphMemTrim(CUdevice device) {
   const CUresult result = call_and_expect(&TrueDriver::cuDeviceGraphMemTrim, device);
   if (result == CUDA_SUCCESS) trim_ours(device, 0, "cuDeviceGraphMemTrim");

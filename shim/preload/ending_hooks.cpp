@@ -1,4 +1,4 @@
-// Ends of streams, modules and contexts, told to those who remember them before they happen.
+// Destruction of streams, modules and contexts, announced beforehand to the components that remember them.
 #include <map>
 #include <mutex>
 
@@ -20,13 +20,13 @@ using namespace tessera::preload;
 
 namespace {
 
-// What was the driver's memory may be had now.
+// Memory that the driver has released may be available now.
 CUresult noted(CUresult result) {
   if (result == CUDA_SUCCESS) expect_device_memory();
   return result;
 }
 
-// A stream that Tessera cannot retire is still the program's to destroy.
+// A stream that Tessera cannot retire may still be destroyed by the program.
 void retire(CUstream stream) {
   tessera_allocator* const allocator = running();
   const Entry entry;
@@ -35,7 +35,7 @@ void retire(CUstream stream) {
   if (result != TESSERA_OK) (void)cuda_result_said(result, "cuStreamDestroy");
 }
 
-// A captured stream has its last fence already, and takes its capture along.
+// A capturing stream already has its last fence; destroying it also ends its capture.
 template <class Function>
 CUresult destroy(Function TrueDriver::*function, CUstream stream) {
   if (!capturing(stream)) {
@@ -47,14 +47,14 @@ CUresult destroy(Function TrueDriver::*function, CUstream stream) {
   return result;
 }
 
-// Forgotten before the driver's call: afterwards another thread may load a function at the same handle.
+// Forgotten before the driver's call: afterwards another thread may load a function with the same handle.
 void forget_functions() {
   kernel_layouts().forget_all();
   forget_old_parameters();
 }
 
-// Functions and executable graphs end with their context; what these held is gone if Tessera ended with
-// it too.
+// Functions and executable graphs end with their context. If Tessera ended with it too, the blocks that the graphs held
+// are gone.
 void leave(CUcontext context) {
   forget_functions();
   leave_context(context);
@@ -72,21 +72,20 @@ bool is_primary(CUcontext context) {
   return told == CUDA_SUCCESS && active_primary(device) == context;
 }
 
-// For cuCtxDestroy and what is like it: a primary context does not end so, the driver refuses.
+// For cuCtxDestroy and similar calls, which the driver refuses for a primary context.
 void leave_if_own(CUcontext context) {
   if (!is_primary(context)) leave(context);
 }
 
 std::mutex attached_lock;
 
-// How often each context was attached, in the manner of CUDA 2. Never destroyed, as exit handlers may
-// still detach one.
+// How often each context was attached, as in the CUDA 2 API. Never destroyed: exit handlers may still detach one.
 std::map<CUcontext, unsigned>& attached() {
   static auto& counts = *new std::map<CUcontext, unsigned>;
   return counts;
 }
 
-// The last user of a context takes it along.
+// The last detach destroys the context.
 CUresult detach(CUcontext context) {
   const std::lock_guard<std::mutex> lock(attached_lock);
   const auto known = attached().find(context);
@@ -107,14 +106,14 @@ void leave_primary_context(CUdevice device) {
 
 constinit std::mutex primary_lock;
 
-// How often the program has retained the primary context of each device, and not released it.
+// How often the program has retained and not released the primary context of each device.
 std::map<CUdevice, unsigned>& retained() {
   static auto& counts = *new std::map<CUdevice, unsigned>;
   return counts;
 }
 
-// The last one takes the context along, with all that is in it: so Tessera gives up its own reference before. Green
-// contexts have theirs too, and then it stays.
+// The last release destroys the context with everything in it, so Tessera gives up its own reference before. Green
+// contexts hold references too; then the context stays.
 template <class Function>
 CUresult release_primary(Function TrueDriver::*function, CUdevice device, const void* caller) {
   if (lies_in_known_driver(caller)) return call_true(function, device);

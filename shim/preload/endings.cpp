@@ -15,21 +15,21 @@
 namespace tessera::preload {
 namespace {
 
-// By these a user, a shell or a scheduler ends a program; the default is its end at once.
+// Signals by which a user, a shell or a scheduler ends a program; their default action is termination.
 constexpr int kEndingSignals[] = {SIGTERM, SIGINT, SIGHUP};
-// For the writing. Schedulers give more between SIGTERM and SIGKILL.
+// Time limit for the writing. Schedulers allow more between SIGTERM and SIGKILL.
 constexpr int kWritingMs = 5000, kWritingStepMs = 2;
 
-// Of one process: a child of fork has another number, and none of its threads.
-constinit std::atomic<pid_t> ending_owner{0};   // 0: such ends write nothing
-constinit std::atomic<pid_t> ending_thread{0};  // the process that has the thread
+// State of one process: a child of fork has another process id, and none of its threads.
+constinit std::atomic<pid_t> ending_owner{0};   // 0: exits write nothing
+constinit std::atomic<pid_t> ending_thread{0};  // the process that runs the thread
 constinit std::atomic<int> ending_signal{0};
 constinit std::atomic<bool> ending_asked{false};
 constinit std::atomic<bool> ending_written{false};
 constinit std::atomic<void (*)()> ending_writer{nullptr};
 sem_t ending_call;
 
-// For a signal's handler too.
+// Also called from signal handlers.
 void wait_until_written() {
   for (int waited = 0; waited < kWritingMs && !ending_written.load(); waited += kWritingStepMs) {
     const timespec step{0, kWritingStepMs * 1'000'000L};
@@ -58,7 +58,7 @@ void handle_ending_signal(int number) {
   int none = 0;
   (void)ending_signal.compare_exchange_strong(none, number);
   ask_for_writing();
-  // Out of our calls it holds nothing that the writing needs, and what the program does is over.
+  // Outside our calls the thread holds no lock that the writer needs, and the program's own work has ended.
   if (!Entry::is_inside()) {
     wait_until_written();
     end_by_signal(number);
@@ -73,7 +73,7 @@ void* write_at_ending(void*) {
   return nullptr;
 }
 
-// The program's signals are for its own threads.
+// Blocks all signals in the thread: they are for the program's own threads.
 bool start_ending_thread(void* (*body)(void*)) {
   sigset_t all, before;
   sigfillset(&all);
@@ -100,7 +100,7 @@ bool handled_as(int number, void (*handler)(int)) {
 
 void exchange_handlers(void (*from)(int), void (*to)(int)) {
   for (const int number : kEndingSignals) {
-    if (!handled_as(number, from)) continue;  // the program's own, or ignored
+    if (!handled_as(number, from)) continue;  // the program's own handler, or ignored
     struct sigaction next {};
     next.sa_handler = to;
     next.sa_flags = SA_RESTART;
@@ -142,7 +142,7 @@ void write_before_exit() {
 }  // namespace
 }  // namespace tessera::preload
 
-// In place of the C library's, which do what stands in the loop.
+// Replaces the C library's functions, which do the same as the loop.
 extern "C" {
 __attribute__((visibility("default"), noreturn)) void _exit(int status) {
   tessera::preload::write_before_exit();

@@ -1,22 +1,23 @@
-// Ends of a process that run no handlers of atexit: _exit, as of workers that are made by fork, and a signal that
-// nobody handles. What the options ask for at the end is written then too, in a bounded time.
+// Process exits that run no atexit handlers: _exit, as in workers made by fork, and an unhandled signal. The reports
+// that the options ask for at exit are written then too, within a bounded time.
 //
-// Why threads: a signal comes in the middle of anything, also of our own calls. The thread that it comes to may hold
-// our locks, so it writes nothing: it goes on to the end of its call, or waits. One thread of ours has another write,
-// and ends the process when that is done, or has taken too long.
+// Why threads: a signal may interrupt any code, including this library's. The interrupted thread may hold our locks, so
+// it writes nothing: it continues to the end of its call, or waits. One thread of ours starts another that writes, and
+// ends the process when the writing is done or has taken too long.
 //
-// The program's own handlers stay, and so does how the process ends: after a signal, by that signal. A child of vfork,
-// which is in the same memory, ends at once.
+// The program's own handlers stay installed, and the process ends as it would have: after a signal, by that signal. A
+// child of vfork, which shares the parent's memory, ends at once.
 //
-// Thread safety: as said at each function.
+// Thread safety: see each function.
 #pragma once
 
 namespace tessera::preload {
 
-// From now on such ends call `write`, once at most, on a thread of ours; it may wait for locks. False, with errno,
-// where there is no thread to be had: then they write nothing. A child of fork begins anew. Not beside itself.
+// From now on such exits call `write`, at most once, on a thread of ours; `write` may wait for locks. Returns false,
+// with errno, if no thread can be created: then these exits write nothing. A child of fork has to call this again. Not
+// safe to call concurrently with itself.
 bool await_endings(void (*write)());
-// Such ends write nothing any more. Any thread.
+// Such exits no longer write anything. Any thread.
 void forget_endings();
 
 }  // namespace tessera::preload

@@ -37,7 +37,7 @@ CUresult KeptBlocks::add(const WordSpans& words) {
     return pinned;
   };
   for (const std::uint64_t word : words.certain) {
-    const tessera_result pinned = pin(word);  // in no block: it names nothing
+    const tessera_result pinned = pin(word);  // NOT_FOUND: the word is in no block
     if (pinned != TESSERA_OK && pinned != TESSERA_NOT_FOUND) return cuda_result_said(pinned, reason_);
   }
   for (const std::uint64_t word : words.likely) (void)pin(word);
@@ -49,7 +49,7 @@ CUresult KeptBlocks::add_on(CUstream stream, CUdeviceptr address) {
   return served(address) && capturing(stream) ? CUDA_SUCCESS : add(address);
 }
 
-// The driver has the address by now; a block that another thread frees meanwhile is no longer to be held.
+// The driver holds the address by now; a block that another thread freed meanwhile no longer has to be held.
 CUresult KeptBlocks::after(CUresult result) {
   if (result != CUDA_SUCCESS) return result;
   for (const tessera_address address : pinned_) (void)expose(address, reason_);

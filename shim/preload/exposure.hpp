@@ -1,6 +1,6 @@
-// Addresses that leave our sight: their blocks stay in device memory until they are freed.
+// Exposed addresses: their uses can no longer be seen, so their blocks stay in device memory until they are freed.
 //
-// Thread safety: any thread; a KeptBlocks belongs to the thread that made it.
+// Thread safety: any thread; a KeptBlocks object belongs to the thread that made it.
 #pragma once
 
 #include <vector>
@@ -11,14 +11,14 @@
 
 namespace tessera::preload {
 
-// True for an address of a running Tessera: all others are the driver's own business.
+// True for an address managed by a running Tessera; all others are left to the driver.
 bool served(CUdeviceptr address);
 
-// `reason` is a literal that the statistics show. Success for an address that is not served.
+// `reason` is a string literal that the statistics show. Returns success for an address that is not served.
 CUresult expose(CUdeviceptr address, const char* reason);
 
-// What a call is given to keep: in device memory while the call is made, and exposed if it succeeds. A call
-// that the driver refuses has kept nothing.
+// The addresses that a call retains. Their blocks are in device memory during the call, and are exposed if it succeeds.
+// A call that the driver refuses retains nothing.
 class KeptBlocks {
  public:
   explicit KeptBlocks(const char* reason) : reason_(reason) {}
@@ -26,14 +26,14 @@ class KeptBlocks {
   KeptBlocks(const KeptBlocks&) = delete;
   KeptBlocks& operator=(const KeptBlocks&) = delete;
 
-  // Success for an address that is not served.
+  // Returns success for an address that is not served.
   CUresult add(CUdeviceptr address);
-  // What these words name; those that are not certain only as far as they fit.
+  // Adds all blocks that the words point into; blocks of uncertain words only as far as they fit.
   CUresult add(const WordSpans& words);
-  // For an operation queued on `stream`. On one that is being captured it makes a node of a graph, which
-  // holds the block whenever it runs.
+  // For an operation queued on `stream`. On a capturing stream the operation becomes a graph node, which uses the block
+  // whenever it runs.
   CUresult add_on(CUstream stream, CUdeviceptr address);
-  // Says what the driver has said, `result`.
+  // Returns `result`, the driver's result.
   CUresult after(CUresult result);
 
  private:

@@ -16,13 +16,13 @@ constexpr std::uint64_t kBlockAlignment = 512;  // of every block of the heap
 
 std::uint8_t byte_of(std::uint64_t address, unsigned byte) { return static_cast<std::uint8_t>(address >> 8 * byte); }
 
-// Which values one byte of an address may have.
+// The values that one byte of an address may have.
 class ByteRange {
  public:
   ByteRange(std::uint8_t least, std::uint8_t most)
       : least_(_mm_set1_epi8(static_cast<char>(least))), span_(_mm_set1_epi8(static_cast<char>(most - least))) {}
 
-  // Of the 16 bytes there, those within.
+  // Marks those of the 16 bytes at `at` that are in the range.
   __m128i within(const std::uint8_t* at) const {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
     const __m128i above = _mm_sub_epi8(bytes, least_);
@@ -100,7 +100,7 @@ void FoundWords::look_inside(const std::uint8_t* begin, std::size_t bytes, std::
 void FoundWords::scan(const void* begin, std::size_t bytes) {
   if (bytes < kWord || bytes_ == 0) return;
   const auto* const first = static_cast<const std::uint8_t*>(begin);
-  const std::size_t end = bytes - kWord + 1;  // of the positions where a word may begin
+  const std::size_t end = bytes - kWord + 1;  // end of the positions where a word may begin
   const std::uint64_t last = low_ + bytes_ - 1;
   std::size_t i = 0;
   if (low_ >> 48 == last >> 48) {

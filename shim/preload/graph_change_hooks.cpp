@@ -1,7 +1,7 @@
-// Changes to single nodes of an executable graph: from then on they hold other blocks, or call and
-// record something else.
+// Changes to single nodes of an executable graph: afterwards the nodes use other blocks, or have another callback or
+// event.
 //
-// Changes to a graph's own nodes need no hook: they are read when it is instantiated.
+// Changes to the nodes of a graph itself need no hook: they are read when it is instantiated.
 #include <algorithm>
 
 #include "cuda_api.hpp"
@@ -13,7 +13,7 @@ using namespace tessera::preload;
 
 namespace {
 
-// Calls the driver with new parameters of one node, and remembers what they name.
+// Calls the driver with new parameters for one node, and records the words in them.
 template <class Params, class Function, class... Args>
 CUresult change(Function TrueDriver::*function, CUgraphExec exec, CUgraphNode node,
                 Params* params, Args... args) {
@@ -25,8 +25,8 @@ CUresult change(Function TrueDriver::*function, CUgraphExec exec, CUgraphNode no
   return result;
 }
 
-// Those that hold words, of the graph inside the node: the executable was made from them. The node
-// itself when it does not tell.
+// The nodes with words in the child graph of `node`: the executable was made from them. Returns the node itself if the
+// child graph cannot be read.
 std::vector<CUgraphNode> nodes_in(CUgraphNode node) {
   GraphWords embedded;
   CUgraph graph = nullptr;
@@ -39,8 +39,8 @@ std::vector<CUgraphNode> nodes_in(CUgraphNode node) {
   return nodes;
 }
 
-// Which node of `child` a node of the executable becomes is the driver's to say: what they call and
-// record is known only where there is none of the kind.
+// The driver decides which executable node corresponds to which node of `child`, so callbacks and events stay known
+// only if `child` has no host and no record nodes.
 bool calls_or_records(CUgraph child) {
   const OrderedNodes order = order_to_cut(child);
   return order.empty() || std::any_of(order.begin(), order.end(), [](const OrderedNode& each) {
@@ -118,7 +118,7 @@ TESSERA_HOOK cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
   });
 }
 
-// ---- what holds no block, but cannot be disabled when the graph is launched in parts ---------------
+// ---- nodes without blocks that cannot be disabled when the graph is launched in parts ---------------
 
 TESSERA_HOOK cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                           const CUDA_HOST_NODE_PARAMS* params) {

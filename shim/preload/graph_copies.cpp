@@ -11,10 +11,10 @@
 namespace tessera::preload {
 namespace {
 
-// Stretches of memory that were written.
+// Ranges of memory that were written.
 class Written {
  public:
-  // Adds one. True if a part of it was written before.
+  // Adds a range. True if any part of it was written before.
   bool add(CUdeviceptr begin, CUdeviceptr end) {
     bool before = false;
     auto next = stretches_.upper_bound(begin);
@@ -48,7 +48,7 @@ std::vector<NodeCopy> copies_in_order(const GraphWords& nodes) {
   Written written;
   for (const auto& [place, words] : order) {
     for (NodeCopy copy : words->copies) {
-      // A child graph that was exchanged gives all its copies to each of its nodes.
+      // After a child graph was replaced, each of its nodes has all of its copies.
       if (!copies.empty() && is_same(copies.back(), copy)) continue;
       copy.may_not_run = place.in_body;
       copy.rewrites = written.add(copy.to, copy.to + copy.bytes);
@@ -58,7 +58,7 @@ std::vector<NodeCopy> copies_in_order(const GraphWords& nodes) {
   return copies;
 }
 
-// What a table holds has to be known before the launch is announced.
+// The contents of tables have to be known before the launch is announced.
 GraphCopies::GraphCopies(const std::vector<NodeCopy>& copies, CUstream stream) {
   for (const NodeCopy& copy : copies) {
     const Overwrites overwrites = copy.may_not_run ? Overwrites::kMaybe : Overwrites::kYes;

@@ -1,12 +1,12 @@
-// What the nodes of a graph copy, and so may put addresses where no launch shows them.
+// The copies in a graph that may store addresses where no launch shows them.
 //
-// Memory from which nodes copy holds other addresses for each launch (onnxruntime#32121), so it is read when the graph
-// is launched. Nodes run in the order in which the graph has them, as far as one reads what another wrote: captures
-// and programs make them in such an order. What one node writes and a later one writes over was there in between, and
-// may have been used: it counts for this launch. Nodes of a conditional body may not run: what they write then counts
-// beside what was there.
+// The source memory of such a copy may hold different addresses at each launch (onnxruntime#32121), so it is read at
+// graph launch. Nodes are processed in the graph's own node order, as far as one reads what another wrote: captures and
+// programs create nodes in a valid order. Contents that one node writes and a later node overwrites may have been used
+// in between, so they count for this launch. Nodes of a conditional body may not run, so what they write counts in
+// addition to the previous contents.
 //
-// Thread safety: any thread; a GraphCopies belongs to one.
+// Thread safety: any thread; a GraphCopies object belongs to one thread.
 #pragma once
 
 #include <deque>
@@ -18,18 +18,18 @@
 
 namespace tessera::preload {
 
-// Those of all nodes, each once, in that order.
+// The copies of all nodes, each once, in node order.
 std::vector<NodeCopy> copies_in_order(const GraphWords& nodes);
 
-// The copies of one launch, from before the driver is asked for it.
+// The copies of one launch. Constructed before the driver is asked for the launch.
 class GraphCopies {
  public:
-  // Reads their sources. Stops where status() is not success.
+  // Reads the sources of the copies. Stops when status() is no longer success.
   GraphCopies(const std::vector<NodeCopy>& copies, CUstream stream);
 
-  // Not success: what they store outside the heap cannot stay in device memory.
+  // On failure, a block whose address the copies store outside the heap cannot stay in device memory.
   CUresult status() const { return status_; }
-  // What kernels of the graph may use beside what tables say by now.
+  // Blocks that kernels of the graph may use beyond those that tables name at this point.
   const Words& between() const { return between_; }
   void launched();
 

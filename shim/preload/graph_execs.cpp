@@ -13,7 +13,7 @@ std::vector<CUdeviceptr> GraphExecs::settle(Entry& entry) {
   Words all;
   for (const auto& [node, words] : entry.nodes.by_node) all.append(words);
   all.keep_each_once();
-  // What may be no address must not keep a block from being freed.
+  // An uncertain word must not prevent a block from being freed.
   std::vector<CUdeviceptr> held = blocks_of(all.certain);
   held_blocks().hold(held);
   std::swap(held, entry.held);
@@ -21,7 +21,7 @@ std::vector<CUdeviceptr> GraphExecs::settle(Entry& entry) {
   entry.words = all.empty() && all.copies.empty() ? nullptr : std::make_shared<const Words>(std::move(all));
   entry.judged = false;
   entry.cut = {};
-  return held;  // of before
+  return held;  // the blocks held before
 }
 
 void GraphExecs::set(CUgraphExec exec, GraphWords words, CUgraph source,

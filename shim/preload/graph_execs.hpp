@@ -1,9 +1,9 @@
-// Executable graphs, and the managed addresses that each of them holds.
+// Executable graphs, and the managed addresses that each of them uses.
 //
-// An entry is made when a graph is instantiated and changed with it; a launch brings all blocks in,
-// holds them as any use does, and lets them leave again when its work is over.
+// An entry is made when a graph is instantiated, and updated with it. A launch fetches all blocks, holds them like any
+// use, and makes them evictable again when its work is over.
 //
-// Thread safety: any thread. One executable graph is the program's to guard, as CUDA says.
+// Thread safety: any thread. Access to a single executable graph must be serialised by the program, as CUDA requires.
 #pragma once
 
 #include <memory>
@@ -18,38 +18,38 @@ namespace tessera::preload {
 
 class GraphExecs {
  public:
-  // The graph was instantiated, or updated as a whole. `source` is what it can be cut by: the graph
-  // that it was instantiated from, and `order` that graph's nodes; none after an update.
+  // The graph was instantiated, or updated as a whole. `source` and `order` make it possible to split the graph: the
+  // graph that it was instantiated from, and that graph's nodes. Both are empty after an update.
   void set(CUgraphExec exec, GraphWords words, CUgraph source = nullptr,
            OrderedNodes order = {});
-  // Nodes of it have other parameters now; each may use all the words.
+  // Nodes got new parameters; each may use all of the words.
   void change(CUgraphExec exec, std::span<const CUgraphNode> nodes, const Words& words);
-  // A host node calls, or a record node records, something else now.
+  // A host node got a new callback, or a record node a new event.
   void change_call(CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS& call);
   void change_event(CUgraphExec exec, CUgraphNode node, CUevent event);
-  // What its nodes call and record is not known any longer.
+  // Callbacks and events of its nodes are no longer known.
   void forget_order(CUgraphExec exec);
-  // What it held; to be set again if the graph is not destroyed after all.
+  // Removes and returns the entry's words; call set() again if the graph is not destroyed after all.
   GraphWords forget(CUgraphExec exec);
   void forget_all();
-  // The program destroys the graph. True when an executable has to be cut by its nodes: then the graph
-  // is kept, and becomes due when the last such executable ends or is updated.
+  // The program destroys the graph. True if an executable needs its nodes to be split: then the graph is kept, and
+  // becomes due when the last such executable ends or is updated.
   bool keep(CUgraph source);
-  // Graphs that were kept, and are for the caller to destroy now.
+  // Kept graphs that the caller has to destroy now.
   std::vector<CUgraph> take_due();
-  // The node's handle means nothing any more: what was instantiated with it cannot be cut.
+  // The node's handle is no longer valid: executables instantiated from its graph cannot be split.
   void forget_node(CUgraphNode node);
 
-  // What a launch needs; null for a graph that holds nothing of ours. Cheap.
+  // The blocks that a launch needs; null for a graph that uses no managed block. Cheap.
   std::shared_ptr<const Words> words(CUgraphExec exec);
-  // How it is launched when it has to be cut; null when it does not, or cannot be. Cheap but for the
-  // first time after a change.
+  // How to launch a graph that has to be split; null if it does not have to, or cannot be. Cheap except for the first
+  // call after a change.
   struct Launchable {
     std::shared_ptr<const std::vector<GraphPart>> parts;
-    std::shared_ptr<const Words> too_large;  // what is in the way of parts, where that is its size: GraphCut
+    std::shared_ptr<const Words> too_large;  // the nodes that do not fit, if size prevents splitting: GraphCut
   };
   Launchable parts(CUgraphExec exec);
-  // The device's memory has changed hands: whether graphs have to be cut is asked anew.
+  // The amount of available device memory has changed: whether graphs have to be split is decided again.
   void judge_anew();
 
  private:
@@ -58,20 +58,20 @@ class GraphExecs {
     std::shared_ptr<const Words> words;  // of all nodes, each once
     std::vector<CUdeviceptr> held;
     CUgraph source = nullptr;
-    bool keeps_source = false;  // the program has destroyed it
+    bool keeps_source = false;  // the program has destroyed the source
     OrderedNodes order;
-    bool judged = false;  // whether it has to be cut
+    bool judged = false;  // it has been decided whether the graph must be split
     Launchable cut;
   };
 
-  // Lets `write(node)` change what the order says of the node, if it has it.
+  // Lets `write(node)` change the ordered entry of the node, if there is one.
   template <class Write>
   void rewrite(CUgraphExec exec, CUgraphNode node, Write write);
-  // Whether it has to be cut, and how; the answer is remembered.
+  // Whether the graph has to be split, and how; the result is cached.
   const std::vector<GraphPart>* judge(Entry& entry);
-  // The entry is about to lose its source, or to end.
+  // The entry is about to lose its source, or to be removed.
   void let_go_of_source(Entry& entry);
-  // Takes the words together, and holds their blocks instead of those held before.
+  // Merges the words of all nodes, and holds their blocks in place of those held before.
   std::vector<CUdeviceptr> settle(Entry& entry);
 
   std::shared_mutex mutex_;
@@ -79,7 +79,7 @@ class GraphExecs {
   std::vector<CUgraph> due_;
 };
 
-// The process's one.
+// The instance of this process.
 GraphExecs& graph_execs();
 
 }  // namespace tessera::preload

@@ -1,7 +1,7 @@
-// Executable graphs: their blocks are known from instantiation on, and in device memory at each launch.
+// Executable graphs: their blocks are known from instantiation on, and are in device memory at each launch.
 //
-// A launch on a stream that is being captured runs nothing: it makes a child graph, which is read when
-// the outer graph is instantiated.
+// A launch on a capturing stream runs nothing: it adds a child graph, which is read when the outer graph is
+// instantiated.
 #include "capture.hpp"
 #include "cuda_api.hpp"
 #include "driver_room.hpp"
@@ -18,7 +18,7 @@ using namespace tessera::preload;
 
 namespace {
 
-// Work that the device starts or changes by itself cannot be waited for: its blocks stay.
+// Work that the device launches or changes by itself cannot be waited for: its blocks stay in device memory.
 CUresult add_all(const GraphWords& found, KeptBlocks& kept) {
   for (const auto& [node, words] : found.by_node) {
     if (words.any_block) {
@@ -29,7 +29,7 @@ CUresult add_all(const GraphWords& found, KeptBlocks& kept) {
   return CUDA_SUCCESS;
 }
 
-// Graphs that the program has destroyed, and that no executable is cut by any longer.
+// Destroys graphs that the program has destroyed and that no executable needs for splitting any longer.
 void destroy_due() {
   for (const CUgraph graph : graph_execs().take_due()) {
     if (call_true(&TrueDriver::cuGraphDestroy, graph) != CUDA_SUCCESS) {
@@ -40,13 +40,13 @@ void destroy_due() {
 
 enum class Made { kNew, kUpdated };
 
-// Reads the graph before `call` instantiates it or updates `*exec` with it, and remembers it after.
+// Reads the graph before `call` instantiates it or updates `*exec` with it, and stores the result afterwards.
 template <class Call>
 CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long flags, Made made,
                          Call call) {
   if (running() == nullptr || exec == nullptr) return call();
   GraphWords found;
-  // What is wrong with the graph the driver says itself.
+  // If the graph is invalid, the driver reports the error itself.
   if (read_graph(graph, found) != CUDA_SUCCESS) return call();
   const bool by_device =
       (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0 || found.changed_by_device;
@@ -56,7 +56,7 @@ CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long fl
   }
   const CUresult result = kept.after(call());
   if (result != CUDA_SUCCESS) return result;
-  // An update names nodes of another graph, by which nothing can be cut.
+  // An update refers to nodes of another graph, by which the executable cannot be split.
   if (by_device || made == Made::kUpdated) {
     graph_execs().set(*exec, std::move(found));
   } else {
@@ -75,7 +75,7 @@ CUresult launch_words(CUgraphExec exec, CUstream stream, const Words& words, Lau
   const auto cut = capturing(stream) ? GraphExecs::Launchable{} : graph_execs().parts(exec);
   if (cut.parts != nullptr) return launch_parts(exec, *cut.parts, words, launch_with);
   if (cut.too_large != nullptr) {
-    // It is out of memory for these alone, and the line about that says how much they need.
+    // This fails with out of memory for these words alone, and its line states how much they need.
     const ManagedUse least(*cut.too_large, stream, "cuGraphLaunch", Launched::kGraph);
     if (least.status() != CUDA_SUCCESS) return least.status();
   }
@@ -185,7 +185,7 @@ TESSERA_HOOK cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
 TESSERA_HOOK_PTSZ(cuGraphLaunch, (CUgraphExec exec, CUstream given),
                   { return launch(exec, stream, True, given); })
 
-// Forgotten before the call: afterwards another thread's graph may have the same handle.
+// Forgotten before the call: afterwards a graph of another thread may have the same handle.
 TESSERA_HOOK cuGraphExecDestroy(CUgraphExec exec) {
   GraphWords held = graph_execs().forget(exec);
   const CUresult result = call_true(&TrueDriver::cuGraphExecDestroy, exec);
@@ -195,7 +195,7 @@ TESSERA_HOOK cuGraphExecDestroy(CUgraphExec exec) {
   return result;
 }
 
-// A graph whose executable has to be cut stays until that ends: parts are told by its nodes.
+// A graph whose executable has to be split is kept until the executable ends: its nodes identify the parts.
 TESSERA_HOOK cuGraphDestroy(CUgraph graph) {
   if (running() != nullptr && graph_execs().keep(graph)) return CUDA_SUCCESS;
   const KnownBodies bodies = forget_bodies_in(graph);
@@ -204,7 +204,7 @@ TESSERA_HOOK cuGraphDestroy(CUgraph graph) {
   return result;
 }
 
-// ---- conditional nodes: the one kind whose graphs are told only here ---------------------------
+// ---- conditional nodes: only this call returns their graphs ------------------------------------
 
 TESSERA_HOOK cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
                             std::size_t count, CUgraphNodeParams* params) {

@@ -34,7 +34,7 @@ bool read_nodes(CUgraph graph, Nodes& nodes) {
   return count == 0 || read(nodes.data());
 }
 
-// False for a kind that a part can neither leave out nor do again.
+// False for a kind of node that a part can neither leave out nor repeat.
 bool read_node(CUgraphNode node, OrderedNode& read) {
   read.node = node;
   if (call_true(&TrueDriver::cuGraphNodeGetType, node, &read.type) != CUDA_SUCCESS) return false;
@@ -53,14 +53,13 @@ bool read_node(CUgraphNode node, OrderedNode& read) {
   }
 }
 
-// Of nodes that may be next: what ends the life of memory comes first, what begins one comes last, so
-// that little has to stay together.
+// Order among ready nodes: frees of graph memory first, allocations last, so that few nodes have to stay together.
 int rank_of(CUgraphNodeType type) {
   if (type == CU_GRAPH_NODE_TYPE_MEM_FREE) return 0;
   return type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? 2 : 1;
 }
 
-// Of one rank, the node that the graph names first. Fewer than there are when they wait in a circle.
+// Topological sort; within a rank, in the graph's own order. Returns fewer nodes if there is a cycle.
 OrderedNodes sorted(const OrderedNodes& nodes, const Edges& edges) {
   std::map<CUgraphNode, std::size_t> places, waits_for;
   std::multimap<CUgraphNode, CUgraphNode> followers;
@@ -106,14 +105,14 @@ bool append(CUgraph graph, OrderedNodes& row) {
   const OrderedNodes order = sorted(nodes, edges);
   if (order.size() != nodes.size()) return false;
   for (const OrderedNode& node : order) {
-    row.push_back(node);  // also of a child: the program may destroy that node
+    row.push_back(node);  // also for a child: the program may destroy that node
     if (node.type == CU_GRAPH_NODE_TYPE_GRAPH && !append_child(node.node, row)) return false;
   }
   return true;
 }
 
-// False when the graph frees what it has not allocated, or leaves memory to others: its bytes would not
-// outlive the launch of a part.
+// False if the graph frees memory that it did not allocate, or leaves memory allocated: the contents would not outlive
+// the launch of a part.
 bool join_lives_of_memory(OrderedNodes& row) {
   std::set<CUdeviceptr> living;
   for (OrderedNode& node : row) {

@@ -12,13 +12,13 @@
 namespace tessera::preload {
 namespace {
 
-constexpr std::uint64_t kPage = 2 << 20;  // blocks below share one, others have their own
+constexpr std::uint64_t kPage = 2 << 20;  // smaller blocks share a page, others have their own
 
-using Pages = std::set<std::pair<std::uint64_t, std::uint64_t>>;  // first and last, of one run
+using Pages = std::set<std::pair<std::uint64_t, std::uint64_t>>;  // first and last page of one run
 
 void CUDA_CB call_nothing(void*) {}
 
-// Of what a launch needs: see tessera_use_begin_graded.
+// The pages that a launch needs: see tessera_use_begin_graded.
 Pages pages_of(tessera_allocator* allocator, const Words& words) {
   Pages pages;
   const auto add = [&](std::uint64_t word, bool certain) {
@@ -40,7 +40,7 @@ std::uint64_t bytes_of(const Pages& pages) {
   return bytes;
 }
 
-// What blocks may fill together; of several devices, each is taken to have its share.
+// How many bytes blocks may fill together; with several devices, an equal share each.
 std::uint64_t room_of(tessera_allocator* allocator) {
   tessera_stats stats{};
   stats.size = sizeof(stats);
@@ -54,7 +54,7 @@ void append(std::vector<Item>& to, const std::vector<Item>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-// Where words are known of what is not in the order, nobody can say in which part they are needed.
+// If there are words of nodes that are not in the order, it is unknown which part needs them.
 bool all_are_of(std::span<const OrderedNode> order, const GraphWords& words) {
   std::unordered_set<CUgraphNode> nodes;
   for (const OrderedNode& node : order) {
@@ -65,7 +65,7 @@ bool all_are_of(std::span<const OrderedNode> order, const GraphWords& words) {
   });
 }
 
-// Takes the nodes that must stay together from the front of `rest`.
+// Removes from the front of `rest` the nodes that must stay together.
 GraphPart take_joined(std::span<const OrderedNode>& rest, const GraphWords& words) {
   GraphPart taken;
   do {
@@ -127,7 +127,7 @@ EnabledNodes::~EnabledNodes() {
     const CUresult enabled = each.on ? CUDA_SUCCESS : set(*each.node, true);
     if (result == CUDA_SUCCESS) result = enabled;
   }
-  // What is queued with the event keeps what it needs of it.
+  // Work queued with the event keeps what it needs of it.
   if (unheeded_ != nullptr) {
     const CUresult destroyed = call_true(&TrueDriver::cuEventDestroy_v2, unheeded_);
     if (result == CUDA_SUCCESS) result = destroyed;

@@ -1,12 +1,12 @@
-// An executable graph that needs more blocks than device memory holds, launched in parts.
+// Launches an executable graph in parts when it needs more blocks than device memory holds.
 //
-// A part is a stretch of the graph's nodes in an order that keeps every dependency, and is launched
-// as the graph itself with all other nodes disabled, so what the program changes in the graph counts
-// in every part. CUDA disables kernels, copies and sets; of the others, host nodes call nothing and
-// record nodes record an event of ours, and waits and the graph's own memory are harmless in each
-// part. Graphs of other kinds, and those with a kernel that does not fit by itself, are out of memory.
+// A part is a consecutive range of the graph's nodes in an order that respects every dependency. It is launched as the
+// graph itself with all other nodes disabled, so changes that the program makes to the graph apply to every part. CUDA
+// can disable kernels, copies and sets. Of the other nodes outside the part, host nodes get an empty callback, record
+// nodes record an event of ours, and waits and memory nodes are harmless. A graph with other kinds of nodes, or with a
+// kernel that does not fit by itself, fails with out of memory.
 //
-// Thread safety: any thread; one executable graph is the program's to guard, as CUDA says.
+// Thread safety: any thread; access to one executable graph must be serialised by the program, as CUDA requires.
 #pragma once
 
 #include <memory>
@@ -26,23 +26,21 @@ struct GraphPart {
 
 struct GraphCut {
   std::vector<GraphPart> parts;
-  // Of the nodes that must stay together and do not fit, those that need the most: what the graph needs at least.
+  // Among the nodes that must stay together and do not fit, those that need the most: the minimum that the graph needs.
   Words too_large;
 };
 
-// As few parts as fit into device memory one after another: one when all fits; none when nodes that
-// must stay together do not, or the words are not all of nodes in `order`. Asks Tessera: not for hot
-// paths.
+// As few parts as possible, each of which fits in device memory: a single part if everything fits; none if nodes that
+// must stay together do not fit, or `order` does not contain all nodes of `words`. Queries Tessera; not for hot paths.
 GraphCut cut(std::span<const OrderedNode> order, const GraphWords& words);
 
-// Queues all parts, each with `launch(words)`. Where the driver does not let a node of the first part
-// be left out, the graph is launched as it is, with `whole`. Errors: of the first part that could not
-// be queued; those before it run.
+// Queues all parts, each by `launch(words)`. If the driver refuses to disable a node for the first part, the graph is
+// launched unsplit, with `whole`. Errors: of the first part that could not be queued; earlier parts still run.
 template <class Launch>
 CUresult launch_parts(CUgraphExec exec, std::span<const GraphPart> parts, const Words& whole,
                       Launch launch);
 
-// Which of a graph's nodes run: all that did before run again when this ends.
+// Selects which nodes of a graph run. The destructor enables again all nodes that were enabled before.
 class EnabledNodes {
  public:
   EnabledNodes(CUgraphExec exec, std::span<const GraphPart> parts);
@@ -64,8 +62,8 @@ class EnabledNodes {
   CUresult set(const OrderedNode& node, bool on);
 
   const CUgraphExec exec_;
-  std::vector<Switch> switches_;   // of those that the program has enabled
-  CUevent unheeded_ = nullptr;     // recorded for nothing
+  std::vector<Switch> switches_;   // of the nodes that the program has enabled
+  CUevent unheeded_ = nullptr;     // recorded in place of the program's events
   CUresult status_ = CUDA_SUCCESS;  // of the constructor
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 std::mutex bodies_lock;
 
-// Never destroyed: programs end their graphs from exit handlers.
+// Never destroyed: programs destroy their graphs in exit handlers.
 std::unordered_map<CUgraphNode, std::vector<CUgraph>>& bodies() {
   static auto& all = *new std::unordered_map<CUgraphNode, std::vector<CUgraph>>;
   return all;
@@ -68,14 +68,15 @@ void add_if_managed(Words& words, CUdeviceptr address) {
   if (managed(address)) words.certain.push_back(address);
 }
 
-// What may write addresses to where kernels read: not to host memory, nor between memories of the driver's own.
+// Records copies that may write addresses to memory that kernels read: not those to host memory, nor those between
+// memory of the driver's own.
 void add_line(Words& words, CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
   if (from == 0 || bytes > kMostSearched) return;
   const bool counts = managed(to) || (!is_host_memory(to) && (managed(from) || is_host_memory(from)));
   if (counts) words.copies.push_back({.to = to, .from = from, .bytes = bytes});
 }
 
-// Copies of rows are left out: their bytes do not lie together.
+// Strided copies are left out: their bytes are not contiguous.
 void add_copy(Words& words, const CUDA_MEMCPY3D_v2& params) {
   const CUdeviceptr to = target_of(&params).address;
   const bool is_line = params.Height == 1 && params.Depth == 1;
@@ -95,7 +96,7 @@ Words words_of_operations(const CUstreamBatchMemOpParams* operations, unsigned c
   return words;
 }
 
-// The member of a node's parameters that an older cuda.h does not name.
+// The union member that an older cuda.h does not declare.
 template <class Member>
 Member member_of(const CUgraphNodeParams& params) {
   Member member;
@@ -128,7 +129,7 @@ Words words_of_fabric_batch(const CUgraphNodeParams& params) {
   return words;
 }
 
-// Of the members that all versions of a kernel node's parameters have.
+// Uses only the members common to all versions of a kernel node's parameters.
 template <class Params>
 Words words_of_launch(const Params& params, CUfunction function) {
   FoundWords found;
@@ -139,7 +140,7 @@ Words words_of_launch(const Params& params, CUfunction function) {
   return words;
 }
 
-// The parameters that `get` tells of a node, as words.
+// The words of the parameters that `get` returns for a node.
 template <class Params, class Get>
 CUresult read_params(CUgraphNode node, Get TrueDriver::*get, Words& words) {
   Params params{};
@@ -204,8 +205,8 @@ CUresult read_node(CUgraphNode node, GraphWords& found) {
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: return CUDA_SUCCESS;  // none of our blocks
-    default: return CUDA_ERROR_NOT_SUPPORTED;  // of a kind that came later
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return CUDA_SUCCESS;  // no managed block
+    default: return CUDA_ERROR_NOT_SUPPORTED;  // a newer kind of node
   }
 }
 

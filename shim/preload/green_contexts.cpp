@@ -21,13 +21,13 @@ struct Green {
 
 constinit std::mutex greens_lock;
 
-// By what they are as a context. Never destroyed: programs end them from exit handlers.
+// Keyed by their CUcontext. Never destroyed: programs end them in exit handlers.
 std::map<CUcontext, Green>& greens() {
   static auto& all = *new std::map<CUcontext, Green>;
   return all;
 }
 
-// Null where `context` is none of them.
+// Null if `context` is not a green context.
 CUcontext primary_of(CUcontext context) {
   const std::lock_guard<std::mutex> lock(greens_lock);
   const auto known = greens().find(context);
@@ -40,7 +40,7 @@ CUcontext primary_of_current() {
   return told == CUDA_SUCCESS && current != nullptr ? primary_of(current) : nullptr;
 }
 
-// The green context keeps it alive, so it needs no holder here.
+// The green context keeps its primary context alive, so no reference is needed here.
 CUcontext find_primary(CUcontext context) {
   CUdevice device = -1;
   if (call_true(&TrueDriver::cuCtxPushCurrent_v2, context) != CUDA_SUCCESS) return nullptr;

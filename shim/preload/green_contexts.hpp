@@ -1,11 +1,11 @@
 // Green contexts: parts of a device that share the primary context's memory.
 //
-// What is allocated in one is the primary context's, so it is managed there. Streams made in one
-// have handles, whose events the driver refuses: then the device is waited for, with all green
-// contexts. Its default streams have the handles of the primary context's, so nothing tells them
-// apart later: work there is waited for on the host, at once.
+// An allocation in a green context belongs to the primary context, so it is managed there. The driver refuses events on
+// streams made in a green context; such work is waited for by synchronising the device with all its green contexts. A
+// green context's default streams have the same handles as the primary context's and cannot be told apart later: work
+// on them is waited for on the host, at once.
 //
-// Thread safety: any thread. Until a green context is used all of it costs one load.
+// Thread safety: any thread. Until a green context is used, every function costs one load.
 #pragma once
 
 #include <atomic>
@@ -19,12 +19,12 @@ extern constinit std::atomic<bool> any_green;
 bool is_green_default(CUstream stream);
 }  // namespace detail
 
-// Whether it is a default stream, and the current context a green one.
+// Whether `stream` is a default stream and the current context is a green one.
 inline bool of_green_default(CUstream stream) {
   return detail::any_green.load(std::memory_order_relaxed) && detail::is_green_default(stream);
 }
 
-// Makes the primary context current for as long as it lives, if that of a green context is.
+// Makes the primary context current during its lifetime if the current one is a green context.
 class InPrimary {
  public:
   InPrimary() : pushed_(detail::any_green.load(std::memory_order_relaxed) && push()) {}

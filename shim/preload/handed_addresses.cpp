@@ -14,7 +14,7 @@ HandedAddresses::Handed& HandedAddresses::place_for(const char* kernel, std::uin
   return same != handed_.end() ? *same : handed_[next_++ % kMost];
 }
 
-// A table lies in the page of the address that the kernel was given, or in the next one.
+// A table is in the page of the address that the kernel was given, or in the next one.
 template <class Change>
 void HandedAddresses::for_each_page(std::span<const std::uint64_t> given, Change change) {
   for (const std::uint64_t address : given) {
@@ -53,7 +53,7 @@ bool HandedAddresses::may_add(std::span<const std::uint64_t> given) {
                              [this](std::uint64_t word) { return page_of(word).load(std::memory_order_relaxed) != 0; });
 }
 
-// The newest first: what does not fit is left out at the end.
+// Newest first: what does not fit is dropped from the end.
 void HandedAddresses::add_handed(Words& words) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::uint64_t now = launch_.load(std::memory_order_relaxed);
@@ -64,7 +64,7 @@ void HandedAddresses::add_handed(Words& words) {
   }
   std::ranges::sort(std::span(recent).first(count), std::greater(), &Handed::turn);
   std::vector<std::uint64_t> maybe, others;
-  std::vector<std::pair<const char*, std::uint64_t>> written;  // by which kernel, at which address
+  std::vector<std::pair<const char*, std::uint64_t>> written;  // (kernel, address) pairs
   for (const Handed* const handed : std::span(recent).first(count)) {
     bool is_near = false;
     others.clear();

@@ -1,11 +1,11 @@
-// Addresses that a small kernel was given, and may have written into memory for the kernels behind it.
+// Addresses that a small kernel was given, and may have written into memory for later kernels.
 //
 // Grouped matrix products and batched linear algebra launch a kernel of one block that writes a table of addresses,
-// then kernels that are given the table alone (pytorch#150421, pytorch#100997, TransformerEngine#2502). Nothing shows
-// what it wrote. But what it was given is seen: each of its addresses may lie behind each of the others. So a launch
-// that is given one of them soon after gets the others as words that may be needed: they come as far as they fit.
+// then kernels that are given only the table (pytorch#150421, pytorch#100997, TransformerEngine#2502). What the first
+// kernel wrote is not visible, but its arguments are: any of its addresses may be stored behind any other. So a later
+// launch that is given one of them soon after gets the others as uncertain words, which are fetched as far as they fit.
 //
-// Only kernels of one block count. Kernels with more of them compute on the blocks that they are given.
+// Only kernels of one block count. Larger kernels compute on the blocks that they are given.
 //
 // Thread safety: any thread. A program without such kernels pays one load per launch.
 //
@@ -30,18 +30,18 @@ class HandedAddresses {
   static constexpr std::size_t kMost = 64;
   static constexpr std::size_t kMostWords = 256;
   static constexpr std::uint64_t kLaunches = 32;
-  // A table may begin so far behind the address that the kernel was given.
+  // A table may begin up to this many bytes behind the address that the kernel was given.
   static constexpr CUdeviceptr kReach = 16 << 10;
 
   bool any() const { return any_.load(std::memory_order_relaxed); }
 
-  // A kernel of one block is launched with the certain words `given`; `named` is what tables name for it. A kernel that
-  // is launched again with an address replaces what it handed on there before. What was handed on to the kernel itself
-  // is not among `named`: each kernel of a row would hand on what all kernels before were given.
+  // A kernel of one block is launched with the certain words `given`; `named` are the words that tables name for it. A
+  // later launch of the same kernel with the same address replaces the earlier entry. `named` excludes addresses handed
+  // to this kernel by others; otherwise each kernel of a sequence would hand on the arguments of all kernels before it.
   void note(const char* kernel, std::span<const std::uint64_t> given, std::span<const std::uint64_t> named);
-  // To be asked once for each launch while there are any: whether kernels before may have handed on anything to it.
+  // Call once for each launch while any() is true: whether earlier kernels may have handed anything to this one.
   bool may_add(std::span<const std::uint64_t> given);
-  // Adds what they may have handed on, ahead of what else may be needed.
+  // Adds the addresses that they may have handed on, ahead of the other uncertain words.
   void add_handed(Words& words);
   void forget_all();
 
@@ -49,7 +49,7 @@ class HandedAddresses {
   struct Handed {
     const char* kernel = nullptr;  // by name
     std::uint64_t launch = 0;      // 0: none
-    std::uint64_t turn = 0;        // grows with each
+    std::uint64_t turn = 0;        // increases with each entry
     std::vector<std::uint64_t> given, named;
   };
   static constexpr std::size_t kPages = 4096;
@@ -61,15 +61,16 @@ class HandedAddresses {
 
   std::mutex mutex_;
   std::array<Handed, kMost> handed_;
-  std::size_t next_ = 0;  // of them, to be overwritten
+  std::size_t next_ = 0;  // next entry to overwrite
   std::uint64_t turns_ = 0;
   std::atomic<bool> any_{false};
   std::atomic<std::uint64_t> launch_{1};                    // counted while there are any
-  std::atomic<std::uint64_t> newest_{0};                    // the launch that handed on last
-  std::array<std::atomic<std::uint32_t>, kPages> pages_{};  // how many addresses with others may lie there
+  std::atomic<std::uint64_t> newest_{0};                    // the most recent launch that handed on addresses
+  std::array<std::atomic<std::uint32_t>, kPages> pages_{};  // per page bucket, how many remembered addresses may have a
+                                                            // table in it
 };
 
-// The process's one.
+// The instance of this process.
 HandedAddresses& handed_addresses();
 
 }  // namespace tessera::preload

@@ -51,7 +51,7 @@ bool HeldBlocks::put_off_free(CUdeviceptr address, CUresult& result) {
   if (count_.load() == 0 && !any_capture()) return false;
   const std::uint64_t word = address;
   const std::vector<CUdeviceptr> live = blocks_of({&word, 1});
-  if (live.empty() || live.front() != address) return false;  // an error that is told as ever
+  if (live.empty() || live.front() != address) return false;  // an error, reported as usual
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto held = blocks_.find(address);
   if (held == blocks_.end() && !any_capture()) return false;
@@ -90,7 +90,7 @@ void HeldBlocks::free_due() {
   if (allocator == nullptr || entry.nested()) return;
   const std::vector<CUdeviceptr> due = take_due();
   if (due.empty()) return;
-  // A graph that was launched may still run when it is destroyed.
+  // A graph may still be running when its executable is destroyed.
   const InPrimary in_primary;
   if (call_true(&TrueDriver::cuCtxSynchronize) != CUDA_SUCCESS) return put_back(due);
   for (const CUdeviceptr block : due) {
@@ -111,7 +111,7 @@ void HeldBlocks::forget_all() {
 }
 
 HeldBlocks& held_blocks() {
-  // Never destroyed: programs end their graphs from exit handlers.
+  // Never destroyed: programs destroy their graphs in exit handlers.
   static HeldBlocks& blocks = *new HeldBlocks;
   return blocks;
 }

@@ -1,11 +1,10 @@
-// Blocks that executable graphs hold: the program's free of one waits until the last of them lets go.
+// Blocks that executable graphs hold: a free by the program is deferred until the last such graph lets go.
 //
-// Why: CUDA leaves undefined what a graph does to memory that was freed before its launch. Here the
-// graph goes on using the block it was made with, so no other block's bytes are touched. A free during
-// a capture waits too, for the capture's end: it would have to wait for the device, which a capture
-// forbids.
+// Why: CUDA leaves undefined what a graph does with memory that was freed before its launch. Here the graph keeps using
+// the block that it was made with, so no other block's bytes are touched. A free during a capture is deferred until the
+// capture ends: it would have to wait for the device, which a capture forbids.
 //
-// Thread safety: any thread. A free costs two loads as long as there are no graphs.
+// Thread safety: any thread. A free costs two loads while there are no graphs.
 #pragma once
 
 #include <atomic>
@@ -18,7 +17,7 @@
 
 namespace tessera::preload {
 
-// What tessera_query() says of the blocks that hold these words: their first bytes, each once.
+// The first bytes of the blocks that contain these words (by tessera_query()), each once.
 std::vector<CUdeviceptr> blocks_of(std::span<const std::uint64_t> words);
 
 class HeldBlocks {
@@ -26,9 +25,9 @@ class HeldBlocks {
   void hold(std::span<const CUdeviceptr> blocks);
   void let_go(std::span<const CUdeviceptr> blocks);
 
-  // True when the free of `address` has to wait; `result` is what the program is told.
+  // True if the free of `address` has to be deferred; `result` is then the program's result.
   bool put_off_free(CUdeviceptr address, CUresult& result);
-  // Carries out the frees that need not wait any longer; first waits for the device if there are any.
+  // Carries out the deferred frees that are due; waits for the device first if there are any.
   void free_due();
   // Tessera has ended: its blocks are gone.
   void forget_all();
@@ -47,7 +46,7 @@ class HeldBlocks {
   std::map<CUdeviceptr, Held> blocks_;
 };
 
-// The process's one.
+// The instance of this process.
 HeldBlocks& held_blocks();
 
 }  // namespace tessera::preload

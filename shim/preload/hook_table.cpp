@@ -17,7 +17,7 @@ const Hook kHooks[] = {
 };
 #undef HOOK
 
-// Null when there is none of that kind which is not younger.
+// Null if no hook of that kind is old enough.
 const Hook* newest_hook(const char* base, int version, bool per_thread) {
   const Hook* newest = nullptr;
   for (const Hook& hook : kHooks) {
@@ -44,12 +44,12 @@ int newest_form_of_hook(std::string_view base) {
 }
 
 const Hook* hook_by_version(const char* base, int version, bool per_thread) {
-  // cuda.h since CUDA 12 means another function by this name.
+  // Since CUDA 12, cuda.h uses this name for another function.
   if (version >= 12000 && same_text(base, "cuGraphInstantiate")) {
     base = "cuGraphInstantiateWithFlags";
   }
   const Hook* const hook = per_thread ? newest_hook(base, version, true) : nullptr;
-  // For a version before the per-thread variant came, the driver gives the legacy function.
+  // For a version older than the per-thread variant, the driver returns the legacy function.
   return hook != nullptr ? hook : newest_hook(base, version, false);
 }
 

@@ -1,4 +1,4 @@
-// Which of our functions stands for which entry point of the driver: hooks.inc as a table.
+// Maps the driver's entry points to our hooks: hooks.inc as a table.
 //
 // Thread safety: constant.
 #pragma once
@@ -9,25 +9,25 @@
 
 namespace tessera::preload {
 
-// What "no stream" means to a call; kNone where it does not matter.
+// What a null stream means to a call; kNone where it does not matter.
 enum class DefaultStream { kNone, kLegacy, kPerThread };
 
 struct Hook {
-  const char* name;  // in the binary interface
+  const char* name;  // in the ABI
   const char* base;  // for cuGetProcAddress
   int since;         // CUDA version, 1000 * major + 10 * minor
   DefaultStream streams;
   void* function;    // ours
 };
 
-// Null when that name is not hooked.
+// Null if the name is not hooked.
 const Hook* hook_by_name(const char* name);
 
-// The number of the newest form in which hooks have a name: 2 where that is cuMemAlloc_v2; 0 if they have none.
+// The highest version suffix among the hooks of this base name: 2 for cuMemAlloc_v2; 0 if there is no hook.
 int newest_form_of_hook(std::string_view base);
 
-// The hook for what cuGetProcAddress gives a program that asks for `base` as of CUDA `version`:
-// the newest one that is not younger. Null when that is not hooked.
+// The hook that corresponds to cuGetProcAddress for `base` at CUDA `version`: the newest hook that is not newer than
+// `version`. Null if that entry point is not hooked.
 const Hook* hook_by_version(const char* base, int version, bool per_thread);
 
 }  // namespace tessera::preload

@@ -1,6 +1,6 @@
-// Host functions: whether one is still to run matters to copies from memory that it may write (late_copies.hpp).
+// Host functions: whether any is pending matters to copies from memory that it may write (late_copies.hpp).
 //
-// In a capture the program's own function becomes a node, and is called by each launch of the graph.
+// In a capture the program's own function becomes a node, and each launch of the graph calls it.
 #include <memory>
 
 #include "capture.hpp"
@@ -35,17 +35,17 @@ void CUDA_CB call_back(CUstream stream, CUresult result, void* argument) {
   late_copies().host_function_over(call->number);
 }
 
-// Where there is no heap, no copy stores addresses of ours.
+// Without a heap no copy can store a managed address.
 bool counts(const void* function, CUstream stream) { return function != nullptr && has_heap() && !capturing(stream); }
 
-// `queue(ours, argument)` asks the driver for it.
+// Calls queue(ours, argument), which asks the driver to queue it.
 template <class Call, class Function, class Queue>
 CUresult queue_counted(Function* function, void* argument, Function* ours, Queue queue) {
   auto call = std::make_unique<Call>(Call{function, argument, late_copies().host_function_queued()});
   const std::uint64_t number = call->number;
   const CUresult result = queue(ours, call.get());
   if (result == CUDA_SUCCESS) {
-    (void)call.release();  // its own now: it may have run already
+    (void)call.release();  // owned by the callback now, which may have run already
   } else {
     late_copies().host_function_over(number);
   }

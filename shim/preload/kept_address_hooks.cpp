@@ -1,8 +1,8 @@
-// Objects and streams that keep an address after the call: textures, tensor maps, words in memory.
+// Objects and streams that retain an address after the call: textures, tensor maps, memory words.
 //
-// Kernels reach such memory by a descriptor in which no address can be seen, and a stream that waits
-// for a word reads it at any time; so the block stays in device memory. Surfaces are of arrays alone,
-// which are the driver's. A tensor map is known again by its bytes, so its block need not stay.
+// Kernels access such memory through a descriptor that shows no address, and a stream waiting for a word reads it at
+// any time; so the block stays in device memory. Surfaces exist only for arrays, which belong to the driver. A tensor
+// map is recognised by its bytes, so its block need not stay.
 #include "cuda_api.hpp"
 #include "exposure.hpp"
 #include "lifecycle.hpp"
@@ -17,7 +17,7 @@ namespace {
 CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 CUdeviceptr address_of(const CUDA_RESOURCE_DESC* resource) {
-  if (resource == nullptr) return 0;  // the driver refuses it
+  if (resource == nullptr) return 0;  // the driver rejects it
   if (resource->resType == CU_RESOURCE_TYPE_LINEAR) return resource->res.linear.devPtr;
   if (resource->resType == CU_RESOURCE_TYPE_PITCH2D) return resource->res.pitch2D.devPtr;
   return 0;
@@ -37,7 +37,7 @@ bool is_live(CUdeviceptr address) {
   return tessera_query(running(), address, &info) == TESSERA_OK;
 }
 
-// Remembers what `map` stands for; the block stays in device memory only where there are too many.
+// Records what `map` stands for; the block stays in device memory only if there are too many maps.
 template <class Function, class... Args>
 CUresult encoding(CUtensorMap* map, CUdeviceptr tensor, const char* call,
                   Function TrueDriver::*function, Args... args) {
@@ -46,7 +46,7 @@ CUresult encoding(CUtensorMap* map, CUdeviceptr tensor, const char* call,
   return tensor_maps().add(*map, tensor, is_live) ? encoded : expose(tensor, call);
 }
 
-// What `map` is known to stand for; 0 if it is not known.
+// The tensor that `map` stands for; 0 if unknown.
 CUdeviceptr tensor_of(const CUtensorMap* map) {
   CUdeviceptr tensor = 0;
   if (map == nullptr || !tensor_maps().any()) return tensor;
@@ -140,7 +140,7 @@ TESSERA_HOOK cuTensorMapReplaceAddress(CUtensorMap* map, void* tensor) {
                   &TrueDriver::cuTensorMapReplaceAddress, tensor);
 }
 
-// Other bytes, which stand for the same tensor.
+// The result has other bytes, which stand for the same tensor.
 TESSERA_HOOK cuTensorMapSetAllocationClass(CUtensorMap* map, CUtensorMapAllocClass requested,
                                            CUtensorMapAllocClass* given) {
   return encoding(map, tensor_of(map), "cuTensorMapSetAllocationClass", &TrueDriver::cuTensorMapSetAllocationClass,

@@ -12,11 +12,11 @@ namespace {
 
 enum class Told {
   kNothing,  // the query failed
-  kNone,     // "there is no first parameter"
+  kNone,     // there is no first parameter
   kAll,
 };
 
-// The driver says CUDA_ERROR_INVALID_VALUE for the first index that is none.
+// The driver returns CUDA_ERROR_INVALID_VALUE for the first index beyond the last parameter.
 template <class Handle, class Function>
 Told ask_parameters(Function TrueDriver::*info, Handle handle, KernelLayout& layout) {
   layout.places.clear();
@@ -36,8 +36,8 @@ Told ask_parameters(Function TrueDriver::*info, Handle handle, KernelLayout& lay
   }
 }
 
-// A driver may answer "no such parameter" for a handle of the other kind too. So a kernel without parameters
-// must also have a name as this kind of handle.
+// A driver may also return "no such parameter" for a handle of the other kind. So a kernel without parameters counts
+// only if this kind of handle also has a name.
 template <class Handle, class Info, class Name>
 bool ask_as(Info TrueDriver::*info, Name TrueDriver::*name, Handle handle, KernelLayout& layout) {
   const Told told = ask_parameters(info, handle, layout);
@@ -51,7 +51,7 @@ bool ask_as_function(CUfunction function, KernelLayout& layout) {
   return ask_as(&TrueDriver::cuFuncGetParamInfo, &TrueDriver::cuFuncGetName, function, layout);
 }
 
-// NCCL's kernels, whose names begin so, or begin so behind the mangling of C++: they wait for those of other ranks.
+// NCCL's kernels, by the prefix of the (possibly mangled) name: they wait for kernels of other ranks.
 bool is_collective(const char* name) {
   if (name == nullptr) return false;
   std::string_view rest(name);

@@ -1,17 +1,16 @@
-// Where in a kernel's parameters an address can be, by function handle.
+// Where addresses can be in a kernel's parameters, by function handle.
 //
-// Filled at a function's first launch from cuFuncGetParamInfo or cuKernelGetParamInfo, which are exact. Both
-// are needed: a launch may be given a CUkernel that is cast to CUfunction (the CUDA runtime does so), and each
-// query takes handles of its own kind only. A layout that no query tells in full is unknown; it is never taken
-// for a layout without parameters. Layouts are forgotten when modules or libraries are unloaded or contexts
-// end, since handles are reused. Only the
-// *places* are remembered: the words in them are read anew at every launch, as a field that held no address once may
-// hold one now.
+// Filled at a function's first launch from cuFuncGetParamInfo or cuKernelGetParamInfo, which are exact. Both are
+// needed: a launch may be given a CUkernel cast to CUfunction (the CUDA runtime does so), and each query accepts only
+// its own kind of handle. If neither query returns the complete layout, the layout is unknown; it is never taken for a
+// layout without parameters. Layouts are dropped when modules or libraries are unloaded or contexts end, since handles
+// are reused. Only the *places* are cached: their words are read at every launch, as a field may hold an address at one
+// launch and not at another.
 //
-// Each thread keeps copies of the layouts it used last, so that a launch takes no lock and follows no
-// hash table. The copies hold no memory and have no destructor: programs launch from exit handlers.
+// Each thread keeps copies of its most recently used layouts, so that a launch takes no lock and does no hash lookup.
+// The copies own no memory and have no destructor: programs launch from exit handlers.
 //
-// Thread safety: any thread; a function that this thread did not launch lately takes a shared lock.
+// Thread safety: any thread; a function not recently launched by this thread takes a shared lock.
 #pragma once
 
 #include <array>
@@ -26,21 +25,21 @@
 
 namespace tessera::preload {
 
-// A parameter that is large enough for an address; `index` in kernelParams.
+// A parameter large enough to contain an address; `index` is its position in kernelParams.
 struct ParameterPlace {
   std::uint32_t index;
   std::uint32_t bytes;
 };
 
 struct KernelLayout {
-  const char* name = nullptr;  // the driver's string, lives as long as the function
+  const char* name = nullptr;  // the driver's string, valid as long as the function
   std::vector<ParameterPlace> places;
 };
 
 class KernelLayouts {
  public:
-  // Calls visit(name, places) with the function's layout; name may be null. Returns false, with
-  // no places, if the layout is unknown.
+  // Calls visit(name, places) with the function's layout; name may be null. If the layout is unknown, places is empty
+  // and the result is false.
   template <class Visit>
   bool visit(CUfunction function, Visit visit) {
     const std::uint64_t generation = generation_.load(std::memory_order_acquire);
@@ -60,7 +59,7 @@ class KernelLayouts {
     std::uint64_t generation;  // 0: empty
     const char* name;
     std::uint32_t count;
-    std::array<ParameterPlace, 24> places;  // a layout with more is not kept here
+    std::array<ParameterPlace, 24> places;  // larger layouts are not cached here
   };
   static constexpr std::size_t kRecent = 16;
 
@@ -89,7 +88,7 @@ class KernelLayouts {
     return told;
   }
 
-  // Returns false, with no places, if no query tells the layout in full.
+  // Returns false, with no places, if no query returns the complete layout.
   static bool ask(CUfunction function, KernelLayout& layout);
   void remember(CUfunction function, KernelLayout layout);
 
@@ -98,10 +97,10 @@ class KernelLayouts {
 
   std::shared_mutex mutex_;
   std::unordered_map<CUfunction, KernelLayout> layouts_;
-  std::atomic<std::uint64_t> generation_{1};  // grows when layouts are forgotten
+  std::atomic<std::uint64_t> generation_{1};  // incremented when layouts are dropped
 };
 
-// The process's one.
+// The instance of this process.
 KernelLayouts& kernel_layouts();
 
 }  // namespace tessera::preload

@@ -9,7 +9,7 @@
 namespace tessera::preload {
 namespace {
 
-// Whether a launch with these words may read what was written there.
+// Whether a launch with these words may read the memory that was written.
 bool may_read(const WordSpans& words, CUdeviceptr to) {
   tessera_block_info block;
   if (!managed(to)) return true;
@@ -19,7 +19,7 @@ bool may_read(const WordSpans& words, CUdeviceptr to) {
          std::ranges::any_of(words.maybe, is_inside);
 }
 
-// The program may have given the memory back since.
+// The program may have freed the memory in the meantime.
 std::vector<char> read_carefully(CUdeviceptr from, std::size_t bytes) {
   std::vector<char> read(bytes);
   const CarefulReader reader;
@@ -65,7 +65,7 @@ void LateCopies::settle(const WordSpans& words) {
     }
     const auto over = [&] { return functions_.empty() || *functions_.begin() > awaited; };
     if (awaited != 0 && !over()) (void)function_over_.wait_for(lock, kPatience, over);
-    // Those that are not over are read too, and once more later.
+    // Unfinished ones are read too, and once more later.
     ready = late_;
     std::erase_if(late_, [this](const Late& late) { return is_over(late); });
     any_.store(!late_.empty(), std::memory_order_relaxed);

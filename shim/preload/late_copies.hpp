@@ -1,17 +1,17 @@
-// Copies from pinned memory that work queued before them still fills: what they store is known when that work is over.
+// Copies from pinned memory that earlier queued work still writes: their contents are known only when that work is
+// over.
 //
-// A copy from pinned memory reads it when it runs. Until then two kinds of work that we see may write it:
-//  - a copy from a table on the device: what that table holds is known, so it counts as soon as the memory is copied
-//  on.
-//  - a host function. Such copies are read again at the next launches, until no host function that was queued before
-//  them
-//    is left. A launch that is given a place in what they wrote, or that may read a global which they wrote, waits for
-//    these functions, but no longer than kPatience: they may wait for what the program does next. After kMostInVain
-//    waits that brought nothing to light none is made any more, until a copy shows something that was not there before.
+// A copy from pinned memory reads it when the copy runs. Until then two kinds of visible work may write that memory:
+// - A copy from a table on the device: the contents of the table are known, so they count as soon as the memory is
+//   copied on.
+// - A host function. Such copies are read again at the following launches, until no host function queued before them is
+//   left. A launch whose words point into what they wrote, or that may read a global that they wrote, waits for these
+//   functions, but at most for kPatience: a function may itself wait for the program's next call. After kMostInVain
+//   waits that revealed nothing, no more waits are made until a copy reveals a new address.
 //
-// Thread safety: any thread. A program without them pays one load per launch.
+// Thread safety: any thread. A program without such copies pays one load per launch.
 //
-// Bounds: kMost copies of either kind are remembered, the newest ones.
+// Bounds: of either kind the newest kMost copies are remembered.
 #pragma once
 
 #include <array>
@@ -37,23 +37,23 @@ class LateCopies {
   static constexpr int kMostInVain = 8;
   static constexpr std::chrono::milliseconds kPatience{1000};
 
-  // Whether a launch has to look.
+  // Whether a launch has to call settle().
   bool any() const { return any_.load(std::memory_order_relaxed); }
 
-  // A host function is about to be queued; finished() or forgotten() with the number that this gives.
+  // A host function is about to be queued. Returns the number to pass to host_function_over().
   std::uint64_t host_function_queued();
   void host_function_over(std::uint64_t number);
   bool host_function_pending() const { return pending_.load(std::memory_order_acquire) != 0; }
 
-  // A copy that was asked for while one was pending. `from` is pinned.
+  // A copy was requested while a host function was pending. `from` is pinned memory.
   void add(CUdeviceptr to, CUdeviceptr from, std::size_t bytes);
-  // Reads what there is to read again, before a launch with these words. REQUIRES: not in a use.
+  // Reads again the sources that may have changed, before a launch with these words. REQUIRES: no use is active.
   void settle(const WordSpans& words);
 
-  // A copy from the device put these words there, as (address in host memory, word).
+  // The words that a copy from the device wrote, as (address in host memory, word).
   using HostWords = std::vector<std::pair<CUdeviceptr, CUdeviceptr>>;
   void note_copy_back(CUdeviceptr to, std::size_t bytes, HostWords words);
-  // Those that may lie in these bytes of host memory by the time that they are copied on.
+  // The words that may be in these bytes of host memory when they are copied on.
   HostWords copied_back(CUdeviceptr from, std::size_t bytes);
 
   void forget_all();
@@ -62,7 +62,7 @@ class LateCopies {
   struct Late {
     CUdeviceptr to, from;
     std::size_t bytes;
-    std::uint64_t newest;  // host function before it
+    std::uint64_t newest;  // the last host function queued before the copy
     bool waited = false;
   };
   struct Back {
@@ -75,7 +75,7 @@ class LateCopies {
 
   std::mutex mutex_;
   std::condition_variable function_over_;
-  std::set<std::uint64_t> functions_;  // not over yet
+  std::set<std::uint64_t> functions_;  // not finished yet
   std::uint64_t numbers_ = 0;
   std::deque<Late> late_;
   std::deque<Back> backs_;
@@ -85,7 +85,7 @@ class LateCopies {
   std::atomic<bool> any_back_{false};
 };
 
-// The process's one.
+// The instance of this process.
 LateCopies& late_copies();
 
 }  // namespace tessera::preload

@@ -1,5 +1,5 @@
-// Launches: every block that a parameter points into is in device memory before the kernel starts.
-// Which words of the parameters could be addresses is in parameter_words.hpp.
+// Launches: every block that a parameter points into is in device memory before the kernel starts. parameter_words.hpp
+// decides which words of the parameters may be addresses.
 #include "capture.hpp"
 #include "cuda_api.hpp"
 #include "driver_room.hpp"
@@ -16,7 +16,8 @@ Launched launched_as(unsigned grid_x, unsigned grid_y, unsigned grid_z) {
   return grid_x == 1 && grid_y == 1 && grid_z == 1 ? Launched::kOneBlock : Launched::kKernel;
 }
 
-// The driver was out of memory: for code, or for local memory. Apart from launch(), whose cost it shall not raise.
+// The driver ran out of memory, for code or for local memory. A separate function, so that launch() does not pay for
+// it.
 template <class Function, class... Args>
 [[gnu::noinline, gnu::cold]] CUresult launch_again(const WordSpans& words, Launched launched, CUstream stream,
                                                    const char* name, const GivenParameters& given,

@@ -1,7 +1,7 @@
-// cuIpc*MemHandle: blocks that other processes open, and blocks of other processes.
+// cuIpc*MemHandle: managed blocks that other processes open, and blocks of other processes.
 //
-// A handle of the driver's goes to the driver; so it is when the other process is not under the preload library.
-// What is opened is memory of another process: it does not move, and is no part of the heap.
+// A handle of the driver's goes to the driver, as when the other process does not run under the preload library. An
+// opened block is memory of another process: it does not move, and is not part of the heap.
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -23,13 +23,13 @@ struct Opened {
   CUcontext context;
   CUdeviceptr range;
   std::size_t bytes;                // of the range
-  std::vector<std::size_t> pieces;  // bytes of each that is mapped, from the range's start on
-  unsigned count;                   // of opens without a close
+  std::vector<std::size_t> pieces;  // bytes of each mapped piece, from the range's start on
+  unsigned count;                   // opens without a close
 };
 
 std::mutex opened_lock;
 
-// By the address that the program was given. Never destroyed: programs close from exit handlers.
+// Keyed by the address that the program got. Never destroyed: programs close handles in exit handlers.
 std::map<CUdeviceptr, Opened>& opened() {
   static auto& all = *new std::map<CUdeviceptr, Opened>;
   return all;
@@ -47,12 +47,12 @@ CUresult give_access(CUdeviceptr at, std::size_t bytes) {
 
 CUresult map_piece(CUdeviceptr at, const SharedPiece& piece) {
   CUmemGenericAllocationHandle handle = 0;
-  // A file is passed where other kinds of handles have a pointer.
+  // A file descriptor is passed where other handle types pass a pointer.
   void* const file = reinterpret_cast<void*>(static_cast<std::intptr_t>(piece.file));
   CUresult result = call_true(&TrueDriver::cuMemImportFromShareableHandle, &handle, file, kFile);
   if (result != CUDA_SUCCESS) return result;
   result = call_true(&TrueDriver::cuMemMap, at, std::size_t{piece.bytes}, std::size_t{0}, handle, 0ULL);
-  (void)call_true(&TrueDriver::cuMemRelease, handle);  // the mapping keeps it
+  (void)call_true(&TrueDriver::cuMemRelease, handle);  // the mapping keeps the memory alive
   if (result != CUDA_SUCCESS) return result;
   result = give_access(at, piece.bytes);
   if (result != CUDA_SUCCESS) (void)call_true(&TrueDriver::cuMemUnmap, at, std::size_t{piece.bytes});
@@ -85,7 +85,7 @@ CUresult map_all(IncomingBlock& incoming, Opened& to) {
   return result;
 }
 
-// The same handle is the same address in a context, as often as it is opened.
+// Within a context, opening the same handle again returns the same address.
 CUresult open_block(const SharedBlock& block, CUdeviceptr* address) {
   CUcontext context = nullptr;
   CUresult result = call_true(&TrueDriver::cuCtxGetCurrent, &context);
@@ -132,7 +132,7 @@ TESSERA_HOOK cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, 
   return open(&TrueDriver::cuIpcOpenMemHandle_v2, address, handle, flags);
 }
 
-// Work that uses the memory has to be over before it goes.
+// Work that uses the memory has to be over before it is unmapped.
 TESSERA_HOOK cuIpcCloseMemHandle(CUdeviceptr address) {
   const std::lock_guard<std::mutex> guard(opened_lock);
   const auto known = opened().find(address);

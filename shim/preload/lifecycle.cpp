@@ -38,8 +38,8 @@ namespace {
 constinit std::atomic<bool> off{false};
 constinit std::mutex start_lock;
 constinit std::mutex range_lock;
-constinit std::mutex ending_lock;  // for ending the allocator, and for writing when the process ends otherwise
-// The context that was current when Tessera started; its driver calls are made in it.
+constinit std::mutex ending_lock;  // for destroying the allocator, and for writing at other exits
+// The context that was current when Tessera started; its driver calls are made in that context.
 constinit std::atomic<CUcontext> home{nullptr};
 constinit std::array<std::atomic<CUcontext>, 64> homes{};  // by device
 
@@ -68,11 +68,11 @@ void finish_at_exit() {
   forget_endings();
 }
 
-// Whether anything is to be written at the end.
+// Whether anything has to be written at exit.
 bool has_outputs(const tessera_options* options) {
   char name[2] = "";
   for (const char* const option : {"stats", "timeline", "history", "trace"}) {
-    // What has no room in it is a name as well.
+    // A value too long for the buffer is a name as well.
     if (tessera_options_get(options, option, name, sizeof(name)) != TESSERA_OK || name[0] != '\0') return true;
   }
   return false;
@@ -84,7 +84,7 @@ std::uint64_t devices_of(tessera_allocator* allocator) {
   return tessera_get_stats(allocator, &stats) == TESSERA_OK ? stats.devices : 0;
 }
 
-// What the process's Tessera has is no longer known to any hook. Its blocks are.
+// Makes the hooks forget the process's Tessera. Its blocks are kept.
 void put_away(tessera_allocator* allocator) {
   for (std::atomic<CUcontext>& known : homes) known.store(nullptr);
   stop_control();
@@ -109,7 +109,7 @@ void put_away(tessera_allocator* allocator) {
 
 void* resolve(const char* name, void*) { return true_symbol(name); }
 
-// `folder` gets that of the control socket.
+// `folder` receives the folder of the control socket.
 template <std::size_t kSize>
 tessera_result create(tessera_allocator** allocator, char (&folder)[kSize], bool& outputs) {
   if (true_driver().cuFuncGetParamInfo == nullptr) return TESSERA_NOT_SUPPORTED;
@@ -128,7 +128,7 @@ const char* reason_of_failure() {
   return tessera_last_error();
 }
 
-// Options that cannot be meant leave the program alone as well.
+// Invalid options leave the program alone as well.
 bool is_switched_off() {
   static const bool switched_off = [] {
     tessera_options* options = nullptr;
@@ -220,14 +220,14 @@ CUcontext home_of(CUdevice device) {
   return known ? homes[static_cast<std::size_t>(device)].load() : nullptr;
 }
 
-// Two devices may be used for the first time at once. Whoever comes last tells of both; the range is read
-// first, as the statistics wait for a device that is being made and so tell of all that are in it.
+// Two devices may be used for the first time concurrently; the last call publishes both. The range is read before the
+// device count: the statistics wait for a device under construction, and so include every device in the range.
 void learn_range(tessera_allocator* allocator) {
   tessera_address low = 0;
   tessera_address high = 0;
   tessera_managed_range(allocator, &low, &high);
   if (low == detail::range_low.load() && high == detail::range_high.load()) return;
-  // Of a device that another face in the process was the first to use, nobody has asked for it yet.
+  // If another interface in this process used the device first, no hook has asked for its home context yet.
   CUdevice device = -1;
   CUcontext context = nullptr;
   if (call_true(&TrueDriver::cuCtxGetDevice, &device) == CUDA_SUCCESS &&
@@ -280,14 +280,14 @@ void leave_context(CUcontext context) {
       is_last = is_last && its == nullptr;
     }
   }
-  // What other devices have must stay; the context that Tessera started in may have been of none.
+  // Blocks of other devices must stay; the context in which Tessera started may belong to no managed device.
   const bool alone = context == home.load() && devices_of(allocator) <= 1;
   if (!alone && !(was_home && is_last)) return;
   put_away(allocator);
   tessera_allocator_destroy(allocator);
 }
 
-// OK when Tessera runs here, and all its addresses are known to the hooks.
+// TESSERA_OK if Tessera runs here and the hooks know all of its addresses.
 tessera_result attend() {
   if (off.load()) return TESSERA_NOT_SUPPORTED;
   const Entry entry;
@@ -306,7 +306,7 @@ tessera_result attend() {
 
 }  // namespace tessera::preload
 
-// Called by tessera_shared() for the other faces in the process.
+// Called by tessera_shared() for the other interfaces in this process.
 extern "C" __attribute__((visibility("default"))) tessera_result tessera_preload_attend(void) {
   return tessera::preload::attend();
 }

@@ -1,8 +1,8 @@
-/* dlsym and dlvsym as the program sees them, in both of glibc's versions.
+/* The dlsym and dlvsym that the program sees, in both of glibc's versions.
  *
- * glibc finds the caller of RTLD_NEXT and RTLD_DEFAULT by the return address, so a wrapper must not
- * stand in between: either the look-up is answered with one of our hooks, or the arguments are
- * restored and glibc's own function is jumped to, the program's return address on the stack. */
+ * glibc resolves RTLD_NEXT and RTLD_DEFAULT by the caller's return address, so these entries must not be ordinary
+ * wrappers: either the look-up returns one of our hooks, or the arguments are restored and the entry jumps to glibc's
+ * own function with the program's return address on the stack. */
 #if !defined(__x86_64__)
 #error "the preload library knows the calling convention of x86-64 only"
 #endif
@@ -10,8 +10,8 @@
     .section .note.GNU-stack, "", @progbits
     .text
 
-/* Arguments: handle, name (and version) in rdi, rsi (and rdx). The answer also gets the caller, the return address,
- * in the register of the argument behind them. */
+/* Arguments: handle, name (and version) in rdi, rsi (and rdx). \answer also takes the caller, the return address, in
+ * the next argument register. */
 .macro loader_entry symbol, own, answer, find_true, caller
     .globl  \symbol
     .type   \symbol, @function

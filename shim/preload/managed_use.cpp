@@ -14,7 +14,7 @@
 namespace tessera::preload {
 namespace {
 
-// CUDA's own allocations end at a multiple of this, and so does its checking.
+// CUDA's own allocations end at a multiple of this, and its bounds checks have this granularity.
 constexpr std::uint64_t kGrain = 512;
 
 CUresult check(tessera_allocator* allocator, const Extent& extent, tessera_block_info& info) {
@@ -29,7 +29,7 @@ CUresult check(tessera_allocator* allocator, const Extent& extent, tessera_block
                                                              : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Of a green context's default stream nothing can be told, so all that is needed is there before the call.
+// Work on a green context's default stream cannot be tracked, so all blocks are fetched before the call.
 tessera_stream orders_by(CUstream stream) {
   return of_green_default(stream) ? TESSERA_NO_STREAM : stream_of(stream);
 }
@@ -62,7 +62,7 @@ ManagedUse::ManagedUse(std::span<const Extent> extents, CUstream stream, Waits w
   if (waits == Waits::kAll && begun_ && !foreign) queued_.emplace();
 }
 
-// Its own use was noted before what was queued, so that is over as well.
+// The use itself was recorded before the queued work, so it is over as well.
 void ManagedUse::returned() {
   if (!queued_) return;
   queued_->is_over(stream_);
@@ -121,13 +121,13 @@ ManagedUse::ManagedUse(const WordSpans& words, CUstream stream, const char* kern
 
 ManagedUse::~ManagedUse() {
   if (!begun_) return;
-  // If this fails, so does the program's own next wait.
+  // If this fails, the program's own next wait fails too.
   if (waits_for_ != nullptr) (void)call_true(&TrueDriver::cuStreamSynchronize, waits_for_);
   const InPrimary in_primary;
   tessera_use_end(allocator_, &use_);
 }
 
-// Apart, so that other launches need not make room for what it keeps.
+// A separate function, so that other launches do not reserve stack space for it.
 [[gnu::noinline]] bool ManagedUse::begin_apart(const WordSpans& words, CUstream stream,
                                                const char* call) {
   const std::vector<tessera_address> blocks = blocks_if_foreign(words.in_a_row(), stream);
@@ -135,14 +135,14 @@ ManagedUse::~ManagedUse() {
   waits_for_ = stream;
   tessera_result result = begin(blocks, stream, Waits::kMay);
   if (result == TESSERA_OUT_OF_MEMORY && !words.all_certain()) {
-    // All of it or only what is certain: these launches are few.
+    // Either everything or only the certain words: such launches are rare.
     result = begin(words.certain, stream, Waits::kMay);
   }
   settle(result, call);
   return true;
 }
 
-// Another thread may free one of the blocks meanwhile: then nothing is certain any more.
+// Another thread may free one of the blocks meanwhile: then no word is certain any more.
 [[gnu::noinline]] tessera_result ManagedUse::begin_without_strays(const WordSpans& words, CUstream stream,
                                                                   const char* kernel) {
   Words live = without_strays(words, given_ != nullptr ? *given_ : GivenParameters());
@@ -164,7 +164,7 @@ tessera_result ManagedUse::begin(std::span<const tessera_address> addresses, CUs
                                  Waits waits) {
   const auto begin_use =
       waits == Waits::kNo ? tessera_use_begin : tessera_use_begin_blocking;
-  const tessera_stream ordered_by = orders_by(stream);  // in the program's own context
+  const tessera_stream ordered_by = orders_by(stream);  // queried in the program's own context
   const InPrimary in_primary;
   return begin_use(allocator_, addresses.data(), addresses.size(), ordered_by, TESSERA_WRITE,
                    &use_);

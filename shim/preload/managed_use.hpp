@@ -1,5 +1,4 @@
-// One call of the program that uses managed memory: its blocks are in device memory for as long as
-// its work needs them.
+// A call of the program that uses managed memory: its blocks are in device memory for as long as its work needs them.
 //
 // Thread safety: an object belongs to the thread that made it.
 // Invariants: between construction and destruction this thread makes no other Tessera call.
@@ -20,7 +19,8 @@
 
 namespace tessera::preload {
 
-// What a call reads or writes. Of 0 bytes nothing is needed, wherever they lie: CUDA takes any address there.
+// Bytes that a call reads or writes. An extent of 0 bytes needs nothing, at any address: CUDA accepts any address
+// there.
 struct Extent {
   CUdeviceptr address;
   std::size_t bytes;
@@ -28,24 +28,24 @@ struct Extent {
 
 enum class Waits {
   kNo,   // the call queues its work and returns
-  kMay,  // it may wait for work, its own or earlier: it must not hold up others meanwhile
-  kAll,  // likewise, and all work on the stream up to its own is over when it has returned
+  kMay,  // it may wait for work, its own or earlier: it must not block other threads meanwhile
+  kAll,  // as kMay, and when it returns, all work on the stream up to its own is over
 };
 
 enum class Launched {
   kKernel,    // uses blocks of its own device
-  kOneBlock,  // likewise, and so small that it may only pass on the addresses that it is given
+  kOneBlock,  // as kKernel, and so small that it may only pass on the addresses that it is given
   kGraph,     // may copy from device to device
 };
 
 class ManagedUse {
  public:
-  // For the extents that are managed. Status: CUDA_ERROR_INVALID_VALUE for one that is not wholly
-  // inside a live block, as the driver says of its own memory.
+  // For the managed extents. Status: CUDA_ERROR_INVALID_VALUE for an extent that is not entirely inside a live block,
+  // as the driver returns for its own memory.
   ManagedUse(std::span<const Extent> extents, CUstream stream, Waits waits, const char* call);
-  // For a launch: any of the words may be an address. Blocks that hold tables bring in what these name. Without words
-  // the launch counts as work that may reach any block.
-  // `given` tells what words in no live block may mean; it has to live as long as this.
+  // For a launch: any of the words may be an address. Blocks that contain tables also bring in the blocks that the
+  // tables name. A launch without words counts as work that may reach any block. `given` helps to interpret words
+  // outside live blocks; it has to outlive this object.
   ManagedUse(const WordSpans& words, CUstream stream, const char* kernel,
              Launched launched = Launched::kKernel, const GivenParameters* given = nullptr);
   ~ManagedUse();
@@ -53,14 +53,14 @@ class ManagedUse {
   ManagedUse& operator=(const ManagedUse&) = delete;
 
   CUresult status() const { return status_; }
-  // The call has returned, with success. Of one that waits for all, the work is over.
+  // The call has returned with success. For Waits::kAll, its work is over.
   void returned();
 
  private:
   void begin_launch(const WordSpans& words, CUstream stream, const char* kernel, Launched launched);
   void begin_with_tables(const WordSpans& words, CUstream stream, const char* kernel, Launched launched,
                          bool was_handed);
-  // For blocks whose work has to be waited for on the host. False, and nothing done, if there are none.
+  // For blocks whose work has to be waited for on the host. Returns false, and does nothing, if there are none.
   bool begin_apart(const WordSpans& words, CUstream stream, const char* call);
   tessera_result begin_without_strays(const WordSpans& words, CUstream stream, const char* kernel);
   tessera_result begin_graded(const WordSpans& words, CUstream stream, const char* kernel);
@@ -70,22 +70,22 @@ class ManagedUse {
 
   const Entry entry_;
   tessera_allocator* const allocator_;
-  std::optional<QueuedWork> queued_;  // where all of it will be over
-  CUstream stream_ = nullptr;         // on that
+  std::optional<QueuedWork> queued_;  // set for Waits::kAll: the work that will be over on return
+  CUstream stream_ = nullptr;         // the stream of that work
   const GivenParameters* const given_ = nullptr;  // of a kernel
-  CUstream waits_for_ = nullptr;  // at the end; null: for nothing
+  CUstream waits_for_ = nullptr;  // synchronised at the end; null: none
   bool begun_ = false;
   CUresult status_ = CUDA_SUCCESS;
   tessera_use use_;
 };
 
-// Where Tessera orders a use: the C API's name of CUDA's stream.
+// The C API's stream for a CUDA stream, by which Tessera orders a use.
 inline tessera_stream stream_of(CUstream stream) {
   return stream == CU_STREAM_LEGACY ? nullptr : static_cast<tessera_stream>(stream);
 }
 
-// Calls the driver with the extents' blocks in device memory. The common case, nothing managed,
-// costs a compare for each extent.
+// Calls the driver while the extents' blocks are in device memory. In the common case, nothing managed, it costs one
+// comparison per extent.
 template <class Function, class... Args>
 CUresult with_blocks(std::span<const Extent> extents, CUstream stream, Waits waits,
                      const char* call, Function TrueDriver::*function, Args... args) {

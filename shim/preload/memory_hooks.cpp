@@ -1,9 +1,9 @@
 // Allocation and free: the program's device memory becomes managed blocks.
 //
-// Where Tessera does not work (no context yet, no virtual memory management on the device, switched
-// off), the driver allocates as ever, and frees what it gave: an address tells whose it is. So it does for
-// what NCCL allocates for itself, on any thread: NCCL shares that with other devices and processes. And what a driver that
-// stands in front of another allocates for itself is its own.
+// Where Tessera does not work (no context yet, no virtual memory management on the device, switched off), the driver
+// allocates as usual, and frees its own allocations: the address shows which side it belongs to. The driver also serves
+// NCCL's own allocations, on any thread, because NCCL shares them with other devices and processes, and the allocations
+// of a loader driver that stands in front of another one.
 #include <atomic>
 #include <cstdint>
 
@@ -30,12 +30,12 @@ using namespace tessera::preload;
 
 namespace {
 
-// Rows of cuMemAllocPitch start at multiples of this, which every kind of access allows.
+// Rows of cuMemAllocPitch start at multiples of this, which suits every kind of access.
 constexpr std::size_t kPitchGrain = 512;
 
 enum class Served { kDone, kNotOurs };
 
-// Once for each device; they are few.
+// True once per device.
 bool is_first(std::atomic<std::uint64_t>& said, CUdevice device) {
   const std::uint64_t bit = std::uint64_t{1} << (device % 64);
   return (said.fetch_or(bit) & bit) == 0;
@@ -51,8 +51,8 @@ void say_second_context(CUdevice device) {
   if (is_first(said, device)) say("not in use in a second context on device %d", device);
 }
 
-// Memory of a call without a stream is for all streams: TESSERA_NO_STREAM, made and freed.
-// kNotOurs: the driver shall serve the call, and say what is wrong with it if something is.
+// Memory from a call without a stream is for all streams: it is allocated and freed with TESSERA_NO_STREAM. kNotOurs:
+// the driver has to serve the call, and report its error if there is one.
 Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, const char* call,
                 const void* caller, CUresult& result) {
   if (address == nullptr || bytes == 0 || lies_in_nccl(caller) || lies_in_known_driver(caller)) {
@@ -87,7 +87,7 @@ Served allocate(CUdeviceptr* address, std::size_t bytes, tessera_stream stream, 
   result = cuda_result_said(outcome, call);
   if (outcome == TESSERA_OK) {
     learn_range(allocator);
-    pool_blocks().remove(made);  // of an earlier block that ended with the graph that held it
+    pool_blocks().remove(made);  // left over from an earlier block that ended with its graph
     *address = made;
   }
   return Served::kDone;
@@ -102,7 +102,7 @@ CUresult release(CUdeviceptr address, tessera_stream stream) {
   return cuda_result(tessera_free(running(), address, stream));
 }
 
-// The same from the default pool of the current device.
+// The same from the current device's default pool.
 Served allocate_from_pool(CUdeviceptr* address, std::size_t bytes, CUstream stream, const char* call,
                           const void* caller, CUresult& result) {
   const Served served = allocate(address, bytes, stream_of(stream), call, caller, result);
@@ -110,7 +110,8 @@ Served allocate_from_pool(CUdeviceptr* address, std::size_t bytes, CUstream stre
   return served;
 }
 
-// Of the current device. Only the default pool's memory is like cuMemAlloc's; others may be shared with other processes.
+// For the current device. Only the default pool's memory is like cuMemAlloc's; other pools may be shared with other
+// processes.
 bool is_default_pool(CUmemoryPool pool) {
   CUdevice device = 0;
   CUmemoryPool usual = nullptr;
@@ -119,7 +120,7 @@ bool is_default_pool(CUmemoryPool pool) {
          usual == pool;
 }
 
-// Where the driver cannot be asked there is none but the default one.
+// If the driver cannot be queried, there is only the default pool.
 bool current_pool_is_default() {
   CUdevice device = 0;
   CUmemoryPool current = nullptr;
@@ -156,19 +157,19 @@ TESSERA_HOOK cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::s
                         width, height, element_bytes);
 }
 
-// Keeps what programs rely on without saying so: when cuMemFree returns, all earlier work is over.
+// Preserves a guarantee that programs rely on silently: when cuMemFree returns, all earlier work is over.
 TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
   CUresult told = CUDA_SUCCESS;
   if (free_if_retired(address, told)) return told;
   const bool put_off = served(address) && held_blocks().put_off_free(address, told);
-  if (put_off && (told != CUDA_SUCCESS || any_capture())) return told;  // a capture forbids to wait
+  if (put_off && (told != CUDA_SUCCESS || any_capture())) return told;  // waiting is not allowed during a capture
   const Entry entry;
   if (!managed(address) || running() == nullptr || entry.nested()) {
     const CUresult freed = call_true(&TrueDriver::cuMemFree_v2, address);
     if (freed == CUDA_SUCCESS) expect_device_memory();
     return freed;
   }
-  const InPrimary in_primary;  // which waits for green contexts too
+  const InPrimary in_primary;  // the synchronisation covers green contexts too
   const QueuedWork queued;
   CUresult earlier = call_true(&TrueDriver::cuCtxSynchronize);
   if (earlier == CUDA_SUCCESS) queued.is_all_over();
@@ -179,7 +180,7 @@ TESSERA_HOOK cuMemFree_v2(CUdeviceptr address) {
 
 TESSERA_HOOK_PTSZ(cuMemAllocAsync, (CUdeviceptr* address, std::size_t bytes, CUstream given), {
   CUresult result = CUDA_SUCCESS;
-  // In a capture this makes a node of the graph, with an address that the graph owns.
+  // In a capture this adds a graph node, with an address that the graph owns.
   if (!capturing(stream)) {
     const InContextOf its(stream);
     if (current_pool_is_default() &&
@@ -195,7 +196,7 @@ TESSERA_HOOK_PTSZ(cuMemAllocFromPoolAsync,
   CUresult result = CUDA_SUCCESS;
   const char* const call = "cuMemAllocFromPoolAsync";
   if (!capturing(stream)) {
-    const InContextOf its(stream);  // the default pool of another device than that is the driver's
+    const InContextOf its(stream);  // the default pool of any other device is left to the driver
     if (is_default_pool(pool) &&
         allocate_from_pool(address, bytes, stream, call, TESSERA_CALLER, result) == Served::kDone) {
       return result;

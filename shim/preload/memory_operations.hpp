@@ -1,4 +1,4 @@
-// Which word of memory an operation of cuStreamBatchMemOp, or of a graph's node of such, is about.
+// The memory word that an operation of cuStreamBatchMemOp, or of a batch-memory-operation graph node, accesses.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -9,9 +9,9 @@
 
 namespace tessera::preload {
 
-// 0 for an operation that names no word, as a barrier.
+// 0 for an operation without a word, such as a barrier.
 inline CUdeviceptr word_of(const CUstreamBatchMemOpParams& operation) {
-  int kind = 0;  // may be one that this cuda.h does not know
+  int kind = 0;  // may be a value that this cuda.h does not know
   std::memcpy(&kind, &operation.operation, sizeof(kind));
   switch (kind) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:

@@ -1,8 +1,8 @@
-// The part of NCCL's public interface that the preload library stands in front of, in nccl.h's binary form.
+// The part of NCCL's public interface that the preload library intercepts, in nccl.h's binary form.
 //
-// Why declared here: no build needs NCCL, and nccl.h brings the CUDA runtime's header along. Enumerations
-// are `int` in the binary interface, communicators and windows are opaque, a cudaStream_t is a CUstream.
-// Held against nccl.h of NCCL 2.32; a function that the NCCL of a program lacks is never called.
+// Why declared here: no build needs NCCL, and nccl.h includes the CUDA runtime's header. Enumerations are `int` in the
+// ABI, communicators and windows are opaque, and a cudaStream_t is a CUstream. Checked against nccl.h of NCCL 2.32; a
+// function missing from the program's NCCL is never called.
 //
 // Thread safety: no code.
 #pragma once
@@ -11,7 +11,7 @@
 
 #include "cuda_api.hpp"
 
-// Visible to the program, as the hooks of the driver are.
+// Visible to the program, like the driver hooks.
 #define TESSERA_NCCL_HOOK extern "C" __attribute__((visibility("protected"))) NcclResult
 
 using NcclResult = int;  // ncclResult_t
@@ -47,7 +47,7 @@ NcclResult ncclGather(const void* send, void* receive, std::size_t count, NcclTy
 NcclResult ncclScatter(const void* send, void* receive, std::size_t count, NcclType type, int root, NcclComm* comm,
                        CUstream stream);
 
-// The same with a configuration of the call.
+// The same, with a per-call configuration.
 NcclResult ncclAllReduceConfig(const void* send, void* receive, std::size_t count, NcclType type, NcclOp op,
                                NcclComm* comm, CUstream stream, const NcclCollConfig* config);
 NcclResult ncclReduceConfig(const void* send, void* receive, std::size_t count, NcclType type, NcclOp op, int root,
@@ -65,7 +65,7 @@ NcclResult ncclGatherConfig(const void* send, void* receive, std::size_t count, 
 NcclResult ncclScatterConfig(const void* send, void* receive, std::size_t count, NcclType type, int root,
                              NcclComm* comm, CUstream stream, const NcclCollConfig* config);
 
-// From one rank to another.
+// Point to point.
 NcclResult ncclSend(const void* send, std::size_t count, NcclType type, int peer, NcclComm* comm, CUstream stream);
 NcclResult ncclRecv(void* receive, std::size_t count, NcclType type, int peer, NcclComm* comm, CUstream stream);
 NcclResult ncclPutSignal(const void* local, std::size_t count, NcclType type, int peer, NcclWindow* window,
@@ -75,7 +75,7 @@ NcclResult ncclGroupStart();
 NcclResult ncclGroupEnd();
 NcclResult ncclGroupSimulateEnd(NcclSimInfo* info);
 
-// Addresses that NCCL keeps.
+// Calls that make NCCL retain an address.
 NcclResult ncclCommRegister(const NcclComm* comm, void* buffer, std::size_t bytes, void** handle);
 NcclResult ncclCommDeregister(const NcclComm* comm, void* handle);
 NcclResult ncclCommWindowRegister(NcclComm* comm, void* buffer, std::size_t bytes, NcclWindow** window, int flags);
@@ -95,7 +95,7 @@ NcclResult ncclCommDestroy(NcclComm* comm);
 NcclResult ncclCommAbort(NcclComm* comm);
 NcclResult ncclCommGetAsyncError(NcclComm* comm, NcclResult* error);
 
-// Asked, and not hooked.
+// Called by the hooks, not hooked.
 NcclResult ncclCommCount(const NcclComm* comm, int* ranks);
 NcclResult ncclCommUserRank(const NcclComm* comm, int* rank);
 NcclResult ncclCommCuDevice(const NcclComm* comm, int* device);
@@ -107,7 +107,7 @@ namespace tessera::preload {
 constexpr NcclResult kNcclSuccess = 0;
 constexpr NcclResult kNcclCudaError = 1;  // ncclUnhandledCudaError
 constexpr NcclResult kNcclInvalidUsage = 5;
-constexpr NcclResult kNcclInProgress = 7;  // of a communicator that does not block
+constexpr NcclResult kNcclInProgress = 7;  // from a non-blocking communicator
 constexpr int kNcclScalarDevice = 0;       // ncclScalarResidence_t
 
 }  // namespace tessera::preload

@@ -1,7 +1,7 @@
-// NCCL's communicators, its own memory, and the buffers that it keeps by registration.
+// NCCL's communicators, its own memory, and the buffers that it retains by registration.
 //
-// NCCL shares its own memory with other devices and processes, so it is the driver's and stays where it is:
-// what NCCL allocates inside of these calls is left alone, as is what comes from its code on any thread
+// NCCL shares its own memory with other devices and processes, so that memory comes from the driver and does not move:
+// allocations that NCCL makes inside these calls are left alone, as are those made by its code on any thread
 // (memory_hooks.cpp).
 #include <atomic>
 
@@ -14,7 +14,7 @@
 namespace tessera::preload {
 namespace {
 
-constinit std::atomic<std::uint64_t> devices_with_ranks{0};  // a bit each
+constinit std::atomic<std::uint64_t> devices_with_ranks{0};  // one bit each
 constinit std::atomic<bool> shared{false};
 
 }  // namespace
@@ -29,8 +29,8 @@ namespace {
 
 constexpr const char* kRegistered = "registered with NCCL";
 
-// A rank is on the current device. All ranks of a process are here before NCCL asks which devices are
-// peers, since making a communicator begins with a meeting of all its ranks.
+// A rank is on the current device. All ranks of a process have called this before NCCL queries peer access, since
+// creating a communicator begins with a rendezvous of all its ranks.
 void note_rank() {
   CUdevice device = 0;
   if (call_true(&TrueDriver::cuCtxGetDevice, &device) != CUDA_SUCCESS) return;
@@ -38,7 +38,7 @@ void note_rank() {
   if ((devices_with_ranks.fetch_or(bit) & ~bit) != 0) shared.store(true);
 }
 
-// What NCCL does with memory in a call is its own business.
+// NCCL's memory operations within such a call are not touched.
 template <class Function, class... Args>
 NcclResult inside(const void* caller, Function TrueNccl::*function, Args... args) {
   const TrueNccl* const nccl = nccl_for(caller);
@@ -54,7 +54,7 @@ NcclResult end_comm(const void* caller, Function TrueNccl::*function, NcclComm* 
   return result;
 }
 
-// Once: a program registers many buffers.
+// Printed once: a program registers many buffers.
 void say_not_registered() {
   static constinit std::atomic<bool> said{false};
   if (!said.exchange(true)) say("NCCL: memory that moves is used without registration, by copies");
@@ -62,9 +62,9 @@ void say_not_registered() {
 
 }  // namespace
 
-// NCCL before 2.24 writes into the buffers of other ranks of its process without asking, and later
-// ones may where these are registered; kernels use the blocks of their own device alone. See
-// peer_hooks.cpp for what is answered then.
+// NCCL before 2.24 writes into the buffers of other ranks in its process without querying peer access, and later
+// versions may if the buffers are registered, but kernels may only use blocks of their own device. peer_hooks.cpp has
+// the answers for this case.
 TESSERA_NCCL_HOOK ncclCommInitAll(NcclComm** comms, int devices, const int* list) {
   if (devices > 1) shared.store(true);
   return inside(__builtin_return_address(0), &TrueNccl::ncclCommInitAll, comms, devices, list);
@@ -102,7 +102,7 @@ TESSERA_NCCL_HOOK ncclCommAbort(NcclComm* comm) {
   return end_comm(__builtin_return_address(0), &TrueNccl::ncclCommAbort, comm);
 }
 
-// A program must ask this until a communicator that does not block has done what it was called for.
+// A program has to call this until a non-blocking communicator has finished the requested operation.
 TESSERA_NCCL_HOOK ncclCommGetAsyncError(NcclComm* comm, NcclResult* error) {
   const NcclResult result = inside(__builtin_return_address(0), &TrueNccl::ncclCommGetAsyncError, comm, error);
   if (result == kNcclSuccess && *error != kNcclInProgress) NcclPending(comm).queued();
@@ -117,11 +117,11 @@ TESSERA_NCCL_HOOK ncclMemFree(void* buffer) {
   return inside(__builtin_return_address(0), &TrueNccl::ncclMemFree, buffer);
 }
 
-// ---- addresses that NCCL keeps ------------------------------------------------------------------
+// ---- addresses that NCCL retains ----------------------------------------------------------------
 
-// To register a buffer only makes its collectives faster, and NCCL says success too where it leaves one
-// out. It cannot register what is mapped in parts, which the driver tells it of our blocks
-// (cuMemRetainAllocationHandle); then the buffer is left out, and may move.
+// Registration only makes collectives on the buffer faster, and NCCL also returns success if it skips a buffer. It
+// cannot register memory mapped in parts, which is what the driver reports for our blocks
+// (cuMemRetainAllocationHandle). Then the buffer is not registered, and may move.
 TESSERA_NCCL_HOOK ncclCommRegister(const NcclComm* comm, void* buffer, std::size_t bytes, void** handle) {
   const auto address = reinterpret_cast<CUdeviceptr>(buffer);
   const bool ours = served(address);
@@ -136,26 +136,26 @@ TESSERA_NCCL_HOOK ncclCommRegister(const NcclComm* comm, void* buffer, std::size
   return kNcclSuccess;
 }
 
-// Old versions of NCCL refuse the handle of a buffer that was left out.
+// Old versions of NCCL reject the null handle of an unregistered buffer.
 TESSERA_NCCL_HOOK ncclCommDeregister(const NcclComm* comm, void* handle) {
   if (handle == nullptr) return kNcclSuccess;
   return inside(__builtin_return_address(0), &TrueNccl::ncclCommDeregister, comm, handle);
 }
 
-// A window is made by all ranks together, of memory that can be mapped elsewhere: NCCL refuses memory of
-// cuMemAlloc, and ours likewise.
+// All ranks create a window together, from memory that can be mapped elsewhere: NCCL rejects cuMemAlloc memory, and
+// ours as well.
 TESSERA_NCCL_HOOK ncclCommWindowRegister(NcclComm* comm, void* buffer, std::size_t bytes, NcclWindow** window,
                                          int flags) {
   KeptBlocks kept(kRegistered);
   if (kept.add(reinterpret_cast<CUdeviceptr>(buffer)) != CUDA_SUCCESS) return kNcclCudaError;
   const NcclResult result =
       inside(__builtin_return_address(0), &TrueNccl::ncclCommWindowRegister, comm, buffer, bytes, window, flags);
-  // In a group, and without blocking, the window is made later.
+  // In a group, or without blocking, the window is created later.
   if (result == kNcclSuccess || result == kNcclInProgress) (void)kept.after(CUDA_SUCCESS);
   return result;
 }
 
-// A scalar on the device is read whenever a collective with the operation runs.
+// A scalar on the device is read whenever a collective with this operation runs.
 TESSERA_NCCL_HOOK ncclRedOpCreatePreMulSum(NcclOp* op, void* scalar, NcclType type, int residence, NcclComm* comm) {
   KeptBlocks kept("scalar of an NCCL reduction");
   const bool on_device = residence == kNcclScalarDevice;

@@ -20,7 +20,7 @@ constinit std::atomic<const TrueNccl*> nccls[kMostNccls]{};
 
 namespace {
 
-// Every NCCL has it, and we have no function of that name.
+// Every NCCL exports it, and we define no function of that name.
 constexpr const char* kInEveryNccl = "ncclCommCount";
 
 struct Hooked {
@@ -34,22 +34,22 @@ const Hooked kNcclHooks[] = {
 };
 #undef NCCL_HOOK
 
-// The addresses of an object, from its first loaded byte to its last.
+// The address range of an object, from its first loaded byte to its last.
 struct MappedRange {
   std::uintptr_t low = 0;
   std::uintptr_t high = 0;
 };
 
-// An object that calls NCCL, and which one it means.
+// An object that calls NCCL, and the NCCL that it is bound to.
 struct Caller {
   MappedRange range;
   const TrueNccl* nccl;
 };
 
-constexpr int kMostCallers = 32;  // others are looked up at each call
+constexpr int kMostCallers = 32;  // further callers are looked up at each call
 
 constinit std::mutex lock;
-constinit Caller callers[kMostCallers]{};  // the first caller_count are set, and stay
+constinit Caller callers[kMostCallers]{};  // the first caller_count entries are set and never change
 constinit std::atomic<int> caller_count{0};
 constinit std::atomic<const TrueNccl*> by_pointer{nullptr};
 
@@ -75,7 +75,7 @@ MappedRange range_of(const void* inside) {
   return search.found;
 }
 
-// Of the loaded object that `inside` lies in; it stays loaded from then on. Null for the program itself.
+// The loaded object that contains `inside`; it stays loaded from then on. Null for the main program.
 void* handle_of(const void* inside) {
   Dl_info where{};
   if (dladdr(inside, &where) == 0 || where.dli_fname == nullptr) return nullptr;
@@ -91,7 +91,7 @@ const TrueNccl* known_by(const void* function) {
   return nullptr;
 }
 
-// An NCCL that is linked into something larger cannot be told from what else allocates there.
+// If NCCL is linked into a larger library, its allocations cannot be distinguished from that library's others.
 bool is_nccl_alone(const void* function) {
   Dl_info where{};
   return dladdr(function, &where) != 0 && where.dli_fname != nullptr &&
@@ -117,8 +117,8 @@ std::unique_ptr<TrueNccl> read_nccl(const void* function) {
   return made;
 }
 
-// The NCCL that `function` is of; null when there are too many. Reads it without the lock: the loader has one
-// of its own, and its caller may hold that.
+// The NCCL that contains `function`; null if there are too many. Reads its symbols without the lock: the loader has its
+// own lock, and our caller may hold it.
 const TrueNccl* nccl_of(const void* function) {
   if (const TrueNccl* const known = known_by(function)) return known;
   std::unique_ptr<TrueNccl> made = read_nccl(function);
@@ -139,7 +139,7 @@ const void* in_scope_of(const void* caller) {
   return found;
 }
 
-// Where nothing else tells: what is in the program's scope, or loaded by its usual name.
+// Last resort: the NCCL in the program's scope, or one loaded under its usual name.
 const void* anywhere() {
   if (const void* const found = true_dlsym(RTLD_DEFAULT, kInEveryNccl)) return found;
   void* const usual = dlopen("libnccl.so.2", RTLD_LAZY | RTLD_NOLOAD);

@@ -1,12 +1,12 @@
-// Which NCCL a call is meant for, and which calls of the driver come from inside one.
+// Which NCCL a call is meant for, and which driver calls come from inside an NCCL.
 //
-// Our hooks have the names of NCCL's functions, so the program's libraries are bound to them. A hook passes
-// the call on to the NCCL that its caller would have been bound to: the one in the scope of the calling
-// object (also a static one inside of it, if it shows its names); else the one whose functions were looked
-// up by dlsym, since callers such as libffi have none in their scope.
+// Our hooks have the names of NCCL's functions, so the program's libraries bind to them. A hook forwards the call to
+// the NCCL that its caller would have been bound to: the one in the scope of the calling object (also a static one
+// inside it, if its symbols are exported); otherwise the one whose functions were looked up by dlsym, since callers
+// such as libffi have none in their scope.
 //
-// Thread safety: any thread. A known caller costs a compare for each known object, and no lock.
-// Invariants: an NCCL that is known stays loaded.
+// Thread safety: any thread. A known caller costs one comparison per known object, and no lock.
+// Invariants: a known NCCL stays loaded.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,10 @@ struct TrueNccl {
 #define NCCL_HOOK(name) decltype(&::name) name = nullptr;
 #include "nccl_hooks.inc"
 #undef NCCL_HOOK
-  // What the hooks themselves need.
+  // Used by the hooks themselves.
   decltype(&::ncclCommCount) ncclCommCount = nullptr;
   decltype(&::ncclCommUserRank) ncclCommUserRank = nullptr;
-  // Where the object that it is in is mapped, and whether that is NCCL alone.
+  // The mapped range of the containing object, and whether that object is NCCL alone.
   std::uintptr_t low = 0;
   std::uintptr_t high = 0;
   bool alone = false;
@@ -34,8 +34,7 @@ constexpr int kMostNccls = 4;
 extern constinit std::atomic<const TrueNccl*> nccls[kMostNccls];
 }  // namespace detail
 
-// Whether `caller`, a return address, lies in an NCCL that is a library of its own. One load in a program
-// without NCCL.
+// Whether `caller`, a return address, is in a stand-alone NCCL library. Costs one load in a program without NCCL.
 inline bool lies_in_nccl(const void* caller) {
   const auto address = reinterpret_cast<std::uintptr_t>(caller);
   for (const std::atomic<const TrueNccl*>& known : detail::nccls) {
@@ -46,11 +45,11 @@ inline bool lies_in_nccl(const void* caller) {
   return false;
 }
 
-// Null when there is none, which is said once.
+// Null if there is none, which is reported once.
 const TrueNccl* nccl_for(const void* caller);
 
-// The hook that answers a look-up of `name` which found `found`; null: `found` itself does. Calls by pointer
-// reach one NCCL of a process; a second one is left alone, and that is said once.
+// The hook to return for a look-up of `name` that found `found`; null: return `found` itself. Calls by pointer are
+// served for one NCCL per process; a second one is left alone, which is reported once.
 void* nccl_hook(const char* name, const void* found);
 
 template <class Function, class... Args>

@@ -1,14 +1,14 @@
-// Whether NCCL has ranks on several devices of this process.
+// Whether NCCL has ranks on several devices in this process.
 //
-// Why it matters: between such ranks NCCL may let a kernel reach into a buffer of another device, and
-// blocks are mapped for their own device alone.
+// Why it matters: between such ranks an NCCL kernel may access a buffer of another device directly, and blocks are
+// mapped only for their own device.
 //
 // Thread safety: any thread.
 #pragma once
 
 namespace tessera::preload {
 
-// From before NCCL asks for peers.
+// True before NCCL queries peer access.
 bool ranks_share_process();
 
 }  // namespace tessera::preload

@@ -18,19 +18,19 @@ thread_local constinit NcclGroup::Open* NcclGroup::open_ = nullptr;
 
 namespace {
 
-constexpr std::size_t kMostInUse = 4096;  // addresses that tessera_use_begin takes
+constexpr std::size_t kMostInUse = 4096;  // maximum number of addresses for tessera_use_begin
 
 constinit std::mutex pending_lock;
 constinit std::atomic<std::size_t> pending_count{0};
 
-// Whose work NCCL queues later. Never destroyed: programs end communicators from exit handlers.
+// Pieces that NCCL queues work on later. Never destroyed: programs destroy communicators in exit handlers.
 std::vector<NcclPiece>& pending() {
   static auto& pieces = *new std::vector<NcclPiece>;
   return pieces;
 }
 
-// Makes the context of a device's blocks current: a default stream is that of the communicator's device,
-// whichever one the program is in.
+// Makes the context of a device's blocks current: a default stream belongs to the communicator's device, whatever the
+// program's current context.
 class InHome {
  public:
   explicit InHome(CUdevice device)
@@ -64,10 +64,10 @@ void for_each_stream(std::span<const NcclPiece> pieces, Each each) {
   }
 }
 
-// The stream has work on these blocks by now, which are all there.
+// Records that the stream has work on these blocks, which are all resident.
 void note_queued(CUdevice device, CUstream stream, std::span<const tessera_address> blocks) {
   const InHome in_home(device);
-  // If this fails, so does the program's own next wait.
+  // If this fails, the program's own next wait fails too.
   if (of_green_default(stream)) (void)call_true(&TrueDriver::cuStreamSynchronize, stream);
   while (!blocks.empty()) {
     const auto some = blocks.first(std::min(blocks.size(), kMostInUse));
@@ -82,7 +82,8 @@ void note_queued(CUdevice device, CUstream stream, std::span<const tessera_addre
   }
 }
 
-// Of a stream that only the calling thread can name, whose work another one has queued.
+// The same for work queued by another thread; a per-thread default stream can be named only by its own thread, so the
+// context is synchronised instead.
 void note_queued_later(CUdevice device, CUstream stream, std::span<const tessera_address> blocks) {
   if (stream != CU_STREAM_PER_THREAD) return note_queued(device, stream, blocks);
   const InHome in_home(device);
@@ -102,7 +103,7 @@ NcclHold::NcclHold(std::vector<NcclPiece> pieces) : pieces_(std::move(pieces)) {
   for (const NcclPiece& piece : pieces_) blocks.push_back(piece.block);
   const NcclPiece& first = pieces_.front();
   const InHome in_home(first.device);
-  // One stream waits for what comes by itself; of several, all has come before the call.
+  // A single stream waits for pending fetches by itself; with several streams, all fetches complete before the call.
   on_one_stream_ = place_of(first) == place_of(pieces_.back()) && !of_green_default(first.stream);
   const tessera_stream ordered_by = on_one_stream_ ? stream_of(first.stream) : TESSERA_NO_STREAM;
   const tessera_result result =
@@ -120,7 +121,7 @@ void NcclHold::queued(NcclResult result) {
   const std::lock_guard<std::mutex> guard(pending_lock);
   for (const NcclPiece& piece : pieces_) {
     const InHome in_home(piece.device);
-    const tessera_result pinned = tessera_pin(running(), piece.block);  // it is there, and held
+    const tessera_result pinned = tessera_pin(running(), piece.block);  // it is resident and held
     if (pinned == TESSERA_OK)
       pending().push_back(piece);
     else
@@ -150,7 +151,7 @@ void NcclPending::queued() {
   if (pieces_.empty() || running() == nullptr || entry.nested()) return;
   std::sort(pieces_.begin(), pieces_.end(), earlier);
   for_each_stream(pieces_, note_queued_later);
-  // One that the program has freed meanwhile is not pinned any more.
+  // A block freed by the program in the meantime is no longer pinned.
   for (const NcclPiece& piece : pieces_) (void)tessera_unpin(running(), piece.block);
   pieces_.clear();
 }
@@ -189,7 +190,7 @@ CUresult find_pieces(NcclComm* comm, CUstream given, std::span<const CUdeviceptr
     tessera_block_info block{};
     block.size = sizeof(block);
     if (!served(address)) continue;
-    // What is no live block the driver shall say.
+    // If the address is not in a live block, the driver reports the error.
     if (tessera_query(running(), address, &block) != TESSERA_OK) continue;
     const InHome in_home(block.device);
     if (!capturing(stream)) {

@@ -1,7 +1,7 @@
-// NCCL's collectives, sends and receives, and the groups that they come in.
+// NCCL's collectives, sends and receives, and the groups that contain them.
 //
-// Which buffer a rank uses, and how much of it, is what nccl.h says of each call: a buffer that is for the
-// root alone may be anything elsewhere.
+// Which buffers a rank uses, and how much of them, follows nccl.h: a buffer used only by the root may be any pointer on
+// other ranks.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -16,21 +16,21 @@ namespace {
 // How many times `count` elements of a buffer a rank uses.
 enum class Part { kNone, kOne, kAll, kOneOnRoot, kAllOnRoot };
 
-constexpr int kAnyRank = -1;  // as root: there is none
+constexpr int kAnyRank = -1;  // no root
 
 struct Buffer {
   const void* address;
   Part part;
 };
 
-// 0 for a type that is newer than this library.
+// 0 for a type newer than this library.
 std::size_t bytes_of(NcclType type) {
   // int8, uint8, int32, uint32, int64, uint64, float16, float32, float64, bfloat16, float8 (two of them)
   constexpr std::array<std::size_t, 12> kBytes = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
   return type >= 0 && static_cast<std::size_t>(type) < kBytes.size() ? kBytes[static_cast<std::size_t>(type)] : 0;
 }
 
-// What NCCL tells of a communicator; nothing while that is not ready.
+// Queries a communicator; nothing while it is not ready.
 std::optional<int> ask(const TrueNccl& nccl, decltype(&::ncclCommCount) TrueNccl::*question, const NcclComm* comm) {
   int answer = 0;
   const bool told = comm != nullptr && call_nccl(&nccl, question, comm, &answer) == kNcclSuccess;
@@ -42,7 +42,7 @@ bool is_on_root(const TrueNccl& nccl, const NcclComm* comm, int root) {
   return !rank || *rank == root;
 }
 
-// The first and the last byte of what is used of `buffer`, as far as it is managed.
+// Adds the first and the last used byte of `buffer` if they are managed.
 void add_ends(const TrueNccl& nccl, const NcclComm* comm, const Buffer& buffer, std::size_t bytes, int root,
               std::vector<CUdeviceptr>& ends) {
   const auto first = reinterpret_cast<CUdeviceptr>(buffer.address);
@@ -55,7 +55,7 @@ void add_ends(const TrueNccl& nccl, const NcclComm* comm, const Buffer& buffer, 
   ends.push_back(first + bytes * static_cast<std::size_t>(times) - 1);
 }
 
-// What a call names.
+// The buffers of a call.
 struct Buffers {
   Buffer sent;
   Buffer received;
@@ -64,14 +64,14 @@ struct Buffers {
   int root;
 };
 
-// A call from inside NCCL is part of one that was seen already.
+// A call from inside NCCL is part of a call that was seen already.
 template <class Function, class... Args>
 NcclResult work(const void* caller, const Buffers& buffers, NcclComm* comm, CUstream stream,
                 Function TrueNccl::*function, Args... args) {
   const TrueNccl* const nccl = nccl_for(caller);
   const auto call = [&] { return call_nccl(nccl, function, args...); };
   if (nccl == nullptr || lies_in_nccl(caller) || running() == nullptr) return call();
-  // Of a type that is not known at least the first byte.
+  // For an unknown type, at least the first byte.
   const std::size_t each = std::max(bytes_of(buffers.type), std::size_t{1});
   const std::size_t bytes = buffers.count * each;
   std::vector<CUdeviceptr> ends;
@@ -80,7 +80,7 @@ NcclResult work(const void* caller, const Buffers& buffers, NcclComm* comm, CUst
   return with_buffers(comm, stream, ends, call);
 }
 
-// All calls of a group fail together: NCCL does not know yet that one of them did.
+// Makes all calls of the group fail together: NCCL does not know yet that one of them failed.
 void spoil_group(const TrueNccl* nccl) {
   (void)call_nccl(nccl, &TrueNccl::ncclAllReduce, nullptr, nullptr, std::size_t{0}, 0, 0, nullptr, nullptr);
 }
@@ -103,8 +103,8 @@ NcclResult end_group(const TrueNccl* nccl) {
 
 }  // namespace
 
-// The form that a collective has: its parameters up to the communicator, their names, and the parts of
-// both buffers that a rank uses. Each exists with and without a configuration of the call.
+// A collective: its parameters up to the communicator, their names, and the parts of both buffers that a rank uses.
+// Each exists with and without a per-call configuration.
 #define TESSERA_COLLECTIVE(name, sent, received, root, parameters, ...)                                          \
   TESSERA_NCCL_HOOK name(TESSERA_LIST parameters, NcclComm* comm, CUstream stream) {                             \
     const Buffers buffers = {{send, Part::sent}, {receive, Part::received}, count, type, root};                  \
@@ -163,7 +163,7 @@ TESSERA_NCCL_HOOK ncclRecv(void* receive, std::size_t count, NcclType type, int 
               stream);
 }
 
-// What it writes to is registered, and so stays.
+// Its destination is registered, and therefore stays in device memory.
 TESSERA_NCCL_HOOK ncclPutSignal(const void* local, std::size_t count, NcclType type, int peer, NcclWindow* window,
                                 std::size_t offset, int signal, int context, unsigned flags, NcclComm* comm,
                                 CUstream stream) {
@@ -185,7 +185,7 @@ TESSERA_NCCL_HOOK ncclGroupEnd() {
   return lies_in_nccl(caller) ? call_nccl(nccl, &TrueNccl::ncclGroupEnd) : end_group(nccl);
 }
 
-// Ends the group too, and queues nothing.
+// Also ends the group, and queues nothing.
 TESSERA_NCCL_HOOK ncclGroupSimulateEnd(NcclSimInfo* info) {
   const void* const caller = __builtin_return_address(0);
   const NcclResult result = call_nccl(nccl_for(caller), &TrueNccl::ncclGroupSimulateEnd, info);

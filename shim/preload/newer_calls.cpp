@@ -25,7 +25,8 @@ namespace {
 
 constexpr std::size_t kEntryBytes = 32;
 constexpr std::size_t kArguments = 6;      // in registers
-constexpr std::size_t kWordsLookedAt = 4;  // more of what lies beside a variable would be taken for the argument
+constexpr std::size_t kWordsLookedAt = 4;  // reading more would take unrelated memory beside a variable for the
+                                           // argument
 
 struct Watched {
   std::atomic<void*> function{nullptr};
@@ -40,7 +41,7 @@ constinit std::mutex watched_lock;
 
 void* entry_of(std::size_t index) { return const_cast<char*>(tessera_preload_newer_entries + index * kEntryBytes); }
 
-// A name as the binary interface has it: cuMemAlloc, 2 and no more for cuMemAlloc_v2.
+// A name in its ABI form: cuMemAlloc with number 2 for cuMemAlloc_v2.
 struct Form {
   std::string_view base;
   int number = 1;
@@ -60,7 +61,7 @@ Form form_of(std::string_view name) {
   return {name.substr(0, version), number};
 }
 
-// In entry_points.txt each name stands before an @, behind a space or at the beginning of a line.
+// In entry_points.txt each name is followed by an @ and preceded by a space or the beginning of a line.
 bool is_reviewed(std::string_view base) {
   const std::string_view text(
       tessera_preload_reviewed_names,
@@ -73,7 +74,7 @@ bool is_reviewed(std::string_view base) {
   return false;
 }
 
-// Of headers beside cuda.h; none of them takes an address of device memory.
+// Functions of headers other than cuda.h; none of them takes a device address.
 bool is_of_harmless_header(std::string_view base) {
   constexpr std::array<std::string_view, 3> kPrefixes = {"cuProfiler", "cuGL", "cuVDPAU"};
   return std::any_of(kPrefixes.begin(), kPrefixes.end(),
@@ -82,7 +83,7 @@ bool is_of_harmless_header(std::string_view base) {
 
 bool is_in_heap(std::uint64_t word) { return managed(word); }
 
-// Rarely: it costs calls of the system.
+// Used rarely: it makes system calls.
 bool points_to_address(const std::uint64_t* arguments) {
   const CarefulReader reader;
   if (!reader.is_open()) return false;
@@ -95,7 +96,7 @@ bool points_to_address(const std::uint64_t* arguments) {
   return false;
 }
 
-// What is behind arguments is looked at in the first call, the second, the fourth, and so on.
+// The memory that arguments point to is examined in the first call, the second, the fourth, and so on.
 bool is_given_address(Watched& watched, const std::uint64_t* arguments) {
   if (!has_heap()) return false;
   if (watched.watch == Watch::kAllCalls) return true;
@@ -138,7 +139,7 @@ int form_number(std::string_view name, std::string_view base) {
 
 }  // namespace tessera::preload
 
-// Called by each entry with its arguments; gives the function to go on with.
+// Called by each entry with its arguments; returns the function to jump to.
 extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_newer_called(std::size_t index,
                                                                                     const std::uint64_t* arguments) {
   using namespace tessera::preload;

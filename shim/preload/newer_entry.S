@@ -1,7 +1,7 @@
-/* What a program gets in place of a function of the driver that is newer than our lists: newer_calls.hpp.
+/* The entries that a program gets in place of driver functions newer than our lists: newer_calls.hpp.
  *
- * Nothing is known of the function's arguments, so all registers that may hold one are kept, the stack is as it was, and the
- * function is jumped to. Entry i stands 32 * i bytes behind the first one. */
+ * The function's arguments are unknown, so an entry preserves all registers that may hold one and the stack, and jumps
+ * to the function. Entry i is 32 * i bytes after the first one. */
 #if !defined(__x86_64__)
 #error "the preload library knows the calling convention of x86-64 only"
 #endif
@@ -34,7 +34,7 @@ tessera_preload_newer_entries:
     .endr
     .size   tessera_preload_newer_entries, . - tessera_preload_newer_entries
 
-/* On the stack: the entry's number, the return address. In memory the arguments lie as a list of six. */
+/* On the stack: the entry's number, the return address. The six argument registers are stored as an array. */
     .type   look_and_go_on, @function
 look_and_go_on:
     .cfi_startproc

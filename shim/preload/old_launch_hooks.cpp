@@ -1,8 +1,8 @@
-// Launches as before CUDA 4, parameter by parameter, and those on several devices at once.
+// Launches as before CUDA 4, with one call per parameter, and launches on several devices at once.
 //
-// A function's parameters are set by calls of their own, so they are remembered here as well; an
-// address may come in two halves. A launch on several devices has no one stream to hold its blocks
-// for: they stay.
+// A function's parameters are set by separate calls, so they are recorded here as well; an address may be set in two
+// halves. A launch on several devices has no single stream for which its blocks could be held: they stay in device
+// memory.
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
@@ -39,7 +39,7 @@ void remember_parameter(CUfunction function, int offset, const void* value, std:
   std::memcpy(all.data() + begin, value, bytes);
 }
 
-// What the driver has taken, we take too.
+// Records what the driver has accepted.
 template <class Function, class Value>
 CUresult set(Function TrueDriver::*call, CUfunction function, int offset, Value value) {
   const CUresult result = call_true(call, function, offset, value);

@@ -18,9 +18,10 @@ constexpr int kMostLines = 20;
 
 const bool kHadStandardError = ::fcntl(STDERR_FILENO, F_GETFD, 0) != -1 || errno != EBADF;
 
-// One line, of `said` that came before. The one behind the last says so.
+// Prints one line; `said` counts the earlier ones. The line after the last one announces that further lines are left
+// out.
 void say_counted(std::atomic<int>& said, const char* format, va_list arguments) {
-  // If it was closed when the program began, its number is that of a file which the program opened.
+  // If standard error was closed at start, its number belongs to a file that the program opened.
   if (!kHadStandardError) return;
   const int before = said.fetch_add(1);
   if (before > kMostLines) return;
@@ -36,7 +37,7 @@ void say_counted(std::atomic<int>& said, const char* format, va_list arguments) 
   [[maybe_unused]] const auto written = write(2, text, static_cast<std::size_t>(length) + 1);
 }
 
-// Apart, so that no number of other lines hides that the program's data are not what they were.
+// Counted separately, so that data errors are reported however many other lines there were.
 [[gnu::format(printf, 1, 2)]] void say_of_data(const char* format, ...) {
   static constinit std::atomic<int> said{0};
   va_list arguments;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kReason = "pointer outside the heap";
 
-// A block that was freed meanwhile is no longer kept, and needs not be.
+// A block freed in the meantime is no longer kept, and need not be.
 void let_go(const std::set<CUdeviceptr>& blocks) {
   tessera_allocator* const allocator = running();
   const Entry entry;
@@ -29,7 +29,7 @@ OutsideWords::Places OutsideWords::take(CUdeviceptr begin, std::size_t bytes) {
   std::set<CUdeviceptr> unnamed;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    // A word that is overwritten in part is gone too.
+    // A partly overwritten word is gone too.
     const CUdeviceptr first = begin < sizeof(CUdeviceptr) ? 0 : begin - (sizeof(CUdeviceptr) - 1);
     const auto last = places_.lower_bound(begin + bytes);
     for (auto at = places_.lower_bound(first); at != last; at = places_.erase(at)) {
@@ -98,7 +98,7 @@ void OutsideChange::prepare(CUdeviceptr to, std::size_t bytes, std::vector<Outsi
   bytes_ = bytes;
   words_ = std::move(words);
   if (words_.empty() || keep_all(false)) return;
-  // What the copy writes over makes room, if there is any.
+  // Releasing the blocks named by the overwritten places may make room.
   before_ = outside_words().take(to_, bytes_);
   if (keep_all(true)) return;
   let_go(std::exchange(kept_, {}));
@@ -109,7 +109,7 @@ void OutsideChange::prepare(CUdeviceptr to, std::size_t bytes, std::vector<Outsi
   back.made();
 }
 
-// False, and status() says why, when a block cannot stay that has to.
+// False, with the reason in status(), if a block that has to stay cannot.
 bool OutsideChange::keep_all(bool is_last_try) {
   tessera_allocator* const allocator = running();
   const Entry entry;

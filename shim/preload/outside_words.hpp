@@ -1,13 +1,13 @@
-// Addresses that copies have put outside the heap: into globals and constants of modules, memory of the driver's own.
+// Addresses that copies have stored outside the heap: in module globals and constants, and in the driver's own memory.
 //
 // No launch shows the use of such an address, so its block is kept in device memory, from before the copy until the
-// place is written over, or the block is freed. Programs write such places anew for each launch (Kokkos' constant
-// memory, kokkos#606): what was named before may leave then, behind the work that was queued before.
+// place is overwritten or the block is freed. Some programs rewrite such places for each launch (Kokkos' constant
+// memory, kokkos#606): the blocks named before become evictable then, after the work queued before.
 //
-// Thread safety: any thread; an OutsideChange belongs to one. A program without such places pays one load per free
-// and per copy to outside the heap.
+// Thread safety: any thread; an OutsideChange object belongs to one thread. A program without such places pays one load
+// per free and per copy to outside the heap.
 //
-// Bounds: kMostPlaces places are remembered; the blocks that further ones name stay until they are freed.
+// Bounds: kMostPlaces places are remembered; blocks named by further ones stay until they are freed.
 #pragma once
 
 #include <atomic>
@@ -22,12 +22,12 @@
 
 namespace tessera::preload {
 
-// A word that a copy puts at `place`.
+// A word that a copy stores at `place`.
 struct OutsideWord {
   CUdeviceptr place;
   CUdeviceptr value;
-  CUdeviceptr block;  // that holds it: its first byte
-  bool doubtful;      // it may be no address: the copy does not fail for it
+  CUdeviceptr block;  // first byte of the block that contains `value`
+  bool doubtful;      // it may not be an address: the copy does not fail because of it
 };
 
 class OutsideWords {
@@ -36,7 +36,7 @@ class OutsideWords {
 
   bool any() const { return places_held_.load(std::memory_order_relaxed) != 0; }
 
-  // These bytes hold no address of ours any more.
+  // These bytes no longer contain a managed address.
   void forget(CUdeviceptr begin, std::size_t bytes);
   // The block is about to be freed.
   void forget_block(CUdeviceptr block);
@@ -46,9 +46,10 @@ class OutsideWords {
   friend class OutsideChange;
   using Places = std::map<CUdeviceptr, CUdeviceptr>;  // place -> block
 
-  // Takes out what lies in these bytes, also in part.
+  // Removes and returns the places in these bytes, including partly overlapping ones.
   Places take(CUdeviceptr begin, std::size_t bytes);
-  // At the place, or at a byte behind it where another word may still be in it. False when there are too many.
+  // Stores at the place, or at a byte after it where another word may still overlap it. False if there are too many
+  // places.
   bool put(CUdeviceptr place, CUdeviceptr block);
   bool is_named(CUdeviceptr block);
 
@@ -56,14 +57,14 @@ class OutsideWords {
   std::mutex mutex_;
   Places places_;
   std::set<std::pair<CUdeviceptr, CUdeviceptr>> by_block_;  // (block, place)
-  std::set<CUdeviceptr> kept_;                              // blocks, once each
+  std::set<CUdeviceptr> kept_;                              // blocks, each once
 };
 
-// The process's one.
+// The instance of this process.
 OutsideWords& outside_words();
 
-// A copy that writes outside the heap: what it names is kept from prepare() on. made() says that the driver has taken
-// the copy: what was named there before is let go then. Without it nothing has changed.
+// A copy that writes outside the heap. Blocks that it names are kept from prepare() on. made() confirms that the driver
+// has accepted the copy, and releases the blocks named there before. Without made() nothing changes.
 class OutsideChange {
  public:
   OutsideChange() = default;
@@ -71,9 +72,9 @@ class OutsideChange {
   OutsideChange(const OutsideChange&) = delete;
   OutsideChange& operator=(const OutsideChange&) = delete;
 
-  // `bytes` are those that are written over for sure: 0 for a copy that may not be made after all.
+  // `bytes` are overwritten for certain: 0 for a copy that may not happen after all.
   void prepare(CUdeviceptr to, std::size_t bytes, std::vector<OutsideWord> words);
-  // OUT_OF_MEMORY where a block cannot stay: then the copy must not be made.
+  // OUT_OF_MEMORY if a block cannot stay: then do not make the copy.
   CUresult status() const { return status_; }
   void made();
 
@@ -83,8 +84,8 @@ class OutsideChange {
   CUdeviceptr to_ = 0;
   std::size_t bytes_ = 0;
   std::vector<OutsideWord> words_;
-  std::set<CUdeviceptr> kept_;   // for these, not taken over by the places yet
-  OutsideWords::Places before_;  // taken out to make room
+  std::set<CUdeviceptr> kept_;   // kept for these words, not transferred to the places yet
+  OutsideWords::Places before_;  // places removed to make room
   CUresult status_ = CUDA_SUCCESS;
 };
 

@@ -1,8 +1,8 @@
-// The words in the parameters of a launch, queued or in a graph, that could be addresses of ours.
+// The words in the parameters of a launch, queued or in a graph, that may be managed addresses.
 //
-// Each word of the parameters is compared with the managed range, anew for every launch; words inside
-// it go to Tessera, which knows the live blocks. A parameter of one word is one word; in a larger one,
-// and in packed parameters, a word may begin at any byte. A tensor map among them stands for its block.
+// Every word of the parameters is compared with the managed range at every launch; words inside it go to Tessera, which
+// knows the live blocks. A one-word parameter is one word; in a larger one, and in packed parameters, a word may begin
+// at any byte. A tensor map among the parameters stands for its block.
 //
 // Thread safety: stateless.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace tessera::preload {
 
-// The packed parameters in `extra`, if that is how they come.
+// The packed parameters in `extra`, if it contains any.
 inline std::span<const char> packed_parameters(void** extra) {
   const char* begin = nullptr;
   std::size_t bytes = 0;
@@ -37,8 +37,8 @@ inline void scan_parameter(const void* begin, std::size_t bytes, FoundWords& fou
   tensor_maps().visit(begin, bytes, [&](std::size_t, CUdeviceptr tensor) { found.add(tensor); });
 }
 
-// `name` is the kernel's, and may stay null. Returns false if it is unknown what the kernel is given: then the
-// kernel may use any block.
+// `name` becomes the kernel's name, and may stay null. Returns false if the parameters are unknown: then the kernel may
+// use any block.
 inline bool read_parameters(CUfunction function, void** parameters, void** extra, FoundWords& found,
                             const char*& name) {
   const std::span<const char> packed = packed_parameters(extra);

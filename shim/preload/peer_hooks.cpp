@@ -1,12 +1,12 @@
-// Peer access: what a program is told about devices that could use each other's memory.
+// Peer access: the answers that a program gets about devices accessing each other's memory.
 //
 // Blocks are mapped for their own device alone (docs/decisions/0017-no-peers.md), so there is no peer access between
-// devices of a program. It is told so at every moment, also before it has a context or a block, since it asks
-// first and enables the access later, which is refused at any time. It copies instead, which works.
+// devices of a program. It gets this answer at any time, even before it has a context or a block, since programs query
+// first and enable access later, and enabling is always refused. The program then uses copies, which work.
 //
-// What NCCL asks the driver answers: a process that keeps to one device, of several such processes, reaches the others
-// by memory of another kind (NCCL's own), and every one of them has to get the same answer. NCCL with ranks on several
-// devices of this process is told of no peers: it asks once, and may reach into blocks later.
+// NCCL's queries are answered by the driver: with one device per process, NCCL reaches other processes through memory
+// of another kind (its own), and all of the processes have to get the same answer. If NCCL has ranks on several devices
+// of this process, it is told that there are no peers: it queries once, and might access blocks later.
 #include <algorithm>
 #include <atomic>
 #include <span>
@@ -27,7 +27,7 @@ bool are_no_peers(CUdevice device, CUdevice peer, const void* caller) {
   return works_or_will();
 }
 
-// Of another device than the current one.
+// Whether the context belongs to another device than the current one.
 bool is_of_another_device(CUcontext context) {
   CUdevice own = -1;
   CUdevice peer = -1;
@@ -40,7 +40,7 @@ bool is_of_another_device(CUcontext context) {
   return told == CUDA_SUCCESS && own != peer;
 }
 
-// Of which device it is the default pool, whose blocks are ours; -1 for other pools.
+// The device of which this is the default pool, whose blocks are managed; -1 for other pools.
 CUdevice device_of_default(CUmemoryPool pool) {
   CUmemoryPool usual = nullptr;
   for (CUdevice device = 0;
@@ -65,7 +65,7 @@ TESSERA_HOOK cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   return result;
 }
 
-// All of them are about access, but for how fast the link is.
+// All attributes except the link's performance rank are about access.
 TESSERA_HOOK cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice device,
                                      CUdevice peer) {
   const CUresult result =
@@ -105,7 +105,7 @@ TESSERA_HOOK cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, s
   const std::span wanted(map, own >= 0 ? count : 0);
   if (std::any_of(wanted.begin(), wanted.end(), gives_access)) {
     say_no_peers();
-    return CUDA_ERROR_INVALID_VALUE;  // the one error that is documented
+    return CUDA_ERROR_INVALID_VALUE;  // the only documented error
   }
   return call_true(&TrueDriver::cuMemPoolSetAccess, pool, map, count);
 }

@@ -1,4 +1,4 @@
-// Which user is at the other end of a socket.
+// Identifies the user at the other end of a socket.
 //
 // Thread safety: pure function of the socket.
 #pragma once

@@ -1,4 +1,4 @@
-// What a launch reaches through tables: from its words to what these name, and on from there.
+// The blocks that a launch reaches through tables, directly and through further tables.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -10,7 +10,7 @@
 
 namespace tessera::preload {
 
-// One walk. REQUIRES: the lock of the tables while it lives.
+// A single walk. REQUIRES: the tables' lock is held during its lifetime.
 class PointerTableWalk {
  public:
   PointerTableWalk(const PointerTables& tables, Words& words) : tables_(tables), words_(words) {}
@@ -31,14 +31,14 @@ class PointerTableWalk {
   using Stretches = PointerTables::Stretches;
   using Holder = std::pair<CUdeviceptr, CUdeviceptr>;  // first byte, end
 
-  // Calls act(stretch) for all that lie in [begin, end).
+  // Calls act(stretch) for every stretch in [begin, end).
   template <class Act>
   void for_each_stretch(const Holder& holder, Act act) const {
     auto at = tables_.stretch_at_or_behind(holder.first);
     for (; at != tables_.stretches_.end() && at->first < holder.second; ++at) act(at);
   }
 
-  // What a stretch names, once: from `word` on, then from its begin.
+  // Adds the entries of a stretch, once: from `word` on, then from its beginning.
   void add(Stretches::const_iterator stretch, CUdeviceptr word, std::vector<std::uint64_t>& to) {
     if (!named_.insert(stretch->first).second) return;
     const auto add_from = [&](CUdeviceptr begin, CUdeviceptr end) {
@@ -54,7 +54,7 @@ class PointerTableWalk {
   }
 
   void follow_near(std::vector<std::uint64_t>& fresh, std::vector<std::uint64_t>& passed) {
-    for (; next_ < queue_.size(); ++next_) {  // grows as it goes
+    for (; next_ < queue_.size(); ++next_) {  // the loop appends to it
       const CUdeviceptr word = queue_[next_];
       if (!tables_.page_of(word).load(std::memory_order_relaxed)) continue;
       auto holder = tables_.holders_.upper_bound(word);
@@ -67,9 +67,9 @@ class PointerTableWalk {
     }
   }
 
-  // What else lies in the blocks seen so far. False when there is no more.
+  // Follows the remaining stretches of the blocks seen so far. False when there are none left.
   bool follow_far() {
-    std::vector<std::tuple<bool, std::uint64_t, Stretches::const_iterator>> rest;  // before the words, how far
+    std::vector<std::tuple<bool, std::uint64_t, Stretches::const_iterator>> rest;  // before all words, distance
     for (const auto& given : given_) {
       const std::set<CUdeviceptr>& words = given.second;
       for_each_stretch(given.first, [&](auto stretch) {
@@ -86,7 +86,7 @@ class PointerTableWalk {
     return !rest.empty();
   }
 
-  // The kernel may write from each word on, as far as the block goes.
+  // The kernel may write from each word to the end of its block.
   void note_passed() const {
     for (const auto& [holder, words] : given_) {
       for_each_stretch(Holder(*words.begin(), holder.second),
@@ -98,8 +98,8 @@ class PointerTableWalk {
   Words& words_;
   std::vector<std::uint64_t> queue_;
   std::size_t next_ = 0;
-  std::map<Holder, std::set<CUdeviceptr>> given_;  // the words in each
-  std::set<CUdeviceptr> named_;                    // stretches, by their first byte
+  std::map<Holder, std::set<CUdeviceptr>> given_;  // the words in each holder
+  std::set<CUdeviceptr> named_;                    // stretches already added, by first byte
   std::vector<std::uint64_t> near_, passed_, far_;
 };
 

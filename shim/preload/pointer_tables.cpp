@@ -13,7 +13,8 @@ bool PointerTables::add(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr bloc
   return add_locked(place, pointee, block, bytes);
 }
 
-// A word may be one of so many as it has bytes: each has a place at one of them, the newest the last if they are too few.
+// A place may hold one of several words. Alternatives are stored at the word's eight byte addresses; when these are
+// used up, the newest replaces the last.
 bool PointerTables::add_beside(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes) {
   const std::unique_lock<std::shared_mutex> lock(mutex_);
   const CUdeviceptr last = place + sizeof(CUdeviceptr) - 1;
@@ -73,7 +74,7 @@ void PointerTables::forget_all() {
   note_count();
 }
 
-// REQUIRES for all below: the lock.
+// REQUIRES for all functions below: the lock is held.
 
 PointerTables::Stretches::const_iterator PointerTables::stretch_at_or_behind(CUdeviceptr address) const {
   auto at = stretches_.upper_bound(address);
@@ -92,7 +93,7 @@ void PointerTables::put_stretch(CUdeviceptr begin, CUdeviceptr end, bool passed)
   stretch.passed.store(passed, std::memory_order_relaxed);
 }
 
-// With those that touch it and are as new, and those that overlap it.
+// Joins it with overlapping stretches, and with adjacent ones that have not been passed.
 void PointerTables::join_locked(CUdeviceptr begin, CUdeviceptr end) {
   bool passed = false;
   auto at = stretch_at_or_behind(begin == 0 ? 0 : begin - 1);
@@ -111,7 +112,7 @@ void PointerTables::join_locked(CUdeviceptr begin, CUdeviceptr end) {
   put_stretch(begin, end, passed);
 }
 
-// What is left on either side stays one if it has entries.
+// The remains on either side stay stretches if they have entries.
 void PointerTables::cut_stretches(CUdeviceptr begin, CUdeviceptr end) {
   auto at = stretch_at_or_behind(begin);
   while (at != stretches_.end() && at->first < end) {
@@ -131,7 +132,7 @@ void PointerTables::erase_entries(CUdeviceptr begin, CUdeviceptr end) {
 }
 
 void PointerTables::erase(CUdeviceptr begin, CUdeviceptr end) {
-  // A word that is overwritten in part is gone too.
+  // A partly overwritten word is gone too.
   erase_entries(begin < sizeof(CUdeviceptr) ? 0 : begin - (sizeof(CUdeviceptr) - 1), end);
   cut_stretches(begin, end);
   auto holder = holders_.upper_bound(begin);

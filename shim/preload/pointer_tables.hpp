@@ -1,22 +1,22 @@
-// Tables of pointers in device memory: which places hold addresses of which blocks.
+// Tables of pointers in device memory: which places contain addresses of which blocks.
 //
-// A kernel that is given the address of a table reaches what the table names, and its parameters do
-// not show it (batched matrix products do this). The words of a table can be seen when the program
-// copies them there, so they are remembered by the place where each lies, until that place is
-// overwritten, or a block is freed: the one it lies in, or the one that it names.
+// A kernel that is given the address of a table reaches the blocks that the table names, and its parameters do not show
+// them (batched matrix products do this). The words of a table are visible when the program copies them to the device,
+// so each is remembered by its place, until that place is overwritten, or the block that contains it or the block that
+// it names is freed.
 //
 // A kernel need not use all of a table, and frameworks cut many small tensors out of one block, so a launch that uses
-// the block need not use the tables in it. What tables name comes as far as it fits, then, in this order. What copies
-// wrote without a gap is a *stretch*; a word of a launch is near a stretch that it points into, and near all stretches
-// of a block below kShared.
-//  1. Near stretches: what lies at the word and behind it, then what lies before it.
-//  2. Words of the launch that may be no addresses.
-//  3. Near stretches that are *passed*: a launch before was given a word at or before them, in their block, so its
-//     kernel may have written over them.
-//  4. The other stretches of the same blocks: those that begin closest behind a word first.
+// the block need not use the tables in it. Blocks named by tables are therefore fetched as far as they fit, in the
+// order below. The bytes that copies wrote without a gap form a *stretch*. A word of a launch is near a stretch that it
+// points into, and near all stretches of a block smaller than kShared.
+// 1. Near stretches: first the entries at and after the word, then those before it.
+// 2. Uncertain words of the launch.
+// 3. Near stretches that are *passed*: an earlier launch was given a word at or before them, in their block, so its
+//    kernel may have overwritten them.
+// 4. The other stretches of the same blocks: those that begin closest after a word first.
 //
-// Thread safety: any thread. A program that has no tables pays one load per launch.
-// Invariants: every entry lies in a stretch, and every stretch in a holder; each has at least one entry.
+// Thread safety: any thread. A program without tables pays one load per launch.
+// Invariants: every entry is in a stretch, and every stretch in a holder; each stretch and holder has at least one entry.
 #pragma once
 
 #include <array>
@@ -35,32 +35,30 @@ namespace tessera::preload {
 
 class PointerTables {
  public:
-  // A block below it is one thing of the program's: frameworks cut up blocks of 2 MiB and more.
+  // A smaller block counts as a single object of the program: frameworks split blocks of 2 MiB and more.
   static constexpr std::size_t kShared = 1 << 20;
 
   bool any() const { return entries_held_.load(std::memory_order_relaxed) != 0; }
 
-  // The word at `place`, in the block [block, block + bytes), is now `pointee`.
-  // False when there are too many to remember one more.
+  // The word at `place`, in the block [block, block + bytes), is now `pointee`. False if there are too many entries.
   bool add(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes);
-  // The same for a word that may be there now, beside those that were.
+  // The same for a word that may be there now, in addition to earlier ones.
   bool add_beside(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes);
-  // A copy wrote these bytes as one piece. REQUIRES: all in one block; an entry in them was added.
+  // A copy wrote these bytes as one piece. REQUIRES: all in one block; an entry within them was added.
   void join(CUdeviceptr begin, std::size_t bytes);
-  // Nothing is known of these bytes any more.
+  // The contents of these bytes are no longer known.
   void forget(CUdeviceptr begin, std::size_t bytes);
   // The block [block, block + bytes) is about to be freed.
   void forget_block(CUdeviceptr block, std::size_t bytes);
   void forget_all();
-  // Calls each(offset from `begin`, pointee) for what is remembered of these bytes. `each` must not
-  // come back here.
+  // Calls each(offset from `begin`, pointee) for the entries in these bytes. `each` must not call this object.
   template <class Each>
   void visit(CUdeviceptr begin, std::size_t bytes, Each each) const {
     const std::shared_lock<std::shared_mutex> lock(mutex_);
     const auto end = entries_.lower_bound(begin + bytes);
     for (auto at = entries_.lower_bound(begin); at != end; ++at) each(at->first - begin, at->second);
   }
-  // The same of stretches, as each(offset from `begin`, bytes): what of them lies in these bytes.
+  // The same for stretches, as each(offset from `begin`, bytes), clipped to these bytes.
   template <class Each>
   void visit_stretches(CUdeviceptr begin, std::size_t bytes, Each each) const {
     const std::shared_lock<std::shared_mutex> lock(mutex_);
@@ -71,7 +69,7 @@ class PointerTables {
     }
   }
 
-  // Adds to what may be needed what the words' blocks hold, and what those hold, and so on.
+  // Adds, as uncertain words, what the tables in the words' blocks name, and the tables in those blocks, and so on.
   void add_pointees(Words& words) const;
 
  private:
@@ -87,9 +85,9 @@ class PointerTables {
   };
   using Stretches = std::map<CUdeviceptr, Stretch>;
 
-  // Whether a holder may have this byte: tells nearly all other words away.
+  // Whether a holder may contain this byte; rules out nearly all other words.
   std::atomic<bool>& page_of(CUdeviceptr address) const { return pages_[(address >> kPageBits) % kPages]; }
-  // The first that ends behind `address`.
+  // The first stretch that ends behind `address`.
   Stretches::const_iterator stretch_at_or_behind(CUdeviceptr address) const;
   bool add_locked(CUdeviceptr place, CUdeviceptr pointee, CUdeviceptr block, std::size_t bytes);
   bool has_entries(CUdeviceptr begin, CUdeviceptr end) const;
@@ -106,10 +104,10 @@ class PointerTables {
   Stretches stretches_;                                   // first byte -> the rest
   std::map<CUdeviceptr, CUdeviceptr> holders_;            // first byte -> end
   std::atomic<std::size_t> entries_held_{0};
-  mutable std::array<std::atomic<bool>, kPages> pages_{};  // cleared when no table is left
+  mutable std::array<std::atomic<bool>, kPages> pages_{};  // cleared when the last table is gone
 };
 
-// The process's one.
+// The instance of this process.
 PointerTables& pointer_tables();
 
 // The block that begins there is about to be freed.

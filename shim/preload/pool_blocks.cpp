@@ -34,7 +34,7 @@ void PoolBlocks::clear() {
   other_count_.store(0);
 }
 
-// Never destroyed, as exit handlers may still free blocks.
+// Never destroyed: exit handlers may still free blocks.
 PoolBlocks& pool_blocks() {
   static auto& all = *new PoolBlocks;
   return all;

@@ -1,9 +1,9 @@
-// Which blocks a program took from the default pool of their device, by cuMemAllocAsync.
+// The blocks that a program allocated from the default pool of their device, by cuMemAllocAsync.
 //
-// Why: they are asked for like all others, but CUDA answers otherwise about them: they have a pool and no context, by
-// which libraries that pass memory on know them (query_hooks.cpp).
+// Why: Tessera serves them like all others, but CUDA's queries return different attributes for them: a pool, and no
+// context. Libraries that pass memory on recognise them by that (query_hooks.cpp).
 //
-// Thread safety: any thread; in the common case an exchange of one word, and no lock.
+// Thread safety: any thread; the common case is one atomic exchange, without a lock.
 #pragma once
 
 #include <array>
@@ -17,16 +17,15 @@ namespace tessera::preload {
 
 class PoolBlocks {
  public:
-  // The block at `address` is one. REQUIRES: it is live.
+  // The block at `address` is from a pool. REQUIRES: it is live.
   void add(CUdeviceptr address);
-  // Before it is freed; nothing if it is none.
+  // Before it is freed; does nothing if it is not from a pool.
   void remove(CUdeviceptr address);
   bool holds(CUdeviceptr address);
   void clear();
 
  private:
-  // Blocks begin at multiples of 512. Each has one place, by its address; one whose place another has taken is in
-  // `others_`.
+  // Blocks begin at multiples of 512. Each hashes to one slot by its address; on a collision it is in `others_`.
   static constexpr std::size_t kPlaces = 1 << 14;
   static std::size_t place_of(CUdeviceptr address) {
     return static_cast<std::size_t>((address >> 9) * 0x9e3779b97f4a7c15ull >> 50);
@@ -38,7 +37,7 @@ class PoolBlocks {
   std::unordered_set<CUdeviceptr> others_;
 };
 
-// Of the process.
+// The instance of this process.
 PoolBlocks& pool_blocks();
 
 }  // namespace tessera::preload

@@ -29,18 +29,18 @@ void QueuedWork::is_over(CUstream stream) const {
   if (!of_green_default(stream)) note(stream_of(stream));
 }
 
-// Tessera may have ended meanwhile, with its context.
+// Tessera may have ended meanwhile, together with its context.
 void QueuedWork::note(tessera_stream stream) const {
   if (before_ != 0 && running() == allocator_) tessera_note_waited(allocator_, device_, stream, before_);
 }
 
-// Never destroyed, as exit handlers may record.
+// Never destroyed: exit handlers may record events.
 ProgramEvents::Place* ProgramEvents::places() {
   static auto& all = *new std::array<Place, kPlaces>{};
   return all.data();
 }
 
-// An event whose place another one has, a record of which is under way, is not known.
+// An event is unknown if its place is taken by another event of which a record is in progress.
 std::uint64_t ProgramEvents::begin_record(CUevent event) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Place& place = at(event);

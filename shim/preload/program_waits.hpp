@@ -1,11 +1,11 @@
 // What the program waits for itself: when such a call has returned, that work is over, and no fence of ours is needed
-// to know it. A fence that is recorded later may stand behind a kernel that waits for the program.
+// to know it. A fence recorded later may be queued behind a kernel that waits for the program.
 //
-// An event stands for its last record. Which one that is is known as long as every record is seen: not of events that
-// processes share, or that nodes of graphs record; from the first of these on events tell nothing.
+// An event stands for its last record. The last record is known as long as every record is seen. Events shared between
+// processes or recorded by graph nodes are not; from the first of these on, waits on events are ignored.
 //
 // Thread safety: any thread.
-// Bounds: of kPlaces events the last record is known; one without a place tells nothing.
+// Bounds: the last record is known for kPlaces events; an event without a place is ignored.
 #pragma once
 
 #include <atomic>
@@ -19,12 +19,12 @@
 
 namespace tessera::preload {
 
-// The work that is queued when this is made, in the current context if blocks are used in that.
+// The work queued when this object is made, in the current context if blocks are used in it.
 class QueuedWork {
  public:
   QueuedWork();
 
-  // The program has waited for it, as far as it was queued on that stream, or on all streams of the context.
+  // The program has waited for the part of it queued on that stream, or on all streams of the context.
   void is_over(CUstream stream) const;
   void is_all_over() const { note(TESSERA_NO_STREAM); }
 
@@ -33,7 +33,7 @@ class QueuedWork {
 
   tessera_allocator* allocator_ = nullptr;
   CUdevice device_ = -1;
-  std::uint64_t before_ = 0;  // 0: nothing is known of it
+  std::uint64_t before_ = 0;  // 0: unknown
 };
 
 class ProgramEvents {
@@ -44,17 +44,17 @@ class ProgramEvents {
     std::uint64_t turn;  // of its place
   };
 
-  // A record begins: what was known of the event no longer holds. Gives what end_record takes.
+  // A record begins: what was known of the event is no longer valid. Returns the argument for end_record.
   std::uint64_t begin_record(CUevent event);
-  // REQUIRES: after each begin_record. Of records at the same time none is known.
+  // REQUIRES: called once after each begin_record. If records of an event overlap, its last record is unknown.
   void end_record(CUevent event, std::uint64_t turn, const std::optional<QueuedWork>& work, CUstream stream);
-  // The last record, where it is known.
+  // The last record, if known.
   std::optional<Record> find(CUevent event);
-  // Whether it is the last one still, when a call about the event has returned.
+  // Whether `record` is still the last one, after a call about the event has returned.
   bool is_last(CUevent event, const Record& record);
   // The program destroys it.
   void forget(CUevent event) { end_record(event, begin_record(event), std::nullopt, nullptr); }
-  // There are records that are not seen.
+  // Some records are not visible: waits on events are ignored from now on.
   void tell_nothing() { blind_.store(true, std::memory_order_relaxed); }
 
  private:
@@ -62,7 +62,7 @@ class ProgramEvents {
 
   struct Place {
     CUevent event;
-    std::uint64_t turn;  // grows with every record
+    std::uint64_t turn;  // increases with every record
     std::uint32_t under_way;
     std::optional<Record> last;
   };
@@ -78,7 +78,7 @@ class ProgramEvents {
   std::atomic<bool> blind_{false};
 };
 
-// The process's one.
+// The instance of this process.
 ProgramEvents& program_events();
 
 }  // namespace tessera::preload

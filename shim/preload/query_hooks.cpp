@@ -1,5 +1,5 @@
-// Queries: what a program may ask about its memory, answered as if every block had been made by
-// cuMemAlloc or from a default pool, as it was asked for. The driver would tell of our reservation and of frames that move.
+// Memory queries, answered as if every block came from cuMemAlloc or from a default pool, as the program requested it.
+// The driver's answers would describe our reservation and the movable frames behind it.
 #include <cstring>
 #include <string_view>
 
@@ -16,12 +16,12 @@ using namespace tessera::preload;
 
 namespace {
 
-// Differs from the driver's own small numbers, and from that of an earlier block at this address.
+// Distinct from the driver's own small numbers, and from the id of an earlier block at this address.
 std::uint64_t buffer_id(const tessera_block_info& info) {
   return (1ull << 63) | (info.generation & 0x7fffff) << 40 | ((info.address >> 9) & 0xffffffffff);
 }
 
-// Kernels of other devices have none.
+// Kernels of other devices have no access.
 CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS access_of_current_device(const tessera_block_info& block) {
   CUdevice current = 0;
   const CUresult told = call_true(&TrueDriver::cuCtxGetDevice, &current);
@@ -30,7 +30,8 @@ CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS access_of_current_device(const tessera_block
              : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
 }
 
-// What the program may have set, the driver alone knows: of memory that is here, since it was exposed then.
+// Only the driver knows whether the program has set this attribute. Setting it exposed the block, so the block is
+// resident.
 bool is_synchronous(CUdeviceptr address) {
   bool synchronous = false;
   const CUresult told = call_true(&TrueDriver::cuPointerGetAttribute, static_cast<void*>(&synchronous),
@@ -38,7 +39,7 @@ bool is_synchronous(CUdeviceptr address) {
   return told == CUDA_SUCCESS && synchronous;
 }
 
-// Null for what cuMemAlloc made.
+// Null for cuMemAlloc memory.
 CUmemoryPool pool_of(const tessera_block_info& block) {
   CUmemoryPool usual = nullptr;
   const bool told = pool_blocks().holds(block.address) &&
@@ -47,7 +48,7 @@ CUmemoryPool pool_of(const tessera_block_info& block) {
   return told ? usual : nullptr;
 }
 
-// Memory of a pool is of a device, and of no context.
+// Pool memory belongs to a device, not to a context.
 CUcontext context_of(const tessera_block_info& block) {
   return pool_blocks().holds(block.address) ? nullptr : home_of(static_cast<CUdevice>(block.device));
 }
@@ -85,13 +86,13 @@ CUresult attribute_of(const tessera_block_info& block, CUpointer_attribute attri
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return answer(data, std::uint64_t{0});
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return answer(data, pool_of(block));
     case TESSERA_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL: return answer(data, -1);
-    default: break;  // tokens for peers and the host's pointer: there are none
+    default: break;  // peer tokens and host pointers do not exist
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-// The options as the first allocation will read them; null where they cannot be meant. Never destroyed: programs ask from
-// their exit handlers.
+// The options as the first allocation will read them; null if they are invalid. Never destroyed: exit handlers may
+// query.
 tessera_options* coming_options() {
   static tessera_options* const options = [] {
     tessera_options* read = nullptr;
@@ -100,7 +101,7 @@ tessera_options* coming_options() {
   return options;
 }
 
-// Whether more is promised than the device has.
+// Whether programs are promised more memory than the device has.
 bool promises_more() {
   static const bool promises = [] {
     char told[16] = "";
@@ -123,24 +124,24 @@ struct TellableMemory {
   std::uint64_t free, total;
 };
 
-// Corrects what the driver says of a device in whose context nothing was allocated yet: the first allocation changes no
-// answer by more than its size.
+// Corrects the driver's answer for a device on which nothing was allocated yet, so that the first allocation changes
+// later answers by no more than its own size.
 tessera_result correct_before(CUdevice device, TellableMemory& memory) {
   tessera_options* const options = coming_options();
   if (options == nullptr) return TESSERA_NOT_SUPPORTED;
   return tessera_options_device_budget(options, device, memory.free, &memory.free);
 }
 
-// Errors: NOT_SUPPORTED where the driver's answer is the program's.
+// Errors: NOT_SUPPORTED if the program should get the driver's answer.
 tessera_result correct_memory(CUdevice device, CUcontext context, TellableMemory& memory) {
   if (stays_out() || !has_virtual_memory(device)) return TESSERA_NOT_SUPPORTED;
   const CUcontext home = home_of(device);
   if (home != nullptr && home != context) {
-    // Its memory is the driver's.
+    // Memory of this context is the driver's.
     return running() == nullptr ? TESSERA_NOT_SUPPORTED
                                 : tessera_memory_beside(running(), device, &memory.free, &memory.total);
   }
-  // A program that asks first is promised memory of the context that it is in.
+  // A program that queries before it allocates is promised memory in its current context.
   if (running() == nullptr && promises_more()) {
     if (const tessera_result here = attend(); here != TESSERA_OK) return here;
     (void)is_home(device, context);
@@ -151,7 +152,7 @@ tessera_result correct_memory(CUdevice device, CUcontext context, TellableMemory
 
 }  // namespace
 
-// What is wrong with the call the driver says, which takes any of the two for null.
+// The driver reports errors of the call; it accepts null for either pointer.
 TESSERA_HOOK cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   const CUresult told = call_true(&TrueDriver::cuMemGetInfo_v2, free, total);
   if (told != CUDA_SUCCESS) return told;
@@ -193,8 +194,8 @@ TESSERA_HOOK cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CU
   return attribute_of(block, attribute, address, data);
 }
 
-// Unlike the single form this one does not fail for what a pointer does not have: the driver leaves
-// a zero there. Asking it about address 0 writes exactly those.
+// Unlike the single-attribute call, this one does not fail for an attribute that the pointer lacks: the driver writes a
+// zero. Querying the driver for address 0 writes exactly those zeros.
 TESSERA_HOOK cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data,
                                     CUdeviceptr address) {
   if (!served(address) || attributes == nullptr || data == nullptr) {

@@ -1,14 +1,14 @@
-// How a program comes to hold our functions instead of the driver's.
+// How a program gets our functions in place of the driver's.
 //
 // 1. By binding: we export the hooked names, and a preloaded library is searched first.
-// 2. By dlsym or dlvsym on the driver's library: loader_entry.S asks tessera_preload_answer().
+// 2. By dlsym or dlvsym on the driver's library: loader_entry.S calls tessera_preload_answer().
 // 3. By cuGetProcAddress, in both versions.
 //
-// NCCL's functions come by the first two ways (nccl_library.hpp).
+// NCCL's functions are found in the first two ways (nccl_library.hpp).
 //
-// In every case the true look-up is made first and only its success, with a result that lies in the
-// driver or in an NCCL, is replaced; and not for what stands beneath the driver (driver_objects.hpp). Looking
-// something up starts nothing: that is left to the first allocation.
+// In each case the true look-up is made first. Only a successful result inside the driver or an NCCL is replaced, and
+// never for code beneath the driver (driver_objects.hpp). A look-up starts nothing: that is left to the first
+// allocation.
 #include <dlfcn.h>
 
 #include "bare_text.hpp"
@@ -26,7 +26,7 @@ bool may_be_hooked(const char* name) {
   return name != nullptr && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
 }
 
-// The table knows every entry point up to this one, whichever headers we were built with.
+// The table covers every entry point up to this version, whichever headers were used to build it.
 constexpr int kNewestVersion = TESSERA_NEWEST_CUDA;
 
 bool may_be_of_nccl(const char* name) { return name != nullptr && begins_with(name, "nccl"); }
@@ -38,8 +38,8 @@ bool has_version(const char* symbol) {
   return false;
 }
 
-// A program built for a newer CUDA than our table asks for versions that we have not heard of. Where the
-// driver gives the same function for the newest that we know, nothing has changed in it, and ours fits.
+// A program built for a newer CUDA asks for versions that our table does not know. If the driver returns the same
+// function for the newest version that we know, the function has not changed, and our hook fits.
 bool unchanged_since_ours(const char* symbol, void* function, cuuint64_t flags) {
   void* ours = nullptr;
   const CUresult result = call_true(&TrueDriver::cuGetProcAddress_v2, symbol, &ours, kNewestVersion, flags,
@@ -47,7 +47,7 @@ bool unchanged_since_ours(const char* symbol, void* function, cuuint64_t flags) 
   return result == CUDA_SUCCESS && ours == function;
 }
 
-// Where the result lies does not matter: a thin driver gives functions of another file.
+// It does not matter in which object the result is: a thin loader driver returns functions of another file.
 void replace(const char* symbol, void** function, int version, cuuint64_t flags, const void* caller) {
   if (!may_be_hooked(symbol) || function == nullptr || *function == nullptr) return;
   if (is_beneath_driver(caller, *function)) return;
@@ -58,19 +58,19 @@ void replace(const char* symbol, void** function, int version, cuuint64_t flags,
     if (lies_in_driver(*function)) *function = watch_newer(symbol, *function, watch);
     return;
   }
-  // The driver may also be asked for a name as the binary interface has it; a name with no version
-  // in it may be a first version, which is not what the base name stands for.
+  // The driver may also be asked for an ABI name; a name without a version suffix may be a first version, which differs
+  // from the function that the base name stands for.
   if (hook == nullptr && has_version(symbol)) hook = hook_by_name(symbol);
   if (hook != nullptr) *function = hook->function;
 }
 
-// What the driver's own objects would find in the scope of the program if we were not in it.
+// What the driver's own objects would find in the program's scope without us.
 void* answer_beneath_us(const char* name, const void* caller) {
   const bool ours = may_be_hooked(name) && hook_by_name(name) != nullptr;
   return ours && lies_in_driver(caller) ? true_dlsym(RTLD_NEXT, name) : nullptr;
 }
 
-// A tool that wraps look-ups may take glibc's from glibc's own handle, past whatever is preloaded.
+// A tool that wraps look-ups may get glibc's functions through a glibc handle, bypassing preloaded libraries.
 void* loader_entry_for(const char* name, void* found) {
   if (same_text(name, "dlsym") && found == tessera_preload_true_dlsym()) {
     return reinterpret_cast<void*>(&tessera_preload_own_dlsym);
@@ -83,7 +83,7 @@ void* loader_entry_for(const char* name, void* found) {
 
 bool may_be_of_loader(const char* name) { return name != nullptr && name[0] == 'd' && name[1] == 'l'; }
 
-// Of what the driver exports, for code above it.
+// The replacement for a driver export, for callers above the driver.
 void* hook_for(const char* name, void* found, const void* caller) {
   if (found == nullptr || is_beneath_driver(caller, found) || !lies_in_known_driver(found)) return nullptr;
   if (const Hook* const hook = hook_by_name(name); hook != nullptr) return hook->function;
@@ -106,8 +106,8 @@ void* answer(void* handle, const char* name, const void* caller, LookUp look_up)
 
 using namespace tessera::preload;
 
-// The hook that answers dlsym(handle, name), which `caller` made, or null: then glibc's own function does. Special
-// handles are glibc's business: it finds our exported names by itself where they are due.
+// The hook to return for dlsym(handle, name) called by `caller`, or null to call glibc's own function. Special handles
+// are left to glibc: it finds our exported names by itself where appropriate.
 extern "C" __attribute__((visibility("hidden"))) void* tessera_preload_answer(void* handle, const char* name,
                                                                                const void* caller) {
   return answer(handle, name, caller, [&] { return true_dlsym(handle, name); });

@@ -22,7 +22,7 @@ struct Retired {
 
 constinit std::mutex retired_lock;
 
-// Never destroyed, as exit handlers may still free blocks.
+// Never destroyed: exit handlers may still free blocks.
 std::vector<Retired>& retired_heaps() {
   static auto& all = *new std::vector<Retired>;
   return all;
@@ -46,7 +46,8 @@ tessera_result bring_all_in(tessera_allocator* allocator) {
 
 }  // namespace
 
-// Once while blocks may still leave, which tells whether all fit, and once for those that left meanwhile.
+// Fetches everything once while eviction is still possible, which shows whether all blocks fit, and once more for those
+// evicted in between.
 tessera_result keep_all_in(tessera_allocator* allocator) {
   tessera_result result = bring_all_in(allocator);
   if (result == TESSERA_OK) result = tessera_set_automatic(allocator, 0);
@@ -81,7 +82,7 @@ void end_retired(CUcontext context) {
   for (auto heap = retired_heaps().begin(); heap != retired_heaps().end(); ++heap) {
     if (heap->context != context) continue;
     const Entry entry;
-    (void)finish_work_of(context);  // what failed there is told by the call that ends it
+    (void)finish_work_of(context);  // the call that ends the context reports its failures
     tessera_allocator_destroy(heap->allocator);
     retired_heaps().erase(heap);
     break;

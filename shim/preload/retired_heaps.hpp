@@ -1,11 +1,11 @@
-// Heaps of contexts that came before the primary one of their device.
+// Heaps of contexts that were used before the primary context of their device.
 //
-// Why: a helper library makes a context of its own and allocates a little there, before the framework uses the primary
-// one. Tessera manages one context of a device, and the framework's is the one that needs it. So the helper's
-// heap retires: its blocks stay where they are, in device memory, and the driver serves all calls with them,
-// but for the one that frees them, which it does not know.
+// Why: a helper library may create a context of its own and allocate a little in it before the framework uses the
+// primary context. Tessera manages one context per device, and the framework's is the one that needs it. So the
+// helper's heap is retired: its blocks stay in device memory, and the driver serves all calls that use them, except
+// frees, as the driver does not know the blocks.
 //
-// Thread safety: any thread. Until a heap retires all of it costs one load.
+// Thread safety: any thread. Until a heap is retired, every function costs one load.
 #pragma once
 
 #include <atomic>
@@ -20,14 +20,14 @@ extern constinit std::atomic<bool> any_retired;
 bool free_in_retired(CUdeviceptr address, CUresult& result);
 }  // namespace detail
 
-// From now on no block of `allocator` leaves device memory. REQUIRES: a context of its device is current.
-// Errors: as tessera_wake; OUT_OF_MEMORY if they do not fit together, and then nothing has changed.
+// From now on no block of `allocator` is evicted. REQUIRES: a context of its device is current. Errors: as
+// tessera_wake; OUT_OF_MEMORY if the blocks do not fit together, in which case nothing has changed.
 tessera_result keep_all_in(tessera_allocator* allocator);
 
-// The heap of `context` is kept, until that ends.
+// Keeps the heap of `context` until that context ends.
 void retire(tessera_allocator* allocator, CUcontext context);
 
-// Frees the block at `address` if it is of a retired heap, as cuMemFree does: after all work that could use it.
+// Frees the block at `address` if it is in a retired heap, as cuMemFree does: after all work that may use it.
 inline bool free_if_retired(CUdeviceptr address, CUresult& result) {
   return detail::any_retired.load(std::memory_order_relaxed) && detail::free_in_retired(address, result);
 }

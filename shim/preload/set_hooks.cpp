@@ -9,7 +9,7 @@ using namespace tessera::preload;
 
 namespace {
 
-// A call without Async may wait for what runs on the default stream before it.
+// A call without Async may wait for earlier work on the default stream.
 template <class Value, class Function>
 CUresult set_line(const char* call, CUstream stream, Function TrueDriver::*function,
                   CUdeviceptr to, Value value, std::size_t count) {

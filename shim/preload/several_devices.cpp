@@ -34,7 +34,7 @@ bool find(CUdeviceptr address, tessera_block_info& info) {
 
 }  // namespace
 
-// Default streams are those of the current context, and so is one whose context the driver does not tell.
+// Default streams belong to the current context, and so does a stream for which the driver returns no context.
 InContextOf::InContextOf(CUstream stream) {
   CUcontext context = nullptr;
   pushed_ = machine_has_several() &&

@@ -1,6 +1,6 @@
-// Copies of rectangles and boxes: as copies along a line, with the extents read from a descriptor.
+// Copies of rectangles and boxes: like linear copies, with the extents taken from a descriptor.
 //
-// They may touch host memory of any kind, so none of them holds up others while it runs.
+// They may access any kind of host memory, so none of them blocks other threads while it runs.
 #include "box_extents.hpp"
 #include "copied_words.hpp"
 #include "cuda_api.hpp"

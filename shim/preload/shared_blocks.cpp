@@ -35,7 +35,7 @@ struct SharingServer {
 };
 
 constinit std::mutex server_lock;
-constinit SharingServer* sharing_server = nullptr;  // leaked in a child of fork, whose thread it is not
+constinit SharingServer* sharing_server = nullptr;  // leaked in a child of fork, which does not have its thread
 
 // In the abstract namespace, which needs no folder and leaves nothing behind.
 socklen_t name_of(pid_t process, std::uint64_t secret, sockaddr_un& name) {
@@ -54,7 +54,7 @@ void set_patience(int peer) {
 
 // ---- the block's memory ------------------------------------------------------------------------
 
-// The file of the piece that `address` lies in; -1 where there is none to be had.
+// A file for the piece that contains `address`; -1 if there is none.
 int file_of(CUdeviceptr address) {
   CUmemGenericAllocationHandle piece = 0;
   int file = -1;
@@ -75,8 +75,8 @@ bool find_mapping(CUdeviceptr address, CUdeviceptr& base, std::size_t& bytes) {
          address >= base && address - base < bytes;
 }
 
-// Calls each(base, bytes) for the mappings that the block lies in, in order, until one is not to be found or
-// `each` denies. REQUIRES: the context of the block's device is current, and the block is exposed.
+// Calls each(base, bytes) for the mappings of the block, in order, until a mapping cannot be found or `each` returns
+// false. REQUIRES: the context of the block's device is current, and the block is exposed.
 template <class Each>
 bool for_each_mapping(const tessera_block_info& block, Each each) {
   for (CUdeviceptr at = block.address; at < block.address + block.bytes;) {
@@ -107,7 +107,8 @@ bool is_still(const SharedBlock& wanted, tessera_block_info& block) {
   return find_block(wanted.address, block) && block.address == wanted.address && block.generation == wanted.generation;
 }
 
-// Whether the block is still the one when its pieces are named: another may have come to its place.
+// Sends the pieces, and checks that the block is still the same after its pieces were looked up: another may have taken
+// its address.
 bool send_all(int peer, const SharedBlock& wanted, const tessera_block_info& block) {
   HeldPieces held;
   const auto send_held = [&] {
@@ -138,16 +139,16 @@ void answer(int peer) {
     return true;
   });
   if (!known || ::send(peer, &head, sizeof(head), MSG_NOSIGNAL) != sizeof(head)) return;
-  (void)send_all(peer, wanted, block);  // if it fails, the other side misses pieces
+  (void)send_all(peer, wanted, block);  // on failure the other side receives too few pieces
 }
 
-// Ends when the listener is shut down.
+// Returns when the listener is shut down.
 void serve_shares(int listener) {
   for (;;) {
     const int peer = off_standard_streams(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
     if (peer < 0 && errno == EINVAL) return;
     if (peer < 0) {
-      ::usleep(10000);  // no files left, for now
+      ::usleep(10000);  // out of file descriptors, for now
       continue;
     }
     set_patience(peer);
@@ -156,7 +157,7 @@ void serve_shares(int listener) {
   }
 }
 
-// The program's signals are for its own threads.
+// Blocks all signals in the thread: they are for the program's own threads.
 bool start_sharing_thread(SharingServer& made) {
   sigset_t all, before;
   sigfillset(&all);
@@ -171,7 +172,7 @@ bool start_sharing_thread(SharingServer& made) {
   return started;
 }
 
-// Null when there can be none. REQUIRES: the lock.
+// Null if it cannot be started. REQUIRES: the lock is held.
 const SharingServer* started_server() {
   if (sharing_server != nullptr && sharing_server->process == ::getpid()) return sharing_server;
   auto made = std::make_unique<SharingServer>();

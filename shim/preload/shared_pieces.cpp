@@ -9,7 +9,7 @@
 namespace tessera::preload {
 namespace {
 
-// One message: the pieces' sizes as its bytes, and as many files.
+// One message: the sizes of the pieces as data, and as many file descriptors.
 struct Message {
   std::uint64_t bytes[kPiecesAtOnce];
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kPiecesAtOnce)];

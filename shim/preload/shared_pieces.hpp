@@ -1,6 +1,6 @@
-// Files that stand for pieces of memory, sent from process to process by a socket.
+// File descriptors for pieces of memory, sent from process to process over a socket.
 //
-// A few at a time: a large block has more pieces than a process may have files open.
+// They are sent a few at a time: a large block has more pieces than a process may have open files.
 //
 // Thread safety: a socket belongs to one thread at a time.
 #pragma once
@@ -17,9 +17,9 @@ struct SharedPiece {
   int file;
 };
 
-constexpr std::size_t kPiecesAtOnce = 64;  // the system takes 253 files in one message
+constexpr std::size_t kPiecesAtOnce = 64;  // the kernel accepts at most 253 files per message
 
-// Pieces whose files are closed with it.
+// Pieces; the destructor closes their files.
 class HeldPieces {
  public:
   HeldPieces() = default;
@@ -35,9 +35,9 @@ class HeldPieces {
   std::vector<SharedPiece> pieces_;
 };
 
-// At most kPiecesAtOnce. False when the other side is gone.
+// At most kPiecesAtOnce. False if the peer is gone.
 bool send_pieces(int socket, std::span<const SharedPiece> pieces);
-// As many as `count`, in place of those that are held. False when they do not come.
+// Receives `count` pieces, replacing those held. False if they do not arrive.
 bool receive_pieces(int socket, std::size_t count, HeldPieces& pieces);
 
 }  // namespace tessera::preload

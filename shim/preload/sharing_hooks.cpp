@@ -1,8 +1,7 @@
-// Addresses that leave our sight, and calls that would take managed memory apart.
+// Calls that share an address outside our control, and calls that would split managed memory.
 //
-// What the driver can share at a given address is pinned there and then shared. What it could only
-// share of its own kind of allocation is refused with the error that it would give itself; legacy
-// handles are ours (legacy_sharing_hooks.cpp).
+// Memory that the driver can share in place is pinned there and then shared. What it could share only for its own kind
+// of allocation is refused with the driver's own error; legacy handles are handled in legacy_sharing_hooks.cpp.
 #include "cuda_api.hpp"
 #include "driver_room.hpp"
 #include "exposure.hpp"
@@ -28,12 +27,12 @@ TESSERA_HOOK cuPointerSetAttribute(const void* value, CUpointer_attribute attrib
 }
 
 TESSERA_HOOK cuMemPoolExportPointer(CUmemPoolPtrExportData* data, CUdeviceptr address) {
-  if (served(address)) return CUDA_ERROR_INVALID_VALUE;  // of no pool that can be exported
+  if (served(address)) return CUDA_ERROR_INVALID_VALUE;  // not from an exportable pool
   return call_true(&TrueDriver::cuMemPoolExportPointer, data, address);
 }
 
 // ---- the program's own virtual memory management -----------------------------------------------
-// To the program a block came from cuMemAlloc, of which all of these say CUDA_ERROR_INVALID_VALUE.
+// To the program a block came from cuMemAlloc, for which all of these return CUDA_ERROR_INVALID_VALUE.
 
 TESSERA_HOOK cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
   if (served(reinterpret_cast<CUdeviceptr>(address))) return CUDA_ERROR_INVALID_VALUE;

@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kMostNumbers = 32;
 constexpr std::size_t kMostMeant = 16;
 constexpr std::array<CUdeviceptr, 5> kElementBytes = {4, 8, 2, 1, 16};
-constexpr std::array<CUdeviceptr, 4> kBlocksBeginAt = {512, 4 << 10, 64 << 10, 2 << 20};  // multiples of
+constexpr std::array<CUdeviceptr, 4> kBlocksBeginAt = {512, 4 << 10, 64 << 10, 2 << 20};  // alignments
 
-// The numbers of 8 bytes that a launch is given, but for addresses.
+// The 8-byte numbers among a launch's parameters that are not addresses.
 class GivenNumbers {
  public:
   explicit GivenNumbers(const GivenParameters& given) {
@@ -57,7 +57,7 @@ std::vector<std::uint64_t> meant_by(CUdeviceptr stray, const GivenNumbers& numbe
   tessera_block_info block;
   for (const std::uint64_t number : numbers.all()) {
     for (const CUdeviceptr bytes : kElementBytes) {
-      const CUdeviceptr place = stray + number * bytes;  // of negative numbers too
+      const CUdeviceptr place = stray + number * bytes;  // also for negative numbers
       if (!managed(place) || !find_block(place, block)) continue;
       (block.address == place ? first_bytes : others).push_back(place);
     }

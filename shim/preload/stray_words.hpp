@@ -1,12 +1,13 @@
-// Words of a launch that lie in the heap and in no live block: most are addresses of blocks that were freed. But the
-// base of an array may lie before the block that has a part of it: OpenMP gives kernels such a base for a mapped
-// section (aomp#177), and arrays that begin at 1 have one.
+// Words of a launch that lie in the heap but in no live block. Most are addresses of freed blocks. But the base of an
+// array may lie before the block that contains a part of it: OpenMP gives kernels such a base for a mapped section
+// (aomp#177), and arrays with first index 1 have such a base.
 //
-// What such a word may mean is looked for, and comes as far as it fits, as words that may be no addresses:
-//  1. blocks that it reaches with a number that the launch is given as well, in elements of 4, 8, 2, 1 or 16 bytes: the
-//     first index of the section is one. Where it reaches the first byte of a block, before where it reaches into one.
-//  2. if there are none, a block that begins within kReach behind it.
-// Not seen: a base that lies in another live block, or outside the heap.
+// The blocks that such a word may refer to are fetched as far as they fit, as uncertain words:
+//  1. Blocks at base plus an index that the launch is given too, in elements of 4, 8, 2, 1 or 16 bytes: the first index
+//     of the section is one of its parameters. An index that hits the first byte of a block counts before one that hits
+//     its middle.
+//  2. If there are none, a block that begins within kReach after it.
+// Not detected: a base that lies in another live block, or outside the heap.
 //
 // Thread safety: any thread. Not for hot paths.
 #pragma once
@@ -21,15 +22,14 @@ namespace tessera::preload {
 
 inline constexpr CUdeviceptr kReach = 64 << 10;
 
-// What a launch was given; null where nothing tells.
+// The parameters of a launch; null where unknown.
 struct GivenParameters {
   CUfunction function = nullptr;
   void** parameters = nullptr;
   void** extra = nullptr;
 };
 
-// The words without those of the certain ones that are strays, and what these may mean ahead of what else may be
-// needed.
+// The words without stray certain ones; what the strays may refer to comes first among the uncertain words.
 Words without_strays(const WordSpans& words, const GivenParameters& given);
 
 }  // namespace tessera::preload

@@ -1,11 +1,11 @@
-// Tensor maps: 128 opaque bytes by which kernels reach a block, and which address each stands for.
+// Tensor maps: 128 opaque bytes through which kernels access a block, and the address that each stands for.
 //
-// A kernel that copies tiles is given a descriptor, by value in its parameters or in memory, and no
-// address can be seen in it. But equal bytes are the same map, so what a call has encoded is known
-// again wherever the bytes turn up whole: in the parameters of a launch, and in a copy to the device.
-// A map of a block that was freed stays known: another block may come to the address.
+// A kernel that copies tiles is given a descriptor, by value in its parameters or in memory, that shows no address. But
+// equal bytes are the same map, so an encoded map is recognised wherever its bytes appear complete: in the parameters
+// of a launch, and in a copy to the device. The map of a freed block stays known: another block may be placed at the
+// address.
 //
-// Thread safety: any thread. A program that encodes none pays one load per launch.
+// Thread safety: any thread. A program that encodes no maps pays one load per launch.
 // Invariants: at most kMost maps.
 #pragma once
 
@@ -26,19 +26,19 @@ namespace tessera::preload {
 class TensorMaps {
  public:
   static constexpr std::size_t kMost = 1 << 16;
-  static constexpr std::size_t kAlignment = 64;  // where one can begin, in all versions of CUDA
+  static constexpr std::size_t kAlignment = 64;  // where a map can begin, in all versions of CUDA
 
   bool any() const { return held_.load(std::memory_order_relaxed) != 0; }
 
-  // `map` stands for `address`. When there are too many, those whose address is_live(address) denies
-  // are forgotten; false when that was not enough. `is_live` must not come back here.
+  // `map` stands for `address`. If there are too many, maps for which is_live(address) is false are forgotten; returns
+  // false if that did not free a place. `is_live` must not call this object.
   template <class IsLive>
   bool add(const CUtensorMap& map, CUdeviceptr address, IsLive is_live) {
     const std::unique_lock<std::shared_mutex> lock(mutex_);
     const Map bytes = copy_of(&map);
     const bool one_more = !maps_.contains(bytes);
     if (one_more && maps_.size() >= kMost) {
-      // All of them are asked about, so not at each refusal.
+      // This checks every map, so it is not done at each refusal.
       if (refused_++ % kRefusals != 0) return false;
       std::erase_if(maps_, [&](const auto& known) { return !is_live(known.second); });
       if (maps_.size() >= kMost) return false;
@@ -54,8 +54,8 @@ class TensorMaps {
     refused_ = 0;
     held_.store(0, std::memory_order_relaxed);
   }
-  // Calls each(offset, address) for every map that begins at a multiple of its alignment from
-  // `begin` and ends among the bytes. `each` must not come back here.
+  // Calls each(offset, address) for every map that begins at a multiple of kAlignment from `begin` and ends within the
+  // bytes. `each` must not call this object.
   template <class Each>
   void visit(const void* begin, std::size_t bytes, Each each) const {
     const std::shared_lock<std::shared_mutex> lock(mutex_);
@@ -83,11 +83,11 @@ class TensorMaps {
 
   mutable std::shared_mutex mutex_;
   std::unordered_map<Map, CUdeviceptr, Hash> maps_;
-  std::size_t refused_ = 0;  // since maps were forgotten last
+  std::size_t refused_ = 0;  // since maps were last forgotten
   std::atomic<std::size_t> held_{0};
 };
 
-// The process's one.
+// The instance of this process.
 TensorMaps& tensor_maps();
 
 }  // namespace tessera::preload

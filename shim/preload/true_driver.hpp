@@ -1,9 +1,9 @@
-// The true functions of the CUDA driver, beneath our hooks of the same names.
+// The CUDA driver's own functions, beneath our hooks of the same names.
 //
-// Found at the first call of a hook, so never in a program that does not use CUDA: it is the library that
-// the program has loaded, by whatever name (driver_objects.hpp), else libcuda.so.1, and read with glibc's
-// own dlsym. A function that the driver does not have stays null, and calling it gives
-// CUDA_ERROR_NOT_SUPPORTED; without any driver it gives CUDA_ERROR_STUB_LIBRARY, as NVIDIA's stub.
+// Resolved at the first call of a hook, so never in a program that does not use CUDA. The driver is the library that
+// the program has loaded, under whatever name (driver_objects.hpp), else libcuda.so.1, and is read with glibc's own
+// dlsym. A function missing from the driver stays null, and calling it returns CUDA_ERROR_NOT_SUPPORTED; without any
+// driver it returns CUDA_ERROR_STUB_LIBRARY, as NVIDIA's stub does.
 //
 // Thread safety: any thread; the table is published once, without a lock.
 #pragma once
@@ -17,7 +17,7 @@ struct TrueDriver {
 #define HOOK(name, base, since, streams) decltype(&::name) name = nullptr;
 #include "hooks.inc"
 #undef HOOK
-  // What the hooks themselves need.
+  // Used by the hooks themselves.
   decltype(&::cuCtxGetCurrent) cuCtxGetCurrent = nullptr;
   decltype(&::cuCtxPushCurrent_v2) cuCtxPushCurrent_v2 = nullptr;
   decltype(&::cuCtxPopCurrent_v2) cuCtxPopCurrent_v2 = nullptr;
@@ -55,7 +55,7 @@ struct TrueDriver {
 
 const TrueDriver& true_driver();
 
-// Null when there is no such name or no driver.
+// Null if there is no such symbol or no driver.
 void* true_symbol(const char* name);
 
 template <class Function, class... Args>

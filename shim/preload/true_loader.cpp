@@ -20,7 +20,7 @@ struct SymbolTable {
   const std::uint32_t* gnu_hash = nullptr;
 };
 
-// Where a dynamic entry points to. glibc relocates these in memory; some loaders do not.
+// The target of a dynamic entry. glibc relocates these in memory; some loaders do not.
 template <class T>
 const T* at(const link_map& object, ElfW(Addr) value) {
   return reinterpret_cast<const T*>(value < object.l_addr ? object.l_addr + value : value);
@@ -44,7 +44,7 @@ std::uint32_t gnu_hash_of(const char* name) {
   return hash;
 }
 
-// The hash table: 4 words of header, a Bloom filter (not needed for one look-up), buckets, chains.
+// The GNU hash table: four header words, a Bloom filter (not needed for a single look-up), buckets, chains.
 const ElfW(Sym)* look_up(const SymbolTable& table, const char* name) {
   if (table.symbols == nullptr || table.names == nullptr || table.gnu_hash == nullptr) {
     return nullptr;
@@ -74,8 +74,8 @@ bool is_c_library(const char* path) {
   return same_text(file, "libc.so.6") || same_text(file, "libdl.so.2");
 }
 
-// The list of what is loaded, without the loader's lock: the C library is there from the start, near
-// its head, and never leaves it.
+// Walks the list of loaded objects without the loader's lock: the C library is present from the start, near the head of
+// the list, and never removed.
 void* find(const char* name) {
   for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
     if (object->l_name == nullptr || !is_c_library(object->l_name)) continue;

@@ -14,7 +14,7 @@
 namespace tessera::preload {
 namespace {
 
-constexpr std::size_t kMostBytes = 32764;  // of all parameters of a kernel: CUDA's own limit
+constexpr std::size_t kMostBytes = 32764;  // CUDA's limit for all parameters of a kernel together
 
 void say_once(std::atomic<bool>& said, const char* line, const char* call) {
   if (!said.exchange(true)) say(line, call);
@@ -22,8 +22,8 @@ void say_once(std::atomic<bool>& said, const char* line, const char* call) {
 
 }  // namespace
 
-// Each parameter has at least one byte, so the `i`th one has at most the limit less i bytes. CUDA reads what the
-// pointer of each parameter points to, so the first pointer that cannot be followed lies behind the list.
+// Each parameter has at least one byte, so parameter `i` has at most the limit minus i bytes. CUDA dereferences the
+// pointer of each parameter, so the first pointer that cannot be read is past the end of the list.
 bool scan_unknown(void** parameters, FoundWords& found) {
   static constinit std::atomic<bool> said{false};
   say_once(said, "%s: the driver does not tell a kernel's parameters: all words near them count", "cuLaunchKernel");
@@ -41,8 +41,8 @@ bool scan_unknown(void** parameters, FoundWords& found) {
   return true;
 }
 
-// The first pass finds out whether all blocks fit, while blocks may still leave. The second pass brings back the
-// blocks that left meanwhile.
+// The first pass, with eviction still possible, finds out whether all blocks fit. The second pass fetches the blocks
+// evicted meanwhile.
 CUresult hold_everything(const char* call) {
   tessera_allocator* const allocator = running();
   const Entry entry;

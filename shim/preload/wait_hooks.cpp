@@ -1,4 +1,4 @@
-// The program's own waits and queries, on streams, events and contexts: what they waited for is over
+// The program's own waits and queries on streams, events and contexts: the work that they waited for is over
 // (program_waits.hpp).
 #include "capture.hpp"
 #include "cuda_api.hpp"
@@ -28,7 +28,7 @@ CUresult wait_for_event(CUevent event, Call call) {
   return result;
 }
 
-// In a capture it stands for a place in the graph.
+// In a capture it stands for a position in the graph.
 template <class Call>
 CUresult record_event(CUevent event, CUstream stream, Call call) {
   if (!has_heap()) return call();
@@ -40,7 +40,7 @@ CUresult record_event(CUevent event, CUstream stream, Call call) {
   return result;
 }
 
-// Of a whole context: which streams that are is not told.
+// Records of a whole context: the driver does not expose which streams it covers.
 template <class Call>
 CUresult record_unknown(CUevent event, Call call) {
   const std::uint64_t turn = program_events().begin_record(event);
@@ -64,7 +64,7 @@ TESSERA_HOOK cuCtxSynchronize() {
   return result;
 }
 
-// Null means the current context; of another one nothing is known here.
+// Null means the current context; nothing is known here about other contexts.
 TESSERA_HOOK cuCtxSynchronize_v2(CUcontext context) {
   const QueuedWork queued;
   CUcontext current = nullptr;
@@ -97,7 +97,7 @@ TESSERA_HOOK cuEventQuery(CUevent event) {
   return wait_for_event(event, [&] { return call_true(&TrueDriver::cuEventQuery, event); });
 }
 
-// A new event may get the handle.
+// A new event may get the same handle.
 TESSERA_HOOK cuEventDestroy(CUevent event) {
   program_events().forget(event);
   return call_true(&TrueDriver::cuEventDestroy, event);
