@@ -16,7 +16,7 @@
 // 4. The other stretches of the same blocks: those that begin closest after a word first.
 //
 // Thread safety: any thread. A program without tables pays one load per launch.
-// Invariants: every entry is in a stretch, and every stretch in a holder; each stretch and holder has at least one entry.
+// Invariants: every entry is in a stretch, and every stretch in a holder; each of them has an entry.
 #pragma once
 
 #include <array>
