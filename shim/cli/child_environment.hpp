@@ -1,7 +1,7 @@
-// The environment of a program that is about to be started: ours, with changes.
+// The environment of a program to be started: this process's environment with changes.
 //
-// This is the one place of the command line that reads or writes environment variables; options
-// that have one are read by CLI11.
+// This is the only place of the command line that reads or writes environment variables, apart from options with a
+// variable, which CLI11 reads.
 //
 // Thread safety: none.
 #pragma once
@@ -17,13 +17,12 @@ class ChildEnvironment {
 
   void set(const std::string& name, const std::string& value) { variables_[name] = value; }
   void remove(const std::string& name) { variables_.erase(name); }
-  // In front of what is there, with ':' between; nothing if it is in front already.
+  // Prepends `value`, separated by ':'; does nothing if it is first already.
   void prepend(const std::string& name, const std::string& value);
-  // "" when it is not set.
+  // "" if it is not set.
   std::string get(const std::string& name) const;
 
-  // "NAME=value" strings, and the null-ended array that exec takes; valid while this lives and is
-  // not changed.
+  // "NAME=value" strings, as the null-terminated array that exec takes. Valid while this object lives and is unchanged.
   std::vector<char*> for_exec();
 
  private:

@@ -28,11 +28,11 @@ struct Child {
 
 void limit(int what, rlim_t amount) {
   const rlimit both{amount, amount};
-  // Without the limit the work still runs.
+  // The work still runs without the limit.
   [[maybe_unused]] const int refused = setrlimit(static_cast<__rlimit_resource_t>(what), &both);
 }
 
-// Bytes that count against the limit already: a sanitizer reserves terabytes.
+// Bytes that already count against the limit: a sanitizer reserves terabytes.
 std::uint64_t data_now() {
   std::ifstream file("/proc/self/statm");
   std::uint64_t whole = 0, resident = 0, shared = 0, text = 0, unused = 0, data = 0;
@@ -40,7 +40,7 @@ std::uint64_t data_now() {
   return data * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Ends without what belongs to the parent: buffers that both have are written by it.
+// Exits without running the parent's cleanup: buffered output shared by both is written by the parent.
 [[noreturn]] void be_child(const std::function<std::string(std::size_t)>& work, std::size_t number,
                            int output, const ChildLimits& limits) {
   limit(RLIMIT_CORE, 0);
@@ -65,7 +65,7 @@ std::uint64_t data_now() {
 std::string end_of(int status, const ChildLimits& limits) {
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    // The hard limit on processor time ends with SIGKILL; so does a system without memory.
+    // Exceeding the hard limit on processor time ends in SIGKILL; so does an out-of-memory kill.
     if (signal == SIGXCPU || signal == SIGKILL || signal == SIGALRM) {
       return fmt::format("no end after {} s", limits.cpu_seconds);
     }
@@ -86,7 +86,7 @@ class Pool {
   std::size_t running() const { return children_.size(); }
   std::vector<ChildAnswer> take() { return std::move(answers_); }
 
-  // Whether a child was begun; if not, its answer says why.
+  // Whether a child was started; if not, its answer has the reason.
   bool begin(std::size_t number) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -108,7 +108,7 @@ class Pool {
     children_.push_back({process, ends[0], number});
     return true;
   }
-  // Reads what there is, waiting for something. Returns how many children ended.
+  // Reads available output, blocking until there is some. Returns the number of children that ended.
   std::size_t await() {
     std::vector<pollfd> ready;
     for (const Child& child : children_) ready.push_back({child.output, POLLIN, 0});
@@ -124,7 +124,7 @@ class Pool {
   }
 
  private:
-  // False at the end of what the child wrote.
+  // False at the end of the child's output.
   bool read_more(const Child& child) {
     char buffer[4096];
     const ssize_t got = read(child.output, buffer, sizeof(buffer));

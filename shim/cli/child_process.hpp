@@ -1,4 +1,4 @@
-// Runs a program to its end and keeps what it said.
+// Runs a program to completion and captures its output.
 //
 // Thread safety: none.
 #pragma once
@@ -9,7 +9,7 @@
 #include "child_environment.hpp"
 
 struct Finished {
-  int exit_code = 0;    // of the program, or 128 + signal as a shell has it
+  int exit_code = 0;    // the program's, or 128 + signal as in a shell
   std::string output;   // standard output and error together, the last 256 KiB of it
   double seconds = 0;   // wall time
   std::string problem;  // why it could not be started or watched, or ""

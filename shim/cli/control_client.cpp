@@ -23,7 +23,7 @@ constexpr const char* kControlFolder = "TESSERA_CONTROL_DIR";
 
 ControlReply failed(std::string why) { return {0, 0, std::move(why)}; }
 
-// A folder may have a long name, as /proc/PID/root/... has; a socket's address may not.
+// A folder may have a long path, such as /proc/PID/root/...; a socket address may not.
 int connect_in(int folder, const std::string& file, sockaddr_un& name) {
   name = {};
   name.sun_family = AF_UNIX;
@@ -38,8 +38,8 @@ int connect_in(int folder, const std::string& file, sockaddr_un& name) {
   return -1;
 }
 
-// -1 where the process does not listen there. A socket at which nothing listens any more is removed. The kernel tells which
-// process listens; 0 is one that this namespace does not have.
+// -1 if the process does not listen there. A socket without a listener is removed. The kernel reports which process
+// listens; 0 stands for a process outside this namespace.
 int connect_to(const std::string& folder, const std::string& file, int pid) {
   const int directory = ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return -1;
@@ -79,7 +79,7 @@ ControlReply read_reply(const std::string& reply) {
   return failed(why.substr(0, why.find('\n')));
 }
 
-// What the process was started with; "" also when that cannot be read.
+// A variable of the environment that the process was started with; "" also if that cannot be read.
 std::string variable_of(int pid, const std::string& name) {
   std::ifstream environment(fmt::format("/proc/{}/environ", pid), std::ios::binary);
   for (std::string entry; std::getline(environment, entry, '\0');) {
@@ -88,8 +88,8 @@ std::string variable_of(int pid, const std::string& name) {
   return "";
 }
 
-// Where the process may listen, as it names the folders. Its own choice comes first: its runtime folder need not be that
-// of this shell.
+// The folders where the process may listen, by its own names. Its own setting comes first: its runtime folder may
+// differ from that of this shell.
 std::vector<std::string> folders_of(int pid) {
   std::vector<std::string> folders = control_folders();
   std::string own = variable_of(pid, kControlFolder);
@@ -99,7 +99,7 @@ std::vector<std::string> folders_of(int pid) {
   return folders;
 }
 
-// The same file system is seen at its root: then a container's /tmp is this one.
+// Whether both see the same file system at the root: then a container's /tmp is this one.
 bool shares_root_with(int pid) {
   struct stat own {}, other {};
   const std::string root = fmt::format("/proc/{}/root/tmp/.", pid);

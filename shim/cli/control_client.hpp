@@ -1,4 +1,4 @@
-// Speaks to a running program through its control socket (shim/preload/control_server.hpp).
+// Talks to a running program through its control socket (shim/preload/control_server.hpp).
 //
 // Thread safety: none.
 #pragma once
@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-// Where sockets may be, the folder for new programs first: in XDG_RUNTIME_DIR, or in /tmp by user.
+// The folders where sockets may be, the one for new programs first: in XDG_RUNTIME_DIR, or per user in /tmp.
 std::vector<std::string> control_folders();
 
 struct ControlReply {
   std::uint64_t moved_bytes = 0;
   std::uint64_t stayed_bytes = 0;
-  std::string problem;  // "" when it was done
+  std::string problem;  // "" on success
 };
 
-// The answer of the process `pid` to `request`, a line without its end, wherever it was told to listen. Speaks
-// only to processes of this user.
+// Sends `request`, a line without its end, to the process `pid`, wherever that was configured to listen, and returns
+// its reply. Talks only to processes of this user.
 ControlReply ask_program(int pid, const std::string& request, int timeout_seconds);

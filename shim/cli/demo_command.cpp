@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kAmpleSoftware = 4096 * kMiB;
 
-// Where this run's files lie: losses, statistics, timeline, report. Kept, as the user is told of it.
+// The folder for this run's files: losses, statistics, timeline, report. It is kept, as the user is shown its path.
 fs::path make_folder() {
   std::error_code error;
   fs::path base = fs::temp_directory_path(error);
@@ -32,9 +32,9 @@ class Demo {
   Demo(const Installation& installation, const DemoOptions& options)
       : installation_(installation), options_(options) {}
 
-  // "" or why the demo cannot be tried.
+  // "" or the reason why the demo cannot run.
   std::string choose_device();
-  // Runs (a), (b), (c) as far as they make sense.
+  // Runs (a), (b) and (c) as far as they make sense.
   void run();
   void clean() const;
   const DemoReport& report() const { return report_; }
@@ -82,11 +82,11 @@ std::string Demo::choose_device() {
   }
   const std::string problem = choose_spill_folders();
   if (!problem.empty()) return problem;
-  folder_ = make_folder();  // last, as it would stay behind
+  folder_ = make_folder();  // last, since the folder is not removed on failure
   return folder_.empty() ? "no folder for temporary files can be made" : "";
 }
 
-// "" or why one of them is of no use.
+// "" or the reason why one of them is unusable.
 std::string Demo::choose_spill_folders() {
   std::vector<FolderFacts> spills;
   for (const std::string& folder : folders_in(options_.file_dir)) spills.push_back(probe_folder(folder));
@@ -119,7 +119,7 @@ void Demo::run_small_alone() {
   say(fmt::format("(b) {} of device memory, a third of the live peak, without Tessera ...",
                   rounded_bytes(report_.small)));
   ChildEnvironment environment = plain_environment();
-  // A GPU cannot be made smaller: there the program itself first fills all but a third.
+  // A GPU cannot be made smaller: there the program itself first allocates all but a third.
   std::uint64_t occupy = 0;
   if (software_) {
     environment.set("TESSERA_SOFTWARE_MEMORY", std::to_string(report_.small));
@@ -131,7 +131,7 @@ void Demo::run_small_alone() {
 }
 
 void Demo::run_small_tessera() {
-  // Device and host together hold well under two thirds: the rest has to go to the file.
+  // Device and host memory together hold well under two thirds: the rest has to be spilled to the file.
   const std::uint64_t host = report_.alone.live_peak / 4 / (2 * kMiB) * (2 * kMiB);
   say(fmt::format("(c) the same under Tessera, {} of pinned host memory, the rest in a file in {} ...",
                   rounded_bytes(host), file_dir_));
@@ -170,7 +170,7 @@ void Demo::run() {
   run_small_tessera();
 }
 
-// Losses have been compared; what is worth looking at stays.
+// The losses have been compared; files worth looking at stay.
 void Demo::clean() const {
   std::error_code error;
   for (const char* name : {"losses-a", "losses-b", "losses-c"}) fs::remove(file(name), error);

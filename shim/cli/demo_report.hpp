@@ -1,4 +1,4 @@
-// What the demo shows: three runs side by side, and whether they prove what they should.
+// The demo's result: three runs side by side, and whether they prove the claim.
 //
 // Thread safety: values.
 #pragma once
@@ -16,21 +16,21 @@ struct DemoFigures {
   std::uint64_t bytes_in = 0, bytes_out = 0, bytes_file_read = 0, bytes_file_written = 0;
   std::uint64_t stalls = 0, stall_ns = 0;
 };
-// False when the file is not there or is not what it should be.
+// False if the file is missing or malformed.
 bool read_figures(const std::string& stats_file, DemoFigures& figures);
 
 struct DemoReport {
   std::string device;             // its name
   std::uint64_t ample = 0;        // device memory of (a)
   std::uint64_t small = 0;        // device memory of (b) and (c)
-  std::string timeline;           // where it lies
-  std::string page;               // likewise, the report of (c)
+  std::string timeline;           // its path
+  std::string page;               // path of the report of (c)
   TrainingResult alone;           // (a)
   TrainingResult small_alone;     // (b)
   TrainingResult small_tessera;   // (c)
   DemoFigures figures;            // of (c)
 
-  // What went differently from what the demo claims; empty when all of it holds.
+  // Deviations from the demo's claim; empty if all of it holds.
   std::vector<std::string> faults() const;
   double slowdown() const;  // time of (c) over time of (a)
   std::string table() const;

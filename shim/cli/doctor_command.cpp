@@ -61,7 +61,7 @@ bool movable(const DriverFacts& facts) {
 }  // namespace
 
 int doctor_command(const Installation& installation, const DoctorOptions& options) {
-  // One driver in a process: the real one is asked unless the software device is.
+  // One driver per process: the real one is probed unless the software device is.
   const DriverFacts driver = probe_driver(
       options.software ? installation.software_driver().string() : std::string("libcuda.so.1"));
   std::vector<Finding> findings = judge_driver(driver, options.software);

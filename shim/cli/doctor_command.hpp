@@ -1,4 +1,4 @@
-// `tessera doctor`: what this machine can do, and the line that fixes what it cannot.
+// `tessera doctor`: the abilities of this machine, and the commands that fix what is missing.
 //
 // Thread safety: none.
 #pragma once
@@ -16,14 +16,14 @@ struct Finding {
   std::string name;
   State state = State::kGood;
   std::string value;
-  std::string fix;  // "" when nothing is to be done
+  std::string fix;  // "" if nothing has to be done
 };
 
-// Each from facts alone, so that machines which we do not have can be judged too.
+// Each judges facts only, so that machines which we do not have can be tested too.
 std::vector<Finding> judge_driver(const DriverFacts& facts, bool software);
 Finding judge_locked_memory(std::optional<std::uint64_t> limit, const DriverFacts& driver);
 Finding judge_huge_pages(const std::string& mode);
-// One for each limit that is known to stand in the way, and the processors.
+// One finding per limit known to be a problem, and the processors.
 std::vector<Finding> judge_limits(const LimitFacts& facts);
 Finding judge_io_uring(const UringFacts& facts);
 Finding judge_folder(const FolderFacts& facts);
@@ -33,5 +33,5 @@ struct DoctorOptions {
   bool software = false;
   std::string file_dir;
 };
-// 0 when programs can run under Tessera here, on a GPU or on the software device.
+// 0 if programs can run under Tessera here, on a GPU or on the software device.
 int doctor_command(const Installation& installation, const DoctorOptions& options);

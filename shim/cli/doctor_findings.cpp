@@ -24,7 +24,7 @@ Finding judge_virtual_memory(const DeviceFacts& device, const std::string& name)
           "or a full (not fractional) virtual GPU has it"};
 }
 
-// Never bad: without them what leaves the device is decided by tracking alone, as it is by default.
+// Never missing: without host-backed pages, eviction is decided by tracking alone, as it is by default.
 Finding judge_host_frames(const DeviceFacts& device, const std::string& name) {
   if (device.host_frames) {
     return {name + " host-backed pages", State::kGood,
@@ -168,7 +168,7 @@ std::vector<Finding> judge_limits(const LimitFacts& facts) {
   return findings;
 }
 
-// Never missing: threads move the pages of a spill file where it is refused (alloc/tier/file_io_choice.hpp).
+// Never missing: threads move the pages of a spill file if io_uring is refused (alloc/tier/file_io_choice.hpp).
 Finding judge_io_uring(const UringFacts& facts) {
   if (facts.usable()) return {"io_uring", State::kGood, "yes", ""};
   const Obstacle obstacle = obstacle_to_io_uring(facts);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kDriver = "libcuda.so.1";
 
-// One typed entry point; null when this driver does not have it.
+// A typed entry point; null if this driver lacks it.
 template <class Function>
 Function* entry(void* library, const char* name) {
   return reinterpret_cast<Function*>(::dlsym(library, name));
@@ -93,7 +93,7 @@ std::string problem_of(const Driver& driver, CUresult result) {
 
 constexpr std::size_t kFrame = std::size_t{2} << 20;
 
-// Writes and reads through `address`, behind which there is host memory.
+// Writes and reads through `address`, which is backed by host memory.
 CUresult use_host_frame(const Driver& driver, CUdevice device, CUdeviceptr address) {
   CUmemAccessDesc access{};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -107,8 +107,8 @@ CUresult use_host_frame(const Driver& driver, CUdevice device, CUdeviceptr addre
   return result == CUDA_SUCCESS && back != sent ? CUDA_ERROR_UNKNOWN : result;
 }
 
-// Tried, because drivers before 12.9 do not answer the attribute although the memory works. The first
-// error, and all is undone.
+// Tests by trying, because drivers before 12.9 do not support the attribute although the memory works. Returns the
+// first error; everything is undone.
 CUresult try_host_frame(const Driver& driver, CUdevice device) {
   if (!driver.maps_memory()) return CUDA_ERROR_NOT_SUPPORTED;
   int node = -1;

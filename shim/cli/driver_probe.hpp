@@ -1,4 +1,4 @@
-// What the CUDA driver of this machine is and can do, found out by asking and by trying.
+// Properties and abilities of this machine's CUDA driver, found by querying and by trying.
 //
 // Thread safety: none.
 #pragma once
@@ -12,8 +12,8 @@ struct DeviceFacts {
   std::uint64_t free_bytes = 0;
   std::uint64_t total_bytes = 0;
   bool virtual_memory = false;  // pages can be mapped and unmapped
-  bool host_frames = false;     // host memory can stand behind device addresses
-  std::string host_frames_problem;  // what trying it ran into, or ""
+  bool host_frames = false;     // host memory can be mapped at device addresses
+  std::string host_frames_problem;  // the error of the attempt, or ""
   bool pins_host_memory = false;
 };
 
@@ -22,7 +22,7 @@ struct DriverFacts {
   std::string path;       // of the library
   int version = 0;        // 13000 is CUDA 13.0
   std::string problem;    // why it cannot be used, or ""
-  bool tells_parameters = false;  // of kernels, without which the preload library does not start
+  bool tells_parameters = false;  // kernel parameter layouts; without them the preload library does not start
   std::vector<DeviceFacts> devices;
 
   bool usable() const { return problem.empty() && !devices.empty(); }
@@ -31,6 +31,6 @@ struct DriverFacts {
 // `library` is a path, or the name libcuda.so.1. Makes a context on each device.
 DriverFacts probe_driver(const std::string& library);
 
-// Whether libcuda.so.1 as a program would find it has a device. Asked in a child process, so that
-// nothing of the driver stays in this one.
+// Whether the libcuda.so.1 that a program would find has a device. Probed in a child process, so that the driver leaves
+// nothing in this one.
 bool has_usable_gpu();

@@ -1,5 +1,5 @@
-// Folders for spill files, as --file-dir and TESSERA_FILE_DIR name them: one, or several with ':' between. A colon
-// or backslash of a name has a backslash before it.
+// Folders for spill files, as in --file-dir and TESSERA_FILE_DIR: one, or several separated by ':'. A colon or
+// backslash in a name is escaped by a backslash.
 //
 // Thread safety: none.
 #pragma once
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-// In their order; an empty name is none. A list that is the name of an existing folder is that folder, so that
-// `--file-dir /data/a:b` needs no backslash.
+// In list order; empty names are skipped. A list that names an existing folder is that folder, so that `--file-dir
+// /data/a:b` needs no backslash.
 std::vector<std::string> folders_in(const std::string& list);
 
-// The list of these folders: folders_in() reads it back, and so does the library.
+// The inverse of folders_in(); the library reads the list as well.
 std::string folder_list(const std::vector<std::string>& folders);

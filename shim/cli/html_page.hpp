@@ -1,5 +1,5 @@
-// What our pages share: one file that loads nothing (it forbids the browser to), readable in light and in
-// dark, and on paper.
+// The common parts of our pages: a single file that loads nothing (it forbids the browser to), readable in light mode,
+// in dark mode and on paper.
 //
 // Thread safety: values.
 #pragma once
@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-// Colours that people with weak sight for red or green tell apart, on both grounds.
+// Colours that people with red-green colour blindness can distinguish, on both backgrounds.
 inline constexpr std::array<const char*, 8> kPageColours = {
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a6fbf", "#9a9a9a"};
 
-// From the doctype to the heading, and what ends the page.
+// The page from the doctype to the heading, and its end.
 std::string page_head(const std::string& title);
 std::string page_end();
 
-// Names beside dots of their colours, to stand under a plot.
+// Names with dots of their colours, for use below a plot.
 std::string colour_key(const std::vector<std::pair<std::string, std::string>>& names_and_colours);

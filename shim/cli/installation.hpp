@@ -1,7 +1,7 @@
-// Where the files of this build lie, found from the running executable.
+// Locations of the files of this build, found from the running executable.
 //
-// Build tree and install tree have the same layout: bin/tessera, lib/libtessera_preload.so,
-// lib/softcuda/libcuda.so.1, lib/tessera/. So nothing depends on where it was configured.
+// Build tree and install tree have the same layout: bin/tessera, lib/libtessera_preload.so, lib/softcuda/libcuda.so.1,
+// lib/tessera/. So nothing depends on where it was configured.
 //
 // Thread safety: values.
 #pragma once
@@ -18,5 +18,5 @@ struct Installation {
   std::filesystem::path program(const char* name) const { return root / "lib" / "tessera" / name; }
 };
 
-// Falls back to the current folder where /proc is not mounted.
+// Falls back to the current folder if /proc is not mounted.
 Installation find_installation();

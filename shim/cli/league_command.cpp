@@ -23,11 +23,11 @@
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Words = std::vector<std::pair<std::string, std::string>>;  // names of options, values
+using Words = std::vector<std::pair<std::string, std::string>>;  // option names and values
 
 constexpr std::uint64_t kPage = 2 << 20;
 
-// Replays one trace with these options: the library's JSON, or {"failure":…}.
+// Replays one trace with these options. Returns the library's JSON, or {"failure":…}.
 std::string played(const std::string& path, const Words& words) {
   struct Destroy {
     void operator()(tessera_replay* replay) const { tessera_replay_destroy(replay); }
@@ -47,7 +47,7 @@ std::string played(const std::string& path, const Words& words) {
   return json;
 }
 
-// "a/gpt2.jsonl.zst" is gpt2.
+// "a/gpt2.jsonl.zst" becomes gpt2.
 std::string name_of(const std::string& path) {
   std::filesystem::path name = std::filesystem::path(path).filename();
   for (const char* const extension : {".zst", ".jsonl", ".json"}) {
@@ -93,7 +93,7 @@ class LeagueRun {
     }
   }
 
-  // False, and one line said why, when an option is not what it should be.
+  // False, with one line on standard error, if an option is invalid.
   bool check() const {
     Words words = settings_;
     for (const std::string& policy : league_.policies) words.emplace_back("policy", policy);
@@ -144,7 +144,7 @@ class LeagueRun {
       if (watched) fmt::print(stderr, "\r{} of {}{}", done, count, done == count ? "\n" : "");
     });
   }
-  // In whole pages, because a part of one is no use.
+  // Rounded up to whole pages, because a part of a page is useless.
   std::uint64_t share_of(std::size_t trace, std::uint32_t percent) const {
     return (league_.traces[trace].liveness_peak * percent / 100 + kPage - 1) / kPage * kPage;
   }

@@ -1,5 +1,4 @@
-// `tessera league TRACES...`: every policy on every trace under every budget, each replay in a
-// process of its own.
+// `tessera league TRACES...`: every policy on every trace under every budget, each replay in its own process.
 //
 // Thread safety: none.
 #pragma once
@@ -19,10 +18,10 @@ struct LeagueOptions {
   std::vector<std::string> traces;
   std::vector<std::uint32_t> budgets = {90, 70, 50, 35};  // percent of the liveness peak
   std::vector<std::string> policies = {"all"};
-  std::uint32_t host_budget = 0;  // likewise; 0: what the settings say
-  std::uint32_t peer_budget = 0;  // likewise
+  std::uint32_t host_budget = 0;  // percent of the liveness peak; 0: from the settings
+  std::uint32_t peer_budget = 0;  // percent of the liveness peak; 0: from the settings
   std::uint32_t iterations = 6;
-  int jobs = 0;  // 0: as many as there are processors
+  int jobs = 0;  // 0: the number of processors
   std::uint32_t cpu_seconds = 120;
   std::string out = ".";
   std::vector<ReplayCommandOptions::Setting> settings;  // of the machine

@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr std::size_t kLeaders = 6;  // have a colour
+constexpr std::size_t kLeaders = 6;  // those with a colour
 
 class Page {
  public:
@@ -67,7 +67,7 @@ class Page {
     table(number);
     add("</div>\n");
   }
-  // The colour of a policy: the leaders have one.
+  // The colour of a policy; only the leaders have one.
   std::string colour_of(std::size_t policy) const {
     for (std::size_t i = 0; i < std::min(kLeaders, standings_.size()); ++i) {
       if (standings_[i].policy == policy) return kPageColours[i];
@@ -81,7 +81,7 @@ class Page {
     }
     return colour_key(leaders);
   }
-  // In percent of the time with ample memory; a pass may gain on the one before it, so never more.
+  // Percent of the throughput with ample memory. A pass may be faster than the previous one, so it is capped at 100.
   static double throughput(const LeagueTrace& trace, const LeagueRow& row) {
     if (row.step_ns <= trace.step_ns) return 100;
     return 100.0 * static_cast<double>(trace.step_ns) / static_cast<double>(row.step_ns);

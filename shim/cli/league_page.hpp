@@ -1,7 +1,7 @@
-// A league as one page of HTML that needs nothing else, not even a network.
+// A league as a self-contained HTML page that needs no network.
 //
-// For each trace a curve of memory against throughput, as papers on rematerialisation draw it (ROK),
-// and a table of step times over the lower bound.
+// For each trace: a curve of memory against throughput, as in papers on rematerialisation (ROK), and a table of step
+// times over the lower bound.
 //
 // Thread safety: stateless.
 #pragma once

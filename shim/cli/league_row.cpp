@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The object, or null and `failure` says why.
+// The JSON object; on failure null, with the reason in `failure`.
 Json told(const ChildAnswer& answer, std::string& failure) {
   failure = answer.failure;
   if (!failure.empty()) return nullptr;
@@ -26,8 +26,8 @@ class Pass {
         iterations_(std::max<std::uint64_t>(json_.at("iterations").get<std::uint64_t>(), 1)) {}
 
   std::uint64_t each(const char* key) const { return json_.at(key).get<std::uint64_t>() / iterations_; }
-  // Of an iteration, in the mean of this pass and the one before: some strategies go to and fro, and one pass alone
-  // would tell how many there were.
+  // Time of an iteration, averaged over this pass and the previous one: some strategies alternate, and the mean of one
+  // pass would depend on how many alternations it has.
   std::uint64_t step(const Json& iteration_ns) const {
     const std::uint64_t last = each("ns");
     if (iteration_ns.size() < 2 * iterations_) return last;

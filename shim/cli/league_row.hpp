@@ -1,4 +1,4 @@
-// One replay of the league as a value: a trace, a policy, a budget, and what came of it.
+// One replay of the league as a value: trace, policy, budget, and result.
 //
 // Thread safety: values.
 #pragma once
@@ -9,30 +9,30 @@
 
 #include "child_pool.hpp"
 
-// What a trace needs when memory is ample.
+// The needs of a trace with ample memory.
 struct LeagueTrace {
   std::string name;
-  std::string failure;  // why it cannot be played at all, or ""
+  std::string failure;  // why it cannot be replayed at all, or ""
   std::uint64_t liveness_peak = 0, largest_step = 0;
   std::uint64_t step_ns = 0, ops = 0;  // of one iteration
 };
 
 struct LeagueRow {
-  std::size_t trace = 0, policy = 0, budget = 0;  // their numbers in the league
+  std::size_t trace = 0, policy = 0, budget = 0;  // indices in the league
   std::uint64_t device_memory = 0;
   std::string failure;  // why there are no figures, or ""
-  std::uint64_t step_ns = 0;  // of one iteration, in the mean of the last two passes
-  // Likewise, in the last pass.
+  std::uint64_t step_ns = 0;  // of one iteration, averaged over the last two passes
+  // Of one iteration, in the last pass.
   std::uint64_t lower_bound_ns = 0;
   std::uint64_t bytes_h2d = 0, bytes_d2h = 0, bytes_file_read = 0, bytes_file_written = 0,
                 bytes_peer_in = 0, bytes_peer_out = 0;
 
   bool well() const { return failure.empty(); }
-  // Step time over the lower bound. REQUIRES: well.
+  // Step time over the lower bound. REQUIRES: well().
   double ratio() const;
 };
 
-// All of a league, in order of trace, policy, budget.
+// A whole league; rows in order of trace, policy, budget.
 struct League {
   std::uint32_t iterations = 0;
   std::vector<std::pair<std::string, std::string>> settings;  // of the machine, as given
@@ -41,12 +41,12 @@ struct League {
   std::vector<std::uint32_t> budgets;  // percent of the liveness peak
   std::vector<LeagueRow> rows;
 
-  // REQUIRES: all rows are there.
+  // REQUIRES: all rows are present.
   const LeagueRow& row(std::size_t trace, std::size_t policy, std::size_t budget) const {
     return rows[(trace * policies.size() + policy) * budgets.size() + budget];
   }
 };
 
-// From the JSON of a replay, or of a failure ({"failure":…}), or from the process's own end.
+// Reads the JSON of a replay or of a failure ({"failure":…}), or records why the process ended.
 void read_trace_figures(const ChildAnswer& answer, LeagueTrace& trace);
 void read_row_figures(const ChildAnswer& answer, LeagueRow& row);

@@ -1,7 +1,7 @@
-// Who wins where: pure functions of a league's rows.
+// Winners per cell and ranking: pure functions of a league's rows.
 //
-// A cell is one trace under one budget. The best of a cell are all whose step time is within a
-// thousandth of the shortest: less is rounding of pages, not an idea.
+// A cell is one trace under one budget. All policies with a step time within 0.1 % of the shortest are the best of a
+// cell: smaller differences come from rounding to pages.
 //
 // Thread safety: stateless.
 #pragma once
@@ -20,10 +20,10 @@ struct LeagueCell {
 
 struct LeagueStanding {
   std::size_t policy = 0;
-  std::size_t finished = 0;  // cells
+  std::size_t finished = 0;  // number of finished cells
   std::size_t firsts = 0;    // cells in which it is among the best
   double mean_ratio = 0;     // step over lower bound: geometric mean of the finished cells
-  double mean_behind = 0;    // step over the cell's shortest, likewise
+  double mean_behind = 0;    // step over the cell's shortest: geometric mean
   double worst_behind = 0;
 };
 
@@ -31,6 +31,6 @@ struct LeagueStanding {
 std::vector<LeagueCell> cells_of(const League& league);
 // Most finished cells first, then the least behind, then by the league's order.
 std::vector<LeagueStanding> standings_of(const League& league);
-// The best of a cell among all but one policy, for instance all but ours. Nothing if none finished.
+// The best of a cell among all policies but one, for instance all but ours. Nothing if none finished.
 std::optional<std::size_t> best_but(const League& league, std::size_t trace, std::size_t budget,
                                     std::size_t policy);

@@ -15,9 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kNamed = 3;  // of policies that share a first place
+constexpr std::size_t kNamed = 3;  // named policies among those that share a first place
 
-// Four digits are more than the model is worth.
+// More than four digits exceed the model's accuracy.
 double short_number(double value) { return std::round(value * 1e4) / 1e4; }
 
 Json json_of(const LeagueTrace& trace) {
@@ -72,7 +72,7 @@ Json json_of(const League& league, const LeagueStanding& standing) {
           {"worst_behind", short_number(standing.worst_behind)}};
 }
 
-// A list with a line for each of its members.
+// A JSON array with one line per member.
 template <class Members>
 std::string lines_of(const League& league, const Members& members) {
   std::string text = "[";
@@ -112,7 +112,7 @@ std::string league_json(const League& league) {
   for (const auto& [name, value] : league.settings) head["settings"][name] = value;
   for (const LeagueTrace& trace : league.traces) head["traces"].push_back(json_of(trace));
   std::string text = head.dump(-1, ' ', false, Json::error_handler_t::replace);
-  text.pop_back();  // the brace that closes
+  text.pop_back();  // the closing brace
   return text + ",\n\"standings\":" + lines_of(league, standings_of(league)) +
          ",\n\"cells\":" + lines_of(league, cells_of(league)) +
          ",\n\"rows\":" + lines_of(league, league.rows) + "}\n";

@@ -1,6 +1,6 @@
-// A league as JSON, as CSV, and as tables for people.
+// A league as JSON, as CSV, and as readable tables.
 //
-// Nothing in them depends on the day or the machine: equal leagues give equal bytes.
+// The output depends neither on the date nor on the machine: equal leagues give equal bytes.
 //
 // Thread safety: stateless.
 #pragma once
@@ -9,9 +9,9 @@
 
 #include "league_row.hpp"
 
-// One object; a line for each of its rows.
+// One object, with one line per row.
 std::string league_json(const League& league);
-// A line for each row, with a heading.
+// One line per row, below a header.
 std::string league_csv(const League& league);
-// The standings, and who is first in each cell.
+// The ranking, and the best policies of each cell.
 std::string league_table(const League& league);

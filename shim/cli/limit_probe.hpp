@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <optional>
 
-// Nothing where there is no limit.
+// Empty where there is no limit.
 struct LimitFacts {
   double processors = 1;                      // tessera_available_processors()
   std::optional<std::uint64_t> addresses{};   // ulimit -v, bytes
   std::optional<std::uint64_t> file_bytes{};  // ulimit -f, bytes
   std::optional<std::uint64_t> open_files{};  // ulimit -n
-  std::optional<std::uint64_t> tasks{};       // left of pids.max and ulimit -u
+  std::optional<std::uint64_t> tasks{};       // remaining under pids.max and ulimit -u
 };
 LimitFacts probe_limits();

@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "" once it is there, ours, and closed to others: whatever is preloaded from it runs in the user's programs.
+// Makes the folder, or checks that it is ours and closed to others: libraries preloaded from it run in the user's
+// programs. Returns "" or the problem.
 std::string make_private(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return std::strerror(errno);
   struct stat facts {};
@@ -39,7 +40,7 @@ LinkableInstallation linkable_installation(const Installation& installation, con
   const fs::path link = links / fmt::format("at-{:016x}", std::hash<std::string>()(root));
   std::error_code error;
   if (fs::read_symlink(link, error) == installation.root) return {{link}, ""};
-  // Renamed into place, so that a program that starts meanwhile finds the old one or the new one.
+  // Renamed into place, so that a program starting meanwhile finds either the old or the new link.
   const fs::path made = fmt::format("{}.{}", link.string(), ::getpid());
   fs::create_directory_symlink(installation.root, made, error);
   if (!error) fs::rename(made, link, error);

@@ -1,8 +1,8 @@
-// A name for our files that the dynamic linker can be told.
+// A path to our files that can be passed to the dynamic linker.
 //
-// LD_PRELOAD separates its entries by blanks and colons, LD_LIBRARY_PATH by colons and semicolons, and neither can
-// quote them. An installation whose path has one is reached through a symbolic link in a private folder of the user.
-// The libraries find each other there too, as $ORIGIN is the name by which a library was loaded.
+// LD_PRELOAD separates entries by blanks and colons, LD_LIBRARY_PATH by colons and semicolons, and neither supports
+// quoting. An installation with such a character in its path is reached through a symbolic link in a private folder of
+// the user. The libraries find each other there too, as $ORIGIN follows the name by which a library was loaded.
 //
 // Thread safety: none.
 #pragma once
@@ -13,9 +13,9 @@
 #include "installation.hpp"
 
 struct LinkableInstallation {
-  Installation installation;  // the given one where its path has no such character
-  std::string problem;        // "" or why there is no such name
+  Installation installation;  // the given one if its path has no such character
+  std::string problem;        // "" or why there is no such path
 };
 
-// The link stays for later runs: one for each installation, in `links`, which is made for this user alone.
+// The link is kept for later runs: one per installation, in `links`, a folder created for this user alone.
 LinkableInstallation linkable_installation(const Installation& installation, const std::filesystem::path& links);

@@ -42,7 +42,7 @@ bool is_page(const fs::path& link) {
   return fs::read_symlink(link, gone).string().starts_with("/memfd:" TESSERA_LIVE_NAME);
 }
 
-// Files of other users cannot be listed; processes end while one looks. Neither is an error.
+// Files of other users cannot be listed, and processes may end during the scan. Neither is an error.
 void add_pages_of(int pid, std::vector<LiveProcess>& found) {
   std::error_code gone;
   for (fs::directory_iterator file(fmt::format("/proc/{}/fd", pid), gone), end;
@@ -70,7 +70,8 @@ std::unique_ptr<LivePage> LivePage::open(const std::string& path, int pid) {
   if (mapped == MAP_FAILED) return nullptr;
   auto* const live = static_cast<tessera_live*>(mapped);
   std::unique_ptr<LivePage> page(new LivePage(live));
-  // In a container the writer has another number than here; a child of fork has the file, and is not the writer.
+  // In a container the writer has another process id than here; a child of fork has the file open but is not the
+  // writer.
   tessera_process_identity identity{};
   const bool known = tessera_process_identity_of(pid, &identity) == TESSERA_OK;
   const bool ours = live->magic == TESSERA_LIVE_MAGIC && known && live->pid == identity.pid;

@@ -11,23 +11,23 @@
 
 #include "tessera/live.h"
 
-// One look at a process.
+// A snapshot of a process.
 struct LiveSample {
   std::uint64_t written_ns = 0;
-  std::string text;  // what tessera_stats_json gives
+  std::string text;  // output of tessera_stats_json
 };
 
 class LivePage {
  public:
-  // Null when `path` is no such page, or not that of `pid`.
+  // Null if `path` is not such a page, or not that of `pid`.
   static std::unique_ptr<LivePage> open(const std::string& path, int pid);
   ~LivePage();
   LivePage(const LivePage&) = delete;
   LivePage& operator=(const LivePage&) = delete;
 
-  // Asks the process to write for that long.
+  // Asks the process to keep writing for `ns`.
   void watch_for(std::uint64_t ns);
-  // The newest; none before the first, or when the writer stopped in the middle.
+  // The newest sample; none before the first one, or if the writer stopped in mid-write.
   std::optional<LiveSample> read() const;
 
  private:
@@ -42,5 +42,5 @@ struct LiveProcess {
   std::unique_ptr<LivePage> page;
 };
 
-// By process id. A process with several allocators is there once for each.
+// Sorted by process id. A process with several allocators appears once for each.
 std::vector<LiveProcess> live_processes();

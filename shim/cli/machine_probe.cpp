@@ -18,7 +18,7 @@
 
 namespace {
 
-// Where that is missing the file tier unlinks a file as soon as it is made. 0, or the error number.
+// Without O_TMPFILE the file tier unlinks a file right after creating it. Returns 0, or errno.
 int make_unlinked(const std::string& folder, bool& direct) {
   std::string path = folder + "/.tessera-doctor-XXXXXX";
   const int file = ::mkostemp(path.data(), O_CLOEXEC);
@@ -35,7 +35,7 @@ bool can_open(const std::string& folder, int flags) {
   return ::close(file) == 0;
 }
 
-// As many as the file tier asks for: a limit on locked memory is for the ring that is wanted.
+// The file tier's ring size: whether the limit on locked memory suffices depends on it.
 constexpr unsigned kRingEntries = 128;
 
 bool is_filtered(const std::string& status) {
@@ -59,7 +59,7 @@ std::optional<std::uint64_t> locked_memory_limit() {
 
 std::string huge_pages_mode(const std::string& file) {
   std::ifstream modes(file);
-  // All it knows, and the one that holds in brackets.
+  // The file lists all modes, with the active one in brackets.
   for (std::string word; modes >> word;) {
     if (word.size() > 2 && word.front() == '[' && word.back() == ']') return word.substr(1, word.size() - 2);
   }
@@ -75,7 +75,7 @@ UringFacts probe_io_uring(const std::string& sysctl, const std::string& status) 
   struct io_uring_params parameters{};
   const long ring = ::syscall(SYS_io_uring_setup, kRingEntries, &parameters);
   if (ring < 0) return refused("io_uring_setup"), facts;
-  // Neither does anything: a filter may refuse these calls alone.
+  // Neither call has an effect: a filter may refuse only these calls.
   std::array<io_uring_probe, 1> nothing{};
   if (::syscall(SYS_io_uring_enter, ring, 0, 0, 0, nullptr, 0) < 0) {
     refused("io_uring_enter");

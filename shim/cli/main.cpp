@@ -1,4 +1,4 @@
-// The command line: reads words, calls one command, returns its exit code.
+// The command line: parses the arguments, calls one command, returns its exit code.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@
 
 namespace {
 
-// Help and version are no errors; everything else is one line and exit code 2.
+// Help and version are not errors; everything else is one line and exit code 2.
 int finish_parsing(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
   fmt::print(stderr, "tessera: {}\n", error.what());
@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   std::vector<std::string> program;
   if (!words.empty() && words[0] == "run") {
-    // What belongs to the program is none of our parser's business.
+    // The program's own arguments must not be parsed here.
     SplitLine line = split_at_program({words.begin() + 1, words.end()});
     program = std::move(line.program);
     words = {"run"};

@@ -1,5 +1,5 @@
-// `tessera sleep PID [TAG]` and `tessera wake PID [TAG]`: moves a running program's blocks out of device
-// memory, and back.
+// `tessera sleep PID [TAG]` and `tessera wake PID [TAG]`: evict a running program's blocks from device memory, and
+// fetch them back.
 //
 // Thread safety: none.
 #pragma once
@@ -18,5 +18,5 @@ struct MoveOptions {
   bool json = false;
 };
 
-// `verb` is "sleep" or "wake". 0, or with a line that says why not 1, or 2 for what cannot be meant.
+// `verb` is "sleep" or "wake". Returns 0; on failure prints the reason and returns 1, or 2 for an invalid value.
 int move_command(const std::string& verb, const MoveOptions& options);

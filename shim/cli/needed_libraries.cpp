@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr std::size_t kMostEntries = 4096;  // of any table in a file that makes sense
+constexpr std::size_t kMostEntries = 4096;  // in any table of a plausible file
 
 class ElfFile {
  public:
@@ -59,7 +59,7 @@ class ElfFile {
     return text;
   }
 
-  // Where in the file that address will be loaded from.
+  // The file offset that `address` will be loaded from.
   std::uint64_t offset_of(Elf64_Addr address) const {
     for (const Elf64_Phdr& part : parts_) {
       const bool inside = address >= part.p_vaddr && address - part.p_vaddr < part.p_filesz;

@@ -15,7 +15,7 @@
 
 namespace {
 
-using Columns = std::array<std::size_t, 3>;  // where bytes, first and last stand
+using Columns = std::array<std::size_t, 3>;  // indices of the columns bytes, first and last
 constexpr std::array<const char*, 3> kColumnNames = {"bytes", "first", "last"};
 constexpr std::size_t kMostRecords = 10'000'000;
 
@@ -47,7 +47,7 @@ struct Figure {
   const char* key;
   const char* name;
   std::uint64_t tessera_arena_figures::*bytes;
-  std::uint64_t tessera_arena_figures::*bound;  // what it is measured against, or null
+  std::uint64_t tessera_arena_figures::*bound;  // the bound to compare with, or null
 };
 
 constexpr std::array<Figure, 9> kRows = {{

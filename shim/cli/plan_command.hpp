@@ -1,4 +1,4 @@
-// `tessera plan ...`: plans that need no device, each a command of its own below this one.
+// `tessera plan ...`: plans that need no device, each a subcommand.
 //
 // Thread safety: none.
 #pragma once
@@ -13,7 +13,7 @@ class PlanCommand {
   explicit PlanCommand(CLI::App& app);
 
   bool was_called() const { return plan_->parsed(); }
-  // The exit code of the command that was called. REQUIRES: was_called.
+  // Returns the exit code of the parsed subcommand. REQUIRES: was_called().
   int run() const;
 
  private:

@@ -12,7 +12,7 @@
 
 namespace {
 
-// The names of the nodes of a part; of a trace, its first and last operation.
+// The names of the nodes in a part; for a trace, its first and last operation.
 std::vector<std::uint64_t> names_in(const SplitInput& input, const FoundSplit& split,
                                     std::size_t part) {
   std::vector<std::uint64_t> names;
@@ -27,7 +27,7 @@ const char* device(const SplitInput& input, std::size_t part) {
   return part < input.accelerators ? "accelerator" : "cpu";
 }
 
-// Takes the limits of the options where they are given. "" or what is wrong.
+// Applies the limits given as options. Returns "" or the error.
 std::string apply(const PlanSplitOptions& options, SplitInput& input) {
   if (options.parts != 0) input.accelerators = options.parts;
   if (!options.part_memory.empty() &&

@@ -1,5 +1,5 @@
-// `tessera plan split TRACE|GRAPH`: parts for several devices, the most loaded of which has the
-// least to do.
+// `tessera plan split TRACE|GRAPH`: splits work over several devices so that the load of the most loaded one is
+// minimal.
 //
 // Thread safety: none.
 #pragma once
@@ -12,14 +12,14 @@
 
 struct PlanSplitOptions {
   std::string input;
-  std::uint32_t parts = 0;        // 0: what the graph says
-  std::string part_memory;        // a size; "": what the graph says
+  std::uint32_t parts = 0;        // 0: as in the graph
+  std::string part_memory;        // a size; "": as in the graph
   double bandwidth = 25e9;
   bool linear = false;
   bool json = false;
 };
 
-// 0; 1 for an input that cannot be split, with one line on standard error; 2 for wrong options.
+// 0; 1 if the input cannot be split, with one line on standard error; 2 for wrong options.
 int plan_split_command(const PlanSplitOptions& options);
 
 struct FoundSplit {

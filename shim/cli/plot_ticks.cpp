@@ -7,7 +7,7 @@
 
 namespace {
 
-// The smallest round step of which few enough reach up to `high`: 1, 2 or 5 times a power of ten ...
+// The smallest round step that gives few enough ticks up to `high`: 1, 2 or 5 times a power of ten ...
 double decimal_step(double high) {
   constexpr double kMost = 8;
   const double power = std::pow(10, std::floor(std::log10(high / kMost)));
@@ -29,7 +29,7 @@ Ticks multiples(double step, double high, Name name) {
   return ticks;
 }
 
-// Without zeros that a round number does not need.
+// Omits zeros that a round number does not need.
 std::string bytes_of_tick(double bytes, std::string_view per) {
   if (bytes == 0) return "0";
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

@@ -1,4 +1,4 @@
-// The marks of a plot's axis: round values from 0 up, few enough to be read.
+// Ticks of a plot axis: round values from 0 upwards, few enough to be readable.
 //
 // REQUIRES: `high` > 0, in the unit of the plot. Thread safety: stateless.
 #pragma once
@@ -9,7 +9,7 @@
 
 // "500 us", "20 ms", "5 s".
 Ticks ticks_of_seconds(double high);
-// "512 MiB", "2 GiB", each with what follows the unit.
+// "512 MiB", "2 GiB", each with `per` after the unit.
 Ticks ticks_of_bytes(double high, std::string_view per = "");
-// "25 %" of one.
+// "25 %" of 1.
 Ticks ticks_of_shares(double high);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kPreload = "LD_PRELOAD";
 
-// The loader takes blanks as well as colons.
+// The loader accepts blanks as well as colons.
 std::vector<std::string> libraries_in(const std::string& list) {
   std::vector<std::string> libraries;
   for (std::size_t at = 0; at < list.size();) {

@@ -1,4 +1,4 @@
-// Where the preload library stands among other libraries that go into every program.
+// The position of the preload library among other preloaded libraries.
 //
 // Thread safety: pure functions of their arguments.
 #pragma once
@@ -8,17 +8,17 @@
 
 class ChildEnvironment;
 
-// Puts `library` behind what is in LD_PRELOAD, since that is to be asked first: a tool that wraps calls of the driver
-// is then called by the program, and calls ours. A thin loader of the driver goes behind it: ours is to call that.
-// Nothing if it is there.
+// Appends `library` to LD_PRELOAD, since earlier libraries are searched first: a tool that wraps driver calls is then
+// called by the program, and calls ours. A thin loader of the driver goes after ours, which has to call it. Does
+// nothing if `library` is listed already.
 void add_preload(const std::string& library, ChildEnvironment& environment);
 
-// Programs that AddressSanitizer checks refuse to start when another library is loaded before its runtime: that one
-// might have memory and string functions of its own. Ours has none, so they are told not to mind; not where there are
-// libraries of others in LD_PRELOAD. REQUIRES: add_preload() was called.
-// `software`: the software device unloads kernels, and the leak checker must not look for memory of theirs.
+// Programs built with AddressSanitizer refuse to start if another library is loaded before its runtime, since that
+// library might define memory and string functions. Ours defines none, so the check is turned off, except when there
+// are other libraries in LD_PRELOAD. REQUIRES: add_preload() was called. `software`: the software device unloads
+// kernels, so the leak checker must not look for their memory.
 void allow_before_sanitizer(const std::string& library, bool software, ChildEnvironment& environment);
 
-// What is said to the person who starts a program that needs these libraries, or "". `ours`: what the preload library needs.
-// Where it was built with the sanitizer itself, there is nothing to say.
+// The line to print for the user who starts a program that needs these libraries, or "". `ours`: the libraries that the
+// preload library needs. If it was built with the sanitizer itself, there is nothing to print.
 std::string sanitizer_line(const std::string& program, const std::vector<std::string>& needed, const std::vector<std::string>& ours);

@@ -34,7 +34,7 @@ std::string bytes_of(const Json& json, const char* key) {
   return rounded_bytes(json.at(key).get<std::uint64_t>());
 }
 
-// "8.00 ms, stalled 1.50 ms: copy_out 1.00 ms, copy_in 500 us", the longest first.
+// "8.00 ms, stalled 1.50 ms: copy_out 1.00 ms, copy_in 500 us", longest first.
 std::string last_pass_of(const Json& pass) {
   double sum = 0;
   std::vector<std::pair<double, std::string>> causes;

@@ -1,4 +1,4 @@
-// `tessera replay FILE [options]`: a trace through the allocator, on a machine in virtual time.
+// `tessera replay FILE [options]`: replays a trace through the allocator, on a machine in virtual time.
 //
 // Thread safety: none.
 #pragma once
@@ -10,12 +10,12 @@
 
 struct ReplayCommandOptions {
   struct Setting {
-    const char* name;  // the library's, "device-memory"
+    const char* name;  // the library's option name, "device-memory"
     const char* variable;
     const char* value_name;
     const char* help;
-    std::string value;  // "" when not given
-    // An amount of memory that is "auto", as `tessera run` takes it from the same variable, is none.
+    std::string value;  // "" if not given
+    // A memory size of "auto", which `tessera run` accepts in the same variable, counts as not given.
     bool is_given() const;
   };
 
@@ -28,10 +28,10 @@ struct ReplayCommandOptions {
   bool list_policies = false;
 };
 
-// The library's options as options of a command. REQUIRES: `settings` outlives `app`.
+// Adds the library's options to a command. REQUIRES: `settings` outlives `app`.
 void add_settings(CLI::App& app, std::vector<ReplayCommandOptions::Setting>& settings);
 
-// The result for people. REQUIRES: `json` is a result of the library.
+// The result as a readable table. REQUIRES: `json` is a result of the library.
 std::string replay_table(const std::string& json);
 std::string policy_table(const std::string& json);
 

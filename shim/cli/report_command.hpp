@@ -1,4 +1,4 @@
-// `tessera report`: a history as one page to look at.
+// `tessera report`: renders a history as one page.
 //
 // Thread safety: none; for the main thread.
 #pragma once
@@ -9,12 +9,12 @@
 
 struct ReportOptions {
   std::string history;  // file
-  std::string out;      // "" is the history's name with .html
+  std::string out;      // "": the history's name with .html
 
   void add_to(CLI::App& app);
 };
 
-// "" and the page is at `out`, or why not.
+// Writes the page to `out`. Returns "" or the error.
 std::string write_report(const std::string& history, const std::string& out);
-// The exit code: 2 when there is no history to be read.
+// The exit code: 2 if the history cannot be read.
 int report_command(const ReportOptions& options);

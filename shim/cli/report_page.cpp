@@ -13,18 +13,18 @@
 
 namespace {
 
-constexpr std::size_t kShownTags = kPageColours.size() - 1;  // the last colour is for the others
+constexpr std::size_t kShownTags = kPageColours.size() - 1;  // the last colour is for the remaining tags
 constexpr std::size_t kShownBlocks = 10;
 constexpr std::size_t kShownSlots = 200;
 constexpr std::size_t kOtherColour = kPageColours.size() - 1;
 
 struct Cause {
   const char* name;
-  std::size_t colour;  // of the link that is waited for, if it is one
+  std::size_t colour;  // of the link that is waited for, if any
   const char* waited_for;
   const char* remedy;
 };
-// As docs/stats.md says at greater length.
+// docs/stats.md describes these in detail.
 constexpr Cause kCauses[] = {
     {"copy_in", 0, "bytes on their way from host memory", "prefetch what is next, or more device memory"},
     {"file_read", 2, "bytes on their way from the file", "more host memory, or a faster disk"},
@@ -37,7 +37,7 @@ constexpr Cause kCauses[] = {
     {"mapping", 7, "nothing: unmapping and mapping in these calls", "fewer, larger blocks"},
 };
 
-// Of another version, there may be one that is not known here.
+// Statistics of another version may have a cause that is unknown here.
 Cause cause_of(const std::string& name) {
   const auto* const found = std::ranges::find(kCauses, name, &Cause::name);
   return found == std::end(kCauses) ? Cause{"", kOtherColour, "", "see docs/stats.md"} : *found;
@@ -80,7 +80,7 @@ class ReportPage {
   double end_of(std::size_t slot) const {
     return std::max(std::min(begin_of(slot + 1), run_.seconds), begin_of(slot));
   }
-  // Two points for each slot, so that a value is as wide as what it stands for.
+  // Two points per slot, so that a value is drawn over its whole slot.
   template <class Value>
   std::vector<std::pair<double, double>> steps(Value value) const {
     std::vector<std::pair<double, double>> points;
@@ -90,7 +90,7 @@ class ReportPage {
     }
     return points;
   }
-  // `amount` of a slot by the seconds that the slot has.
+  // `amount` of a slot divided by the slot's seconds.
   double rate(double amount, std::size_t slot) const {
     const double seconds = end_of(slot) - begin_of(slot);
     return seconds > 0 ? amount / seconds : 0;
@@ -129,7 +129,7 @@ class ReportPage {
         seconds_of(static_cast<double>(run_.figure("waits", "stall_ns"))), run_.figure("waits", "stalls"));
     add("<p>{}</p>\n", verdict());
   }
-  // Who was followed, in turn; where one was all the time, what the statistics say.
+  // The policies in use over time; if there was only one, the policy named by the statistics.
   std::string policies(std::string last) const {
     if (run_.policies.size() <= 1) return last;
     constexpr std::size_t kMost = 8;
@@ -163,7 +163,7 @@ class ReportPage {
                        *cause.waited_for == '\0' ? escaped(main->name) : cause.waited_for, cause.remedy);
   }
 
-  // Tags by the bytes they had on average, anywhere; those beyond the colours are one.
+  // Ranks tags by their average bytes over all tiers; those beyond the number of colours are merged.
   void rank_tags() {
     std::vector<std::pair<double, const RunHistory::Tag*>> ranked;
     for (const RunHistory::Tag& tag : run_.tags) {
@@ -195,7 +195,7 @@ class ReportPage {
         rounded_seconds(run_.slot_seconds));
     Colours key;
     for (std::size_t i = 0; i < tags_.size(); ++i) key.emplace_back(tags_[i].name, kPageColours[i]);
-    std::vector<std::size_t> places = {0};  // the device, and where anything was
+    std::vector<std::size_t> places = {0};  // the device, and every tier that was used
     for (std::size_t place = 1; place < kPlacesOfPages.size(); ++place) {
       if (most_in(place) > 0) places.push_back(place);
     }
@@ -213,7 +213,7 @@ class ReportPage {
   void residency_plot(std::size_t place, const char* name, const std::string& key) {
     const std::uint64_t capacity = run_.figure(name, fmt::format("{}_capacity", name).c_str());
     const double most = most_in(place);
-    // A budget far above what is used would press the picture flat.
+    // A budget far above the use would flatten the plot.
     const bool near = static_cast<double>(capacity) < 2 * most || place == 0;
     Plot plot = plot_over_time(std::string_view(name) == "file" ? "in the file" : fmt::format("in {} memory", name),
                                std::max({near ? static_cast<double>(capacity) : 0.0, most, 1.0}) * 1.08);
@@ -238,7 +238,7 @@ class ReportPage {
         "seen.</p>\n");
   }
 
-  // Of a link's two directions; false where nothing moved.
+  // Plots both directions of a link; false if nothing moved.
   bool link_plot(std::size_t first, const char* name) {
     double high = 1;
     Plot plot = plot_over_time(name, 1);

@@ -1,7 +1,7 @@
-// The history of a run as one page of HTML that needs nothing else, not even a network or a script.
+// The history of a run as a self-contained HTML page, without network access or scripts.
 //
-// Plots stand under each other over one axis of time, so that what happens together is seen together.
-// Every sum is in the page as a number too (data-sum), beside the statistic it must equal (data-figure).
+// Plots are stacked over one time axis, so that simultaneous events line up. Every sum is in the page as a number too
+// (data-sum), next to the statistic that it must equal (data-figure).
 //
 // Thread safety: stateless.
 #pragma once

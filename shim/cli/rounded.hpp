@@ -1,4 +1,4 @@
-// Sizes and times as a person reads them.
+// Readable sizes and times.
 //
 // Thread safety: stateless.
 #pragma once

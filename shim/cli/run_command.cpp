@@ -17,7 +17,7 @@
 
 namespace {
 
-// Tells processes of one run from others: what is in a file by the time that they open it is of their own run.
+// Identifies the processes of one run: data that they find in a file when they open it is from their own run.
 constexpr const char* kRun = "TESSERA_RUN";
 
 int refuse(int code, const std::string& why) {
@@ -36,7 +36,7 @@ std::string complaint_of(const std::string& folder) {
   return "";
 }
 
-// Of the first folder that cannot be used.
+// The problem with the first unusable folder; "" if there is none.
 std::string folder_complaint(const RunOptions& options) {
   for (const auto& setting : options.settings) {
     if (std::strcmp(setting.name, "file-dir") != 0) continue;
@@ -55,7 +55,7 @@ bool is_output(const char* name) {
   return false;
 }
 
-// A file is made, and what an earlier run left in it goes; of a name with %p only the folder is known.
+// Creates the file, and removes what an earlier run left in it. For a name with %p only the folder is checked.
 std::string make_output(const std::string& option, const std::string& path, bool empty_it) {
   const std::filesystem::path named(path);
   std::error_code error;
@@ -72,7 +72,7 @@ std::string make_output(const std::string& option, const std::string& path, bool
   const bool is_there = ::stat(path.c_str(), &facts) == 0;
   if (is_there && S_ISDIR(facts.st_mode)) return fmt::format("--{}: {} is a folder", option, path);
   if (is_there && !S_ISREG(facts.st_mode)) return "";  // a pipe, a terminal
-  // A file that another process has is left to it.
+  // A file locked by another process is left to that process.
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) return fmt::format("--{} {}: {}", option, path, std::strerror(errno));
   std::string wrong;
@@ -83,13 +83,13 @@ std::string make_output(const std::string& option, const std::string& path, bool
   return wrong;
 }
 
-// Descriptors of this process, which are no files of their own.
+// Descriptors of this process rather than files.
 bool is_stream(const std::string& path) {
   return path == "-" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/") || path == "/dev/stdout" ||
          path == "/dev/stderr";
 }
 
-// Under another `tessera run` a file that it has passed on is what the processes of that one share.
+// Under another `tessera run`, an output file passed on by it is shared by the processes of that run.
 std::string output_complaint(const RunOptions& options, const ChildEnvironment& ours) {
   const bool inner = !ours.get(kRun).empty();
   for (const auto& setting : options.settings) {

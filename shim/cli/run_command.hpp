@@ -1,7 +1,7 @@
-// `tessera run [options] -- program arguments`: becomes the program, with Tessera preloaded.
+// `tessera run [options] -- program arguments`: executes the program with Tessera preloaded.
 //
-// The program replaces this process (exec), so exit code, signals, terminal and process id are its
-// own. What is said goes to standard error and starts with "tessera: ".
+// The program replaces this process (exec), so it has its own exit code, signals, terminal and process id. Messages go
+// to standard error and start with "tessera: ".
 //
 // Thread safety: none.
 #pragma once
@@ -13,14 +13,14 @@
 #include "installation.hpp"
 #include "run_options.hpp"
 
-// As a shell has it: 127 when the program is not there, 126 when it cannot be started; 2 for wrong
-// options, 1 for a machine on which it cannot work. Does not return when the program starts.
+// Exit codes as in a shell: 127 if the program does not exist, 126 if it cannot be started; 2 for wrong options, 1 for
+// a machine on which it cannot work. Does not return if the program starts.
 int run_command(const Installation& installation, const RunOptions& options,
                 const std::vector<std::string>& program);
 
-// Adds what `tessera run` adds. "" or what keeps it from working.
+// Adds what `tessera run` adds to the environment. Returns "" or the reason why it cannot work.
 std::string prepare(const Installation& installation, const RunOptions& options,
                     ChildEnvironment& environment);
 
-// Lets a program of this process's choice find the software device.
+// Makes programs started with `environment` find the software device.
 void use_software_device(const Installation& installation, ChildEnvironment& environment);

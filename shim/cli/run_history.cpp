@@ -16,7 +16,7 @@ constexpr std::array<const char*, 6> kLinkSums = {"bytes_in", "bytes_out", "byte
 
 std::string word(const Json& json, const char* name) { return json.at(name).get<std::string>(); }
 std::vector<double> numbers(const Json& json) { return json.get<std::vector<double>>(); }
-// Of a memory, or a link, that files of an earlier version do not have.
+// For a memory or link that files of an earlier version lack.
 std::vector<double> numbers_if_any(const Json& json, const std::string& name, std::size_t slots) {
   const bool later = name.starts_with("peer");
   return later && !json.contains(name) ? std::vector<double>(slots) : numbers(json.at(name));
@@ -30,13 +30,13 @@ RunHistory::Block block_of(const Json& json) {
           number("stalls"),      number("stall_ns")};
 }
 
-// Throws what nlohmann throws at JSON of another shape.
+// Throws nlohmann's exceptions if the JSON has another structure.
 void fill(const Json& json, RunHistory& history) {
   history.program = word(json, "program");
   history.slot_seconds = json.at("slot_ns").get<double>() / 1e9;
   history.seconds = json.at("ended_ns").get<double>() / 1e9;
   history.stats = json.at("stats");
-  (void)history.stats.at("tessera");  // who ran; the page begins with it
+  (void)history.stats.at("tessera");  // the page begins with it
   for (const Json& group : history.stats) (void)group.get_ref<const Json::object_t&>();
   const std::size_t slots = json.at("links").at("in").size();
   for (const char* const link : kLinks) {
@@ -85,7 +85,7 @@ std::string check_sums(const RunHistory& history) {
 
 }  // namespace
 
-// Whole numbers below 2^53, so exact: nine petabytes, or a hundred days.
+// The values are whole numbers below 2^53 (nine petabytes, or a hundred days), so the sum is exact.
 double RunHistory::Series::sum() const { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 std::uint64_t RunHistory::figure(const char* group, const char* name) const {

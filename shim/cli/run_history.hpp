@@ -1,4 +1,4 @@
-// What `tessera run --history FILE` left: read, and held against its own statistics.
+// The file written by `tessera run --history FILE`: parsed, and checked against its own statistics.
 //
 // Thread safety: values.
 #pragma once
@@ -32,24 +32,24 @@ struct RunHistory {
 
   std::string program;
   double slot_seconds = 0, seconds = 0;  // of a slot, of the run
-  std::vector<Series> links;             // in, out, file read, file write, peer in, peer out: bytes
+  std::vector<Series> links;             // bytes: in, out, file read, file write, peer in, peer out
   std::vector<Series> stalls;            // by cause: nanoseconds
   std::vector<Tag> tags;
-  std::vector<Block> blocks;             // first the one that cost most
+  std::vector<Block> blocks;             // the most expensive first
   struct Policy {
     double from = 0;  // seconds
     std::string name;
   };
-  std::vector<Policy> policies;          // in turn; none in files of a version without them
-  nlohmann::ordered_json stats;          // of tessera_stats_json
+  std::vector<Policy> policies;          // in order; none in files of a version without them
+  nlohmann::ordered_json stats;          // from tessera_stats_json
 
   std::size_t slots() const { return links.empty() ? 0 : links[0].values.size(); }
-  // 0 when the statistics are of a version without it.
+  // 0 if the statistics come from a version without it.
   std::uint64_t figure(const char* group, const char* name) const;
 };
 
-// The same with at most so many slots, each for several: for the eye, which gets lost in more.
+// The same history with at most `most` slots, by merging neighbours: more cannot be told apart by eye.
 RunHistory with_slots(RunHistory history, std::size_t most);
 
-// "" or why `text` is no history: it cannot be read, or its sums are not those of its statistics.
+// "" or why `text` is not a history: it cannot be parsed, or its sums differ from those of its statistics.
 std::string parse_history(const std::string& text, RunHistory& history);

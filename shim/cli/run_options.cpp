@@ -19,7 +19,7 @@ bool is_path(const std::string& name) {
          name == "timeline" || name == "history";
 }
 
-// The program may change its folder before these are used. Of file-dir each of several, between ':'.
+// Makes paths absolute, as the program may change its folder before using them; for file-dir, each folder of the list.
 std::string absolute_paths(const std::string& name, const std::string& value) {
   if (name != "file-dir") return std::filesystem::absolute(value).string();
   std::vector<std::string> folders = folders_in(value);
@@ -101,7 +101,7 @@ void RunOptions::set(const std::string& name, const std::string& value) {
 
 std::string RunOptions::complaint() const {
   tessera_options* options = nullptr;
-  // Reads the environment too, so a wrong variable is found before the program starts.
+  // Reads the environment too, so that an invalid variable is found before the program starts.
   if (tessera_options_create(&options) != TESSERA_OK) return tessera_last_error();
   std::string wrong;
   for (const Setting& setting : settings) {
@@ -112,7 +112,7 @@ std::string RunOptions::complaint() const {
   if (wrong.empty() && tessera_options_check(options) != TESSERA_OK) {
     wrong = fmt::format("--{}", tessera_last_error());
   }
-  // The same kind of size as any; but a device has to have one.
+  // It has the same syntax as any size, but a device needs a definite one.
   const bool no_size = software_memory == "auto" || software_memory == "0";
   if (wrong.empty() && !software_memory.empty() &&
       (no_size ||

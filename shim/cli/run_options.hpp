@@ -1,5 +1,5 @@
-// The options of `tessera run`: those of the library (but `off`), and the software device.
-// The library itself decides whether a value can be meant.
+// The options of `tessera run`: the library's options (except `off`), and those of the software device. The library
+// itself decides whether a value is valid.
 //
 // Thread safety: none.
 #pragma once
@@ -17,17 +17,17 @@ struct RunOptions {
     const char* variable;  // "TESSERA_DEVICE_MEMORY"
     const char* value_name;
     const char* help;
-    std::string value;     // "" when not given
+    std::string value;     // "" if not given
   };
 
   RunOptions();
   void add_to(CLI::App& app);
-  // Puts the value of the library's option `name`. REQUIRES: one of the settings has it.
+  // Sets the library's option `name`. REQUIRES: `settings` contains it.
   void set(const std::string& name, const std::string& value);
-  // What is wrong with the values (and with TESSERA_... variables), or "".
+  // The error in the values or in TESSERA_... variables, or "".
   std::string complaint() const;
-  // Hands everything to the library of the program that is started; paths become absolute, as
-  // the program may change its folder.
+  // Passes all options on to the library in the started program; paths become absolute, as the program may change its
+  // folder.
   void apply(ChildEnvironment& environment) const;
 
   std::vector<Setting> settings;
@@ -37,7 +37,7 @@ struct RunOptions {
   std::string software_memory;
 };
 
-// `arguments` up to the program, and from it on. "--" ends the options and may be left out.
+// The arguments before the program, and those from the program on. "--" ends the options and may be omitted.
 struct SplitLine {
   std::vector<std::string> options;
   std::vector<std::string> program;

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 constexpr std::uint64_t kMostPieces = 2000;
 
-// Published files have true and 1.
+// Published files use both true and 1.
 bool flag(const json& node, const char* key) {
   const json& value = node.at(key);
   return value.is_boolean() ? value.get<bool>() : value.get<double>() != 0;
@@ -57,7 +57,7 @@ class TraceInput {
 
   // False at the end of the iteration.
   bool add(const json& line);
-  // Puts operations together into pieces of like time. "" or why there is nothing to put together.
+  // Merges operations into pieces of similar time. Returns "" or the reason why there is nothing to merge.
   std::string finish();
 
  private:
@@ -84,7 +84,7 @@ void TraceInput::begin_iteration() {
   inside_ = true;
   input_.nodes.clear();
   input_.edges.clear();
-  // What was written before is there for everybody.
+  // What was written earlier is available to every part.
   for (auto& [id, block] : blocks_) block = {block.bytes, false, false, kNobody};
 }
 
@@ -174,7 +174,7 @@ std::string read_trace(std::istream& text, double bandwidth, SplitInput& input) 
 std::string read_split_input(std::istream& text, double bandwidth, SplitInput& input) {
   std::string first;
   std::getline(text, first);
-  // A trace begins with a line that is a whole object and says what it is.
+  // A trace begins with a line that is a complete object with its type.
   const json header = json::parse(first, nullptr, false);
   if (header.is_object() && header.contains("t")) {
     text.seekg(0);

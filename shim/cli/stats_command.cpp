@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kPlace = 64 << 10;  // StatsBoard::kPlace, of which there are two
+constexpr std::size_t kPlace = 64 << 10;  // StatsBoard::kPlace; the file has two such places
 
 struct Update {
   std::uint64_t number = 0;
@@ -23,7 +23,7 @@ struct Update {
   std::string text;
 };
 
-// Of a place that is whole; the process may have died while it wrote the other one.
+// Parses a complete place; the process may have died while writing the other one.
 std::optional<Update> update_in(std::string_view place) {
   const std::size_t line = place.find('\n');
   if (line == std::string_view::npos) return std::nullopt;

@@ -1,4 +1,4 @@
-// `tessera stats FILE`: what `tessera run --stats FILE` wrote, or the last that a program wrote before it was killed.
+// `tessera stats FILE`: shows what `tessera run --stats FILE` wrote, or the last update of a program that was killed.
 //
 // Thread safety: none.
 #pragma once
@@ -10,17 +10,17 @@ struct StatsOptions {
   bool json = false;
 };
 
-// What a file of statistics has to say.
+// The contents of a statistics file.
 struct StatsText {
   std::string text;  // JSON, or the table as it was written
   bool is_json = false;
-  bool is_last_known = false;  // the program has not come to its end (yet)
+  bool is_last_known = false;  // the program has not ended (yet)
   long pid = 0;                // of that program
 };
 
-// "" or what is wrong with it.
+// "" or the error.
 std::string parse_stats(const std::string& contents, StatsText& stats);
-// A group for each line, its figures below it.
+// One line per group, with its figures below.
 std::string table_of(const std::string& json);
 
 int stats_command(const StatsOptions& options);

@@ -7,7 +7,7 @@
 namespace {
 
 constexpr double kLeft = 60, kRight = 16, kTop = 28, kBottom = 46;
-constexpr double kBottomUnnamed = 24;  // of an axis without a name
+constexpr double kBottomUnnamed = 24;  // for an axis without a name
 
 class Canvas {
  public:
@@ -67,7 +67,7 @@ class Canvas {
     add("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>\n", x1, y1, x2, y2,
         kind);
   }
-  // Each area lies between the sum of those before it and its own top.
+  // Each area is drawn between the sum of the previous ones and its own top.
   void areas() {
     if (plot_.stack.empty()) return;
     std::vector<double> below(plot_.stack[0].points.size());

@@ -16,14 +16,14 @@ namespace {
 
 using std::chrono::duration;
 
-// A program looks four times a second whether it is watched. On a busy machine that takes longer; one that is stopped does
-// not look at all.
+// A program checks four times a second whether it is watched. On a busy machine an answer takes longer, and a stopped
+// program does not answer at all.
 constexpr duration<double> kLongestAnswer{3};
 constexpr std::chrono::milliseconds kBetweenReads{20};
 
 class Sampler {
  public:
-  // The processes there are, with what happened since the last call; asks them to go on for `wanted`.
+  // The current processes, with what happened since the last call; asks them to keep writing for `wanted`.
   std::vector<TopRow> look(duration<double> wanted) {
     std::vector<TopRow> rows;
     std::map<Key, TopRow> now;
@@ -61,7 +61,7 @@ std::uint64_t last_written(const LivePage& page) {
   return sample ? sample->written_ns : 0;
 }
 
-// Returns when each program has written once more, or after the longest time that an answer may take.
+// Returns when each program has written once more, or after kLongestAnswer.
 void await_answers(duration<double> wanted) {
   std::vector<std::pair<LiveProcess, std::uint64_t>> asked;
   for (LiveProcess& process : live_processes()) {
@@ -96,7 +96,8 @@ int top_command(const TopOptions& options) {
   sampler.look(wanted);
   do {
     std::this_thread::sleep_for(interval);
-    // A single look waits for figures of the whole interval. A display goes on: a stopped program is shown as it was.
+    // A single sample waits for figures that cover the whole interval. A continuous display shows a stopped program as
+    // it last was.
     if (options.once) await_answers(wanted);
     print(sampler.look(wanted), options.json);
   } while (!options.once && std::ferror(stdout) == 0);

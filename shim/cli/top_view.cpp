@@ -8,20 +8,20 @@
 
 namespace {
 
-// Figures of another version may lack one.
+// Statistics of another version may lack a figure.
 std::uint64_t figure(const TopRow& row, const char* group, const char* name) {
   const auto found = row.stats.find(group);
   return found == row.stats.end() ? 0 : found->value(name, std::uint64_t{0});
 }
 
-// 0 when a counter went back.
+// 0 if the counter decreased.
 double per_second(const TopRow& before, const TopRow& after, const char* group, const char* name,
                   double seconds) {
   const std::uint64_t old = figure(before, group, name), now = figure(after, group, name);
   return now < old ? 0 : static_cast<double>(now - old) / seconds;
 }
 
-// Names of the figures of a group, without the unit's ending.
+// The figures of the group by name, without the unit suffix.
 std::map<std::string, double> shares_by_cause(const TopRow& before, const TopRow& after,
                                               double seconds) {
   constexpr const char* kGroup = "stall_time_by_cause";

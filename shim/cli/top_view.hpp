@@ -1,4 +1,4 @@
-// What `tessera top` shows: samples of processes as rates, as a table and as JSON.
+// The output of `tessera top`: samples of processes as rates, in a table and as JSON.
 //
 // Thread safety: values.
 #pragma once
@@ -11,28 +11,28 @@
 
 #include <nlohmann/json.hpp>
 
-// What happened between two samples, per second.
+// Events between two samples, per second.
 struct TopRates {
   double seconds = 0;  // between them
   double bytes_in = 0, bytes_out = 0;
   double file_read = 0, file_written = 0;
   double launches = 0;
-  double stall_share = 0;  // seconds that threads waited, per second: 2 when two did all the time
+  double stall_share = 0;  // seconds waited by threads, per second: 2 if two threads waited all the time
   std::map<std::string, double> stall_share_by_cause;
 };
 
 struct TopRow {
   int pid = 0;
   std::string name;
-  std::uint64_t written_ns = 0;  // when the figures were true
-  nlohmann::json stats;          // of tessera_stats_json
+  std::uint64_t written_ns = 0;  // when the figures were taken
+  nlohmann::json stats;          // from tessera_stats_json
   std::optional<TopRates> rates;
 };
 
-// None when no time passed, or the figures are of another allocator.
+// None if no time passed, or if the figures are from another allocator.
 std::optional<TopRates> rates_between(const TopRow& before, const TopRow& after);
 
 std::string top_table(const std::vector<TopRow>& rows);
 nlohmann::json top_json(const std::vector<TopRow>& rows);
-// The same as text. The kernel may cut the name of a program inside a character: what is no UTF-8 is replaced.
+// The same as text. The kernel may truncate a program's name inside a character: invalid UTF-8 is replaced.
 std::string top_json_line(const std::vector<TopRow>& rows);

@@ -1,4 +1,4 @@
-// A process for one seed: a crash or a hang in it is an outcome like any other.
+// One process per seed: a crash or a hang in it is an outcome like any other.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 
 namespace {
 
-// Ends without what belongs to the parent: buffers that both have are written by it.
+// Exits without running the parent's cleanup: buffered output shared by both is written by the parent.
 [[noreturn]] void be_child(const std::function<std::string()>& body, int out, unsigned seconds) {
   alarm(seconds);
   const std::string text = body();

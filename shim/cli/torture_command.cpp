@@ -13,10 +13,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr unsigned kSeconds = 60;      // a seed takes some milliseconds, also under a sanitizer
-constexpr unsigned kPartSeconds = 5;   // a part of one is tried often, and may hang each time
+constexpr unsigned kSeconds = 60;      // a seed takes a few milliseconds, even under a sanitizer
+constexpr unsigned kPartSeconds = 5;   // parts of a seed are tried often, and may hang each time
 constexpr int kTries = 400;
-constexpr std::uint64_t kMaxReported = 10;  // seeds that are made small; the others are counted
+constexpr std::uint64_t kMaxReported = 10;  // seeds that are minimised; further ones are only counted
 
 struct Sum {
   std::uint64_t seeds = 0, failed = 0;
@@ -54,7 +54,7 @@ TortureOutcome run_seed(std::uint64_t seed, std::uint32_t operations, const std:
       seconds);
 }
 
-// What to say about a seed that failed.
+// The report on a seed that failed.
 Json report(std::uint64_t seed, const TortureOptions& options, const TortureOutcome& first) {
   std::string kept = options.keep;
   TortureOutcome last = first;
@@ -132,7 +132,7 @@ int torture_command(const TortureOptions& options) {
     if (outcome.passed) continue;
     ++sum.failed;
     if (sum.failed > kMaxReported) continue;
-    // Said at once: to make it small takes minutes when it hangs, and somebody may end that.
+    // Printed at once: minimising takes minutes if the seed hangs, and the user may interrupt it.
     fmt::print(stderr, "tessera: seed {} failed: {}\n", seed, outcome.failure);
     failures.push_back(report(seed, options, outcome));
     if (!options.json) print_failure(failures.back());

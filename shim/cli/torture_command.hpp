@@ -1,7 +1,7 @@
-// `tessera torture --seeds A..B`: disasters by seed, each in a process of its own.
+// `tessera torture --seeds A..B`: fault-injection fuzzing by seed, each seed in its own process.
 //
-// A seed that fails is made small: operations are left out as long as it still fails. What is printed
-// then is one line that plays just the rest, and the list of it.
+// A failing seed is minimised: operations are left out as long as it still fails. The result is one command line that
+// runs only the remaining operations, and their list.
 //
 // Thread safety: none.
 #pragma once
@@ -22,25 +22,25 @@ struct TortureOptions {
   bool json = false;
 };
 
-// What came of one seed in its own process.
+// The outcome of one seed in its own process.
 struct TortureOutcome {
   bool passed = false;
-  std::string failure;  // in words; also of a process that crashed or hung
-  std::string json;     // what the library said; "" if it came to no end
+  std::string failure;  // in words; also for a process that crashed or hung
+  std::string json;     // the library's output; "" if the run did not complete
 };
 
-// "3..7" or "3". False when the text is neither, or ends before it begins.
+// "3..7" or "3". False if the text is neither, or if the range is empty.
 bool parse_seeds(const std::string& text, std::uint64_t& first, std::uint64_t& last);
 
 // As the library's `kept`: {0, 1, 2, 5} is "0-2,5".
 std::string kept_text(const std::vector<std::uint32_t>& kept);
 
-// The smallest list that this finds which still `fails`: no part of it can be left out without that.
-// Asks at most `tries` times. REQUIRES: fails(all).
+// A minimal list that still `fails`: leaving out any tried part makes it pass. Calls `fails` at most `tries` times.
+// REQUIRES: fails(all).
 std::vector<std::uint32_t> minimise(std::vector<std::uint32_t> all, int tries,
                                     const std::function<bool(const std::vector<std::uint32_t>&)>& fails);
 
-// Runs `body` in a child process, which may crash or hang: its text, or why there is none.
+// Runs `body` in a child process, which may crash or hang. Returns its text, or the reason why there is none.
 TortureOutcome in_child(const std::function<std::string()>& body, unsigned seconds);
 
 int torture_command(const TortureOptions& options);

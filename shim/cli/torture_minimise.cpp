@@ -1,5 +1,5 @@
-// Makes a failing list of operations small: Zeller and Hildebrandt's delta debugging (TSE 2002), with
-// complements only, since a small part of a program rarely fails by itself.
+// Minimises a failing list of operations by delta debugging (Zeller and Hildebrandt, TSE 2002), with complements only,
+// since a small part of a program rarely fails by itself.
 #include <algorithm>
 
 #include <fmt/format.h>

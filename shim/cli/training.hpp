@@ -1,5 +1,4 @@
-// The demo's training program (tests/programs/train.c) from outside: how to start it, and what it
-// said.
+// The demo's training program (tests/programs/train.c): how to start it, and its results.
 //
 // Thread safety: values.
 #pragma once
@@ -13,7 +12,7 @@
 
 struct Training {
   std::string program;
-  std::string kernels;  // what cuModuleLoadData gets: a fat binary, or host code
+  std::string kernels;  // the argument of cuModuleLoadData: a fat binary, or host code
   int steps = 0;        // 0: the program's own default
 
   std::vector<std::string> command(const std::string& losses, std::uint64_t occupy = 0) const;
@@ -21,18 +20,18 @@ struct Training {
 
 struct TrainingResult {
   Finished process;
-  std::string error;            // the CUDA error that ended it, "" if none
-  std::uint64_t live_peak = 0;  // as the program counted it, bytes
-  double step_seconds = 0;      // likewise, on average
+  std::string error;            // the CUDA error that ended it, or ""
+  std::uint64_t live_peak = 0;  // bytes, as counted by the program
+  double step_seconds = 0;      // average, as measured by the program
   std::vector<std::string> losses;
 
   bool well() const { return process.well() && !losses.empty(); }
 };
 
-// Runs it; the losses are read back from `losses`, one hexadecimal float per line.
+// Runs the command; reads the losses back from `losses`, one hexadecimal float per line.
 TrainingResult train(const std::vector<std::string>& command, ChildEnvironment& environment,
                      const std::string& losses);
-// What its output says; apart from train() so that it can be checked by itself.
+// Parses the program's output; separate from train() for testing.
 std::uint64_t live_peak_in(const std::string& output);
 double step_seconds_in(const std::string& output);
 std::string cuda_error_in(const std::string& output);

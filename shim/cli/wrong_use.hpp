@@ -1,5 +1,5 @@
-// The exit code for an option or a value that a command does not take, as the option parser has it: scripts
-// tell it from work that failed.
+// The exit code for an invalid option or value, as used by the option parser: scripts can distinguish it from a failed
+// command.
 //
 // Thread safety: a constant.
 #pragma once
