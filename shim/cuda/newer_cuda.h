@@ -1,8 +1,8 @@
-/* What CUDA 13.0 to 13.5 added to cuda.h and Tessera has to know, for builds with an older cuda.h (12.8 or newer).
+/* Additions to cuda.h in CUDA 13.0 to 13.5 that Tessera needs, for builds with an older cuda.h (12.8 or newer).
  *
- * Why: a driver is newer than the headers that we are built with, and programs ask it for functions of its own
- * time. What is here has the names of cuda.h, and is left out where cuda.h has it; the layouts are asserted for
- * either. Of what no call of ours reads, the type alone is named.
+ * Why: a driver may be newer than the headers used for this build, and programs use functions of the driver's version.
+ * Declarations have the names of cuda.h, and are omitted if cuda.h has them; the layouts are asserted in both cases.
+ * Types whose contents we never read are only forward-declared.
  *
  * Thread safety: declarations only.
  */
@@ -20,7 +20,7 @@
 /* The newest CUDA whose entry points are all in hooks.inc and entry_points.txt. */
 #define TESSERA_NEWEST_CUDA 13050
 
-/* Values of enumerations that an older cuda.h has without them. */
+/* Enumerators that an older cuda.h lacks. */
 enum {
   TESSERA_NODE_TYPE_MEMCPY_BATCH = 14,                   /* CU_GRAPH_NODE_TYPE_MEMCPY_BATCH, 13.5 */
   TESSERA_NODE_TYPE_FABRIC_CPY_BATCH = 18,               /* CU_GRAPH_NODE_TYPE_FABRIC_CPY_BATCH, 13.5 */
@@ -28,13 +28,13 @@ enum {
   TESSERA_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL = 22 /* CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL, 13.4 */
 };
 
-/* One behind the last attribute of a device that CUDA 13.5 has. */
+/* One past the last device attribute of CUDA 13.5. */
 enum { TESSERA_DEVICE_ATTRIBUTE_END = 162 };
 #if CUDA_VERSION == TESSERA_NEWEST_CUDA
 static_assert(CU_DEVICE_ATTRIBUTE_MAX == (int)TESSERA_DEVICE_ATTRIBUTE_END, "as in cuda.h");
 #endif
 
-/* What CUstreamBatchMemOpParams holds for an atomic reduction, 13.1. */
+/* The member of CUstreamBatchMemOpParams for an atomic reduction, 13.1. */
 typedef struct {
   unsigned int operation;
   unsigned int flags;
@@ -143,7 +143,7 @@ static_assert(sizeof(CUDA_FABRIC_CPY_BATCH_NODE_PARAMS) == 32 &&
 static_assert(sizeof(CUgraphNodeParams) == 256 && offsetof(CUgraphNodeParams, reserved1) == 16,
               "what a node's parameters are a union in");
 
-/* Named as in cudaTypedefs.h. Each has the form of the version in its name. */
+/* Named as in cudaTypedefs.h, with the signature of the version in the name. */
 typedef CUresult(CUDAAPI* PFN_cuDeviceGetP2PAtomicCapabilities_v13000)(unsigned int* capabilities,
                                                                        const CUatomicOperation* operations,
                                                                        unsigned int count, CUdevice source,
@@ -184,7 +184,7 @@ typedef CUresult(CUDAAPI* PFN_cuFabricCpyBatchAsync_v13050)(size_t count, CUDA_F
 typedef CUresult(CUDAAPI* PFN_cuTensorMapSetAllocationClass_v13050)(CUtensorMap* map, CUtensorMapAllocClass requested,
                                                                     CUtensorMapAllocClass* given);
 
-/* As the binary interface has them. */
+/* The ABI names. */
 #ifdef __cplusplus
 extern "C" {
 extern std::remove_pointer_t<PFN_cuDeviceGetP2PAtomicCapabilities_v13000> cuDeviceGetP2PAtomicCapabilities;

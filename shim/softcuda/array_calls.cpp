@@ -1,4 +1,4 @@
-// cuArray*, cuArray3D*, cuMipmappedArray*, and cuMemcpy between arrays and other memory along a line.
+// cuArray*, cuArray3D*, cuMipmappedArray*, and linear cuMemcpy calls between arrays and other memory.
 #include <algorithm>
 
 #include "call.hpp"
@@ -18,7 +18,7 @@ Result<CUarray> make(Machine& machine, Context& context, const CUDA_ARRAY3D_DESC
   return machine.arrays.add(array);
 }
 
-// Work that is queued may still use it.
+// Queued work may still use the array.
 CUresult end(Machine& machine, CUarray handle) {
   SOFTCUDA_TRY(machine.captures.check_safe());
   SOFTCUDA_TRY(machine.finish_all());
@@ -26,7 +26,7 @@ CUresult end(Machine& machine, CUarray handle) {
   return array ? to_result(machine.memory.free(array->base)) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-// `body(array)`.
+// Calls body(array).
 CUresult on_array(CUarray handle, auto&& body) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     const auto array = machine.arrays.find(handle);
@@ -34,7 +34,7 @@ CUresult on_array(CUarray handle, auto&& body) {
   });
 }
 
-// One end of a copy along a line: an array from a byte on, or other memory.
+// One end of a linear copy: an array from a byte offset on, or other memory.
 struct LineEnd {
   CUarray array = nullptr;
   std::uint64_t address_or_offset = 0;
@@ -100,7 +100,7 @@ CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR* shape, CUarray handle) 
   return on_array(handle, [&](const Array& array) { return *shape = array.shape, CUDA_SUCCESS; });
 }
 
-// Without the depth, of an array that has one.
+// Drops the depth of a 3D array.
 CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR* shape, CUarray handle) {
   if (shape == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return on_array(handle, [&](const Array& array) {

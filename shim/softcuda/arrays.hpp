@@ -1,10 +1,10 @@
-// Arrays and mipmapped arrays: opaque memory of the device, and what describes it.
+// Arrays and mipmapped arrays: opaque device memory and its descriptors.
 //
-// Here an array is plain memory, row after row and slice after slice without gaps, so that copies to and from it are
-// those of boxes. A level of a mipmapped array is an array of its own that the mipmapped one owns. Kernels do not read
-// them: there are no textures in them.
+// An array is plain memory here, row after row and slice after slice without gaps, so that copies to and from it are
+// box copies. A level of a mipmapped array is an array owned by the mipmapped array. Kernels do not read arrays, as
+// they have no texture functions.
 //
-// Thread safety: every call may be made from any thread; descriptions are handed out as copies.
+// Thread safety: every call may be made from any thread; descriptors are returned as copies.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@
 namespace tessera::softcuda {
 
 struct Array {
-  CUDA_ARRAY3D_DESCRIPTOR shape{};  // as the program gave it
+  CUDA_ARRAY3D_DESCRIPTOR shape{};  // as the program passed it
   Address base;
   std::uint64_t element = 0;  // bytes
   Context* context = nullptr;
-  bool owned = false;  // a level: not the program's to destroy
+  bool owned = false;  // a level: the program may not destroy it
 
   std::uint64_t pitch() const { return shape.Width * element; }
   std::uint64_t rows() const { return shape.Height == 0 ? 1 : shape.Height; }
@@ -38,12 +38,11 @@ struct MipmappedArray {
   Context* context = nullptr;
 };
 
-// Bytes of an element; 0 for a format that there is not here, and for other numbers of channels than 1, 2 and 4.
+// Bytes per element; 0 for an unsupported format, and for channel counts other than 1, 2 and 4.
 std::uint64_t element_bytes(CUarray_format format, unsigned channels);
-// Errors: CUDA_ERROR_INVALID_VALUE for a shape that no array has, CUDA_ERROR_NOT_SUPPORTED for formats and flags that
-// there are not here.
+// Errors: CUDA_ERROR_INVALID_VALUE for an invalid shape, CUDA_ERROR_NOT_SUPPORTED for unsupported formats and flags.
 CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR& shape);
-// How many levels such an array can have.
+// The maximum number of levels of such an array.
 unsigned most_levels(const CUDA_ARRAY3D_DESCRIPTOR& shape);
 CUDA_ARRAY3D_DESCRIPTOR shape_of_level(CUDA_ARRAY3D_DESCRIPTOR shape, unsigned level);
 
@@ -55,12 +54,12 @@ class Arrays {
   std::optional<MipmappedArray> find(CUmipmappedArray handle);
   std::optional<Array> remove(CUarray handle);
   std::optional<MipmappedArray> remove(CUmipmappedArray handle);
-  // Those of a context that ends.
+  // Forgets the arrays of a context that ends.
   void forget(const Context* context);
 
  private:
   Mutex mutex_{LockRank::kRegistry};
-  // Handles are never followed: these are marked so that no other equals them.
+  // Handles are never dereferenced; this prefix distinguishes them from all others.
   std::uint64_t next_ GUARDED_BY(mutex_) = 0x41727261790000;
   std::map<CUarray, Array> arrays_ GUARDED_BY(mutex_);
   std::map<CUmipmappedArray, MipmappedArray> mipmapped_ GUARDED_BY(mutex_);

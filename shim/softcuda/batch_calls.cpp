@@ -1,4 +1,4 @@
-// cuMemcpyBatchAsync: many copies in one call, each as cuMemcpyAsync would make it.
+// cuMemcpyBatchAsync: many copies in one call, each made like a cuMemcpyAsync.
 #include "boxes.hpp"
 #include "call.hpp"
 #include "capture.hpp"
@@ -6,8 +6,8 @@
 using namespace tessera;            // NOLINT: the entry points below are C
 using namespace tessera::softcuda;  // NOLINT
 
-// The copies of a batch have no order among themselves; in stream order they keep that promise.
-// Attributes are hints here: the source is read in stream order, which every access order allows.
+// The copies of a batch are unordered among themselves, so stream order is valid. Attributes are hints here: the source
+// is read in stream order, which satisfies every access order.
 CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, size_t count,
                             CUmemcpyAttributes* attributes, size_t* attribute_indices,
                             size_t attribute_count, CUstream stream) {
@@ -16,7 +16,7 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from, size_t* sizes, s
       attribute_count > count || attribute_indices[0] != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  // As documented: a batch cannot go to the legacy default stream.
+  // As documented: a batch must not be queued on the legacy default stream.
   if (stream == nullptr || stream == CU_STREAM_LEGACY) return CUDA_ERROR_INVALID_VALUE;
   return in_context([&](Machine& machine, Context&) -> CUresult {
     const auto id = machine.streams.resolve(stream);

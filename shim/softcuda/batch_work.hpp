@@ -1,6 +1,6 @@
-// A node of a graph that is a batch of copies along a line.
+// A graph node that is a batch of linear copies.
 //
-// The copies of a batch have no order among themselves; one after another they keep that promise.
+// The copies of a batch are unordered among themselves, so running them one after another is valid.
 //
 // Thread safety: values.
 #pragma once
@@ -22,12 +22,12 @@ struct BatchWork {
     std::vector<CUmemcpyAttributes> attributes;
     std::vector<std::size_t> attribute_indices;
   };
-  std::shared_ptr<Copies> copies;  // shared by copies of the node, and never changed
+  std::shared_ptr<Copies> copies;  // shared by copies of the node, never changed
 };
 
 // Errors: CUDA_ERROR_INVALID_VALUE as for cuMemcpyBatchAsync.
 CUresult make_batch_work(const CUDA_MEMCPY_BATCH_NODE_PARAMS& params, BatchWork& work);
-// Lists point into the work.
+// The lists point into `work`.
 CUDA_MEMCPY_BATCH_NODE_PARAMS params_of(const BatchWork& work);
 CUresult run_batch(Machine& machine, const BatchWork& work, StreamId stream);
 

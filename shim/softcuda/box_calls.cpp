@@ -1,4 +1,4 @@
-// cuMemcpy2D* and cuMemcpy3D*: copies of rectangles and boxes, row by row; also from device to device.
+// cuMemcpy2D* and cuMemcpy3D*: copies of rectangles and boxes, row by row, also from device to device.
 #include "boxes.hpp"
 #include "call.hpp"
 #include "capture.hpp"
@@ -18,7 +18,7 @@ CUresult queue(const CUDA_MEMCPY3D& box, CUstream stream) {
   });
 }
 
-// The call without Async returns when the bytes have arrived.
+// The synchronous call returns when the bytes have arrived.
 CUresult finish(const CUDA_MEMCPY3D& box) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     const auto id = machine.streams.resolve(nullptr);
@@ -29,7 +29,7 @@ CUresult finish(const CUDA_MEMCPY3D& box) {
   });
 }
 
-// Where both contexts live, `body(machine)`.
+// Calls body(machine) if both contexts are live.
 template <class Body>
 CUresult between(const CUDA_MEMCPY3D_PEER* copy, Body&& body) {
   return with_machine([&](Machine& machine) -> CUresult {
@@ -43,7 +43,7 @@ CUresult between(const CUDA_MEMCPY3D_PEER* copy, Body&& body) {
 
 }  // namespace
 
-// In order with all work of both contexts, as cuMemcpyPeer.
+// Ordered with all work of both contexts, like cuMemcpyPeer.
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
   const CUresult waited = between(copy, [copy](Machine& machine) -> CUresult {
     for (CUcontext handle : {copy->dstContext, copy->srcContext}) {

@@ -5,7 +5,7 @@
 namespace tessera::softcuda {
 namespace {
 
-// One side of a copy.
+// One end of a copy.
 struct Side {
   Place first;  // of its first row
   std::uint64_t pitch = 0;

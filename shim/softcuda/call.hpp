@@ -1,5 +1,5 @@
-// How every entry point begins and ends: is there a machine, a current context, an error that sticks;
-// and what a Status is as a CUresult.
+// The prologue and epilogue of every entry point: checks for a machine, a current context and a sticky error, and
+// converts a Status to a CUresult.
 //
 // Thread safety: stateless.
 #pragma once
@@ -14,14 +14,14 @@
 
 namespace tessera::softcuda {
 
-// The driver's own number where there is one.
+// The driver's own error number if there is one.
 CUresult to_result(const Status& status);
 inline CUresult to_result(CUresult result) { return result; }
 
-// Whether a context stays unusable after this error, as after a fault on a GPU.
+// Whether this error leaves the context unusable, like a fault on a GPU.
 bool sticks(CUresult result);
 
-// Leaves an entry point with the error, if there is one.
+// Returns from an entry point with the error, if there is one.
 #define SOFTCUDA_TRY(expression)                                             \
   do {                                                                       \
     if (const CUresult try_result = ::tessera::softcuda::to_result(expression); \
@@ -29,7 +29,7 @@ bool sticks(CUresult result);
       return try_result;                                                     \
   } while (false)
 
-// For calls that need no context. `body(machine)` returns CUresult or Status.
+// For calls that need no context. `body(machine)` returns a CUresult or a Status.
 template <class Body>
 CUresult with_machine(Body&& body) noexcept {
   Machine* const machine = Machine::get();
@@ -43,7 +43,7 @@ CUresult with_machine(Body&& body) noexcept {
   }
 }
 
-// For calls that work in the current context. `body(machine, context)` likewise.
+// For calls that work in the current context. `body(machine, context)` returns a CUresult or a Status.
 template <class Body>
 CUresult in_context(Body&& body) noexcept {
   return with_machine([&](Machine& machine) {

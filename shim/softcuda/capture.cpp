@@ -13,7 +13,7 @@ constexpr StreamId kPerThread{2};
 
 thread_local CUstreamCaptureMode mode_of_thread = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-// All nodes that must have run when these have.
+// All nodes that must have run once these have.
 std::unordered_set<const GraphNode*> reached_from(std::vector<GraphNode*> nodes) {
   std::unordered_set<const GraphNode*> reached;
   while (!nodes.empty()) {
@@ -36,10 +36,10 @@ bool all_joined(const Capture& capture) {
                      [&](const auto& stream) { return joined(stream.second); });
 }
 
-// As CUDA 13.3 names it: CUDA_ERROR_GRAPH_RECAPTURE_FAILURE.
+// CUDA 13.3's CUDA_ERROR_GRAPH_RECAPTURE_FAILURE.
 constexpr auto kRecaptureFailure = static_cast<CUresult>(918);
 
-// Nothing is missing of a graph that is captured again.
+// Whether all nodes of a recaptured graph were captured again.
 bool is_whole(const Capture& capture) { return !capture.again || capture.next == capture.graph->nodes.size(); }
 
 bool same_nodes(std::vector<GraphNode*> some, std::vector<GraphNode*> others) {
@@ -48,7 +48,7 @@ bool same_nodes(std::vector<GraphNode*> some, std::vector<GraphNode*> others) {
   return some == others;
 }
 
-// Whether this capture forbids the calling thread what check_safe() is about.
+// Whether this capture forbids the calling thread the calls that check_safe() guards.
 bool forbids(const Capture& capture) {
   if (mode_of_thread == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
   if (capture.thread == std::this_thread::get_id()) {
@@ -118,7 +118,7 @@ CUresult Captures::end(StreamId stream, Graph*& graph) {
   return result;
 }
 
-// Its events keep telling that they were captured, but lead nowhere any more.
+// Its events remain marked as captured, but no longer refer to nodes.
 void Captures::finish(const Capture& capture) {
   for (auto& [event, captured] : events_) {
     if (captured.capture == capture.id) captured.tips.clear();
@@ -140,7 +140,7 @@ std::optional<CUresult> Captures::add(StreamId stream, const std::function<Work(
   return CUDA_SUCCESS;
 }
 
-// Whether parameters differ is not looked at: the program is asked about every node.
+// Parameters are not compared: the program's callback is called for every node.
 CUresult Captures::renew(Capture& capture, Work work, std::vector<GraphNode*>& tips) {
   capture.valid = false;
   if (is_whole(capture)) return kRecaptureFailure;
@@ -216,7 +216,7 @@ CUresult Captures::join(StreamId stream, const CapturedEvent& event) {
   return CUDA_SUCCESS;
 }
 
-// The legacy stream waits for all blocking streams, and a captured one never comes to an end.
+// The legacy stream waits for all blocking streams, and a capturing stream never finishes.
 CUresult Captures::check_legacy(StreamId stream) {
   if (stream != kLegacy) return CUDA_SUCCESS;
   CUresult result = CUDA_SUCCESS;
@@ -269,7 +269,7 @@ void Captures::drop(StreamId stream) {
   const StreamKey key = key_of(stream);
   Capture* const capture = of(key);
   if (capture == nullptr) return;
-  // What was captured on it stays, to be joined as before.
+  // The work captured on the stream remains, and has to be joined as before.
   if (capture->origin != key) {
     const std::vector<GraphNode*>& tips = capture->tips[key];
     capture->left.insert(capture->left.end(), tips.begin(), tips.end());

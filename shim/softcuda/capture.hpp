@@ -1,14 +1,12 @@
-// Stream capture: what would be queued on a stream becomes nodes of a graph instead.
+// Stream capture: work queued on a stream becomes graph nodes instead.
 //
-// A capture begins on one stream and spreads to others that wait for an event recorded in it. Each
-// of its streams has tips: the nodes that the stream's next node waits for. What may not be done
-// meanwhile is refused with CUDA's error and spoils the capture, as on a GPU.
+// A capture begins on one stream and spreads to others that wait for an event recorded in it. Each of its streams has
+// tips: the nodes that the stream's next node depends on. Calls that are illegal during a capture fail with CUDA's
+// error and invalidate the capture, as on a GPU.
 //
-// Thread safety: every call may be made from any thread. Without a capture under way, a question
-// costs one load.
+// Thread safety: every call may be made from any thread. Without an active capture, a query costs one load.
 //
-// Invariants: a stream is part of one capture at most; a capture's origin is always among its
-// streams.
+// Invariants: a stream is part of at most one capture; a capture's origin is always among its streams.
 #pragma once
 
 #include <atomic>
@@ -28,10 +26,10 @@
 
 namespace tessera::softcuda {
 
-// A stream; the thread tells per-thread default streams apart.
+// A stream; the thread id distinguishes per-thread default streams.
 using StreamKey = std::pair<StreamId, std::thread::id>;
 
-// Whom a program has called when a node that is captured again differs from what it was.
+// The program's callback for a recaptured node that differs from the previous one.
 struct Recapture {
   CUgraphRecaptureCallback differs = nullptr;
   void* data = nullptr;
@@ -43,13 +41,13 @@ struct Capture {
   std::thread::id thread;  // that began it
   StreamKey origin;
   Graph* graph = nullptr;
-  bool own_graph = true;  // false: the program gave the graph
+  bool own_graph = true;  // false: the program supplied the graph
   bool valid = true;
   std::map<StreamKey, std::vector<GraphNode*>> tips;
   std::vector<GraphNode*> left;  // tips of streams that were destroyed
-  std::optional<Recapture> again;       // into nodes that are there already
-  std::size_t next = 0;                 // of these
-  std::vector<CUgraphNode> told_nodes;  // what a program that asks is pointed to
+  std::optional<Recapture> again;       // captures into existing nodes
+  std::size_t next = 0;                 // index among these nodes
+  std::vector<CUgraphNode> told_nodes;  // arrays returned to a program that queries the capture
   std::vector<CUgraphEdgeData> told_edges;
 };
 
@@ -57,31 +55,30 @@ class Captures {
  public:
   Captures(Streams& streams, Graphs& graphs) : streams_(streams), graphs_(graphs) {}
 
-  // Into `into`, or a new graph if null; with `again` into the nodes that `into` has, which must come in the
-  // order that they were made in. Errors: CUDA_ERROR_ILLEGAL_STATE for a stream that is
-  // captured already.
+  // Captures into `into`, or into a new graph if null; with `again`, into the existing nodes of `into`, which must be
+  // captured in creation order. Errors: CUDA_ERROR_ILLEGAL_STATE if the stream is being captured already.
   CUresult begin(StreamId stream, Graph* into, std::span<GraphNode* const> after, CUstreamCaptureMode mode,
                  std::optional<Recapture> again = std::nullopt);
-  // The whole graph. After any error but UNMATCHED and WRONG_THREAD the capture is over too.
+  // Returns the complete graph. After any error except UNMATCHED and WRONG_THREAD the capture has ended too.
   CUresult end(StreamId stream, Graph*& graph);
 
-  // What became of an operation on `stream`, whose work is `make()`: nothing when it is to be queued.
+  // The result of capturing an operation on `stream`, made by `make()`; nothing if it has to be queued instead.
   template <class Make>
   std::optional<CUresult> capture(StreamId stream, Make make) {
     if (!any()) return std::nullopt;
     return add(stream, make);
   }
-  // The same for events. An event recorded in a capture stands for the tips there.
+  // The same for events. An event recorded in a capture stands for the stream's tips at that point.
   std::optional<CUresult> record(StreamId stream, CUevent event);
   std::optional<CUresult> wait(StreamId stream, CUevent event);
 
-  // For calls that wait for a stream or ask how far it is, and for what no graph can hold.
+  // For calls that wait for or query a stream, and for operations that no graph can contain.
   CUresult refuse_wait(StreamId stream);
   // The same for all streams of a device.
   CUresult refuse_wait_for_all();
   // For calls about an event: CUDA_ERROR_CAPTURED_EVENT when it was last recorded in a capture.
   CUresult refuse_captured(CUevent event);
-  // For calls that may wait for other work, such as an allocation: by the modes of both sides.
+  // For calls that may wait for other work, such as an allocation: depends on the modes of thread and capture.
   CUresult check_safe();
 
   // Calls look(capture) if the stream is part of one. Errors: as for using the legacy stream.
@@ -116,7 +113,7 @@ class Captures {
 
   Streams& streams_;
   Graphs& graphs_;
-  std::atomic<int> active_{0};  // captures under way, and events that were recorded in one
+  std::atomic<int> active_{0};  // active captures, and events recorded in one
   Mutex mutex_{LockRank::kApi};
   std::uint64_t last_id_ GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<Capture>> captures_ GUARDED_BY(mutex_);

@@ -1,4 +1,4 @@
-// cuStream*Capture*: where captures begin and end, and what is known of one.
+// cuStream*Capture*: begin, end and state of captures.
 #include "call.hpp"
 #include "capture.hpp"
 #include "graph_call.hpp"
@@ -21,7 +21,7 @@ CUstreamCaptureStatus status_of(const Capture& capture) {
   return capture.valid ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 }
 
-// Points the program to the nodes that the stream's next one waits for.
+// Returns pointers to the nodes that the stream's next node depends on.
 void tell_tips(Capture& capture, const std::vector<GraphNode*>& tips, const CUgraphNode** nodes,
                const CUgraphEdgeData** edges, size_t* count) {
   capture.told_nodes.clear();

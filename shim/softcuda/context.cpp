@@ -3,7 +3,7 @@
 namespace tessera::softcuda {
 namespace {
 
-// Plain data: it must stay usable while other thread-local objects are destroyed at thread exit.
+// Plain data: it has to remain usable while other thread-local objects are destroyed at thread exit.
 struct Stack {
   Context* entries[64];
   int depth;

@@ -1,9 +1,9 @@
-// Contexts, and which of them each thread works in: CUDA's stack per thread.
+// Contexts, and each thread's context stack.
 //
 // Thread safety: every call may be made from any thread; the stack is thread-local.
 //
-// Invariants: a Context is never deallocated, so a stale handle is recognised and not followed
-// (a context is a few dozen bytes, and programs make one or two).
+// Invariants: a Context is never deallocated, so a stale handle is recognised and never dereferenced (a context is a
+// few dozen bytes, and programs make one or two).
 #pragma once
 
 #include <atomic>
@@ -27,9 +27,9 @@ struct Context {
   std::uint64_t id = 0;
   std::atomic<unsigned> flags = 0;
   std::atomic<bool> alive = true;
-  std::atomic<int> users = 0;          // retains minus releases; of one not primary, attached
-  std::atomic<int> sticky = 0;         // the CUresult that ended this context's usefulness
-  // Device memory that the driver takes for it.
+  std::atomic<int> users = 0;          // retains minus releases; for non-primary contexts, attaches
+  std::atomic<int> sticky = 0;         // the CUresult that made this context unusable
+  // Device memory that the driver allocates for the context.
   Mutex memory_mutex{LockRank::kRegistry};
   FrameId own_memory GUARDED_BY(memory_mutex) = {};
   FrameId local_memory GUARDED_BY(memory_mutex) = {};
@@ -42,19 +42,18 @@ class Contexts {
   explicit Contexts(int devices);
 
   Context* create(DeviceId device, unsigned flags);
-  // The one primary context of a device, alive or not.
+  // The device's primary context, alive or not.
   Context* primary(DeviceId device) { return primary_[device.value()]; }
-  // The context whose memory and library variables it uses: the primary context for a green one.
+  // The context that owns its memory and library variables: the primary context for a green one.
   Context& memory_of(Context& context) { return context.green ? *primary(context.device) : context; }
-  // Null for what is no context of ours.
+  // Null if the handle is not a context of ours.
   Context* find(CUcontext handle);
 
-  // Whether what is allocated in `peer` may be used by kernels in `from`. To change it gives false when it
-  // was so already.
+  // Whether kernels in `from` may use allocations of `peer`. The calls that change it return false if nothing changed.
   bool enable_peer(const Context* from, const Context* peer);
   bool is_peer(const Context* from, const Context* peer);
   bool disable_peer(const Context* from, const Context* peer);
-  // It ends, and with it all access to and from it.
+  // The context ends, and with it all access to and from it.
   void forget_peers(const Context* context);
 
  private:
@@ -65,10 +64,10 @@ class Contexts {
   std::set<std::pair<const Context*, const Context*>> peers_ GUARDED_BY(mutex_);  // from, to
 };
 
-// The calling thread's stack. Its top is the current context, null when there is none.
+// The calling thread's stack. Its top is the current context; null if the stack is empty.
 Context* current_context();
-bool push_context(Context* context);  // false when the stack is full
-Context* pop_context();               // null when it is empty
-bool set_context(Context* context);   // replaces the top; null takes it away
+bool push_context(Context* context);  // false if the stack is full
+Context* pop_context();               // null if it is empty
+bool set_context(Context* context);   // replaces the top; null pops it
 
 }  // namespace tessera::softcuda

@@ -1,4 +1,4 @@
-// cuInit, cuCtx* and cuDevicePrimaryCtx*: start, and which context a thread works in.
+// cuInit, cuCtx* and cuDevicePrimaryCtx*: initialisation, and the current context of a thread.
 #include <utility>
 
 #include "call.hpp"
@@ -12,7 +12,7 @@ bool is_device(Machine& machine, CUdevice device) {
   return device >= 0 && device < machine.environment.devices;
 }
 
-// The default streams of the calling thread follow its current context.
+// Makes the calling thread's default streams those of its current context.
 CUresult follow_current(Machine& machine) {
   const Context* const context = current_context();
   return context == nullptr ? CUDA_SUCCESS
@@ -36,7 +36,7 @@ CUresult let_go_of_own_memory(Machine& machine, Context& context) {
   return let_go(machine, context.own_memory);
 }
 
-// Waits for its work, then gives back all that was made in it.
+// Waits for the context's work, then releases everything created in it.
 CUresult destroy_contents(Machine& machine, Context& context) {
   const CUresult finished = to_result(machine.driver.synchronize(context.device));
   SOFTCUDA_TRY(machine.memory.settle());
@@ -117,7 +117,7 @@ CUresult cuCtxAttach(CUcontext* handle, unsigned flags) {
   });
 }
 
-// Whoever made the context is its first user, and not counted.
+// The creator of the context is its first user, and is not counted.
 CUresult cuCtxDetach(CUcontext handle) {
   Context* const context = current_context();
   if (context == nullptr || handle_of(context) != handle) return CUDA_ERROR_INVALID_CONTEXT;
@@ -258,7 +258,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* activ
   });
 }
 
-// Settings that a software device has no use for: read as CUDA's defaults, accepted and ignored.
+// Settings without meaning on a software device: reported with CUDA's defaults, accepted and ignored.
 CUresult cuCtxGetLimit(size_t* value, CUlimit) {
   return in_context([&](Machine&, Context&) {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;

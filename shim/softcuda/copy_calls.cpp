@@ -1,4 +1,4 @@
-// cuMemcpy*: the copies along a line, and from one device to another.
+// cuMemcpy*: linear copies, also between devices.
 #include "boxes.hpp"
 #include "call.hpp"
 #include "capture.hpp"
@@ -24,7 +24,7 @@ CUresult queue(Place to, Place from, size_t bytes, CUstream stream) {
   });
 }
 
-// The call without Async returns when the bytes have arrived.
+// The synchronous call returns when the bytes have arrived.
 CUresult finish(Place to, Place from, size_t bytes) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
     const auto id = machine.streams.resolve(nullptr);
@@ -63,7 +63,7 @@ CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream st
   return queue(host(to), device(from), bytes, stream);
 }
 
-// Device to device is ordered like a kernel: the call may return before the bytes have moved.
+// Device to device is ordered like a kernel: the call may return before the bytes have been copied.
 CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   return queue(device(to), device(from), bytes, nullptr);
 }
@@ -74,7 +74,7 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                       CUcontext from_context, size_t bytes) {
   if (!is_context(to_context) || !is_context(from_context)) return CUDA_ERROR_INVALID_CONTEXT;
-  // In order with all work of both contexts, which no stream of one device could promise.
+  // Ordered with all work of both contexts, which no single stream can provide.
   for (CUcontext context : {to_context, from_context}) {
     const CUresult waited = with_machine([context](Machine& machine) {
       return machine.driver.synchronize(machine.contexts.find(context)->device);

@@ -1,6 +1,6 @@
-// cuda.h, with its functions exported: what this folder defines is what programs bind to.
+// cuda.h with its functions exported: programs bind to the definitions in this folder.
 //
-// Deprecated functions stay callable without a warning, because old programs use them.
+// Deprecated functions remain callable without a warning, because old programs use them.
 //
 // Thread safety: declarations only.
 #pragma once

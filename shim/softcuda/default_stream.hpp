@@ -1,8 +1,8 @@
-// Which stream a handle of 0 means during one call: the legacy stream, or the thread's own.
+// The meaning of stream handle 0 during one call: the legacy stream, or the thread's own.
 //
-// CUDA has two spellings of each call that takes a stream or implies one; the _ptds and _ptsz
-// spelling differs only in what stream 0 means. So the generated variants set this for the length
-// of the plain call, and no call has to be written twice.
+// CUDA has two variants of each call that takes or implies a stream; the _ptds and _ptsz variants differ only in the
+// meaning of stream 0. The generated variants set this flag for the duration of the plain call, so no call has to be
+// written twice.
 //
 // Thread safety: thread-local.
 #pragma once

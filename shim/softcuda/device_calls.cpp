@@ -1,4 +1,4 @@
-// cuDevice*: which devices there are, and what they can do.
+// cuDevice*: the devices and their attributes.
 #include <algorithm>
 #include <cstring>
 
@@ -22,7 +22,7 @@ struct AttributeValue {
   int value;
 };
 
-// What a program may rely on here. All other attributes are 0: "no", "none".
+// Attributes that programs may rely on here. All others are 0: "no", "none".
 constexpr AttributeValue kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},

@@ -19,7 +19,7 @@ std::optional<DeviceId> device_of(Machine& machine, Place place) {
   return mapping->frame.device;
 }
 
-// What is queued on `later` from now on waits for what was queued on `earlier`. The current device is `own` then.
+// Makes future work on `later` wait for work queued so far on `earlier`. `own` is the current device afterwards.
 Status put_behind(SimDriver& driver, DeviceId later, DeviceId earlier, DeviceId own) {
   TESSERA_TRY_ASSIGN(const EventId event, driver.create_event(earlier));
   Status status = driver.set_current_device(earlier);

@@ -1,17 +1,17 @@
-// Copies in the order that CUDA gives them between two devices.
+// Copies between two devices, with CUDA's ordering.
 //
-// A copy in the legacy stream from the memory of one device to that of another begins when all that was queued on
-// either device is done, and what is queued on either afterwards begins when it is done. Programs with several
-// devices rely on it: they copy into memory that the other device has just used.
+// A copy in the legacy stream between the memory of two devices begins when all work queued earlier on either device is
+// done, and later work on either device begins when the copy is done. Programs with several devices rely on this: they
+// copy into memory that the other device has just used.
 //
-// Thread safety: as the calls that they are made in.
+// Thread safety: as for the calls that use them.
 #pragma once
 
 #include "transfer.hpp"
 
 namespace tessera::softcuda {
 
-// copy_bytes, in that order. REQUIRES: `context` is current.
+// copy_bytes() with this ordering. REQUIRES: `context` is current.
 CUresult copy_in_order(Machine& machine, const Context& context, Place to, Place from, std::uint64_t bytes,
                        StreamId stream);
 

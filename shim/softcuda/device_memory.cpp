@@ -9,7 +9,7 @@ namespace tessera::softcuda {
 namespace {
 
 constexpr Bytes kUnit = 512_B;
-constexpr Bytes kSmall = 1_MiB;  // requests up to this share a frame
+constexpr Bytes kSmall = 1_MiB;  // requests up to this size share a frame
 
 std::uint64_t units_of(Bytes bytes) { return round_up(bytes, kUnit) / kUnit; }
 
@@ -24,7 +24,7 @@ DeviceMemory::DeviceMemory(SimDriver& driver, Ranges& ranges)
     : driver_(driver), ranges_(ranges), granularity_(granularity_of(driver)) {}
 
 Result<Address> DeviceMemory::allocate(Context& context, Bytes asked, MemoryKind kind) {
-  const Bytes bytes = std::max(asked, 1_B);  // nothing has an address too
+  const Bytes bytes = std::max(asked, 1_B);  // a request of 0 bytes gets an address too
   const MutexLock lock(mutex_);
   TESSERA_TRY(collect(false));
   const FrameLocation location = kind.in_host_frame ? FrameLocation::kHost : FrameLocation::kDevice;

@@ -1,13 +1,13 @@
-// The device memory behind cuMemAlloc: whole frames for large requests, shared ones for small.
+// The device memory behind cuMemAlloc: whole frames for large requests, shared frames for small ones.
 //
-// A frame cannot be smaller than 2 MiB, so requests below half of one share a frame, cut in units of
-// 512 bytes. Free and total memory stay what the simulated device says.
+// A frame cannot be smaller than 2 MiB, so requests below half of that share a frame, split in units of 512 bytes. Free
+// and total memory are those of the simulated device.
 //
-// Managed memory and that of pools of host memory are host frames, one for each allocation: the device reaches them by the
-// same addresses as the host, and they do not count as memory of the device.
+// Managed memory and memory of host pools are host frames, one per allocation: the device accesses them at the same
+// addresses as the host, and they do not count as device memory.
 //
-// Memory freed in stream order waits in a list until its stream has come that far, and is taken
-// back by the next call that needs memory; no thread has to watch it.
+// Memory freed in stream order is kept in a list until its stream has reached the free, and is reclaimed by the next
+// call that needs memory; no thread has to watch it.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -24,7 +24,7 @@
 namespace tessera::softcuda {
 
 struct MemoryKind {
-  CUmemoryPool pool = nullptr;  // taken from this one, in order of a stream
+  CUmemoryPool pool = nullptr;  // allocated from this pool, in stream order
   bool in_host_frame = false;
   bool managed = false;  // in a host frame too
 };
@@ -33,27 +33,27 @@ class DeviceMemory {
  public:
   DeviceMemory(SimDriver& driver, Ranges& ranges);
 
-  // Errors: kOutOfMemory when the device is full even after waiting for frees in stream order.
-  // kNotSupported for a host frame on a machine without them.
+  // Errors: kOutOfMemory if the device is full even after waiting for stream-ordered frees; kNotSupported for a host
+  // frame on a machine without them.
   Result<Address> allocate(Context& context, Bytes bytes, MemoryKind kind);
-  // Takes the memory back at once. REQUIRES: no queued work touches it.
-  // Errors: kInvalidArgument unless `address` is one that allocate returned and still stands.
+  // Frees at once. REQUIRES: no queued work uses the memory. Errors: kInvalidArgument unless `address` is a live
+  // allocation.
   Status free(Address address);
-  // Takes it back when all work queued on `stream` so far has run.
+  // Frees when all work queued on `stream` so far has run.
   Status free_in_order(Address address, StreamId stream);
-  // Memory without an address, which the driver takes for itself: contexts, code, local memory of kernels. None for 0
-  // bytes. Errors: as allocate.
+  // Memory without an address, which the driver uses itself: contexts, code, local memory of kernels. None for 0 bytes.
+  // Errors: as allocate.
   Result<FrameId> hold(DeviceId device, Bytes bytes);
   Status let_go(FrameId frame);
-  // What could be allocated now.
+  // The memory that could be allocated now.
   Result<MemoryInfo> info(DeviceId device);
-  // The most bytes that were allocated at once, of all devices together.
+  // The maximum of bytes allocated at the same time, over all devices together.
   Bytes peak();
-  // Waits for all frees in stream order.
+  // Waits for all stream-ordered frees.
   Status settle();
 
  private:
-  // A frame that small allocations share.
+  // A frame shared by small allocations.
   struct Chunk {
     DeviceId device;
     FrameId frame;
@@ -69,7 +69,7 @@ class DeviceMemory {
   Result<Address> take_frame(DeviceId device, Bytes bytes, FrameLocation location, FrameId& frame);
   Status give(const Range& range) REQUIRES_LOCK(mutex_);
   Status give_frame(Address address, Bytes bytes, FrameId frame);
-  // Takes back what is due; all of it if `wait`.
+  // Reclaims memory that is due; with `wait`, all of it.
   Status collect(bool wait) REQUIRES_LOCK(mutex_);
 
   SimDriver& driver_;
@@ -77,9 +77,9 @@ class DeviceMemory {
   const Bytes granularity_;
   Mutex mutex_{LockRank::kResidency};
   std::map<Address, Chunk> chunks_ GUARDED_BY(mutex_);
-  std::map<Address, FrameId> frames_ GUARDED_BY(mutex_);  // of allocations that share none
+  std::map<Address, FrameId> frames_ GUARDED_BY(mutex_);  // of allocations with a frame of their own
   std::vector<Pending> pending_ GUARDED_BY(mutex_);
-  Bytes live_ GUARDED_BY(mutex_);  // as asked for, of the devices' own
+  Bytes live_ GUARDED_BY(mutex_);  // requested sizes, device memory only
   Bytes peak_ GUARDED_BY(mutex_);
 };
 

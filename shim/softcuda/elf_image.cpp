@@ -30,8 +30,8 @@ Status refused(CUresult code, const char* why) {
   return Status(Code::kDriver, fmt::format("kernel object: {}", why), code);
 }
 
-// No name comes twice, as the linker goes by names, and never forgets objects with symbols that are unique in
-// the process (gcc makes some of templates). A slash more or a "./" leads to the same file.
+// Names are never reused: the linker identifies objects by name, and never forgets objects with process-unique symbols
+// (which gcc generates for some templates). Additional slashes or "./" in a path lead to the same file.
 std::string unused_name(int file) {
   static std::atomic<std::uint64_t> names{1};
   std::string name = "/proc/self/fd/";
@@ -41,7 +41,7 @@ std::string unused_name(int file) {
   return name + std::to_string(file);
 }
 
-// The bytes of an object's memory file.
+// The contents of an object's memory file.
 class Image {
  public:
   explicit Image(const ElfObject& object) {
@@ -58,7 +58,7 @@ class Image {
   Image& operator=(const Image&) = delete;
 
   std::string_view bytes() const { return begin_ != nullptr ? std::string_view(begin_, size_) : ""; }
-  // The `index`th Item of a table at `offset`; zeros if that is outside of the image.
+  // The `index`th Item of a table at `offset`; zeros if it is outside the image.
   template <class Item>
   Item item(std::uint64_t offset, std::uint64_t index) const {
     Item item{};
@@ -67,7 +67,7 @@ class Image {
     if (inside) std::memcpy(&item, begin_ + offset + index * sizeof(Item), sizeof(Item));
     return item;
   }
-  // The zero-terminated text there.
+  // The zero-terminated text at `offset`.
   std::string_view text(std::uint64_t offset) const {
     const std::string_view rest = bytes().substr(std::min<std::uint64_t>(offset, bytes().size()));
     return rest.substr(0, rest.find('\0'));

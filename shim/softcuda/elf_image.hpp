@@ -12,11 +12,11 @@
 
 namespace tessera::softcuda {
 
-// The length of the ELF file at `image`, from its headers alone: the API gives no length.
-// Errors: kDriver with native code 200 (no ELF file), 209 (not of this machine).
+// The length of the ELF file at `image`, computed from its headers: the API passes no length. Errors: kDriver with
+// native code 200 (not an ELF file) or 209 (another machine type).
 Result<Bytes> elf_length(const void* image);
 
-// A loaded copy of an image. Its memory file stays open as long.
+// A loaded copy of an image. Its memory file stays open until close_elf().
 struct ElfObject {
   void* handle = nullptr;  // for dlsym
   int file = -1;
@@ -25,8 +25,8 @@ struct ElfObject {
 Result<ElfObject> open_elf(const void* image, Bytes bytes);
 // Loads another copy of the same image.
 Result<ElfObject> open_again(const ElfObject& object);
-// The exported symbols that begin with `prefix`, without it, in the order of the file. There are
-// none if the section headers were stripped.
+// The exported symbols that begin with `prefix`, without the prefix, in file order. Empty if the section headers were
+// stripped.
 std::vector<std::string> exported_names(const ElfObject& object, std::string_view prefix);
 void close_elf(const ElfObject& object);
 

@@ -9,7 +9,7 @@
 namespace tessera::softcuda {
 
 EntryPointSearch find_entry_point(std::string_view name, int version, bool per_thread) {
-  // cuda.h since CUDA 12 means another function by this name.
+  // Since CUDA 12, cuda.h uses this name for another function.
   if (name == "cuGraphInstantiate" && version >= 12000) name = "cuGraphInstantiateWithFlags";
   EntryPointSearch search;
   for (const EntryPoint& entry : entry_points()) {
@@ -54,7 +54,7 @@ CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuui
   return CUDA_SUCCESS;
 }
 
-// The spelling of CUDA 11.3 had no status: what is missing is an error there.
+// The CUDA 11.3 form has no status: a missing symbol is an error.
 #undef cuGetProcAddress
 extern "C" [[gnu::visibility("default")]] CUresult cuGetProcAddress(const char* symbol,
                                                                     void** function, int version,
@@ -64,7 +64,7 @@ extern "C" [[gnu::visibility("default")]] CUresult cuGetProcAddress(const char* 
   return result;
 }
 
-// Private tables are not imitated: what needs them needs NVIDIA's own driver.
+// Private tables are not imitated: programs that need them need NVIDIA's own driver.
 CUresult cuGetExportTable(const void** table, const CUuuid*) {
   if (table == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *table = nullptr;

@@ -1,8 +1,7 @@
 // Every documented entry point of the driver API, by exported name, base name and version.
 //
-// The table is generated from the toolkit's headers (generate_entry_points.py), so a name that a
-// program may ask for is either here or not documented. Entry points that nothing in this folder
-// defines answer CUDA_ERROR_NOT_SUPPORTED and are counted.
+// The table is generated from the toolkit's headers (generate_entry_points.py), so every documented name is in it.
+// Entry points that this folder does not define return CUDA_ERROR_NOT_SUPPORTED and are counted.
 //
 // Thread safety: the table is constant, its counters are atomic.
 #pragma once
@@ -15,10 +14,10 @@
 namespace tessera::softcuda {
 
 struct EntryPoint {
-  std::string_view name;  // as exported: cuMemcpyHtoD_v2_ptds
-  std::string_view base;  // as asked for: cuMemcpyHtoD
-  int version;            // of CUDA in which this ABI came; 0 when the headers do not say
-  bool per_thread;        // the _ptds or _ptsz spelling
+  std::string_view name;  // exported name: cuMemcpyHtoD_v2_ptds
+  std::string_view base;  // name for cuGetProcAddress: cuMemcpyHtoD
+  int version;            // CUDA version that introduced this ABI; 0 if not in the headers
+  bool per_thread;        // the _ptds or _ptsz variant
   void* address;
   std::atomic<std::uint64_t>* unsupported_calls;
 };
@@ -27,13 +26,13 @@ std::span<const EntryPoint> entry_points();
 
 struct EntryPointSearch {
   const EntryPoint* found = nullptr;
-  bool name_known = false;  // with found == nullptr: only newer versions exist
+  bool name_known = false;  // with found == nullptr: there are only newer versions
 };
 
-// The newest ABI of `name` that CUDA `version` knew. `per_thread` prefers that spelling.
+// The newest ABI of `name` in CUDA `version`. `per_thread` prefers the per-thread variant.
 EntryPointSearch find_entry_point(std::string_view name, int version, bool per_thread);
 
-// One line on standard error for each unsupported entry point that was called.
+// Prints one line for each unsupported entry point that was called.
 void report_unsupported_calls();
 
 }  // namespace tessera::softcuda

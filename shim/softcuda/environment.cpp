@@ -17,7 +17,7 @@ Status not_meant(const char* name, const char* value) {
   return Status(Code::kInvalidArgument, fmt::format("{}={} cannot be meant", name, value));
 }
 
-// A number of bytes, with a unit of 1024 or of 1000 behind it; "25e9" is a number too.
+// Parses a number with an optional binary or decimal unit; also accepts "25e9".
 Result<double> parse_number(const std::string& text) {
   char* end = nullptr;
   errno = 0;

@@ -1,4 +1,4 @@
-// CUresult: from a Status, and to its documented name.
+// CUresult: conversion from Status, and documented names.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -24,7 +24,7 @@ const char* find_name(CUresult error) {
   return found == std::end(kErrorNames) ? nullptr : found->name;
 }
 
-// Where a driver says it in other words than the name does.
+// Errors whose description differs from their name.
 constexpr ErrorName kOtherWords[] = {
     {CUDA_SUCCESS, "no error"},
     {CUDA_ERROR_INVALID_VALUE, "invalid argument"},
@@ -39,7 +39,7 @@ constexpr ErrorName kOtherWords[] = {
     {CUDA_ERROR_NOT_SUPPORTED, "operation not supported"},
 };
 
-// "CUDA_ERROR_OUT_OF_MEMORY" says "out of memory". Made once, so that the pointer stays good.
+// "CUDA_ERROR_OUT_OF_MEMORY" becomes "out of memory". Built once, so that the pointers stay valid.
 std::map<int, std::string> make_descriptions() {
   std::map<int, std::string> all;
   for (const auto& [code, name] : kErrorNames) {

@@ -1,4 +1,4 @@
-// cuEvent*: points in the order of streams.
+// cuEvent*: markers in stream order.
 #include "call.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
@@ -6,7 +6,7 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-// `body(machine, event id, what is known of it)`, or the error for an event that does not exist.
+// Calls body(machine, event id, event info), or returns the error for an unknown event.
 template <class Body>
 CUresult on_event(CUevent event, Body&& body) {
   return in_context([&](Machine& machine, Context&) -> CUresult {

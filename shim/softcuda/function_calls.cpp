@@ -1,7 +1,7 @@
-// cuFunc*, cuKernel* and cuOccupancy*: what a kernel is and what it takes.
+// cuFunc*, cuKernel* and cuOccupancy*: properties and parameters of kernels.
 //
-// cuFunc* take CUfunctions and cuKernel* take CUkernels; the other kind of handle is CUDA_ERROR_INVALID_HANDLE.
-// cuOccupancy* take both, as launches do.
+// cuFunc* take CUfunctions and cuKernel* take CUkernels; the other kind of handle gives CUDA_ERROR_INVALID_HANDLE.
+// cuOccupancy* accept both, as launches do.
 #include <algorithm>
 #include <optional>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr int kThreadsPerBlock = 1024;
 constexpr int kSharedBytes = 48 << 10;
 
-// `body(machine, function)`.
+// Calls body(machine, function).
 template <class Body>
 CUresult on_function(CUfunction handle, Body&& body) {
   return with_machine([&](Machine& machine) -> CUresult {
@@ -26,7 +26,7 @@ CUresult on_function(CUfunction handle, Body&& body) {
   });
 }
 
-// `body(machine, kernel)`.
+// Calls body(machine, kernel).
 template <class Body>
 CUresult on_kernel(CUkernel handle, Body&& body) {
   return with_machine([&](Machine& machine) -> CUresult {
@@ -36,7 +36,7 @@ CUresult on_kernel(CUkernel handle, Body&& body) {
   });
 }
 
-// The same for attributes, which a kernel has on each device.
+// The same for attributes, which a kernel has per device.
 template <class Body>
 CUresult on_kernel_of(CUkernel handle, CUdevice device, Body&& body) {
   return on_kernel(handle, [&](Machine& machine, Kernel& kernel) -> CUresult {
@@ -45,7 +45,7 @@ CUresult on_kernel_of(CUkernel handle, CUdevice device, Body&& body) {
   });
 }
 
-// `body()` if the handle is one that can be launched.
+// Calls body() if the handle can be launched.
 template <class Body>
 CUresult on_launchable(CUfunction handle, Body&& body) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
@@ -55,7 +55,7 @@ CUresult on_launchable(CUfunction handle, Body&& body) {
   });
 }
 
-// `asked` is null if the handle is not of the kind that the query takes.
+// `asked` is null if the handle is of the wrong kind for the query.
 CUresult parameter_info(const Machine& machine, const sim_kernel* asked, size_t index, size_t* offset, size_t* size) {
   const Parameters told = machine.environment.parameters;
   if (asked == nullptr) {
@@ -201,7 +201,7 @@ CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache, CUdevice device) 
 
 // ---- occupancy ---------------------------------------------------------------------------------
 
-// The software device runs one block at a time, whatever its size.
+// The software device runs one block at a time, whatever the block size.
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int block_size,
                                                      size_t) {
   return on_launchable(handle, [&] {
@@ -241,7 +241,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction handl
   });
 }
 
-// There are no clusters but those of one block.
+// Only clusters of one block are supported.
 CUresult cuOccupancyMaxPotentialClusterSize(int* blocks, CUfunction handle, const CUlaunchConfig* config) {
   return on_launchable(handle, [&] {
     if (blocks == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -8,7 +8,7 @@
 namespace tessera::softcuda {
 namespace {
 
-// As tests/programs/future_calls.c declares it.
+// Same layout as in tests/programs/future_calls.c.
 struct Fill {
   CUdeviceptr to;
   std::size_t count;
@@ -23,7 +23,7 @@ CUresult fill_with_flags(CUdeviceptr to, unsigned value, std::size_t count, CUst
   return flags != 0 ? CUDA_ERROR_INVALID_VALUE : cuMemsetD32Async(to, value, count, stream);
 }
 
-// Takes an argument of each kind, and no address.
+// Takes arguments of each kind, and no address.
 CUresult sum_up(double* sum, int a, double b, long c, float d, long e, long f, long g, long h) {
   *sum = static_cast<double>(a) + b + static_cast<double>(c) + static_cast<double>(d) + static_cast<double>(e) +
          static_cast<double>(f) + static_cast<double>(g) + static_cast<double>(h);

@@ -1,6 +1,5 @@
-// A driver that is newer than the newest CUDA that Tessera knows, as programs of its time see it
-// (TESSERA_SOFTWARE_FUTURE=1): what did not change since is as it was, cuMemsetD32Async has another form, and there are
-// functions that no header has.
+// Simulates a driver newer than the newest CUDA that Tessera knows (TESSERA_SOFTWARE_FUTURE=1): unchanged functions
+// stay as they are, cuMemsetD32Async has a new form, and there are functions that no header declares.
 //
 // Thread safety: any thread.
 #pragma once
@@ -9,9 +8,9 @@
 
 namespace tessera::softcuda {
 
-// Whether look-ups for versions beyond TESSERA_NEWEST_CUDA are answered.
+// Whether look-ups for versions beyond TESSERA_NEWEST_CUDA succeed.
 bool is_of_future();
-// What only a newer version than that has by this name; null for all else.
+// A function that exists only in such a newer version; null otherwise.
 void* find_future_call(std::string_view name, int version);
 
 }  // namespace tessera::softcuda

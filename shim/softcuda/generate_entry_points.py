@@ -27,7 +27,7 @@ ERROR = re.compile(r"^\s+(CUDA_\w+)\s*=\s*(\d+)", re.M)
 
 
 def newer_entry_points(header, names):
-    """The same as of TYPEDEF, of what the toolkit may be too old for."""
+    """Like TYPEDEF.findall(), for entry points that the toolkit may be too old for."""
     text = header.read_text()
     with_variant = set(re.findall(r"\b(cu[A-Z]\w*?)(?:_v\d+)?_ptsz\b", text))
     for base, version, _, parameters in TYPEDEF.findall(text):
@@ -54,7 +54,7 @@ def read_entry_points(include, newer, names):
         plain = sorted(variants.get("", {}))
         for variant, versions in variants.items():
             for place, version in enumerate(reversed(sorted(versions))):
-                # The ABI suffix is the place among the plain versions: cuMemAlloc, cuMemAlloc_v2.
+                # The ABI suffix is the index among the plain versions: cuMemAlloc, cuMemAlloc_v2.
                 number = max(len(plain), len(versions)) - place
                 abi = base + (f"_v{number}" if number > 1 else "")
                 entries.append((abi + variant, base, version, variant, versions[version]))
@@ -95,7 +95,7 @@ def parameter_names(parameters):
 
 
 def declared_names(header):
-    """What a C++ file that includes cuda.h may call, by exported name."""
+    """The functions that a C++ file including cuda.h can call, by exported name."""
     public = header.split("CUDA API versioning support")[0]
     renaming = {name: re.findall(r"cu[A-Z]\w*", target)[-1]
                 for name, target in RENAMING.findall(public) if "cu" in target}
@@ -103,7 +103,7 @@ def declared_names(header):
 
 
 def declared_newer(text):
-    """The same of newer_cuda.h: where a form with a suffix is declared, so is the one without."""
+    """The same for newer_cuda.h: if a form with a suffix is declared, so is the one without."""
     return {name.removesuffix("_ptsz") for name in re.findall(r"\bcu[A-Z]\w*_ptsz\b", text)}
 
 
@@ -111,7 +111,7 @@ def variants_source(entries, declared):
     lines = ['#include "default_stream.hpp"', "", 'extern "C" {']
     for name, _, _, variant, parameters in entries:
         plain = name.removesuffix(variant)
-        if not variant or plain not in declared:  # of an ABI that cuda.h no longer shows
+        if not variant or plain not in declared:  # an ABI that cuda.h no longer declares
             continue
         lines += [f'[[gnu::visibility("default")]] CUresult {name}({parameters}) {{',
                   "  const tessera::softcuda::PerThreadDefaultStream scope;",

@@ -1,4 +1,4 @@
-// How the entry points about graphs begin: handles become graphs and nodes, or the error says no.
+// The prologue of graph entry points: converts handles to graphs and nodes, or returns the error.
 //
 // Thread safety: stateless.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace tessera::softcuda {
 
-// `body(machine, graph)`.
+// Calls body(machine, graph).
 template <class Body>
 CUresult on_graph(CUgraph handle, Body&& body) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
@@ -17,7 +17,7 @@ CUresult on_graph(CUgraph handle, Body&& body) {
   });
 }
 
-// `body(machine, node)`.
+// Calls body(machine, node).
 template <class Body>
 CUresult on_node(CUgraphNode handle, Body&& body) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
@@ -26,7 +26,7 @@ CUresult on_node(CUgraphNode handle, Body&& body) {
   });
 }
 
-// `body(machine, exec)`.
+// Calls body(machine, exec).
 template <class Body>
 CUresult on_exec(CUgraphExec handle, Body&& body) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
@@ -35,7 +35,7 @@ CUresult on_exec(CUgraphExec handle, Body&& body) {
   });
 }
 
-// The nodes of `graph` that a list names. Edges must be the plain ones: after all of the work.
+// Finds the listed nodes in `graph`. Edges must be plain ones: dependencies on all of a node's work.
 inline CUresult find_nodes(Machine& machine, const Graph& graph, const CUgraphNode* handles,
                            const CUgraphEdgeData* edges, size_t count,
                            std::vector<GraphNode*>& nodes) {
@@ -51,7 +51,7 @@ inline CUresult find_nodes(Machine& machine, const Graph& graph, const CUgraphNo
   return CUDA_SUCCESS;
 }
 
-// A node whose work `make(machine, work)` makes.
+// Adds a node with the work made by make(machine, work).
 template <class Make>
 CUresult add_node(CUgraphNode* handle, CUgraph into, const CUgraphNode* after,
                   const CUgraphEdgeData* edges, size_t count, Make make) {
@@ -66,7 +66,7 @@ CUresult add_node(CUgraphNode* handle, CUgraph into, const CUgraphNode* after,
   });
 }
 
-// `body(work)` of a node of that kind.
+// Calls body(work) for a node of that kind.
 template <class Kind, class Body>
 CUresult with_work(CUgraphNode handle, Body body) {
   return on_node(handle, [&](Machine&, GraphNode& node) {

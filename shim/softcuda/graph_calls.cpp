@@ -1,4 +1,4 @@
-// cuGraph*: graphs as a whole, and the dependencies between their nodes.
+// cuGraph*: whole graphs, and the dependencies between their nodes.
 #include <algorithm>
 
 #include "graph_call.hpp"
@@ -27,8 +27,8 @@ std::vector<Edge> edges_of(const Graph& graph) {
   return edges;
 }
 
-// CUDA's way to hand out a list: without room it tells the length; with more room than needed, the
-// rest is null and the length is told.
+// CUDA's convention for returning a list: without a buffer it returns the length; in a larger buffer the rest is set to
+// null and the length is returned.
 template <class Item, class Handle, class Make>
 CUresult tell(const std::vector<Item>& items, Handle* list, size_t* count, Make make) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -47,7 +47,7 @@ CUresult tell_nodes(const std::vector<const GraphNode*>& nodes, CUgraphNode* lis
   return tell(nodes, list, count, [](const GraphNode* node) { return handle_of(node); });
 }
 
-// `body(from, to)` for each pair, when all are nodes of `graph`.
+// Calls body(from, to) for each pair, if all are nodes of `graph`.
 template <class Body>
 CUresult for_edges(Machine& machine, Graph& graph, const CUgraphNode* from, const CUgraphNode* to,
                    const CUgraphEdgeData* data, size_t count, Body body) {
@@ -99,7 +99,7 @@ CUresult cuGraphDestroy(CUgraph handle) {
   });
 }
 
-// Of a graph that allocates or frees, no node can be deleted.
+// If a graph allocates or frees memory, none of its nodes can be deleted.
 CUresult cuGraphDestroyNode(CUgraphNode handle) {
   return on_node(handle, [](Machine& machine, GraphNode& node) {
     if (has_memory(*node.graph)) return CUDA_ERROR_INVALID_VALUE;

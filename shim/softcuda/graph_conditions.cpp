@@ -17,7 +17,7 @@ bool takes(CUgraphConditionalNodeType kind, unsigned bodies) {
   return false;
 }
 
-// Null for none.
+// Null if there is none.
 std::shared_ptr<GraphCondition> find_condition(const Graph& graph, CUgraphConditionalHandle handle) {
   for (const Graph* at = &graph; at != nullptr; at = at->outer) {
     for (const auto& condition : at->conditions) {
@@ -27,7 +27,7 @@ std::shared_ptr<GraphCondition> find_condition(const Graph& graph, CUgraphCondit
   return nullptr;
 }
 
-// Null for none.
+// Null if there is none.
 const Graph* body_for(const ConditionalWork& work, unsigned value) {
   const bool by_number = work.kind == CU_GRAPH_COND_TYPE_SWITCH;
   const std::size_t place = by_number ? value : (value != 0 ? 0 : 1);

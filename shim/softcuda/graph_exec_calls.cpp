@@ -1,4 +1,4 @@
-// cuGraphInstantiate*, cuGraphExec*, cuGraphLaunch: graphs that run, and changes to them.
+// cuGraphInstantiate*, cuGraphExec*, cuGraphLaunch: executable graphs and changes to them.
 #include "capture.hpp"
 #include "graph_call.hpp"
 
@@ -21,7 +21,7 @@ CUresult instantiate(CUgraphExec* handle, CUgraph source, cuuint64_t flags) {
   });
 }
 
-// `body(machine, the executable's own copy of the node)`.
+// Calls body(machine, the executable's own copy of the node).
 template <class Body>
 CUresult on_copy(CUgraphExec handle, CUgraphNode of, Body&& body) {
   return on_exec(handle, [&](Machine& machine, GraphExec& exec) {
@@ -47,7 +47,7 @@ CUresult set_event(CUgraphExec exec, CUgraphNode of, CUevent event) {
   });
 }
 
-// The nodes of the copy stay, so that what they were copied from keeps naming them.
+// The nodes of the copy are kept, so that their originals still identify them.
 CUresult set_child(Machine& machine, GraphNode& node, CUgraph child) {
   auto* const work = std::get_if<ChildWork>(&node.work);
   const Graph* const source = machine.graphs.find(child);
@@ -57,15 +57,15 @@ CUresult set_child(Machine& machine, GraphNode& node, CUgraph child) {
   return same == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-// The values of a graph that decides must live as long as kernels may set them, and what a graph holds of
-// the program's as long as its work may use it.
+// The condition values of a graph must live as long as kernels may set them, and the program's user objects in a graph
+// as long as its work may use them.
 CUresult run(Machine& machine, const std::shared_ptr<Graph>& graph, StreamId stream) {
   const bool decides = has_conditional(*graph);
   if (decides) SOFTCUDA_TRY(queue_defaults(machine, *graph, stream));
   SOFTCUDA_TRY(run_graph(machine, *graph, stream));
   if (!decides && graph->objects.empty()) return CUDA_SUCCESS;
-  // Let go where the device calls the program, not where it puts the work away.
-  // What the graph holds now: an update may take it away before the work is over.
+  // Holds the current objects, since an update may remove them before the work is over. They are released in the host
+  // function, not where the device deletes the queued work.
   using Held = std::pair<std::shared_ptr<Graph>, HeldObjects>;
   const auto held = std::make_shared<std::optional<Held>>(Held{graph, graph->objects});
   return to_result(machine.driver.host_function(stream, [held] { held->reset(); }));
@@ -102,14 +102,14 @@ CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t* flags) {
   });
 }
 
-// There is nothing to carry to a device that reads host memory.
+// A device that reads host memory needs no upload.
 CUresult cuGraphUpload(CUgraphExec handle, CUstream stream) {
   return on_exec(handle, [&](Machine& machine, GraphExec&) {
     return to_result(machine.streams.resolve(stream).status());
   });
 }
 
-// A launch on a captured stream becomes a child graph there.
+// A launch on a capturing stream becomes a child graph node.
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream) {
   return on_exec(handle, [&](Machine& machine, GraphExec& exec) -> CUresult {
     const auto id = machine.streams.resolve(stream);
@@ -177,7 +177,7 @@ CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CU
   return set_event<WaitWork>(exec, node, event);
 }
 
-// Only what a device would do can be left out.
+// Only device operations can be disabled.
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
   return on_copy(exec, node, [&](Machine&, GraphNode& copy) {
     const bool batch = std::holds_alternative<BatchWork>(copy.work);

@@ -1,8 +1,8 @@
 // Memory that a graph allocates for itself.
 //
-// On a GPU the driver reserves it when the graph is first launched, and keeps it. Here it is there
-// from the making of the node to the end of the last graph, or executable, that has the node: so the
-// address, which the node tells at once, never is another's meanwhile.
+// On a GPU the driver reserves it at the graph's first launch, and keeps it. Here it exists from the creation of the
+// node to the end of the last graph or executable with that node, so the address, which is known at node creation, is
+// never reused in between.
 //
 // Thread safety: any thread.
 #pragma once
@@ -20,7 +20,7 @@ namespace tessera::softcuda {
 class Machine;
 struct Context;
 
-// What graphs have of each device, in bytes.
+// Memory used by graphs on each device, in bytes.
 struct GraphMemoryUse {
   std::atomic<std::uint64_t> now{0};
   std::atomic<std::uint64_t> high{0};
@@ -32,7 +32,7 @@ class GraphMemory {
   // Errors: kOutOfMemory.
   static Result<std::shared_ptr<GraphMemory>> take(Machine& machine, Context& context, Bytes bytes);
   GraphMemory(Machine& machine, DeviceId device, Address address, Bytes bytes);
-  // Waits for the device's work, which may use it.
+  // Waits for the device's work, which may use the memory.
   ~GraphMemory();
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;

@@ -1,4 +1,4 @@
-// cuGraphAddMem*Node and cuDevice*GraphMem*: graphs that allocate, and how much.
+// cuGraphAddMem*Node and cuDevice*GraphMem*: graph allocations, and their amounts.
 #include "graph_call.hpp"
 #include "node_params.hpp"
 
@@ -55,7 +55,7 @@ CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
   return with_work<FreeWork>(node, [&](const FreeWork& work) { *address = work.address; });
 }
 
-// Nothing is reserved that is not used.
+// Reserved memory equals used memory.
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void* value) {
   return on_use(device, [&](GraphMemoryUse& use) -> CUresult {
     if (value == nullptr || attribute > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) {
@@ -68,7 +68,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
   });
 }
 
-// High watermarks can be reset to zero, and nothing else.
+// Only the high watermarks can be set, and only to zero.
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void* value) {
   return on_use(device, [&](GraphMemoryUse& use) -> CUresult {
     const bool high = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||

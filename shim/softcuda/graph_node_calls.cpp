@@ -1,4 +1,4 @@
-// cuGraphAdd*Node, cuGraph*NodeGetParams and cuGraph*NodeSetParams: nodes one by one.
+// cuGraphAdd*Node, cuGraph*NodeGetParams and cuGraph*NodeSetParams: single nodes.
 #include "graph_call.hpp"
 #include "node_params.hpp"
 
@@ -7,7 +7,7 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-// Of a node made from one struct of parameters.
+// For a node made from one parameter struct.
 template <class Params>
 CUresult add_made(CUgraphNode* handle, CUgraph into, const CUgraphNode* after, size_t count,
                   const Params* params) {
@@ -17,7 +17,7 @@ CUresult add_made(CUgraphNode* handle, CUgraph into, const CUgraphNode* after, s
   });
 }
 
-// Other parameters; a node keeps its type.
+// Replaces the parameters; a node keeps its type.
 template <class Params>
 CUresult set_made(CUgraphNode handle, CUgraphNodeType type, const Params* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -26,10 +26,10 @@ CUresult make_child_work(Machine& machine, CUgraph handle, Work& work) {
   return CUDA_SUCCESS;
 }
 
-// Finds the function that `given` stands for, and what the node will tell: the context's function if a kernel
-// was cast to CUfunction, as in a capture; the kernel if it was given as a kernel.
+// Finds the function for `given`, and the handles that the node will report: the context's function if a kernel was
+// cast to CUfunction, as in a capture; the kernel if it was given as a kernel.
 CUresult find_function(Machine& machine, const KernelHandles& given, KernelHandles& handles, Function*& function) {
-  Context* const current = current_context();  // not null: calls about graphs need one
+  Context* const current = current_context();  // not null: graph calls need a current context
   if (given.func != nullptr) {
     SOFTCUDA_TRY(find_launchable(machine, given.func, *current, function));
     handles.func = handle_of(function);
@@ -44,7 +44,7 @@ CUresult find_function(Machine& machine, const KernelHandles& given, KernelHandl
   return CUDA_SUCCESS;
 }
 
-// A member of the parameters that an older cuda.h does not name.
+// The union member that an older cuda.h does not declare.
 CUresult make_batch_work(const CUgraphNodeParams& params, Work& work) {
   CUDA_MEMCPY_BATCH_NODE_PARAMS batch;
   std::memcpy(&batch, &params.reserved1, sizeof(batch));
@@ -84,7 +84,7 @@ struct Runner {
   }
   CUresult operator()(const SignalWork&) const { return CUDA_ERROR_NOT_SUPPORTED; }
   CUresult operator()(const AwaitWork&) const { return CUDA_ERROR_NOT_SUPPORTED; }
-  // Its memory is there all the time, but what was in it is gone, as it may be on a GPU.
+  // The memory exists all the time, but its old contents are overwritten, as may happen on a GPU.
   CUresult operator()(const AllocWork& work) const {
     const GraphMemory& memory = *work.memory;
     return set_rows(machine, {memory.address().value(), 0, 0xcd, 1, memory.bytes().value(), 1},

@@ -1,4 +1,4 @@
-// What one node of a graph does: plain values, checked when the node is made, queued when it runs.
+// The operation of one graph node: plain values, checked when the node is made and queued when it runs.
 //
 // Thread safety: values.
 #pragma once
@@ -18,7 +18,7 @@ namespace tessera::softcuda {
 
 struct Graph;
 
-// What a kernel node runs: a function, or else a kernel in a context.
+// The target of a kernel node: a function, or a kernel in a context.
 struct KernelHandles {
   CUfunction func = nullptr;
   CUkernel kern = nullptr;
@@ -30,7 +30,7 @@ struct KernelWork {
   const sim_kernel* kernel = nullptr;  // the program keeps its module loaded
   KernelShape shape;
   std::vector<std::byte> packed;
-  bool in_buffer = false;  // the parameters were given as one buffer (`extra`)
+  bool in_buffer = false;  // the parameters were passed as one buffer (`extra`)
 };
 struct CopyWork {
   CUDA_MEMCPY3D copy;
@@ -42,7 +42,7 @@ struct HostWork {
   CUDA_HOST_NODE_PARAMS call;
 };
 struct ChildWork {
-  std::shared_ptr<Graph> graph;  // the node's own
+  std::shared_ptr<Graph> graph;  // owned by the node
 };
 struct EmptyWork {};
 struct WaitWork {
@@ -52,7 +52,7 @@ struct RecordWork {
   CUevent event;
 };
 
-struct SignalWork {};  // of semaphores of others: not made here, but they have their number
+struct SignalWork {};  // external semaphores: not supported, but needed for the numbering
 struct AwaitWork {};
 struct AllocWork {
   std::shared_ptr<GraphMemory> memory;
@@ -60,9 +60,9 @@ struct AllocWork {
 struct FreeWork {
   CUdeviceptr address = 0;
 };
-struct WordsWork {};  // waits for and writes single words: not made here either
+struct WordsWork {};  // waits for and writes of single words: not supported either
 
-// The place in the list is the CUgraphNodeType.
+// The index in the list is the CUgraphNodeType.
 using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork,
                           SignalWork, AwaitWork, AllocWork, FreeWork, WordsWork, ConditionalWork, BatchWork>;
 
@@ -70,19 +70,19 @@ inline CUgraphNodeType type_of(const Work& work) {
   return static_cast<CUgraphNodeType>(work.index());
 }
 
-// Each makes one kind of work from what a program says. Errors: as the call that would queue it at
-// once, except that memory need not be mapped before the work runs.
+// Each makes one kind of work from the program's parameters. Errors: as for the call that would queue it directly,
+// except that memory need not be mapped before the work runs.
 CUresult make_work(Machine& machine, const CUDA_KERNEL_NODE_PARAMS& params, Work& work);
 CUresult make_work(Machine& machine, const CUDA_MEMCPY3D& params, Work& work);
 CUresult make_work(Machine& machine, const CUDA_MEMSET_NODE_PARAMS& params, Work& work);
 CUresult make_work(Machine& machine, const CUDA_HOST_NODE_PARAMS& params, Work& work);
-// The work of any type that cuGraphAddNode takes; children are cloned.
+// Work of any type accepted by cuGraphAddNode; child graphs are cloned.
 CUresult make_work(Machine& machine, const CUgraphNodeParams& params, Work& work);
 // WaitWork or RecordWork.
 template <class EventWork>
 CUresult make_event_work(Machine& machine, CUevent event, Work& work);
 
-// Queues it; of a child graph, all of its nodes in order.
+// Queues the work; for a child graph, all of its nodes in order.
 CUresult run_work(Machine& machine, const Work& work, StreamId stream);
 
 }  // namespace tessera::softcuda

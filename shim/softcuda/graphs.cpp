@@ -7,7 +7,7 @@
 namespace tessera::softcuda {
 namespace {
 
-// A child, or the bodies of a conditional node.
+// The child graph, or the bodies of a conditional node.
 std::span<const std::shared_ptr<Graph>> graphs_in(const Work& work) {
   if (const auto* const child = std::get_if<ChildWork>(&work)) return {&child->graph, 1};
   if (const auto* const conditional = std::get_if<ConditionalWork>(&work)) return conditional->bodies;
@@ -43,7 +43,7 @@ bool runs(const Graph& graph) {
   });
 }
 
-// The places in their graph of the nodes that a node waits for.
+// The indices, in their graph, of the nodes that a node depends on.
 std::vector<std::size_t> places_before(const Graph& graph, const GraphNode& node) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -129,7 +129,7 @@ std::optional<std::vector<GraphNode*>> in_order(const Graph& graph) {
            std::all_of(node.after.begin(), node.after.end(),
                        [&](const GraphNode* before) { return placed.contains(before); });
   };
-  // Nodes mostly come in order already; each further round is for one that was made too early.
+  // Nodes are mostly in order already; each further round handles nodes that were created too early.
   for (std::size_t last = graph.nodes.size() + 1; order.size() != last;) {
     last = order.size();
     for (const auto& node : graph.nodes) {
@@ -213,7 +213,7 @@ void Graphs::set(GraphNode& node, Work work) {
   }
 }
 
-// What it holds of the program's ends outside of the lock.
+// The user objects that it holds are released outside the lock.
 void Graphs::destroy(Graph* graph) {
   std::shared_ptr<Graph> ended;
   const MutexLock lock(mutex_);

@@ -1,13 +1,12 @@
-// Graphs, their nodes, and executable graphs; and which handles stand for one.
+// Graphs, their nodes, executable graphs, and their handles.
 //
-// An executable graph is a copy of a graph whose nodes remember what they were copied from, because
-// programs go on naming those. It is run by queueing its nodes on one stream in an order that keeps
-// every dependency: no two nodes run at the same time, which CUDA allows.
+// An executable graph is a copy of a graph whose nodes remember their originals, because programs keep referring to
+// those. It is run by queuing its nodes on one stream in an order that respects every dependency: no two nodes run at
+// the same time, which CUDA allows.
 //
-// Thread safety: Graphs from any thread. A graph itself is the program's to guard, as CUDA says.
+// Thread safety: Graphs from any thread. Access to a graph must be serialised by the program, as CUDA requires.
 //
-// Invariants: dependencies are nodes of the same graph; only handles that a program was given are
-// known to Graphs.
+// Invariants: dependencies are nodes of the same graph; Graphs knows only handles that were given to a program.
 #pragma once
 
 #include <cstdint>
@@ -28,36 +27,36 @@ namespace tessera::softcuda {
 struct GraphNode {
   Graph* graph = nullptr;
   Work work;
-  std::vector<GraphNode*> after;      // what it waits for
+  std::vector<GraphNode*> after;      // dependencies
   const GraphNode* origin = nullptr;  // of a copy
   bool enabled = true;
-  std::map<int, CUlaunchAttributeValue> attributes;  // set by the program: remembered
-  std::vector<void*> parameters;  // into `work`, for a program that asks
+  std::map<int, CUlaunchAttributeValue> attributes;  // set by the program; only stored
+  std::vector<void*> parameters;  // point into `work`, for a program that queries the node
   std::size_t parameter_bytes = 0;
 };
 
 struct Graph {
-  std::vector<std::unique_ptr<GraphNode>> nodes;  // in the order they were made
-  bool owned = false;  // by a node: not the program's to destroy
-  const Graph* outer = nullptr;  // which has that node
-  std::vector<std::shared_ptr<GraphCondition>> conditions;  // whose handles were made for it
+  std::vector<std::unique_ptr<GraphNode>> nodes;  // in creation order
+  bool owned = false;  // by a node: the program may not destroy it
+  const Graph* outer = nullptr;  // the graph that contains that node
+  std::vector<std::shared_ptr<GraphCondition>> conditions;  // with handles created for this graph
   HeldObjects objects;
 };
 
 struct GraphExec {
   std::shared_ptr<Graph> graph;
-  std::unordered_map<const GraphNode*, GraphNode*> copies;  // by origin, of inner graphs too
+  std::unordered_map<const GraphNode*, GraphNode*> copies;  // by original, including inner graphs
   std::uint64_t flags = 0;
 };
 
-// A copy with nodes in the same order, inner graphs copied too.
+// A copy with nodes in the same order; inner graphs are copied too.
 std::shared_ptr<Graph> clone(const Graph& graph);
-// All nodes, each after what it waits for. Nothing when the dependencies are a circle.
+// All nodes, each after its dependencies. Nothing if there is a cycle.
 std::optional<std::vector<GraphNode*>> in_order(const Graph& graph);
 // Queues all enabled nodes.
 CUresult run_graph(Machine& machine, const Graph& graph, StreamId stream);
-// Gives `graph` the work of `source`, node by node, and what `source` holds of the program's. Errors: what differs, and at which node of
-// `source`; then nothing has changed.
+// Gives `graph` the work of `source`, node by node, and the user objects of `source`. On error, returns the difference
+// and the node of `source` with it, and changes nothing.
 CUgraphExecUpdateResult update_graph(Graph& graph, const Graph& source, const GraphNode*& at);
 
 inline CUgraph handle_of(const Graph* graph) {
@@ -70,20 +69,20 @@ inline CUgraphExec handle_of(GraphExec* exec) { return reinterpret_cast<CUgraphE
 
 class Graphs {
  public:
-  // Null for what is none of ours.
+  // Null for an unknown handle.
   Graph* find(CUgraph handle);
   GraphNode* find(CUgraphNode handle);
   GraphExec* find(CUgraphExec handle);
 
   Graph* add(std::shared_ptr<Graph> graph);
-  // A node of a known graph.
+  // Adds a node to a known graph.
   GraphNode* add(Graph& graph, Work work, std::span<GraphNode* const> after);
-  // Puts other work into a node: an inner graph's nodes become known.
+  // Replaces the work of a node; nodes of an inner graph become known.
   void set(GraphNode& node, Work work);
   void destroy(Graph* graph);
   void destroy(GraphNode* node);
 
-  // Null when the graph's dependencies are a circle.
+  // Null if the graph's dependencies have a cycle.
   GraphExec* instantiate(const Graph& graph, std::uint64_t flags);
   void destroy(GraphExec* exec);
 

@@ -1,8 +1,7 @@
-// Green contexts: a primary context's memory, and streams that have only some of the device.
+// Green contexts: they use the primary context's memory, and their streams have a part of the device.
 //
-// There is one multiprocessor here, so each green context has all of the device. What is kept is
-// what programs and whoever watches them trip over: their streams take no events of the primary
-// context.
+// There is only one multiprocessor, so each green context has the whole device. The behaviour that programs and
+// interposers have to handle is kept: streams of green contexts accept no events of the primary context.
 #include "call.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
@@ -10,12 +9,12 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-// The one description there is: never followed.
+// The only description: never dereferenced.
 const CUdevResourceDesc kWholeDevice = reinterpret_cast<CUdevResourceDesc>(0x47726e52);
 
 CUgreenCtx green_handle_of(Context* context) { return reinterpret_cast<CUgreenCtx>(context); }
 
-// `body(machine, context)` of a green context that lives.
+// Calls body(machine, context) for a live green context.
 template <class Body>
 CUresult on_green(CUgreenCtx handle, Body&& body) {
   return with_machine([&](Machine& machine) -> CUresult {
@@ -69,7 +68,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx* handle, CUdevResourceDesc description, CUd
   return made;
 }
 
-// What was allocated in it is the primary context's, and stays.
+// Allocations made in it belong to the primary context, and stay.
 CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
   return on_green(handle, [](Machine& machine, Context& context) -> CUresult {
     context.alive = false;

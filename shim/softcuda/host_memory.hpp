@@ -1,4 +1,4 @@
-// Pinned host memory: made here for the program, or the program's own, registered.
+// Pinned host memory: allocated for the program, or the program's own, registered.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -14,7 +14,7 @@ class HostMemory {
   HostMemory(SimDriver& driver, Ranges& ranges) : driver_(driver), ranges_(ranges) {}
 
   Result<void*> allocate(Context& context, Bytes bytes, unsigned flags);
-  // Errors: kInvalidArgument unless allocate returned it and it still stands.
+  // Errors: kInvalidArgument unless `host` is a live allocation.
   Status free(void* host);
   Status pin(Context& context, void* host, Bytes bytes, unsigned flags);
   Status unpin(void* host);

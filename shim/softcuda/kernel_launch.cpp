@@ -12,7 +12,7 @@ struct Extra {
   std::size_t bytes = 0;
 };
 
-// CUDA's list of (key, value) pairs that ends with CU_LAUNCH_PARAM_END.
+// CUDA's list of (key, value) pairs, terminated by CU_LAUNCH_PARAM_END.
 CUresult read_extra(void** extra, Extra& found) {
   for (int i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
     if (i > 8 || extra[i + 1] == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -55,7 +55,7 @@ CUresult pack_parameters(const sim_kernel& kernel, void** parameters, void** ext
   if (extra != nullptr) {
     Extra found;
     SOFTCUDA_TRY(read_extra(extra, found));
-    // The caller may pad its buffer at the end, but may not leave a parameter out.
+    // The caller may pad its buffer at the end, but may not omit a parameter.
     if (found.buffer == nullptr || found.bytes < packed.size()) return CUDA_ERROR_INVALID_VALUE;
     std::memcpy(packed.data(), found.buffer, packed.size());
     return CUDA_SUCCESS;

@@ -1,7 +1,7 @@
-// One kernel launch, checked: which kernel, over which grid, with which packed parameters.
+// A checked kernel launch: which kernel, over which grid, with which packed parameters.
 //
-// Why apart from the entry points: a launch is queued at once, captured into a graph, or written
-// into a graph by hand, and all three must be refused for the same reasons.
+// Why separate from the entry points: a launch is queued directly, captured into a graph, or added to a graph
+// explicitly, and all three must fail for the same reasons.
 //
 // Thread safety: stateless.
 #pragma once
@@ -26,14 +26,14 @@ struct KernelShape {
   unsigned shared = 0;
 };
 
-// `handle` is a CUfunction, or a CUkernel cast to CUfunction, whose function in `context` is meant.
-// Errors: CUDA_ERROR_INVALID_HANDLE for anything else.
+// `handle` is a CUfunction, or a CUkernel cast to CUfunction, which stands for its function in `context`. Errors:
+// CUDA_ERROR_INVALID_HANDLE for anything else.
 CUresult find_launchable(Machine& machine, CUfunction handle, Context& context, Function*& function);
 
-// Errors: CUDA_ERROR_INVALID_VALUE for a shape or a parameter block that no device takes.
+// Errors: CUDA_ERROR_INVALID_VALUE for a shape or a parameter block that no device accepts.
 CUresult check_launch(const Function& function, const KernelShape& shape);
 
-// Writes all of `packed`, the kernel's parameter block, from the one list that is given.
+// Fills `packed`, the kernel's parameter block, from whichever list is given.
 CUresult pack_parameters(const sim_kernel& kernel, void** parameters, void** extra,
                          std::span<std::byte> packed);
 

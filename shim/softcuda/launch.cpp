@@ -1,6 +1,6 @@
-// cuLaunchKernel and its kin: parameters packed as the kernel wants them, then queued or captured.
+// cuLaunchKernel and related calls: parameters are packed for the kernel, then queued or captured.
 //
-// A launch takes a CUfunction, or a CUkernel, which runs in the stream's context; on a default stream, in the
+// A launch takes a CUfunction or a CUkernel. A CUkernel runs in the stream's context; on a default stream, in the
 // current context.
 #include <array>
 
@@ -18,7 +18,7 @@ Context& context_of(Machine& machine, CUstream stream, Context& current) {
   return known ? *known->context : current;
 }
 
-// There is one piece for a context, for all launches: the first one takes it.
+// A context has one piece for all launches; the first launch allocates it.
 CUresult take_local_memory(Machine& machine, Context& context) {
   const Bytes bytes = machine.environment.local_memory;
   if (!bytes) return CUDA_SUCCESS;
@@ -68,8 +68,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
                 parameters, extra);
 }
 
-// Blocks run one after another, so all of a cooperative grid is never resident at once; a kernel that
-// needs no barrier across the grid runs as any other.
+// Blocks run one after another, so a cooperative grid is never resident as a whole; a kernel without grid-wide barriers
+// runs like any other.
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
                                    unsigned grid_z, unsigned block_x, unsigned block_y,
                                    unsigned block_z, unsigned shared, CUstream stream,
@@ -78,7 +78,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
                 parameters, nullptr);
 }
 
-// Launch attributes are hints about clusters, priorities and memory; none changes what is computed.
+// Launch attributes are hints about clusters, priorities and memory; none changes the results.
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void** extra) {
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -12,7 +12,7 @@
 namespace tessera::softcuda {
 namespace {
 
-// Operations of a stream that GPUs take before the thread that queues the next has to wait.
+// Operations that a stream accepts before the queuing thread has to wait, as on GPUs.
 constexpr std::size_t kQueueDepth = 1024;
 
 std::atomic<Machine*> the_machine = nullptr;
@@ -30,7 +30,7 @@ SimOptions sim_options(const Environment& environment) {
   options.takes_hints = environment.hints;
   options.aligns = environment.aligns;
   options.queue_depth = kQueueDepth;
-  // Always: cuMemAlloc needs it. A machine without it only refuses the calls (virtual_memory.cpp).
+  // Always on: cuMemAlloc needs it. Without it, only the program's calls are refused (virtual_memory_calls.cpp).
   options.virtual_memory = true;
   return options;
 }

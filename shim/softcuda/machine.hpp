@@ -1,8 +1,8 @@
-// The software machine of this process: the simulated devices, and what the API keeps about them.
+// The software machine of this process: the simulated devices, and the state behind the API.
 //
-// One machine, started by the first cuInit and never destroyed: threads may still call the driver
-// while the process ends, after static destructors have run, and a real driver serves them too.
-// After fork the child has no machine (its engine threads do not exist there), as with CUDA.
+// There is one machine, started by the first cuInit and never destroyed: threads may still call the driver while the
+// process exits, after static destructors have run, and a real driver serves them too. After fork the child has no
+// machine (its engine threads do not exist there), as with CUDA.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once

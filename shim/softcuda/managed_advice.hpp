@@ -1,9 +1,9 @@
-// What a program has said about managed memory, by stretches of addresses: hints, which are told again and change
-// nothing here, where device and host reach all of it at all times.
+// The program's hints about managed memory, by address range. Hints are reported back and have no effect here, where
+// device and host can access all of it at any time.
 //
 // Thread safety: every call may be made from any thread.
 //
-// Invariants: stretches are not empty and do not overlap; where there is none, nothing was said.
+// Invariants: ranges are not empty and do not overlap; memory outside any range has no hints.
 #pragma once
 
 #include <map>
@@ -25,15 +25,15 @@ struct Advice {
 
 class ManagedAdvice {
  public:
-  // `change(advice)` for all of the range.
+  // Calls change(advice) for the whole range.
   template <class Change>
   void change(Address begin, Bytes bytes, Change change) {
     const MutexLock lock(mutex_);
     for (Advice* advice : stretches(begin, begin + bytes)) change(*advice);
   }
-  // What was said of each stretch of the range.
+  // The hints of each part of the range.
   std::vector<Advice> of(Address begin, Bytes bytes);
-  // For memory that begins anew.
+  // For newly allocated memory.
   void forget(Address begin, Bytes bytes);
 
  private:
@@ -42,9 +42,9 @@ class ManagedAdvice {
     Advice advice;
   };
 
-  // A stretch begins there, if one holds the address.
+  // Splits the range that contains the address, so that one begins there.
   void split(Address at) REQUIRES_LOCK(mutex_);
-  // Of all addresses from `begin` to `end`, made where there were none.
+  // The advice of all addresses from `begin` to `end`, created where there was none.
   std::vector<Advice*> stretches(Address begin, Address end) REQUIRES_LOCK(mutex_);
 
   Mutex mutex_{LockRank::kRegistry};

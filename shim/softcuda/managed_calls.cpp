@@ -1,14 +1,14 @@
 // cuMemAdvise, cuMemPrefetch*, cuMemDiscard*, cuMemRangeGetAttribute(s), cuStreamAttachMemAsync: hints about managed
 // memory.
 //
-// Device and host reach it at any time, so hints are remembered and told; of what was discarded the old bytes are found
-// again, which CUDA allows.
+// Device and host can access it at any time, so hints are only stored and reported; discarded memory keeps its old
+// contents, which CUDA allows.
 #include <algorithm>
 #include <cstring>
 
 #include "call.hpp"
 
-// These define names that cuda.h gives to later versions.
+// This file defines names that cuda.h maps to later versions.
 #undef cuMemAdvise
 #undef cuMemPrefetchAsync
 #undef cuMemPrefetchAsync_v2
@@ -27,14 +27,14 @@ bool is_host(const CUmemLocation& location) {
 
 CUresult check_location(const Machine& machine, const CUmemLocation& location) {
   if (location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA) {
-    return location.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;  // there is one node
+    return location.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;  // there is one NUMA node
   }
   if (is_host(location)) return CUDA_SUCCESS;
   if (location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
   return location.id >= 0 && location.id < machine.environment.devices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
-// The number that the first version of these calls had for a place.
+// The number for a location in the first version of these calls.
 int number_of(const CUmemLocation& location) {
   if (is_host(location)) return CU_DEVICE_CPU;
   return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_INVALID;
@@ -47,7 +47,7 @@ CUmemLocation place_of_number(CUdevice device) {
 
 bool same(const CUmemLocation& a, const CUmemLocation& b) { return a.type == b.type && a.id == b.id; }
 
-// `body(machine)` if all of the range is managed memory.
+// Calls body(machine) if the whole range is managed memory.
 template <class Body>
 CUresult on_managed(CUdeviceptr address, size_t bytes, Body&& body) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
@@ -70,13 +70,13 @@ CUresult advise(Advice& said, CUmem_advise advice, const CUmemLocation& location
   return CUDA_SUCCESS;
 }
 
-// Whether the advice says where.
+// Whether the advice needs a location.
 bool needs_place(CUmem_advise advice) {
   return advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION || advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
          advice == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
 }
 
-// The place that all stretches have in common, or none.
+// The location that all parts have in common, or none.
 CUmemLocation common(const std::vector<Advice>& said, CUmemLocation Advice::*place) {
   const CUmemLocation first = said.front().*place;
   const bool all = std::ranges::all_of(said, [&](const Advice& each) { return same(each.*place, first); });
@@ -123,7 +123,7 @@ CUresult prefetch(CUdeviceptr address, size_t bytes, const CUmemLocation& to, CU
   });
 }
 
-// A batch's lists are whole, and it names managed memory alone.
+// The lists of a batch must be complete, and contain only managed memory.
 CUresult check_batch(const CUdeviceptr* addresses, const size_t* sizes, size_t count, unsigned long long flags,
                      CUstream stream) {
   if (addresses == nullptr || sizes == nullptr || count == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -170,7 +170,7 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr* addresses, size_t* sizes, size_t c
   const bool placed = locations != nullptr && location_indices != nullptr && location_count != 0 &&
                       location_count <= count && location_indices[0] == 0;
   if (!placed) return CUDA_ERROR_INVALID_VALUE;
-  // Each place is that of the ranges from its index on.
+  // Each location applies to the ranges from its index on.
   for (size_t i = 0, at = 0; i < count; ++i) {
     while (at + 1 < location_count && location_indices[at + 1] <= i) ++at;
     SOFTCUDA_TRY(prefetch(addresses[i], sizes[i], locations[at], stream));
@@ -207,7 +207,7 @@ CUresult cuMemRangeGetAttributes(void** data, size_t* data_bytes, CUmem_range_at
   });
 }
 
-// Of a range of 0 bytes all is meant. The stream is no wait: the host may use the memory at any time here.
+// A length of 0 means the whole range. The stream need not be waited for: the host may use the memory at any time here.
 CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t bytes, unsigned flags) {
   const bool known = flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE;
   if (!known) return CUDA_ERROR_INVALID_VALUE;

@@ -1,5 +1,4 @@
-// cuMem{Alloc,Free,GetInfo,GetAddressRange,Host*}: memory of the device and pinned memory of the
-// host.
+// cuMem{Alloc,Free,GetInfo,GetAddressRange,Host*}: device memory and pinned host memory.
 #include "call.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
@@ -19,7 +18,7 @@ CUresult allocate(Machine& machine, Context& context, CUdeviceptr* address, size
   return CUDA_SUCCESS;
 }
 
-// Freed memory may not be in use by queued work, on any device that could reach it.
+// Freed memory must not be in use by queued work on any device that can access it.
 CUresult finish_uncaptured(Machine& machine) {
   SOFTCUDA_TRY(machine.captures.check_safe());
   return to_result(machine.finish_all());

@@ -1,4 +1,4 @@
-// cuModule* and cuLibrary*: loading kernel objects and finding what is in them.
+// cuModule* and cuLibrary*: loading kernel objects and looking up their contents.
 #include "call.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
@@ -41,7 +41,7 @@ CUresult give_global(Machine& machine, CUdeviceptr* address, size_t* bytes, CUmo
   return CUDA_SUCCESS;
 }
 
-// Queued kernels must have run before their code goes away.
+// Queued kernels must have run before their code is unloaded.
 template <class Handle>
 CUresult unload(Machine& machine, Handle handle) {
   SOFTCUDA_TRY(machine.finish_all());

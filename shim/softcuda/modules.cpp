@@ -16,7 +16,7 @@
 namespace tessera::softcuda {
 namespace {
 
-constexpr std::string_view kPrefix = "tessera_kernel_";  // what TESSERA_KERNEL puts before a name
+constexpr std::string_view kPrefix = "tessera_kernel_";  // the prefix that TESSERA_KERNEL adds to a name
 
 Status no_handle() { return Status(Code::kDriver, "no such handle of this kind", CUDA_ERROR_INVALID_HANDLE); }
 
@@ -48,7 +48,7 @@ Result<ElfObject> open_file(const char* path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Status(Code::kDriver, "no such file", CUDA_ERROR_FILE_NOT_FOUND);
   std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  bytes.resize(bytes.size() + 64);  // a short file must not be read beyond its end
+  bytes.resize(bytes.size() + 64);  // padding, so that a short file is not read beyond its end
   return open_image(bytes.data());
 }
 
@@ -166,7 +166,7 @@ void Modules::close(Module& module) {
   close_elf(module.object);
 }
 
-// ---- what is in them ---------------------------------------------------------------------------
+// ---- contents ----------------------------------------------------------------------------------
 
 Result<Function*> Modules::function(CUmodule module, const char* name) {
   const MutexLock lock(mutex_);

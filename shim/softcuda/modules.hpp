@@ -1,12 +1,11 @@
-// Kernel objects: host ELF shared objects, loaded from memory, and the kernels in them.
+// Kernel objects: host ELF shared objects loaded from memory, and their kernels.
 //
-// A CUmodule belongs to a context and holds CUfunctions. A CUlibrary belongs to no context and holds
-// CUkernels; each context that uses one gets its own module of the library, with its own variables. The four
-// kinds of handles are distinct, as with a GPU's driver: a CUkernel is accepted as a CUfunction only where CUDA
-// says so (launchable()).
+// A CUmodule belongs to a context and contains CUfunctions. A CUlibrary belongs to no context and contains CUkernels;
+// each context that uses it gets its own module of the library, with its own variables. The four kinds of handles are
+// distinct, as in a GPU's driver: a CUkernel is accepted as a CUfunction only where CUDA allows it (launchable()).
 //
-// Each load is a copy of its own (its variables are separate, as on a GPU): the image goes into a
-// memory file, whose inode the dynamic linker has not seen, and is opened from there.
+// Each load is a separate copy (with separate variables, as on a GPU): the image is written to a memory file, with an
+// inode unknown to the dynamic linker, and opened from there.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -37,14 +36,14 @@ struct Module;
 struct Function {
   const sim_kernel* kernel = nullptr;
   Module* module = nullptr;
-  Kernel* of = nullptr;           // in a library's module: the kernel whose function this is
-  std::map<int, int> attributes;  // set by the program: remembered
+  Kernel* of = nullptr;           // in a library's module: the kernel that this function belongs to
+  std::map<int, int> attributes;  // set by the program; only stored
 };
 
 // A CUmodule.
 struct Module {
   ElfObject object;
-  FrameId code{};                  // device memory that it takes
+  FrameId code{};                  // the device memory of its code
   Context* context = nullptr;
   Library* library = nullptr;      // null for a module that the program loaded
   std::vector<std::string> names;  // of its kernels
@@ -54,7 +53,7 @@ struct Module {
 
 // A CUkernel.
 struct Kernel {
-  const sim_kernel* kernel = nullptr;  // for queries; what runs is the function of a context
+  const sim_kernel* kernel = nullptr;  // for queries; the functions in contexts are run
   Library* library = nullptr;
   std::map<std::pair<CUdevice, int>, int> attributes;  // by device
 };
@@ -72,42 +71,42 @@ inline CUkernel handle_of(Kernel* kernel) { return reinterpret_cast<CUkernel>(ke
 inline CUmodule handle_of(Module* module) { return reinterpret_cast<CUmodule>(module); }
 inline CUlibrary handle_of(Library* library) { return reinterpret_cast<CUlibrary>(library); }
 
-// Errors: native code 400 for a handle of another kind, in every call that takes a handle; 500 for an unknown
-// name, in every call that takes a name.
+// Errors: native code 400 for a handle of another kind, in every call that takes a handle; 500 for an unknown name, in
+// every call that takes a name.
 class Modules {
  public:
-  // A module takes `bytes` of device memory.
+  // Each module uses `bytes` of device memory.
   Modules(Ranges& ranges, DeviceMemory& memory, Bytes bytes) : ranges_(ranges), memory_(memory), bytes_(bytes) {}
 
-  // `image` is a whole ELF file, whose length is read from its headers; or PTX, for whose entry a host
-  // build lies beside the driver.
-  // Errors: native code 200 (no ELF object), 209 (of another machine), kOutOfMemory, of the device too: a library takes its
-  // memory in each context when a module of it is loaded there.
+  // `image` is a complete ELF file, with its length computed from its headers; or PTX, if a host build of its entry is
+  // installed next to the driver. Errors: native code 200 (not an ELF object), 209 (another machine type),
+  // kOutOfMemory, also for device memory: a library allocates device memory in each context when its module is loaded
+  // there.
   Result<Module*> load(const void* image, Context* context);
   Result<Library*> load_library(const void* image);
-  // Errors: native code 301 when there is no such file.
+  // Errors: native code 301 if the file does not exist.
   Result<Module*> load_file(const char* path, Context* context);
   Result<Library*> load_library_file(const char* path);
-  // REQUIRES: no queued work uses its kernels. A library's module is unloaded with its library only.
+  // REQUIRES: no queued work uses its kernels. A library's module is unloaded only with its library.
   Status unload(CUmodule module);
   Status unload(CUlibrary library);
 
   Result<Function*> function(CUmodule module, const char* name);
   Result<Kernel*> kernel(CUlibrary library, const char* name);
-  // All of them, in the order of the image.
+  // All of them, in image order.
   Result<std::vector<Function*>> functions(CUmodule module);
   Result<std::vector<Kernel*>> kernels(CUlibrary library);
   Result<Range> global(CUmodule module, const char* name);
-  // The module or function that stands for them in the context.
+  // The module or function that stands for the library or kernel in the context.
   Result<Module*> module_of(CUlibrary library, Context& context);
   Result<Function*> function_of(CUkernel kernel, Context& context);
-  // The function, or the context's function of a CUkernel that is cast to CUfunction.
+  // The function, or the context's function of a CUkernel cast to CUfunction.
   Result<Function*> launchable(CUfunction handle, Context& context);
 
   // Null for a handle of another kind.
   Function* find(CUfunction handle);
   Kernel* find(CUkernel handle);
-  // An attribute that the program set. A function also has the attributes of its kernel.
+  // An attribute set by the program. A function also has the attributes of its kernel.
   std::optional<int> attribute(const Function& function, int attribute);
   std::optional<int> attribute(const Kernel& kernel, CUdevice device, int attribute);
   void set_attribute(Function& function, int attribute, int value);

@@ -1,6 +1,6 @@
-// Entry points that are newer than CUDA 13.0, where they are another form of an earlier one.
+// Entry points newer than CUDA 13.0 that are variants of earlier ones.
 //
-// Attributes of copies are hints here: the source is read in stream order, which every access order allows.
+// Attributes of copies are hints here: the source is read in stream order, which satisfies every access order.
 #include "boxes.hpp"
 #include "call.hpp"
 #include "capture.hpp"
@@ -12,7 +12,7 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-// `body(machine, stream)`.
+// Calls body(machine, stream).
 template <class Body>
 CUresult with_stream(CUstream stream, Body&& body) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
@@ -28,14 +28,14 @@ CUresult queue(Machine& machine, const CUDA_MEMCPY3D& box, StreamId stream) {
   return captured ? *captured : copy_box(machine, box, stream);
 }
 
-// Bytes of an element: those of an array, if an end is one. 0 for what is no array.
+// Bytes per element: those of the array if an end is one. 0 for an unknown array.
 std::uint64_t element_of(Machine& machine, const CUmemcpy3DOperand& end) {
   if (end.type == CU_MEMCPY_OPERAND_TYPE_POINTER) return 1;
   const auto array = machine.arrays.find(end.op.array.array);
   return array ? array->element : 0;
 }
 
-// Lengths are in elements, which are bytes where neither end is an array.
+// Lengths are in elements, which are bytes if neither end is an array.
 CUresult box_of(Machine& machine, const CUDA_MEMCPY3D_BATCH_OP& copy, CUDA_MEMCPY3D& box) {
   const std::uint64_t from_element = element_of(machine, copy.src), to_element = element_of(machine, copy.dst);
   if (from_element == 0 || to_element == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -75,7 +75,7 @@ CUresult box_of(Machine& machine, const CUDA_MEMCPY3D_BATCH_OP& copy, CUDA_MEMCP
   return CUDA_SUCCESS;
 }
 
-// Both spellings of the question answer CUDA_ERROR_INVALID_VALUE behind the last parameter.
+// Both queries return CUDA_ERROR_INVALID_VALUE beyond the last parameter.
 template <class Handle, class Info>
 CUresult count_parameters(Handle function, Info info, size_t* count) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -129,7 +129,7 @@ CUresult cuFabricCpyBatchAsync(size_t count, CUDA_FABRIC_COPY_BATCH_OP* copies, 
 
 // ---- functions ---------------------------------------------------------------------------------
 
-// How it waits is the device's own matter.
+// The device decides how to wait.
 CUresult cuLaunchHostFunc_v2(CUstream stream, CUhostFn function, void* argument, unsigned mode) {
   constexpr unsigned kModes = 2;  // blocking, and waiting in a loop
   return mode < kModes ? cuLaunchHostFunc(stream, function, argument) : CUDA_ERROR_INVALID_VALUE;

@@ -1,6 +1,6 @@
-// What a node of a graph does, as cuGraphNodeGetParams tells it.
+// A node's parameters as returned by cuGraphNodeGetParams.
 //
-// Thread safety: as the node's graph.
+// Thread safety: as for the node's graph.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace tessera::softcuda {
 
-// A kernel node's, in the form of any version of cuda.h. The parameters are told as a list or as a buffer, as they were
-// given; both lie in the node, as documented.
+// A kernel node's parameters, for any version of cuda.h. They are returned as a list or as a buffer, as they were
+// given; both are stored in the node, as documented.
 template <class Params>
 void tell_kernel(GraphNode& node, Params& params) {
   auto& work = std::get<KernelWork>(node.work);
@@ -38,7 +38,7 @@ void tell_kernel(GraphNode& node, Params& params) {
   (work.in_buffer ? params.extra : params.kernelParams) = node.parameters.data();
 }
 
-// What a graph allocates, in the form of any version of cuda.h.
+// An allocation node's parameters, for any version of cuda.h.
 template <class Params>
 void tell_allocation(const AllocWork& work, Params& params) {
   params = {};
@@ -48,7 +48,7 @@ void tell_allocation(const AllocWork& work, Params& params) {
   params.dptr = work.memory->address().value();
 }
 
-// Lists point into the node, as documented. Errors: CUDA_ERROR_NOT_SUPPORTED for kinds that are not made here.
+// The lists point into the node, as documented. Errors: CUDA_ERROR_NOT_SUPPORTED for unsupported kinds.
 CUresult params_of(GraphNode& node, CUgraphNodeParams& params);
 
 }  // namespace tessera::softcuda

@@ -1,4 +1,4 @@
-// Calls about graphs and captures as earlier versions of CUDA had them: fewer parameters or members.
+// Graph and capture calls of earlier CUDA versions, which had fewer parameters or members.
 #include "cuda_api.hpp"
 #include "default_stream.hpp"
 
@@ -26,7 +26,7 @@ CUDA_KERNEL_NODE_PARAMS newer(const CUDA_KERNEL_NODE_PARAMS_v1& params) {
           params.kernelParams, params.extra,  nullptr,          nullptr};
 }
 
-// They know functions only.
+// These versions only have functions.
 CUDA_KERNEL_NODE_PARAMS_v1 older(const CUDA_KERNEL_NODE_PARAMS& params, CUfunction function) {
   return {function,         params.gridDimX,  params.gridDimY,       params.gridDimZ,     params.blockDimX,
           params.blockDimY, params.blockDimZ, params.sharedMemBytes, params.kernelParams, params.extra};

@@ -1,4 +1,4 @@
-// cuLaunch*, cuParamSet* and cuFuncSetBlockShape: launches as before CUDA 4, parameter by parameter.
+// cuLaunch*, cuParamSet* and cuFuncSetBlockShape: launches as before CUDA 4, with one call per parameter.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -12,7 +12,7 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-// What the next launch of a function takes.
+// The state for the next launch of a function.
 struct Prepared {
   unsigned block[3] = {1, 1, 1};
   unsigned shared = 0;
@@ -65,7 +65,7 @@ CUresult cuFuncSetSharedSize(CUfunction handle, unsigned bytes) {
   });
 }
 
-// The size is known from the kernel; a program may only say no more than that.
+// The kernel determines the size; a program may pass at most this much.
 CUresult cuParamSetSize(CUfunction handle, unsigned bytes) {
   return prepare(handle, [&](const sim_kernel& kernel, Prepared&) {
     return bytes <= kernel.parameter_bytes ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

@@ -1,5 +1,5 @@
-// Entry points under the names that earlier versions of CUDA gave them, where only the name or a
-// default changed. The versions with 32-bit addresses stay unsupported.
+// Entry points under names of earlier CUDA versions, where only the name or a default changed. Versions with 32-bit
+// addresses remain unsupported.
 #include "cuda_api.hpp"
 
 #undef cuCtxDestroy
@@ -42,7 +42,7 @@ CUresult cuMemHostRegister(void* host, size_t bytes, unsigned flags) {
   return cuMemHostRegister_v2(host, bytes, flags);
 }
 
-// A profiler has nothing to start or stop here.
+// There is nothing to start or stop for a profiler.
 CUresult cuProfilerStart() { return CUDA_SUCCESS; }
 CUresult cuProfilerStop() { return CUDA_SUCCESS; }
 

@@ -1,7 +1,7 @@
-// Peers: which devices may use each other's memory, and who asked for it.
+// Peer access between devices.
 //
-// The devices of one software machine share its address space, so each can be every other's peer;
-// what is kept is who was told so. Kernels are not held back where access was not asked for.
+// The devices of a software machine share its address space, so any device can be a peer of any other; only the enabled
+// pairs are recorded. Kernels are not prevented from accessing a peer that was not enabled.
 #include "call.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
@@ -9,7 +9,7 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-// `body()`, for two devices of the machine.
+// Calls body() for two devices of the machine.
 template <class Body>
 CUresult between(CUdevice device, CUdevice peer, Body&& body) {
   return with_machine([&](Machine& machine) -> CUresult {
@@ -19,7 +19,7 @@ CUresult between(CUdevice device, CUdevice peer, Body&& body) {
   });
 }
 
-// `body(machine, context, peer)` for the current context and a live one of another device.
+// Calls body(machine, context, peer) for the current context and a live one of another device.
 template <class Body>
 CUresult towards(CUcontext handle, Body&& body) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {

@@ -1,4 +1,4 @@
-// cuPointerGetAttribute(s): what an address is. No context need be current: programs ask for that of the address.
+// cuPointerGetAttribute(s). No current context is needed: programs query the context of an address with it.
 #include <cstring>
 
 #include "call.hpp"
@@ -12,9 +12,9 @@ struct Pointer {
   Address address;
   Range range;
   std::optional<SimMapping> mapping;  // of memory that the device holds
-  bool accessible;                    // for the device of the current context
+  bool accessible;                    // by the device of the current context
 
-  // A module's variables are device memory, wherever kernels that are host code have them.
+  // A module's variables count as device memory, although kernels that are host code have them in host memory.
   bool in_host() const { return range.in_host() && range.kind != RangeKind::kGlobal; }
   bool mapped() const { return range.in_host() || mapping.has_value(); }
 };
@@ -31,7 +31,7 @@ CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, 
   const bool frame_in_host =
       pointer.mapping && pointer.mapping->frame.location == FrameLocation::kHost;
   switch (attribute) {
-    // Memory of pools, and what is mapped, is of no context.
+    // Pool memory and mapped memory belong to no context.
     case CU_POINTER_ATTRIBUTE_CONTEXT: {
       const bool of_none = range.pool != nullptr || range.kind == RangeKind::kReservation;
       return give(target, of_none ? nullptr : handle_of(range.context));
@@ -86,7 +86,7 @@ size_t bytes_of(CUpointer_attribute attribute) {
   }
 }
 
-// `body(machine)`. The error of a current context counts.
+// Calls body(machine). A sticky error of the current context is returned.
 template <class Body>
 CUresult in_any_context(Body&& body) {
   if (current_context() == nullptr) return with_machine(body);
@@ -115,7 +115,7 @@ CUresult cuPointerGetAttribute(void* target, CUpointer_attribute attribute, CUde
   });
 }
 
-// Unlike the call for one attribute, this leaves zeros for an address that nobody knows.
+// Unlike the single-attribute call, this one returns zeros for an unknown address.
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** targets,
                                 CUdeviceptr address) {
   return in_any_context([&](Machine& machine) -> CUresult {
@@ -133,7 +133,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
   });
 }
 
-// Only one attribute can be set, and where nobody moves bytes behind our back it has no effect.
+// Only one attribute can be set, and it has no effect here, as nothing moves bytes without the driver.
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr address) {
   return in_any_context([&](Machine& machine) -> CUresult {
     if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) {

@@ -1,7 +1,7 @@
-// cuMemAllocAsync, cuMemFreeAsync and pools: memory in the order of a stream.
+// cuMemAllocAsync, cuMemFreeAsync and pools: stream-ordered memory.
 //
-// Memory is taken at the call and given back when the stream has come to the free; the pool keeps
-// nothing, as CUDA's default pool with its default threshold of 0 after a synchronisation.
+// Memory is allocated at the call and released when the stream has reached the free. A pool keeps nothing, like CUDA's
+// default pool with its default threshold of 0 after a synchronisation.
 #include "call.hpp"
 #include "pools.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 DeviceId device_of(const CUmemLocation& location) { return DeviceId(static_cast<std::uint64_t>(location.id)); }
 
-// In a capture this makes a node, and the graph's own memory.
+// In a capture this adds a node with memory of the graph's own.
 std::optional<CUresult> capture_allocation(Machine& machine, Context& context, CUdeviceptr* address,
                                            size_t bytes, StreamId stream) {
   Status taken;
@@ -27,8 +27,8 @@ std::optional<CUresult> capture_allocation(Machine& machine, Context& context, C
   return captured;
 }
 
-// Default streams are those of the current context. Memory is of the stream's device unless the pool's is said; in the
-// host it is of the stream's context.
+// Default streams belong to the current context. Memory is on the stream's device unless the pool specifies another;
+// host memory belongs to the stream's context.
 CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream, CUmemoryPool asked = nullptr) {
   return in_context([&](Machine& machine, Context& current) -> CUresult {
     if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -52,7 +52,7 @@ CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream, CUmemoryP
   });
 }
 
-// `body(machine, place)`.
+// Calls body(machine, place).
 CUresult on_pool(CUmemoryPool pool, auto&& body) {
   return with_machine([&](Machine& machine) -> CUresult {
     const auto place = machine.pools.place_of(pool);
@@ -60,7 +60,7 @@ CUresult on_pool(CUmemoryPool pool, auto&& body) {
   });
 }
 
-// `body(machine, device)`.
+// Calls body(machine, device).
 CUresult on_device(CUdevice device, auto&& body) {
   return with_machine([&](Machine& machine) -> CUresult {
     if (device < 0 || device >= machine.environment.devices) return CUDA_ERROR_INVALID_DEVICE;
@@ -68,7 +68,7 @@ CUresult on_device(CUdevice device, auto&& body) {
   });
 }
 
-// The host is one node here. Managed memory may prefer no place.
+// The host has one NUMA node here. Managed memory need not have a preferred location.
 CUresult check_place(Machine& machine, const PoolPlace& place) {
   const bool known = place.managed() || place.type == CU_MEM_ALLOCATION_TYPE_PINNED;
   if (!known) return CUDA_ERROR_INVALID_VALUE;
@@ -85,7 +85,7 @@ CUresult check_place(Machine& machine, const PoolPlace& place) {
   }
 }
 
-// `body(machine, place)` of what a program says a pool is for.
+// Calls body(machine, place) for the location and type given by the program.
 CUresult at_place(const CUmemLocation* location, CUmemAllocationType type, auto&& body) {
   if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_machine([&](Machine& machine) -> CUresult {
@@ -153,7 +153,7 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   });
 }
 
-// The newer names, for memory of one kind at one place.
+// The newer names, by location and allocation type.
 CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAllocationType type) {
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return at_place(location, type, [&](Machine& machine, const PoolPlace& place) {
@@ -178,7 +178,7 @@ CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUme
   });
 }
 
-// Pools that other processes may open are not supported.
+// Pools shared with other processes are not supported.
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
@@ -188,14 +188,14 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   });
 }
 
-// What was allocated from it stays until it is freed.
+// Allocations from the pool stay until they are freed.
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return with_machine([&](Machine& machine) {
     return machine.pools.destroy(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
-// Its own device always has access, which cannot be taken away; the host has it to what is in the host.
+// A pool's own device always has access, which cannot be revoked; the host has access to host memory.
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_t count) {
   if (map == nullptr && count != 0) return CUDA_ERROR_INVALID_VALUE;
   return on_pool(pool, [&](Machine& machine, const PoolPlace& own) -> CUresult {
@@ -238,8 +238,7 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
   });
 }
 
-// The switches are on as CUDA's are until the program says otherwise; amounts are 0, because the pool holds nothing of its
-// own.
+// Switches are on by default, as in CUDA; amounts are 0, because the pool holds no memory of its own.
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
   return on_pool(pool, [&](Machine& machine, const PoolPlace&) {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -253,7 +252,7 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
   });
 }
 
-// High watermarks can be reset to zero, and current amounts not be set.
+// High watermarks can be reset to zero; current amounts cannot be set.
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
   return on_pool(pool, [&](Machine& machine, const PoolPlace&) {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -1,7 +1,7 @@
-// Memory pools: the default ones of each device, of host memory and of managed memory, those that a program makes, and
-// which is current.
+// Memory pools: the default pools of each device, of host memory and of managed memory; pools created by the program;
+// and the current pool of each kind.
 //
-// They keep nothing back: each takes from the device's memory, or host memory, at the call.
+// Pools retain nothing: each call allocates directly from device or host memory.
 //
 // Thread safety: Pools from any thread.
 #pragma once
@@ -19,15 +19,15 @@
 
 namespace tessera::softcuda {
 
-// Handles are never followed: these are marked so that no other equals them.
+// Handles are never dereferenced; this prefix distinguishes them from all others.
 inline CUmemoryPool default_pool(DeviceId device) {
   return reinterpret_cast<CUmemoryPool>(0x506f6f6c0000 + device.value());
 }
 
-// What memory a pool has: of a device, or in the host, or managed.
+// The memory of a pool: on a device, in the host, or managed.
 struct PoolPlace {
   CUmemAllocationType type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  CUmemLocation location{};  // of managed memory: what is preferred
+  CUmemLocation location{};  // preferred location for managed memory
 
   bool of_device() const {
     return type == CU_MEM_ALLOCATION_TYPE_PINNED && location.type == CU_MEM_LOCATION_TYPE_DEVICE;
@@ -53,18 +53,18 @@ class Pools {
   explicit Pools(int devices);
 
   CUmemoryPool create(const PoolPlace& place);
-  // False for one that was not created. Where it was current the default one is again.
+  // False for a pool that was not created. If it was current, the default pool becomes current again.
   bool destroy(CUmemoryPool pool);
-  // Nothing for what is no pool.
+  // Nothing for an unknown pool.
   std::optional<PoolPlace> place_of(CUmemoryPool pool);
-  // The default pool is made when it is first asked for.
+  // The default pool is created at its first use.
   CUmemoryPool default_of(const PoolPlace& place);
   CUmemoryPool current(const PoolPlace& place);
   void set_current(const PoolPlace& place, CUmemoryPool pool);
-  // Attributes that were set.
+  // Attributes set by the program.
   std::optional<std::uint64_t> attribute(CUmemoryPool pool, CUmemPool_attribute attribute);
   void set_attribute(CUmemoryPool pool, CUmemPool_attribute attribute, std::uint64_t value);
-  // What kernels of another device than the pool's may do with its memory: nothing, at first.
+  // The access of another device's kernels to the pool's memory: initially none.
   CUmemAccess_flags access(CUmemoryPool pool, DeviceId device);
   void set_access(CUmemoryPool pool, DeviceId device, CUmemAccess_flags access);
 
@@ -73,7 +73,7 @@ class Pools {
   std::uint64_t next_ GUARDED_BY(mutex_) = 0x506f6f6d0000;
   std::map<CUmemoryPool, PoolPlace> pools_ GUARDED_BY(mutex_);
   std::map<PoolPlace, CUmemoryPool> default_ GUARDED_BY(mutex_);
-  std::map<PoolPlace, CUmemoryPool> current_ GUARDED_BY(mutex_);  // those that are not the default
+  std::map<PoolPlace, CUmemoryPool> current_ GUARDED_BY(mutex_);  // pools other than the default
   std::map<std::pair<CUmemoryPool, int>, std::uint64_t> attributes_ GUARDED_BY(mutex_);
   std::map<std::pair<CUmemoryPool, DeviceId>, CUmemAccess_flags> access_ GUARDED_BY(mutex_);
 };

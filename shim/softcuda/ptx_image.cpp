@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kEntry = ".entry ";
 constexpr std::string_view kWord = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
 
-// PTX begins with a comment or with its version; other images with a number.
+// PTX begins with a comment or with its version; other images begin with a number.
 bool is_text(const char* image) { return std::strncmp(image, "//", 2) == 0 || std::strncmp(image, ".version", 8) == 0; }
 
 }  // namespace

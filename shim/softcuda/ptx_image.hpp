@@ -1,7 +1,7 @@
-// PTX in place of a kernel object: what a software device has for it is its source's host build.
+// PTX given as a kernel object: the software device uses a host build of its source instead.
 //
-// No PTX is run here. A library that brings kernels of its own as PTX has them compiled for the host too,
-// and lays each beside the software driver, under the name of its entry.
+// No PTX is executed here. A library that embeds kernels as PTX compiles them for the host too, and installs each build
+// next to the software driver, named after its entry.
 //
 // Thread safety: stateless.
 #pragma once
@@ -11,10 +11,10 @@
 
 namespace tessera::softcuda {
 
-// The first entry of the text; nothing where the image is no PTX. REQUIRES: text ends with a zero, as for
+// The first entry of the text; nothing if the image is not PTX. REQUIRES: text is zero-terminated, as for
 // cuModuleLoadData.
 std::optional<std::string> entry_of_ptx(const void* image);
-// Where its host build would be.
+// The path of its host build.
 std::string host_build_of(const std::string& entry);
 
 }  // namespace tessera::softcuda

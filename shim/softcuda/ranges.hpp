@@ -1,6 +1,6 @@
-// Every range of addresses that this driver knows, and what it is: the answer to "whose pointer?".
+// All address ranges known to this driver and their kinds; used to classify pointers.
 //
-// Thread safety: every call may be made from any thread; ranges are handed out as copies.
+// Thread safety: every call may be made from any thread; ranges are returned as copies.
 //
 // Invariants: ranges are not empty and do not overlap.
 #pragma once
@@ -17,11 +17,11 @@
 namespace tessera::softcuda {
 
 enum class RangeKind : std::uint8_t {
-  kDevice,       // cuMemAlloc and its kin
-  kReservation,  // cuMemAddressReserve: usable where something is mapped
-  kHost,         // cuMemHostAlloc: pinned memory of ours
-  kRegistered,   // cuMemHostRegister: pinned memory of the program
-  kGlobal,       // a variable of a module, in host memory like its code
+  kDevice,       // cuMemAlloc and related calls
+  kReservation,  // cuMemAddressReserve: usable where memory is mapped
+  kHost,         // cuMemHostAlloc: pinned memory allocated here
+  kRegistered,   // cuMemHostRegister: the program's own memory, pinned
+  kGlobal,       // a module variable, in host memory like its code
 };
 
 struct Range {
@@ -29,31 +29,31 @@ struct Range {
   Bytes bytes;
   RangeKind kind = RangeKind::kDevice;
   Context* context = nullptr;
-  std::uint64_t id = 0;    // never used twice
+  std::uint64_t id = 0;    // never reused
   unsigned flags = 0;      // of the call that made it
-  CUmemoryPool pool = nullptr;  // from which cuMemAllocAsync took it, if it did
-  bool in_host_frame = false;  // kDevice: host memory that the device maps
-  bool managed = false;        // kDevice: device and host may use it at any time; in a host frame too
-  bool synchronous = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, as the program set it
+  CUmemoryPool pool = nullptr;  // the pool of a cuMemAllocAsync allocation
+  bool in_host_frame = false;  // kDevice: host memory mapped by the device
+  bool managed = false;        // kDevice: accessible to device and host at any time; in a host frame too
+  bool synchronous = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, as set by the program
 
   bool contains(Address address, Bytes count) const {
     return address >= base && count <= bytes && address - base <= bytes - count;
   }
-  // Whether a legacy handle for other processes can be had.
+  // Whether a legacy IPC handle can be created.
   bool legacy_shareable() const { return kind == RangeKind::kDevice && pool == nullptr && !in_host_frame; }
-  // Host memory, whose bytes the CPU may touch at any time.
+  // Host memory, which the CPU may access at any time.
   bool in_host() const { return kind != RangeKind::kDevice && kind != RangeKind::kReservation; }
 };
 
 class Ranges {
  public:
-  // False, and nothing done, when it overlaps a known range.
+  // False, without effect, if it overlaps a known range.
   bool add(Range range);
-  // The range that holds `address`.
+  // The range that contains `address`.
   std::optional<Range> find(Address address);
-  // False when no range holds `address`.
+  // False if no range contains `address`.
   bool set_synchronous(Address address, bool synchronous);
-  // Takes away the range that begins at `base`, if there is one of this kind.
+  // Removes the range of this kind that begins at `base`, if there is one.
   std::optional<Range> remove(Address base, RangeKind kind);
   // All ranges of one context.
   std::vector<Range> of(const Context* context);
@@ -61,7 +61,7 @@ class Ranges {
  private:
   std::map<Address, Range>::iterator locate(Address address) REQUIRES_LOCK(mutex_);
 
-  Mutex mutex_{LockRank::kTier};  // a leaf: taken while others are held
+  Mutex mutex_{LockRank::kTier};  // a leaf: taken while other locks are held
   std::map<Address, Range> by_base_ GUARDED_BY(mutex_);
   std::uint64_t last_id_ GUARDED_BY(mutex_) = 0;
 };

@@ -1,4 +1,4 @@
-// cuMemset*: elements of one, two or four bytes, along a line or in a rectangle.
+// cuMemset*: elements of one, two or four bytes, linear or in a rectangle.
 #include "boxes.hpp"
 #include "call.hpp"
 #include "capture.hpp"
@@ -11,17 +11,17 @@ namespace {
 struct Fill {
   CUdeviceptr to;
   std::uint32_t value;
-  std::uint32_t element;  // bytes of one
+  std::uint32_t element;  // bytes per element
 };
 
-// As on a GPU, also the call without Async may return before the bytes are set.
+// As on a GPU, even the call without Async may return before the bytes are set.
 CUresult set_rectangle(const Fill& fill, size_t pitch, size_t width, size_t height,
                        CUstream stream) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
     const CUDA_MEMSET_NODE_PARAMS rows{fill.to, pitch, fill.value, fill.element, width, height};
-    if (width == 0 || height == 0) return CUDA_SUCCESS;  // in a capture too: no node is made
+    if (width == 0 || height == 0) return CUDA_SUCCESS;  // in a capture too: no node is added
     SOFTCUDA_TRY(check_rows(rows));
     const auto captured = machine.captures.capture(id.value(), [&] { return FillWork{rows}; });
     return captured ? *captured : set_rows(machine, rows, id.value());
@@ -32,7 +32,7 @@ CUresult set_line(const Fill& fill, size_t count, CUstream stream) {
   return set_rectangle(fill, 0, count, 1, stream);
 }
 
-// Without Async the bytes of managed memory, and of a pool's host memory, are set when the call returns.
+// Without Async, managed memory and host pool memory are set when the call returns.
 CUresult finished(CUresult queued, CUdeviceptr to) {
   if (queued != CUDA_SUCCESS) return queued;
   return in_context([&](Machine& machine, Context&) -> CUresult {

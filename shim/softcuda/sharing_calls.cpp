@@ -1,7 +1,7 @@
-// cuIpc*: legacy handles by which another process finds memory.
+// cuIpc*: legacy handles for sharing memory with other processes.
 //
-// Given for the base of what cuMemAlloc made, and for nothing else: the driver refuses virtual memory
-// management and pools. To open one is not supported, since every process has a machine of its own.
+// Handles exist only for the base address of cuMemAlloc memory: the driver refuses virtual memory management and pools.
+// Opening a handle is not supported, since every process has its own machine.
 #include <cstring>
 
 #include "call.hpp"

@@ -1,15 +1,15 @@
-// What a kernel's source sees on the software device, and how its blocks are run.
+// The environment of a kernel's source on the software device, and the code that runs its blocks.
 //
-// Why apart from softcuda_kernel.hpp: sources that the stand-in for NVRTC compiles while a program
-// runs take this alone, and every standard header would cost them more time than the kernel does.
+// Why separate from softcuda_kernel.hpp: sources compiled at run time by the NVRTC stand-in include only this file, and
+// every standard header would cost them more compile time than the kernel itself.
 //
-// A source whose threads wait for each other (__syncthreads, warp functions) defines SOFTCUDA_BARRIERS
-// first: then each thread of a block has a stack of its own (softcuda_fibers.hpp), else they are turns
-// of a loop. Shared memory needs no more than a variable: blocks of one device run one after another.
+// A source whose threads wait for each other (__syncthreads, warp functions) defines SOFTCUDA_BARRIERS first: then each
+// thread of a block has its own stack (softcuda_fibers.hpp); otherwise threads are iterations of a loop. Shared memory
+// is just a variable: the blocks of a device run one after another.
 //
-// Thread safety: threadIdx and its like, and shared memory, are thread-local.
+// Thread safety: threadIdx, the other built-in variables and shared memory are thread-local.
 //
-// Invariants: the parameter layout is CUDA's, natural alignment in order.
+// Invariants: the parameter layout is CUDA's: natural alignment, in order.
 #pragma once
 
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #define __shared__ thread_local
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
-// Of a conditional node in a graph: its handle is where the value lies.
+// The handle of a conditional graph node is the address of its value.
 typedef unsigned long long cudaGraphConditionalHandle;
 inline void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value) {
   __atomic_store_n(reinterpret_cast<unsigned*>(handle), value, __ATOMIC_RELEASE);
@@ -33,7 +33,7 @@ struct dim3 {
 static thread_local dim3 gridDim, blockDim, blockIdx, threadIdx;
 
 namespace softcuda {
-static thread_local void* dynamic_shared;  // as large as the launch says; null when it says 0
+static thread_local void* dynamic_shared;  // sized by the launch; null if the size is 0
 }  // namespace softcuda
 
 #if defined(SOFTCUDA_BARRIERS)
@@ -121,7 +121,7 @@ constexpr sim_kernel describe(const char* name, void (*)(Parameters...)) {
 
 }  // namespace softcuda
 
-// `kernel` is known to the device as `name`.
+// Makes `kernel` known to the device as `name`.
 #define TESSERA_KERNEL_AS(name, kernel)                                                            \
   extern "C" {                                                                                     \
   __attribute__((visibility("default"))) extern const sim_kernel tessera_kernel_##name;            \

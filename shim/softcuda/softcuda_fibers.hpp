@@ -1,18 +1,17 @@
-// The threads of one block, each on a stack of its own, so that they can meet: all of them at a barrier,
-// or lanes of one warp.
+// The threads of one block, each on its own stack, so that they can meet: all of them at a barrier, or lanes of one
+// warp.
 //
-// Each thread runs until it waits or ends, then the next one does; when all have had their turn, those
-// who wait for each other and have all come go on. Who has ended is not waited for. Where nobody can go
-// on the block touches address 0, which the device reports; a GPU would hang. Stacks are made once for a kernel
-// object and stay parked between blocks: making a context costs system calls, a jump does not.
+// Each thread runs until it waits or ends, then the next one runs. When all have had their turn, threads whose barrier
+// is complete continue. Ended threads are not waited for. If no thread can continue, the block accesses address 0,
+// which the device reports; a GPU would hang. Stacks are created once per kernel object and stay parked between blocks:
+// creating a context costs system calls, a jump does not.
 //
-// The jumps are the compiler's: they cost no call, and a sanitizer that watches the program does not take
-// them for its own stack's.
+// Jumps use compiler builtins: they cost no call, and a sanitizer does not mistake them for jumps on its own stack.
 //
-// A stack is 64 KiB without a guard page, because guards would use up the process's mappings; whoever
+// A stack is 64 KiB without a guard page, because guard pages would exhaust the process's mappings; the build that
 // compiles the kernel bounds its frame instead (-Werror=frame-larger-than).
 //
-// Thread safety: devices run at the same time; each takes the parked crew, or makes one.
+// Thread safety: devices run concurrently; each takes the parked crew, or creates one.
 #pragma once
 
 #include <sys/mman.h>
@@ -21,7 +20,7 @@
 namespace softcuda {
 
 struct Crew;
-using Place = void*[5];  // as __builtin_setjmp wants it
+using Place = void*[5];  // the buffer of __builtin_setjmp
 
 enum class Waits : unsigned char { kForNobody, kForBlock, kForLanes };
 
@@ -30,20 +29,20 @@ struct Fiber {
   dim3 thread;
   bool ended;
   Waits waits;
-  unsigned lanes;  // of its warp: who has to come
-  unsigned met;    // who came
+  unsigned lanes;  // of its warp: lanes to wait for
+  unsigned met;    // lanes that arrived
   unsigned long long brought;
-  unsigned long long shown;  // what it brought, from when all had come until they meet again
+  unsigned long long shown;  // the value brought, from the time all arrived until the next meeting
   Crew* crew;
 };
 
 struct Crew {
-  Place engine;  // where whoever runs the block waits for its fibers
+  Place engine;  // where the thread that runs the block waits for its fibers
   void (*body)(const void*);
   const void* argument;
   unsigned size;
-  unsigned came, agreed;  // at the last barrier: threads, and those that brought something
-  Fiber* fibers;  // behind this, in the same mapping; the stacks follow
+  unsigned came, agreed;  // at the last barrier: threads that arrived, and those with a nonzero value
+  Fiber* fibers;  // after this struct, in the same mapping; the stacks follow
   size_t mapped;
 };
 
@@ -52,8 +51,8 @@ inline constexpr size_t kFiberStack = 64 << 10;
 static thread_local Fiber* running;
 static Crew* parked;
 
-// The compiler wants a jump and the place it may come back to in different functions, and none of them
-// keeps a variable of its own alive across a jump.
+// The compiler requires a jump and its target to be in different functions, and none of them may keep a local variable
+// alive across a jump.
 __attribute__((noinline, noreturn)) inline void jump(Place& place) { __builtin_longjmp(place, 1); }
 __attribute__((noinline)) inline void resume(Fiber& fiber) {
   running = &fiber;
@@ -88,7 +87,7 @@ inline void dismiss(Crew* crew) {
   if (crew != nullptr) munmap(crew, crew->mapped);
 }
 
-// Null when there is no memory.
+// Null if out of memory.
 inline Crew* hire(unsigned size) {
   const size_t head = (sizeof(Crew) + size * sizeof(Fiber) + 4095) / 4096 * 4096;
   const size_t mapped = head + size * kFiberStack;
@@ -126,7 +125,7 @@ inline bool all_wait(const Fiber* warp, unsigned wanted, unsigned living) {
   return true;
 }
 
-// Lets lanes of one warp go on that have all come. False when there are none.
+// Releases groups of lanes in a warp that have all arrived. False if there are none.
 inline bool release_lanes(Fiber* warp, unsigned size) {
   unsigned living = 0;
   for (unsigned lane = 0; lane < size; ++lane) living |= warp[lane].ended ? 0U : 1U << lane;
@@ -170,7 +169,7 @@ inline bool release(Crew& crew, unsigned count) {
   return any || release_block(crew, count);
 }
 
-// The calling thread waits for its block. How many of those that came brought something.
+// Makes the calling thread wait for its block. Returns the number of arrived threads with a nonzero value.
 inline unsigned meet_block(bool brought) {
   Fiber& self = *running;
   self.brought = brought ? 1 : 0;
@@ -179,7 +178,8 @@ inline unsigned meet_block(bool brought) {
   return running->crew->agreed;
 }
 
-// It waits for these lanes of its warp, and sees then what each of them brought.
+// Makes the calling thread wait for these lanes of its warp, and returns its fiber, through which the values that the
+// lanes brought can be read.
 inline const Fiber& meet_lanes(unsigned lanes, unsigned long long brought) {
   Fiber& self = *running;
   self.lanes = lanes;
@@ -189,7 +189,7 @@ inline const Fiber& meet_lanes(unsigned lanes, unsigned long long brought) {
   return *running;
 }
 
-// False when there is no memory for their stacks: then none has run.
+// False if there is no memory for the stacks: then no thread has run.
 template <class Body>
 bool for_each_thread(const sim_block& block, const Body& body) {
   const unsigned count = block.block[0] * block.block[1] * block.block[2];

@@ -1,19 +1,19 @@
-// One kernel source for both devices: CUDA C for nvcc, host code for the software device.
+// One kernel source for both kinds of devices: CUDA C for nvcc, host code for the software device.
 //
-// A kernel is an ordinary extern "C" __global__ function; TESSERA_KERNEL(name) after it makes it
-// known. Under nvcc that is nothing. Under the host compiler it makes the descriptor that the
-// software device looks for, with the parameter layout of CUDA (natural alignment, in order) and a
-// runner that calls the function once for each thread of a block, x fastest.
+// A kernel is an ordinary extern "C" __global__ function, followed by TESSERA_KERNEL(name), which registers it. Under
+// nvcc the macro is empty. Under the host compiler it defines the descriptor that the software device looks for, with
+// CUDA's parameter layout (natural alignment, in order) and a runner that calls the function once for each thread of a
+// block, x fastest.
 //
-// Speed: a kernel is compiled for AVX2 and for any machine, and the right one is chosen when it is
-// loaded. Give each thread a loop over contiguous elements, and it is vectorised. The arithmetic is
-// the same in both: nothing is fused or reordered.
+// Speed: a kernel is compiled both for AVX2 and for any machine, and the right version is chosen at load time. Give
+// each thread a loop over contiguous elements, so that it is vectorised. The arithmetic is the same in both versions:
+// nothing is fused or reordered.
 //
-// __shared__ works as it is; a source that calls __syncthreads() defines SOFTCUDA_BARRIERS before it
-// includes this page. Shared memory whose size the launch gives (extern __shared__) is not there: only
-// the stand-in for NVRTC writes such a declaration anew.
+// __shared__ works unchanged; a source that calls __syncthreads() defines SOFTCUDA_BARRIERS before including this file.
+// Dynamically sized shared memory (extern __shared__) is not supported: only the NVRTC stand-in rewrites such
+// declarations.
 //
-// Thread safety: threadIdx and its like are thread-local.
+// Thread safety: threadIdx and the other built-in variables are thread-local.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -1,13 +1,13 @@
 // Kernels that launch kernels (dynamic parallelism), on the software device.
 //
-// What a GPU's source writes as child<<<grid, block>>>(...) is softcuda::launch<child>(grid, block, ...)
-// here. The child's grid runs at once, in the thread that launches it; CUDA promises only that it begins
-// after that and is over before its parent's grid is. Its parameters pass no host.
+// child<<<grid, block>>>(...) in a GPU's source is written softcuda::launch<child>(grid, block, ...) here. The child's
+// grid runs immediately, in the launching thread; CUDA only promises that it begins after the launch and ends before
+// its parent's grid does. Its parameters do not pass through the host.
 //
-// Not for sources with barriers: threads could not wait for one that runs a grid meanwhile. Children have
-// no shared memory of a size that the launch gives.
+// Not for sources with barriers: threads could not wait for one that is running a child grid. Children have no
+// dynamically sized shared memory.
 //
-// Thread safety: as a kernel's.
+// Thread safety: as for kernels.
 #pragma once
 
 #include "softcuda_kernel.hpp"

@@ -1,7 +1,7 @@
-// A tensor map of the software device: opaque bytes to everyone but the device and its kernels.
+// A tensor map of the software device: bytes that are opaque to all but the device and its kernels.
 //
-// Why no address can be read in it: a GPU promises none either, so a program that is right here does
-// not look for one. Of all that a map tells, kernels here use the address alone.
+// Why the address is encoded: a GPU does not promise a readable address either, so a program must not look for one.
+// Kernels here use only the address of a map.
 //
 // Thread safety: stateless.
 #pragma once
@@ -12,7 +12,7 @@ namespace softcuda {
 
 inline constexpr uint64_t kTensorMapMask = 0xA5C3'5A3C'C3A5'3C5A;
 
-// `words` are the sixteen of a CUtensorMap.
+// `words` are the sixteen words of a CUtensorMap.
 inline void set_tensor_address(uint64_t* words, uint64_t address) {
   words[5] = (address << 13 | address >> 51) ^ kTensorMapMask;
 }

@@ -1,4 +1,4 @@
-// cuStream*: streams, their order, and host functions in it.
+// cuStream*: streams, their ordering, and host functions.
 #include <memory>
 
 #include "call.hpp"
@@ -8,9 +8,9 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-constexpr int kHighestPriority = -5;  // accepted and remembered: the engines serve in queue order
+constexpr int kHighestPriority = -5;  // accepted and stored; the engines serve in queue order
 
-// `body(machine, stream id)`, or the error for a stream that does not exist.
+// Calls body(machine, stream id), or returns the error for an unknown stream.
 template <class Body>
 CUresult on_stream(CUstream stream, Body&& body) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
@@ -20,7 +20,7 @@ CUresult on_stream(CUstream stream, Body&& body) {
   });
 }
 
-// What is known of a stream; of a default stream, what CUDA says of it.
+// Calls body(info) with a stream's properties; for a default stream, with CUDA's documented values.
 CUresult with_info(CUstream stream, auto&& body) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
     const auto id = machine.streams.resolve(stream);
@@ -77,7 +77,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
   });
 }
 
-// An external wait is a node of the graph; any other is a dependency in it.
+// An external wait is a graph node; any other wait is a dependency.
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   return on_stream(stream, [&](Machine& machine, StreamId id) -> CUresult {
     const auto known = machine.streams.find_event(event);

@@ -1,7 +1,7 @@
-// Streams and events as the API hands them out: the simulator's ids, with what only CUDA asks for.
+// Streams and events of the API: the simulator's ids, with the attributes that only CUDA has.
 //
-// A CUstream or CUevent is the simulator's id as a pointer; ids are never used twice, so a handle of
-// something destroyed is recognised.
+// A CUstream or CUevent is the simulator's id as a pointer; ids are never reused, so a handle of a destroyed object is
+// recognised.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -36,11 +36,11 @@ class Streams {
  public:
   explicit Streams(SimDriver& driver) : driver_(driver) {}
 
-  // The simulator's id of any handle, the default streams included. Errors: native code 400.
+  // The simulator's id of any handle, including default streams. Errors: native code 400.
   Result<StreamId> resolve(CUstream handle);
   Result<StreamId> create(Context& context, unsigned flags, int priority);
   Status destroy(CUstream handle);
-  // Null for default streams and for what is no stream.
+  // Null for default streams and unknown handles.
   std::optional<StreamInfo> find(CUstream handle);
 
   Result<EventId> create_event(Context& context, unsigned flags);

@@ -1,7 +1,7 @@
-// cuTensorMap*: descriptors that are made on the host alone.
+// cuTensorMap*: descriptors encoded entirely on the host.
 //
-// No context is needed, and no memory is looked at. What shape a map has makes its bytes another
-// map's; the software device's kernels read the address (softcuda_tensor_map.hpp).
+// No context is needed, and no memory is accessed. The shape affects the bytes, so that different maps have different
+// bytes; the software device's kernels read the address (softcuda_tensor_map.hpp).
 #include <cstring>
 
 #include "call.hpp"
@@ -16,7 +16,7 @@ constexpr cuuint64_t kLargeClass = cuuint64_t{1} << 63;  // in the first word of
 
 bool is_aligned(const void* tensor) { return reinterpret_cast<std::uintptr_t>(tensor) % kAlignment == 0; }
 
-// What all kinds of maps say of their tensor.
+// The tensor properties common to all kinds of maps.
 struct Tensor {
   CUtensorMapDataType type;
   cuuint32_t rank;
@@ -50,7 +50,7 @@ CUresult encode(CUtensorMap* map, const Tensor& tensor, cuuint32_t least_rank, c
   return CUDA_SUCCESS;
 }
 
-// Columns of pixels: of an image that has channels, pixels along one side at least, and a number.
+// Pixel columns: the tensor is an image with channels, at least one spatial dimension, and a batch dimension.
 constexpr cuuint32_t kLeastColumnRank = 3;
 constexpr cuuint32_t kMostChannels = 256, kMostPixels = 1024;  // of a column, as documented
 
@@ -76,7 +76,7 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuu
                                  CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
   if (lower == nullptr || upper == nullptr || !are_columns(channels, pixels)) return CUDA_ERROR_INVALID_VALUE;
   const Tensor of{type, rank, tensor, sizes, strides, steps, interleave, swizzle, promotion, fill};
-  // There are corners for each side of the image: two dimensions less than the tensor has.
+  // There is a corner for each spatial dimension: two fewer than the tensor has.
   return encode(map, of, kLeastColumnRank, 1, [&](cuuint32_t i) {
     const auto low = static_cast<cuuint32_t>(i + 2 < rank ? lower[i] : static_cast<int>(channels));
     const auto high = static_cast<cuuint32_t>(i + 2 < rank ? upper[i] : static_cast<int>(pixels));
@@ -104,7 +104,7 @@ CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* tensor) {
   return CUDA_SUCCESS;
 }
 
-// As an architecture on which the class is a bit of the map: other bytes, the same tensor.
+// As on an architecture that stores the class in a bit of the map: other bytes, the same tensor.
 CUresult cuTensorMapSetAllocationClass(CUtensorMap* map, CUtensorMapAllocClass requested,
                                        CUtensorMapAllocClass* given) {
   if (given != nullptr) *given = CU_TENSOR_MAP_ALLOC_CLASS_SMALL;

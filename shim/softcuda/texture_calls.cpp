@@ -7,8 +7,8 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-constexpr std::uint64_t kTextureAlignment = 512;  // as CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT tells
-constexpr std::uint64_t kPitchAlignment = 32;     // as CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT tells
+constexpr std::uint64_t kTextureAlignment = 512;  // CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT
+constexpr std::uint64_t kPitchAlignment = 32;     // CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT
 
 CUresult check_memory(Machine& machine, CUdeviceptr address, std::uint64_t bytes) {
   const auto range = machine.ranges.find(Address(address));
@@ -42,7 +42,7 @@ CUresult check_resource(Machine& machine, const CUDA_RESOURCE_DESC& resource) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-// `body(texture)`.
+// Calls body(texture).
 CUresult on_texture(CUtexObject object, const void* target, auto&& body) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     const auto texture = machine.textures.find_texture(object);
@@ -91,7 +91,7 @@ CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* view, CUtexObje
   });
 }
 
-// Only arrays that were made for it can be written by surfaces.
+// Only arrays created with surface support can be written through surfaces.
 CUresult cuSurfObjectCreate(CUsurfObject* object, const CUDA_RESOURCE_DESC* resource) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     if (object == nullptr || resource == nullptr || resource->resType != CU_RESOURCE_TYPE_ARRAY) {

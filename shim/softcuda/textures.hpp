@@ -1,7 +1,7 @@
-// Texture and surface objects: what a program said of memory that kernels shall read or write by them. Kernels here
-// have no such functions, so the objects are described and not used.
+// Texture and surface objects: the program's descriptions of memory to read or write through them. Kernels here have no
+// texture functions, so the objects are only stored.
 //
-// Thread safety: every call may be made from any thread; descriptions are handed out as copies.
+// Thread safety: every call may be made from any thread; descriptions are returned as copies.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Texture {
   std::optional<CUDA_RESOURCE_VIEW_DESC> view;
 };
 
-// Textures and surfaces have numbers of one series.
+// Textures and surfaces are numbered together.
 class Textures {
  public:
   CUtexObject add(const Texture& texture) {

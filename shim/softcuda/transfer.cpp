@@ -26,24 +26,24 @@ Memory memory_at(Machine& machine, Place place, Bytes bytes) {
   if (range->kind == RangeKind::kDevice) {
     return range->contains(address, bytes) ? Memory::kDevice : Memory::kInvalid;
   }
-  // Pinned memory may be a part of a larger piece of host memory, unless the device was meant.
+  // Pinned memory may be part of a larger piece of host memory, unless device memory was requested.
   const bool inside = place.end == End::kAny || range->contains(address, bytes);
   return inside ? Memory::kHost : Memory::kInvalid;
 }
 
 void* host_at(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
-// A module's variables are device memory that lies in the host's: copies and sets of them are queued as any other.
+// A module's variables are device memory located in host memory: copies and sets of them are queued like any others.
 std::optional<RangeKind> kind_at(Machine& machine, Place place) {
   const auto range = machine.ranges.find(Address(place.address));
   return range ? std::optional(range->kind) : std::nullopt;
 }
 
-// Between variables and host memory. What is pageable is read at once, and written before the call returns.
+// Copies between variables and host memory. Pageable memory is read at once, and written before the call returns.
 CUresult copy_in_host(Machine& machine, Place to, Place from, std::uint64_t count, StreamId stream) {
   const auto target = kind_at(machine, to), source = kind_at(machine, from);
   if (target != RangeKind::kGlobal && source != RangeKind::kGlobal) {
-    // Host to host is synchronous in CUDA too.
+    // Host-to-host copies are synchronous in CUDA too.
     SOFTCUDA_TRY(machine.driver.synchronize(stream));
     std::memmove(host_at(to.address), host_at(from.address), count);
     return CUDA_SUCCESS;

@@ -1,4 +1,4 @@
-// cuUserObject*, cuGraphRetainUserObject, cuGraphReleaseUserObject: what graphs keep alive.
+// cuUserObject*, cuGraphRetainUserObject, cuGraphReleaseUserObject: objects that graphs keep alive.
 #include <memory>
 
 #include "graph_call.hpp"
@@ -8,7 +8,7 @@ using namespace tessera::softcuda;  // NOLINT
 
 namespace {
 
-// `body(object)` of an object that the program holds.
+// Calls body(object) for an object held by the program.
 template <class Body>
 CUresult on_object(Machine& machine, CUuserObject handle, unsigned count, Body&& body) {
   const std::shared_ptr<UserObject> object = machine.user_objects.find(handle);

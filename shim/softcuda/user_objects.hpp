@@ -1,10 +1,9 @@
-// User objects: something of the program's that lives as long as whoever holds it, the program or
-// graphs.
+// User objects: objects of the program that live as long as any holder, the program or graphs, has references.
 //
-// An object ends with its last holder, and its function is called then: for a graph that runs, when
-// its work is over.
+// An object ends with its last reference, and its destructor function is then called: for a running graph, when its
+// work is over.
 //
-// Thread safety: UserObjects from any thread. A graph's own are guarded as the graph is.
+// Thread safety: UserObjects from any thread. A graph's own objects are guarded like the graph.
 #pragma once
 
 #include <map>
@@ -31,14 +30,14 @@ inline CUuserObject handle_of(const UserObject* object) {
   return reinterpret_cast<CUuserObject>(const_cast<UserObject*>(object));
 }
 
-// What one holder has of each object: as many references as it was given.
+// The references of one holder, counted per object.
 class HeldObjects {
  public:
-  // What is held with this handle; null for what is not.
+  // The object held under this handle; null if it is not held.
   std::shared_ptr<UserObject> find(CUuserObject handle) const;
   void add(const std::shared_ptr<UserObject>& object, unsigned count);
-  // Gives `count` of them up; `ended` gets the object when they were the last, and is for the
-  // caller to drop outside of every lock: that may call the program. False when it has fewer.
+  // Releases `count` references. If they were the last ones, `ended` receives the object, which the caller must drop
+  // outside every lock, since that may call the program. False if there are fewer references.
   bool remove(CUuserObject handle, unsigned count, std::shared_ptr<UserObject>& ended);
   bool empty() const { return held_.empty(); }
 
@@ -50,7 +49,7 @@ class HeldObjects {
   std::map<CUuserObject, Held> held_;
 };
 
-// What the program itself holds.
+// The references held by the program itself.
 class UserObjects {
  public:
   std::shared_ptr<UserObject> find(CUuserObject handle) {

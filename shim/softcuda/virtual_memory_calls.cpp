@@ -1,4 +1,4 @@
-// cuMemAddress*, cuMemCreate, cuMemMap and their kin: virtual memory management.
+// cuMemAddress*, cuMemCreate, cuMemMap and related calls: virtual memory management.
 //
 // A CUmemGenericAllocationHandle is the simulator's frame id.
 #include <cstring>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kHostPage = 4096;
 
-// In a context, on a machine that has virtual memory management.
+// Requires a machine with virtual memory management.
 template <class Body>
 CUresult with_virtual_memory(Body&& body) {
   return with_machine([&](Machine& machine) -> CUresult {
@@ -48,7 +48,7 @@ std::uint64_t granularity(Machine& machine) {
   return properties.is_ok() ? properties.value().granularity.value() : (2 << 20);
 }
 
-// Opens the range for one location. Access cannot be taken away or narrowed here.
+// Grants a location access to the range. Access cannot be revoked or narrowed here.
 CUresult set_access(Machine& machine, Address address, Bytes bytes, const CUmemAccessDesc& access) {
   if (access.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_NOT_SUPPORTED;
   SOFTCUDA_TRY(check_location(machine, access.location));
@@ -56,7 +56,7 @@ CUresult set_access(Machine& machine, Address address, Bytes bytes, const CUmemA
     const DeviceId device(static_cast<std::uint64_t>(access.location.id));
     return to_result(machine.driver.set_access(address, bytes, device));
   }
-  // The host reaches host frames only, as on a machine whose GPU hangs on PCIe.
+  // The host can access host frames only, as on a machine with a PCIe GPU.
   for (Address at = address; at < address + bytes;) {
     const auto mapping = machine.driver.mapping_at(at);
     if (!mapping || mapping->frame.location != FrameLocation::kHost) return CUDA_ERROR_INVALID_VALUE;
@@ -140,7 +140,7 @@ CUresult cuMemExportToShareableHandle(void* shared, CUmemGenericAllocationHandle
   });
 }
 
-// The file itself is passed where a pointer to a handle would be.
+// The file descriptor itself is passed in place of a pointer to a handle.
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shared,
                                         CUmemAllocationHandleType type) {
   return with_virtual_memory([&](Machine& machine) -> CUresult {

@@ -11,7 +11,7 @@ struct Translation {
   std::string_view host;
 };
 
-// With a value that follows after `=`, a blank, or at once.
+// Options with a value that follows after `=`, after a blank, or immediately.
 constexpr Translation kWithValue[] = {
     {"--include-path", "-I"}, {"-I", "-I"},
     {"--define-macro", "-D"}, {"-D", "-D"},
@@ -20,7 +20,7 @@ constexpr Translation kWithValue[] = {
     {"--std", "-std="}, {"-std", "-std="},
 };
 
-// They say how a GPU's code is made, or how much is told about it.
+// Options about GPU code generation and its debug information.
 constexpr std::string_view kWithoutEffect[] = {
     "--gpu-architecture", "-arch", "--minimal", "-minimal", "--device-debug", "-G",
     "--generate-line-info", "-lineinfo", "--maxrregcount", "-maxrregcount", "--ftz", "-ftz",

@@ -1,4 +1,4 @@
-// NVRTC's options as words for the host compiler.
+// NVRTC's options as arguments for the host compiler.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace softnvrtc {
 
-// What reaches the host compiler: include folders, macros, the language. Options about the GPU's code
-// are known and change nothing. Nothing when an option is none of NVRTC's; `unknown` is set to it.
+// Passes on include folders, macros and the language. Options about GPU code are accepted and ignored. Returns nothing
+// if an option is not one of NVRTC's; `unknown` is then set to it.
 std::optional<std::vector<std::string>> host_options(std::span<const char* const> options,
                                                      std::string& unknown);
 

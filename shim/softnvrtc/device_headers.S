@@ -1,5 +1,5 @@
-// The headers in device/ and those that they include, as bytes: no path to them has to be found when
-// the library has been moved.
+// The headers in device/ and those that they include, embedded as bytes: no path has to be found if the library is
+// moved.
 #define FILE_BYTES(name, path) \
   .globl name, name##_end; \
   .hidden name, name##_end; \

@@ -1,4 +1,4 @@
-// The headers that every kernel is compiled with, held in the library itself.
+// The headers that every kernel is compiled with, embedded in the library.
 //
 // Thread safety: constants.
 #pragma once
@@ -9,13 +9,13 @@
 namespace softnvrtc {
 
 struct DeviceHeader {
-  const char* path;  // below a folder of the compilation; they include each other by it
+  const char* path;  // relative to the compilation folder; used in their mutual includes
   std::string_view text;
 };
 
 std::span<const DeviceHeader> device_headers();
 
-// The one that stands in front of each source, and the folder for #include <...>.
+// The header included before each source, and the folder for #include <...>.
 inline constexpr const char* kFirstHeader = "shim/softnvrtc/device/softnvrtc.hpp";
 inline constexpr const char* kHeaderFolder = "shim/softnvrtc/device";
 

@@ -7,7 +7,7 @@
 namespace softnvrtc {
 namespace {
 
-// `extern ... __shared__ ... NAME [ ... ]`, taken piece by piece.
+// Matches `extern ... __shared__ ... NAME [ ... ]`, piece by piece.
 class Declaration {
  public:
   void take(std::string_view piece) {
@@ -15,14 +15,14 @@ class Declaration {
       is_shared_ = true;
     } else if (piece == "[" || !dimensions_.empty()) {
       dimensions_ += piece;
-    } else if (is_alignment(piece) || depth_ > 0) {  // the launch's memory has the greatest there is
+    } else if (is_alignment(piece) || depth_ > 0) {  // the launch's memory has the maximum alignment
       skip(piece);
     } else if (piece != "extern") {
       words_.emplace_back(piece);
     }
   }
   bool is_whole() const { return is_shared_ && !dimensions_.empty() && words_.size() >= 2; }
-  // A reference to an array where the launch's memory is.
+  // A reference to an array at the launch's memory.
   std::string as_reference() const {
     std::string type;
     for (std::size_t i = 0; i + 1 < words_.size(); ++i) type += words_[i] + " ";
@@ -35,14 +35,14 @@ class Declaration {
     return piece == "__align__" || piece == "alignas" || piece == "__attribute__";
   }
   void skip(std::string_view piece) {
-    if (is_alignment(piece)) depth_ = 1;  // up to the parenthesis that closes
+    if (is_alignment(piece)) depth_ = 1;  // up to the closing parenthesis
     if (piece == "(") ++depth_;
     if (piece == ")" && --depth_ == 1) depth_ = 0;
   }
 
   bool is_shared_ = false;
   int depth_ = 0;
-  std::vector<std::string> words_;  // the type's, and the name
+  std::vector<std::string> words_;  // the words of the type, then the name
   std::string dimensions_;
 };
 
@@ -102,8 +102,8 @@ class Writer {
   const std::string_view source_;
   std::size_t copied_ = 0;
   std::string text_;
-  std::string outside_;       // what kernels begin with
-  std::vector<bool> inside_;  // for each brace that is open: is it in a function
+  std::string outside_;       // inserted at the beginning of kernels
+  std::vector<bool> inside_;  // for each open brace: whether it is in a function
   bool is_kernel_ = false;
   bool declares_ = false;
   std::size_t begin_ = 0;

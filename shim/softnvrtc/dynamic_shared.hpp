@@ -1,8 +1,8 @@
-// Shared memory whose size the launch gives, as the host compiler understands it.
+// Rewrites dynamically sized shared memory for the host compiler.
 //
-// `extern __shared__ T name[];` names memory that CUDA's compiler lays out. Here the launch brings it, at
-// an address that is known when a block runs, so the declaration becomes a reference to an array there.
-// One outside of all functions becomes one in each kernel behind it.
+// `extern __shared__ T name[];` declares memory laid out by CUDA's compiler. Here the launch supplies it, at an address
+// known when a block runs, so the declaration becomes a reference to an array at that address. A declaration outside
+// all functions becomes one in each later kernel.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace softnvrtc {
 
-// The source with such declarations written anew; all lines stay where they are.
+// Returns the source with such declarations rewritten; line numbers do not change.
 std::string with_dynamic_shared(std::string_view source);
 
 }  // namespace softnvrtc

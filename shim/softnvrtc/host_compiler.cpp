@@ -23,10 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Optimised as far as compile time allows. No two operations are fused and none is reordered, so that
-// a kernel gives the same bits on every machine. Kernels read memory as another type than was written,
-// which CUDA's compiler bears. A frame must fit into the stack of one thread of a block. Kernels need no C++ runtime, and
-// bring none into the program.
+// Optimised as far as compile time allows. No operations are fused or reordered, so that a kernel gives the same bits
+// on every machine. Strict aliasing is off, since kernels reinterpret memory, which CUDA's compiler tolerates. A frame
+// must fit in the stack of one thread of a block. Kernels need no C++ runtime, and do not bring one into the program.
 constexpr const char* kAlways[] = {
     "-x", "c++", "-O2", "-fPIC", "-shared", "-g0", "-ffp-contract=off", "-fno-math-errno",
     "-fno-strict-aliasing", "-fno-semantic-interposition", "-fno-gnu-unique", "-fvisibility=hidden",
@@ -67,7 +66,7 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The program's own environment, but for what would load a library into the compiler.
+// The program's own environment, without the variables that would load a library into the compiler.
 std::vector<char*> environment() {
   std::vector<char*> kept;
   for (char** line = environ; *line != nullptr; ++line) {
@@ -96,7 +95,7 @@ std::optional<std::string> spawn(std::vector<std::string> words, const fs::path&
   return "the host compiler " + words[0] + " cannot be started: " + std::strerror(failed) + "\n";
 }
 
-// A program may have its children reaped elsewhere; then the object itself tells.
+// A program may reap its children elsewhere; then the existence of the object decides.
 bool finished_well(pid_t child) {
   int state = 0;
   pid_t ended = 0;

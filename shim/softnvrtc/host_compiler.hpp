@@ -1,7 +1,7 @@
-// The host compiler, `c++`, as a function: a source in, a shared object and what it said out.
+// Runs the host compiler, `c++`: takes a source, returns a shared object and the log.
 //
-// It runs as a process of its own in a private folder under the machine's folder for temporary files,
-// which is gone when the call returns.
+// It runs as a separate process in a private folder under the system's temporary folder, which is removed before the
+// call returns.
 //
 // Thread safety: any thread, at the same time.
 #pragma once
@@ -22,11 +22,11 @@ struct CompileRequest {
 struct CompileResult {
   bool succeeded = false;
   std::string object;
-  std::string log;  // of a compiler that could not be started too
+  std::string log;  // also filled if the compiler could not be started
 };
 
 CompileResult compile(const CompileRequest& request);
-// The object is the text with all macros expanded but __global__.
+// The object is the source text with all macros except __global__ expanded.
 CompileResult expand_macros(const CompileRequest& request);
 
 }  // namespace softnvrtc

@@ -20,7 +20,7 @@ bool is_meeting(std::string_view word) {
          (word.starts_with("__") && word.ends_with("_sync"));
 }
 
-// Whether `at` lies in a #define, which may go over several lines.
+// Whether `at` is in a #define, which may span several lines.
 bool in_definition(std::string_view source, std::size_t at) {
   for (std::size_t line = source.rfind('\n', at);; line = source.rfind('\n', line - 1)) {
     const bool continues = line != std::string_view::npos && line > 0 && source[line - 1] == '\\';
@@ -39,7 +39,7 @@ bool defines_kernels(std::string_view source) {
   return false;
 }
 
-// Follows one declaration: `extern "C" ... __global__ ... NAME ( ... ) {`.
+// Parses one declaration: `extern "C" ... __global__ ... NAME ( ... ) {`.
 class Reader {
  public:
   void take(std::string_view piece) {
@@ -67,7 +67,7 @@ class Reader {
     if (last_ == "extern" && piece == "\"C\"") is_c_ = true;
     if (piece == "__global__") is_kernel_ = true;
   }
-  // The word before the last parenthesis of a declaration's front is its name, but for attributes.
+  // The word before a declaration's first parenthesis is the name, unless it is an attribute.
   void open_parenthesis() {
     const bool attribute = last_.starts_with("__") && last_.ends_with("__");
     if (parentheses_++ == 0 && is_kernel_ && !attribute && name_.empty()) name_ = last_;
@@ -78,7 +78,7 @@ class Reader {
     braces_.push_back(is_c_ && !is_kernel_ && last_ == "\"C\"");
     forget();
   }
-  // `typedef ... NAME ;` and `using NAME =`.
+  // Matches `typedef ... NAME ;` and `using NAME =`.
   void note_integer(std::string_view piece) {
     const bool ends_typedef = is_typedef_ && piece == ";";
     const bool begins_using = before_last_ == "using" && piece == "=";
@@ -96,7 +96,7 @@ class Reader {
     name_ = {};
   }
 
-  std::vector<bool> braces_;  // for each that is open: is it extern "C"
+  std::vector<bool> braces_;  // for each open brace: whether it is extern "C"
   int parentheses_ = 0;
   bool is_c_ = false;
   bool is_kernel_ = false;

@@ -1,4 +1,4 @@
-// nvrtc.h, with every function in it visible from outside: the library is what defines them.
+// nvrtc.h with its functions exported, since this library defines them.
 //
 // Thread safety: declarations.
 #pragma once

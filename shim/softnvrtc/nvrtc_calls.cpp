@@ -1,4 +1,4 @@
-// The documented calls of NVRTC: check, forward, hand out what came of it.
+// NVRTC's documented calls: check arguments, forward, return results.
 #include <cctype>
 #include <cstring>
 #include <new>
@@ -10,7 +10,7 @@ namespace {
 
 using softnvrtc::Program;
 
-// `body(program)`, and no exception leaves.
+// Calls body(program) and lets no exception escape.
 template <class Body>
 nvrtcResult on_program(nvrtcProgram handle, Body&& body) noexcept {
   try {
@@ -23,7 +23,7 @@ nvrtcResult on_program(nvrtcProgram handle, Body&& body) noexcept {
   }
 }
 
-// A text is given with its end mark, an object as it is.
+// A text is returned with its terminating zero, an object as is.
 nvrtcResult give_size(size_t* size, std::size_t bytes) {
   if (size == nullptr) return NVRTC_ERROR_INVALID_INPUT;
   *size = bytes;
@@ -133,7 +133,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram handle, int count, const char* cons
   });
 }
 
-// The object that the software driver loads stands for both.
+// Both are the object that the software driver loads.
 nvrtcResult nvrtcGetPTXSize(nvrtcProgram handle, size_t* size) { return object_size(handle, size); }
 nvrtcResult nvrtcGetPTX(nvrtcProgram handle, char* ptx) { return object(handle, ptx); }
 nvrtcResult nvrtcGetCUBINSize(nvrtcProgram handle, size_t* size) {

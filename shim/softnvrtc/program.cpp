@@ -15,11 +15,11 @@ struct Registry {
 };
 
 Registry& registry() {
-  static auto& all = *new Registry;  // a program may compile until its very end
+  static auto& all = *new Registry;  // never destroyed: a program may compile until its very end
   return all;
 }
 
-// The source under its own name, and after it a descriptor for each kernel.
+// The source under its own name, followed by a descriptor for each kernel.
 std::string whole_source(const Program& program, const SourceFacts& facts) {
   std::string text;
   for (const std::string& name : facts.own_integers) text += "#define " + name + " own_" + name + "\n";

@@ -1,10 +1,9 @@
-// One nvrtcProgram: what was given, and after a compilation what came of it.
+// An nvrtcProgram: its inputs, and the results of its compilation.
 //
-// The handle that a program holds is checked against the programs that exist, so that a wrong one is
-// an error and no crash.
+// Handles are checked against the existing programs, so that an invalid one gives an error and not a crash.
 //
-// Thread safety: programs may be made, found and destroyed by any thread; one program is used by one
-// thread at a time, as NVRTC says.
+// Thread safety: programs may be made, found and destroyed by any thread; a single program is used by one thread at a
+// time, as NVRTC requires.
 #pragma once
 
 #include <map>
@@ -21,14 +20,14 @@ struct Program {
   std::string source;
   std::string name;
   std::vector<std::pair<std::string, std::string>> headers;
-  std::map<std::string, std::string> expressions;  // to the name that cuModuleGetFunction takes
-  bool compiled = false;                           // an attempt was made
+  std::map<std::string, std::string> expressions;  // name expression -> name for cuModuleGetFunction
+  bool compiled = false;                           // a compilation was attempted
   std::string object;
   std::string log;
 };
 
 nvrtcProgram add(std::unique_ptr<Program> program);
-// Null for what is none.
+// Null for an unknown handle.
 Program* find(nvrtcProgram handle);
 void remove(nvrtcProgram handle);
 

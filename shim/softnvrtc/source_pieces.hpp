@@ -1,6 +1,6 @@
-// A source as words and single signs; comments and blanks are left out, a string is one piece.
+// Splits a source into words and single characters; comments and blanks are skipped, a string is one piece.
 //
-// Thread safety: none; an object belongs to whoever made it.
+// Thread safety: none; an object belongs to one thread.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@ namespace softnvrtc {
 
 class SourcePieces {
  public:
-  // REQUIRES: the text outlives all pieces, which lie in it.
+  // REQUIRES: the text outlives all pieces, which point into it.
   explicit SourcePieces(std::string_view source) : left_(source) {}
 
   // "" at the end.

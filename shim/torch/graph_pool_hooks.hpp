@@ -1,9 +1,8 @@
 // The hooks of PyTorch's graph pools: allocator._allocator.set_begin_allocate_to_pool(address),
 // set_end_allocate_to_pool_fn and set_release_pool.
 //
-// Apart from torch_allocator.h because their types are C++'s: PyTorch calls them through pointers to
-// functions of exactly these types, in the standard library's binary interface, which has not changed
-// for them since C++11.
+// Separate from torch_allocator.h because their types are C++ types: PyTorch calls them through pointers to functions
+// of exactly these types, in the standard library's ABI, which has not changed for them since C++11.
 //
 // Thread safety: any thread.
 #pragma once
@@ -12,8 +11,8 @@
 
 extern "C" {
 
-// What `filter` says yes to is allocated from the pool until the matching end. A graph may follow that
-// holds the pool until tessera_torch_release_pool.
+// Allocations for which `filter` returns true come from the pool until the matching end. A graph that holds the pool
+// until tessera_torch_release_pool may follow.
 TESSERA_API void tessera_torch_begin_pool(int device, tessera::torch::PoolId id,
                                           tessera::torch::StreamFilter filter);
 TESSERA_API void tessera_torch_end_pool(int device, tessera::torch::PoolId id);

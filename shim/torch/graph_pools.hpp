@@ -1,18 +1,16 @@
-// Blocks of captured graphs: while graphs live that were captured into a pool, its blocks serve nobody
-// else.
+// Blocks of captured graphs: while graphs captured into a pool exist, its blocks are not used for other allocations.
 //
-// A graph goes on using the addresses it was captured with, long after the tensors were freed. So
-// PyTorch gives each capture a pool: it says which streams allocate from it meanwhile, and, when the
-// last graph of the pool goes, that it is released. A block that is freed in between waits here, and is
-// taken again on its stream, in the same capture or in a later one of the pool: PyTorch replays these
-// one after another.
+// A graph keeps using the addresses that it was captured with, long after the tensors were freed. So PyTorch gives each
+// capture a pool: it announces which streams allocate from it during the capture, and, when the pool's last graph is
+// gone, releases it. A block freed in between stays in the pool, and is reused on its stream, in the same capture or in
+// a later one of the pool: PyTorch replays these one after another.
 //
-// When a pool is released its graphs may still run, and PyTorch destroys them after it says so. Their
-// blocks go back later: at empty_cache, or when memory is short, once the device is idle; not during a
-// capture, which waiting for the device would spoil.
+// When a pool is released, its graphs may still be running, and PyTorch destroys them only afterwards. Their blocks are
+// given back later: at empty_cache, or when memory is short, once the device is idle; but not during a capture, which
+// waiting for the device would invalidate.
 //
-// Thread safety: any thread. A program that captures nothing pays one load per call. Filters ask the
-// driver and may be called from every thread that allocates.
+// Thread safety: any thread. A program without captures pays one load per call. Filters query the driver and may be
+// called by every thread that allocates.
 #pragma once
 
 #include <atomic>
@@ -39,25 +37,25 @@ class GraphPools {
     auto operator<=>(const Key&) const = default;
   };
 
-  // One graph more has the pool; until end(), allocations on streams that the filter names are its.
+  // Adds a graph to the pool; until end(), allocations on streams accepted by the filter come from it.
   void begin(const Key& pool, StreamFilter filter);
   void end(const Key& pool);
-  // One graph less.
+  // Removes a graph from the pool.
   void release(const Key& pool);
 
-  // Which pool serves an allocation now.
+  // The pool that serves an allocation now.
   std::optional<Key> serving(int device, tessera_stream stream) const;
-  // Whether the stream is captured into some pool, on any device.
+  // Whether the stream is being captured into any pool, on any device.
   bool captures(tessera_stream stream) const;
-  // A waiting block of at least `bytes`, and not of twice as many; 0 when there is none.
+  // A free block of the pool with at least `bytes` and less than twice as many; 0 if there is none.
   tessera_address take(const Key& pool, std::size_t bytes, tessera_stream stream);
-  // A block for the pool was allocated, of `capacity` bytes.
+  // A block of `capacity` bytes was allocated for the pool.
   void add(const Key& pool, tessera_address block, std::size_t capacity, tessera_stream stream);
-  // True for a block of a pool: it waits there. `shared`: other streams used it too, so it may not be
-  // taken again in this capture.
+  // True for a block of a pool: it becomes free in the pool. `shared`: other streams used it too, so it must not be
+  // reused in this capture.
   bool keep(tessera_address block, bool shared);
-  // Gives the waiting blocks of released pools to give(block), after idle(device) was true. Nothing
-  // while a pool is begun. Whether there were any.
+  // Passes the free blocks of released pools to give(block), once idle(device) returns true. Does nothing while a
+  // capture into any pool is active. Returns whether there were any.
   template <class Idle, class Give>
   bool give_back(Idle idle, Give give);
 
@@ -70,26 +68,26 @@ class GraphPools {
   using Place = std::pair<std::size_t, tessera_address>;  // by capacity
   struct Pool {
     unsigned graphs = 0;
-    std::size_t blocks = 0;  // in use or not
+    std::size_t blocks = 0;  // in use or free
     std::map<tessera_stream, std::set<Place>> waiting;
-    std::vector<tessera_address> shared;  // wait for the end of the capture
+    std::vector<tessera_address> shared;  // unusable until the end of the capture
   };
   struct Route {
     Key pool;
     StreamFilter filter;
   };
 
-  // Blocks that wait in released pools, by device. REQUIRES: the lock.
+  // Free blocks of released pools, by device. REQUIRES: the lock.
   std::map<int, std::vector<tessera_address>> due() const;
-  // Of which no graph and no block is left. REQUIRES: the lock.
+  // Removes pools without graphs and blocks. REQUIRES: the lock.
   void forget_empty();
 
-  std::atomic<std::size_t> begun_{0};        // of routes_
-  std::atomic<std::size_t> blocks_held_{0};  // of blocks_
+  std::atomic<std::size_t> begun_{0};        // size of routes_
+  std::atomic<std::size_t> blocks_held_{0};  // size of blocks_
   mutable std::mutex mutex_;
   std::vector<Route> routes_;
   std::map<Key, Pool> pools_;
-  std::map<tessera_address, Block> blocks_;  // of all pools, in use or not
+  std::map<tessera_address, Block> blocks_;  // of all pools, in use or free
 };
 
 template <class Idle, class Give>

@@ -7,14 +7,14 @@ namespace tessera::torch {
 namespace {
 
 struct Kept {
-  tessera_address address;  // of the block's first byte
+  tessera_address address;  // first byte of the block
   tessera_access access;
 };
 using Bracket = std::vector<Kept>;
 
 thread_local std::vector<Bracket> brackets;
 
-// Which block; 0 for an address that is not ours, or not any more.
+// The block that contains the address; 0 if it is not managed, or no longer.
 tessera_address block_of(tessera_allocator* allocator, tessera_address address) {
   tessera_block_info info{};
   info.size = sizeof(info);
@@ -26,7 +26,7 @@ tessera_result keep(tessera_allocator* allocator, Bracket& bracket, tessera_addr
   const auto known = std::find_if(bracket.begin(), bracket.end(), [block](const Kept& kept) {
     return kept.address == block;
   });
-  if (known != bracket.end()) return TESSERA_OK;  // what is written comes first
+  if (known != bracket.end()) return TESSERA_OK;  // written addresses come first
   const tessera_result pinned = tessera_pin(allocator, block);
   if (pinned == TESSERA_NOT_FOUND) return TESSERA_OK;
   if (pinned == TESSERA_OK) bracket.push_back({block, access});
@@ -56,7 +56,7 @@ tessera_result begin_operator(tessera_allocator* allocator, const tessera_addres
   return TESSERA_OK;
 }
 
-// The touch comes after the work was queued: fences made from now on tell when it is over.
+// The touch comes after the work was queued: fences recorded from now on cover it.
 tessera_result end_operator(tessera_allocator* allocator, tessera_stream stream) {
   if (brackets.empty()) return TESSERA_INVALID_ARGUMENT;
   const Bracket bracket = std::move(brackets.back());

@@ -1,10 +1,10 @@
-// The blocks that the operators under way on this thread keep in device memory.
+// The blocks that the active operators of this thread keep in device memory.
 //
-// A pin and not an announced use, because an operator allocates while it runs: a thread in an
-// announced use may make no other call, and a pinned block that is in the way of an allocation is
-// an error the program sees, where a held one would be waited for for ever.
+// A pin and not an announced use, because an operator allocates while it runs: a thread in an announced use may make no
+// other call. If a pinned block prevents an allocation, the program gets an error; a held one would be waited for
+// forever.
 //
-// Thread safety: all state is the calling thread's own.
+// Thread safety: all state is thread-local.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ tessera_result begin_operator(tessera_allocator* allocator, const tessera_addres
                               std::size_t count, std::size_t written);
 tessera_result end_operator(tessera_allocator* allocator, tessera_stream stream);
 bool in_operator();
-// A block that this thread allocated in the bracket stays as well.
+// A block allocated by this thread inside the bracket is kept as well.
 tessera_result keep_new_block(tessera_allocator* allocator, tessera_address address);
-// The block is about to be freed: a pin would outlive it.
+// The block is about to be freed: its pin would outlive it.
 void let_go(tessera_allocator* allocator, tessera_address address);
 
 }  // namespace tessera::torch

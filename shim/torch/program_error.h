@@ -1,8 +1,8 @@
-/* An error as an exception of the program's own C++ runtime: libtessera_torch.so has another copy of it inside.
+/* Throws errors as exceptions of the program's own C++ runtime: libtessera_torch.so contains another copy of it.
  *
- * Why in C: one runtime's exception must not meet frames of another's code that it would have to clean up, and these
- * frames have nothing to clean up. An exception thrown by our copy would be caught too, but the program's count of
- * exceptions in flight would be wrong from then on.
+ * Why in C: an exception of one runtime must not unwind frames of another runtime's code that need cleanup, and these
+ * frames need none. An exception thrown by our copy would be caught too, but would leave the program's count of
+ * exceptions in flight wrong.
  *
  * Thread safety: any thread.
  */
@@ -15,8 +15,7 @@
 extern "C" {
 #endif
 
-/* tessera_torch_malloc, with its error as a text that is the thread's own until its next call; null if there is none.
- */
+/* tessera_torch_malloc, with its error as a text that is valid in this thread until its next call; null on success. */
 void* tessera_torch_take(ssize_t size, int device, tessera_torch_stream stream, const char** failure);
 
 #ifdef __cplusplus

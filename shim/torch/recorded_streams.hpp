@@ -1,9 +1,9 @@
-// Which streams besides its own use a block, as record_stream told.
+// The streams, other than its own, that use a block, as given by record_stream.
 //
-// Most programs never record one, so a free asks a counter first and takes no lock.
+// Most programs never record one, so a free checks a counter first and takes no lock.
 //
-// Thread safety: every call may be made from any thread. A free that runs beside a record of the
-// same block is a defect of the caller; it costs the recorded stream, nothing else.
+// Thread safety: every call may be made from any thread. A free concurrent with a record of the same block is a bug in
+// the caller; its only effect is that the recorded stream is lost.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@ namespace tessera::torch {
 
 class RecordedStreams {
  public:
-  // A stream counts once for each block.
+  // A stream counts once per block.
   void add(tessera_address block, tessera_stream stream);
-  // Those of a block that is about to be freed; they are forgotten.
+  // Returns and forgets the streams of a block that is about to be freed.
   std::vector<tessera_stream> take(tessera_address block);
 
  private:

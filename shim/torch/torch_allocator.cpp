@@ -40,7 +40,7 @@ tessera_address address_of(const void* pointer) {
   return reinterpret_cast<tessera_address>(pointer);
 }
 
-// What PyTorch is told of an allocation that failed; the thread's own, until its next one.
+// The error message that PyTorch gets for a failed allocation; valid in this thread until its next one.
 const char* text_of(tessera_result result) {
   static thread_local char text[2112];
   const char* const kind = result == TESSERA_OUT_OF_MEMORY ? "CUDA out of memory. " : "";
@@ -48,7 +48,7 @@ const char* text_of(tessera_result result) {
   return text;
 }
 
-// For calls whose caller takes no error: null after a line about it.
+// For calls that cannot return an error: null, after printing a line.
 tessera_allocator* shared_or_say(const char* call) {
   tessera_allocator* allocator = nullptr;
   if (tessera_shared(&allocator) == TESSERA_OK) return allocator;
@@ -92,7 +92,7 @@ tessera_result allocate_in(const GraphPools::Key& pool, tessera_allocator* alloc
   return TESSERA_OK;
 }
 
-// Where the stream is captured nothing may be recorded on it.
+// Nothing may be recorded on a capturing stream.
 void note_use(tessera_allocator* allocator, tessera_address block, tessera_stream stream) {
   if (pools().captures(stream)) return;
   say_failure(tessera_touch(allocator, block, stream, TESSERA_WRITE), "record_stream");
@@ -107,7 +107,7 @@ void* take(std::size_t bytes, int device, tessera_stream stream, const char** fa
     result = pool ? allocate_in(*pool, allocator, bytes, stream, address)
                   : allocate(allocator, device, bytes, stream, address);
   }
-  // Again: the preload library takes note of the device's addresses.
+  // Called again, so that the preload library learns the device's addresses.
   if (result == TESSERA_OK) result = tessera_shared(&allocator);
   if (result != TESSERA_OK) {
     *failure = text_of(result);

@@ -1,8 +1,8 @@
-/* What libtessera_torch.so shows: the functions that PyTorch's CUDAPluggableAllocator takes by name
- * or by address, and the brackets around one operator for eager code without the preload library.
+/* The exports of libtessera_torch.so: the functions that PyTorch's CUDAPluggableAllocator takes by name or by address,
+ * and the per-operator brackets for eager code without the preload library.
  *
- * Why no hook for init: Tessera starts at the first allocation, since a process that only forks
- * must not have CUDA started. The three hooks of graph pools take C++ types: graph_pool_hooks.hpp.
+ * Why no hook for init: Tessera starts at the first allocation, since CUDA must not be started in a process that only
+ * forks. The three hooks of graph pools take C++ types: graph_pool_hooks.hpp.
  *
  * Thread safety: every function may be called from any thread, as PyTorch does; the brackets
  * belong to the thread that opens them.
@@ -24,12 +24,12 @@ extern "C" {
 
 typedef tessera_stream tessera_torch_stream; /* a cudaStream_t: the same pointer */
 
-/* A block for use on `stream`; null for no bytes. PyTorch looks at no error, so this throws
- * std::runtime_error of the program's own C++ runtime, which becomes a RuntimeError; "out of memory" is in
- * its text if it is that. A process without libstdc++.so.6 gets null, and a line on standard error. */
+/* A block for use on `stream`; null for 0 bytes. PyTorch checks no error code, so failures throw std::runtime_error of
+ * the program's own C++ runtime, which becomes a RuntimeError; its text contains "out of memory" if that is the cause.
+ * A process without libstdc++.so.6 gets null, and a line on standard error. */
 TESSERA_API void* tessera_torch_malloc(ssize_t size, int device, tessera_torch_stream stream);
-/* Behind the work queued on `stream`, and on each stream recorded for the block. Never throws:
- * tensors die in destructors. What went wrong is a line on standard error. */
+/* Frees after the work queued on `stream`, and on each stream recorded for the block. Never throws: tensors are freed
+ * in destructors. Errors are printed as a line on standard error. */
 TESSERA_API void tessera_torch_free(void* pointer, ssize_t size, int device,
                                     tessera_torch_stream stream);
 
@@ -37,23 +37,22 @@ TESSERA_API void tessera_torch_free(void* pointer, ssize_t size, int device,
 
 /* empty_cache: cached blocks and spare frames go back to the driver. */
 TESSERA_API void tessera_torch_reset(void);
-/* Budgets are fixed at the start; says so once, and names the option. */
+/* Budgets are fixed at the start; prints one line about it, which names the option. */
 TESSERA_API void tessera_torch_memory_fraction(double fraction, int device);
-/* The block's first byte, and its bytes. The caller is about to share it with another process, so
- * it is exposed: it stays in device memory from now on. */
+/* The block's first byte, and its size. The caller is about to share the block with another process, so it is exposed:
+ * it stays in device memory from now on. */
 TESSERA_API void* tessera_torch_base_alloc(void* pointer, size_t* size);
-/* Work on `stream` uses the block too: it is reused only when that is done as well. */
+/* Work on `stream` uses the block too: it is reused only after that work as well. */
 TESSERA_API void tessera_torch_record_stream(void* pointer, tessera_torch_stream stream);
 
 /* ---- one operator at a time ------------------------------------------------------------------ */
 
-/* Between begin and end the blocks that hold `addresses` (the first `written` of them are written),
- * and all that this thread allocates, stay in device memory. Foreign addresses are ignored. Brackets
- * nest. Errors: OUT_OF_MEMORY when the operands do not fit together, DATA_LOSS, IO; then nothing
- * was begun. */
+/* Between begin and end the blocks that contain `addresses` (the first `written` of them are written), and all blocks
+ * that this thread allocates, stay in device memory. Foreign addresses are ignored. Brackets nest. Errors:
+ * OUT_OF_MEMORY if the operands do not fit together, DATA_LOSS, IO; then nothing was begun. */
 TESSERA_API tessera_result tessera_torch_begin(const tessera_address* addresses, size_t count,
                                                size_t written);
-/* All work of the operator is queued on `stream` by now. INVALID_ARGUMENT without a begin. */
+/* All work of the operator has been queued on `stream`. INVALID_ARGUMENT without a begin. */
 TESSERA_API tessera_result tessera_torch_end(tessera_torch_stream stream);
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
 
 typedef void (*raise_function)(const char* what);
 
-/* Throws where the process has a libstdc++, as every one with PyTorch does. */
+/* Throws if the process has a libstdc++, as every process with PyTorch does. */
 static void raise_in_program(const char* what) {
   void* const runtime = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
   void* const found = runtime != NULL ? dlsym(runtime, THROW_RUNTIME_ERROR) : NULL;

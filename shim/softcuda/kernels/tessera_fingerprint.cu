@@ -1,6 +1,6 @@
-// What the software device runs in place of the PTX of alloc/driver/fingerprint.cu: the same source.
+// The software device's version of the PTX of alloc/driver/fingerprint.cu, from the same source.
 //
-// Thread safety: as there.
+// Thread safety: as in that file.
 #define SOFTCUDA_BARRIERS
 #include "softcuda_kernel.hpp"
 

@@ -1,4 +1,4 @@
-// CUDA's functions on bits and whole numbers, and from one type of number to another.
+// CUDA's functions on bits and integers, and its conversions between number types.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -25,8 +25,8 @@ inline double __hiloint2double(int high, int low) {
   return __longlong_as_double(static_cast<long long>(high) << 32 | static_cast<unsigned>(low));
 }
 
-// _rn: to the nearest, ties to even; _rz: towards zero; _ru: up; _rd: down. What lies beyond the type's
-// range is its nearest end, and what is no number is 0.
+// _rn: to nearest, ties to even; _rz: towards zero; _ru: up; _rd: down. Out-of-range values saturate, and NaN becomes
+// 0.
 namespace softcuda {
 template <class To>
 constexpr To to_whole(double x) {

@@ -1,7 +1,7 @@
 // bfloat16 under CUDA's names: the upper half of a float.
 //
-// Why not CUDA's own header: it needs NVIDIA's compiler. Each operation computes in float and rounds once,
-// to the nearest, ties to even, which is what the exact operation rounds to.
+// Why not CUDA's own header: it needs NVIDIA's compiler. Each operation computes in float and rounds once, to nearest,
+// ties to even, which equals rounding the exact result.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -31,7 +31,7 @@ struct OnlyBfloat16<__nv_bfloat16> {
 };
 }  // namespace softcuda
 
-// For two of the kind only: with one of another type the float decides.
+// Only for two operands of this type: with one of another type, float arithmetic is used.
 #define SOFTNVRTC_BFLOAT16(sign)                                                              \
   template <class T>                                                                          \
   inline typename softcuda::OnlyBfloat16<T>::Type operator sign(T x, T y) {                   \
@@ -63,7 +63,7 @@ inline __nv_bfloat16 __hneg(__nv_bfloat16 x) { return -x; }
 inline __nv_bfloat16 __hmax(__nv_bfloat16 x, __nv_bfloat16 y) { return x < y ? y : x; }
 inline __nv_bfloat16 __hmin(__nv_bfloat16 x, __nv_bfloat16 y) { return y < x ? y : x; }
 inline bool __hisnan(__nv_bfloat16 x) { return isnan(static_cast<float>(x)); }
-// Exact products of bfloat16 fit into a float: only the sum is rounded before the result is.
+// Exact products of bfloat16 fit in a float: only the sum is rounded before the final rounding.
 inline __nv_bfloat16 __hfma(__nv_bfloat16 x, __nv_bfloat16 y, __nv_bfloat16 z) {
   return static_cast<float>(x) * static_cast<float>(y) + static_cast<float>(z);
 }

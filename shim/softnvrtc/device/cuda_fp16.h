@@ -1,4 +1,4 @@
-// Half precision under CUDA's names; the host compiler's _Float16 is the type.
+// Half precision under CUDA's names, with the host compiler's _Float16 as the type.
 //
 // Why not CUDA's own header: it needs NVIDIA's compiler.
 //

@@ -1,4 +1,4 @@
-// The keywords of CUDA C for the host's compiler, and what CUDA's own headers mark declarations with.
+// The keywords of CUDA C, and the declaration attributes of CUDA's own headers, for the host compiler.
 //
 // Thread safety: macros.
 #pragma once
@@ -26,7 +26,8 @@
 #define __NV_SILENCE_DEPRECATION_BEGIN
 #define __NV_SILENCE_DEPRECATION_END
 
-// What these say is said already, in other words: a header of the toolkit that includes one finds it read.
+// The contents of these headers are already provided in another form: a toolkit header that includes one finds it
+// already included.
 #define __HOST_DEFINES_H__
 #define __VECTOR_TYPES_H__
 #define __VECTOR_FUNCTIONS_H__
@@ -34,6 +35,6 @@
 #define __CUDA_RUNTIME_API_H__
 
 #define __CUDA_ARCH__ 900
-#if !defined(__CUDACC__)  // a program that stands for nvcc says so
+#if !defined(__CUDACC__)  // a program that replaces nvcc defines it
 #define __CUDACC_RTC__ 1
 #endif

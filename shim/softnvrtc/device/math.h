@@ -1,5 +1,5 @@
-// Stands for the C library's header: the functions on numbers are there without it, and those of the library
-// would be others of the same names.
+// Replaces the C library's header: the numeric functions are defined without it, and the library's would be different
+// functions of the same names.
 //
 // Thread safety: empty.
 #pragma once

@@ -1,6 +1,6 @@
-// How CUDA C reads, writes and exchanges what lies in memory. A hint which cache to use changes nothing.
+// CUDA C's loads, stores and atomic operations on memory. Cache hints have no effect.
 //
-// Thread safety: as softnvrtc.hpp says: an atomic operation is a plain one.
+// Thread safety: as in softnvrtc.hpp: an atomic operation is a plain one.
 #pragma once
 
 inline void __threadfence() {}
@@ -21,7 +21,7 @@ inline T __ldcv(const T* at) { return *static_cast<const volatile T*>(at); }
 
 namespace softcuda {
 template <class T>
-struct Given {  // its type is that of where it goes, not of what the program gives
+struct Given {  // deduces T from the target, not from the value
   using Type = T;
 };
 template <class T, class Make>

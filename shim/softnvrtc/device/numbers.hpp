@@ -1,14 +1,13 @@
-// CUDA's functions on numbers, by the compiler's builtins; the fast forms are the exact ones.
+// CUDA's numeric functions, implemented by compiler builtins; the fast variants equal the exact ones.
 //
-// They are constexpr: a source may name what one of them gives as a constant. Of whole numbers they are
-// those of their doubles, as CUDA has it.
+// They are constexpr: a source may use their results as constants. For integers they compute in double, as in CUDA.
 //
 // Thread safety: pure functions.
 #pragma once
 
 namespace softcuda {
 
-// What a function gives for these types of arguments; nothing for others.
+// The result type for these argument types; undefined for others.
 template <class T>
 struct Whole {};
 template <class T>
@@ -85,7 +84,7 @@ constexpr float rcbrt(float x) { return 1 / __builtin_cbrtf(x); }
 constexpr double rcbrt(double x) { return 1 / __builtin_cbrt(x); }
 constexpr float rcbrtf(float x) { return 1 / __builtin_cbrtf(x); }
 
-// Two results, or one of two types.
+// Functions with two results, or with arguments of two types.
 #define SOFTNVRTC_PARTS(T, f, named)                                                            \
   inline void sincos##named(T x, T* sine, T* cosine) { __builtin_sincos##f(x, sine, cosine); }  \
   inline T frexp##named(T x, int* exponent) { return __builtin_frexp##f(x, exponent); }         \
@@ -96,7 +95,7 @@ constexpr float rcbrtf(float x) { return 1 / __builtin_cbrtf(x); }
 SOFTNVRTC_PARTS(float, f, ) SOFTNVRTC_PARTS(float, f, f) SOFTNVRTC_PARTS(double, , )
 #undef SOFTNVRTC_PARTS
 
-// Of half turns: what is whole falls away first, which is exact.
+// Arguments in half turns: whole turns are removed first, which is exact.
 #define SOFTNVRTC_TURNS(T, f, named)                                                       \
   inline void sincospi##named(T x, T* sine, T* cosine) {                                   \
     const double turn = static_cast<double>(__builtin_remainder##f(x, 2)) * 3.14159265358979323846; \
@@ -150,14 +149,14 @@ constexpr T magnitude(T x) { return x < 0 ? -x : x; }
 constexpr float magnitude(float x) { return __builtin_fabsf(x); }
 constexpr double magnitude(double x) { return __builtin_fabs(x); }
 }  // namespace softcuda
-// A template, so that the C library's may stand beside it.
+// A template, so that it can coexist with the C library's.
 template <class T>
 constexpr T abs(T x) { return softcuda::magnitude(x); }
 template <class T>
 constexpr T min(T x, T y) { return y < x ? y : x; }
 template <class T>
 constexpr T max(T x, T y) { return x < y ? y : x; }
-// What is no number gives way to what is one.
+// If one argument is NaN, the other is returned.
 constexpr float min(float x, float y) { return y < x || x != x ? y : x; }
 constexpr float max(float x, float y) { return x < y || x != x ? y : x; }
 constexpr double min(double x, double y) { return y < x || x != x ? y : x; }

@@ -1,13 +1,13 @@
-// What a source that is given to NVRTC finds without including anything.
+// The declarations that a source given to NVRTC has without including anything.
 //
-// Every source is compiled with this page in front of it (-include). It holds the keywords of CUDA C,
-// the vector types, and the functions on numbers; the compiler's builtins do the work, so that no
-// standard header has to be read for each kernel.
+// Every source is compiled with this file in front of it (-include). It defines the keywords of CUDA C, the vector
+// types, and the numeric functions; compiler builtins implement them, so that no standard header has to be read for
+// each kernel.
 //
-// Thread safety: as softcuda_device.hpp says.
+// Thread safety: as in softcuda_device.hpp.
 //
-// Invariants: blocks of one device run one after another, and the threads of a block in turns that
-// only a meeting ends, so an atomic operation is a plain one.
+// Invariants: blocks of one device run one after another, and a thread of a block is interrupted only at a barrier or
+// warp function, so an atomic operation is a plain one.
 #pragma once
 
 #include "../../softcuda/softcuda_device.hpp"
@@ -20,7 +20,7 @@
 
 static constexpr int warpSize = 32;
 
-// As a program on the host has them, but of no header.
+// The C library's function, declared without its header.
 extern "C" int printf(const char*, ...);
 
 #if defined(SOFTCUDA_BARRIERS)

@@ -1,10 +1,10 @@
-// Stands for the headers of the toolkit that say what a source finds anyway: their own text is for NVIDIA's
-// compiler, and would say it a second time.
+// Replaces the toolkit's headers with contents that a source has anyway: the originals need NVIDIA's compiler, and
+// would declare everything a second time.
 //
 // Thread safety: types.
 #pragma once
 
-// What declarations for the host's side name.
+// Types in host-side declarations.
 typedef struct CUstream_st* cudaStream_t;
 #if __has_include(<library_types.h>)
 #include <library_types.h>

@@ -1,4 +1,4 @@
-// CUDA's built-in vector types, with their alignment, and the functions that make them.
+// CUDA's built-in vector types, with their alignment, and their make_ functions.
 //
 // Thread safety: values.
 #pragma once

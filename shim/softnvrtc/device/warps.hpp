@@ -1,9 +1,9 @@
-// What the lanes of a warp do together: votes, shuffles, reductions.
+// Warp-level functions: votes, shuffles, reductions.
 //
-// The lanes that a mask names meet, and each sees what the others brought. A lane that the mask names
-// and that has ended is not waited for; where CUDA leaves a value undefined it is the lane's own.
+// The lanes in the mask meet, and each sees the values of the others. A lane in the mask that has ended is not waited
+// for; where CUDA leaves a value undefined, the result is the lane's own value.
 //
-// Thread safety: as softcuda_fibers.hpp says.
+// Thread safety: as in softcuda_fibers.hpp.
 #pragma once
 
 namespace softcuda {
@@ -12,7 +12,7 @@ inline unsigned own_lane() {
   return static_cast<unsigned>(running - running->crew->fibers) % kWarp;
 }
 
-// What a lane brought to a meeting that `self` was at.
+// The value that a lane brought to the last meeting of `self`.
 inline unsigned long long shown_by(const Fiber& self, unsigned lane) {
   const bool was_there = lane < kWarp && (self.met >> lane & 1) != 0;
   return was_there ? (&self - own_lane() + lane)->shown : self.shown;
@@ -26,7 +26,7 @@ inline unsigned long long to_bits(T value) {
   return bits;
 }
 
-// Each lane gets what lane `from` brought.
+// Each lane gets the value of lane `from`.
 template <class T>
 inline T shuffle(unsigned mask, T value, unsigned from) {
   const unsigned long long bits = shown_by(meet_lanes(mask, to_bits(value)), from);
@@ -34,7 +34,7 @@ inline T shuffle(unsigned mask, T value, unsigned from) {
   return value;
 }
 
-// `fold` over what all lanes brought, lowest lane first.
+// Folds the values of all lanes, lowest lane first.
 template <class T, class Fold>
 inline T reduce(unsigned mask, T value, Fold fold) {
   const Fiber& self = meet_lanes(mask, to_bits(value));
@@ -52,7 +52,7 @@ inline T reduce(unsigned mask, T value, Fold fold) {
 
 }  // namespace softcuda
 
-// A block has one barrier here: all of its threads have to come, whichever number they name.
+// A block has only one barrier here: all of its threads have to arrive, whatever the barrier number.
 inline void __barrier_sync(unsigned) { softcuda::meet_block(false); }
 inline void __syncwarp(unsigned mask = 0xffffffff) { softcuda::meet_lanes(mask, 0); }
 
@@ -74,7 +74,7 @@ inline T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = warpS
   const bool is_inside = (lane & (static_cast<unsigned>(width) - 1)) + by < static_cast<unsigned>(width);
   return softcuda::shuffle(mask, value, is_inside ? lane + by : lane);
 }
-// Lanes of later groups are out of reach, those of earlier ones are not.
+// Lanes of later groups cannot be read, those of earlier groups can.
 template <class T>
 inline T __shfl_xor_sync(unsigned mask, T value, int with, int width = warpSize) {
   const unsigned lane = softcuda::own_lane();
