@@ -1,7 +1,7 @@
 """Tessera: a CUDA heap larger than the GPU.
 
-Hints for tensors of any framework whose memory Tessera manages, and figures. `tessera.torch` is the
-way in for PyTorch; `python -m tessera run train.py` needs no change in the program at all.
+Hints for tensors of any framework with memory managed by Tessera, and statistics. `tessera.torch` is the interface
+for PyTorch; `python -m tessera run train.py` needs no change in the program at all.
 
 A tensor is anything with `data_ptr()`, or an address. Every call may be made from any thread.
 """
@@ -27,17 +27,17 @@ __all__ = ["BlockInfo", "Busy", "LibraryNotFound", "Moved", "NotFound", "OutOfMe
 
 
 def prefetch(*tensors: Any) -> None:
-    """Starts bringing tensors to the device, as far as nobody in use has to leave for them."""
+    """Starts fetching tensors to the device, as far as possible without evicting blocks in use."""
     _call_with_addresses("tessera_prefetch", _addresses_of(tensors))
 
 
 def evict(*tensors: Any) -> None:
-    """Moves tensors out now, and waits for it. Raises Busy for one that is pinned or in use."""
+    """Evicts tensors now, and waits for it. Raises Busy for a tensor that is pinned or in use."""
     _call_with_addresses("tessera_evict", _addresses_of(tensors))
 
 
 def pin(*tensors: Any) -> None:
-    """Brings tensors in, waits for them, and keeps them until as many unpins.
+    """Fetches tensors, waits for them, and keeps them on the device until the matching number of unpins.
 
     If one fails, none is pinned.
     """
@@ -53,22 +53,22 @@ def pin(*tensors: Any) -> None:
 
 
 def unpin(*tensors: Any) -> None:
-    """Lets pinned tensors leave again."""
+    """Makes pinned tensors evictable again."""
     for address in _addresses_of(tensors):
         _call("tessera_unpin", address)
 
 
 def set_policy(name: str) -> None:
-    """Who leaves, from now on, on every device: for programs with phases.
+    """Switches the eviction policy on all devices: for programs with phases.
 
-    The name is what the option `policy` takes, e.g. "recency". What was learned of the program stays.
+    `name` is any value of the option `policy`, e.g. "recency". The learned iteration is kept.
     """
     _call("tessera_set_policy", name.encode())
 
 
 @contextlib.contextmanager
 def tag(name: str) -> Iterator[None]:
-    """What this thread allocates inside carries the tag: for statistics, sleep and wake."""
+    """Tags everything that this thread allocates inside: for statistics, sleep and wake."""
     _call("tessera_tag_push", name.encode())
     try:
         yield
@@ -77,26 +77,26 @@ def tag(name: str) -> Iterator[None]:
 
 
 def sleep(tag: Optional[str] = None) -> Moved:
-    """Moves all blocks of a tag out of device memory, which is free for others then.
+    """Evicts all blocks of a tag, so that their device memory is free for other uses.
 
-    Without a tag all blocks, "" means those that have none. Raises NotFound for a tag that nothing
-    ever had, OutOfMemory when there is no room for them elsewhere.
+    Without a tag all blocks; "" means the blocks without a tag. Raises NotFound for a tag that was never used,
+    OutOfMemory if there is no room for them elsewhere.
     """
     return _move_tag("tessera_sleep", tag)
 
 
 def wake(tag: Optional[str] = None) -> Moved:
-    """Brings them back; what finds no room (`stayed_bytes`) stays away until it is used."""
+    """Fetches them back; blocks without room (`stayed_bytes`) stay away until they are used."""
     return _move_tag("tessera_wake", tag)
 
 
 def mark(kind: str, number: int) -> None:
-    """A word about where the program is, e.g. ("iteration", 7), for traces."""
+    """Records the program's progress, e.g. ("iteration", 7), for traces."""
     _call("tessera_mark", kind.encode(), number)
 
 
 def query(tensor: Any) -> BlockInfo:
-    """The block behind a tensor, and where its bytes are."""
+    """The block that contains a tensor, and the location of its bytes."""
     return _query(_address_of(tensor))
 
 
@@ -110,7 +110,7 @@ def _text_of(name: str, value: Any) -> str:
 
 
 def report() -> str:
-    """The statistics as a table to read; docs/stats.md explains each line."""
+    """The statistics as a readable table; docs/stats.md explains each line."""
     lines = []
     groups: Dict[str, Dict[str, Any]] = stats()
     for group, values in groups.items():

@@ -1,6 +1,6 @@
-"""`python -m tessera run [options] train.py ...`: the command line, with this very Python for scripts.
+"""`python -m tessera run [options] train.py ...`: the command line, with the current Python interpreter for scripts.
 
-Every other subcommand goes to the `tessera` program as it is.
+Every other subcommand is passed to the `tessera` program unchanged.
 """
 
 import os
@@ -10,12 +10,12 @@ from typing import List
 from . import _library
 
 
-# Options of `run` that have no value; each other one has its own behind it, or behind a "=".
+# Options of `run` without a value; the others have a value after them, or after a "=".
 FLAGS = frozenset({"-h", "--help", "--explain", "--no-control", "--software"})
 
 
 def _program_at(words: List[str]) -> int:
-    """Where the options of `run` end: at the first word that is none of them, nor the value of one."""
+    """The index of the first word that is neither an option of `run` nor the value of one."""
     place = 0
     while place < len(words) and words[place].startswith("-") and words[place] not in ("--", "-m", "-c"):
         place += 1 if words[place] in FLAGS or "=" in words[place] else 2
@@ -23,7 +23,7 @@ def _program_at(words: List[str]) -> int:
 
 
 def with_python(words: List[str]) -> List[str]:
-    """The words of `run`, with the interpreter in front of a script, a module or a command."""
+    """The words of `run`, with the interpreter inserted before a script, a module or a command."""
     place = _program_at(words)
     program = words[place + 1:] if words[place:place + 1] == ["--"] else words[place:]
     if not program:
@@ -33,7 +33,7 @@ def with_python(words: List[str]) -> List[str]:
 
 
 def main() -> int:
-    """Becomes the `tessera` program; returns only with an error."""
+    """Executes the `tessera` program; returns only on error."""
     words = sys.argv[1:]
     if words and words[0] == "run":
         words = ["run"] + with_python(words[1:])

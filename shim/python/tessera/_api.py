@@ -1,4 +1,4 @@
-"""The C API by ctypes: one function per call, errors as exceptions, nothing kept.
+"""The C API through ctypes: one function per call, errors as exceptions, no state.
 
 Calls release the interpreter's lock, since many of them may wait for copies.
 """
@@ -14,24 +14,24 @@ from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Sequence
 from . import _library
 
 _c_address = ctypes.c_uint64
-# What makes a block's bytes again: context, address, size, stream.
+# Recomputes a block's bytes: context, address, size, stream.
 REGENERATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, _c_address, ctypes.c_size_t, ctypes.c_uint64)
 
 
 class TesseraError(RuntimeError):
-    """A call of Tessera failed; the text says why."""
+    """A call of Tessera failed; the text has the reason."""
 
 
 class OutOfMemory(TesseraError, MemoryError):
-    """No kind of memory could hold it; the text names the budgets."""
+    """No tier had room for it; the text names the budgets."""
 
 
 class NotFound(TesseraError, LookupError):
-    """The tensor's memory (or the tag) is not Tessera's, or was freed already."""
+    """The tensor's memory (or the tag) is unknown to Tessera, or was already freed."""
 
 
 class Busy(TesseraError):
-    """Pinned, or used just now."""
+    """Pinned, or currently in use."""
 
 
 _READ = 1
@@ -40,14 +40,14 @@ _ERRORS: Dict[int, Type[TesseraError]] = {_NOT_FOUND: NotFound, 3: OutOfMemory, 
 
 
 class Moved(NamedTuple):
-    """Bytes of pages that left (or came back), and those that could not."""
+    """Bytes of pages that were evicted (or fetched), and of those that could not be."""
 
     moved_bytes: int
     stayed_bytes: int
 
 
 class BlockInfo(NamedTuple):
-    """A block, and how many bytes of its pages lie where."""
+    """A block, and how many of its bytes are in each tier."""
 
     address: int
     bytes: int
@@ -106,7 +106,7 @@ _ARGUMENTS: Dict[str, Sequence[Any]] = {
 }
 
 
-# Those that cannot fail return nothing, which reads as 0.
+# Functions that cannot fail return nothing, which is read as 0.
 _RESULTS: Dict[str, Any] = {"tessera_use_end": lambda _: 0, "tessera_options_destroy": lambda _: 0}
 
 
@@ -119,15 +119,16 @@ def _function(name: str) -> Callable[..., int]:
 
 
 class _Calling(threading.local):
-    depth = 0  # calls of ours that this thread is in
-    failure: Optional[BaseException] = None  # of Python that was called back meanwhile
+    depth = 0  # nesting depth of our calls on this thread
+    failure: Optional[BaseException] = None  # of a Python callback during the call
 
 
 _calling = _Calling()
 
 
 def note_failure(error: BaseException) -> None:
-    """Of Python that Tessera called back: the cause of what our call raises; else, in other work, it is said at once."""
+    """Handles an exception in a Python callback: it becomes the cause of our call's exception; outside our calls it
+    is reported at once."""
     if _calling.depth:
         _calling.failure = error
     else:
@@ -135,7 +136,7 @@ def note_failure(error: BaseException) -> None:
 
 
 def run(function: Callable[..., int], *arguments: Any) -> None:
-    """Calls it, and raises what the result means."""
+    """Calls the function, and raises the exception for its result."""
     _calling.depth += 1
     try:
         result = function(*arguments)
@@ -152,21 +153,21 @@ def _last_error() -> str:
 
 
 def check(result: int, cause: Optional[BaseException] = None) -> None:
-    """Raises what a result means."""
+    """Raises the exception for a result."""
     if result == 0:
         return
     raise _ERRORS.get(result, TesseraError)(_last_error() or f"result {result}") from cause
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Calls it on the allocator that this process shares."""
+    """Calls the function on the allocator that this process shares."""
     allocator = _handle()
     check(_function("tessera_shared")(ctypes.byref(allocator)))
     run(_function(name), allocator, *arguments)
 
 
 def check_options(values: Dict[str, str]) -> None:
-    """ValueError for options, by their names, that the library would not start with."""
+    """Raises ValueError if the library would not start with these options, given by name."""
     def must(result: int) -> None:
         if result != 0:
             raise ValueError(_last_error())
@@ -182,12 +183,12 @@ def check_options(values: Dict[str, str]) -> None:
 
 
 def has_started() -> bool:
-    """Whether this process shares an allocator by now, whose options are settled."""
+    """Whether this process already shares an allocator, with its options fixed."""
     return bool(_function("tessera_shared_exists")())
 
 
 def look_around() -> None:
-    """After an allocation: the preload library, where it is, learns of new addresses."""
+    """Call after an allocation: the preload library, if present, learns new addresses."""
     allocator = _handle()
     check(_function("tessera_shared")(ctypes.byref(allocator)))
 
@@ -200,17 +201,17 @@ def memory_info(device: int) -> Tuple[int, int]:
 
 
 def call_with_addresses(name: str, addresses: Sequence[int]) -> None:
-    """The same for a list of blocks; an empty list is nothing to do."""
+    """The same for a list of blocks; does nothing for an empty list."""
     if addresses:
         call(name, (_c_address * len(addresses))(*addresses), len(addresses))
 
 
 @contextlib.contextmanager
 def held(addresses: Sequence[int], stream: int) -> Iterator[None]:
-    """Blocks that work on the stream reads are there, until what is queued inside is over.
+    """Keeps blocks that work on the stream reads resident, until the work queued inside is over.
 
-    They are held, and no gate is open meanwhile: Python inside may have to wait for the interpreter's lock, and
-    whoever has that may wait for a gate.
+    The blocks are held, but no gate is open: Python code inside may have to wait for the interpreter's lock, and the
+    thread that has the lock may wait for a gate.
     """
     if not addresses:
         yield
@@ -224,7 +225,7 @@ def held(addresses: Sequence[int], stream: int) -> Iterator[None]:
 
 
 def move_tag(name: str, tag: Optional[str]) -> Moved:
-    """tessera_sleep or tessera_wake."""
+    """Calls tessera_sleep or tessera_wake."""
     moved = _Moved(size=ctypes.sizeof(_Moved))
     call(name, None if tag is None else tag.encode(), ctypes.byref(moved))
     return Moved(moved.moved_bytes, moved.stayed_bytes)
@@ -237,20 +238,20 @@ def _block_info(address: int) -> _BlockInfo:
 
 
 def block_of(address: int) -> Tuple[int, int]:
-    """Where the block that holds the address begins, and which of those that have begun there it is."""
+    """The first byte and the generation of the block that contains the address."""
     info = _block_info(address)
     return info.address, info.generation
 
 
 def query(address: int) -> BlockInfo:
-    """The block that holds the address."""
+    """The block that contains the address."""
     info = _block_info(address)
     return BlockInfo(info.address, info.bytes, info.device_bytes, info.host_bytes, info.file_bytes,
                      info.pins, info.tag.decode(errors="replace"))
 
 
 def stats() -> Dict[str, Dict[str, Any]]:
-    """All statistics, group by group."""
+    """All statistics, by group."""
     capacity = 1 << 16
     needed = ctypes.c_size_t(capacity)
     while True:  # the text may grow between two calls

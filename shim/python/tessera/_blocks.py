@@ -1,4 +1,4 @@
-"""Blocks for other libraries' allocators: an address for a size."""
+"""Blocks for the allocators of other libraries: an address for a size."""
 
 import ctypes
 
@@ -6,9 +6,9 @@ from . import _api, _remaking
 
 
 def malloc(size: int, device: int = 0, stream: int = 0) -> int:
-    """The address of a new block, for use on `stream` (a handle; 0 is the default stream) at once.
+    """Allocates a block and returns its address, for immediate use on `stream` (a handle; 0 is the default stream).
 
-    Without `tessera run` nobody sees the work that uses it, so it leaves only on command.
+    Without `tessera run` its uses are not seen, so it is evicted only on command.
     """
     address = ctypes.c_uint64()
     _api.call("tessera_malloc", device, max(size, 1), stream, ctypes.byref(address))
@@ -17,6 +17,6 @@ def malloc(size: int, device: int = 0, stream: int = 0) -> int:
 
 
 def free(address: int, stream: int = 0) -> None:
-    """Gives the block back: it is reused when the work queued on `stream` so far is over."""
+    """Frees the block: it is reused when the work queued on `stream` so far is over."""
     _api.call("tessera_free", address, stream)
     _remaking.forget(address)

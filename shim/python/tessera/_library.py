@@ -1,6 +1,6 @@
-"""Finds libtessera.so and what lies beside it.
+"""Finds libtessera.so and the files installed with it.
 
-The one that is in the process already comes first: under `tessera run` there must be no second heap.
+A library already loaded in the process comes first: under `tessera run` there must be no second heap.
 """
 
 import ctypes
@@ -14,11 +14,11 @@ NAME = "libtessera.so.0"
 
 
 class LibraryNotFound(ImportError):
-    """No libtessera.so was found; the message says where it was looked for."""
+    """No libtessera.so was found; the message lists the searched locations."""
 
 
 def _loaded() -> Optional[pathlib.Path]:
-    """Where the library that this process has loaded lies."""
+    """The path of the library loaded in this process."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
             for line in maps:
@@ -61,7 +61,7 @@ def load() -> ctypes.CDLL:
 
 
 def folder() -> pathlib.Path:
-    """Where the library that is in use lies; the others of its build lie there too."""
+    """The folder of the library in use; the other libraries of its build are there too."""
     load()
     there = _loaded()
     if there is None:

@@ -1,8 +1,8 @@
-"""Which saved activations leave the device when, and who comes back before backward needs it.
+"""Decides when saved activations are evicted, and which are fetched before backward needs them.
 
-A tensor that was just saved is mostly the next operator's input, so it leaves only when some more
-were saved after it. Leaving waits for the work on it and for the copy, so a thread of its own asks.
-Only addresses are kept: the memory may be freed at any time, and then the hint is void.
+A tensor that was just saved is mostly the next operator's input, so it is evicted only after some more were saved.
+Eviction waits for the work on the tensor and for the copy, so a separate thread requests it. Only addresses are
+kept: the memory may be freed at any time, which makes the hint void.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ Hint = Callable[[List[int]], None]
 
 
 class ActivationOffload:
-    """The two hooks. One thread packs at a time, as autograd does it."""
+    """The two hooks. Only one thread packs at a time, as in autograd."""
 
     def __init__(self, evict: Hint, prefetch: Hint, least_bytes: int, lag: int, ahead: int) -> None:
         self._evict, self._prefetch = evict, prefetch
@@ -36,10 +36,10 @@ class ActivationOffload:
             return False
         base = getattr(tensor, "_base", None)  # a layer saves its weight as a transposed view
         origin = tensor if base is None else base
-        return not (origin.is_leaf and origin.requires_grad)  # a parameter is no activation
+        return not (origin.is_leaf and origin.requires_grad)  # a parameter is not an activation
 
     def pack(self, tensor: Any) -> Any:
-        """Autograd saves the tensor: it may leave soon. The tensor itself is what is saved."""
+        """Autograd saves the tensor: it may be evicted soon. The tensor itself is what is saved."""
         if self._wanted(tensor):
             address = address_of(tensor)
             with self._lock:
@@ -51,11 +51,11 @@ class ActivationOffload:
         return tensor
 
     def unpack(self, tensor: Any) -> Any:
-        """Backward needs it now, and most likely what was saved before it next."""
+        """Backward needs it now, and most likely the previously saved tensors next."""
         if self._wanted(tensor):
             address = address_of(tensor)
             with self._lock:
-                self._recent.clear()  # the rest of forward is needed back at once
+                self._recent.clear()  # the rest of forward is needed again at once
                 while self._saved and self._saved.pop() != address:
                     pass
                 soon = self._saved[-self._ahead:] if self._ahead else []
@@ -66,7 +66,7 @@ class ActivationOffload:
         try:
             self._leaving.put_nowait(address)
         except queue.Full:
-            pass  # the link is behind: this one stays
+            pass  # the link is behind: keep this one resident
 
     def _work(self) -> None:
         while True:
@@ -85,9 +85,9 @@ class ActivationOffload:
                 self._failure = error
 
     def close(self) -> Optional[TesseraError]:
-        """Ends the thread; the last failure of a hint, if there was one.
+        """Ends the thread; returns the last failure of a hint, if any.
 
-        Forward is over: what has not left by now would only have to come back.
+        Forward is over: tensors that were not evicted by now would only have to be fetched again.
         """
         with contextlib.suppress(queue.Empty):
             while True:

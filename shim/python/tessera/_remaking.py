@@ -1,11 +1,11 @@
-"""Blocks whose bytes a Python function makes again instead of being copied.
+"""Blocks that a Python function recomputes instead of copying.
 
-Tessera calls back on the thread whose work needs the block, with no lock of its own, and the interpreter's lock
-is taken for that. So it must be free: whoever calls the driver or Tessera lets go of it first, as ctypes,
-PyTorch's operators, cuda-bindings and CuPy do (docs/decisions/0015-remaking.md).
+Tessera calls back on the thread with the work that needs the block, holding no lock of its own, and the callback
+takes the interpreter's lock. So that lock must be free: code that calls the driver or Tessera releases it first, as
+ctypes, PyTorch's operators, cuda-bindings and CuPy do (docs/decisions/0015-remaking.md).
 
-One C function serves all blocks and lives for ever; what it calls is looked up by the block's address.
-Nothing here waits for a callback while it holds `_lock`, and a callback does not take it.
+One C function serves all blocks and is never freed; the Python function is looked up by the block's address. Nothing
+here waits for a callback while holding `_lock`, and a callback does not take it.
 """
 
 import ctypes
@@ -19,15 +19,15 @@ Work = Callable[[int, int, int], Any]
 
 
 class _Entry(NamedTuple):
-    generation: int  # of the block: its address may be another's by now
+    generation: int  # of the block: its address may have been reused
     work: Work
     reads: Sequence[int]
 
 
-_UNKNOWN_ERROR = 999  # CUDA_ERROR_UNKNOWN; the exception says more
+_UNKNOWN_ERROR = 999  # CUDA_ERROR_UNKNOWN; the exception has details
 _lock = threading.Lock()
 _works: Dict[int, _Entry] = {}  # by the block's address
-_many = 64  # when there are so many, those of blocks that are gone go
+_many = 64  # threshold for removing the entries of freed blocks
 
 
 def _call_back(_context: Optional[int], address: int, size: int, stream: int) -> int:
@@ -65,18 +65,18 @@ def _sweep() -> None:
 
 
 def regenerate(tensor: Any, work: Optional[Work], cost_ns: int = 0, reads: Sequence[Any] = ()) -> None:
-    """Lets a tensor's block leave without a copy: `work` makes the bytes that it has now.
+    """Lets a tensor's block be dropped without a copy: `work` recomputes its current bytes.
 
-    `work(address, size, stream)` queues on `stream` (a handle) what writes all `size` bytes of the block at
-    `address`, and waits for nothing that another thread may hold; what an exception leaves undone is tried
-    again by the next call that needs the block. It is called on the thread whose work needs the block, allocates
-    and frees nothing, and uses no blocks but this one and those of `reads`, which are brought in before and stay
-    as they are, also under `tessera run`. `cost_ns`: the device's time for it; what is cheaper than copies is
-    remade. The next write to the block ends it, so set it again then; and where nobody sees what writes, outside of
-    `tessera run` and `tessera.torch.track()`, the block is copied. None: not any more; raises Busy while only
-    `work` can bring the bytes back.
+    `work(address, size, stream)` queues on `stream` (a handle) work that writes all `size` bytes of the block at
+    `address`, and waits for nothing that another thread may hold; if it raises an exception, the next call that
+    needs the block tries again. It is called on the thread with the work that needs the block, allocates and frees
+    nothing, and uses no blocks except this one and those of `reads`, which are fetched before and are not modified,
+    also under `tessera run`. `cost_ns`: its device time; the block is recomputed if that is cheaper than copies. The
+    next write to the block ends this, so set it again then; where writes are not seen, outside of `tessera run` and
+    `tessera.torch.track()`, the block is copied. None removes it; raises Busy while only `work` can restore the
+    bytes.
 
-    `work`, and all that it refers to, is kept until the block has another, or is gone and some more are set.
+    `work`, and everything it refers to, is kept until the block has another, or is gone and some more are set.
     """
     address, generation = _api.block_of(address_of(tensor))
     with _lock:
@@ -98,6 +98,6 @@ def regenerate(tensor: Any, work: Optional[Work], cost_ns: int = 0, reads: Seque
 
 
 def forget(address: int) -> None:
-    """The block that began there was freed."""
+    """The block at this address was freed."""
     with _lock:
         _works.pop(address, None)

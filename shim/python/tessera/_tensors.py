@@ -1,13 +1,13 @@
-"""Tensors of whatever kind as addresses: a number, or anything with data_ptr().
+"""Tensors of any kind as addresses: a number, or anything with data_ptr().
 
-No framework is imported here; a tensor is what behaves like one.
+No framework is imported here; any object with the right attributes is a tensor.
 """
 
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 
 def address_of(tensor: Any) -> int:
-    """Where the tensor's memory begins; 0 for an empty one."""
+    """The beginning of the tensor's memory; 0 for an empty tensor."""
     if isinstance(tensor, int):
         return tensor
     storage = getattr(tensor, "untyped_storage", None)
@@ -15,7 +15,7 @@ def address_of(tensor: Any) -> int:
 
 
 def addresses_of(tensors: Iterable[Any]) -> List[int]:
-    """Of all that are not empty, each once, in their order."""
+    """The addresses of all non-empty tensors, each once, in order."""
     return [address for address in dict.fromkeys(map(address_of, tensors)) if address]
 
 
@@ -25,7 +25,7 @@ def on_device(value: Any) -> bool:
 
 
 def tensors_in(value: Any, wanted: Optional[Callable[[Any], bool]] = None) -> Iterator[Any]:
-    """Every tensor in device memory, or all that are wanted, inside lists, tuples and dictionaries."""
+    """Every tensor in device memory (or every wanted one) inside lists, tuples and dictionaries."""
     if (wanted or on_device)(value):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -38,7 +38,7 @@ def tensors_in(value: Any, wanted: Optional[Callable[[Any], bool]] = None) -> It
 
 def by_schema(function: Any, args: Sequence[Any], kwargs: Any,
               find: Callable[[Any], Iterable[Any]] = tensors_in) -> Tuple[List[Any], List[Any]]:
-    """The tensors an operator writes, and the others it has; without a schema all are taken as written."""
+    """The tensors that an operator writes, and its other tensors; without a schema all count as written."""
     schema = getattr(function, "_schema", None)
     if schema is None:
         return list(find((args, kwargs))), []
@@ -52,7 +52,7 @@ def by_schema(function: Any, args: Sequence[Any], kwargs: Any,
 
 
 def operands(function: Any, args: Tuple[Any, ...], kwargs: Any) -> Tuple[List[int], int]:
-    """The addresses an operator uses, written ones first, and how many of them it writes."""
+    """The addresses that an operator uses, written ones first, and the number of written ones."""
     written, read = by_schema(function, args, kwargs)
     first = addresses_of(written)
     return first + [a for a in addresses_of(read) if a not in first], len(first)

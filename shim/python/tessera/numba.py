@@ -1,6 +1,6 @@
-"""Numba's way in: a memory manager (an EMM plugin), for numba-cuda.
+"""The interface for Numba: a memory manager (an EMM plugin) for numba-cuda.
 
-`numba.cuda.set_memory_manager(tessera.numba.TesseraMemoryManager)` before anything is on a GPU, or
+`numba.cuda.set_memory_manager(tessera.numba.TesseraMemoryManager)` before any array is on a GPU, or
 NUMBA_CUDA_MEMORY_MANAGER=tessera.numba in the environment. docs/numba.md says when it is worth it.
 """
 
@@ -16,25 +16,25 @@ from . import _api, _blocks
 class TesseraMemoryManager(cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc]
     """Device arrays are blocks of Tessera; host memory stays Numba's.
 
-    A block is given back when its array dies, in the order of the default stream, with which the streams
-    that Numba makes keep in step. defer_cleanup() changes nothing for device memory: giving back is cheap.
+    A block is freed when its array is destroyed, in the order of the default stream, with which the streams created
+    by Numba synchronise. defer_cleanup() has no effect on device memory: freeing is cheap.
     """
 
     def initialize(self) -> None:
-        """Numba's: nothing to prepare."""
+        """Numba's interface: nothing to prepare."""
 
     def memalloc(self, size: int) -> Any:
-        """Numba's: a device pointer that gives its block back."""
+        """Numba's interface: a device pointer that frees its block."""
         address = _blocks.malloc(size, self.context.device.id)
         return cuda.MemoryPointer(self.context, CUdeviceptr(address), size,
                                   finalizer=functools.partial(_blocks.free, address))
 
     def get_memory_info(self) -> Tuple[int, int]:
-        """Numba's: free and total bytes, as cuMemGetInfo would say them."""
+        """Numba's interface: free and total bytes, as from cuMemGetInfo."""
         return cuda.MemoryInfo(*_api.memory_info(self.context.device.id))  # type: ignore[no-any-return]
 
     def get_ipc_handle(self, memory: Any) -> Any:
-        """Numba's: blocks that move cannot be shared."""
+        """Numba's interface: blocks that move cannot be shared."""
         raise RuntimeError("memory of Tessera moves, so it cannot be shared with other processes")
 
     @property

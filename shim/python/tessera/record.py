@@ -1,15 +1,15 @@
-"""A trace of any PyTorch program, operator by operator, without a GPU and, if wanted, without its bytes.
+"""Records a trace of any PyTorch program, operator by operator, without a GPU and optionally without data.
 
     with FakeTensorMode(), tessera.record.trace("model.jsonl.zst", gpu="A100-80G") as trace:
         model, optimizer = ...
-        step()                  # makes the optimizer's states; belongs to no iteration
+        step()                  # creates the optimizer's states; not part of an iteration
         for _ in range(2):
             trace.iteration()
             step()
 
-Under PyTorch's FakeTensorMode tensors have sizes and no bytes, so that a model of any size takes seconds;
-on tensors in host memory it works as well. Operators, operands and lifetimes are the program's own.
-Times are not: each is that of a named GPU by its roofline. docs/traces.md says what differs from a GPU's run.
+Under PyTorch's FakeTensorMode tensors have sizes but no data, so that a model of any size takes seconds; tensors
+in host memory work as well. Operators, operands and lifetimes are the program's own. Times are roofline estimates
+for a named GPU. docs/traces.md describes the differences from a run on a GPU.
 """
 
 import contextlib
@@ -21,20 +21,20 @@ from . import _tensors
 from ._recording import Recording
 from .roofline import GPUS, Gpu
 
-# Writes every byte of its operand and reads none.
+# Operators that write every byte of their operand and read none.
 _OVERWRITES = {"copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_"}
-# Reads as many bytes of its first operand, a table, as it writes.
+# Operators that read as many bytes of their first operand, a table, as they write.
 _LOOKUPS = {"embedding", "gather", "index", "index_select"}
-# Takes a list of tensors one by one.
+# Operators that process a list of tensors one by one.
 _ON_LISTS = ("_foreach_", "_fused_")
-# Makes a place and writes nothing.
+# Operators that allocate and write nothing.
 _PLACES = ("empty", "new_empty")
-# Questions about tensors, the profiler's marks, and a constant that becomes a tensor.
+# Tensor queries, profiler marks, and constants that become tensors.
 _NO_OPERATORS = ("prim::", "profiler::", "aten::lift_fresh")
 
 
 def _name_of(function: Any) -> str:
-    """With its library, as in aten::add."""
+    """The name with its library, as in aten::add."""
     schema = getattr(function, "_schema", None)
     return str(schema.name if schema is not None else function)
 
@@ -45,12 +45,12 @@ def _tensors_in(value: Any) -> List[Any]:
 
 
 def _bytes_of(tensor: Any) -> int:
-    """What a pass over the tensor touches: an expanded one has fewer bytes than elements."""
+    """Bytes touched by a pass over the tensor: an expanded one has fewer bytes than elements."""
     return min(int(tensor.numel() * tensor.element_size()), int(tensor.untyped_storage().nbytes()))
 
 
 def _one_by_one(name: str, args: Any, kwargs: Any, out: Any) -> Iterator[Tuple[Any, Any, Any]]:
-    """The operands of each kernel's piece: of an operator on lists, one for each place in the lists."""
+    """The operands of each kernel: for an operator on lists, one set per index in the lists."""
     lists = [value for value in (*args, *kwargs.values(), out)
              if isinstance(value, (list, tuple)) and len(value) > 0]
     if not name.startswith(_ON_LISTS) or not lists:
@@ -67,7 +67,7 @@ def _one_by_one(name: str, args: Any, kwargs: Any, out: Any) -> Iterator[Tuple[A
 
 
 class Trace:
-    """What a program does, by the calls PyTorch makes for it. Made by trace()."""
+    """The operations of a program, as dispatched by PyTorch. Made by trace()."""
 
     def __init__(self, recording: Recording, gpu: Gpu) -> None:
         from torch.utils import flop_counter
@@ -77,7 +77,7 @@ class Trace:
         self._in_update = False
 
     def iteration(self) -> None:
-        """What follows is the next iteration."""
+        """Marks the beginning of the next iteration."""
         self._iterations += 1
         self._recording.mark("iteration", self._iterations)
 
@@ -92,7 +92,7 @@ class Trace:
             start += self._piece(name, function, part_args, part_kwargs, part_out, arithmetic, start)
 
     def _piece(self, name: str, function: Any, args: Any, kwargs: Any, out: Any, flops: float, place: int) -> int:
-        """1 if it was work, else 0."""
+        """Records one kernel. Returns 1 if it did work, else 0."""
         written, read = _tensors.by_schema(function, args, kwargs, _tensors_in)
         for tensor in (*written, *read):
             self._recording.from_outside(tensor.untyped_storage(), "weight" if _is_parameter(tensor) else "input")
@@ -102,7 +102,7 @@ class Trace:
             if not self._recording.knows(tensor.untyped_storage()):
                 self._recording.allocate(tensor.untyped_storage(), self._tag_of_new(bool(read)))
         if name.startswith(_PLACES) or not (made or written or (read and not results)):
-            return 0    # a view, or only a place
+            return 0    # a view, or only an allocation
         changed = [tensor for tensor in written if name not in _OVERWRITES or not _is_whole(tensor)]
         reads, writes = [*read, *changed], [*written, *made]
         self._recording.op(name, self._nanoseconds(name, flops, reads, writes, place == 0),
@@ -178,11 +178,11 @@ def _compressed(text: bytes) -> bytes:
 
 @contextlib.contextmanager
 def trace(file: Union[str, "os.PathLike[str]"], gpu: str = "A100-80G", name: Optional[str] = None) -> Iterator[Trace]:
-    """Records what this thread does inside, with all tensors wherever they are, and writes it at the end.
+    """Records all operations of this thread inside, with all tensors on any device, and writes the trace at the end.
 
-    `gpu` is a name of `tessera.roofline.GPUS`. A file that ends in .zst is compressed, by the package
-    `zstandard`. Raises ValueError for an unknown GPU, ImportError without PyTorch or `zstandard`, OSError
-    if the file cannot be written. A program that ends with an exception leaves no file.
+    `gpu` is a name in `tessera.roofline.GPUS`. A file name ending in .zst is compressed, by the package `zstandard`.
+    Raises ValueError for an unknown GPU, ImportError without PyTorch or `zstandard`, OSError if the file cannot be
+    written. A program that ends with an exception leaves no file.
     """
     import torch
     from torch.nn.modules.module import register_module_forward_pre_hook

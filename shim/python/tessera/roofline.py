@@ -1,6 +1,6 @@
-"""How long a kernel takes on a named GPU: the larger of its arithmetic and its traffic, plus a start.
+"""The time of a kernel on a named GPU: the maximum of arithmetic time and traffic time, plus a launch cost.
 
-Peaks are the vendors' published ones without sparsity; a kernel reaches a part of them. Recorded traces
+Peaks are the vendors' published ones without sparsity; a kernel reaches a fraction of them. Recorded traces
 (`tessera.record`) and generated ones (bench/traces) take their times from this one table.
 """
 
@@ -18,11 +18,11 @@ class Gpu:
     name: str
     memory: int           # bytes
     bandwidth: float      # bytes per second
-    full: float           # FLOP per second in fp32 (tensor cores in TF32 where there are any)
+    full: float           # FLOP per second in fp32 (TF32 on GPUs with tensor cores)
     half: float           # FLOP per second in fp16 or bf16
 
     def nanoseconds(self, flops: float, moved: int, element_bytes: int) -> int:
-        """Of one kernel that moves so many bytes."""
+        """The time of one kernel that moves `moved` bytes."""
         peak = self.half if element_bytes <= 2 else self.full
         seconds = max(flops / (peak * ARITHMETIC_REACHED), moved / (self.bandwidth * TRAFFIC_REACHED))
         return START_NS + round(seconds * 1e9)

@@ -1,9 +1,9 @@
 """PyTorch's memory snapshot as a trace: python -m tessera.snapshot SNAPSHOT.pickle TRACE.jsonl
 
-Takes what `torch.cuda.memory._dump_snapshot(file)` writes after `_record_memory_history()`. Such a
-snapshot knows who was allocated and freed, and when, but not who was used. So each of these becomes an
-operation as well, which takes the time since the one before: it writes the block that was allocated,
-or reads the one that is freed. `tessera replay TRACE.jsonl` plays the result.
+The input is the output of `torch.cuda.memory._dump_snapshot(file)` after `_record_memory_history()`. Such a
+snapshot records allocations and frees with their times, but no uses. So each of them becomes an operation as well,
+with the time since the previous one: it writes the allocated block, or reads the freed one. `tessera replay
+TRACE.jsonl` replays the result.
 """
 
 import argparse
@@ -22,14 +22,14 @@ _HOW_TO_RECORD = ("record it with torch.cuda.memory._record_memory_history(max_e
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """A snapshot is lists, dicts, texts and numbers: a pickle that wants code run is none."""
+    """A snapshot contains only lists, dicts, strings and numbers: a pickle that requests code is rejected."""
 
     def find_class(self, module_name: str, global_name: str) -> Any:
         raise pickle.UnpicklingError(f"not a snapshot: it asks for {module_name}.{global_name}")
 
 
 def read_snapshot(file: BinaryIO) -> Dict[str, Any]:
-    """Raises pickle.UnpicklingError for anything else, and runs nothing that is in it."""
+    """Raises pickle.UnpicklingError for anything else, and executes nothing from it."""
     try:
         snapshot = _PlainUnpickler(io.BytesIO(_unpacked(file.read()))).load()
     except (EOFError, IndexError, KeyError, UnicodeDecodeError, ValueError) as error:
@@ -42,7 +42,7 @@ def read_snapshot(file: BinaryIO) -> Dict[str, Any]:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """Snapshots are large, so people compress them."""
+    """Snapshots are large, so they are often compressed."""
     if data.startswith(b"\x1f\x8b"):
         try:
             return gzip.decompress(data)
@@ -61,7 +61,8 @@ def _unpacked(data: bytes) -> bytes:
 
 
 def missing_from(snapshot: Dict[str, Any]) -> Optional[str]:
-    """What a replay will lack, as a line for the user; None when all is there. Raises pickle.UnpicklingError without any event."""
+    """What the replay will lack, as a line for the user; None if nothing. Raises pickle.UnpicklingError without any
+    event."""
     entries = _entries(snapshot)
     if not entries:
         raise pickle.UnpicklingError(f"it holds no allocation and no free; {_HOW_TO_RECORD}")
@@ -71,14 +72,14 @@ def missing_from(snapshot: Dict[str, Any]) -> Optional[str]:
 
 
 def _entries(snapshot: Dict[str, Any]) -> List[Tuple[int, Dict[str, Any]]]:
-    """Allocations and frees of all devices with their device, in the order of time."""
+    """Allocations and frees of all devices, with their device, in order of time."""
     found = [(device, entry) for device, entries in enumerate(snapshot["device_traces"]) for entry in entries
              if entry.get("action") in ("alloc", "free_requested") and entry.get("size", 0) > 0]
     return sorted(found, key=lambda one: one[1].get("time_us", 0))
 
 
 def _from_before(snapshot: Dict[str, Any], entries: List[Tuple[int, Dict[str, Any]]]) -> Dict[Tuple[int, int], int]:
-    """(device, address) -> bytes of the blocks that were there when recording began."""
+    """(device, address) -> bytes of the blocks that existed when recording began."""
     before: Dict[Tuple[int, int], int] = {}
     seen = set()
     for device, entry in entries:
@@ -97,7 +98,7 @@ def _from_before(snapshot: Dict[str, Any], entries: List[Tuple[int, Dict[str, An
 
 
 def trace_lines(snapshot: Dict[str, Any], name: str = "torch") -> Iterator[Line]:
-    """The lines of the trace, as docs/traces.md has them."""
+    """The lines of the trace, as in docs/traces.md."""
     entries = _entries(snapshot)
     numbers = itertools.count(1)
     live: Dict[Tuple[int, int], int] = {}

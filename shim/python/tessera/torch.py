@@ -1,6 +1,6 @@
-"""PyTorch's way in: an allocator, and ways to have its work seen.
+"""The interface for PyTorch: an allocator, and ways to make its work visible to Tessera.
 
-Importing this needs no PyTorch; using it does. docs/pytorch.md says which way fits what.
+Importing this does not need PyTorch; using it does. docs/pytorch.md helps to choose.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ def _hooks_library() -> ctypes.CDLL:
 
 
 def _choose(**options: Any) -> None:
-    """Options as the library reads them: from the environment, once, when it starts."""
+    """Sets options where the library reads them: in the environment, once, at its start."""
     texts = {name: str(value).lower() if isinstance(value, bool) else str(value)
              for name, value in options.items() if value is not None}
     if not texts:
@@ -54,11 +54,11 @@ def _choose(**options: Any) -> None:
 
 def enable(device_memory: Optional[str] = None, host_memory: Optional[str] = None,
            file_dir: Optional[str] = None, **options: Any) -> None:
-    """Every CUDA tensor comes from Tessera from now on.
+    """Allocates every CUDA tensor from Tessera from now on.
 
-    Call it before PyTorch has allocated on a GPU. Options are those of docs/tuning.md with _ for -,
-    sizes like "20GiB". Under `tessera run` they are given there, and not here. Raises ValueError for
-    what no option is or takes, RuntimeError for options when Tessera has started already.
+    Call it before PyTorch has allocated on a GPU. Options are those of docs/tuning.md with _ for -, sizes like
+    "20GiB". Under `tessera run` they are given there, and not here. Raises ValueError for an unknown option or an
+    invalid value, RuntimeError for options if Tessera has already started.
     """
     import torch
     _choose(device_memory=device_memory, host_memory=host_memory, file_dir=file_dir, **options)
@@ -73,7 +73,7 @@ def enable(device_memory: Optional[str] = None, host_memory: Optional[str] = Non
 
 
 def watched() -> bool:
-    """Whether all work is seen, so that blocks may leave by themselves."""
+    """Whether all work is seen, so that blocks may be evicted automatically."""
     return _library.preloaded() or _tracks > 0
 
 
@@ -107,7 +107,7 @@ def _tracking_mode() -> Any:
 
 
 def _stop_automatic() -> None:
-    """Outside, nobody sees what is used: everything comes back as far as it fits."""
+    """Outside, uses are not seen: all blocks are fetched as far as they fit."""
     _api.call("tessera_set_automatic", 0)
     stayed = _api.move_tag("tessera_wake", None).stayed_bytes
     if stayed:
@@ -117,10 +117,10 @@ def _stop_automatic() -> None:
 
 @contextlib.contextmanager
 def track() -> Iterator[None]:
-    """Eager code inside may use more than the device holds: every operator's tensors are brought in.
+    """Lets eager code inside use more than the device holds: every operator's tensors are fetched.
 
-    For programs that do not run under `tessera run`, where this does nothing. Custom kernels that
-    PyTorch does not dispatch are not seen, and neither are graphs.
+    For programs that do not run under `tessera run`, where this does nothing. Custom kernels that PyTorch does not
+    dispatch are not seen, and neither are graphs.
     """
     global _tracks
     if _library.preloaded():
@@ -142,10 +142,10 @@ def track() -> Iterator[None]:
 
 @contextlib.contextmanager
 def offload_activations(least_bytes: int = 1 << 20, lag: int = 4, ahead: int = 2) -> Iterator[None]:
-    """What autograd saves inside leaves the device early, in place, and is back before backward.
+    """Evicts tensors that autograd saves inside early, in place, and fetches them before backward.
 
-    `lag`: so many later tensors are saved before one leaves. `ahead`: so many come back early.
-    Needs `tessera run` or track(): a tensor that is used again in forward must be able to return.
+    `lag`: the number of later tensors saved before one is evicted. `ahead`: the number fetched early. Needs `tessera
+    run` or track(): a tensor that is used again in forward must be able to return.
     """
     import torch
     if not watched():
