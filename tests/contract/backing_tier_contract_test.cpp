@@ -6,7 +6,7 @@
 
 namespace tessera::contract {
 
-// The machine has no byte of host frames more than the tier's budget.
+// The machine has exactly as many host frames as the tier's budget.
 struct BackingTierMachine {
   static constexpr Bytes kCapacity = 128_MiB;
   static constexpr bool kValuesAreRanges = true;

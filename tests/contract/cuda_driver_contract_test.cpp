@@ -1,4 +1,4 @@
-// The CUDA driver joins the driver contract: over softcuda, or over a GPU with TESSERA_TEST_CUDA=1.
+// The CUDA driver passes the driver contract: on softcuda, or on a GPU with TESSERA_TEST_CUDA=1.
 #include "cuda_machine.hpp"
 #include "driver_contract.hpp"
 
@@ -6,10 +6,10 @@ namespace tessera::contract {
 
 class CudaContractMachine : public CudaMachine {
  public:
-  // CUDA leaves the use of a destroyed handle undefined; softcuda finds it.
+  // CUDA leaves the use of a destroyed handle undefined; softcuda detects it.
   static const bool kFindsDestroyedHandles;
 
-  // Threads of the suite ask for it, and only this one has a context.
+  // Looked up in advance: threads of the suite call this, and only this thread has a context.
   const void* churn_kernel() const { return churn_; }
   void finish() {}
 

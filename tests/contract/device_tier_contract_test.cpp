@@ -6,7 +6,7 @@
 
 namespace tessera::contract {
 
-// The device has no byte more than the tier's budget.
+// The device has exactly as much memory as the tier's budget.
 struct DeviceTierMachine {
   static constexpr Bytes kCapacity = 128_MiB;
   static constexpr bool kValuesAreRanges = false;

@@ -1,7 +1,7 @@
-// One suite for every Driver: each rule and call of driver/driver.hpp, and nothing beyond it.
+// One suite for every Driver: each rule and call of driver/driver.hpp, and nothing else.
 //
-// Join it with one line, TESSERA_JOIN_DRIVER_CONTRACT(Name, Machine), in namespace
-// tessera::contract; what a Machine has is said in driver_fixture.hpp.
+// Instantiate it with one line, TESSERA_JOIN_DRIVER_CONTRACT(Name, Machine), in namespace tessera::contract;
+// driver_fixture.hpp defines what a Machine has.
 //
 // Thread safety: a test suite.
 #pragma once

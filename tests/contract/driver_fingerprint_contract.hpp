@@ -1,6 +1,6 @@
 // The driver contract, third part: fingerprints.
 //
-// Where a machine makes none, that is all it may say, and the rest is skipped. Joined through
+// A machine without fingerprints must return kNotSupported, and the rest is skipped. Instantiated through
 // driver_contract.hpp.
 //
 // Thread safety: a test suite.
@@ -46,7 +46,7 @@ class DriverFingerprintContract : public DriverFixture<Machine> {
     }
     return all;
   }
-  // Of the first page, as it is now.
+  // The current fingerprint of the first page.
   Fingerprint now() {
     EXPECT_STATUS_OK(ask({{at_, this->page_}}));
     EXPECT_STATUS_OK(this->driver().synchronize(on_));
@@ -137,7 +137,7 @@ TYPED_TEST_P(DriverFingerprintContract, WritesOneForEachPartOfEachRangeAndNoMore
   ASSERT_STATUS_OK(this->driver().synchronize(this->on_));
   EXPECT_EQ(this->results_[6], (Fingerprint{6, ~std::uint64_t{6}}));
   const std::vector<Fingerprint> got(this->results_, this->results_ + 6);
-  // Each by itself is the same.
+  // Each range by itself gives the same.
   const std::array<DeviceRange, 3> ranges{{{this->at_ + part * 2, part * 2}, {this->at_, part}, {this->at_ + part, part * 3}}};
   std::size_t next = 0;
   for (const DeviceRange& range : ranges) {

@@ -1,15 +1,13 @@
-// What the driver contract suite stands on: a Machine with a driver, and all that a test makes on
-// it.
+// The fixture of the driver contract suite: a Machine with a driver, and everything that a test creates on it.
 //
-// An implementation joins the suite (driver_contract.hpp) with a Machine: a default-constructible
-// type, which has
-//   Driver& driver();            on a machine that is free of other work, with 64 MiB or more
+// An implementation instantiates the suite (driver_contract.hpp) with a Machine: a default-constructible type with
+//   Driver& driver();            on a machine without other work, with 64 MiB or more
 //   const void* churn_kernel();  the driver's handle of
 //                                  void churn(uint32_t* data, uint32_t count, uint32_t rounds)
-//                                which does x = x * 1664525 + 1013904223, `rounds` times, to each
-//                                element, with one thread for each element
-//   void finish();               called when a test is over and has given everything back
-//   static constexpr bool kFindsDestroyedHandles;  a destroyed handle is an error, not undefined
+//                                which applies x = x * 1664525 + 1013904223, `rounds` times, to each
+//                                element, with one thread per element
+//   void finish();               called when a test is over and has released everything
+//   static constexpr bool kFindsDestroyedHandles;  using a destroyed handle is an error, not undefined
 //
 // Thread safety: a test fixture.
 #pragma once
@@ -73,7 +71,7 @@ class DriverFixture : public ::testing::Test {
 
   Driver& driver() { return machine_.driver(); }
 
-  // Each of these makes one thing that TearDown gives back.
+  // Each of these creates a resource that TearDown releases.
   Address range(std::uint64_t pages, Bytes alignment = Bytes()) {
     auto got = driver().reserve(page_ * pages, alignment ? alignment : page_);
     EXPECT_TRUE(got.is_ok()) << text(got.status());
@@ -97,14 +95,14 @@ class DriverFixture : public ::testing::Test {
     mapped_.erase(mapped_.lower_bound(at), mapped_.lower_bound(at + page_ * pages));
   }
   void allow(Address at, std::uint64_t pages = 1) {
-    // Rule of the call: kNotReady is harmless and may be tried again.
+    // By the rules of the call, kNotReady is harmless and may be retried.
     Status status = driver().set_access(at, page_ * pages, kDevice);
     for (int i = 0; i < 100 && status.code() == Code::kNotReady; ++i) {
       status = driver().set_access(at, page_ * pages, kDevice);
     }
     ASSERT_STATUS_OK(status);
   }
-  // A page that work may use.
+  // Memory that work may use.
   Address memory(std::uint64_t pages = 1) {
     const Address at = range(pages);
     map(at, frame(pages), pages);

@@ -1,7 +1,7 @@
 // The driver contract, first half: devices, addresses, frames and mappings.
 //
-// Everything here holds on a GPU as well: what only the strict simulated device refuses is in
-// tests/unit/driver. Joined through driver_contract.hpp.
+// Everything here holds on a GPU as well: checks that only the strict simulated device makes are in tests/unit/driver.
+// Instantiated through driver_contract.hpp.
 //
 // Thread safety: a test suite.
 #pragma once
@@ -40,13 +40,13 @@ TYPED_TEST_P(DriverMemoryContract, AFrameTakesItsBytesFromTheFreeMemory) {
 
 // ---- addresses and frames ----------------------------------------------------------------------
 
-// Drivers may ignore more than that.
+// Drivers may ignore larger alignments.
 TYPED_TEST_P(DriverMemoryContract, AReservedRangeIsAlignedToThePage) {
   const Address at = this->range(3, this->page_ * 16);
   EXPECT_EQ(at.value() % this->page_.value(), 0U);
 }
 
-// Some drivers refuse it.
+// Some drivers reject the hint.
 TYPED_TEST_P(DriverMemoryContract, ARangeAtAHintThatIsTakenLiesElsewhere) {
   const Address taken = this->range(2);
   const auto other = this->driver().reserve(this->page_, this->page_, taken);

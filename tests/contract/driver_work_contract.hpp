@@ -1,7 +1,7 @@
 // The driver contract, second half: streams, events, copies, fills, launches, host memory, threads.
 //
-// Everything here holds on a GPU as well: what only the strict simulated device refuses is in
-// tests/unit/driver. Joined through driver_contract.hpp.
+// Everything here holds on a GPU as well: checks that only the strict simulated device makes are in tests/unit/driver.
+// Instantiated through driver_contract.hpp.
 //
 // Thread safety: a test suite.
 #pragma once
@@ -124,7 +124,7 @@ TYPED_TEST_P(DriverWorkContract, TimedEventsTellTheTimeBetweenThem) {
   ASSERT_STATUS_OK(backwards.status());
   EXPECT_GT(forwards.value(), 0);
   EXPECT_EQ(backwards.value(), -forwards.value());
-  // Whoever measures is often a thread of ours, which has called nothing of the device before.
+  // Times are often read by a thread of ours that has made no call on the device before.
   std::thread([&] {
     const auto elsewhere = this->driver().elapsed(start.value(), end.value());
     ASSERT_STATUS_OK(elsewhere.status());
@@ -187,7 +187,7 @@ TYPED_TEST_P(DriverWorkContract, CopiesAtOnceAllArriveInTheOrderOfTheStream) {
   std::array<HostCopy, 3> in, out;
   for (std::uint32_t i = 0; i < 3; ++i) {
     std::fill_n(there + 1024 * i, 1024, i + 1);
-    in[i] = {at + part * i, there + 1024 * (2 - i), part};  // turned round
+    in[i] = {at + part * i, there + 1024 * (2 - i), part};  // reversed
     out[i] = {at + part * i, back + 1024 * i, part};
   }
   const Status status = this->driver().copy_all(CopyWay::kIn, in, stream);

@@ -1,4 +1,4 @@
-// A fault driver that has no fault to make is a driver like any other.
+// A fault driver without faults behaves like any other driver.
 #include "driver/fault_driver.hpp"
 #include "driver_contract.hpp"
 #include "sim_machine.hpp"

@@ -1,10 +1,10 @@
-// One suite for every FileIo, real or modelled, and one more for those that move bytes to a disk.
+// One suite for every FileIo, real or modelled, and another for those that transfer bytes to a disk.
 //
-// Join with INSTANTIATE_TYPED_TEST_SUITE_P(Name, FileIoContract, Machine), and DiskFileIoContract; a Machine is a
-// default-constructible type with
-//   FileIo* io();    new, over a file of kFile bytes; null where this machine has none
-//   void idle();     lets time pass, where it does not by itself
-//   void finish();   destroys it
+// Instantiate with INSTANTIATE_TYPED_TEST_SUITE_P(Name, FileIoContract, Machine), and DiskFileIoContract; a Machine is
+// a default-constructible type with
+//   FileIo* io();    new, over a file of kFile bytes; null if this machine has none
+//   void idle();     lets time pass, if it does not by itself
+//   void finish();   destroys the FileIo
 //
 // Thread safety: a test suite.
 #pragma once
@@ -39,7 +39,7 @@ class FileIoContract : public ::testing::Test {
     return started(io().write(from.data(), bytes, offset));
   }
   IoTicket read(BlockBuffer& to, Bytes bytes, Bytes offset) { return started(io().read(to.data(), bytes, offset)); }
-  // By polling alone.
+  // The outcome, by polling only.
   Status polled(IoTicket ticket) {
     Status status = io().poll(ticket);
     while (status.code() == Code::kNotReady) {
@@ -141,7 +141,7 @@ TYPED_TEST_P(DiskFileIoContract, WhatWasWrittenIsReadBack) {
 }
 
 TYPED_TEST_P(DiskFileIoContract, ManyTransfersInFlightDoNotMixTheirBytes) {
-  constexpr std::uint64_t kCount = 64;  // of two chunks each, several times what may be in flight
+  constexpr std::uint64_t kCount = 64;  // of two chunks each, several times the number in flight
   std::vector<BlockBuffer> buffers;
   std::vector<IoTicket> tickets;
   for (std::uint64_t i = 0; i < kCount; ++i) buffers.emplace_back(2_MiB, i);
@@ -220,7 +220,7 @@ TYPED_TEST_P(DiskFileIoContract, SeveralThreadsShareIt) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// The kernel cancels what a thread has in flight when the thread ends.
+// The kernel cancels the I/O of a thread when the thread ends.
 TYPED_TEST_P(DiskFileIoContract, ATransferOutlivesTheThreadThatStartedIt) {
   for (std::uint64_t round = 0; round < 3; ++round) {
     BlockBuffer out(16_MiB, round);

@@ -31,7 +31,7 @@ struct UringMachine : RealMachine {
 struct ThreadMachine : RealMachine {
   ThreadMachine() { file = opened<ThreadIo>(); }
 };
-// Where not even threads can be had.
+// For machines where not even threads can be created.
 struct CallMachine : RealMachine {
   CallMachine() {
     const NoThreads none;

@@ -1,4 +1,4 @@
-// All published policies: deciding and planning.
+// All published policies: decisions and plans.
 #include "plan_contract.hpp"
 #include "policy/atc24_policy.hpp"
 #include "policy/capuchin_policy.hpp"

@@ -6,7 +6,7 @@
 
 namespace tessera::contract {
 
-// The lenders have no byte more than they lend.
+// The lenders have exactly as much memory as they lend.
 struct PeerTierMachine {
   static constexpr Bytes kCapacity = 128_MiB;
   static constexpr bool kValuesAreRanges = true;

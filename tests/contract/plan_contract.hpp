@@ -1,8 +1,8 @@
-// One suite for every plan: what policy/policy.hpp promises of those that a policy offers, on random
+// One suite for every plan: the guarantees of policy/policy.hpp for the plans that a policy offers, on random
 // iterations.
 //
-// Join it with INSTANTIATE_TYPED_TEST_SUITE_P(Name, PlanContract, YourPolicy); the policy is made by
-// its default constructor.
+// Instantiate it with INSTANTIATE_TYPED_TEST_SUITE_P(Name, PlanContract, YourPolicy); the policy is
+// default-constructed.
 //
 // Thread safety: a test suite.
 #pragma once
@@ -35,7 +35,7 @@ class PlanContract : public ::testing::Test {
     return machine;
   }
 
-  // Each iteration with its machine.
+  // Visits each iteration with its machine ...
   template <class Visit>
   void for_many_iterations(Visit visit) {
     for (std::uint64_t seed = 0; seed < kIterations; ++seed) {

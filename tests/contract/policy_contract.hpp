@@ -1,7 +1,7 @@
-// One suite for every policy: what policy/policy.hpp promises, on random snapshots.
+// One suite for every policy: the guarantees of policy/policy.hpp, on random snapshots.
 //
-// Join it with INSTANTIATE_TYPED_TEST_SUITE_P(Name, PolicyContract, YourPolicy); the policy is made by
-// its default constructor.
+// Instantiate it with INSTANTIATE_TYPED_TEST_SUITE_P(Name, PolicyContract, YourPolicy); the policy is
+// default-constructed.
 //
 // Thread safety: a test suite.
 #pragma once
@@ -26,7 +26,7 @@ inline Snapshot random_snapshot(std::uint64_t seed) {
   Bytes all;
   for (std::size_t i = below(40); i > 0; --i) {
     RunPicture run;
-    run.run = i * 3;  // names are not places
+    run.run = i * 3;  // run numbers are not positions in the list
     run.bytes = 2_MiB * (1 + below(20));
     run.clean = 2_MiB * below(run.bytes / 2_MiB + 1);
     run.used = below(snapshot.epoch + 1);
@@ -45,7 +45,7 @@ class PolicyContract : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kSnapshots = 300;
 
-  // Calls visit(snapshot, decision, pictures by name) for many snapshots.
+  // Calls visit(snapshot, decision, pictures by run) for many snapshots.
   template <class Visit>
   void for_many(Visit visit) {
     for (std::uint64_t seed = 0; seed < kSnapshots; ++seed) {

@@ -1,4 +1,4 @@
-// The simulated device joins the driver contract.
+// The simulated device passes the driver contract.
 #include "driver_contract.hpp"
 #include "sim_machine.hpp"
 

@@ -1,11 +1,11 @@
 // One suite for every Tier: the rules and invariants of tier/tier.hpp.
 //
-// Join it with INSTANTIATE_TYPED_TEST_SUITE_P(Name, TierContract, Machine); a Machine is a
-// default-constructible type with
-//   Tier& tier();              new, with a budget of kCapacity, which the machine can give in full
+// Instantiate it with INSTANTIATE_TYPED_TEST_SUITE_P(Name, TierContract, Machine); a Machine is a default-constructible
+// type with
+//   Tier& tier();               new, with a budget of kCapacity, which the machine can provide in full
 //   static constexpr Bytes kCapacity;       a multiple of the large page, at least two
 //   static constexpr bool kValuesAreRanges; Frame::value .. value + bytes is the frame's own range
-//   void finish();             called when every frame came back
+//   void finish();              called when every frame was given back
 //
 // Thread safety: a test suite.
 #pragma once
@@ -32,7 +32,7 @@ class TierContract : public ::testing::Test {
 
   Tier& tier() { return machine_.tier(); }
 
-  // Takes a frame that TearDown gives back; false when the tier is full.
+  // Takes a frame that TearDown gives back; false if the tier is full.
   bool take(PageClass page_class) {
     auto taken = tier().take(page_class);
     if (!taken.is_ok()) {

@@ -1,4 +1,4 @@
-// A trace driver changes nothing about the driver it records.
+// A trace driver does not change the behaviour of the driver that it records.
 #include "driver/trace_driver.hpp"
 #include "driver_contract.hpp"
 #include "sim_machine.hpp"

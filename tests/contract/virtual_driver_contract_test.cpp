@@ -1,4 +1,4 @@
-// The simulated device in virtual time joins the driver contract, with real bytes.
+// The simulated device in virtual time passes the driver contract, with real bytes.
 #include "base/virtual_clock.hpp"
 #include "driver_contract.hpp"
 #include "sim_machine.hpp"

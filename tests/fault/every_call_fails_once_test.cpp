@@ -1,5 +1,5 @@
-// Every driver call that moving pages makes fails once: the error surfaces, a second try succeeds,
-// no byte is lost, and everything is given back.
+// Makes every driver call that moves pages fail once: the error surfaces, a second attempt succeeds, no byte is lost,
+// and everything is released.
 #include <functional>
 
 #include "residency_fixture.hpp"
@@ -14,8 +14,8 @@ struct Step {
   std::function<Status()> make;
 };
 
-// A life with every kind of move: out to host and file, back, clean, prefetched, evicted, pinned,
-// on two streams, with a run that ends and a stream that goes.
+// A sequence with every kind of move: eviction to host and file, fetch, clean eviction, prefetch, explicit eviction and
+// pin, on two streams, with a run that is freed and a stream that is destroyed.
 class Life {
  public:
   enum class Uses : bool { kAnnounced, kUnseen };
@@ -38,7 +38,7 @@ class Life {
       do {
         status = step.make();
         if (status.is_ok()) break;
-        // A fault may make a step fail in its own words; it may not hide in other trouble.
+        // A fault may make a step fail with an error of its own; it must not be hidden by other errors.
         EXPECT_TRUE(status.code() == Code::kDriver || status.code() == Code::kOutOfMemory ||
                     status.code() == Code::kNotReady)
             << step.what << ": " << status.to_string();
@@ -61,7 +61,7 @@ class Life {
     for (std::uint64_t i = 0; i < runs_.size(); ++i) {
       add("write", [this, i] { return machine_.write(runs_[i], i, i % 2 == 0 ? first_ : second_); });
     }
-    // As a launch does that is given a block and does not write it: it leaves, comes back, and is asked.
+    // As for a launch that gets a block but does not write it: the block is evicted, fetched, and fingerprinted.
     for (int i = 0; i < 2; ++i) {
       add("touch", [this] { return machine_.touch({runs_[0]}, Access::kWrite); });
       add("evict what may have changed", [this] { return machine_.evict(runs_[0]); });

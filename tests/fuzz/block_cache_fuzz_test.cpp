@@ -1,5 +1,5 @@
-// Random traffic over the whole allocator on a device that is too small for it: every block keeps
-// its bytes, and every layer stays valid. Seeds are fixed; a failure names its seed and step.
+// Random operations on the whole allocator, with a device that is too small for them: every block keeps its bytes, and
+// every layer stays valid. Seeds are fixed; a failure names its seed and step.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -14,7 +14,7 @@ namespace {
 struct Live {
   Address address;
   Bytes bytes;
-  StreamId stream;  // that wrote it last; all its work is ordered there
+  StreamId stream;  // the stream that wrote it last; all of its work is ordered there
   std::uint8_t value = 0;
 };
 
@@ -32,7 +32,7 @@ class BlockCacheFuzzTest : public LayerTest {
       default: return Bytes(1 + random() % (8_KiB).value());
     }
   }
-  // Bytes at both ends, so that large blocks cost no more than small ones.
+  // Only bytes at both ends are used, so that large blocks cost no more than small ones.
   static Bytes edge(const Live& live) { return std::min(live.bytes, 4_KiB); }
   Address tail(const Live& live) const { return live.address + (live.bytes - edge(live)); }
 
@@ -47,7 +47,7 @@ class BlockCacheFuzzTest : public LayerTest {
     EXPECT_TRUE(holds(tail(live), live.value, edge(live), live.stream));
   }
 
-  // One random operation on the thread's own blocks. Out of memory is an answer; all else is not.
+  // One random operation on the thread's own blocks. Out of memory is a valid result; other errors are not.
   void step(std::mt19937_64& random, std::vector<Live>& mine, const std::vector<StreamId>& streams) {
     const auto any = [&]() -> Live& { return mine[random() % mine.size()]; };
     const std::uint64_t choice = random() % 100;
@@ -56,7 +56,7 @@ class BlockCacheFuzzTest : public LayerTest {
     } else if (choice < 50) {
       const StreamId stream = streams[random() % streams.size()];
       const Bytes size = kSlotLimit + Bytes(1 + random() % (2_MiB).value());
-      for (std::uint64_t n = 4 + random() % 4; n > 0; --n) {  // a burst, of up to three sizes
+      for (std::uint64_t n = 4 + random() % 4; n > 0; --n) {  // a burst of up to three sizes
         make(random, mine, {{}, size + Bytes(random() % 3 << 18), stream}, TagId(1));
       }
     } else if (choice < 85) {
@@ -71,7 +71,7 @@ class BlockCacheFuzzTest : public LayerTest {
       }
       expect_ok(blocks().free(live.address, on));
       if (random() % 8 == 0) {
-        // Ours no more; another thread's by now, perhaps, so only an interior address is safe.
+        // No longer ours and perhaps another thread's by now, so only an interior address is safe.
         EXPECT_EQ(blocks().free(live.address + 1_B, on).code(), Code::kNotFound);
       }
     } else if (choice < 97) {
@@ -121,7 +121,7 @@ TEST_F(BlockCacheFuzzTest, OneThreadAndEveryStepIsValid) {
 TEST_F(BlockCacheFuzzTest, ManyThreadsShareStreamsAndEveryRoundIsValid) {
   const std::vector<StreamId> streams = {new_stream(), new_stream(), new_stream()};
   constexpr std::size_t kThreads = 4;
-  largest_ = 20_MiB;  // what all threads use at one moment fits the device
+  largest_ = 20_MiB;  // the blocks of all threads at any moment fit in the device
   std::vector<std::vector<Live>> lives(kThreads);
   for (std::uint64_t round = 0; round < 4; ++round) {
     std::vector<std::thread> threads;
@@ -134,7 +134,7 @@ TEST_F(BlockCacheFuzzTest, ManyThreadsShareStreamsAndEveryRoundIsValid) {
     for (auto& thread : threads) thread.join();
     expect_valid();
     if (HasFailure()) return;
-    std::swap(lives.front(), lives.back());  // the next round frees what other threads made
+    std::swap(lives.front(), lives.back());  // the next round frees blocks made by other threads
   }
   for (const auto& mine : lives) free_all(mine);
   for (const StreamId stream : streams) expect_ok(driver().synchronize(stream));
@@ -142,7 +142,7 @@ TEST_F(BlockCacheFuzzTest, ManyThreadsShareStreamsAndEveryRoundIsValid) {
   EXPECT_EQ(pages().stats().runs, 0u);
 }
 
-// Small blocks only, so that caches, slabs and giving back are hit hard.
+// Only small blocks, to stress caches, slabs and frees.
 TEST_F(BlockCacheFuzzTest, ManyThreadsNeverGetTheSameBlock) {
   const StreamId stream = new_stream();
   constexpr int kThreads = 4;
@@ -157,7 +157,7 @@ TEST_F(BlockCacheFuzzTest, ManyThreadsNeverGetTheSameBlock) {
           mine.push_back(take(blocks().allocate(Bytes(1 + random() % 3000), stream, TagId(1))));
         } else if (!mine.empty()) {
           std::swap(mine[random() % mine.size()], mine.back());
-          // A second owner would make one of the two frees fail.
+          // With a second owner, one of the two frees would fail.
           expect_ok(blocks().free(mine.back(), stream));
           mine.pop_back();
         }

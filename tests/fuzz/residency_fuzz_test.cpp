@@ -1,6 +1,6 @@
-// Random operations on random machines; after each one the books are right, and no byte is lost.
+// Random operations on random machines; after each one the bookkeeping is valid, and no byte is lost.
 //
-// Replay one seed with TESSERA_FUZZ_SEED=n; TESSERA_FUZZ_SEEDS=n runs so many of them.
+// Replay one seed with TESSERA_FUZZ_SEED=n; TESSERA_FUZZ_SEEDS=n runs n seeds.
 #include <cstdlib>
 #include <random>
 
@@ -36,7 +36,7 @@ class Fuzz {
     unchanged_ = machine_.residency().stats().unchanged_evictions;
     machine_.finish();
   }
-  // Pages that left for nothing since they were found to be as their copies are.
+  // Pages evicted without a copy since they were found equal to their copies.
   std::uint64_t unchanged() const { return unchanged_; }
 
  private:
@@ -65,7 +65,7 @@ class Fuzz {
     return setup;
   }
 
-  // So that one large page fits, and takes turns with as many base pages.
+  // Makes room for one large page, which then alternates with the equivalent base pages.
   void grow(ResidencySetup& setup) {
     setup.device += kLargePage;
     for (Bytes* const bytes : {&setup.host, &setup.file, &setup.backing}) {
@@ -141,7 +141,7 @@ class Fuzz {
     hint("ensure", machine_.residency().ensure(model.run, model.last, Contents::kUndefined));
   }
 
-  // Its callback fails now and then.
+  // Its callback fails occasionally.
   void set_remake(Model& model) {
     what_ = "set remake";
     if (model.dead || !model.written) return;
@@ -155,7 +155,7 @@ class Fuzz {
     EXPECT_OK(machine_.residency().set_remake(run, {work, cost}));
   }
 
-  // An operation that may be refused, for want of room or since the run is in use.
+  // An operation that may be refused, for lack of room or because the run is in use.
   void hint(const char* what, const Status& status) {
     what_ = what;
     EXPECT_TRUE(status.is_ok() || status.code() == Code::kOutOfMemory || status.code() == Code::kBusy)
@@ -181,7 +181,7 @@ class Fuzz {
   void use(std::span<Model* const> chosen, Access access) {
     what_ = access == Access::kWrite ? "write" : "read";
     const StreamId stream = streams_[below(streams_.size())];
-    // A launch that is given a block counts as writing it, whether it does or not.
+    // A launch counts as writing every block that it is given, whether it does or not.
     const Access announced = below(2) == 0 ? Access::kWrite : access;
     const auto kind = below(4) == 0 ? Use::Kind::kHold : Use::Kind::kGate;
     std::vector<Run*> runs;
@@ -221,7 +221,7 @@ class Fuzz {
   }
 
   std::mt19937_64 random_;
-  bool peace_ = false;  // callbacks fail no more
+  bool peace_ = false;  // callbacks no longer fail
   bool large_ = false;
   ResidencyMachine machine_;
   std::vector<StreamId> streams_;
@@ -236,7 +236,7 @@ TEST(ResidencyFuzz, NoByteIsLostAndTheBooksAreRight) {
   const std::uint64_t seeds = number_from("TESSERA_FUZZ_SEEDS", kSeeds);
   std::uint64_t unchanged = 0;
   const std::uint64_t first = only != 0 ? only : 1, last = only != 0 ? only : seeds;
-  // Who leaves is a matter of time, and few are found unchanged: some seeds more where nobody was.
+  // Which runs are evicted depends on timing, and few are found unchanged: further seeds are run if there was none.
   const std::uint64_t most = only != 0 ? only : 4 * seeds;
   for (std::uint64_t seed = first; seed <= last || (unchanged == 0 && seed <= most); ++seed) {
     Fuzz fuzz(seed);

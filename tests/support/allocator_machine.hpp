@@ -1,6 +1,6 @@
-// The whole machine on a simulated device, as the C API has it on a driver.
+// The complete allocator on a simulated device, as the C API builds it on a driver.
 //
-// Thread safety: that of Allocator.
+// Thread safety: as for Allocator.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ class AllocatorMachine : public ::testing::Test {
     EXPECT_TRUE(block.is_ok()) << block.status().to_string();
     return block.is_ok() ? block.value() : Address();
   }
-  // Writes and reads through announced, blocking uses, as the preload library does for cuMemcpy.
+  // Writes and reads in announced, blocking uses, as the preload library does for cuMemcpy.
   void write(Address to, std::uint32_t pattern, Bytes bytes) {
     const std::vector<std::uint32_t> data(bytes.value() / sizeof(pattern), pattern);
     use(to, Access::kWrite, [&] { return sim_->copy_in(to, data.data(), bytes, StreamId()); });

@@ -1,7 +1,7 @@
-// Memory that direct transfers accept: aligned to 4096, filled with a pattern that tells where a
-// byte belongs.
+// Memory accepted by direct transfers: aligned to 4096, filled with a pattern that identifies the position of each
+// byte.
 //
-// Thread safety: a value that one thread owns.
+// Thread safety: a value owned by one thread.
 #pragma once
 
 #include <cstdint>

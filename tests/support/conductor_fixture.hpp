@@ -1,4 +1,4 @@
-// A conductor of a small program, with a policy that has plans for all of it.
+// A conductor with a small program, and a policy that plans for all of it.
 //
 // Thread safety: none.
 #pragma once
@@ -15,9 +15,9 @@
 
 namespace tessera::test {
 
-using DeviceRun = tessera::Run;  // a test has a Run() of its own
+using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
-// Away in every gap that is longer than a step, back with the step before.
+// Evicts in every gap longer than a step, and fetches with the step before the end.
 class EveryGap final : public Policy {
  public:
   std::string_view name() const override { return "every-gap"; }
@@ -36,8 +36,7 @@ class EveryGap final : public Policy {
   Away to = Away::kHost;
 };
 
-// A program of kLayers layers: activation i is written in step i and read in step 2 * kLayers - 1 -
-// i.
+// A program of kLayers layers: step i writes activation i, and step 2 * kLayers - 1 - i reads it.
 class ConductorTest : public ::testing::Test {
  protected:
   static constexpr std::size_t kLayers = 20;
@@ -69,8 +68,7 @@ class ConductorTest : public ::testing::Test {
     for (const Conductor::Order& leave : orders.leave) left_.push_back(leave);
     for (const Conductor::Order& come : orders.come) came_.push_back(come.run);
   }
-  // New runs every time, as an allocator may give them; they are live where the next iteration
-  // begins.
+  // Uses new runs every time, as an allocator may return them; they are still live when the next iteration begins.
   void iterate() {
     std::vector<DeviceRun*> activations;
     for (std::size_t i = 0; i < kLayers; ++i) {

@@ -1,7 +1,7 @@
-// A CUDA driver for tests: softcuda from the build folder, or with TESSERA_TEST_CUDA=1 the
-// machine's own, for which the kernels must be compiled too (TESSERA_GPU_KERNELS).
+// A CUDA driver for tests: softcuda from the build folder, or with TESSERA_TEST_CUDA=1 the machine's own, which needs
+// kernels compiled for the GPU (TESSERA_GPU_KERNELS).
 //
-// Thread safety: that of CudaDriver; the machine itself belongs to one thread.
+// Thread safety: as for CudaDriver; the machine itself belongs to one thread.
 #pragma once
 
 #include <cuda.h>
@@ -23,7 +23,7 @@ class CudaMachine {
     const char* const value = std::getenv("TESSERA_TEST_CUDA");
     return value != nullptr && std::string(value) == "1";
   }
-  // Found from where this program lies, so that the folder may be moved to a machine with a GPU.
+  // Located relative to this program, so that the folder can be moved to a machine with a GPU.
   static std::string built(const std::string& file) {
     const auto tests = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     return (tests.parent_path() / "lib" / file).string();
@@ -67,7 +67,7 @@ class CudaMachine {
  private:
   static void expect(CUresult result) { EXPECT_EQ(result, CUDA_SUCCESS); }
 
-  // As a program has: the primary context, current on this thread.
+  // As in a program: the primary context, current on this thread.
   void enter_context() {
     CUcontext context = nullptr;
     expect(call<decltype(&::cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain")(&context, 0));

@@ -1,4 +1,4 @@
-// The reactive half of a policy on a string of accesses: misses and bytes, without an engine.
+// The reactive part of a policy on a sequence of accesses: counts misses and bytes, without an engine.
 //
 // Thread safety: none.
 #pragma once
@@ -15,10 +15,10 @@ namespace tessera::test {
 struct Paging {
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
-  std::uint64_t most_moves = 0;  // runs that left for one access
+  std::uint64_t most_moves = 0;  // runs evicted for one access
 };
 
-// Runs of one size, `room` of them at a time. `known`: the policy is told when each is used next.
+// Runs of equal size, of which `room` fit. `known`: the policy knows each run's next use.
 inline Paging page_on_demand(const Policy& policy, const std::vector<std::size_t>& accesses,
                              std::size_t room, bool known = false) {
   std::map<std::size_t, RunPicture> there, past;

@@ -1,4 +1,5 @@
-// Traces of the shapes that papers.md asks for, and what a policy makes of them on the engine, in virtual time.
+// Traces with the access patterns of the published policies' papers, and the results of replaying them on the engine in
+// virtual time.
 //
 // Thread safety: none.
 #pragma once
@@ -26,7 +27,7 @@ class TraceText {
     text_ += "}\n";
     return last_;
   }
-  // Each operation of an iteration has a name of its own, as kernels do: it is by them that an iteration is known.
+  // Each operation of an iteration has a distinct name, like kernels do: iterations are recognised by these names.
   void op(std::uint64_t nanoseconds, const Ids& reads, const Ids& writes = {}) {
     text_ += "{\"t\":\"op\",\"name\":\"op" + std::to_string(ops_++) + "\",\"ns\":" + std::to_string(nanoseconds) + ",\"r\":" + list(reads) + ",\"w\":" +
              list(writes) + "}\n";
@@ -49,7 +50,7 @@ class TraceText {
   std::uint64_t last_ = 0, marks_ = 0, ops_ = 0;
 };
 
-// A host that holds everything, and links on which one kBlock takes so many nanoseconds.
+// A host with room for everything, and links on which one kBlock takes `block_takes` nanoseconds.
 inline ReplayOptions machine_for(std::string_view policy, Bytes device, double block_takes) {
   ReplayOptions options;
   options.policy = policy;
@@ -65,7 +66,7 @@ inline ReplayResult played(const Trace& trace, const ReplayOptions& options) {
   return result.is_ok() ? result.take() : ReplayResult();
 }
 
-// Time in which the last pass computed nothing.
+// The time of the last pass without computation.
 inline Nanoseconds stall_of(const ReplayResult& result) { return result.last_pass.time - result.last_pass.compute; }
 
 }  // namespace tessera::test

@@ -1,4 +1,4 @@
-// A clock that shows what the test sets.
+// A clock set by the test.
 //
 // Thread safety: any thread.
 #pragma once

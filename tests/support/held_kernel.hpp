@@ -1,4 +1,4 @@
-// Work on a simulated device that runs until the test lets it go.
+// Work on a simulated device that runs until the test releases it.
 //
 // Thread safety: let_go may be called from any thread.
 #pragma once
@@ -14,7 +14,7 @@ namespace tessera {
 
 class HeldKernel {
  public:
-  // Queues the work. REQUIRES: this outlives it.
+  // Queues the work. REQUIRES: this object outlives it.
   Status launch(Driver& driver, StreamId stream) {
     static constexpr sim_parameter kParameters[] = {{0, 8}};
     static constexpr sim_kernel kKernel = {SIM_KERNEL_ABI_VERSION, "held", &run, 1, kParameters, 8};

@@ -1,4 +1,4 @@
-// A body run in a child process, for what a process cannot undo: filters on its system calls, limits.
+// Runs a body in a child process, for effects that a process cannot undo: system call filters, limits.
 //
 // Thread safety: called from a process with one thread.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-// Whether the body returned true. A child that does not end fails by the test's own time limit.
+// Returns the body's result. A child that does not end fails through the test's own time limit.
 template <class Body>
 bool in_child(Body body) {
   const pid_t child = ::fork();
@@ -25,7 +25,7 @@ bool in_child(Body body) {
 
 inline bool refuse(const std::vector<refused_call>& rules) { return ::refuse_calls(rules.data(), rules.size()) == 0; }
 
-// Whether this machine lets a process filter its calls.
+// Whether this machine allows a process to filter its system calls.
 inline bool can_refuse() {
   return in_child([] { return refuse({}); });
 }

@@ -1,5 +1,5 @@
-// The order of passes on one rank of a pipeline whose ranks have several chunks of the model each (interleaved 1F1B), as
-// bench/traces/interleaved.py has it.
+// The order of passes on one rank of a pipeline with several model chunks per rank (interleaved 1F1B), as in
+// bench/traces/interleaved.py.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -13,7 +13,7 @@ namespace tessera::test {
 struct PipelineShape {
   std::uint32_t ranks = 4, rank = 0, chunks = 2, micro_batches = 8;
   std::uint32_t passes() const { return chunks * micro_batches; }
-  // Forward passes before the first one back.
+  // Forward passes before the first backward pass.
   std::uint32_t ahead() const { return std::min(2 * (ranks - rank - 1) + (chunks - 1) * ranks, passes()); }
   std::uint32_t in_flight() const { return std::min(ahead() + 1, passes()); }
 };

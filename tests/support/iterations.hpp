@@ -1,4 +1,4 @@
-// Iterations made by hand: a builder, and the shapes that the checks of papers.md ask for.
+// Hand-built iterations: a builder, and the shapes used in the published policies' papers.
 //
 // Thread safety: none.
 #pragma once
@@ -41,7 +41,7 @@ inline RunUse reads(std::uint32_t run) { return {.run = run}; }
 inline RunUse writes(std::uint32_t run) { return {.run = run, .writes = true}; }
 inline RunUse makes(std::uint32_t run) { return {.run = run, .writes = true, .fresh = true}; }
 
-// Equal layers: forward i makes activation i, backward i (in reverse) reads it. Nothing else.
+// Equal layers: forward step i makes activation i, and the backward steps read them in reverse order. Nothing else.
 inline Iteration stack(std::uint32_t layers, Bytes bytes, std::uint64_t nanoseconds) {
   IterationBuilder build;
   for (std::uint32_t i = 0; i < layers; ++i) build.run(bytes);
@@ -50,14 +50,14 @@ inline Iteration stack(std::uint32_t layers, Bytes bytes, std::uint64_t nanoseco
   return build.done();
 }
 
-// Where the runs of a training iteration are: activations first, then weights, optimizer states,
-// gradients of weights.
+// The indices of the runs in a training iteration: activations first, then weights, optimizer states, and weight
+// gradients.
 struct TrainingShape {
   std::uint32_t layers = 8;
   Bytes activation = 8_MiB;
   Bytes weight = 4_MiB;
   Bytes optimizer = 8_MiB;
-  std::uint64_t nanoseconds = 1'000'000;  // forward; backward takes twice as long, the update half
+  std::uint64_t nanoseconds = 1'000'000;  // forward; backward takes twice, the update half as long
   Nanoseconds regenerate{};               // of an activation
 
   std::uint32_t weight_of(std::uint32_t layer) const { return layers + layer; }
@@ -65,7 +65,7 @@ struct TrainingShape {
   std::uint32_t gradient_of(std::uint32_t layer) const { return 3 * layers + layer; }
 };
 
-// Forward, backward, update: nothing is tagged.
+// Forward, backward, update, without tags.
 inline Iteration training(const TrainingShape& shape = {}) {
   IterationBuilder build;
   const std::uint32_t n = shape.layers;
@@ -90,7 +90,7 @@ inline Iteration training(const TrainingShape& shape = {}) {
   return build.done();
 }
 
-// Any steps, any uses, some fresh, some pinned, some remade: for contracts.
+// Random steps and uses; some runs are fresh, some pinned, some recomputable: for contract suites.
 inline Iteration random_iteration(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&random](std::uint64_t n) {
@@ -131,12 +131,12 @@ inline Bytes all_bytes(const Iteration& iteration) {
   return bytes;
 }
 
-// Both links as fast, and no file.
+// A machine with equally fast links in both directions, and no file.
 inline Machine machine_of(Bytes device, double rate) {
   return {.device = device, .host = 1_TiB, .out_rate = rate, .in_rate = rate};
 }
 
-// Absences that move something: not the frees, which are in every plan.
+// Offload intervals with copies: excludes the frees, which are in every plan.
 inline AbsencePlan moves_of(const AbsencePlan& plan) {
   AbsencePlan moves;
   for (const Absence& absence : plan) {
@@ -145,7 +145,7 @@ inline AbsencePlan moves_of(const AbsencePlan& plan) {
   return moves;
 }
 
-// Whether all absences are in gaps that the iteration has, each at most once, and none is of a pinned run.
+// Whether all offload intervals are gaps of the iteration, each at most once, and none of a pinned run.
 inline bool are_own_gaps(const Iteration& iteration, const AbsencePlan& plan) {
   std::vector<Gap> left = find_gaps(iteration);
   return std::ranges::all_of(plan, [&](const Absence& absence) {

@@ -1,7 +1,6 @@
-// The allocator's layers over a simulated device, built bottom-up on one screen, and all validated
-// when the test ends.
+// The allocator's layers over a simulated device, assembled bottom-up, and all validated at the end of a test.
 //
-// Thread safety: that of the layers.
+// Thread safety: as for the layers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,8 +22,8 @@
 
 namespace tessera {
 
-inline constexpr TagId kTag{3};                         // some program's
-inline constexpr Bytes kEverything{~std::uint64_t{0}};  // more than there is
+inline constexpr TagId kTag{3};                         // an arbitrary tag
+inline constexpr Bytes kEverything{~std::uint64_t{0}};  // more than exists
 
 struct LayerSizes {
   Bytes device = 128_MiB;
@@ -35,7 +34,7 @@ struct LayerSizes {
   BlockCacheOptions blocks = {};
 };
 
-// Any value of a Result that a test needs; throws where the call failed.
+// The value of a Result; throws if the call failed.
 template <class T>
 T take(Result<T> result) {
   if (!result.is_ok()) throw std::runtime_error(result.status().to_string());
@@ -57,7 +56,7 @@ struct LayerStack {
 
   SteadyClock clock;
   SimDriver sim;
-  FaultDriver driver;  // passes all calls on until a test says otherwise
+  FaultDriver driver;  // forwards all calls unless a test sets a fault
   EventLog log;
   DeviceTier device;
   HostTier host;
@@ -69,7 +68,7 @@ struct LayerStack {
 
 class LayerTest : public testing::Test {
  protected:
-  using Run = tessera::Run;  // testing::Test has a private member of that name
+  using Run = tessera::Run;  // testing::Test has a private member with this name
 
   explicit LayerTest(LayerSizes sizes = {}) : stack_(std::make_unique<LayerStack>(sizes)) {}
 
@@ -87,7 +86,7 @@ class LayerTest : public testing::Test {
     streams_.push_back(take(driver().create_stream(DeviceId(0))));
     return streams_.back();
   }
-  // Work queued on `stream` from now on stands still as long as the result lives.
+  // Work queued on `stream` from now on is blocked during the lifetime of the result.
   struct Hold {
     std::promise<void> over;
     ~Hold() { over.set_value(); }

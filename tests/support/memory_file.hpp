@@ -1,7 +1,7 @@
-// A spill file in memory, whose transfers end when the test says and go wrong when it wants.
+// A spill file in memory, with transfers that complete and fail under control of the test.
 //
-// A transfer moves its bytes when it ends, not when it starts: memory that is given away too early
-// shows as wrong bytes.
+// A transfer moves its bytes when it completes, not when it starts, so that memory released too early shows as wrong
+// bytes.
 //
 // Thread safety: every call may be made from any thread.
 #pragma once
@@ -18,10 +18,10 @@ namespace tessera {
 
 class MemoryFile final : public FileIo {
  public:
-  // Each transfer says "not ready" to so many polls; wait() always ends it.
+  // The first `polls` polls of each transfer return "not ready"; wait() always completes it.
   explicit MemoryFile(std::uint32_t polls = 1) : polls_(polls) {}
 
-  // From now on transfers end with this; OK again heals the file.
+  // From now on writes complete with this outcome; OK repairs the file.
   void set_write_outcome(Status outcome) {
     const MutexLock lock(mutex_);
     write_outcome_ = std::move(outcome);
@@ -30,7 +30,7 @@ class MemoryFile final : public FileIo {
     const MutexLock lock(mutex_);
     read_outcome_ = std::move(outcome);
   }
-  // Flips a bit of everything that is in the file.
+  // Flips a bit in every piece of the file.
   void corrupt() {
     const MutexLock lock(mutex_);
     for (auto& [offset, bytes] : contents_) bytes.front() ^= 1;

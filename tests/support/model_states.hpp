@@ -1,4 +1,5 @@
-// What mixed precision with Adam keeps for each parameter, as ZeRO's formulas count it, and the iteration that uses it.
+// Model states of mixed precision training with Adam, per parameter, as in ZeRO's formulas, and an iteration that uses
+// them.
 //
 // Thread safety: none.
 #pragma once
@@ -11,7 +12,7 @@
 
 namespace tessera::test {
 
-// Parameters of the modules of t5-small in the order in which they are used; its one table of words comes first.
+// Parameter counts of t5-small's modules in the order of use; its single embedding table comes first.
 inline std::vector<std::uint64_t> t5_small() {
   constexpr std::uint64_t kWidth = 512, kInner = 2048, kPlaces = 32 * 8;
   std::vector<std::uint64_t> modules{32128 * kWidth};
@@ -29,7 +30,7 @@ inline std::vector<std::uint64_t> t5_small() {
   return modules;
 }
 
-// By parameter: a weight of 2 bytes and a gradient of 2; an exact copy and two moments of 4 each.
+// Per parameter: a weight and a gradient of 2 bytes each; a master copy and two moments of 4 bytes each.
 struct ModelStates {
   std::vector<std::uint64_t> modules;
 
@@ -40,10 +41,10 @@ struct ModelStates {
     return sum;
   }
   std::uint64_t largest() const { return *std::max_element(modules.begin(), modules.end()); }
-  // Steps of the two ways, before the update.
+  // Number of forward and backward steps, before the update.
   std::uint32_t ways() const { return 2 * count() + 2; }
 
-  // Weights, gradients, states. The first module, the table of words, is used at both ends.
+  // Weights, gradients, optimizer states. The first module, the embedding table, is used at both ends.
   Iteration made() const {
     IterationBuilder build;
     const std::uint32_t n = count();
@@ -54,7 +55,7 @@ struct ModelStates {
     build.step(1'000'000, {reads(0)});
     build.step(1'000'000, {reads(0), makes(n)});
     for (std::uint32_t i = n; i-- > 0;) build.step(1'000'000, {reads(i), i == 0 ? writes(n) : makes(n + i)});
-    build.step(1'000'000, {});  // here the update's first states come
+    build.step(1'000'000, {});  // here the update's first states are fetched
     for (std::uint32_t i = 0; i < n; ++i) build.step(1'000'000, {writes(i), reads(n + i), writes(2 * n + i)});
     return build.done();
   }
@@ -73,7 +74,7 @@ inline Bytes stays_in(const Iteration& iteration, const AbsencePlan& plan, std::
   return bytes;
 }
 
-// The most of those in the forward and the backward pass.
+// The maximum of these in the forward and backward passes.
 inline Bytes stays_in_the_ways(const ModelStates& states, const Iteration& iteration, const AbsencePlan& plan) {
   Bytes most;
   for (std::uint32_t step = 0; step < states.ways(); ++step) most = std::max(most, stays_in(iteration, plan, step));

@@ -1,5 +1,5 @@
-/* A driver of a CUDA that does not exist yet, for look-ups alone: in its version 99.0 cuMemAlloc is another
- * function, and cuMemFree is what it was.
+/* A driver of a future CUDA, for look-ups only: in its version 99.0 cuMemAlloc is a different function, and cuMemFree
+ * is unchanged.
  *
  * Thread safety: any thread.
  */

@@ -1,4 +1,4 @@
-// While it lives, no thread can be had: each would need a stack larger than the address space.
+// During its lifetime no thread can be created: each would need a stack larger than the address space.
 #pragma once
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
-/* A profiler in one page: what NVTX loads by NVTX_INJECTION64_PATH, and tells of every range.
+/* A minimal profiler: NVTX loads it through NVTX_INJECTION64_PATH, and reports every range to it.
  *
- * Writes one line per call to the file that NVTX_TOOL_OUTPUT names:
+ * Writes one line per call to the file named by NVTX_TOOL_OUTPUT:
  *   domain NAME | push THREAD NAME NUMBER | pop THREAD | start ID NAME NUMBER | end ID
  *
- * Thread safety: any thread; a line is one write.
+ * Thread safety: any thread; each line is a single write.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static void NVTX_API end(nvtxDomainHandle_t domain, nvtxRangeId_t id) {
 
 #define TAKE(call, function) (*table[NVTX_CBID_CORE2_##call] = (NvtxFunctionPointer)(function))
 
-/* Called by NVTX once in each library that has it. */
+/* Called by NVTX once in each library that uses it. */
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table) {
   const NvtxExportTableCallbacks* callbacks = get_table(NVTX_ETID_CALLBACKS);
   const char* const path = getenv("NVTX_TOOL_OUTPUT");

@@ -1,4 +1,4 @@
-// A page mover over a small simulated device, and runs that tests drive step by step.
+// A page mover over a small simulated device, and runs that tests control step by step.
 //
 // Thread safety: a test fixture.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// By default the device has four base pages, the host two and a staging reserve of two, the file four.
+// By default the device has four base pages, the host two plus a staging reserve of two, and the file four.
 class Mover : public testing::Test {
  protected:
   explicit Mover(const ResidencySetup& setup = {
@@ -58,7 +58,7 @@ class Mover : public testing::Test {
     }
     EXPECT_OK(mover().vacate(pages(run)));
   }
-  // The run ends.
+  // The run is freed.
   void take_all(tessera::Run& run) {
     run.live.store(0);
     std::vector<PageRef> mapped;

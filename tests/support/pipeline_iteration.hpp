@@ -1,4 +1,4 @@
-// An iteration of one rank of an interleaved pipeline, with what its passes save.
+// An iteration of one rank of an interleaved pipeline, with the activations saved by its passes.
 //
 // Thread safety: none.
 #pragma once
@@ -12,14 +12,14 @@
 namespace tessera::test {
 
 // Activations come first, by chunk, micro-batch and operation; then a weight for each chunk, and a gradient for each
-// pass. Each operation of a pass makes one activation out of the one before it.
+// pass. Each operation of a pass computes one activation from the previous one.
 struct PipelineIteration {
   PipelineShape shape;
   std::vector<Bytes> saved = two_layers();  // by operation
   Bytes weight = 4_MiB, gradient = 2_MiB;
-  std::uint64_t nanoseconds = 1'000'000;  // of an operation; twice as much on the way back
+  std::uint64_t nanoseconds = 1'000'000;  // of an operation; twice as much in the backward pass
 
-  // As Llama saves them: eight of one width and three of another.
+  // As in Llama: eight of one width and three of another.
   static std::vector<Bytes> two_layers() {
     std::vector<Bytes> layer(8, 4_MiB);
     layer.insert(layer.end(), 3, 10_MiB);

@@ -1,4 +1,4 @@
-// Records for tests of planners: published vectors, random ones, and what holds of every plan.
+// Records for planner tests: published examples, random ones, and properties of every plan.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace tessera {
 
-// The figure of Pisarchyk and Lee: an arena of 124, shared objects of at least 128.
+// The example of Pisarchyk and Lee: an arena of 124, shared objects of at least 128.
 inline std::vector<UsageRecord> figure_records() {
   return {{Bytes(32), 0, 1}, {Bytes(28), 1, 4}, {Bytes(36), 2, 5}, {Bytes(16), 3, 5},
           {Bytes(8), 4, 5},  {Bytes(64), 5, 7}, {Bytes(10), 6, 8}, {Bytes(40), 7, 8}};
 }
 
-// Each record is read by the step after the one that wrote it.
+// Each record is read by the step after the step that wrote it.
 inline std::vector<UsageRecord> chain_records() {
   return {
       {Bytes(16), 0, 1}, {Bytes(8), 1, 2}, {Bytes(64), 2, 3}, {Bytes(32), 3, 4}, {Bytes(8), 4, 5}};
@@ -27,7 +27,7 @@ inline std::vector<UsageRecord> branching_records() {
           {Bytes(8), 6, 8},  {Bytes(8), 7, 8},  {Bytes(16), 8, 9}};
 }
 
-// Sizes repeat and may be zero, lives are short, long, or a single step.
+// Sizes repeat and may be zero; lifetimes are short, long, or a single step.
 inline std::vector<UsageRecord> random_records(std::uint32_t seed, std::size_t count) {
   std::mt19937 random(seed);
   std::vector<UsageRecord> records;
@@ -43,7 +43,7 @@ inline bool live_together(const UsageRecord& a, const UsageRecord& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-// Whether no two records that are live together share a byte of [0, total).
+// Whether no two records that are live at the same time share a byte of [0, total).
 inline bool places_hold(const std::vector<UsageRecord>& records, const std::vector<Bytes>& offsets,
                         Bytes total) {
   for (std::size_t i = 0; i < records.size(); ++i) {

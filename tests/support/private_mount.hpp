@@ -1,6 +1,6 @@
-// A file system of the test's own, seen by one child process only and gone with it.
+// A private file system for a test, seen only by one child process and removed with it.
 //
-// For what the machine's disk cannot show on demand: a full disk, one without direct access.
+// For conditions that the machine's disk cannot provide on demand: a full disk, or no direct I/O.
 //
 // Thread safety: called from a process with one thread.
 #pragma once
@@ -15,11 +15,11 @@
 
 namespace tessera {
 
-// What the child process found out.
+// The child process's result.
 enum class InMount { kPassed, kFailed, kCannotMount };
 
-// Mounts a file system of `type` with `options`, and runs `body(directory)` in a child process;
-// the body returns whether all was as expected.
+// Mounts a file system of `type` with `options`, and runs `body(directory)` in a child process; the body returns
+// whether everything was as expected.
 template <class Body>
 InMount in_private_mount(const char* type, const char* options, Body body) {
   constexpr int kCannotMount = 77;

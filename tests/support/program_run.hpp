@@ -28,7 +28,7 @@ inline std::string contents(const std::string& path) {
   return text.str();
 }
 
-// A name in the test's own temporary folder; a file left there by an earlier test is gone.
+// A path in the test's own temporary folder; a file left there by an earlier test is removed.
 inline std::string scratch(const std::string& name) {
   const ::testing::TestInfo* const test = ::testing::UnitTest::GetInstance()->current_test_info();
   const std::string path =
@@ -37,7 +37,7 @@ inline std::string scratch(const std::string& name) {
   return path;
 }
 
-// `command` in a shell that stands in lib/tessera. Exit code 128 + n for an end by signal n.
+// Runs `command` in a shell, with lib/tessera as working folder. Exit code 128 + n if it was killed by signal n.
 inline Outcome run(const std::string& command, const Environment& environment = {}) {
   const std::string build = TESSERA_TEST_BUILD_DIR;
   const std::string message = scratch("stderr");

@@ -1,4 +1,4 @@
-// Small graphs for tests of splitting, and the load of a part as its definition says it.
+// Small graphs for tests of splitting, and the load of a part computed directly from its definition.
 #pragma once
 
 #include <random>
@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// Edges lead from lower to higher nodes; some nodes share a group with their neighbour.
+// Edges go from lower to higher nodes; some nodes share a group with their neighbour.
 inline PlacementGraph random_graph(std::uint32_t seed, std::size_t count) {
   std::mt19937 random(seed);
   const auto below = [&](std::uint32_t limit) {

@@ -1,7 +1,7 @@
-/* Has the kernel refuse system calls of this process and its children, as the seccomp profile of a container does.
- * Needs no privilege: the process gives up gaining any.
+/* Makes the kernel refuse system calls of this process and its children, as a container's seccomp profile does. Needs
+ * no privilege: the process gives up gaining any.
  *
- * Thread safety: stateless; the filter is of the calling thread and those that it starts.
+ * Thread safety: stateless; the filter applies to the calling thread and threads that it starts.
  */
 #ifndef TESSERA_TESTS_REFUSED_CALLS_H
 #define TESSERA_TESTS_REFUSED_CALLS_H
@@ -12,7 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* `call` fails with `error`; where `bits` are given, only if all of them are set in its argument number `argument`. */
+/* `call` fails with `error`; if `bits` is nonzero, only if all of these bits are set in argument number `argument`. */
 struct refused_call {
   long call;
   int error;
@@ -21,7 +21,7 @@ struct refused_call {
 
 #define MOST_REFUSED_CALLS 16
 
-/* 0, or -1 with errno where this machine has no seccomp filters or there are too many rules. */
+/* 0, or -1 with errno if this machine has no seccomp filters or there are too many rules. */
 static inline int refuse_calls(const struct refused_call* rules, size_t count) {
   const unsigned error_answer = SECCOMP_RET_ERRNO;
   struct sock_filter program[6 * MOST_REFUSED_CALLS + 1];

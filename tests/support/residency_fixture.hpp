@@ -1,10 +1,10 @@
-// A simulated device, its tiers and the engine over them, and runs whose bytes can be told apart.
+// A simulated device, its tiers and the engine over them, and runs with verifiable contents.
 //
-// A run's contents are a generation: every write announces a use, queues a kernel that fills the run
-// with the pattern of (run, generation), and every check queues one that compares. Both run in the
-// order of their stream, so tests say what must hold without waiting for it.
+// A run's contents are a generation: every write announces a use and queues a kernel that fills the run with the
+// pattern of (run, generation), and every check queues a kernel that compares. Both run in stream order, so tests state
+// expectations without waiting.
 //
-// Thread safety: write, check and touch of distinct runs by distinct threads; the rest by one.
+// Thread safety: write, check and touch of distinct runs by distinct threads; everything else by one thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@
 
 namespace tessera {
 
-// One word in each 512 bytes is written and compared: enough to tell any page from any other.
+// One word in each 512 bytes is written and compared: enough to distinguish any two pages.
 struct PatternParameters {
   std::uint64_t* words;
   std::uint64_t bytes;
@@ -63,8 +63,8 @@ struct ResidencySetup {
   Bytes host = 64_MiB;
   Bytes staging = 8_MiB;
   Bytes file = 0_B;
-  Bytes backing = 0_B;  // takes the place of host and file
-  Bytes peer = 0_B;     // lent by device 1, which `sim` has to have then
+  Bytes backing = 0_B;  // replaces host and file
+  Bytes peer = 0_B;     // lent by device 1, which `sim` must have
   std::string policy = "recency";
   ResidencyOptions options = {};
   SimOptions sim = {.memory = 64_MiB};
@@ -93,7 +93,7 @@ class ResidencyMachine {
   }
   ~ResidencyMachine() { finish(); }
 
-  // Ends everything; what was lost or not given back fails the test.
+  // Ends everything; lost or unreleased resources fail the test.
   void finish() {
     if (device_ == nullptr) return;
     fault().clear();
@@ -105,7 +105,7 @@ class ResidencyMachine {
     EXPECT_EQ(valid(), "ok");
     abandon();
   }
-  // Likewise, for a device that is lost: nothing is asked of it any more.
+  // The same for a lost device: no further calls are made on it.
   void abandon() {
     residency_.reset();
     for (const Range& range : ranges_) EXPECT_TRUE(sim_.release(range.at, range.bytes).is_ok());
@@ -145,7 +145,7 @@ class ResidencyMachine {
     ranges_.push_back({at, shape.bytes()});
     return at;
   }
-  // A live run with nothing behind it.
+  // A live run without frames.
   Run* add(RunShape shape = {0, 1}) {
     Run* run = residency_->add(reserve(shape), shape, TagId()).take();
     run->live.store(1);
@@ -157,8 +157,8 @@ class ResidencyMachine {
     return runs;
   }
 
-  // The kernel alone, in a use that the test announces: it writes the generation, or looks for it.
-  // Straight to the device: a program's launches do not go through our driver.
+  // Launches only the kernel, in a use announced by the test: it writes the generation, or compares with it. It
+  // bypasses our driver wrapper, as a program's launches do.
   Status launch(Run* run, std::uint64_t generation, StreamId stream, Access access) {
     const PatternParameters parameters{
         reinterpret_cast<std::uint64_t*>(run->address.value()), run->shape.bytes().value(),
@@ -168,7 +168,7 @@ class ResidencyMachine {
     launch.parameters = std::as_bytes(std::span(&parameters, 1));
     return sim_.launch(launch, stream);
   }
-  // By a kernel that touches what nobody has mapped: from now on the device tells of that alone.
+  // Launches a kernel that touches an unmapped address: from then on the device returns only that error.
   void lose_device() {
     const PatternParameters parameters{reinterpret_cast<std::uint64_t*>(64), 2 << 20, 0, nullptr};
     Launch launch;
@@ -197,7 +197,7 @@ class ResidencyMachine {
     TESSERA_TRY(sim_.synchronize(DeviceId(0)));
     return residency_->drain();
   }
-  // What is wrong with the engine's bookkeeping, or "ok".
+  // The first inconsistency in the engine's bookkeeping, or "ok".
   std::string valid() const { return residency_ ? residency_->validate().to_string() : "ok"; }
 
  private:

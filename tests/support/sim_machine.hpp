@@ -1,6 +1,6 @@
-// A simulated device for tests, with the one kernel that driver tests launch.
+// A simulated device for tests, with the kernel that driver tests launch.
 //
-// Thread safety: that of SimDriver.
+// Thread safety: as for SimDriver.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@
 
 namespace tessera {
 
-// The one of machines that have no other.
+// The device of single-device machines.
 inline constexpr DeviceId kDevice{0};
 
-// void churn(uint32_t* data, uint32_t count, uint32_t rounds), one thread for each element.
+// void churn(uint32_t* data, uint32_t count, uint32_t rounds), one thread per element.
 inline int run_churn_block(const sim_block* block, const void* parameters) {
   struct {
     std::uint32_t* data;
@@ -41,7 +41,7 @@ inline const sim_kernel* churn_kernel() {
   return &kKernel;
 }
 
-// Fails the test if anything was not given back.
+// Fails the test if any resource was not released.
 class SimMachine {
  public:
   static constexpr bool kFindsDestroyedHandles = true;

@@ -22,7 +22,7 @@ class SlotCacheTest : public LayerTest {
     LayerTest::TearDown();
   }
   CacheKey key(TagId tag = TagId(1)) const { return {*size_class_for(kQuarter), a_, tag}; }
-  // A slab that is a page of its own, with all its slots free.
+  // Adds a slab that is a page of its own, with all its slots free.
   Slab& add() {
     SlotPage page;
     page.slabs.push_back(std::make_unique<Slab>(key().size_class, a_, TagId(1)));
@@ -34,7 +34,7 @@ class SlotCacheTest : public LayerTest {
   Run* acquire(const SlotPage& page) {
     return ::tessera::take(pages().acquire(kBasePage, {8, a_, TagId(1)}, page.owner()));
   }
-  // A slot, as a program gets it.
+  // Allocates a slot, as a program does.
   Address allocate(Bytes bytes) {
     const CacheKey wanted{*size_class_for(bytes), a_, TagId(1)};
     Address slot;
@@ -69,7 +69,7 @@ class SlotCacheTest : public LayerTest {
   void give_back(const std::vector<SlotPage>& gone) {
     for (const SlotPage& page : gone) expect_ok(pages().release(page.run()));
   }
-  // `out` slots of `slab` are in the test's hands.
+  // `out` slots of `slab` are allocated by the test.
   void expect_sound(std::uint32_t out) {
     expect_ok(cache_.validate([out](const Slab&) { return out; }));
   }

@@ -1,4 +1,4 @@
-// All that a policy offers for an iteration, in its order.
+// All strategies that a policy offers for an iteration, in its order.
 #pragma once
 
 #include <utility>

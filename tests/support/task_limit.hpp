@@ -1,7 +1,7 @@
-// A control group of the test's own, of version 1 or 2, that bounds how many tasks there may be in it, as a container's
-// pid limit does.
+// A private control group for a test, of version 1 or 2, that bounds the number of tasks in it, as a container's pid
+// limit does.
 //
-// Thread safety: a value that one thread owns.
+// Thread safety: a value owned by one thread.
 #pragma once
 
 #include <unistd.h>
@@ -28,7 +28,7 @@ class TaskLimit {
     }
     group_.clear();
   }
-  // REQUIRES: nothing in it lives on for long.
+  // REQUIRES: its processes end soon.
   ~TaskLimit() {
     for (int tries = 0; usable() && ::rmdir(group_.c_str()) != 0 && tries < 100; ++tries) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -37,16 +37,16 @@ class TaskLimit {
   TaskLimit(const TaskLimit&) = delete;
   TaskLimit& operator=(const TaskLimit&) = delete;
 
-  // False where this machine gives the test no such group.
+  // False if this machine does not allow the test to create such a group.
   bool usable() const { return !group_.empty(); }
-  // Puts this process into it.
+  // Moves this process into the group.
   bool enter() const { return write("cgroup.procs", static_cast<int>(::getpid())); }
-  // From now on there may be no task more than there are.
+  // From now on no further task can be created in it.
   bool close() const {
     int now = 0;
     return std::ifstream(group_ + "/pids.current") >> now && set(now);
   }
-  // A command that puts a shell into it, which becomes the program.
+  // A command prefix that moves a shell into the group and then executes the program.
   std::string wrapper() const { return "sh -c 'echo $$ > " + group_ + "/cgroup.procs && exec \"$@\"' sh "; }
 
  private:

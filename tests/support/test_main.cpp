@@ -1,7 +1,7 @@
-// The main of every test program: a temporary folder of its own, which is gone afterwards.
+// The main function of every test program: creates a private temporary folder, and removes it afterwards.
 //
-// Why: ctest runs each test in a process of its own, several side by side, and other builds may do so too. With
-// one folder for all, tests of one fixture write each other's files.
+// Why: ctest runs each test in its own process, several in parallel, and other builds may do so too. In a shared
+// folder, tests of one fixture would overwrite each other's files.
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -12,7 +12,7 @@
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleMock(&argc, argv);
-  const char* const given = std::getenv("TEST_TMPDIR");  // of the parent, where a death test starts the program again
+  const char* const given = std::getenv("TEST_TMPDIR");  // set by the parent if a death test starts the program again
   const std::filesystem::path above = given != nullptr ? given : std::filesystem::temp_directory_path();
   std::string folder = above / "tessera-test-XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr || ::setenv("TEST_TMPDIR", folder.c_str(), 1) != 0) {

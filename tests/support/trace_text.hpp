@@ -1,4 +1,4 @@
-// Traces for tests, from their text.
+// Traces for tests, from text.
 //
 // Thread safety: stateless.
 #pragma once
@@ -26,7 +26,7 @@ inline std::string alloc_line(std::uint64_t id, Bytes bytes) {
          ",\"bytes\":" + std::to_string(bytes.value()) + "}\n";
 }
 
-// An operation of one block; `use` is "r" or "w".
+// An operation on one block; `use` is "r" or "w".
 inline std::string op_line(std::uint64_t nanoseconds, const char* use, std::uint64_t id) {
   return "{\"t\":\"op\",\"name\":\"op\",\"ns\":" + std::to_string(nanoseconds) + ",\"" + use +
          "\":[" + std::to_string(id) + "]}\n";

@@ -1,5 +1,5 @@
-// A pool that places blocks by first fit, from its low end or from its high one: what FlashNeuron (FAST 2021) has for
-// short and for long lives. The allocator needs none (docs/decisions/0019-addresses-are-not-memory.md).
+// A first-fit pool that allocates from its low or its high end: FlashNeuron (FAST 2021) uses one for short and long
+// lifetimes. The allocator needs none (docs/decisions/0019-addresses-are-not-memory.md).
 //
 // Thread safety: none.
 #pragma once
@@ -18,7 +18,7 @@ class TwoEndedPool {
  public:
   explicit TwoEndedPool(Bytes size) : size_(size) {}
 
-  // The lowest place that is large enough; nothing if there is none.
+  // The lowest free range that is large enough; nothing if there is none.
   std::optional<Bytes> take_low(Bytes bytes) {
     Bytes begin;
     for (const auto& [taken, end] : taken_) {
@@ -27,7 +27,7 @@ class TwoEndedPool {
     }
     return take(begin, bytes);
   }
-  // The highest.
+  // The highest free range that is large enough; nothing if there is none.
   std::optional<Bytes> take_high(Bytes bytes) {
     Bytes end = size_;
     for (auto place = taken_.rbegin(); place != taken_.rend() && end - place->second < bytes; ++place) end = place->first;
@@ -35,7 +35,7 @@ class TwoEndedPool {
     return take(end - bytes, bytes);
   }
   void free(Bytes begin) { taken_.erase(begin); }
-  // The end of what is taken.
+  // The end of the highest allocation.
   Bytes top() const { return taken_.empty() ? Bytes() : std::prev(taken_.end())->second; }
 
  private:
