@@ -1,6 +1,6 @@
-/* Blocks are copied through an array, in every way that reads or writes one, also by a graph.
+/* Copies blocks through an array, with every call that reads or writes one, also in a graph.
  *
- * Prints "ok" if each target has what its source had.
+ * Prints "ok" if each target has the contents of its source.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static CUarray array;
 static CUstream stream;
 static CUdeviceptr source[PAIRS], target[PAIRS];
 
-/* Of the whole array: one side is the array, the other a block. */
+/* A copy of the whole array: one end is the array, the other a block. */
 static CUDA_MEMCPY2D rectangle(CUdeviceptr block, int into) {
   CUDA_MEMCPY2D copy;
   memset(&copy, 0, sizeof(copy));
@@ -80,7 +80,7 @@ static void through_array(int pair) {
   }
 }
 
-/* Along a line, of as much as lies in one row. */
+/* Linear copies, each within one row. */
 static int lines(void) {
   int words[WIDTH];
   CHECK(cuMemcpyDtoA(array, 0, source[PAIRS - 1], sizeof(words)));

@@ -1,5 +1,5 @@
-/* How a program for the driver begins, and how it ends with one line when a call fails: for programs
- * that test, and so must not go on after it.
+/* Setup for driver programs, and termination with one line if a call fails: for test programs, which must not continue
+ * after a failure.
  *
  * Thread safety: any thread.
  */
@@ -19,7 +19,7 @@ static inline void check(CUresult result, const char* call) {
 }
 #define CHECK(call) check(call, #call)
 
-/* The first device, with its primary context made current. */
+/* Opens the first device and makes its primary context current. */
 static inline CUdevice open_device(CUcontext* context) {
   CUdevice device;
   CHECK(cuInit(0));
@@ -29,7 +29,7 @@ static inline CUdevice open_device(CUcontext* context) {
   return device;
 }
 
-/* Whether all of `count` numbers of a block are the expected one; a line says which is not. */
+/* Whether all `count` numbers of a block equal the expected one; prints a line about the first that does not. */
 static inline int block_holds(CUdeviceptr at, int count, int block, int expected) {
   int* const numbers = (int*)malloc((size_t)count * sizeof(int));
   int right = 0;

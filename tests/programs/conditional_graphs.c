@@ -1,8 +1,8 @@
-/* Graphs that decide while they run, over more memory than a small device holds.
+/* Graphs with conditional nodes, over more memory than a small device holds.
  *
- * Usage: conditional_graphs KERNELS DECIDING_KERNELS. Every body uses blocks of its own, and all other
- * blocks are used before each launch, so that those of the bodies are gone. At the end all numbers are
- * compared. Prints "ok" or what failed.
+ * Usage: conditional_graphs KERNELS DECIDING_KERNELS. Every body uses its own blocks, and all other blocks are used
+ * before each launch, so that the bodies' blocks have been evicted. At the end all numbers are compared. Prints "ok" or
+ * what failed.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -89,7 +89,7 @@ static void say_word(int value) {
   CHECK(cuMemsetD32Async(block[WORD], (unsigned)value, 1, stream));
 }
 
-/* Blocks 0 and 1, by a word in memory; block 2 by the value that the launch gives. */
+/* Blocks 0 and 1, depending on a word in memory; block 2, depending on the launch default of the value. */
 static void if_and_else(void) {
   CUgraph graph;
   CUgraphExec exec;
@@ -127,7 +127,7 @@ static void if_and_else(void) {
   CHECK(cuGraphDestroy(graph));
 }
 
-/* Block 4 five times over; the body is captured. */
+/* Block 4, five times; the body is captured. */
 static void repeatedly(void) {
   CUgraph graph, body;
   CUgraphExec exec;
@@ -150,7 +150,7 @@ static void repeatedly(void) {
   CHECK(cuGraphDestroy(graph));
 }
 
-/* One of the blocks 5 to 7, and block 8 inside of the last. */
+/* One of the blocks 5 to 7, and block 8 inside the last body. */
 static void one_of_several(void) {
   CUgraph graph;
   CUgraphExec exec;

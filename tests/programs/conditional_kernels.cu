@@ -1,20 +1,20 @@
-// Kernels that decide what a graph does next.
+// Kernels that set the value of a conditional graph node.
 //
-// Nothing under nvcc: what a conditional node is told by, cudaGraphSetConditional, is of the device
-// runtime, which a kernel object by itself is not linked with.
+// Empty under nvcc: cudaGraphSetConditional, which sets the value, belongs to the device runtime, and a stand-alone
+// kernel object is not linked with that.
 //
-// Thread safety: one thread each.
+// Thread safety: each runs in one thread.
 #include "softcuda_kernel.hpp"
 
 #if !defined(__CUDACC__)
 
-// The value becomes what stands in memory.
+// Sets the value to a word in memory.
 extern "C" __global__ void decide_by(cudaGraphConditionalHandle handle, const int* word) {
   cudaGraphSetConditional(handle, (unsigned)*word);
 }
 TESSERA_KERNEL(decide_by)
 
-// As often as stands in memory.
+// Decrements a word in memory, and repeats until it is zero.
 extern "C" __global__ void count_down(cudaGraphConditionalHandle handle, int* word) {
   *word -= 1;
   cudaGraphSetConditional(handle, *word > 0 ? 1U : 0U);

@@ -1,8 +1,8 @@
-/* Makes a context of its own, works in it, destroys it, and does the same again. Then tries to destroy the
- * primary context, which drivers refuse, and goes on in it. Resets that of another device, where there is
- * one, which must not make it.
+/* Creates a context, works in it, destroys it, and does the same again. Then tries to destroy the primary context,
+ * which drivers refuse, and continues in it. Resets the primary context of another device, if there is one, which must
+ * not create it.
  *
- * Prints "ok" when every block of every context was what had been written.
+ * Prints "ok" if every block of every context had the contents that were written.
  */
 #define CUDA_ENABLE_DEPRECATED
 #include <cuda.h>

@@ -1,4 +1,4 @@
-// The one kernel that the driver contract suite launches.
+// The kernel launched by the driver contract suite.
 //
 // Thread safety: each element is written by one thread.
 #include "softcuda_kernel.hpp"

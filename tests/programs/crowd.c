@@ -1,7 +1,7 @@
-/* Several threads, each with a stream and blocks of its own: together more than a device holds.
+/* Several threads, each with its own stream and blocks: together more than a device holds.
  *
- * Usage: crowd KERNELS. Each thread allocates, fills, adds, compares and frees in a loop.
- * Prints "ok" or the first thing that went wrong.
+ * Usage: crowd KERNELS. Each thread allocates, fills, adds, compares and frees in a loop. Prints "ok" or the first
+ * failure.
  */
 #include <cuda.h>
 #include <pthread.h>

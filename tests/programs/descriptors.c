@@ -1,7 +1,7 @@
-/* Uses more memory than the device has, and then looks at the descriptors of its process: none of 0, 1 and 2 was opened
- * since the start, and what others opened is closed when another program begins.
+/* Uses more memory than the device has, and then checks its file descriptors: none of 0, 1 and 2 was opened since the
+ * start, and all descriptors opened by libraries are closed on exec.
  *
- * Exit code: 0, or 10 and above for what is wrong, as standard error may be closed.
+ * Exit code: 0, or 10 and above for a failed check, as standard error may be closed.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <cuda.h>
@@ -17,14 +17,15 @@
 
 static int is_open(int descriptor) { return fcntl(descriptor, F_GETFD) != -1; }
 
-/* A file that is read and closed at once may have any number meanwhile. */
+/* A file that is read and closed at once may briefly have any number. */
 static int stays_open(int descriptor) {
   const struct timespec pause = {0, 10000000};
   for (int k = 0; k < 1000 && is_open(descriptor); ++k) nanosleep(&pause, NULL);
   return is_open(descriptor);
 }
 
-/* The first above 2 that a program begun now would inherit, or 0. Those that this process was given are not ours. */
+/* The first descriptor above 2 that an executed program would inherit, or 0. Descriptors given to this process are
+ * excluded. */
 static int inherited(const char* given) {
   int found = 0;
   DIR* const folder = opendir("/proc/self/fd");

@@ -1,10 +1,10 @@
-/* Kernels whose addresses only the device has made, over more memory than a small device holds.
+/* Kernels with addresses that only the device has made, over more memory than a small device holds.
  *
- * Usage: device_made KERNELS children|maps [pinned]. children: a kernel walks a list in memory and launches
- * a kernel for each block that it finds. maps: a kernel has put tensor maps into memory, from where later
- * kernels take them. Between two such launches all other blocks are used, so that those meant have to
- * leave; pinned: unless Tessera, which must be there, was asked to keep them. At the end all numbers are
- * compared. Prints "ok" or what failed.
+ * Usage: device_made KERNELS children|maps [pinned]. children: a kernel walks a list in memory and launches a kernel
+ * for each block that it finds. maps: a kernel has stored tensor maps in memory, from where later kernels take them.
+ * Between two such launches all other blocks are used, so that the hidden blocks have to be evicted; pinned: unless
+ * Tessera, which must be present, was asked to keep them. At the end all numbers are compared. Prints "ok" or what
+ * failed.
  */
 #define _GNU_SOURCE
 #include <cuda.h>

@@ -1,14 +1,16 @@
-/* Takes device memory where Tessera's heap is not: calls that the driver serves itself. With the heap full, of live blocks
- * or of freed ones, each of them must still get what it needs, and what it frees must serve the heap again.
+/* Allocates device memory outside Tessera's heap, by calls that the driver serves itself. With the heap full of live or
+ * of freed blocks, each call must still get the memory that it needs, and memory that it frees must be usable by the
+ * heap again.
  *
  *   driver_memory KERNELS HEAP WHAT
  *
- * HEAP is "freed" or "live": blocks of 3/4 of the device were made and written, and freed again, or are in use to the end.
- * WHAT is what is taken: "create" (cuMemCreate), "pool" (of the program's own), "context" (a second one, with memory),
- * "module", "library" (a kernel whose code is loaded by its first launch), "local" (local memory, at the first launch of a
- * context), "graph" (a node that allocates), "capture" (an allocation on a captured stream is made once, and fails).
+ * HEAP is "freed" or "live": blocks of 3/4 of the device were allocated and written, and then freed, or stay in use to
+ * the end. WHAT is the kind of memory: "create" (cuMemCreate), "pool" (the program's own), "context" (a second one,
+ * with memory), "module", "library" (a kernel with code loaded at its first launch), "local" (local memory, at the
+ * first launch of a context), "graph" (an allocation node), "capture" (an allocation on a capturing stream is attempted
+ * once, and fails).
  *
- * Prints "ok" when each call got what it asked for and every live block has kept its bytes.
+ * Prints "ok" if each call got its memory and every live block kept its bytes.
  *
  * Thread safety: one thread.
  */
@@ -87,7 +89,7 @@ static void take_for_module(const char* kernels) {
   CHECK(cuModuleUnload(module));
 }
 
-/* `own` is for itself: its first launch takes local memory. */
+/* `own` is a separate context: its first launch allocates local memory. */
 static void launch_in(CUcontext own, CUfunction function) {
   CUdeviceptr block;
   int count = 256;
@@ -124,7 +126,7 @@ static void take_for_graph(void) {
   CHECK(cuDeviceGraphMemTrim(device));
 }
 
-/* Nobody can tell what a failed call has left in a capture. */
+/* A failed call may have left anything in the capture. */
 static void take_in_capture(void) {
   CUgraph graph;
   CUdeviceptr block;
@@ -166,7 +168,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "capture") == 0) take_in_capture();
   if (live && !blocks_hold()) return 1;
   if (live) free_blocks();
-  /* What the driver has got back serves the heap again. */
+  /* Memory returned to the driver is usable by the heap again. */
   make_blocks();
   if (!blocks_hold()) return 1;
   free_blocks();

@@ -1,11 +1,11 @@
-/* Uses more than its device holds, says so, and ends in the way that its argument names:
+/* Uses more memory than its device holds, reports it, and ends in the way named by its argument:
  *
- *   wait      waits for a signal
- *   busy      goes on using its blocks
- *   handler   has a handler of SIGTERM that ends the program with 7
- *   chained   has one that lets the default of SIGTERM come after it
+ *   wait           waits for a signal
+ *   busy           keeps using its blocks
+ *   handler        has a SIGTERM handler that exits with 7
+ *   chained        has a SIGTERM handler that then runs the default action
  *   _exit, quick   ends by _exit(3), quick_exit(3)
- *   vfork     has a child of vfork that ends by _exit, then ends well
+ *   vfork          has a vfork child that ends by _exit, then ends normally
  *
  * Prints "ready" once it has used its blocks.
  */

@@ -1,6 +1,6 @@
-/* Forks in the middle of its work: one child exits, one becomes another program.
+/* Forks while it is working: one child exits, one executes another program.
  *
- * Prints "ok" when its memory is what it was and both children ended well.
+ * Prints "ok" if its memory is unchanged and both children ended normally.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <cuda.h>

@@ -1,8 +1,8 @@
-/* Functions of a CUDA that does not exist yet, which the software device has on request.
+/* Functions of a future CUDA, which the software device has on request.
  *
- * Usage: future_calls. Looks up functions for version 99.0 as the CUDA runtime does when it starts. Then calls, twice each,
- * one that takes no address, one that is given a pointer to an address, and one that older versions have in another
- * form, with blocks that are in device memory; the numbers in these are compared. Prints "ok" or what failed.
+ * Usage: future_calls. Looks up functions for version 99.0 as the CUDA runtime does at start. Then calls, twice each, a
+ * function that takes no address, one that takes a pointer to an address, and one that older versions have in another
+ * form, with resident blocks; the numbers in these are compared. Prints "ok" or what failed.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void* future(const char* name) {
   return found;
 }
 
-/* Not beside `sum` on the stack, where they would be taken for what that holds. */
+/* Static, so that they are not on the stack next to `sum`, where they would be taken for its contents. */
 static CUdeviceptr block;
 static struct fill fill;
 

@@ -1,7 +1,7 @@
-/* Graphs that allocate for themselves: captured, and made node by node.
+/* Graphs with their own allocations: captured, and built node by node.
  *
- * Usage: graph_memory KERNELS. Each graph sets memory of its own, lets a kernel add to it, and copies it
- * out; one has 3 MiB and the other 5. Prints "ok" or what failed.
+ * Usage: graph_memory KERNELS. Each graph sets memory of its own, lets a kernel add to it, and copies it out; one has 3
+ * MiB and the other 5. Prints "ok" or what failed.
  */
 #include <cuda.h>
 #include <stdio.h>

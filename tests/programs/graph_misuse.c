@@ -1,5 +1,5 @@
-/* Frees memory that an executable graph still uses, which CUDA leaves undefined; with Tessera the
- * graph keeps the block, and no other memory may change.
+/* Frees memory that an executable graph still uses, which CUDA leaves undefined; with Tessera the graph keeps the
+ * block, and no other memory may change.
  *
  * Usage: graph_misuse KERNELS. Prints "ok" or what went wrong.
  */

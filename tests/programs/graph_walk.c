@@ -1,13 +1,13 @@
-/* Messages along a walk over a graph that is held in partitions: accesses that no period predicts.
+/* Messages along a random walk over a partitioned graph: accesses without any period.
  *
- * Usage: graph_walk --kernels FILE [--steps N] [--partitions N] [--rows N] [--width N] [--offload
- * BYTES]. Few partitions have many neighbours, as in graphs of links: the neighbours of each are
- * drawn towards the first ones. A step stands on one partition p, takes what a neighbour q tells,
+ * Usage: graph_walk --kernels FILE [--steps N] [--partitions N] [--rows N] [--width N] [--offload BYTES]. A few
+ * partitions have many neighbours, as in web graphs: neighbours are drawn with a bias towards the first partitions. A
+ * step at partition p takes the message of a neighbour q,
  *
  *   x[p] = x[p] + tanh(x[q] W + b)
  *
- * and goes on to q, or once in a while anywhere. Prints a digest of every partition at the end, the
- * most device memory that was allocated at once, and the time of a step.
+ * and moves on to q, or occasionally to any partition. Prints a digest of every partition at the end, the peak of
+ * allocated device memory, and the time per step.
  */
 #include "workload.h"
 
@@ -22,7 +22,7 @@ static CUdeviceptr weight, bias, message;
 static CUfunction linear, tanh_residual;
 static CUstream compute;
 
-/* The nearer to the first, the more often: the square of a number below one. */
+/* The first partitions are more likely: the square of a number below one. */
 static int draw_partition(void) {
   const double part = (double)random_bits() / 2147483648.0;
   return (int)(part * part * partitions);

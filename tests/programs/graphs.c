@@ -1,8 +1,8 @@
 /* Graphs of every origin, over more memory than a small device holds.
  *
- * Usage: graphs KERNELS. Each part makes graphs over some of the blocks, launches them in turns (so
- * that each finds its blocks gone), and adds up what they must have computed; at the end all numbers
- * are compared. Prints "ok" or what failed.
+ * Usage: graphs KERNELS. Each part builds graphs over some of the blocks, launches them alternately (so that each finds
+ * its blocks evicted), and tracks the expected results; at the end all numbers are compared. Prints "ok" or what
+ * failed.
  */
 #include <cuda.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ static void launch_add_one(int to, CUstream on) {
   CHECK(cuLaunchKernel(add_one, grid, 1, 1, 256, 1, 1, 0, on, parameters, NULL));
 }
 
-/* Of a node that adds one to a block; the lists live as long as the caller's call. */
+/* For a node that adds one to a block; the lists live as long as the caller's call. */
 struct kernel {
   int count;
   void* parameters[2];
@@ -118,7 +118,7 @@ static void captured(void) {
   exit(1);
 }
 
-/* Copies and sets are captured too, the old and the new way of asking. */
+/* Copies and sets are captured too, with the old and the new query. */
 static void captured_copies(void) {
   CUgraphExec exec;
   CUgraph graph;
@@ -137,7 +137,7 @@ static void captured_copies(void) {
   CHECK(cuGraphExecDestroy(exec));
 }
 
-/* ---- made node by node, and changed ---- */
+/* ---- built node by node, and changed ---- */
 
 static void hand_made(void) {
   CUgraph graph;
@@ -242,7 +242,7 @@ static void launched_in_a_capture(void) {
   CHECK(cuGraphExecDestroy(exec));
 }
 
-/* Memory comes and goes while another stream captures; what the graph holds stays whole. */
+/* Memory is allocated and freed while another stream captures; the graph's blocks stay valid. */
 static void memory_during_a_capture(void) {
   CUdeviceptr early, late;
   CUgraph graph;
@@ -268,7 +268,7 @@ static void memory_during_a_capture(void) {
   CHECK(cuMemFree(late));
 }
 
-/* Another thread's work makes blocks move; no capture of this one may be spoilt by it. */
+/* Another thread's work makes blocks move; it must not invalidate a capture of this thread. */
 static CUcontext context;
 
 static void* add_to_all(void* unused) {

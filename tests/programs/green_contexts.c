@@ -1,10 +1,10 @@
-/* Work in a green context and in its primary context by turns, over more memory than a small device holds.
+/* Work alternately in a green context and in its primary context, over more memory than a small device holds.
  *
- * Usage: green_contexts KERNELS primary|green. Whose context is current when the blocks are allocated. Half
- * of them are added to in the green context, on a stream of its own and on its default stream, behind a
- * host function that takes its time; meanwhile the other half is used in the primary context, so that
- * blocks have to leave. Blocks are also freed on the green context's default stream, behind work, and
- * others allocated. At the end all numbers are compared. Prints "ok" or what failed.
+ * Usage: green_contexts KERNELS primary|green. The argument selects the context that is current when the blocks are
+ * allocated. Half of them are added to in the green context, on a stream of its own and on its default stream, after a
+ * slow host function; meanwhile the other half is used in the primary context, so that blocks have to be evicted.
+ * Blocks are also freed on the green context's default stream, after work, and others allocated. At the end all numbers
+ * are compared. Prints "ok" or what failed.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void round_of(int half, CUstream in_green) {
   CHECK(cuCtxSetCurrent(primary));
 }
 
-/* What takes the place of a block that was freed behind work must not be added to. */
+/* A block that replaces one freed after queued work must not be added to. */
 static void free_behind_work(void) {
   CUdeviceptr gone, next;
   CHECK(cuCtxSetCurrent(green));

@@ -1,13 +1,14 @@
-/* Kernels that find addresses where an earlier kernel or a graph put them, over more memory than a small device holds.
+/* Kernels that find addresses where an earlier kernel or a graph stored them, over more memory than a small device
+ * holds.
  *
  * Usage: handed_addresses KERNELS grouped|range|joined|graph|running
  * grouped: a kernel writes the address of a layer's weights into a table, the next kernel reads the weights, layer by
  *   layer, as in grouped matrix products.
- * range: a kernel makes a table from one address and a step; other blocks are used; a kernel gets the table alone. So
- * do batched linear algebra routines. joined: two tables are copied from the host, a kernel joins them, other blocks
- * are used, a kernel gets the joined table. graph: a node of a graph copies the table from pinned memory; other blocks
- * are used between its launches. running: a kernel that got the table alone is running when its blocks leave, as
- * another thread needs room. At the end all numbers are compared. Prints "ok" or what failed.
+ * range: a kernel makes a table from one address and a step; other blocks are used; a kernel gets only the table, as in
+ * batched linear algebra routines. joined: two tables are copied from the host, a kernel joins them, other blocks are
+ * used, a kernel gets the joined table. graph: a graph node copies the table from pinned memory; other blocks are used
+ * between its launches. running: a kernel that got only the table is running when its blocks are evicted, as another
+ * thread needs room. At the end all numbers are compared. Prints "ok" or what failed.
  */
 #include <cuda.h>
 #include <pthread.h>
@@ -51,7 +52,7 @@ static void allocate(CUdeviceptr* block, size_t bytes) {
   CHECK(cuCtxSynchronize()); /* other streams do not wait for the set */
 }
 
-/* One block in MEANT parts, or as many blocks. */
+/* One block in MEANT parts, or MEANT blocks. */
 static void allocate_meant(int as_one) {
   if (as_one) allocate(&meant[0], BYTES);
   for (int i = as_one; i < MEANT; ++i) {

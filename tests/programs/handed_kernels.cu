@@ -1,13 +1,13 @@
-// Kernels that pass addresses on through device memory: one writes them, later ones read them there.
+// Kernels that pass addresses on through device memory: one writes them, later ones read them.
 //
-// Thread safety: each element has one thread, where nothing else is said.
+// Thread safety: one thread per element, unless stated otherwise.
 #include "softcuda_kernel.hpp"
 
-// As the preparation of a grouped product: one thread puts the address of the weights into a table.
+// Like the preparation of a grouped product: one thread stores the address of the weights in a table.
 extern "C" __global__ void prepare(float** table, float* weights) { table[0] = weights; }
 TESSERA_KERNEL(prepare)
 
-// The product itself: its parameters name the table and the result, not the weights.
+// The product itself: its parameters include the table and the result, but not the weights.
 extern "C" __global__ void product(float** table, float* result, int count) {
   const int thread = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   const int threads = (int)(gridDim.x * blockDim.x);
@@ -17,14 +17,14 @@ extern "C" __global__ void product(float** table, float* result, int count) {
 }
 TESSERA_KERNEL(product)
 
-// As an arange of addresses: a table of `count`, from one address and a step in bytes.
+// Like an arange of addresses: a table of `count` entries, from one address and a step in bytes.
 extern "C" __global__ void address_range(long long* table, long long first, long long step, int count) {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < count) table[i] = first + i * step;
 }
 TESSERA_KERNEL(address_range)
 
-// As a concatenation of two tables.
+// Like a concatenation of two tables.
 extern "C" __global__ void joined(long long* table, const long long* a, int count_a, const long long* b, int count_b) {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < count_a) {
@@ -46,7 +46,7 @@ struct Signal {
   volatile int running, go_on;
 };
 
-// One thread: says that it runs, waits for the host, then adds to all blocks of the table.
+// One thread: signals that it is running, waits for the host, then adds to all blocks of the table.
 extern "C" __global__ void add_to_all_when_told(struct Signal* signal, int** table, int blocks, int count, int value) {
   signal->running = 1;
   while (signal->go_on == 0) {

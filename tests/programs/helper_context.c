@@ -1,9 +1,8 @@
-/* A helper library makes a context of its own and allocates a little there; then a framework works in the primary
- * context, in more memory than the device has, while the helper goes on.
+/* A helper library creates its own context and allocates a little there; then a framework works in the primary context,
+ * in more memory than the device has, while the helper continues.
  *
- * Usage: helper_context KERNELS keep|free|end|gone. What becomes of the helper: its block is kept; freed and made anew
- * in the middle; its context ends in the middle; or before the framework starts. Prints "ok" when every block is what
- * its owner made of it.
+ * Usage: helper_context KERNELS keep|free|end|gone. The helper's block is kept; freed and reallocated in the middle;
+ * its context ends in the middle; or before the framework starts. Prints "ok" if every block has its owner's contents.
  */
 #include <cuda.h>
 #include <stdio.h>

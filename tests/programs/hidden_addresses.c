@@ -1,9 +1,7 @@
-/* Kernels that reach memory by addresses which are hard to see, over more memory than a small device
- * holds.
+/* Kernels that access memory through addresses which are hard to see, over more memory than a small device holds.
  *
- * Usage: hidden_addresses KERNELS. Blocks of numbers are added to in turn, by another way each time,
- * so that each launch finds its blocks gone; at the end all numbers are compared. Prints "ok" or what
- * failed.
+ * Usage: hidden_addresses KERNELS. Blocks of numbers are added to in turn, in a different way each time, so that each
+ * launch finds its blocks evicted; at the end all numbers are compared. Prints "ok" or what failed.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -55,7 +53,7 @@ static void by_packed_buffer(int to) {
   ++expected[to];
 }
 
-/* The addresses are at the very end, so those before them must not stand in for them. */
+/* The addresses are at the very end, so that earlier ones cannot stand in for them. */
 static void by_many(int to) {
   static struct {
     int used, count;
@@ -69,7 +67,7 @@ static void by_many(int to) {
     ++expected[(to + i) % BLOCKS];
   }
   void* parameters[] = {&many};
-  launch_on(4, add_to_many, parameters, NULL);  // each thread of the software device copies 32 KiB of them
+  launch_on(4, add_to_many, parameters, NULL);  // each thread of the software device copies 32 KiB of parameters
 }
 
 static void launch_by_table(CUdeviceptr with) {
@@ -95,7 +93,7 @@ static void by_table(int to) {
   expect_table(to);
 }
 
-/* The table is used again later, without being written again. */
+/* The table is used again later, without being rewritten. */
 static void by_old_table(int to) {
   fill_table(to);
   for (int i = 0; i < BLOCKS; ++i) by_packed_struct(i);
@@ -103,7 +101,7 @@ static void by_old_table(int to) {
   expect_table(to);
 }
 
-/* A copy of the table, made on the device, is one too. */
+/* A device-side copy of the table is a table too. */
 static void by_copied_table(int to) {
   fill_table(to);
   CHECK(cuMemcpyDtoD(table + 512, table + 64, TABLE * sizeof(CUdeviceptr)));
@@ -133,7 +131,7 @@ static void by_global(int to) {
   ++expected[always];
 }
 
-/* In turn of each kind that a map can be encoded as. */
+/* Uses each kind of map encoding in turn. */
 static CUtensorMap map_of(CUdeviceptr tensor) {
   static int made = 0;
   CUtensorMap map;

@@ -1,10 +1,10 @@
-/* Inference: batches pass through layers that are read again and again, and never change.
+/* Inference: batches pass through layers that are read repeatedly, and never change.
  *
  *   h[l+1] = h[l] + tanh(h[l] W[l] + b)
  *
- * Usage: infer --kernels FILE [--steps N] [--layers N] [--width N] [--batch N] [--offload BYTES].
- * Each step is one batch from host memory through all layers and back. Prints a digest of each
- * step's outputs, the most device memory that was allocated at once, and the time of a step.
+ * Usage: infer --kernels FILE [--steps N] [--layers N] [--width N] [--batch N] [--offload BYTES]. Each step is one
+ * batch from host memory through all layers and back. Prints a digest of each step's outputs, the peak of allocated
+ * device memory, and the time per step.
  */
 #include "workload.h"
 
@@ -34,7 +34,7 @@ static void make_layers(void) {
   product = allocate(floats(batch, width));
 }
 
-/* `host` has the inputs before and the outputs after. */
+/* `host` contains the inputs before and the outputs after. */
 static void step(float* host) {
   const size_t bytes = floats(batch, width);
   CHECK(cuMemcpyHtoDAsync(states[0], host, bytes, compute));

@@ -1,8 +1,7 @@
-/* Gives one block each to every call that keeps an address after it returned.
+/* Gives one block each to every call that retains an address after it returns.
  *
- * All blocks are written first, and so many others after them that none is left on a small device. Prints
- * what each call answers, "call: CUresult"; a driver may support few of them. Exits with 0 when every call
- * was made.
+ * All blocks are written first, followed by enough others to evict all of them from a small device. Prints the result
+ * of each call, "call: CUresult"; a driver may support few of them. Exits with 0 if every call was made.
  */
 #include <cuda.h>
 #include <stdbool.h>
@@ -58,8 +57,8 @@ static CUresult encode(CUtensorMap* map, CUdeviceptr tensor, cuuint64_t rows) {
                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
-/* Maps are known again by their bytes, up to a bound; those of freed blocks make way. So of these the
- * last block alone has to stay. */
+/* Maps are recognised by their bytes, up to a limit; those of freed blocks are dropped first. So only the last of
+ * these blocks has to stay. */
 static void tensor_maps(void) {
   CUtensorMap map;
   CUdeviceptr freed = block(), many = block(), last = block();

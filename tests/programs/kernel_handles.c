@@ -1,9 +1,9 @@
-/* Kernels launched as the CUDA runtime launches them: by handles of a library's kernels, over more memory
- * than a small device holds.
+/* Kernels launched as the CUDA runtime launches them: by handles of a library's kernels, over more memory than a small
+ * device holds.
  *
- * Usage: kernel_handles KERNELS [launches|graphs]. Blocks of numbers are added to in turn, by another way
- * each time, so that each launch finds its block gone; at the end all numbers are compared. What a launch
- * is given ends where readable memory ends: nothing may read behind it. Prints "ok" or what failed.
+ * Usage: kernel_handles KERNELS [launches|graphs]. Blocks of numbers are added to in turn, in a different way each
+ * time, so that each launch finds its block evicted; at the end all numbers are compared. The parameters of a launch
+ * end where readable memory ends: nothing may read beyond them. Prints "ok" or what failed.
  */
 #define _DEFAULT_SOURCE
 #include <cuda.h>
@@ -30,7 +30,7 @@ struct lists {
   CUdeviceptr targets[3], source;
 };
 
-/* Ends of memory: of a list of pointers, and of what they point to. */
+/* Ends of readable memory: for a list of pointers, and for their targets. */
 static char *list_end, *value_end[2];
 
 static char* end_of_memory(void) {
@@ -176,7 +176,7 @@ static void by_node_of_function(int to) {
   by_node(function, NULL, to);
 }
 
-/* The node is of another block and another kind of handle than it is made with. */
+/* The node is created with another block and another kind of handle. */
 static void by_changed_node(int to) {
   const int other = (to + 1) % BLOCKS;
   CUDA_KERNEL_NODE_PARAMS params = node_of(NULL, add_one, other);

@@ -1,8 +1,8 @@
-/* One graph over more memory than a small device holds, kept or destroyed before its launches.
+/* A graph over more memory than a small device holds, kept or destroyed before its launches.
  *
- * Usage: large_graph KERNELS. The first block is set, and each block becomes a copy of the one before
- * and gets one more, in an order that only the dependencies tell. Then a node gets another block, and
- * one is disabled. Prints "ok" or what went wrong.
+ * Usage: large_graph KERNELS. The first block is set, and each block becomes a copy of the previous one plus one, in an
+ * order given only by the dependencies. Then a node gets another block, and one is disabled. Prints "ok" or what went
+ * wrong.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static CUDA_KERNEL_NODE_PARAMS kernel_on(void** parameters) {
   return params;
 }
 
-/* The kernel nodes first and the copies last to first, so that the graph's own order is not the one. */
+/* Kernel nodes first and copies in reverse order, so that the graph's own order is not a valid one. */
 static void make_graph(CUcontext context) {
   int count = COUNT;
   const CUDA_MEMSET_NODE_PARAMS zero = {block[0], 0, FIRST, 4, COUNT, 1};
@@ -66,7 +66,7 @@ static void make_graph(CUcontext context) {
   }
 }
 
-/* Every word of every block. */
+/* Compares every word of every block. */
 static void compare(const char* what, const int* expected) {
   int* const words = malloc(BYTES);
   for (int i = 0; i < BLOCKS; ++i) {
@@ -83,7 +83,7 @@ static void launch_twice(CUgraphExec exec) {
   CHECK(cuGraphLaunch(exec, NULL));
 }
 
-/* As most programs do: the graph is gone before its executable is launched. */
+/* As in most programs: the graph is destroyed before its executable is launched. */
 static void launch_alone(const int* expected) {
   CUgraph copy_of_all;
   CUgraphExec exec;
@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
   launch_twice(exec);
   compare("whole", expected);
 
-  /* The fifth block's addition goes to the last block but one, and is overwritten there. */
+  /* The fifth block's addition is redirected to the last block but one, and is overwritten there. */
   void* parameters[] = {&block[BLOCKS - 2], &count};
   const CUDA_KERNEL_NODE_PARAMS elsewhere = kernel_on(parameters);
   CHECK(cuGraphExecKernelNodeSetParams(exec, add[5], &elsewhere));

@@ -1,8 +1,7 @@
-/* Copies from handlers that run while the process ends: after what belongs to the thread is gone, and one
- * of them after all that was set up later.
+/* Copies in handlers that run while the process ends: after thread-local data is gone, and one of them after everything
+ * that was set up later.
  *
- * Prints "ok" for each of the two that finds its blocks to be what they were, and a block of its own
- * untouched beside it.
+ * Prints "ok" for each of the two if its blocks, and host memory of its own, are unchanged.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@
 
 static CUdeviceptr block[BLOCKS];
 
-/* The smallest memory of the host there is: what is written behind its owner's back is seen in it. */
+/* Checks all blocks. The smallest host allocations are made first, in which stray writes would show. */
 static void copy_all(void) {
   static const char pattern[16] = "unchanged";
   char* own[OWN];

@@ -1,11 +1,11 @@
-/* Tables of addresses in pinned memory that is filled by work queued before the copy of it: when the copy is called, the
- * memory holds none. Over more memory than a small device holds.
+/* Tables of addresses in pinned memory that is filled by work queued before their copy: when the copy is called, the
+ * memory holds no addresses. Over more memory than a small device holds.
  *
  * Usage: late_tables KERNELS host|callback|global|back|after|turns
- * host, callback: a function that the stream calls fills it. global: likewise, and the copy goes to a module's global.
- * back: a copy from a table on the device fills it. after: the function ends only when the program has launched the
- * kernel, whose blocks are in device memory. turns: nodes of a graph copy one table after another to the same place, each
- * for a kernel. At the end all numbers are compared. Prints "ok" or what failed.
+ * host, callback: a function called by the stream fills it. global: the same, and the copy goes to a module's global.
+ * back: a copy from a table on the device fills it. after: the function ends only after the program has launched the
+ * kernel, with resident blocks. turns: graph nodes copy one table after another to the same place, each for a kernel.
+ * At the end all numbers are compared. Prints "ok" or what failed.
  */
 #include <cuda.h>
 #include <stdatomic.h>
@@ -62,7 +62,7 @@ static void CUDA_CB wait_only(void* unused) {
   }
 }
 
-/* The table itself is in device memory: nothing has to leave for the copy, while the stream is held up. */
+/* The table itself is resident: nothing has to be evicted for the copy while the stream is blocked. */
 static void hold_up(CUhostFn function) {
   CHECK(cuMemsetD8Async(table, 0, USED * sizeof(*pinned), stream));
   CHECK(cuStreamSynchronize(stream));

@@ -1,10 +1,10 @@
-/* Kernels that write to a block unseen while it leaves the device: they got the address of a table alone, which an
- * earlier kernel made.
+/* Kernels that write to a block unseen while it is being evicted: they got only the address of a table, made by an
+ * earlier kernel.
  *
  * Usage: late_writes KERNELS
- * Another thread needs room, so the block, which no launch has named for long, begins to leave. Kernels add to it from
- * then on, one after another. What they add is there at the end, or one of them faults. Prints "ok", "told", or how many
- * numbers are wrong.
+ * Another thread needs room, so eviction of the block, which no recent launch has named, begins. From then on kernels
+ * add to it, one after another. Their additions are present at the end, or one of the kernels faults. Prints "ok",
+ * "told", or the number of wrong values.
  */
 #include <cuda.h>
 #include <pthread.h>
@@ -38,7 +38,7 @@ static CUdeviceptr allocate(size_t bytes) {
   return block;
 }
 
-/* It waits for the copy of what leaves. */
+/* Waits for the copy of the evicted block. */
 static void* need_room(void* unused) {
   CUdeviceptr block;
   CHECK(cuCtxSetCurrent(context));

@@ -1,9 +1,9 @@
-/* What a launch costs the thread that makes it: sixteen addresses among many live blocks.
+/* The cost of a launch for the launching thread: sixteen addresses among many live blocks.
  *
- * Usage: launch_cost KERNELS BLOCKS ROUNDS. Prints three lines of nanoseconds per launch, the median
- * of the rounds in the thread's own processor time, after so many launches as are noted of a program that is not short of
- * memory: "refused", a launch of no threads, which the
- * driver only looks at; "numbers", the same with two addresses and a struct of 500 bytes of numbers; and "queued", a launch of one thread, without the wait for it.
+ * Usage: launch_cost KERNELS BLOCKS ROUNDS. Prints three lines of nanoseconds per launch, the median over the rounds of
+ * the thread's own processor time, after as many launches as are recorded for a program that is not short of memory:
+ * "refused", a launch of no threads, which the driver only checks; "numbers", the same with two addresses and a struct
+ * of 500 bytes of numbers; and "queued", a launch of one thread, without waiting for it.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <cuda.h>
@@ -20,7 +20,7 @@
 
 #define DIVIDERS 25
 
-/* As of PyTorch's index calculators. */
+/* As in PyTorch's index calculators. */
 struct calculator {
   int dims;
   unsigned sizes[DIVIDERS][3]; /* divisor, multiplier, shift */

@@ -1,8 +1,7 @@
 /* Every way of launching a kernel, over more memory than a small device holds.
  *
- * Usage: launches KERNELS. Blocks of numbers are added to in turn, by another way each time, so
- * that each launch finds its block gone; at the end all numbers are compared. Prints "ok" or what
- * failed.
+ * Usage: launches KERNELS. Blocks of numbers are added to in turn, in a different way each time, so that each launch
+ * finds its block evicted; at the end all numbers are compared. Prints "ok" or what failed.
  */
 #define CUDA_ENABLE_DEPRECATED
 #include <cuda.h>
@@ -75,7 +74,7 @@ static void by_kernel_handle(int to) {
   ++expected[to];
 }
 
-/* Addresses in a struct, one of them from the middle of a block. */
+/* Addresses in a struct, one of them in the middle of a block. */
 static void by_struct(int to) {
   const int a = (to + 1) % BLOCKS, b = (to + 2) % BLOCKS, source = (to + 3) % BLOCKS;
   struct lists lists = {COUNT, {block[to], block[a], block[b]}, block[source]};

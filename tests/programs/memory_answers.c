@@ -1,6 +1,6 @@
-/* What cuMemGetInfo tells, in every state that a program can ask it in.
+/* The results of cuMemGetInfo, in every state in which a program can call it.
  *
- * Prints "ok", or what differs from CUDA's. Under Tessera the answers are those of a device whose memory is the heap's.
+ * Prints "ok", or the difference from CUDA's. Under Tessera the results are those of a device with the heap's memory.
  *
  * Thread safety: one thread besides main.
  */

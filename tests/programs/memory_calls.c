@@ -1,9 +1,8 @@
 /* Every form of copy, set, allocation and query, over more blocks than a small device holds.
  *
- * Each block has a mirror in host memory; each round writes one block by the next form, then reads
- * all of them back by a form of reading and compares. Prints one line for each thing asked; the
- * lines do not depend on addresses. Exits with 1 at the first error or wrong byte.
- * Compiled a second time as memory_calls_ptds.c, for per-thread default streams.
+ * Each block has a mirror in host memory; each round writes one block by the next form, then reads all of them back by
+ * a form of reading and compares. Prints one line per query, independent of addresses. Exits with 1 at the first error
+ * or wrong byte. Compiled a second time as memory_calls_ptds.c, for per-thread default streams.
  */
 #include <cuda.h>
 #include <stdint.h>

@@ -1,3 +1,3 @@
-/* memory_calls.c as a compiler with per-thread default streams makes it: other entry points. */
+/* memory_calls.c as compiled with per-thread default streams: it uses other entry points. */
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include "memory_calls.c"

@@ -1,4 +1,4 @@
-/* Prints what cuMemGetInfo tells before and beside one block of 2 MiB: "free 14 MiB of 64 MiB". */
+/* Prints the results of cuMemGetInfo before and after allocating one block of 2 MiB: "free 14 MiB of 64 MiB". */
 #include <cuda.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
-/* What a program must not do, and what CUDA answers: one line for each attempt, "what: CUresult".
+/* Invalid uses, and CUDA's result for each: one line per attempt, "what: CUresult".
  *
- * The answers are compared between a driver alone and the same driver under Tessera: they must not
- * differ. Exits with 0 when every attempt was made.
+ * The results are compared between a driver alone and the same driver under Tessera: they must not differ. Exits with 0
+ * if every attempt was made.
  */
 #include <cuda.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* One graph of every kind of node that a launch in parts can keep in order, over more memory than a small
- * device holds: host functions, events, child graphs, memory of its own.
+/* A graph with every kind of node that a launch in parts can keep in order, over more memory than a small device holds:
+ * host functions, events, child graphs, graph memory.
  *
- * Usage: mixed_graph KERNELS [kept]. Each block becomes a copy of the one before, and gets one more. Host functions
- * note when they are called, and what had been copied to them by then. With `kept` the graph does not free
- * its memory, so that no part of it may be launched alone. Prints "ok" or what went wrong.
+ * Usage: mixed_graph KERNELS [kept]. Each block becomes a copy of the previous one plus one. Host functions record when
+ * they are called, and what had been copied to them by then. With `kept` the graph does not free its memory, so that it
+ * cannot be launched in parts. Prints "ok" or what went wrong.
  */
 #include <cuda.h>
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ static CUgraphNode last, last_host, plain_child, end;
 static int copied_out, keeps_memory;
 static atomic_int released;
 
-/* What the host functions noted in one launch. */
+/* Recorded by the host functions in one launch. */
 static struct note {
   char who;
   int copied_out;
@@ -44,7 +44,7 @@ static void CUDA_CB note_call(void* who) {
   notes[noted++].copied_out = copied_out;
 }
 
-/* Late, so that a graph that does not wait for it is ahead of it. */
+/* Slow, so that a graph that does not wait for it overtakes it. */
 static void CUDA_CB release(void* unused) {
   (void)unused;
   usleep(20000);
@@ -55,7 +55,7 @@ static void CUDA_CB note_release(void* who) {
   if (atomic_load(&released)) note_call(who);
 }
 
-/* ---- nodes, each after the last one ---- */
+/* ---- nodes, each after the previous one ---- */
 
 static const CUgraphNode* before(void) { return last != NULL ? &last : NULL; }
 
@@ -155,7 +155,7 @@ static void child_with_calls(int from, int until) {
   then_child(child, after);
 }
 
-/* The block gets what went through memory of the graph's own. */
+/* The block gets its data through the graph's own memory. */
 static void through_own_memory(int to) {
   CUDA_MEM_ALLOC_NODE_PARAMS memory;
   CUgraphNode node;
@@ -203,7 +203,7 @@ static void make_graph(CUevent wait_for, CUevent middle, CUevent at_end) {
   end = last;
 }
 
-/* ---- launches, and what they must have done ---- */
+/* ---- launches, and their expected results ---- */
 
 static void launch(CUgraphExec exec, CUstream other, CUevent ready, const char* callers) {
   const char* const expected_callers = callers;
@@ -220,7 +220,7 @@ static void launch(CUgraphExec exec, CUstream other, CUevent ready, const char* 
   }
 }
 
-/* Every word of every block, and what the host functions saw. */
+/* Compares every word of every block, and what the host functions saw. */
 static void compare(const char* what, const int* expected) {
   int* const words = malloc(BYTES);
   for (int i = 0; i < BLOCKS; ++i) {
@@ -235,7 +235,7 @@ static void compare(const char* what, const int* expected) {
   if (notes[2].copied_out != expected[11]) fail("at the end", 2, notes[2].copied_out);
 }
 
-/* Fails when either has not been recorded. */
+/* Fails if either event has not been recorded. */
 static void expect_recorded(CUevent first, CUevent second) {
   float passed = 0;
   CHECK(cuEventSynchronize(second));
@@ -276,7 +276,7 @@ int main(int argc, char** argv) {
   compare("with other calls", expected);
   expect_recorded(middle, at_end_instead);
 
-  /* The addition to block 9 goes to the last block, and is overwritten there. */
+  /* The addition to block 9 is redirected to the last block, and is overwritten there. */
   CUgraph child = plain_part(block[BLOCKS - 1]);
   CHECK(cuGraphExecChildGraphNodeSetParams(exec, plain_child, child));
   CHECK(cuGraphDestroy(child));

@@ -1,7 +1,7 @@
-/* Calls that are newer than CUDA 13.0, over more memory than a small device holds.
+/* Calls newer than CUDA 13.0, over more memory than a small device holds.
  *
- * Usage: newer_calls KERNELS. Each is found by the version that it came with, as the CUDA runtime finds it. Blocks
- * of numbers are copied and added to by one call after another, so that each finds its blocks gone; at the end all
+ * Usage: newer_calls KERNELS. Each is looked up by the version that introduced it, as by the CUDA runtime. Blocks of
+ * numbers are copied and added to by one call after another, so that each finds its blocks evicted; at the end all
  * numbers are compared. Prints "ok" or what failed.
  */
 #include <cuda.h>
@@ -64,7 +64,7 @@ static void add_to(int to) {
   ++expected[to];
 }
 
-/* Afterwards none of the first blocks is on a small device. */
+/* Afterwards none of the first blocks is resident on a small device. */
 static void use_the_others(void) {
   for (int i = BLOCKS / 2; i < BLOCKS; ++i) add_to(i);
 }
@@ -84,7 +84,7 @@ static void copies_along_a_line(void) {
   free(numbers);
 }
 
-/* Addresses that such a copy writes make a table, as those of any other copy. */
+/* Addresses written by such a copy form a table, like those of any other copy. */
 static void a_copied_table(void) {
   CUdeviceptr words[TABLE] = {block[0], block[2], block[4]};
   int used = TABLE, count = COUNT;
@@ -179,7 +179,7 @@ static void expect_batch(int to, int from) {
   for (int i = 0; i < 2; ++i) expected[to + i] = expected[from + i];
 }
 
-/* Three nodes, which together are more than the device holds. */
+/* Three nodes, which together need more than the device holds. */
 static void batches_in_a_graph(void) {
   struct batch batch;
   CUgraph graph;
@@ -230,7 +230,7 @@ static void copy_and_add(int to, int from) {
   launch(add_one, parameters);
 }
 
-/* The same graph by other blocks; its executable is updated with it. */
+/* The same graph with other blocks; its executable is updated with it. */
 static void a_graph_captured_again(void) {
   CUgraph graph, same;
   CUgraphExec exec;
@@ -256,7 +256,7 @@ static void a_graph_captured_again(void) {
   CHECK(cuGraphDestroy(graph));
 }
 
-/* Its bytes are others afterwards. */
+/* Its bytes are different afterwards. */
 static void a_tensor_map_of_another_class(void) {
   const cuuint64_t sizes[] = {1024, 256}, strides[] = {4096};
   const cuuint32_t box[] = {32, 8}, steps[] = {1, 1};

@@ -1,7 +1,7 @@
-/* Calls newer than CUDA 13.0 that keep a block, share it or hand it to others, each with a block of its own.
+/* Calls newer than CUDA 13.0 that retain or share a block, each with its own block.
  *
- * All blocks are written first, and the first of them is gone from a small device when it is named. Prints what
- * each call answers, "call: CUresult". Exits with 0 when every call was made.
+ * All blocks are written first, and the first of them has been evicted from a small device when it is used. Prints the
+ * result of each call, "call: CUresult". Exits with 0 if every call was made.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void* newer(const char* name, int version) {
   return found;
 }
 
-/* Adds to a word of memory when the stream gets there. */
+/* Adds to a word of memory in stream order. */
 static void a_reduction(CUstream stream) {
   TesseraAtomicReduction reduction;
   CUstreamBatchMemOpParams operation;

@@ -1,6 +1,6 @@
-/* Finds functions by a version, twice each, and prints which library they lie in.
+/* Looks up functions by version, twice each, and prints the library of each result.
  *
- * Usage: newer_versions VERSION. One line for each: "name: library", with "none" where nothing was found.
+ * Usage: newer_versions VERSION. One line for each: "name: library", with "none" if nothing was found.
  */
 #define _GNU_SOURCE
 #include <cuda.h>

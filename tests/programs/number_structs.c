@@ -1,11 +1,10 @@
-/* Launches whose parameters are full of numbers that look like addresses, where blocks lie low as they do on drivers
- * that take no hint: no launch is out of memory, and what is an address is found.
+/* Launches with parameters full of numbers that look like addresses, where blocks lie at low addresses as on drivers
+ * that ignore hints: no launch runs out of memory, and real addresses are found.
  *
- * Usage: number_structs KERNELS. Kernels get two blocks that nearly fill a small device and a struct as of PyTorch's
+ * Usage: number_structs KERNELS. Kernels get two blocks that nearly fill a small device and a struct like PyTorch's
  * index calculators, which divide by multiplying and shifting; others find addresses among such numbers, or a scale and
- * a count. A table of 32-bit numbers is copied to the device, as those of a paged cache are. What the numbers look
- * like are the addresses of blocks that are never used. At the end all numbers are compared. Prints "ok" or what
- * failed.
+ * a count. A table of 32-bit numbers is copied to the device, like those of a paged cache. The numbers look like the
+ * addresses of blocks that are never used. At the end all numbers are compared. Prints "ok" or what failed.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -36,7 +35,7 @@ struct lists {
   CUdeviceptr source;
 };
 
-/* A small number of single precision, then how many: as a word, an address in four times as many GiB. */
+/* A small single-precision number, then a count: as a word, an address at four times `count` GiB. */
 struct scaled {
   CUdeviceptr target;
   struct {
@@ -73,7 +72,7 @@ static struct calculator calculator_for(int seed) {
   return calculator;
 }
 
-/* Two blocks are all of the device. */
+/* Two blocks fill the whole device. */
 static void by_calculator(int to) {
   struct calculator calculator = calculator_for(to);
   const int from = (to + 1) % BLOCKS;
@@ -82,7 +81,7 @@ static void by_calculator(int to) {
   expected[to] += expected[from];
 }
 
-/* Two of the addresses are inside of a block: only their place in the struct tells what they are. */
+/* Two of the addresses are inside a block: only their position in the struct identifies them. */
 static void by_struct(int to) {
   const int from = (to + 5) % BLOCKS;
   const size_t third = COUNT / 3 * sizeof(int);
@@ -105,7 +104,7 @@ static void by_scaled(int to) {
   ++expected[to];
 }
 
-/* A table of pages, and a kernel that is given it and one block. */
+/* A table of pages, and a kernel that gets it and one block. */
 static void by_pages(int to) {
   static int numbers[PAGES];
   int none = 0, count = COUNT;

@@ -1,12 +1,13 @@
-/* Addresses that a program keeps outside the heap, in a module's global that it writes anew for each launch, over more
+/* Addresses that a program stores outside the heap, in a module's global that it rewrites for each launch, over more
  * memory than a small device holds.
  *
  * Usage: outside_addresses KERNELS rotate|device|batch|graph|cleared|full|section|one
- * rotate: each step names two blocks of all. device: the same, by a copy from a table on the device. batch: by a batch of
- * copies. graph: by a node of a graph, whose source the program changes between launches. cleared: a set takes the
- * addresses away. full: blocks are named one after another until a copy is refused; what is left of the device still
- * serves launches. section, one: the other way round, kernels are given addresses before their blocks: the base of an
- * array of which the block has a section, the base of an array that begins at 1. At the end all numbers are compared. Prints "ok" or what failed.
+ * rotate: each step names two of the blocks. device: the same, by a copy from a table on the device. batch: by a batch
+ * of copies. graph: by a graph node with a source that the program changes between launches. cleared: a set removes the
+ * addresses. full: blocks are named one after another until a copy is refused; the rest of the device still serves
+ * launches. section, one: conversely, kernels get addresses before their blocks: the base of an array of which the
+ * block is a section, the base of an array with first index 1. At the end all numbers are compared. Prints "ok" or what
+ * failed.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -128,7 +129,7 @@ static void full(void) {
   for (int i = 0; i < BLOCKS; ++i) add_to_block(i);
 }
 
-/* Block i has the numbers from (i + 1) * COUNT on of an array. */
+/* Block i contains the elements from (i + 1) * COUNT on of an array. */
 static void section(void) {
   for (int round = 0; round < ROUNDS; ++round) {
     for (int i = 0; i < BLOCKS; ++i) {
@@ -142,7 +143,7 @@ static void section(void) {
   }
 }
 
-/* No block lies before it: then the base would be an address of that one. */
+/* No block lies before it: otherwise the base would be an address in that block. */
 static void one(void) {
   for (int i = 1; i < BLOCKS; i += 2) {
     CHECK(cuMemFree(block[i - 1]));

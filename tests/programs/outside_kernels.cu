@@ -1,6 +1,7 @@
-// Kernels whose addresses lie outside the heap, in a module's global, or outside their block, as a base before it.
+// Kernels with addresses that are stored outside the heap, in a module's global, or that lie outside their block, as a
+// base before it.
 //
-// Thread safety: each element has one thread.
+// Thread safety: one thread per element.
 #include "softcuda_kernel.hpp"
 
 extern "C" {
@@ -19,7 +20,7 @@ extern "C" __global__ void add_from(int* base, long first, int count) {
 }
 TESSERA_KERNEL(add_from)
 
-// An array that begins at 1.
+// An array with first index 1.
 extern "C" __global__ void add_from_one(int* base, int count) {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < count) base[1 + i] += 1;

@@ -1,7 +1,7 @@
-/* What a program is told of two devices that could be peers: one line for each question.
+/* The driver's results about peer access between two devices: one line per query.
  *
- * Usage: peers primary|own. Asks in the order of programs: before there is a context, with a context of one device, of
- * both, with memory of one, of both; enables the access as soon as it can, and later.
+ * Usage: peers primary|own. Queries in the order of typical programs: before there is a context, with a context of one
+ * device, of both, with memory of one, of both; enables access as soon as possible, and later.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void enable(void) {
   say("disable again", cuCtxDisablePeerAccess(contexts[1]));
 }
 
-/* To the first device, of a pool of the second one. */
+/* Gives the first device access to a pool of the second one. */
 static void give(const char* what, CUmemoryPool pool) {
   CUmemLocation first = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
   CUmemAccessDesc wanted = {first, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
@@ -54,7 +54,7 @@ static void pools(void) {
   CHECK(cuMemPoolDestroy(own));
 }
 
-/* Of a block of the second device, seen from the first one. */
+/* Attributes of a block of the second device, queried from the first one. */
 static void attributes(CUdeviceptr block) {
   CUcontext context;
   int device, access = -1;

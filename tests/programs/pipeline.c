@@ -1,14 +1,12 @@
-/* Two streams that pass chunks of a data set on: one prepares the next chunk while the other
- * computes.
+/* Two streams that pass on chunks of a data set: one prepares the next chunk while the other computes.
  *
- * Usage: pipeline --kernels FILE [--steps N] [--chunks N] [--rows N] [--width N] [--offload BYTES].
- * Each step goes over all chunks, which stay in device memory:
+ * Usage: pipeline --kernels FILE [--steps N] [--chunks N] [--rows N] [--width N] [--offload BYTES]. Each step processes
+ * all chunks, which stay in device memory:
  *
  *   prepare: n = tanh(n), y = x + n      compute: x = y + tanh(y W)
  *
- * n is noise; y passes through one of two slots; events keep each stream behind what it needs.
- * Prints a digest of the last chunk after each step, the most device memory that was allocated at
- * once, and the time of a step.
+ * n is noise; y passes through one of two slots; events make each stream wait for its inputs. Prints a digest of the
+ * last chunk after each step, the peak of allocated device memory, and the time per step.
  */
 #include "workload.h"
 

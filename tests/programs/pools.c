@@ -1,6 +1,6 @@
-/* Allocates from the default pool, from one of its own, and from one that it has made current.
+/* Allocates from the default pool, from a pool of its own, and from one that it has made current.
  *
- * Prints "ok" when each block was what had been written.
+ * Prints "ok" if each block had the contents that were written.
  */
 #include <cuda.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Kernels whose parameters hide addresses in different ways.
+// Kernels with parameters that hide addresses in different ways.
 //
 // Thread safety: each element is written by one thread.
 #include "softcuda_kernel.hpp"
@@ -14,7 +14,7 @@ extern "C" __global__ void add_one(int* target, int count) {
 }
 TESSERA_KERNEL(add_one)
 
-// Addresses inside a struct that is passed by value.
+// Addresses inside a struct passed by value.
 struct Lists {
   int count;
   int* targets[3];
@@ -31,7 +31,7 @@ TESSERA_KERNEL(add_to_lists)
 extern "C" __global__ void nothing() {}
 TESSERA_KERNEL(nothing)
 
-// Numbers that look like low addresses: what divides by a multiplication and a shift, and strides.
+// Numbers that look like low addresses: divisors as multiplication and shift, and strides.
 struct Divider {
   unsigned divisor, multiplier, shift;
 };
@@ -46,7 +46,7 @@ extern "C" __global__ void add_calculated(int* target, const int* source, struct
 }
 TESSERA_KERNEL(add_calculated)
 
-// A scale and a count look like one, too.
+// A scale and a count look like a low address, too.
 struct Part {
   float scale;
   int count;
@@ -61,14 +61,14 @@ extern "C" __global__ void add_scaled(struct Scaled scaled) {
 }
 TESSERA_KERNEL(add_scaled)
 
-// As many addresses as the parameters of a busy framework hold.
+// As many addresses as a typical large framework kernel takes.
 extern "C" __global__ void sixteen(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int* h,
                                    int* i, int* j, int* k, int* l, int* m, int* n, int* o, int* p) {
   if (a == b && c == d && e == f && g == h && i == j && k == l && m == n && o == p) a[0] = 1;
 }
 TESSERA_KERNEL(sixteen)
 
-// An address that begins at an odd byte.
+// An address at an odd byte offset.
 struct __attribute__((packed)) Packed {
   char before;
   int* target;
@@ -81,7 +81,7 @@ extern "C" __global__ void add_packed(struct Packed packed) {
 }
 TESSERA_KERNEL(add_packed)
 
-// As large as parameters may be: 32764 bytes.
+// The maximum parameter size: 32764 bytes.
 struct Many {
   int used;
   int count;
@@ -119,7 +119,7 @@ extern "C" __global__ void add_to_global(int count) {
 }
 TESSERA_KERNEL(add_to_global)
 
-// Addresses that only kernels write: a list of blocks, and its head in a global.
+// Addresses that only kernels write: a list of blocks, with its head in a global.
 struct Node {
   struct Node* next;
   int numbers[1];
@@ -148,9 +148,9 @@ extern "C" __global__ void add_to_list_of_global(int count) {
 }
 TESSERA_KERNEL(add_to_list_of_global)
 
-// A kernel that goes on while a queue in host memory is filled; one thread.
+// A kernel that keeps running while a queue in host memory is filled; one thread.
 struct Queue {
-  volatile int put;  // entries that are there
+  volatile int put;  // valid entries
   int* targets[64];
 };
 extern "C" __global__ void serve_queue(struct Queue* queue, int wanted, int count) {
@@ -162,8 +162,8 @@ extern "C" __global__ void serve_queue(struct Queue* queue, int wanted, int coun
 }
 TESSERA_KERNEL(serve_queue)
 
-// A descriptor in which no address can be seen, by value and in memory. A GPU's own copies by maps take
-// other code, which is not here.
+// A descriptor that shows no address, by value and in memory. A GPU's own tile copies need other code, which is not
+// here.
 #if !defined(__CUDACC__)
 struct alignas(64) Map {
   uint64_t words[16];
@@ -180,12 +180,11 @@ extern "C" __global__ void add_by_map_in_memory(const Map* map, int count) {
 }
 TESSERA_KERNEL(add_by_map_in_memory)
 
-// A descriptor that the device writes.
+// A descriptor written by the device.
 extern "C" __global__ void put_map(Map* place, Map map) { *place = map; }
 TESSERA_KERNEL(put_map)
 
-// A kernel that launches kernels, with addresses that it finds in memory. On a GPU that takes code which
-// is linked on the device.
+// A kernel that launches kernels, with addresses that it finds in memory. On a GPU this needs device linking.
 extern "C" __global__ void add_by_children(int count) {
   const dim3 grid = {(unsigned)(count + 255) / 256}, block = {256};
   for (struct Node* node = list_head; node != 0; node = node->next) {

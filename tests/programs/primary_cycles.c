@@ -1,9 +1,8 @@
-/* Retains the primary contexts of some devices, works in more memory than these have, and gives the contexts back, many
- * times over.
+/* Retains the primary contexts of some devices, uses more memory than these have, and releases the contexts, many
+ * times.
  *
  * Usage: primary_cycles release|reset|both alive|freed DEVICES. "alive" leaves the blocks to the end of their context.
- * Prints "ok" when every block of every cycle was what it was set to, and neither files nor device memory were left
- * over.
+ * Prints "ok" if every block of every cycle had its contents, and neither files nor device memory were left over.
  */
 #include <cuda.h>
 #include <dirent.h>

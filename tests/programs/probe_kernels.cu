@@ -1,9 +1,9 @@
-// Kernels that tests look through: each shows one thing about how the device runs work.
+// Probe kernels for tests: each makes one aspect of the device's execution visible.
 //
-// Thread safety: one thread each, where nothing else is said.
+// Thread safety: one thread each, unless stated otherwise.
 #include "softcuda_kernel.hpp"
 
-// Runs until the host sets *go, in pinned memory: what is queued behind it cannot have run.
+// Runs until the host sets *go, in pinned memory: work queued after it cannot have run before.
 extern "C" __global__ void hold(const volatile int* go) {
   while (*go == 0) {
   }
@@ -16,7 +16,7 @@ extern "C" __global__ void add_to(int* target, int value, int count) {
 }
 TESSERA_KERNEL(add_to)
 
-// Parameters of every size, so that their offsets can be asked for.
+// Parameters of every size, to query their offsets.
 struct Mixed {
   char tag;
   double weight;
@@ -26,7 +26,7 @@ extern "C" __global__ void mixed(char a, double* out, short b, struct Mixed c, i
 }
 TESSERA_KERNEL(mixed)
 
-// Where every thread is, as one number: z, y, x of the block and z, y, x in it.
+// The position of every thread as one number: z, y, x of the block and z, y, x within it.
 extern "C" __global__ void place(int* out) {
   const int block = (int)((blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x);
   const int thread = (int)((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x);

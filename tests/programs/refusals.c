@@ -1,4 +1,4 @@
-/* Asks again and again for more memory than any machine has, and prints how often that was refused. */
+/* Repeatedly requests more memory than any machine has, and prints how often that was refused. */
 #include <cuda.h>
 #include <stdio.h>
 

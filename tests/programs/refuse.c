@@ -1,4 +1,4 @@
-/* Runs a program that the system refuses something, as containers and file systems do:
+/* Runs a program with certain system calls refused, as containers and file systems do:
  *
  *   refuse ERROR WHAT... -- program arguments
  *

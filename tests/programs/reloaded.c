@@ -1,8 +1,8 @@
-/* Loads and unloads kernels again and again, over more memory than a small device holds.
+/* Loads and unloads kernels repeatedly, over more memory than a small device holds.
  *
- * Usage: reloaded KERNELS. A driver gives the handle of a function that is gone to the next one, whose
- * parameters lie elsewhere; so kernels of two kinds take turns, each on a block that is gone. They end with
- * their module, their library, or their context. All numbers are compared. Prints "ok" or what failed.
+ * Usage: reloaded KERNELS. A driver may reuse the handle of an unloaded function for the next one, with another
+ * parameter layout; so two kinds of kernels alternate, each on an evicted block. They end with their module, their
+ * library, or their context. All numbers are compared. Prints "ok" or what failed.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void launch(CUfunction function, void** parameters) {
   CHECK(cuCtxSynchronize());
 }
 
-/* Twice of one kind, then twice of the other: handles that take turns get both. */
+/* Twice one kind, then twice the other, so that alternating handles get both. */
 static void use(CUfunction function, int round, CUdeviceptr target) {
   int count = COUNT;
   struct packed packed = {1, target, {2, 3}, COUNT};
@@ -56,7 +56,7 @@ static void by_library(const char* file, int round, CUdeviceptr target) {
   CHECK(cuLibraryUnload(library));
 }
 
-/* In a context that is new: as many blocks as before, of which the kernel uses the oldest. */
+/* In a new context: as many blocks as before, of which the kernel uses the oldest. */
 static int in_context(const char* file, int round) {
   CUdeviceptr block[BLOCKS];
   CUmodule module;

@@ -1,6 +1,6 @@
-/* Finds driver functions in every way there is and prints which library each one lies in.
+/* Looks up driver functions in every possible way and prints the library of each result.
  *
- * One line for each look-up: "way name: library", with "none" where nothing was found.
+ * One line per look-up: "way name: library", with "none" if nothing was found.
  */
 #define _GNU_SOURCE
 #include <cuda.h>
@@ -30,7 +30,7 @@ static void by_version(new_get_address get, const char* name, int version, cuuin
   say(way, name, result == CUDA_SUCCESS ? found : NULL);
 }
 
-/* One base name, another function: with five parameters before CUDA 12, with three since. */
+/* The same base name for different functions: with five parameters before CUDA 12, with three since. */
 static void renamed(new_get_address get) {
   void *before = NULL, *since = NULL, *itself = NULL;
   if (get("cuGraphInstantiate", &before, 11000, 0, NULL) != CUDA_SUCCESS ||

@@ -1,9 +1,8 @@
-/* Looks up driver functions that it is told of, and prints where each one lies.
+/* Looks up driver functions by requests, and prints the location of each.
  *
- * Reads lines "address NAME VERSION" (by cuGetProcAddress, in both spellings, with every flag) and
- * "symbol NAME" (by dlsym and dlvsym, of the driver, of all libraries and of the next ones). Prints one
- * line for each look-up, "WHAT: RESULT", where a result is what the call said, then the library and the
- * symbol.
+ * Reads lines "address NAME VERSION" (by cuGetProcAddress, in both versions, with every flag) and "symbol NAME" (by
+ * dlsym and dlvsym, in the driver, in all libraries and in the next ones). Prints one line per look-up, "WHAT: RESULT",
+ * where the result is the call's return value, then the library and the symbol.
  */
 #define _GNU_SOURCE
 #include <cuda.h>
@@ -44,7 +43,7 @@ static void by_version(const char* name, int version) {
   }
 }
 
-/* Bound to the driver by the linker, so that it is among all libraries and among the next ones. */
+/* Bound to the driver by the linker, so that the driver is among all libraries and among the next ones. */
 static void by_binding(void) {
   printf("binding:");
   say_place((void*)cuDriverGetVersion);

@@ -1,9 +1,8 @@
 /* Shares blocks with another process by legacy handles, on a device that is too small for all of them.
  *
- * Usage: shared_blocks. Starts itself once more, with a pipe each way. Blocks of several sizes are
- * written here, read and written over there, and read here again, while other blocks push out all that
- * may leave. A handle is opened twice there, and refused when its block was freed. Prints "ok" or what
- * failed.
+ * Usage: shared_blocks. Starts itself a second time, with a pipe in each direction. Blocks of several sizes are written
+ * here, read and written over there, and read here again, while other blocks push out everything evictable. A handle is
+ * opened twice there, and refused after its block was freed. Prints "ok" or what failed.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
@@ -16,7 +15,7 @@
 #define OTHERS 8
 #define OTHER_BYTES (4 << 20)
 
-/* One that shares a page with others, one of single pages, one of large ones too. */
+/* One that shares a page with others, one with base pages, one with large pages too. */
 static const size_t sizes[BLOCKS] = {64 << 10, 3 << 20, 34 << 20};
 
 static void must(int right, const char* what) {
@@ -35,7 +34,7 @@ static void get(int pipe, void* bytes, size_t count) {
 
 static int numbers_of(int block) { return (int)(sizes[block] / sizeof(int)); }
 
-/* The other process: what it is sent are handles. */
+/* The other process: it receives handles. */
 static int be_other(int in, int out) {
   CUcontext context;
   CUipcMemHandle handle[BLOCKS], stale;

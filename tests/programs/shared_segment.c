@@ -1,7 +1,8 @@
 /* A small table of addresses in a block with other small tensors, as frameworks cut them out of segments of 2 MiB: a
- * kernel that uses one of the others needs nothing of what the table names, a kernel that uses the table needs all.
+ * kernel that uses one of the others needs none of the blocks that the table names, a kernel that uses the table needs
+ * all.
  *
- * Usage: shared_segment KERNELS [before]. The table names blocks that do not fit into a small device together; with
+ * Usage: shared_segment KERNELS [before]. The table names blocks that do not fit in a small device together; with
  * `before`, the other tensors lie before the table. A part of the table is used, the table is overwritten by a kernel,
  * and blocks that it named are freed. At the end all numbers are compared. Prints "ok" or what failed.
  */
@@ -64,7 +65,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 3; ++round, ++small) add(other, SMALL);
   for (int i = 0; i < BLOCKS; ++i, ++expected[i - 1]) add(block[i], COUNT);
 
-  /* Two of them, again and again; in between the device is full of others. */
+  /* Two of them, repeatedly; in between the device is full of others. */
   CHECK(cuMemcpyHtoD(table, block, PART * sizeof(block[0])));
   CHECK(cuMemsetD8(table + PART * sizeof(block[0]), 0, (BLOCKS - PART) * sizeof(block[0])));
   for (int round = 0; round < 3; ++round) {
@@ -73,12 +74,13 @@ int main(int argc, char** argv) {
     for (int i = PART; i < BLOCKS; ++i, ++expected[i - 1]) add(block[i], COUNT);
   }
 
-  /* A larger tensor takes the table's place, and a kernel writes it. Whoever uses a part of that needs no blocks. */
+  /* A larger tensor replaces the table, and a kernel writes it. A kernel that uses a part of the tensor needs no
+   * blocks. */
   CHECK(cuMemcpyHtoD(table, block, sizeof(block)));
   add(table - 4096, (int)(4096 + sizeof(block)) / (int)sizeof(int));
   add(table, (int)sizeof(block) / (int)sizeof(int));
 
-  /* What is freed is named no longer, also when its place serves another block. */
+  /* A freed block is no longer named, even if its address serves another block. */
   CHECK(cuMemcpyHtoD(table, block, sizeof(block)));
   CHECK(cuMemFree(block[0]));
   CHECK(cuMemAlloc(&block[0], COUNT * sizeof(int)));

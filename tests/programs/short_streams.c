@@ -1,7 +1,7 @@
-/* Streams that end right after work was queued on them, over more memory than the device has.
+/* Streams that are destroyed right after work was queued on them, over more memory than the device has.
  *
- * Each block is set on a stream of its own that is destroyed at once; CUDA lets the work run on.
- * Prints "ok" or the first thing that went wrong.
+ * Each block is set on its own stream, which is destroyed at once; CUDA lets the work complete. Prints "ok" or the
+ * first failure.
  */
 #include <cuda.h>
 #include <stdio.h>

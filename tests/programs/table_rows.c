@@ -1,8 +1,8 @@
-/* Overwrites a table of addresses by rows, and uses it: what it named before is needed no longer.
+/* Overwrites a table of addresses row by row, and uses it: blocks that it named before are no longer needed.
  *
- * Usage: table_rows KERNELS. Together the blocks are more than a small device holds. Between rows that lie
- * apart the table goes on, and what is only captured has overwritten nothing. At the end all numbers are
- * compared. Prints "ok" or what failed.
+ * Usage: table_rows KERNELS. Together the blocks are more than a small device holds. Table entries between the written
+ * rows stay, and a captured write has overwritten nothing. At the end all numbers are compared. Prints "ok" or what
+ * failed.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void use(CUdeviceptr at, int count) {
   launch(add_one, parameters);
 }
 
-/* The others are used, so what the table names is gone from a small device. */
+/* The other blocks are used, so the table's blocks have been evicted from a small device. */
 static void use_by_table(CUdeviceptr at, int first, int used) {
   int count = COUNT;
   void* parameters[] = {&at, &used, &count};

@@ -1,7 +1,7 @@
-/* Calls libtessera_torch.so as PyTorch does: threads, each with two streams on a device of its own
- * choice, blocks that a second stream uses too and that are freed while work on both is queued.
+/* Calls libtessera_torch.so as PyTorch does: threads, each with two streams on a device of its choice, and blocks that
+ * a second stream uses too and that are freed while work on both is queued.
  *
- * Usage: torch_calls LIBRARY KERNELS. Prints "ok", or the first thing that went wrong.
+ * Usage: torch_calls LIBRARY KERNELS. Prints "ok", or the first failure.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -42,7 +42,7 @@ static void add(CUdeviceptr to, int value, int device, CUstream stream) {
   CHECK(cuLaunchKernel(adders[device], COUNT / 256, 1, 1, 256, 1, 1, 0, stream, parameters, NULL));
 }
 
-/* Written on `one`, read and written on `two`, freed while both are at work. */
+/* Written on `one`, read and written on `two`, freed while both are working. */
 static void borrow(int round, int device, CUstream one, CUstream two, CUevent ready, int* host) {
   const ssize_t bytes = COUNT * (ssize_t)sizeof(int);
   void* const block = hook_malloc(bytes, device, one);
@@ -85,7 +85,7 @@ static void* work(void* number) {
   return NULL;
 }
 
-/* More than the device holds: it works where launches are watched, under the preload library. */
+/* More than the device holds: works if launches are seen, under the preload library. */
 static void overfill(size_t blocks) {
   const size_t bytes = 4 << 20;
   void** const block = calloc(blocks, sizeof(*block));

@@ -1,8 +1,8 @@
 // Captures graphs and replays them as PyTorch does, with memory from libtessera_torch.so.
 //
-// Usage: torch_graphs LIBRARY KERNELS. Blocks are freed while a graph is captured, as tensors are that
-// only the graph needs; later blocks of others must not lie there, since every replay writes them. Two
-// graphs share a pool. Prints "ok", or the first thing that went wrong.
+// Usage: torch_graphs LIBRARY KERNELS. Blocks are freed while a graph is captured, like tensors that only the graph
+// needs; later blocks must not be placed there, since every replay writes them. Two graphs share a pool. Prints "ok",
+// or the first failure.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <sys/types.h>
@@ -70,7 +70,7 @@ struct Graph {
   cuuint64_t capture = 0;
   CUgraphExec exec = nullptr;
   void* out = nullptr;
-  std::vector<void*> freed;  // while it was captured
+  std::vector<void*> freed;  // during its capture
 };
 
 bool is_of(const Graph& graph, CUstream stream) {
@@ -85,7 +85,7 @@ void free_in(Graph& graph, void* block) {
   graph.freed.push_back(block);
 }
 
-// The numbers of `in` and three more.
+// Computes the numbers of `in` plus three.
 void capture(Graph& graph, const void* in) {
   begin_pool(0, graph.pool, [&graph](CUstream stream) { return is_of(graph, stream); });
   CHECK(cuStreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
@@ -101,7 +101,7 @@ void capture(Graph& graph, const void* in) {
   must(third == first, "a block that was freed in a capture is not taken again in it");
   copy(third, second, captured);
   add(third, captured);
-  // What another stream of the capture uses too is not taken again in it.
+  // A block that another stream of the capture uses too is not reused in it.
   CUevent forked, joined;
   CHECK(cuEventCreate(&forked, CU_EVENT_DISABLE_TIMING));
   CHECK(cuEventCreate(&joined, CU_EVENT_DISABLE_TIMING));
@@ -136,7 +136,7 @@ void expect(const void* block, int number, const char* what) {
   }
 }
 
-// As PyTorch ends a graph: its pool first, then the executable, perhaps while it runs.
+// As PyTorch ends a graph: first its pool, then the executable, perhaps while it is running.
 void reset(Graph& graph) {
   give(graph.out, kBytes, 0, work);
   release_pool(0, graph.pool);

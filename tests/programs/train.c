@@ -1,12 +1,11 @@
-/* Trains a deep residual network with Adam on made-up data, through the driver API alone.
+/* Trains a deep residual network with Adam on synthetic data, using only the driver API.
  *
  *   h[0] = x W_in + b,   h[l+1] = h[l] + tanh(h[l] W[l] + b[l]),   logits = h[L] W_out + b
  *
- * Softmax cross-entropy over 32 classes; the data are noisy copies of one prototype for each class,
- * from a seeded generator, so the loss falls. All sums have one order: two runs on one device give
- * the same bits. Prints each step's loss, the most device memory that was allocated at once, and
- * the time of a step; --losses FILE gets the losses as hexadecimal floats. On an error it prints
- * the call and CUDA's name for it, and exits with 1.
+ * Softmax cross-entropy over 32 classes; the data are noisy copies of one prototype per class, from a seeded generator,
+ * so the loss decreases. All sums have a fixed order: two runs on one device give the same bits. Prints each step's
+ * loss, the peak of allocated device memory, and the time per step; --losses FILE gets the losses as hexadecimal
+ * floats. On an error it prints the call and CUDA's name for it, and exits with 1.
  */
 #include "workload.h"
 
@@ -21,8 +20,7 @@ struct options {
   size_t occupy, offload;
 };
 
-/* One linear layer: its weights and its bias, each with two moments, and a gradient while it lasts.
- */
+/* One linear layer: its weights and its bias, each with two moments, and a temporary gradient. */
 struct tensor {
   struct buffer value, first, second, gradient;
   int count;
@@ -71,8 +69,7 @@ static void run_elementwise(CUfunction function, CUdeviceptr a, CUdeviceptr b, C
   launch_elementwise(function, a, b, c, options.batch * options.width, compute);
 }
 
-/* Gradients of one layer's weights and bias, in new buffers; then of its input, if one is wanted.
- */
+/* Gradients of one layer's weights and bias, in new buffers; then of its input, if requested. */
 static void run_backward(struct layer* l, CUdeviceptr in, CUdeviceptr delta_at, CUdeviceptr out,
                          CUdeviceptr add) {
   struct buffer *weights = &l->weight.gradient, *biases = &l->bias.gradient;
@@ -135,7 +132,7 @@ static void make_network(void) {
   CHECK(cuMemFreeHost(staging));
 }
 
-/* A hidden layer's way back, or its update, with what lives beside them. */
+/* A hidden layer's backward pass, or its update, with the buffers needed at the same time. */
 static size_t largest_phase(void) {
   const size_t weight = floats(options.width, options.width),
                rows = floats(options.batch, options.width);
@@ -213,7 +210,7 @@ static void update(int step) {
     first *= 0.9;
     second *= 0.999;
   }
-  /* The rate with Adam's bias corrections; a square root by Newton's steps needs no libm. */
+  /* The rate with Adam's bias corrections; computing the square root by Newton steps avoids libm. */
   double root = 1.0;
   for (int i = 0; i < 60; ++i) root = 0.5 * (root + (1.0 - second) / root);
   float rate = (float)(1e-4 * root / (1.0 - first));
@@ -223,7 +220,7 @@ static void update(int step) {
   }
 }
 
-/* `losses` is pinned: one float for each row. */
+/* `losses` is pinned: one float per row. */
 static float train_step(int step, struct batch* b, float* losses) {
   int rows = options.batch, classes = CLASSES;
   double sum = 0.0;

@@ -1,10 +1,10 @@
 // The kernels of train.c: a residual network with tanh, softmax cross-entropy, and Adam.
 //
-// One source for both devices: nvcc makes a fatbin of it, the host compiler an object for the
-// software device. Matrices are row-major. Each thread computes a tile, so that its inner loop runs
-// along contiguous memory; all sums have one fixed order, so that a run can be repeated bit by bit.
+// One source for both kinds of devices: nvcc compiles it to a fatbin, the host compiler to an object for the software
+// device. Matrices are row-major. Each thread computes a tile, so that its inner loop runs along contiguous memory; all
+// sums have a fixed order, so that a run is reproducible bit by bit.
 //
-// REQUIRES: columns and inner are multiples of 32, rows of 4. The host sees to it.
+// REQUIRES: columns and inner are multiples of 32, rows of 4. The host ensures this.
 //
 // Thread safety: each element is written by one thread.
 #include "softcuda_kernel.hpp"
@@ -112,7 +112,7 @@ extern "C" __global__ void tanh_gradient(float* delta, const float* upstream, co
 }
 TESSERA_KERNEL(tanh_gradient)
 
-// One thread for each row: its loss, and the gradient of the mean loss over the logits.
+// One thread per row: its loss, and the gradient of the mean loss with respect to the logits.
 extern "C" __global__ void softmax_loss(float* delta, float* loss, const float* logits,
                                         const int* labels, int rows, int columns) {
   const int row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -134,7 +134,7 @@ extern "C" __global__ void softmax_loss(float* delta, float* loss, const float* 
 }
 TESSERA_KERNEL(softmax_loss)
 
-// Adam; `correction` is what is left of the two bias corrections, folded into the rate by the host.
+// Adam; `correction` is folded into the rate by the host: it is what remains of the two bias corrections.
 extern "C" __global__ void adam(float* weight, float* first, float* second, const float* gradient,
                                 float rate, float epsilon, int count) {
   const int start = (int)(blockIdx.x * blockDim.x + threadIdx.x) * RUN;

@@ -1,7 +1,8 @@
-/* Trims the driver's pools and the memory of graphs: what Tessera holds free must go back with them, down to what the call
- * lets the pool keep. How much Tessera holds is asked of its C API, found in the process as the preload library is.
+/* Trims the driver's pools and graph memory: Tessera's free memory has to be returned with them, down to the amount
+ * that the call lets the pool keep. The amount that Tessera holds is queried through its C API, found in the process as
+ * the preload library is.
  *
- * Prints "ok", or what was held.
+ * Prints "ok", or the amount held.
  *
  * Thread safety: one thread.
  */
@@ -44,7 +45,7 @@ static void expect_held(const char* when, size_t least, size_t most) {
   wrong = 1;
 }
 
-/* Leaves 24 MiB that no block uses, and whose work is over. */
+/* Leaves 24 MiB unused by any block, with all work on it complete. */
 static void use_and_free(void) {
   CUdeviceptr blocks[6];
   for (int i = 0; i < 6; ++i) {

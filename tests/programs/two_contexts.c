@@ -1,6 +1,6 @@
-/* Works in two contexts of one device at once: four blocks in each, by turns.
+/* Works alternately in two contexts of one device, with four blocks in each.
  *
- * Usage: two_contexts KERNELS. Prints "ok" when every block is what its own context made of it.
+ * Usage: two_contexts KERNELS. Prints "ok" if every block has its own context's contents.
  */
 #include <cuda.h>
 #include <stdio.h>

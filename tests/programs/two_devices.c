@@ -1,9 +1,9 @@
 /* Copies from one device to another, by calls and by graphs, over more memory than a small device holds.
  *
- * Usage: two_devices KERNELS. A copy waits on a stream of the first device while its target's device
- * is busy with other blocks, so that the target would leave if nobody waited for the copy. Each block
- * of the second device gets numbers from the first one, and one more by a kernel. At the end all
- * numbers are compared. Prints "ok" or what failed.
+ * Usage: two_devices KERNELS. A copy waits on a stream of the first device while its target's device is busy with other
+ * blocks, so that the target would be evicted if the copy were not waited for. Each block of the second device gets
+ * numbers from the first one, and one more by a kernel. At the end all numbers are compared. Prints "ok" or what
+ * failed.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static CUdeviceptr freed_at_once(CUdeviceptr gone, CUstream unused) {
   return next;
 }
 
-/* Behind the work, on a stream of the first device that waits for it. */
+/* After the work, on a stream of the first device that waits for it. */
 static CUdeviceptr freed_in_order(CUdeviceptr gone, CUstream busy) {
   CUdeviceptr next;
   CUevent over;
@@ -95,8 +95,8 @@ static CUdeviceptr freed_with_graph(CUdeviceptr gone, CUstream unused) {
   return next;
 }
 
-/* A block of the second device is freed while that works on it, with the other device current: what
- * comes to its place must not be added to. */
+/* A block of the second device is freed while that device works on it, with the other device current: a block that
+ * takes its place must not be added to. */
 static void free_from_elsewhere(CUdeviceptr (*replace)(CUdeviceptr, CUstream)) {
   CUdeviceptr gone;
   CUstream busy, other;
@@ -130,7 +130,7 @@ static CUresult is_on(CUdevice device, CUdeviceptr block, CUstream stream) {
   return CUDA_ERROR_INVALID_DEVICE;
 }
 
-/* Memory in the order of a stream is of the stream's device, or of the pool's, whichever is current. */
+/* Stream-ordered memory belongs to the stream's device, or to the pool's, whichever device is current. */
 static void allocate_from_elsewhere(void) {
   CUstream stream;
   CUmemoryPool pools[2];
@@ -152,7 +152,7 @@ static void allocate_from_elsewhere(void) {
   CHECK(cuStreamDestroy(stream));
 }
 
-/* As copy_to, by a graph. */
+/* Like copy_to, by a graph. */
 static CUgraphExec graph_to(int to, int value, CUstream stream) {
   CUgraph graph;
   CUgraphExec exec;
@@ -184,7 +184,7 @@ static void copy_by_graphs(CUstream stream) {
   }
 }
 
-/* The first device's kernels read what the second one has where they may, else a copy of it. */
+/* The first device's kernels read the second one's block if allowed, otherwise a copy of it. */
 static void read_from_first(void) {
   int can, attribute;
   CHECK(cuDeviceCanAccessPeer(&can, 0, 1));

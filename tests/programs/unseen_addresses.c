@@ -1,10 +1,10 @@
-/* Kernels that follow addresses which no call shows, over more memory than a small device holds: those
- * of a list that kernels have linked, those in a table in host memory or in a table too large to be
- * searched, and those that a kernel is given by a queue while it runs.
+/* Kernels that follow addresses which no call shows, over more memory than a small device holds: those in a list linked
+ * by kernels, those in a table in host memory or in a table too large to be searched, and those that a kernel gets
+ * through a queue while it runs.
  *
- * Usage: unseen_addresses KERNELS. One thread adds to all blocks, by launches that name the first of a
- * list or no block at all, also as a graph, while another reads block after block, so that blocks move
- * all the time. At the end all numbers are compared. Prints "ok" or what failed.
+ * Usage: unseen_addresses KERNELS. One thread adds to all blocks, by launches that name the first block of a list or no
+ * block at all, also as a graph, while another reads block after block, so that blocks move all the time. At the end
+ * all numbers are compared. Prints "ok" or what failed.
  */
 #include <cuda.h>
 #include <pthread.h>
@@ -81,7 +81,7 @@ struct queue {
   CUdeviceptr targets[64];
 };
 
-/* The kernel runs before it can know what it is about to touch. */
+/* The kernel runs before it can know which blocks it will touch. */
 static void by_queue(CUstream stream, struct queue* queue) {
   int wanted = BLOCKS, count = COUNT;
   void* parameters[] = {&queue, &wanted, &count};

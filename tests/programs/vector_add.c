@@ -1,7 +1,7 @@
 /* The smallest program that computes on the device: c = a + b.
  *
- * Usage: vector_add KERNELS, a file that cuModuleLoadData takes. Prints "ok" when all sums are right;
- * otherwise the call that failed and CUDA's name for the error, and exits with 1.
+ * Usage: vector_add KERNELS, a file for cuModuleLoadData. Prints "ok" if all sums are right; otherwise prints the call
+ * that failed and CUDA's name for the error, and exits with 1.
  */
 #include <cuda.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
-/* Kernels that wait for what the host does next, while the host makes calls for which blocks have to leave.
+/* Kernels that wait for the host's next action, while the host makes calls for which blocks have to be evicted.
  *
  * Usage: waiting_kernels KERNELS stream|query|event|event_query|context|copy|held|meet|deep|inside|unknown
- * stream ... copy: blocks are filled, the program waits for that in the way that is named, a kernel then waits on the
- * same stream, and the program allocates. held: likewise with a kernel on a stream that the default stream waits for.
- * meet: as a collective in one process: one kernel waits for another one, which is launched after every kind of call
- *   that can need room.
- * deep: the stream of the kernel that waits takes no more work. inside: likewise, and another thread is inside a launch on
+ * stream ... copy: blocks are filled, the program waits for that in the named way, a kernel then waits on the same
+ * stream, and the program allocates. held: the same with a kernel on a stream that the default stream waits for.
+ * meet: like a collective in one process: one kernel waits for another one, which is launched after every kind of call
+ *   that may need room.
+ * deep: the stream of the waiting kernel accepts no more work. inside: the same, and another thread is inside a launch on
  *   it; the allocation may be out of memory.
- * unknown: all blocks are filled behind the kernel that waits: the allocation is out of memory, and the program goes
- * on. A program that hangs is ended, with a line that says where. Prints "ok" or what was wrong.
+ * unknown: all blocks are filled after the waiting kernel: the allocation is out of memory, and the program continues.
+ * A program that hangs is terminated, with a line about where. Prints "ok" or what was wrong.
  */
 #include <cuda.h>
 #include <pthread.h>
@@ -163,7 +163,7 @@ static int call_between(void) {
   return number == 7 ? 0 : 1;
 }
 
-/* No operation of ours finds a place there. */
+/* No operation of ours fits in that stream. */
 static int allocate_beside_full_stream(void) {
   CUstream waiting, work;
   CUdeviceptr more;
@@ -192,7 +192,7 @@ static void* fill_stream(void* stream) {
   return NULL;
 }
 
-/* Another thread is inside a launch that returns no sooner than the kernel ends that waits for this one. */
+/* Another thread is inside a launch that returns only when the waiting kernel ends. */
 static int allocate_beside_launch(void) {
   CUstream waiting, work;
   CUdeviceptr more;

@@ -1,6 +1,6 @@
 // Kernels that wait for the host or for each other.
 //
-// Thread safety: the waiting ones are for one thread; else each element has one thread.
+// Thread safety: the waiting kernels run in one thread; the others have one thread per element.
 #include "softcuda_kernel.hpp"
 
 extern "C" __global__ void fill(int* target, int value, int count) {
@@ -15,7 +15,7 @@ extern "C" __global__ void await(volatile int* flag) {
 }
 TESSERA_KERNEL(await)
 
-// As the kernels of a collective: each says that it runs, and waits for the other one.
+// Like the kernels of a collective: each signals that it is running, and waits for the other one.
 extern "C" __global__ void meet(volatile int* own, volatile int* other) {
   *own = 1;
   while (*other == 0) {

@@ -1,4 +1,4 @@
-/* Fills four blocks and waits for a line on standard input; then the blocks must hold what they held.
+/* Fills four blocks and waits for a line on standard input; then the blocks must be unchanged.
  *
  * Prints its process id when the blocks are filled, and "ok" at the end.
  */

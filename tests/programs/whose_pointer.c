@@ -1,7 +1,7 @@
-/* What a program is told about memory of each kind: a line for each, by both calls that tell it.
+/* The attributes of each kind of memory: a line for each, by both query calls.
  *
- * Usage: whose_pointer. Memory of cuMemAlloc is of a context and of no pool; of the default pool, and of one that the
- * program made, it is of that pool and of no context. An address inside of it is told the same.
+ * Usage: whose_pointer. cuMemAlloc memory has a context and no pool; memory of the default pool, and of a pool created
+ * by the program, has that pool and no context. Interior addresses have the same attributes.
  */
 #include <cuda.h>
 #include <stdio.h>

@@ -1,11 +1,10 @@
-/* What the measured programs share: an end on errors, memory that is counted, kernels, random
- * numbers, and explicit offload, so that Tessera can be compared with a program that moves its
- * memory itself.
+/* Code shared by the measured programs: termination on errors, counted memory, kernels, random numbers, and explicit
+ * offload, so that Tessera can be compared with a program that moves its memory itself.
  *
- * Explicit offload (--offload BYTES, the device memory that the program may fill): buffers that do
- * not all fit are put away after each phase that used them and brought back before the next one, by
- * copies that the program waits for. The first ones that fit beside the largest phase stay. Without
- * --offload every buffer stays where it is, and the two calls do nothing.
+ * Explicit offload (--offload BYTES, the device memory that the program may fill): buffers that do not all fit are
+ * moved out after each phase that used them and brought back before the next one, by copies that the program waits for.
+ * The first ones that fit beside the largest phase stay. Without --offload every buffer stays where it is, and the two
+ * calls do nothing.
  *
  * Thread safety: one thread; each program includes this once.
  */
@@ -76,7 +75,7 @@ struct buffer {
   int stays, saved; /* saved: `host` has its bytes */
 };
 
-/* `phase` is the most that one phase needs beside what stays. */
+/* `phase` is the maximum that one phase needs besides the resident buffers. */
 static inline void allow_offload(size_t device_bytes, size_t phase) {
   offloads = device_bytes > 0;
   stay_limit = device_bytes > phase ? device_bytes - phase : 0;
@@ -95,7 +94,7 @@ static inline void drop_buffer(struct buffer* b) {
   if (b->stays) stay_bytes -= b->bytes;
 }
 
-/* Before a phase that uses it. */
+/* Call before a phase that uses the buffer. */
 static inline void bring(struct buffer* b) {
   if (b->at != 0) return;
   CHECK(cuCtxSynchronize());
@@ -103,7 +102,7 @@ static inline void bring(struct buffer* b) {
   CHECK(cuMemcpyHtoD(b->at, b->host, b->bytes));
 }
 
-/* After it. What did not change since it was brought has its bytes in host memory still. */
+/* Call after that phase. A buffer unchanged since it was brought in still has its bytes in host memory. */
 static inline void put_away(struct buffer* b, int changed) {
   if (b->stays || b->at == 0) return;
   CHECK(cuCtxSynchronize());
@@ -138,7 +137,7 @@ static inline double seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* A sum of the bits that no order changes: equal results have equal sums. */
+/* An order-independent sum of the bits: equal results have equal sums. */
 static inline uint64_t digest(const void* data, size_t bytes) {
   const uint32_t* const words = data;
   uint64_t sum = 0;
@@ -231,14 +230,14 @@ static inline void launch_linear(CUfunction linear, CUdeviceptr out, CUdeviceptr
   launch(linear, parts(columns, 32), parts(rows, 4), 8, 8, stream, p);
 }
 
-/* An elementwise kernel over three arrays of `count` floats, as tanh_residual is. */
+/* An elementwise kernel over three arrays of `count` floats, such as tanh_residual. */
 static inline void launch_elementwise(CUfunction function, CUdeviceptr a, CUdeviceptr b,
                                       CUdeviceptr c, int count, CUstream stream) {
   void* p[] = {&a, &b, &c, &count};
   launch(function, parts(count, 32), 1, 64, 1, stream, p);
 }
 
-/* The device and its primary context, made current. */
+/* Opens the device and makes its primary context current. */
 static inline CUdevice open_device(void) {
   CUdevice device;
   CUcontext context;
@@ -249,7 +248,7 @@ static inline CUdevice open_device(void) {
   return device;
 }
 
-/* What every program says at its end, in words that its readers look for. */
+/* The final output of every program, in the format that its readers parse. */
 static inline void report(double each) {
   printf("live peak %zu bytes\n", peak_bytes);
   printf("%.4f seconds per step\n", each);

@@ -1,7 +1,7 @@
-/* Copies and sets of nothing, by every call that can make one, from and to every kind of address.
+/* Copies and sets of zero bytes, by every call that can make one, from and to every kind of address.
  *
- * Usage: zero_bytes. One line for each kind of address: how many calls succeeded of how many; a line more for each that
- * did not. Then the block is what it was before.
+ * Usage: zero_bytes. One line for each kind of address: how many of the calls succeeded; another line for each that did
+ * not. Then the block is unchanged.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -106,7 +106,7 @@ static void shapes(CUdeviceptr at, CUcontext context, CUstream stream) {
   }
 }
 
-/* The second copy of the batch is one. */
+/* The second copy of the batch is nonempty. */
 static void batch(CUdeviceptr at, CUdeviceptr block, CUstream stream) {
   CUdeviceptr to[2] = {at, block + 1024}, from[2] = {at, block};
   size_t bytes[2] = {0, 512}, first = 0;
@@ -116,7 +116,7 @@ static void batch(CUdeviceptr at, CUdeviceptr block, CUstream stream) {
   TRY(cuMemcpyBatchAsync(to, from, bytes, 2, &attributes, &first, 1, stream));
 }
 
-/* A graph with nothing in it, as a capture of a program that computes its sizes. */
+/* A graph without work, as captured by a program that computes its sizes. */
 static void captured(CUdeviceptr at, CUstream stream) {
   CUgraph graph;
   CUgraphExec executable;

@@ -1,7 +1,7 @@
-/* Built with AddressSanitizer. Works in more memory than the device has.
+/* Built with AddressSanitizer. Uses more memory than the device has.
  *
- * Usage: checked [overflow]. Prints "ok" when every block is what it was set to. With "overflow" it writes behind
- * memory of its own before that, which the sanitizer is to find.
+ * Usage: checked [overflow]. Prints "ok" if every block has the contents that it was set to. With "overflow" it first
+ * writes past the end of an allocation of its own, which the sanitizer has to detect.
  */
 #include <cuda.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Products of matrices as cuBLASLt has them, by columns: c = alpha * a * b + beta * old. A thread makes a strip of rows
-// of all columns, and takes every sum in the order of the inner index.
+// Matrix products with cuBLASLt's column-major layout: c = alpha * a * b + beta * old. A thread computes a strip of
+// rows for all columns, with every sum in the order of the inner index.
 #include "softcuda_kernel.hpp"
 
 namespace {
@@ -25,7 +25,7 @@ void product(Matrix<T> c, Matrix<const T> a, Matrix<const T> b, Matrix<const T> 
       for (int row = 0; row < count; ++row) sums[row] += from[row] * factor;
     }
     for (int row = 0; row < count; ++row) {
-      // What is not asked for is not read: it may be no number.
+      // The old value is not read if beta is 0: it may be NaN.
       const T before = beta == 0 ? T(0) : beta * old.at[column * old.stride + first + row];
       c.at[column * c.stride + first + row] = alpha * sums[row] + before;
     }

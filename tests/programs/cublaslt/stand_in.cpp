@@ -1,10 +1,10 @@
-// cuBLASLt's product of matrices for the software device: NVIDIA's own library needs the CUDA runtime, which refuses
-// that device.
+// cuBLASLt's matrix product for the software device: NVIDIA's own library needs the CUDA runtime, which refuses that
+// device.
 //
-// There is one algorithm, without a workspace, for matrices of float or double that are not transposed, on the caller's
-// stream, captured or not. Anything else is CUBLAS_STATUS_NOT_SUPPORTED.
+// There is one algorithm, without a workspace, for non-transposed matrices of float or double, on the caller's stream,
+// captured or not. Everything else is CUBLAS_STATUS_NOT_SUPPORTED.
 //
-// Thread safety: as the driver's. A module is kept for each context, for ever.
+// Thread safety: as for the driver. A module per context is kept forever.
 #include <cublasLt.h>
 #include <cuda.h>
 #include <dlfcn.h>
@@ -99,7 +99,7 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* made, cudaData
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t given) { return end<Layout>(given); }
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* made) { return make(made, 0); }
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t given) { return end<int>(given); }
-// Of the preferences, how large a workspace may be concerns no algorithm here.
+// The preferences limit the workspace, which no algorithm here uses.
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t /*given*/,
                                                     cublasLtMatmulPreferenceAttributes_t which, const void* /*value*/,
                                                     size_t /*bytes*/) {

@@ -1,8 +1,8 @@
-/* Blocks of several ranks, work of NCCL on them, and what they must hold in the end.
+/* Blocks of several ranks, NCCL work on them, and their expected final contents.
  *
- * All numbers of half a block are equal, so each rank knows by two numbers what a block of any rank
- * holds. Before each piece of work other blocks are written, so that on a small device those that the
- * work needs have left. The functions of NCCL come as a table: a program says how it found them.
+ * All numbers in half a block are equal, so each rank represents the contents of any rank's block by two numbers.
+ * Before each piece of work other blocks are written, so that on a small device the blocks needed by the work have been
+ * evicted. NCCL's functions come as a table: the program decides how to find them.
  *
  * Thread safety: one thread.
  */
@@ -56,7 +56,7 @@ static inline void nccl_check(ncclResult_t result, const char* call) {
 
 static inline void* pointer(CUdeviceptr address) { return (void*)(uintptr_t)address; }
 
-/* On the rank's device, with its context current from then on. */
+/* On the rank's device; its context stays current. */
 static inline void make_blocks(struct job* job, int rank) {
   CHECK(cuCtxSetCurrent(job->context[rank]));
   CHECK(cuStreamCreate(&job->stream[rank], CU_STREAM_NON_BLOCKING));
@@ -67,7 +67,7 @@ static inline void make_blocks(struct job* job, int rank) {
   }
 }
 
-/* Every rank counts for all of them. */
+/* Every rank tracks the contents for all ranks. */
 static inline void write_block(struct job* job, int b) {
   for (int rank = 0; rank < job->ranks; ++rank) {
     for (int half = 0; half < 2; ++half) job->expected[rank][b][half] = ++job->written;
@@ -81,7 +81,7 @@ static inline void write_block(struct job* job, int b) {
   }
 }
 
-/* All but two, on another stream than the work's, so that these two are the first to leave. */
+/* Writes all but two blocks, on another stream than the work's, so that these two are evicted first. */
 static inline void write_others(struct job* job, int one, int other) {
   FOR_EACH_LOCAL(job, rank) {
     CHECK(cuCtxSetCurrent(job->context[rank]));
@@ -95,7 +95,7 @@ static inline void write_others(struct job* job, int one, int other) {
   }
 }
 
-/* Numbers that a collective has put into block `to` of all ranks but those that it left as they were. */
+/* Records the expected numbers of block `to` on `rank`; called for the ranks that a collective changed. */
 static inline void expect(struct job* job, int rank, int to, int first, int second) {
   job->expected[rank][to][0] = first;
   job->expected[rank][to][1] = second;
@@ -116,7 +116,7 @@ static inline void all_reduce(struct job* job, int from, int to) {
   for (int rank = 0; rank < job->ranks; ++rank) expect(job, rank, to, first, second);
 }
 
-/* To the last rank; where it is not, the second buffer is none. */
+/* To the last rank; on the other ranks the receive buffer is not used. */
 static inline void reduce(struct job* job, int from, int to) {
   const int root = job->ranks - 1;
   FOR_EACH_LOCAL(job, r) {
@@ -146,7 +146,7 @@ static inline void broadcast_in_place(struct job* job, int from, int unused) {
   }
 }
 
-/* The first half of each rank's block; of one rank alone there is one half. */
+/* The first half of each rank's block; with a single rank there is one half. */
 static inline void all_gather(struct job* job, int from, int to) {
   const int last = job->ranks - 1;
   FOR_EACH_LOCAL(job, r) {
@@ -159,7 +159,7 @@ static inline void all_gather(struct job* job, int from, int to) {
   }
 }
 
-/* Each rank's block to the next one. */
+/* Sends each rank's block to the next rank. */
 static inline void pass_on(struct job* job, int from, int to) {
   FOR_EACH_LOCAL(job, r) {
     const int next = (r + 1) % job->ranks, previous = (r + job->ranks - 1) % job->ranks;
@@ -176,7 +176,7 @@ typedef void (*kind_of_work)(struct job* job, int from, int to);
 static const kind_of_work kinds[] = {all_reduce, reduce, broadcast, broadcast_in_place, all_gather, pass_on};
 #define KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
 
-/* Work of every kind, with all blocks in turn; `wait` is told which two are in use when it is queued. */
+/* Work of every kind, with all blocks in turn; `wait` gets the two blocks in use after the work was queued. */
 static inline void do_rounds(struct job* job, int rounds, void (*wait)(struct job*, int, int)) {
   for (int round = 0; round < rounds; ++round) {
     const int from = round % BLOCKS, to = (round + 3) % BLOCKS;

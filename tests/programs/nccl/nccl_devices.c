@@ -1,14 +1,14 @@
-/* One process whose devices work together by NCCL, over more memory than a small device holds.
+/* One process with several devices that work together through NCCL, over more memory than a small device holds.
  *
  * Usage: nccl_devices WAY [DEVICES]
  *   groups    work of every kind, in groups
  *   default   the same on the devices' default streams
  *   threads   the same with a thread for each device
  *   graph     the same work captured into graphs, which are launched several times
- *   alone     a communicator of one rank, by calls outside of groups
- *   past      the same, by the second names of NCCL's functions
+ *   alone     a communicator of one rank, with calls outside groups
+ *   past      the same, through the alternative names of NCCL's functions
  *   kept      a buffer is registered, a scalar is read by every reduction, memory is NCCL's
- *   peers     tells what the driver says of peers to the program and to NCCL
+ *   peers     prints the driver's peer access results for the program and for NCCL
  * Prints "ok" or what failed.
  */
 #include <pthread.h>
@@ -89,7 +89,7 @@ static int do_threads(void) {
   return 0;
 }
 
-/* Of each device a graph with its part of the work. */
+/* A graph for each device with its part of the work. */
 static void do_graphs(void) {
   CUgraph graph[MOST_RANKS];
   CUgraphExec exec[MOST_RANKS];
@@ -137,7 +137,7 @@ static void do_alone(struct nccl functions) {
   }
 }
 
-/* The registration is of a block that moves; the scalar is in one that no launch shows. */
+/* The registration is for a block that moves; the scalar is in a block that no launch shows. */
 static void do_kept(void) {
   void *handle = NULL, *own;
   CUdeviceptr scalar;
@@ -159,7 +159,7 @@ static void do_kept(void) {
   NCCL_CHECK(ncclMemFree(own));
 }
 
-/* NCCL is of a rank on the first device, though the process has contexts of both; then of ranks on both. */
+/* NCCL has a rank on the first device, though the process has contexts of both; then ranks on both. */
 static int tell_peers(int devices) {
   int told = -1;
   ncclComm_t alone;

@@ -1,5 +1,5 @@
-/* Does what nccl_devices does in a library that is loaded for itself alone, as Python loads extensions:
- * NCCL is in the scope of that library, and in no other.
+/* Runs nccl_devices in a library loaded with local scope, as Python loads extensions: NCCL is in the scope of that
+ * library, and in no other.
  *
  * Usage: as nccl_devices.
  */

@@ -1,10 +1,10 @@
-/* Two processes with a device each that work together by NCCL, over more memory than a small device holds.
+/* Two processes with one device each that work together through NCCL, over more memory than a small device holds.
  *
  * Usage: nccl_processes WAY
- *   blocks    calls return when their work is queued
- *   later     a thread of NCCL queues the work later; meanwhile other blocks are used
- * Each process finds NCCL's functions by dlsym, as Python programs do. Starts itself once for each rank,
- * with the rank and the communicator's id behind WAY. Prints "ok" when both ended well.
+ *   blocks  calls return when their work is queued
+ *   later   a thread of NCCL queues the work later; meanwhile other blocks are used
+ * Each process finds NCCL's functions by dlsym, as Python programs do. Starts itself once for each rank, with the rank
+ * and the communicator's id after WAY. Prints "ok" if both ended normally.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,11 +1,10 @@
-/* A stand-in for NCCL on the software device, as libnccl.so.2: it behaves to the driver as NCCL does.
+/* A stand-in for NCCL on the software device, as libnccl.so.2: it uses the driver in the same way as NCCL does.
  *
- * Its kernel finds the program's buffers by a queue in host memory; the work of a group is queued at the
- * end of the group, by another thread and later where a communicator does not block; it allocates device
- * memory of its own when a communicator is made and, on a thread of its own, with the first work, and needs
- * to share that with other processes. A buffer is registered only if it is of cuMemAlloc or one piece of
- * virtual memory, unless NCCL_CUMEM_ENABLE is 0. Ranks are devices of one process (ncclCommInitAll) or
- * processes.
+ * Its kernel finds the program's buffers through a queue in host memory. The work of a group is queued at the end of
+ * the group; with a non-blocking communicator, later and by another thread. It allocates device memory of its own when
+ * a communicator is created and, on its own thread, with the first work, and has to share that memory with other
+ * processes. A buffer can be registered only if it is from cuMemAlloc or one piece of virtual memory, unless
+ * NCCL_CUMEM_ENABLE is 0. Ranks are devices of one process (ncclCommInitAll) or processes.
  *
  * Environment: STAND_IN_PATIENCE, the seconds that a kernel waits for other ranks (60).
  */
@@ -37,7 +36,7 @@ static void* allocate_apart(void* of) {
   return NULL;
 }
 
-/* What a proxy thread of NCCL allocates when a connection is made. */
+/* The allocation made by a proxy thread of NCCL when a connection is set up. */
 static ncclResult_t connect_once(ncclComm_t comm) {
   pthread_t proxy;
   if (comm->more_staging != 0) return ncclSuccess;
@@ -46,7 +45,7 @@ static ncclResult_t connect_once(ncclComm_t comm) {
   return comm->more_staging != 0 ? ncclSuccess : ncclUnhandledCudaError;
 }
 
-/* All tasks of one communicator and stream, from `first` on, as one launch. */
+/* Launches all tasks of one communicator and stream, from `first` on, together. */
 static ncclResult_t launch(struct task* from, int count, int first) {
   const ncclComm_t comm = from[first].comm;
   const CUstream stream = from[first].stream;
@@ -64,7 +63,7 @@ static ncclResult_t launch(struct task* from, int count, int first) {
     if (from[i].comm != comm || from[i].stream != stream) continue;
     from[i].work.staging = pieces % 2 == 0 ? comm->staging : comm->more_staging;
     queue[*place % QUEUE] = from[i].work;
-    /* Before a piece is written anew its work has to be over. */
+    /* The work of a piece has to be over before the piece is overwritten. */
     if (++*place % QUEUE == 0 && !captured) TRY(cuStreamSynchronize(stream));
     ++pieces;
     from[i].comm = i > first ? NULL : comm;
@@ -102,7 +101,7 @@ static void* launch_later(void* what) {
   return NULL;
 }
 
-/* A group of a communicator that does not block has that one alone. */
+/* A group of a non-blocking communicator contains only that communicator. */
 static ncclResult_t start_later(struct task* from, int count) {
   const ncclComm_t comm = from->comm;
   struct later* const later = malloc(sizeof(*later));
@@ -192,7 +191,7 @@ ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDa
           .kind = WORK_BROADCAST, .send = word(send), .receive = word(receive), .count = count, .peer = root});
 }
 
-/* By a public function, as NCCL does: what stands in front of the library sees that call too. */
+/* Calls a public function, as NCCL does: interposers see that call too. */
 ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm, CUstream stream) {
   return ncclBroadcast(buffer, buffer, count, type, root, comm, stream);
 }

@@ -1,8 +1,8 @@
-/* What of NCCL's public interface the stand-in has, under NCCL's names: for programs, as <nccl.h> is.
+/* The subset of NCCL's public interface in the stand-in, under NCCL's names: included by programs like <nccl.h>.
  *
  * Enumerations are those of nccl.h, as far as they are used. Data are 32-bit integers.
  *
- * Thread safety: as NCCL's: a communicator belongs to one thread at a time.
+ * Thread safety: as for NCCL: a communicator belongs to one thread at a time.
  */
 #ifndef TESSERA_PROGRAMS_NCCL_STAND_IN_H
 #define TESSERA_PROGRAMS_NCCL_STAND_IN_H
@@ -26,14 +26,14 @@ typedef enum {
 typedef enum { ncclInt32 = 2 } ncclDataType_t;
 typedef enum { ncclSum = 0, ncclNumOps = 5 } ncclRedOp_t;
 typedef enum { ncclScalarDevice = 0, ncclScalarHostImmediate = 1 } ncclScalarResidence_t;
-/* Of ncclConfig_t only what is read; a communicator that does not block has blocking = 0. */
+/* The members of ncclConfig_t that are read; a non-blocking communicator has blocking = 0. */
 typedef struct {
   size_t size;
   unsigned magic, version;
   int blocking;
 } ncclConfig_t;
 
-/* Each function exists a second time as p<name>, for tools that stand in front of NCCL. */
+/* Each function exists a second time as p<name>, for tools that intercept NCCL. */
 #define STAND_IN_FUNCTION(name, parameters) \
   ncclResult_t name parameters;             \
   ncclResult_t p##name parameters;
@@ -72,7 +72,7 @@ STAND_IN_FUNCTION(ncclCommDeregister, (const ncclComm_t comm, void* handle))
 STAND_IN_FUNCTION(ncclMemAlloc, (void** buffer, size_t bytes))
 STAND_IN_FUNCTION(ncclMemFree, (void* buffer))
 
-/* What the driver tells NCCL, which asks while it makes a communicator: whether these devices are peers. */
+/* The driver's peer access result for NCCL, queried while a communicator is created. */
 int stand_in_sees_peers(CUdevice device, CUdevice peer);
 
 #endif

@@ -1,4 +1,4 @@
-/* The stand-in's communicators, and what it keeps: buffers, a scalar, memory of its own. */
+/* The stand-in's communicators and retained objects: buffers, a scalar, memory of its own. */
 #define _GNU_SOURCE
 #include "stand_in_comm.h"
 
@@ -46,7 +46,7 @@ static ncclResult_t make_comm(ncclComm_t* made, int ranks, int rank, struct meet
   return result;
 }
 
-/* Each rank maps the meeting for itself, and unmaps it with its communicator. */
+/* Each rank maps the meeting separately, and unmaps it with its communicator. */
 static struct meeting* map_meeting(int file) {
   void* const mapped = mmap(NULL, sizeof(struct meeting), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return mapped != MAP_FAILED ? mapped : NULL;
@@ -76,7 +76,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return ncclSuccess;
 }
 
-/* Returns when all ranks have one; the last of them takes the name away. */
+/* Returns when all ranks have called it; the last of them removes the name. */
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
   const int file = shm_open(id.internal, O_RDWR | O_CREAT, 0600);
   if (file < 0 || ftruncate(file, sizeof(struct meeting)) != 0) return ncclSystemError;
@@ -131,7 +131,7 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
   return ncclSuccess;
 }
 
-/* ---- what it keeps ------------------------------------------------------------------------------ */
+/* ---- retained objects --------------------------------------------------------------------------- */
 
 ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
                                       ncclScalarResidence_t residence, ncclComm_t comm) {

@@ -1,6 +1,6 @@
-/* A communicator of the stand-in, as its own sources know it.
+/* The stand-in's communicator, for its own sources.
  *
- * Thread safety: as NCCL's.
+ * Thread safety: as for NCCL.
  */
 #ifndef TESSERA_PROGRAMS_NCCL_STAND_IN_COMM_H
 #define TESSERA_PROGRAMS_NCCL_STAND_IN_COMM_H
@@ -32,12 +32,12 @@ struct ncclComm {
   int is_later;
 };
 
-/* Memory that NCCL shares with others has to be of a kind that can be shared. */
+/* Memory that NCCL shares with others has to be of a shareable kind. */
 __attribute__((visibility("hidden"))) ncclResult_t allocate_own(CUdeviceptr* memory);
-/* Until work that is queued later has been. */
+/* Waits until work to be queued later has been queued. */
 __attribute__((visibility("hidden"))) void join_later(ncclComm_t comm);
 
-/* Each function exists a second time, for tools that stand in front of NCCL. */
+/* Each function exists a second time, for tools that intercept NCCL. */
 #define ALSO(name) extern __typeof__(name) p##name __attribute__((alias(#name)))
 
 #endif

@@ -1,7 +1,7 @@
-// The stand-in's one kernel: does all the work that it finds in a queue in host memory.
+// The stand-in's kernel: does all work that it finds in a queue in host memory.
 //
-// Collectives in their order, then sends and receives, which wait for each other and so are done
-// together. Ranks meet in host memory, and pass numbers on by slots there.
+// Collectives run in order, followed by sends and receives, which wait for each other and so are done together. Ranks
+// meet in host memory, and exchange numbers through slots there.
 //
 // Thread safety: one thread runs it. Each slot is written by one rank.
 #include "softcuda_kernel.hpp"
@@ -23,7 +23,7 @@ double now() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// Returns false when the others are gone.
+// Returns false if the other ranks are gone.
 template <class Ready>
 bool await(meeting& at, const work& of, Ready ready) {
   const double limit = now() + of.patience;
@@ -48,7 +48,7 @@ bool pass_barrier(meeting& at, const work& of) {
 bool sends(const work& of) { return of.kind != WORK_BROADCAST || of.rank == of.peer; }
 bool receives(const work& of) { return of.kind != WORK_REDUCE || of.peer < 0 || of.rank == of.peer; }
 
-// Through NCCL's own memory, so that it matters where that is.
+// Goes through NCCL's own memory, so that its location matters.
 void publish(meeting& at, const work& of, uint64_t first, uint64_t some) {
   const int factor = of.scalar != 0 ? *numbers_at(of.scalar) : 1;
   const Numbers staging = numbers_at(of.staging);
@@ -108,7 +108,7 @@ extern "C" __global__ void do_work(struct work* queue, unsigned first, unsigned 
   unsigned open = 0;
   for (unsigned i = 0; i < count; ++i) {
     work& each = queue[(first + i) % size];
-    each.done = 0;  // a graph does it again
+    each.done = 0;  // a graph runs it again
     if (is_mail(each))
       open += each.count != 0;
     else

@@ -1,9 +1,9 @@
-/* What the stand-in's host code and its kernel share: the queue of work, and where ranks meet.
+/* Data shared by the stand-in's host code and its kernel: the work queue, and the meeting of the ranks.
  *
- * Both are in host memory, as NCCL's are: the kernel is given the queue's address alone, so that no
- * parameter of a launch shows a buffer of the program.
+ * Both are in host memory, like NCCL's: the kernel gets only the queue's address, so that no launch parameter shows a
+ * buffer of the program.
  *
- * Thread safety: a meeting is for one thread of each rank; a piece of work is written before its launch.
+ * Thread safety: a meeting is used by one thread of each rank; a piece of work is written before its launch.
  */
 #ifndef TESSERA_PROGRAMS_NCCL_STAND_IN_WORK_H
 #define TESSERA_PROGRAMS_NCCL_STAND_IN_WORK_H
@@ -13,7 +13,7 @@
 #define STAND_IN_RANKS 4
 #define STAND_IN_CHUNK (1 << 14) /* numbers that are passed on at once */
 
-/* In memory that all ranks share, of one process or of several. Counters only grow. */
+/* In memory shared by all ranks, of one process or of several. Counters only increase. */
 struct meeting {
   uint32_t arrived; /* ranks at the current barrier */
   uint32_t barrier; /* barriers passed by all */

@@ -1,9 +1,9 @@
-/* A tool that a user preloads: it counts the calls of cuMemAlloc, whether a program is bound to it or looks it up, and
- * passes them on. At the end it says how many there were.
+/* A tool that a user preloads: it counts calls of cuMemAlloc, whether a program binds to it or looks it up, and
+ * forwards them. At the end it prints the count.
  *
- * Environment: COUNTER_LOADER=libc takes dlsym from the C library's own handle, else the next one is taken.
+ * Environment: COUNTER_LOADER=libc takes dlsym from the C library's own handle; otherwise the next one is used.
  *
- * Thread safety: programs of one thread.
+ * Thread safety: for single-threaded programs.
  */
 #define _GNU_SOURCE
 #include <cuda.h>

@@ -1,6 +1,6 @@
-/* Works in more memory than the device has, by functions of a driver that it opens itself, late and for itself.
+/* Uses more memory than the device has, through functions of a driver that it opens itself, late and with local scope.
  *
- * Usage: opened_driver LIBRARY dlsym|address. Prints "ok" when every block is what it was set to.
+ * Usage: opened_driver LIBRARY dlsym|address. Prints "ok" if every block has the contents that it was set to.
  */
 #define _GNU_SOURCE
 #include <cuda.h>

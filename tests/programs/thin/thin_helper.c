@@ -1,4 +1,4 @@
-/* Looks functions up on behalf of a thin loader.
+/* Looks up functions on behalf of a thin loader.
  *
  * Thread safety: any thread.
  */

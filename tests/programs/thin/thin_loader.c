@@ -1,8 +1,9 @@
-/* A thin loader of the driver: it shows all of the driver's functions, and each jumps to that of the same name in
- * the next library, which its constructor opens. So libcuda.so.1 is made on WSL2, and by layers that divide a GPU.
+/* A thin loader of the driver: it exports all of the driver's functions, and each jumps to the function of the same
+ * name in the next library, which its constructor opens. libcuda.so.1 is built this way on WSL2, and in layers that
+ * partition a GPU.
  *
- * Environment: THIN_CHAIN is a list of paths with colons between them, from the outermost loader to the driver; a
- * loader opens what follows its own path. THIN_HELPER: a library that looks functions up for it (thin_helper.c).
+ * Environment: THIN_CHAIN is a colon-separated list of paths, from the outermost loader to the driver; a loader opens
+ * the path after its own. THIN_HELPER: a library that looks up functions for it (thin_helper.c).
  *
  * Thread safety: any thread.
  */

@@ -1,4 +1,4 @@
-"""The functions of a thin loader of the driver: one jump for each name that the driver shows.
+"""Generates the functions of a thin driver loader: one jump for each name that the driver exports.
 
 Usage: thin_table.py DRIVER ASSEMBLY
 """
