@@ -1,5 +1,5 @@
-// Machines that lack something, and disks that fill up: a program under Tessera computes the same,
-// or gets the error that CUDA has for it, and one line says what is missing.
+// Machines without certain features, and disks that fill up: a program under Tessera computes the same, or gets CUDA's
+// error for the problem, and one line reports what is missing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Environment small_device(Environment more) {
 
 class BadLuck : public ::testing::Test {
  protected:
-  // Of a run on a device with room for all: what every other run must compute.
+  // The losses of a run on a device with room for everything: every other run must compute the same.
   static const std::string& losses() {
     static const std::string of_ample_run = [] {
       const std::string file = scratch("ample");
@@ -32,7 +32,7 @@ class BadLuck : public ::testing::Test {
     return of_ample_run;
   }
 
-  // Runs the program on a device too small for it; `wrapper` is a command in front of it.
+  // Runs the program on a device too small for it; `wrapper` is a command prefix.
   Outcome train(const Environment& environment, const std::string& wrapper = "") {
     file_ = scratch("losses");
     return run_preloaded(wrapper + kTrain + " --losses " + file_, small_device(environment));
@@ -91,7 +91,7 @@ TEST_F(BadLuck, AMemlockLimitOfNothingCostsTheRingAtMostAndSaysSo) {
       {{"TESSERA_HOST_MEMORY", "256MiB"}, {"TESSERA_FILE_MEMORY", "256MiB"}},
       "setpriv --bounding-set=-ipc_lock prlimit --memlock=0:0 ");
   expect_same_losses(outcome);
-  // Newer kernels may not count the ring's memory against the limit: then nothing is said.
+  // Newer kernels may not count the ring's memory against the limit: then nothing is printed.
   if (!outcome.message.empty()) {
     EXPECT_EQ(lines(outcome.message), 1) << outcome.message;
     EXPECT_NE(outcome.message.find("threads move its pages"), std::string::npos) << outcome.message;

@@ -1,4 +1,4 @@
-"""The tables of docs/benchmarks.md come from results, and only from those that say where they were measured.
+"""The tables of docs/benchmarks.md come from results, and only from results with their environment.
 
 Usage: bench_tables_test.py BUILD_FOLDER
 """

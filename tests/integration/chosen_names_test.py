@@ -1,4 +1,4 @@
-"""Benchmarks refuse a name that they do not have, and keep the results that there are.
+"""Benchmarks reject unknown names, and keep the existing results.
 
 Usage: chosen_names_test.py BUILD_FOLDER
 """

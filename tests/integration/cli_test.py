@@ -17,7 +17,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 TESSERA = BUILD / "bin/tessera"
 PROGRAMS = BUILD / "lib/tessera"
 SMALL = ["--steps", "2", "--layers", "3", "--width", "128", "--batch", "32"]
-# Programs that are not ours know nothing of a sanitizer that is preloaded into them.
+# Programs that are not ours cannot load a library that needs a sanitizer's runtime.
 SANITIZED = any(name in (BUILD / "lib/libtessera.so").read_bytes() for name in (b"__asan_init", b"__tsan_init"))
 foreign = unittest.skipIf(SANITIZED, "a foreign program cannot load a sanitized library")
 
@@ -29,7 +29,7 @@ def tessera(*words, **variables):
 
 
 def refused_io_uring(*words):
-    """The same where the system refuses io_uring, as containers do."""
+    """The same on a system that refuses io_uring, as containers do."""
     refuse = [PROGRAMS / "refuse", "EPERM", "io_uring_setup", "--"]
     if subprocess.run([*refuse, "true"], capture_output=True).returncode != 0:
         raise unittest.SkipTest("no filters of system calls on this machine")
@@ -63,7 +63,7 @@ class Words(unittest.TestCase):
         text = tessera("run", "--help").stdout
         table = re.findall(r'^    \{"([a-z-]+)", k[BPD]', (SOURCE / "alloc/api/options.cpp").read_text(), re.MULTILINE)
         self.assertGreater(len(table), 15)
-        # A program that Tessera is to leave alone is not started by it.
+        # A program that Tessera should leave alone is not started by it.
         for option in sorted({*table, "software", "software-memory"} - {"off"}):
             self.assertRegex(text, rf"--{option}\b[^-]*TESSERA_{option.upper().replace('-', '_')}\b")
 

@@ -1,5 +1,5 @@
-// What containers and their file systems refuse: a program under Tessera uses the spill file all the same, computes
-// the same, and one line says what is done instead.
+// Restrictions of containers and their file systems: a program under Tessera still uses the spill file and computes the
+// same, and one line reports the fallback.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Containers : public ::testing::Test {
     fs::remove_all(folder_, error);
   }
 
-  // Of a run on a device with room for all: what every other run must compute.
+  // The losses of a run on a device with room for everything: every other run must compute the same.
   static const std::string& losses_of_ample_run() {
     static const std::string losses = [] {
       const std::string file = scratch("ample");
@@ -42,7 +42,7 @@ class Containers : public ::testing::Test {
     return losses;
   }
 
-  // On a device too small for it and with little host memory; `wrapper` is a command in front of it.
+  // Runs on a device too small for it and with little host memory; `wrapper` is a command prefix.
   Outcome train(const std::string& wrapper, Environment more = {}) {
     losses_ = scratch("losses");
     stats_ = scratch("stats.json");
@@ -53,7 +53,7 @@ class Containers : public ::testing::Test {
     more.try_emplace("TESSERA_STATS", stats_);
     return run_preloaded(wrapper + kTraining + " --losses " + losses_, more);
   }
-  // The losses are right, the file was used and moved by `io`, and one line has all of `words`, or none was said.
+  // The losses are right, the file was used with `io`, and a single line contains all of `words`, or none was printed.
   void expect_right(const Outcome& outcome, const std::string& io, const std::vector<std::string>& words) {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.message;
     EXPECT_EQ(contents(losses_), losses_of_ample_run());
@@ -78,7 +78,7 @@ TEST_F(Containers, WithoutAnyRefusalTheRingServes) {
   expect_right(train(""), "io_uring", {});
 }
 
-// EPERM is Docker's, containerd's and the sysctl's answer, ENOSYS Podman's, ENOMEM a limit's on locked memory.
+// EPERM is returned by Docker, containerd and the sysctl, ENOSYS by Podman, ENOMEM by a limit on locked memory.
 TEST_F(Containers, WhereIoUringIsRefusedThreadsServe) {
   const std::pair<std::string, std::string> errors[] = {{"EPERM", "Operation not permitted"},
                                                         {"ENOSYS", "Function not implemented"},
@@ -117,7 +117,7 @@ TEST_F(Containers, WithoutDirectAccessPagesPassThePageCache) {
   expect_right(outcome, "io_uring", {"no direct access", folder_});
 }
 
-// The default of the kernel, and of many containers; the superuser is not bound by it.
+// The default of the kernel, and of many containers; the superuser is exempt.
 TEST_F(Containers, LittleLockedMemoryIsEnough) {
   const Outcome outcome = train("sh -c 'ulimit -l 64 && exec \"$@\"' sh ");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.message;
@@ -137,8 +137,8 @@ TEST_F(Containers, AKilledProgramLeavesNoFile) {
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
-// Somewhere between too few for the software device and enough for all, workers of the kernel cannot be made, at first
-// or later. Nothing waits for ever, and what is computed is right.
+// Between too few tasks for the software device and enough for everything, kernel workers cannot be created, at first
+// or later. Nothing waits forever, and the results are right.
 TEST_F(Containers, ALimitOnTasksNeitherHangsNorHarms) {
   for (const std::string refused : {"", "./refuse EPERM io_uring_setup -- "}) {
     int right = 0;
@@ -158,7 +158,7 @@ TEST_F(Containers, ALimitOnTasksNeitherHangsNorHarms) {
   }
 }
 
-// What a program opens first gets the number of a closed stream: neither our files nor our lines may end there.
+// The first file opened gets the number of a closed stream: neither our files nor our messages may end up there.
 TEST_F(Containers, ClosedStandardStreamsStayClosed) {
   const Environment environment = {{"TESSERA_SOFTWARE_MEMORY", "48MiB"}, {"TESSERA_DEVICE_MEMORY", "24MiB"}, {"TESSERA_HOST_MEMORY", "8MiB"},
                                    {"TESSERA_FILE_MEMORY", "256MiB"}, {"TESSERA_FILE_DIR", folder_}, {"TESSERA_CONTROL_DIR", folder_ + "/control"},

@@ -1,9 +1,10 @@
-"""NVIDIA's own Python binding of the driver API, from PyPI and unchanged, on a third of the memory that it uses.
+"""NVIDIA's own Python binding of the driver API, unmodified from PyPI, on a third of the memory that it uses.
 
-The program runs alone with ample memory, and under `tessera run`; all bytes that it reads back must be the same. What it
-maps itself stays the driver's, so the software device has room for that beside Tessera's heap.
+The program runs alone with ample memory, and under `tessera run`; all bytes that it reads back must be the same. Its
+own mappings stay the driver's, so the software device has room for them beside Tessera's heap.
 
-Usage: cuda_bindings_test.py BUILD_FOLDER     Ends with 77 when the binding cannot be had, as without network.
+Usage: cuda_bindings_test.py BUILD_FOLDER     Exits with 77 if the binding is unavailable, for instance without
+network.
 """
 
 import pathlib
@@ -12,7 +13,7 @@ import sys
 from two_runs import on_less_memory
 from virtual_environment import python_with
 
-PARTS = {"13.0.3": 2, "13.5.0": 3}  # by the version of the binding, which asks the driver for calls of its own time
+PARTS = {"13.0.3": 2, "13.5.0": 3}  # by version of the binding, which queries the driver for calls of that version
 BLOCKS, BLOCK = 12, 4 << 20
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "python" / "cuda_bindings_calls.py"
 

@@ -1,10 +1,11 @@
-"""A second framework without a GPU: NVIDIA's cuda.core, from PyPI and unchanged, on a third of the memory that it uses.
+"""A second framework without a GPU: NVIDIA's cuda.core, unmodified from PyPI, on a third of the memory that it uses.
 
-Its kernels are CUDA C that is compiled while it runs. All numbers must be the same with and without Tessera, whichever
-way it launches them: streams, memory in stream order, graphs, a graph that decides.
+Its kernels are CUDA C compiled at run time. All numbers must be the same with and without Tessera, for every way of
+launching them: streams, stream-ordered memory, graphs, a conditional graph.
 
 Usage: cuda_core_test.py BUILD_FOLDER [--print]
-Ends with 77 when cuda.core cannot be had, as without network. --print shows what the program printed, and the moves.
+Exits with 77 if cuda.core is unavailable, for instance without network. --print shows the program's output, and the
+moves.
 """
 
 import pathlib

@@ -1,11 +1,11 @@
-"""The headers of CUDA: the toolkit's, which the build has found, and others' from PyPI."""
+"""The headers of CUDA: the toolkit's, found by the build, and other versions from PyPI."""
 
 import pathlib
 import re
 
 from virtual_environment import Unavailable, environment_with
 
-# What drivers that we serve may have been built with: the oldest, what changed calls, and the newest.
+# Versions that supported drivers may have been built with: the oldest, those that changed calls, and the newest.
 OTHERS = {12040: ("nvidia-cuda-runtime-cu12", "12.4.127"), 12080: ("nvidia-cuda-runtime-cu12", "12.8.90"),
           13000: ("nvidia-cuda-runtime", "13.0.96"), 13050: ("nvidia-cuda-runtime", "13.5.37")}
 
@@ -30,6 +30,6 @@ def version_of(folder):
 
 
 def entry_points(folder):
-    """(name, version, per-thread default stream) of each. A small number is a binary interface's, not a version."""
+    """(name, version, per-thread default stream) of each. A small number is an ABI suffix, not a version."""
     found = re.findall(r"\bPFN_(cu\w+?)_v(\d+)(_ptsz|_ptds)?\b", (folder / "cudaTypedefs.h").read_text())
     return {(name, int(version), bool(variant)) for name, version, variant in found if int(version) >= 1000}

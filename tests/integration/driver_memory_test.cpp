@@ -1,4 +1,4 @@
-// Device memory beside the heap: what calls of the driver's own take and give back, and what programs are told is free.
+// Device memory outside the heap: memory that driver calls allocate and free, and the free memory reported to programs.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -14,7 +14,7 @@ Environment device_of(const std::string& memory, Environment more = {}) {
   return more;
 }
 
-// Half of the device is asked for while blocks hold three quarters of it. The driver alone refuses it.
+// Half of the device is requested while blocks hold three quarters of it. The driver alone refuses this.
 void expect_room_for(const std::string& what, const Environment& environment, const std::string& said = "") {
   const std::string freed = "./driver_memory preload_kernels.so freed " + what;
   const std::string live = "./driver_memory preload_kernels.so live " + what;

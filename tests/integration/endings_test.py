@@ -1,4 +1,4 @@
-"""What the options ask for is written however a program ends, by each process under a name of its own.
+"""The requested reports are written however a program ends, by each process under its own name.
 
 Usage: endings_test.py BUILD_FOLDER
 """

@@ -1,4 +1,4 @@
-"""What hooks.inc and entry_points.txt say of the driver's entry points, each as (name, version, per-thread)."""
+"""The contents of hooks.inc and entry_points.txt: driver entry points as (name, version, per-thread)."""
 
 import pathlib
 import re

@@ -1,9 +1,8 @@
-"""Every entry point of the CUDA headers is taken over or left alone for a reason: none is forgotten.
+"""Every entry point of the CUDA headers is either hooked or left alone for a stated reason.
 
 Compares cudaTypedefs.h of each CUDA from 12.4 to the newest with shim/preload/hooks.inc and
-shim/preload/entry_points.txt, and compiles the preload library with the headers of the oldest and the newest
-that it is built with. Headers that are not the toolkit's come from PyPI; where they are not to be had, what is
-asked of them is skipped with one line.
+shim/preload/entry_points.txt, and compiles the preload library with the oldest and the newest headers that it
+supports. Headers other than the toolkit's come from PyPI; checks for unavailable headers are skipped with one line.
 
 Usage: entry_points_test.py BUILD_FOLDER
 """
@@ -23,7 +22,7 @@ OLDEST_BUILT_WITH, NEWEST = 12080, max(cuda_headers.OTHERS)
 
 
 class WithHeaders(unittest.TestCase):
-    missing = None  # without network each of them would take its time to find out
+    missing = None  # cached: without network each attempt takes a long time to fail
 
     def headers(self, version):
         if WithHeaders.missing is None:
@@ -81,7 +80,7 @@ class EntryPoints(WithHeaders):
 
 
 class Compiled(WithHeaders):
-    """What is newer than a header is declared by ours, and what is not must agree with it."""
+    """Declarations newer than a header are supplied by newer_cuda.h, and the others must agree with it."""
 
     def expect_compiles(self, folder):
         sources = sorted((SOURCE / "shim/preload").glob("*.cpp"))

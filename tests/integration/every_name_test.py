@@ -1,5 +1,5 @@
-"""Every name of the CUDA headers, asked for in every way: with the preload library each look-up says what
-it says without, and leads to our hook of that very function where there is one, else to the driver.
+"""Every name of the CUDA headers, looked up in every way: with the preload library each look-up returns the same
+status as without, and finds the hook of exactly that function if there is one, else the driver's function.
 
 Usage: every_name_test.py BUILD_FOLDER
 """
@@ -16,13 +16,13 @@ import entry_lists
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DRIVER, OURS = "libcuda.so.1", "libtessera_preload.so"
-# Of a driver that is asked for what it does not know yet, and of the first CUDA.
+# Versions that the driver does not know yet, and the first CUDA.
 OTHER_VERSIONS = (1000, 13000, 13050, 99000)
 
 
 def names_by_version():
-    """{name: versions in which its binary interface changed}, as cuGetProcAddress knows them. The lists are held
-    against the headers by entry_points_test.py."""
+    """{name: versions in which its ABI changed}, as known to cuGetProcAddress. entry_points_test.py compares the
+    lists with the headers."""
     found = {}
     for name, version, _ in entry_lists.known():
         found.setdefault(name, set()).add(version)
@@ -47,7 +47,7 @@ def questions():
             yield f"address {name} {version}"
     for name in sorted(symbols(BUILD / "lib/softcuda" / DRIVER)):
         yield f"symbol {name}"
-        yield f"address {name} 13050"  # a name as the binary interface has it
+        yield f"address {name} 13050"  # an ABI name
     yield "symbol cuNoSuchName"
     yield "address cuNoSuchName 13050"
 
@@ -79,7 +79,7 @@ class EveryName(unittest.TestCase):
 
     def test_each_leads_where_it_did_or_to_our_hook_of_the_same_function(self):
         hooks, addresses = hooked(), symbols(BUILD / "lib/softcuda" / DRIVER)
-        # Where two names are one function the loader tells of either.
+        # If two names are one function, the loader may report either.
         same = {}
         for name, address in addresses.items():
             same.setdefault(address, set()).add(name)

@@ -1,6 +1,6 @@
-"""The bound by a linear program is what it must be where that can be told, and nobody is faster.
+"""The linear-program bound is correct where the answer is known, and no policy is faster.
 
-Usage: fluid_bound_test.py BUILD_FOLDER     Ends with 77 when the solver cannot be had, as without network.
+Usage: fluid_bound_test.py BUILD_FOLDER     Exits with 77 if the solver is unavailable, for instance without network.
 """
 
 import json
@@ -24,7 +24,7 @@ def run(*words):
 
 
 def bound(trace, budget):
-    """Seconds."""
+    """The bound in seconds."""
     script = SOURCE / "bench/bounds/fluid_bound.py"
     answer = json.loads(run(PYTHON, script, trace, "--budgets", budget, "--rate", RATE))
     nanoseconds = answer["bounds"][0]["bound_ns"]
@@ -32,7 +32,7 @@ def bound(trace, budget):
 
 
 def stack(folder, milliseconds):
-    """Two blocks that the link takes a second for, made one after the other, read the other way round."""
+    """Two blocks that take a second each on the link, written one after the other and read in reverse order."""
     def operation(reads, writes):
         return {"t": "op", "ns": milliseconds * 1_000_000, "r": reads, "w": writes}
     events = [{"t": "header", "version": 1}, {"t": "mark", "kind": "iteration", "n": 1},

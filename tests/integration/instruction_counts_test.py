@@ -1,8 +1,8 @@
-"""Instructions on the paths that programs take all the time, against tests/golden/instructions.txt.
+"""Instruction counts of the hot paths, compared with tests/golden/instructions.txt.
 
-Counted by callgrind on one thread, so a count is the same on every machine and in every run; another
-compiler makes other code, for which the bound is wide. A count that has changed fails with the table as
-it is now and the line that accepts it.
+Counted by callgrind on one thread, so a count is the same on every machine and in every run; other compilers
+generate other code, for which the tolerance is wide. A changed count fails with the current table and the command
+that accepts it.
 
 Usage: instruction_counts_test.py BUILD_FOLDER [--accept]
 """
@@ -20,12 +20,12 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = SOURCE / "tests/golden/instructions.txt"
 SKIPPED = 77
 TOLERANCE, TOLERANCE_OF_OTHERS = 0.03, 0.5
-LAUNCHES, ROUNDS = 5000, 1000  # of one turn of tests/programs/launch_cost.c and tests/c_api/hot_paths.c
+LAUNCHES, ROUNDS = 5000, 1000  # per turn of tests/programs/launch_cost.c and tests/c_api/hot_paths.c
 PATHS = ("use_of_sixteen_blocks", "touch", "cached_pair_of_4_kib", "cached_pair_of_8_mib")
 
 
 def count(program, function, preload="", **variables):
-    """Instructions inside the second call of the function, with all that it calls."""
+    """Instructions in the second call of the function, including its callees."""
     environment = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "lib/softcuda"), LD_PRELOAD=preload, **variables)
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out"

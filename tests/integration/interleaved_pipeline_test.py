@@ -1,5 +1,5 @@
-"""The least memory of a rank of an interleaved pipeline under `atc24` falls with the share by the bytes in flight, as in
-Kuaishou's table (USENIX ATC 2024) for Llama 65B.
+"""The minimum memory of a rank of an interleaved pipeline under `atc24` decreases by the offloaded share of the
+bytes in flight, as in Kuaishou's table (USENIX ATC 2024) for Llama 65B.
 
 Usage: interleaved_pipeline_test.py BUILD_FOLDER
 """
@@ -14,7 +14,7 @@ import unittest
 GENERATE = pathlib.Path(__file__).resolve().parents[2] / "bench/traces/generate.py"
 TESSERA = pathlib.Path(sys.argv.pop(1)).resolve() / "bin" / "tessera"
 IN_FLIGHT, PASSES = 47, 80
-# Two layers of 4,096 words; eight numbers of one width and three of the other are saved, by two devices.
+# Two layers of 4,096 words; eight numbers of one width and three of another are saved, split over two devices.
 PASS = 2 * 4096 * 2 * (8 * 8192 + 3 * 22016) // 2
 
 
@@ -34,7 +34,7 @@ class InterleavedPipeline(unittest.TestCase):
         return json.loads(done.stdout)
 
     def is_enough(self, memory, alpha):
-        """Nothing waits, and nothing comes in that is not of the share. Of 32 MiB pages whole ones move."""
+        """Nothing stalls, and only bytes of the share are fetched. Of 32 MiB pages whole ones move."""
         last = self.replay(memory, alpha)["last_pass"]
         return last["ns"] <= 1.01 * last["compute_ns"] and last["bytes_h2d"] <= 1.02 * alpha * PASSES * PASS
 

@@ -1,4 +1,4 @@
-"""`tessera league` from outside, on two tiny traces: every file holds every replay, and the same bytes twice.
+"""`tessera league` on two tiny traces: every file contains every replay, and two runs give the same bytes.
 
 Usage: league_test.py BUILD_FOLDER
 """
@@ -18,7 +18,7 @@ MIB = 1 << 20
 
 
 def write_trace(path, layers, nanoseconds):
-    """Written forwards, read backwards: what a training step does with activations."""
+    """Written in forward order, read in reverse order, like the activations of a training step."""
     lines = [{"t": "alloc", "id": i, "bytes": 32 * MIB} for i in range(layers)]
     lines.append({"t": "mark", "kind": "iteration", "n": 1})
     lines += [{"t": "op", "name": "forward", "ns": nanoseconds, "w": [i]} for i in range(layers)]

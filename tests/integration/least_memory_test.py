@@ -1,5 +1,5 @@
-"""The least memory in which AlexNet trains on 200 images is what its largest operation uses, as SuperNeurons (PPoPP 2018)
-has it: 886.23 MiB, here in whole pages.
+"""The minimum memory in which AlexNet trains on 200 images is the size of its largest operation, as in SuperNeurons
+(PPoPP 2018): 886.23 MiB, here rounded to pages.
 
 Usage: least_memory_test.py BUILD_FOLDER
 """

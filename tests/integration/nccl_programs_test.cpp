@@ -1,7 +1,7 @@
-// Programs that work together by NCCL compute the same under Tessera, on devices too small for them.
+// Programs that work together through NCCL compute the same under Tessera, on devices too small for them.
 //
-// NCCL is the tests' stand-in (tests/programs/nccl/stand_in.c), which no test can do without: it reaches the
-// program's buffers by a queue in host memory, as NCCL does.
+// NCCL is always the tests' stand-in (tests/programs/nccl/stand_in.c): it accesses the program's buffers through a
+// queue in host memory, as NCCL does.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@
 namespace tessera::programs {
 namespace {
 
-// A device of 14 MiB for blocks of 16 MiB: 8 MiB are the heap's, the rest is for NCCL's own memory.
+// A device of 14 MiB for blocks of 16 MiB: 8 MiB for the heap, the rest for NCCL's own memory.
 Environment on_small_devices(int devices = 1) {
   const std::string build = TESSERA_TEST_BUILD_DIR;
   return {{"LD_LIBRARY_PATH", build + "/lib/softcuda:" + build + "/lib/tessera/nccl"},
@@ -26,7 +26,7 @@ Environment with(Environment environment, const std::string& name, const std::st
   return environment;
 }
 
-// As it is on devices that are large enough, and not without Tessera on these.
+// The same output as on large enough devices; without Tessera the small ones do not suffice.
 void expect_right(const std::string& command, const Environment& small) {
   const Outcome ample = run(command, with(small, "TESSERA_SOFTWARE_MEMORY", "1GiB"));
   EXPECT_EQ(ample.output, "ok\n") << ample.message;
@@ -38,7 +38,7 @@ void expect_right(const std::string& command, const Environment& small) {
   EXPECT_EQ(ran.message, "");
 }
 
-// What stayed in device memory for `reason`.
+// The amount that stayed in device memory for `reason`.
 int exposed_for(const std::string& stats, const std::string& reason) {
   const auto report = nlohmann::json::parse(contents(stats));
   const auto& reasons = report["exposed_bytes_by_reason"];
@@ -71,7 +71,7 @@ TEST(NcclPrograms, WorkThatNcclQueuesLaterFindsItsBuffersThen) {
   expect_right("./nccl_processes later", on_small_devices());
 }
 
-// Without the hooks, as by the second names of NCCL's functions, which nothing stands in front of.
+// Without the hooks, through the alternative names of NCCL's functions, which are not intercepted.
 TEST(NcclPrograms, WhatGoesPastTheHooksFaults) {
   const Outcome right = run("./nccl_devices past", with(on_small_devices(), "TESSERA_SOFTWARE_MEMORY", "1GiB"));
   EXPECT_EQ(right.output, "ok\n") << right.message;
@@ -98,7 +98,7 @@ TEST(NcclPrograms, WhatNcclKeepsStaysAndWhatItCannotRegisterMoves) {
   EXPECT_NE(ran.message.find("NCCL: memory that moves is used without registration"), std::string::npos) << ran.message;
   EXPECT_EQ(exposed_for(stats, "scalar of an NCCL reduction"), 2 << 20);
   EXPECT_EQ(exposed_for(stats, "registered with NCCL"), 0);
-  // Then NCCL registers by the address alone.
+  // In this case NCCL registers by address alone.
   const Outcome registered = run_preloaded("./nccl_devices kept", with(small, "NCCL_CUMEM_ENABLE", "0"));
   EXPECT_EQ(registered.output, "ok\n") << registered.message;
   EXPECT_EQ(exposed_for(stats, "registered with NCCL"), 2 << 20);

@@ -1,4 +1,4 @@
-// Calls that are newer than the headers we are built with: seen as any other, whichever those are.
+// Calls newer than the headers of this build are intercepted like any others, whichever headers those are.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace {
 
 const std::string kCalls = "./newer_calls preload_kernels.so";
 
-// Where host memory cannot stand behind addresses, a call that nobody saw would fail.
+// Without host memory at device addresses, an unseen call would fail.
 TEST(NewerCuda, CallsSinceCuda130FindTheirBlocksOnASmallDevice) {
   ASSERT_EQ(run(kCalls).output, "ok\n");
   const Outcome alone = run(kCalls, {{"TESSERA_SOFTWARE_MEMORY", "12MiB"}});

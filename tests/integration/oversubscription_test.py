@@ -1,4 +1,4 @@
-"""The benchmark of oversubscription: its models by hand-made traces, and a small run of all of it.
+"""The oversubscription benchmark: its models on hand-made traces, and a small complete run.
 
 Usage: oversubscription_test.py BUILD_FOLDER
 """

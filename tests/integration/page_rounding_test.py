@@ -1,4 +1,4 @@
-"""What page rounding is said to lose, of a trace made by hand.
+"""The reported page rounding loss of a hand-made trace.
 
 Usage: page_rounding_test.py BUILD_FOLDER
 """
@@ -34,14 +34,15 @@ class PageRounding(unittest.TestCase):
             {"t": "alloc", "id": 3, "bytes": 5 * MIB},
             {"t": "op", "ns": 1000, "r": [1, 2], "w": [3]},
             {"t": "free", "id": 3},
-            {"t": "alloc", "id": 4, "bytes": 4 * MIB},       # as large as its pages, and less than the one before
+            {"t": "alloc", "id": 4, "bytes": 4 * MIB},       # fills its pages exactly, and is smaller than the previous
+                                                             # one
             {"t": "op", "ns": 1000, "r": [1, 2], "w": [4]},
             {"t": "free", "id": 4},
         ])
         self.assertEqual(row["trace"], "by_hand")
         self.assertEqual(row["live_peak_bytes"], 8.5 * MIB)
         self.assertAlmostEqual(row["in_pages"], 10.5 / 8.5, 4)
-        self.assertAlmostEqual(row["fits_in"], 12 / 8.5, 2)  # the slab has a page as well
+        self.assertAlmostEqual(row["fits_in"], 12 / 8.5, 2)  # the slab takes a page as well
 
     def test_what_fills_its_pages_loses_nothing(self):
         row = self.row_of([

@@ -1,4 +1,4 @@
-"""`tessera plan` from outside, on published graphs and on a generated trace.
+"""`tessera plan` on published graphs and on a generated trace.
 
 Usage: plan_test.py BUILD_FOLDER
 """
@@ -61,7 +61,7 @@ class Split(unittest.TestCase):
             subprocess.run([sys.executable, "-B", SOURCE / "bench/traces/generate.py", "vgg16", "--batch", "8",
                             "--iterations", "2", "-o", trace], check=True)
             whole = plan("split", trace, "--parts", 1)
-            # Over a link that costs nothing; over a real one a cut of VGG may cost more than it gains.
+            # Over a free link; over a real one splitting VGG may cost more than it gains.
             split = plan("split", trace, "--parts", 4, "--bandwidth", "1e18")
             self.assertEqual(len(whole["parts"]), 1)
             self.assertLess(split["max_load"], whole["max_load"] / 2)

@@ -1,4 +1,4 @@
-// What launches and tables name is found wherever the driver puts reservations, and nothing else is needed.
+// Blocks named by launches and tables are found wherever the driver places reservations, and no others are needed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace tessera::programs {
 namespace {
 
-// Where reservations lie low, as on drivers that take no hint, and where the driver ignores the alignment.
+// Reservations at low addresses, as on drivers that ignore hints, and drivers that ignore the alignment.
 const std::vector<Environment> kPlaces = {
     {}, {{"TESSERA_SOFTWARE_HINTS", "0"}}, {{"TESSERA_SOFTWARE_HINTS", "0"}, {"TESSERA_SOFTWARE_ALIGNS", "0"}}};
 
@@ -30,7 +30,7 @@ TEST(PreloadAddresses, NumbersThatLookLikeAddressesAreNoReasonToBeOutOfMemory) {
 void expect_ok_wherever_blocks_lie(const std::string& command, const std::string& memory) {
   for (Environment place : kPlaces) {
     place["TESSERA_SOFTWARE_MEMORY"] = memory;
-    place["TESSERA_LOG_LEVEL"] = "error";  // what a program exposes is a warning
+    place["TESSERA_LOG_LEVEL"] = "error";  // exposures are logged as warnings
     const Outcome ran = run_preloaded(command, place);
     EXPECT_EQ(ran.output, "ok\n");
     EXPECT_EQ(ran.message, "");
@@ -48,7 +48,7 @@ TEST(PreloadAddresses, ATableInASharedSegmentIsNeededByThoseWhoUseIt) {
   expect_ok_wherever_blocks_lie("./shared_segment preload_kernels.so before", "26MiB");
 }
 
-// By demand and by plan, as policies differ in what leaves first.
+// By demand and by plan, as policies differ in eviction order.
 void expect_found_where_it_was_handed_on(const std::string& way) {
   const std::string command = "./handed_addresses handed_kernels.so " + way;
   EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}}).output, "ok\n");
@@ -75,7 +75,7 @@ TEST(PreloadAddresses, AGraphsNodeCopiesATable) { expect_found_where_it_was_hand
 
 TEST(PreloadAddresses, ABlockLeavesBehindAKernelThatUsesItUnseen) { expect_found_where_it_was_handed_on("running"); }
 
-// Over a link so slow that the kernels run while the block is copied, on any machine that is not slower still.
+// On a link so slow that the kernels run during the copy, on all but even slower machines.
 TEST(PreloadAddresses, WhatIsWrittenUnseenWhileABlockLeavesIsThereOrTold) {
   const std::string command = "./late_writes handed_kernels.so";
   EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}}).output, "ok\n");
@@ -108,12 +108,12 @@ TEST(PreloadAddresses, WhatAGlobalNamedMayLeaveOnceItIsWrittenOver) {
 
 TEST(PreloadAddresses, AGraphsNodeWritesAGlobal) { expect_kept_as_long_as_it_is_named("graph"); }
 
-// Seen to fail where words are read when the copy is called, and then alone.
+// This fails if words are read only at the time of the copy call.
 TEST(PreloadAddresses, ATableIsReadAgainOnceWhatFillsItHasRun) {
   for (const std::string way : {"host", "callback", "global", "back", "after"}) {
     Environment place = kSixBlocks;
-    if (way == "after") place = {{"TESSERA_DEVICE_MEMORY", "40MiB"}};  // nothing has to come
-    place["TESSERA_LOG_LEVEL"] = "error";  // what the global names at the end is a warning
+    if (way == "after") place = {{"TESSERA_DEVICE_MEMORY", "40MiB"}};  // nothing has to be fetched
+    place["TESSERA_LOG_LEVEL"] = "error";  // the global's last target is logged as a warning
     const Outcome ran = run_preloaded("./late_tables outside_kernels.so " + way, place);
     EXPECT_EQ(ran.output, "ok\n") << way;
     EXPECT_EQ(ran.message, "") << way;
@@ -126,7 +126,7 @@ TEST(PreloadAddresses, AGraphsNodesWriteATableInTurn) {
   EXPECT_EQ(ran.message, "");
 }
 
-// Also where blocks lie low.
+// Also where blocks lie at low addresses.
 TEST(PreloadAddresses, ABaseBeforeItsBlockMeansIt) {
   for (const char* way : {"section", "one"}) {
     for (Environment place : kPlaces) {

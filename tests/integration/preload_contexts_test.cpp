@@ -1,5 +1,4 @@
-// Which context and which devices a program works in: several of a device, one that comes and goes, devices side by
-// side.
+// Programs with several contexts per device, with contexts that come and go, and with several devices.
 #include <gtest/gtest.h>
 
 #include "program_run.hpp"
@@ -7,7 +6,7 @@
 namespace tessera::programs {
 namespace {
 
-// `answers` to each question, whenever it is asked; `enabled`: what enabling and disabling say.
+// `answers` to each query, whenever it is made; `enabled`: the results of enabling and disabling.
 std::string told_of_peers(const std::string& answers, const std::string& enabled, const std::string& pool) {
   const std::string enabling = "flags: CUDA_ERROR_INVALID_VALUE\nits own: CUDA_ERROR_INVALID_CONTEXT\n" + enabled +
                                "disable again: CUDA_ERROR_PEER_ACCESS_NOT_ENABLED\n";
@@ -17,7 +16,7 @@ std::string told_of_peers(const std::string& answers, const std::string& enabled
          "\na pool of the program: CUDA_SUCCESS\naccess: 3\n" + "of device 1 and its context, access: 0, its own: 3\n";
 }
 
-// Frameworks open all devices, ask, and enable; or ask before they open one.
+// Frameworks open all devices, query, and enable; or query before they open one.
 TEST(PreloadContexts, DevicesOfOneProcessAreNoPeersWheneverItAsks) {
   const Environment two = {{"TESSERA_SOFTWARE_DEVICES", "2"}};
   const Environment off = {{"TESSERA_SOFTWARE_DEVICES", "2"}, {"TESSERA_OFF", "1"}};
@@ -56,7 +55,7 @@ TEST(PreloadContexts, AHelpersContextThatComesFirstDoesNotLockThePrimaryOneOut) 
   }
 }
 
-// With its blocks, too, which the end of a context frees.
+// Together with its blocks, which the end of a context frees.
 void expect_cycles(const std::string& how, int devices) {
   const std::string command = "./primary_cycles " + how + " " + std::to_string(devices);
   Environment environment = {{"TESSERA_SOFTWARE_DEVICES", std::to_string(devices)},

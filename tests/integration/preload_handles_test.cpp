@@ -1,4 +1,4 @@
-// Kernels launched by handles of every kind, under drivers that tell less of their parameters than others.
+// Kernels launched by handles of every kind, under drivers that reveal less about kernel parameters than others.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,7 +9,7 @@ namespace tessera::programs {
 namespace {
 
 const std::string kProgram = "./kernel_handles preload_kernels.so";
-constexpr const char* kSmall = "11MiB";  // less than the half of what the program allocates
+constexpr const char* kSmall = "11MiB";  // less than half of what the program allocates
 
 Environment driver_that(const std::string& tells) { return {{"TESSERA_SOFTWARE_PARAMETERS", tells}}; }
 

@@ -1,5 +1,5 @@
-// The preload library between other libraries: thin loaders of the driver beneath it, a user's tools in front of it,
-// and a sanitizer's runtime beside it.
+// The preload library among other libraries: thin driver loaders beneath it, a user's tools in front of it, and a
+// sanitizer's runtime next to it.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ const std::string kTessera = (fs::path(TESSERA_TEST_BUILD_DIR) / "bin" / "tesser
 // A third of what the programs allocate.
 const Environment kSmall = {{"TESSERA_SOFTWARE_MEMORY", "24MiB"}, {"TESSERA_HOST_MEMORY", "256MiB"}};
 
-// Drivers by other names, each in a folder of its own.
+// Drivers under other names, each in its own folder.
 class PreloadLayers : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -29,7 +29,7 @@ class PreloadLayers : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
 
-  // The software device, whose file needs those beside it.
+  // The software device, which needs the files next to it.
   std::string driver(const std::string& folder, const std::string& name) {
     const fs::path made = fs::path(root_) / folder;
     fs::create_directories(made);
@@ -47,7 +47,7 @@ class PreloadLayers : public ::testing::Test {
     return (made / name).string();
   }
 
-  // Chains of two, three and four libraries, from libcuda.so.1 in the folder "first" on.
+  // Chains of two, three and four libraries, starting with libcuda.so.1 in the folder "first".
   std::vector<std::string> chains() {
     const std::string first = loader("first", "libcuda.so.1");
     const std::string numbered = loader("second", "libcuda.so.1.1");
@@ -107,7 +107,7 @@ TEST_F(PreloadLayers, ADriverThatIsOpenedLateMayHaveAnotherName) {
   }
 }
 
-// How often a tool that wraps cuMemAlloc was called.
+// The number of calls seen by a tool that wraps cuMemAlloc.
 void expect_counted(const std::string& command, Environment environment, const std::string& count) {
   for (const char* from : {"", "libc"}) {
     if (*from != '\0') environment["COUNTER_LOADER"] = from;

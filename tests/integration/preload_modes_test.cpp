@@ -1,4 +1,4 @@
-// Where Tessera cannot or shall not work, programs run as without it, and one line says why.
+// Where Tessera cannot work or is switched off, programs run as without it, and one line gives the reason.
 #include <gtest/gtest.h>
 
 #include <algorithm>

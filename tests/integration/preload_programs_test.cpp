@@ -1,4 +1,4 @@
-// Programs that know nothing of Tessera compute the same under it, on a device too small for them.
+// Programs unaware of Tessera compute the same under it, on a device too small for them.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace {
 const std::string kTrain =
     "./train --kernels train_kernels.so --steps 4 --layers 8 --width 512 --batch 128";
 
-// The program must not fit without Tessera; under it, it must say what it says on a large device.
+// The program must not fit without Tessera; under it, the output must be the same as on a large device.
 void expect_same_on_small_device(const std::string& command, const std::string& memory,
                                  Environment environment = {}) {
   environment["TESSERA_SOFTWARE_MEMORY"] = "1GiB";
@@ -144,7 +144,7 @@ TEST(PreloadPrograms, LinesAreBoundedAndTheLastOneSaysSo) {
 
 TEST(PreloadPrograms, AddressesInPackedStructsTablesMapsAndGlobalsAreFound) {
   expect_same_on_small_device("./hidden_addresses preload_kernels.so", "22MiB",
-                              {{"TESSERA_LOG_LEVEL", "error"}});  // it exposes, which is a warning
+                              {{"TESSERA_LOG_LEVEL", "error"}});  // it exposes addresses, which is a warning
 }
 
 TEST(PreloadPrograms, WhatATableNamedBeforeItWasOverwrittenIsNotNeeded) {
@@ -164,7 +164,7 @@ TEST(PreloadPrograms, WhatAGlobalNamesStaysAndIsCounted) {
             "tessera: exposed: 2.00 MiB had to stay in device memory: pointer outside the heap\n");
 }
 
-// What no call shows: addresses that only kernels write.
+// Addresses that no call shows, as only kernels write them.
 TEST(PreloadPrograms, HostBackedPagesAreFoundByKernelsThatNobodyToldOf) {
   const std::string stats = scratch("s.json");
   expect_same_on_small_device("./unseen_addresses preload_kernels.so", "8MiB",
@@ -176,7 +176,7 @@ TEST(PreloadPrograms, HostBackedPagesAreFoundByKernelsThatNobodyToldOf) {
   EXPECT_GT(report["moves"]["evictions"].get<std::uint64_t>(), 0u);
 }
 
-// Where no host memory can stand behind addresses: what leaves is decided by what calls show.
+// Without host memory at device addresses, eviction relies on what calls show.
 TEST(PreloadPrograms, AMachineWithoutThemTracksAndKeepsWhatNobodyCanTrack) {
   const std::string stats = scratch("s.json");
   const Environment tracked = {{"TESSERA_UNHINTED_ACCESS", "auto"},
@@ -204,7 +204,7 @@ TEST(PreloadPrograms, WithoutThemSuchAKernelFaultsAndTheProgramIsTold) {
   }
 }
 
-// Addresses that the device made, which no call shows: served by host pages, else told, unless pinned.
+// Addresses made by the device, which no call shows: served by host-backed pages, else an error, unless pinned.
 void expect_found_if_backed_or_pinned(const std::string& command) {
   Environment small = {{"TESSERA_UNHINTED_ACCESS", "host-backed"}, {"TESSERA_HOST_MEMORY", "64MiB"}};
   expect_same_on_small_device(command, "14MiB", small);
@@ -244,7 +244,7 @@ TEST(PreloadPrograms, ThreadsWithStreamsOfTheirOwnAgree) {
   expect_same_on_small_device("./crowd preload_kernels.so", "12MiB");
 }
 
-// A child has none of its parent's threads, so what only they know looks leaked to it.
+// A child lacks its parent's threads, so memory that only these refer to looks leaked to it.
 const Environment kNoLeakCheck = {{"LSAN_OPTIONS", "detect_leaks=0"}};
 
 TEST(PreloadPrograms, AForkLeavesTheParentWhole) {

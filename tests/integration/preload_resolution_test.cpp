@@ -1,4 +1,4 @@
-// Every way of finding a driver function leads to our hook of that very function.
+// Every way of looking up a driver function returns our hook of exactly that function.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,7 +13,7 @@ constexpr const char* kOurs = "libtessera_preload.so";
 constexpr const char* kDriver = "libcuda.so.1";
 const std::string kNewerDriver = std::string(TESSERA_TEST_BUILD_DIR) + "/tests/newer_driver";
 
-// Look-up -> the library in which the result lies.
+// Look-up -> the library that contains the result.
 std::map<std::string, std::string> look_ups(const Outcome& outcome) {
   std::map<std::string, std::string> found;
   std::istringstream lines(outcome.output);
@@ -74,7 +74,7 @@ TEST_F(PreloadResolution, EverythingElseIsFoundAsWithoutUs) {
   EXPECT_EQ(with_["dlsym leaves a reason"], "yes");
 }
 
-// The CUDA runtime looks up whatever it knows: nothing is said before a call.
+// The CUDA runtime looks up every function it knows: nothing is printed before a call.
 TEST_F(PreloadResolution, LookingUpWhatIsNewerThanOursSaysNothing) {
   const Outcome newer = run_preloaded("./newer_versions 99000", {{"LD_LIBRARY_PATH", kNewerDriver}});
   EXPECT_EQ(newer.exit_code, 0);

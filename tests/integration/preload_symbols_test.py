@@ -1,4 +1,4 @@
-"""What the preload library shows is its export map, and that is its tables of hooks.
+"""The preload library's exports equal its export map, which equals its tables of hooks.
 
 Usage: preload_symbols_test.py BUILD_FOLDER
 """
@@ -11,9 +11,9 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "shim" / "preload"
 LOADER = ["dlsym@GLIBC_2.2.5", "dlsym@@GLIBC_2.34", "dlvsym@GLIBC_2.2.5", "dlvsym@@GLIBC_2.34"]
 
-# What tessera_shared() looks for.
+# Looked up by tessera_shared().
 FACES = ["tessera_preload_attend"]
-# Of the C library: ends that run no handlers (endings.cpp).
+# C library functions: exits that run no handlers (endings.cpp).
 ENDS = ["_exit@@GLIBC_2.2.5", "_Exit@@GLIBC_2.2.5"]
 
 

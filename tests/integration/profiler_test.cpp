@@ -1,4 +1,4 @@
-// A profiler that is attached by NVTX is told of stalls and moves while they happen.
+// A profiler attached through NVTX sees stalls and moves as they happen.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,14 +12,14 @@ namespace {
 
 struct Heard {
   std::vector<std::string> domains;
-  std::map<std::string, int> names;              // of ranges: how many
+  std::map<std::string, int> names;              // range name -> count
   std::map<std::string, std::string> under_way;  // moves by id: names
-  std::map<std::string, int> depth;              // of each thread
+  std::map<std::string, int> depth;              // per thread
   std::uint64_t bytes_in = 0, bytes_out = 0;
-  int wrong = 0;  // ends of what had not begun
+  int wrong = 0;  // ends without a beginning
 };
 
-// Names may have blanks: all between the second word and the last one.
+// Names may contain blanks: everything between the second word and the last one.
 std::string name_in(const std::string& line) {
   const std::size_t begin = line.find(' ', line.find(' ') + 1) + 1;
   return line.substr(begin, line.rfind(' ') - begin);

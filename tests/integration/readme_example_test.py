@@ -1,4 +1,4 @@
-"""The C example of README.md is a program that the build compiles and runs, word for word."""
+"""The C example of README.md equals, word for word, a program that the build compiles and runs."""
 
 import pathlib
 import re

@@ -1,4 +1,5 @@
-"""The recorded traces of real models replay: the same each time, and near the generated trace of the same model.
+"""The recorded traces of real models replay deterministically, with results near the generated trace of the same
+model.
 
 Usage: recorded_traces_test.py BUILD_FOLDER
 """
@@ -30,7 +31,7 @@ def replay(trace, *options):
 
 @functools.lru_cache(maxsize=None)
 def with_room(trace):
-    """What a replay says that has 80 GB."""
+    """The replay's result with 80 GB."""
     return json.loads(replay(trace))
 
 
@@ -61,8 +62,9 @@ class Recorded(unittest.TestCase):
 
     def test_what_is_learned_is_the_same_every_time_and_faster(self):
         name = "resnet50-b32"
-        # `auto` decides as recency does until it has learned the pass, in the middle of its second time: then it follows a plan,
-        # and who leaves and comes because of that may take more of the second time than the rest of it wins.
+        # `auto` behaves like recency until it has learned the iteration, in the middle of its second repetition: then
+        # it follows a plan, and the initial evictions and fetches for it may cost more than the rest of that repetition
+        # gains.
         options = ("--device-memory", str(EXPECTED[name][2] // 2), "--iterations", "3", "--policy")
         learned = {replay(RECORDED / f"{name}.jsonl.zst", *options, "auto") for _ in range(2)}
         self.assertEqual(len(learned), 1)
@@ -80,7 +82,7 @@ class Recorded(unittest.TestCase):
 
 
 class Generated(unittest.TestCase):
-    """What the generator makes of the same shape: docs/traces.md explains what remains."""
+    """The generator's result for the same shape: docs/traces.md explains the remaining difference."""
 
     def generated(self, model, batch, precision):
         folder = tempfile.TemporaryDirectory()

@@ -1,5 +1,5 @@
-"""Strategies that recompute do, in replays: the activations of a small T5 can be made again in the time of the
-op that made them, and every strategy that knows of it is faster for it.
+"""Recomputation in replays: the activations of a small T5 can be recomputed in the time of their operations, and
+every strategy that supports this becomes faster.
 
 Usage: remaking_test.py BUILD_FOLDER
 """

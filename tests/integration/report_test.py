@@ -1,6 +1,6 @@
-"""tessera report from outside: the page of a real run adds up, and a real browser shows it.
+"""tessera report: the sums in the page of a real run are consistent, and a real browser displays it.
 
-The browser is Chromium, in the form without windows that `make check` installs, or as it is.
+The browser is Chromium, in the headless build that `make check` installs, or the installed one.
 Usage: report_test.py BUILD_FOLDER
 """
 
@@ -29,7 +29,7 @@ def tessera(*words):
 
 
 class Page(html.parser.HTMLParser):
-    """Figures by name, sums by name, the text, and whatever would load something."""
+    """Figures by name, sums by name, the text, and all references that would load something."""
 
     OUTSIDE = ("src", "href", "srcset", "action", "data", "poster")
 
@@ -51,7 +51,7 @@ class Page(html.parser.HTMLParser):
 
 
 def colours(png):
-    """How often each colour occurs in a PNG of 8-bit RGB or RGBA, as browsers write them."""
+    """Counts of each colour in a PNG of 8-bit RGB or RGBA, as written by browsers."""
     data, at, pixels = png.read_bytes(), 8, b""
     while at < len(data):
         size, kind = struct.unpack(">I4s", data[at:at + 8])

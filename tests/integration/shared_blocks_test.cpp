@@ -1,4 +1,4 @@
-// Blocks that a program shares with another process by legacy handles.
+// Blocks shared with another process by legacy handles.
 #include <gtest/gtest.h>
 
 #include "program_run.hpp"

@@ -1,4 +1,4 @@
-// Arrays on the software device: their shapes, copies to and from them, and the objects that describe them.
+// Arrays on the software device: shapes, copies, and the objects that describe them.
 #include <numeric>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Contexts, code and local memory of kernels take device memory, and are out of memory where there is none.
+// Contexts, code and local memory of kernels take device memory, and fail with out of memory if there is none.
 #include <cstdlib>
 
 #include "softcuda_library.hpp"
@@ -19,7 +19,7 @@ class SoftcudaDeviceMemory : public SoftwareDevice {
     ::setenv("TESSERA_SOFTWARE_LOCAL", "10MiB", 1);
     SoftwareDevice::SetUp();
   }
-  // All of the device but so much.
+  // Allocates all of the device except `bytes`.
   CUdeviceptr fill_but(std::size_t bytes) { return allocate(free_memory() - bytes); }
   static std::string kernels() { return build_path("lib/tessera/probe_kernels.so"); }
 };

@@ -1,5 +1,5 @@
-// What cannot be undone in a process: faults of kernels, other kinds of machines, fork. Each test is
-// a child of a process that never starts a machine itself.
+// Effects that a process cannot undo: kernel faults, other kinds of machines, fork. Each test is a child of a process
+// that never starts a machine itself.
 #include "softcuda_library.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// Graphs and stream capture on the software device: what is captured, what is refused, what changes.
+// Graphs and stream capture on the software device: what is captured, what is refused, and changes.
 #include <array>
 #include <atomic>
 #include <thread>
@@ -44,7 +44,7 @@ class SoftcudaGraph : public SoftwareDevice {
     EXPECT_OK(CU(cuMemcpyDtoH)(&word, block_, sizeof(word)));
     return word;
   }
-  // The capture is spoilt: its end says so, and gives no graph.
+  // The capture is invalid: ending it returns the error, and no graph.
   void expect_invalidated() {
     CUgraph graph = nullptr;
     EXPECT_EQ(CU(cuStreamEndCapture)(stream_, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
@@ -220,7 +220,7 @@ TEST_F(SoftcudaGraph, NodesRunInTheOrderOfTheirDependencies) {
   EXPECT_EQ(first_word(), 1u);
   EXPECT_OK(CU(cuGraphExecDestroy)(exec));
   ASSERT_OK(CU(cuGraphAddDependencies)(graph, &last, &first, nullptr, 1));
-  EXPECT_EQ(CU(cuGraphInstantiate)(&exec, graph, 0), CUDA_ERROR_INVALID_VALUE);  // a circle
+  EXPECT_EQ(CU(cuGraphInstantiate)(&exec, graph, 0), CUDA_ERROR_INVALID_VALUE);  // a cycle
   EXPECT_OK(CU(cuGraphDestroy)(graph));
 }
 

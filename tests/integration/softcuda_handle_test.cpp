@@ -1,4 +1,4 @@
-// Libraries, kernels, modules and functions are four kinds of handles, and each call takes its own kind.
+// Libraries, kernels, modules and functions are four kinds of handles, and each call accepts only its own kind.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -16,7 +16,7 @@ To cast(From handle) {
   return reinterpret_cast<To>(handle);
 }
 
-// The same kernels, loaded as a library and as a module; `add_to(target, value, count)` is one of them.
+// The same kernels, loaded as a library and as a module, including `add_to(target, value, count)`.
 class SoftcudaHandle : public SoftwareDevice {
  protected:
   void SetUp() override {
@@ -136,7 +136,7 @@ TEST_F(SoftcudaHandle, AKernelIsAFunctionOfTheLibrarysModuleInEachContext) {
   ASSERT_OK(CU(cuFuncGetModule)(&owner, here));
   EXPECT_EQ(owner, module);
   EXPECT_NE(cast<CUkernel>(here), kernel_);
-  EXPECT_EQ(CU(cuModuleUnload)(module), CUDA_ERROR_INVALID_HANDLE);  // it is the library's
+  EXPECT_EQ(CU(cuModuleUnload)(module), CUDA_ERROR_INVALID_HANDLE);  // it belongs to the library
   ASSERT_OK(CU(cuCtxCreate)(&other, nullptr, 0, 0));
   ASSERT_OK(CU(cuKernelGetFunction)(&there, kernel_));
   EXPECT_NE(here, there);
@@ -239,7 +239,7 @@ TEST_F(SoftcudaHandle, ANodeTellsTheFunctionOrTheKernelThatItWasMadeOf) {
   ASSERT_OK(CU(cuGraphCreate)(&graph, 0));
   CUDA_KERNEL_NODE_PARAMS params = node_of(nullptr, kernel_);
   ASSERT_OK(CU(cuGraphAddKernelNode)(&of_kernel, graph, nullptr, 0, &params));
-  params = node_of(function_, cast<CUkernel>(library_));  // looked at only where there is no function
+  params = node_of(function_, cast<CUkernel>(library_));  // used only if there is no function
   ASSERT_OK(CU(cuGraphAddKernelNode)(&of_function, graph, &of_kernel, 1, &params));
   ASSERT_OK(CU(cuGraphKernelNodeGetParams)(of_kernel, &params));
   EXPECT_EQ(params.func, nullptr);
@@ -248,7 +248,7 @@ TEST_F(SoftcudaHandle, ANodeTellsTheFunctionOrTheKernelThatItWasMadeOf) {
   ASSERT_OK(CU(cuGraphKernelNodeGetParams)(of_function, &params));
   EXPECT_EQ(params.func, function_);
   EXPECT_EQ(params.kern, nullptr);
-  // The first version of the struct has no member for a kernel.
+  // The first version of the struct has no kernel member.
   const auto get_first = reinterpret_cast<CUresult (*)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v1*)>(
       softcuda_test::symbol("cuGraphKernelNodeGetParams"));
   CUDA_KERNEL_NODE_PARAMS_v1 first{};

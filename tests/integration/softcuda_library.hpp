@@ -1,9 +1,9 @@
-// The software driver's library, opened at run time as a program would, with typed functions.
+// The software driver's library, opened at run time as by a program, with typed functions.
 //
-// CU(cuMemAlloc) is the function that cuda.h means by that name (cuMemAlloc_v2), looked up in the
-// library, so the tests meet the exported names and not the linker's choice.
+// CU(cuMemAlloc) is the function that cuda.h maps this name to (cuMemAlloc_v2), looked up in the library, so that tests
+// use the exported names and not the linker's choice.
 //
-// Thread safety: as the driver API.
+// Thread safety: as for the driver API.
 #pragma once
 
 #include <dlfcn.h>
@@ -40,7 +40,7 @@ inline void* symbol(const char* name) {
 #define EXPECT_OK(call) EXPECT_EQ(CUDA_SUCCESS, call)
 #define ASSERT_OK(call) ASSERT_EQ(CUDA_SUCCESS, call)
 
-// A current context on device 0, of a machine with 64 MiB of memory.
+// A current context on device 0, on a machine with 64 MiB of memory.
 class SoftwareDevice : public ::testing::Test {
  protected:
   static constexpr std::size_t kMemory = 64 << 20;
@@ -83,7 +83,7 @@ class SoftwareDevice : public ::testing::Test {
   CUcontext context_ = nullptr;
 };
 
-// Runs `body` in a process of its own, for what would spoil this one. True when body says so.
+// Runs `body` in its own process, for effects that would disturb this one. Returns body's result.
 inline bool in_child(const std::function<bool()>& body) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(body() && !::testing::Test::HasFailure() ? 0 : 1);

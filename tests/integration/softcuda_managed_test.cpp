@@ -1,4 +1,4 @@
-// Managed memory and pools of host memory on the software device: who reaches them, and what is told of them.
+// Managed memory and host memory pools on the software device: access, and reported attributes.
 #include <cstring>
 #include <vector>
 

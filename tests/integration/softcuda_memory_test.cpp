@@ -1,4 +1,4 @@
-// Device and host memory through the public API: capacity, small blocks, order, queries.
+// Device and host memory through the public API: capacity, small blocks, ordering, queries.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -54,7 +54,7 @@ TEST_F(SoftcudaMemory, ABlockEndsWhereTheCallerSaid) {
 TEST_F(SoftcudaMemory, FreesInStreamOrderAndReusesWhatIsDue) {
   CUstream stream = nullptr;
   ASSERT_OK(CU(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
-  for (int round = 0; round < 20; ++round) {  // 20 times all of the memory
+  for (int round = 0; round < 20; ++round) {  // 20 times the whole memory
     CUdeviceptr block = 0;
     ASSERT_OK(CU(cuMemAllocAsync)(&block, kMemory, stream));
     ASSERT_OK(CU(cuMemsetD8Async)(block, 1, 4096, stream));
@@ -284,7 +284,7 @@ TEST_F(SoftcudaMemory, CopiesBetweenDevices) {
 
 class Gate {
  public:
-  // Queued on the current device: what comes after it waits until the gate is open.
+  // Queued on the current device: later work waits until the gate is open.
   void close(CUstream stream) { ASSERT_OK(CU(cuLaunchHostFunc)(stream, wait, this)); }
   void open() { open_.store(true); }
 
@@ -295,7 +295,7 @@ class Gate {
   std::atomic<bool> open_ = false;
 };
 
-// Whether all work of the current device's legacy stream has run, by the end of many questions.
+// Whether all work of the current device's legacy stream has run, within many queries.
 bool runs_through() {
   for (int times = 0; times < 20000; ++times) {
     if (CU(cuStreamQuery)(nullptr) == CUDA_SUCCESS) return true;

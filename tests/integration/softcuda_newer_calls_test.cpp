@@ -1,4 +1,4 @@
-// What the software device does of CUDA 13.1 to 13.5: another form of an earlier call, and graphs captured again.
+// CUDA 13.1 to 13.5 on the software device: new variants of earlier calls, and recaptured graphs.
 #include "newer_cuda.h"
 #include "softcuda_library.hpp"
 
@@ -6,7 +6,7 @@ namespace {
 
 using softcuda_test::SoftwareDevice;
 
-// By its version, as programs of that time find it.
+// Looked up by its version, as by programs of that time.
 template <class Function>
 Function newer(const char* name, int version) {
   void* found = nullptr;

@@ -1,4 +1,4 @@
-// What nodes of graphs tell of themselves, and what of a graph they may not do, on the software device.
+// Reported properties of graph nodes, and invalid operations on graphs, on the software device.
 #include <vector>
 
 #include "newer_cuda.h"
@@ -85,7 +85,7 @@ TEST_F(SoftcudaNode, AllocationsAndFreesTellWhatTheyAre) {
   EXPECT_EQ(CU(cuGraphDestroyNode)(freed), CUDA_ERROR_INVALID_VALUE) << "its graph allocates";
 }
 
-// The function ends each object once: the count says how many have ended.
+// Called once when an object ends: counts the ended objects.
 void ended(void* count) { ++*static_cast<int*>(count); }
 
 TEST_F(SoftcudaNode, AnUpdateGivesTheExecutableWhatTheNewGraphHolds) {

@@ -1,4 +1,4 @@
-// Programs that know nothing of Tessera, run on the software device as a user would.
+// Programs unaware of Tessera, run on the software device as by a user.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -14,7 +14,7 @@ struct Outcome {
   std::string output;
 };
 
-// In a shell, on the software device. `environment` is "NAME=value ..." or nothing.
+// Runs in a shell, on the software device. `environment` is "NAME=value ..." or empty.
 Outcome run(const std::string& command, const std::string& environment = "") {
   const std::string build = TESSERA_TEST_BUILD_DIR;
   const std::string line = "cd " + build + "/lib/tessera && LD_LIBRARY_PATH=" + build +

@@ -1,4 +1,4 @@
-// PTX on the software device: what it has a host build of is loaded, other text is not.
+// PTX on the software device: PTX with a host build is loaded, other text is not.
 #include <string>
 
 #include "softcuda_library.hpp"

@@ -1,4 +1,4 @@
-// How programs find entry points: by exported name, and by name and version.
+// How programs look up entry points: by exported name, and by name and version.
 #include "softcuda_library.hpp"
 
 namespace {
@@ -44,7 +44,7 @@ TEST(SoftcudaResolution, PrefersThePerThreadSpellingOnlyWhenAsked) {
             exported("cuLaunchKernel_ptsz"));
   EXPECT_EQ(ask("cuLaunchKernel", 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM).function,
             exported("cuLaunchKernel"));
-  // What has no such spelling is given as it is.
+  // A function without a per-thread variant is returned as it is.
   EXPECT_EQ(ask("cuMemAlloc", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM).function,
             exported("cuMemAlloc_v2"));
 }

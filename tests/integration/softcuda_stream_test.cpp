@@ -1,4 +1,4 @@
-// Streams, events, kernels and host functions: what runs before what.
+// Streams, events, kernels and host functions: execution order.
 #include <atomic>
 #include <string>
 #include <thread>
@@ -250,7 +250,7 @@ TEST_F(SoftcudaStream, EachLoadOfAModuleHasItsOwnVariables) {
   EXPECT_OK(CU(cuModuleUnload)(second));
 }
 
-// The linker never forgets some objects by their names, of which there are as many as descriptors.
+// The linker permanently remembers some objects by name, and names come from descriptor numbers, which are reused.
 TEST_F(SoftcudaStream, AModuleIsNotTakenForOneThatWasUnloaded) {
   CUfunction function = nullptr;
   for (const auto& [file, kernel] : {std::pair{"preload_kernels.so", "add_one"}, {"probe_kernels.so", "count_up"},

@@ -1,4 +1,4 @@
-// Virtual memory management through the public API: one address, frames that come and go.
+// Virtual memory management through the public API: one address with changing frames.
 #include <unistd.h>
 
 #include <vector>
@@ -55,7 +55,7 @@ TEST_F(SoftcudaVirtualMemory, BytesStayWithTheirFrameWhenItMoves) {
   ASSERT_OK(CU(cuCtxSynchronize)());
   ASSERT_OK(CU(cuMemUnmap)(address, 2 * kPage));
   EXPECT_EQ(CU(cuMemsetD32)(address, 1, 1), CUDA_ERROR_INVALID_VALUE);
-  // The other way round, and elsewhere.
+  // In the other order, and elsewhere.
   ASSERT_OK(CU(cuMemMap)(address, kPage, 0, two, 0));
   ASSERT_OK(CU(cuMemMap)(address + 3 * kPage, kPage, 0, one, 0));
   ASSERT_OK(open(address, 1));
@@ -171,7 +171,7 @@ TEST_F(SoftcudaVirtualMemory, RefusesWhatAGpuRefuses) {
   EXPECT_EQ(CU(cuMemMap)(0x123400000000, kPage, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
   ASSERT_OK(CU(cuMemMap)(address, kPage, 0, handle, 0));
   EXPECT_NE(CU(cuMemMap)(address, kPage, 0, handle, 0), CUDA_SUCCESS);
-  EXPECT_NE(open(address, 2), CUDA_SUCCESS);  // the second page has nothing behind it
+  EXPECT_NE(open(address, 2), CUDA_SUCCESS);  // the second page has no frame
   EXPECT_NE(CU(cuMemAddressFree)(address, 2 * kPage), CUDA_SUCCESS);
   ASSERT_OK(CU(cuMemUnmap)(address, kPage));
   ASSERT_OK(CU(cuMemRelease)(handle));

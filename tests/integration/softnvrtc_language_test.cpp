@@ -1,4 +1,4 @@
-// What CUDA C has beyond C++, as sources use it that were written for NVIDIA's compilers.
+// CUDA C's extensions to C++, as used by sources written for NVIDIA's compilers.
 #if __has_include(<nvrtc.h>)
 #include "softnvrtc_library.hpp"
 
@@ -8,7 +8,7 @@ using softcuda_test::Compiled;
 
 class SoftnvrtcLanguage : public softcuda_test::SoftwareCompiler {
  protected:
-  // What `kernel(float* out, const float* in)` leaves in its first places; it runs in one thread.
+  // The first results of `kernel(float* out, const float* in)`, which runs in one thread.
   std::vector<float> results(const char* source, unsigned count, std::vector<const char*> options = {}) {
     const Compiled compiled(source, std::move(options));
     auto values = run(compiled.kernel("kernel"), count, 1);
@@ -55,7 +55,7 @@ TEST_F(SoftnvrtcLanguage, SignsAndWhatIsNoNumberAreSeenInBothPrecisions) {
             (std::vector<float>{101, 111, 5, 1}));
 }
 
-// The functions are constants of their constants; and whole numbers are taken as doubles.
+// The functions are constant expressions for constants; integers are converted to double.
 TEST_F(SoftnvrtcLanguage, FunctionsOnNumbersTakeConstantsAndWholeNumbers) {
   EXPECT_EQ(results(R"(
   __device__ constexpr float inverse() { return 1.0f / ::log2(8.0f); }
@@ -132,7 +132,7 @@ TEST_F(SoftnvrtcLanguage, KernelsThatAMacroMakesAreFound) {
             (std::vector<float>{7}));
 }
 
-// NVRTC has no <stdint.h>: sources make these types themselves, and not always of the host's.
+// NVRTC has no <stdint.h>: sources define these types themselves, and not always like the host's.
 TEST_F(SoftnvrtcLanguage, ASourceMayDefineTheIntegerTypesItself) {
   EXPECT_EQ(results(R"(
   typedef unsigned int uint32_t;
@@ -150,7 +150,7 @@ TEST_F(SoftnvrtcLanguage, ASourceMayDefineTheIntegerTypesItself) {
             (std::vector<float>{1}));
 }
 
-// The toolkit's own headers mark declarations and repeat what a source finds anyway.
+// The toolkit's own headers annotate declarations and repeat predefined ones.
 TEST_F(SoftnvrtcLanguage, HeadersOfTheToolkitMayBeIncluded) {
   EXPECT_EQ(results(R"(#include <cuda_runtime.h>
   #include <vector_types.h>
@@ -176,7 +176,7 @@ TEST_F(SoftnvrtcLanguage, HeadersThatTheToolkitHasForKernelsCompile) {
             (std::vector<float>{37}));
 }
 
-// As by nvcc, whose own word a program defines that stands for it.
+// As under nvcc, since the program defines nvcc's own macro.
 TEST_F(SoftnvrtcLanguage, RandomNumbersOfTheToolkitsHeadersAreTheSameEachTime) {
   EXPECT_EQ(results(R"(#include <curand_kernel.h>
   extern "C" __global__ void kernel(float* out, const float* in) {

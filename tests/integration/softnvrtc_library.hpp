@@ -1,8 +1,8 @@
-// A program in CUDA C, compiled by the stand-in for NVRTC.
+// A CUDA C program, compiled by the stand-in for NVRTC.
 //
-// RTC(nvrtcCreateProgram) is the function of that library, looked up in it as a program would.
+// RTC(nvrtcCreateProgram) is that library's function, looked up as by a program.
 //
-// Thread safety: as NVRTC's.
+// Thread safety: as for NVRTC.
 #pragma once
 
 #include <nvrtc.h>
@@ -22,7 +22,7 @@ inline void* compiler() {
 
 #define RTC(name) (*reinterpret_cast<decltype(&name)>(::dlsym(softcuda_test::compiler(), #name)))
 
-// A program from its source to what came of it.
+// A program and the results of its compilation.
 struct Compiled {
   nvrtcProgram program = nullptr;
   nvrtcResult result = NVRTC_SUCCESS;
@@ -57,7 +57,7 @@ struct Compiled {
   }
 };
 
-// With that library.
+// Provides that library.
 class SoftwareCompiler : public SoftwareDevice {
  protected:
   void SetUp() override {
@@ -65,7 +65,7 @@ class SoftwareCompiler : public SoftwareDevice {
     ASSERT_NE(compiler(), nullptr) << ::dlerror();
   }
 
-  // What `kernel(float* out, const float* in)` makes of 0, 1, 2 ..., in blocks of `threads`.
+  // The results of `kernel(float* out, const float* in)` for 0, 1, 2 ..., in blocks of `threads`.
   std::vector<float> run(CUfunction kernel, unsigned blocks, unsigned threads) {
     std::vector<float> values(blocks * threads);
     std::iota(values.begin(), values.end(), 0.0F);

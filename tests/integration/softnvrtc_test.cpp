@@ -12,7 +12,7 @@ namespace {
 using softcuda_test::Compiled;
 using softcuda_test::in_child;
 
-// Stands first: the process that it leaves may not have started a machine.
+// Must be first: the forking process may not have started a machine.
 TEST(SoftnvrtcFault, AFaultBetweenBarriersIsAnErrorAndNoCrash) {
   EXPECT_TRUE(in_child([] {
     CUcontext context = nullptr;
@@ -47,7 +47,7 @@ TEST(SoftnvrtcFault, ThreadsThatWaitForEverAreAnErrorAndNoHang) {
   }));
 }
 
-// Room for no more than 32 MiB of new mappings; 1024 threads have 64 MiB of stacks.
+// Leaves room for no more than 32 MiB of new mappings; the stacks of 1024 threads take 64 MiB.
 void leave_little_room() {
   std::ifstream file("/proc/self/statm");
   rlim_t pages = 0;
@@ -136,7 +136,7 @@ TEST_F(Softnvrtc, SharedMemoryMayHaveTheSizeThatTheLaunchGives) {
   EXPECT_OK(CU(cuMemFree)(at));
 }
 
-// Warps meet at different times, and the barrier after it counts for all of them.
+// Warps meet at different times, and the barrier after that covers all of them.
 TEST_F(Softnvrtc, LanesOfAWarpShuffleAndTheBlockStillMeets) {
   const Compiled compiled(R"(extern "C" __global__ void total(float* out, const float* in) {
     __shared__ float sums[32];

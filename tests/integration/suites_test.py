@@ -1,6 +1,7 @@
-"""The quick choice of suites that other projects wrote passes with Tessera as without; and what runs them sees when not.
+"""A quick selection of other projects' test suites passes with Tessera as without; and the harness detects when it
+does not.
 
-Usage: suites_test.py BUILD_FOLDER     Ends with 77 when pytest cannot be had, as without network.
+Usage: suites_test.py BUILD_FOLDER     Exits with 77 if pytest is unavailable, for instance without network.
 """
 
 import os
@@ -39,7 +40,7 @@ def test_passes_without(): assert "LD_PRELOAD" not in os.environ
 
 
 class Harness(unittest.TestCase):
-    """On a suite of its own, written here."""
+    """The harness on a suite written here."""
 
     def play(self, way, *files):
         python = python_with(BUILD, "pytest", "9.1.0")

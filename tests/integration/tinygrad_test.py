@@ -1,11 +1,11 @@
-"""A real framework without a GPU: tinygrad, from PyPI and unchanged, on a third of the memory that it uses.
+"""A real framework without a GPU: tinygrad, unmodified from PyPI, on a third of the memory that it uses.
 
 Each model is trained twice on the software device: alone with ample memory, and under `tessera run` on a device of a
 third of the peak of the first run. Every loss must be the same to the last bit. Single precision is enough for that,
 because both runs execute the same kernels in the same order.
 
 Usage: tinygrad_test.py BUILD_FOLDER [--print]
-Ends with 77 when tinygrad cannot be had, as without network. --print shows what was compared.
+Exits with 77 if tinygrad is unavailable, for instance without network. --print shows what was compared.
 """
 
 import concurrent.futures
@@ -31,7 +31,7 @@ class Run:
         self.build, self.scratch = build, scratch
         self.python = python_with(build, "tinygrad", TINYGRAD)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
-        # Kernels are host code here, so they may not enter the user's own cache of kernels.
+        # Kernels are host code here, so they must not enter the user's own kernel cache.
         self.environment = kept | {"DEV": "CUDA", "TRAINING": "1", "PARALLEL": "0", "PYTHONHASHSEED": "0",
                                    "CACHEDB": str(scratch / "kernels.db"), "TESSERA_SOFTWARE_VERBOSE": "1"}
 
@@ -43,7 +43,7 @@ class Run:
         return done
 
     def alone(self, model):
-        """(losses, the most bytes that were allocated at once)"""
+        """(losses, peak of allocated bytes)"""
         libraries = f"{self.build}/lib/softcuda:{os.environ.get('LD_LIBRARY_PATH', '')}"
         done = self.start(model, LD_LIBRARY_PATH=libraries)
         return done.stdout, int(re.search(r"at most (\d+) bytes", done.stderr)[1])
@@ -56,7 +56,7 @@ class Run:
 
 
 def compare(run, model):
-    """Lines that tell what was compared. Fails where the two runs differ, or where nothing had to move."""
+    """Lines about what was compared. Fails if the two runs differ, or if nothing had to move."""
     losses, peak = run.alone(model)
     memory = peak // 3 // PAGE * PAGE
     tight, figures = run.under_tessera(model, memory)

@@ -1,4 +1,4 @@
-// libtessera_torch.so as PyTorch loads and calls it, without PyTorch.
+// libtessera_torch.so as loaded and called by PyTorch, without PyTorch.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ class TorchAllocator : public softcuda_test::SoftwareDevice {
     ::setenv("TESSERA_DEVICE_MEMORY", "32MiB", 1);
     ::setenv("TESSERA_HOST_MEMORY", "128MiB", 1);
     ::setenv("TESSERA_LOG_LEVEL", "quiet", 1);
-    SoftwareDevice::SetUp();  // its library is the libcuda.so.1 of this process from here on
+    SoftwareDevice::SetUp();  // its library is this process's libcuda.so.1 from here on
     library_ = ::dlopen(softcuda_test::build_path("lib/libtessera_torch.so").c_str(), RTLD_NOW);
     ASSERT_NE(library_, nullptr) << ::dlerror();
   }
@@ -74,7 +74,7 @@ class TorchAllocator : public softcuda_test::SoftwareDevice {
   void give(void* block, ssize_t bytes = kBlock, CUstream stream = nullptr) {
     hook<void(void*, ssize_t, int, CUstream)>("tessera_torch_free")(block, bytes, 0, stream);
   }
-  // This process has one more copy of the library, inside the tests; the hooks use the shared one.
+  // The tests contain another copy of the library; the hooks use the shared one.
   template <class... Args>
   tessera_result call(const char* name, Args... args) {
     tessera_allocator* allocator = nullptr;
@@ -153,7 +153,7 @@ TEST_F(TorchAllocator, ARecordedStreamKeepsTheBlockUntilItsWorkIsDone) {
   ASSERT_OK(CU(cuStreamDestroy)(side));
 }
 
-// PyTorch's filter asks CUDA about the stream, and throws where that fails.
+// PyTorch's filter queries CUDA about the stream, and throws if that fails.
 TEST_F(TorchAllocator, AnExceptionOfTheProgramsPassesThroughAndLeavesNothingLocked) {
   const PoolId id = {7, 0};
   hook<void(int, PoolId, Filter)>("tessera_torch_begin_pool")(

@@ -1,4 +1,4 @@
-"""Some hundred seeds of `tessera torture`, from outside: all pass, and they did meet disasters.
+"""A few hundred seeds of `tessera torture`: all pass, and they did encounter faults.
 
 Usage: torture_test.py BUILD_FOLDER FIRST..LAST
 """
@@ -17,7 +17,7 @@ def main():
         run = subprocess.run([program, "torture", "--seeds", sys.argv[2], "--json"],
                              capture_output=True, text=True, timeout=480)
     except subprocess.TimeoutExpired as late:
-        # Which seeds failed is on standard error by now, though what they are made small to is not known.
+        # The failed seeds have been printed to standard error, though their minimised forms are unknown.
         sys.exit(f"{late}\n{(late.stderr or b'').decode(errors='replace')}")
     told = json.loads(run.stdout)
     for failure in told["failures"]:

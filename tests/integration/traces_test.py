@@ -1,4 +1,4 @@
-"""Generated traces: sizes are those of the published architectures, and every trace is well formed.
+"""Generated traces: sizes match the published architectures, and every trace is well formed.
 
 Usage: traces_test.py BUILD_FOLDER
 """
@@ -26,7 +26,7 @@ def lines_of(name, **options):
 
 
 def walk(lines):
-    """Yields (line, live blocks by id) before each op; fails on a line that cannot be."""
+    """Yields (line, live blocks by id) before each op; fails on an invalid line."""
     live, written, freed = {}, set(), set()
     for line in lines:
         if line["t"] == "alloc":
@@ -40,7 +40,7 @@ def walk(lines):
         elif line["t"] == "op":
             assert line["ns"] > 0, line
             assert all(block in live for block in line["r"] + line["w"]), f"not live: {line}"
-            # What an op reads and writes must hold something; a block it only writes need not.
+            # A block that an op reads must have been written; one that it only writes need not.
             assert all(block in written or block in line["w"] for block in line["r"]), f"never written: {line}"
             written.update(line["w"])
             yield line, live
@@ -78,7 +78,7 @@ class WellFormed(unittest.TestCase):
 
 
 class Interleaved(unittest.TestCase):
-    """The schedule of a pipeline whose ranks have several chunks each."""
+    """The schedule of a pipeline with several chunks per rank."""
     SHAPES = [(ranks, chunks, micro_batches) for ranks in (2, 4, 8) for chunks in (1, 2, 5) for micro_batches in (2 * ranks, 4 * ranks)]
 
     def test_each_pass_runs_once_and_so_many_are_open_at_once(self):
@@ -96,7 +96,7 @@ class Interleaved(unittest.TestCase):
                     self.assertEqual(most, 2 * (ranks - rank - 1) + (chunks - 1) * ranks + 1)
 
     def test_no_rank_waits_for_ever(self):
-        """Forward needs the stage before, backward the one behind; each rank keeps to its order."""
+        """Forward needs the previous stage, backward the next one; each rank keeps its order."""
         for ranks, chunks, micro_batches in self.SHAPES:
             with self.subTest(ranks=ranks, chunks=chunks, micro_batches=micro_batches):
                 waiting = [list(interleaved.schedule(ranks, rank, chunks, micro_batches)) for rank in range(ranks)]
@@ -116,7 +116,7 @@ class Interleaved(unittest.TestCase):
                 self.assertFalse(any(waiting))
 
     def test_the_first_rank_of_llama_65b_has_47_passes_in_flight(self):
-        """As the model behind Kuaishou's table says: 47 of 2 layers, 4,096 words, (8h + 3f) / 2 numbers of two bytes."""
+        """As in the model behind Kuaishou's table: 47 of 2 layers, 4,096 words, (8h + 3f) / 2 numbers of two bytes."""
         held = [sum(block["bytes"] for block in live.values() if block["tag"] == "activation" and block["bytes"] > MIB)
                 for line, live in walk(lines_of("interleaved-llama-65b-rank0", batch=1, iterations=1))
                 if line["name"] == "receive.gradient"]
@@ -136,7 +136,7 @@ class Sizes(unittest.TestCase):
 
     def test_the_stages_of_a_pipeline_are_the_whole_model(self):
         parts = [generate(f"pipeline-gpt2-small-stage{stage}", batch=1, iterations=1)[1] for stage in range(4)]
-        # The table of words stands at both ends.
+        # The embedding table is on the first and the last stage.
         self.assertEqual(sum(parts), 124_439_808 + 50257 * 768)
 
     def test_the_ranks_of_an_interleaved_pipeline_are_the_whole_model(self):
@@ -151,7 +151,7 @@ class Sizes(unittest.TestCase):
         self.assertAlmostEqual(max(maps) / (1 << 30), 3.06, places=2)
 
     def test_the_largest_step_of_alexnet_at_200_images(self):
-        """The backward pass of the first norm across channels: four maps of 200 x 96 x 55 x 55."""
+        """The backward pass of the first cross-channel norm: four maps of 200 x 96 x 55 x 55."""
         steps = {line["name"]: sum(live[block]["bytes"] for block in set(line["r"] + line["w"]))
                  for line, live in walk(lines_of("alexnet", batch=200, iterations=1))}
         largest = max(steps, key=steps.get)
@@ -160,7 +160,7 @@ class Sizes(unittest.TestCase):
         self.assertAlmostEqual(steps[largest] / MIB, 886.23, places=2)
 
     def test_early_stages_of_a_pipeline_hold_more(self):
-        """Stage s of 4 has 4 - s passes open."""
+        """Stage s of 4 has 4 - s open passes."""
         peaks = []
         for stage in (1, 2):
             held = [sum(block["bytes"] for block in live.values() if block["tag"] in ("activation", "saved"))

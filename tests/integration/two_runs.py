@@ -1,4 +1,4 @@
-"""A program that knows nothing of Tessera, run alone on the software device and then under `tessera run`."""
+"""A program unaware of Tessera, run alone on the software device and then under `tessera run`."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import tempfile
 
 
 def run(*words, **variables):
-    """What it printed. Fails unless it succeeds, and the software device knew every call that it made."""
+    """Its output. Fails unless it succeeds, and the software device supported every call that it made."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
     done = subprocess.run(list(map(str, words)), env=kept | {"TESSERA_SOFTWARE_VERBOSE": "1"} | variables,
                           capture_output=True, text=True, timeout=200, check=False)
@@ -18,8 +18,8 @@ def run(*words, **variables):
 
 
 def on_less_memory(build, program, heap, outside=0):
-    """(what it printed, Tessera's figures). Alone it has ample memory, under Tessera `heap` bytes and `outside` beside them.
-    Fails unless both runs print the same, and the heap kept to its bytes."""
+    """(output, Tessera's figures). Alone it has ample memory, under Tessera `heap` bytes and `outside` beside them.
+    Fails unless both runs print the same, and the heap stayed within its bytes."""
     alone = run(*program, LD_LIBRARY_PATH=str(build / "lib/softcuda"))
     with tempfile.TemporaryDirectory() as scratch:
         stats = pathlib.Path(scratch) / "stats.json"

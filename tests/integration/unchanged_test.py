@@ -1,4 +1,5 @@
-"""What no kernel writes leaves for nothing under `tessera run`, and the program says what it says alone.
+"""Pages that no kernel writes are evicted without a copy under `tessera run`, and the program's output is the same
+as alone.
 
 Usage: unchanged_test.py BUILD_FOLDER
 """
@@ -18,7 +19,7 @@ class Unchanged(unittest.TestCase):
     def setUpClass(cls):
         done = subprocess.run([sys.executable, BENCH, BUILD, "--smoke", "--json"], capture_output=True, text=True,
                               timeout=280, check=False)
-        assert done.returncode == 0, done.stderr  # it compares what the program says
+        assert done.returncode == 0, done.stderr  # it compares the program's outputs
         cls.rows = {(row["weights go to"], row["fingerprints"]): row for row in json.loads(done.stdout)["results"]}
 
     def figure(self, where, fingerprints, name):

@@ -1,4 +1,4 @@
-"""Packages from PyPI, in a virtual environment for each, in the build's cache, made once."""
+"""Packages from PyPI, in a virtual environment each, created once in the build's cache."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ SKIPPED = 77
 
 
 class Unavailable(Exception):
-    """The package cannot be had, as without network."""
+    """The package is unavailable, for instance without network."""
 
 
 def skip(why):
@@ -17,8 +17,8 @@ def skip(why):
 
 
 def environment_with(build, package, version, *beside, name="", variables=None):
-    """The interpreter that finds the package, and others `beside` it as pip names them, in the cache's folder `name`.
-    pip gets the `variables` as well. Raises Unavailable."""
+    """The interpreter that finds the package, and others `beside` it by their pip names, in the cache's folder
+    `name`. pip gets the `variables` as well. Raises Unavailable."""
     folder = build / "cache" / (name or f"{package}-{version}")
     python, done = folder / "bin" / "python", folder / "complete"
     if done.exists():
@@ -38,7 +38,7 @@ def environment_with(build, package, version, *beside, name="", variables=None):
 
 
 def python_with(build, package, version, *beside, name="", variables=None):
-    """For tests: where the package cannot be had, the test ends as skipped."""
+    """For tests: if the package is unavailable, the test ends as skipped."""
     try:
         return environment_with(build, package, version, *beside, name=name, variables=variables)
     except Unavailable as why:

@@ -1,4 +1,4 @@
-// Kernels that wait for what the program does next: no call that needs room waits for them.
+// Kernels that wait for the program's next action: no call that needs room waits for them.
 #include <gtest/gtest.h>
 
 #include "program_run.hpp"
@@ -14,7 +14,7 @@ Outcome run_way(const std::string& way, const std::string& milliseconds) {
                                  {"TESSERA_PATIENCE", milliseconds}});
 }
 
-// Alone the program goes on as well.
+// The program also continues without Tessera.
 void expect_to_go_on(const std::string& way) {
   EXPECT_EQ(run("./waiting_kernels waiting_kernels.so " + way).output, "ok\n");
   const Outcome ran = run_way(way, "200");

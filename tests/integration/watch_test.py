@@ -1,4 +1,4 @@
-"""Running programs as others see them: tessera top, tessera sleep, tessera wake, on the software device.
+"""Observing running programs: tessera top, tessera sleep, tessera wake, on the software device.
 
 Usage: watch_test.py BUILD_FOLDER
 """
@@ -22,7 +22,7 @@ MIB = 1 << 20
 
 
 class Watched(unittest.TestCase):
-    """Each test has a runtime folder of its own, and programs that wait in it."""
+    """Each test has its own runtime folder, and programs that wait in it."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -54,7 +54,7 @@ class Watched(unittest.TestCase):
                               timeout=120)
 
     def top(self, pid):
-        """Its row; None when it has none."""
+        """The program's row; None if it has none."""
         result = self.tessera("top", "--once", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         mine = [one for one in json.loads(result.stdout)["processes"] if one["pid"] == pid]
@@ -62,7 +62,7 @@ class Watched(unittest.TestCase):
         return mine[0] if mine else None
 
     def top_when(self, pid, is_so):
-        """Its row as soon as that is so: a busy machine gives its thread no time to write for a while."""
+        """The program's row once the condition holds: on a busy machine its thread may not write for a while."""
         deadline = time.monotonic() + 60
         while True:
             row = self.top(pid)
@@ -71,7 +71,7 @@ class Watched(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline, row)
 
     def socket_of(self, program):
-        """Its name also has the namespace of the number, and when the program started (include/tessera/control.h)."""
+        """The name also contains the pid namespace, and the program's start time (include/tessera/control.h)."""
         found = sorted((self.folder / "tessera").glob(f"{program.pid}.*.sock"))
         self.assertLessEqual(len(found), 1)
         return found[0] if found else self.folder / "tessera" / "none.sock"
@@ -179,7 +179,7 @@ class SleepAndWake(Watched):
                 self.assertRaises(socket.timeout, peer.recv, 100)
                 return ticks() - before < os.sysconf("SC_CLK_TCK") // 4
 
-            # Another thread of it may still have work in the first seconds; one that spins never rests.
+            # Another of its threads may still have work in the first seconds; a spinning one never rests.
             self.assertTrue(any(waits_idle() for _ in range(10)))
             resource.prlimit(program.pid, resource.RLIMIT_NOFILE, limits)
             peer.settimeout(60)
@@ -188,10 +188,10 @@ class SleepAndWake(Watched):
 
 
 class Namespaces(Watched):
-    """Programs of containers, as namespaces make them; skipped where this user may make none."""
+    """Programs in namespaces, as in containers; skipped if this user may create none."""
 
     def start_in(self, *unshare, before="true", options=()):
-        """The program in namespaces of its own; the process that is it, as seen from here."""
+        """Starts the program in its own namespaces; returns its process as seen from here."""
         made = subprocess.run(["unshare", *unshare, "sh", "-c", before], capture_output=True, text=True, check=False)
         if made.returncode != 0:
             self.skipTest(f"no such namespaces may be made here: {made.stderr.strip()}")
@@ -202,7 +202,7 @@ class Namespaces(Watched):
             env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.end, program)
         inner = int(program.stdout.readline())
-        # `unshare --fork` has it as its one child; else `unshare` became it.
+        # With `unshare --fork` it is the only child; else `unshare` became it.
         outer = self.child_of(program.pid) if "--fork" in unshare else program.pid
         self.assertEqual(pathlib.Path(f"/proc/{outer}/comm").read_text(), "watched\n")
         return program, inner, outer

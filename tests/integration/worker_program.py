@@ -1,4 +1,4 @@
-"""A parent and two workers that use the device, by a start method of multiprocessing; each prints its number.
+"""A parent and two workers that use the device, with a start method of multiprocessing; each prints its number.
 
 Usage: worker_program.py spawn|fork|forkserver
 """
