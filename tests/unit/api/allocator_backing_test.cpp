@@ -1,4 +1,4 @@
-// Which machines and options make pages host-backed, and what the statistics say of it.
+// The machines and options that make pages host-backed, and the resulting statistics.
 #include "allocator_machine.hpp"
 
 namespace tessera {
@@ -18,7 +18,7 @@ class AllocatorBacking : public AllocatorMachine {
     }
     return "";
   }
-  // Fills the device three times over; all bytes are there at the end.
+  // Fills the device three times over; all bytes are intact at the end.
   void fill_and_compare() {
     std::vector<Address> blocks;
     for (std::uint32_t i = 0; i < 6; ++i) {

@@ -9,7 +9,7 @@ using AllocatorGradedUsesTest = AllocatorMachine;
 
 Bytes on_device(Allocator& allocator, Address block) { return allocator.query(block).value().tiers[0]; }
 
-// Certain words, then those that are so where a block begins, then others.
+// Certain words, then words that are certain if a block begins there, then others.
 TEST_F(AllocatorGradedUsesTest, WhatMayBeNoAddressComesAsFarAsItFits) {
   start(small(32_MiB, 128_MiB));
   std::vector<Address> blocks;
@@ -52,7 +52,7 @@ TEST_F(AllocatorGradedUsesTest, WhatIsCertainHasToFit) {
   }
 }
 
-// A word in no live block is said where it is asked for, whether blocks have to come or not.
+// A word in no live block is reported by its own call, whether blocks have to be fetched or not.
 TEST_F(AllocatorGradedUsesTest, ACertainWordInNoLiveBlockIsSaid) {
   start(small(32_MiB, 128_MiB));
   const Address live = allocate(8_MiB), gone = allocate(8_MiB);

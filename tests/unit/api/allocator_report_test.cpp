@@ -51,7 +51,7 @@ TEST_F(AllocatorReport, HostFiguresHaveWhatIsOnItsWayThroughTheStagingReserve) {
 
 class OutOfMemory : public AllocatorMachine {
  protected:
-  // Fills all that there is with blocks of 4 MiB; what the first says that has no room.
+  // Fills all tiers with blocks of 4 MiB; returns the error message of the first that does not fit.
   std::string message_when_full() {
     for (int i = 0; i < 64; ++i) {
       const auto block = allocator_->allocate(DeviceId(), 4_MiB, kNoStream);
@@ -162,7 +162,7 @@ TEST_F(AllocatorReport, MemoryInfoOnRequestIsThatOfTheWholeHeap) {
   EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, heap);
   for (int i = 0; i < 12; ++i) allocate(4_MiB);
   EXPECT_EQ(allocator_->memory_info(DeviceId()).value().free, heap - 48_MiB);
-  // 16 MiB of them cannot be in the memory of their own device.
+  // 16 MiB of them cannot be in their own device's memory.
   EXPECT_EQ(allocator_->memory_info(DeviceId(1)).value().free, heap - 16_MiB);
 }
 
@@ -187,7 +187,7 @@ TEST_F(AllocatorReport, TheManagedRangeHoldsEveryBlock) {
   }
 }
 
-// As much as a heap, where the second one would have lain. It may lie below the first then.
+// As large as a heap, where the second one would have been placed. The second one may then be below the first.
 TEST_F(AllocatorReport, WhatOthersHaveBetweenTwoHeapsIsNotManaged) {
   start(small(32_MiB, 64_MiB));
   const Address first = allocate(1_MiB);
@@ -240,7 +240,7 @@ TEST_F(AllocatorReport, FinishWritesTheFilesThatWereAskedFor) {
   std::filesystem::remove_all(directory);
 }
 
-// Calls back from the first look at it by the thread that armed it: a moment that is hard to meet by chance.
+// Calls back when the thread that armed it first reads it: a moment that is hard to hit by chance.
 class CallingClock final : public Clock {
  public:
   void arm(std::function<void()> call) {

@@ -1,4 +1,4 @@
-// Whole tags, policies that take turns, blocks of several streams, and blocks that leave only when told to.
+// Whole tags, alternating policies, blocks of several streams, and blocks evicted only on command.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -101,7 +101,7 @@ TEST_F(AllocatorTagsTest, OneThatLeavesOnlyWhenToldRunsOutInstead) {
   EXPECT_TRUE(allocator_->allocate(DeviceId(), 4_MiB, kNoStream).is_ok());
 }
 
-// What one more than fits costs in a circle: under lru everybody has left when his turn comes.
+// One block more than fits, used cyclically: under lru every block has been evicted when it is used next.
 class NextPolicyTest : public AllocatorTagsTest {
  protected:
   static constexpr std::uint64_t kBlocks = 5, kRounds = 6;
@@ -151,7 +151,7 @@ TEST_F(NextPolicyTest, MayHaveANumberAndMustBeInTheGallery) {
   EXPECT_EQ(policy(), "atc24:0.5");
 }
 
-// With rehearsals under way, and the pump beside it all.
+// While simulations and the pump run concurrently.
 TEST_F(NextPolicyTest, ComesWhileOthersLaunch) {
   start(small(16_MiB, 128_MiB));
   std::atomic<bool> over{false};
@@ -173,7 +173,7 @@ TEST_F(NextPolicyTest, ComesWhileOthersLaunch) {
     while (!over.load()) EXPECT_TRUE(allocator_->set_policy("auto").is_ok());
   });
   for (const PolicyEntry& entry : policies()) {
-    const std::uint64_t until = launched.load() + 40;  // so that iterations are learned
+    const std::uint64_t until = launched.load() + 40;  // long enough to learn iterations
     while (launched.load() < until) std::this_thread::yield();
     EXPECT_TRUE(allocator_->set_policy(entry.name).is_ok());
   }

@@ -59,7 +59,7 @@ TEST_F(AllocatorTest, HostMemoryIsPinnedBeforeTheFirstBlockLeavesAndMoreWhileItF
   EXPECT_EQ(pages.opened, 1) << "by the pump, before anything leaves";
   EXPECT_EQ(allocator_->stats().totals.evictions, 0u);
   for (int i = 0; i < 4; ++i) blocks.push_back(allocate(4_MiB));
-  // Some 16 MiB are away at any time, and the first piece has 64: only the pump asks for a second.
+  // About 16 MiB are off the device at any time, and the first piece has 64: only the pump requests a second.
   while (pages.opened < 2 && std::chrono::steady_clock::now() < late) {
     for (const Address block : blocks) write(block, 7, 4_MiB);
   }

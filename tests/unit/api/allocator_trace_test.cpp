@@ -1,4 +1,4 @@
-// What a recording has of work: the blocks it uses, whatever addresses within them it was given.
+// The work in a recording: the blocks that it uses, by whatever interior addresses.
 #include <gtest/gtest.h>
 
 #include <fstream>

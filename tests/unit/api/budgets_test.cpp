@@ -73,7 +73,7 @@ TEST(Budgets, SeveralDirectoriesShareTheWholeByTheirFreeSpace) {
   ASSERT_EQ(budgets.value().size(), 2u);
   const Bytes first = budgets.value()[0].bytes, second = budgets.value()[1].bytes;
   EXPECT_GE(first + second, 64_MiB);
-  EXPECT_LE(first + second, 68_MiB);  // a page of each is rounding
+  EXPECT_LE(first + second, 68_MiB);  // plus rounding of one page each
   const double part = static_cast<double>(first.value()) / static_cast<double>((first + second).value());
   const auto free = [](const char* directory) {
     return static_cast<double>(free_space(directory).value().value());

@@ -5,7 +5,7 @@
 
 #include <string>
 
-// What needs a driver is in tests/c_api, which runs on one.
+// Tests that need a driver are in tests/c_api, which runs on one.
 namespace {
 
 TEST(CApi, EveryResultHasAName) {

@@ -42,7 +42,7 @@ TEST_F(DeviceHeapTest, HasMoreAddressesThanBytes) {
   EXPECT_FALSE(heap.value()->holds(pages.high()));
 }
 
-// Each has a window of its own, of which a heap of this size would fill nine.
+// Each stream has its own window, and a heap of this size would only have nine.
 TEST_F(DeviceHeapTest, HasAddressesForManyStreamsHoweverSmall) {
   Options options;
   options.device_memory = 8_MiB;

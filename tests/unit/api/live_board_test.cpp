@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The page as another process finds it.
+// The page as seen by another process.
 class SharedPage {
  public:
   SharedPage() {

@@ -1,4 +1,4 @@
-// The whole machine in virtual time, so that a kernel takes exactly what it is said to.
+// The complete allocator in virtual time, so that a kernel takes exactly its given time.
 #include "api/op_times.hpp"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST_F(OpTimesTest, NotWhatAKernelWaitsForCounts) {
   const Address second = allocator_->allocate(DeviceId(), 12_MiB, stream_).take();
   for (int i = 0; i < 3; ++i) {
     launch(first, "gemm", Nanoseconds(3000));
-    launch(second, "gemm", Nanoseconds(3000));  // each brings its block, which takes 12 ms
+    launch(second, "gemm", Nanoseconds(3000));  // each fetches its block, which takes 12 ms
   }
   EXPECT_EQ(recorded(), std::vector<std::uint64_t>(6, 3000));
   EXPECT_GT(allocator_->stats().totals.bytes_in, 0U);

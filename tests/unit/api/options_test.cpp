@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-// An environment variable for the length of one test.
+// An environment variable set for the duration of one test.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }

@@ -1,4 +1,4 @@
-// The whole machine with a device that lends.
+// The complete allocator with a device that lends memory.
 #include "allocator_machine.hpp"
 #include "api/budgets.hpp"
 #include "base/log.hpp"
@@ -15,7 +15,7 @@ class PeerMemoryTest : public AllocatorMachine {
     options.peer_memory = who;
     return options;
   }
-  // Each with a pattern of its own, from 1 on.
+  // Each with its own pattern, starting at 1.
   std::vector<Address> written(std::uint32_t count) {
     std::vector<Address> blocks;
     for (std::uint32_t i = 0; i < count; ++i) {

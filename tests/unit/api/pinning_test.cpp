@@ -1,4 +1,4 @@
-// Which thread registers host memory: to pin holds up the whole driver, so no call of the program's does.
+// Which thread registers host memory: pinning blocks the whole driver, so no call of the program's does it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class PinningTest : public AllocatorMachine {
       return record.call == DriverCall::kRegisterHost || record.call == DriverCall::kUnregisterHost;
     }));
   }
-  // Twice over more than the device holds, so that all of it leaves and comes back.
+  // Uses twice more than the device holds, so that everything is evicted and fetched.
   void use_much(std::uint32_t blocks, Bytes each) {
     std::vector<Address> all;
     for (std::uint32_t i = 0; i < blocks; ++i) {

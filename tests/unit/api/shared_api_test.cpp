@@ -3,7 +3,7 @@
 #include "api/handles.hpp"
 #include "tessera/interpose.h"
 
-// What needs a driver is in tests/c_api and tests/integration.
+// Tests that need a driver are in tests/c_api and tests/integration.
 namespace {
 
 TEST(SharedApi, IsTheOneThatWasShared) {

@@ -18,7 +18,7 @@ std::string golden(const std::string& name) {
   return text.str();
 }
 
-// Every figure different, and all of them adding up.
+// Distinct figures with consistent sums.
 StatsSnapshot sample() {
   StatsSnapshot stats;
   tessera_stats& s = stats.totals;

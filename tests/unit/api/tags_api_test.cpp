@@ -2,7 +2,7 @@
 
 #include "tessera/tessera.h"
 
-// What needs a driver is in tests/c_api, which runs on one.
+// Tests that need a driver are in tests/c_api, which runs on one.
 namespace {
 
 TEST(TagsApi, RefusesNull) {

@@ -1,4 +1,4 @@
-// The whole machine on virtual foundations: the production code, a device of any size, no bytes.
+// The complete allocator on virtual foundations: production code, a device of any size, no bytes.
 #include <gtest/gtest.h>
 
 #include "api/allocator.hpp"
@@ -44,7 +44,7 @@ class VirtualAllocatorTest : public ::testing::Test {
     ASSERT_TRUE(begun.is_ok()) << begun.to_string();
     allocator_->end_use(use);
   }
-  // Work that takes so long and uses the block.
+  // Work of this duration that uses the block.
   void work(Address address, Bytes bytes, Nanoseconds time) {
     AnnouncedUse use;
     const Status begun = allocator_->begin_use({&address, 1}, 1, stream_, "work", use);
@@ -53,7 +53,7 @@ class VirtualAllocatorTest : public ::testing::Test {
     EXPECT_TRUE(driver_->occupy(stream_, time, {&range, 1}).is_ok());
     allocator_->end_use(use);
   }
-  // Also looks whether the statistics add up.
+  // Also checks that the statistics add up.
   std::uint64_t stalled_for(std::string_view cause) {
     const StatsSnapshot now = allocator_->stats();
     const Status sums = check_sums(now);
@@ -66,7 +66,7 @@ class VirtualAllocatorTest : public ::testing::Test {
   tessera_stats stats() { return allocator_->stats().totals; }
   void finish() {
     ASSERT_TRUE(driver_->synchronize(stream_).is_ok());
-    allocator_->advance();  // counts what has arrived
+    allocator_->advance();  // accounts for completed copies
     EXPECT_TRUE(allocator_->validate().is_ok());
   }
 
@@ -102,7 +102,7 @@ TEST_F(VirtualAllocatorTest, AReadLeavesTheCopyBelowValid) {
   use(first, 1);
   use(second, 1);
   use(allocate(32_GiB), 1);
-  use(first, 0);  // comes back, and stays clean
+  use(first, 0);  // fetched, and stays clean
   const std::uint64_t out = stats().bytes_out;
   use(second, 0);
   use(allocate(20_GiB), 1);
@@ -135,9 +135,9 @@ TEST_F(VirtualAllocatorTest, AStallIsSplitIntoTheWorkAndTheCopyThatItWaitedFor) 
   EXPECT_EQ(stats().stall_ns, stalled_for("work") + stalled_for("copy_out"));
 }
 
-// What is queued behind the free may take as long as it likes.
+// Work queued after the free may take any time.
 TEST_F(VirtualAllocatorTest, FreedRoomIsWaitedForNoLongerThanTheWorkBeforeTheFree) {
-  EXPECT_TRUE(allocator_->free(allocate(32_GiB), stream_).is_ok());  // what stays cached makes memory short
+  EXPECT_TRUE(allocator_->free(allocate(32_GiB), stream_).is_ok());  // the cached block makes memory short
   const Address freed = allocate(40_GiB), other = allocate(16_GiB);
   work(freed, 40_GiB, Nanoseconds(1'000'000'000));
   EXPECT_TRUE(allocator_->free(freed, stream_).is_ok());
@@ -169,7 +169,7 @@ TEST_F(VirtualAllocatorTest, WaitsForTheFileAreToldApart) {
   EXPECT_GT(stalled_for("file_read"), 0U);
 }
 
-// As at the end of a training step. What the next step takes is the same again.
+// As at the end of a training step. The next step allocates the same again.
 TEST_F(VirtualAllocatorTest, BlocksThatFillTheDeviceStayCachedWhenAllAreFreed) {
   std::vector<Address> blocks;
   for (int i = 0; i < 40; ++i) blocks.push_back(allocate(1_GiB));

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// A machine as its files tell of it.
+// A machine described by its system files.
 class AvailableMemoryTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// A machine as its files tell of it.
+// A machine described by its system files.
 class AvailableProcessorsTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -22,7 +22,7 @@ TEST(CallStack, NamesTheObjectsThatTheCallCameThrough) {
 
 [[gnu::noinline]] std::vector<std::string> deeper(int depth) {
   std::vector<std::string> stack = depth == 0 ? call_stack() : deeper(depth - 1);
-  stack.shrink_to_fit();  // after the call, so that it is no jump
+  stack.shrink_to_fit();  // prevents a tail call
   return stack;
 }
 

@@ -39,7 +39,7 @@ TEST(ExtentMap, TakesTheLowestAmongEquals) {
 
 TEST(ExtentMap, AlignmentSkipsExtentsThatHoldTheCountOnlyUnaligned) {
   ExtentMap map;
-  map.give(1, 17);   // 16 at a multiple of 16 does not fit here
+  map.give(1, 17);   // 16 units aligned to 16 do not fit here
   map.give(40, 30);  // 48..63 does
   EXPECT_EQ(map.take(16, 16), 48u);
   EXPECT_EQ(map.extent_at(40), (Extent{40, 8}));

@@ -39,7 +39,7 @@ TEST(Mutex, LocksMayBeReleasedInAnyOrder) NO_THREAD_SAFETY_ANALYSIS {
   tier.lock();
   api.unlock();
   tier.unlock();
-  // Had the release of `api` been lost, this lock would be refused.
+  // If the release of `api` had been lost, this lock would be refused.
   block.lock();
   block.unlock();
 }

@@ -16,7 +16,7 @@ concept Compares = requires(A a, B b) { a < b; };
 template <class A, class B>
 concept Divides = requires(A a, B b) { a / b; };
 
-// What must not compile. A mistake in these types shows up as a failure to build this file.
+// Expressions that must not compile. A mistake in these types makes this file fail to build.
 static_assert(!Adds<PageCount, Bytes>);
 static_assert(!Adds<Bytes, PageCount>);
 static_assert(!Adds<Bytes, int>);
@@ -33,7 +33,7 @@ static_assert(!std::is_convertible_v<Bytes, std::uint64_t>);
 static_assert(!std::is_convertible_v<Bytes, bool>);
 static_assert(!std::is_convertible_v<FrameId, EventId>);
 
-// What must: otherwise the lines above prove nothing.
+// Expressions that must compile: otherwise the lines above prove nothing.
 static_assert(Adds<Bytes, Bytes>);
 static_assert(Adds<PageCount, PageCount>);
 static_assert(Adds<Address, Bytes>);

@@ -5,7 +5,7 @@
 namespace tessera::bench {
 namespace {
 
-// Whoever begins takes four times as long: both are alike, and no single round says so.
+// Whichever begins takes four times as long: both are equal, although no single round shows it.
 TEST(MiddlePairTest, WhoBeginsFavoursNobody) {
   const Times we_begin{4, 1}, it_begins{1, 4};
   const Times middle = middle_pair({we_begin, it_begins, we_begin, it_begins, we_begin, it_begins});

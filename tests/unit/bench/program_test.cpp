@@ -16,7 +16,7 @@ struct Ran {
   std::string said;
 };
 
-// Of a benchmark that was started with these words, in a build with assertions or in one without.
+// Runs a benchmark with these arguments, as built with or without assertions.
 Ran run(bool has_assertions, std::vector<std::string> words) {
   words.insert(words.begin(), "some_bench");
   std::vector<char*> arguments;

@@ -1,4 +1,4 @@
-// What is counted adds up, and validate() sees what does not.
+// The counts add up, and validate() detects counts that do not.
 #include <gtest/gtest.h>
 
 #include <thread>

@@ -17,7 +17,7 @@ class BlockStepsTest : public LayerTest {
     return take(blocks().allocate(bytes, stream, tag));
   }
   void free(Address address, StreamId stream) { expect_ok(blocks().free(address, stream)); }
-  // By a thread that ends at once, so that the block is in the shared cache afterwards.
+  // Frees on a thread that ends at once, so that the block is in the shared cache afterwards.
   void free_elsewhere(Address address, StreamId stream) {
     std::thread([&] { free(address, stream); }).join();
   }
@@ -33,7 +33,7 @@ TEST_F(BlockStepsTest, Step1TakesFromTheThreadsOwnCache) {
   EXPECT_EQ(hits(), 1u);
 }
 
-// Where the block's word is, by cache lines. REQUIRES: the page is shared, as the first one is.
+// The cache line of the block's word. REQUIRES: the page is shared, like the first one.
 std::uint64_t line_of_word(const Run& run, Address block) {
   const auto& page = *static_cast<SharedPage*>(run.owner.record);
   Slab& slab = *page.slab_at(block - run.address);
@@ -47,7 +47,7 @@ TEST_F(BlockStepsTest, ThreadsThatAllocateWhatTheyFreeWriteToNoLineTogether) {
     Address other;
     std::thread([&] {
       free(allocate(bytes, a_), a_);
-      other = allocate(bytes, a_);  // as in every pair from now on
+      other = allocate(bytes, a_);  // as in every later pair
       free(other, a_);
     }).join();
     mine = allocate(bytes, a_);
@@ -151,7 +151,7 @@ TEST_F(BlockStepsTest, Step7WaitsForTheWorkOnCachedBlocks) {
   EXPECT_EQ(blocks().stats().slot_pages, 0u);
 }
 
-// What one thread gives back is for a moment neither cached nor free; that is no reason to fail.
+// A block that one thread gives back is briefly neither cached nor free; that must not cause a failure.
 TEST_F(BlockStepsTest, ThreadsThatRunOutTogetherDoNotFailForWhatIsOnItsWayBack) {
   for (int round = 0; round < 20; ++round) {
     // Each needs the other's tag's cached blocks to be given back, and both fit together.
@@ -180,7 +180,7 @@ TEST_F(BlockStepsTest, ADestroyedStreamsBlocksServeItsNamesakeOnlyWhenItsWorkIsO
   free(block, gone);
   free(slot, gone);
   expect_ok(blocks().retire(gone));
-  // A new stream with the old one's handle.
+  // A new stream that reuses the old handle.
   EXPECT_NE(allocate(2_MiB, gone), block);
   EXPECT_NE(allocate(512_KiB, gone), slot);
   held.reset();
@@ -189,7 +189,7 @@ TEST_F(BlockStepsTest, ADestroyedStreamsBlocksServeItsNamesakeOnlyWhenItsWorkIsO
   expect_ok(driver().destroy_stream(gone));
 }
 
-// Its last fence would be one of this device, which it takes none of; then the device was waited for.
+// Its last fence would have to be an event of this device, which it does not accept; then the device was synchronised.
 TEST_F(BlockStepsTest, TheEndOfAnotherDevicesStreamIsNotWaitedFor) {
   const StreamId elsewhere(0x5eaf00d);
   const auto held = hold(a_);
@@ -207,7 +207,7 @@ TEST_F(WarmLimitTest, CachedBlocksAboveTheLimitGoBackOnceTheirWorkIsOver) {
   for (Address& block : made) block = allocate(4_MiB, a_);
   auto held = hold(a_);
   for (const Address block : made) free(block, a_);
-  EXPECT_GT(blocks().stats().cached_bytes, 8_MiB);  // all in use still
+  EXPECT_GT(blocks().stats().cached_bytes, 8_MiB);  // all still in use
   EXPECT_EQ(pages().stats().runs, 16u);
   held.reset();
   for (Address& block : made) block = allocate(4_MiB, a_);

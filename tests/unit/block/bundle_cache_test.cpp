@@ -18,7 +18,7 @@ class BundleCacheTest : public LayerTest {
     LayerTest::TearDown();
   }
   SharingKey key(TagId tag = kTag) const { return {a_, tag}; }
-  // The first block of a new bundle, live as all that are taken here.
+  // The first block of a new bundle, live like all blocks taken here.
   Address add(Bytes run, Bytes block) {
     auto bundle = std::make_unique<Bundle>(run, a_, kTag);
     bundle->run = ::tessera::take(pages().acquire(run, {8, a_, kTag}, {bundle.get(), BlockWord::raw(bundle->words())}));

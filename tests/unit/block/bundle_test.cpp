@@ -14,7 +14,7 @@ Bundle bundle_of(Bytes bytes) { return Bundle(bytes, StreamId(1), TagId(2)); }
 TEST(BundleBytes, ArePagesThatAWholeNumberOfBlocksFillsBest) {
   EXPECT_EQ(Bundle::bytes_for(kBertWeight, 18_MiB), 18_MiB);  // eight, to the last byte
   EXPECT_EQ(Bundle::bytes_for(kBertWeight, 16_MiB), 16_MiB);  // seven
-  EXPECT_EQ(Bundle::bytes_for(3_MiB, 18_MiB), 6_MiB);         // more would waste no less
+  EXPECT_EQ(Bundle::bytes_for(3_MiB, 18_MiB), 6_MiB);         // a larger bundle would waste as much
   EXPECT_EQ(Bundle::bytes_for(9_MiB, 18_MiB), 18_MiB);
 }
 

@@ -1,4 +1,4 @@
-// Blocks above 1 MiB that share pages: bundles as the block cache makes and fills them.
+// Blocks above 1 MiB that share pages: bundles created and filled by the block cache.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 class BundledBlocksTest : public LayerTest {
  protected:
-  static constexpr Bytes kWeight = 2304_KiB;  // of BERT; alone each takes 4 MiB
+  static constexpr Bytes kWeight = 2304_KiB;  // of BERT; by itself each takes 4 MiB
   static constexpr Bytes kOther = 300_MiB;
 
   explicit BundledBlocksTest(LayerSizes sizes = {.device = 512_MiB})
@@ -19,7 +19,7 @@ class BundledBlocksTest : public LayerTest {
 
   Address allocate(Bytes bytes) { return take(blocks().allocate(bytes, a_, kTag)); }
   void free(Address address) { expect_ok(blocks().free(address, a_)); }
-  // Of two sizes, as a transformer's are: four and two.
+  // Two sizes, as in a transformer: four of one and two of the other.
   static Bytes mixed(int n) { return n % 6 < 4 ? kWeight : 4 * kWeight; }
   std::vector<Address> weights(int count) {
     std::vector<Address> made;
@@ -125,7 +125,7 @@ TEST_F(BundledBlocksTest, APlaceThatIsFreedOnAnotherStreamServesWhenThatHasPasse
   EXPECT_EQ(std::count(others.begin(), others.end(), made[40]), 0);
   held.reset();
   expect_ok(driver().synchronize(b_));
-  const auto more = weights(20);  // what was never used is free as well
+  const auto more = weights(20);  // a part that was never used is free as well
   EXPECT_EQ(std::count(more.begin(), more.end(), made[40]), 1);
 }
 
@@ -137,7 +137,7 @@ class NearlyFullTest : public BundledBlocksTest {
 TEST_F(NearlyFullTest, NoBlockFailsForWantOfRoomForOthers) {
   for (int i = 0; i < 6; ++i) allocate(30_MiB);
   weights(1);
-  allocate(4_MiB);  // 188 of 192 MiB: one more fits, and a bundle for two does not
+  allocate(4_MiB);  // 188 of 192 MiB: another block fits, but not a bundle for two
   EXPECT_FALSE(shares(allocate(kWeight)));
   EXPECT_EQ(blocks().allocate(kWeight, a_, kTag).status().code(), Code::kOutOfMemory);
 }

@@ -13,7 +13,7 @@ class BurstTest : public LayerTest {
  protected:
   BurstTest() : a_(new_stream()) {}
 
-  // Whether the next block, in a run of its own, belongs to a burst; with its first use, which fills it.
+  // Whether the next block, in its own run, belongs to a burst; followed by its first use, which fills it.
   bool next() {
     const bool belongs = burst_.ask(epoch(), frees_);
     runs_.push_back(take(pages().acquire(4_MiB, {8, a_, kTag}, {})));
@@ -50,7 +50,7 @@ TEST_F(BurstTest, AFreeEndsIt) {
 TEST_F(BurstTest, ActivationsMadeEachFromTheOneBeforeAreNone) {
   for (int i = 0; i < 10; ++i) {
     EXPECT_FALSE(next());
-    if (i > 0) use(runs_.size() - 2);  // the input of what filled it
+    if (i > 0) use(runs_.size() - 2);  // the input of the work that filled it
   }
 }
 

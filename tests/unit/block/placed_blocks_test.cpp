@@ -15,7 +15,7 @@ namespace {
 
 class PlacedBlocksTest : public LayerTest {
  protected:
-  static constexpr Bytes kActivation = 2304_KiB;  // alone each takes 4 MiB
+  static constexpr Bytes kActivation = 2304_KiB;  // by itself each takes 4 MiB
   static constexpr int kLayers = 32;
   static constexpr Bytes kSeen = 4_KiB;  // of each block
 
@@ -28,10 +28,10 @@ class PlacedBlocksTest : public LayerTest {
     return owner->kind == OwnerKind::kBundle && static_cast<Bundle*>(owner)->planned;
   }
 
-  // What does not fit into the device, so that memory is short.
+  // Exceeds the device, so that memory is short.
   void fall_short() { model_ = allocate(104_MiB); }
-  // Forward and back, each activation made from the one before, and looked at again. Gives for each whether it shares its run, and with
-  // whom: runs are numbered as they come.
+  // Forward and backward passes, each activation made from the previous one, and read again. Returns for each whether
+  // it shares its run, and with which others: runs are numbered in order of appearance.
   std::vector<int> iterate(int layers = kLayers) {
     std::vector<Address> made;
     std::vector<int> runs;
@@ -78,7 +78,7 @@ TEST_F(PlacedBlocksTest, ARepeatedIterationSharesRunsFromItsSecondTimeOn) {
   for (int pass = 0; pass < 3; ++pass) EXPECT_EQ(iterate(), second);
 }
 
-// It is the same iteration, whose blocks had runs of their own in the first one.
+// It is the same iteration, although its blocks had their own runs in the first one.
 TEST_F(PlacedBlocksTest, AnIterationIsLearnedInTheMiddleOfItsSecondTimeAllTheSame) {
   model_ = allocate(24_MiB);
   const int works[128] = {};
@@ -120,10 +120,10 @@ TEST_F(PlacedBlocksTest, AnotherIterationIsNotPlacedAndTheNextOneIsAgain) {
   iterate();
   const std::vector<int> placed = iterate();
   ASSERT_GT(sharing(placed), 0);
-  const std::vector<int> shorter = iterate(kLayers / 2);  // it ends too soon: its first half is as ever
+  const std::vector<int> shorter = iterate(kLayers / 2);  // it ends too early: its first half is unchanged
   EXPECT_EQ(shorter, std::vector<int>(placed.begin(), placed.begin() + kLayers / 2));
   EXPECT_EQ(iterate(), placed);
-  allocate(7_MiB);  // stays: what lives is another sum from now on
+  allocate(7_MiB);  // stays allocated: the sum of live bytes differs from now on
   EXPECT_EQ(sharing(iterate()), 0);
   EXPECT_GT(sharing(iterate()), 0);
 }
@@ -135,7 +135,7 @@ TEST_F(PlacedBlocksTest, APlaceThatIsNotFreeYetIsNotWaitedFor) {
   std::vector<Address> made, again;
   for (int n = 0; n < kLayers; ++n) made.push_back(allocate(kActivation));
   ASSERT_TRUE(shares(made.back()));
-  for (const Address block : made) expect_ok(blocks().free(block, b_));  // which has not passed them
+  for (const Address block : made) expect_ok(blocks().free(block, b_));  // a stream that has not reached the frees
   for (int n = 0; n < kLayers; ++n) again.push_back(allocate(kActivation));
   for (const Address block : again) free(block);
   expect_ok(driver().synchronize(b_));
@@ -180,7 +180,7 @@ TEST_F(PlacedBlocksTest, WhatIsPinnedKeepsARunOfItsOwn) {
 TEST_F(PlacedBlocksTest, ALaunchOfManyBlocksFitsAsItDidBefore) {
   fall_short();
   free(model_);
-  const auto with_sum = [this] {  // of every fourth
+  const auto with_sum = [this] {  // of every fourth block
     std::vector<Address> made;
     std::vector<Run*> runs;
     for (int n = 0; n < kLayers; ++n) {

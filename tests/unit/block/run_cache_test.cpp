@@ -25,7 +25,7 @@ class RunCacheTest : public LayerTest {
     block->run = take(pages().acquire(bytes, {9, a_, tag}, {block.get(), {}}));
     return *cache_.add(std::move(block));
   }
-  // Caches it, as freed on `stream` behind the work queued there so far.
+  // Caches it as freed on `stream`, after the work queued there so far.
   void put(SingleBlock& block, StreamId stream) {
     residency().note_free(block.run, stream);
     block.freed_on = stream;

@@ -53,7 +53,7 @@ TEST_F(SharedPageTest, EveryByteOfAPartIsKnownToBeItsSlabs) {
   EXPECT_EQ(large->address(1), run_.address + 704_KiB);
 }
 
-// So the engine, which reads all words of a page, sees each block once, and threads with a line each share none.
+// So the engine, which reads all words of a page, sees each block once, and threads with a line each share no words.
 TEST_F(SharedPageTest, TheWordsOfItsSlabsAreItsOwnAndEachIsForOneSlot) {
   std::vector<std::unique_ptr<Slab>> slabs;
   for (const Bytes bytes : {512_B, 5_KiB, 64_KiB, 512_KiB}) {

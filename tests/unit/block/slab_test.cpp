@@ -64,7 +64,7 @@ TEST(Slab, GivesWhatIsFreeInOneLine) {
   EXPECT_EQ(slab.free_slots(), slab.slots() - 16);
 }
 
-// So threads that take lines write to lines of their own, and no line is many bytes.
+// So threads that take lines write to separate cache lines, and no line spans many bytes.
 TEST(Slab, TheWordsOfALineShareNoCacheLineWithOthers) {
   for (std::uint32_t index = 0; index < kSlotClasses; ++index) {
     Slab slab(SizeClass{index}, StreamId(), TagId());
@@ -79,7 +79,7 @@ TEST(Slab, TheWordsOfALineShareNoCacheLineWithOthers) {
       EXPECT_EQ(lines.size(), 1u);
       EXPECT_TRUE(seen.insert(*lines.begin()).second);
     }
-    // Words need a thousandth of the page, where slots are not too small for that.
+    // Words take a thousandth of the page, unless slots are too small for that.
     if (kSlotBytes[index] < 8_KiB) continue;
     EXPECT_LE(seen.size() * 64, (kBasePage / 1000).value());
   }

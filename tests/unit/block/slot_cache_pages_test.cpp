@@ -1,4 +1,4 @@
-// How the pages of a slot cache come and go.
+// Allocation and release of a slot cache's pages.
 #include <atomic>
 #include <thread>
 
@@ -76,10 +76,10 @@ TEST_F(SlotCachePagesTest, ASharedPageThatIsPutBackServesAsBefore) {
   cache_.put_back(std::move(gone[0]));
   EXPECT_EQ(cache_.empty_bytes(), kBasePage);
   EXPECT_EQ(take(1), std::vector{two});
-  EXPECT_EQ(pages().find(allocate(64_KiB)), pages().find(two));  // and is cut further
+  EXPECT_EQ(pages().find(allocate(64_KiB)), pages().find(two));  // and is split further
 }
 
-// The slab of a part that was cut, and is not in the cache yet, keeps its page.
+// The slab of a part that was split off, and is not in the cache yet, keeps its page.
 TEST_F(SlotCachePagesTest, ThreadsThatCutAndRemoveDoNotMeet) {
   std::atomic<bool> done{false};
   std::thread remover([&] {

@@ -16,7 +16,7 @@ CacheKey key_of(Bytes bytes, std::uint64_t stream = 0, std::uint64_t tag = 0) {
   return {*size_class_for(bytes), StreamId(stream), TagId(tag)};
 }
 
-// Makes a place where push() refuses; what had to go is added to `out`.
+// Makes room if push() refuses; the evicted addresses are added to `out`.
 void put(ThreadCache& cache, const CacheKey& key, Address address, std::vector<Address>& out) {
   if (cache.push(key, address)) return;
   cache.make_place(key, [&](Address old) { out.push_back(old); });
@@ -63,7 +63,7 @@ TEST(ThreadCache, LargeBlocksAreFewAndAtLeastOne) {
 TEST(ThreadCache, KeysThatShareAPlaceLoseNoBlock) {
   ThreadCache cache;
   std::vector<Address> out;
-  constexpr std::uint64_t kKeys = 1000;  // many more than places
+  constexpr std::uint64_t kKeys = 1000;  // many more than there are places
   for (std::uint64_t i = 1; i <= kKeys; ++i) put(cache, key_of(512_B, i * 64), Address(i), out);
   std::set<Address> all(out.begin(), out.end());
   cache.steal([&](Address address) { all.insert(address); });
@@ -82,7 +82,7 @@ TEST(ThreadCache, AfterAStealItIsEmptyAndUsable) {
   EXPECT_EQ(cache.pop(key_of(512_B)), Address(9));
 }
 
-// Each block has a count of those who hold it: never two.
+// Each block counts its owners: there are never two.
 TEST(ThreadCache, AThiefAndTheOwnerNeverGetTheSameBlock) {
   constexpr std::size_t kBlocks = 8;
   auto cache = std::make_unique<ThreadCache>();

@@ -51,7 +51,7 @@ TEST_F(ThreadCachesTest, AThreadThatEndsGivesItsBlocksBackAndItsCacheOn) {
   EXPECT_EQ(second, first);
 }
 
-// Another thread of the parent may have held any lock, and is not there to let go.
+// Another thread of the parent may have held any lock, and does not exist in the child to release it.
 TEST_F(ThreadCachesTest, AChildOfForkEndsWithoutGivingBack) {
   const pid_t parent = ::getpid();
   ThreadCaches caches([parent](ThreadCache&) {
@@ -118,7 +118,7 @@ TEST_F(ThreadCachesTest, OneThreadMayTakeTheBlocksOfAll) {
   other.join();
 }
 
-// Destructors of thread-local objects may run after the thread's caches went back.
+// Destructors of thread-local objects may run after the thread's caches were given back.
 TEST_F(ThreadCachesTest, AThreadThatIsEndingHasNone) {
   static ThreadCaches* caches = nullptr;
   static bool had_none = false;

@@ -15,7 +15,7 @@
 
 namespace {
 
-// A thread of this process that answers one request at the socket of this process.
+// A thread of this process that answers one request on the process's own socket.
 class ControlClient : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -97,7 +97,7 @@ TEST_F(ControlClient, ASocketOfADeadProgramIsRemoved) {
 }
 
 TEST_F(ControlClient, AnotherProcessAtTheNameIsNotAsked) {
-  // The parent's name, at which this process listens.
+  // The parent's socket name, on which this process listens.
   tessera_process_identity parent{};
   char name[TESSERA_CONTROL_NAME_BYTES];
   ASSERT_EQ(tessera_process_identity_of(::getppid(), &parent), TESSERA_OK);

@@ -57,7 +57,7 @@ TEST(LeagueRow, WithoutMarksAPassIsOneIteration) {
     "bytes_h2d":0,"bytes_d2h":0,"bytes_file_read":0,"bytes_file_written":0,
     "bytes_peer_in":0,"bytes_peer_out":0}})", ""}, row);
   EXPECT_EQ(row.step_ns, 300U);
-  EXPECT_DOUBLE_EQ(row.ratio(), 300);  // a bound of nothing counts as a nanosecond
+  EXPECT_DOUBLE_EQ(row.ratio(), 300);  // a bound of 0 counts as a nanosecond
 }
 
 TEST(LeagueRow, RowsAreFoundByTheirNumbers) {

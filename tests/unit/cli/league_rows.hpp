@@ -1,4 +1,4 @@
-// Leagues by hand, for the tests of what is made of them.
+// Hand-made leagues, for tests of the code that evaluates them.
 //
 // Thread safety: stateless.
 #pragma once

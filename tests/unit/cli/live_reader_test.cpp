@@ -70,11 +70,11 @@ TEST(LiveReader, NeverSeesHalfOfATextWhileItIsWritten) {
   std::thread writer([&] {
     for (char letter = 'a'; !stop.load(); letter = letter == 'z' ? 'a' : static_cast<char>(letter + 1)) {
       board.value()->publish(std::string(100 + static_cast<std::size_t>(letter), letter));
-      // Without any pause a reader may get no turn for seconds.
+      // Without any pause the reader may not be scheduled for seconds.
       if (letter == 'z') std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
   });
-  // A reader that meets the writer gives up and is asked again: only what was read counts.
+  // A reader that collides with the writer gives up and is called again: only successful reads count.
   constexpr int kSamples = 2000;
   int read = 0;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::ordered_json;
 
-// Two tags over four slots, one of them a part; moves and waits that add up.
+// Two tags over four slots, the last one shorter; consistent moves and waits.
 Json sample_history() {
   return {{"tessera_history", 1},
           {"program", "<train>"},

@@ -41,7 +41,7 @@ TEST(StatsCommand, APlaceThatIsHalfWrittenDoesNotCount) {
   EXPECT_EQ(parse_stats(place(7, kFigures) + torn, stats), "");
   EXPECT_EQ(stats.text, kFigures);
   EXPECT_EQ(parse_stats(torn, stats), "no statistics");
-  // The first update goes to the second place.
+  // The first update is written to the second place.
   EXPECT_EQ(parse_stats(std::string(64 << 10, '\0') + place(1, kFigures), stats), "");
 }
 

@@ -25,7 +25,7 @@ TEST(TopView, RatesAreDifferencesOverTheTimeBetween) {
   EXPECT_DOUBLE_EQ(rates->stall_share, 0.25);
   EXPECT_DOUBLE_EQ(rates->stall_share_by_cause.at("copy_in"), 0.05);
   EXPECT_DOUBLE_EQ(rates->stall_share_by_cause.at("work"), 0.2);
-  EXPECT_DOUBLE_EQ(rates->file_read, 0);  // a figure that is missing is none
+  EXPECT_DOUBLE_EQ(rates->file_read, 0);  // a missing figure counts as 0
 }
 
 TEST(TopView, ThereAreNoRatesWithoutTimeOrOfAnotherAllocator) {
@@ -60,7 +60,7 @@ TEST(TopView, JsonHasTheStatisticsAndTheRates) {
   EXPECT_EQ(process["rates"]["launches_per_s"], 1000.0);
 }
 
-// The kernel keeps 15 bytes of a name, whatever character ends there.
+// The kernel keeps 15 bytes of a name, even if they end inside a character.
 TEST(TopView, ANameThatEndsInsideACharacterIsPrinted) {
   TopRow cut = row(12, 3);
   cut.name = "a-program-of-\xc3\xa9\xc3";

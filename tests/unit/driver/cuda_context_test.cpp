@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// A driver's view of contexts and nothing else: device 0 and 1, one primary context each.
+// A model of a driver's contexts only: devices 0 and 1, one primary context each.
 struct ContextModel {
   std::vector<CUcontext> stack;
   std::map<CUcontext, CUdevice> device_of;
@@ -135,7 +135,7 @@ TEST_F(CudaContextTest, ACopyRunsInTheContextOfItsStream) {
   constexpr StreamId kMade{0x770};
   model.context_of[reinterpret_cast<CUstream>(kMade.value())] = context_named(9);
   CudaContexts contexts(symbols_, 2);
-  ASSERT_TRUE(contexts.adopted(DeviceId(0)).is_ok());  // the lender's, say: it would serve any call
+  ASSERT_TRUE(contexts.adopted(DeviceId(0)).is_ok());  // the lender's, for example: it would serve any call
   const auto within = [&](StreamId stream) {
     const CudaScope scope(symbols_, contexts, stream);
     EXPECT_TRUE(scope.status().is_ok());

@@ -1,5 +1,4 @@
-// Which form of cuMemcpyBatchAsync is called, and how; that copies arrive is held by
-// tests/contract.
+// Which form of cuMemcpyBatchAsync is called, and with which arguments; tests/contract checks that copies arrive.
 #include <cuda.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +37,7 @@ CUresult of_13(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size
 CUresult of_12_8(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
                  CUmemcpyAttributes* attributes, std::size_t* starts, std::size_t attribute_count,
                  std::size_t* refused, CUstream stream) {
-  *refused = count;  // a pointer in the stream's place would fault here
+  *refused = count;  // if the stream were passed in this place, this write would fault
   ++seen.of_12_8;
   const CUresult result =
       of_13(to, from, sizes, count, attributes, starts, attribute_count, stream);
@@ -49,7 +48,7 @@ CUresult of_12_8(CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::si
 class CudaCopies : public testing::Test {
  protected:
   CudaCopies() { seen = {}; }
-  // Over the software device, with the forms that a driver of some version exports.
+  // On the software device, with the forms that a driver of some version exports.
   static std::unique_ptr<CudaDriver> driver(bool has_13, bool has_12_8) {
     auto software = open_cuda_library(CudaMachine::built("softcuda/libcuda.so.1").c_str()).take();
     return CudaDriver::open([=](const char* name) -> void* {

@@ -1,4 +1,4 @@
-// What a CUDA driver that cannot load the kernel says; what the kernel makes is held by tests/contract.
+// A CUDA driver that cannot load the kernel; tests/contract checks the fingerprints themselves.
 #include <cuda.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ CUresult refuse(CUmodule*, const void*) {
   return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
 }
 
-// Over the software device, but for one call.
+// The software device with one call replaced.
 std::unique_ptr<CudaDriver> driver_with(const char* name, void* instead) {
   auto software = open_cuda_library(CudaMachine::built("softcuda/libcuda.so.1").c_str()).take();
   return CudaDriver::open([=](const char* wanted) -> void* {

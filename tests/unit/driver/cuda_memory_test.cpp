@@ -1,4 +1,4 @@
-// What is told of a device whose driver refuses virtual memory; that it works is held by tests/contract.
+// Reported properties of a device whose driver refuses virtual memory; tests/contract checks that it works otherwise.
 #include <cuda.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ CUresult refuse_granularity(std::size_t*, const CUmemAllocationProp*, CUmemAlloc
   return CUDA_ERROR_NOT_PERMITTED;
 }
 
-// Over the software device, which has virtual memory by its attributes.
+// On the software device, which has virtual memory according to its attributes.
 std::unique_ptr<CudaDriver> refusing_driver() {
   auto software = open_cuda_library(CudaMachine::built("softcuda/libcuda.so.1").c_str()).take();
   return CudaDriver::open([software](const char* name) -> void* {

@@ -1,4 +1,4 @@
-// How well a lane is mixed; that drivers use it as it is said is held by tests/contract.
+// The mixing quality of a lane; tests/contract checks that drivers use it as specified.
 #include "driver/fingerprint_lane.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(FingerprintLane, ChangesHalfOfItsBitsWithEachBit) {
     int changed = 0;
     constexpr int kTries = 400;
     for (std::uint64_t i = 0; i < kTries; ++i) {
-      // Contents with little in them, as weights and padding have.
+      // Mostly zero contents, as in weights and padding.
       const Lane lane{i % 3 == 0 ? 0 : i * 0x3f800000, i % 2 == 0 ? 0 : i};
       Lane other = lane;
       (bit < 64 ? other.low : other.high) ^= std::uint64_t{1} << (bit % 64);
@@ -63,7 +63,7 @@ TEST(FingerprintLane, IsAnotherAtEachPlaceAndForEachContents) {
   EXPECT_EQ(seen.size(), kPlaces * kContents);
 }
 
-// A fill that goes from one value to another changes every lane alike.
+// Filling with another value changes every lane in the same way.
 TEST(FingerprintLane, TellsFillsApart) {
   std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
   for (std::uint64_t value = 0; value < 256; ++value) {

@@ -35,7 +35,7 @@ TEST(SimAddresses, WithoutContentsThereIsRoomForAnythingAndNothingToTouch) {
   EXPECT_TRUE(addresses->bytes({*start, bytes}).empty());
 }
 
-// High up where nothing lies: a sanitizer has terabytes for itself where real drivers begin.
+// High unused addresses: where real drivers begin, a sanitizer reserves terabytes.
 constexpr std::uint64_t kPlace = 0x6e99'0000'0000;
 constexpr std::uint64_t kRangeBytes = (4_MiB).value();
 constexpr std::uint64_t kPageBytes = (2_MiB).value();

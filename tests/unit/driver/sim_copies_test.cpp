@@ -12,7 +12,7 @@ namespace {
 
 constexpr DeviceId kDevice{0};
 
-// Two pages of a device, and as much host memory, of which all but the last page is registered.
+// Two pages of a device, and the same amount of host memory, registered except for the last page.
 class SimCopies : public testing::Test {
  protected:
   explicit SimCopies(SimOptions options = {.memory = 8_MiB}) : driver_(options, clock_) {

@@ -237,7 +237,7 @@ TEST(SimPinning, TakesVirtualTimeByTheByteAndSoDoesUnpinning) {
   EXPECT_TRUE(sim.destroy_frame(frame.value()).is_ok());
 }
 
-// The other thread's call begins while memory is being pinned, or before: then the clock shows it.
+// The other thread's call begins while memory is being pinned, or before; in the first case the clock shows it.
 TEST(SimPinning, OtherCallsAboutMemoryWaitMeanwhile) {
   SteadyClock clock;
   constexpr Nanoseconds kLong(200'000'000);

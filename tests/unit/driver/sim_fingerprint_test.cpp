@@ -1,5 +1,5 @@
-// What the strict device refuses of fingerprints, and what they cost in virtual time; what they are is held
-// by tests/contract.
+// Fingerprint requests rejected by the strict device, and their cost in virtual time; tests/contract checks their
+// values.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -41,7 +41,7 @@ TEST_F(SimFramesTest, TheLastOwnerGivesTheMemoryBack) {
   EXPECT_EQ(free(), 8_MiB);
 }
 
-// Of another machine, as another process has one; it counts where it was made.
+// Created by another machine, as in another process; its bytes count on the machine that created it.
 TEST_F(SimFramesTest, AFrameIsAdoptedByAFile) {
   create();
   const FrameId frame = create(4_MiB);

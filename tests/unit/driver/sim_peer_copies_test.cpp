@@ -1,4 +1,4 @@
-// Copies between two simulated devices: their time, their engine, and what may run beside them.
+// Copies between two simulated devices: their time, their engine, and concurrent work.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -13,8 +13,8 @@ namespace {
 
 constexpr DeviceId kOwn{0}, kPeer{1}, kThird{2};
 
-// A page of each of three devices, and one of the host, in turn at `at_`; a byte takes 1 ns over a link
-// between devices, and 2 ns from the host.
+// A page of each of three devices, and one of the host, in sequence at `at_`; a byte takes 1 ns over a link between
+// devices, and 2 ns from the host.
 class SimPeerCopies : public testing::Test, public SimWatcher {
  protected:
   SimPeerCopies() {
@@ -47,7 +47,7 @@ class SimPeerCopies : public testing::Test, public SimWatcher {
     const Status status = driver_.copy(to, from, 1_MiB, stream);
     EXPECT_TRUE(status.is_ok()) << status.to_string();
   }
-  // The engine that makes such a copy on a stream of the first device.
+  // The engine for such a copy on a stream of the first device.
   SimEngine engine_of(Address to, Address from) {
     ran_.clear();
     const StreamId on = stream();

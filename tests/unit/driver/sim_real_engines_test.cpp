@@ -24,7 +24,7 @@ Status run_something(RealEngines& engines, StreamId stream, SimEngine engine) {
   return engines.synchronize(stream);
 }
 
-// Names of this process's threads that begin so.
+// Names of this process's threads with this prefix.
 std::set<std::string> threads_named(const std::string& prefix) {
   std::set<std::string> found;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -49,7 +49,7 @@ TEST(RealEngines, WorkKeepsItsEngineBusyForItsTime) {
   EXPECT_GE(clock.now() - start, Nanoseconds(10'000'000));
 }
 
-// Each waits for the other: on one thread after the other neither would end.
+// Each waits for the other: sequentially on one thread, neither would end.
 TEST(RealEngines, KernelsOfDifferentStreamsRunSideBySide) {
   SteadyClock clock;
   RealEngines engines(1, clock);
@@ -116,7 +116,7 @@ TEST(RealEngines, AFullStreamMakesItsSubmitterWaitAndNoOther) {
   };
   ASSERT_TRUE(engines.submit(full, SimEngine::kCompute, std::move(held)).is_ok());
   std::atomic<std::size_t> queued{1};
-  std::thread submitter([&] {  // a record takes a place as a kernel does
+  std::thread submitter([&] {  // a record takes a queue slot like a kernel
     for (; queued.load() < 3 * kDepth; ++queued) {
       engines.wait_for_room(full);
       EXPECT_TRUE(engines.record(event, full).is_ok());

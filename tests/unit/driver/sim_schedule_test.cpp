@@ -80,7 +80,7 @@ TEST_F(SimScheduleTest, AWaitStandsForWhatWasRecordedWhenItWasQueued) {
   schedule_.record(event, producer, kNow);
   schedule_.wait(consumer, event, kNow);
   inbound(producer);
-  schedule_.record(event, producer, kNow);  // moves the event, not the wait
+  schedule_.record(event, producer, kNow);  // re-records the event; the wait is not affected
   const SimOp kernel = compute(consumer);
   ASSERT_EQ(start(SimEngine::kInbound), first);
   finish(first);

@@ -1,4 +1,4 @@
-// The simulated device with neither bytes nor real time: a large GPU anywhere, and as strict.
+// The simulated device without bytes and without real time: a large GPU anywhere, with the same checks.
 #include <gtest/gtest.h>
 
 #include "base/virtual_clock.hpp"
@@ -27,7 +27,7 @@ class SimWithoutContentsTest : public ::testing::Test {
   Address at_;
   FrameId frame_;
   StreamId stream_;
-  // Never touched: there is nothing to copy.
+  // Never accessed: there is nothing to copy.
   void* const host_ = reinterpret_cast<void*>(std::uintptr_t{1} << 40);
 };
 

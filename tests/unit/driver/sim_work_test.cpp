@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// Asked both ways, which must agree.
+// Queried in both ways, which must agree.
 std::optional<std::string> touch_of(const SimWork& work, const SimRange& range) {
   auto touch = work.touch(range);
   EXPECT_EQ(work.touches(range), touch.has_value());

@@ -5,8 +5,8 @@
 namespace tessera {
 namespace {
 
-// A program whose iteration makes `layers` blocks of one size, frees the newest ones first, and makes one more of
-// another size after each of them.
+// A program that allocates `layers` blocks of one size per iteration, frees the newest ones first, and allocates a
+// block of another size after each of them.
 class AllocationLogTest : public testing::Test {
  protected:
   static constexpr int kLayers = 20;
@@ -65,7 +65,7 @@ TEST_F(AllocationLogTest, StepsCountFromTheRowsFirstAllocation) {
   EXPECT_EQ(blocks[0].begin, 0u);
   EXPECT_EQ(blocks[kLayers - 1].begin, static_cast<std::uint64_t>(kLayers - 1));
   EXPECT_EQ(blocks[kLayers].begin, static_cast<std::uint64_t>(kLayers));         // the first that passes
-  EXPECT_EQ(blocks[kLayers - 1].end, static_cast<std::uint64_t>(kLayers + 1));   // freed behind it
+  EXPECT_EQ(blocks[kLayers - 1].end, static_cast<std::uint64_t>(kLayers + 1));   // freed right after it
   EXPECT_EQ(blocks[kLayers].end, static_cast<std::uint64_t>(kLayers + 2));
   EXPECT_EQ(blocks[0].end, static_cast<std::uint64_t>(4 * kLayers - 2));
   for (const auto& block : blocks) EXPECT_EQ(block.kind, kKind);
@@ -94,7 +94,7 @@ TEST_F(AllocationLogTest, WhatLivesLongerThanTheRowHasNoEnd) {
 TEST_F(AllocationLogTest, WhoHeldMoreAtTheBeginningIsNotTheSame) {
   make(64_MiB);
   go_through();
-  make(1_GiB);  // stays
+  make(1_GiB);  // stays allocated
   row_.reset();
   go_through();
   EXPECT_FALSE(row_);

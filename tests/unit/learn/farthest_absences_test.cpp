@@ -24,13 +24,13 @@ TEST(FarthestAbsences, AreNoneWhereAStepAloneDoesNotFit) {
   EXPECT_TRUE(farthest_absences(test::stack(8, Bytes(100), 100), Bytes(99)).empty());
 }
 
-// Of a stack, written forwards and read backwards, the bottom is needed last.
+// In a stack, written in forward and read in reverse order, the bottom is needed last.
 TEST(FarthestAbsences, AreThoseOfWhoIsNeededLast) {
   const AbsencePlan plan = farthest_absences(test::stack(8, Bytes(100), 100), Bytes(500));
   EXPECT_EQ(runs_of(plan), (std::set<std::uint32_t>{0, 1, 2}));
 }
 
-// In pages: five runs of 8 MiB and room for four and a half.
+// In whole pages: five runs of 8 MiB and room for four and a half.
 TEST(FarthestAbsences, AreOfNoMoreThanIsWanted) {
   const AbsencePlan plan = farthest_absences(test::stack(5, 8_MiB, 100), 36_MiB);
   ASSERT_EQ(plan.size(), 1u);
@@ -38,7 +38,8 @@ TEST(FarthestAbsences, AreOfNoMoreThanIsWanted) {
   EXPECT_EQ(plan[0].part, 4_MiB);
 }
 
-// The first two are made in one step and read in the last; one of them goes, twice, and is changed in between in one case.
+// The first two are made in one step and read in the last; one of them is evicted twice, and is changed in between in
+// one case.
 TEST(FarthestAbsences, AreOfWhomThereIsACopy) {
   for (const bool changes : {false, true}) {
     test::IterationBuilder build;
@@ -56,7 +57,7 @@ TEST(FarthestAbsences, AreOfWhomThereIsACopy) {
   }
 }
 
-// The first run's block is held until the third step is over, so that one has to do without its room.
+// The first run's block is held until the third step is over, so its room is not available before that.
 TEST(FarthestAbsences, CountBlocksUntilTheyAreFreed) {
   test::IterationBuilder build;
   for (int i = 0; i < 3; ++i) build.run(Bytes(100));

@@ -36,7 +36,7 @@ TEST(Forecast, HidesAnAbsenceWhoseGapIsLongEnough) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
   AbsencePlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
-    // Layer 0 is away from the end of step 0 to step 7: out in step 1, in during step 6.
+    // Layer 0 is off the device from the end of step 0 to step 7: copied out in step 1, fetched during step 6.
     if (gap.run == 0 && !gap.dead) plan.push_back({.gap = gap, .back_at = 6});
     if (gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
   }
@@ -55,7 +55,7 @@ TEST(Forecast, CountsTheWaitForATriggerThatIsTooLate) {
     if (gap.run == 0 && !gap.dead) plan.push_back({.gap = gap, .back_at = gap.until});
   }
   const Forecast result = forecast(iteration, test::machine_of(Bytes(200), kRate), plan);
-  // Out while step 1 runs, in on demand: step 3 waits for all of it.
+  // Copied out while step 1 runs, fetched on demand: step 3 waits for the whole copy.
   EXPECT_EQ(result.stall, Nanoseconds(100));
   EXPECT_EQ(result.late, 1u);
 }
@@ -74,7 +74,7 @@ TEST(Forecast, ARunThatIsOnlyReadLeavesWithoutACopyAndComesBackByOne) {
 }
 
 TEST(Forecast, CopiesNothingOutThatIsAllocatedAnewBeforeItIsRead) {
-  test::IterationBuilder build;  // each step has a buffer of its own, and two of them fit
+  test::IterationBuilder build;  // each step has its own buffer, and two of them fit
   for (std::uint32_t i = 0; i < 6; ++i) {
     build.run(Bytes(100));
     build.step(100, {test::makes(i)});
@@ -122,7 +122,7 @@ TEST(Forecast, OfARunThatIsAwayInPartTheRestStays) {
   EXPECT_GT(forecast(iteration, test::machine_of(Bytes(359), kRate), plan).stall, Nanoseconds());
 }
 
-// Of the one that is away in part already, as it is needed last.
+// Taken from the run that is partly offloaded already, as it is needed last.
 TEST(Forecast, TheRestLeavesOnDemandAndOnlyThatIsCopied) {
   const Iteration iteration = test::stack(4, Bytes(100), 100);
   AbsencePlan plan;

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// Ten steps of 100 ns. Run 0 is written in step 1 and read in step 6; run 1 is read in 0 and 5 only.
+// Ten steps of 100 ns. Run 0 is written in step 1 and read in step 6; run 1 is only read, in steps 0 and 5.
 Iteration ten_steps() {
   test::IterationBuilder build;
   build.run(Bytes(100), RunClass::kUnknown, Nanoseconds(7));

@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// Runs 0, 1 and 2; run 2 is used once, run 1 is allocated anew in each iteration.
+// Runs 0, 1 and 2; run 2 is used once, run 1 is reallocated in each iteration.
 Iteration make_iteration() {
   Iteration iteration;
   iteration.runs.resize(3);
@@ -135,11 +135,11 @@ TEST(Iteration, KnowsWhoLivesBehindAStep) {
   const auto behind = [&](std::uint32_t step) { return live_behind(iteration, frees_by_step(iteration), step); };
   EXPECT_EQ(behind(0), (Live{true, true, true}));
   EXPECT_EQ(behind(1), (Live{true, true, true}));
-  EXPECT_EQ(behind(2), (Live{true, false, true}));  // run 1 is freed behind its last use
-  iteration.runs.push_back({});                     // and nobody uses this one
-  iteration.runs[1].lingers = 2;  // only of a run that is allocated anew
+  EXPECT_EQ(behind(2), (Live{true, false, true}));  // run 1 is freed after its last use
+  iteration.runs.push_back({});                     // an unused run
+  iteration.runs[1].lingers = 2;  // counts only for a run that is reallocated
   iteration.uses[1].fresh = false;
-  iteration.uses[2].fresh = true;                   // run 2 is allocated anew instead
+  iteration.uses[2].fresh = true;                   // run 2 is reallocated instead
   EXPECT_EQ(behind(0), (Live{true, true, false, false}));
   EXPECT_EQ(behind(1), (Live{true, true, false, false}));
   iteration.runs[2].lingers = 1;

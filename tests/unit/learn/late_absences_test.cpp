@@ -7,8 +7,8 @@
 namespace tessera {
 namespace {
 
-// Twenty steps of 100 ns. Run i is written in step i; it is away until step 10 + i, and called back
-// a step earlier. A copy of a run takes 250 ns.
+// Twenty steps of 100 ns. Run i is written in step i, is off the device until step 10 + i, and is requested a step
+// earlier. Copying a run takes 250 ns.
 class LateAbsencesTest : public ::testing::Test {
  protected:
   static constexpr std::uint32_t kRuns = 4;
@@ -23,11 +23,11 @@ class LateAbsencesTest : public ::testing::Test {
       build.step(100, uses);
     }
     iteration_ = build.done();
-    for (std::uint32_t i = kRuns; i-- > 0;) {  // not in their order
+    for (std::uint32_t i = kRuns; i-- > 0;) {  // out of order
       plan_.push_back({.gap = {.run = i, .after = i, .until = 10 + i}, .back_at = 9 + i});
     }
   }
-  // The runs that leave, in their order.
+  // The runs that are evicted, in order.
   std::vector<std::uint32_t> late(std::uint32_t step) const {
     std::vector<std::uint32_t> runs;
     for (const Absence& absence : late_absences(iteration_, machine_, plan_, step))
@@ -51,9 +51,8 @@ TEST_F(LateAbsencesTest, ThoseUnderWayBeginInTheOrderOfTheirLastUses) {
 }
 
 TEST_F(LateAbsencesTest, NobodyLeavesWhoseCopyOutIsNotDoneBeforeHeIsCalledBack) {
-  // From step 4 on: 500 ns until 0 is called back, 600 for 1; their copies end after 250 and 500.
-  // That of 2 ends after 750, which leaves it 700, and 3 has 800 for what is done after 750 without
-  // it.
+  // From step 4 on: run 0 is requested after 500 ns, run 1 after 600; their copies end after 250 and 500. Run 2 would
+  // be done after 750 but is requested after 700; without it, run 3 with 800 is done after 750.
   EXPECT_EQ(late(3), (Runs{0, 1, 3}));
   EXPECT_EQ(late(8), Runs{3}) << "the only one with more than 200 ns";
   EXPECT_EQ(late(9), Runs());
@@ -69,7 +68,7 @@ TEST_F(LateAbsencesTest, AnAbsenceMayGoAroundTheEndOfTheIteration) {
   plan_ = {{.gap = {.run = 0, .after = 10, .until = 0, .wraps = true}, .back_at = 19}};
   EXPECT_EQ(late(12), Runs{0});
   EXPECT_EQ(late(17), Runs());
-  plan_.front().back_at = 0;  // not before it is needed
+  plan_.front().back_at = 0;  // only when it is needed
   EXPECT_EQ(late(17), Runs()) << "200 ns are left";
   EXPECT_EQ(late(16), Runs{0});
   EXPECT_EQ(late(0), Runs());

@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 TEST(LinearProgram, FindsTheBestCorner) {
-  LinearProgram program({-3, -2});  // most of 3x + 2y
+  LinearProgram program({-3, -2});  // maximise 3x + 2y
   program.at_most({1, 1}, 4);
   program.at_most({1, 3}, 6);
   program.at_most({1, 0}, 3);
@@ -62,14 +62,14 @@ TEST(LinearProgram, IsNoWorseThanAnyPointOfAGrid) {
         if (keeps) least = std::min(least, cost[0] * x + cost[1] * y);
       }
     }
-    if (!values) continue;  // no least: the grid has an end, the program has none
+    if (!values) continue;  // unbounded: the grid is finite, the program is not
     EXPECT_LE(cost[0] * (*values)[0] + cost[1] * (*values)[1], least + 1e-9) << round;
   }
 }
 
-// FlexGen's program as its cost model has it, with the constants it publishes for a T4: seconds, bytes.
+// FlexGen's program from its cost model, with the constants published for a T4: seconds, bytes.
 struct FlexGen {
-  double layers, h1, h2, heads, block, batch;  // block: sequences in all; batch: at a time on the device
+  double layers, h1, h2, heads, block, batch;  // block: sequences in total; batch: at a time on the device
   double s = 512, n = 32, gib = 1024.0 * 1024 * 1024;
 
   enum { kPrefill, kDecode, kWg, kWc, kWn, kCg, kCc, kCn, kHg, kHc, kHn, kUnknowns };
@@ -81,7 +81,7 @@ struct FlexGen {
     for (std::size_t i = 0; i < row.size(); ++i) row[i] = a[i] + b[i];
     return row;
   }
-  // A phase takes at least `time`, and `constant` beside it.
+  // A phase takes at least `time` plus `constant`.
   static void takes(LinearProgram& program, std::size_t phase, Row time, double constant) {
     time[phase] -= 1;
     program.at_most(list(time), -constant);
@@ -207,7 +207,7 @@ TEST(LinearProgram, SolvesFlexGensProgramWithItsPublishedConstants) {
   EXPECT_FALSE(too_large.program().solve());
 }
 
-// The cube whose corners the simplex method visits one after the other.
+// The cube in which the simplex method visits all corners.
 // Source: Klee and Minty, "How good is the simplex algorithm?", 1972.
 LinearProgram squeezed_cube(std::size_t dimensions) {
   std::vector<double> cost(dimensions);

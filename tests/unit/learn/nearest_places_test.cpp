@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// Absences of layers that are used forwards and backwards: the first is away longest.
+// Offload intervals of layers used in a forward and a backward pass: the first is the longest.
 AbsencePlan all_away(const Iteration& iteration) {
   AbsencePlan plan;
   for (const Gap& gap : find_gaps(iteration)) {
@@ -122,7 +122,7 @@ TEST(NearestPlaces, WhatThePeerTakesIsNotInTheFile) {
   EXPECT_EQ(runs_at(plan, Away::kFile), (std::vector<std::uint32_t>{0, 1}));
 }
 
-// A copy from the file takes four steps, and they come one behind the other.
+// A copy from the file takes four steps, and the copies are sequential.
 TEST(NearestPlaces, APromptPlanHasOneQueueForTheDisk) {
   const Iteration iteration = test::stack(8, Bytes(100), 100);
   Machine machine = short_of(Bytes(1'000));
@@ -140,7 +140,7 @@ TEST(NearestPlaces, APromptPlanHasOneQueueForTheDisk) {
   EXPECT_GT(back_of_first(Away::kFile), back_of_first(Away::kHost));
 }
 
-// Eight layers at a quarter of their memory: a link of a byte per nanosecond carries a layer in a step.
+// Eight layers with memory for a quarter of them: at a byte per nanosecond a link copies a layer in a step.
 TEST(NearestPlaces, APromptPlanCountsOnBothLinks) {
   const Iteration iteration = test::stack(8, Bytes(100), 50);
   const auto stall = [&](const Machine& machine) {

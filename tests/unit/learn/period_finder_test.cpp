@@ -20,7 +20,7 @@ std::vector<std::uint64_t> join(std::initializer_list<std::vector<std::uint64_t>
   return all;
 }
 
-// The period at the end, if one of that length is followed.
+// The period at the end; `known`: the length of a period being followed.
 std::size_t period_of(const std::vector<std::uint64_t>& all, std::size_t known = 0) {
   PeriodFinder finder;
   for (const std::uint64_t signature : all) finder.note(signature, known);
@@ -31,7 +31,7 @@ TEST(PeriodFinder, FindsNoneInASequenceThatDoesNotRepeat) {
   EXPECT_EQ(period_of(stretch(1, 1000)), 0u);
 }
 
-// How many of its launches repeat until it is found.
+// The number of launches that repeat before it is found.
 std::size_t found_after(const std::vector<std::uint64_t>& iteration, std::size_t known) {
   PeriodFinder finder;
   for (const std::uint64_t signature : iteration) finder.note(signature, known);
@@ -113,7 +113,7 @@ TEST(PeriodFinder, GivesAnInnerLoopUpForTheIterationAroundIt) {
   EXPECT_EQ(period_of(join({iteration, iteration, iteration, iteration})), iteration.size());
 }
 
-// The first rounds of a pipeline stage are like its last round: how the program got to the first tells them apart.
+// The first rounds of a pipeline stage are like its last round: the launches before them tell them apart.
 TEST(PeriodFinder, FollowsTheLongestWayThatTheProgramHasComeLikeBefore) {
   const auto micro = stretch(1, 40), turn = stretch(100, 60);
   const auto pass = join({micro, micro, micro, turn, turn, turn, micro, stretch(900, 50)});

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// A period of 100 signatures, and what the launches before each were.
+// A period of 100 signatures, and the launches before each of them.
 class PeriodPlaceTest : public ::testing::Test {
  protected:
   static std::vector<std::uint64_t> period() {

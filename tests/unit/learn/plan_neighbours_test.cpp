@@ -125,7 +125,7 @@ TEST_F(PlanNeighboursTest, OfNothingBeginSomething) {
   EXPECT_TRUE(some);
 }
 
-// Two runs that change places from iteration to iteration are taken for one, also where a step uses both.
+// Two runs that swap from iteration to iteration count as one, even if a step uses both.
 TEST_F(PlanNeighboursTest, LeaveGapsInsideOfAStepAlone) {
   test::IterationBuilder build;
   build.run(64_MiB);

@@ -16,7 +16,7 @@ TEST(PromptPlan, MovesNobodyWithoutAbsences) {
   EXPECT_TRUE(prompt_plan(iteration, test::machine_of(Bytes(800), kRate), {}).empty());
 }
 
-// A circle: Belady's rule keeps as many as the device holds, others each time, and leaves no room to go around in.
+// A cycle: Belady's rule keeps as many as fit, different ones each time, and leaves no room to rotate.
 TEST(PromptPlan, AddsAbsencesWhereThoseItWasGivenLeaveNoRoom) {
   test::IterationBuilder build;
   for (std::uint32_t i = 0; i < 8; ++i) build.run(Bytes(100));
@@ -43,7 +43,7 @@ TEST(PromptPlan, HidesAllAtHalfTheMemoryWhereTheLinksAreFastEnough) {
   EXPECT_GT(forecast(iteration, half, {}).stall, Nanoseconds());
 }
 
-// Used in the first step and in the last; beside the large run in the middle it has no room.
+// Used in the first and in the last step; beside the large run in the middle it does not fit.
 TEST(PromptPlan, BringsBackAsSoonAsThereIsRoom) {
   test::IterationBuilder build;
   build.run(Bytes(100));
@@ -62,7 +62,7 @@ TEST(PromptPlan, BringsBackAsSoonAsThereIsRoom) {
   EXPECT_EQ(plan[0].back_at, 5u);
 }
 
-// Where the way out is the limit: what waits until room is wanted loses the time before.
+// If the outbound link is the limit, waiting until room is needed wastes the time before.
 TEST(PromptPlan, IsSoonerDoneThanDemandWhereTheLinkIsTheLimit) {
   const Iteration iteration = test::stack(16, Bytes(100), 100);
   const Machine machine = test::machine_of(Bytes(800), kRate / 2);
@@ -71,7 +71,7 @@ TEST(PromptPlan, IsSoonerDoneThanDemandWhereTheLinkIsTheLimit) {
             forecast(iteration, machine, {}).makespan.value() * 9);
 }
 
-// A part takes its part of the time on the link, and of the room.
+// A part takes a proportional share of link time and room.
 TEST(PromptPlan, MovesAPartFasterThanTheWhole) {
   test::IterationBuilder build;
   build.run(64_MiB);
@@ -80,7 +80,7 @@ TEST(PromptPlan, MovesAPartFasterThanTheWhole) {
   for (std::uint32_t i = 1; i < 9; ++i) build.step(1'000'000, {test::makes(i)});
   build.step(1'000'000, {test::writes(0)});
   const Iteration iteration = build.done();
-  const Machine machine = test::machine_of(216_MiB, 20e9);  // 8 MiB beside the large one
+  const Machine machine = test::machine_of(216_MiB, 20e9);  // 8 MiB beside the large run
   AbsencePlan chosen = farthest_absences(iteration, machine.device);
   ASSERT_EQ(chosen.size(), 1u);
   EXPECT_EQ(chosen[0].part, 8_MiB);
@@ -98,7 +98,7 @@ TEST(PromptPlan, GivesTheRoomOfABlockWhenItIsFreed) {
   Iteration iteration = build.done();
   const Machine machine = test::machine_of(Bytes(200), kRate);
   EXPECT_TRUE(prompt_plan(iteration, machine, {}).empty());
-  iteration.runs[0].lingers = 2;  // in the third step three blocks are held
+  iteration.runs[0].lingers = 2;  // three blocks are held in the third step
   iteration.runs[1].lingers = 1;
   const AbsencePlan plan = prompt_plan(iteration, machine, farthest_absences(iteration, machine.device));
   ASSERT_EQ(plan.size(), 1u);

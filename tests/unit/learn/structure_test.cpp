@@ -10,7 +10,7 @@ namespace {
 TEST(Structure, FindsTheTurnAndTheClassesOfAnUntaggedTrainingIteration) {
   const test::TrainingShape shape{.layers = 5};
   const Structure structure = find_structure(test::training(shape));
-  // The last layer's activation is needed at once, so it says nothing of the turn; the others do.
+  // The last layer's activation is needed at once, so it does not indicate the turn; the others do.
   EXPECT_EQ(structure.forward_end, 5u);
   for (std::uint32_t i = 0; i < 5; ++i) {
     EXPECT_EQ(structure.classes[i], RunClass::kActivation) << i;

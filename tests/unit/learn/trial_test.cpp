@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array kTold = {Nanoseconds(1000), Nanoseconds(1010), Nanoseconds(1020)};
 
-// Two iterations, as long as each other.
+// Two iterations of equal time.
 bool takes(Trial& trial, std::uint64_t time) {
   EXPECT_FALSE(trial.note(Nanoseconds(2 * time))) << "the first has to do with the strategy before";
   EXPECT_FALSE(trial.note(Nanoseconds(time)));

@@ -46,7 +46,7 @@ TEST_F(AppendedFileTest, WhoeverCutsItLeavesNoHoleAndEndsNobody) {
   EXPECT_EQ(contents(), "later");
 }
 
-// A limit on files stands for a disk that is full; without care it is a signal that ends the process.
+// A file size limit stands in for a full disk; unhandled, it is a signal that ends the process.
 TEST_F(AppendedFileTest, AFullDiskIsAnErrorAndNoSignal) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);

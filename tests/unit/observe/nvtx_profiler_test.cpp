@@ -19,7 +19,7 @@ std::string all_of(const std::string& path) {
   return text.str();
 }
 
-// One test, as NVTX looks for its tool once in a process.
+// A single test, as NVTX looks for its tool once per process.
 TEST(NvtxProfiler, TheToolHearsOfEachCall) {
   if (!std::filesystem::exists(kTool)) GTEST_SKIP() << "built without the headers of NVTX";
   const std::string told = ::testing::TempDir() + "/nvtx_profiler_test.told";

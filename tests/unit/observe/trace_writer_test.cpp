@@ -101,7 +101,7 @@ TEST_F(TraceWriterTest, BehindAFlushTheFileIsWholeAndGoesOn) {
   EXPECT_EQ(lines().size(), 3u);
 }
 
-// Killed in the middle of a line, at the worst.
+// At worst it was killed in the middle of a line.
 TEST_F(TraceWriterTest, WhatAKilledProcessRecordedIsReadUpToItsLastLine) {
   const pid_t child = ::fork();
   if (child == 0) {

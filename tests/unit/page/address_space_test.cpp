@@ -42,7 +42,7 @@ TEST_F(AddressSpaceTest, GivesUpBelowTheLeastAndSaysWhy) {
   auto space = AddressSpace::reserve(driver_, 256_MiB, 64_MiB);
   EXPECT_EQ(space.status().code(), Code::kOutOfMemory);
   EXPECT_NE(space.status().message().find("the reason"), std::string::npos);
-  EXPECT_EQ(driver_.failed(), 3u * 5);  // 256, 128 and 64 MiB, each with four hints and without
+  EXPECT_EQ(driver_.failed(), 3u * 5);  // 256, 128 and 64 MiB, each with four hints and without one
 }
 
 TEST_F(AddressSpaceTest, WindowsThatComeBackAreFreeAgain) {
@@ -67,7 +67,7 @@ TEST_F(AddressSpaceTest, LiesHighWhereTheDriverTakesHints) {
   EXPECT_GE(second.value()->low(), kHigh);
 }
 
-// Some drivers refuse a hint where they could have ignored it.
+// Some drivers reject a hint that they could have ignored.
 TEST_F(AddressSpaceTest, ARefusedHintIsNoRefusal) {
   driver_.fail({.call = DriverCall::kReserve, .nth = 1, .status = Status(Code::kDriver, "no such place")});
   auto space = AddressSpace::reserve(driver_, 256_MiB, 256_MiB);
@@ -89,7 +89,7 @@ TEST(AddressSpace, AcceptsLowAddressesWhereTheDriverIgnoresHints) {
 
 TEST(AddressSpace, CutsAlignedWindowsOutOfARangeThatIsNot) {
   SteadyClock clock;
-  // From two base pages behind a large page on: whatever comes next is no better.
+  // Starting two base pages after a large page boundary: later addresses are no better aligned.
   SimDriver sim({.memory = 64_MiB, .takes_hints = false, .aligns = false,
                  .first_address = Address(0x6e99'0040'0000)}, clock);
   {
@@ -101,7 +101,7 @@ TEST(AddressSpace, CutsAlignedWindowsOutOfARangeThatIsNot) {
   EXPECT_TRUE(sim.leaks().empty()) << "all of the range is given back";
 }
 
-// Pairs of 32-bit numbers of which the lower one is small, or small and negative.
+// Pairs of 32-bit numbers with a small or slightly negative lower half.
 TEST(AddressSpace, EdgesOfFourGiBAreHandedOutLast) {
   VirtualClock clock;
   SimDriver sim({.contents = SimContents::kNone, .first_address = Address(0x3'0200'0000)}, clock);

@@ -1,4 +1,4 @@
-// The equations hold after every step of random traffic, and after the driver broke one.
+// The invariants hold after every step of random operations, and after driver failures.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -44,7 +44,7 @@ TEST_F(PageManagerValidateTest, HoldsAfterEachOfManyRandomOperations) {
   EXPECT_EQ(pages().stats().in_windows, Bytes());
 }
 
-// The engine cannot tell whether work still uses a run: it is given up, its addresses for good.
+// The engine cannot know whether work still uses a run: the run is given up, its addresses permanently.
 TEST_F(PageManagerValidateTest, HoldsWhenTheDriverFailsWhileARunIsRemoved) {
   constexpr Domain kDomain{1, StreamId(0), TagId(7)};
   Run* const run = take(pages().acquire(2_MiB, kDomain, {}));

@@ -34,8 +34,8 @@ TEST(RunReaders, WhoWaitsDoesSoUntilTheReaderHasLeft) {
   reader.join();
 }
 
-// Readers that never pause, and yet the waiting one gets through; what was taken away before its
-// wait is seen by nobody after it.
+// Readers never pause, and yet the waiting thread gets through; no reader sees afterwards what was removed before its
+// wait.
 TEST(RunReaders, NobodySeesWhatWasTakenAwayOnceTheWaitIsOver) {
   RunReaders readers;
   std::atomic<int*> shared{nullptr};

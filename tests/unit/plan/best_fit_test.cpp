@@ -16,7 +16,7 @@ TEST(BestFit, TheLongestLifeLiesLowest) {
 }
 
 TEST(BestFit, ALineThatTakesNothingIsLiftedToItsLowerNeighbour) {
-  // The record from 1 to 4 lies over the steps between the first two, which differ in height.
+  // The record from 1 to 4 spans the boundary between the first two, which differ in height.
   const std::vector<UsageRecord> records = {{Bytes(4), 0, 2}, {Bytes(6), 3, 6}, {Bytes(1), 1, 4}};
   const OffsetPlan plan = best_fit(records, TimeSlots(records));
   EXPECT_TRUE(places_hold(records, plan.offsets, plan.total));

@@ -21,7 +21,7 @@ TEST(GroupNumbers, NodesOfOneGroupHaveOneNumber) {
 }
 
 TEST(GroupNumbers, AnIdleGroupGoesWithItsOnlyNeighbour) {
-  // 0 and 1 are idle in a row before 2; 4 is idle between two.
+  // 0 and 1 are idle, in a row before 2; 4 is idle between two groups.
   const PlacementGraph graph{{node(0, 0), node(0, 1), node(1, 2), node(1, 3), node(0, 4)},
                              {{0, 1}, {1, 2}, {2, 4}, {4, 3}}};
   const GroupNumbers numbers = number_groups(graph);

@@ -25,7 +25,7 @@ TEST(OccupiedOffsets, OfEqualGapsTheLowestIsTaken) {
   EXPECT_EQ(occupied.smallest_gap({0, 0}, Bytes(10)), Bytes(0));
 }
 
-// Beside a map of every offset and slot.
+// Compared with a map of every offset and slot.
 TEST(OccupiedOffsets, AnswersAsAMapOfBytesDoes) {
   constexpr std::size_t kSlots = 13, kBytes = 64;
   std::mt19937 random(3);

@@ -14,7 +14,7 @@ TEST(PlacementOrder, BySizeKeepsTheOrderOfEquals) {
 }
 
 TEST(PlacementOrder, ByBreadthTakesTheBroadestStepFirst) {
-  // Step 5 holds 28+36+16+8+64 less what ended: 36, 16, 8 and 64.
+  // Step 5 holds 28+36+16+8+64 minus what has ended: 36, 16, 8 and 64.
   EXPECT_EQ(order_by_breadth(figure_records(), TimeSlots(figure_records())),
             (std::vector<std::size_t>{5, 2, 3, 4, 7, 6, 1, 0}));
 }

@@ -51,7 +51,7 @@ TEST(Planner, NetworksNeedWhatThePublishedTableSays) {
     EXPECT_NEAR(mebibytes(figures.shared_greedy_by_size), network.shared_size, kRounding);
     EXPECT_NEAR(mebibytes(figures.shared_improved), network.shared_improved, kRounding);
     EXPECT_NEAR(mebibytes(figures.shared_by_breadth), network.shared_breadth, kRounding);
-    // Ours has no published figure; Sekiyama's claim is few per cent over the bound.
+    // Our planner has no published figure; Sekiyama claims a few per cent above the bound.
     EXPECT_GE(figures.offset_best_fit, figures.offset_lower_bound);
     EXPECT_LE(mebibytes(figures.offset_best_fit), 1.05 * network.bound);
   }

@@ -23,7 +23,7 @@ TEST(SharedObjects, BySizeTakesTheSmallestFreeObject) {
 }
 
 TEST(SharedObjects, AnObjectGrowsWhenNoneIsLargeEnough) {
-  // The broadest step is the last, so its small records come first.
+  // The broadest step is the last, so its small records are placed first.
   const std::vector<UsageRecord> records = {{Bytes(5), 0, 0}, {Bytes(3), 1, 1}, {Bytes(3), 1, 1}};
   const SharedPlan plan = share_by_breadth(records, TimeSlots(records));
   EXPECT_EQ(plan.object_bytes, (std::vector<Bytes>{Bytes(3), Bytes(5)}));

@@ -8,11 +8,11 @@
 namespace tessera {
 namespace {
 
-constexpr Bytes kSize = 2304_KiB;  // alone each takes 4 MiB; eight take 18
+constexpr Bytes kSize = 2304_KiB;  // by itself each takes 4 MiB; eight take 18
 SharingLimits at_most(Bytes run, std::size_t blocks = 64) { return {run, blocks, 512_B}; }
 const SharingLimits kLimits = at_most(64_MiB);
 
-// A pass forward and one back: block n is made at step n, and ends in the opposite order.
+// A forward and a backward pass: block n is allocated at step n, and blocks are freed in reverse order.
 std::vector<PagedBlock> stack_of(std::size_t count, Bytes bytes) {
   std::vector<PagedBlock> blocks;
   for (std::size_t n = 0; n < count; ++n) {
@@ -21,7 +21,7 @@ std::vector<PagedBlock> stack_of(std::size_t count, Bytes bytes) {
   return blocks;
 }
 
-// Of pages at the fullest step, as the runs say.
+// Pages at the peak, as the runs use them.
 Bytes peak_of(const std::vector<PagedBlock>& blocks, const SharedRuns& shared, Bytes beside) {
   std::vector<PagedBlock> runs;
   std::vector<bool> inside(blocks.size());
@@ -87,7 +87,7 @@ TEST(SharedRuns, OnlyBlocksOfOneKindThatMayDo) {
 
 TEST(SharedRuns, WhoIsNotThereAtTheFullestMomentStaysAlone) {
   auto blocks = stack_of(16, kSize);
-  for (std::uint64_t n = 0; n < 4; ++n) {  // one behind the other, when all others have ended
+  for (std::uint64_t n = 0; n < 4; ++n) {  // sequential, after all others have ended
     blocks.push_back({.bytes = kSize, .begin = 100 + 2 * n, .end = 101 + 2 * n, .kind = 1, .may_share = true});
   }
   for (const auto& run : share_runs(blocks, {}, kLimits).runs) {

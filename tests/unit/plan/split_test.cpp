@@ -11,8 +11,7 @@
 namespace tessera {
 namespace {
 
-// Every way to give groups to devices such that devices can be put in an order no edge goes
-// against.
+// Enumerates all assignments of groups to devices for which the devices can be ordered along the edges.
 class EverySplit {
  public:
   EverySplit(const PlacementGraph& graph, const SplitLimits& limits)

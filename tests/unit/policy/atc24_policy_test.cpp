@@ -52,7 +52,7 @@ TEST(Atc24Policy, OfEachPassTheShareLeavesAndTheRunAtTheBorderIsSplit) {
   }
 }
 
-// The line of least squares through peaks at the ratios of the paper's table, and how well it fits.
+// The least-squares line through peaks at the ratios of the paper's table, and its quality of fit.
 struct Line {
   double slope = 0, r_squared = 0;
 };
@@ -68,7 +68,7 @@ Line line_of(const std::function<double(double)>& peak) {
   return {covariance / variance, covariance * covariance / (variance * (n * yy - y * y))};
 }
 
-// The published check: an interleaved pipeline on a device with room for all, and a link too fast to be seen.
+// The published check: an interleaved pipeline on a device with room for everything, and a link of negligible cost.
 TEST(Atc24Policy, ThePeakOfAnInterleavedPipelineIsLinearInAlphaWithTheBytesInFlightAsItsSlope) {
   for (const std::uint32_t rank : {0U, 1U, 2U}) {
     const test::PipelineIteration pipeline{.shape = {.rank = rank, .micro_batches = 16}};

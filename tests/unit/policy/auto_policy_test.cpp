@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// Layers of two sizes, written forwards and read backwards, and a weight for each, read in both.
+// Layers of two sizes, written in forward and read in reverse order, and a weight for each, read in both passes.
 Iteration training() {
   constexpr std::uint32_t kLayers = 12;
   Iteration iteration;
@@ -69,7 +69,7 @@ TEST(AutoPolicy, OffersWhatItDoesWithoutAPlanFirst) {
   EXPECT_EQ(strategies.front().rest->name(), "recency");
 }
 
-// A plan that nobody hears is not made.
+// A plan that is not requested is not made.
 TEST(AutoPolicy, OffersNoMoreThanIsWanted) {
   const AutoPolicy policy;
   for (std::size_t wanted = 1; wanted < 20; ++wanted) {

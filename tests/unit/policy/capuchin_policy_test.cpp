@@ -32,7 +32,7 @@ TEST(CapuchinPolicy, TakesTheLongestFreeTimeFirstAndNoMoreThanNeeded) {
 }
 
 TEST(CapuchinPolicy, FeedbackRemovesLateArrivals) {
-  // Two runs come back for one step: each trigger alone would do, together the second is late.
+  // Two runs are needed in one step: each trigger alone would suffice, together the second is late.
   test::IterationBuilder build;
   const auto a = build.run(10_MiB), b = build.run(10_MiB), c = build.run(20_MiB);
   build.step(100'000, {test::makes(a), test::makes(b)});
@@ -48,7 +48,7 @@ TEST(CapuchinPolicy, FeedbackRemovesLateArrivals) {
   EXPECT_LT(fed.makespan, first.makespan);
 }
 
-// With which step each way back begins.
+// The step that starts each fetch.
 std::vector<std::uint32_t> triggers_of(const AbsencePlan& plan) {
   std::vector<std::uint32_t> steps;
   for (const Absence& absence : test::moves_of(plan)) steps.push_back(absence.back_at);

@@ -30,7 +30,7 @@ TEST(FlashneuronPolicy, WithBandwidthToSpareAPrefixLeavesThatCoversWhatIsOver) {
 
 TEST(FlashneuronPolicy, TheLastCopyEndsBeforeTheWayForwardDoes) {
   const Iteration iteration = test::stack(10, 8_MiB, 10'000'000);
-  // 8 MiB in 21 ms: the queue has room for four in the 90 ms behind the first step.
+  // 8 MiB in 21 ms: the queue has room for four in the 90 ms after the first step.
   const Machine machine = machine_with(8_MiB, 0.4e9);
   EXPECT_EQ(leaving(iteration, machine).size(), 4u);
 }

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// Ten layers, a weight and a piece of cache each, both used once per iteration; the cache grows.
+// Ten layers, a weight and a part of the cache each, both used once per iteration; the cache grows.
 constexpr std::uint32_t kLayers = 10;
 Iteration decode() {
   test::IterationBuilder build;
@@ -37,7 +37,7 @@ TEST(FlexgenPolicy, AllStaysWhereAllFits) {
 }
 
 TEST(FlexgenPolicy, WeightsLeaveBeforeACacheThatHasToBeWrittenBack) {
-  // The way out is the slow one: only the cache uses it. 0.8 × 150 - 20 MiB stay.
+  // The outbound link is slow: only the cache uses it. 0.8 × 150 - 20 MiB stay.
   Machine machine = test::machine_of(150_MiB, 0.2e9);
   machine.out_rate = 0.02e9;
   const Shares half = shares(machine);

@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// Experts are asked for as 1 / rank^exponent.
+// Experts are drawn with probability 1 / rank^exponent.
 std::vector<std::size_t> zipf(double exponent, std::uint64_t seed) {
   constexpr std::size_t kExperts = 64;
   std::vector<double> until;

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// What does not move is remade, at twice the cost of making it; what moves takes the link.
+// Runs that do not move are recomputed, at twice the cost of making them; the others use the link.
 Iteration remakeable() {
   test::TrainingShape shape{.layers = 24, .activation = 32_MiB, .weight = 1_MiB, .optimizer = 1_MiB};
   shape.regenerate = Nanoseconds(2'000'000);

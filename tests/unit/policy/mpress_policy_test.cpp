@@ -34,7 +34,8 @@ TEST(MpressPolicy, ThePeerLendsNoMoreThanItHas) {
   EXPECT_EQ(lent, 16_MiB);
 }
 
-// Twelve runs are away longest, and not when a step is over; all twelve would take the link for the whole iteration.
+// Twelve runs have the longest gaps, except when a step is over; all twelve would fill the link for the whole
+// iteration.
 TEST(MpressPolicy, WhatWouldNotHelpTakesNothingOfTheHostsLink) {
   test::IterationBuilder build;
   std::vector<std::uint32_t> idle;

@@ -20,13 +20,13 @@ Snapshot at(std::uint64_t moment, std::initializer_list<std::uint64_t> nexts) {
   return snapshot;
 }
 
-// The vector of its unit test: chunk 0 is used at moment 0, chunk 1 at moment 1, of two in all.
+// The example of its unit test: chunk 0 is used at moment 0, chunk 1 at moment 1, of two in total.
 TEST(PatrickstarPolicy, TwoChunksThatTakeTurnsLeaveWhenTheirMomentIsOver) {
   EXPECT_EQ(PatrickstarPolicy().decide(at(0, {2, 1})).leave, std::vector<std::size_t>{0});
   EXPECT_EQ(PatrickstarPolicy().decide(at(1, {2, 3})).leave, std::vector<std::size_t>{1});
 }
 
-// The same from the iteration: the table of next uses goes around its end.
+// The same from the iteration: the table of next uses wraps around.
 TEST(PatrickstarPolicy, TheTableOfTheIterationGivesTheVector) {
   test::IterationBuilder build;
   const auto first = build.run(2_MiB), second = build.run(2_MiB);
@@ -50,7 +50,7 @@ TEST(PatrickstarPolicy, InWarmUpTiesGoByName) {
   EXPECT_EQ(PatrickstarPolicy().decide(at(5, {0, 0, 0})).leave, std::vector<std::size_t>{0});
 }
 
-// Fewest misses there can be, by trying every victim.
+// The minimum number of misses, by trying every victim.
 std::uint64_t fewest_misses(const std::vector<std::size_t>& accesses, std::size_t room) {
   std::map<std::pair<std::size_t, std::set<std::size_t>>, std::uint64_t> known;
   const std::function<std::uint64_t(std::size_t, std::set<std::size_t>)> rest =

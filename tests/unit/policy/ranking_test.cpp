@@ -28,7 +28,7 @@ TEST(Ranking, DeadRunsLeaveBeforeAllOthers) {
   EXPECT_EQ(highest_first(ranked, 6_MiB).leave, (std::vector<std::size_t>{2, 1, 0}));
 }
 
-// Their scores speak of a next use, which they do not have; whoever needs room waits for their last one.
+// Their scores refer to a next use, which dead runs do not have; their last use has to be waited for.
 TEST(Ranking, OfDeadRunsThoseUsedLongestAgoLeaveFirst) {
   RunPicture runs[] = {run(0, true), run(1, true), run(2, true)};
   for (RunPicture& each : runs) each.used = 30 - 10 * each.run;

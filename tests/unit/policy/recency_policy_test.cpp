@@ -46,8 +46,7 @@ TEST(RecencyPolicy, WhatIsCheapToLetGoLeavesFirstAmongEquals) {
   EXPECT_EQ(RecencyPolicy().decide(snapshot).leave, (std::vector<std::size_t>{3, 2, 0, 1}));
 }
 
-// A device of `room` runs and a scan over `runs` of them, again and again. Returns the hits of the
-// last round.
+// Repeatedly scans `runs` runs on a device with room for `room`. Returns the hits of the last round.
 int hits_of_cyclic_scan(const Policy& policy, std::size_t runs, std::size_t room) {
   std::vector<RunPicture> past(runs);
   std::set<std::size_t> present;
@@ -77,7 +76,7 @@ int hits_of_cyclic_scan(const Policy& policy, std::size_t runs, std::size_t room
 
 TEST(RecencyPolicy, ACyclicScanKeepsAPartWhereLruMissesEveryTime) {
   EXPECT_EQ(hits_of_cyclic_scan(LruPolicy(), 15, 10), 0);
-  // Belady keeps 9 of 10 places while one streams: 9 hits of 15 at the very best.
+  // Belady keeps 9 of 10 places while one streams: 9 hits of 15 at best.
   EXPECT_GE(hits_of_cyclic_scan(RecencyPolicy(), 15, 10), 8);
 }
 

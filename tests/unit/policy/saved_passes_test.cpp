@@ -24,7 +24,7 @@ TEST(SavedPasses, EachPassOfAnInterleavedPipelineIsOne) {
   }
 }
 
-// The last chunk of the last rank goes back at once, so what its last operation saves does not wait.
+// The last chunk of the last rank is used by backward at once, so the activation of its last operation is not saved.
 TEST(SavedPasses, WhatIsUsedAgainAtOnceIsNotSaved) {
   const test::PipelineIteration pipeline{.shape = {.rank = 3}};
   const Iteration iteration = pipeline.made();
@@ -53,7 +53,7 @@ TEST(SavedPasses, ARunThatIsAllocatedAnewIsOfAnotherPass) {
   for (const auto& saved : by_pass) EXPECT_EQ(saved.size(), 2U);
 }
 
-// Behind the one turn that the structure sees, what is new and has no tag is a gradient to it.
+// After the single turn that the structure detects, a new untagged run is taken for a gradient.
 TEST(SavedPasses, WhereGradientsAreTaggedNoOtherRunMakesAStepGoBack) {
   test::IterationBuilder build;
   const std::uint32_t large = build.run(64_MiB, RunClass::kActivation), small = build.run(8_MiB, RunClass::kActivation);

@@ -27,7 +27,7 @@ Iteration tiny(std::uint64_t seed) {
   return build.done();
 }
 
-// The least makespan there is, gap by gap, in an order and way of its own.
+// The minimum makespan, found by a brute force search over the gaps, independent of the policy.
 Nanoseconds brute_force(const Iteration& iteration, const Machine& machine) {
   const PlanGround ground(iteration, machine);
   Nanoseconds least(~std::uint64_t{0});
@@ -66,8 +66,8 @@ TEST(StrPolicy, EqualsBruteForce) {
   }
 }
 
-// What a policy's plans take over the optimum, in the mean and at most. Others may bring a run back earlier than a copy
-// before its use, which is no choice here: that is worth less than a hundredth.
+// Times of policies' plans relative to the optimum, mean and maximum. Other policies may fetch a run earlier than a
+// copy before its use, which is not a choice here: that gains less than a hundredth.
 TEST(StrPolicy, NobodyIsBetterThanTheOptimum) {
   for (const PolicyEntry& entry : policies()) {
     double sum = 0, most = 0;
@@ -91,7 +91,7 @@ TEST(StrPolicy, NobodyIsBetterThanTheOptimum) {
 }
 
 TEST(StrPolicy, TheSecondTimeACleanRunLeavesNothingMoves) {
-  // Made once, read twice later: away in both gaps, copied out in the first alone.
+  // Made once, read twice later: offloaded in both gaps, copied out only in the first.
   test::IterationBuilder build;
   const auto a = build.run(8_MiB), b = build.run(8_MiB);
   build.step(1'000'000, {test::makes(a)});

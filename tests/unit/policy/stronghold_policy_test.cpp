@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kStrongholdLayers = 12;
 constexpr std::uint64_t kCompute = 1'000'000;
 
-// Equal layers of one step and one weight each, again and again.
+// Equal layers of one step and one weight each, repeated.
 Iteration uniform() {
   test::IterationBuilder build;
   for (std::uint32_t i = 0; i < kStrongholdLayers; ++i) build.run(8_MiB, RunClass::kWeight);
@@ -26,7 +26,7 @@ Machine machine_with(double copies_per_step) {
   return test::machine_of(80_MiB, rate);
 }
 
-// How many layers before its use each weight begins to come back.
+// How many layers before its use each weight's fetch begins.
 std::uint32_t window_on(const Machine& machine) {
   std::set<std::uint32_t> ahead;
   for (const Absence& absence : StrongholdPolicy().plan(uniform(), machine)) {

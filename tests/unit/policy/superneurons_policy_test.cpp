@@ -11,8 +11,8 @@
 namespace tessera {
 namespace {
 
-// AlexNet, batch 200, fp32: elements of each map of one image; a layer's backward step uses its input, its
-// output and the gradients of both.
+// AlexNet, batch 200, fp32: elements per image of each map; a layer's backward step uses its input, its output and the
+// gradients of both.
 Iteration alexnet() {
   const std::uint64_t maps[] = {3 * 227 * 227, 96 * 55 * 55,  96 * 55 * 55,  96 * 55 * 55,  96 * 27 * 27,
                                 256 * 27 * 27, 256 * 27 * 27, 256 * 27 * 27, 256 * 13 * 13, 384 * 13 * 13,

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// Runs of three sizes, so that there is something to trade.
+// Runs of three sizes, so that there are trade-offs.
 Iteration mixed() {
   test::IterationBuilder build;
   constexpr std::uint32_t n = 15;

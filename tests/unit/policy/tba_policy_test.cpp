@@ -10,7 +10,7 @@ namespace {
 const std::vector<Bytes> kBytes(8, Bytes(1000));
 const std::vector<double> kForward(8, 1.0);  // nanoseconds
 
-// Layer n is asked (n + 2) * 1000 bytes in 24 - 2n ns.
+// Layer n needs (n + 2) * 1000 bytes in 24 - 2n ns.
 TEST(TbaPolicy, TheBudgetIsTheFirstLayerThatOutrunsTheWrites) {
   const auto leaving = [](double bytes_per_ns) { return TbaPolicy::layers_leaving(kBytes, kForward, bytes_per_ns * 1e9); };
   EXPECT_EQ(leaving(2000.0 / 24 - 1), 0u);

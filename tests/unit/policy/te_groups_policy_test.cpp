@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kStep = 1'000'000;
 
-// A link on which one layer's copy takes so many of its steps.
+// A link on which copying a layer takes `copy` of its steps.
 Machine machine_with(Bytes device, double copy) {
   return test::machine_of(device, static_cast<double>((8_MiB).value()) * 1e9 / (copy * double{kStep}));
 }
@@ -29,8 +29,8 @@ TEST(TeGroupsPolicy, ThePeakOfUniformLayersIsThoseThatStay) {
   }
 }
 
-// Exactly as long as computing, copies of three layers are in time to the nanosecond; any longer, and the third
-// does not get out and back beside the others.
+// If they take exactly as long as the computation, copies of three layers are just in time; any longer, and the third
+// cannot be copied out and back beside the others.
 TEST(TeGroupsPolicy, OfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
   const Iteration iteration = test::stack(5, 8_MiB, kStep);
   const auto stall = [&](std::uint32_t leaving) {

@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// The 13 convolutions of VGG-16, their activation functions in place, pools between blocks; fp32.
+// The 13 convolutions of VGG-16, with in-place activation functions and pools between blocks; fp32.
 struct Map {
   std::uint64_t elements;  // of one image
   bool convolution;
@@ -27,7 +27,7 @@ std::vector<Map> vgg16() {
   return maps;
 }
 
-// Forward makes a map from the one before; backward of a map reads it and the one before.
+// Forward makes a map from the previous one; backward of a map reads it and the previous one.
 Iteration train(const std::vector<Map>& maps, std::uint64_t batch) {
   test::IterationBuilder build;
   const auto n = static_cast<std::uint32_t>(maps.size());

@@ -26,13 +26,13 @@ TEST(ZeroInfinityPolicy, OfT5SmallTheLargestLayerStaysOnBothWays) {
   const Iteration iteration = states.made();
   const AbsencePlan plan = ZeroInfinityPolicy().plan(iteration, test::machine_of(1_GiB, 1e15));
   const Bytes stays = test::stays_in_the_ways(states, iteration, plan);
-  const std::uint64_t beside = states.modules[1];  // is used while the table comes back
+  const std::uint64_t beside = states.modules[1];  // used while the table is fetched
   EXPECT_EQ(stays, Bytes(4 * states.largest() + 4 * beside));
 }
 
-// The paper's working memory, 16 hidden^2 bytes, and beside it the weights of the next module, of the same size. Of its model
-// states, 240 layers hidden^2 bytes, 192 are here: 16 bytes for each of 12 layers hidden^2 parameters, where it has a second
-// gradient, of 4 bytes.
+// The paper's working memory, 16 hidden^2 bytes, plus the weights of the next module, of the same size. Of its model
+// states, 240 layers hidden^2 bytes, 192 exist here: 16 bytes for each of 12 layers hidden^2 parameters, where the
+// paper has a second, 4-byte gradient.
 TEST(ZeroInfinityPolicy, OfATransformerItsWorkingMemoryStaysHoweverManyLayersThereAre) {
   constexpr std::uint64_t kSquare = 1024 * 1024;
   for (const std::uint64_t layers : {2U, 8U}) {

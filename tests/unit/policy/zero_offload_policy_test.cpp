@@ -24,8 +24,8 @@ TEST(ZeroOffloadPolicy, OptimizerStatesAreAwayForwardAndBackward) {
   EXPECT_EQ(states, shape.layers);
 }
 
-// DeepSpeed's estimator, 2 P + 4 L on the device: 2 L of it are a copy of the largest layer's weights, which lie here
-// where they are used, and 2 L its gradient.
+// DeepSpeed's estimator, 2 P + 4 L on the device: 2 L of it are a copy of the largest layer's weights, which are used
+// in place here, and 2 L its gradient.
 TEST(ZeroOffloadPolicy, OfT5SmallTheWeightsAndOneGradientStayOnBothWays) {
   const test::ModelStates states{test::t5_small()};
   ASSERT_EQ(states.parameters(), 60'506'624U);
@@ -33,7 +33,7 @@ TEST(ZeroOffloadPolicy, OfT5SmallTheWeightsAndOneGradientStayOnBothWays) {
   const Iteration iteration = states.made();
   const Machine machine = test::machine_of(1_GiB, 1e15);
   const Bytes stays = test::stays_in_the_ways(states, iteration, ZeroOffloadPolicy().plan(iteration, machine));
-  const std::uint64_t beside = states.modules[1];  // its gradient is made while the table's comes back
+  const std::uint64_t beside = states.modules[1];  // its gradient is computed while the table's is fetched
   EXPECT_EQ(stays, Bytes(2 * states.parameters() + 2 * states.largest() + 2 * beside));
   const AbsencePlan nobody = PlanGround(iteration, machine).plan;
   EXPECT_EQ(test::stays_in_the_ways(states, iteration, nobody), Bytes(16 * states.parameters())) << "if all is kept";

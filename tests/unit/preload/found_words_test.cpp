@@ -10,7 +10,7 @@
 
 namespace tessera::preload {
 
-// The library's own are beside what needs a driver.
+// Replaces the library's own definitions, which need a driver.
 namespace detail {
 constinit std::atomic<tessera_allocator*> allocator{nullptr};
 constinit std::atomic<CUdeviceptr> range_low{0};
@@ -33,7 +33,7 @@ Words scanned(const void* begin, std::size_t bytes) {
   return Words(found.words());
 }
 
-// Zeros with one word at a byte.
+// Zeros with one word at a byte offset.
 std::vector<std::uint8_t> bytes_with(std::size_t bytes, std::size_t at, std::uint64_t word) {
   std::vector<std::uint8_t> all(bytes);
   std::memcpy(all.data() + at, &word, sizeof(word));
@@ -97,7 +97,7 @@ bool has(const List& words, std::uint64_t word) { return std::ranges::find(words
 TEST(FoundWords, WhatDividesIsNoAddress) {
   const HeapRange heap(kLowHeap);
   for (std::uint32_t divisor = 5; divisor < 60000; divisor += 7) {
-    // As PyTorch has them: 2^32 (2^shift - divisor) / divisor + 1.
+    // PyTorch's form: 2^32 (2^shift - divisor) / divisor + 1.
     const auto shift = static_cast<std::uint32_t>(std::bit_width(divisor - 1));
     const auto multiplier =
         static_cast<std::uint32_t>((std::uint64_t{1} << 32) * ((std::uint64_t{1} << shift) - divisor) / divisor + 1);
@@ -107,7 +107,7 @@ TEST(FoundWords, WhatDividesIsNoAddress) {
     EXPECT_FALSE(has(scanned(front, sizeof(front)).likely, pair_of(multiplier, shift))) << divisor;
     EXPECT_FALSE(has(scanned(behind, sizeof(behind)).likely, pair_of(multiplier, shift))) << divisor;
     EXPECT_TRUE(has(scanned(alone, sizeof(alone)).likely, pair_of(multiplier, shift)) || shift < 4) << divisor;
-    // As CUTLASS has them: 2^(31 + bits) / divisor, rounded up.
+    // CUTLASS's form: 2^(31 + bits) / divisor, rounded up.
     const std::uint64_t power = std::uint64_t{1} << (31 + shift);
     EXPECT_TRUE(multiplies_for(divisor, static_cast<std::uint32_t>((power + divisor - 1) / divisor), shift - 1));
   }

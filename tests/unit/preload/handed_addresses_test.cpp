@@ -19,7 +19,7 @@ constexpr const char* kJoin = "join";
 
 class HandedAddressesTest : public testing::Test {
  protected:
-  // What a launch with this word may need besides.
+  // The other words that a launch with this word may need.
   Addresses with(CUdeviceptr word, Addresses maybe = {}) {
     Words words;
     words.certain = {word};
@@ -86,7 +86,7 @@ TEST_F(HandedAddressesTest, TheOldestGoesWhereThereAreTooMany) {
   EXPECT_EQ(with(kTable + (2 * HandedAddresses::kMost - 1) * HandedAddresses::kReach), Addresses{kFirst});
 }
 
-// Else launches of a long program would all look for tables.
+// Otherwise every launch of a long-running program would search for tables.
 TEST_F(HandedAddressesTest, WhatIsForgottenIsNotLookedFor) {
   for (std::uint64_t i = 0; i < 2 * HandedAddresses::kMost; ++i) {
     note(kPrepare, {kTable + 2 * i * HandedAddresses::kReach, kFirst});

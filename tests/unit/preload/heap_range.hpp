@@ -1,4 +1,4 @@
-// Where blocks lie, for tests of the preload library's parts that only ask for that.
+// The heap's address range, for tests of the preload library's parts that need nothing else.
 //
 // Thread safety: tests run one after another.
 #pragma once
@@ -12,7 +12,7 @@ namespace tessera::preload {
 inline constexpr std::uint64_t kHighHeap = 0x6e55'0200'0000, kLowHeap = 0x3'0200'0000;
 inline constexpr std::uint64_t kHeapBytes = std::uint64_t{64} << 30;
 
-// The heap is there while this lives.
+// The heap exists during this object's lifetime.
 class HeapRange {
  public:
   explicit HeapRange(std::uint64_t low, std::uint64_t bytes = kHeapBytes) {

@@ -11,20 +11,20 @@ namespace {
 
 using Addresses = std::vector<std::uint64_t>;
 
-constexpr CUdeviceptr kSegment = kHighHeap;  // of 2 MiB, with other things in it
+constexpr CUdeviceptr kSegment = kHighHeap;  // of 2 MiB, with other data in it
 constexpr std::size_t kSegmentBytes = 2 << 20;
-constexpr CUdeviceptr kSmall = kHighHeap + (8 << 20);  // a block of its own
+constexpr CUdeviceptr kSmall = kHighHeap + (8 << 20);  // a separate block
 constexpr std::size_t kSmallBytes = 4096;
 constexpr CUdeviceptr kBlock = kHighHeap + (1 << 30);
 constexpr std::size_t kBlockBytes = 4 << 20;
 
-constexpr std::uint64_t kPacked = kHighHeap + (32 << 20);  // a word that may be no address
+constexpr std::uint64_t kPacked = kHighHeap + (32 << 20);  // an uncertain word
 
 CUdeviceptr block(int i) { return kBlock + static_cast<std::uint64_t>(i) * kBlockBytes; }
 
 class PointerTablesTest : public testing::Test {
  protected:
-  // A copy of the addresses of some blocks to a place.
+  // Copies the addresses of some blocks to a place.
   void copy(CUdeviceptr to, std::initializer_list<int> blocks, CUdeviceptr holder = kSegment,
             std::size_t bytes = kSegmentBytes) {
     tables_->forget(to, 8 * blocks.size());
@@ -35,7 +35,7 @@ class PointerTablesTest : public testing::Test {
     }
     tables_->join(to, 8 * blocks.size());
   }
-  // What a launch with this word may reach, in the order of its need.
+  // The words that a launch with this word may reach, in order of need.
   Addresses with(CUdeviceptr word) const {
     Words words;
     words.certain = {word};
@@ -77,7 +77,7 @@ TEST_F(PointerTablesTest, EntriesThatAreCopiedOneByOneMakeOneTable) {
   EXPECT_EQ(with(kSegment + 4096), (Addresses{block(0), block(1), block(2), block(3), kPacked}));
 }
 
-// The second kernel may find what the first one wrote.
+// The second kernel may find the table that the first one wrote.
 TEST_F(PointerTablesTest, ATableThatALaunchMayHaveOverwrittenComesLater) {
   copy(kSegment + 4096, {0, 1});
   (void)with(kSegment + 4096);
@@ -100,7 +100,7 @@ TEST_F(PointerTablesTest, ATableOfTablesIsFollowed) {
 
 TEST_F(PointerTablesTest, OverwrittenEntriesAreGoneAndTheOthersStay) {
   copy(kSegment + 4096, {0, 1, 2, 3});
-  tables_->forget(kSegment + 4096 + 12, 8);  // the half of two
+  tables_->forget(kSegment + 4096 + 12, 8);  // one half each of two entries
   EXPECT_EQ(with(kSegment + 4096 + 24), (Addresses{block(3), kPacked, block(0)})) << "a table of its own now";
   tables_->forget(kSegment, kSegmentBytes);
   EXPECT_FALSE(tables_->any());

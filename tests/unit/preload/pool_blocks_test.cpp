@@ -8,7 +8,7 @@ namespace tessera::preload {
 namespace {
 
 constexpr CUdeviceptr kFirstOfPool = 0x6e5500000000;
-constexpr int kManyOfPool = 100000;  // far more than have a place of their own
+constexpr int kManyOfPool = 100000;  // far more than there are slots
 
 CUdeviceptr pool_block(int i) { return kFirstOfPool + static_cast<CUdeviceptr>(i) * 512; }
 

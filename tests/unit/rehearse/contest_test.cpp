@@ -13,7 +13,7 @@ namespace {
 
 constexpr Machine kShort{.device = 640_MiB, .host = 4_GiB, .out_rate = 10e9, .in_rate = 10e9};
 
-// Who was used last leaves first, which is the best for runs in a circle.
+// Evicts the most recently used run first, which is best for a cyclic access pattern.
 class LatestFirst final : public Policy {
  public:
   std::string_view name() const override { return "latest first"; }
@@ -28,7 +28,7 @@ class LatestFirst final : public Policy {
 
 class ContestTest : public ::testing::Test {
  protected:
-  // Runs one after another, too many for the device: who was used last is needed last.
+  // Runs used cyclically, too many for the device: the most recently used is needed last.
   ContestTest() {
     for (std::uint32_t i = 0; i < 14; ++i) {
       iteration_.uses.push_back({.run = i});
@@ -68,13 +68,13 @@ TEST_F(ContestTest, TellsNothingBeforeTheLikeliestIsKnown) {
   EXPECT_EQ(told_, std::vector<std::string_view>{"fast"});
 }
 
-// The first pass goes several times around, and the policy sends away who comes next.
+// The first pass goes around several times, and the policy evicts the run needed next.
 TEST_F(ContestTest, ButWhoIsFasterThanThePolicyWithoutAnyIsToldAtOnce) {
   iteration_.steps.clear();
   iteration_.uses.clear();
   for (std::uint32_t round = 0; round < 6; ++round) {
     iteration_.runs.push_back(
-        {.bytes = 4_MiB + round * kBasePage});  // by which rounds are told apart
+        {.bytes = 4_MiB + round * kBasePage});  // distinguishes the rounds
     for (std::uint32_t i = 0; i < 14; ++i) {
       const auto first = static_cast<std::uint32_t>(iteration_.uses.size());
       iteration_.uses.push_back({.run = i});

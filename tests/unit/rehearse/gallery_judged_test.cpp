@@ -1,4 +1,4 @@
-// Published rules that search: what they choose is played on the engine, against what they set out from.
+// Published policies that search: their choice is simulated on the engine and compared with their starting point.
 #include <gtest/gtest.h>
 
 #include "iterations.hpp"
@@ -10,7 +10,7 @@
 namespace tessera::test {
 namespace {
 
-// Of three sizes, so that there is something to trade: made one after the other, read in the reverse order.
+// Three sizes, so that there are trade-offs: made in sequence, read in reverse order.
 Iteration of_three_sizes(std::uint32_t runs) {
   IterationBuilder build;
   for (std::uint32_t i = 0; i < runs; ++i) build.run(32_MiB * (std::uint64_t{1} << (i % 3)));
@@ -28,7 +28,7 @@ Nanoseconds on_the_engine(const Iteration& iteration, const Machine& machine, co
   return played.time.is_ok() ? played.time.value() : Nanoseconds();
 }
 
-// What the engine would follow.
+// The strategy that the engine would follow.
 Strategy chosen_by(const Policy& policy, const Iteration& iteration, const Machine& machine) {
   Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
   rehearsal.ask(iteration, machine);

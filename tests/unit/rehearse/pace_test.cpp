@@ -26,7 +26,7 @@ TEST(Pace, TheRestIsAsLongAsTheShareAsks) {
 
 TEST(Pace, StoppingEndsTheRest) {
   const std::atomic<bool> stop{true};
-  const Pace pace(1e-12, stop);  // its rest would take years
+  const Pace pace(1e-12, stop);  // its pauses would take years
   const Pace::Turn turn(pace);
 }
 

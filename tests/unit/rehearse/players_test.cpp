@@ -21,7 +21,7 @@ TEST(Players, OnePlaysWhereItIsCalled) {
   }
 }
 
-// Each of two waits until the other one is there.
+// Each of two waits for the other.
 TEST(Players, SeveralPlayBesideEachOther) {
   std::atomic<int> there{0};
   {
@@ -45,7 +45,7 @@ TEST(Players, AllIsPlayedBeforeTheyGo) {
   EXPECT_EQ(played.load(), 100);
 }
 
-// Two are played and one waits: the fourth is taken over when a player has time.
+// Two are running and one is queued: the fourth is accepted when a worker is free.
 TEST(Players, NothingIsMadeLongBeforeItIsPlayed) {
   std::atomic<bool> released{false};
   Players players(2);

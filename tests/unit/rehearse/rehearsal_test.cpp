@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-// One run after another, all of them too many for the device; nothing is read twice but in the next iteration.
+// Runs used in sequence, too many for the device; each is read again only in the next iteration.
 Iteration cycle(std::uint32_t runs) {
   Iteration iteration;
   for (std::uint32_t i = 0; i < runs; ++i) {
@@ -28,7 +28,7 @@ Iteration cycle(std::uint32_t runs) {
 
 constexpr Machine kMachine{.device = 256_MiB, .host = 4_GiB, .out_rate = 10e9, .in_rate = 10e9};
 
-// Who was used just now leaves first: of a cycle the best.
+// Evicts the most recently used run first: optimal for a cycle.
 class Newest final : public Policy {
  public:
   std::string_view name() const override { return "newest"; }
@@ -54,7 +54,7 @@ class Two final : public Policy {
   Newest newest_;
 };
 
-// Counts how often it is asked. All strategies but one differ in name, and by a plan for what is dead anyway.
+// Counts its calls. All strategies but one differ in name, and by a plan for runs that are dead anyway.
 class Counting final : public Policy {
  public:
   explicit Counting(std::size_t strategies) : strategies_(strategies) {}
@@ -83,7 +83,7 @@ std::size_t asked_for(std::size_t strategies, Strategy& answer) {
   return policy.asked;
 }
 
-// Asks again until there is an answer.
+// Asks repeatedly until there is an answer.
 Strategy await_answer(Rehearsal& rehearsal) {
   for (;;) {
     if (std::vector<Told> told = rehearsal.answer(); !told.empty()) return std::move(told.front().strategy);
@@ -99,8 +99,8 @@ TEST(Rehearsal, AnswersWithWhatTookTheLeastTime) {
   EXPECT_TRUE(rehearsal.answer().empty()) << "one answer for each question";
 }
 
-// What is behind by more than is told for certain is not worth a trial, nor what does the same; what the search began with
-// is, as the last resort.
+// Candidates that are behind by more than the prediction error are not worth measuring, nor duplicates; the search's
+// starting point is kept, as the last resort.
 TEST(Rehearsal, AnswersWithAllThatMayBeTheBest) {
   const AutoPolicy policy;
   Rehearsal rehearsal(policy, Rehearsal::Answer::kWaits);
@@ -115,7 +115,7 @@ TEST(Rehearsal, AnswersWithAllThatMayBeTheBest) {
   }
 }
 
-// As `newest`, after a while.
+// Like `newest`, after a delay.
 class Slow final : public Policy {
  public:
   std::string_view name() const override { return "slow"; }
@@ -152,7 +152,7 @@ TEST(Rehearsal, AnswersWithTheBestSoFarUntilThereIsABetterOne) {
   EXPECT_EQ(await_answer(rehearsal).name, "slow");
 }
 
-// Who is given up, and what the search comes upon, depends on who ends first; how good it is hardly does.
+// Which candidates are abandoned, and what the search finds, depends on completion order; the quality hardly does.
 TEST(Rehearsal, AnswersAsWellWithSeveralPlayers) {
   const AutoPolicy policy;
   Rehearsal one(policy, Rehearsal::Answer::kWaits), several(policy, Rehearsal::Answer::kWaits, 4);
@@ -172,7 +172,7 @@ TEST(Rehearsal, LeavesTheProgramMostProcessors) {
   EXPECT_EQ(Rehearsal::players_beside(256), 4u);
 }
 
-// Neither of its strategies goes on before the other one has begun.
+// Neither of its strategies continues before the other one has begun.
 class Together final : public Policy {
  public:
   std::string_view name() const override { return "together"; }
@@ -219,7 +219,7 @@ TEST(Rehearsal, PlaysOnceWhatSeveralWouldDo) {
   Strategy two, five;
   const std::size_t once = asked_for(2, two);
   const std::size_t again = asked_for(5, five);
-  // A play asks some eighty times. A few come from its end: blocks go in the order of their hashes then.
+  // A simulation asks about eighty times. A few calls come from its end, where blocks are processed in hash order.
   EXPECT_GT(once, 1000u);
   EXPECT_LT(again > once ? again - once : once - again, 40u);
   EXPECT_EQ(five.name, "bare");

@@ -39,8 +39,8 @@ class SearchTest : public ::testing::Test {
   std::vector<std::vector<Told>> told_;
 };
 
-// One search for all that is to be said of one: it takes seconds under a sanitizer. A round has found nothing yet when the
-// one before it is over, and what that had found is not forgotten.
+// A single search covers all checks: it takes seconds under a sanitizer. A round that has found nothing yet when the
+// previous one is over must not lose what that one had found.
 TEST_F(SearchTest, FindsWhatIsFasterTellsOfItAndEnds) {
   const Told first = played(kTight, farthest_absences(iteration_, kTight.device));
   const auto search = this->search(kTight, {first});

@@ -14,7 +14,7 @@ constexpr std::uint32_t kLayers = 12;
 constexpr Nanoseconds kStep{10'000'000};
 constexpr Nanoseconds kAnyTime{~std::uint64_t{0}};
 
-// Layers of 64 MiB, written forwards and read backwards, and a weight of 32 MiB for each.
+// Layers of 64 MiB, written in forward and read in reverse order, and a weight of 32 MiB for each.
 Iteration training() {
   Iteration iteration;
   for (std::uint32_t i = 0; i < 2 * kLayers; ++i) {
@@ -42,7 +42,7 @@ class StageTest : public ::testing::Test {
     TESSERA_TRY_ASSIGN(stage, Stage::create(iteration_, machine, strategy, recency_));
     return stage->play(enough, stop_);
   }
-  // Every activation leaves after it was written, and starts back two steps before it is read.
+  // Every activation is evicted after it was written, and its fetch starts two steps before it is read.
   AbsencePlan leave_and_come_back() const {
     AbsencePlan plan;
     for (const Gap& gap : find_gaps(iteration_)) {
@@ -62,7 +62,7 @@ TEST_F(StageTest, WhatFitsTakesAsLongAsItsSteps) {
   EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));
 }
 
-// Eight steps on two streams in turn; `use` says what each uses.
+// Eight steps on two streams alternately; `use` returns what each uses.
 Iteration on_two_streams(const std::function<RunUse(std::uint32_t step)>& use) {
   Iteration iteration;
   iteration.runs = {{.bytes = 64_MiB}, {.bytes = 64_MiB}};
@@ -131,7 +131,7 @@ TEST_F(StageTest, AStepThatDoesNotFitIsOutOfMemory) {
 
 TEST_F(StageTest, SmallRunsTakeRoomAndKeepStepsWaiting) {
   const Nanoseconds without = play(machine(576_MiB)).take();
-  constexpr std::uint32_t kSmall = 64;  // of each layer, for its way forward and back
+  constexpr std::uint32_t kSmall = 64;  // per layer, for its forward and backward pass
   for (std::uint32_t i = 0; i < 2 * kLayers; ++i) {
     const std::uint32_t layer = i < kLayers ? i : 2 * kLayers - 1 - i;
     for (std::uint32_t j = 0; j < kSmall; ++j) {
@@ -148,7 +148,7 @@ TEST_F(StageTest, SmallRunsTakeRoomAndKeepStepsWaiting) {
 
 TEST_F(StageTest, BlocksThatAreHeldTakeRoom) {
   const Nanoseconds freed_at_once = play(machine(640_MiB, 5e9)).take();
-  for (std::uint32_t i = 0; i < kLayers; ++i) iteration_.runs[i].lingers = i;  // to the end of the way back
+  for (std::uint32_t i = 0; i < kLayers; ++i) iteration_.runs[i].lingers = i;  // to the end of the backward pass
   EXPECT_GT(play(machine(640_MiB, 5e9)).take(), freed_at_once);
 }
 
@@ -158,7 +158,7 @@ TEST_F(StageTest, PinnedRunsStay) {
   EXPECT_EQ(play(machine(384_MiB)).status().code(), Code::kOutOfMemory);
 }
 
-// One pass without the strategy, one to come to rest, two that are alike, and what is queued behind them.
+// One pass without the strategy, one to settle, two that are equal, and the work queued after them.
 TEST_F(StageTest, PlaysUntilTwoPassesAreAlike) {
   const Machine small = machine(640_MiB, 5e9);
   const Strategy strategy{"", {}, &lru_};
@@ -170,7 +170,7 @@ TEST_F(StageTest, PlaysUntilTwoPassesAreAlike) {
   EXPECT_GT(told, kStep * (2 * kLayers));
 }
 
-// Nothing is left to play of the iteration in which the program is, so all passes are whole and as long.
+// Nothing is left to simulate of the current iteration, so all passes are complete and of equal time.
 TEST_F(StageTest, BeginsWithTheRestOfTheIterationThatTheProgramIsIn) {
   iteration_.stands_at = 2 * kLayers - 1;
   EXPECT_EQ(play(machine(2_GiB)).take(), kStep * (2 * kLayers));

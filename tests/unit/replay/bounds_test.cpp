@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// Three blocks of 10 bytes, written one after another and then read in the same order.
+// Three blocks of 10 bytes, written in sequence and then read in the same order.
 Trace scan() {
   std::string text;
   for (int id = 1; id <= 3; ++id) {
@@ -44,11 +44,11 @@ TEST(Bounds, WhatFitsNeedNotMove) {
 }
 
 TEST(Bounds, WhatDoesNotFitLeavesInPartsAndComesBack) {
-  // Writing 3 leaves 1 and 2 needed: 10 bytes have no room, best those of 2. They come back for it.
+  // Writing 3 leaves 1 and 2 needed: 10 bytes have no room, ideally those of 2. They are fetched for its read.
   EXPECT_EQ(forced_moves(scan(), 0, Bytes(20)).in, Bytes(10));
   EXPECT_EQ(forced_moves(scan(), 0, Bytes(20)).out, Bytes(10));
   EXPECT_EQ(forced_moves(scan(), 0, Bytes(25)).in, Bytes(5));
-  // With room for one block alone each read brings its block, but the one that stayed.
+  // With room for a single block each read fetches its block, except the one that stayed.
   EXPECT_EQ(forced_moves(scan(), 0, Bytes(10)).out, Bytes(20));
 }
 

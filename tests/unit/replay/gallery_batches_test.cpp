@@ -1,4 +1,4 @@
-// What papers.md says of policies that send activations away, on the engine.
+// Published results on policies that offload activations, reproduced on the engine.
 #include <gtest/gtest.h>
 
 #include "gallery_replay.hpp"
@@ -6,7 +6,7 @@
 namespace tessera::test {
 namespace {
 
-// Layers that save an activation each, forward and back, as many times as large and long as the batch.
+// Layers that save an activation each, forward and backward, with sizes and times proportional to the batch.
 Trace batch_of(std::uint64_t batch) {
   constexpr std::size_t kCount = 8;
   TraceText write;
@@ -31,15 +31,15 @@ LastPass pass_of(std::string_view policy, std::uint64_t batch, std::uint64_t blo
   return played(batch_of(batch), options).last_pass;
 }
 
-// Whether a pass takes at most this part more than its computing. Times do not only rise with the batch, so the part
-// is one that each policy passes once: at 5 % Capuchin first fails where vdnn-all does, and recovers.
+// Whether a pass takes at most this fraction more than its computation. Times are not monotonic in the batch size, so
+// the fraction is one that each policy crosses once: at 5 % Capuchin first fails where vdnn-all does, and recovers.
 bool keeps_up(std::string_view policy, std::uint64_t batch) {
   constexpr double kSlower = 0.07;
   const LastPass pass = pass_of(policy, batch);
   return static_cast<double>(pass.time.value()) <= (1 + kSlower) * static_cast<double>(pass.compute.value());
 }
 
-// By bisection. Whatever fits a step at a time runs here, so the largest is that which still keeps up.
+// By bisection. Any batch that fits step by step runs, so the largest is the one that still keeps up.
 std::uint64_t largest_batch(std::string_view policy) {
   std::uint64_t keeps = 4, fails = 60;
   EXPECT_TRUE(keeps_up(policy, keeps)) << policy;
@@ -53,7 +53,7 @@ TEST(GalleryBatches, CapuchinTakesALargerBatchThanVdnn) {
   for (const char* vdnn : {"vdnn-all", "vdnn-conv", "vdnn-dyn"}) EXPECT_LT(largest_batch(vdnn), capuchin) << vdnn;
 }
 
-// So whatever part is allowed, no batch is too large for Capuchin alone.
+// So whatever fraction is allowed, no batch is too large for Capuchin only.
 TEST(GalleryBatches, CapuchinIsSlowerThanVdnnAtNoBatch) {
   for (const std::uint64_t milliseconds : {4u, 5u, 6u}) {
     for (std::uint64_t batch = 4; batch <= 20; ++batch) {

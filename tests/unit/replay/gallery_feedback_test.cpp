@@ -1,4 +1,4 @@
-// What papers.md says of Capuchin's feedback, on the engine.
+// Capuchin's feedback as in its paper (ASPLOS 2020), on the engine.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -15,8 +15,9 @@ constexpr std::uint64_t kCopyTime = kMs;  // of a kBlock
 constexpr double kRound = 0.05;           // of a copy
 constexpr int kMostRounds = 20;
 
-// So many copies' time. A copy takes four times as many operations as a program queues ahead of its device: where the whole
-// pass is queued, each trigger is read long before its time, and all of them are as good.
+// Computes for the time of `copies` copies. A copy takes four times as many operations as a program queues ahead of its
+// device: if the whole pass were queued, each trigger would be read long before its time, and all of them would be
+// equal.
 void compute(TraceText& write, double copies, const TraceText::Ids& reads, const TraceText::Ids& writes = {}) {
   constexpr std::uint64_t kOps = 1024;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(copies * double{kOps}); ++i) {
@@ -24,8 +25,8 @@ void compute(TraceText& write, double copies, const TraceText::Ids& reads, const
   }
 }
 
-// Two blocks, one half of the other, make way for a third and come back for one step: each trigger alone would do,
-// together one is late. If nothing else took time, half a copy earlier would be in time.
+// Two blocks, one half as large as the other, make room for a third and are needed again in one step: each trigger
+// alone would suffice, together one is late. If nothing else took time, half a copy earlier would be in time.
 Trace two_for_one_step() {
   TraceText write;
   write.iteration();
@@ -42,7 +43,7 @@ Trace two_for_one_step() {
   return write.done();
 }
 
-// With room for those three, and the page that plans leave to small blocks.
+// With room for those three, and the page that plans reserve for small blocks.
 Nanoseconds stall_with(const Trace& trace, std::string_view policy) {
   ReplayOptions options = machine_for(policy, 2 * kBlock + kBlock / 2 + kBasePage, double{kCopyTime});
   options.iterations = 6;
@@ -61,7 +62,7 @@ TEST(GalleryFeedback, EachRoundOfCapuchinsLeavesLessLateUntilNothingIs) {
   EXPECT_EQ(stalls.back(), Nanoseconds());
 }
 
-// The forecast's exact queues ask for a lead of one and a half.
+// The forecast's exact queues require a lead of one and a half.
 TEST(GalleryFeedback, CapuchinTakesALeadAtWhichNothingIsLate) {
   const Trace trace = two_for_one_step();
   EXPECT_GT(stall_with(trace, "capuchin:1.2"), Nanoseconds());

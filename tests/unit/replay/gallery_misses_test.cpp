@@ -1,4 +1,4 @@
-// What papers.md says of policies that decide on demand, on the engine: bytes brought in, against LRU and Belady.
+// Published results on demand policies, reproduced on the engine: bytes fetched, compared with LRU and Belady.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tessera::test {
 namespace {
 
-// Draws ranks as 1 / rank^exponent.
+// Draws ranks with probability 1 / rank^exponent.
 class Zipf {
  public:
   Zipf(std::size_t count, double exponent) {
@@ -31,7 +31,7 @@ class Zipf {
 
 constexpr std::size_t kExperts = 64, kOps = 3000;
 
-// Experts that are read as they are asked for, two in each step.
+// Experts read as they are drawn, two in each step.
 Trace experts(double exponent, std::uint64_t seed) {
   TraceText write;
   TraceText::Ids ids;
@@ -62,7 +62,7 @@ TEST(GalleryMisses, FlexmoeHitsMoreExpertsThanLruOnZipf) {
   }
 }
 
-// Whoever comes in makes room by one that leaves, and nobody else does: two moves each way per step at most.
+// A fetched expert makes room by a single eviction: at most two moves in each direction per step.
 TEST(GalleryMisses, FlexmoeMovesNoMoreThanAStepAsksFor) {
   constexpr std::uint64_t kRoom = 8;
   const ReplayResult result = played(experts(0.8, 5), machine_for("flexmoe", kBlock * kRoom, kMs));
@@ -71,7 +71,7 @@ TEST(GalleryMisses, FlexmoeMovesNoMoreThanAStepAsksFor) {
   EXPECT_EQ(result.stats.evictions + result.stats.clean_evictions, kExperts - kRoom + came);
 }
 
-// Others are asked for from some moment on: those who were hot are let go, however often they were used.
+// From some moment on other experts are drawn: the formerly hot ones are evicted, however often they were used.
 TEST(GalleryMisses, FlexmoeForgetsWhoWasHotOnce) {
   constexpr std::size_t kHot = 8, kBefore = 20'000, kAfter = 60'000;
   TraceText write;
@@ -81,11 +81,11 @@ TEST(GalleryMisses, FlexmoeForgetsWhoWasHotOnce) {
   for (std::size_t i = 0; i < kBefore; ++i) write.op(kMs, {ids[random() % kHot]});
   for (std::size_t i = 0; i < kAfter; ++i) write.op(kMs, {ids[kHot + random() % kHot]});
   const ReplayResult result = played(write.done(), machine_for("flexmoe", kBlock * (kHot + 1), kMs));
-  // Counts that never decay would hold the first eight for 20,000 uses of the others and miss nearly all of those.
+  // Counts without decay would keep the first eight for 20,000 uses of the others and miss nearly all of those.
   EXPECT_LT(result.stats.bytes_in / kBlock.value(), kBefore / 2);
 }
 
-// Blocks of one size in an order that repeats: what Belady's rule is for.
+// Blocks of one size in a repeating order: the case for Belady's rule.
 Trace repeated(std::uint64_t seed) {
   TraceText write;
   TraceText::Ids ids;
@@ -99,7 +99,7 @@ Trace repeated(std::uint64_t seed) {
   return write.done();
 }
 
-// Layers forward and back, each with an activation that is made anew and a weight.
+// Forward and backward layers, each with a newly made activation and a weight.
 Trace layers_of(std::size_t layers) {
   TraceText write;
   TraceText::Ids weights, activations;
@@ -136,8 +136,8 @@ TEST(GalleryMisses, BeladyBringsInNoMoreThanLru) {
   EXPECT_TRUE(fewer);
 }
 
-// From a cold start, so of an iteration that nobody has learned. The least that any choice moves is Belady's. Uses at
-// random tell a score of the past nothing: there it moves a few blocks more than LRU at times, and fewer at others.
+// From a cold start, so the iteration is not learned yet. Belady's is the minimum of bytes moved. For random uses a
+// score of the past has no information: there it sometimes moves a few blocks more than LRU, and sometimes fewer.
 TEST(GalleryMisses, DeltaFromAColdStartIsBetweenBeladyAndLruInBytesMoved) {
   bool fewer = false;
   for (const std::size_t layers : {6u, 9u, 12u, 16u}) {

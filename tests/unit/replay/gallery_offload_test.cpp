@@ -1,4 +1,4 @@
-// What papers.md says of activations that go to disks, on the engine.
+// Published results on activations offloaded to disks, reproduced on the engine.
 #include <gtest/gtest.h>
 
 #include "gallery_replay.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kActivations = 16, kForwardTime = 10'000'000;
 
-// Layers that leave an activation each, read on the way back.
+// Layers with an activation each, read in the backward pass.
 Trace training_step() {
   TraceText write;
   TraceText::Ids activations;
@@ -24,7 +24,7 @@ Trace training_step() {
   return write.done();
 }
 
-// Disks of which each takes so long for a block, behind a host with room for four.
+// Disks that each take `block_takes` for a block, behind a host with room for four.
 ReplayResult with_disks(std::string_view policy, std::uint64_t part, std::uint64_t disks, double block_takes,
                         Bytes host = 4 * kBlock) {
   ReplayOptions options = machine_for(policy, part * kBlock, kForwardTime / 2.0);
@@ -36,7 +36,7 @@ ReplayResult with_disks(std::string_view policy, std::uint64_t part, std::uint64
   return played(training_step(), options);
 }
 
-// The point of TBA's plot of throughput over activations that are kept: left of keeping, at the same height.
+// The point in TBA's plot of throughput over kept activations: left of keeping all, at the same height.
 TEST(GalleryOffload, TbaTakesTheTimeOfKeepingWithThreeFifthsOfTheActivations) {
   const ReplayResult kept = played(training_step(), machine_for("tba", (kActivations + 1) * kBlock, kForwardTime));
   const ReplayResult sent = with_disks("tba", 10, 1, kForwardTime / 2.0);

@@ -1,4 +1,4 @@
-// What papers.md says of a share of what a pipeline's passes save, on the engine.
+// Published results on offloading a share of the activations saved by a pipeline's passes, reproduced on the engine.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace tessera::test {
 namespace {
 
-// By a pass, one behind the other.
+// Saved by a pass, in sequence.
 constexpr Bytes kSaved[] = {18_MiB, 22_MiB, 20_MiB, 24_MiB, 18_MiB, 22_MiB, 20_MiB, 24_MiB};
 constexpr Bytes kSavedByAPass = 168_MiB;
 constexpr Bytes kGradient = 18_MiB;
@@ -40,8 +40,8 @@ Trace pipeline(const PipelineShape& shape) {
   return write.done();
 }
 
-// Whether passes run at full speed, and nothing comes in that is not of the share. A block takes as long on the link as
-// an activation takes to be made, so fetching on demand shows.
+// Whether passes run at full speed, and only bytes of the share are fetched. Copying a block takes as long as computing
+// an activation, so fetching on demand is visible.
 bool is_enough(const Trace& trace, const PipelineShape& shape, double alpha, Bytes device) {
   ReplayOptions options = machine_for(fmt::format("atc24:{}", alpha), device, double{kOpsPerTensor * kOpTime});
   options.iterations = 5;
@@ -51,8 +51,8 @@ bool is_enough(const Trace& trace, const PipelineShape& shape, double alpha, Byt
          stall_of(result) * 100 <= result.last_pass.compute;
 }
 
-// The published check. A plan is carried out where memory is short, so it is asked how little will do: what the share
-// leaves of the bytes in flight, and less than half a pass for what is in use or on its way back.
+// The published check. A plan is carried out when memory is short, so the minimum memory is determined: what the share
+// leaves of the bytes in flight, plus less than half a pass for blocks in use or being fetched.
 TEST(GalleryPipeline, TheLeastMemoryOfAnInterleavedPipelineIsLinearInAlphaWithTheBytesInFlightAsItsSlope) {
   const PipelineShape shape;
   const Trace trace = pipeline(shape);

@@ -1,4 +1,4 @@
-// What papers.md says of FlashNeuron's pool, on steps that PyTorch made. No part of the allocator places blocks so.
+// FlashNeuron's pool (FAST 2021), on steps recorded from PyTorch. No part of the allocator places blocks this way.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -31,11 +31,11 @@ class Lives {
       is_long_[block] = born[block] <= fullest && freed[block] > fullest;
   }
 
-  // Most bytes that live at once. No pool needs less.
+  // The maximum of live bytes. Every pool needs at least this much.
   Bytes peak() const { return peak_; }
 
-  // How far first fit gets: what lives through the moment at which most is live comes from the high end, if there are two.
-  // Nothing if that pool is too small.
+  // The extent of first fit: blocks live at the moment of the maximum are placed at the high end, if there are two.
+  // Nothing if the pool is too small.
   std::optional<Bytes> reach(Bytes size, bool two_ends) const {
     TwoEndedPool pool(size);
     std::vector<Bytes> places(sizes_.size());
@@ -51,7 +51,7 @@ class Lives {
     return most;
   }
 
-  // The least pool of two ends, to a MiB.
+  // The smallest two-ended pool, to a MiB.
   Bytes least_of_two_ends() const {
     Bytes size = peak_;
     while (!reach(size, true)) size += 1_MiB;

@@ -1,4 +1,4 @@
-// --seed reaches the lots that SwapAdvisor draws.
+// --seed reaches SwapAdvisor's random numbers.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -9,7 +9,7 @@
 namespace tessera::test {
 namespace {
 
-// Blocks of five sizes, made one after the other and read in the reverse order.
+// Blocks of five sizes, made in sequence and read in reverse order.
 Trace of_mixed_sizes() {
   TraceText write;
   write.iteration();

@@ -1,4 +1,4 @@
-// What papers.md says of model states that leave, on the engine.
+// Published results on offloaded model states, reproduced on the engine.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -8,13 +8,13 @@
 namespace tessera::test {
 namespace {
 
-// Of each layer 2^24 parameters: a weight and a gradient of 2 bytes for each, an exact copy and two moments of 4.
+// 2^24 parameters per layer: a weight and a gradient of 2 bytes for each, a master copy and two moments of 4.
 constexpr Bytes kTwoBytes = kBlock;
 constexpr std::uint64_t kStates = 3;
 constexpr std::uint64_t kOpsOfALayer = 128, kOpOfALayer = 80'000;
 constexpr double kBlockTakes = 0.1 * double{kOpsOfALayer * kOpOfALayer};
 
-// Forward, backward, Adam: nothing but model states.
+// Forward, backward, Adam: only model states.
 Trace training_of(std::uint64_t layers) {
   TraceText write;
   std::vector<TraceText::Ids> states(layers);  // the weight first
@@ -42,7 +42,7 @@ Trace training_of(std::uint64_t layers) {
   return write.done();
 }
 
-constexpr std::uint64_t kStatesAndGradient = 2 * kStates + 1;  // blocks of a layer that ZeRO-Offload sends away
+constexpr std::uint64_t kStatesAndGradient = 2 * kStates + 1;  // blocks of a layer that ZeRO-Offload offloads
 
 LastPass pass_with(std::string_view policy, std::uint64_t layers, std::uint64_t blocks) {
   ReplayOptions options = machine_for(policy, blocks * kBlock, kBlockTakes);
@@ -52,15 +52,15 @@ LastPass pass_with(std::string_view policy, std::uint64_t layers, std::uint64_t 
 
 bool keeps_up(const LastPass& pass) { return (pass.time - pass.compute) * 100 <= pass.compute; }
 
-// As in the formulas, 2 bytes for each parameter stay, of 16. The update is made on the device here, and two layers' states
-// and gradients are beside them: those in use, and the next.
+// As in the formulas, 2 of the 16 bytes per parameter stay. The update runs on the device here, with two layers' states
+// and gradients resident: those in use, and the next.
 TEST(GalleryStates, OfEachLayerZeroOffloadKeepsTheWeights) {
   for (const std::uint64_t layers : {4U, 8U}) {
     const std::uint64_t least = layers + 2 * kStatesAndGradient;
     const LastPass pass = pass_with("zero-offload", layers, least);
     EXPECT_TRUE(keeps_up(pass)) << layers;
     EXPECT_FALSE(keeps_up(pass_with("zero-offload", layers, least - 1))) << layers;
-    // The gradient that is made last is used first, so it stays.
+    // The gradient made last is used first, so it stays.
     EXPECT_LE(pass.in, layers * kStatesAndGradient * kBlock) << layers;
     EXPECT_GE(pass.in, (layers * kStatesAndGradient - 2) * kBlock) << layers;
   }

@@ -1,4 +1,4 @@
-// What papers.md says of windows and groups of layers, on the engine.
+// Published results on windows and groups of layers, reproduced on the engine.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 namespace tessera::test {
 namespace {
 
-// A program queues 256 operations ahead of its device: a quarter of a layer of so many.
+// A program queues 256 operations ahead of its device: a quarter of a layer of this size.
 constexpr std::uint64_t kLayers = 8, kOpsPerLayer = 1024;
 constexpr std::uint64_t kLayerTime = kOpsPerLayer * 8000;
 
@@ -27,8 +27,8 @@ Trace uniform_layers() {
   return write.done();
 }
 
-// Layers that compute as long, of which one in four has a weight to fetch, so that the link can do it: the others take
-// turns at two that stay.
+// Layers of equal time, of which one in four has a weight to fetch, so that the link suffices: the others alternate
+// between two weights that stay.
 Trace one_fetch_in_four() {
   TraceText write;
   TraceText::Ids fetched;
@@ -43,7 +43,7 @@ Trace one_fetch_in_four() {
   return write.done();
 }
 
-// Of which a fetch takes so many layers' time.
+// Fetching a weight takes `ratio` layers' time.
 ReplayResult with_window(const Trace& trace, Bytes device, double ratio, std::string_view window) {
   const std::string policy = window.empty() ? "stronghold" : fmt::format("stronghold:{}", window);
   ReplayOptions options = machine_for(policy, device, ratio * double{kLayerTime});
@@ -51,7 +51,7 @@ ReplayResult with_window(const Trace& trace, Bytes device, double ratio, std::st
   return played(trace, options);
 }
 
-// Where the link has no time to spare, or more than it needs: the window is one layer, and none is too few.
+// Whether the link has no time to spare or plenty: the window is one layer, and zero is too few.
 TEST(GalleryWindows, StrongholdsWindowOfUniformLayersIsCopyOverComputeRoundedUp) {
   for (const double ratio : {0.7, 1.0}) {
     EXPECT_EQ(stall_of(with_window(uniform_layers(), 5 * kBlock, ratio, "")), Nanoseconds()) << ratio;
@@ -60,7 +60,7 @@ TEST(GalleryWindows, StrongholdsWindowOfUniformLayersIsCopyOverComputeRoundedUp)
   }
 }
 
-// A copy longer than a layer takes windows of several; if each layer had one, no window would do.
+// A copy longer than a layer needs a window of several; if each layer had a weight, no window would suffice.
 TEST(GalleryWindows, StrongholdsSmallestWindowWithoutAStallIsCopyOverComputeRoundedUp) {
   for (const auto& [ratio, window] : {std::pair(1.5, 2), std::pair(2.0, 2), std::pair(2.5, 3)}) {
     const auto stall = [ratio = ratio](std::string_view given) {
@@ -68,13 +68,14 @@ TEST(GalleryWindows, StrongholdsSmallestWindowWithoutAStallIsCopyOverComputeRoun
     };
     EXPECT_EQ(stall(""), Nanoseconds()) << ratio << ": its own choice";
     EXPECT_EQ(stall(fmt::format("{}", window)), Nanoseconds()) << ratio;
-    // What the shorter window lacks, less the quarter of a layer that the program is ahead; three times in the pass.
+    // The shortfall of the shorter window, less the quarter of a layer that the program is ahead; three times in the
+    // pass.
     const double lacks = 3 * (ratio - (window - 1) - 0.26) * double{kLayerTime};
     EXPECT_GE(stall(fmt::format("{}", window - 1)), Nanoseconds(static_cast<std::uint64_t>(lacks))) << ratio;
   }
 }
 
-// Layers of so many operations that save an activation each, forward and back, as long.
+// Layers of `ops` operations that save an activation each, with equal forward and backward times.
 Trace saving_layers(std::uint64_t layers, std::uint64_t ops) {
   TraceText write;
   TraceText::Ids saved;
@@ -90,8 +91,8 @@ Trace saving_layers(std::uint64_t layers, std::uint64_t ops) {
   return write.done();
 }
 
-// The first n layers' activations leave; the device has room for those of the others and nothing else. A copy takes so
-// many layers' time.
+// The first n layers' activations are offloaded; the device has room only for those of the others. A copy takes `ratio`
+// layers' time.
 ReplayResult with_group(std::uint64_t layers, std::uint64_t leaving, std::uint64_t ops, double ratio) {
   ReplayOptions options = machine_for(fmt::format("te-groups:{}", leaving), (layers - leaving) * kBlock,
                                       ratio * double{kLayerTime});
@@ -99,11 +100,10 @@ ReplayResult with_group(std::uint64_t layers, std::uint64_t leaving, std::uint64
   return played(saving_layers(layers, ops), options);
 }
 
-// Both where the program is a whole pass ahead of its device and where it is less than a layer.
+// For a program that is a whole pass ahead of its device, and for one that is less than a layer ahead.
 constexpr std::uint64_t kOpsOfGroups[] = {1, 4, 320};
 
-// As its documentation draws it. Copies of three layers leave one another no time: what each takes longer than a layer is
-// waited for.
+// As in its documentation. Copies of three layers leave no slack: whatever each takes longer than a layer is a stall.
 TEST(GalleryWindows, TeGroupsOfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
   for (const std::uint64_t ops : kOpsOfGroups) {
     const auto stall = [ops](std::uint64_t leaving) { return stall_of(with_group(5, leaving, ops, 1.05)); };
@@ -114,7 +114,7 @@ TEST(GalleryWindows, TeGroupsOfFiveLayersTwoLeaveWithoutAStallAndThreeDoNot) {
   }
 }
 
-// And no longer than that, though operations are queued while copies for later ones are.
+// And no longer than that, although operations are queued while copies for later ones are.
 TEST(GalleryWindows, TeGroupsWithCopiesAsLongAsLayersWaitsForAFewOperations) {
   constexpr std::uint64_t kOps = 320;
   for (const std::uint64_t layers : {5u, 8u}) {
@@ -132,7 +132,7 @@ TEST(GalleryWindows, TeGroupsStallsNothingInTheRoomOfThoseThatStayUpToAllButTwo)
   }
 }
 
-// The same three blocks do, and nothing waits, however many layers there are.
+// The same three blocks suffice without stalls, however many layers there are.
 TEST(GalleryWindows, L2lIsFlatInTheDepth) {
   constexpr std::uint64_t kOps = 256;
   for (const std::uint64_t layers : {8u, 16u, 32u}) {

@@ -23,7 +23,8 @@ std::vector<std::uint64_t> times(const Trace& trace) {
 }
 
 TEST(KindTimes, AllOfAKindTookTheMedianOfThoseThatWereTimed) {
-  std::string text = alloc_line(1, 1_MiB) + time_line("gemm", 1, 1_MiB, 9000);  // before any operation, as in a part of a trace
+  std::string text = alloc_line(1, 1_MiB) + time_line("gemm", 1, 1_MiB, 9000);  // before any operation, as in an
+                                                                                // excerpt of a trace
   for (int i = 0; i < 3; ++i) text += untimed_op("gemm", 1);
   text += time_line("gemm", 1, 1_MiB, 110) + time_line("gemm", 1, 1_MiB, 100);
   EXPECT_EQ(times(trace_of(text)), std::vector<std::uint64_t>(3, 110));

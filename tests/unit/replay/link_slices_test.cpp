@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-// Two copies that are queued at once: the second has the link when the first is over.
+// Two copies queued at once: the second gets the link when the first is over.
 TEST(LinkSlices, TellsEachCopyFromWhenItHasTheLink) {
   VirtualClock clock;
   LinkSlices links;

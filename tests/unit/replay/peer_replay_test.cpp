@@ -1,4 +1,4 @@
-// Strategies that a peer was made for, carried out by the engine.
+// Strategies designed for a peer, carried out by the engine.
 #include <gtest/gtest.h>
 
 #include "allocator_machine.hpp"
@@ -13,7 +13,7 @@ constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr Bytes kLayer = 64_MiB;
 constexpr std::uint32_t kLayers = 12;
 
-// Layers written forwards and read backwards. A copy of one takes 2.7 ms over the host's link.
+// Layers written in forward and read in reverse order. A copy of one takes 2.7 ms over the host's link.
 std::string stack() {
   std::string text = R"({"t":"mark","kind":"iteration","n":0})" "\n";
   for (std::uint64_t i = 1; i <= kLayers; ++i) text += alloc_line(i, kLayer) + op_line(kMillisecond, "w", i);
@@ -23,7 +23,7 @@ std::string stack() {
   return text;
 }
 
-// Weights that went to the host, since others had the peer then, and are read in a circle from then on.
+// Weights that were evicted to the host, since others occupied the peer then, and are read cyclically from then on.
 std::string circle() {
   constexpr std::uint64_t kOthers = 100;
   std::string text;

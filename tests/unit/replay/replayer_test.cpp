@@ -23,7 +23,7 @@ std::uint64_t stalled(const ReplayResult& result, StallCause cause) {
   return result.last_pass.stalls.by_cause[static_cast<std::size_t>(cause)].value();
 }
 
-// A device for two blocks, whose link moves one in a millisecond.
+// A device for two blocks, with a link that moves one in a millisecond.
 ReplayOptions two_blocks() {
   ReplayOptions options;
   options.policy = "lru";
@@ -53,9 +53,9 @@ TEST(Replayer, ATraceThatFitsTakesItsComputeTime) {
   EXPECT_EQ(result.stats.bytes_in + result.stats.bytes_out, 0U);
 }
 
-// By hand, in milliseconds. Operations a and b run 0-1 and 1-2. The third block needs the room of
-// the first: out 1-2, behind a. c runs 2-3, the second block leaves 2-3, the first comes 3-4, and d
-// runs 4-5: one millisecond in which nothing computes.
+// Computed by hand, in milliseconds. Operations a and b run 0-1 and 1-2. The third block needs the first one's room:
+// copied out 1-2, after a. c runs 2-3, the second block is copied out 2-3, the first fetched 3-4, and d runs 4-5: one
+// millisecond without computation.
 TEST(Replayer, AStallIsExactlyTheTimeInWhichTheDeviceWaitsForACopy) {
   const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
                                op_line(kMs, "w", 2) + alloc_line(3, kBlock) +
@@ -71,8 +71,8 @@ TEST(Replayer, AStallIsExactlyTheTimeInWhichTheDeviceWaitsForACopy) {
   EXPECT_EQ(result.last_pass.stalls.total(), Nanoseconds(kMs));
 }
 
-// As above, but c takes a quarter: it runs 2-2.25, and then nothing runs until the second block has left at 3, and
-// the first has come at 4. The waits for room before that are behind running operations.
+// As above, but c takes a quarter: it runs 2-2.25, and then nothing runs until the second block has been copied out at
+// 3, and the first fetched at 4. The waits for room before that are hidden by running operations.
 TEST(Replayer, AStallIsForWhatTheStreamWaitsAtEachMoment) {
   const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
                                op_line(kMs, "w", 2) + alloc_line(3, kBlock) +
@@ -84,7 +84,7 @@ TEST(Replayer, AStallIsForWhatTheStreamWaitsAtEachMoment) {
   EXPECT_EQ(result.last_pass.stalls.total(), result.makespan - result.bounds.compute);
 }
 
-// That replay again, as it is drawn: what ran on the stream, what it waited for, and each copy.
+// The same replay as a timeline: what ran on the stream, what it waited for, and each copy.
 TEST(Replayer, ATimelineTellsWhatRanWhen) {
   const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
                                op_line(kMs, "w", 2) + alloc_line(3, kBlock) +
@@ -97,7 +97,7 @@ TEST(Replayer, ATimelineTellsWhatRanWhen) {
   std::map<int, std::string> tracks;
   using Slices = std::vector<std::tuple<std::string, double, double>>;  // name, begin and end in milliseconds
   Slices stream;
-  std::map<std::string, std::pair<double, double>> link;  // when it began and ended to carry
+  std::map<std::string, std::pair<double, double>> link;  // when it carried data
   std::map<std::string, std::uint64_t> moved;
   const auto drawn = nlohmann::json::parse(text);
   EXPECT_EQ(drawn["otherData"]["lost_events"], 0);
@@ -122,8 +122,8 @@ TEST(Replayer, ATimelineTellsWhatRanWhen) {
   EXPECT_EQ(replay(trace, options).status().code(), Code::kIo);
 }
 
-// As above, and the first block can be remade in half of a copy's time: once the link is known, nobody copies
-// it. What is remade takes the time of the stream that needs it.
+// As above, and the first block can be recomputed in half of a copy's time: once the link's speed is known, it is no
+// longer copied. Recomputation takes time of the stream that needs the block.
 TEST(Replayer, WhatIsCheaperToRemakeIsNotMoved) {
   const auto text = [](std::uint64_t regenerate) {
     std::string lines;
@@ -172,10 +172,10 @@ TEST(Replayer, WhatARecordingSaysIsRemadeAtThatTime) {
   EXPECT_EQ(remakes([&](std::uint64_t id) { return regen(id, 0); }), 0U);
 }
 
-// With one stream, to the nanosecond: also where host memory is short, and where much is freed and allocated.
+// With one stream, to the nanosecond: also if host memory is short, and if much is freed and allocated.
 TEST(Replayer, TheCausesOfStallsAreAllThatThePassTakesBeyondItsOperations) {
   for (const std::string policy : {"lru", "recency", "auto"}) {
-    const std::string text = random_trace(3, 60, policy == "auto" ? 60 : 600);  // a rehearsal takes its time
+    const std::string text = random_trace(3, 60, policy == "auto" ? 60 : 600);  // a simulation takes some time
     for (const Bytes host : {256_MiB, 16_GiB}) {
       for (const std::uint32_t iterations : {1U, 3U}) {
         ReplayOptions options = two_blocks();
@@ -200,7 +200,7 @@ TEST(Replayer, TheCausesOfStallsAreAllThatThePassTakesBeyondItsOperations) {
   }
 }
 
-// Operations a and b run 0-1 and 1-2 on the first stream, in milliseconds. The third block has the first one's room at
+// Operations a and b run 0-1 and 1-2 on the first stream, in milliseconds. The third block gets the first one's room at
 // 2, and c runs on the second stream until 3.5: the busiest stream waits for it.
 TEST(Replayer, ThePassIsNotOverBeforeTheOtherStreams) {
   const Trace trace = trace_of(alloc_line(1, kBlock) + op_line(kMs, "w", 1) + alloc_line(2, kBlock) +
@@ -223,8 +223,8 @@ TEST(Replayer, AProgramWithAllQueuedThatItMayKeepsAStreamWaiting) {
   EXPECT_EQ(result.last_pass.stalls.total(), Nanoseconds(3500));
 }
 
-// Sixteen layers, written forwards and read backwards, on a device for half of them; a step lasts as
-// long as one copy: each direction of the link has half of the time to spare.
+// Sixteen layers, written in forward and read in reverse order, on a device for half of them; a step takes as long as
+// one copy: each link direction is idle half of the time.
 TEST(Replayer, AutoHidesNearlyAllMovesOnceItKnowsTheIteration) {
   std::string text;
   constexpr std::uint64_t kLayers = 16;
@@ -275,13 +275,13 @@ TEST(Replayer, TheLastPassIsToldApart) {
   EXPECT_EQ(result.last_pass.time, result.iterations.back());
   EXPECT_EQ(result.last_pass.compute, Nanoseconds(3 * kMs));
   EXPECT_GE(result.last_pass.lower_bound, Nanoseconds(3 * kMs));
-  // A block leaves for each that is written; those of the beginning may have left before it.
+  // A block is evicted for each that is written; those at the beginning may have been evicted before.
   EXPECT_GT(result.last_pass.out, Bytes());
   EXPECT_LE(result.last_pass.out, 3 * kBlock);
   EXPECT_LT(result.last_pass.out.value(), result.stats.bytes_out);
 }
 
-// Blocks that passed a link of the picture from `begin` on; each is one page.
+// The number of one-page blocks that passed a link of the timeline from `begin` on.
 std::uint64_t passed(const nlohmann::json& picture, const std::string& link, Nanoseconds begin) {
   std::uint64_t blocks = 0, track = 0;
   for (const auto& event : picture.at("traceEvents")) {
@@ -295,7 +295,7 @@ std::uint64_t passed(const nlohmann::json& picture, const std::string& link, Nan
   return blocks;
 }
 
-// However far the program was ahead of its device when the pass began there.
+// However far the program was ahead of its device when the pass began.
 TEST(Replayer, TheLastPassCountsWhatPassedTheLinksInItsTime) {
   std::string text;
   for (std::uint64_t i = 1; i <= 4; ++i) text += alloc_line(i, kBlock);
@@ -366,7 +366,7 @@ TEST_F(RecordedReplay, BlocksThatHadACallbackHaveItInTheReplay) {
   const Address input = allocate(2_MiB);
   ASSERT_TRUE(allocator_->pin(input).is_ok());
   const auto work = [&](Address, Bytes, StreamId stream) {
-    AnnouncedUse use;  // no operation of the program's: a replay that remakes does it by itself
+    AnnouncedUse use;  // not an operation of the program: a replay recomputes by itself
     TESSERA_TRY(allocator_->begin_use({&input, 1}, 0, stream, "input", use));
     allocator_->end_use(use);
     return Status();
@@ -400,8 +400,8 @@ TEST(Replayer, SeveralDevicesEachHaveTheirMemory) {
   EXPECT_EQ(result.stats.bytes_out, 0U);
 }
 
-// 256 blocks of a page in turn, on a device for half of them. A block that leaves behind all queued work would keep the
-// program waiting with nothing queued; frames that are free ahead of need let it go on.
+// 256 blocks of a page used cyclically, on a device for half of them. If an eviction had to wait for all queued work,
+// the program would be blocked with nothing queued; frames freed ahead of need avoid that.
 TEST(Replayer, WhereWorkIsUnseenFramesAreKeptFreeAheadOfNeed) {
   constexpr std::uint64_t kBlocks = 256;
   std::string text;

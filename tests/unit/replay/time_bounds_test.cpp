@@ -47,12 +47,12 @@ TEST(TimeBounds, AmpleMemoryLeavesTheComputeTime) {
 }
 
 TEST(TimeBounds, APassIsTheAverageOfThePassesThatTheTraceEndsWith) {
-  // Two passes of one operation each bring twenty bytes; one of two operations does so alone.
+  // Two passes of one operation each fetch twenty bytes; a pass of two operations does so alone.
   EXPECT_EQ(pass_lower_bound(two_blocks(1), one_block(), 1, 2), Nanoseconds(kSecond));
   EXPECT_EQ(pass_lower_bound(two_blocks(1), one_block(), 2, 1), Nanoseconds(2 * kSecond));
 }
 
-// Two blocks more than fit are written one after another, and read again in the other order.
+// Two blocks more than fit are written in sequence, and read in reverse order.
 Trace there_and_back(std::uint64_t nanoseconds) {
   std::string text;
   for (unsigned block = 1; block <= 3; ++block) text += alloc_line(block, Bytes(10));
@@ -64,13 +64,13 @@ Trace there_and_back(std::uint64_t nanoseconds) {
 TEST(TimeBounds, WhatHasNoRoomAtTheTurnGoesOutBeforeAndComesInAfter) {
   EXPECT_EQ(lower_bound(there_and_back(1), one_block(), Nanoseconds(6)), Nanoseconds(4 * kSecond));
   EXPECT_EQ(pass_lower_bound(there_and_back(1), one_block(), 6, 1), Nanoseconds(4 * kSecond));
-  // The way out hides behind three seconds of computing before the turn, the way in behind those after.
+  // The copies out are hidden by three seconds of computation before the turn, the fetches by those after it.
   EXPECT_EQ(lower_bound(there_and_back(kSecond), one_block(), Nanoseconds(6 * kSecond)),
             Nanoseconds(6 * kSecond));
 }
 
 TEST(TimeBounds, WhatThePassFoundWrittenNeedNotGoOutInIt) {
-  // The pass is the three reads: two blocks come in, and nothing was made that could go out.
+  // The pass is the three reads: two blocks are fetched, and nothing was written that could be copied out.
   EXPECT_EQ(pass_lower_bound(there_and_back(1), one_block(), 3, 1), Nanoseconds(2 * kSecond));
 }
 

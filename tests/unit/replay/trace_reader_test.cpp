@@ -63,7 +63,7 @@ TEST(TraceReader, AnyBeginningGivesItsLinesAndAtMostOneNote) {
     const std::string part = whole.substr(0, bytes);
     const auto trace = read(part);
     ASSERT_TRUE(trace.is_ok()) << part << trace.status().to_string();
-    // Of each line all that matters is there when its last brace is.
+    // A line is complete in all that matters once its last brace is there.
     const bool whole_line = part.ends_with('\n') || part.ends_with('}');
     EXPECT_EQ(trace.value().notes.empty(), whole_line) << part;
     const auto braces = static_cast<std::size_t>(std::count(part.begin(), part.end(), '}'));

@@ -7,8 +7,8 @@
 namespace tessera {
 namespace {
 
-// Two devices over one host tier and one spill file, whose transfers take longer than any test
-// looks on: what the first has begun stays under way, unless somebody waits for it.
+// Two devices over one host tier and one spill file, with transfers that take longer than any test: what the first has
+// begun stays in flight, unless it is waited for.
 class TwoDevices : public testing::Test {
  protected:
   void start(Bytes device_memory, Bytes host_memory) {
@@ -25,7 +25,7 @@ class TwoDevices : public testing::Test {
 
   Allocator& allocator() { return machine_->allocator(); }
   Status touch(Address block) { return allocator().touch(block, StreamId(), Access::kWrite); }
-  // Blocks that were written one after the other.
+  // Blocks written in sequence.
   std::vector<Address> written(DeviceId device, std::size_t count, Bytes bytes) {
     std::vector<Address> blocks;
     for (std::size_t i = 0; i < count; ++i) {
@@ -44,7 +44,7 @@ class TwoDevices : public testing::Test {
 
 TEST_F(TwoDevices, WhatOneHasInStagingFramesDoesNotKeepTheOtherFromItsOwn) {
   ASSERT_NO_FATAL_FAILURE(start(128_MiB, Bytes()));
-  // Of six blocks two have left, which is the whole of a reserve, and are being written.
+  // Of six blocks two have been evicted, which fills a reserve, and are being written.
   written(DeviceId(0), 6, 32_MiB);
   written(DeviceId(1), 6, 32_MiB);
 }
@@ -52,7 +52,7 @@ TEST_F(TwoDevices, WhatOneHasInStagingFramesDoesNotKeepTheOtherFromItsOwn) {
 TEST_F(TwoDevices, WhatOneReadsFromTheFileDoesNotKeepTheOtherFromReading) {
   ASSERT_NO_FATAL_FAILURE(start(64_MiB, 1_GiB));
   const DeviceId one(0), other(1);
-  // What fills host memory first stays there, so what is written next goes to the file.
+  // The blocks that fill host memory first stay there, so later ones go to the file.
   const auto filling = written(one, 600, 2_MiB);
   const auto many = written(one, 400, 2_MiB);
   const auto few = written(other, 40, 2_MiB);
@@ -89,7 +89,7 @@ TEST(VirtualMachine, LooksAfterMovesThatNobodyWaitsFor) {
     const Address block = machine.allocator().allocate(DeviceId(), 32_MiB, stream).take();
     ASSERT_TRUE(machine.allocator().touch(block, stream, Access::kWrite).is_ok());
   }
-  // Two blocks fill the device, so one more leaves ahead of need, and only looking ends that.
+  // Two blocks fill the device, so another is evicted ahead of need, and only polling completes that.
   while (machine.step()) continue;
   machine.clock().run_until(machine.clock().now() + Nanoseconds(1'000'000));
   machine.look();

@@ -1,4 +1,4 @@
-// Who comes: what fits and what does not, from every tier, and before it is needed.
+// Fetching: runs that fit and that do not, from every tier, and ahead of need.
 #include "residency_fixture.hpp"
 
 namespace tessera {
@@ -100,7 +100,7 @@ TEST(ResidencyArrivals, AFailedPrefetchIsNoErrorUntilTheUse) {
 }
 
 TEST(ResidencyArrivals, ADriverOutOfMemoryBelowTheBudgetIsHelpedByEviction) {
-  // The device has less than the budget says: somebody else took it.
+  // The device has less than the budget: the rest is allocated elsewhere.
   ResidencyMachine machine({.device = 32_MiB, .sim = {.memory = 12_MiB}});
   const auto runs = machine.add_many(10);
   for (std::uint64_t i = 0; i < runs.size(); ++i) ASSERT_OK(machine.write(runs[i], i));
@@ -108,7 +108,7 @@ TEST(ResidencyArrivals, ADriverOutOfMemoryBelowTheBudgetIsHelpedByEviction) {
 }
 
 TEST(ResidencyArrivals, WhatComesMayGoOnToTheFileWhileTheDriverIsHelped) {
-  // The large page fills host memory; those that leave to help the driver push it on to the file.
+  // The large page fills host memory; runs evicted to help the driver push it on to the file.
   ResidencyMachine machine(
       {.device = 96_MiB, .host = 32_MiB, .staging = 2_MiB, .file = 256_MiB, .sim = {.memory = 40_MiB}});
   auto* const large = machine.add({1, 0});

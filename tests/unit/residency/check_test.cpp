@@ -1,4 +1,4 @@
-// Who leaves without a copy since nothing has changed it, and what happens to it meanwhile.
+// Runs evicted without a copy because they are unchanged, and events in the meantime.
 #include "residency_fixture.hpp"
 
 namespace tessera {
@@ -6,13 +6,13 @@ namespace {
 
 constexpr std::uint64_t kSlow = 100'000'000;  // bytes per second: 21 ms for a page
 
-// A link beside which any machine reads its memory fast, also under a sanitizer with others at work.
+// A link that is slow compared with any machine's host memory, even under a sanitizer on a busy machine.
 ResidencySetup slow_link(Bytes device, Bytes host, Bytes file = {}) {
   return {.device = device, .host = host, .file = file,
           .sim = {.memory = 64_MiB, .inbound = {8 * kSlow, {}}, .outbound = {kSlow / 4, {}}}};
 }
 
-// Of four pages; each written once, out, and back.
+// Room for four pages; each run is written once, evicted, and fetched.
 class ResidencyCheck : public testing::Test {
  protected:
   explicit ResidencyCheck(const ResidencySetup& setup = slow_link(8_MiB, 32_MiB)) : machine_(setup) {}
@@ -27,7 +27,7 @@ class ResidencyCheck : public testing::Test {
     ASSERT_OK(machine_.evict(run));
     ASSERT_OK(use(run));
   }
-  // A launch that is given the run, and does not write.
+  // A launch that is given the run, and does not write it.
   Status use(tessera::Run* run) { return machine_.touch({run}, Access::kWrite); }
   ResidencyStats stats() { return machine_.residency().stats(); }
 
@@ -56,7 +56,7 @@ TEST_F(ResidencyCheck, WhatHasChangedIsCopiedAndComesBackAsItWas) {
   EXPECT_EQ(stats().bytes_out, before + 2_MiB);
   EXPECT_EQ(run->missing.load(), 1U);
   ASSERT_OK(machine_.check(run, 2));
-  // It is not asked the next time.
+  // It is not checked the next time.
   ASSERT_OK(use(run));
   ASSERT_OK(machine_.evict(run));
   EXPECT_EQ(stats().checks, 1U);
@@ -107,7 +107,7 @@ TEST_F(ResidencyCheckOff, NobodyIsAsked) {
   EXPECT_EQ(machine_.fault().calls(DriverCall::kFingerprint), 0U);
 }
 
-// A fingerprint takes 50 ms, and pages begin to leave without anybody waiting.
+// A fingerprint takes 50 ms, and evictions start without a call that waits for them.
 class ResidencyCheckSlow : public ResidencyCheck {
  protected:
   static ResidencySetup slow() {
@@ -118,7 +118,7 @@ class ResidencyCheckSlow : public ResidencyCheck {
   }
   ResidencyCheckSlow() : ResidencyCheck(slow()) {}
 
-  // As many as fit, which have been away; one more, and some begin to leave.
+  // Runs that just fit, all of which were evicted before; after another one, evictions start.
   std::vector<tessera::Run*> asked() {
     const auto runs = written(4);
     for (auto* run : runs) round_trip(run);
@@ -195,12 +195,12 @@ class ResidencyCheckFull : public ResidencyCheck {
     setup.options.fingerprints = on;
     return setup;
   }
-  // Four pages with copies below them; then four others come, and all of them have room without the copies.
+  // Four pages with copies below them; then four others are written, and all of them fit without the copies.
   Bytes written_to_file() {
     const auto runs = written(4);
     for (auto* run : runs) round_trip(run);
     const auto others = machine_.add_many(4);
-    // One after the other: pages on their way need host frames, too.
+    // In sequence: pages in flight need host frames, too.
     const auto after = [&](const Status& status) {
       EXPECT_OK(status);
       EXPECT_OK(machine_.settle());
@@ -222,7 +222,7 @@ TEST_F(ResidencyCheckFull, CopiesThatAreKeptOnTheChanceMakeWayAndNothingGoesToTh
 }
 TEST_F(ResidencyCheckFullOff, NorDoesItWithoutThem) { EXPECT_EQ(written_to_file(), Bytes()); }
 
-// More than host memory holds: what has not changed is written to the disk once.
+// More than host memory holds: unchanged pages are written to the disk once.
 TEST_F(ResidencyCheckFull, WhatHasNotChangedIsWrittenToTheFileOnce) {
   const auto runs = written(12);
   for (int round = 0; round < 4; ++round) {

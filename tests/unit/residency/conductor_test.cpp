@@ -77,7 +77,7 @@ TEST_F(ConductorTest, SaysWhatTheTagsOfRunsStandFor) {
   }
 }
 
-// Two strategies that are told to take about as long; each has its own way to leave.
+// Two strategies with nearly equal predicted times, each with its own offload target.
 class TwoTold final : public Planner {
  public:
   explicit TwoTold(const Policy& policy) : policy_(policy) {}
@@ -134,7 +134,7 @@ TEST_F(ConductorTest, NotesNoMoreOfAProgramThatIsNotShort) {
   EXPECT_TRUE(ample.log().is_on());
 }
 
-// What the plan has away at the moment at which it is found was used before anybody knew of a plan.
+// Runs in an offload interval when the plan is found were used before there was a plan.
 TEST_F(ConductorTest, WhomThePlanHasAwayWhenItIsFoundLeavesThen) {
   DeviceRun* const weight = make_run();
   std::uint64_t used = 0;
@@ -167,7 +167,7 @@ TEST_F(ConductorTest, KnowsWhichRunPlaysAPartThoughItLiesElsewhereEachTime) {
 }
 
 TEST_F(ConductorTest, FollowsBlocksAcrossTheBeginningOfTheLearnedIteration) {
-  // The launches that are learned begin in the middle: with reads of what was written before.
+  // The learned launches begin in the middle: with reads of what was written before.
   std::vector<DeviceRun*> activations;
   for (std::size_t i = 0; i < kLayers; ++i) activations.push_back(make_run());
   for (std::size_t i = kLayers; i-- > 0;)
@@ -178,8 +178,8 @@ TEST_F(ConductorTest, FollowsBlocksAcrossTheBeginningOfTheLearnedIteration) {
 }
 
 TEST_F(ConductorTest, TellsBlocksOfOneSizeApartByWhatTheyAreFor) {
-  // An update reads a weight and a gradient, which lies before the weight in one iteration and
-  // behind it in the next.
+  // An update reads a weight and a gradient; the gradient's address is before the weight's in one iteration and after
+  // it in the next.
   constexpr TagId kWeight(1), kGradient(2);
   std::vector<DeviceRun*> weights;
   for (std::size_t i = 0; i < kLayers; ++i) {
@@ -293,7 +293,7 @@ TEST_F(ConductorTest, TellsThePolicyWhatCanBeRemadeAndTheEngineWhatShallBe) {
     for (std::size_t layer = 0; layer < kLayers; ++layer) {
       activations.push_back(make_run());
       launch(works_[layer], activations.back(), true);
-      if (layer % 2 == 0) activations.back()->remade_in.store(kCost);  // as its callback is set
+      if (layer % 2 == 0) activations.back()->remade_in.store(kCost);  // as when its callback is set
     }
     for (std::size_t layer = kLayers; layer-- > 0;) {
       launch(works_[2 * kLayers - 1 - layer], activations[layer], false);
@@ -323,7 +323,7 @@ TEST_F(ConductorTest, TellsOfRunsOfOneBasePageApartWhereverTheyAreUsed) {
   DeviceRun* const second = make_run({0, 1});
   for (int i = 0; i < 4; ++i) {
     iterate();
-    // One in one iteration, the other or both in the next: the launches are the same.
+    // One of them in one iteration, the other or both in the next: the launches are the same.
     std::array both = {first, second};
     launch(works_[2 * kLayers], std::span(both).first(i % 2 == 0 ? 1 : 2), true);
   }

@@ -1,4 +1,4 @@
-// What becomes of a plan when the program does something else in between.
+// A plan while the program temporarily does something else.
 #include "residency/course.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST_F(ConductorTest, LeadsAgainSoonAfterABreak) {
   EXPECT_TRUE(conductor_.leads());
 }
 
-// What the plan has away then has been used, or was brought back, since it was left.
+// Runs in an offload interval at that point have been used, or fetched, since the plan was left.
 TEST_F(ConductorTest, WhomThePlanHasAwayWhenThePlaceIsFoundAgainLeavesThen) {
   DeviceRun* const weight = make_run();
   const auto iterate_with_weight = [&] {
@@ -52,7 +52,7 @@ TEST_F(ConductorTest, WhomThePlanHasAwayWhenThePlaceIsFoundAgainLeavesThen) {
   EXPECT_EQ(left_.front().run, weight) << "with the first launch that is known again";
 }
 
-// Answers when the test wants it to, with a plan that takes as long as the test says.
+// Answers when the test allows it, with a plan of the given predicted time.
 class Oracle final : public Planner {
  public:
   explicit Oracle(const Policy& policy) : policy_(policy) {}
@@ -65,7 +65,7 @@ class Oracle final : public Planner {
     told_.front().time = time;
     return std::exchange(told_, {});
   }
-  std::size_t asked = 0;  // about so many steps
+  std::size_t asked = 0;  // with iterations of about this many steps
   bool ready = true;
   Nanoseconds time;
 
@@ -74,7 +74,7 @@ class Oracle final : public Planner {
   std::vector<Told> told_;
 };
 
-// Each third iteration has a launch of its own, which makes a period of three iterations.
+// Each third iteration has an additional launch, which makes a period of three iterations.
 class RegularBreakTest : public ConductorTest {
  protected:
   static constexpr std::size_t kShort = 2 * kLayers, kLong = 3 * kShort + 1;
@@ -90,8 +90,8 @@ class RegularBreakTest : public ConductorTest {
     for (int i = 0; i < 3; ++i) iterate();
     launch(works_[2 * kLayers], make_run(), true);
   }
-  // Twice until the longer period is learned, and once more until it is known how long its own
-  // launch takes. Its plan sends everything to the file.
+  // Twice until the longer period is learned, and once more until the time of the additional launch is known. Its plan
+  // sends everything to the file.
   void learn_the_longer() {
     policy_.to = Away::kFile;
     for (int i = 0; i < 4; ++i) iterate_and_break();
@@ -102,7 +102,7 @@ class RegularBreakTest : public ConductorTest {
     iterate_and_break();
     return clock_.now() - before;
   }
-  // Launches of the next period under any plan.
+  // The number of launches of the next period under any plan.
   std::size_t led() {
     std::size_t led = 0;
     for (int i = 0; i < 3; ++i) {
@@ -114,7 +114,7 @@ class RegularBreakTest : public ConductorTest {
     launch(works_[2 * kLayers], make_run(), true);
     return led + (conductor_.leads() ? 1 : 0);
   }
-  // Where an iteration in the middle of a period sends its runs.
+  // The offload targets of an iteration in the middle of a period.
   std::set<Away> sends_to() {
     iterate();
     forget_orders();
@@ -127,7 +127,7 @@ class RegularBreakTest : public ConductorTest {
   Oracle oracle_{policy_};
 };
 
-// So that what comes in breaks is known when a period with it is learned.
+// So that launches in breaks have times when a period that includes them is learned.
 TEST_F(RegularBreakTest, LaunchesInABreakAreTimed) {
   EXPECT_FALSE(conductor_.times());
   launch(works_[2 * kLayers], make_run(), true);
@@ -172,7 +172,7 @@ TEST_F(RegularBreakTest, OneThatIsToldToTakeAsLongAndWasAMatterOfChanceDoesNot) 
   EXPECT_EQ(sends_to(), std::set{Away::kHost});
 }
 
-// It was told to take next to nothing, and takes longer than the periods before by this part of them.
+// Its predicted time was near zero, and its measured time exceeds the earlier periods' by this fraction.
 class DisappointingTest : public RegularBreakTest {
  protected:
   void learn_the_longer_late() {
@@ -201,7 +201,7 @@ TEST_P(DisappointingByPartTest, ALongerPeriodThatIsSlowerThanTheProgramWasGoesBe
   EXPECT_TRUE(conductor_.leads()) << "in the break, which is in no other plan";
 }
 
-// They had an emptier device before, as it turns out.
+// Their measurements came from an emptier device, as it turns out.
 TEST_F(DisappointingTest, ItGoesFirstAgainWhenTheOthersAreSlowerThanIt) {
   const Nanoseconds period = time_of_a_period();
   learn_the_longer_late();
@@ -220,7 +220,7 @@ TEST_F(DisappointingTest, ItStaysBehindWhileTheOthersAreFasterThanIt) {
 
 INSTANTIATE_TEST_SUITE_P(ByAPart, DisappointingByPartTest, ::testing::Values(10, 100));
 
-// Loops, each many times in a row, such as a prompt and the words after it.
+// Loops, each repeated many times, such as a prompt and its decoded words.
 class LoopsTest : public RegularBreakTest {
  protected:
   using Loop = std::span<const char>;
@@ -231,8 +231,7 @@ class LoopsTest : public RegularBreakTest {
       for (const char& work : loop) launch(work, make_run(), true);
     }
   }
-  // The launches of another loop, after which a plan is followed again; as many as it has if none
-  // is.
+  // The launches of another loop until a plan is followed again; the size of the loop if none is.
   std::size_t launches_until_led(const Loop& loop) {
     for (std::size_t i = 0; i < loop.size(); ++i) {
       launch(loop[i], make_run(), true);

@@ -62,7 +62,7 @@ TEST(ResidencyFetch, AUseWaitsForABlockingUseThatIsInItsWay) {
   EXPECT_OK(machine.check(wanted, 1));
 }
 
-// Everything at once: own runs of each thread over twice the device, shared ones, hints.
+// Everything at once: each thread's own runs at twice the device size, shared ones, hints.
 void live(ResidencyMachine& machine, std::vector<tessera::Run*> own, tessera::Run* shared,
           StreamId stream, std::uint64_t thread) {
   for (std::uint64_t round = 0; round < 12; ++round) {

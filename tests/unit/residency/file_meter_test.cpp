@@ -17,7 +17,7 @@ TEST(FileMeter, CountsTheTimeInWhichAnyTransferIsInFlight) {
   EXPECT_EQ(meter.rate(), 0);  // the other is in flight
   meter.end(32_MiB, at(20));
   EXPECT_DOUBLE_EQ(meter.rate(), 64.0 * 1024 * 1024 / 0.020);
-  meter.begin(at(1000));  // and no time between
+  meter.begin(at(1000));  // idle time between does not count
   meter.end(64_MiB, at(1020));
   EXPECT_DOUBLE_EQ(meter.rate(), 64.0 * 1024 * 1024 / 0.020);
 }
@@ -39,13 +39,13 @@ TEST(FileMeter, DoesNotBelieveASmallTransfer) {
   EXPECT_EQ(meter.rate(), 0);
 }
 
-// Whoever looks seldom sees many ends at once, and nothing between.
+// A caller that polls rarely sees many completions at once, and none in between.
 TEST(FileMeter, EndsThatAreNoticedTogetherTellTheSame) {
   FileMeter meter;
   std::uint64_t in_flight = 0;
   for (std::uint64_t look = 0; look <= 40; ++look) {
     for (; in_flight > 0; --in_flight) meter.end(16_MiB, at(100 * look));
-    for (; in_flight < 10; ++in_flight) meter.begin(at(100 * look));  // which take all the time until then
+    for (; in_flight < 10; ++in_flight) meter.begin(at(100 * look));  // transfers that take the whole time until then
   }
   EXPECT_NEAR(meter.rate(), 160.0 * 1024 * 1024 / 0.100, 1e7);
 }

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// The departures of a page whose bytes change each time: c = copied with a fingerprint, - = without, ? = asked.
+// The evictions of a page that changes each time: c = copied with a fingerprint, - = without, ? = checked.
 std::string life_of_a_changing_page(int departures) {
   FingerprintHabit habit;
   bool asked_next = false;

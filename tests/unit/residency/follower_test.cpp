@@ -5,11 +5,11 @@
 namespace tessera {
 namespace {
 
-using DeviceRun = tessera::Run;  // a test has a Run() of its own
+using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
 constexpr std::size_t kLayers = 12;
 
-// Layers of 4 MiB on a device for eight of them: written forwards, read backwards, by launches that are all alike. Six
+// Layers of 4 MiB on a device for eight of them: written in forward, read in reverse order, by identical launches. Six
 // iterations of 24 are enough to learn that loop of one launch.
 class FollowerTest : public ::testing::Test {
  protected:
@@ -92,7 +92,7 @@ TEST_F(FollowerTest, TheNextPolicyPlansWithoutSeeingTheIterationAgain) {
   iterate(7);
 }
 
-// Pinned runs that the iteration uses are known as such by it.
+// An iteration knows which of the runs that it uses are pinned.
 TEST_F(FollowerTest, APlanIsMadeWithoutTheRoomOfPinnedRunsThatTheIterationDoesNotUse) {
   class Listener final : public Policy {
    public:
@@ -128,8 +128,9 @@ TEST_F(FollowerTest, APinnedRunStaysWhateverThePlanSays) {
   EXPECT_OK(machine_.residency().unpin(layers_[0]));
 }
 
-// Eight weights in a circle on a device for five. The plan keeps four of them, and the others go after their use; the
-// program is ahead of its device, so whoever is to go still arrives or is in use when the next one wants room.
+// Eight weights used cyclically on a device for five. The plan keeps four of them and evicts the others after their
+// use; the program is ahead of its device, so the next victim is still being fetched or in use when the next run needs
+// room.
 class SweepTest : public ::testing::TestWithParam<bool> {
  protected:
   static constexpr std::uint32_t kWeights = 8, kKept = 4;
@@ -164,8 +165,8 @@ class SweepTest : public ::testing::TestWithParam<bool> {
   std::vector<DeviceRun*> weights_;
 };
 
-// Strictly, none but the four comes back. Else one of those kept may go, used a moment ago, when the one who is to go
-// is needed before it is.
+// Strict: only the four are not fetched again. Otherwise one of those kept may be evicted right after its use, if the
+// planned victim is needed sooner.
 TEST_P(SweepTest, WhoIsToLeaveByPlanLeavesBeforeOthers) {
   sweep(2);
   const Bytes came = sweep(4), planned = 4 * (kWeights - kKept) * 4_MiB;

@@ -43,7 +43,7 @@ TEST(Gate, NobodyIsInsideWhileItIsClosed) {
   constexpr int kThreads = 4, kRounds = 3000, kClosings = 300;
   Gate gate;
   std::atomic<int> inside{0};
-  std::uint64_t guarded = 0;  // by the gate alone: a race detector looks at it too
+  std::uint64_t guarded = 0;  // guarded only by the gate: a race detector checks it too
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
@@ -81,7 +81,7 @@ TEST(Gate, WhereOneDoesNotComeOutInTimeItStaysOpen) {
   {
     const Gate::Closed closed(gate, Nanoseconds(1'000'000));
     EXPECT_FALSE(closed.is_closed());
-    gate.leave(gate.enter());  // and lets others in
+    gate.leave(gate.enter());  // and others can enter
   }
   gate.leave(slot);
   EXPECT_TRUE(gate.saw_all_out());

@@ -1,4 +1,4 @@
-// Who goes on to the file when host memory is full, and who does not.
+// Which runs are spilled to the file when host memory is full, and which are not.
 #include <algorithm>
 
 #include "policy/ranking.hpp"
@@ -7,11 +7,11 @@
 namespace tessera {
 namespace {
 
-using HostRun = tessera::Run;  // a test has a Run() of its own
+using HostRun = tessera::Run;  // a test has a member Run() of its own
 
 constexpr Bytes kBytes = 4_MiB;
 
-// Who was used last leaves first.
+// Evicts the most recently used run first.
 class Backwards final : public Policy {
  public:
   std::string_view name() const override { return "backwards"; }
@@ -54,7 +54,7 @@ TEST_F(HostRoomTest, ANewcomerThatIsNeededLaterGoesOnItself) {
   EXPECT_EQ(in_file(5), kBytes);
 }
 
-// By the policy's rule it is the first to go, but somebody waits for it.
+// By the policy's rule it is the first victim, but a use is waiting for it.
 TEST_F(HostRoomTest, WhoIsAboutToBeUsedMakesWayForNobody) {
   write(0, 7);
   EXPECT_OK(machine_.check(runs_[1], 1));
@@ -75,7 +75,7 @@ TEST_F(HostRoomTest, WhoLeavesByPlanWaitsUntilThereIsRoom) {
   const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
   machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0}}, rest.get()});
   ASSERT_OK(machine_.touch({runs_[2]}));
-  while (in_host(2) != kBytes) {  // its copy out, behind the write that makes room for it
+  while (in_host(2) != kBytes) {  // its copy out follows the write that makes room for it
     ASSERT_EQ(in_file(2), Bytes());
     machine_.residency().advance();
   }

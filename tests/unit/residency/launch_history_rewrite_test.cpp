@@ -1,4 +1,4 @@
-// What was launched before blocks shared runs is remembered as if they had shared them then.
+// Launches recorded before blocks shared runs are rewritten as if they had shared them then.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-using DeviceRun = tessera::Run;  // a test has a Run() of its own
+using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
 // Blocks a and b have runs of their own in the first iteration and share one in the second.
 class LaunchHistoryRewriteTest : public ::testing::Test {
@@ -19,7 +19,7 @@ class LaunchHistoryRewriteTest : public ::testing::Test {
   static constexpr std::size_t kAll = LaunchHistory::kMostSteps;
   static constexpr std::uint64_t kShared = ~std::uint64_t{0};
 
-  // A launch of this work; gives its signature, as the conductor has it.
+  // A launch of this work; returns its signature, as computed by the conductor.
   std::uint64_t launch(const int& work, std::vector<LaunchLog::Use> uses) {
     std::ranges::stable_sort(uses, {}, [](const LaunchLog::Use& use) {
       return role_of(use.run->shape.bytes(), use.run->tag, use.writes, use.run->name);
@@ -29,7 +29,7 @@ class LaunchHistoryRewriteTest : public ::testing::Test {
     history_.remember({.work = &work, .epoch = ++epoch_}, signature, uses, uses.size(), Nanoseconds());
     return signature;
   }
-  // Four launches: a is made, b is, both are used, a is; b is freed before the last.
+  // Four launches: a is written, b is written, both are used, a is used; b is freed before the last.
   std::vector<std::uint64_t> go_through(DeviceRun& a, DeviceRun& b, std::uint64_t freed) {
     std::vector<std::uint64_t> signatures;
     const bool is_one = &a == &b;

@@ -11,22 +11,22 @@
 namespace tessera {
 namespace {
 
-using DeviceRun = tessera::Run;  // a test has a Run() of its own
+using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
-constexpr std::size_t kAll = LaunchHistory::kMostSteps;  // launches before are alike
+constexpr std::size_t kAll = LaunchHistory::kMostSteps;  // the earlier launches are alike
 
 class LaunchHistoryTest : public ::testing::Test {
  protected:
   ~LaunchHistoryTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
 
-  // A launch that uses one run. Epochs grow by two: a fence between launches takes one.
+  // A launch that uses one run. Epochs increase by two: a fence between launches takes one.
   void launch(DeviceRun& run, bool fresh = false, std::uint64_t freed = 0) {
     const LaunchLog::Use use{.run = &run, .writes = fresh, .fresh = fresh, .freed = freed};
     epoch_ += 2;
     history_.remember({.epoch = epoch_, .uses = 1, .watch = std::nullopt}, 0, {&use, 1}, 1,
                       Nanoseconds(1000 * epoch_));
   }
-  // A launch of some kind, without runs, that takes so long; not timed if it takes no time.
+  // A launch with this signature, without runs, that takes `time`; untimed if `time` is 0.
   void launch_of(std::uint64_t signature, Nanoseconds time) {
     LaunchLog::Launch launch{.epoch = epoch_ += 2, .watch = std::nullopt};
     if (time) launch.watch = watches_.start(stream_);
@@ -39,7 +39,7 @@ class LaunchHistoryTest : public ::testing::Test {
     history_.read_watches();
     return history_.durations(first, period);
   }
-  // What a free notes that comes now: before the next launch.
+  // The epoch recorded by a free at this point: before the next launch.
   std::uint64_t now() const { return epoch_ + 1; }
   DeviceRun& run_at(std::uint64_t place) {
     runs_.emplace_back(Address(place << 26), RunShape{0, 2}, TagId());
@@ -71,7 +71,7 @@ TEST_F(LaunchHistoryTest, TakesStreamsForOneWhereThereAreTooMany) {
   for (const IterationStep& step : history_.iteration(2 * kMostStreams, kAll).steps) EXPECT_LT(step.stream, kMostStreams);
 }
 
-// Rounds of two launches that are alike, of which each uses the blocks at these places.
+// Rounds of two identical launches, each of which uses the blocks at these places.
 class RoundsTest : public LaunchHistoryTest {
  protected:
   void go_round(std::initializer_list<std::uint64_t> places, bool fresh = false) {
@@ -137,7 +137,7 @@ TEST_F(LaunchHistoryTest, ForgetsTheOlderHalfOfLaunchesThatUseTooManyRuns) {
 
 TEST_F(LaunchHistoryTest, TellsHowLongTheProgramTookForTheLastLaunches) {
   DeviceRun& run = run_at(1);
-  for (int i = 0; i < 10; ++i) launch(run);  // one each 2000 ns
+  for (int i = 0; i < 10; ++i) launch(run);  // one per 2000 ns
   EXPECT_EQ(history_.took(4), Nanoseconds(8000));
   EXPECT_EQ(history_.took(10), Nanoseconds(18000)) << "from the first that is known";
 }
@@ -155,7 +155,7 @@ TEST_F(LaunchHistoryTest, OfTheLastLaunchesAnIterationIsMade) {
   EXPECT_EQ(iteration.uses[0].run, iteration.uses[2].run);
 }
 
-// One address, of one block after another: two runs in each iteration.
+// One address for several successive blocks: two runs in each iteration.
 TEST_F(LaunchHistoryTest, AnAddressIsAsManyRunsAsItHasBlocks) {
   DeviceRun& a = run_at(1);
   for (int i = 0; i < 4; ++i) {
@@ -170,8 +170,7 @@ TEST_F(LaunchHistoryTest, AnAddressIsAsManyRunsAsItHasBlocks) {
   EXPECT_EQ(iteration.runs[1].lingers, 0u);
 }
 
-// Freed two launches behind its last use, in the iteration in which its address is used afresh or
-// in the one before.
+// Freed two launches after its last use, in the iteration in which its address is reused or in the one before.
 TEST_F(LaunchHistoryTest, ABlockLingersUntilItIsFreed) {
   DeviceRun &a = run_at(1), &b = run_at(2);
   std::uint64_t freed = 0;
@@ -187,8 +186,8 @@ TEST_F(LaunchHistoryTest, ABlockLingersUntilItIsFreed) {
   EXPECT_EQ(frees_by_step(iteration)[2], (std::vector<std::uint32_t>{iteration.uses[0].run}));
 }
 
-// Half a second time gone through: a block that is made anew lies elsewhere then, and what was made in the first half and is
-// used in the second is the same.
+// After half of a second repetition: a reallocated block has another address by then, and a block made in the first
+// half and used in the second is the same.
 TEST_F(LaunchHistoryTest, WhatTheIterationBeforeHeldIsKnownAsFarAsItIsAlike) {
   DeviceRun &a = run_at(1), &elsewhere = run_at(2), &b = run_at(3);
   launch(a, true);
@@ -207,7 +206,7 @@ TEST_F(LaunchHistoryTest, WhatTheIterationBeforeHeldIsKnownAsFarAsItIsAlike) {
 
 class SlabsTest : public LaunchHistoryTest {
  protected:
-  // A launch that uses one run of one base page; without one where it is null.
+  // A launch that uses one run of one base page; without a run if it is null.
   void launch(DeviceRun* slab, bool fresh = false, std::uint64_t freed = 0) {
     const LaunchLog::Use use{.run = slab, .fresh = fresh, .freed = freed};
     const std::size_t uses = slab == nullptr ? 0 : 1;
@@ -232,7 +231,8 @@ TEST_F(SlabsTest, HaveOneLifeWhereTheyAreNeverMadeAnew) {
   EXPECT_EQ(small.uses[0].run, small.uses[1].run);
 }
 
-// Its blocks are freed one launch behind its last use, and made again two later; and once more, at the end of the iteration.
+// Its blocks are freed one launch after its last use, and allocated again two later; and once more, at the end of the
+// iteration.
 TEST_F(SlabsTest, HaveALifeForEachTimeThatTheyAreMadeAnewAndLingerInEach) {
   DeviceRun& slab = slab_at(1);
   std::uint64_t freed = 0;
@@ -271,7 +271,7 @@ TEST_F(SlabsTest, GoOnIntoTheNextIterationAsTheSameLife) {
 
 TEST_F(LaunchHistoryTest, ABlockIsNotHeldIntoTheNextUseOfItsPart) {
   DeviceRun &a = run_at(1), &other = run_at(2), &b = run_at(3);
-  for (int i = 0; i < 6; ++i) {  // two addresses in turn, each free long after the other came
+  for (int i = 0; i < 6; ++i) {  // two alternating addresses, each freed long after the other appeared
     DeviceRun& mine = i % 2 == 0 ? a : other;
     launch(mine, true, i < 2 ? 0 : now() - 2);
     launch(b);

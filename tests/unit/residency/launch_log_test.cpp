@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-using DeviceRun = tessera::Run;  // a test has a Run() of its own
+using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
 class LaunchLogTest : public ::testing::Test {
  protected:

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// A block that is made anew lies elsewhere in each iteration: which of two it is shows in the order of the launch alone.
+// A reallocated block has another address in each iteration: only the order within the launch distinguishes two.
 TEST(LaunchSignature, RunsThatAreAlikeAreNotToldApartByTheirAddresses) {
   EXPECT_EQ(role_of(4_MiB, TagId(1), true, 1 << 26), role_of(4_MiB, TagId(1), true, 2 << 26));
 }

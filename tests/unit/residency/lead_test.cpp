@@ -1,4 +1,4 @@
-// Single orders of a plan, and who leaves or stays by them.
+// Individual moves of a plan, and the runs that they evict or keep.
 #include <gtest/gtest.h>
 
 #include "residency_fixture.hpp"
@@ -6,15 +6,15 @@
 namespace tessera {
 namespace {
 
-using DeviceRun = tessera::Run;  // a test has a Run() of its own
+using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
-// Two runs in turn; the plan sends the first away after its use and back when it is needed.
+// Two runs used alternately; the plan evicts the first after its use and fetches it for the next.
 class LeadTest : public ::testing::Test {
  protected:
   explicit LeadTest(SimOptions sim = {.memory = 64_MiB, .inbound = {.bytes_per_second = 40'000'000}})
       : machine_({.device = 32_MiB, .sim = std::move(sim)}) {}
 
-  // The first is used in two steps, the second in one; the first is away from its second use to its first.
+  // The first is used in two steps, the second in one; the first is offloaded from its second use to its first.
   void lead_in_three_steps(Bytes part = kWholeRun) {
     EXPECT_OK(machine_.write(moved_, 1));
     EXPECT_OK(machine_.write(other_, 1));
@@ -25,8 +25,8 @@ class LeadTest : public ::testing::Test {
     const Gap gap{.run = 0, .after = 1, .until = 0, .wraps = true};
     machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0, .part = part}}, policy_.get()});
   }
-  // Each is used in two steps in turn; the first is away between its second use and its first, and called back with the
-  // first of the other.
+  // Each is used in two successive steps; the first is offloaded between its second use and its first, and requested
+  // with the other's first use.
   void lead_in_four_steps() {
     EXPECT_OK(machine_.write(moved_, 1));
     EXPECT_OK(machine_.write(other_, 1));
@@ -37,7 +37,7 @@ class LeadTest : public ::testing::Test {
     const Gap gap{.run = 0, .after = 1, .until = 0, .wraps = true};
     machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 2}}, policy_.get()});
   }
-  // Over, with all that it leads to, before the next.
+  // Completes, with all resulting moves, before the next step.
   void step(DeviceRun* run) {
     EXPECT_OK(machine_.check(run, 1));
     for (int i = 0; i < 2; ++i) {
@@ -45,7 +45,7 @@ class LeadTest : public ::testing::Test {
       machine_.residency().advance();
     }
   }
-  // Those three steps, each over before the next.
+  // Those three steps, each completed before the next.
   void iterate() {
     for (DeviceRun* run : {moved_, moved_, other_}) {
       EXPECT_OK(machine_.check(run, 1));
@@ -90,7 +90,7 @@ TEST_F(LeadTest, WhoStillArrivesWhenItsTimeToLeaveHasComeLeavesThen) {
 TEST_F(LeadTest, WhoWasToLeaveByThePlanBeforeStays) {
   lead();
   EXPECT_OK(machine_.check(moved_, 1));
-  machine_.residency().advance();  // its order waits for its arrival
+  machine_.residency().advance();  // its eviction waits for its fetch
   EXPECT_OK(machine_.check(other_, 1));  // not read yet: the next plan is followed as soon as it is made
   ASSERT_TRUE(moved_->arrives());
   machine_.residency().set_policy(make_policy("lru").take());
@@ -104,7 +104,7 @@ TEST_F(LeadTest, WhatIsDueWithALaunchIsBegunThere) {
   lead_in_three_steps();
   EXPECT_OK(machine_.check(moved_, 1));
   EXPECT_OK(machine_.settle());
-  machine_.residency().advance();  // the plan is found to be followed
+  machine_.residency().advance();  // the engine notices that the plan is being followed
   EXPECT_FALSE(moved_->has(PageState::kLeaving));
   EXPECT_OK(machine_.check(moved_, 1));
   EXPECT_TRUE(moved_->has(PageState::kLeaving));
@@ -118,7 +118,7 @@ TEST_F(LeadTest, OnlyThePartThatAPlanSendsAwayLeaves) {
   }
 }
 
-// As the program says that from now on nobody announces what it uses.
+// As when the program declares that it no longer announces its uses.
 TEST_F(LeadTest, APlanSendsNobodyAwayWithoutAutomatic) {
   lead_in_three_steps();
   iterate();
@@ -185,7 +185,7 @@ TEST_F(LeadTest, WhoIsEvictedIsNotCalledBackByAnOrderFromBefore) {
   EXPECT_OK(machine_.check(other_, 1));
 }
 
-// Kernels of 50 ms: whoever waited for all that is queued would leave after a second.
+// Kernels of 50 ms: an eviction that waited for all queued work would take place after a second.
 class SlowLeadTest : public LeadTest {
  protected:
   SlowLeadTest() : LeadTest({.memory = 64_MiB, .inbound = {.bytes_per_second = 400'000'000},
@@ -207,7 +207,7 @@ TEST_F(SlowLeadTest, NobodyWhoWaitsToLeaveWaitsForWhatIsQueuedBehindHim) {
   EXPECT_OK(machine_.sim().destroy_event(all));
 }
 
-// Room comes from a run that the program has freed and whose work is still queued.
+// Room comes from a run that the program has freed and with work still queued on it.
 TEST_F(SlowLeadTest, WhoComesTakesTheRoomOfAFreedRunWhenTheWorkOnItIsOver) {
   lead_in_four_steps();
   step(moved_);
@@ -223,13 +223,14 @@ TEST_F(SlowLeadTest, WhoComesTakesTheRoomOfAFreedRunWhenTheWorkOnItIsOver) {
   for (int i = 0; i < 20; ++i) EXPECT_OK(machine_.launch(other_, 1, StreamId(0), Access::kRead));
   const EventId all = machine_.sim().create_event(DeviceId(0)).take();
   EXPECT_OK(machine_.sim().record_event(all, StreamId(0)));
-  while (machine_.residency().has_work()) machine_.residency().advance();  // as the pump, while the program waits
+  while (machine_.residency().has_work()) machine_.residency().advance();  // as the pump does while the program waits
   EXPECT_EQ(on_device(moved_), 4_MiB);
   EXPECT_EQ(machine_.sim().query(all).code(), Code::kNotReady) << "it came when all was over";
   EXPECT_OK(machine_.sim().destroy_event(all));
 }
 
-// Who still arrives when its time to leave has come, so that its order waits; and a freed run whose work is queued behind.
+// A run still being fetched when its planned eviction is due, so that the eviction waits; and a freed run with work
+// queued behind.
 class SlowArrivalTest : public LeadTest {
  protected:
   SlowArrivalTest() : LeadTest({.memory = 64_MiB, .inbound = {.bytes_per_second = 40'000'000},

@@ -1,4 +1,4 @@
-// Which iteration is learned of a program with loops in it, and when.
+// Which iteration is learned for a program with inner loops, and when.
 #include <gtest/gtest.h>
 
 #include <span>
@@ -12,7 +12,7 @@ namespace {
 using test::ConductorTest;
 using test::DeviceRun;
 
-// As a pipeline stage: a few rounds forwards, many turns, a round more.
+// Like a pipeline stage: a few forward rounds, many alternating ones, and a final round.
 TEST_F(ConductorTest, WhatIsAroundAllLoopsIsLearnedWhileOneOfThemIsFollowed) {
   const auto works = std::span(works_);
   const std::span<const char> round = works.first(10), turn = works.subspan(10, 20), end = works.subspan(30, 10);
@@ -42,7 +42,7 @@ TEST_F(ConductorTest, AProgramThatHasNoLongerOneIsPlannedByAnIterationOfAFewLaun
   }
 }
 
-// Each has weights of its own: a plan for one would take those of the next for the same.
+// Each has its own weights: a plan for one would take the next one's weights for the same.
 TEST_F(ConductorTest, TheLayersOfAModelAreOneIteration) {
   std::vector<DeviceRun*> weights;
   for (std::size_t i = 0; i < 3 * kLayers; ++i) {
@@ -58,7 +58,7 @@ TEST_F(ConductorTest, TheLayersOfAModelAreOneIteration) {
   EXPECT_EQ(policy_.seen.steps.size(), weights.size());
 }
 
-// A conductor of its own for launches of one run, whose memory gets short when the test says so.
+// A separate conductor for launches of one run, which becomes short of memory when the test says so.
 class LoopOfLaunchesTest : public ConductorTest {
  protected:
   void launch_timed(const char& work, std::uint64_t nanoseconds) {
@@ -95,8 +95,9 @@ TEST_F(LoopOfLaunchesTest, WhatWasLearnedBeforeItRestedIsLearnedAnew) {
   EXPECT_EQ(sum, kSteps * 100 + kSteps * (kSteps - 1) / 2);
 }
 
-// Learned in the middle of its second time, and timed from there on. Before it is gone through once more there are so
-// many launches that the older half of them goes, which is not to take the beginning of what waits.
+// Learned in the middle of its second repetition, and timed from there on. Before the next repetition is complete, so
+// many launches are recorded that the older half is dropped, which must not remove the beginning of the waiting
+// iteration.
 TEST_F(LoopOfLaunchesTest, NothingIsForgottenOfAnIterationThatWaitsForItsDurations) {
   constexpr std::size_t kSteps = 40'000, kHalf = kSteps / 2, kFast = 8'000, kMost = 2 * Conductor::kMaxSteps;
   const std::vector<char> works(kSteps), others(kMost - kSteps - kHalf - 30'000);
@@ -125,7 +126,7 @@ TEST_F(LoopOfLaunchesTest, AnIterationThatNobodyWasAskedAboutIsPlannedWhenThePro
   EXPECT_TRUE(own_.leads());
 }
 
-// What comes behind the gap looks like an iteration of twelve launches.
+// The launches after the gap look like an iteration of twelve launches.
 TEST_F(LoopOfLaunchesTest, LaunchesThatWereLostEndWhatIsCounted) {
   constexpr std::size_t kSteps = kLayers, kLost = 8;
   const std::vector<char> others(LaunchLog::kMaxLaunches - kSteps);

@@ -1,4 +1,4 @@
-// How a run leaves: without a copy where one is valid, behind the work that uses it, and not while it is used.
+// Eviction of a run: without a copy if one is valid, after the work that uses it, and not while it is used.
 #include <array>
 #include <chrono>
 #include <thread>

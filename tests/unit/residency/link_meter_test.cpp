@@ -13,7 +13,7 @@ class LinkMeterTest : public ::testing::Test {
  protected:
   ~LinkMeterTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
 
-  // A copy of 1000 bytes that takes so long.
+  // A copy of 1000 bytes that takes `nanoseconds`.
   void copy(std::uint64_t nanoseconds) {
     meter_.before(stream_);
     EXPECT_TRUE(sim_.occupy(stream_, Nanoseconds(nanoseconds), {}).is_ok());

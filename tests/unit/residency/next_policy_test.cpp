@@ -1,4 +1,4 @@
-// Another policy, in the middle of what the first one has planned.
+// Switching to another policy while a plan of the first one is followed.
 #include <gtest/gtest.h>
 
 #include <span>
@@ -15,7 +15,7 @@ using test::EveryGap;
 
 class NextPolicyTest : public ConductorTest {
  protected:
-  NextPolicyTest() { next_.to = Away::kRegenerated; }  // tells its orders from those of the first
+  NextPolicyTest() { next_.to = Away::kRegenerated; }  // distinguishes its plan from the first one's
 
   EveryGap next_;
   FirstStrategy next_planner_{next_};
@@ -67,7 +67,7 @@ TEST_F(NextPolicyTest, WaitsForTheDurationsThatTheOneBeforeWaitedFor) {
   iterate();
   std::size_t launched = 0;
   while (policy_.seen.steps.empty()) {
-    conductor_.set_policy(policy_, planner_);  // none at all, as long as nothing is known
+    conductor_.set_policy(policy_, planner_);  // has no effect as long as nothing is known
     launch(works_[launched % kLayers], make_run(), true);
     ASSERT_LT(++launched, 10 * kLayers);
   }

@@ -1,14 +1,14 @@
-// Who is in the file because a plan says so: how it gets there, and what of it stays behind.
+// Runs that a plan sends to the file: how they get there, and which copies remain.
 #include "residency_fixture.hpp"
 
 namespace tessera {
 namespace {
 
-using SentRun = tessera::Run;  // a test has a Run() of its own
+using SentRun = tessera::Run;  // a test has a member Run() of its own
 
 constexpr Bytes kRunBytes = 4_MiB;
 
-// Two runs in turn on a device for four: by plan the first is in the file from its use to its next.
+// Two runs used alternately on a device for four: by plan the first is in the file from its use to its next.
 class OnwardTest : public ::testing::Test {
  protected:
   explicit OnwardTest(Bytes host = 64_MiB, Bytes file = 64_MiB)
@@ -80,7 +80,7 @@ TEST_F(OnwardTest, WhatIsReadOnlyIsWrittenOnceAndReadEachTime) {
 TEST_F(OnwardTest, ACopyThatIsInTheHostAlreadyGoesOnWithoutAnother) {
   write_both();
   ASSERT_OK(machine_.evict(sent_));
-  ASSERT_OK(machine_.check(sent_, 1));  // it reads, so the copy stays
+  ASSERT_OK(machine_.check(sent_, 1));  // it is only read, so the copy stays
   ASSERT_OK(machine_.settle());
   ASSERT_EQ(stats().bytes_out, kRunBytes);
   lead();
@@ -130,7 +130,7 @@ TEST_F(SmallFileTest, WhatTheFileHasNoRoomForStaysInTheHost) {
   step(sent_);
 }
 
-// The host is full of two others that were used longer ago.
+// The host is full of two other runs that were used longer ago.
 class FullHostTest : public OnwardTest {
  protected:
   FullHostTest() : OnwardTest(2 * kRunBytes) {}

@@ -10,7 +10,7 @@ namespace {
 
 class PageChecks : public Mover {
  protected:
-  // A link beside which any machine reads its memory fast: 21 ms for a page.
+  // A link that is slow compared with any machine's host memory: 21 ms for a page.
   PageChecks() : Mover({.device = 8_MiB, .host = 8_MiB, .staging = 4_MiB, .file = 8_MiB,
                         .sim = {.memory = 64_MiB, .outbound = {100'000'000, {}}}}) {}
 
@@ -19,12 +19,12 @@ class PageChecks : public Mover {
     mover().forget(run);
     take_all(run);
   }
-  // As launches do: a use that may have written, as of this epoch.
+  // As launches do: a use at this epoch that may have written.
   static void use(tessera::Run& run, std::uint64_t epoch) {
     run.used.store(epoch);
     run.written.store(epoch);
   }
-  // Out by a copy with a fingerprint, and back, with a use before the copy in has ended.
+  // Copied out with a fingerprint, and fetched, with a use before the copy in has ended.
   void leave_and_return(tessera::Run& run, std::uint64_t epoch) {
     for (const PageRef& page : pages(run)) {
       mover().plan_fingerprint(page);
@@ -39,7 +39,7 @@ class PageChecks : public Mover {
     use(run, epoch);
     for (const PageRef& page : pages(run)) ASSERT_TRUE(mover().finish_arrival(page, true).take());
   }
-  // Whether the pages are as their copies are.
+  // Whether the pages equal their copies.
   bool ask(tessera::Run& run, std::uint64_t epoch) {
     const auto all = pages(run);
     for (const PageRef& page : all) page->asked = epoch;
@@ -77,7 +77,7 @@ TEST_F(PageChecks, AnUnchangedPageIsCleanAgainAndLeavesForNothing) {
   EXPECT_EQ(stats().unchanged_evictions, 2U);
   EXPECT_EQ(stats().unchanged_bytes, 4_MiB);
   EXPECT_EQ(stats().clean_evictions, 2U);
-  // And again, with no other fingerprint of the copy than the first.
+  // And again, with only the first fingerprint of the copy.
   come_back(*run, 3);
   EXPECT_EQ(first_byte(*run), 7);
   EXPECT_TRUE(ask(*run, 3));
@@ -120,7 +120,7 @@ TEST_F(PageChecks, APageThatWasUsedSinceItWasAskedStays) {
 
 TEST_F(PageChecks, WithoutAFingerprintACopyIsDroppedAsItBecomesStale) {
   auto run = resident_run({0, 1});
-  leave(*run);  // nobody wanted one
+  leave(*run);  // no fingerprint was requested
   come_back(*run, 1);
   EXPECT_FALSE(run->pages[0].host.has_value());
   EXPECT_FALSE(mover().may_check({run.get(), 0}, Beside::kHost));
@@ -155,7 +155,7 @@ TEST_F(PageChecks, ACopyWhoseFingerprintIsRefusedIsACopyAllTheSame) {
   end(*run);
 }
 
-// More often than there are batches of them.
+// More often than there are batches of fingerprints.
 TEST_F(PageChecks, ForwardedPagesGiveTheirFingerprintsBack) {
   auto run = resident_run({0, 1});
   const PageRef page{run.get(), 0};

@@ -1,4 +1,4 @@
-// Copies below the device: host frames, the staging reserve, and the file.
+// Copies in lower tiers: host frames, the staging reserve, and the file.
 #include "page_mover_fixture.hpp"
 
 namespace tessera {

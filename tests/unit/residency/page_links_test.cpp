@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// Eight base pages fit; four go together.
+// Eight base pages fit; four are moved together.
 class PageLinks : public Mover {
  protected:
   explicit PageLinks(bool copies_at_once = true)
@@ -14,7 +14,7 @@ class PageLinks : public Mover {
                .staging = 4_MiB,
                .sim = {.memory = 16_MiB, .copies_at_once = copies_at_once}}) {}
 
-  // Each page with a byte of its own.
+  // Each page with its own byte value.
   std::unique_ptr<tessera::Run> numbered(std::uint32_t count) {
     auto run = resident_run({0, count});
     for (std::uint32_t i = 0; i < count; ++i) byte_of(*run, i) = static_cast<unsigned char>(i + 1);
@@ -23,7 +23,7 @@ class PageLinks : public Mover {
   static unsigned char& byte_of(const tessera::Run& run, std::uint32_t page) {
     return *reinterpret_cast<unsigned char*>((run.page_address(page) + 5_B).value());
   }
-  // All of them out, batch by batch.
+  // All of them are copied out, batch by batch.
   void leave_together(tessera::Run& run) {
     const auto all = pages(run);
     for (std::span<const PageRef> rest = all; !rest.empty();) {
@@ -119,7 +119,7 @@ TEST_F(PageLinks, APageThatFoundNoFrameIsNotTakenForCopied) {
   auto held = numbered(5);
   leave_together(*held);
   auto run = numbered(2);
-  leave_together(*run);  // the first into the last frame of the budget
+  leave_together(*run);  // the first one into the last frame of the budget
   arrive(*run);
   const PageRef with_copy{run.get(), 0}, other{run.get(), 1};
   ASSERT_TRUE(PageMover::is_clean(with_copy));
@@ -150,7 +150,7 @@ TEST_F(PageLinks, MemoryThatCouldNotBePinnedIsCopiedToOneByOne) {
 TEST_F(PageLinks, ABatchThatFailsLeavesAllOfItAsItWas) {
   auto run = numbered(4);
   for (DriverCall call : {DriverCall::kCopyAll, DriverCall::kRecordEvent}) {
-    // Two are recorded around copies that are timed, and need not be.
+    // Two events are recorded around timed copies, and are optional.
     fail(call, call == DriverCall::kRecordEvent ? 3 : 1);
     EXPECT_EQ(mover().copy_out(pages(*run), Beside::kHost).status().code(), Code::kDriver);
     EXPECT_EQ(run->bytes_in(PageState::kResident), kBasePage * 4);

@@ -68,7 +68,7 @@ TEST_F(Mover, APageLeavesWithItsBytesAndComesBackWithThem) {
 
 TEST_F(Mover, ACopyThatCannotBeRecordedIsWaitedFor) {
   auto run = resident_run({0, 1});
-  // Two are recorded around a copy that is timed, and need not be.
+  // Two events are recorded around a timed copy, and are optional.
   fail(DriverCall::kRecordEvent, 3);
   EXPECT_EQ(copy_out({run.get(), 0}).code(), Code::kDriver);
   EXPECT_EQ(run->pages[0].state, PageState::kResident);
@@ -142,7 +142,7 @@ TEST_F(Mover, OneStretchThatCannotBeUnmappedKeepsNoOtherFromLeaving) {
   const PageRef both[] = {{first.get(), 0}, {second.get(), 0}, {second.get(), 1}};
   fail(DriverCall::kUnmap, 1);
   EXPECT_EQ(mover().vacate(both).code(), Code::kDriver);
-  // Stretches go in the order of their addresses.
+  // Stretches are processed in address order.
   tessera::Run& kept = first->address < second->address ? *first : *second;
   tessera::Run& gone = first->address < second->address ? *second : *first;
   EXPECT_EQ(kept.missing.load(), 0U);

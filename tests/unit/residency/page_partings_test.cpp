@@ -1,4 +1,4 @@
-// Pages that are unmapped first and copied then, step by step.
+// Pages that are unmapped first and copied afterwards, step by step.
 #include <gtest/gtest.h>
 
 #include "page_mover_fixture.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 class PagePartings : public Mover {
  protected:
-  // On the device, written, and used last at epoch 1.
+  // On the device, written, and last used at epoch 1.
   std::unique_ptr<tessera::Run> used_run(RunShape shape = {0, 2}) {
     auto run = resident_run(shape);
     run->used.store(1);
@@ -91,11 +91,11 @@ TEST_F(PagePartings, ADeadPageLeavesNothing) {
   end(*run);
 }
 
-// Neither copied nor mapped again: the frame has the bytes until one of the two can be done.
+// Neither copied nor mapped again: the frame keeps the bytes until one of the two succeeds.
 TEST_F(PagePartings, WhatCannotBeMappedAgainIsStillApart) {
   for (const DriverCall call : {DriverCall::kMap, DriverCall::kSetAccess}) {
     for (const std::uint64_t nth : {std::uint64_t{1}, std::uint64_t{2}}) {
-      if (call == DriverCall::kSetAccess && nth == 2) continue;  // one stretch
+      if (call == DriverCall::kSetAccess && nth == 2) continue;  // a single stretch
       auto run = used_run();
       take_all_apart(*run);
       for (const PageRef& page : pages(*run)) mover().drop_host_copy(page);

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-using DeviceRun = tessera::Run;  // a test has a Run() of its own
+using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
 class PageRemakesTest : public Mover {
  protected:
@@ -63,10 +63,10 @@ TEST_F(PageRemakesTest, WhatIsNotAllowedToGoStays) {
   run->holds.store(1);
   EXPECT_TRUE(stays());
   run->holds.store(0);
-  run->used.store(7);  // since it was seen to be quiet
+  run->used.store(7);  // after it was seen to be idle
   EXPECT_TRUE(stays());
   run->quiet = 7;
-  run->written.store(7);  // since the callback was set
+  run->written.store(7);  // after the callback was set
   EXPECT_TRUE(stays());
   run->remake->written = 7;
   EXPECT_FALSE(stays());
@@ -95,7 +95,7 @@ TEST_F(PageRemakesTest, AFrameThatIsNotFilledGoesBack) {
   EXPECT_EQ(stats().dropped_bytes, 4_MiB) << "each page was dropped once";
   EXPECT_OK(validate_run(*run));
   EXPECT_OK(mover().mount(pages(*run)));
-  run->live.store(0);  // the block ends
+  run->live.store(0);  // the block is freed
   EXPECT_OK(mover().undo_mount(*run));
   EXPECT_EQ(in(*run, PageState::kEmpty), 4_MiB);
 }

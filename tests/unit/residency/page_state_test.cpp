@@ -12,7 +12,7 @@ constexpr auto kLast = PageState::kLost;
 constexpr auto kFirstEvent = PageEvent::kBack;
 constexpr auto kLastEvent = PageEvent::kLose;
 
-// The whole table, one line for each state: event>state, and nothing for what is illegal.
+// The complete table, one line per state: event>state; illegal events are omitted.
 std::string table() {
   std::string text;
   for (int state = static_cast<int>(kFirst); state <= static_cast<int>(kLast); ++state) {

@@ -1,4 +1,4 @@
-// Pages that change places with host memory at their own address.
+// Pages swapped with host memory at their own address.
 #include <thread>
 
 #include "residency_fixture.hpp"
@@ -6,12 +6,12 @@
 namespace tessera {
 namespace {
 
-// The device has four base pages, and twelve more fit behind addresses.
+// The device has four base pages, and twelve more host frames can be mapped.
 class PageSwaps : public testing::Test {
  protected:
   Residency& residency() { return machine_.residency(); }
   FaultDriver& fault() { return machine_.fault(); }
-  // A kernel that nobody announces: the gate, and no block.
+  // An unannounced kernel: it enters the gate, and names no block.
   Status unannounced(tessera::Run* run, std::uint64_t generation, Access access,
                      StreamId stream = StreamId(0)) {
     const std::uint32_t slot = residency().begin_unnamed(stream);
@@ -40,7 +40,7 @@ TEST(PageSwapsOfLargePages, ALargePageComesBackOnBaseFrames) {
   ASSERT_OK(machine.check(large, 1));
   EXPECT_TRUE(large->pages[0].device->joined);
   ASSERT_OK(machine.check(base, 2));
-  const std::uint64_t nth = 16 + 5;  // sixteen host frames take the base pages' places first
+  const std::uint64_t nth = 16 + 5;  // sixteen host frames are mapped in place of the base pages first
   machine.fault().fail({DriverCall::kMap, nth, Status(Code::kDriver, "injected", 999)});
   EXPECT_EQ(machine.check(large, 1).code(), Code::kDriver);
   EXPECT_EQ(machine.valid(), "ok");
@@ -81,7 +81,7 @@ TEST_F(PageSwaps, WorkUnderWayIsWaitedForBeforeAnythingMoves) {
   ASSERT_OK(machine_.sim().host_function(stream, [&] {
     while (!go.load()) std::this_thread::yield();
   }));
-  // Both will run late: on a run that has left, and on one that is about to leave.
+  // Both will run late: on an evicted run, and on one about to be evicted.
   ASSERT_OK(unannounced(runs[0], 2, Access::kWrite, stream));
   ASSERT_OK(unannounced(runs[7], 2, Access::kWrite, stream));
   std::thread mover([&] {
@@ -98,7 +98,7 @@ TEST_F(PageSwaps, WorkOnAStreamThatNobodyKnowsIsWaitedForToo) {
   const StreamId stream = machine_.stream();
   auto* run = machine_.add();
   ASSERT_OK(machine_.write(run, 1));
-  ASSERT_OK(machine_.settle());  // other streams run beside it
+  ASSERT_OK(machine_.settle());  // other streams run concurrently
   const std::uint32_t slot = residency().begin_unnamed(kNoStream);
   ASSERT_OK(machine_.sim().host_function(stream, [] { std::this_thread::yield(); }));
   ASSERT_OK(machine_.launch(run, 2, stream, Access::kWrite));
@@ -111,7 +111,7 @@ TEST_F(PageSwaps, WorkOnAStreamThatNobodyKnowsIsWaitedForToo) {
 TEST_F(PageSwaps, ThreadsMayWorkUnannouncedWhilePagesChangePlaces) {
   const auto runs = machine_.add_many(9);
   for (auto* run : runs) ASSERT_OK(machine_.write(run, 0));
-  ASSERT_OK(machine_.settle());  // other streams run beside them
+  ASSERT_OK(machine_.settle());  // other streams run concurrently
   const StreamId stream = machine_.stream();
   std::thread worker([&] {
     for (std::uint64_t round = 1; round <= 20; ++round) {
@@ -179,7 +179,7 @@ TEST_F(PageSwaps, EachCallThatFailsLeavesAValidCopyWhereItWas) {
       for (auto* run : runs) {
         if (machine_.check(run, 1).is_ok()) continue;
         EXPECT_EQ(machine_.valid(), "ok");
-        ASSERT_OK(machine_.check(run, 1));  // the second time
+        ASSERT_OK(machine_.check(run, 1));  // the second attempt
       }
       fault().clear();
       expect_right();
@@ -190,7 +190,7 @@ TEST_F(PageSwaps, EachCallThatFailsLeavesAValidCopyWhereItWas) {
 TEST_F(PageSwaps, WithoutItsBackingAPageComesBackAllTheSame) {
   auto* run = machine_.add();
   ASSERT_OK(machine_.write(run, 1));
-  // The first makes the frame.
+  // The first one maps the frame elsewhere.
   fault().fail({DriverCall::kMap, 2, Status(Code::kDriver, "injected", 999)});
   ASSERT_OK(machine_.evict(run));
   EXPECT_FALSE(run->pages[0].backed);

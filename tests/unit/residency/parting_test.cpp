@@ -1,5 +1,5 @@
-// Blocks that leave while work may use them unseen: they are unmapped first and copied then. What such work writes is
-// in the copy, or it faults.
+// Blocks evicted while work may use them unseen: they are unmapped first and copied afterwards. Writes of such work are
+// in the copy, or the work faults.
 #include <atomic>
 #include <thread>
 
@@ -12,7 +12,7 @@ using AnyRun = tessera::Run;
 
 constexpr std::uint64_t kSlowLink = 20'000'000;  // bytes per second: a tenth of a second for a page
 
-// Four pages. Where more runs than fit have been added, idle ones leave ahead of need.
+// Four pages. If more runs than fit have been added, idle ones are evicted ahead of need.
 ResidencySetup parting_device(Bytes host = 32_MiB, LinkSpeed outbound = {}, bool fingerprints = false) {
   return {.device = 8_MiB,
           .host = host,
@@ -32,7 +32,7 @@ class Parting : public ::testing::Test {
     gone_.notify_all();
   }
 
-  // The first of four that fill the device. There is a fifth then, so one is to leave.
+  // The first of four that fill the device. After that there is a fifth, so one has to be evicted.
   AnyRun* first_of_too_many(bool with_copies = false) {
     runs_ = machine_.add_many(4);
     for (AnyRun* const run : runs_) EXPECT_OK(machine_.write(run, 1));
@@ -45,7 +45,7 @@ class Parting : public ::testing::Test {
     runs_.push_back(machine_.add());
     return runs_[0];
   }
-  // It begins to leave, and no call waits for that.
+  // Its eviction begins, and no call waits for that.
   void begin_to_leave(AnyRun* run) {
     while (run->going() == Bytes()) {  // until its uses are known to be over
       machine_.residency().advance();
@@ -58,13 +58,13 @@ class Parting : public ::testing::Test {
       std::this_thread::yield();
     }
   }
-  // Only the stream of it is announced.
+  // Only the kernel's stream is announced.
   void queue_unseen(AnyRun* run, std::uint64_t generation, StreamId stream) {
     const std::uint32_t slot = machine_.residency().begin_unnamed(stream);
     ASSERT_OK(machine_.launch(run, generation, stream, Access::kWrite));
     machine_.residency().end_unnamed(stream, slot);
   }
-  // Work that names no block, and runs until the test lets it go; kernels run beside it.
+  // Work that names no block, and runs until the test releases it; other kernels run concurrently.
   void queue_held() {
     const StreamId other = machine_.stream();
     const std::uint32_t slot = machine_.residency().begin_unnamed(other);
@@ -98,7 +98,7 @@ TEST_F(Parting, WhatIsWrittenUnseenBehindTheDecisionIsInTheCopyAsLongAsThePageIs
   EXPECT_OK(machine_.check(run, 2));
 }
 
-// The copy is made, and no call has looked at it yet.
+// The copy is complete, and no call has noticed it yet.
 TEST_F(Parting, AWriteUnseenBehindTheCopyFaults) {
   AnyRun* const run = first_of_too_many();
   begin_to_leave(run);
@@ -177,8 +177,8 @@ TEST_F(Parting, WhereFramesCannotBeMappedTwiceItLeavesMappedAsEver) {
   EXPECT_OK(machine_.check(run, 1));
 }
 
-// It may wait for the program, so a page that it is not known to use goes beside it; what is queued is not waited for
-// long.
+// The work may wait for the program, so pages that it is not known to use are evicted beside it; queued work is waited
+// for only briefly.
 class PartingBesideWorkThatDoesNotEnd : public Parting {
  protected:
   static ResidencySetup impatient() {
@@ -220,7 +220,7 @@ TEST(EveryUseAnnounced, NothingIsMappedTwice) {
   }
   ASSERT_OK(machine.settle());
   EXPECT_GT(machine.residency().stats().evictions, 0U);
-  // One call for each page that came, fresh or by a copy.
+  // One call for each page that was mapped, fresh or by a fetch.
   EXPECT_EQ(machine.fault().calls(DriverCall::kMap), runs.size() + machine.residency().stats().fetches);
 }
 
@@ -272,12 +272,12 @@ TEST_F(SlowParting, TheEndGivesBackWhatIsApart) {
   EXPECT_EQ(machine_.valid(), "ok");
 }
 
-// Asked by its fingerprint whether it has changed.
+// Checked by fingerprint for changes.
 class AskedApart : public SlowParting {
  protected:
   AskedApart() : SlowParting(true) {}
 
-  // Written once, out, and back by a launch that is given it and does not write.
+  // Written once, evicted, and fetched by a launch that is given it and does not write.
   AnyRun* returned() {
     AnyRun* const run = machine_.add();
     EXPECT_OK(machine_.write(run, 1));

@@ -1,4 +1,4 @@
-// Pages whose bytes are with a peer, step by step: as those in the host, over a link of their own.
+// Pages with their bytes on a peer, step by step: like those in the host, over a separate link.
 #include <gtest/gtest.h>
 
 #include "page_mover_fixture.hpp"
@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-// Eight base pages fit on the device, two with the peer.
+// Eight base pages fit on the device, two on the peer.
 class PeerPages : public Mover {
  protected:
   PeerPages()

@@ -1,4 +1,4 @@
-// The engine where other devices lend: who goes to them, who makes way there, who waits for which link.
+// The engine with lending devices: which runs are evicted to them, which make room there, which link is waited for.
 #include <gtest/gtest.h>
 
 #include "residency_fixture.hpp"
@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-using LentRun = tessera::Run;  // a test has a Run() of its own
+using LentRun = tessera::Run;  // a test has a member Run() of its own
 
 constexpr LinkSpeed kSlow{200'000'000, {}}, kFast{1'000'000'000'000, {}};
 
@@ -48,7 +48,7 @@ TEST_F(LendingTest, WhoLeavesUnaskedGoesToThePeerAndThenToTheHost) {
 TEST_F(LendingTest, CopiesLeftBehindThereMakeWayForWhoHasNone) {
   const auto runs = written(4);
   for (std::size_t i = 0; i < 2; ++i) EXPECT_OK(machine_.evict(runs[i]));
-  for (std::size_t i = 0; i < 2; ++i) EXPECT_OK(machine_.check(runs[i], i));  // they read, so the copies stay
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_OK(machine_.check(runs[i], i));  // they are only read, so the copies stay
   EXPECT_OK(machine_.settle());
   EXPECT_EQ(machine_.tiers().peer->usage().room(), Bytes());
   EXPECT_OK(machine_.evict(runs[2]));
@@ -84,7 +84,7 @@ TEST_F(LendingTest, WhatSleepsLeavesThePeerToWhoIsAwake) {
 TEST_F(LendingTest, WhatSleepsGoesToTheHostAlsoWhereACopyIsWithThePeer) {
   const auto runs = written(1);
   EXPECT_OK(machine_.evict(runs[0]));
-  EXPECT_OK(machine_.check(runs[0], 0));  // it reads, so the copy stays
+  EXPECT_OK(machine_.check(runs[0], 0));  // it is only read, so the copy stays
   EXPECT_OK(machine_.settle());
   ASSERT_EQ(machine_.tiers().peer->usage().used, 2_MiB);
   ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());
@@ -115,7 +115,7 @@ TEST_F(LendingTest, TrimAndSleepGiveTheLenderBackWhatNobodyUses) {
 
 TEST_F(LendingTest, WhoFindsNoRoomIsToldOfThePeerToo) {
   written(4);
-  EXPECT_OK(machine_.residency().set_automatic(false));  // so nobody leaves
+  EXPECT_OK(machine_.residency().set_automatic(false));  // so no run is evicted
   const Status full = machine_.write(machine_.add(), 4);
   EXPECT_EQ(full.code(), Code::kOutOfMemory);
   EXPECT_NE(full.message().find("peer 0 of 4 MiB used, host 0 of 16 MiB used"), std::string::npos) << full.message();
@@ -135,7 +135,7 @@ TEST(LendingBesideAFile, NewPagesFindRoomWithThePeerWhenTheFileTakesNoMore) {
   machine.file().set_write_outcome(Status(Code::kIo, "worn out"));
   std::vector<LentRun*> runs = machine.add_many(12);
   for (std::size_t i = 0; i < 10; ++i) EXPECT_OK(machine.write(runs[i], i));
-  (void)machine.write(runs[10], 10);  // somebody has to go to the file for it
+  (void)machine.write(runs[10], 10);  // some run has to be spilled to the file for it
   ASSERT_EQ(machine.tiers().file.reach(), Bytes());
   for (std::size_t i = 0; i < 3; ++i) EXPECT_OK(machine.residency().remove(runs[i]));
   EXPECT_OK(machine.write(runs[11], 11));
@@ -165,7 +165,7 @@ class TwoLinksTest : public LendingTest {
   explicit TwoLinksTest(LinkSpeed host_link = kSlow) : LendingTest(lending(4_MiB, host_link, kFast)) {}
 };
 
-// A tenth of a second for a page, so that the other copy is done by then also under a sanitizer.
+// A tenth of a second for a page, so that the other copy is complete by then, even under a sanitizer.
 class FarApartTest : public TwoLinksTest {
  protected:
   FarApartTest() : TwoLinksTest({20'000'000, {}}) {}
@@ -180,7 +180,7 @@ TEST_F(FarApartTest, ACopyOverOneLinkIsDoneWhileOneOverTheOtherIsUnderWay) {
   EXPECT_OK(machine_.evict(runs[0]));
   EXPECT_OK(machine_.settle());
   ASSERT_EQ(with_peer(runs[0]), 2_MiB);
-  // Queued behind it: one that is slow, and the one that is fast.
+  // Queued after it: a slow one, and the fast one.
   EXPECT_OK(machine_.prefetch(runs[2]));
   EXPECT_OK(machine_.prefetch(runs[3]));
   EXPECT_OK(machine_.prefetch(runs[0]));
@@ -193,7 +193,7 @@ TEST_F(FarApartTest, ACopyOverOneLinkIsDoneWhileOneOverTheOtherIsUnderWay) {
   EXPECT_OK(machine_.check(runs[0], 10));
 }
 
-// Two copies over the host's link take 200 ms, twice as long as remaking; over the peer's next to nothing.
+// Two copies over the host's link take 200 ms, twice as long as recomputing; over the peer's next to nothing.
 TEST_F(FarApartTest, WhatAPeerTakesIsNotRemadeForWhatTheHostsLinkWouldTake) {
   const auto runs = written(2);
   ASSERT_TRUE(machine_.residency().sleep(std::nullopt).is_ok());

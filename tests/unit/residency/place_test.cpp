@@ -1,10 +1,10 @@
-// Where a rehearsal wants a run's pages before it begins.
+// Where a simulation needs a run's pages before it begins.
 #include "residency_fixture.hpp"
 
 namespace tessera {
 namespace {
 
-using PlacedRun = tessera::Run;  // a test has a Run() of its own
+using PlacedRun = tessera::Run;  // a test has a member Run() of its own
 
 class PlaceTest : public ::testing::Test {
  protected:

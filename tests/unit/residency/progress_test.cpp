@@ -1,4 +1,4 @@
-// What is under way: finishing moves, and what follows from each.
+// Moves in flight: completing them, and the consequences of each.
 #include <map>
 
 #include "residency_fixture.hpp"
@@ -32,7 +32,7 @@ TEST(ResidencyProgress, AdvancingFinishesWhatIsDone) {
 }
 
 TEST(ResidencyProgress, BehindACopyUnderWayNobodyIsAsked) {
-  // A page takes 50 ms, so all of them are under way while this looks.
+  // A page takes 50 ms, so all of them are in flight during this check.
   ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {40'000'000, {}}}});
   auto* run = machine.add({0, 7});
   ASSERT_OK(machine.write(run, 1));
@@ -45,7 +45,7 @@ TEST(ResidencyProgress, BehindACopyUnderWayNobodyIsAsked) {
 }
 
 TEST(ResidencyProgress, WorkWaitsForItsOwnRunsAndNotForThoseThatComeBehindThem) {
-  // A page takes 50 ms, so the second run is there long after the first.
+  // A page takes 50 ms, so the second run arrives long after the first.
   ResidencyMachine machine({.sim = {.memory = 64_MiB, .inbound = {40'000'000, {}}}});
   auto *wanted = machine.add(), *later = machine.add({0, 6});
   ASSERT_OK(machine.write(wanted, 1));
@@ -132,7 +132,7 @@ TEST(ResidencyProgress, MovesAreInTheEventLog) {
 }
 
 TEST(ResidencyProgress, PagesOfOneRunCopiedAtDifferentTimesKeepTheirNewestBytes) {
-  // A reserve of one page, so that the pages of a run leave one by one, with writes between.
+  // A reserve of one page, so that the pages of a run are evicted one by one, with writes between.
   ResidencyMachine machine({.device = 8_MiB, .host = 0_B, .staging = 2_MiB, .file = 64_MiB});
   auto* run = machine.add({0, 3});
   for (std::uint64_t i = 0; i < 8; ++i) {
@@ -144,7 +144,7 @@ TEST(ResidencyProgress, PagesOfOneRunCopiedAtDifferentTimesKeepTheirNewestBytes)
   }
 }
 
-// ---- what leaves together is unmapped together --------------------------------------------------
+// ---- pages evicted together are unmapped together -----------------------------------------------
 
 std::uint64_t unmaps(ResidencyMachine& machine) { return machine.fault().calls(DriverCall::kUnmap); }
 
@@ -182,7 +182,7 @@ TEST(ResidencyProgress, CleanPagesLeaveInOneCall) {
 }
 
 TEST(ResidencyProgress, APageInAStagingFrameDoesNotWaitForOthers) {
-  // A copy takes 40 ms: while the first page is on its way to the file, the others are still leaving.
+  // A copy takes 40 ms: while the first page is on its way to the file, the others are still being copied out.
   ResidencyMachine machine({.host = 0_B, .file = 32_MiB,
                             .sim = {.memory = 64_MiB, .outbound = {50'000'000, {}}}});
   auto* run = machine.add({0, 4});
@@ -195,7 +195,7 @@ TEST(ResidencyProgress, APageInAStagingFrameDoesNotWaitForOthers) {
 // ---- reads and writes share the staging reserve -------------------------------------------------
 
 TEST(ResidencyProgress, AReadGetsAStagingFrameWhileWritesHoldThemAllAndNoWriteOvertakesIt) {
-  // A copy out takes 40 ms, so those that leave ahead of need hold the whole reserve when the read begins.
+  // A copy out takes 40 ms, so runs evicted ahead of need hold the whole reserve when the read begins.
   ResidencyMachine machine({.host = 0_B, .staging = 8_MiB, .file = 64_MiB,
                             .options = {.low_percent = 40, .high_percent = 50},
                             .sim = {.memory = 64_MiB, .outbound = {50'000'000, {}}}});
@@ -204,7 +204,7 @@ TEST(ResidencyProgress, AReadGetsAStagingFrameWhileWritesHoldThemAllAndNoWriteOv
   ASSERT_OK(machine.evict(wanted));
   ASSERT_OK(machine.settle());
   ASSERT_EQ(machine.residency().whereabouts(*wanted)[3], 2_MiB);
-  // Nobody leaves ahead while all runs fit: with the last one they do not.
+  // No run is evicted ahead of need while all runs fit: with the last one they do not.
   for (std::uint64_t i = 0; i < 8; ++i) ASSERT_OK(machine.write(machine.add(), i));
   ASSERT_OK(machine.sim().synchronize(StreamId(0)));
   machine.residency().advance();

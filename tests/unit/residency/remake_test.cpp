@@ -11,11 +11,11 @@
 namespace tessera {
 namespace {
 
-using DeviceRun = tessera::Run;  // a test has a Run() of its own
+using DeviceRun = tessera::Run;  // a test has a member Run() of its own
 
 constexpr Nanoseconds kCheap{1}, kDear{std::uint64_t{1} << 50};
 
-// Without host memory nothing can leave by a copy.
+// Without host memory nothing can be evicted by a copy.
 const ResidencySetup kNothingBelow{.device = 8_MiB, .host = 0_B, .staging = 0_B};
 
 class RemakeTest : public ::testing::Test {
@@ -23,7 +23,7 @@ class RemakeTest : public ::testing::Test {
   explicit RemakeTest(const ResidencySetup& setup = kNothingBelow) : machine_(setup) {}
 
   Residency& residency() { return machine_.residency(); }
-  // The run holds the generation, and its callback makes it again.
+  // The run contains the generation, and its callback recomputes it.
   DeviceRun* remakable(std::uint64_t generation, Nanoseconds cost = kCheap, RunShape shape = {0, 1}) {
     DeviceRun* run = machine_.add(shape);
     EXPECT_OK(machine_.write(run, generation));
@@ -42,7 +42,7 @@ class RemakeTest : public ::testing::Test {
                                            },
                                            cost}));
   }
-  // What the links carry is known from now on.
+  // From now on the link rates are known.
   void measure_links() {
     DeviceRun* run = machine_.add({0, 2});
     EXPECT_OK(machine_.write(run, 1));
@@ -71,7 +71,7 @@ TEST_F(RemakeTest, BytesThatAreDroppedAreMadeAgainAndNoneIsMoved) {
   EXPECT_EQ(stats.remakes, 1U);
   EXPECT_EQ(stats.remake_time, kCheap);
   EXPECT_EQ(stats.bytes_out + stats.bytes_in, Bytes());
-  EXPECT_OK(machine_.evict(run));  // it stands for these bytes still
+  EXPECT_OK(machine_.evict(run));  // the callback still stands for these bytes
   EXPECT_OK(machine_.check(run, 7));
   EXPECT_EQ(called_, 2);
 }
@@ -113,7 +113,7 @@ TEST_F(RemakeTest, TheNextBlockOfARunHasNoCallback) {
   DeviceRun* run = residency().add(machine_.reserve(shape), shape, TagId(), {nullptr, word}).take();
   EXPECT_OK(machine_.write(run, 1));
   remake_by(run, 1);
-  word[0] = 2;  // freed, and allocated again without a call of the engine
+  word[0] = 2;  // freed, and reallocated without a call of the engine
   word[0] = 3;
   EXPECT_EQ(machine_.evict(run).code(), Code::kOutOfMemory);
   EXPECT_EQ(residency().stats().dropped_bytes, Bytes());
@@ -273,7 +273,7 @@ TEST_F(RemakeTest, TheOnlyWayBackIsNotTakenAway) {
   EXPECT_EQ(machine_.evict(run).code(), Code::kOutOfMemory);
 }
 
-// While one thread is in a callback, another that needs the same bytes waits for it, and only for it.
+// While one thread is in a callback, another that needs the same bytes waits for it, and for nothing else.
 TEST_F(RemakeTest, TwoThreadsThatNeedARunRemakeItOnce) {
   DeviceRun* run = machine_.add();
   DeviceRun* free = remakable(9);

@@ -21,18 +21,19 @@ TEST(ResidencyRuns, ANewRunHasNothingBehindIt) {
   EXPECT_EQ(machine.residency().stats().run_bytes, Bytes());
 }
 
-// Its launch is noted before the run is forgotten, and read; else the next reader would meet a run that is gone.
+// Its launch is recorded before the run is removed, and then read; otherwise the next reader would access a removed
+// run.
 TEST(ResidencyRuns, ALaunchThatFoundTheRunIsReadBeforeItGoes) {
   ResidencyMachine machine;
   const std::array runs = {machine.add()};
-  machine.add({0, 8});  // memory is short: each launch is news
+  machine.add({0, 8});  // memory is short, so every launch is recorded
   ASSERT_OK(machine.write(runs[0], 1));
   machine.residency().advance();
   ASSERT_FALSE(machine.residency().has_work());
   std::jthread removing;
   const auto find = [&]() -> std::optional<std::span<tessera::Run* const>> {
     removing = std::jthread([&] { EXPECT_OK(machine.residency().remove(runs[0])); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it comes as far as it can
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it gets as far as it can
     return runs;
   };
   Use use;
@@ -56,7 +57,7 @@ TEST(ResidencyRuns, RemovingWaitsForTheWorkThatUsesTheRun) {
   for (std::uint64_t i = 0; i < 20; ++i) {
     auto* run = machine.add({0, 4});
     ASSERT_OK(machine.write(run, i, stream));
-    ASSERT_OK(machine.residency().remove(run));  // the simulator refuses an unmap in use
+    ASSERT_OK(machine.residency().remove(run));  // the simulator refuses to unmap while in use
   }
 }
 
@@ -123,7 +124,8 @@ TEST(ResidencyPins, WhatKernelsWroteUnseenWhileItWasKeptIsNotLost) {
   ASSERT_OK(machine.write(run, 1));
   ASSERT_OK(machine.evict(run));
   ASSERT_OK(machine.residency().keep(run, "global"));
-  ASSERT_OK(machine.launch(run, 2, machine.stream(), Access::kWrite));  // not announced: the copy in host memory seems to be valid
+  ASSERT_OK(machine.launch(run, 2, machine.stream(), Access::kWrite));  // unannounced: the copy in host memory seems to
+                                                                        // be valid
   ASSERT_OK(machine.sim().synchronize(DeviceId(0)));
   ASSERT_OK(machine.residency().unkeep(run));
   ASSERT_OK(machine.evict(run));
@@ -138,7 +140,7 @@ TEST(ResidencyPins, WhatIsKeptLeavesLaunchesTheirRoom) {
   ASSERT_OK(machine.touch(three));
   for (std::size_t i = 3; i < 8; ++i) ASSERT_OK(machine.residency().keep(runs[i], "global"));
   EXPECT_EQ(machine.residency().keep(runs[0], "global").code(), Code::kOutOfMemory);
-  EXPECT_OK(machine.residency().keep(runs[3], "global"));  // what is pinned takes no more
+  EXPECT_OK(machine.residency().keep(runs[3], "global"));  // a pinned run takes no additional room
   EXPECT_OK(machine.touch(three));
 }
 
@@ -177,7 +179,7 @@ TEST(ResidencyFailures, AFrameThatCannotBeUnmappedAfterAFailedMountIsWrittenOff)
   ResidencyMachine machine;
   DeviceTier& device = machine.tiers().device;
   const Frame frame = device.take(PageClass::kBase).value();
-  device.give_back(frame);  // the next one that is taken
+  device.give_back(frame);  // the next one to be taken
   auto* run = machine.add({0, 1});
   const Address address = run->address;
   for (std::uint64_t nth = 1; device.usage().lost == Bytes(); ++nth) {

@@ -1,4 +1,4 @@
-// Who leaves: on demand, ahead of need, and into tiers that are full or failing.
+// Eviction: on demand, ahead of need, and into tiers that are full or failing.
 #include <future>
 
 #include <thread>
@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// Writes every run, so that the first ones have to leave.
+// Writes every run, so that the first ones have to be evicted.
 void write_all(ResidencyMachine& machine, const std::vector<tessera::Run*>& runs,
                std::uint64_t generation = 0) {
   for (auto* run : runs) ASSERT_OK(machine.write(run, generation));
@@ -90,7 +90,7 @@ TEST(ResidencyRoom, ARunOfManyPagesSwapsWithAnotherThroughASmallReserve) {
 // Nor in the reserve.
 TEST(ResidencyRoom, WhereTheHostHasNoRoomForALargePageBasePagesLeave) {
   ResidencyMachine machine({.device = 40_MiB, .host = 16_MiB, .policy = "lru"});
-  const auto large = machine.add_many(1, {1, 0});  // the first to go by the policy
+  const auto large = machine.add_many(1, {1, 0});  // the policy's first victim
   write_all(machine, large);
   const auto small = machine.add_many(8);
   write_all(machine, small);
@@ -122,7 +122,7 @@ TEST(ResidencyRoom, CopiesOutDoNotWaitForTheWorkOnDeadRuns) {
   ASSERT_OK(held.launch(machine.sim(), busy));
   machine.residency().end_use({&dead, 1}, busy, use);
   dead->live.store(0);
-  auto* coming = machine.add({0, 2});  // the dead one's page, and another
+  auto* coming = machine.add({0, 2});  // the dead run's page, and another
   std::future<Status> written = std::async(std::launch::async, [&] { return machine.write(coming, 1); });
   const auto begin = std::chrono::steady_clock::now();
   while (!machine.tiers().host.usage().used && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20)) {
@@ -182,7 +182,7 @@ TEST(ResidencyRoom, NoTierWithRoomIsAClearErrorAndNothingIsLost) {
   const auto runs = machine.add_many(8);
   write_all(machine, runs, 1);
   std::size_t refused = 0;
-  for (auto* run : runs) {  // without a reserve a full house cannot swap
+  for (auto* run : runs) {  // without a reserve nothing can be swapped when all tiers are full
     const Status status = machine.touch({run});
     if (!status.is_ok()) {
       EXPECT_EQ(status.code(), Code::kOutOfMemory) << status.to_string();
@@ -205,7 +205,7 @@ TEST(ResidencyRoom, WhatFitsIsLeftAlone) {
   EXPECT_EQ(machine.tiers().device.usage().used, 16_MiB);
 }
 
-// A program's cached blocks and its live ones are more than the device; its live ones are not.
+// A program's cached and live blocks together exceed the device; the live ones alone do not.
 TEST(ResidencyRoom, WhatLivesStaysWhereItFitsBesideNoneOfTheDead) {
   ResidencyMachine machine({.device = 16_MiB});
   const auto live = machine.add_many(5), dead = machine.add_many(3), next = machine.add_many(3);
@@ -223,7 +223,7 @@ TEST(ResidencyRoom, WhatLivesStaysWhereItFitsBesideNoneOfTheDead) {
 TEST(ResidencyRoom, PagesLeaveAheadOfNeed) {
   ResidencyMachine machine({.device = 16_MiB, .options = {.low_percent = 25, .high_percent = 50}});
   const auto runs = machine.add_many(12);
-  std::promise<void> go;  // until then no run is idle, so none leaves
+  std::promise<void> go;  // until then no run is idle, so none is evicted
   ASSERT_OK(machine.sim().host_function(StreamId(0), [&go] { go.get_future().wait(); }));
   for (std::size_t i = 0; i < 8; ++i) EXPECT_OK(machine.write(runs[i], 0));
   go.set_value();

@@ -49,7 +49,7 @@ TEST(RunCost, ARunIsRememberedWhenItIsGone) {
   auto* run = machine.add();
   auto* other = machine.add();
   const Address address = run->address;
-  for (std::uint64_t i = 0; i < 3; ++i) {  // other bytes each time: else it need not be copied
+  for (std::uint64_t i = 0; i < 3; ++i) {  // other bytes each time, otherwise no copy is needed
     ASSERT_OK(machine.write(run, i));
     ASSERT_OK(machine.evict(run));
   }

@@ -10,7 +10,7 @@ const Frame kPeerFrame{TierKind::kPeer, PageClass::kBase, 8192};
 const Frame kHostFrame{TierKind::kHost, PageClass::kBase, 4096};
 const Frame kFileFrame{TierKind::kFile, PageClass::kBase, 0};
 
-// A run of one page in the given state, with the books in order.
+// A run of one page in the given state, with consistent bookkeeping.
 void put(Run& run, PageState state) {
   run.bytes_in(run.pages[0].state) -= kBasePage;
   run.bytes_in(state) += kBasePage;

@@ -1,4 +1,4 @@
-// Who is found by the traits of his pages, in which order, and what happens to it when runs go.
+// Runs found by the traits of their pages, in which order, and removal.
 #include "residency/runs_by_trait.hpp"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-using ListedRun = tessera::Run;  // a test has a Run() of its own
+using ListedRun = tessera::Run;  // a test has a member Run() of its own
 
 class RunsByTraitTest : public ::testing::Test {
  protected:
@@ -96,7 +96,7 @@ TEST_F(RunsByTraitTest, TheLastTakesThePlaceOfWhoGoes) {
 TEST_F(RunsByTraitTest, ValidateFindsWhatIsNotTrue) {
   add(2);
   put(0, 0, PageState::kResident);
-  runs_[0]->pages[0].state = PageState::kEmpty;  // and nobody notes it
+  runs_[0]->pages[0].state = PageState::kEmpty;  // without updating the lists
   EXPECT_FALSE(by_trait_.validate(runs_).is_ok());
   runs_[0]->pages[0].state = PageState::kResident;
   EXPECT_TRUE(by_trait_.validate(runs_).is_ok());

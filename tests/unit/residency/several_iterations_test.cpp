@@ -1,4 +1,4 @@
-// Which of the iterations that a conductor knows goes first.
+// Which of the iterations known to a conductor has precedence.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -8,7 +8,7 @@
 namespace tessera::test {
 namespace {
 
-// Whoever follows a plan of more than `steps` launches asks `longer` for the rest.
+// For iterations of more than `steps` launches, asks `longer` for the plan.
 class ByLength final : public Planner {
  public:
   ByLength(std::size_t steps, const Policy& shorter, const Policy& longer, Nanoseconds told)
@@ -24,11 +24,11 @@ class ByLength final : public Planner {
   const std::size_t steps_;
   const Policy& shorter_;
   const Policy& longer_;
-  const Nanoseconds told_;  // of the longer one
+  const Nanoseconds told_;  // predicted time of the longer one
   std::vector<Told> answer_;
 };
 
-// A loop, played twice and then one launch of another kind, again and again.
+// A loop, repeated twice and followed by a launch of another kind, again and again.
 class SeveralIterationsTest : public ConductorTest {
  protected:
   static constexpr std::size_t kLoop = 2 * kLayers;
@@ -47,7 +47,7 @@ class SeveralIterationsTest : public ConductorTest {
   void loop_in(Nanoseconds time) {
     for (std::size_t i = 0; i < kLoop; ++i) launch_in(time, i);
   }
-  // Who is followed at the end of the second loop.
+  // The plan followed at the end of the second loop.
   const Policy* round_in(Nanoseconds time) {
     loop_in(time);
     loop_in(time);

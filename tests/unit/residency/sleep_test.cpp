@@ -1,4 +1,4 @@
-// Whole tags out of device memory, and back.
+// Evicting and fetching whole tags.
 #include <thread>
 
 #include "held_kernel.hpp"
@@ -86,7 +86,7 @@ TEST(ResidencySleep, WaitsForTheWorkThatUsesTheRuns) {
   ResidencyMachine machine;
   const StreamId stream = machine.stream();
   auto* run = written(machine, kWeights, 1).front();
-  ASSERT_OK(machine.settle());  // the stream does not wait for the one that wrote
+  ASSERT_OK(machine.settle());  // the stream does not wait for the writing stream
   for (std::uint64_t i = 0; i < 10; ++i) {
     ASSERT_OK(machine.write(run, i, stream));
     ASSERT_OK(machine.residency().sleep(kWeights).status());
@@ -218,7 +218,7 @@ TEST(ResidencySleep, WorkThatNobodyAnnouncedIsWaitedForWithoutAutomatic) {
   ASSERT_OK(machine.residency().set_automatic(false));
   const StreamId stream = machine.stream();
   auto* run = written(machine, kWeights, 1).front();
-  ASSERT_OK(machine.settle());  // likewise
+  ASSERT_OK(machine.settle());  // the stream does not wait for the writing stream
   for (std::uint64_t i = 2; i < 12; ++i) {
     ASSERT_OK(machine.launch(run, i, stream, Access::kWrite));
     ASSERT_OK(i % 2 == 0 ? machine.residency().sleep(kWeights).status() : machine.evict(run));
@@ -230,7 +230,7 @@ TEST(ResidencySleep, WorkThatNobodyAnnouncedIsWaitedForWithoutAutomatic) {
 TEST(ResidencySleep, ThreadsMayUseWhatGoesToSleepAndWakesMeanwhile) {
   ResidencyMachine machine({.device = 16_MiB});
   const auto weights = written(machine, kWeights, 6, 0);
-  ASSERT_OK(machine.settle());  // the users' streams do not wait for the one that wrote
+  ASSERT_OK(machine.settle());  // the users' streams do not wait for the writing stream
   {
     std::vector<std::jthread> users;
     for (std::size_t i = 0; i < 2; ++i) {

@@ -8,7 +8,7 @@ namespace {
 constexpr Nanoseconds kMillisecond{1'000'000};
 constexpr Bytes kDevice = 16_GiB;
 
-// A copy that takes this long, told often enough for the mean.
+// A copy of this duration, recorded often enough for the mean.
 SpareRoom with_copies_of(Nanoseconds time) {
   SpareRoom spare;
   for (int i = 0; i < 64; ++i) spare.note_copy(time);

@@ -79,7 +79,7 @@ TEST(Stall, OnlyCallsOfTheProgramStall) {
   ResidencyMachine machine({.device = 8_MiB});
   const auto runs = machine.add_many(4);
   for (auto* run : runs) ASSERT_OK(machine.write(run, 1));
-  for (auto* run : runs) ASSERT_OK(machine.evict(run));  // asked for, and waited for
+  for (auto* run : runs) ASSERT_OK(machine.evict(run));  // explicit eviction, which waits
   EXPECT_EQ(machine.residency().stats().stalls, 0U);
   ASSERT_OK(machine.touch(runs, Access::kRead, kNoStream));
   const ResidencyStats stats = machine.residency().stats();

@@ -1,4 +1,4 @@
-// What a question tells of where the program's runs are.
+// The residency snapshot in a planning request.
 #include <algorithm>
 
 #include "residency_fixture.hpp"
@@ -6,9 +6,9 @@
 namespace tessera {
 namespace {
 
-using StandingRun = tessera::Run;  // a test has a Run() of its own
+using StandingRun = tessera::Run;  // a test has a member Run() of its own
 
-// Keeps what it was asked about.
+// Keeps the request that it was given.
 class Asked final : public Policy {
  public:
   explicit Asked(Iteration& seen) : seen_(seen) {}
@@ -24,7 +24,8 @@ class Asked final : public Policy {
   std::unique_ptr<Policy> rest_ = make_policy("lru").take();
 };
 
-// Layers of 4 to 14 MiB are written forwards and read backwards on a device of 32 MiB. One more block is written before.
+// Layers of 4 to 14 MiB are written in forward and read in reverse order on a device of 32 MiB. Another block is
+// written before.
 class StandingTest : public ::testing::Test {
  protected:
   static constexpr std::size_t kLayers = 6;

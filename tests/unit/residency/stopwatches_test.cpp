@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// A device in virtual time: work takes exactly as long as it says.
+// A device in virtual time: work takes exactly the given time.
 class StopwatchesTest : public ::testing::Test {
  protected:
   ~StopwatchesTest() override { EXPECT_TRUE(sim_.destroy_stream(stream_).is_ok()); }
@@ -69,7 +69,7 @@ TEST_F(StopwatchesTest, ARefusalTimesNothingAndLosesNothing) {
   EXPECT_TRUE(watches_.start(stream_));
 }
 
-// An error is an answer: who gets it does not ask again, whatever the work does.
+// An error is a final result: a caller that gets it does not ask again, whatever the work does.
 TEST_F(StopwatchesTest, OneThatCannotBeReadIsGivenBack) {
   const auto watch = watches_.start(stream_);
   ASSERT_TRUE(watch);
@@ -86,7 +86,7 @@ TEST_F(StopwatchesTest, OneThatCannotBeReadIsGivenBack) {
   EXPECT_EQ(watches_.read(*next).take(), Nanoseconds(30));
 }
 
-// Who was told of it may read it once more.
+// A caller that knows it may read it once more.
 TEST_F(StopwatchesTest, OneThatCouldNotBeStoppedIsHandedOutOnceMore) {
   const auto first = watches_.start(stream_);
   fault_.fail({.call = DriverCall::kRecordEvent, .status = Status(Code::kDriver, "told to")});

@@ -27,7 +27,7 @@ class Streams : public testing::Test {
     EXPECT_TRUE(driver().destroy_stream(stream).is_ok());
     std::erase(streams_, stream);
   }
-  // A use that lasts until let_go(); its bit.
+  // A use that lasts until let_go(); returns its bit.
   std::uint64_t held_use(StreamId stream, std::uint64_t epoch) {
     const std::uint64_t bit = use(stream, epoch);
     EXPECT_TRUE(kernels_.emplace_back().launch(driver(), stream).is_ok());
@@ -75,7 +75,7 @@ TEST_F(Streams, AUseIsOverWhenTheFenceBehindItHasPassed) {
   EXPECT_TRUE(passed(bit, 1));
 }
 
-// Of all streams, up to the newest use on any: what the first one has queued since is behind the fence.
+// Covers all streams, up to the newest use on any: work that the first one has queued since is behind the fence.
 TEST_F(Streams, AFenceCoversAllThatWasQueuedWhateverItsStreamIsGivenLater) {
   const StreamId one = stream();
   const std::uint64_t both = use(one, table_->tick()) | use(stream(), table_->tick());
@@ -238,7 +238,7 @@ TEST_F(Streams, AStreamThatDiedUnseenIsOverAndItsHandleIsForgotten) {
   const std::uint64_t bit = use(one, 1);
   destroy(one);
   EXPECT_TRUE(passed(bit, 1));
-  // A new stream with that handle is somebody else.
+  // A new stream with that handle is a different stream.
   const std::uint64_t again = use(one, 2);
   EXPECT_FALSE(table_->passed(again, 2));
 }
@@ -263,7 +263,7 @@ TEST_F(Streams, AThreadThatEndedWithoutAFenceIsWaitedForWithTheDevice) {
   EXPECT_TRUE(table_->passed(theirs, 1));
 }
 
-// One after the other, as a program makes a thread for each request.
+// In sequence, as in a program with a thread per request.
 TEST_F(Streams, ThreadsThatEndedLeaveTheirPlacesToOthers) {
   for (std::uint64_t epoch = 1; epoch <= 5 * StreamTable::kSlots; ++epoch) {
     std::thread([&] {

@@ -1,4 +1,4 @@
-// Waits with a bound, and what the program's own waits tell.
+// Bounded waits, and information from the program's own waits.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -32,7 +32,7 @@ class StreamWaits : public testing::Test {
     table_->note_use(slot, epoch);
     return std::uint64_t{1} << slot;
   }
-  // A use that lasts until let_go(); its bit.
+  // A use that lasts until let_go(); returns its bit.
   std::uint64_t held_use(StreamId stream, std::uint64_t epoch) {
     const std::uint64_t bit = use(stream, epoch);
     EXPECT_TRUE(kernels_.emplace_back().launch(driver(), stream).is_ok());
@@ -60,7 +60,7 @@ TEST_F(StreamWaits, AWaitEndsAfterThePatienceAndTheNextOneAtOnce) {
   EXPECT_EQ(table_->stuck(), 0U);
   EXPECT_EQ(wait(bit, 1, kPatience), Code::kNotReady);
   EXPECT_EQ(table_->stuck(), bit);
-  const std::uint64_t waits = 100;  // if each took as long again, this would show
+  const std::uint64_t waits = 100;  // if each waited that long again, this would show
   const auto begin = std::chrono::steady_clock::now();
   for (std::uint64_t i = 0; i < waits; ++i) EXPECT_EQ(wait(bit, 1, kPatience), Code::kNotReady);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::nanoseconds((kShort * waits).value()));
@@ -131,7 +131,7 @@ TEST_F(StreamWaits, AMarkTellsWhatIsBehindIt) {
   EXPECT_EQ(table_->reach_of_next(slot)->until, 3U);
 }
 
-// Of a device whose streams take so many operations.
+// For a device with streams that accept this many operations.
 class FullStreams : public testing::Test {
  protected:
   static constexpr std::size_t kDepth = 256;

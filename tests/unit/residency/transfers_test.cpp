@@ -1,4 +1,4 @@
-// What begins to move, and runs whose moves end with them.
+// Starting moves, and runs that end together with their moves.
 #include "residency_fixture.hpp"
 
 namespace tessera {
@@ -57,7 +57,7 @@ TEST(ResidencyTransfers, FramesThatCannotBeUnmappedAreCountedAsLost) {
   machine.fault().clear();
   EXPECT_EQ(machine.valid(), "ok");
   EXPECT_EQ(machine.tiers().device.usage().lost, 4_MiB);
-  // The engine cannot, but the test must leave nothing behind.
+  // The engine cannot, but the test must not leak anything.
   EXPECT_OK(machine.sim().unmap(address, 4_MiB));
   for (const Frame& frame : frames) EXPECT_OK(machine.sim().destroy_frame(FrameId(frame.value)));
   machine.abandon();

@@ -1,5 +1,5 @@
-// Work that uses a run without having announced it: what was queued when the run began to leave is waited for, and a
-// run stays for a few launches after its last announced use.
+// Work that uses a run without announcing it: work queued before the run's eviction begins is waited for, and a run
+// stays for a few launches after its last announced use.
 #include <algorithm>
 #include <thread>
 
@@ -10,9 +10,9 @@
 namespace tessera {
 namespace {
 
-using AnyRun = tessera::Run;  // a test has a Run() of its own
+using AnyRun = tessera::Run;  // a test has a member Run() of its own
 
-// The run used last is the first victim.
+// The most recently used run is the first victim.
 class NewestFirst final : public Policy {
  public:
   std::string_view name() const override { return "newest first"; }
@@ -25,7 +25,7 @@ class NewestFirst final : public Policy {
 
 class UnseenWork : public ::testing::Test {
  protected:
-  // Queues a kernel on a stream of its own that waits for let_go() and then uses the run. Only the stream is announced.
+  // Queues a kernel on its own stream that waits for let_go() and then uses the run. Only the stream is announced.
   void queue_unseen(AnyRun* run, std::uint64_t generation, Access access) {
     const StreamId other = machine_.stream();
     const std::uint32_t slot = machine_.residency().begin_unnamed(other);
@@ -33,7 +33,7 @@ class UnseenWork : public ::testing::Test {
     ASSERT_OK(machine_.launch(run, generation, other, access));
     machine_.residency().end_unnamed(other, slot);
   }
-  // Evicts the run while that kernel waits; the kernel goes on once the eviction has looked for the work before it.
+  // Evicts the run while that kernel waits; the kernel continues once the eviction has recorded the work before it.
   void evict_meanwhile(AnyRun* run) {
     const std::uint64_t before = machine_.fault().calls(DriverCall::kRecordEvent);
     std::atomic<bool> over{false};
@@ -84,7 +84,7 @@ TEST_F(UnseenWork, WorkOnAStreamThatCannotBeFencedIsWaitedForToo) {
   EXPECT_OK(machine_.check(run, 2));
 }
 
-// Of a device of four runs and the policy of the test: the victim when a fifth comes.
+// With a device of four runs and the policy of the test: the victim when a fifth is added.
 class Grace : public ::testing::TestWithParam<std::uint32_t> {
  protected:
   Grace() { machine_.residency().expect_unseen_work(); }
@@ -104,7 +104,7 @@ TEST_P(Grace, TheVictimIsNotAmongTheRunsOfTheLastLaunches) {
   machine_.residency().set_policy(std::make_unique<NewestFirst>());
   const auto runs = machine_.add_many(4, {0, 2});
   for (AnyRun* const run : runs) ASSERT_OK(machine_.write(run, 1));
-  // The newest that has as many launches behind it; where none has, any may go.
+  // The newest run with that many launches after its use; if there is none, any may be evicted.
   const std::size_t behind = GetParam() < 4 ? GetParam() : 0;
   EXPECT_EQ(victim_of(runs), runs[3 - behind]);
 }

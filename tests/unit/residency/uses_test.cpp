@@ -52,7 +52,7 @@ TEST(ResidencyUses, AUseAtOnceNeedsEverythingInPlace) {
   EXPECT_EQ(run->written.load(), machine.residency().epoch());
   EXPECT_EQ(machine.residency().stats().launches, 2U);
   EXPECT_EQ(machine.residency().stats().uses, 2U);
-  EXPECT_OK(machine.evict(run));  // which closes the gate: the use has left it
+  EXPECT_OK(machine.evict(run));  // closes the gate, which the use has left
 }
 
 TEST(ResidencyUses, AUseAtOnceThatFindsNothingHasNotBegun) {
@@ -63,7 +63,7 @@ TEST(ResidencyUses, AUseAtOnceThatFindsNothingHasNotBegun) {
   EXPECT_EQ(machine.residency().stats().launches, 0U);
 }
 
-// Their stamps overwrite one another; no page may leave under a kernel of any of them all the same.
+// Their stamps overwrite one another; nevertheless no page may be evicted under a kernel of any of them.
 void read_in_threads(const std::vector<StreamId>& streams) {
   ResidencyMachine machine({.device = 8_MiB});
   const auto runs = machine.add_many(6);
@@ -108,7 +108,7 @@ TEST(ResidencyUses, WorkQueuedLateInABlockingUseIsStillFenced) {
   ASSERT_OK(machine.write(run, 1, stream));
   Use use;
   ASSERT_OK(machine.residency().begin_use({&run, 1}, stream, Access::kWrite, Use::Kind::kHold, use));
-  // Somebody asks for fences between the stamp and the work.
+  // Fences are requested between the stamp and the work.
   std::thread([&] { EXPECT_OK(machine.evict(other)); }).join();
   ASSERT_OK(machine.sim().fill(run->address, 7, 2_MiB, stream));
   machine.residency().end_use({&run, 1}, stream, use);
@@ -140,7 +140,7 @@ TEST(ResidencyUses, AFreedBlockIsNotedOnItsStream) {
   const std::uint64_t epoch = machine.residency().note_free(run, machine.stream());
   EXPECT_GT(epoch, used);
   EXPECT_EQ(run->last_work(), epoch);
-  EXPECT_EQ(run->used.load(), used);  // a free is no use
+  EXPECT_EQ(run->used.load(), used);  // a free is not a use
   machine.residency().note_free(run, kNoStream);
   EXPECT_EQ(run->last_work(), epoch);
 }

@@ -53,7 +53,7 @@ TEST_F(Waiting, OfSeveralEachIsASuspectUntilOneIsFoundAlone) {
   kernels_.accuse(kSlot, 4, 6);
   EXPECT_TRUE(is_suspect(a_) && is_suspect(b_));
   kernels_.note(b_, kSlot, 8);
-  kernels_.note(c_, kSlot, 9);  // one that was not there before
+  kernels_.note(c_, kSlot, 9);  // was not present before
   kernels_.accuse(kSlot, 7, 9);
   EXPECT_TRUE(waits(b_));
   EXPECT_TRUE(is_suspect(a_));

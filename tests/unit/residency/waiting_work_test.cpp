@@ -1,5 +1,5 @@
-// Work that may wait for the program: runs that the program knows to be free leave beside it, and nothing waits for it
-// without a bound.
+// Work that may wait for the program: runs that the program knows to be free are evicted beside it, and nothing waits
+// for it without a bound.
 #include <thread>
 
 #include "held_kernel.hpp"
@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-using AnyRun = tessera::Run;  // a test has a Run() of its own
+using AnyRun = tessera::Run;  // a test has a member Run() of its own
 
 constexpr Nanoseconds kShortPatience(10'000'000);
 
@@ -16,14 +16,14 @@ class WaitingWork : public ::testing::Test {
  protected:
   WaitingWork() { machine_.residency().expect_unseen_work(); }
 
-  // The program waits for all that it has queued there.
+  // The program waits for everything that it has queued there.
   void wait_for(StreamId stream) {
     const std::uint64_t before = machine_.residency().before_wait();
     EXPECT_NE(before, 0U);
     ASSERT_OK(machine_.sim().synchronize(stream));
     machine_.residency().note_over(stream, before);
   }
-  // A kernel that names nothing, and runs until let_go().
+  // A kernel that names no block, and runs until let_go().
   void hold(StreamId stream) {
     const std::uint32_t slot = machine_.residency().begin_unnamed(stream);
     ASSERT_OK(kernel_.launch(machine_.sim(), stream));
@@ -84,7 +84,7 @@ TEST_F(WaitingWork, WhereNothingCanLeaveItIsOutOfMemory) {
   EXPECT_NE(refused.message().find("may wait for the program"), std::string_view::npos) << refused.to_string();
   kernel_.let_go();
   ASSERT_OK(machine_.settle());
-  EXPECT_OK(machine_.write(more, 1, other));  // it goes on as soon as the work has
+  EXPECT_OK(machine_.write(more, 1, other));  // it continues as soon as the work has finished
 }
 
 TEST_F(WaitingWork, WhatLetsItGoOnMayBeLaunchedMeanwhile) {
@@ -93,7 +93,7 @@ TEST_F(WaitingWork, WhatLetsItGoOnMayBeLaunchedMeanwhile) {
   hold(waiting);
   for (AnyRun* run : held) ASSERT_OK(machine_.write(run, 1, waiting));
   AnyRun* const more = machine_.add();
-  std::jthread program([&] {  // needs the lock that the call has which looks for room
+  std::jthread program([&] {  // needs the lock held by the call that looks for room
     ASSERT_OK(machine_.residency().poll_streams());
     kernel_.let_go();
   });

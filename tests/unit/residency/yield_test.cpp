@@ -1,4 +1,4 @@
-// Device memory that goes back to the driver, and the budget afterwards.
+// Device memory yielded to the driver, and the budget afterwards.
 #include <optional>
 #include <vector>
 
@@ -101,7 +101,7 @@ TEST_F(Yield, WhatWouldNotFitIntoAllTiersStays) {
 TEST_F(Yield, OfAnUnknownNeedHalfStays) {
   start();
   EXPECT_EQ(machine_->residency().begin_yield(Residency::kUnknown).value(), 12_MiB);
-  ASSERT_OK(machine_->touch({runs_[0], runs_[5]}));  // work that is made again finds room for its own
+  ASSERT_OK(machine_->touch({runs_[0], runs_[5]}));  // repeated work finds room for its blocks
   EXPECT_EQ(driver_free(), 20_MiB);
   machine_->residency().end_yield();
   check_from(0);

@@ -16,7 +16,7 @@ class AliasTierTest : public testing::Test {
   void TearDown() override { machine_.finish(); }
 
   SimDriver& sim() { return machine_.driver(); }
-  // The first byte behind an address, as a copy by `device` reads it; -1 where it may not.
+  // The first byte at an address, as read by a copy of `device`; -1 if it has no access.
   int byte_at(Address address, DeviceId device) {
     const StreamId stream = sim().create_stream(device).take();
     unsigned char byte = 0;

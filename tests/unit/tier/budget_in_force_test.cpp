@@ -1,4 +1,4 @@
-// The budget of device memory beside others that take from it.
+// The device memory budget when others allocate from the device too.
 #include <gtest/gtest.h>
 
 #include <span>
@@ -18,7 +18,7 @@ class BudgetInForce : public testing::Test {
   void TearDown() override { machine_.finish(); }
 
   Bytes free_memory() { return machine_.driver().memory_info(DeviceId(0)).value().free; }
-  // Memory that the tier knows nothing of.
+  // Allocates memory unknown to the tier.
   void take_elsewhere(Bytes bytes) {
     elsewhere_.push_back(machine_.driver().create_frame(DeviceId(0), FrameLocation::kDevice, bytes).value());
   }

@@ -19,7 +19,7 @@ TEST(Checksum, ChangesWithEveryByteOfAPage) {
   }
 }
 
-// The value in the specification of the algorithm, so that files of ours are XXH3 for anyone.
+// The value from the algorithm's specification, so that our files use standard XXH3.
 TEST(Checksum, OfNothingIsTheKnownConstant) {
   EXPECT_EQ(checksum_of("", Bytes()), 0x2d06800538d394c2u);
 }

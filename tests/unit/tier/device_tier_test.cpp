@@ -34,7 +34,7 @@ TEST_F(DeviceTierTest, ADriverThatRefusesIsReportedAsItself) {
   EXPECT_EQ(tier.usage().used, Bytes());
 }
 
-// Every byte that is written at the frame's place is read at its alias, in one stretch.
+// Every byte written at the frame's address can be read at its alias, contiguously.
 void expect_same_bytes(SimDriver& driver, Address place, Address alias, Bytes bytes) {
   ASSERT_TRUE(driver.set_access(place, bytes, DeviceId(0)).is_ok());
   auto* const there = reinterpret_cast<std::uint64_t*>(place.value());

@@ -22,7 +22,7 @@ bool moves_bytes(FileIo& io) {
   return reading.is_ok() && io.wait(reading.value()).is_ok() && in.holds(5);
 }
 
-// Whether, in a process that is refused these calls, pages are moved by `name`, and one line has `words`.
+// Whether, in a process with these calls refused, pages are moved by `name`, and one line contains `words`.
 bool chosen(const std::vector<refused_call>& rules, const char* name, const std::string& words) {
   return in_child([&] {
     if (!refuse(rules)) return false;

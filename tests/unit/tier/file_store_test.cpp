@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// A disk that remembers what it was told to forget.
+// A disk that records discarded ranges.
 class ForgettingIo final : public FileIo {
  public:
   const char* name() const override { return "test"; }

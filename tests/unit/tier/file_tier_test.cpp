@@ -41,7 +41,7 @@ class FileTierTest : public testing::Test {
     auto started = tier_->read(frame, to.data());
     return started.is_ok() ? tier_->wait(started.value()) : started.status();
   }
-  // The spill file has no name; it is the open file that lies in our directory.
+  // The spill file has no name; it is found as the open file in our directory.
   fs::path spill_file() const {
     for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
       std::error_code gone;
@@ -184,7 +184,7 @@ TEST_F(FileTierTest, NothingIsLeftInTheDirectory) {
   tier_->give_back(frame);
 }
 
-// A disk whose every transfer ends with the outcome it was given.
+// A disk on which every transfer completes with the given outcome.
 class OneOutcomeIo final : public FileIo {
  public:
   const char* name() const override { return "test"; }
@@ -230,7 +230,7 @@ TEST(FileTierOverABadDisk, AFailedWriteLeavesNothingToRead) {
   EXPECT_TRUE(tier.validate().is_ok());
 }
 
-// Several disks, of which the test knows each.
+// Several disks, each accessible to the test.
 class FileTierOfTwo : public testing::Test {
  protected:
   void SetUp() override { make(kNoWriteBudget); }

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-// Over device memory, which is as good as any.
+// Over device memory, as an example.
 class HandleTierTest : public testing::Test {
  protected:
   void TearDown() override { machine_.finish(); }

@@ -105,7 +105,7 @@ TEST_F(HostArenaTest, SeveralThreadsShareTheArenaToTheLastPage) {
     threads.emplace_back([&arena] {
       for (int round = 0; round < 100; ++round) {
         std::vector<void*> pages;
-        // Four threads with eight pages each are the whole budget, so none may come up short.
+        // Four threads with eight pages each use the whole budget, so every allocation has to succeed.
         for (int i = 0; i < 8; ++i) pages.push_back(arena.allocate(kBasePage));
         for (void* const page : pages) {
           ASSERT_NE(page, nullptr);

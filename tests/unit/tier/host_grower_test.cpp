@@ -44,7 +44,7 @@ TEST_F(HostGrowerTest, WhoNeedsMemoryIsServedByTheThread) {
   EXPECT_FALSE(grower.grow([&] { return arena.grow(64_MiB, 1); })) << "more than the bound";
 }
 
-// One that tells when it opens memory.
+// Reports when it opens memory.
 class ToldPages final : public HostPages {
  public:
   explicit ToldPages(std::function<void()> opens) : opens_(std::move(opens)) {}
@@ -58,7 +58,7 @@ class ToldPages final : public HostPages {
   const std::function<void()> opens_;
 };
 
-// The thread is in one piece ahead when somebody asks, who comes before the next one.
+// The thread is pinning a piece ahead of need when a request arrives, which is served before the next piece.
 TEST_F(HostGrowerTest, WhoNeedsMemoryComesBeforeWhatIsDueAhead) {
   std::atomic<int> opened{0}, pieces{0}, opened_at_second{-1};
   std::atomic<bool> in_first{false}, may_go_on{false};

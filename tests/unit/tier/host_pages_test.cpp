@@ -108,14 +108,14 @@ TEST(HostPages, WithoutPagesAHostTierOfAnySizeTakesNoMemory) {
   EXPECT_TRUE(driver.leaks().empty());
 }
 
-// What was made later ends earlier, so the handler runs when an object of that call would be gone.
+// Later objects are destroyed earlier, so the handler runs when an object created by that call would be gone.
 void use_pages_at_the_end() {
   void* const start = ::mmap(nullptr, kBasePage.value(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ::_exit(system_host_pages().open(start, kBasePage) ? 3 : 4);
 }
 
 TEST(SystemHostPagesDeathTest, AreThereWhileTheProcessEnds) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // nobody has called it there
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // no call has been made there before
   EXPECT_EXIT(
       {
         std::atexit(use_pages_at_the_end);

@@ -55,7 +55,7 @@ TEST_F(HostRegionTest, GrowsNoFurtherForOneWhoHasNotSeenTheLastGrowth) {
   EXPECT_EQ(region.backed(), 32_MiB);
 }
 
-// Pages that take until they are told.
+// Pages that take until they are released by the test.
 class SlowPages final : public HostPages {
  public:
   bool open(void* start, Bytes bytes) override {

@@ -183,7 +183,7 @@ TEST_F(HostTierTest, EachDeviceHasAReserveOfItsOwn) {
     for (const Frame& frame : staging) tier.give_back_staging(frame);
   };
   use_all();
-  // A frame goes back to the reserve that it came from, also as one of the budget.
+  // A frame goes back to the reserve that it came from, even after it was adopted into the budget.
   const Frame adopted = tier.take_staging(PageClass::kBase, kOther).value();
   ASSERT_TRUE(tier.adopt(adopted).is_ok());
   expect_sound(tier);
@@ -260,7 +260,7 @@ TEST_F(HostTierTest, AdoptionIsRefusedWhenTheBudgetIsFull) {
   tier.give_back(ordinary);
 }
 
-// What must never happen: adopted frames that lie about leave no room for a large staging frame.
+// Invariant: scattered adopted frames never prevent a large staging frame.
 TEST_F(HostTierTest, WhateverIsAdoptedALargePageCanBeStaged) {
   for (const Bytes reserve : {32_MiB, 48_MiB, 64_MiB, 80_MiB, 160_MiB}) {
     HostTier tier(machine_.driver(), 1_GiB, reserve);

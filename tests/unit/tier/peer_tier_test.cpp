@@ -18,7 +18,7 @@ class PeerTierTest : public testing::Test {
   SimDriver& sim() { return machine_.driver(); }
   static std::uint64_t bit(DeviceId device) { return std::uint64_t{1} << device.value(); }
   Bytes free_on(DeviceId device) { return sim().memory_info(device).value().free; }
-  // Over the link and back, as `device` copies.
+  // Over the link and back, copied by `device`.
   int byte_by_way_of(const Frame& frame, DeviceId device, std::uint8_t value) {
     const StreamId stream = sim().create_stream(device).take();
     unsigned char there = value, back = 0;

@@ -10,8 +10,8 @@ namespace {
 
 using Speed = std::function<std::uint64_t(unsigned depth)>;
 
-// A disk with so many bytes per second at each depth, with a queue that is always full: all that is in
-// flight shares its speed.
+// A disk with a given throughput at each depth, and a queue that is always full: all requests in flight share its
+// speed.
 class Disk {
  public:
   explicit Disk(Speed speed) : speed_(std::move(speed)) {}
@@ -29,14 +29,14 @@ class Disk {
   std::set<unsigned> tried_;
 };
 
-// One that carries out all that it has been given, and then tells it at once; what is queued meanwhile waits.
+// Completes everything in its queue, and then reports it at once; requests queued meanwhile wait.
 class DiskInBursts {
  public:
   explicit DiskInBursts(std::uint64_t speed) : speed_(speed) {}
 
   void move(QueueDepth& depth, Bytes bytes) {
     while (bytes) {
-      // The queue is filled again after each of them, so that it is full at every end.
+      // The queue is refilled after each completion, so it is full at every end.
       const unsigned burst = depth.depth();
       const Nanoseconds took((1_MiB).value() * 1'000'000'000 / speed_ * burst);
       for (unsigned i = 0; i < burst && bytes && depth.depth() == burst; ++i, bytes -= 1_MiB) depth.ended(1_MiB, took, true);
@@ -77,7 +77,7 @@ TEST(QueueDepthTest, OneSlowStretchDecidesNothing) {
   QueueDepth depth;
   int calls = 0;
   Disk disk([&calls](unsigned at) -> std::uint64_t {
-    const bool hiccup = ++calls < 40;  // all of the first stretch
+    const bool hiccup = ++calls < 40;  // the whole first measurement
     return hiccup ? 1'000'000 : at == 32 ? 2'000'000'000 : 1'000'000'000;
   });
   disk.move(depth, 1_GiB);
@@ -97,7 +97,7 @@ TEST(QueueDepthTest, WhatWasQueuedAtAnotherDepthIsNotMeasured) {
   QueueDepth depth;
   for (unsigned before = 0; !depth.is_settled();) {
     const unsigned now = depth.depth();
-    // The requests that are under way when the depth changes took as long as those before them.
+    // The requests in flight when the depth changes took as long as those before them.
     for (unsigned i = 0; i < now; ++i) depth.ended(1_MiB, Nanoseconds(1'000'000) * before, true);
     while (!depth.is_settled() && depth.depth() == now) depth.ended(1_MiB, Nanoseconds(1'000'000) * now, true);
     before = now;

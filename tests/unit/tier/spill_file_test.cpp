@@ -53,7 +53,7 @@ TEST_F(SpillFileTest, WithoutNamelessFilesItIsUnlinkedAtOnce) {
   expect_private(file.value());
 }
 
-// Each is said by some system: old overlays and NFS, old kernels, security modules, sandboxes.
+// Each error is returned by some system: old overlays and NFS, old kernels, security modules, sandboxes.
 TEST_F(SpillFileTest, HoweverASystemRefusesNamelessFilesOneIsUnlinkedAtOnce) {
   if (!can_refuse()) GTEST_SKIP() << "no filters of system calls on this machine";
   for (const int error : {EOPNOTSUPP, EISDIR, EINVAL, EACCES, EPERM, ENOSYS, ENOENT}) {

@@ -33,7 +33,7 @@ Status read(ThreadIo& io, BlockBuffer& to, Bytes bytes) {
   return started.is_ok() ? io.wait(started.value()) : started.status();
 }
 
-// How many threads of this process block all of these signals, as the system tells it.
+// The number of threads of this process that block all of these signals, according to the system.
 unsigned threads_that_block(std::initializer_list<int> signals) {
   unsigned count = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -56,7 +56,7 @@ TEST(ThreadIoTest, EachDirectionHasItsThreads) {
 
 TEST(ThreadIoTest, SignalsOfTheProgramDoNotRunOnThem) {
   const auto io = open_here();
-  // Workers that the kernel made for an earlier test block them, too; this thread does not.
+  // Kernel workers from an earlier test block them, too; this thread does not.
   EXPECT_GE(threads_that_block({SIGTERM, SIGINT, SIGPROF, SIGUSR1, SIGXFSZ}), io->threads());
   sigset_t own;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &own);
@@ -78,7 +78,7 @@ TEST(ThreadIoTest, WithoutThreadsWhoWaitsCarriesItOut) {
   EXPECT_TRUE(in.holds(3));
 }
 
-// The program would get none otherwise.
+// Otherwise the program would get none.
 TEST(ThreadIoTest, AtALimitOnTasksOneInEachDirectionStays) {
   const TaskLimit limit(9);
   if (!limit.usable()) GTEST_SKIP() << "no control group of our own on this machine";

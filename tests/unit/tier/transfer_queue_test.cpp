@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-// The queue looks at no byte: any address that is aligned will do.
+// The queue never accesses the bytes: any aligned address will do.
 void* const kHost = reinterpret_cast<void*>(std::uintptr_t{1} << 40);
 
 class TransferQueueTest : public ::testing::Test {

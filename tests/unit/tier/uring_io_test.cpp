@@ -20,7 +20,7 @@
 namespace tessera {
 namespace {
 
-// What all implementations do alike is held by tests/contract/file_io_contract.hpp.
+// Behaviour common to all implementations is in tests/contract/file_io_contract.hpp.
 class UringIoTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -65,7 +65,7 @@ TEST_F(UringIoTest, APieceThatTheSystemRefusesIsUsedWithoutBeingAttached) {
   io_->attach(reinterpret_cast<void*>(0x1000), 4_MiB);
   EXPECT_EQ(io_->attached(), 0u);
   BlockBuffer out(4_MiB, 1);
-  io_->attach(out.data(), 4_MiB);  // after a refusal nothing more is tried
+  io_->attach(out.data(), 4_MiB);  // after a refusal no further attempts are made
   EXPECT_EQ(io_->attached(), 0u);
   expect_ok(io_->wait(write(out, 4_MiB, Bytes())));
   io_->detach(out.data());
@@ -81,7 +81,7 @@ TEST_F(UringIoTest, ATransferThatReachesOutOfWhatIsAttachedIsDoneWithout) {
   io_->detach(out.data());
 }
 
-// Writes and reads back in a process that is refused `rules` only after the file was opened.
+// Writes and reads back in a process in which `rules` are refused only after the file was opened.
 bool survives(const std::vector<refused_call>& rules, const std::string& line) {
   return in_child([&] {
     auto io = UringIo::open(testing::TempDir(), 64_MiB);
@@ -107,7 +107,7 @@ TEST_F(UringIoTest, ACallThatIsRefusedLaterIsNotRepeatedForEver) {
   }
 }
 
-// Workers of the kernel are made for each thread that gives it requests, and a fresh file's blocks need one.
+// Kernel workers are created for each thread that submits requests, and a fresh file's blocks need one.
 TEST_F(UringIoTest, WhereNoWorkerCanBeMadeAnyMoreNothingWaitsForEver) {
   const TaskLimit limit(100);
   if (!limit.usable()) GTEST_SKIP() << "no control group of our own on this machine";
@@ -131,11 +131,11 @@ TEST_F(UringIoTest, WhereNoWorkerCanBeMadeAnyMoreNothingWaitsForEver) {
   }));
 }
 
-// No disk answers at once, so requests are asked back while they run.
+// No disk responds immediately, so requests are cancelled while they run.
 TEST_F(UringIoTest, WhatIsTakenBackIsDoneByPlainCalls) {
   auto io = UringIo::open(testing::TempDir(), 256_MiB, std::make_unique<SteadyClock>(), std::chrono::milliseconds(0));
   ASSERT_TRUE(io.is_ok()) << io.status().to_string();
-  testing::internal::CaptureStderr();  // a request may or may not be taken back
+  testing::internal::CaptureStderr();  // a request may or may not be cancelled
   for (std::uint64_t round = 0; round < 2; ++round) {
     BlockBuffer out(32_MiB, round), in(32_MiB);
     expect_ok(io.value()->wait(io.value()->write(out.data(), 32_MiB, 32_MiB * round).take()));
@@ -194,7 +194,7 @@ TEST_F(UringIoTest, WithoutDirectAccessTransfersAreTheSame) {
   EXPECT_EQ(result, InMount::kPassed);
 }
 
-// Each look at it is a while later, so that a disk seems to take this long for each request.
+// Each reading is later than the previous one, so that a disk seems to take this long for each request.
 class TickingClock final : public Clock {
  public:
   explicit TickingClock(Nanoseconds tick) : tick_(tick) {}
@@ -205,7 +205,7 @@ class TickingClock final : public Clock {
   mutable std::atomic<std::uint64_t> looks_{0};
 };
 
-// What is said while all depths are tried by reading holes, which costs no disk anything.
+// The output while all depths are tried by reading holes, which causes no disk access.
 std::string said_of_a_disk(Nanoseconds tick) {
   auto io = UringIo::open(testing::TempDir(), 8_MiB, std::make_unique<TickingClock>(tick));
   if (!io.is_ok()) return std::string(io.status().message());

@@ -30,7 +30,7 @@ class StampDriverTest : public ::testing::Test {
     }
   }
 
-  // Two of the first device, then one of another.
+  // Two pages of the first device, then one of another.
   Address page(int number) const { return start_ + kBasePage * static_cast<std::uint64_t>(number); }
   void run(StampUse use) {
     EXPECT_TRUE(driver_.run_kernel(stream_, Nanoseconds(1000), {use}).is_ok());
@@ -46,7 +46,7 @@ class StampDriverTest : public ::testing::Test {
   StampDriver driver_;
   Address start_;
   StreamId stream_;
-  // An address is enough: nothing is read or written there.
+  // An address suffices: nothing is read or written there.
   void* host_ = reinterpret_cast<void*>(std::uintptr_t{1} << 40);
 };
 
@@ -127,7 +127,7 @@ TEST_F(StampDriverTest, AFingerprintIsThatOfTheStampsAndLikeNoneWhileTheyAreWrit
   ASSERT_TRUE(is_well()) << *driver_.violation();
   EXPECT_EQ(prints[0], prints[32]);
   EXPECT_NE(prints[0], prints[64]);
-  // Two of one torn page.
+  // Two fingerprints of one torn page.
   const StreamId other = driver_.create_stream(DeviceId()).take();
   ASSERT_TRUE(driver_.run_kernel(other, Nanoseconds(1'000'000), {{page(0), kBasePage, 7, 9}}).is_ok());
   take(0, 2);

@@ -53,7 +53,7 @@ TEST_F(TorturePlayerTest, ARightProgramPassesAndMovesItsBlocks) {
 TEST_F(TorturePlayerTest, WrongDataIsAFailure) {
   player_->play(allocate(0));
   player_->play(use(0, 0, 1));
-  // Somebody writes over the block, and says nothing.
+  // Overwrites the block without announcing it.
   const auto mapping = machine_->allocator().managed_range().first;
   EXPECT_TRUE(machine_->sim().synchronize(DeviceId()).is_ok());
   std::optional<SimMapping> found;

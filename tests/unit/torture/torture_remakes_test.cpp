@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-// Nothing below the device, so that what leaves is dropped.
+// No lower tiers, so that evicted runs are dropped.
 class TortureRemakesTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -32,7 +32,7 @@ class TortureRemakesTest : public ::testing::Test {
   void evict(std::uint32_t slot) { play(TortureKind::kEvict, slot); }
   void write(std::uint32_t slot) { play(TortureKind::kUse, slot, 1); }
   void read(std::uint32_t slot) { play(TortureKind::kUse, slot); }
-  // From `from`, where that is behind it; after so many failures.
+  // Recomputed from `from`, if that is after it; after `failures` failures.
   void set_remake(std::uint32_t slot, std::uint32_t from, std::uint32_t failures = 0) {
     TortureOp op;
     op.kind = TortureKind::kSetRemake;

@@ -48,7 +48,7 @@ TEST(Torture, SeedsMoveBlocksAndMeetDisasters) {
   EXPECT_GT(sum.policies, 20U);
 }
 
-// Each has failed once; the message of the commit says why.
+// Each has failed once; the commit messages have the reasons.
 TEST(Torture, WhatFailedOnceHolds) {
   struct Failed {
     std::uint64_t seed;

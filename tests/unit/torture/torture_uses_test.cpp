@@ -61,7 +61,7 @@ class TortureUsesTest : public ::testing::Test {
 };
 
 TEST_F(TortureUsesTest, ALoopIsLearned) {
-  // Both decide by the past alone until it is; then one of them knows what is used next.
+  // Until it is learned, both decide by the past alone; then one of them knows the next uses.
   EXPECT_LT(fetches_of_a_loop("belady"), fetches_of_a_loop("lru"));
 }
 
@@ -84,7 +84,7 @@ TEST_F(TortureUsesTest, APolicyThatIsNotInTheGalleryIsAFailure) {
   EXPECT_EQ(player_->policies_set(), 0U);
 }
 
-// Once it was read from the file, dropped for want of room and read again for as long as nothing else happened.
+// A past bug: it was read from the file, dropped for lack of room and read again for as long as nothing else happened.
 TEST_F(TortureUsesTest, WhatComesByPlanAndFindsNoRoomIsNotReadForEver) {
   start(12_MiB, 4_MiB, 80_MiB, "superneurons");
   allocate(7, 2_MiB);
