@@ -1,8 +1,8 @@
-// What allocations cost, beside other allocators that take turns with ours in the same run.
+// The cost of allocations, compared with other allocators that are measured in turn with ours in the same run.
 //
-// Goals: a cached pair within 60 ns at each size on one thread; two threads at least 1.8 times as fast
-// as one; a pair among a million live blocks at most twice one among a thousand; bookkeeping at most a
-// thousandth of the managed bytes; a touch of a resident block within 20 ns.
+// Goals: a cached pair within 60 ns at each size on one thread; two threads at least 1.8 times the throughput of one; a
+// pair among a million live blocks at most twice the cost of a pair among a thousand; bookkeeping at most a thousandth
+// of the managed bytes; a touch of a resident block within 20 ns.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,16 +28,16 @@ namespace {
 
 constexpr double kPairGoal = 60;          // nanoseconds
 constexpr double kTouchGoal = 20;         // nanoseconds
-constexpr double kThreadsGoal = 1.8;      // throughput of two threads over that of one
-constexpr double kScalingGoal = 2.0;      // cost at 10^6 live blocks over that at 10^3
-constexpr double kMetadataGoal = 0.001;   // of the managed bytes
+constexpr double kThreadsGoal = 1.8;      // throughput of two threads over one
+constexpr double kScalingGoal = 2.0;      // cost at 10^6 live blocks over the cost at 10^3
+constexpr double kMetadataGoal = 0.001;   // fraction of the managed bytes
 
 struct Row {
   std::string workload;
-  Bytes bytes;             // of a block; 0 where sizes are drawn
+  Bytes bytes;             // block size; 0 where sizes are random
   unsigned threads = 1;
-  std::size_t live = 0;    // blocks; 0 where it does not matter
-  std::vector<double> ns;  // of one operation, by contender
+  std::size_t live = 0;    // live blocks; 0 where the count does not matter
+  std::vector<double> ns;  // per operation, by contender
 };
 
 struct Goal {
@@ -80,7 +80,7 @@ std::vector<double> column(std::span<const Cost> costs, double Cost::*cost) {
 
 void measure_pairs(std::span<const Entry> contenders, bool smoke, Report& report) {
   for (const Bytes bytes : {16_B, 512_B, 4_KiB, 64_KiB, 512_KiB, 1_MiB, 64_MiB, 1_GiB}) {
-    // Host allocators give large blocks back to the system in every pair: fewer tell as much.
+    // Host allocators return large blocks to the system in every pair, so fewer pairs are enough.
     const int pairs = smoke ? 20 : bytes > 1_MiB ? 4000 : 20000;
     const auto costs = measure(for_each(contenders, cached_pair(bytes)), Turns::kBoth,
                                smoke ? 1 : 41, pairs);
@@ -126,7 +126,7 @@ void measure_mixes(std::span<const Entry> contenders, bool smoke, Report& report
   }
 }
 
-// All sets of live blocks at once, so that they take turns too.
+// All sets of live blocks in one call, so that they are measured in turn too.
 void measure_scaling(std::span<const Entry> contenders, bool smoke, Report& report) {
   std::vector<std::size_t> sets = {1000, 10000, 100000, 1000000};
   if (smoke) sets = {100, 1000};

@@ -2,10 +2,11 @@
 
 Usage: breaks.py BUILD [--models NAME,...] [-o FILE]
 
-Three breaks: an `if` that runs one more operation, a validation step (a forward pass) behind an iteration, and a last batch
-that is smaller by half; each at irregular distances, and each tenth iteration. `auto` plays them with half of the liveness peak on the
-device and links of 25 GB/s. `loss` is what the iterations without a break take over what they take in the same program without
-breaks, less one, from the first break on. `slowest` is the slowest of them over the same.
+Three kinds of breaks: an `if` that runs one more operation, a validation step (a forward pass) after an iteration,
+and a last batch of half the size; each at irregular distances, and every tenth iteration. They are replayed under
+`auto` with half of the liveness peak on the device and links of 25 GB/s. `loss` is the time of the iterations
+without a break, from the first break on, over the time of the same iterations in a program without breaks, minus
+one. `slowest` is the same ratio for the slowest of them.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from tape import FULL, MIXED, Tape, Weights  # noqa: E402
 MODELS = (("gpt2-medium", 16), ("bert-base", 64), ("t5-small", 64), ("resnet50", 256), ("unet", 16))
 BREAKS = ("if", "validation", "smaller")
 ITERATIONS = 42
-IRREGULAR = (6, 18, 27, 40)  # iterations, counted from 0
+IRREGULAR = (6, 18, 27, 40)  # iteration numbers, from 0
 WHEN = {"never": (), "irregular": IRREGULAR, "every tenth": (9, 19, 29, 39)}
 
 
@@ -40,7 +41,7 @@ def train(program, weights, model, batch):
 
 
 def with_breaks(model, batch, kind, when):
-    """The program, and the numbers of its marks whose iterations are like all others."""
+    """The program, and the numbers of the marks that begin ordinary iterations."""
     breaks = WHEN[when]
     program = Program(f"{model}-{kind}-{when.replace(' ', '-')}", GPUS["A100-80G"])
     weights = Weights(program, FULL if model in CONVOLUTIONAL else MIXED)
@@ -62,14 +63,14 @@ def with_breaks(model, batch, kind, when):
             before = program.steps[middle]
             program.steps.insert(middle + 1, Op("look", before.nanoseconds, before.reads, before.writes))
         if kind == "validation" and number in breaks:
-            alike.append(marks - 1)  # the break is behind it
+            alike.append(marks - 1)  # the break comes after it
             mark()
-            TRAINING[model](Tape(weights), batch)  # what nobody plays back is not kept
+            TRAINING[model](Tape(weights), batch)  # saves nothing: there is no backward pass
     return program, alike
 
 
 def play(build, program, policies=("auto",)):
-    """What each iteration takes, under each policy."""
+    """The time of each iteration, by policy."""
     path = build / "breaks" / f"{program.name}.jsonl"
     path.parent.mkdir(exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
@@ -102,7 +103,7 @@ def rows_of(build, model, batch):
 
 
 def tell(what, all_models, rows_of):
-    """Prints a line for each row of each model that is asked for, and writes them to a file."""
+    """Prints a line for each row of each requested model, and writes the rows to a file."""
     parser = argparse.ArgumentParser(description=what)
     parser.add_argument("build", type=pathlib.Path, help="folder of a release build")
     parser.add_argument("--models", default=",".join(name for name, _ in all_models), help="names, with commas")

@@ -1,10 +1,9 @@
-// Whether compressing what goes to the spill file would pay: speeds and ratios beside the disk's
-// own rates.
+// Whether compressing the data in the spill file would pay: codec speeds and ratios compared with the disk's own rates.
 //
-// A page of 2 MiB at a time, one thread, as the pump would do it. `write` and `read` are what the
-// file tier would reach if compressing and the disk overlapped perfectly: the slower of the two,
-// counted in bytes of the page. It pays where both are above 1, or space is short. zstd at its
-// fastest levels; LZ4 where liblz4.so.1 is installed.
+// One 2 MiB page at a time on one thread, as the pump would do it. `write` and `read` are the rates that the file tier
+// would reach if compression and disk transfers overlapped perfectly: the slower of the two, in uncompressed bytes.
+// Compression pays if both are above 1, or if space is short. The codecs are zstd at its fastest levels, and LZ4 where
+// liblz4.so.1 is installed.
 //
 //   compression_bench [--smoke] [--json]
 
@@ -101,7 +100,7 @@ std::vector<Kind> kinds() {
 
 struct Codec {
   std::string name;
-  std::size_t bound;  // of a page
+  std::size_t bound;  // largest compressed size of a page
   std::function<std::size_t(const std::byte* from, std::byte* to)> compress;
   std::function<bool(const std::byte* from, std::size_t bytes, std::byte* to)> expand;
 };
@@ -117,7 +116,7 @@ Codec zstd(int level) {
           }};
 }
 
-// Its documented interface; not a dependency.
+// The documented interface of LZ4, loaded at run time: it is not a dependency.
 std::optional<Codec> lz4() {
   void* const library = ::dlopen("liblz4.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return std::nullopt;
@@ -147,7 +146,7 @@ struct Rates {
   double write = 0, read = 0;  // bytes per second
 };
 
-// The disk by itself: the most that the file tier can be without compression.
+// The rates of the disk alone: the limit of the file tier without compression.
 Rates rates_of_disk(const std::string& directory, Bytes total, int rounds) {
   RawFile raw(must(make_spill_file(directory, total)), kChunk, kDepth);
   void* const host = std::aligned_alloc(kPage.value(), total.value());
@@ -165,7 +164,7 @@ Rates rates_of_disk(const std::string& directory, Bytes total, int rounds) {
 
 struct Row {
   std::string data, codec;
-  double left = 0;  // of each byte
+  double left = 0;  // compressed size of one byte
   Rates codec_rates, effective;
 };
 

@@ -1,15 +1,15 @@
-"""Where something was measured, as every benchmark prints it, and what may be told to anyone."""
+"""Where something was measured, as every benchmark prints it, and which results may be published."""
 
 import json
 import pathlib
 import subprocess
 
 NEEDED = ("cpu", "kernel", "compiler", "commit", "build", "date")
-MEASURING = "release, no assertions"  # what bench/support/environment.cpp says of a build that may measure
+MEASURING = "release, no assertions"  # what bench/support/environment.cpp reports for a build that may measure
 
 
 def objection(body):
-    """Why a result is not one to be told, or None."""
+    """The reason why a result may not be published, or None."""
     facts = body.get("environment") or {}
     absent = [key for key in NEEDED if key not in facts]
     if absent:
@@ -22,8 +22,8 @@ def objection(body):
 
 
 def environment_of(build, smoke):
-    """Of a build, told by a benchmark that measures nothing. Ends the program where the build may not measure
-    either, unless this is a smoke run."""
+    """The environment of a build, reported by a benchmark that measures nothing. Ends the program if the build may
+    not be used for measurements, except in a smoke run."""
     told = subprocess.run([pathlib.Path(build) / "bench" / "launch_bench", "--smoke", "--json"], stdout=subprocess.PIPE,
                           text=True, timeout=600, check=True)
     facts = json.loads(told.stdout)["environment"]

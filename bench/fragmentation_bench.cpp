@@ -1,9 +1,8 @@
-// How much memory blocks of mixed sizes need beyond their own bytes, beside other allocators.
+// How much memory blocks of mixed sizes need beyond their own bytes, compared with other allocators.
 //
-// Each contender goes through the same million operations by itself; what it holds is counted, not
-// timed, so that the figures are the same on a busy machine. Then what could be won by two things
-// that Tessera does not do: moving live blocks together, and placing short lives apart from long
-// ones.
+// Each contender runs the same million operations alone. The memory it holds is counted, not timed, so the figures are
+// the same on a busy machine. Then the possible gain of two things that Tessera does not do: compacting live blocks,
+// and placing short-lived blocks apart from long-lived ones.
 //
 //   fragmentation_bench [--smoke] [--json]
 
@@ -27,12 +26,12 @@ namespace tessera::bench {
 namespace {
 
 constexpr int kOperations = 1000000;
-constexpr int kLimitedOperations = 200000;  // of each try for the least memory
+constexpr int kLimitedOperations = 200000;  // per attempt in the search for the least memory
 
 struct Row {
   std::string contender;
   Fragmentation figures;
-  std::optional<Bytes> least;  // memory that suffices; nothing where it cannot be limited
+  std::optional<Bytes> least;  // least sufficient memory; empty if the contender's memory cannot be limited
 };
 
 std::vector<Row> measure(bool smoke) {

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Prints the figures that docs/league.md tells of `auto`, from what the leagues left in bench/results.
+"""Prints the figures of docs/league.md about `auto`, from the league results in bench/results.
 
-    python3 bench/league_figures.py [RESULTS]
+  python3 bench/league_figures.py [RESULTS]
 
-Of each league: how often `auto` is first, and its time over that of the best other of each cell. Then its time over the
-linear program's (bench/bounds/fluid_bound.py), and what a device that lends is worth.
+For each league: how often `auto` is first, and its time relative to the best other policy in each cell. Then its
+time relative to the bound of the linear program (bench/bounds/fluid_bound.py), and the gain from a device that lends
+memory.
 """
 import json
 import math
@@ -12,12 +13,12 @@ import pathlib
 import sys
 
 OURS = "auto"
-NEAR = 1.001  # as near to the shortest as this is first, as `tessera league` has it
+NEAR = 1.001  # within this factor of the shortest time counts as first, as in `tessera league`
 LEAGUES = {"": "twelve families", "short-host": "the host short too", "peer": "a device lends", "recorded": "recorded models"}
 
 
 def steps(folder):
-    """{(trace, budget): {policy: ns}} of those that finished."""
+    """{(trace, budget): {policy: ns}} of the runs that finished."""
     cells = {}
     for row in json.loads((folder / "league.json").read_text())["rows"]:
         if row.get("step_ns"):

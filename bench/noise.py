@@ -2,9 +2,10 @@
 
 Usage: noise.py BUILD [--models NAME,...] [-o FILE]
 
-Each operation of each iteration takes what the roofline says, times a number drawn from a normal distribution around 1, and so does
-each iteration as a whole, with half of that deviation. Half of the liveness peak is on the device, links carry 25 GB/s. `step_ms`
-is the mean of the later iterations under `auto`, `over_best` the same over that of the fastest of five others in the same noise.
+The time of each operation in each iteration is the roofline's time multiplied by a random number from a normal
+distribution around 1. The time of each iteration as a whole varies likewise, with half of that deviation. Half of
+the liveness peak is on the device, and links carry 25 GB/s. `step_ms` is the mean of the later iterations under
+`auto`; `over_best` is that mean over the mean of the fastest of five other policies with the same noise.
 """
 
 import pathlib
@@ -15,7 +16,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from breaks import play, tell, train  # noqa: E402  (and where the generator is)
+from breaks import play, tell, train  # noqa: E402  (importing it also sets the path of the generator)
 from generate import CONVOLUTIONAL  # noqa: E402
 from program import Mark, Op, Program  # noqa: E402
 from roofline import GPUS  # noqa: E402
@@ -25,7 +26,7 @@ MODELS = (("vgg16", 256), ("t5-small", 64), ("bert-base", 64), ("resnet50", 256)
 DEVIATIONS = (0.0, 0.03, 0.1)
 RIVALS = ("recency", "capuchin", "delta", "flashneuron", "tba")
 ITERATIONS, COUNTED_FROM = 14, 8
-LEAST = 0.3  # of what an operation takes
+LEAST = 0.3  # fraction of an operation's time
 
 
 def noisy(model, batch, deviation):

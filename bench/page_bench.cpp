@@ -1,9 +1,9 @@
-// What page classes cost a move: driver calls by kind, and the time these calls and the bytes take. And how many
-// TLB entries the pages take that are on the device afterwards.
+// What page classes cost a transfer: driver calls by kind, and the time of these calls and of the bytes. Also how many
+// TLB entries the resident pages take afterwards.
 //
-// The engine moves runs of a device without contents in virtual time, and the calls it makes are
-// counted; a price list of published figures turns them into time. Counts are exact and the same on
-// every machine; the prices are one GPU's, and only say which calls matter.
+// The engine moves runs of a device without contents in virtual time, and its driver calls are counted; published
+// prices turn the counts into time. Counts are exact and the same on every machine. The prices are those of one GPU,
+// and only show which calls matter.
 //
 //   page_bench [--smoke] [--json]
 
@@ -30,12 +30,12 @@
 namespace tessera::bench {
 namespace {
 
-constexpr std::uint64_t kLink = 25'000'000'000;       // bytes per second, each way
+constexpr std::uint64_t kLink = 25'000'000'000;       // bytes per second, each direction
 constexpr std::uint64_t kBytesPerNanosecond = 1'000;  // of a kernel
-constexpr int kWarmUp = 4, kPasses = 8;               // the passes after the first ones are counted
+constexpr int kWarmUp = 4, kPasses = 8;               // only the passes after the warm-up are counted
 
-// The calls that remap memory, and microseconds of one: an A100 in kvcached's bench_vmm, the
-// destroy of vAttention's table 3 (ASPLOS 2025).
+// The calls that remap memory, with the microseconds of one call: an A100 in kvcached's bench_vmm; destroy from table 3
+// of vAttention (ASPLOS 2025).
 struct Price {
   DriverCall call;
   const char* name;
@@ -47,7 +47,7 @@ constexpr std::array<Price, 5> kPrices = {{{DriverCall::kCreateFrame, "create", 
                                            {DriverCall::kSetAccess, "access", 36},
                                            {DriverCall::kUnmap, "unmap", 25.6}}};
 
-// Without a published price: calls that queue copies, and events behind them.
+// Calls without a published price: those that queue copies, and the events behind them.
 constexpr std::array<DriverCall, 3> kCopies = {DriverCall::kCopyIn, DriverCall::kCopyOut,
                                                DriverCall::kCopyAll};
 
@@ -56,7 +56,7 @@ struct Row {
   Bytes in, out;
   std::array<std::uint64_t, kPrices.size()> calls{};
   std::uint64_t copy_calls = 0, events = 0;
-  TlbReach reach = {};  // of what is present at the end
+  TlbReach reach = {};  // of the pages that are present at the end
 
   double call_ms() const {
     double sum = 0;
@@ -65,7 +65,7 @@ struct Row {
     }
     return sum;
   }
-  // Both ways, one after the other.
+  // Both directions, one after the other.
   double copy_ms() const { return static_cast<double>((in + out).value()) / kLink * 1e3; }
 };
 
@@ -110,7 +110,7 @@ class Machine {
   void use(const std::vector<Run*>& runs) {
     for (Run* run : runs) use(run);
   }
-  // By a kernel that writes all of it, so that it leaves with its bytes, and that is waited for.
+  // Uses the run in a kernel that writes all of it, so that eviction must copy it, and waits for the kernel.
   void use(Run* run) {
     Use use;
     must(residency_->begin_use({&run, 1}, StreamId(), Access::kWrite, Use::Kind::kGate, use));
@@ -125,7 +125,7 @@ class Machine {
     must(residency_->evict(runs));
     must(residency_->drain());
   }
-  // Forgets what was counted so far.
+  // Resets the counts.
   void begin() {
     must(residency_->drain());
     driver_.clear();
@@ -178,7 +178,7 @@ class Machine {
   ResidencyStats before_;
 };
 
-// All of a device out, and in again, as blocks of one size.
+// Evicts a full device and fetches everything again, in blocks of one size.
 Row move_all(Bytes total, Bytes block, bool copies_at_once = true) {
   Machine machine(total, total, copies_at_once);
   const auto runs = machine.add(total, block);
@@ -190,7 +190,7 @@ Row move_all(Bytes total, Bytes block, bool copies_at_once = true) {
                                  copies_at_once ? "" : ", a call for each copy"));
 }
 
-// Two sets of three quarters of the device each, used in turn.
+// Two sets of three quarters of the device each, used alternately.
 Row take_turns(Bytes device, Bytes first, Bytes second) {
   Machine machine(device, device * 2);
   const std::vector<Run*> sets[] = {machine.add(device * 3 / 4, first),
@@ -205,7 +205,7 @@ Row take_turns(Bytes device, Bytes first, Bytes second) {
       fmt::format("two sets in turn, blocks of {} and {} MiB", first / 1_MiB, second / 1_MiB));
 }
 
-// A pass over the blocks of a full device, and one base page that has no room beside them.
+// A pass over the blocks of a full device, and one base page that does not fit next to them.
 Row fall_short(Bytes device, Bytes block) {
   Machine machine(device, device);
   std::vector<Run*> runs = machine.add(device, block);
@@ -216,7 +216,7 @@ Row fall_short(Bytes device, Bytes block) {
   return machine.end(fmt::format("short of 2 MiB, blocks of {} MiB", block / 1_MiB));
 }
 
-// Blocks of 2 to 510 MiB, their logarithms drawn evenly, half as much again as the device has.
+// Blocks of 2 to 510 MiB with log-uniform sizes, 1.5 times the device in total.
 Row draw(Bytes device, int uses) {
   Machine machine(device, device * 2);
   std::mt19937_64 random(1);

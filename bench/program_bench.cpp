@@ -1,8 +1,8 @@
-// A whole program under `tessera run`: with ample device memory, and on a device a third of its
-// live peak with too little host memory for the rest; each beside the same program alone, in turn.
+// A whole program under `tessera run`: with ample device memory, and on a device with a third of its live peak and too
+// little host memory for the rest. Each is compared with the same program alone, in turn.
 //
-// Time is that of the process from start to end. Goals: at most 1.03 times as long where memory is
-// ample, at most 3 times on a third.
+// Time is that of the process from start to end. Goals: at most 1.03 times as long with ample memory, at most 3 times
+// with a third.
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -26,7 +26,7 @@ const std::string kBuild = TESSERA_BENCH_BUILD_DIR;
 
 struct Way {
   const char* name;
-  double goal;  // longest time over that of the program alone; 0 is none
+  double goal;  // largest ratio to the time of the program alone; 0 is none
   std::vector<std::string> command;
   std::vector<double> seconds{};
 };
@@ -52,9 +52,9 @@ class Bench {
   }
   ~Bench() { ::unlink(losses_.c_str()); }
 
-  // False when a run failed, or computed something else.
+  // Returns false if a run failed or computed a different result.
   bool measure(int turns) {
-    // The first run warms up, and says how much memory a third is.
+    // The first run warms up, and determines how much memory a third is.
     const TrainingResult first = train(alone_, environment_, losses_);
     if (!well(first, first)) return false;
     const std::uint64_t third = first.live_peak / 3;

@@ -1,8 +1,9 @@
-// How soon a learned iteration has a plan: the strategies of `auto`, played in virtual time, by the
-// clock on the wall.
+// How soon a learned iteration has a plan: the candidates of `auto` are simulated in virtual time; this is the
+// wall-clock time it takes.
 //
-// At half of the live peak, 25 GB/s each way. Until there is a plan recency decides: what counts is
-// when the first is told that is better, and when all have been heard and the search near the best
+// At half of the live peak, 25 GB/s each direction. Until there is a plan the engine uses recency. Measured are the
+// time until the first better candidate is reported, and the time until all candidates are simulated and the search
+// near the best has ended. The goal is a better candidate within a second for 10^5 events.
 // has ended. The goal is a better one within a second for 10^5 events.
 #include <algorithm>
 #include <chrono>
@@ -25,12 +26,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostPlayers = 4;  // of a rehearsal
+constexpr std::size_t kMostPlayers = 4;  // threads that simulate candidates
 
 struct Row {
   std::string program;
   std::size_t launches = 0, events = 0, players = 0;
-  double better_s = 0, all_s = 0;  // 0: none is better
+  double better_s = 0, all_s = 0;  // 0: no candidate is better
   std::string best{};
 };
 

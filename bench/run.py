@@ -2,9 +2,9 @@
 
 Usage: run.py BUILD [--only NAME,...]
 
-Runs each benchmark program of a release build, the demo and bench/oversubscription, one after the other, keeps
-what they print in bench/results/, and fills the tables of docs/benchmarks.md from there. Nothing else should
-run meanwhile. The text around the tables is written by people, who read them first.
+Runs each benchmark program of a release build, the demo and bench/oversubscription, one after the other, stores
+their output in bench/results/, and fills the tables of docs/benchmarks.md from it. The machine should be idle
+otherwise. The text around the tables is written by hand, after reading them.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def mebibytes(count):
 
 
 def demo(build, environment):
-    """The demo's three ways, a row each."""
+    """The demo's three configurations, a row each."""
     body = told([build / "bin" / "tessera", "demo", "--json"])
     ways = (("a", "ample memory", "ample"), ("b", "a third, alone", "small"), ("c", "a third, Tessera", "small"))
     rows = []

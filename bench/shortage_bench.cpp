@@ -1,9 +1,9 @@
-// What a launch takes that is short of memory, by how many runs the program has.
+// The time of a launch that is short of memory, by the number of the program's runs.
 //
-// A launch uses a run that is away, so another has to leave: first of a device that holds all runs that are not in
-// host memory, then of host memory, too, so that a third goes on to the file. Moves take virtual time and copy
-// nothing: what is told is what the engine takes on the processor. Room in host memory is made for several launches at
-// once, so a few of them take longer there.
+// A launch uses a run that is not resident, so another run has to be evicted. In the first case the device holds all
+// runs that are not in host memory; in the second host memory is full too, so that a third run is spilled to the file.
+// Transfers take virtual time and copy nothing: the figures are the engine's CPU time. Room in host memory is made for
+// several launches at once, so some launches take longer there.
 //
 //   shortage_bench [--smoke] [--json]
 
@@ -28,10 +28,10 @@
 namespace tessera::bench {
 namespace {
 
-constexpr std::size_t kAtOnce = 32;  // runs, until all have been used once
+constexpr std::size_t kAtOnce = 32;  // runs per launch, until all have been used once
 constexpr LinkSpeed kLink{25'000'000'000, {}}, kDisk{3'000'000'000, {}};
 
-// How many runs of a base page are where; no more fit there.
+// The number of base-page runs in each tier; each tier is full.
 struct Case {
   const char* short_of;
   std::size_t on_device, in_host, in_file;
@@ -41,7 +41,7 @@ struct Case {
 
 struct Row {
   Case of;
-  double median = 0, slow = 0;  // microseconds; of a hundred launches one is slower
+  double median = 0, slow = 0;  // microseconds; one launch in a hundred is slower than `slow`
 };
 
 class Machine {
@@ -69,7 +69,7 @@ class Machine {
     for (Run* run : runs_) must(pages_->release(run));
   }
 
-  // A launch that writes the runs, and its look at what has ended.
+  // A launch that writes the runs, including the check for completed work.
   void use(std::span<Run* const> runs) {
     Use use;
     must(residency_->begin_use(runs, StreamId(), Access::kWrite, Use::Kind::kGate, use));
@@ -78,7 +78,7 @@ class Machine {
     must(sim_.synchronize(StreamId()));
     residency_->advance();
   }
-  // Who was used longest ago is away.
+  // The least recently used run is the one that is not resident.
   double use_next() {
     const auto start = std::chrono::steady_clock::now();
     use({&runs_[next_++ % runs_.size()], 1});

@@ -1,10 +1,10 @@
-// How close the engine comes to the link: swaps, both ways at once, and sleep, beside plain copies.
+// How close the engine comes to the speed of the link: swaps, both directions at once, and sleep, compared with plain
+// copies.
 //
-// The simulated device has a link of its own speed, slow enough that its copies' threads keep up,
-// and real bytes. The reference moves as many bytes in the same chunks, by copies that nobody has
-// to decide on, fence or map for. Sleep gives the device's memory back and wake gets new memory, so
-// there the reference does that too. Goals: 97 % of the reference one way, 90 % of both ways at
-// once.
+// The simulated device has a fixed link speed, slow enough for its copy threads, and real bytes. The reference moves
+// the same bytes in the same chunks by copies that need no decision, no fence and no mapping. Sleep returns the
+// device's memory and wake gets new memory, so there the reference does that too. Goals: 97 % of the reference in one
+// direction, 90 % in both directions at once.
 //
 //   swap_bench [--smoke] [--json]
 
@@ -27,11 +27,11 @@
 namespace tessera::bench {
 namespace {
 
-constexpr LinkSpeed kLink{4'000'000'000, {}};  // each way
+constexpr LinkSpeed kLink{4'000'000'000, {}};  // each direction
 constexpr const char *kPlain = "plain copies", *kFrames = "copies and new memory";
 constexpr double kOneWayGoal = 0.97, kBothWaysGoal = 0.9;
 
-// Plain copies between pages of the device, mapped in a row, and as many pinned host frames.
+// Plain copies between consecutively mapped device pages and as many pinned host frames.
 class PlainCopies {
  public:
   PlainCopies(SimDriver& sim, PageClass page_class, Bytes bytes)
@@ -53,7 +53,7 @@ class PlainCopies {
     for (const Frame& frame : host_frames_) host_.give_back(frame);
   }
 
-  // Of the device's memory: got, and given back to the driver.
+  // Allocates and maps device memory; unmount() returns it to the driver.
   void mount() {
     for (Bytes at; at < bytes_; at += page_) {
       device_frames_.push_back(must(device_.take(page_class_)));
@@ -119,13 +119,13 @@ class Engine {
     must(sim_.destroy_stream(stream_));
   }
 
-  // Copies are what is measured, and nothing here changes the bytes.
+  // Copies are what is measured, and nothing here changes the bytes, so fingerprints would save the copies.
   static ResidencyOptions options() {
     ResidencyOptions options;
     options.fingerprints = false;
     return options;
   }
-  // By one launch that may write all of the set, so that its copies in host memory are old ones.
+  // One launch that may write the whole set, so that its copies in host memory become stale.
   void use(int set) {
     Use use;
     auto& runs = sets_[set];
@@ -137,7 +137,7 @@ class Engine {
   void evict(int set) { must(residency_->evict(sets_[set])); }
   void sleep() { must(residency_->sleep(std::nullopt)); }
   void wake() { must(residency_->wake(std::nullopt)); }
-  // Moves are over, and all is as it should be.
+  // Waits until transfers are done, and validates the state.
   void rest() {
     must(residency_->drain());
     must(residency_->validate());
@@ -156,8 +156,7 @@ class Engine {
   std::vector<Run*> sets_[2];
 };
 
-// One line of the table, measured in turn with the others: what moves out has to come back in
-// between.
+// One line of the table, measured in turn with the others: evicted data has to be fetched again in between.
 struct Line {
   const char* name;
   const char* beside;
@@ -167,8 +166,8 @@ struct Line {
   std::function<void()> after = {};  // not timed
   std::vector<Times> times = {};
 
-  // In turns of who begins: memory that the system was just given back is nearer than what it has had for long.
-  // The first round does not count.
+  // Alternates which side goes first: memory that was just returned to the system is obtained faster than older free
+  // memory. The first round does not count.
   void run(int round) {
     Times took;
     const bool we_begin = round % 2 != 0;
@@ -216,7 +215,7 @@ std::vector<Comparison> measure(PageClass page_class, Bytes block, Bytes set, in
     const ResidencyStats before = engine.stats();
     for (int round = 0; round <= rounds; ++round) {
       for (Line& line : lines) line.run(round);
-      // Else it did not move what the line says.
+      // Otherwise the engine did not move what the line claims.
       const ResidencyStats now = engine.stats();
       const auto moved = static_cast<std::uint64_t>(round + 1) * 4;
       must(now.bytes_out - before.bytes_out >= set * moved, "less went out than should have");
@@ -233,7 +232,7 @@ std::vector<Comparison> measure(PageClass page_class, Bytes block, Bytes set, in
 
 std::optional<Results> run(bool smoke) {
   const Bytes set = smoke ? 64_MiB : 1_GiB;
-  const int rounds = smoke ? 2 : 6;  // pairs: one that we begin, one that the reference begins
+  const int rounds = smoke ? 2 : 6;  // pairs: in one round ours goes first, in the other the reference
   std::vector<Comparison> rows;
   for (const auto& [page_class, block] :
        {std::pair(PageClass::kBase, 16_MiB), std::pair(PageClass::kLarge, 32_MiB)}) {

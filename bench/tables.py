@@ -1,13 +1,13 @@
-"""Puts what the benchmarks measured into docs/benchmarks.md: tables between marks, nothing else is touched.
+"""Writes the benchmark results into docs/benchmarks.md: tables between marks; nothing else is changed.
 
 Usage: tables.py [RESULTS_FOLDER [DOCUMENT]]
 
-    <!-- bench NAME LIST -->      the list LIST of NAME.json as a table, under a line that says whence it is
-    <!-- bench oversubscription PROGRAM -->     a program's table, as bench/oversubscription makes it
-    <!-- end bench -->
+  <!-- bench NAME LIST -->    the list LIST of NAME.json as a table, below a line with its environment
+  <!-- bench oversubscription PROGRAM -->   a program's table, as bench/oversubscription makes it
+  <!-- end bench -->
 
-A result without the environment that it was measured in, of a smoke run, or of a build with assertions is refused; a
-mark without a result keeps the table that it has.
+Results without their environment, of a smoke run, or of a build with assertions are refused. A mark without a result
+keeps its table.
 """
 
 import json
@@ -25,7 +25,7 @@ MARK = re.compile(r"(<!-- bench (\S+) (\S+) -->\n).*?(<!-- end bench -->)", re.D
 
 
 def flat(row, prefix=""):
-    """The figures of a row; lists are rounds behind a median, and left out."""
+    """The figures of a row. Lists are left out: they are the rounds behind a median."""
     cells = {}
     for key, value in row.items():
         if isinstance(value, dict):

@@ -1,8 +1,8 @@
-// How close the tiers come to what they stand on: copies beside memcpy, the file beside the disk, fresh
-// memory beside a loop that touches it.
+// How close the tiers come to the limits of the hardware: copies compared with memcpy, the file with the disk, fresh
+// memory with a loop that touches it.
 //
-// The reference of a copy moves the very same bytes, so that the ratio is our path's and not the
-// memory's; one more row tells what the memory does by itself.
+// The reference of a copy moves the same bytes, so that the ratio measures our path and not the memory. One more row
+// measures the memory itself.
 //
 //   tier_bench [--smoke] [--json] [--directory DIR]
 
@@ -41,7 +41,7 @@ struct Options {
   bool json = false;
   std::string directory = "/var/tmp";
   int rounds() const { return smoke ? 1 : 21; }
-  int fio_rounds() const { return smoke ? 1 : 9; }  // each starts a program
+  int fio_rounds() const { return smoke ? 1 : 9; }  // each round starts a program
 };
 
 struct Free {
@@ -51,13 +51,13 @@ using Buffer = std::unique_ptr<void, Free>;
 
 Buffer make_buffer(Bytes bytes) {
   void* const memory = std::aligned_alloc((2_MiB).value(), bytes.value());
-  // As the host tier asks for its own: a reference on small pages would flatter us.
+  // As the host tier does for its memory: a reference with small pages would flatter us.
   [[maybe_unused]] const int wished = ::madvise(memory, bytes.value(), MADV_HUGEPAGE);
   std::memset(memory, 1, bytes.value());
   return Buffer(memory);
 }
 
-// Pages of the device, mapped in a row, and as many pinned host frames.
+// Consecutively mapped device pages, and as many pinned host frames.
 class CopyBench {
  public:
   CopyBench(PageClass page_class, std::uint64_t pages)
@@ -84,7 +84,7 @@ class CopyBench {
     for (const Frame& frame : host_frames_) host_.give_back(frame);
   }
 
-  // The very bytes that out() and in() move, moved by memcpy alone.
+  // The same bytes as out() and in(), moved by memcpy alone.
   void plain_out() {
     for (std::uint64_t page = 0; page < host_frames_.size(); ++page) {
       std::memcpy(HostTier::bytes_of(host_frames_[page]), device_bytes(page),
@@ -104,7 +104,7 @@ class CopyBench {
     }
     must(sim_.synchronize(stream_));
   }
-  // Eight MiB in a call, as the engine does it.
+  // Eight MiB per call, as the engine does it.
   void in_batches(CopyWay way) {
     std::vector<HostCopy> batch;
     for (std::uint64_t page = 0; page < host_frames_.size(); ++page) {
@@ -163,7 +163,7 @@ void measure_copies(const Options& options, std::vector<Comparison>& results) {
   }
 }
 
-// What the software device's memory costs by itself: the system may back it with small pages only.
+// The cost of the software device's memory itself: the system may back it with small pages only.
 void measure_memory(const Options& options, std::vector<Comparison>& results) {
   const Bytes total = options.smoke ? kLargePage : 512_MiB;
   CopyBench copies(PageClass::kLarge, total / kLargePage);
@@ -174,7 +174,7 @@ void measure_memory(const Options& options, std::vector<Comparison>& results) {
                             [&] { copies.plain_out(); }, "memcpy of other memory", ordinary));
 }
 
-// Fresh memory, as one chunk of the host tier is before its first use.
+// Fresh memory, like a chunk of the host tier before its first use.
 class FreshMemory {
  public:
   enum class Pages { kSmall, kHuge };
@@ -194,7 +194,7 @@ class FreshMemory {
     const int refused = touch_first(start_, bytes_, threads);
     must(refused == 0 ? Status::ok() : Status(Code::kOutOfMemory, std::strerror(refused)));
   }
-  // What a program does that knows no better, and a driver that pins for it.
+  // A naive program's loop, which is also what a driver does that pins its memory.
   void touch_in_a_loop() {
     for (std::uint64_t at = 0; at < bytes_.value(); at += (4_KiB).value()) {
       static_cast<volatile char*>(start_)[at] = 0;
@@ -220,12 +220,12 @@ void measure_first_touch(const Options& options, std::vector<Comparison>& result
   }
 }
 
-// All pages of a file tier, moved with as many in flight as fill the ring.
+// All pages of a file tier, moved with as many requests in flight as fill the ring.
 class FileBench {
  public:
   FileBench(std::unique_ptr<FileTier> tier, PageClass page_class, Bytes total, std::byte* host)
       : tier_(std::move(tier)), host_(host) {
-    tier_->attach(host_, total);  // as the host tier's memory is
+    tier_->attach(host_, total);  // as for the host tier's memory
     for (std::uint64_t i = 0; i < total / page_bytes(page_class); ++i) {
       frames_.push_back(must(tier_->take(page_class)));
     }
@@ -259,8 +259,8 @@ class FileBench {
   std::vector<Frame> frames_;
 };
 
-// Several files alike, used in turn: where a file came to lie on the disk may make it a quarter faster or slower
-// than the next one, which says nothing about who writes it.
+// Several equal files, used in turn: the position of a file on the disk may make it up to a quarter faster or slower
+// than the next one, independently of the code that writes it.
 template <class File>
 class InTurn {
  public:
@@ -278,7 +278,7 @@ class InTurn {
 
 void measure_file(const Options& options, std::vector<Comparison>& results) {
   constexpr double kGoal = 0.95;
-  constexpr unsigned kRawDepth = 32;  // as the names of the references say
+  constexpr unsigned kRawDepth = 32;  // as in the names of the references
   const Bytes total = options.smoke ? kLargePage : 256_MiB;
   const Buffer host = make_buffer(total);
   auto* const bytes = static_cast<std::byte*>(host.get());
@@ -291,7 +291,8 @@ void measure_file(const Options& options, std::vector<Comparison>& results) {
     InTurn<RawFile> raws([&] {
       return std::make_unique<RawFile>(must(make_spill_file(options.directory, total)), TransferQueue::kChunk, kRawDepth);
     });
-    for (std::size_t i = 0; i < InTurn<RawFile>::kFiles; ++i) {  // so that all of them take space, and can be read
+    for (std::size_t i = 0; i < InTurn<RawFile>::kFiles; ++i) {  // so that all of them have allocated blocks and can be
+                                                                 // read
       files.next().write();
       must(raws.next().write(bytes, total), "the raw write failed");
     }
@@ -316,7 +317,7 @@ void measure_file(const Options& options, std::vector<Comparison>& results) {
   }
 }
 
-// By threads, as where io_uring is refused, beside io_uring.
+// With threads, as where io_uring is refused, compared with io_uring.
 void measure_threads(const Options& options, std::vector<Comparison>& results) {
   constexpr double kGoal = 0.85;
   const Bytes total = options.smoke ? kLargePage : 256_MiB;

@@ -1,12 +1,14 @@
-"""Bytes that leave when nothing has changed them: inference over layers that do not fit, with and without fingerprints.
+"""Bytes that leave when nothing has changed them: inference over layers that do not fit, with and without
+fingerprints.
 
 Usage: unchanged.py BUILD [--smoke] [--json]
 
-The program of bench/oversubscription runs under `tessera run` on the software device, whose link is made slow
-beside the processors that stand for its memory, as a GPU's is. Its weights leave, to host memory or on to a spill
-file, and come back, batch after batch; no kernel writes them, but that cannot be seen from outside. What is told of a batch is what N more batches
-move, by N: the first ones write the weights. Who leaves is chosen by `lru`, which does not look at how far the device
-has come, so that both ways move the same pages. Both must say to the last bit what the program says alone.
+The program of bench/oversubscription runs under `tessera run` on the software device. Its link is made slow compared
+with the processors that simulate its memory, as a GPU's link is. Its weights are evicted to host memory, or further
+to a spill file, and fetched again, batch after batch. No kernel writes them, but that is not visible from outside.
+The figures per batch are the bytes that N additional batches move, divided by N, because the first batches write the
+weights. Victims are chosen by `lru`, which does not depend on the device's progress, so that both configurations
+move the same pages. Both must output bit-identical results to the program alone.
 """
 
 import argparse
@@ -22,7 +24,7 @@ from machine import Machine, Outcome  # noqa: E402
 
 MIB = 1 << 20
 LINK = 400_000_000        # bytes per second, each way
-SMOKE_LINK = 200_000_000  # whether it pays to ask is measured, and tests share their processors
+SMOKE_LINK = 200_000_000  # enough for fingerprints to pay, which is measured: tests share their processors
 WEIGHT = 4 * MIB    # of a layer of width 1024
 
 

@@ -23,11 +23,11 @@ import iteration
 import options
 
 GB = 1e9  # numbers near one are what a solver likes
-SMALL = 1 << 20  # blocks below it are left out: the bound only falls
+SMALL = 1 << 20  # smaller blocks are left out: this only lowers the bound
 
 
 class Program:
-    """A linear program in the making: minimise the sum of `cost * variable`."""
+    """A linear program under construction: minimise the sum of `cost * variable`."""
 
     def __init__(self):
         self.cost, self.low, self.high = [], [], []
@@ -47,7 +47,7 @@ class Program:
         self.limits.append(limit)
 
     def least(self):
-        """The minimum; None when there is no solution."""
+        """The minimum; None if there is no solution."""
         solver = highspy.Highs()
         for option, value in {"output_flag": False, "solver": "ipm", "run_crossover": "off", "threads": 1}.items():
             solver.setOptionValue(option, value)
@@ -71,7 +71,7 @@ class Program:
 
 
 def moments_of(trace, count):
-    """Steps: of each stretch of equal work the one with the most operands."""
+    """Sampled steps: from each stretch of equal work, the step with the largest operands."""
     steps = len(trace.seconds)
     if steps <= count:
         return list(range(steps))
@@ -83,7 +83,7 @@ def moments_of(trace, count):
 
 
 class Flow:
-    """The program of one trace: how much of what is where at each moment."""
+    """The linear program of one trace: how much of each block is on the device at each moment."""
 
     def __init__(self, trace, device, rate, moments):
         self.trace, self.moments, self.steps = trace, moments, len(trace.seconds)
@@ -91,8 +91,8 @@ class Flow:
         ends = [*moments[1:], moments[0] + self.steps]
         self.spans = [self.program.variable(1.0, sum(trace.seconds[step % self.steps] for step in range(a, b)),
                                             highspy.kHighsInf) for a, b in zip(moments, ends)]
-        self.there = [[] for _ in moments]       # terms of memory that is away
-        self.held = [0.0 for _ in moments]       # GB if nothing were away
+        self.there = [[] for _ in moments]       # terms of memory that is not on the device
+        self.held = [0.0 for _ in moments]       # GB if everything were on the device
         self.inward, self.outward = [[] for _ in moments], [[] for _ in moments]
         for moment, step in enumerate(moments):
             self.held[moment] = sum(trace.bytes[block] for block in trace.users[step] if trace.bytes[block] >= SMALL) / GB
@@ -105,7 +105,7 @@ class Flow:
                 self.program.at_most([*flow[moment], (self.spans[moment], -rate / GB)], 0)
 
     def between(self, begin, end):
-        """Moments strictly between two steps, counted over the turns."""
+        """Moments strictly between two steps; the numbering continues into the following iterations."""
         count = len(self.moments)
         first = next((i for i in range(2 * count + 1) if self.step(i) > begin), None)
         result = []
@@ -127,7 +127,7 @@ class Flow:
             self.stay_away(gap, size, copied)
 
     def copies(self, contents, last, size):
-        """By moment from the write on: how much of it has gone out. None where nothing has to."""
+        """Per moment from the write on: the fraction that has been copied out. None if nothing has to be."""
         if contents.written is None:
             return None
         copied, before = {}, None
@@ -142,7 +142,8 @@ class Flow:
         return copied
 
     def stay_away(self, gap, size, copied):
-        """In part, for a while: only what was copied, and all of it is back at the end."""
+        """A fraction may be off the device during the gap: only what was copied out, and all of it is back at the
+        end."""
         before = None
         for moment in gap:
             here = moment % len(self.moments)
@@ -160,7 +161,7 @@ class Flow:
 
 
 def bound_of(trace, share, rate, moments):
-    """Seconds of one iteration when the device has this share of the liveness peak; None when it is impossible."""
+    """Seconds of one iteration when the device has this share of the liveness peak; None if that is infeasible."""
     least = Flow(trace, trace.liveness_peak * share, rate, moments_of(trace, moments)).program.least()
     return None if least is None else least / trace.marks
 

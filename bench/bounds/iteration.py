@@ -1,4 +1,5 @@
-"""One repeated iteration of a trace, as a bound sees it: steps, and the contents that blocks hold between uses."""
+"""One repeated iteration of a trace, in the form the bounds need: steps, and the contents that blocks hold between
+uses."""
 
 import json
 import pathlib
@@ -8,32 +9,33 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Contents:
-    """What a block holds from one write to the next; steps beyond the last one are of the next iteration."""
+    """The contents of a block from one write to the next; step numbers past the last step belong to the next
+    iteration."""
     block: int
-    written: int | None                # None: never, so its copy elsewhere stays valid
-    gaps: list[tuple[int, int]] = field(default_factory=list)  # between two uses, both of which need it
+    written: int | None                # None: never written, so its copy off the device stays valid
+    gaps: list[tuple[int, int]] = field(default_factory=list)  # between two uses, both of which need the contents
 
 
 @dataclass
 class Iteration:
     seconds: list[float]               # by step
-    users: list[list[int]]             # by step: the blocks that it uses
+    users: list[list[int]]             # by step: the blocks it uses
     bytes: dict[int, int]              # by block
     contents: list[Contents]
     liveness_peak: int                 # bytes, of the whole trace
-    marks: int                         # iterations of the program in it
+    marks: int                         # iterations of the program in the trace
 
 
 def lines_of(path):
     if str(path).endswith(".zst"):
         text = subprocess.run(["zstd", "-dc", path], capture_output=True, check=True, text=True).stdout
         return text.splitlines()
-    # Behind the last line of a program that was killed are zeros (docs/traces.md).
+    # The file of a program that was killed ends in zeros (docs/traces.md).
     return pathlib.Path(path).read_text(encoding="utf-8").rstrip("\0").splitlines()
 
 
 def begins_at(events):
-    """The first iteration mark that operations follow, or the first operation."""
+    """The first iteration mark that is followed by operations, or the first operation."""
     first = next(i for i, event in enumerate(events) if event["t"] == "op")
     marks = [i for i, event in enumerate(events) if event["t"] == "mark" and event.get("kind") == "iteration"]
     last = max(i for i, event in enumerate(events) if event["t"] == "op")
@@ -41,10 +43,11 @@ def begins_at(events):
 
 
 def contents_of(block, uses, steps, stays):
-    """`uses`: step -> (reads, writes). `stays`: the block is there all the time, so its first use follows its last."""
+    """`uses`: step -> (reads, writes). `stays`: the block lives across iterations, so its first use follows its
+    last."""
     order = sorted(uses)
     writes = [step for step in order if uses[step][1]]
-    if stays and writes:  # begin where new contents do
+    if stays and writes:  # start at the write that begins new contents
         cut = order.index(writes[0])
         order = order[cut:] + [step + steps for step in order[:cut]] + [order[cut] + steps]
     elif stays:
@@ -53,7 +56,7 @@ def contents_of(block, uses, steps, stays):
     for here, there in zip(order, order[1:]):
         if not found or uses[here % steps][1]:
             found.append(Contents(block, here if uses[here % steps][1] else None))
-        if uses[there % steps][0]:  # else it is overwritten: nothing to keep
+        if uses[there % steps][0]:  # otherwise it is overwritten: nothing to keep
             found[-1].gaps.append((here, there))
     return [contents for contents in found if contents.gaps]
 

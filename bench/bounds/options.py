@@ -1,4 +1,4 @@
-"""Options that several of these scripts have, and where their results go."""
+"""Options shared by several of these scripts, and writing their results."""
 
 import json
 import pathlib

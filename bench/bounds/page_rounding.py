@@ -1,10 +1,10 @@
 """What is lost to pages: how much memory a program needs for its iterations to go on without a copy.
 
-Pages are 2 MiB, and the frames behind free pages serve others, so holes between blocks cost addresses and no memory: what
-a program holds at most is the pages that hold a live block. `in_pages` counts them as if no two blocks above 1 MiB shared one;
-`fits_in` is measured: the least device memory, over what is live at most and to a thousandth, in which the fifth iteration under `auto`
-brings nothing in. Beside it the time of that iteration over its computing with 3 % more memory than is live at most; null where
-that does not do for one operation.
+Pages are 2 MiB, and the frames behind free pages are reused, so holes between blocks cost addresses but no memory.
+The peak of a program is therefore the number of pages that hold a live block. `in_pages` counts them as if no two
+blocks above 1 MiB shared a page. `fits_in` is measured: the least device memory, relative to the live peak and to a
+thousandth, in which the fifth iteration under `auto` fetches nothing. The last figure is that iteration's time over
+its compute time with 3 % more memory than the live peak; null if that is too little for a single operation.
 
 Usage: page_rounding.py BUILD TRACE... [-o FILE]
 """
@@ -18,8 +18,8 @@ import iteration
 import options
 
 PAGE = 2 << 20
-SHARED = 1 << 20  # blocks up to this size always share pages
-LARGEST = 1500  # thousandths of the peak that are tried
+SHARED = 1 << 20  # blocks up to this size share pages
+LARGEST = 1500  # upper end of the search, in thousandths of the peak
 
 
 def in_pages(size):
@@ -27,7 +27,7 @@ def in_pages(size):
 
 
 def rounding(events):
-    """Bytes: live at most, and likewise where each block above SHARED has pages of its own."""
+    """Bytes: the live peak, and the same with blocks above SHARED in pages of their own."""
     sizes, live, paged, peak, paged_peak = {}, 0, 0, 0, 0
     for event in events:
         if event["t"] == "alloc":
@@ -41,7 +41,7 @@ def rounding(events):
 
 
 def last_pass(build, trace, memory, iterations=5):
-    """None where memory does not do for one operation."""
+    """None if the memory is too small for a single operation."""
     words = [build / "bin" / "tessera", "replay", trace, "--device-memory", str(memory), "--host-memory", "128GiB", "--policy",
              "auto", "--iterations", str(iterations), "--json"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -49,8 +49,8 @@ def last_pass(build, trace, memory, iterations=5):
 
 
 def fits_in(build, trace, peak):
-    """Over the peak; LARGEST thousandths when that does not do."""
-    low, high = 999, LARGEST  # it does not fit in the one, and is not asked for more than the other
+    """In thousandths of the peak; LARGEST if that is not enough either."""
+    low, high = 999, LARGEST  # it does not fit in `low`; more than `high` is not tried
     while high - low > 1:
         middle = (low + high) // 2
         played = last_pass(build, trace, peak * middle // 1000)

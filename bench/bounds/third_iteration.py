@@ -19,11 +19,11 @@ import sys
 import options
 
 PAGE = 2 << 20
-STEADY = 6  # this iteration is
+STEADY = 6  # the iteration that counts as steady
 
 
 def makespan_ns(build, trace, memory, iterations):
-    """None where memory does not do for one operation."""
+    """None if the memory is too small for a single operation."""
     words = [build / "bin" / "tessera", "replay", trace, "--device-memory", str(memory), "--host-memory", "128GiB",
              "--policy", "auto", "--iterations", str(iterations), "--json"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

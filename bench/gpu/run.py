@@ -1,7 +1,7 @@
-"""Runs the sections that are asked for, in the order of what is worth most, and writes one JSON file for each.
+"""Runs the requested sections, the most valuable first, and writes one JSON file for each.
 
-Each section is a process of its own, which is ended with all it started when its time is over; nothing waits for a process that
-cannot be ended.
+Each section is a separate process, which is killed with all its descendants when its time is over; nothing waits for
+a process that cannot be killed.
 """
 
 import argparse
@@ -20,11 +20,11 @@ from sections import bounded, machine, record
 from sections.place import Place
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent
-# Section, and its time in seconds: under nine minutes together.
+# Section and its time in seconds: under nine minutes together.
 SECTIONS = {"facts": 30, "smoke": 120, "probes": 50, "backends": 60, "contract": 50, "speed": 45, "first_light": 50,
             "pytorch": 60, "choices": 25, "frameworks": 20, "sanitizer": 20}
-GRACE = 20  # seconds that a section may take beyond its time, to end what it has started
-LEAST = 5  # seconds: with less left no section begins
+GRACE = 20  # seconds that a section may take beyond its time, to end its processes
+LEAST = 5  # seconds: a section does not begin with less
 
 
 def names(text):
@@ -71,12 +71,12 @@ class Run:
     def __init__(self, options, place, folder, facts, command):
         self.options, self.place, self.folder, self.facts, self.command = options, place, folder, facts, command
         usual = sum(SECTIONS[name] for name in options.only)
-        # The software device is as slow as the machine is busy, and has nothing to hurry for.
+        # The software device slows down with the load of the machine, and its runs need not be short.
         self.scale = options.minutes * 60 / usual if options.minutes else 4 if options.software else 1
         self.deadline = time.monotonic() + usual * self.scale
 
     def section(self, name, module=SCRIPTS / "section.py"):
-        """Runs it, and returns what its file says in the end."""
+        """Runs the section, and returns the final contents of its file."""
         file = self.folder / f"{name}.json"
         file.unlink(missing_ok=True)
         seconds = min(SECTIONS[name] * self.scale, self.deadline - time.monotonic())
@@ -100,7 +100,7 @@ class Run:
 def main(arguments):
     options = parse(arguments)
     root = options.root or find_root(SCRIPTS)
-    # Whoever ends this ends what it has started too.
+    # SIGTERM must also end the processes that this one started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     bounded.adopt_orphans()
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="tessera-gpu-"))

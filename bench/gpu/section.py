@@ -1,4 +1,4 @@
-"""Runs one section in a process of its own, for run.py, which ends it when its time is over.
+"""Runs one section in a process of its own for run.py, which kills it when its time is over.
 
 Usage: section.py '{"name": ..., "file": ..., "seconds": ..., "root": ..., ...}'
 """

@@ -9,18 +9,18 @@ import sys
 
 NEEDED = ("section", "gpu", "driver", "commit", "date", "command")
 MOST_FIGURES = 12
-# Beside an answer they are noise, or told elsewhere.
+# Of no interest next to an answer, or reported elsewhere.
 LEFT_OUT = {"name", "answer", "question", "code", "error", "losses", "losses_alone"}
 
 
 def figures(facts, prefix=""):
-    """Every figure of a result with its path: of many values of one thing the median, of a list the last."""
+    """All figures of a result with their paths: the median of repeated values, the last element of a list."""
     for name, value in facts.items():
         path = f"{prefix}{name}"
         if name in LEFT_OUT or value is None:
             continue
         if name == "evidence":
-            # That Tessera was at work is in the answer.
+            # The answer already implies that Tessera was in use.
             yield from ((what, value[what]) for what in ("evictions", "bytes_out") if value.get(what))
             continue
         if isinstance(value, list) and value and not isinstance(value[0], str):
@@ -34,7 +34,7 @@ def figures(facts, prefix=""):
 
 
 def text(value):
-    """Three digits that mean something, and a unit of 1000 where the number is large."""
+    """Three significant digits, and a unit of 1000 if the number is large."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):

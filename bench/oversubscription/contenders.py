@@ -1,17 +1,16 @@
-"""How long two other ways take for the same program: explicit offload, and paging on demand.
+"""The time that two other approaches need for the same program: explicit offload, and demand paging.
 
-Both are computed from a timed trace; both are kinder than what they stand for, so that a result of
-Tessera's beside them is no artefact:
+Both are computed from a timed trace. Both models are optimistic, so that an advantage of Tessera over them is not an
+artefact:
 
-Explicit offload is the program itself with --offload. It waits for the device before each of its own
-copies and for the copy after it, as torch_memory_saver's pause and resume do; it does not pay for
-allocating, nor for pinning.
+Explicit offload is the program itself with --offload. It waits for the device before each of its own copies and for
+the copy itself, as pause and resume of torch_memory_saver do. It does not pay for allocations or for pinning.
 
-Paging on demand moves pages of 2 MiB, least recently used first, one after the other, when an operation
-touches one that is not there: a fault, the way out of what has to go, the way in. A fault costs 55 us, the
-time that Mosaic (MICRO'17) gives for a page of 4 KiB, of which the bytes are next to nothing; for 2 MiB it
-gives 318 us together, more than is charged here. A block that was never touched comes without a fault,
-freed blocks leave without a copy, a page is never in part on the device.
+Demand paging moves pages of 2 MiB, in LRU order and one after the other, when an operation touches a page that is
+not resident: a fault, the eviction of the victims, the fetch. A fault costs 55 us, the time that Mosaic (MICRO'17)
+reports for a page of 4 KiB, whose transfer time is negligible; for 2 MiB it reports 318 us in all, more than is
+charged here. The first touch of a block does not fault, freed blocks leave without a copy, and a page is never
+partly resident.
 """
 
 from collections import OrderedDict, defaultdict
@@ -25,7 +24,8 @@ FAULT_NS = 55_000
 def offload_ns(trace):
     """Time of the steps of a program that was recorded with --offload, and bytes (in, out).
 
-    The copies that it waits for are its offload; the first work of a block that came back is its way in.
+    The copies that it waits for are its offload. A copy to a block that was used before counts as in, a copy to a
+    new block as out.
     """
     sizes = {line["id"]: line["bytes"] for line in (*trace.before, *trace.steps) if line["t"] == "alloc"}
     used = {block for line in trace.before if line["t"] == "op" for block in line["w"]}
@@ -45,16 +45,16 @@ def offload_ns(trace):
 
 
 class Paging:
-    """A device that holds `capacity` bytes of pages, and one handler of faults."""
+    """A device that holds `capacity` bytes of pages, and a single fault handler."""
 
     def __init__(self, capacity):
         self.capacity = capacity
         self.used = 0
-        self.resident = OrderedDict()  # (block, page) -> bytes, the least recently used first
-        self.away = {}                 # likewise what lies in host memory
+        self.resident = OrderedDict()  # (block, page) -> bytes, in LRU order
+        self.away = {}                 # likewise the pages in host memory
         self.sizes = {}
         self.streams = defaultdict(int)
-        self.handler = 0               # when the handler is free
+        self.handler = 0               # time at which the handler is free
         self.faults, self.bytes_in, self.bytes_out = 0, 0, 0
 
     def pages(self, block):
@@ -62,7 +62,7 @@ class Paging:
         return [((block, at), min(PAGE, size - at)) for at in range(0, size, PAGE)]
 
     def touch(self, key, size):
-        """Nanoseconds until the page is there."""
+        """Nanoseconds until the page is resident."""
         if key in self.resident:
             self.resident.move_to_end(key)
             return 0
@@ -106,7 +106,7 @@ class Paging:
 
 
 def paging(trace, capacity, passes):
-    """Time of the last pass in ns, faults, bytes in, bytes out."""
+    """Of the last pass: time in ns, faults, bytes in, bytes out."""
     device = Paging(capacity)
     device.play(trace.before)
     for number in range(passes):

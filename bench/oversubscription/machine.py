@@ -17,7 +17,7 @@ HOST_MEMORY = 4 << 30
 
 
 class Machine:
-    """Is not had of a build that may not measure, unless for a smoke run."""
+    """Construction fails for a build that may not be used for measurements, except in a smoke run."""
 
     def __init__(self, build, scratch, smoke):
         self.build, self.scratch, self.smoke = pathlib.Path(build).resolve(), pathlib.Path(scratch), smoke
@@ -61,7 +61,7 @@ class Machine:
 
 
 class Outcome:
-    """What a program said."""
+    """The output of a program."""
 
     def __init__(self, text):
         self.results = [line for line in text.splitlines() if line.startswith(("step", "digest"))]

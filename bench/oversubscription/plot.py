@@ -19,7 +19,7 @@ matplotlib.rcParams.update({"svg.hashsalt": "tessera", "svg.fonttype": "none", "
 
 from matplotlib import pyplot  # noqa: E402
 
-# Key of a row, name, colour, marker, line.
+# Key of a row, name, colour, marker, line style.
 LINES = (("auto", "Tessera, auto", "#1b6ca8", "o", "-"), ("recency", "Tessera, recency", "#6fb1dd", "s", "-"),
          ("offload", "explicit offload", "#d98032", "^", "--"), ("paging", "paging on demand", "#8a8a8a", "v", "--"))
 

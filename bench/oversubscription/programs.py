@@ -1,6 +1,6 @@
-"""The four programs: how each is started, and which part of what it does is measured.
+"""The four programs: how each is started, and which part of it is measured.
 
-All are C programs for the plain driver API under tests/programs/; none knows Tessera.
+All are C programs for the plain driver API under tests/programs/; none uses Tessera.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ class Workload:
     program: str               # in lib/tessera/ of a build
     words: tuple[str, ...]     # its sizes, without the number of steps
     smoke_words: tuple[str, ...]
-    steps: int                 # that are recorded
-    passes: int                # how often these are played; 1 where no period may be learnt
-    step: str                  # what one step is
+    steps: int                 # recorded steps
+    passes: int                # how often the steps are replayed; 1 for programs without a period
+    step: str                  # name of one step
 
     def command(self, folder, smoke):
         words = self.smoke_words if smoke else self.words
@@ -28,7 +28,7 @@ class Workload:
         return min(self.steps, 40) if smoke else self.steps
 
 
-# Batches and widths at which the arithmetic of a V100 and a link of 12 GB/s are about in balance.
+# With these batches and widths the arithmetic of a V100 and a link of 12 GB/s are roughly in balance.
 WORKLOADS = (
     Workload("train", "training with Adam", "train",
              ("--layers", "10", "--width", "1024", "--batch", "1024"),

@@ -1,4 +1,4 @@
-"""Tables and plots of what run.py measured."""
+"""Tables and plots of the measurements of run.py."""
 
 import pathlib
 import subprocess
@@ -30,7 +30,7 @@ def moved(program, way):
 
 
 def stall(program, way):
-    """Time that one step stalls, in ms, and what for: the longest first, without what rounds to nothing."""
+    """The stall time of one step in ms, and its causes: the longest first, without those that round to zero."""
     def ms(ns):
         return f"{ns / program['steps'] / 1e6:.2f}"
     causes = sorted(way["stall_ns_by_cause"].items(), key=lambda cause: -cause[1])
@@ -39,7 +39,7 @@ def stall(program, way):
 
 
 def table(program):
-    """As Markdown: throughput beside all in memory, and what one step costs."""
+    """As Markdown: throughput relative to all in memory, and the costs of one step."""
     step_ns = program["memory_ns"] / program["steps"]
     lines = [f"`{program['command']}`: {program['title']}, {program['live_peak'] / MIB:.0f} MiB live, a {program['step']} "
              f"takes {step_ns / 1e6:.2f} ms with all in memory", "",
@@ -63,7 +63,8 @@ def page(body):
 
 
 def plot(build, path, folder):
-    """Draws the plots by matplotlib, in an environment of its own; without it the old ones stay, and it says so."""
+    """Draws the plots with matplotlib, in its own virtual environment; without it the old plots stay, and a message
+    is printed."""
     try:
         python = environment_with(pathlib.Path(build).resolve(), "matplotlib", MATPLOTLIB)
     except Unavailable as why:

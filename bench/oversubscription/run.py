@@ -2,11 +2,11 @@
 
 Usage: run.py BUILD [--out FOLDER] [--smoke] [--only NAME,...]
 
-Each program is run and recorded on the software device, its trace is given the times of a GPU
-(timed_trace.py), and is replayed in virtual time through the real allocator with 1 to 1/4 of the
-memory that the program has live at its peak. Beside it: all in memory, the lower bound, and the two
-contenders of contenders.py. The programs are also run in real time under Tessera on the same budgets, and
-must say to the last bit what they say alone. Writes oversubscription.json, a table and a plot for each program.
+Each program is run and recorded on the software device. Its trace is given the times of a GPU (timed_trace.py) and
+is replayed in virtual time through the real allocator, with 1 to 1/4 of the program's live peak as device memory. It
+is compared with all data in memory, the lower bound, and the two contenders of contenders.py. The programs are also
+run in real time under Tessera with the same budgets, and their output must be bit-identical to that of a run alone.
+Writes oversubscription.json, a table and a plot for each program.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def of_pass(replay):
 
 
 def measure_offload(machine, workload, device, alone):
-    """None where the program cannot be cut into phases that small."""
+    """None if the program cannot be cut into phases that small."""
     outcome, trace = machine.record(workload, offload=device)
     same(outcome, alone, f"{workload.name} with explicit offload")
     if outcome.live_peak > device:

@@ -1,9 +1,9 @@
-"""A recorded trace with times: `tessera run --trace` says what was used, a roofline how long it took.
+"""Adds times to a recorded trace: `tessera run --trace` records what was used, a roofline model gives the durations.
 
-Kernels of the software device run on processors, so their own times say nothing about a GPU. The times
-given here are those of a named GPU (bench/traces/roofline.py) and of its link for copies from and to the
-host. Iteration marks, which a program that knows nothing of Tessera cannot give, are put where its steps
-begin: after so many kernels each.
+Kernels of the software device run on CPUs, so their measured times are not those of a GPU. The times added here are
+those of a particular GPU (bench/traces/roofline.py), and of its link for copies from and to the host. A program that
+does not use Tessera cannot mark its iterations, so marks are inserted where its steps begin: after a fixed number of
+kernels each.
 """
 
 import json
@@ -18,11 +18,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "traces"))
 from roofline import GPUS  # noqa: E402
 
 GPU = GPUS["V100-16G"]
-LINK = 12_000_000_000  # bytes per second and direction: PCIe 3.0 x16 as it is measured
+LINK = 12_000_000_000  # bytes per second and direction: measured rate of PCIe 3.0 x16
 COPY_START_NS = 10_000
 
 PRODUCTS = ("linear", "weight_gradient", "input_gradient")
-# What a recorded trace calls work that is no kernel: copies that the program waits for, and what it queues.
+# Names of the non-kernel operations in a recorded trace: copies that the program waits for, and queued copies.
 WAITED_COPY, QUEUED_COPY = "copy", ""
 
 
@@ -35,19 +35,19 @@ def is_kernel(name):
 
 
 def op_ns(name, sizes):
-    """`sizes`: bytes of the different blocks, in the order of the parameters."""
+    """`sizes`: bytes of the distinct blocks, in the order of the parameters."""
     if not is_kernel(name):
         return copy_ns(max(sizes))
     flops = 0.0
     if name in PRODUCTS:
-        # Three matrices of a x b, b x c and a x c elements: their product is (abc) squared.
+        # Three matrices with a x b, b x c and a x c elements: the product of their sizes is (abc) squared.
         flops = 2 * math.sqrt(math.prod(size / 4 for size in sizes[:3]))
     return GPU.nanoseconds(flops, 2 * sum(sizes), 4)  # each block read and written once
 
 
 @dataclass
 class Trace:
-    """Lines before the first step, of the steps, and behind; ids name one block each."""
+    """The lines before the first step, of the steps, and after them. Each id names one block."""
     header: dict
     before: list = field(default_factory=list)
     steps: list = field(default_factory=list)
@@ -60,7 +60,7 @@ class Trace:
 
 
 def unique_ids(lines):
-    """An address that is allocated again is another block."""
+    """An address that is allocated again becomes another block."""
     now, count = {}, 0
     for line in lines:
         line = dict(line)
@@ -77,7 +77,7 @@ def unique_ids(lines):
 
 
 def timed(lines, steps):
-    """The trace of `steps` equal steps; what the program does to tell its results behind them is left out."""
+    """The trace of `steps` equal steps, without the operations after them that only output the results."""
     header, *rest = lines
     rest = list(unique_ids(rest))
     sizes = {line["id"]: line["bytes"] for line in rest if line["t"] == "alloc"}
@@ -91,7 +91,7 @@ def timed(lines, steps):
         if line["t"] == "op":
             line["ns"] = op_ns(line["name"], [sizes[block] for block in line["r"]])
             busy[line["stream"]] += line["ns"]
-    # A replay tells iterations apart on the first stream that is named: it shall be the busiest.
+    # A replay detects iterations on the first stream in the trace, which should therefore be the busiest.
     first_stream = busy.most_common(1)[0][0]
     number = 0
     for at, line in enumerate(rest):

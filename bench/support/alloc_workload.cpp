@@ -145,7 +145,7 @@ class MultiStream final : public Workload {
   std::size_t at_ = 0;
 };
 
-// An allocation or a free of a block, by its number.
+// An allocation or a free of a block, identified by its number.
 struct Step {
   bool allocates = false;
   std::uint32_t block = 0;
@@ -153,7 +153,7 @@ struct Step {
   Bytes bytes;
 };
 
-// A log names the stream of a free in the operation that stands before it: what used the block last.
+// A log names the stream of a free in the operation before it, which is the last use of the block.
 std::vector<Step> steps_of(const Trace& trace) {
   std::vector<Step> steps;
   std::vector<bool> live(trace.blocks.size());
@@ -249,7 +249,7 @@ class ReplaceAmong final : public Workload {
   double run(unsigned, int operations) override {
     const double begin = cpu_ns();
     for (int i = 0; i < operations; ++i) {
-      // A walk that comes to each block once: by a prime, not to read a table beside.
+      // Visits each block once, in steps of a prime, which needs no table of random numbers.
       at_ = (at_ + 999983) % live_.size();
       contender_.free(live_[at_], 0);
       live_[at_] = allocate(contender_, bytes_, 0);

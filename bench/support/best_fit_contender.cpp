@@ -1,4 +1,4 @@
-// One lock, one ordered map of holes, best fit, neighbours merged: what one writes first.
+// One lock, one ordered map of holes, best fit, coalescing of neighbours: the simplest reasonable design.
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -18,7 +18,7 @@ class BestFit final : public Contender {
  public:
   explicit BestFit(Bytes capacity) : end_(kBase + capacity.value()) {}
 
-  // A hole, or else addresses never used before.
+  // Takes a hole, or else addresses that were never used before.
   std::uint64_t allocate(Bytes bytes, unsigned) override {
     const std::uint64_t size = round_up(bytes, Bytes(kUnit)).value();
     const std::scoped_lock lock(mutex_);

@@ -16,8 +16,7 @@ namespace {
 // Live slots by slab.
 using Slabs = std::map<const Run*, std::uint64_t>;
 
-// Keeps the fullest slabs of a class, as many as its live slots need, and moves the slots of the
-// others there.
+// Keeps the fullest slabs of a class, as many as its live slots need, and moves the slots of the other slabs there.
 void repack(SizeClass size_class, const Slabs& slabs, Occupation& of) {
   const std::uint64_t slots = kBasePage / size_class.bytes();
   std::vector<std::uint64_t> live;

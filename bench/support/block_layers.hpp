@@ -1,5 +1,5 @@
-// The block layer and all below it, on a simulated device without contents, open to be looked into:
-// where live blocks lie, and what their pages hold beside them.
+// The block layer and all layers below it, on a simulated device without contents, with access to their internals:
+// where live blocks are, and what else their pages hold.
 //
 // Thread safety: none; one thread measures.
 #pragma once
@@ -18,20 +18,20 @@ namespace tessera::bench {
 
 struct LiveBlock {
   Address address;
-  Bytes bytes;  // as asked for
+  Bytes bytes;  // requested size
 };
 
-// What live blocks occupy. Whole pages are counted: a page with one live block cannot go.
+// What live blocks occupy. Whole pages are counted: a page with one live block cannot be evicted.
 struct Occupation {
-  Bytes used;      // as asked for
+  Bytes used;      // requested sizes
   Bytes held;      // pages with live blocks
-  Bytes in_slabs;  // of these, pages of slots
-  Bytes repacked;  // as `held`, if the slots of each class lay in as few pages as hold them
-  Bytes moved;     // what must be copied for that, least first
+  Bytes in_slabs;  // slab pages among them
+  Bytes repacked;  // as `held`, if the slots of each class were packed into as few pages as possible
+  Bytes moved;     // bytes to copy for that, the emptiest slabs first
   std::uint64_t windows = 0;     // of 32 MiB with base pages of live blocks
-  std::uint64_t base_pages = 0;  // in them
+  std::uint64_t base_pages = 0;  // in these windows
 
-  // The part of `held` that would be free.
+  // The fraction of `held` that would be free.
   double won() const {
     return static_cast<double>((held - repacked).value()) / static_cast<double>(held.value());
   }
@@ -39,7 +39,7 @@ struct Occupation {
 
 class BlockLayers {
  public:
-  // There is room for everything: `device` bytes, nothing below.
+  // There is room for everything: `device` bytes, no lower tier.
   explicit BlockLayers(Bytes device);
   ~BlockLayers();
 
@@ -47,13 +47,13 @@ class BlockLayers {
   void free(Address address);
   Occupation occupation(std::span<const LiveBlock> live) const;
 
-  // What giving back does that no live block needs.
+  // What a trim releases that no live block needs.
   struct Trimmed {
-    Bytes cached;              // pages of free blocks,
-    Bytes spare;               // and frames that nobody had
+    Bytes cached;              // pages of free blocks
+    Bytes spare;               // and unused frames
     std::uint64_t unmaps = 0;  // calls
   };
-  // REQUIRES: `live` are all blocks there are.
+  // REQUIRES: `live` contains all live blocks.
   Trimmed trim(std::span<const LiveBlock> live);
 
  private:

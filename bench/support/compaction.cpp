@@ -7,12 +7,12 @@
 namespace tessera::bench {
 namespace {
 
-// Blocks whose sizes' logarithms are drawn evenly.
+// Blocks with log-uniform sizes.
 class Churn {
  public:
   Churn(BlockLayers& layers, double largest) : layers_(layers), exponent_(9, largest) {}
 
-  // Five allocations for three frees, below `level` bytes; above it frees alone.
+  // Five allocations for every three frees while below `level` bytes; above it only frees.
   void run(int operations, Bytes level) {
     for (int i = 0; i < operations; ++i) {
       const Bytes bytes(static_cast<std::uint64_t>(std::exp2(exponent_(random_))));

@@ -1,10 +1,8 @@
-// What could be won by moving live blocks together, which Tessera does not do: an address is for
-// life.
+// What could be gained by compacting live blocks, which Tessera does not do: a block's address never changes.
 //
-// Blocks of drawn sizes live and die until the device is full of them, then most are freed at
-// random, which is the worst order for slabs, and then as many come and go as before while the
-// level stays low. What live blocks hold is set beside what they would hold if the slots of each
-// class were moved into as few pages as possible.
+// Blocks of random sizes are allocated and freed until they fill the device. Then most are freed at random, which is
+// the worst order for slabs. Then as many operations follow as before, while the level stays low. What live blocks hold
+// is compared with what they would hold if the slots of each class were moved into as few pages as possible.
 //
 // Thread safety: stateless.
 #pragma once
@@ -17,14 +15,13 @@
 namespace tessera::bench {
 
 struct CompactionRow {
-  std::string blocks;  // the sizes
+  std::string blocks;  // the range of sizes
   std::string when;
   Occupation occupation;
-  BlockLayers::Trimmed trimmed;  // what the engine gives back there, when it is told to
+  BlockLayers::Trimmed trimmed;  // what the engine releases at that moment when it is trimmed
 };
 
-// Twice: sizes from 512 bytes to 64 MiB, and to 1 MiB. `operations` in each phase, `full` bytes
-// live at most.
+// Measures twice: sizes from 512 bytes to 64 MiB, and to 1 MiB. `operations` per phase, at most `full` live bytes.
 std::vector<CompactionRow> measure_compaction(int operations, Bytes full);
 
 }  // namespace tessera::bench

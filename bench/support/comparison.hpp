@@ -1,8 +1,7 @@
-// Ours beside its reference, measured in turn in one run: the only kind of number we report.
+// Ours and its reference, measured in turn in one run: the only kind of number we report.
 //
-// Machines are shared and warm up; two things that take turns see the same weather. The ratio is
-// therefore the median of the rounds' own ratios: a neighbour who comes half way through a run
-// slows both sides of a round, and drops out.
+// Machines are shared and warm up; two things measured in turn are affected alike. The ratio is therefore the median of
+// the per-round ratios: other load that starts in the middle of a run slows both sides of a round, and cancels out.
 //
 // Thread safety: none; one thread measures.
 #pragma once
@@ -27,25 +26,25 @@ struct Comparison {
   double ratio = 0;           // of the speeds, median over the rounds
 };
 
-// Seconds of one side and of the other.
+// Seconds of each side.
 struct Times {
   double ours = 0, reference = 0;
 
   double ratio() const { return reference / ours; }
 };
 
-// Where who begins changes from round to round, and matters, single rounds have two middles. So two rounds, each of
-// which somebody else begins, are a pair with the geometric means of its times; this is the pair whose ratio is the
-// median, of an even number the geometric mean of the middle two. The times and the ratio are of the same rounds.
-// REQUIRES: an even number of rounds, not none.
+// If the order of the sides alternates and matters, the ratios of single rounds have two modes. Therefore two
+// consecutive rounds, with different orders, form a pair with the geometric means of their times. Returns the pair with
+// the median ratio; for an even number of pairs the geometric mean of the middle two. The times and the ratio are of
+// the same rounds. REQUIRES: an even, non-zero number of rounds.
 Times middle_pair(const std::vector<Times>& rounds);
 
-// Runs both `rounds` times in turn, after one round of each that does not count.
+// Runs both sides `rounds` times in turn, after one round of each that does not count.
 Comparison compare(std::string name, Bytes bytes, double goal, int rounds,
                    const std::function<void()>& ours, std::string reference_name,
                    const std::function<void()>& reference);
 
-// The same, where each tells by itself how many seconds a round took.
+// The same for functions that measure their round themselves and return its seconds.
 Comparison compare_timed(std::string name, Bytes bytes, double goal, int rounds,
                          const std::function<double()>& ours, std::string reference_name,
                          const std::function<double()>& reference);

@@ -49,7 +49,7 @@ std::string kernel() {
   return ::uname(&name) == 0 ? fmt::format("{} {}", name.sysname, name.release) : "unknown";
 }
 
-// "ext4 on /dev/vda": the mount whose device number is the directory's.
+// "ext4 on /dev/vda": the mount with the directory's device number.
 std::string disk(const std::string& directory) {
   struct stat about {};
   if (::stat(directory.c_str(), &about) != 0) return "unknown";
@@ -77,7 +77,7 @@ std::string date() {
   return text.data();
 }
 
-// Whoever measures writes results, and the tables of them: they are no change of what is measured.
+// Results, and the tables made from them, are excluded: writing them does not change the measured code.
 std::string commit(const std::string& build_directory) {
   const std::string git = fmt::format("git -C '{}' ", build_directory);
   const std::string changes = first_line_of(

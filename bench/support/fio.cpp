@@ -14,10 +14,10 @@
 namespace tessera::bench {
 namespace {
 
-// Ours lie in huge pages too; fio in small ones is half as fast on a disk of a virtual machine.
+// Our buffers are in huge pages too; with small pages fio is half as fast on a virtual machine's disk.
 constexpr const char* kHugePages = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
 
-// What the command prints; nothing when it fails.
+// The output of the command; empty if it fails.
 std::string output_of(const std::string& command) {
   std::FILE* const pipe = ::popen(command.c_str(), "r");  // NOLINT: the command is made of numbers
   if (pipe == nullptr) return {};

@@ -1,9 +1,8 @@
-// fio, the benchmark of disks that others know, on a file like the spill file: where it is
-// installed.
+// fio, the widely known disk benchmark, on a file like the spill file, if it is installed.
 //
-// It opens our own file anew, through the link of this process's descriptor, so that blocks on the
-// disk are laid out as ours are. As ours it registers its file and its buffers, and asks for huge
-// pages. The time is what fio says: its start is not in it.
+// It opens our own file anew, through the link of this process's descriptor, so that the blocks have the same layout on
+// the disk. Like our code it registers its file and its buffers, and uses huge pages. The time is the one that fio
+// reports, which excludes its start.
 //
 // Thread safety: none; one thread measures.
 #pragma once
@@ -18,16 +17,15 @@ class Fio {
  public:
   static bool is_installed();
 
-  // `depth` requests of `block` bytes are in flight, by io_uring and O_DIRECT. REQUIRES:
-  // is_installed().
+  // `depth` requests of `block` bytes are in flight, by io_uring and O_DIRECT. REQUIRES: is_installed().
   Fio(SpillFile file, Bytes bytes, Bytes block, unsigned depth);
 
-  // Seconds for `bytes`: all of the file, kPasses times over. Errors: kIo with what fio said.
+  // Seconds for `bytes`: the whole file, kPasses times. Errors: kIo with fio's output.
   Result<double> write() const { return run("write"); }
   Result<double> read() const { return run("read"); }
 
  private:
-  // fio counts milliseconds, of which one pass takes few.
+  // fio reports milliseconds, and one pass takes few.
   static constexpr int kPasses = 4;
 
   Result<double> run(const char* way) const;

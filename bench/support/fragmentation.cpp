@@ -10,7 +10,7 @@ namespace tessera::bench {
 
 std::optional<Fragmentation> fragmentation(Contender& contender, int operations) {
   if (!contender.reserved()) return std::nullopt;
-  const Bytes before = *contender.reserved();  // what other workloads left behind
+  const Bytes before = *contender.reserved();  // left over from other workloads
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> exponent(9, 26);
   std::vector<std::pair<std::uint64_t, Bytes>> live;

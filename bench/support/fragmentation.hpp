@@ -1,7 +1,7 @@
-// How much memory an allocator needs for blocks of mixed sizes and random lives.
+// How much memory an allocator needs for blocks of mixed sizes and random lifetimes.
 //
-// What it holds with memory to spare says how it caches; the least memory in which the same operations go
-// through says how it fragments.
+// The memory it holds when memory is ample shows how it caches; the least memory in which the same operations succeed
+// shows how it fragments.
 //
 // Thread safety: one thread.
 #pragma once
@@ -15,14 +15,14 @@
 namespace tessera::bench {
 
 struct Fragmentation {
-  Bytes used, reserved;  // both at the moment when most was reserved, in the second half
+  Bytes used, reserved;  // both at the peak of `reserved` in the second half
   double mean = 0;       // reserved / used, over samples in the second half
 };
-// Mixed sizes from 512 bytes to 64 MiB, log-uniform, up to 8 GiB live, random lives.
-// Nothing for a contender that cannot tell what it holds, or ran out of memory.
+// Log-uniform sizes from 512 bytes to 64 MiB, up to 8 GiB live, random lifetimes. Empty for a contender that cannot
+// report what it holds, or that ran out of memory.
 std::optional<Fragmentation> fragmentation(Contender& contender, int operations);
 
-// The least memory, to 64 MiB, in which those operations go through; nothing when 64 GiB do not do.
+// The least memory, to 64 MiB, in which those operations succeed; empty if 64 GiB are not enough.
 std::optional<Bytes> least_memory(const std::function<std::unique_ptr<Contender>(Bytes)>& make,
                                   int operations);
 

@@ -1,4 +1,4 @@
-// Host allocators: the floor. They give out host memory, which the workloads never touch.
+// Host allocators, the lower limit. They allocate host memory, which the workloads never touch.
 #include <dlfcn.h>
 
 #include <jemalloc/jemalloc.h>
@@ -25,7 +25,7 @@ class Jemalloc final : public Contender {
   }
 };
 
-// Opened at run time and by itself: linked, it would take over this program's malloc.
+// Loaded at run time with local symbols: if it were linked, it would replace this program's malloc.
 class Mimalloc final : public Contender {
  public:
   explicit Mimalloc(void* library)

@@ -10,7 +10,7 @@
 namespace tessera::bench {
 namespace {
 
-constexpr std::uint64_t kMemoryRate = 2'000;  // bytes in a nanosecond
+constexpr std::uint64_t kMemoryRate = 2'000;  // bytes per nanosecond
 constexpr Nanoseconds kLaunch{2'000};
 
 class Maker {
@@ -19,7 +19,7 @@ class Maker {
     iteration_.runs.push_back({.bytes = bytes});
     return static_cast<std::uint32_t>(iteration_.runs.size() - 1);
   }
-  // It takes as long as reading all that it uses.
+  // A step takes as long as reading all runs that it uses.
   void step(std::initializer_list<RunUse> uses) { step(std::vector<RunUse>(uses)); }
   void step(const std::vector<RunUse>& uses) {
     const auto first = static_cast<std::uint32_t>(iteration_.uses.size());
@@ -31,7 +31,7 @@ class Maker {
     const auto end = static_cast<std::uint32_t>(iteration_.uses.size());
     iteration_.steps.push_back({.duration = time, .first_use = first, .end_use = end});
   }
-  // The newest step makes a small block, and frees the one before it; they lie in one page.
+  // The newest step allocates a small block and frees that of the step before; both are in one page.
   void make_small_block() {
     SmallRuns& small = iteration_.small;
     small.runs.assign(1, {.bytes = kBasePage});
@@ -47,7 +47,7 @@ class Maker {
 }  // namespace
 
 Iteration decoder_iteration(std::uint32_t positions) {
-  constexpr std::uint32_t kLayers = 16, kBlock = 256, kPrompt = 2;  // blocks
+  constexpr std::uint32_t kLayers = 16, kBlock = 256, kPrompt = 2;  // cache blocks
   Maker maker;
   std::vector<std::uint32_t> layers;
   for (std::uint32_t i = 0; i < kLayers; ++i) layers.push_back(maker.run(116_MiB));
@@ -59,7 +59,7 @@ Iteration decoder_iteration(std::uint32_t positions) {
     for (std::uint32_t i = 0; i < kLayers; ++i) {
       std::vector<RunUse> uses = {{.run = layers[i]}};
       for (const std::uint32_t block : cache[i]) uses.push_back({.run = block});
-      if (!cache[i].empty()) uses.back().writes = true;  // the key and the value of this position
+      if (!cache[i].empty()) uses.back().writes = true;  // stores the key and value of this position
       for (std::uint32_t more = position == 0            ? kPrompt
                                 : position % kBlock == 0 ? 1
                                                          : 0;

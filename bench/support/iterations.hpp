@@ -1,4 +1,4 @@
-// Iterations of two kinds of programs, as an engine learns them, for what plans them. All runs are whole pages.
+// Iterations of two kinds of programs, as an engine learns them, as input for planners. All runs are whole pages.
 //
 // Thread safety: stateless.
 #pragma once
@@ -9,19 +9,18 @@
 
 namespace tessera::bench {
 
-// Llama 3 1B (16 layers, 64 sequences) answers: at each of `positions` every layer's weights and
-// its cache of keys and values so far are read, and 32 MiB of cache are added for 256 positions. 18
-// launches for each.
+// Decoding with Llama 3 1B (16 layers, 64 sequences): at each of `positions` every layer's weights and its key-value
+// cache so far are read, and 32 MiB of cache are added per 256 positions. 18 launches per position.
 Iteration decoder_iteration(std::uint32_t positions);
 
-// Training in `layers` layers of twelve operations: forwards each writes 64 MiB that are read on
-// the way back.
+// Training with `layers` layers of twelve operations: each operation of the forward pass writes 64 MiB that the
+// backward pass reads.
 Iteration training_iteration(std::uint32_t layers);
 
-// Allocated at once at most.
+// The most bytes allocated at a time.
 Bytes live_peak(const Iteration& iteration);
 
-// Launches, allocations and frees; a small run that is used has a block made and freed there.
+// Launches, allocations and frees; a use of a small run counts an allocation and a free there.
 std::size_t events_of(const Iteration& iteration);
 
 }  // namespace tessera::bench

@@ -9,11 +9,12 @@
 namespace tessera::bench {
 namespace {
 
-// A node of a tree or of a hash table holds, besides its value, links of this size.
+// A node of a tree or of a hash table holds links of this size besides its value.
 constexpr std::uint64_t kTreeLinks = 32;
-constexpr std::uint64_t kHashLinks = 24;  // its place in the array of buckets included
+constexpr std::uint64_t kHashLinks = 24;  // including its entry in the bucket array
 
-// The first few share a page, whose words are as many as those of the smallest slots.
+// Of a slab with a whole page. (The first few slots of a class are in a shared page, which has as many words as a page
+// of the smallest slots.)
 std::uint64_t bytes_of_slab(SizeClass size_class) {
   const std::uint64_t slots = kBasePage / size_class.bytes();
   const std::uint64_t lines = round_up(Bytes(slots), Bytes(Slab::line_slots(size_class.bytes()))) /
@@ -29,7 +30,7 @@ std::uint64_t bytes_of_run(RunShape shape) {
 
 }  // namespace
 
-// The blocks are made, so that the counts of slabs and runs are what a million blocks have.
+// The blocks are really allocated, so that the counts of slabs and runs are those of a million blocks.
 Metadata metadata_of(Bytes block_bytes, std::uint64_t blocks) {
   const SizeClass size_class = *size_class_for(block_bytes);
   const Bytes memory = round_up(size_class.bytes() * blocks * 11 / 10, 1_GiB) + 1_GiB;

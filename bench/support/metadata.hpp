@@ -1,8 +1,8 @@
-// What our bookkeeping takes in host memory for a million blocks: records of blocks, runs and pages,
-// the page map, and the nodes of the tables they stand in.
+// The host memory that our bookkeeping takes for a million blocks: records of blocks, runs and pages, the page map, and
+// the nodes of the tables that hold them.
 //
-// Counted from the sizes of the records and not from the process: the simulated device's own
-// bookkeeping is in the same heap, and far larger.
+// It is computed from the sizes of the records, not measured in the process: the simulated device's own bookkeeping is
+// in the same heap, and is far larger.
 //
 // Thread safety: one thread.
 #pragma once
@@ -14,7 +14,7 @@
 namespace tessera::bench {
 
 struct Metadata {
-  Bytes block_bytes;  // asked for, each
+  Bytes block_bytes;  // requested size of each
   std::uint64_t blocks = 0;
   Bytes managed;      // pages of all runs
   Bytes block_records, runs, page_map;

@@ -1,4 +1,4 @@
-// A benchmark has nobody to return an error to: it says it, and ends.
+// A benchmark has no caller to return an error to: it prints the error and exits.
 //
 // Thread safety: stateless.
 #pragma once

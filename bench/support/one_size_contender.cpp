@@ -1,11 +1,9 @@
-// Pages of one size, and nothing that joins or splits them: what the page classes are measured
-// against.
+// Pages of one size, never joined or split: the reference for the page classes.
 //
-// Size classes are ours, so that only the pages differ: a block below 1 MiB is a slot of a page of
-// its class, a larger one has pages of its own. Any page serves any address, so pages never
-// fragment: what is held beyond what is used is the rest of a block's last page, of a slot, and
-// slots that are free in pages of other classes. A free page is kept for the next block and never
-// goes back to the device.
+// The size classes are ours, so that only the pages differ: a block below 1 MiB is a slot of a page of its class, a
+// larger block has pages of its own. Any page can back any address, so pages never fragment. The memory held beyond the
+// used bytes is the remainder of a block's last page or of a slot, and free slots in pages of other classes. A free
+// page is kept for the next block and is never returned to the device.
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -59,7 +57,7 @@ class OneSize final : public Contender {
     std::vector<std::uint64_t> free_slots;
   };
 
-  // The address of so many pages, or 0. Addresses cost nothing and are never used again.
+  // The address of `pages` pages, or 0. Addresses cost nothing and are never reused.
   std::uint64_t take(std::uint64_t pages) {
     if (pages > pages_ - used_) return 0;
     used_ += pages;
@@ -73,7 +71,7 @@ class OneSize final : public Contender {
     if (start != 0) blocks_.emplace(start, pages);
     return start;
   }
-  // From the lowest page with room, so that sparse ones empty: as our slabs do.
+  // Takes the lowest page with room, so that sparse pages become empty, as our slabs do.
   std::uint64_t allocate_slot(SizeClass size_class) {
     auto& with_room = with_room_[size_class.index];
     if (with_room.empty()) {
@@ -93,10 +91,10 @@ class OneSize final : public Contender {
   }
 
   const Bytes page_;
-  const std::uint64_t pages_;  // that there are
+  const std::uint64_t pages_;  // in total
   std::mutex mutex_;
   std::uint64_t used_ = 0, held_ = 0;                        // pages
-  std::uint64_t next_ = std::uint64_t{1} << 40;              // a multiple of any page
+  std::uint64_t next_ = std::uint64_t{1} << 40;              // a multiple of any page size
   std::unordered_map<std::uint64_t, std::uint64_t> blocks_;  // start to pages
   std::unordered_map<std::uint64_t, Slab> slabs_;            // by start
   std::vector<std::set<std::uint64_t>> with_room_;           // starts of slabs, by class

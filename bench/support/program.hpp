@@ -1,5 +1,5 @@
-// What every benchmark program is: it reads --smoke and --json, refuses to measure in a build with
-// assertions, and prints its environment with its results.
+// The frame of every benchmark program: it reads --smoke and --json, refuses to measure in a build with assertions, and
+// prints its environment with its results.
 //
 // Thread safety: none; one thread measures.
 #pragma once
@@ -15,20 +15,20 @@
 namespace tessera::bench {
 
 struct Results {
-  nlohmann::ordered_json json;  // an object: stands beside the environment
+  nlohmann::ordered_json json;  // an object, printed next to the environment
   std::function<void()> print;  // as tables
 };
 
 struct Program {
   const char* about;
   const char* smoke;            // what a smoke run does
-  std::string build_directory;  // as read_environment has it
+  std::string build_directory;  // as for read_environment()
   std::string data_directory;   // likewise
   bool has_assertions = kTesseraChecked;
 };
 
-// The program's main(): `measure` is told whether this is a smoke run, and returns nothing after it has
-// said why it failed.
+// The program's main(). `measure` receives whether this is a smoke run. It returns an empty result after printing why
+// it failed.
 int run_program(int argc, char** argv, const Program& program,
                 const std::function<std::optional<Results>(bool smoke)>& measure);
 

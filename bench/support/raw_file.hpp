@@ -1,4 +1,4 @@
-// What the disk can do: plain O_DIRECT requests over io_uring and nothing else, as a reference.
+// The speed of the disk: plain O_DIRECT requests over io_uring and nothing else, as a reference.
 //
 // Thread safety: none; one thread measures.
 #pragma once
@@ -20,8 +20,8 @@ class RawFile {
   RawFile(const RawFile&) = delete;
   RawFile& operator=(const RawFile&) = delete;
 
-  // Moves `bytes`, a multiple of the block, between the file's start and `host`. REQUIRES: host is
-  // aligned to 4096. Returns false when any request failed or was cut short.
+  // Moves `bytes`, a multiple of the block, between the file's start and `host`. REQUIRES: host is aligned to 4096.
+  // Returns false if any request failed or was cut short.
   bool write(const void* host, Bytes bytes) { return move(true, const_cast<void*>(host), bytes); }
   bool read(void* host, Bytes bytes) { return move(false, host, bytes); }
 

@@ -1,4 +1,4 @@
-// Ours, as the C API calls it, over a simulated device without contents: its mappings cost bookkeeping.
+// Ours, called as the C API calls it, over a simulated device without contents: mappings cost only bookkeeping.
 #include <array>
 #include <cstdlib>
 #include <iostream>
@@ -48,7 +48,7 @@ class TesseraContender final : public Contender {
  private:
   SteadyClock clock_;
   NoHostPages pages_;
-  SimDriver* driver_ = nullptr;  // the allocator's
+  SimDriver* driver_ = nullptr;  // owned by the allocator
   std::unique_ptr<Allocator> allocator_;
   std::array<StreamId, kStreams> streams_;
 };

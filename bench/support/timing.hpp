@@ -1,4 +1,4 @@
-// What measurements by hand have in common: how long something takes, and the middle of several.
+// Helpers for manual measurements: how long something takes, and the median of several values.
 //
 // Thread safety: stateless.
 #pragma once
@@ -17,7 +17,7 @@ inline double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Of an even number the mean of the middle two. REQUIRES: not empty.
+// For an even number the mean of the middle two. REQUIRES: not empty.
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;

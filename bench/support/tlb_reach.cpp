@@ -23,7 +23,7 @@ double TlbReach::covered_large_only() const { return part(kLargeEntries, large_o
 
 TlbReach reach_of(std::span<const MappedPage> pages) {
   TlbReach reach;
-  std::map<std::uint64_t, std::uint64_t> base_pages;  // present, by window
+  std::map<std::uint64_t, std::uint64_t> base_pages;  // number present, by window
   for (const MappedPage& page : pages) {
     reach.mapped += page_bytes(page.page_class);
     if (page.page_class == PageClass::kBase) {

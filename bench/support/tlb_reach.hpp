@@ -1,10 +1,9 @@
 // How many TLB entries a working set takes: one for each mapping that is present.
 //
-// A model. Mosaic (Ausavarungnirun et al., MICRO 2017) has two kinds of entries, for base and for
-// large pages, as its simulator has: 64 and 16. A mapping takes one entry of its size; a large page
-// on joined base frames is sixteen mappings. What a GPU's TLB really holds, whether it merges
-// neighbours by itself, and what a miss costs is not published, so this counts and says nothing
-// about time.
+// This is a model. Mosaic (Ausavarungnirun et al., MICRO 2017) has two kinds of entries, for base and for large pages,
+// and its simulator has 64 and 16 of them. A mapping takes one entry of its size; a large page on joined base frames is
+// sixteen mappings. The capacity of a real GPU's TLB, whether it merges neighbours by itself, and the cost of a miss
+// are not published, so the model counts entries and does not estimate time.
 //
 // Thread safety: stateless.
 #pragma once
@@ -22,7 +21,7 @@ inline constexpr std::uint64_t kBaseEntries = 64, kLargeEntries = 16;  // of Mos
 struct MappedPage {
   Address address;
   PageClass page_class = PageClass::kBase;
-  bool joined = false;  // a large page that is sixteen mappings
+  bool joined = false;  // a large page that consists of sixteen mappings
 };
 
 struct TlbReach {
@@ -30,19 +29,18 @@ struct TlbReach {
   std::uint64_t base = 0, large = 0;  // entries, as the pages are mapped
   std::uint64_t base_only = 0;        // if all pages were base pages
   std::uint64_t merged =
-      0;  // as mapped, with each full window of base pages as one: Mosaic's coalescing
-  std::uint64_t large_only = 0;  // if each window with anything in it were one large page,
-  Bytes large_only_mapped;       // which then maps so much
+      0;  // as mapped, but each full window of base pages as one entry: Mosaic's coalescing
+  std::uint64_t large_only = 0;  // if each non-empty window were one large page
+  Bytes large_only_mapped;       // bytes that these would map
 
   std::uint64_t entries() const { return base + large; }
-  // The part of `mapped` that the entries of such a TLB cover, where all of it is equally likely to
-  // be used.
+  // The fraction of `mapped` that the entries of such a TLB cover, if all of it is equally likely to be used.
   double covered() const;
   double covered_base_only() const;
   double covered_large_only() const;
 };
 
-// REQUIRES: no two pages overlap; large pages lie on windows (multiples of 32 MiB).
+// REQUIRES: no two pages overlap; large pages are aligned to windows (multiples of 32 MiB).
 TlbReach reach_of(std::span<const MappedPage> pages);
 
 }  // namespace tessera::bench

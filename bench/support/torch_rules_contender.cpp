@@ -1,8 +1,8 @@
-// The caching rules of PyTorch's CUDA allocator as its documentation states them, written anew:
-// sizes are rounded to 512 bytes; up to 1 MiB comes from segments of 2 MiB, up to 10 MiB from segments
-// of 20 MiB, above that segments are the size rounded to 2 MiB. A free block of the same stream that
-// fits best is split, where the rest is at least 512 bytes (small) or more than 1 MiB (large).
-// Neighbours that are free merge. When nothing is left, segments that are wholly free go back.
+// A new implementation of the caching rules of PyTorch's CUDA allocator, as its documentation states them. Sizes are
+// rounded to 512 bytes. Sizes up to 1 MiB come from segments of 2 MiB, sizes up to 10 MiB from segments of 20 MiB;
+// above that a segment has the size rounded to 2 MiB. The best-fitting free block of the same stream is split if the
+// rest is at least 512 bytes (small) or more than 1 MiB (large). Free neighbours merge. When memory runs out, segments
+// that are completely free are released.
 //
 // A segment costs nothing here, while cudaMalloc takes a device call: times are those of a warm cache.
 #include <array>
@@ -16,10 +16,10 @@ namespace tessera::bench {
 namespace {
 
 constexpr std::uint64_t kTorchUnit = 512;
-constexpr std::uint64_t kSmallest = (1_MiB).value();  // sizes up to it are small
+constexpr std::uint64_t kSmallest = (1_MiB).value();  // up to this size a block is small
 constexpr std::uint64_t kSmallSegment = (2_MiB).value();
 constexpr std::uint64_t kLargeSegment = (20_MiB).value();
-constexpr std::uint64_t kOwnSegment = (10_MiB).value();  // sizes from it have their own
+constexpr std::uint64_t kOwnSegment = (10_MiB).value();  // from this size a block has its own segment
 
 struct Piece {
   std::uint64_t start = 0, size = 0;
@@ -136,7 +136,7 @@ class TorchRules final : public Contender {
     pool(*piece.after).erase(piece.after);
     join(piece);
   }
-  // With the next one, which is in no pool.
+  // Joins the piece with the next one, which is in no pool.
   static void join(Piece& piece) {
     Piece* const next = piece.after;
     piece.size += next->size;

@@ -9,13 +9,13 @@
 namespace tessera::bench {
 namespace {
 
-constexpr double kLonger = 20;  // than a short life is a long one, and one block in so many has it
+constexpr double kLonger = 20;  // ratio of long to short lifetimes; one block in this many is long-lived
 constexpr int kSamples = 32;
 
 struct Sizes {
   const char* name;
-  double least, largest;  // as powers of two; logarithms are drawn evenly
-  int short_life;         // in allocations: half of what is live lives no longer on average
+  double least, largest;  // as powers of two; sizes are log-uniform
+  int short_life;         // mean short lifetime, in allocations; half of the live bytes are short-lived
 };
 
 struct Death {
@@ -24,7 +24,7 @@ struct Death {
   bool operator>(const Death& other) const { return time > other.time; }
 };
 
-// Blocks that are live, each at a place that it keeps, so that a death finds it.
+// The live blocks, each at a fixed index, so that its free can find it.
 class Living {
  public:
   explicit Living(BlockLayers& layers) : layers_(layers) {}
@@ -84,7 +84,7 @@ struct Sum {
   }
 };
 
-// Short lives end at random, or all of them together: at the end of a phase of twice their mean.
+// Short lifetimes end at random, or all together at the end of a phase of twice their mean.
 enum class Ends : std::uint8_t { kAtRandom, kTogether };
 
 void live_on(const Sizes& sizes, bool told_apart, Ends ends, int lives,
@@ -100,7 +100,7 @@ void live_on(const Sizes& sizes, bool told_apart, Ends ends, int lives,
       living.remove(deaths.top().block);
   };
   const int phase = 2 * sizes.short_life, allocations = sizes.short_life * lives;
-  Sum before, after;  // the deaths of a moment: where they come one by one it makes no difference
+  Sum before, after;  // the frees of one moment; with random ends the two do not differ
   for (int now = 1; now <= allocations; ++now) {
     const bool is_long = random() % static_cast<std::uint64_t>(kLonger) == 0;
     const Bytes bytes(static_cast<std::uint64_t>(std::exp2(exponent(random))));

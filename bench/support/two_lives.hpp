@@ -1,10 +1,9 @@
-// What telling short lives from long ones could win where blocks are placed.
+// What could be gained by placing short-lived blocks apart from long-lived ones.
 //
-// One block in twenty lives twenty times as long, so that half of the live bytes are of each kind.
-// The same blocks are placed twice: all with one tag, and with a tag for each kind of life. Tags
-// are domains, which share neither slab nor window, so the second is what placement from both ends
-// of the address space would come to with lives foretold without a mistake: the most that it could
-// win.
+// One block in twenty lives twenty times as long, so that half of the live bytes are of each kind. The same blocks are
+// placed twice: all with one tag, and with one tag per kind of lifetime. Tags are domains, which share neither slabs
+// nor windows. The second placement is therefore equivalent to placing from both ends of the address space with
+// perfectly predicted lifetimes: the upper limit of the gain.
 //
 // Thread safety: stateless.
 #pragma once
@@ -18,13 +17,13 @@
 namespace tessera::bench {
 
 struct LivesRow {
-  std::string blocks;  // the sizes
-  std::string when;    // short lives end, and in which moment this was
+  std::string blocks;  // the range of sizes
+  std::string when;    // how short lifetimes end, and the moment of the samples
   std::string placed;  // the two kinds, together or apart
-  Occupation mean;     // over samples; `moved` and `repacked` too
+  Occupation mean;     // over samples, including `moved` and `repacked`
 };
 
-// `lives`: how many short lives it goes on for.
+// `lives`: the duration in short lifetimes.
 std::vector<LivesRow> measure_two_lives(int lives);
 
 }  // namespace tessera::bench

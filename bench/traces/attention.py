@@ -1,4 +1,4 @@
-"""Layers that transformers share: linear, norm, attention, feed-forward."""
+"""Layers shared by transformers: linear, norm, attention, feed-forward."""
 
 from dataclasses import dataclass
 from typing import Callable
@@ -9,7 +9,7 @@ from tape import Tape
 
 @dataclass(frozen=True)
 class Shape:
-    """Of attention: heads of queries and of keys with values, each `head` wide; fused or as four ops."""
+    """Attention heads: query heads and key-value heads, each `head` wide; fused or as four ops."""
     width: int
     heads: int
     kv_heads: int
@@ -41,7 +41,7 @@ def add(tape: Tape, name: str, a: Tensor, b: Tensor, elements: int) -> Tensor:
 
 def attend(tape: Tape, name: str, q: Tensor, k: Tensor, v: Tensor, batch: int, queries: int, keys: int,
            shape: Shape) -> Tensor:
-    """Softmax(QK)V. Fused, it saves a number per row; else the scores and their softmax exist."""
+    """Softmax(QK)V. If fused, one number per row is saved; otherwise the scores and their softmax exist."""
     elements = batch * queries * shape.heads * shape.head
     product = 2 * batch * shape.heads * queries * keys * shape.head
     if shape.fused:
@@ -55,7 +55,7 @@ def attend(tape: Tape, name: str, q: Tensor, k: Tensor, v: Tensor, batch: int, q
 
 def attention(tape: Tape, name: str, x: Tensor, batch: int, length: int, shape: Shape,
               memory: tuple[Tensor, int] | None = None) -> Tensor:
-    """Self attention, or over `memory` (a tensor and its length)."""
+    """Self-attention, or cross-attention over `memory` (a tensor and its length)."""
     source, keys = memory if memory else (x, length)
     kv = shape.kv_heads * shape.head
     q = linear(tape, f"{name}.q", x, batch * length, shape.width, shape.heads * shape.head, shape.biased)
@@ -80,7 +80,7 @@ def gated_feed_forward(tape: Tape, name: str, x: Tensor, rows: int, width: int, 
 
 def block(tape: Tape, name: str, x: Tensor, rows: int, shape: Shape, norm: Callable[..., Tensor],
           mix: Callable[[Tensor], Tensor], feed: Callable[[Tensor], Tensor]) -> Tensor:
-    """The usual block, norms before: x + attention, then x + feed-forward."""
+    """The usual pre-norm block: x + attention, then x + feed-forward."""
     elements = rows * shape.width
     y = mix(norm(tape, f"{name}.norm1", x, rows, shape.width))
     x = add(tape, f"{name}.add1", x, y, elements)

@@ -1,4 +1,4 @@
-"""BERT: norms after, plain attention, a pooled first word; trained to tell two classes apart."""
+"""BERT: post-norm, plain attention, a pooled first token; trained for classification into two classes."""
 
 from functools import partial
 

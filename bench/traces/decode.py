@@ -1,7 +1,7 @@
 """Decoding with a growing cache: every step reads all keys and values so far, and adds some.
 
-The cache is in blocks of a fixed number of positions, per layer, as paged attention has them. At the
-end of a batch of sequences its blocks are freed, and the next batch begins with its prompt.
+The cache consists of blocks of a fixed number of positions, per layer, as in paged attention. At the end of a batch
+of sequences its blocks are freed, and the next batch begins with its prompt.
 """
 
 from llama import SIZES, TIED, Size

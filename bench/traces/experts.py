@@ -1,7 +1,7 @@
-"""Mixture of experts, serving: a router sends words to experts, and few experts get most words.
+"""Serving a mixture of experts: a router sends tokens to experts, and few experts get most tokens.
 
-Each layer's experts are ranked by a permutation of its own, and a word's experts are drawn by Zipf's
-law over the ranks. Only experts that were drawn are read: the others may leave the device.
+The experts of each layer are ranked by a random permutation, and a token's experts are drawn by Zipf's law over the
+ranks. Only experts that were drawn are read: the others may be evicted.
 """
 
 import random
@@ -16,7 +16,7 @@ class Size:
     width: int
     inner: int
     experts: int
-    chosen: int           # experts for each word
+    chosen: int           # experts for each token
     exponent: float       # of Zipf's law
 
 
@@ -28,7 +28,7 @@ HALF = 2
 
 
 def draw(rng: random.Random, size: Size, words: int, order: list[int]) -> dict[int, int]:
-    """Expert -> how many words it gets."""
+    """Expert -> how many tokens it gets."""
     weights = [1 / (rank + 1) ** size.exponent for rank in range(size.experts)]
     counts: dict[int, int] = {}
     for _ in range(words):

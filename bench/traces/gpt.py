@@ -1,4 +1,4 @@
-"""GPT-2: learned positions, norms before, one table for words in and out."""
+"""GPT-2: learned positions, pre-norm, one table for input and output tokens."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ def decoder_block(tape: Tape, name: str, x: Tensor, batch: int, length: int, sha
 
 
 def head(tape: Tape, x: Tensor, rows: int, width: int) -> None:
-    """Norm, product with the table of words, loss."""
+    """Norm, product with the token table, loss."""
     x = layer_norm(tape, "norm", x, rows, width)
     words = tape.weights.get("words", WORDS * width)
     tape.loss(tape.product("logits", x, [words], rows * WORDS, 2 * rows * width * WORDS))

@@ -1,4 +1,4 @@
-"""Layers that convolutional networks share. A map is a tensor with channels and a side."""
+"""Layers shared by convolutional networks. A map is a tensor with channels and a side length."""
 
 from dataclasses import dataclass
 from typing import Sequence
@@ -39,7 +39,7 @@ def conv(tape: Tape, name: str, x: Map, batch: int, channels: int, kernel: int, 
 
 
 def up_conv(tape: Tape, name: str, x: Map, batch: int, channels: int) -> Map:
-    """2 x 2 with stride 2, transposed: twice the side."""
+    """2 x 2 with stride 2, transposed: doubles the side length."""
     weights = [tape.weights.get(f"{name}.weight", channels * x.channels * 4),
                tape.weights.get(f"{name}.bias", channels)]
     side = 2 * x.side
@@ -60,7 +60,7 @@ def relu_in_place(tape: Tape, name: str, x: Map, batch: int) -> Map:
 
 
 def relu(tape: Tape, name: str, x: Map, batch: int) -> Map:
-    """Into a map of its own."""
+    """Writes a new map."""
     output = tape.map(name, [x.tensor], x.elements(batch), x.elements(batch), ["output"], tag=FEATURE_MAP)
     return Map(output, x.channels, x.side)
 
@@ -73,7 +73,7 @@ def batch_norm(tape: Tape, name: str, x: Map, batch: int) -> Map:
 
 
 def response_norm(tape: Tape, name: str, x: Map, batch: int) -> Map:
-    """Across channels; its backward pass needs input and output."""
+    """Norm across channels; its backward pass needs input and output."""
     output = tape.map(name, [x.tensor], x.elements(batch), 20 * x.elements(batch), ["inputs", "output"],
                       tag=FEATURE_MAP)
     return Map(output, x.channels, x.side)
@@ -87,12 +87,12 @@ def max_pool(tape: Tape, name: str, x: Map, batch: int, kernel: int = 2, stride:
 
 
 def mean_pool(tape: Tape, name: str, x: Map, batch: int) -> Map:
-    """The whole map to one number per channel."""
+    """Reduces the whole map to one number per channel."""
     return Map(tape.map(name, [x.tensor], batch * x.channels, x.elements(batch)), x.channels, 1)
 
 
 def join(tape: Tape, name: str, maps: Sequence[Map], batch: int) -> Map:
-    """Channels behind each other; all maps have one side."""
+    """Concatenates channels; all maps have the same side length."""
     channels = sum(m.channels for m in maps)
     elements = batch * channels * maps[0].side ** 2
     return Map(tape.map(name, [m.tensor for m in maps], elements, 0, tag=FEATURE_MAP), channels, maps[0].side)

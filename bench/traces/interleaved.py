@@ -1,14 +1,15 @@
-"""One rank of a pipeline whose devices have several chunks of the model each, and take turns with them (interleaved 1F1B).
+"""One rank of a pipeline with several chunks of the model on each device, which it runs alternately (interleaved
+1F1B).
 
-Of p ranks with v chunks each, rank r has the layers of virtual stages r, p + r, 2p + r and so on. Micro-batches go in
-groups of p through one chunk after the other. Rank r first runs 2(p - r - 1) + (v - 1)p forward passes, then one forward
-and one backward pass in turn, then the backward passes that are left (Narayanan et al., SC 2021, and Megatron-LM): that
-many passes and one are open at once. The schedule is for more micro-batches than ranks; Megatron-LM runs all that is
-forward first where there are as many.
+Of p ranks with v chunks each, rank r has the layers of virtual stages r, p + r, 2p + r and so on. Micro-batches go
+in groups of p through one chunk after the other. Rank r first runs 2(p - r - 1) + (v - 1)p forward passes, then
+alternates one forward and one backward pass, then runs the remaining backward passes (Narayanan et al., SC 2021, and
+Megatron-LM): one more than that number of passes are open at once. The schedule is for more micro-batches than
+ranks; if there are as many, Megatron-LM runs all forward passes first.
 
-The model is that of the table in Kuaishou's artifact (USENIX ATC 2024): Llama 65B at 8,192 words, each layer shared
-by two devices and each text by two others. So a device has half of each weight, that of norms included, and a quarter of
-each activation.
+The model is that of the table in Kuaishou's artifact (USENIX ATC 2024): Llama 65B with 8,192 tokens, each layer
+shared by two devices and each sequence by two others. So a device has half of each weight, including norms, and a
+quarter of each activation.
 """
 
 from typing import Iterator
@@ -24,7 +25,7 @@ TENSOR_SHARES, TEXT_SHARES = 2, 2
 
 
 def schedule(ranks: int, rank: int, chunks: int, micro_batches: int) -> Iterator[tuple[bool, int, int]]:
-    """(whether it goes forward, chunk, micro-batch) of each pass, in order."""
+    """(whether it is a forward pass, chunk, micro-batch) of each pass, in order."""
     def which(number: int) -> tuple[int, int]:
         group, place = divmod(number, ranks * chunks)
         return place // ranks, group * ranks + place % ranks
@@ -40,7 +41,7 @@ def schedule(ranks: int, rank: int, chunks: int, micro_batches: int) -> Iterator
 
 
 def forward(weights: Weights, stage: int, stages: int, batch: int) -> Tape:
-    """One micro-batch through one chunk; the tape waits for its way back."""
+    """One micro-batch through one chunk; the tape is kept for the backward pass."""
     tape, length = Tape(weights), SIZE.length // TEXT_SHARES // TENSOR_SHARES
     rows = batch * length
     x = embed(tape, rows, SIZE) if stage == 0 else receive(tape, rows * SIZE.width, "activation")

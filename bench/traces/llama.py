@@ -1,4 +1,4 @@
-"""Llama: root-mean-square norms, gated feed-forward, rotary positions, groups of queries share a key."""
+"""Llama: root-mean-square norms, gated feed-forward, rotary positions, grouped-query attention."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -48,7 +48,7 @@ def embed(tape: Tape, rows: int, size: Size) -> Tensor:
 
 
 def decoder_block(tape: Tape, name: str, x: Tensor, batch: int, length: int, size: Size, keys: int) -> Tensor:
-    """`length` words of each text, of which each attends to `keys` words: more, where devices share a text."""
+    """`length` tokens of each sequence, of which each attends to `keys` tokens: more if devices share a sequence."""
     shape = Shape(size.width, size.heads, size.kv_heads, size.width // size.heads, biased=False)
     rows = batch * length
     y = rms_norm(tape, f"{name}.norm1", x, rows, size.width)
@@ -60,7 +60,7 @@ def decoder_block(tape: Tape, name: str, x: Tensor, batch: int, length: int, siz
 
 
 def head(tape: Tape, x: Tensor, rows: int, size: Size, tied: bool = False) -> None:
-    """Norm, product with a table of words, loss."""
+    """Norm, product with a token table, loss."""
     x = rms_norm(tape, "norm", x, rows, size.width)
     last = tape.weights.get("words" if tied else "head", size.words * size.width)
     tape.loss(tape.product("logits", x, [last], rows * size.words, 2 * rows * size.width * size.words))

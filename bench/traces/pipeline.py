@@ -1,7 +1,7 @@
-"""One stage of a pipeline that runs one forward and one backward pass in turn (1F1B).
+"""One stage of a pipeline that alternates one forward and one backward pass (1F1B).
 
-Stage s of p first runs p - s - 1 forward passes, then one forward and one backward pass in turn, then
-the backward passes that are left: so many passes are open at once, and so many activations live.
+Stage s of p first runs p - s - 1 forward passes, then alternates one forward and one backward pass, then runs the
+remaining backward passes. So p - s passes are open at once, and their activations are live.
 """
 
 from attention import Shape
@@ -13,7 +13,7 @@ STAGES, MICRO_BATCHES = 4, 8
 
 
 def receive(tape: Tape, elements: int, tag: str = "received") -> Tensor:
-    """What the stage before sends; its gradient goes back there."""
+    """Receives the output of the stage before; its gradient goes back there."""
     x = tape.tensor(elements, tag)
     tape.program.op("receive", [], [x])
     tape.undo.append(lambda: tape.run("send.gradient", [tape.gradients[x]], []))
@@ -21,13 +21,13 @@ def receive(tape: Tape, elements: int, tag: str = "received") -> Tensor:
 
 
 def send(tape: Tape, x: Tensor) -> None:
-    """To the stage behind; the gradient comes from there."""
+    """Sends to the next stage; the gradient comes from there."""
     tape.run("send", [x], [])
     tape.undo.append(lambda: tape.run("receive.gradient", *tape.gradient_into(x)))
 
 
 def forward(weights: Weights, stage: int, stages: int, batch: int, layers: int, width: int, heads: int) -> Tape:
-    """One micro-batch through the layers of the stage; the tape waits for its way back."""
+    """One micro-batch through the layers of the stage; the tape is kept for the backward pass."""
     tape, elements = Tape(weights), batch * POSITIONS * width
     x = embed(tape, batch, POSITIONS, width) if stage == 0 else receive(tape, elements)
     shape = Shape(width, heads, heads, width // heads)

@@ -1,7 +1,7 @@
 """A program as the allocator sees it: tensors, and ops that read and write them; written as a trace.
 
-A tensor is allocated right before the first op that writes it and freed right after the last op that
-needs it, unless it is persistent: weights and optimizer states live to the end.
+A tensor is allocated right before the first op that writes it and freed right after the last op that needs it,
+unless it is persistent: weights and optimizer states live until the end.
 """
 
 import json
@@ -39,21 +39,21 @@ class Program:
     gpu: Gpu
     beginning: list[Op] = field(default_factory=list)
     steps: list[Op | Mark] = field(default_factory=list)
-    remakable: frozenset[str] = frozenset()  # tags of what can be made again by the op that made it
+    remakable: frozenset[str] = frozenset()  # tags of tensors that can be recomputed by the op that wrote them
 
     def tensor(self, size: int, tag: str) -> Tensor:
         return Tensor(max(1, size), tag)
 
     def op(self, name: str, reads: Iterable[Tensor], writes: Iterable[Tensor], flops: float = 0,
            element_bytes: int = 4, moved: int | None = None) -> None:
-        """`moved` is the traffic, where it is not every operand once."""
+        """`moved` is the memory traffic, if it differs from accessing every operand once."""
         reads, writes = list(dict.fromkeys(reads)), list(dict.fromkeys(writes))
         if moved is None:
             moved = sum(t.bytes for t in reads) + sum(t.bytes for t in writes)
         self.steps.append(Op(name, self.gpu.nanoseconds(flops, moved, element_bytes), reads, writes))
 
     def persistent(self, name: str, size: int, tag: str) -> Tensor:
-        """Lives from before the first iteration to the end; an op of its own fills it."""
+        """Lives from before the first iteration to the end; a separate op fills it."""
         tensor = Tensor(max(1, size), tag, persistent=True)
         self.beginning.append(Op(f"init.{name}", self.gpu.nanoseconds(0, tensor.bytes, 4), [], [tensor]))
         return tensor
@@ -70,7 +70,7 @@ class Program:
         return last
 
     def lines(self) -> Iterable[dict]:
-        """Every line of the trace, in order."""
+        """All lines of the trace, in order."""
         yield {"t": "header", "version": 1, "name": self.name, "source": f"synthetic {self.gpu.name}",
                "device_memory": self.gpu.memory}
         last, ids = self.last_uses(), 0

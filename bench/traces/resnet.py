@@ -1,4 +1,4 @@
-"""ResNet with bottlenecks: 1 x 1, 3 x 3, 1 x 1, around them a short cut."""
+"""ResNet with bottlenecks: 1 x 1, 3 x 3, 1 x 1, and a skip connection around them."""
 
 from functools import partial
 

@@ -1,9 +1,9 @@
-"""Writes a trace as the log that RMM's logging adaptor would have kept of it: Thread,Time,Action,Pointer,Size,Stream.
+"""Writes a trace in the log format of RMM's logging adaptor: Thread,Time,Action,Pointer,Size,Stream.
 
 Usage: zstd -dc TRACE.jsonl.zst | rmm_log.py | zstd -19 > LOG.csv.zst
 
-Only what such a log has remains: who was allocated and freed, and when. A pointer is the block's number in steps of 512,
-which no two live blocks share.
+Only what such a log contains remains: which blocks were allocated and freed, and when. A pointer is the block's
+number times 512, so no two live blocks share one.
 """
 
 import json

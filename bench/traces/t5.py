@@ -1,4 +1,4 @@
-"""T5: an encoder and a decoder that attends to it; one table of words for both and for the output."""
+"""T5: an encoder and a decoder that attends to it; one token table for both and for the output."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ def feed(tape: Tape, name: str, x: Tensor, rows: int, width: int, inner: int) ->
 def stack(tape: Tape, name: str, x: Tensor, batch: int, length: int, layers: int, inner: int, shape: Shape,
           memory: tuple[Tensor, int] | None) -> Tensor:
     rows, width = batch * length, shape.width
-    # Positions are a few numbers for each head, added to the scores.
+    # Positions are a few numbers per head, added to the scores.
     bias = tape.weights.get(f"{name}.positions", BUCKETS * shape.heads)
     places = tape.lookup(f"{name}.places", bias, length * length, shape.heads)
     x = tape.map(f"{name}.start", [x, places], rows * width, 0)

@@ -1,7 +1,7 @@
-"""Forward, backward and Adam: a tape that remembers each forward op and plays it back in reverse.
+"""Forward, backward and Adam: a tape records each forward op and replays them in reverse.
 
-What an op saves for its backward pass is what the layer libraries save: inputs of matrix products and
-convolutions, outputs of activations that are their own derivative, statistics of norms.
+An op saves for its backward pass what the layer libraries save: inputs of matrix products and convolutions, outputs
+of activations whose derivative follows from the output, statistics of norms.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from program import Program, Tensor
 
 @dataclass(frozen=True)
 class Precision:
-    """Bytes of an element: of weights and activations, and whether Adam keeps an fp32 copy."""
+    """Bytes per element of weights and activations, and whether Adam keeps an fp32 copy."""
     element: int
     master: bool
 
@@ -31,10 +31,10 @@ class Weight:
 
 @dataclass
 class Weights:
-    """All weights of a model, made once, before the first iteration."""
+    """All weights of a model, created once, before the first iteration."""
     program: Program
     precision: Precision
-    shares: int = 1  # devices that have one share each of every weight
+    shares: int = 1  # devices that hold one share each of every weight
     all: dict[str, Weight] = field(default_factory=dict)
 
     def get(self, name: str, elements: int) -> Weight:
@@ -51,7 +51,7 @@ class Weights:
         return sum(weight.elements for weight in self.all.values())
 
     def adam(self) -> None:
-        """One step, after which the gradients are gone."""
+        """One step, after which the gradients are freed."""
         for name, weight in self.all.items():
             if weight.gradient is None:
                 continue
@@ -80,7 +80,7 @@ class Tape:
         return self.program.tensor(elements * (element or self.element), tag)
 
     def data(self, elements: int, element: int = 4) -> Tensor:
-        """Comes from outside: nothing flows back into it."""
+        """Input data: no gradient flows back into it."""
         tensor = self.tensor(elements, "input", element)
         self.program.op("load", [], [tensor])
         self.without_gradient.add(tensor)
@@ -91,7 +91,7 @@ class Tape:
         self.program.op(name, reads, writes, flops, self.element, moved)
 
     def gradient_into(self, tensor: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        """(reads, writes) of an op that adds to the gradient of `tensor`; none where none is wanted."""
+        """(reads, writes) of an op that adds to the gradient of `tensor`; empty if no gradient is needed."""
         if tensor in self.without_gradient:
             return [], []
         if tensor in self.gradients:
@@ -107,8 +107,8 @@ class Tape:
 
     def map(self, name: str, inputs: Sequence[Tensor], elements: int, flops: float, saved: Sequence[str] = (),
             scales: Sequence[Weight] = (), extra: int = 0, tag: str = "activation") -> Tensor:
-        """An op without a matrix product. `saved` of "inputs", "output"; `extra` bytes are saved beside
-        (a mask, statistics); `scales` are small weights such as those of a norm."""
+        """An op without a matrix product. `saved` is a subset of "inputs", "output"; `extra` bytes (a mask,
+        statistics) are saved too; `scales` are small weights such as those of a norm."""
         output = self.tensor(elements, tag)
         kept = [self.tensor(extra, "saved", 1)] if extra else []
         self.run(name, [*inputs, *(w.value for w in scales)], [output, *kept], flops)
@@ -124,7 +124,7 @@ class Tape:
 
     def product(self, name: str, x: Tensor, weights: Sequence[Weight], elements: int, flops: float,
                 tag: str = "activation") -> Tensor:
-        """A matrix product or convolution with weights: its two gradients are ops of their own."""
+        """A matrix product or convolution with weights: its two gradients are separate ops."""
         output = self.tensor(elements, tag)
         self.run(name, [x, *(w.value for w in weights)], [output], flops)
 
@@ -154,7 +154,7 @@ class Tape:
         return output
 
     def loss(self, logits: Tensor) -> None:
-        """Cross entropy: its backward pass begins the gradients."""
+        """Cross entropy: its backward pass starts the gradients."""
         value, probabilities = self.tensor(1, "loss", 4), self.program.tensor(logits.bytes, "activation")
         self.run("loss", [logits], [value, probabilities], 0)
 

@@ -1,4 +1,4 @@
-"""U-Net: down four times, up four times, each level joined with its counterpart."""
+"""U-Net: four levels down, four levels up, each level joined with its counterpart."""
 
 from images import Map, conv, image, join, max_pool, relu_in_place, up_conv
 from tape import Tape

@@ -9,7 +9,7 @@ GROUPS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))
 
 
 def classifier(tape: Tape, x: Tensor, batch: int, inputs: int) -> None:
-    """Two wide layers with drop-out, and the classes; also AlexNet's."""
+    """Two wide layers with drop-out, and the class layer; also used by AlexNet."""
     for number, width in enumerate((4096, 4096)):
         x = linear(tape, f"wide{number}", x, batch, inputs, width, True)
         x = tape.map(f"wide{number}.relu", [x], batch * width, batch * width, ["output"])

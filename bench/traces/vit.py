@@ -1,4 +1,4 @@
-"""Vision transformer: an image as words of 16 x 16 pixels."""
+"""Vision transformer: an image as tokens of 16 x 16 pixels."""
 
 from functools import partial
 

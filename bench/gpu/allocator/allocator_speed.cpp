@@ -1,5 +1,5 @@
-// How fast Tessera is on this machine, beside what the driver itself does: pairs of allocation and
-// free, moves one way and both ways against the bare link, sleep and wake.
+// How fast Tessera is on this machine, compared with the driver itself: pairs of allocation and free, transfers in one
+// and in both directions compared with the bare link, sleep and wake.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -9,7 +9,7 @@
 namespace first_light {
 namespace {
 
-// ---- an allocation and its free, nanoseconds -------------------------------------------------
+// ---- an allocation and its free, in nanoseconds ----------------------------------------------
 
 template <class Pair>
 Json pair_cost(int rounds, Pair pair) {
@@ -51,7 +51,7 @@ Json pairs(bool quick) {
 // ---- moves -------------------------------------------------------------------------------------
 
 struct Rates {
-  double in = 0, out = 0, both = 0;  // bytes per second; both is the sum of the two ways
+  double in = 0, out = 0, both = 0;  // bytes per second; both is the sum of the two directions
 };
 
 // The bare link: copies of one block's size, pinned memory, two streams.
@@ -88,7 +88,7 @@ class Blocks {
   ~Blocks() {
     for (const tessera_address at : addresses_) (void)tessera_free(heap_, at, stream_);
   }
-  // A use that the device has done; a write sets the block's first bytes.
+  // A use that the device has completed; a write sets the block's first bytes.
   void use(std::size_t which, tessera_access access, std::size_t bytes = 4096) {
     tessera_use use;
     HEAP_MUST(tessera_use_begin(heap_, &addresses_[which], 1, stream_, access, &use));
@@ -112,18 +112,18 @@ class Blocks {
   std::vector<tessera_address> addresses_;
 };
 
-// What is written is always the same, and shall be copied all the same.
+// The written bytes are always the same, and must be copied nevertheless.
 const std::pair<std::string, std::string> kCopies{"fingerprints", "off"};
 
 std::string mib(std::size_t bytes) { return std::to_string(bytes / kMiB) + "MiB"; }
 
-// Room for all blocks on either side, and so much of it that none leaves ahead of need.
+// Room for all blocks in either tier, with enough margin that none is evicted ahead of need.
 std::vector<std::pair<std::string, std::string>> roomy(std::size_t total) {
   const std::string enough = mib(total + total / 4 + 256 * kMiB);
   return {{"device-memory", enough}, {"host-memory", enough}, kCopies};
 }
 
-// All blocks out, then all in: each way alone.
+// All blocks out, then all in: each direction alone.
 Json one_way(std::size_t block, std::size_t total, const Rates& bare) {
   const Heap heap(roomy(total));
   Blocks blocks(heap, total / block, block);
@@ -140,7 +140,7 @@ Json one_way(std::size_t block, std::size_t total, const Rates& bare) {
     blocks.wait();
     in.push_back(static_cast<double>(total) / coming.seconds());
   }
-  // The first turn also pins host memory.
+  // The first round also pins host memory.
   const double best_out = *std::max_element(out.begin(), out.end());
   const double best_in = *std::max_element(in.begin(), in.end());
   return {{"out_bytes_per_second", out},
@@ -149,7 +149,7 @@ Json one_way(std::size_t block, std::size_t total, const Rates& bare) {
           {"share_of_link_in", best_in / bare.in}};
 }
 
-// Round and round over twice as much as fits, each block written: every block moves both ways.
+// Cyclic use of twice as much as fits, writing each block: every block moves in both directions.
 Json duplex(std::size_t block, std::size_t total, const Rates& bare) {
   const Heap heap({{"device-memory", mib(total / 2)}, {"host-memory", mib(2 * total)}, kCopies});
   Blocks blocks(heap, total / block, block);

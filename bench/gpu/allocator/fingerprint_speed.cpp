@@ -1,4 +1,5 @@
-// How fast this device makes fingerprints of pages, beside copies of them: what alloc/driver/fingerprint.cu is worth here.
+// How fast this device computes fingerprints of pages, compared with copying them: whether alloc/driver/fingerprint.cu
+// pays here.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +19,7 @@ struct Ranges {
   std::uint32_t first[kMostRanges]{};
 };
 
-// As the driver compiles it for this device from the text that the library carries, and how long that takes.
+// The kernel as the driver compiles it for this device from the embedded PTX, and how long that takes.
 class Kernel {
  public:
   Kernel() {
@@ -57,7 +58,7 @@ double median_microseconds(int rounds, const Stream& stream, auto work) {
   return times[static_cast<std::size_t>(rounds) / 2];
 }
 
-// Each call reads other bytes than the one before, as far as the block goes: what a cache holds does not count.
+// As far as the block is large enough, each call reads other bytes than the call before: cache hits must not count.
 Json speed(bool quick) {
   const Gpu gpu;
   const Kernel kernel;

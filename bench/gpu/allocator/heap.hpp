@@ -1,4 +1,4 @@
-// An allocator of Tessera's for programs that measure it through its C API.
+// A Tessera allocator for programs that measure it through its C API.
 //
 // Thread safety: that of the C API.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace first_light {
 
-// Thrown where a call of Tessera failed that a program cannot do without.
+// Thrown when a Tessera call fails that the program cannot do without.
 struct HeapFailure {
   std::string call, message;
 };
@@ -49,7 +49,7 @@ class Heap {
   tessera_allocator* allocator_ = nullptr;
 };
 
-// The one line that such a program prints, also when it fails.
+// Prints the one line of output of such a program, also when it fails.
 template <class Measure>
 int print_result(Measure measure) {
   Json line;

@@ -1,5 +1,5 @@
-// Random blocks, kernels and hints from several threads, on a heap that does not fit into device
-// memory: kernels write what a block must hold, and later kernels count what is not so.
+// Random blocks, kernels and hints from several threads, on a heap that does not fit into device memory: kernels write
+// known contents, and later kernels count the words that differ.
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kGrid = 8, kThreadsOfBlock = 128;
 constexpr int kThreads = 4;
-constexpr std::size_t kMostLive = 96 * kMiB;  // of one thread
+constexpr std::size_t kMostLive = 96 * kMiB;  // per thread
 
 struct Plan {
   std::uint64_t operations = 1000000;
@@ -32,8 +32,7 @@ struct Block {
   bool pinned;
 };
 
-// One thread's program: what it does depends on its seed alone, except where a hint finds a block
-// busy.
+// The operations of one thread. They depend only on its seed, except where a hint finds a block busy.
 class Player {
  public:
   Player(Gpu& gpu, tessera_allocator* heap, unsigned seed, Tally& tally)
@@ -77,7 +76,7 @@ class Player {
     const std::size_t kind = below(100);
     if (kind < 60) return 512 * (1 + below(256));       // up to 128 KiB
     if (kind < 95) return 64 * 1024 * (1 + below(64));  // up to 4 MiB
-    return kMiB * (32 + below(9));                      // large pages and a tail
+    return kMiB * (32 + below(9));                      // large pages and a remainder
   }
 
   void make_block() {
@@ -138,7 +137,7 @@ class Player {
     }
   }
 
-  // Small blocks only, and one at a time: what is pinned must fit beside what is used.
+  // Small blocks only, and one at a time: the pinned block must fit next to the blocks in use.
   void turn_pin(Block& block) {
     if (block.pinned) {
       HEAP_MUST(tessera_unpin(heap_, block.address));
@@ -165,7 +164,7 @@ class Player {
 
 Json play(const Plan& plan) {
   Gpu gpu;
-  (void)gpu.plain("fill_words");  // loads the kernels once, before there are threads
+  (void)gpu.plain("fill_words");  // loads the kernels once, before threads start
   const Heap heap({{"device-memory", "256MiB"}, {"host-memory", "512MiB"}, {"log-level", "error"}});
   Tally tally;
   std::vector<std::string> errors(kThreads);

@@ -1,4 +1,4 @@
-// Where addresses lie that the driver chooses, and whether it follows a hint: low ones look like integers.
+// Where the driver places addresses, and whether it follows a hint: low addresses look like integers.
 #include <array>
 #include <cstdio>
 
@@ -35,7 +35,7 @@ Json reserve(std::size_t bytes, std::size_t alignment, CUdeviceptr hint, bool& f
   return found;
 }
 
-// What the driver's other ways of allocating answer: where addresses lie if nobody asks for any.
+// The driver's other ways of allocating: where they place addresses when none is requested.
 Json other_addresses() {
   CUdeviceptr plain = 0, pooled = 0, managed = 0;
   void* host = nullptr;

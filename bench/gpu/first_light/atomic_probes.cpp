@@ -1,4 +1,4 @@
-// Device-scope atomics of one GPU on pages that lie in host memory: does no update get lost?
+// Device-scope atomics of one GPU on pages in host memory: is any update lost?
 #include "gpu.hpp"
 
 #include <cstring>
@@ -11,8 +11,8 @@ constexpr std::size_t kPage = 2 * kMiB;
 
 enum class Kind { kInteger, kFloat, kDouble, kHalves, kWide };
 
-// Kernels of device_kernels.cu: every thread adds one, `rounds` times, to the first word. Few
-// threads where an attempt can fail, since each failure is a way over the link and back.
+// Kernels of device_kernels.cu: every thread adds one, `rounds` times, to the first word. Few threads where an attempt
+// can fail, since each failure is a round trip over the link.
 struct Atomic {
   const char* name;
   std::size_t bytes;
@@ -45,7 +45,7 @@ bool right(const Atomic& atomic, CUdeviceptr at) {
     case Kind::kFloat: return first<float>(raw) == static_cast<float>(wanted);
     case Kind::kDouble: return first<double>(raw) == static_cast<double>(wanted);
     case Kind::kHalves: return first<std::uint32_t>(raw) == 0x68006800U;  // twice 2048
-    case Kind::kWide:  // the low word counts up, the high one down
+    case Kind::kWide:  // the low word counts up, the high word down
       return first<std::uint64_t>(raw) == wanted && first<std::uint64_t>(raw + 8) == ~wanted + 1;
     case Kind::kInteger: break;
   }

@@ -1,4 +1,4 @@
-// The copies that Hopper makes without its threads, and tensor cores fed by them, on host frames.
+// Hopper's bulk copies, which need no threads, and tensor cores fed by them, on host frames.
 #include "gpu.hpp"
 
 #include <cmath>
@@ -10,7 +10,7 @@ constexpr std::size_t kPage = 2 * kMiB;
 constexpr unsigned kTile = 16384;
 constexpr unsigned kTiles = kPage / kTile;
 
-// A page in the place that is asked about, and one on the device.
+// A page in the memory under test, and a page on the device.
 struct Pages {
   Pages(Gpu& gpu, Place place) : frame(gpu, place, kPage), window(gpu, kPage), device(kPage) {
     window.mount(frame);
@@ -27,7 +27,7 @@ struct Copied {
   Json json() const { return {{"right", right}, {"kernel_us", microseconds}}; }
 };
 
-// One kernel that copies a page in tiles, timed; `right` when the target has what the source had.
+// Runs and times one kernel that copies a page in tiles; `right` if the target has the source's contents.
 template <class... Parameters>
 Copied copied(Gpu& gpu, const char* kernel, const Pages& pages, CUdeviceptr to, CUdeviceptr from,
               Parameters... parameters) {
@@ -76,7 +76,7 @@ Answer bulk_store(const Settings&) {
   });
 }
 
-// The page as a matrix of words, 64 in a row, in boxes of 64 rows.
+// The page as a matrix of words, 64 per row, in boxes of 64 rows.
 CUresult encode(CUtensorMap& map, CUdeviceptr at) {
   const cuuint64_t extent[] = {64, kPage / 256};
   const cuuint64_t stride[] = {256};
@@ -109,7 +109,7 @@ Answer tensor_store(const Settings&) {
   });
 }
 
-// Encoded once, for the address; then other memory comes behind it.
+// Encoded once, for the address; then other memory is mapped there.
 Answer tensor_map_after_swap(const Settings&) {
   Gpu gpu;
   Pages pages(gpu, Place::kDevice);
@@ -127,7 +127,7 @@ Answer tensor_map_after_swap(const Settings&) {
                               {"encode_while_unmapped", outcome(encoded_unmapped)}});
 }
 
-// What an interposer would like to know: is the address a plain word of the map?
+// What an interposer wants to know: is the address a plain word of the map?
 Answer address_in_tensor_map(const Settings&) {
   Gpu gpu;
   const Pages pages(gpu, Place::kDevice);
@@ -139,11 +139,11 @@ Answer address_in_tensor_map(const Settings&) {
   return yes_if(!at.empty(), {{"words", at}});
 }
 
-// Small whole numbers, so that sums in any order are exact.
+// Small integers, so that sums in any order are exact.
 float left_value(int row, int k) { return static_cast<float>((row * 7 + k * 3) % 13 - 6); }
 float right_value(int column, int k) { return static_cast<float>((column * 5 + k) % 11 - 5); }
 
-// IEEE half of a whole number under 2048.
+// IEEE half of an integer below 2048.
 std::uint16_t half(float value) {
   if (value == 0) return 0;
   int exponent = 0;
@@ -153,7 +153,7 @@ std::uint16_t half(float value) {
                                     static_cast<unsigned>(exponent + 14) << 10 | mantissa);
 }
 
-// Where the instruction expects a value: small matrices of 8 rows of 8, two of them along K.
+// Where the instruction expects a value: core matrices of 8 x 8, two of them along K.
 std::size_t place_of(int row, int k) {
   return static_cast<std::size_t>(row / 8 * 128 + k / 8 * 64 + row % 8 * 8 + k % 8);
 }

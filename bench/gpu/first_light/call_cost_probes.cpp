@@ -1,4 +1,4 @@
-// What each call of virtual memory management costs the thread that makes it, by size and place.
+// How long each virtual memory management call takes on the calling thread, by size and place.
 #include "gpu.hpp"
 
 #include <memory>
@@ -64,7 +64,7 @@ Answer vmm(const Settings& settings) {
   return answer;
 }
 
-// Sixteen neighbours: one call over all of them, or one call each.
+// Sixteen adjacent pages: one call over all of them, or one call each.
 Answer calls_over_many(const Settings& settings) {
   Gpu gpu;
   constexpr std::size_t kPages = 16;
@@ -96,7 +96,7 @@ Answer calls_over_many(const Settings& settings) {
   return {"measured", costs.json()};
 }
 
-// Does set access get slower with the number of mappings that exist?
+// Does set access get slower with the number of existing mappings?
 Answer set_access_among_many(const Settings& settings) {
   Gpu gpu;
   Answer answer;

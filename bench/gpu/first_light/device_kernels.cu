@@ -1,8 +1,8 @@
 // Kernels that only a GPU can run, compiled for sm_90a: atomics, bulk and tensor copies, WGMMA.
 //
-// Written from NVIDIA's PTX manual; each does the one thing that its probe asks about.
+// Written from NVIDIA's PTX manual. Each kernel exercises exactly the feature that its probe tests.
 //
-// Thread safety: as each kernel says.
+// Thread safety: documented per kernel.
 #include <cuda.h>
 #include <cuda_fp16.h>
 
@@ -57,7 +57,7 @@ __device__ void order_shared_writes_before_bulk() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// A tile between shared and global memory by ordinary loads and stores of the whole block.
+// Copies a tile between shared and global memory by ordinary loads and stores of the whole block.
 __device__ void copy_tile(uint4* to, const uint4* from) {
   for (unsigned i = threadIdx.x; i < kTileBytes / sizeof(uint4); i += blockDim.x) to[i] = from[i];
 }
@@ -108,7 +108,7 @@ extern "C" __global__ void atomic_cas_64(unsigned long long* word, unsigned roun
 }
 extern "C" __global__ void atomic_cas_128(Pair* word, unsigned rounds) {
   for (unsigned i = 0; i < rounds; ++i) {
-    // A first guess that is wrong is corrected by the answer.
+    // The first guess may be wrong; the returned value corrects it.
     Pair before = {0, 0};
     for (;;) {
       const Pair after = {before.low + 1, before.high - 1};
@@ -119,7 +119,7 @@ extern "C" __global__ void atomic_cas_128(Pair* word, unsigned rounds) {
   }
 }
 
-// ---- copies without the threads: one block for each tile of 16 KiB -------------------------------
+// ---- copies without threads: one block per 16 KiB tile -------------------------------------------
 
 extern "C" __global__ void bulk_load(uint4* to, const uint4* from) {
   __shared__ __align__(128) unsigned char tile[kTileBytes];
@@ -150,7 +150,7 @@ extern "C" __global__ void bulk_store(uint4* to, const uint4* from) {
   }
 }
 
-// The older asynchronous copy, by every thread for itself.
+// The older asynchronous copy, issued by every thread.
 extern "C" __global__ void async_load(uint4* to, const uint4* from) {
   __shared__ __align__(128) unsigned char tile[kTileBytes];
   const std::size_t first = blockIdx.x * (kTileBytes / sizeof(uint4));
@@ -165,7 +165,7 @@ extern "C" __global__ void async_load(uint4* to, const uint4* from) {
   copy_tile(to + first, rows);
 }
 
-// Loads that may go through the read-only cache.
+// Loads that may use the read-only cache.
 extern "C" __global__ void read_only_load(uint4* to, const uint4* __restrict__ from) {
   const std::size_t first = blockIdx.x * (kTileBytes / sizeof(uint4));
   for (unsigned i = threadIdx.x; i < kTileBytes / sizeof(uint4); i += blockDim.x) {
@@ -205,15 +205,15 @@ extern "C" __global__ void tensor_store(const uint4* from, const __grid_constant
   }
 }
 
-// ---- WGMMA: one warpgroup multiplies 64 x 16 by 16 x 8 halves that a bulk copy brought ------------
-// The operands lie as the instruction reads them: matrices of 8 rows of 16 bytes, 128 bytes each; A
-// has two of them side by side in every group of eight rows, B two.
+// ---- WGMMA: one warpgroup multiplies 64 x 16 by 16 x 8 halves loaded by a bulk copy ----------------
+// The operands are laid out as the instruction reads them: matrices of 8 rows of 16 bytes, 128 bytes each. A has two of
+// them side by side in every group of eight rows, B has two.
 
 namespace {
 
 constexpr std::uint32_t kLeftBytes = 64 * 16 * 2, kRightBytes = 16 * 8 * 2;
 
-// No swizzle; 128 bytes to the next small matrix along K, 256 to the next eight rows.
+// No swizzle; 128 bytes to the next core matrix along K, 256 to the next eight rows.
 __device__ std::uint64_t operand(const void* at) {
   const auto field = [](std::uint64_t bytes) { return (bytes & 0x3ffff) >> 4; };
   return field(shared_address(at)) | field(128) << 16 | field(256) << 32;

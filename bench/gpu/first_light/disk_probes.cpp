@@ -1,4 +1,4 @@
-// The disk below the file tier: large direct writes and reads, several at a time.
+// The disk under the file tier: large direct writes and reads, several in flight.
 #include "probe.hpp"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kPiece = 2 * kMiB;
 constexpr int kThreads = 4;
 
-// A file without a name, gone when it is closed.
+// An unnamed file, deleted when it is closed.
 class ScratchFile {
  public:
   ScratchFile(const std::string& directory, int flags)
@@ -34,7 +34,7 @@ class ScratchFile {
   int file_;
 };
 
-// Bytes per second, or 0 after a failure, whose errno is kept.
+// Bytes per second, or 0 after a failure, with its errno in `error`.
 double transfer(int file, bool writes, std::size_t pieces, std::atomic<int>& error) {
   std::atomic<std::size_t> next{0};
   const Watch watch;

@@ -1,4 +1,4 @@
-// The steps of an eviction as Tessera makes them, and what they cost beside a program that works.
+// The steps of an eviction as Tessera performs them, and what they cost while a program is running.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kPage = 2 * kMiB;
 
-// Pages of our own that are registered: Tessera's host memory.
+// Our own pages, registered with the driver, as Tessera's host memory is.
 class RegisteredPages {
  public:
   explicit RegisteredPages(std::size_t bytes) : bytes_(bytes) {
@@ -54,8 +54,8 @@ void timed(std::vector<double>& times, Step step) {
   times.push_back(1e6 * watch.seconds());
 }
 
-// A page leaves by registered memory, its frame is written over at another address, and another frame comes to its
-// address.
+// A page is evicted to registered memory, its frame is overwritten at another address, and another frame is mapped at
+// its address.
 Answer swap_by_registered_memory(const Settings& settings) {
   Gpu gpu;
   Words words(gpu);
@@ -98,7 +98,7 @@ Answer swap_by_registered_memory(const Settings& settings) {
   return yes_if(done > 0 && wrong == 0, results);
 }
 
-// Unmapping one page costs what, with few mappings in the process and with many, idle and beside a kernel?
+// The cost of unmapping one page, with few and with many mappings in the process, idle and while a kernel runs.
 Answer unmap_among_many(const Settings& settings) {
   Gpu gpu;
   std::size_t free_bytes = 0, total = 0;
@@ -136,7 +136,7 @@ Answer unmap_among_many(const Settings& settings) {
   return {"measured", results};
 }
 
-// Launches as fast as they go, until told to stop: the longest call is what a stall would be.
+// Launches kernels as fast as possible until stopped: the longest call shows a stall.
 class Launcher {
  public:
   explicit Launcher(Gpu& gpu) : thread_([this, &gpu] { work(gpu); }) {}
@@ -146,7 +146,7 @@ class Launcher {
   }
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
-  // Microseconds of the longest launch since the last time that this was asked.
+  // Microseconds of the longest launch since the previous call.
   double longest() { return longest_.exchange(0); }
   int worst() const { return worst_; }
 

@@ -1,4 +1,4 @@
-// What the driver says of itself and of the device, and which host memory it gives.
+// What the driver reports about itself and the device, and which host memory it provides.
 #include "gpu.hpp"
 
 namespace first_light {
@@ -58,7 +58,7 @@ Answer granularity(const Settings&) {
   return answer;
 }
 
-// Create, map, give access, copy there and back: the only proof that counts.
+// Create, map, set access, copy there and back: the only conclusive proof.
 Json try_location(const Gpu& gpu, CUmemLocationType type, int id,
                   CUmemAllocationHandleType shared) {
   CUmemAllocationProp wanted{};

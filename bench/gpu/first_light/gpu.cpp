@@ -14,7 +14,7 @@ std::filesystem::path beside_this_program(const char* file) {
 
 }  // namespace
 
-// A GPU takes the one, the software device the other.
+// A GPU accepts the first, the software device the second.
 std::string plain_kernels_file() {
   CUresult result = CUDA_ERROR_FILE_NOT_FOUND;
   for (const char* file : {"plain_kernels.fatbin", "plain_kernels.so"}) {

@@ -1,6 +1,6 @@
-// The device under question: its context, its kernels, and owners for what a probe makes on it.
+// The device under test: its context, its kernels, and RAII owners for what a probe creates on it.
 //
-// Owners give back without looking at results: a probe may have made the context unusable.
+// Owners ignore errors on release: a probe may have made the context unusable.
 //
 // Thread safety: none; a second thread enters the context with Gpu::enter.
 #pragma once
@@ -11,7 +11,7 @@
 
 #include "probe.hpp"
 
-// cuda.h means the second version, which only drivers since 12.8 have; the first takes the same.
+// cuda.h maps the name to the second version, which only drivers since 12.8 have; the first has the same signature.
 #undef cuEventElapsedTime
 extern "C" CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end);
 
@@ -24,7 +24,7 @@ class Gpu {
 
   CUdevice device() const { return device_; }
   int attribute(CUdevice_attribute which) const;
-  // The plain kernels are there on every device; those for the device alone need a GPU.
+  // The plain kernels exist for every device; device_only kernels need a GPU.
   CUfunction plain(const char* kernel);
   CUfunction device_only(const char* kernel);
 
@@ -36,7 +36,7 @@ class Gpu {
   CUmodule device_only_ = nullptr;
 };
 
-// The object with the plain kernels that this driver takes.
+// The file with the plain kernels in the format that this driver accepts.
 std::string plain_kernels_file();
 
 enum class Place { kDevice, kHost };
@@ -61,7 +61,7 @@ class Frame {
   Place place_;
 };
 
-// A range of addresses into which frames are mapped, and out of which they are taken.
+// A reserved address range in which frames are mapped and unmapped.
 class Window {
  public:
   Window(const Gpu& gpu, std::size_t bytes);
@@ -71,13 +71,13 @@ class Window {
 
   CUdeviceptr at(std::size_t offset = 0) const { return address_ + offset; }
   std::size_t bytes() const { return bytes_; }
-  // Maps without access, gives access, and takes the mapping away; each one driver call.
+  // Map without access, set access, and unmap; each one driver call.
   CUresult map(const Frame& frame, std::size_t offset = 0);
   CUresult open(std::size_t offset, std::size_t bytes) const;
   CUresult unmap(std::size_t offset, std::size_t bytes);
-  // Map and open, or the question ends.
+  // Map and set access; throws on failure.
   void mount(const Frame& frame, std::size_t offset = 0);
-  // The CPU may read and write it too: host frames only.
+  // Gives the CPU access too: host frames only.
   CUresult open_for_cpu(std::size_t offset, std::size_t bytes) const;
 
  private:
@@ -100,7 +100,7 @@ class Stream {
   CUstream stream_ = nullptr;
 };
 
-// Copies within the device and sets return before they are done, and a Stream does not wait for them.
+// Copies within the device and memsets return before they are done, and a Stream does not wait for them.
 inline void finish_default_stream() { MUST(cuStreamSynchronize(CU_STREAM_LEGACY)); }
 
 class Event {
@@ -117,7 +117,7 @@ class Event {
   CUevent event_ = nullptr;
 };
 
-// Pinned by the driver.
+// Memory pinned by the driver.
 class PinnedHost {
  public:
   explicit PinnedHost(std::size_t bytes) { MUST(cuMemAllocHost(&memory_, bytes)); }
@@ -133,7 +133,7 @@ class PinnedHost {
   void* memory_ = nullptr;
 };
 
-// cuMemAlloc: what a program has without virtual memory management.
+// cuMemAlloc: memory without virtual memory management.
 class PlainBlock {
  public:
   explicit PlainBlock(std::size_t bytes) { MUST(cuMemAlloc(&address_, bytes)); }
@@ -154,14 +154,14 @@ CUresult launch(CUfunction kernel, unsigned blocks, unsigned threads, CUstream s
   return cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, stream, addresses.data(), nullptr);
 }
 
-// Fills and sums words by kernels, so that contents are checked as work on the device sees them.
+// Fills and sums words with kernels, so that contents are checked as work on the device sees them.
 class Words {
  public:
   explicit Words(Gpu& gpu);
   void fill(CUdeviceptr at, std::size_t bytes, std::uint32_t seed, CUstream stream);
   // Waits for the stream.
   std::uint64_t sum(CUdeviceptr at, std::size_t bytes, CUstream stream);
-  // What sum gives after fill.
+  // The value of sum() after fill().
   static std::uint64_t expected(std::size_t bytes, std::uint32_t seed);
 
  private:

@@ -1,4 +1,4 @@
-// Executable graphs hold addresses: do they still work when other memory stands behind them?
+// Executable graphs contain addresses: do they still work after other memory is mapped there?
 #include "gpu.hpp"
 
 namespace first_light {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::size_t kPage = 2 * kMiB;
 
-// An executable graph, captured from what `queue` puts on a stream.
+// An executable graph, captured from the work that `queue` puts on a stream.
 class Graph {
  public:
   template <class Queue>
@@ -35,7 +35,7 @@ class Graph {
   CUresult queued_ = CUDA_SUCCESS, ended_ = CUDA_SUCCESS, made_ = CUDA_ERROR_UNKNOWN;
 };
 
-// A kernel node, a set node and a copy node, on three pages.
+// A kernel node, a memset node and a copy node, on three pages.
 Answer replay_after_swap(const Settings& settings) {
   Gpu gpu;
   Words words(gpu);
@@ -81,8 +81,7 @@ Answer replay_after_swap(const Settings& settings) {
   return yes_if(all, results);
 }
 
-// A captured copy or set of a block that is in no memory at that moment, but is when it is
-// launched.
+// A captured copy or memset of a block that is not mapped during the capture, but is at the launch.
 Answer capture_while_unmapped(const Settings&) {
   Gpu gpu;
   Words words(gpu);
@@ -116,7 +115,7 @@ Answer capture_while_unmapped(const Settings&) {
   return yes_if(all, results);
 }
 
-// A page leaves while a stream captures: may the calls of a swap be made then?
+// A page is evicted while a stream captures: are the calls of a swap allowed then?
 Answer swap_during_capture(const Settings&) {
   Gpu gpu;
   Json results = Json::object();

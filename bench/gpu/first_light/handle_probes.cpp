@@ -1,7 +1,8 @@
-// A kernel of a library (CUkernel) where a function (CUfunction) is expected, and the other way round.
+// A kernel of a library (CUkernel) where a function (CUfunction) is expected, and vice versa.
 //
-// The runtime launches everything by CUkernel, so whoever reads layouts at a launch has to know which queries take one.
-// Each query is named on standard error before it is made: a driver may crash on a handle of the wrong kind.
+// The runtime launches everything by CUkernel, so code that reads parameter layouts at a launch has to know which
+// queries accept a CUkernel. Each query is named on standard error before it is made: a driver may crash on a handle of
+// the wrong kind.
 #include <functional>
 #include <iostream>
 
@@ -71,7 +72,7 @@ Json kernel_queries(CUkernel kernel, CUdevice device) {
       {"cuKernelGetFunction", code_of("cuKernelGetFunction", [&] { return cuKernelGetFunction(&function, kernel); })}};
 }
 
-// Which handle a node tells of a kernel that was launched by CUkernel while a stream captured.
+// Which handle a graph node reports for a kernel that was launched by CUkernel during a capture.
 Json node_of(CUkernel kernel, CUdeviceptr block) {
   Stream stream;
   CUgraph graph = nullptr;
@@ -111,7 +112,7 @@ Answer kernel_handles(const Settings&) {
   answer.results["node of such a launch"] = node_of(kernel, block);
   const Json layout = answer.results["kernel asked as a kernel"]["cuKernelGetParamInfo"];
   answer.answer = launched == CUDA_SUCCESS && layout == CUDA_SUCCESS ? "yes" : "no";
-  // The last ones: here a driver may crash.
+  // These come last: a driver may crash here.
   answer.results["kernel asked as a function"] = queries(as_function);
   answer.results["function asked as a kernel"] = kernel_queries(reinterpret_cast<CUkernel>(function), gpu.device());
   return answer;

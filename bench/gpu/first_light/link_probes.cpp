@@ -1,4 +1,4 @@
-// The link between host and device: each way alone and both at once, by whose pinned memory.
+// The link between host and device: each direction alone and both at once, by kind of pinned memory.
 #include "gpu.hpp"
 
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 namespace first_light {
 namespace {
 
-// Host memory of one kind, and the address by which the device's copies reach it.
+// Host memory of one kind, and the address that the device's copies use for it.
 class HostMemory {
  public:
   virtual ~HostMemory() = default;
@@ -29,14 +29,14 @@ class ByAddress : public HostMemory {
   void* memory_ = nullptr;
 };
 
-// cudaMallocHost is this call.
+// cudaMallocHost makes this call.
 class AllocatedHost final : public ByAddress {
  public:
   explicit AllocatedHost(std::size_t bytes) { MUST(cuMemAllocHost(&memory_, bytes)); }
   ~AllocatedHost() override { (void)cuMemFreeHost(memory_); }
 };
 
-// As Tessera does it: pages of our own, then registered.
+// As Tessera does: our own pages, then registered.
 class RegisteredHost final : public ByAddress {
  public:
   explicit RegisteredHost(std::size_t bytes) : bytes_(bytes) {
@@ -54,7 +54,7 @@ class RegisteredHost final : public ByAddress {
   std::size_t bytes_;
 };
 
-// A host frame at an address of the device.
+// A host frame mapped at a device address.
 class FrameHost final : public HostMemory {
  public:
   FrameHost(const Gpu& gpu, std::size_t bytes)
@@ -73,12 +73,12 @@ class FrameHost final : public HostMemory {
   Window window_;
 };
 
-// Bytes per second by the events of the stream.
+// Bytes per second between two events of the stream.
 double rate(std::size_t bytes, const Event& started, const Event& ended) {
   return static_cast<double>(bytes) / (1e-3 * ended.since(started));
 }
 
-// `total` bytes in copies of `bytes`, one way or both ways at once.
+// `total` bytes in copies of `bytes`, in one direction or in both at once.
 Json rates(HostMemory& inward, HostMemory& outward, CUdeviceptr a, CUdeviceptr b, std::size_t bytes,
            std::size_t total) {
   Stream in, out;
@@ -146,7 +146,7 @@ Answer link_frames(const Settings& settings) {
 using BatchCopy = CUresult (*)(CUdeviceptr*, CUdeviceptr*, std::size_t*, std::size_t,
                                CUmemcpyAttributes*, std::size_t*, std::size_t, CUstream);
 
-// Looked up, because drivers before 13.0 do not have this form of it.
+// Looked up at run time, because drivers before 13.0 lack this variant.
 BatchCopy batch_copy() {
   void* found = nullptr;
   CUdriverProcAddressQueryResult state{};
@@ -174,7 +174,7 @@ Timed timed(const Stream& stream, Queue queue) {
   return best;
 }
 
-// Many small moves: a call for each, or one call for all.
+// Many small copies: one call each, or one call for all.
 Answer copies_in_a_batch(const Settings& settings) {
   Gpu gpu;
   Answer answer;
@@ -208,7 +208,7 @@ Answer copies_in_a_batch(const Settings& settings) {
   return answer;
 }
 
-// What a kernel gets from a block that stayed on the host: the price of a missed access.
+// Kernel throughput on a block that stayed on the host: the price of a missed access.
 Answer kernel_speed(const Settings& settings) {
   Gpu gpu;
   Answer answer;

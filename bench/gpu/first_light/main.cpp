@@ -1,8 +1,7 @@
-// first_light --list | first_light NAME...: asks the driver questions, one line of JSON for each.
+// first_light --list | first_light NAME...: runs driver probes, one line of JSON each.
 //
-// It stops early, with exit code 3, when an answer left the context unusable: what was not answered
-// must be asked in a new process. Otherwise the exit code is 0, also where an answer is "no",
-// "failed" or "not supported here".
+// Stops early, with exit code 3, if a probe left the context unusable: the remaining probes need a new process.
+// Otherwise the exit code is 0, also if an answer is "no", "failed" or "not supported here".
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>

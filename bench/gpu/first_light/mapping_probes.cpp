@@ -1,4 +1,4 @@
-// What may be mapped, in part, twice, at an offset, and which ranges take access.
+// Which mappings are allowed: partial, double, at an offset; and which ranges accept access.
 #include "gpu.hpp"
 
 namespace first_light {
@@ -52,7 +52,7 @@ Answer unmap_many_at_once(const Settings&) {
   return yes_if(result == CUDA_SUCCESS, outcome(result));
 }
 
-// One frame at two addresses: what is written through one is read through the other.
+// One frame at two addresses: data written through one is read through the other.
 Answer two_addresses(const Settings&) {
   Gpu gpu;
   Words words(gpu);
@@ -72,7 +72,7 @@ Answer two_addresses(const Settings&) {
   return yes_if(all, results);
 }
 
-// A run of which some pages are cold: the one call that the residency engine makes for it.
+// A run of which some pages are cold: the residency engine makes one call for it.
 Answer access_over_mixed_run(const Settings&) {
   Gpu gpu;
   Words words(gpu);
@@ -113,7 +113,7 @@ Answer access_again(const Settings&) {
   return yes_if(result == CUDA_SUCCESS, outcome(result));
 }
 
-// The handle may go first; the memory stays until it is unmapped.
+// The handle may be released first; the memory stays until it is unmapped.
 Answer release_while_mapped(const Settings&) {
   Gpu gpu;
   Words words(gpu);

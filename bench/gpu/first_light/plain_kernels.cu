@@ -20,7 +20,7 @@ extern "C" __global__ void fill_words(Word* data, Long count, Word seed) {
 }
 TESSERA_KERNEL(fill_words)
 
-// The place of a word counts, so that words that changed places are found.
+// The sum depends on each word's position, so swapped words are found.
 extern "C" __global__ void sum_words(const Word* data, Long count, Long* sums) {
   Long sum = 0;
   for (Long i = first_of_thread(); i < count; i += all_threads()) sum += data[i] * (i % 1021 + 1);
@@ -28,7 +28,7 @@ extern "C" __global__ void sum_words(const Word* data, Long count, Long* sums) {
 }
 TESSERA_KERNEL(sum_words)
 
-// Each thread adds to a count of its own how many words are not what fill_words wrote.
+// Each thread adds to its own counter the number of words that differ from what fill_words wrote.
 extern "C" __global__ void check_words(const Word* data, Long count, Word seed, Long* wrong) {
   Long found = 0;
   for (Long i = first_of_thread(); i < count; i += all_threads()) {
@@ -43,7 +43,7 @@ extern "C" __global__ void add_to_words(Word* data, Long count, Word value) {
 }
 TESSERA_KERNEL(add_to_words)
 
-// Works on its words for as long as it is told, so it can run beside something else.
+// Works on its words for the given number of rounds, so that it can run concurrently with something else.
 extern "C" __global__ void churn_words(Word* data, Long count, Word rounds) {
   for (Long i = first_of_thread(); i < count; i += all_threads()) {
     Word value = data[i];
@@ -90,7 +90,7 @@ static Long nanoseconds() {
 }
 #endif
 
-// Ends by itself: what waits for it can never wait for ever.
+// Ends by itself, so that waiting for it always terminates.
 extern "C" __global__ void wait_for(Long time) {
   const Long start = nanoseconds();
   while (nanoseconds() - start < time) {

@@ -1,11 +1,10 @@
-// One question to the driver of a GPU, and its answer as one line of JSON.
+// One probe of a GPU's driver, and its answer as one line of JSON.
 //
-// Plain documented driver API, nothing of Tessera: what these programs say must be true whether our
-// code is right or wrong. A wrong guess can make a context unusable, so a question depends on
-// nothing that an earlier one left behind. A driver call that fails ends its question with the call
-// and its code, which is an answer too.
+// Plain documented driver API, nothing of Tessera: the answers must be true whether our code is right or wrong. A wrong
+// guess can make a context unusable, so a probe depends on nothing that an earlier probe left behind. A failing driver
+// call ends its probe with the call and its error code, which is an answer too.
 //
-// Thread safety: none; a probe that needs threads makes its own.
+// Thread safety: none; a probe that needs threads creates its own.
 #pragma once
 
 #include <cuda.h>
@@ -20,13 +19,13 @@ namespace first_light {
 
 using Json = nlohmann::ordered_json;
 
-// Thrown where a call failed that the question cannot do without.
+// Thrown when a call fails that the probe cannot do without.
 struct Failure {
   std::string call;
   CUresult code;
 };
 
-// Thrown where this machine lacks what the question is about: it could not be asked.
+// Thrown when this machine lacks what the probe needs: it could not run.
 struct NotHere {
   std::string why;
 };
@@ -41,10 +40,10 @@ Json outcome(CUresult code);
 
 struct Settings {
   bool quick = false;                  // a few rounds: shows that it runs
-  std::string directory = "/var/tmp";  // for questions about the disk
+  std::string directory = "/var/tmp";  // for disk probes
 };
 
-// What a probe found: yes or no, or numbers only.
+// The result of a probe: yes or no, or numbers only.
 struct Answer {
   std::string answer = "measured";  // "yes", "no", "measured"
   Json results = Json::object();
@@ -59,7 +58,7 @@ struct Probe {
   Answer (*ask)(const Settings& settings);
 };
 
-// Each file of probes has one of these.
+// Each file of probes defines one of these.
 std::vector<Probe> fact_probes();
 std::vector<Probe> mapping_probes();
 std::vector<Probe> swap_probes();
@@ -77,7 +76,7 @@ std::vector<Probe> handle_probes();
 std::vector<Probe> queue_probes();
 std::vector<Probe> eviction_probes();
 
-// Seconds on the wall since it was made.
+// Wall-clock seconds since construction.
 class Watch {
  public:
   double seconds() const {

@@ -1,4 +1,4 @@
-// What the driver tells about an address in each state: what an interposer must answer instead.
+// What the driver reports about an address in each state: an interposer must answer these queries instead.
 #include "gpu.hpp"
 
 namespace first_light {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::size_t kPage = 2 * kMiB;
 
-// Of one attribute: its value, or the code of the refusal. Addresses are told as distances.
+// One attribute: its value, or the error code. Addresses are printed as distances.
 template <class T>
 Json ask(CUpointer_attribute which, CUdeviceptr address, bool distance = false) {
   T value{};
@@ -49,7 +49,7 @@ Json describe(CUdeviceptr address) {
   return facts;
 }
 
-// Each address is asked a page into its range, so that starts and bases can be told apart.
+// Each query uses an address one page into its range, so that starts and bases can be distinguished.
 Answer pointer_attributes(const Settings&) {
   Gpu gpu;
   Frame device(gpu, Place::kDevice, kPage), host(gpu, Place::kHost, kPage);
@@ -72,7 +72,7 @@ Answer pointer_attributes(const Settings&) {
            {"pinned", describe(pinned_address + kInside)}}};
 }
 
-// Do a block's own attributes change when other memory comes behind its address?
+// Do a block's attributes change when other memory is mapped at its address?
 Answer attributes_after_swap(const Settings&) {
   Gpu gpu;
   Frame device(gpu, Place::kDevice, kPage), host(gpu, Place::kHost, kPage);

@@ -1,4 +1,4 @@
-// Streams: how much can be queued before a call blocks, and which kinds take a fence.
+// Streams: how much can be queued before a call blocks, and which kinds of streams accept a fence.
 #include <algorithm>
 #include <functional>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Queue = std::function<CUresult(CUstream stream)>;
 
-// Queues behind a kernel that waits, until a call blocks or the kernel has ended.
+// Queues work behind a waiting kernel until a call blocks or the kernel has ended.
 Json depth(Gpu& gpu, std::uint64_t held_ns, int most, const Queue& queue) {
   constexpr double kBlocked = 0.01;  // seconds
   Stream stream;
@@ -57,7 +57,8 @@ Answer launch_depth(const Settings& settings) {
 
 // ---- fences ----
 
-// An event of the primary context on a stream: can it be recorded, waited for, and does it tell the truth?
+// An event of the primary context on a stream: can it be recorded and waited for, and does it report completion
+// correctly?
 Json fence_on(Gpu& gpu, CUstream stream) {
   constexpr std::uint64_t kHeld = 20'000'000;
   Event fence;
@@ -83,7 +84,7 @@ Json fence_on(Gpu& gpu, CUstream stream) {
                         synchronized == CUDA_SUCCESS && !too_early}};
 }
 
-// A stream that captures takes a record as a node; is the event of use afterwards?
+// On a capturing stream a record becomes a node; is the event usable afterwards?
 Json fence_on_capturing() {
   Stream stream;
   Event fence;
@@ -102,7 +103,7 @@ Json fence_on_capturing() {
           {"query_afterwards", cuEventQuery(fence)}};
 }
 
-// Functions of newer drivers are looked up.
+// Functions of newer drivers are looked up at run time.
 template <class Function>
 Function driver_function(const char* name, int version) {
   void* found = nullptr;

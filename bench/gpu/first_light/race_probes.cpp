@@ -1,5 +1,4 @@
-// Mappings that change while other threads and kernels work: does it wait, does it disturb, code
-// 600?
+// Mappings that change while other threads and kernels work: do the calls wait, disturb the others, or return code 600?
 #include "gpu.hpp"
 
 #include <atomic>
@@ -10,7 +9,7 @@ namespace {
 
 constexpr std::size_t kPage = 2 * kMiB;
 
-// A kernel that touches nothing of ours runs; a page nobody uses is exchanged meanwhile.
+// A kernel runs that touches none of our memory; meanwhile an unused page is swapped.
 Answer remap_beside_kernel(const Settings& settings) {
   Gpu gpu;
   Stream stream;
@@ -39,7 +38,7 @@ Answer remap_beside_kernel(const Settings& settings) {
                  {"kernel_asked_ms", static_cast<double>(nanoseconds) / 1e6}});
 }
 
-// Queues kernels and copies of its own until told to stop.
+// Queues its own kernels and copies until stopped.
 class Neighbour {
  public:
   Neighbour(Gpu& gpu, CUfunction kernel, unsigned rounds)
@@ -80,7 +79,7 @@ class Neighbour {
   std::thread thread_;
 };
 
-// Counts what each call answers while four threads keep the driver busy.
+// Counts the result codes of each call while four threads keep the driver busy.
 Answer remap_under_load(const Settings& settings) {
   Gpu gpu;
   const CUfunction churn = gpu.plain("churn_words");
@@ -125,7 +124,7 @@ Answer remap_under_load(const Settings& settings) {
                             {"neighbours_worst_code", neighbours_worst}});
 }
 
-// Two threads exchange different pages at once: do the calls hold each other up?
+// Two threads swap different pages at once: do the calls delay each other?
 Answer remap_in_two_threads(const Settings& settings) {
   Gpu gpu;
   const int rounds = settings.quick ? 10 : 2000;

@@ -1,4 +1,4 @@
-// The step that the whole design stands on: other memory behind the same address, and no lost byte.
+// The step that the whole design depends on: other memory at the same address, and no byte lost.
 #include "gpu.hpp"
 
 #include <chrono>
@@ -6,7 +6,7 @@
 namespace first_light {
 namespace {
 
-// Keeps the device busy on memory of its own, which must not notice the swaps.
+// Keeps the device busy on its own memory, which the swaps must not affect.
 class Bystander {
  public:
   Bystander(Gpu& gpu, bool quick)
@@ -14,7 +14,7 @@ class Bystander {
     words_.fill(block_, kBytes, 1, stream_);
     stream_.wait();
   }
-  // Another kernel when the last has ended.
+  // Launches another kernel if the last has ended.
   void go_on() {
     if (cuStreamQuery(stream_) != CUDA_SUCCESS) return;
     must(launch(kernel_, 4, 128, stream_, CUdeviceptr(block_), std::uint64_t{kBytes / 4}, rounds_),
@@ -22,7 +22,7 @@ class Bystander {
     ++launches_;
   }
   std::uint64_t launches() const { return launches_; }
-  // Every word went through the same steps.
+  // Whether every word went through the same steps.
   bool well() {
     stream_.wait();
     std::vector<std::uint32_t> seen(kBytes / 4);
@@ -46,8 +46,8 @@ class Bystander {
   std::uint64_t launches_ = 0;
 };
 
-// A block that lives at one address, in a device frame or in a host frame; each is also mapped at
-// an address of its own, by which the copies go.
+// A block at a fixed address, in a device frame or in a host frame. Each frame is also mapped at an address of its own,
+// which the copies use.
 class Traveller {
  public:
   Traveller(Gpu& gpu, std::size_t bytes)
@@ -63,7 +63,7 @@ class Traveller {
   }
   CUdeviceptr address() const { return home_.at(); }
 
-  // Copy, wait, then other memory behind the address. Nothing may use the block meanwhile.
+  // Copies, waits, then maps other memory at the address. REQUIRES: nothing uses the block meanwhile.
   void move_to(Place place, CUstream stream) {
     const bool out = place == Place::kHost;
     MUST(
@@ -111,7 +111,7 @@ Answer swap(std::size_t bytes, int rounds, double seconds, const Settings& setti
     block.move_to(Place::kHost, stream);
     bystander.go_on();
     wrong_cold += words.sum(block.address(), bytes, stream) != filled;
-    // A kernel writes to the cold block, and what it wrote must come back.
+    // A kernel writes to the cold block, and the written data must come back.
     must(launch(add, 64, 128, stream, block.address(), std::uint64_t{bytes / 4}, seed), "add");
     const std::uint64_t changed = words.sum(block.address(), bytes, stream);
     block.move_to(Place::kDevice, stream);

@@ -1,4 +1,4 @@
-// Copies and sets by the driver on cold blocks: are they right, and do they hold the host up?
+// Driver copies and memsets on cold blocks: are they correct, and do they block the host?
 #include "gpu.hpp"
 
 #include <cstring>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kPage = 2 * kMiB;
 
-// One block in the place that is asked about, one on the device, one pinned and one pageable.
+// One block in the memory under test, one on the device, one pinned and one pageable.
 struct Ends {
   Ends(Gpu& gpu, Place place)
       : frame(gpu, place, kPage),
@@ -30,7 +30,7 @@ struct Transfer {
   CUresult (*call)(Ends& ends, CUstream stream);
 };
 
-// Those with a stream are queued on it; the others take the legacy default stream.
+// Calls with a stream are queued on it; the others use the legacy default stream.
 const Transfer kTransfers[] = {
     {"cuMemcpyHtoDAsync from pinned",
      [](Ends& ends, CUstream stream) {
@@ -64,8 +64,8 @@ const Transfer kTransfers[] = {
        return cuMemsetD32Async(ends.window.at(), 7, kPage / 4, stream);
      }}};
 
-// Queued behind a kernel that runs for a while: a call that does not wait comes back before it.
-// Copies of pageable memory wait on every driver, and say nothing about the place.
+// Queued behind a kernel that runs for a while: a call that does not wait returns before the kernel ends. Copies of
+// pageable memory wait on every driver, so they show nothing about the place.
 Answer transfers_block(Place place, const Settings& settings) {
   Gpu gpu;
   Ends ends(gpu, place);
@@ -100,7 +100,7 @@ Answer device_transfers_block(const Settings& settings) {
   return transfers_block(Place::kDevice, settings);
 }
 
-// Contents after each transfer, judged by a kernel, or by the CPU where the bytes went to it.
+// Contents after each transfer, checked by a kernel, or by the CPU if the bytes were copied to it.
 Answer transfers_right(const Settings&) {
   Gpu gpu;
   Words words(gpu);
@@ -156,7 +156,7 @@ Answer transfers_right(const Settings&) {
   return yes_if(all, results);
 }
 
-// One copy whose target is half on the device and half on the host, as after a part left.
+// One copy whose target is half on the device and half on the host, as after a partial eviction.
 Answer transfer_over_mixed_run(const Settings&) {
   Gpu gpu;
   Words words(gpu);

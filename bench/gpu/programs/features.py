@@ -1,9 +1,9 @@
-"""Ways in which PyTorch programs hide work from whoever watches launches, each computed once.
+"""PyTorch features that hide work from a library that hooks launches, each computed once.
 
-Prints a line of JSON after each way: for all so far a digest of what it computed, or why it could not, and
-which ways are left. Run alone and under Tessera the digests must be equal. Between the ways a ballast is
-touched, so that everything else has had to leave device memory when there is too little of it. An error
-that spoils the process ends it; whoever runs it asks for what is left in another one.
+After each feature a line of JSON is printed: for all features so far a digest of the result or the error, and which
+features are left. The digests must be the same alone and under Tessera. Between the features a ballast is touched,
+so that everything else is evicted when there is too little device memory. An error that corrupts the context ends
+the process; the caller runs the remaining features in a new one.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def way(function):
 
 
 class Bench:
-    """Sizes, the device, and numbers that are the same in every run."""
+    """Sizes, the device, and random numbers that are the same in every run."""
 
     def __init__(self, device, tiny):
         self.device = device
@@ -88,7 +88,7 @@ def batched_solves(bench):
 
 @way
 def grouped_product(bench):
-    """Products of different sizes by one kernel, as mixtures of experts make them."""
+    """Products of different sizes in one kernel, as in mixtures of experts."""
     rows = bench.numbers(4 * bench.side, 256, kind=torch.bfloat16)
     experts = bench.numbers(4, 256, 128, kind=torch.bfloat16, seed=4)
     ends = torch.tensor([bench.side // 2, bench.side, 3 * bench.side, 4 * bench.side],
@@ -119,7 +119,7 @@ def convolution(bench):
 
 @way
 def two_streams(bench):
-    """A tensor made on one stream and used on another, freed while both may still work."""
+    """A tensor created on one stream and used on another, freed while both may still be working."""
     if bench.device != "cuda":
         raise NotImplementedError("streams are of a GPU")
     other = torch.cuda.Stream()
@@ -137,7 +137,7 @@ def two_streams(bench):
 
 @way
 def captured_graph(bench):
-    """One graph, replayed with new inputs after everything had to leave in between."""
+    """One graph, replayed with new inputs after everything was evicted in between."""
     if bench.device != "cuda":
         raise NotImplementedError("graphs are of a GPU")
     layer = torch.nn.Linear(bench.side, bench.side).to(bench.device)
@@ -164,7 +164,7 @@ def captured_graph(bench):
 
 @way
 def triton_kernel(bench):
-    """A kernel of the user's own."""
+    """A user-written kernel."""
     if bench.device != "cuda":
         raise NotImplementedError("Triton compiles for a GPU")
     import triton_kernels
@@ -173,7 +173,7 @@ def triton_kernel(bench):
 
 @way
 def pinned_copies(bench):
-    """Copies that do not wait, from and to pinned memory."""
+    """Asynchronous copies from and to pinned memory."""
     if bench.device != "cuda":
         raise NotImplementedError("pinned memory is of a GPU")
     host = torch.randn(bench.side, bench.side, generator=torch.Generator().manual_seed(9)).pin_memory()
@@ -186,7 +186,7 @@ def pinned_copies(bench):
 
 @way
 def compiled(bench):
-    """torch.compile: Triton kernels, and memory that generated code plans by itself."""
+    """torch.compile: Triton kernels, and generated code that plans its own memory."""
     def body(x, y):
         return (torch.nn.functional.gelu(x @ y) * 2 + x.sum(dim=1, keepdim=True)).softmax(dim=1)
     x, y = bench.numbers(bench.side, bench.side), bench.numbers(bench.side, bench.side, seed=7)
@@ -196,7 +196,7 @@ def compiled(bench):
 
 @way
 def compiled_with_graphs(bench):
-    """torch.compile with CUDA graphs of its own."""
+    """torch.compile with its own CUDA graphs."""
     if bench.device != "cuda":
         raise NotImplementedError("graphs are of a GPU")
     function = torch.compile(lambda x: (x.sin() @ x).relu(), mode="reduce-overhead")
@@ -208,7 +208,7 @@ def compiled_with_graphs(bench):
 
 
 def spoiled(error):
-    """After such an error nothing works in this process any more."""
+    """Whether the error makes the process unusable."""
     return "CUDA error" in str(error)
 
 
@@ -228,13 +228,13 @@ def main():
         try:
             bench.touch_ballast()
             facts = {"digest": digest(*WAYS[name](bench))}
-        except Exception as error:  # one way that fails must not hide the others
+        except Exception as error:  # a failing feature must not prevent the others
             facts = {"error": f"{type(error).__name__}: {error}"[:400]}
             end = spoiled(error)
         found[name] = {**facts, "seconds": round(time.perf_counter() - start, 4)}
         print(json.dumps({"ways": found, "left": left, "torch": torch.__version__}), flush=True)
         if end:
-            # The context is lost: an orderly end could hang in it.
+            # The context is lost: a regular exit could hang in it.
             os._exit(0)
 
 

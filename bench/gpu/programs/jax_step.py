@@ -1,6 +1,6 @@
 """Training steps of a small network in JAX; prints losses and the peak of JAX's own count, as JSON.
 
-How JAX allocates is chosen by its own variables in the environment.
+JAX's allocator is chosen by JAX's own environment variables.
 """
 
 import argparse

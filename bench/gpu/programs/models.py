@@ -11,7 +11,7 @@ from torch.nn import functional
 
 
 class Block(nn.Module):
-    """A transformer block as in GPT-2: attention and a feed-forward part, each behind a norm."""
+    """A transformer block as in GPT-2: attention and feed-forward, each after a norm."""
 
     def __init__(self, width, heads):
         super().__init__()
@@ -50,7 +50,7 @@ class Gpt(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """The block of ResNet-50: 1 x 1, 3 x 3, 1 x 1, and a way around."""
+    """The block of ResNet-50: 1 x 1, 3 x 3, 1 x 1, and a skip connection."""
 
     def __init__(self, entering, inner, stride):
         super().__init__()
@@ -89,7 +89,7 @@ class ResNet(nn.Module):
 
 
 class LlamaBlock(nn.Module):
-    """Attention and a gated feed-forward part, each behind a root-mean-square norm."""
+    """Attention and gated feed-forward, each after a root-mean-square norm."""
 
     def __init__(self, width, heads, inner):
         super().__init__()
@@ -127,7 +127,7 @@ class Llama(nn.Module):
 
 
 def gpt2(tiny, device):
-    """GPT-2 medium: 24 layers of 1024; tokens in, the next token wanted."""
+    """GPT-2 medium: 24 layers of width 1024; tokens in, the next token predicted."""
     sizes = (2, 64, 4, 211, 32) if tiny else (24, 1024, 16, 50257, 1024)
     batch, length, vocabulary = (2, 32, 211) if tiny else (4, 1024, 50257)
     model = Gpt(*sizes).to(device)
@@ -158,7 +158,7 @@ def resnet50(tiny, device):
 
 
 def llama(tiny, device):
-    """A Llama-like forward pass in bfloat16, weights far larger than what it computes with."""
+    """A Llama-like forward pass in bfloat16, with weights far larger than its activations."""
     layers, width, heads, inner, vocabulary = (2, 64, 4, 160, 211) if tiny else (16, 4096, 32, 11008, 32000)
     with torch.device(device):
         model = Llama(layers, width, heads, inner, vocabulary).to(torch.bfloat16)

@@ -1,4 +1,4 @@
-"""Saved tensors to pinned memory and back on streams of their own: what a careful user writes by hand."""
+"""Copies saved tensors to pinned memory and back on separate streams: a careful user's hand-written offload."""
 
 import torch
 
@@ -6,10 +6,10 @@ LEAST_BYTES = 1 << 20  # smaller tensors are not worth a copy
 
 
 class OwnStreams(torch.autograd.graph.saved_tensors_hooks):
-    """Copies out behind the work that made a tensor; copies in ahead of the work that needs it.
+    """Copies out after the work that produces a tensor; copies in before the work that needs it.
 
-    The device's copy is given up when the way out is done, which the caching allocator is told by
-    `record_stream`. Each way back is asked for when the tensor is needed: no learning, no plan.
+    The device's copy is released when the copy out is done; `record_stream` informs the caching allocator. Each copy
+    in is issued when the tensor is needed: no learning, no plan.
     """
 
     def __init__(self):

@@ -1,8 +1,9 @@
-"""What nearly every PyTorch program does, a few steps of each, with losses that must be the same bits in every run.
+"""What nearly every PyTorch program does, a few steps each, with losses that must be bit-identical in every run.
 
-Prints a line of JSON after each part: the losses of all so far, which parts are left, and whether the preload library is in
-this process. Between the steps a ballast is touched, so that with too little device memory everything else has had to leave.
-An error that spoils the process ends it; whoever runs it asks for what is left in another one.
+After each part a line of JSON is printed: the losses of all parts so far, which parts are left, and whether the
+preload library is in this process. Between the steps a ballast is touched, so that with too little device memory
+everything else is evicted. An error that corrupts the context ends the process; the caller runs the remaining parts
+in a new one.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import tempfile
 import time
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-# One process meets itself: no network is needed, and a bare machine has none.
+# The process group has one process: no network is needed, and a bare machine has none.
 os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")
 
 import torch
@@ -29,7 +30,7 @@ def part(function):
 
 
 class Bench:
-    """Sizes, the device, and numbers that are the same in every run."""
+    """Sizes, the device, and random numbers that are the same in every run."""
 
     def __init__(self, device, tiny):
         self.device, self.cuda = device, device == "cuda"
@@ -80,7 +81,7 @@ def matmul(bench):
 
 @part
 def convolution(bench):
-    """cuDNN, with workspaces of its own, forward and backward."""
+    """cuDNN, with its own workspaces, forward and backward."""
     torch.manual_seed(3)
     width, size = (4, 16) if bench.side < 64 else (64, 64)
     model = nn.Sequential(nn.Conv2d(3, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU(),
@@ -99,7 +100,7 @@ def foreach_adamw(bench):
 
 @part
 def cuda_graph(bench):
-    """One graph, replayed with new inputs after its blocks have had to leave."""
+    """One graph, replayed with new inputs after its blocks were evicted."""
     if not bench.cuda:
         raise NotImplementedError("graphs are of a GPU")
     model = layers(bench, 2)
@@ -124,7 +125,7 @@ def cuda_graph(bench):
 
 @part
 def grouped_products(bench):
-    """Products of different sizes by one kernel, whose addresses another kernel has made just before."""
+    """Products of different sizes in one kernel, whose addresses another kernel wrote just before."""
     groups, inner, width = 4, 256, 128
     rows = bench.numbers(groups * bench.side, inner, kind=torch.bfloat16)
     experts = bench.numbers(groups, inner, width, seed=4, kind=torch.bfloat16)
@@ -156,7 +157,7 @@ def data_parallel(bench):
 
 def deterministic():
     torch.use_deterministic_algorithms(True, warn_only=True)
-    # It would fill every new tensor, which no real program does.
+    # Otherwise PyTorch fills every new tensor, which no real program does.
     torch.utils.deterministic.fill_uninitialized_memory = False
     torch.backends.cudnn.benchmark = False
 
@@ -175,7 +176,7 @@ def about(device):
 
 
 def spoiled(error):
-    """After such an error nothing works in this process any more."""
+    """Whether the error makes the process unusable."""
     return "CUDA error" in str(error) or "NCCL" in str(error)
 
 
@@ -195,13 +196,13 @@ def main():
         try:
             bench.touch_ballast()
             facts = {"losses": [loss.item().hex() for loss in PARTS[name](bench)]}
-        except Exception as error:  # one part that fails must not hide the others
+        except Exception as error:  # a failing part must not prevent the others
             facts = {"error": f"{type(error).__name__}: {error}"[:1000]}
             end = spoiled(error)
         found[name] = {**facts, "seconds": round(time.perf_counter() - start, 4)}
         print(json.dumps({"parts": found, "left": left, **({} if end else about(options.device))}), flush=True)
         if end:
-            # The context is lost: an orderly end could hang in it.
+            # The context is lost: a regular exit could hang in it.
             os._exit(0)
 
 

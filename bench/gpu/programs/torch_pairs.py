@@ -1,6 +1,6 @@
-"""Nanoseconds of an allocation and its free through PyTorch, native allocator or Tessera's.
+"""Nanoseconds of an allocation and its free through PyTorch, with the native allocator or Tessera's.
 
-Usage: torch_pairs.py native|tessera. Both go through the same Python call, whose own cost is in both.
+Usage: torch_pairs.py native|tessera. Both use the same Python call, whose own cost is in both figures.
 """
 
 import json

@@ -1,8 +1,7 @@
 """Some steps of one model, timed; prints one JSON object with losses that can be compared bit by bit.
 
-What autograd keeps for backward is kept in one of several ways: `keep` leaves it on the device,
-`save_on_cpu` and `offload` copy it to pinned memory (the second on streams of its own), `checkpoint`
-computes it again.
+What autograd saves for backward is handled in one of several ways: `keep` leaves it on the device, `save_on_cpu` and
+`offload` copy it to pinned memory (`offload` on separate streams), `checkpoint` recomputes it.
 """
 
 import argparse
@@ -35,7 +34,7 @@ def parse():
 def deterministic():
     torch.manual_seed(1)
     torch.use_deterministic_algorithms(True, warn_only=True)
-    # It would fill every new tensor, which no real program does.
+    # Otherwise PyTorch fills every new tensor, which no real program does.
     torch.utils.deterministic.fill_uninitialized_memory = False
     torch.backends.cudnn.benchmark = False
     torch.backends.cuda.enable_mem_efficient_sdp(False)
@@ -95,7 +94,7 @@ class Steps:
 
 
 def peaks(options):
-    """Bytes as PyTorch's own allocator counts them; no other allocator answers."""
+    """Bytes as PyTorch's own allocator counts them; other allocators do not report them."""
     if options.device != "cuda" or options.allocator != "native":
         return {}
     return {"peak_allocated": torch.cuda.max_memory_allocated(),

@@ -1,4 +1,4 @@
-"""A Triton kernel, in a file of its own because Triton reads the source."""
+"""A Triton kernel, in a separate file because Triton reads the source."""
 
 import torch
 import triton

@@ -1,4 +1,4 @@
-"""Questions to the plain driver, each a probe of bench/gpu/first_light/."""
+"""Runs the probes of the plain driver in bench/gpu/first_light/."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from sections import bounded
 
 
 class Asked:
-    """A process that answers questions in turn, one line of JSON each."""
+    """A process that runs probes one after the other, one line of JSON each."""
 
     def __init__(self, place, names):
         command = [place.probe("first_light"), "--directory", "/var/tmp", *names]
@@ -23,7 +23,7 @@ class Asked:
         self.pending = b""
 
     def answer(self, limit):
-        """The next answer; None when there is none within the limit or the process has ended."""
+        """The next answer; None if there is none within the limit or the process has ended."""
         deadline = time.monotonic() + limit
         while True:
             line, found, rest = self.pending.partition(b"\n")
@@ -41,7 +41,7 @@ class Asked:
             self.pending += data
 
     def end(self):
-        """How the process ended: None if it did not by itself."""
+        """Ends the process. Returns how it had ended: None if it had not ended by itself."""
         code = self.program.wait(2)
         stuck = self.program.end()
         self.selector.close()
@@ -50,7 +50,8 @@ class Asked:
 
 
 def ask(place, record, names, longest):
-    """Each question in turn; one that crashes or hangs is told as failed, and the others are asked in a new process."""
+    """Runs the probes one after the other. A probe that crashes or hangs is recorded as failed, and the others run
+    in a new process."""
     names = list(names)
     while names and not record.over():
         program = Asked(place, names)
@@ -61,7 +62,7 @@ def ask(place, record, names, longest):
             names.remove(answer["probe"])
             record.add(answer.pop("probe"), **answer)
         ended = program.end()
-        # The one that was being asked. After an unusable context (3) none was.
+        # The probe that was running. After an unusable context (3) there was none.
         if names and ended["exit_code"] != 3 and not record.over():
             record.add(names.pop(0), answer="failed", failed=ended)
     for name in names:

@@ -1,13 +1,13 @@
-"""PyTorch's two allocators with ample memory, alone and under Tessera: how long is a step, and how much does it take."""
+"""PyTorch's two allocators with ample memory, alone and under Tessera: step time and peak memory."""
 
 import statistics
 
 from sections import evidence, smoke, torch_runs
 
 STEPS = "12"
-ROUNDS = 2  # in turn, so that a device that warms up is no one's advantage
+ROUNDS = 2  # alternating, so that a device that warms up favours none of them
 MODELS = ["gpt2", "resnet50"]
-# (name, variables, whether under Tessera); the first is what the others are held against.
+# (name, variables, whether under Tessera); the others are compared with the first.
 WAYS = [("native", {}, False), ("native, tessera run", {}, True),
         ("cudaMallocAsync", smoke.PRESETS, False), ("cudaMallocAsync, tessera run", smoke.PRESETS, True)]
 
@@ -18,7 +18,7 @@ def one(place, record, model, variables, under):
 
 
 def told(base, runs):
-    """All runs of one way, beside those of the first: equal losses, the median warm step, the peak."""
+    """All runs of one configuration compared with the first one: equal losses, the median warm step, the peak."""
     last = runs[-1]
     if any("losses" not in found for found in runs) or not base or "losses" not in base[-1]:
         return {"answer": "failed", **last}
@@ -39,7 +39,7 @@ def compare(place, record, model):
             if record.over():
                 break
             found = one(place, record, model, variables, under)
-            # Of a later round that fails or is cut off, the first one tells more.
+            # If a later round fails or is cut off, the result of the earlier round is kept.
             if number == 0 or "losses" in found:
                 runs[name].append(found)
     for name, found in runs.items():

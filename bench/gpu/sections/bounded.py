@@ -1,8 +1,8 @@
-"""A program with an end: its time is bounded, all that it started ends with it, and nobody waits for ever.
+"""Runs a program with a time limit: all its descendants end with it, and no wait is unbounded.
 
-A process that waits inside a driver can be killed and still not end. So after the kill it is waited for a few seconds and
-then left alone, nothing is read that only its end would close, and of /proc only `stat` is opened: `cmdline`, `environ` and `maps`
-may wait for such a process too.
+A process that waits inside a driver can be killed and still not end. After the kill it is therefore waited for only
+a few seconds and then left alone. No pipe is read to its end, which only the process's exit would close. In /proc
+only `stat` is opened: `cmdline`, `environ` and `maps` may block for such a process too.
 """
 
 import ctypes
@@ -12,24 +12,24 @@ import subprocess
 import threading
 import time
 
-AFTER_KILL = 5.0  # seconds that a killed process may take
-MOST_OUT, MOST_ERR = 4 << 20, 64 << 10  # bytes that are kept, the last ones
+AFTER_KILL = 5.0  # seconds that a killed process may take to end
+MOST_OUT, MOST_ERR = 4 << 20, 64 << 10  # bytes kept, from the end
 PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt_orphans():
-    """What our children leave behind becomes ours, so that it can be found and ended."""
+    """Makes this process the parent of its descendants' orphans, so that they can be found and ended."""
     try:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     except (OSError, AttributeError):
-        pass  # without it, what left its session as well is not found
+        pass  # without it, orphans that left their session are not found
 
 
 def facts_of(pid):
     """(parent, session, state) of a process, or None."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            # The name stands in brackets, and may hold any byte.
+            # The name is in parentheses and may contain any byte.
             words = file.read().rpartition(b")")[2].split()
     except OSError:
         return None
@@ -42,7 +42,7 @@ def processes():
 
 
 def below(root, all_processes):
-    """Every process that `root` has started, itself or by others."""
+    """All descendants of `root`."""
     children = {}
     for pid, (parent, _, _) in all_processes.items():
         children.setdefault(parent, []).append(pid)
@@ -55,7 +55,7 @@ def below(root, all_processes):
 
 
 class Tail:
-    """The last bytes of a pipe, read by a thread of its own that nobody has to wait for."""
+    """The last bytes of a pipe, read by a background thread that need not be joined."""
 
     def __init__(self, file, most):
         self.most = most
@@ -78,10 +78,10 @@ class Tail:
 
 
 class Program:
-    """One running program in a session of its own. `out`: None to keep it, else where it goes."""
+    """One running program in a session of its own. `out`: None to keep the output, else where it goes."""
 
     def __init__(self, command, environment, folder=None, out=None):
-        # Whoever is ours already is none of its doing.
+        # Existing children of this process do not belong to the program.
         self._ours = set(below(os.getpid(), processes()))
         self._start = time.monotonic()
         self.child = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
@@ -95,21 +95,22 @@ class Program:
         return self.child.pid
 
     def wait(self, limit):
-        """Its exit code, or None when the time is over."""
+        """The exit code, or None on timeout."""
         try:
             return self.child.wait(max(limit, 0.1))
         except subprocess.TimeoutExpired:
             return None
 
     def _left(self):
-        """What it has started and has not ended, also where the one in between is gone."""
+        """Its descendants that still run, also if the process between is gone."""
         everything = processes()
         found = set(below(self.pid, everything)) | (set(below(os.getpid(), everything)) - self._ours)
         found |= {pid for pid, (_, session, _) in everything.items() if session == self.pid}
         return alive(found - {os.getpid()}, everything)
 
     def end(self):
-        """Ends it with all it started: "" then, or the state of what could not be ended ("D": inside the kernel)."""
+        """Kills it and all its descendants. Returns "", or the states of processes that did not end ("D": inside the
+        kernel)."""
         return kill(self._left, self.child)
 
     def seconds(self):
@@ -121,7 +122,8 @@ def alive(pids, everything):
 
 
 def kill(find, child=None):
-    """Kills what `find` finds, and what that has started meanwhile: the states of what is still there after a while."""
+    """Kills the processes that `find` returns, repeatedly, as they may start more. Returns the states of those that
+    still exist at the deadline."""
     deadline = time.monotonic() + AFTER_KILL
     while True:
         left = find()
@@ -139,17 +141,17 @@ def kill(find, child=None):
 
 
 def take_ends(child):
-    """Of orphans that became ours, without waiting: nobody else takes them from the list of processes."""
+    """Reaps orphans that became children of this process, without waiting; no other process reaps them."""
     for pid, (parent, _, state) in processes().items():
         if parent == os.getpid() and state == "Z" and (child is None or pid != child.pid):
             try:
                 os.waitpid(pid, os.WNOHANG)
             except OSError:
-                pass  # somebody else took it
+                pass  # already reaped elsewhere
 
 
 def end_all():
-    """Ends whatever is below this process, however it came there."""
+    """Kills all descendants of this process, including adopted orphans."""
     def left():
         everything = processes()
         return alive(below(os.getpid(), everything), everything)

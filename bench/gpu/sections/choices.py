@@ -1,11 +1,11 @@
-"""What a user would pick instead: keep everything, compute again, save on the CPU, offload by hand."""
+"""The alternatives a user has: keep everything, recompute, save on the CPU, offload by hand."""
 
 from sections import torch_runs
 
 STEPS = "8"
 MODEL = "gpt2"
 WAYS = ["checkpoint", "save_on_cpu", "offload"]
-# Tessera under the unchanged program, at these parts of keep's peak.
+# Tessera under the unchanged program, at these fractions of keep's peak.
 PARTS = [(0.5, "auto"), (0.5, "recency"), (0.7, "auto"), (0.4, "auto")]
 
 

@@ -1,4 +1,4 @@
-"""The driver contract and the C API on this driver, and programs that must compute the same under it."""
+"""The driver contract and the C API on this driver, and programs that must compute the same under Tessera."""
 
 import json
 
@@ -36,7 +36,7 @@ def c_api(place, record):
 
 
 def compare(place, record, name, command, memory, too_small):
-    """Alone, then under Tessera: it must say the same, and Tessera must have been at work."""
+    """Alone, then under Tessera: the output must be the same, and Tessera must have managed the memory."""
     alone = place.run(command, record.left(20))
     small, seen = evidence.run(place, command, record.left(20), ["--device-memory", memory],
                                {"TESSERA_LOG_LEVEL": "error"}, evicts=too_small)
@@ -61,7 +61,7 @@ def programs(place, record):
 
 
 def training(place, record):
-    """A program that trains, on a device, on a third of it, and with a spill file: equal losses."""
+    """A training program alone, on a device too small for it, and with a spill file too: equal losses."""
     ways = {"20MiB of device memory": ["--device-memory", "20MiB"],
             "three tiers": ["--device-memory", "20MiB", "--host-memory", "8MiB", "--file-memory",
                             "256MiB", "--file-dir", "/var/tmp"]}
@@ -83,7 +83,7 @@ def training(place, record):
 
 
 def random_operations(place, record):
-    """Random blocks, kernels, hints, threads; every block carries what it must hold."""
+    """Random blocks, kernels, hints, threads; every block's contents are checked."""
     operations = 2000 if place.quick else 1_000_000
     found = place.run_json([place.probe("random_operations"), "--operations", str(operations),
                             "--seconds", str(max(record.left() - 5, 1))], record.left())

@@ -1,15 +1,15 @@
-"""Whether Tessera was at work in a program, by the statistics that the library writes at the end of the program's own process.
+"""Whether Tessera managed a program's memory, by the statistics that the library writes when the process ends.
 
-Equal results alone show nothing: a program that Tessera leaves alone has them too. Each run gets a new folder, in which each
-process that Tessera worked in leaves one file, named by its number. With `TESSERA_OFF=1`, without the library, or where no memory
-came from it, there is none.
+Equal results alone prove nothing: a program without Tessera has them too. Each run gets a new folder, in which each
+process that Tessera managed leaves one file, named by its process id. There is none with `TESSERA_OFF=1`, without
+the library, or if no memory came from it.
 """
 
 import json
 import pathlib
 import tempfile
 
-# Group and name of the statistics' figures that are told beside an answer.
+# Group and name of the statistics that are recorded with an answer.
 FIGURES = [("blocks", "allocations"), ("blocks", "peak_live_bytes"), ("device", "device_capacity"),
            ("device", "device_peak"), ("host", "host_peak"), ("moves", "bytes_in"), ("moves", "bytes_out"),
            ("moves", "fetches"), ("moves", "evictions"), ("waits", "stalls"), ("waits", "stall_ns"),
@@ -22,7 +22,7 @@ def figures(report):
 
 
 def read(folder):
-    """What each process left, by its number. A file that was cut off is none."""
+    """The statistics of each process, by process id. Truncated files are ignored."""
     found = {}
     for path in sorted(pathlib.Path(folder).glob("*.json")):
         try:
@@ -33,12 +33,13 @@ def read(folder):
 
 
 def judge(reports, pid, evicts):
-    """What the reports show of the program that ran as `pid` (None: of any), and "missing" if that is not enough."""
+    """What the reports show about the program that ran as `pid` (None: any process), and "missing" if that is not
+    enough."""
     if not reports:
         return {"missing": "no statistics: Tessera was not at work in this program"}
     if pid is not None and pid not in reports:
         return {"missing": "no statistics of the program itself", "processes": sorted(reports)}
-    # The one with the most memory, where several had some.
+    # If several processes have reports, the one with the most memory.
     shown = reports[pid] if pid is not None else max(
         reports.values(), key=lambda report: report["blocks"]["peak_live_bytes"])
     facts = figures(shown)
@@ -50,7 +51,8 @@ def judge(reports, pid, evicts):
 
 
 def run(place, command, limit, options=(), more=None, evicts=False, before=()):
-    """`command` under `tessera run`: (outcome, evidence). `before`: a program that starts it all, so the number differs."""
+    """`command` under `tessera run`: (outcome, evidence). `before`: a wrapper command, which makes the process id
+    unknown."""
     with tempfile.TemporaryDirectory(dir=place.scratch, prefix="stats-") as folder:
         line = place.under_tessera(command, "--no-control", "--stats", f"{folder}/%p.json", *options)
         outcome = place.run([*before, *line], limit, more)
@@ -58,5 +60,5 @@ def run(place, command, limit, options=(), more=None, evicts=False, before=()):
 
 
 def answer(right, evidence):
-    """"yes" needs both: the program is right, and Tessera was at work in it."""
+    """"yes" requires both: the result is right, and Tessera managed the memory."""
     return "yes" if right and "missing" not in evidence else "no"

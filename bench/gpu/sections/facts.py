@@ -1,4 +1,4 @@
-"""What this machine is, what `tessera doctor` says of it, and whether one small program runs under Tessera at all."""
+"""The machine, the report of `tessera doctor`, and whether one small program runs under Tessera at all."""
 
 import importlib.metadata
 import os

@@ -1,8 +1,8 @@
-"""Plain driver API: the facts on which the design stands, one question each; all that `probes` has not asked."""
+"""Plain driver API: the facts that the design depends on, one probe each; all that section `probes` has not run."""
 
 from sections import asked, probes
 
-LONGEST = 60  # seconds for one question
+LONGEST = 60  # seconds for one probe
 
 
 def run(place, record):

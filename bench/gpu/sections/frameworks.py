@@ -1,17 +1,17 @@
-"""JAX and CuPy, unmodified, at half of the memory that they took alone."""
+"""JAX and CuPy, unmodified, with half of the memory that they took alone."""
 
 from sections import evidence, torch_runs
 from sections.place import json_of
 
-# Without them XLA picks its algorithms by timing, and no two runs need agree.
+# Without these flags XLA picks its algorithms by timing, and two runs need not agree.
 SAME_EACH_TIME = {"XLA_FLAGS": "--xla_gpu_autotune_level=0 --xla_gpu_deterministic_ops=true"}
-# On demand: each array is an allocation of its own, which can leave by itself.
+# On demand: each array is an allocation of its own, which can be evicted by itself.
 JAX_WAYS = {"arena": {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", **SAME_EACH_TIME},
             "array by array": {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform", **SAME_EACH_TIME}}
 
 
 def at_half(place, record, script, peak, variables=None):
-    """A program with half of its peak: (what it said, with the evidence; the options)."""
+    """Runs a program with half of its peak: (its output, with the evidence; the options)."""
     options = torch_runs.budget(peak, 0.5)
     outcome, seen = evidence.run(place, place.script(script), record.left(40), options, variables, evicts=True)
     return torch_runs.marked({**json_of(outcome), "evidence": seen, **outcome.told()}, record), options

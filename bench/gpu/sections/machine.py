@@ -1,4 +1,4 @@
-"""What stands beside every number: GPU, driver, commit."""
+"""The facts recorded with every number: GPU, driver, commit."""
 
 import platform
 
@@ -9,7 +9,7 @@ def _first_line(place, command):
 
 
 def commit(place):
-    """The bundle carries it in a file; a checkout is asked."""
+    """A bundle has it in a file; in a checkout git is asked."""
     written = place.root / "COMMIT"
     if written.is_file():
         return written.read_text(encoding="utf-8").strip()

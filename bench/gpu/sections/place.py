@@ -1,4 +1,4 @@
-"""Where the programs are, and how one is run: bounded in time, and ended with all it started."""
+"""Where the programs are, and how to run one: with a time limit, and ended with all its descendants."""
 
 import dataclasses
 import json
@@ -9,35 +9,35 @@ import tempfile
 
 from sections import bounded
 
-MOST_TOLD = 4000  # bytes of a program's last words
+MOST_TOLD = 4000  # bytes kept from the end of a program's output
 
 
 @dataclasses.dataclass
 class Outcome:
-    code: int | None  # None: it was ended because its time was over
+    code: int | None  # None: killed because its time was over
     out: str
     err: str
     seconds: float
     pid: int | None = None
-    stuck: str = ""  # the state of processes that could not be ended
+    stuck: str = ""  # the state of processes that could not be killed
 
     @property
     def well(self):
         return self.code == 0
 
     def failure(self):
-        """What a record tells of a program that did not end well."""
+        """The facts that are recorded for a program that did not end well."""
         return {"exit_code": self.code, "timed_out": self.code is None, "message": self.err[-MOST_TOLD:],
                 **({} if self.err else {"output": self.out[-MOST_TOLD:]}),
                 **({"stuck": self.stuck} if self.stuck else {})}
 
     def told(self):
-        """What it said on standard error, for the record of a run that ended well too."""
+        """Its standard error, recorded also for a run that ended well."""
         return {"stderr": self.err[-MOST_TOLD:]} if self.err else {}
 
 
 class Place:
-    """One build or unpacked bundle: bin/, lib/, tests/ and bench/gpu/ lie below its root."""
+    """One build or unpacked bundle: bin/, lib/, tests/ and bench/gpu/ are below its root."""
 
     def __init__(self, root, software=False, quick=False, scratch=None):
         self.root = pathlib.Path(root).resolve()
@@ -45,7 +45,7 @@ class Place:
         self.quick = quick
         self.scripts = pathlib.Path(__file__).resolve().parent.parent
         self.python = sys.executable
-        # Short names: the path of a control socket has a limit of its own.
+        # Short names: the length of a control socket's path is limited.
         self.scratch = pathlib.Path(scratch or tempfile.mkdtemp(prefix="tessera-gpu-"))
 
     # ---- programs ----
@@ -82,7 +82,7 @@ class Place:
         return environment
 
     def run(self, command, limit, more=None):
-        """`command` for at most `limit` seconds; then it and its children are ended."""
+        """Runs `command` for at most `limit` seconds; then it and its descendants are killed."""
         try:
             program = bounded.Program(command, self.environment(more), self.scratch)
         except OSError as error:
@@ -93,11 +93,11 @@ class Place:
         return Outcome(code, program.out.text(), program.err.text(), seconds, program.pid, stuck)
 
     def run_json(self, command, limit, more=None):
-        """The last line of the output as JSON, or what went wrong, under "failed"."""
+        """The last line of the output as JSON; under "failed" what went wrong."""
         return json_of(self.run(command, limit, more))
 
     def has(self, module):
-        """Whether Python here can import `module`: asked in a child, as importing may be slow."""
+        """Whether Python here can import `module`. Checked in a child process, as importing may be slow."""
         code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
         return self.run([self.python, "-c", code], 30).well
 

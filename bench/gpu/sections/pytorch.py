@@ -1,9 +1,9 @@
-"""PyTorch, unmodified: the same losses as alone, on a part of the memory; and how long a step takes."""
+"""PyTorch, unmodified: the same losses as alone, on a fraction of the memory; and the time of a step."""
 
 from sections import evidence, torch_runs
 
 STEPS = "8"
-# (model, part of its peak or None for ample, policy, allocator), what is worth most first.
+# (model, fraction of its peak or None for ample, policy, allocator), the most valuable first.
 RUNS = [("gpt2", None, "recency", "native"), ("gpt2", 0.5, "auto", "native"),
         ("gpt2", 0.5, "recency", "native"), ("resnet50", None, "recency", "native"),
         ("resnet50", 0.5, "auto", "native"), ("llama", 0.5, "auto", "native"),
@@ -15,12 +15,12 @@ RUNS = [("gpt2", None, "recency", "native"), ("gpt2", 0.5, "auto", "native"),
         ("resnet50", 1.0, "auto", "native"), ("llama", 0.75, "auto", "native"),
         ("llama", 0.35, "auto", "native"), ("llama", 1.0, "auto", "native"),
         ("llama", None, "recency", "native")]
-FEATURES_BUDGET = "1GiB"  # the ballast alone takes 1.5 GiB, so this is a part of what they need
+FEATURES_BUDGET = "1GiB"  # the ballast alone takes 1.5 GiB, so this is only a part of what the features need
 FEATURES_PART = 0.5
 
 
 def alone(place, record, model, references):
-    """The native run that others are held against; run again, to know what equal losses mean."""
+    """The native run that others are compared with; run twice, to know whether equal losses can be expected."""
     found = torch_runs.run(place, record, ("train_step.py", model, "--steps", STEPS))
     references[model] = found
     record.add(f"{model}, alone", **torch_runs.compare(found, found))
@@ -43,7 +43,7 @@ def under_tessera(place, record, reference, model, part, policy, allocator):
 
 
 def same_digests(reference, found):
-    """Each way of hiding work: its digest alone and under Tessera, which must have been at work in its process."""
+    """Each feature: its digest alone and under Tessera, which must have managed its process."""
     for name, facts in reference.get("ways", {}).items():
         other = found.get("ways", {}).get(name, {"error": "not reached"})
         if "digest" not in facts:

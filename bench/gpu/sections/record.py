@@ -1,4 +1,4 @@
-"""One section's results as JSON, with all that a number needs beside it; on disk after each of them."""
+"""One section's results as JSON, with the context that each number needs; written to disk after each result."""
 
 import collections
 import datetime
@@ -8,7 +8,7 @@ import time
 
 
 class Record:
-    """Results are appended; the file is whole at any moment, also when the run is cut off."""
+    """Results are appended; the file is complete JSON at any moment, also if the run is cut off."""
 
     def __init__(self, path, section, machine, command, limit):
         self.path = path
@@ -34,7 +34,7 @@ class Record:
         print(f"  {name}: {short if len(short) < 200 else short[:197] + '...'}", flush=True)
 
     def not_here(self, name, why):
-        """Said, never skipped in silence."""
+        """Recorded as an answer, never silently skipped."""
         self.add(name, answer="not supported here", why=why)
 
     def out_of_time(self, name):
@@ -61,18 +61,18 @@ def write(path, body):
 
 
 def closed(path, ended):
-    """The file of a section that has ended, with what `ended` tells of its process added to it."""
+    """The file of a section that has ended, with the facts of its process in `ended` added to it."""
     body = json.loads(path.read_text(encoding="utf-8"))
     if "failure" in ended or "stuck" in ended:
         body["complete"] = False
-    # A traceback of its own says more than an exit code.
+    # The section's own traceback is more useful than an exit code.
     body = {**ended, **body} if "failure" in body else {**body, **ended}
     write(path, body)
     return body
 
 
 def summary(name, body):
-    """A few lines: how many answers of each kind, and whose answer was bad."""
+    """A few lines: how many answers of each kind, and which results were bad."""
     kinds = collections.Counter(result.get("answer", "measured") for result in body["results"])
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     lines = [f"{name}: {counts or 'nothing'}, {body['seconds']:.0f} s"

@@ -1,4 +1,4 @@
-"""compute-sanitizer's memcheck over what touches memory most: no access that is not allowed."""
+"""compute-sanitizer's memcheck over the programs that use memory most: no invalid access."""
 
 import shutil
 
@@ -15,7 +15,7 @@ def tool():
 
 
 def checks(place):
-    """(name, command, options of `tessera run` or None, environment) in the order of what is worth most."""
+    """(name, command, options of `tessera run` or None, environment), the most valuable first."""
     small = ["--device-memory", "16MiB"]
     yield "launches under tessera run", [place.program("launches"), place.kernels("preload_kernels")], small, {}
     yield "hidden_addresses under tessera run", [
@@ -30,16 +30,16 @@ def checks(place):
         "TESSERA_TEST_CUDA": "1"}
     yield "graphs under tessera run", [place.program("graphs"), place.kernels("preload_kernels")], small, {}
     if not torch_runs.absent(place):
-        # An access to a page that is away is a wrong access: here a missed use would show.
+        # An access to an evicted page is an invalid access, so a missed use would show here.
         yield "PyTorch's ways under tessera run", place.script("features.py") + [
             "--tiny", "--only", FEATURES], small, torch_runs.environment(place)
 
 
 def checked(place, prefix, command, options, limit, more):
-    """The outcome of a command below the sanitizer, and the evidence where it ran under Tessera."""
+    """The outcome of a command under the sanitizer, and the evidence if it ran under Tessera."""
     if options is None:
         return place.run(prefix + command, limit, more), {}
-    # Some of these fit: an access that is wrong shows all the same.
+    # Some of these programs fit: an invalid access shows all the same.
     return evidence.run(place, command, limit, options, more, before=prefix)
 
 
@@ -51,7 +51,7 @@ def run(place, record):
     if place.software:
         record.not_here("memcheck", "the software device runs no device code")
         return
-    # API errors are what some programs provoke on purpose; wrong accesses are what is looked for.
+    # Some programs provoke API errors on purpose; only invalid accesses matter here.
     prefix = [sanitizer, "--tool", "memcheck", "--report-api-errors", "no", "--target-processes",
               "all", "--error-exitcode", str(FOUND)]
     for name, command, options, environment in checks(place):

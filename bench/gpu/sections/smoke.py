@@ -2,15 +2,15 @@
 
 from sections import evidence, torch_runs
 
-# What PyTorch is told where the user has told it nothing; the second name is the one of PyTorch before 2.10.
+# The PyTorch defaults that are set unless the user has set them; the second name is that of PyTorch before 2.10.
 PRESETS = {"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync", "PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"}
-# (name, part of the peak or None for ample, policy)
+# (name, fraction of the peak or None for ample, policy)
 RUNS = [("ample", None, "auto"), ("half, lru", 0.5, "lru"), ("half, auto", 0.5, "auto")]
 LONGEST = 60  # seconds for one run
 
 
 def verdict(alone, under):
-    """One part of the program beside its run alone: the same losses, bit by bit, and Tessera at work."""
+    """One part of the program compared with its run alone: bit-identical losses, and Tessera in use."""
     if "losses" not in alone:
         return {"answer": "not supported here", "why": alone["error"]}
     if "losses" not in under:
@@ -24,7 +24,7 @@ def verdict(alone, under):
 
 
 def presets_hold(found):
-    """Whether PyTorch took its memory as it was told, with the preload library in its process."""
+    """Whether PyTorch used the configured allocator, with the preload library in its process."""
     held = found.get("backend") == "cudaMallocAsync" and found.get("preloaded") is True
     return {"answer": "yes" if held else "no", "backend": found.get("backend"), "preloaded": found.get("preloaded")}
 

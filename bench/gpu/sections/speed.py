@@ -1,4 +1,4 @@
-"""What Tessera costs and how fast it moves bytes, beside what the driver and PyTorch do."""
+"""What Tessera costs and how fast it moves bytes, compared with the driver and PyTorch."""
 
 import statistics
 
@@ -16,13 +16,14 @@ def allocator(place, record):
 
 
 def fingerprints(place, record):
-    """What it costs to find out whether a page has changed, beside copying it."""
+    """The cost of finding out whether a page has changed, compared with copying it."""
     quick = ["--quick"] if place.quick else []
     record.add("fingerprints", **place.run_json([place.probe("fingerprint_speed"), *quick], record.left(20)))
 
 
 def in_turn(place, record, command, rounds, limit, read):
-    """`command` alone and under Tessera, in turn: what `read` makes of each run, and the facts that go with a comparison."""
+    """`command` alone and under Tessera, alternating: the value that `read` extracts from each run, and the facts
+    for a comparison."""
     found, failed, seen = {"alone": [], "under tessera run": []}, None, {}
     for _ in range(rounds):
         alone = place.run(command, record.left(limit))
@@ -40,7 +41,7 @@ def in_turn(place, record, command, rounds, limit, read):
 
 
 def launch_cost(place, record):
-    """An empty kernel with sixteen addresses, with and without the preload library, in turn."""
+    """An empty kernel with sixteen addresses, with and without the preload library, alternating."""
     def read(outcome):
         words = outcome.out.split()
         return {"refused": float(words[1]), "queued": float(words[3])} if len(words) == 4 else None
@@ -65,7 +66,7 @@ def ample(place, record):
 
 
 def torch_pairs(place, record):
-    """PyTorch's caching allocator and ours, called through the same Python."""
+    """PyTorch's caching allocator and ours, called through the same Python code."""
     why = torch_runs.absent(place)
     if why:
         record.not_here("PyTorch pairs", why)

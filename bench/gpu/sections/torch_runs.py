@@ -1,25 +1,25 @@
-"""Runs of train_step.py, and what is told of two of them side by side."""
+"""Runs of train_step.py, and comparisons of two of them."""
 
 import statistics
 
 from sections import evidence
 from sections.place import json_of
 
-# What a comparison tells of a run, where the run has it.
+# The facts of a run that a comparison records, if the run has them.
 TOLD = ("evidence", "peak_allocated", "peak_reserved", "free_and_total", "backend", "failed", "stderr")
 OUT_OF_TIME = "no time left"
-WARM_UP = 2  # steps in which libraries load and pinned memory is made
+WARM_UP = 2  # steps in which libraries load and pinned memory is allocated
 
 
 def absent(place):
-    """Why PyTorch cannot be asked here, or ""."""
+    """The reason why PyTorch cannot run here, or ""."""
     if place.software:
         return "PyTorch needs the CUDA runtime, which needs a GPU"
     return "" if place.has("torch") else "no PyTorch here"
 
 
 def environment(place, more=None):
-    """Where the Python package and its library lie, in a bundle or in a checkout."""
+    """Where the Python package and its library are, in a bundle or in a checkout."""
     folders = [place.root / "python", place.scripts.parent.parent / "shim" / "python"]
     return {"PYTHONPATH": ":".join(str(folder) for folder in folders if folder.is_dir()),
             "TESSERA_LIBRARY_DIR": str(place.root / "lib"), "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
@@ -31,16 +31,17 @@ def mebibytes(count):
 
 
 def budget(peak, fraction):
-    """Options of `tessera run` for a part of what a program took; None is as much as there is."""
+    """Options of `tessera run` for a fraction of a program's peak; None for all memory there is."""
     if fraction is None:
         return []
-    # What has to leave fits into host memory: the disk is no part of these comparisons.
+    # Evicted data fits into host memory: the disk is not part of these comparisons.
     return ["--device-memory", mebibytes(peak * fraction),
             "--host-memory", mebibytes(peak * max(1.25 - fraction, 0.25) + (1 << 30))]
 
 
 def run(place, record, script, options=None, policy="recency", limit=60, part=None, more=None):
-    """One program: alone when `options` is None, else under `tessera run` with them. `part`: of its peak, None for ample."""
+    """One program: alone if `options` is None, else under `tessera run` with them. `part`: fraction of its peak,
+    None for ample."""
     command = place.script(script[0]) + list(script[1:])
     variables = environment(place, more)
     if options is None:
@@ -53,18 +54,19 @@ def run(place, record, script, options=None, policy="recency", limit=60, part=No
 
 
 def marked(found, record):
-    """What was ended because its section was over is told so: it did not fail by itself."""
+    """A program that was killed because its section was over is marked as such: it did not fail."""
     cut_off = found.get("failed", {}).get("timed_out", False) and record.over()
     return {**found, **({"answer": OUT_OF_TIME} if cut_off else {})}
 
 
-PROCESSES = 4  # at most, for all parts together: each takes long to start
+PROCESSES = 4  # at most, for all parts together: starting one takes long
 
 
 def in_pieces(place, record, script, key, options=None, **rest):
-    """A program that prints after each of its parts (under `key`) what is left: that again, when a part has spoiled its process.
+    """Runs a program that prints after each of its parts (under `key`) which parts are left; the rest runs again if
+    a part has corrupted the context.
 
-    Each part has the evidence of the process that it ran in beside it.
+    Each part is returned with the evidence of the process that it ran in.
     """
     pieces, last, left = {}, {}, None
     for _ in range(PROCESSES):
@@ -78,13 +80,13 @@ def in_pieces(place, record, script, key, options=None, **rest):
 
 
 def step_seconds(found):
-    """The median step once everything is warm; None when there is none."""
+    """The median step after the warm-up; None if there is none."""
     steps = found.get("step_seconds", [])
     return statistics.median(steps[WARM_UP:] or steps) if steps else None
 
 
 def first_difference(one, other):
-    """The first step whose losses are not the same bits; None when all are."""
+    """The first step with losses that are not bit-identical; None if all are."""
     for step, (a, b) in enumerate(zip(one, other)):
         if a != b:
             return step
@@ -92,13 +94,13 @@ def first_difference(one, other):
 
 
 def largest_difference(one, other):
-    """Of two lists of losses, relative to the first."""
+    """The largest difference of two lists of losses, relative to the first."""
     values = [(float.fromhex(a), float.fromhex(b)) for a, b in zip(one, other)]
     return max((abs(a - b) / max(abs(a), 1e-30) for a, b in values), default=0.0)
 
 
 def compare(reference, found):
-    """`found` beside the run that it must agree with."""
+    """`found` compared with the run that it must agree with."""
     if "losses" not in found or "losses" not in reference:
         return {"answer": "failed", **found}
     difference = first_difference(reference["losses"], found["losses"])

@@ -1,9 +1,9 @@
-"""Records the traces of this folder: real models of three libraries, without weights, bytes or a GPU.
+"""Records the traces in this folder: real models of three libraries, without weights, bytes or a GPU.
 
-Usage: record_models.py [NAME...]      (all; the traces are written beside this file)
+Usage: record_models.py [NAME...]    (default: all; the traces are written next to this file)
 
-Needs torch, torchvision, transformers, diffusers and zstandard from PyPI; a trace says which PyTorch made it.
-A step before the first mark makes the states of the optimizer; one iteration follows.
+Needs torch, torchvision, transformers, diffusers and zstandard from PyPI; a trace names the PyTorch version that
+made it. A step before the first mark creates the optimizer's states; one iteration follows.
 """
 
 import contextlib
@@ -33,8 +33,8 @@ def predict_words(model, batch):
 
 
 def gpt2():
-    """Without drop-out, as all here: PyTorch's for host memory keeps other masks than that for GPUs, and
-    refuses fused attention."""
+    """Without drop-out, like all models here: PyTorch's CPU drop-out saves other masks than its GPU drop-out, and
+    prevents fused attention."""
     return transformers.GPT2LMHeadModel(transformers.GPT2Config(resid_pdrop=0, embd_pdrop=0, attn_pdrop=0))
 
 
@@ -59,7 +59,7 @@ def denoise(model, batch):
     return torch.nn.functional.mse_loss(model(images, times).sample, images)
 
 
-# Name -> model, loss, batch, and whether activations are in 16 bits.
+# Name -> model, loss, batch, and whether activations are 16-bit.
 MODELS = {
     "resnet50-b32": (torchvision.models.resnet50, classify, 32, False),
     "gpt2-small-b8": (gpt2, predict_words, 8, False),
