@@ -51,7 +51,7 @@ class Paging:
         self.capacity = capacity
         self.used = 0
         self.resident = OrderedDict()  # (block, page) -> bytes, in LRU order
-        self.away = {}                 # likewise the pages in host memory
+        self.away = {}                 # (block, page) -> bytes, pages in host memory
         self.sizes = {}
         self.streams = defaultdict(int)
         self.handler = 0               # time at which the handler is free

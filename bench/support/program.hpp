@@ -23,7 +23,7 @@ struct Program {
   const char* about;
   const char* smoke;            // what a smoke run does
   std::string build_directory;  // as for read_environment()
-  std::string data_directory;   // likewise
+  std::string data_directory;   // as for read_environment()
   bool has_assertions = kTesseraChecked;
 };
 

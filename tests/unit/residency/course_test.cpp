@@ -201,7 +201,7 @@ TEST_P(DisappointingByPartTest, ALongerPeriodThatIsSlowerThanTheProgramWasGoesBe
   EXPECT_TRUE(conductor_.leads()) << "in the break, which is in no other plan";
 }
 
-// Their measurements came from an emptier device, as it turns out.
+// The other periods were measured on an emptier device, and turn out slower.
 TEST_F(DisappointingTest, ItGoesFirstAgainWhenTheOthersAreSlowerThanIt) {
   const Nanoseconds period = time_of_a_period();
   learn_the_longer_late();

@@ -58,7 +58,7 @@ TEST_F(ConductorTest, TheLayersOfAModelAreOneIteration) {
   EXPECT_EQ(policy_.seen.steps.size(), weights.size());
 }
 
-// A separate conductor for launches of one run, which becomes short of memory when the test says so.
+// A separate conductor for launches of one run, which becomes short of memory at a point that the test chooses.
 class LoopOfLaunchesTest : public ConductorTest {
  protected:
   void launch_timed(const char& work, std::uint64_t nanoseconds) {
