@@ -77,9 +77,9 @@ bool Room::may_go_on(std::optional<Away> to) const {
   return to == Away::kFile && !tiers.is_backed() && tiers.file.takes_writes();
 }
 
-// Selects pages that are present, from the end of the run, up to the wanted bytes. Of pages with a valid copy
-// elsewhere, a plan may send as many to a peer as fit there: copied once more, they are fetched over that link from
-// then on.
+// The last pages that are there, until they are as much as is wanted. Of those with a valid copy elsewhere a plan may
+// send as many on to a peer as find room there: copied once more, they come back over its link from then on. Where work may
+// be unseen no copy is known to be valid: a page is asked, or copied.
 Result<Room::Parting> Room::part(Run& run, Bytes wanted, std::optional<Away> to) {
   const Beside beside = first_choice(to);
   Bytes room;
@@ -93,7 +93,7 @@ Result<Room::Parting> Room::part(Run& run, Bytes wanted, std::optional<Away> to)
     if (page->state != PageState::kResident) continue;
     page->onward = onward;
     const bool moves = !page->peer && room >= page.bytes();
-    const bool free = run.is_dead() || (PageMover::is_clean(page) && !moves);
+    const bool free = run.is_dead() || (mover_.is_surely_clean(page) && !moves);
     if (!free) room -= std::min(room, page.bytes());
     (free ? parting.free_at_once : mover_.may_check(page, beside) ? parting.to_check : parting.to_copy).push_back(page);
     wanted -= std::min(wanted, page.bytes());
@@ -141,10 +141,6 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
   const bool swaps = engine_.tiers.is_backed();
   parting.apart = which != Which::kWithoutCopy && !swaps && engine_.unseen.load() && !run.is_dead() &&
                   mover_.open_aliases(parting.to_check) && mover_.open_aliases(parting.to_copy);
-  if (parting.apart) {  // pages with a valid copy do not wait here either
-    parting.to_check.insert(parting.to_check.end(), parting.free_at_once.begin(), parting.free_at_once.end());
-    parting.free_at_once.clear();
-  }
   Bytes total;
   if (in_turn && !parting.free_at_once.empty()) {
     TESSERA_TRY_ASSIGN(total, free_behind(run, *work, [&] { return mover_.vacate(parting.free_at_once); }));

@@ -40,7 +40,8 @@ void PageMover::drop_fingerprint(PageRef page) {
 }
 
 bool PageMover::may_check(PageRef page, Beside to) {
-  return is_doubtful(*page.run, *page) && desk_.pays_to_ask(meter(CopyWay::kOut, to).rate());
+  const bool can_be_asked = page->fingerprint && page->has_copy() && !is_surely_clean(page);
+  return can_be_asked && desk_.pays_to_ask(meter(CopyWay::kOut, to).rate());
 }
 
 void PageMover::plan_fingerprint(PageRef page) {

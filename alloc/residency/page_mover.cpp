@@ -22,9 +22,10 @@ Nearest nearest_of(const Page& page) {
 }  // namespace
 
 PageMover::PageMover(Driver& driver, DeviceId device, TierStack tiers, const CopyLanes& lanes, Gate& gate,
-                     EventLog& log, ResidencyStats& stats, RunsByTrait& by_trait, bool fingerprints)
+                     EventLog& log, ResidencyStats& stats, RunsByTrait& by_trait,
+                     const std::atomic<bool>& unseen, bool fingerprints)
     : driver_(driver), device_(device), tiers_(tiers), gate_(gate), log_(log), stats_(stats),
-      by_trait_(by_trait), lanes_(lanes),
+      by_trait_(by_trait), unseen_(unseen), lanes_(lanes),
       meters_{LinkMeter(driver, device), LinkMeter(driver, device), LinkMeter(driver, device),
               LinkMeter(driver, device)},
       desk_(driver, device, fingerprints) {}
@@ -176,7 +177,7 @@ Result<bool> PageMover::finish_arrival(PageRef page, bool wait) {
   give_back_event(page->event);
   stats_.fetches += 1;
   note_move(page, page->peer ? EventKind::kPeerFetch : EventKind::kFetch);
-  const bool may_be_valid = is_clean(page) || page->fingerprint;
+  const bool may_be_valid = is_surely_clean(page) || page->fingerprint;
   if (!may_be_valid) {
     drop_copies(page);
   } else if (page->staging) {
@@ -190,19 +191,21 @@ Result<bool> PageMover::finish_arrival(PageRef page, bool wait) {
 
 Result<bool> PageMover::copied_out(PageRef page, bool wait) { return event_done(page->event, wait); }
 
-// Decides about the page's frame. The gate is closed, so no use can be stamped meanwhile.
-PageMover::Verdict PageMover::judge(PageRef page) const {
+// What shall happen to the page's frame. The gate is closed, so no use can be stamped meanwhile, and whoever launches
+// unseen work has said before that there is such.
+PageMover::Verdict PageMover::judge(PageRef page, Proof proof) const {
   const Run& run = *page.run;
   const bool leaving = page->state == PageState::kLeaving;
   const bool quiet = run.last_work() <= run.quiet && run.may_leave();
   if (quiet && run.is_dead()) return Verdict::kDiscard;
   if (page->recalled) return leaving ? Verdict::kForward : Verdict::kStay;
-  // Quiet is not enough: pages of one run may be copied at different times, with a write in between.
-  if (quiet && is_clean(page)) return Verdict::kUnmap;
+  // Quiet is not enough: pages of one run may be copied at different times, with a write between.
+  const bool valid = leaving || proof == Proof::kBytes ? is_clean(page) : is_surely_clean(page);
+  if (quiet && valid) return Verdict::kUnmap;
   return leaving ? Verdict::kForward : Verdict::kStay;
 }
 
-Status PageMover::vacate(std::span<const PageRef> pages) {
+Status PageMover::vacate(std::span<const PageRef> pages, Proof proof) {
   if (pages.empty()) return {};
   std::vector<PageRef> dead, cold;
   Status result;
@@ -211,7 +214,7 @@ Status PageMover::vacate(std::span<const PageRef> pages) {
     // Count the page as missing before reading whether its run is dead: an allocation first counts itself live and then
     // looks for missing pages, so one side always sees the other.
     page.run->missing.fetch_add(1);
-    const Verdict verdict = judge(page);
+    const Verdict verdict = judge(page, proof);
     if (verdict == Verdict::kDiscard) {
       dead.push_back(page);
     } else if (verdict == Verdict::kUnmap) {

@@ -1,14 +1,15 @@
 // Moves one page by one step: the mechanism below all moves, with no decisions of its own.
 //
-// Each call takes a page from one legal state to the next (page_state.hpp), queues the copy or transfer that goes with
-// it, and keeps Run::missing correct. The order is always: copy complete, unmap, mark; and on the way back map, copy,
-// mark. A call that fails leaves the page in its state with the same valid copy; a call for several pages does what it
-// can for each of them.
+// Each call takes a page of a run from one legal state to the next (page_state.hpp), queues the copy or transfer that
+// goes with it, and keeps Run::missing true. Order is always: copy complete, unmap, mark; and map, copy, mark on the way
+// back. A call that fails leaves the page in the state it had, with the same valid copy; a call for several pages does
+// what it can for each of them.
 //
 // Thread safety: none; the engine's lock.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -29,21 +30,22 @@ namespace tessera {
 
 class PageMover {
  public:
-  // File transfers in flight at most, so that the engines of several devices do not take each other's slots: an engine
-  // that is refused has transfers of its own to wait for.
+  // As many transfers with the file go on at once, so that the engines of several devices do not take each other's
+  // places: who is refused has transfers of its own to wait for.
   static constexpr std::size_t kMostInFile = 256;
 
-  // REQUIRES: all arguments outlive it; the lanes include those to a peer where the tiers have one.
-  PageMover(Driver& driver, DeviceId device, TierStack tiers, const CopyLanes& lanes, Gate& gate,
-            EventLog& log, ResidencyStats& stats, RunsByTrait& by_trait, bool fingerprints = true);
+  // REQUIRES: all of them outlive it; the lanes have those to a peer where the tiers have one. `unseen`: work may use runs
+  // without announcing it, so stamps do not say that a copy is valid.
+  PageMover(Driver& driver, DeviceId device, TierStack tiers, const CopyLanes& lanes, Gate& gate, EventLog& log,
+            ResidencyStats& stats, RunsByTrait& by_trait, const std::atomic<bool>& unseen, bool fingerprints = true);
   ~PageMover();
   // Registers the memory that fingerprint checks need, so that no later call has to.
   void prepare_checks() { desk_.prepare(); }
 
-  // Maps device frames under pages that are kEmpty (-> kResident), kCold and near (-> kArriving, with the copy queued
-  // on an inbound stream) or kGone (-> kBlank). Access is set once per contiguous stretch. With a backing tier, kCold
-  // pages are resident on return (-> kResident), and the call REQUIRES what swap_out does.
-  // Errors: kOutOfMemory when the device tier has no frame; pages already done stay done.
+  // Puts device frames under pages that are kEmpty (-> kResident), kCold and near (-> kArriving, the copy
+  // is queued on an inbound stream) or kGone (-> kBlank). Access is set once per contiguous stretch.
+  // With a backing tier kCold pages are there at once (-> kResident), and it REQUIRES what swap_out does.
+  // Errors: kOutOfMemory when the device tier has no frame; pages done before it stay done.
   Status mount(std::span<const PageRef> pages);
   // How many of the first pages share one copy over the link; at least one.
   std::size_t batch_of(std::span<const PageRef> pages) const;
@@ -57,7 +59,7 @@ class PageMover {
   // work on the device is over.
   // Errors: kOutOfMemory when the backing tier has no frame for the first page.
   Result<Bytes> swap_out(std::span<const PageRef> pages);
-  // kCold in host -> kSinking. Errors: kOutOfMemory when the file tier is full, kBusy with kMostInFile in flight.
+  // kCold in host -> kSinking; errors: kOutOfMemory when the file is full, kBusy with kMostInFile.
   Status sink(PageRef page);
   // kCold in file -> kRising. Errors: kBusy when no host or staging frame is free, or with kMostInFile in flight.
   Status rise(PageRef page);
@@ -65,7 +67,7 @@ class PageMover {
   // These complete a transfer if it has ended; true when the page took a step. `wait`: wait for the end. Errors: the
   // driver's, with the page unchanged.
   Result<bool> finish_arrival(PageRef page, bool wait);
-  // Errors: the file's; the page took its step all the same: it is kCold where it was, or kLost.
+  // Errors: the file's, and the page is kCold where it was, or kLost.
   Result<bool> finish_sink(PageRef page, bool wait);
   Result<bool> finish_rise(PageRef page, bool wait);
   // Whether the copy of a kLeaving page is done.
@@ -84,36 +86,36 @@ class PageMover {
   // kApart -> kApartLeaving; -> kResident where the copies cannot be queued. REQUIRES: part(); the pages are one batch
   // with one target memory.
   Status copy_apart(std::span<const PageRef> pages);
-  // kApart, or kApartLeaving with its copy done -> kCold, or kEmpty where the run is dead; frees the device frame.
+  // kApart, or kApartLeaving whose copy is done -> kCold, or kEmpty of a dead run: the frame goes back.
   Status leave_apart(PageRef page);
   Status give_up_apart(PageRef page);  // -> kEmpty. REQUIRES: what is in flight for it is over or never will be
   // Maps pages that are apart at their own addresses again, on the same frames. Transfers in flight go on, but their
   // results are not used (Page::recalled). Errors: the driver's; all pages are still apart then.
   Status bring_back(std::span<const PageRef> pages);
 
-  // Frees device frames behind the closed gate: of dead pages (discarded), of kResident pages with a valid copy, and of
-  // kLeaving pages with their copy done. Skips a page the run of which is held or was used since Run::quiet; a kLeaving
-  // one is then forwarded. Unmaps once per contiguous stretch.
-  Status vacate(std::span<const PageRef> pages);
-  // page_checks.cpp: whether a copy is still valid
-  // kResident -> kChecking, kApart -> kApartChecking, as of Page::asked, which the caller has set, for the first pages;
-  // returns how many. 0 where no check is possible now. REQUIRES: is_doubtful(), and as copy_out.
+  // What says that a page's copy is valid: its stamps; or it was made, or found to be equal, behind all work that counts.
+  enum class Proof : std::uint8_t { kStamps, kBytes };
+  // Takes device frames away behind the closed gate: of dead pages (discarded), kResident pages with a valid copy,
+  // kLeaving pages whose copy is done. Skips a page whose run is held or was used since Run::quiet; a kLeaving one is
+  // then forwarded. Unmapped once per contiguous stretch.
+  Status vacate(std::span<const PageRef> pages, Proof proof = Proof::kStamps);
+  // page_checks.cpp: whether a copy is valid still
+  // kResident -> kChecking, kApart -> kApartChecking, as of Page::asked, which the caller has set: of as many of the first
+  // as gives. 0 where it cannot be found out now. REQUIRES: may_check(), and as copy_out.
   std::size_t check(std::span<const PageRef> pages);
   // kChecking -> kResident, or kApartChecking -> kApart, as finish_arrival. Afterwards Page::copied == Page::asked if
   // the copy is valid; otherwise the copy is gone. For a page that was recalled neither holds.
   Result<bool> finish_check(PageRef page, bool wait);
-  // Whether it is_doubtful(), and a check is likely to cost less than a copy to `to`.
+  // Whether it is not known, can be, and is likely to cost less than a copy there.
   bool may_check(PageRef page, Beside to);
-  // Decides whether its next copy gets a fingerprint, so that it can be checked at its next eviction.
+  // Whether its next copy shall have a fingerprint, so that it can be asked when it leaves again.
   void plan_fingerprint(PageRef page);
-  // Frees host frames of candidates (Page::candidate), newest first: the page fetched last is likely to be evicted
-  // last.
+  // Gives up host frames of candidates (Page::candidate), the newest first: whose page came last likely leaves last.
   void drop_candidates(Bytes bytes);
   Bytes candidate_bytes() const { return candidate_bytes_; }
-  // Bytes of all pages in a state that is_moving(), and of those that are being evicted.
+  // Of all pages in a state that is_moving(); of those that are going; of which work for that is on an outbound stream.
   Bytes moving(PageState state) const { return moving_[static_cast<std::size_t>(state)]; }
   Bytes going() const { return copying_out() + moving(PageState::kParting); }
-  // ... and of those among them with work for it on an outbound stream.
   Bytes copying_out() const {
     return moving(PageState::kLeaving) + moving(PageState::kChecking) + moving(PageState::kApartLeaving) +
            moving(PageState::kApartChecking);
@@ -123,10 +125,9 @@ class PageMover {
 
   // Drops the copies in lower tiers. REQUIRES: no transfer in flight.
   void drop_copies(PageRef page);
-  // Drop the host or the peer copy of a page that has its bytes elsewhere too.
+  // Drops the host copy of a page that has its bytes elsewhere too. Likewise its copies in a peer and in the file.
   void drop_host_copy(PageRef page) { return_host_frame(page); }
   void drop_peer_copy(PageRef page) { return_peer_frame(page); }
-  // The same for its file copy.
   void drop_file_copy(PageRef page);
   // kCold or kLost -> kEmpty; nothing is kept.
   Status discard(PageRef page);
@@ -146,20 +147,19 @@ class PageMover {
 
   // A staging frame becomes an ordinary host frame, if the budget has room.
   bool adopt(PageRef page);
-
-  // Bytes of copies in a peer of pages that are kResident: these copies could be dropped.
+  // In a peer, of pages that are kResident: they could go.
   Bytes idle_peer_bytes() const { return idle_peer_bytes_; }
 
-  // Measured link throughput in bytes per second; 0 = not measured yet.
+  // Bytes per second that the links and the spill files were seen to carry; 0 = not yet.
   double in_rate() { return meter(CopyWay::kIn, Beside::kHost).rate(); }
   double out_rate() { return meter(CopyWay::kOut, Beside::kHost).rate(); }
-  double peer_rate();  // of the slower direction, as far as measured
-  // ... and of the spill files.
+  double peer_rate();  // of the slower way to the peers, as far as seen
   double file_read_rate() const { return file_read_meter_.rate(); }
   double file_write_rate() const { return file_write_meter_.rate(); }
 
-  // Whether the copy in a lower tier equals the bytes on the device.
+  // Whether the copy in a lower tier equals the device's bytes, by the stamps; and for sure.
   static bool is_clean(const PageRef& page) { return tessera::is_clean(*page.run, *page); }
+  bool is_surely_clean(const PageRef& page) const { return is_clean(page) && !unseen_.load(); }
 
  private:
   Status step(PageRef page, PageEvent event);
@@ -171,7 +171,7 @@ class PageMover {
   void unmap_handles(PageRef page, Bytes mapped);
   Status grant_access(std::span<const PageRef> pages);
   enum class Verdict : std::uint8_t { kStay, kForward, kDiscard, kUnmap };
-  Verdict judge(PageRef page) const;
+  Verdict judge(PageRef page, Proof proof) const;
   Status forward(PageRef page);
   Status keep_frame(PageRef page);
   enum class After : std::uint8_t { kCold, kEmpty, kGone };  // without the frame
@@ -231,6 +231,7 @@ class PageMover {
   EventLog& log_;
   ResidencyStats& stats_;
   RunsByTrait& by_trait_;
+  const std::atomic<bool>& unseen_;
   const CopyLanes& lanes_;
   std::vector<EventId> spare_events_;
   std::unordered_map<EventId, std::size_t> event_shares_;  // of pages the copies of which were queued together

@@ -41,7 +41,7 @@ Status Transfers::recall(std::span<const PageRef> pages) { return mover_.bring_b
 Status Transfers::go_apart() {
   if (parting_.empty()) return {};
   Status result = engine_.streams.poll();
-  std::vector<PageRef> ready, asked, copied, left;
+  std::vector<PageRef> ready, asked, copied;
   std::erase_if(parting_, [&](const PageRef& page) {
     if (!engine_.streams.passed(page->users, page->as_of())) return false;
     ready.push_back(page);
@@ -51,12 +51,10 @@ Status Transfers::go_apart() {
   note_error(result, mover_.take_apart(ready));
   for (const PageRef& page : ready) {
     if (page->state != PageState::kApart) continue;
-    (!page->asks ? copied : PageMover::is_clean(page) ? left : asked).push_back(page);
+    (page->asks ? asked : copied).push_back(page);
   }
-  for (const PageRef& page : left) note_error(result, mover_.leave_apart(page));
   ask_apart(asked);
   note_error(result, copy_apart(copied));
-  go_onward(left);
   publish_count();
   return result;
 }

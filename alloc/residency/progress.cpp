@@ -80,7 +80,7 @@ Status Transfers::finish(Await await, Bytes bytes) {
   }
   moving_.erase(moving_.begin() + static_cast<std::ptrdiff_t>(kept),
                 moving_.begin() + static_cast<std::ptrdiff_t>(asked));
-  if (Status status = mover_.vacate(ended.vacant); !status.is_ok() && result.is_ok()) result = status;
+  if (Status status = mover_.vacate(ended.vacant, PageMover::Proof::kBytes); !status.is_ok() && result.is_ok()) result = status;
   copy_changed(std::move(ended.changed));
   for (const PageRef& page : arrived) move_on(page);
   clear_stranded();

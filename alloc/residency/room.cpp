@@ -127,7 +127,7 @@ Snapshot Room::picture(Bytes need, Which which, Recency recency) {
 }
 
 // Of thousands of runs most have no copies, and then all their pages are alike.
-void Room::measure(const Run& run, Which which, bool drops, RunPicture& picture) {
+void Room::measure(const Run& run, Which which, bool drops, RunPicture& picture) const {
   const auto can_go = [&](bool clean) { return which != Which::kWithoutCopy || clean || picture.dead; };
   if (which != Which::kBasePages && !run.has_copies_beside()) {
     if (can_go(drops)) picture.bytes = run.bytes_in(PageState::kResident);
@@ -138,7 +138,7 @@ void Room::measure(const Run& run, Which which, bool drops, RunPicture& picture)
     const Page& page = run.pages[i];
     if (page.state != PageState::kResident) continue;
     if (which == Which::kBasePages && run.shape.page_class(i) != PageClass::kBase) continue;
-    const bool clean = drops || is_clean(run, page);
+    const bool clean = drops || (is_clean(run, page) && !engine_.unseen.load());
     if (!can_go(clean)) continue;
     const Bytes bytes = page_bytes(run.shape.page_class(i));
     picture.bytes += bytes;

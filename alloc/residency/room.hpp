@@ -64,8 +64,8 @@ class Room {
   // The runs to evict, first to last.
   Decision choose(Bytes need, Which which, Recency recency);
   Snapshot picture(Bytes need, Which which, Recency recency);
-  // The bytes of the run that may be evicted, and how many of them have a valid copy or are dropped.
-  static void measure(const Run& run, Which which, bool drops, RunPicture& picture);
+  // How much of the run may leave, and how much of that has a valid copy or is dropped.
+  void measure(const Run& run, Which which, bool drops, RunPicture& picture) const;
   Result<Bytes> page_out(Bytes bytes, Patience patience, Which which, Recency recency, bool& full);
   bool carry_out(const Conductor::Order& order);
   void await_arrival(const Run& run);

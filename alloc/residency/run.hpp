@@ -194,14 +194,9 @@ struct Run {
   bool may_leave() const { return holds.load() == 0 && pins.load() == 0; }
 };
 
-// Whether the copy of the page in a lower tier equals the bytes on the device.
+// Whether the copy of its page in a lower tier equals the device's bytes, by what was announced.
 inline bool is_clean(const Run& run, const Page& page) {
   return page.has_copy() && page.copied >= run.written.load();
-}
-
-// Its copy is of another epoch but may still be equal, and has a fingerprint to check by.
-inline bool is_doubtful(const Run& run, const Page& page) {
-  return page.fingerprint && page.has_copy() && !is_clean(run, page);
 }
 
 Status validate_run(const Run& run);

@@ -88,6 +88,24 @@ TEST(PreloadAddresses, WhatIsWrittenUnseenWhileABlockLeavesIsThereOrTold) {
   }
 }
 
+// Its copy in host memory was valid when it came, and says nothing of what was written since.
+TEST(PreloadAddresses, WhatIsWrittenUnseenToABlockThatCameForNoUseIsThereWhenItComesAgain) {
+  for (const char* way : {"sleep", "prefetch"}) {
+    const std::string command = std::string("./written_after_wake handed_kernels.so ") + way;
+    EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}}).output, "ok\n");
+    for (const char* policy : {"auto", "recency", "lru"}) {
+      for (const char* fingerprints : {"on", "off"}) {
+        const Outcome ran = run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "36MiB"},
+                                                    {"TESSERA_DEVICE_MEMORY", "18MiB"},
+                                                    {"TESSERA_FINGERPRINTS", fingerprints},
+                                                    {"TESSERA_POLICY", policy}});
+        EXPECT_EQ(ran.output, "ok\n") << way << ", " << policy << ", fingerprints " << fingerprints << ": "
+                                      << ran.message;
+      }
+    }
+  }
+}
+
 // Twelve blocks of 2 MiB, of which two are named at a time.
 const Environment kSixBlocks = {{"TESSERA_SOFTWARE_MEMORY", "20MiB"}, {"TESSERA_DEVICE_MEMORY", "12MiB"}};
 

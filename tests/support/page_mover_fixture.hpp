@@ -86,10 +86,11 @@ class Mover : public testing::Test {
   Gate gate_;
   ResidencyStats stats_;
   RunsByTrait by_trait_;
+  std::atomic<bool> unseen_{false};
   std::unique_ptr<CopyLanes> lanes_ =
       CopyLanes::create(machine_.sim(), DeviceId(0), machine_.tiers().peer != nullptr).take();
   std::unique_ptr<PageMover> mover_ = std::make_unique<PageMover>(
-      machine_.fault(), DeviceId(0), machine_.tiers(), *lanes_, gate_, log_, stats_, by_trait_);
+      machine_.fault(), DeviceId(0), machine_.tiers(), *lanes_, gate_, log_, stats_, by_trait_, unseen_);
 };
 
 }  // namespace tessera
