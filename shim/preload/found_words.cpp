@@ -54,6 +54,7 @@ void Words::append(const WordSpans& more) {
 void Words::append(const Words& more) {
   append(WordSpans(more));
   any_block = any_block || more.any_block;
+  append_to(given, more.given);
   copies.insert(copies.end(), more.copies.begin(), more.copies.end());
 }
 
@@ -61,6 +62,7 @@ void Words::keep_each_once() {
   sort_each_once(certain);
   sort_each_once(likely);
   sort_each_once(maybe);
+  sort_each_once(given);
 }
 
 std::vector<std::uint64_t> WordSpans::in_a_row() const {

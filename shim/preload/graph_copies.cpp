@@ -32,6 +32,22 @@ class Written {
   std::map<CUdeviceptr, CUdeviceptr> stretches_;
 };
 
+// What was copied there, if that is nothing but addresses. Where blocks lie low, two numbers may look like one that is not
+// where a block begins.
+std::vector<std::uint64_t> table_at(const NodeCopy& copy) {
+  std::vector<std::uint64_t> words;
+  if (copy.bytes % sizeof(CUdeviceptr) != 0 || copy.to % sizeof(CUdeviceptr) != 0 || !pointer_tables().any()) return words;
+  tessera_block_info block;
+  bool surely = true;
+  pointer_tables().visit(copy.to, copy.bytes, [&](std::size_t, CUdeviceptr word) {
+    words.push_back(word);
+    surely = surely && find_block(word, block) && (!blocks_lie_low() || block.address == word);
+  });
+  const bool all = words.size() == copy.bytes / sizeof(CUdeviceptr);
+  if (!surely || !all) words.clear();
+  return words;
+}
+
 bool is_same(const NodeCopy& a, const NodeCopy& b) { return a.to == b.to && a.from == b.from && a.bytes == b.bytes; }
 
 }  // namespace
@@ -72,7 +88,19 @@ GraphCopies::GraphCopies(const std::vector<NodeCopy>& copies, CUstream stream) {
                              [this](std::size_t, CUdeviceptr pointee) { between_.maybe.push_back(pointee); });
     }
     CopiedWords(copy.to, copy.from, copy.bytes, Source::kAny, stream, overwrites).made();
+    if (copy.may_not_run) continue;
+    if (std::vector<std::uint64_t> words = table_at(copy); !words.empty()) tables_.push_back({copy.to, std::move(words)});
   }
+}
+
+Words GraphCopies::complete(const Words& words) const {
+  Words all(words);
+  all.append(between_);
+  for (const Table& table : tables_) {
+    if (std::ranges::find(words.given, table.at) == words.given.end()) continue;
+    all.certain.insert(all.certain.end(), table.words.begin(), table.words.end());
+  }
+  return all;
 }
 
 void GraphCopies::launched() {

@@ -6,7 +6,10 @@
 // in between, so they count for this launch. Nodes of a conditional body may not run, so what they write counts in
 // addition to the previous contents.
 //
-// Thread safety: any thread; a GraphCopies object belongs to one thread.
+// Of other tables a kernel may use a part, or none. A copy of nothing but addresses, to the very place that a kernel of
+// the graph is given, is for that kernel: without all of these blocks the launch is out of memory, and does not fault.
+//
+// Thread safety: any thread; a GraphCopies belongs to one.
 #pragma once
 
 #include <deque>
@@ -29,13 +32,23 @@ class GraphCopies {
 
   // On failure, a block whose address the copies store outside the heap cannot stay in device memory.
   CUresult status() const { return status_; }
-  // Blocks that kernels of the graph may use beyond those that tables name at this point.
-  const Words& between() const { return between_; }
+  // Whether kernels may use more than the nodes name and tables say by now.
+  bool add_any() const { return !between_.empty() || makes_tables(); }
+  // ... which some of them surely do.
+  bool makes_tables() const { return !tables_.empty(); }
+  // The words of some of its nodes, with what else their kernels use.
+  Words complete(const Words& words) const;
   void launched();
 
  private:
+  struct Table {
+    CUdeviceptr at;
+    std::vector<std::uint64_t> words;
+  };
+
   std::deque<CopiedWords> outside_;
   Words between_;
+  std::vector<Table> tables_;  // of nothing but addresses
   CUresult status_ = CUDA_SUCCESS;
 };
 

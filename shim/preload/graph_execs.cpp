@@ -11,13 +11,21 @@ namespace tessera::preload {
 
 std::vector<CUdeviceptr> GraphExecs::settle(Entry& entry) {
   Words all;
-  for (const auto& [node, words] : entry.nodes.by_node) all.append(words);
+  for (const auto& [node, words] : entry.nodes.by_node) {
+    const std::size_t given = all.given.size();
+    all.append(words);
+    const auto place = entry.nodes.places.find(node);
+    const bool may_not_run = place != entry.nodes.places.end() && place->second.in_body;
+    if (may_not_run) all.given.resize(given);
+  }
   all.keep_each_once();
   // An uncertain word must not prevent a block from being freed.
   std::vector<CUdeviceptr> held = blocks_of(all.certain);
   held_blocks().hold(held);
   std::swap(held, entry.held);
   all.copies = copies_in_order(entry.nodes);
+  entry.copies_tables = std::ranges::any_of(
+      all.copies, [&](const NodeCopy& copy) { return std::ranges::binary_search(all.given, copy.to); });
   entry.words = all.empty() && all.copies.empty() ? nullptr : std::make_shared<const Words>(std::move(all));
   entry.judged = false;
   entry.cut = {};
@@ -114,7 +122,7 @@ bool GraphExecs::keep(CUgraph source) {
   bool kept = false;
   for (auto& [exec, entry] : execs_) {
     if (entry.source != source || entry.order.empty()) continue;
-    entry.keeps_source = judge(entry) != nullptr;
+    entry.keeps_source = judge(entry) != nullptr || entry.copies_tables;
     if (!entry.keeps_source) entry.order.clear();
     kept = kept || entry.keeps_source;
   }
@@ -140,14 +148,27 @@ void GraphExecs::forget_node(CUgraphNode node) {
 
 const std::vector<GraphPart>* GraphExecs::judge(Entry& entry) {
   if (std::exchange(entry.judged, true)) return entry.cut.parts.get();
-  GraphCut made = cut(entry.order, entry.nodes);
-  entry.cut = {};
-  if (made.parts.size() > 1) {
-    entry.cut.parts = std::make_shared<const std::vector<GraphPart>>(std::move(made.parts));
-  } else if (!made.too_large.empty()) {
-    entry.cut.too_large = std::make_shared<const Words>(std::move(made.too_large));
-  }
+  entry.cut = launchable(cut(entry.order, entry.nodes));
   return entry.cut.parts.get();
+}
+
+GraphExecs::Launchable GraphExecs::launchable(GraphCut made) {
+  Launchable result;
+  if (made.parts.size() > 1) {
+    result.parts = std::make_shared<const std::vector<GraphPart>>(std::move(made.parts));
+  } else if (!made.too_large.empty()) {
+    result.too_large = std::make_shared<const Words>(std::move(made.too_large));
+  }
+  return result;
+}
+
+GraphExecs::Launchable GraphExecs::parts_for(CUgraphExec exec, const GraphCopies& copies) {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  const auto known = execs_.find(exec);
+  if (known == execs_.end()) return {};
+  GraphWords nodes;
+  for (const auto& [node, words] : known->second.nodes.by_node) nodes.by_node[node] = copies.complete(words);
+  return launchable(cut(known->second.order, nodes));
 }
 
 GraphExecs::Launchable GraphExecs::parts(CUgraphExec exec) {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "cuda_api.hpp"
+#include "graph_copies.hpp"
 #include "graph_parts.hpp"
 #include "graph_words.hpp"
 
@@ -49,7 +50,9 @@ class GraphExecs {
     std::shared_ptr<const Words> too_large;  // the nodes that do not fit, if size prevents splitting: GraphCut
   };
   Launchable parts(CUgraphExec exec);
-  // The amount of available device memory has changed: whether graphs have to be split is decided again.
+  // The same for one launch that makes these copies, of which it is not remembered. Not cheap.
+  Launchable parts_for(CUgraphExec exec, const GraphCopies& copies);
+  // The device's memory has changed hands: whether graphs have to be cut is asked anew.
   void judge_anew();
 
  private:
@@ -58,7 +61,8 @@ class GraphExecs {
     std::shared_ptr<const Words> words;  // of all nodes, each once
     std::vector<CUdeviceptr> held;
     CUgraph source = nullptr;
-    bool keeps_source = false;  // the program has destroyed the source
+    bool keeps_source = false;  // the program has destroyed it
+    bool copies_tables = false;  // that its kernels are given, so a launch may need more than the nodes name
     OrderedNodes order;
     bool judged = false;  // it has been decided whether the graph must be split
     Launchable cut;
@@ -67,7 +71,8 @@ class GraphExecs {
   // Lets `write(node)` change the ordered entry of the node, if there is one.
   template <class Write>
   void rewrite(CUgraphExec exec, CUgraphNode node, Write write);
-  // Whether the graph has to be split, and how; the result is cached.
+  static Launchable launchable(GraphCut made);
+  // Whether it has to be cut, and how; the answer is remembered.
   const std::vector<GraphPart>* judge(Entry& entry);
   // The entry is about to lose its source, or to be removed.
   void let_go_of_source(Entry& entry);

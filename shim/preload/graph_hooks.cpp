@@ -66,18 +66,31 @@ CUresult with_graph_read(CUgraphExec* exec, CUgraph graph, unsigned long long fl
   return result;
 }
 
+// It is out of memory for these alone, and the line about that says how much they need.
+CUresult try_alone(const Words& words, CUstream stream) {
+  const ManagedUse least(words, stream, "cuGraphLaunch", Launched::kGraph);
+  return least.status();
+}
+
+// What its tables name differs from launch to launch.
+GraphExecs::Launchable cut_for(CUgraphExec exec, const Words& words, const GraphCopies* copies) {
+  if (copies == nullptr || fits(copies->complete(words))) return graph_execs().parts(exec);
+  return graph_execs().parts_for(exec, *copies);
+}
+
+// `copies`: null where its nodes make no tables for its kernels.
 template <class Launch>
-CUresult launch_words(CUgraphExec exec, CUstream stream, const Words& words, Launch launch_with) {
+CUresult launch_words(CUgraphExec exec, CUstream stream, const Words& words, const GraphCopies* copies,
+                      Launch launch_with) {
   if (words.any_block && !capturing(stream)) {
     const CUresult held = hold_everything("cuGraphLaunch");
     return held == CUDA_SUCCESS ? launch_with(words) : held;
   }
-  const auto cut = capturing(stream) ? GraphExecs::Launchable{} : graph_execs().parts(exec);
+  const auto cut = capturing(stream) ? GraphExecs::Launchable{} : cut_for(exec, words, copies);
   if (cut.parts != nullptr) return launch_parts(exec, *cut.parts, words, launch_with);
   if (cut.too_large != nullptr) {
-    // This fails with out of memory for these words alone, and its line states how much they need.
-    const ManagedUse least(*cut.too_large, stream, "cuGraphLaunch", Launched::kGraph);
-    if (least.status() != CUDA_SUCCESS) return least.status();
+    const CUresult tried = try_alone(*cut.too_large, stream);
+    if (tried != CUDA_SUCCESS) return tried;
   }
   return launch_with(words);
 }
@@ -86,13 +99,11 @@ template <class Launch>
 CUresult launch_copies(CUgraphExec exec, CUstream stream, const Words& words, Launch launch_with) {
   GraphCopies copies(words.copies, stream);
   if (copies.status() != CUDA_SUCCESS) return copies.status();
+  const bool any = copies.add_any();
   const auto launch_with_all = [&](const Words& needed) {
-    if (copies.between().empty()) return launch_with(needed);
-    Words all(needed);
-    all.append(copies.between());
-    return launch_with(all);
+    return any ? launch_with(copies.complete(needed)) : launch_with(needed);
   };
-  const CUresult result = launch_words(exec, stream, words, launch_with_all);
+  const CUresult result = launch_words(exec, stream, words, copies.makes_tables() ? &copies : nullptr, launch_with_all);
   if (result == CUDA_SUCCESS) copies.launched();
   return result;
 }
@@ -112,7 +123,7 @@ CUresult launch(CUgraphExec exec, CUstream stream, Function TrueDriver::*functio
     late_copies().settle(words != nullptr ? WordSpans(*words) : WordSpans());
   }
   if (words == nullptr) return launch_with({});
-  return words->copies.empty() ? launch_words(exec, stream, *words, launch_with)
+  return words->copies.empty() ? launch_words(exec, stream, *words, nullptr, launch_with)
                                : launch_copies(exec, stream, *words, launch_with);
 }
 

@@ -110,6 +110,12 @@ GraphCut cut(std::span<const OrderedNode> order, const GraphWords& words) {
   return made;
 }
 
+bool fits(const Words& words) {
+  tessera_allocator* const allocator = running();
+  const Entry entry;
+  return allocator == nullptr || entry.nested() || bytes_of(pages_of(allocator, words)) <= room_of(allocator);
+}
+
 EnabledNodes::EnabledNodes(CUgraphExec exec, std::span<const GraphPart> parts) : exec_(exec) {
   for (const GraphPart& part : parts) {
     for (const OrderedNode& node : part.nodes) {

@@ -33,6 +33,8 @@ struct GraphCut {
 // As few parts as possible, each of which fits in device memory: a single part if everything fits; none if nodes that
 // must stay together do not fit, or `order` does not contain all nodes of `words`. Queries Tessera; not for hot paths.
 GraphCut cut(std::span<const OrderedNode> order, const GraphWords& words);
+// Whether what is certain of the words fits into device memory together. As cut().
+bool fits(const Words& words);
 
 // Queues all parts, each by `launch(words)`. If the driver refuses to disable a node for the first part, the graph is
 // launched unsplit, with `whole`. Errors: of the first part that could not be queued; earlier parts still run.

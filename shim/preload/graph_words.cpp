@@ -137,6 +137,7 @@ Words words_of_launch(const Params& params, CUfunction function) {
   Words words;
   words.any_block = !read_parameters(function, params.kernelParams, params.extra, found, name);
   words.append(found.words());
+  words.given = words.certain;
   return words;
 }
 

@@ -73,6 +73,27 @@ TEST(PreloadAddresses, AKernelJoinsTables) { expect_found_where_it_was_handed_on
 
 TEST(PreloadAddresses, AGraphsNodeCopiesATable) { expect_found_where_it_was_handed_on("graph"); }
 
+// A table and eight blocks of 2 MiB, and six others.
+Outcome run_graph_table(const std::string& way, const std::string& device_memory) {
+  const std::string command = "./graph_tables handed_kernels.so " + way;
+  EXPECT_EQ(run(command, {{"TESSERA_SOFTWARE_MEMORY", "256MiB"}}).output, "ok\n");
+  return run_preloaded(command, {{"TESSERA_SOFTWARE_MEMORY", "40MiB"}, {"TESSERA_DEVICE_MEMORY", device_memory}});
+}
+
+TEST(PreloadAddresses, AGraphThatCopiesATableIsOutOfMemoryWhereItsBlocksDoNotFit) {
+  for (const char* way : {"table", "parts"}) {
+    EXPECT_EQ(run_graph_table(way, "18MiB").output, "ok\n") << way;
+    const Outcome ran = run_graph_table(way, "16MiB");
+    EXPECT_EQ(ran.output, "out of memory, then ok\n") << way << ": " << ran.message;
+    EXPECT_THAT(ran.message, testing::HasSubstr("uses 18 MiB at once, device memory has 16 MiB")) << way;
+  }
+}
+
+TEST(PreloadAddresses, AGraphThatCopiesAddressesAmongOtherNumbersIsNotOutOfMemoryForThem) {
+  const Outcome ran = run_graph_table("numbers", "10MiB");
+  EXPECT_EQ(ran.output, "ok\n") << ran.message;
+}
+
 TEST(PreloadAddresses, ABlockLeavesBehindAKernelThatUsesItUnseen) { expect_found_where_it_was_handed_on("running"); }
 
 // On a link so slow that the kernels run during the copy, on all but even slower machines.
