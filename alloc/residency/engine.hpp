@@ -68,12 +68,8 @@ struct Engine {
   Status fence_all() { return fence(StreamTable::kAllStreams); }
   // Fences the slots of a mask. Errors: kNotReady where a launch does not return within `patience`.
   Status fence(std::uint64_t slots) {
-    const Gate::Closed closed(gate, options.patience);
-    return closed.is_closed() ? streams.fence(slots, StreamTable::kAllSoFar) : no_return();
-  }
-  static Status no_return() {
-    return Status(Code::kNotReady, "a launch of another thread does not return: its stream may be full behind a kernel "
-                                   "that waits for the program");
+    const Gate::Closed closed(gate);
+    return closed.is_closed() ? streams.fence(slots, StreamTable::kAllSoFar) : closed.status();
   }
   // Unannounced kernels may use the run through an address that a kernel wrote; they follow within a few launches.
   // False while that is still likely.

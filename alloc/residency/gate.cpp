@@ -30,26 +30,25 @@ bool Gate::saw_all_out(std::uint32_t but) const {
   return true;
 }
 
-void Gate::close() {
+bool Gate::close() {
   DCHECK(!closed_.load());
   closed_.store(true);
-  for (const Slot& slot : slots_) {
-    for (Backoff backoff; slot.inside.load() != 0;) backoff.pause();
-  }
-}
-
-bool Gate::close(Nanoseconds limit) {
-  DCHECK(!closed_.load());
-  closed_.store(true);
-  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit.value());
+  const auto begin = std::chrono::steady_clock::now();
   for (const Slot& slot : slots_) {
     for (Backoff backoff; slot.inside.load() != 0; backoff.pause()) {
-      if (std::chrono::steady_clock::now() < until) continue;
+      const std::chrono::nanoseconds waited = std::chrono::steady_clock::now() - begin;
+      if (waited < std::chrono::nanoseconds(patience_.value())) continue;
       open();
       return false;
     }
   }
   return true;
+}
+
+Status Gate::Closed::status() const {
+  if (is_closed_) return {};
+  return Status(Code::kNotReady, "a launch of another thread does not return: its stream may be full behind a kernel "
+                                 "that waits for the program");
 }
 
 void Gate::open() {

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "base/mutex.hpp"
+#include "base/status.hpp"
 #include "base/thread_number.hpp"
 #include "base/units.hpp"
 
@@ -21,6 +22,10 @@ namespace tessera {
 
 class Gate {
  public:
+  // Whoever closes it waits no longer: a launch on a stream that is full returns when a kernel there has ended, and that
+  // may wait for the program.
+  explicit Gate(Nanoseconds patience = Nanoseconds(~std::uint64_t{0} >> 1)) : patience_(patience) {}
+
   // Waits while the gate is closed. Returns the slot to leave by.
   // The two sides use sequentially consistent operations on different locations (Dekker): either the
   // entering thread sees the gate closed, or the closing thread sees it inside.
@@ -44,16 +49,16 @@ class Gate {
   // where a thread does not leave soon. `but`: the slot of the calling thread, if it is inside itself.
   bool saw_all_out(std::uint32_t but = kThreadSlots) const;
 
-  // Closed for the life of the object. The caller's lock keeps two closers of one gate apart.
+  // Closed for the life of the object, if all came out in time. Calls of one gate exclude each other by the caller's lock.
   class Closed {
    public:
-    explicit Closed(Gate& gate) : gate_(gate), is_closed_(true) { gate_.close(); }
-    // Closed only if all threads leave in time: a launch on a full stream returns only when a kernel there ends.
-    Closed(Gate& gate, Nanoseconds limit) : gate_(gate), is_closed_(gate.close(limit)) {}
+    explicit Closed(Gate& gate) : gate_(gate), is_closed_(gate.close()) {}
     ~Closed() {
       if (is_closed_) gate_.open();
     }
     bool is_closed() const { return is_closed_; }
+    // kNotReady where it is not closed.
+    Status status() const;
     Closed(const Closed&) = delete;
     Closed& operator=(const Closed&) = delete;
 
@@ -76,10 +81,10 @@ class Gate {
     }
   }
   void enter_when_open(std::uint32_t slot);
-  void close();
-  bool close(Nanoseconds limit);  // false: the gate is open, and some threads did not leave
+  bool close();  // false: it is open, and some have not come out
   void open();
 
+  const Nanoseconds patience_;
   std::array<Slot, kThreadSlots> slots_;
   alignas(64) std::atomic<bool> closed_{false};
 };

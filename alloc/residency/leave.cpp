@@ -32,8 +32,8 @@ bool remake_pays(const Run& run, double out_rate, double in_rate) {
 // `decided`: work queued after that epoch does not count. REQUIRES: a fence was recorded then.
 // Nothing while the run may not be evicted: a call in progress that has stamped but not yet queued holds it.
 Result<std::optional<Room::Work>> Room::close_work(const Run& run, std::uint64_t decided) {
-  const Gate::Closed closed(engine_.gate, engine_.options.patience);
-  if (!closed.is_closed()) return Engine::no_return();
+  const Gate::Closed closed(engine_.gate);
+  TESSERA_TRY(closed.status());
   if (!run.may_leave()) return std::optional<Work>();
   const std::uint64_t used = run.last_work();
   Work work{run.streams.load(), used};
@@ -101,12 +101,14 @@ Result<Room::Parting> Room::part(Run& run, Bytes wanted, std::optional<Away> to)
   return parting;
 }
 
-// Returns the bytes of device memory that `act` frees once the work is over.
+// Bytes of the device that are free by it, once the work is over. None where that does not end: the run stays.
 template <class Act>
 Result<Bytes> Room::free_behind(Run& run, const Work& work, Act act) {
   if (!engine_.streams.passed(work.mask, work.until)) {
     const StallWait waiting(engine_.stall, StallCause::kWork);
-    TESSERA_TRY(engine_.streams.wait(work.mask, work.until));
+    const Status waited = engine_.streams.wait(work.mask, work.until, StreamTable::Bound::kPatience);
+    if (waited.code() == Code::kNotReady) return Bytes();
+    TESSERA_TRY(waited);
   }
   run.quiet = std::max(run.quiet, work.until);
   const Bytes before = engine_.tiers.device.usage().room();
@@ -147,6 +149,9 @@ Result<Bytes> Room::leave(Run& run, Bytes wanted, Patience patience, Which which
     transfers_.go_onward(parting.free_at_once);
   }
   if (which == Which::kWithoutCopy || (parting.to_check.empty() && parting.to_copy.empty())) return total;
+  const bool waits = !swaps && !parting.apart && engine_.unseen.load() && !engine_.streams.passed(work->mask, work->until);
+  if (waits && patience == Patience::kAhead) return total;
+  if (waits && patience == Patience::kPlanned) return Status(Code::kBusy, "no copy is queued behind work that is unseen");
   if (!swaps && !parting.apart) TESSERA_TRY(let_copies_wait(*work, beside));
   const Result<Bytes> copied =
       swaps ? swap_out(parting.to_copy, patience) : leave_by_copy(std::move(parting), *work, patience, beside);
@@ -242,6 +247,7 @@ Result<std::size_t> Room::copy_to_peer(std::span<const PageRef> batch, std::uint
 Result<Bytes> Room::swap_out(std::span<const PageRef> pages, Patience patience) {
   const auto once = [&]() -> Result<Bytes> {
     const Gate::Closed closed(engine_.gate);
+    TESSERA_TRY(closed.status());
     if (!pages.front().run->may_leave()) return Bytes();
     TESSERA_TRY(engine_.await_all_work());
     const StallWait waiting(engine_.stall, StallCause::kCopyOut);

@@ -210,6 +210,7 @@ Status PageMover::vacate(std::span<const PageRef> pages, Proof proof) {
   std::vector<PageRef> dead, cold;
   Status result;
   const Gate::Closed closed(gate_);
+  TESSERA_TRY(closed.status());
   for (const PageRef& page : pages) {
     // Count the page as missing before reading whether its run is dead: an allocation first counts itself live and then
     // looks for missing pages, so one side always sees the other.

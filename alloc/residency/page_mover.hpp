@@ -78,9 +78,9 @@ class PageMover {
   bool open_aliases(std::span<const PageRef> pages);
   // As copy_out(), but -> kParting: host frames are taken, and nothing is queued.
   Result<std::size_t> part(std::span<const PageRef> pages, Beside to);
-  Status part_to_ask(PageRef page);  // to be checked once it is unmapped, as of Page::asked, which the caller has set
-  // kParting -> kApart behind the closed gate; -> kResident where the run is held or was used since as_of(), or the
-  // driver refuses. Dead pages are discarded. REQUIRES: open_aliases(); the work up to as_of() is over.
+  Status part_to_ask(PageRef page);  // when it is unmapped, as of Page::asked, which the caller has set
+  // kParting -> kApart behind the closed gate, or -> kResident where the run is held or was used since as_of(), or the
+  // driver refuses; dead ones are discarded. REQUIRES: open_aliases(); the work up to as_of() is over. Errors: as vacate().
   Status take_apart(std::span<const PageRef> pages);
   Status stay(PageRef page);  // kParting -> kResident
   // kApart -> kApartLeaving; -> kResident where the copies cannot be queued. REQUIRES: part(); the pages are one batch
@@ -97,7 +97,7 @@ class PageMover {
   enum class Proof : std::uint8_t { kStamps, kBytes };
   // Takes device frames away behind the closed gate: of dead pages (discarded), kResident pages with a valid copy,
   // kLeaving pages whose copy is done. Skips a page whose run is held or was used since Run::quiet; a kLeaving one is
-  // then forwarded. Unmapped once per contiguous stretch.
+  // then forwarded. Unmapped once per contiguous stretch. Errors: kNotReady, and nothing has happened (Gate).
   Status vacate(std::span<const PageRef> pages, Proof proof = Proof::kStamps);
   // page_checks.cpp: whether a copy is valid still
   // kResident -> kChecking, kApart -> kApartChecking, as of Page::asked, which the caller has set: of as many of the first

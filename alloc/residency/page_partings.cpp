@@ -65,6 +65,7 @@ Status PageMover::take_apart(std::span<const PageRef> pages) {
   std::vector<PageRef> dead, leaving;
   Status result;
   const Gate::Closed closed(gate_);
+  TESSERA_TRY(closed.status());
   for (const PageRef& page : pages) {
     const Run& run = *page.run;
     page.run->missing.fetch_add(1);

@@ -10,6 +10,7 @@ namespace tessera {
 Status PageMover::drop(Run& run) {
   std::vector<PageRef> mapped, cold;
   const Gate::Closed closed(gate_);
+  TESSERA_TRY(closed.status());
   for (std::uint32_t i = 0; i < run.shape.pages(); ++i) {
     const PageRef page{&run, i};
     (is_mapped(page->state) ? mapped : cold).push_back(page);
@@ -34,6 +35,7 @@ Status PageMover::undo_mount(Run& run) {
     if (run.pages[i].state == PageState::kBlank) blank.push_back({&run, i});
   }
   const Gate::Closed closed(gate_);
+  TESSERA_TRY(closed.status());
   run.missing.fetch_add(static_cast<std::uint32_t>(blank.size()));
   return take_frames(blank, run.is_dead() ? After::kEmpty : After::kGone);
 }

@@ -50,6 +50,7 @@ Status Transfers::go_apart() {
   for (const PageRef& page : ready) engine_.spare.note_wait(engine_.log.now() - page->started);
   note_error(result, mover_.take_apart(ready));
   for (const PageRef& page : ready) {
+    if (page->state == PageState::kParting) parting_.push_back(page);  // a launch does not return
     if (page->state != PageState::kApart) continue;
     (page->asks ? asked : copied).push_back(page);
   }

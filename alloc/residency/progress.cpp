@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/log.hpp"
@@ -44,9 +45,9 @@ Status Transfers::finish(Await await, Bytes bytes) {
   Ended ended;
   const PageRef copy = await == Await::kLeaving ? awaited_copy(moving_, bytes) : PageRef();
   if (copy.run != nullptr) {
-    await_users(copy);
+    Status ready = await_link(copy);
     const StallWait waiting(engine_.stall, cause_of(copy->state));
-    note_error(result, mover_.copied_out(copy, true).status());
+    note_error(result, ready.is_ok() ? mover_.copied_out(copy, true).status() : std::move(ready));
   }
   // Whether a copy in that direction, by memory, is known to be in flight, or there is none to look for.
   const bool none_comes = !mover_.moving(PageState::kArriving), none_goes = !mover_.copying_out();
@@ -80,7 +81,10 @@ Status Transfers::finish(Await await, Bytes bytes) {
   }
   moving_.erase(moving_.begin() + static_cast<std::ptrdiff_t>(kept),
                 moving_.begin() + static_cast<std::ptrdiff_t>(asked));
-  if (Status status = mover_.vacate(ended.vacant, PageMover::Proof::kBytes); !status.is_ok() && result.is_ok()) result = status;
+  const Status vacated = mover_.vacate(ended.vacant, PageMover::Proof::kBytes);
+  std::erase_if(ended.vacant, [](const PageRef& page) { return page->state != PageState::kLeaving; });
+  moving_.insert(moving_.begin(), ended.vacant.begin(), ended.vacant.end());  // a launch does not return
+  note_error(result, vacated);
   copy_changed(std::move(ended.changed));
   for (const PageRef& page : arrived) move_on(page);
   clear_stranded();
@@ -93,21 +97,45 @@ Status Transfers::finish_all() {
   return {};
 }
 
-// A copy out starts when the work queued before it is over. That is waited for separately, so that a stall is
-// attributed to the right one. The copy is waited for next and is behind that work anyway, so a failure here is
-// reported there.
-void Transfers::await_users(PageRef page) {
-  if (!is_going(page->state) || engine_.streams.passed(page->users, page->as_of())) return;
+// A copy out begins when the work that was queued before it is over: waited for by itself, so that a stall says which of
+// the two it was, and because that work may wait for the program, and so for this call. Errors: kNotReady then. The copy,
+// which is waited for next, stands behind that work in any case, so another failure here is told there.
+Status Transfers::await_users(PageRef page) {
+  if (!is_going(page->state) || engine_.streams.passed(page->users, page->as_of())) return {};
   const StallWait waiting(engine_.stall, StallCause::kWork);
-  if (Status status = engine_.streams.wait(page->users, page->as_of()); !status.is_ok()) {
-    log_line(LogLevel::kDebug, "waiting for work: {}", status.to_string());
+  Status status = engine_.streams.wait(page->users, page->as_of(), StreamTable::Bound::kPatience);
+  if (status.code() == Code::kNotReady) return status;
+  if (!status.is_ok()) log_line(LogLevel::kDebug, "waiting for work: {}", status.to_string());
+  return {};
+}
+
+// Likewise for the copies that are before it on its link, and for the work that remakes it.
+Status Transfers::await_link(PageRef page) {
+  if (page->state == PageState::kRemaking) {
+    const StallWait waiting(engine_.stall, cause_of(page->state));
+    const Status made = engine_.driver.synchronize(page->event, engine_.options.patience);
+    if (made.code() == Code::kNotReady) return Status(Code::kNotReady, "work that remakes a block has not ended");
   }
+  if (!is_going(page->state)) return {};
+  for (const PageRef& before : moving_) {
+    if (before.run == page.run && before.page == page.page) break;
+    TESSERA_TRY(await_users(before));
+  }
+  return await_users(page);
+}
+
+Status Transfers::await_way_out(Run& run) {
+  for (std::uint32_t i = 0; run.going() && i < run.shape.pages(); ++i) {
+    const PageRef page{&run, i};
+    if (page->state != PageState::kParting) TESSERA_TRY(await_link(page));
+  }
+  return {};
 }
 
 // Whether the page's transfer has ended. Failures of the spill file are handled here: the page has kept its valid copy,
 // or reports its loss when it is used.
 Result<bool> Transfers::finish_one(PageRef page, bool wait, Ended& ended) {
-  if (wait) await_users(page);
+  if (wait) TESSERA_TRY(await_link(page));
   const StallWait waiting(wait ? engine_.stall : nullptr, cause_of(page->state));
   switch (page->state) {
     case PageState::kArriving: return mover_.finish_arrival(page, wait);
@@ -214,7 +242,7 @@ Result<bool> Transfers::has_risen(PageRef page) {
 
 // As settle(), but the page stays listed: with many of them, each removal would search the whole list.
 Status Transfers::await_move(PageRef page) {
-  if (page->state != PageState::kParting) await_users(page);
+  if (page->state != PageState::kParting) TESSERA_TRY(await_link(page));
   const StallWait waiting(engine_.stall, cause_of(page->state));
   Result<bool> done = true;
   switch (page->state) {

@@ -28,6 +28,7 @@ Residency::Residency(Driver& driver, DeviceId device, TierStack tiers,
       log_(log), options_(std::move(options)), lanes_(std::move(lanes)),
       streams_(driver, device, options_.patience, options_.queue_depth),
       conductor_(driver, device, *guide_.policy, *guide_.planner, engine_.runs, options_.class_of_tag),
+      gate_(options_.patience),
       engine_{.driver = driver, .device = device, .tiers = tiers, .log = log, .options = options_,
               .lanes = *lanes_, .streams = streams_, .conductor = conductor_, .gate = gate_,
               .held_uses = held_uses_, .automatic = automatic_, .unseen = unseen_,
@@ -91,6 +92,7 @@ Status Residency::remove(Run* run) {
   // A caller that found the run before it was removed from the page map has noted its launch by now.
   const Status fenced = engine_.fence_all();
   Status result = await_uses(*run, fenced);
+  if (result.is_ok()) result = transfers_.await_way_out(*run);
   if (result.code() == Code::kNotReady) return Status(Code::kBusy, std::string(result.message()));
   follower_.follow();
   follower_.forget(*run);

@@ -57,6 +57,16 @@ Bytes Room::room_for(Bytes bytes) {
   return engine_.tiers.device.usage().room();
 }
 
+// What is waited for may stand behind work that does not end. Then those can make room that leave without a copy.
+Status Room::await(Transfers::Await await, Bytes bytes) {
+  const Bytes before = engine_.tiers.device.usage().room();
+  const Status awaited = transfers_.finish(await, bytes);
+  if (awaited.code() != Code::kNotReady) return awaited;
+  bool full = false;
+  TESSERA_TRY(page_out(bytes, Patience::kDemand, Which::kWithoutCopy, Recency::kAny, full).status());
+  return engine_.tiers.device.usage().room() > before ? Status() : awaited;
+}
+
 Status Room::make(Bytes bytes) {
   ends_seen_ = engine_.held_uses.ends();
   TESSERA_TRY(transfers_.finish(Transfers::Await::kNone));
@@ -74,8 +84,8 @@ Status Room::make(Bytes bytes) {
                                        : page_out(bytes - room - leaving, Patience::kDemand));
       if (out || leaving) {
         ++round;
-      } else if (transfers_.any()) {  // pages arriving now can be evicted afterwards
-        TESSERA_TRY(transfers_.finish(Transfers::Await::kOldest));
+      } else if (transfers_.any()) {  // what arrives now can leave again
+        TESSERA_TRY(await(Transfers::Await::kOldest, bytes - room));
       } else if (engine_.streams.stuck() != stuck_) {
         ++round;  // other runs may be evicted than those waited for
       } else if (engine_.tiers.device.usage().room() == room) {
@@ -83,7 +93,7 @@ Status Room::make(Bytes bytes) {
       }
     }
     if (const Bytes there = engine_.tiers.device.usage().room(); there < bytes && mover_.going()) {
-      TESSERA_TRY(transfers_.finish(Transfers::Await::kLeaving, bytes - there));
+      TESSERA_TRY(await(Transfers::Await::kLeaving, bytes - there));
     }
     if (engine_.tiers.device.usage().room() > room) round = 0;  // progress
     room = engine_.tiers.device.usage().room();

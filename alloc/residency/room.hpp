@@ -59,6 +59,7 @@ class Room {
   enum class Recency : std::uint8_t { kSettled, kAny };
 
   Bytes room_for(Bytes bytes);
+  Status await(Transfers::Await await, Bytes bytes);
   Status no_room(Bytes bytes) const;
   Result<Bytes> force_out(Bytes bytes);
   // The runs to evict, first to last.

@@ -36,6 +36,7 @@ Status Transfers::mount(std::span<const PageRef> pages) {
   Status status;
   if (engine_.tiers.is_backed() && std::any_of(pages.begin(), pages.end(), swaps)) {
     const Gate::Closed closed(engine_.gate);
+    TESSERA_TRY(closed.status());
     TESSERA_TRY(engine_.await_all_work());
     const StallWait waiting(engine_.stall, StallCause::kCopyIn);
     status = mover_.mount(pages);

@@ -45,8 +45,9 @@ class Transfers {
   void spare_host_room(Bytes bytes);
 
   // ---- finishing (progress.cpp) ----
-  enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // kLeaving: as many as free `bytes` on the device
-  // Finishes every transfer that is done, and those waited for. Errors: the first, after all have been looked at.
+  enum class Await : std::uint8_t { kNone, kOldest, kLeaving };  // as many as `bytes` of what leaves
+  // Every one that is done, and what is waited for. Errors: the first, when all have been looked at; kNotReady where what
+  // is waited for is behind work that does not end (StreamTable::Bound).
   Status finish(Await await, Bytes bytes = {});
   Status finish_all();
   // parting.cpp
@@ -68,7 +69,10 @@ class Transfers {
   // ---- runs ----
   // Discards the contents of its pages that are not on the device.
   Status discard(Run& run);
-  // Takes all frames from a run the bytes of which are dead.
+  // Its pages may be taken away once what is under way with them is over: waits for what that stands behind. Errors:
+  // kNotReady where that does not end.
+  Status await_way_out(Run& run);
+  // Takes all frames away from a run whose bytes do not matter any more. REQUIRES: await_way_out().
   Status take_back(Run& run);
   // The run is about to be removed.
   void forget(const Run& run);
@@ -90,7 +94,8 @@ class Transfers {
   Result<bool> finish_sink(PageRef page, bool wait);
   Status await_move(PageRef page);
   Status await_all(std::span<const PageRef> arriving);
-  void await_users(PageRef page);
+  Status await_users(PageRef page);
+  Status await_link(PageRef page);
   // parting.cpp
   Result<std::size_t> part(std::span<const PageRef> batch, Beside to);
   Bytes part_to_ask(std::vector<PageRef>& pages, std::uint64_t mask, Beside to);

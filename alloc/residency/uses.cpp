@@ -34,7 +34,7 @@ void Residency::stamp_outside(std::span<Run* const> runs, StreamId stream, std::
   if (bit != 0) streams_.note_use(slot, epoch);
 }
 
-// Closing the gate waits for every launch that did not see the flag.
+// The closed gate has let out every launch that did not see the flag, but for one that does not return: that has stamped.
 void Residency::expect_own_streams() {
   MutexLock lock(mutex_);
   own_streams_.store(true);

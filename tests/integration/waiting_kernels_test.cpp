@@ -53,5 +53,11 @@ TEST(WaitingKernels, ALaunchThatDoesNotReturnKeepsNoOtherCallForEver) {
   EXPECT_EQ(ran.output, "ok\n") << ran.message;
 }
 
+// The blocks are to be unmapped when other work has ended.
+TEST(WaitingKernels, ALaunchThatDoesNotReturnKeepsNoBlockFromStayingWhereItIs) {
+  const Outcome ran = run_way("leaving", "100");
+  EXPECT_EQ(ran.output, "ok\n") << ran.message;
+}
+
 }  // namespace
 }  // namespace tessera::programs

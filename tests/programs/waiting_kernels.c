@@ -1,14 +1,14 @@
 /* Kernels that wait for the host's next action, while the host makes calls for which blocks have to be evicted.
  *
- * Usage: waiting_kernels KERNELS stream|query|event|event_query|context|copy|held|meet|deep|inside|unknown
- * stream ... copy: blocks are filled, the program waits for that in the named way, a kernel then waits on the same
- * stream, and the program allocates. held: the same with a kernel on a stream that the default stream waits for.
- * meet: like a collective in one process: one kernel waits for another one, which is launched after every kind of call
- *   that may need room.
- * deep: the stream of the waiting kernel accepts no more work. inside: the same, and another thread is inside a launch on
- *   it; the allocation may be out of memory.
- * unknown: all blocks are filled after the waiting kernel: the allocation is out of memory, and the program continues.
- * A program that hangs is terminated, with a line about where. Prints "ok" or what was wrong.
+ * Usage: waiting_kernels KERNELS stream|query|event|event_query|context|copy|held|meet|deep|inside|leaving|unknown
+ * stream ... copy: blocks are filled, the program waits for that in the way that is named, a kernel then waits on the
+ * same stream, and the program allocates. held: likewise with a kernel on a stream that the default stream waits for.
+ * meet: as a collective in one process: one kernel waits for another one, which is launched after every kind of call
+ *   that can need room.
+ * deep: the stream of the kernel that waits takes no more work. inside: likewise, and another thread is inside a launch on
+ *   it; the allocation may be out of memory. leaving: likewise, and the blocks are leaving by then.
+ * unknown: all blocks are filled behind the kernel that waits: the allocation is out of memory, and the program goes
+ * on. A program that hangs is ended, with a line that says where. Prints "ok" or what was wrong.
  */
 #include <cuda.h>
 #include <pthread.h>
@@ -214,6 +214,45 @@ static int allocate_beside_launch(void) {
   return all_hold() ? 0 : 1;
 }
 
+static CUresult allocated_beside;
+static volatile int is_allocated;
+
+static void* allocate_on(void* stream) {
+  CUcontext context;
+  CUdeviceptr more;
+  CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+  CHECK(cuCtxSetCurrent(context));
+  allocated_beside = cuMemAllocAsync(&more, 2 * BYTES, (CUstream)stream);
+  is_allocated = 1;
+  return NULL;
+}
+
+/* The allocation waits for other work first, and its blocks are about to be unmapped when that ends. */
+static int allocate_before_launch(void) {
+  CUstream waiting, work, busy;
+  pthread_t allocating, launching;
+  CHECK(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+  CHECK(cuStreamCreate(&work, CU_STREAM_NON_BLOCKING));
+  CHECK(cuStreamCreate(&busy, CU_STREAM_NON_BLOCKING));
+  fill_all(waiting);
+  CHECK(cuStreamSynchronize(waiting));
+  await_flag(2, busy);
+  at = "an allocation that waits for work, and then for a launch that does not return";
+  if (pthread_create(&allocating, NULL, allocate_on, work) != 0) return 1;
+  usleep(50000); /* most likely it waits by then; if not, it is served or out of memory */
+  if (pthread_create(&launching, NULL, fill_stream, waiting) != 0) return 1;
+  while (flags[1] != DEPTH) usleep(1000);
+  usleep(50000);
+  flags[2] = 1;
+  while (!is_allocated) usleep(1000);
+  flags[0] = 1;
+  pthread_join(allocating, NULL);
+  pthread_join(launching, NULL);
+  CHECK(cuCtxSynchronize());
+  if (allocated_beside != CUDA_SUCCESS && allocated_beside != CUDA_ERROR_OUT_OF_MEMORY) return 1;
+  return all_hold() ? 0 : 1;
+}
+
 static int allocate_behind_unknown_work(void) {
   CUstream waiting;
   CUdeviceptr more;
@@ -248,6 +287,8 @@ int main(int count, char** arguments) {
     wrong = allocate_beside_full_stream();
   } else if (strcmp(arguments[2], "inside") == 0) {
     wrong = allocate_beside_launch();
+  } else if (strcmp(arguments[2], "leaving") == 0) {
+    wrong = allocate_before_launch();
   } else if (strcmp(arguments[2], "unknown") == 0) {
     wrong = allocate_behind_unknown_work();
   } else {

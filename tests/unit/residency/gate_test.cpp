@@ -73,20 +73,22 @@ TEST(Gate, MoreThreadsThanSlotsShareThem) {
 }
 
 TEST(Gate, WhereOneDoesNotComeOutInTimeItStaysOpen) {
-  Gate gate;
+  Gate gate(Nanoseconds(1'000'000));
   std::uint32_t slot = 0;
   std::thread([&] { slot = gate.enter(); }).join();
   EXPECT_FALSE(gate.saw_all_out());
   EXPECT_TRUE(gate.saw_all_out(slot)) << "but for that one";
   {
-    const Gate::Closed closed(gate, Nanoseconds(1'000'000));
+    const Gate::Closed closed(gate);
     EXPECT_FALSE(closed.is_closed());
-    gate.leave(gate.enter());  // and others can enter
+    EXPECT_EQ(closed.status().code(), Code::kNotReady);
+    gate.leave(gate.enter());  // and lets others in
   }
   gate.leave(slot);
   EXPECT_TRUE(gate.saw_all_out());
-  const Gate::Closed closed(gate, Nanoseconds(60'000'000'000));
+  const Gate::Closed closed(gate);
   EXPECT_TRUE(closed.is_closed());
+  EXPECT_TRUE(closed.status().is_ok());
 }
 
 }  // namespace

@@ -14,7 +14,10 @@ constexpr Nanoseconds kShortPatience(10'000'000);
 
 class WaitingWork : public ::testing::Test {
  protected:
-  WaitingWork() { machine_.residency().expect_unseen_work(); }
+  explicit WaitingWork(const ResidencySetup& setup = {.device = 8_MiB, .options = {.patience = kShortPatience}})
+      : machine_(setup) {
+    machine_.residency().expect_unseen_work();
+  }
 
   // The program waits for everything that it has queued there.
   void wait_for(StreamId stream) {
@@ -30,7 +33,7 @@ class WaitingWork : public ::testing::Test {
     machine_.residency().end_unnamed(stream, slot);
   }
 
-  ResidencyMachine machine_{{.device = 8_MiB, .options = {.patience = kShortPatience}}};
+  ResidencyMachine machine_;
   HeldKernel kernel_;
 };
 
@@ -124,6 +127,112 @@ TEST_F(WaitingWork, ALaunchThatHasNotReturnedSaysNothingOfWhatIsQueued) {
   EXPECT_EQ(machine_.residency().before_wait(), 0U);
   machine_.residency().end_unnamed(stream, slot);
   EXPECT_NE(machine_.residency().before_wait(), 0U);
+}
+
+// One page is to leave ahead of need as soon as there are more runs than fit.
+class WorkAhead : public WaitingWork {
+ protected:
+  WorkAhead()
+      : WaitingWork({.device = 8_MiB,
+                     .policy = "lru",
+                     .options = {.low_percent = 20, .high_percent = 25, .patience = kShortPatience}}) {}
+};
+
+TEST_F(WorkAhead, WhatIsToBeUnmappedWhileALaunchDoesNotReturnLeavesLater) {
+  const StreamId busy = machine_.stream(), launching = machine_.stream();
+  const auto runs = machine_.add_many(4);
+  for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
+  ASSERT_OK(machine_.settle());
+  (void)machine_.add();  // one too many
+  hold(busy);
+  while (runs[0]->going() == Bytes()) machine_.residency().advance();  // waits for that work to be over
+  std::uint32_t slot = 0;
+  std::thread([&] { slot = machine_.residency().begin_unnamed(launching); }).join();
+  kernel_.let_go();
+  ASSERT_OK(machine_.sim().synchronize(busy));
+  machine_.residency().advance();
+  EXPECT_TRUE(runs[0]->has(PageState::kParting));
+  EXPECT_EQ(machine_.valid(), "ok");
+  machine_.residency().end_unnamed(launching, slot);
+  ASSERT_OK(machine_.settle());
+  EXPECT_TRUE(runs[0]->has(PageState::kCold));
+  EXPECT_OK(machine_.check(runs[0], 1));
+}
+
+// Callers that announce every use: copies out are queued behind the work of their runs.
+class QueuedCopies : public ::testing::Test {
+ protected:
+  // By plan, behind its only use in an iteration of four steps.
+  void send_behind_its_work(AnyRun* run, StreamId stream, bool unseen) {
+    if (unseen) machine_.residency().expect_unseen_work();
+    Iteration iteration;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      iteration.runs.push_back({.bytes = 4_MiB});
+      iteration.uses.push_back({.run = i, .writes = true});
+      iteration.steps.push_back({Nanoseconds(1), i, i + 1});
+    }
+    const Gap gap{.run = 0, .after = 0, .until = 0, .wraps = true};
+    machine_.residency().lead(iteration, {"test", {{.gap = gap, .back_at = 0}}, rest_.get()});
+    Use use;
+    ASSERT_OK(machine_.residency().begin_use({&run, 1}, stream, Access::kWrite, Use::Kind::kGate, use));
+    ASSERT_OK(kernel_.launch(machine_.sim(), stream));
+    ASSERT_OK(machine_.launch(run, 2, stream, Access::kWrite));
+    machine_.residency().end_use({&run, 1}, stream, use);
+    machine_.residency().advance();
+  }
+
+  const std::unique_ptr<Policy> rest_ = make_policy("lru").take();
+  ResidencyMachine machine_{{.device = 16_MiB, .policy = "lru", .options = {.patience = kShortPatience}}};
+  HeldKernel kernel_;
+};
+
+TEST_F(QueuedCopies, NoCallWaitsForOneBehindWorkThatDoesNotEnd) {
+  const StreamId waiting = machine_.stream();
+  const auto runs = machine_.add_many(4, {0, 2});
+  for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
+  ASSERT_OK(machine_.settle());
+  send_behind_its_work(runs[0], waiting, false);
+  ASSERT_TRUE(runs[0]->has(PageState::kLeaving));
+  AnyRun* const more = machine_.add({0, 2});
+  const Status refused = machine_.write(more, 1);
+  EXPECT_EQ(refused.code(), Code::kOutOfMemory) << refused.to_string();
+  EXPECT_EQ(machine_.residency().remove(runs[0]).code(), Code::kBusy);
+  EXPECT_EQ(machine_.valid(), "ok");
+  kernel_.let_go();
+  ASSERT_OK(machine_.settle());
+  EXPECT_OK(machine_.write(more, 1));
+  EXPECT_OK(machine_.check(runs[0], 2, waiting));
+}
+
+TEST_F(QueuedCopies, WhatNeedsNoCopyMakesRoomBesideOne) {
+  const StreamId waiting = machine_.stream();
+  const auto runs = machine_.add_many(4, {0, 2});
+  for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
+  ASSERT_OK(machine_.evict(runs[1]));
+  ASSERT_OK(machine_.check(runs[1], 1));
+  ASSERT_OK(machine_.settle());
+  send_behind_its_work(runs[0], waiting, false);
+  ASSERT_TRUE(runs[0]->has(PageState::kLeaving));
+  EXPECT_OK(machine_.write(machine_.add({0, 2}), 1));
+  EXPECT_EQ(runs[1]->missing.load(), 2U);
+  kernel_.let_go();
+  ASSERT_OK(machine_.settle());
+}
+
+TEST_F(QueuedCopies, WhereDeviceMemoryIsNotMappedTwiceNoneIsQueuedBehindWorkThatIsUnseen) {
+  const StreamId waiting = machine_.stream();
+  const auto runs = machine_.add_many(4, {0, 2});
+  for (AnyRun* run : runs) ASSERT_OK(machine_.write(run, 1));
+  ASSERT_OK(machine_.settle());
+  machine_.fault().fail({DriverCall::kReserve, 1, Status(Code::kDriver, "injected", 999), true});
+  send_behind_its_work(runs[0], waiting, true);
+  EXPECT_TRUE(runs[0]->has(PageState::kResident));
+  AnyRun* const more = machine_.add({0, 2});
+  EXPECT_OK(machine_.write(more, 1));  // another one leaves
+  kernel_.let_go();
+  ASSERT_OK(machine_.settle());
+  machine_.fault().clear();
+  EXPECT_OK(machine_.check(runs[0], 2, waiting));
 }
 
 }  // namespace
