@@ -16,6 +16,7 @@ inline constexpr int kDeinitialized = 4;
 inline constexpr int kNoDevice = 100;
 inline constexpr int kInvalidDevice = 101;
 inline constexpr int kInvalidContext = 201;
+inline constexpr int kMapFailed = 205;
 inline constexpr int kInvalidHandle = 400;
 inline constexpr int kNotFound = 500;
 inline constexpr int kNotReady = 600;

@@ -155,21 +155,6 @@ Status SimDriver::retain_frame(FrameId frame) {
   return memory_->frames().retain(frame);
 }
 
-Status SimDriver::make_shareable(FrameId frame) {
-  MutexLock lock(mutex_);
-  return memory_->frames().make_shareable(frame);
-}
-
-Result<int> SimDriver::share_frame(FrameId frame) {
-  MutexLock lock(mutex_);
-  return memory_->frames().share(frame);
-}
-
-Result<FrameId> SimDriver::adopt_frame(int file) {
-  MutexLock lock(mutex_);
-  return memory_->frames().adopt(file);
-}
-
 Status SimDriver::map(Address address, Bytes bytes, FrameId frame) {
   if (!options_.watches_memory) return {};
   MutexLock lock(mutex_);

@@ -39,6 +39,7 @@ class SimMemory;
 class SimPins;
 class VirtualClock;
 struct SimBytes;
+struct SimPlace;
 struct SimRange;
 struct SimWork;
 
@@ -47,6 +48,8 @@ struct SimFrameInfo {
   DeviceId device;
   FrameLocation location = FrameLocation::kDevice;
   Bytes bytes;
+  Bytes offset;  // in the file of all frames of its kind
+  bool shareable = false;
 };
 
 struct SimMapping {
@@ -127,6 +130,8 @@ class SimDriver final : public Driver {
   Status make_shareable(FrameId frame);
   Result<int> share_frame(FrameId frame);
   Result<FrameId> adopt_frame(int file);
+  Result<int> share_all(DeviceId device, FrameLocation location);
+  Result<FrameId> adopt_frame(int file, const SimPlace& place);
   std::optional<SimFrameInfo> frame(FrameId frame);
   // The mapping that contains `address`.
   std::optional<SimMapping> mapping_at(Address address);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,18 +19,19 @@ namespace tessera {
 namespace {
 
 Status unknown_frame(std::string_view action, FrameId frame) {
-  return {Code::kDriver,
-          fmt::format("{} of frame {:#x}, which is not there", action, frame.value()),
+  return {Code::kDriver, fmt::format("{} of frame {:#x}, which is not there", action, frame.value()),
           native::kInvalidHandle};
 }
 
-// Encodes the frame in the position of a shared file: the frame's offset in whole units, and below that its device and
-// its size in units.
+// The position of a shared file: where the frame lies, in whole units, and below that its device, or that it
+// is the host's, and its size in units.
 constexpr std::uint64_t kUnit = 2 << 20;
 constexpr std::uint64_t kMostUnits = 1 << 15;
+constexpr std::uint64_t kHost = kUnit / kMostUnits - 1;
 
 std::uint64_t position_of(const SimFrames::Frame& frame) {
-  return frame.offset.value() + frame.device.value() * kMostUnits + frame.bytes.value() / kUnit;
+  const std::uint64_t where = frame.location == FrameLocation::kHost ? kHost : frame.device.value();
+  return frame.offset.value() + where * kMostUnits + frame.bytes.value() / kUnit;
 }
 
 std::unique_ptr<SimPool> make_pool(const SimOptions& options, std::string name, Bytes capacity) {
@@ -41,8 +43,7 @@ std::unique_ptr<SimPool> make_pool(const SimOptions& options, std::string name, 
 
 }  // namespace
 
-SimFrames::SimFrames(const SimOptions& options)
-    : host_(make_pool(options, "the host", options.host_memory)) {
+SimFrames::SimFrames(const SimOptions& options) : host_(make_pool(options, "the host", options.host_memory)) {
   for (int i = 0; i < options.devices; ++i) {
     devices_.push_back(make_pool(options, fmt::format("device {}", i), options.memory));
   }
@@ -66,9 +67,7 @@ const SimFrames::Frame* SimFrames::find(FrameId frame) const {
   return found == frames_.end() ? nullptr : &found->second;
 }
 
-SimFrames::Frame* SimFrames::find(FrameId frame) {
-  return const_cast<Frame*>(std::as_const(*this).find(frame));
-}
+SimFrames::Frame* SimFrames::find(FrameId frame) { return const_cast<Frame*>(std::as_const(*this).find(frame)); }
 
 Status SimFrames::destroy(FrameId frame) {
   const auto found = frames_.find(frame);
@@ -99,8 +98,8 @@ Result<int> SimFrames::share(FrameId frame) const {
     return Status(Code::kDriver, "share of a frame that was not made for it", native::kInvalidValue);
   }
   const std::uint64_t units = known->bytes.value() / kUnit;
-  const bool fits = known->bytes.value() % kUnit == 0 && units < kMostUnits &&
-                    known->offset.value() % kUnit == 0 && known->device.value() < kUnit / kMostUnits;
+  const bool fits = known->bytes.value() % kUnit == 0 && units < kMostUnits && known->offset.value() % kUnit == 0 &&
+                    known->device.value() < kHost;
   const int file = fits && known->file < 0 ? store(known->device, known->location).share() : -1;
   if (file < 0) {
     return Status(Code::kNotSupported, "a frame cannot be shared", native::kNotSupported);
@@ -109,20 +108,35 @@ Result<int> SimFrames::share(FrameId frame) const {
   return file;
 }
 
+Result<int> SimFrames::share_all(DeviceId device, FrameLocation location) const {
+  const int file = store(device, location).share();
+  if (file >= 0) return file;
+  return Status(Code::kNotSupported, "memory cannot be shared", native::kNotSupported);
+}
+
 Result<FrameId> SimFrames::adopt(int file) {
-  const off_t position = ::lseek(file, 0, SEEK_CUR);
-  const auto place = static_cast<std::uint64_t>(std::max<off_t>(position, 0));
-  const Bytes bytes(place % kMostUnits * kUnit);
-  const std::uint64_t device = place % kUnit / kMostUnits;
-  const int own = bytes != Bytes() && device < devices_.size() ? ::fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+  const auto position = static_cast<std::uint64_t>(std::max<off_t>(::lseek(file, 0, SEEK_CUR), 0));
+  const std::uint64_t where = position % kUnit / kMostUnits;
+  return adopt(file, {.device = DeviceId(where == kHost ? 0 : where),
+                      .location = where == kHost ? FrameLocation::kHost : FrameLocation::kDevice,
+                      .offset = Bytes(position / kUnit * kUnit),
+                      .bytes = Bytes(position % kMostUnits * kUnit)});
+}
+
+Result<FrameId> SimFrames::adopt(int file, const SimPlace& place) {
+  struct stat found {};
+  const bool known = place.bytes != Bytes() && place.device.value() < devices_.size() && ::fstat(file, &found) == 0 &&
+                     place.offset + place.bytes <= Bytes(static_cast<std::uint64_t>(found.st_size));
+  const int own = known ? ::fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
   if (own < 0) {
     return Status(Code::kDriver, "not a frame of another process", native::kInvalidHandle);
   }
   const FrameId id(next_frame_++);
   frames_[id] = Frame{.id = id,
-                      .device = DeviceId(device),
-                      .bytes = bytes,
-                      .offset = Bytes(place / kUnit * kUnit),
+                      .device = place.device,
+                      .location = place.location,
+                      .bytes = place.bytes,
+                      .offset = place.offset,
                       .file = own};
   return id;
 }
@@ -161,8 +175,8 @@ MemoryInfo SimFrames::info(DeviceId device) const {
 std::vector<std::string> SimFrames::leaks() const {
   std::vector<std::string> lines;
   for (const auto& [id, frame] : frames_) {
-    lines.push_back(fmt::format("frame {:#x} of {} bytes ({} owners, {} mappings)", id.value(),
-                                frame.bytes.value(), frame.owners, frame.mappings));
+    lines.push_back(fmt::format("frame {:#x} of {} bytes ({} owners, {} mappings)", id.value(), frame.bytes.value(),
+                                frame.owners, frame.mappings));
   }
   std::ranges::sort(lines);
   return lines;

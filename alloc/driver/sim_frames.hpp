@@ -22,6 +22,14 @@ namespace tessera {
 
 class SimPool;
 
+// Where a frame lies in the file of all frames of its kind.
+struct SimPlace {
+  DeviceId device;
+  FrameLocation location = FrameLocation::kDevice;
+  Bytes offset;
+  Bytes bytes;
+};
+
 class SimFrames {
  public:
   struct Frame {
@@ -55,9 +63,14 @@ class SimFrames {
   // so that nothing but the file has to be sent. Errors: native 400 for a frame that does not exist, 1 for one that is
   // not shareable, 801 for one without contents or of another process.
   Result<int> share(FrameId frame) const;
-  // Adopts a frame of another process, which counts its memory. `file` stays the caller's. Errors: native 400 for a
-  // file that share() did not return.
+  // A file of all frames there, also of those to come; the caller closes it. Its position is 0, which is no frame's.
+  // Errors: native 801 where there are no bytes.
+  Result<int> share_all(DeviceId device, FrameLocation location) const;
+  // A frame of another process, which counts there. `file` stays the caller's.
+  // Errors: native 400 for a file that share() never gave.
   Result<FrameId> adopt(int file);
+  // The same from a file of all frames. Errors: native 400 for a place that is in no such file.
+  Result<FrameId> adopt(int file, const SimPlace& place);
   static void add_mapping(Frame& frame) { ++frame.mappings; }
   // REQUIRES: it has one. The frame may be destroyed by this.
   void remove_mapping(Frame& frame);

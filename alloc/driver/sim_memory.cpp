@@ -225,7 +225,9 @@ std::optional<SimFrameInfo> SimMemory::frame(FrameId frame) const {
   return SimFrameInfo{.frame = frame,
                       .device = record->device,
                       .location = record->location,
-                      .bytes = record->bytes};
+                      .bytes = record->bytes,
+                      .offset = record->offset,
+                      .shareable = record->shareable};
 }
 
 std::optional<SimMapping> SimMemory::mapping_at(Address address) const {

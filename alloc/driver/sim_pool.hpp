@@ -34,9 +34,9 @@ class SimPool {
   // Ends that. The bytes may remain visible there until something else is mapped, which the caller does next. False,
   // with errno, when the system refuses. REQUIRES: shown there.
   virtual bool hide(Bytes offset, Bytes bytes, void* where) const = 0;
-  // A file that contains the piece at `offset`, for another process; the caller closes it. -1, with errno, when the
-  // system refuses or there are no contents.
-  virtual int share() const { return -1; }
+  // A file in which each piece lies at its offset, for another process; the caller closes it. -1, with errno, when
+  // the system refuses or there are no bytes.
+  virtual int share() { return -1; }
   Bytes capacity() const { return capacity_; }
   Bytes used() const { return used_; }
 

@@ -28,7 +28,7 @@ class SimStore final : public SimPool {
   bool show(Bytes offset, Bytes bytes, void* where) const override;
   // Moves the page tables back home.
   bool hide(Bytes offset, Bytes bytes, void* where) const override;
-  int share() const override;
+  int share() override;
   std::byte* at(Bytes offset) const { return home_ + offset.value(); }
 
  private:

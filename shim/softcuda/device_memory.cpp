@@ -27,28 +27,40 @@ Result<Address> DeviceMemory::allocate(Context& context, Bytes asked, MemoryKind
   const Bytes bytes = std::max(asked, 1_B);  // a request of 0 bytes gets an address too
   const MutexLock lock(mutex_);
   TESSERA_TRY(collect(false));
-  const FrameLocation location = kind.in_host_frame ? FrameLocation::kHost : FrameLocation::kDevice;
-  auto taken = take(context.device, bytes, location);
+  auto taken = take(context.device, bytes, kind);
   if (!taken.is_ok() && !pending_.empty()) {
     TESSERA_TRY(collect(true));
-    taken = take(context.device, bytes, location);
+    taken = take(context.device, bytes, kind);
   }
   if (!taken.is_ok()) return taken;
   Range range{.base = taken.value(), .bytes = bytes, .context = &context};
   range.pool = kind.pool;
   range.in_host_frame = kind.in_host_frame;
   range.managed = kind.managed;
+  range.shareable = kind.shareable;
   if (!ranges_.add(range)) return Status(Code::kInternal, "two allocations at one address");
   if (!kind.in_host_frame) live_ += bytes;
   peak_ = std::max(peak_, live_);
   return taken;
 }
 
+Result<Address> DeviceMemory::adopt(Context& context, int file, const SimPlace& place, Bytes bytes, CUmemoryPool pool) {
+  const MutexLock lock(mutex_);
+  TESSERA_TRY_ASSIGN(const FrameId frame, driver_.adopt_frame(file, place));
+  TESSERA_TRY_ASSIGN(const Address address, map_frame(context.device, place.bytes, frame));
+  Range range{.base = address, .bytes = bytes, .context = &context};
+  range.pool = pool;
+  range.in_host_frame = place.location == FrameLocation::kHost;
+  range.imported = place.offset;
+  if (!ranges_.add(range)) return Status(Code::kInternal, "two allocations at one address");
+  frames_.emplace(address, frame);
+  return address;
+}
+
 Status DeviceMemory::free(Address address) {
   const auto range = ranges_.remove(address, RangeKind::kDevice);
   if (!range) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{:#x} is not the begin of an allocation", address.value()));
+    return Status(Code::kInvalidArgument, fmt::format("{:#x} is not the begin of an allocation", address.value()));
   }
   const MutexLock lock(mutex_);
   return give(*range);
@@ -64,8 +76,7 @@ Status DeviceMemory::free_in_order(Address address, StreamId stream) {
   const auto range = ranges_.remove(address, RangeKind::kDevice);
   if (!range) {
     TESSERA_TRY(driver_.destroy_event(event));
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{:#x} is not the begin of an allocation", address.value()));
+    return Status(Code::kInvalidArgument, fmt::format("{:#x} is not the begin of an allocation", address.value()));
   }
   const MutexLock lock(mutex_);
   pending_.push_back({*range, event});
@@ -83,9 +94,7 @@ Result<FrameId> DeviceMemory::hold(DeviceId device, Bytes bytes) {
   return driver_.create_frame(device, FrameLocation::kDevice, whole);
 }
 
-Status DeviceMemory::let_go(FrameId frame) {
-  return frame == FrameId() ? Status() : driver_.destroy_frame(frame);
-}
+Status DeviceMemory::let_go(FrameId frame) { return frame == FrameId() ? Status() : driver_.destroy_frame(frame); }
 
 Result<MemoryInfo> DeviceMemory::info(DeviceId device) {
   const MutexLock lock(mutex_);
@@ -103,15 +112,15 @@ Status DeviceMemory::settle() {
   return collect(true);
 }
 
-Result<Address> DeviceMemory::take(DeviceId device, Bytes bytes, FrameLocation location) {
+Result<Address> DeviceMemory::take(DeviceId device, Bytes bytes, const MemoryKind& kind) {
   if (bytes > Bytes(~std::uint64_t{0}) - granularity_) {
     return Status(Code::kOutOfMemory, "more than there are addresses");
   }
-  const bool small = bytes <= kSmall && kSmall < granularity_ && location == FrameLocation::kDevice;
+  const bool small = bytes <= kSmall && kSmall < granularity_ && !kind.in_host_frame && !kind.shareable;
   if (small) return take_small(device, units_of(bytes));
+  const FrameLocation location = kind.in_host_frame ? FrameLocation::kHost : FrameLocation::kDevice;
   FrameId frame;
-  TESSERA_TRY_ASSIGN(const Address address,
-                     take_frame(device, round_up(bytes, granularity_), location, frame));
+  TESSERA_TRY_ASSIGN(const Address address, take_frame(device, round_up(bytes, granularity_), location, frame));
   frames_.emplace(address, frame);
   return address;
 }
@@ -131,6 +140,10 @@ Result<Address> DeviceMemory::take_small(DeviceId device, std::uint64_t units) {
 
 Result<Address> DeviceMemory::take_frame(DeviceId device, Bytes bytes, FrameLocation location, FrameId& frame) {
   TESSERA_TRY_ASSIGN(frame, driver_.create_frame(device, location, bytes));
+  return map_frame(device, bytes, frame);
+}
+
+Result<Address> DeviceMemory::map_frame(DeviceId device, Bytes bytes, FrameId frame) {
   const auto reserved = driver_.reserve_beside_host(bytes);
   if (!reserved.is_ok()) {
     TESSERA_TRY(driver_.destroy_frame(frame));
@@ -151,7 +164,7 @@ Result<Address> DeviceMemory::take_frame(DeviceId device, Bytes bytes, FrameLoca
 Status DeviceMemory::give(const Range& range) {
   const Address address = range.base;
   const Bytes bytes = range.bytes;
-  if (!range.in_host_frame) live_ -= bytes;
+  if (!range.in_host_frame && !range.imported) live_ -= bytes;
   if (const auto large = frames_.find(address); large != frames_.end()) {
     TESSERA_TRY(give_frame(address, round_up(bytes, granularity_), large->second));
     frames_.erase(large);

@@ -3,8 +3,8 @@
 // A frame cannot be smaller than 2 MiB, so requests below half of that share a frame, split in units of 512 bytes. Free
 // and total memory are those of the simulated device.
 //
-// Managed memory and memory of host pools are host frames, one per allocation: the device accesses them at the same
-// addresses as the host, and they do not count as device memory.
+// Managed memory and that of pools of host memory are host frames, one for each allocation: the device reaches them by
+// the same addresses as the host, and they do not count as memory of the device.
 //
 // Memory freed in stream order is kept in a list until its stream has reached the free, and is reclaimed by the next
 // call that needs memory; no thread has to watch it.
@@ -19,6 +19,7 @@
 #include "base/mutex.hpp"
 #include "base/status.hpp"
 #include "driver/sim_driver.hpp"
+#include "driver/sim_frames.hpp"
 #include "ranges.hpp"
 
 namespace tessera::softcuda {
@@ -26,7 +27,8 @@ namespace tessera::softcuda {
 struct MemoryKind {
   CUmemoryPool pool = nullptr;  // allocated from this pool, in stream order
   bool in_host_frame = false;
-  bool managed = false;  // in a host frame too
+  bool managed = false;    // in a host frame too
+  bool shareable = false;  // shares no frame with other memory
 };
 
 class DeviceMemory {
@@ -36,8 +38,10 @@ class DeviceMemory {
   // Errors: kOutOfMemory if the device is full even after waiting for stream-ordered frees; kNotSupported for a host
   // frame on a machine without them.
   Result<Address> allocate(Context& context, Bytes bytes, MemoryKind kind);
-  // Frees at once. REQUIRES: no queued work uses the memory. Errors: kInvalidArgument unless `address` is a live
-  // allocation.
+  // Memory of another process, in this file of all its frames. It counts there.
+  Result<Address> adopt(Context& context, int file, const SimPlace& place, Bytes bytes, CUmemoryPool pool);
+  // Takes the memory back at once. REQUIRES: no queued work touches it.
+  // Errors: kInvalidArgument unless `address` is one that allocate returned and still stands.
   Status free(Address address);
   // Frees when all work queued on `stream` so far has run.
   Status free_in_order(Address address, StreamId stream);
@@ -64,9 +68,11 @@ class DeviceMemory {
     EventId event;
   };
 
-  Result<Address> take(DeviceId device, Bytes bytes, FrameLocation location) REQUIRES_LOCK(mutex_);
+  Result<Address> take(DeviceId device, Bytes bytes, const MemoryKind& kind) REQUIRES_LOCK(mutex_);
   Result<Address> take_small(DeviceId device, std::uint64_t units) REQUIRES_LOCK(mutex_);
   Result<Address> take_frame(DeviceId device, Bytes bytes, FrameLocation location, FrameId& frame);
+  // Gives the frame back where it cannot be mapped.
+  Result<Address> map_frame(DeviceId device, Bytes bytes, FrameId frame);
   Status give(const Range& range) REQUIRES_LOCK(mutex_);
   Status give_frame(Address address, Bytes bytes, FrameId frame);
   // Reclaims memory that is due; with `wait`, all of it.

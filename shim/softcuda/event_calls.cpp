@@ -22,7 +22,8 @@ CUresult cuEventCreate(CUevent* event, unsigned flags) {
   return in_context([&](Machine& machine, Context& context) -> CUresult {
     constexpr unsigned kAll = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     if (event == nullptr || (flags & ~kAll) != 0) return CUDA_ERROR_INVALID_VALUE;
-    if ((flags & CU_EVENT_INTERPROCESS) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+    const bool timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
+    if (timed && (flags & CU_EVENT_INTERPROCESS) != 0) return CUDA_ERROR_INVALID_VALUE;
     const auto id = machine.streams.create_event(context, flags);
     if (!id.is_ok()) return to_result(id.status());
     *event = handle_of(id.value());
@@ -43,33 +44,32 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
   if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
-  return on_event(event, [&](Machine& machine, EventId id, const EventInfo& info) -> CUresult {
+  return on_event(event, [&](Machine& machine, EventId, const EventInfo& info) -> CUresult {
     const auto on = machine.streams.resolve(stream);
     if (!on.is_ok()) return to_result(on.status());
     const auto known = machine.streams.find(stream);
     const Context* const its = known ? known->context : current_context();
     if (info.context != its) return CUDA_ERROR_INVALID_HANDLE;
-    const auto captured =
-        flags == CU_EVENT_RECORD_EXTERNAL
-            ? machine.captures.capture(on.value(), [&] { return RecordWork{event}; })
-            : machine.captures.record(on.value(), event);
-    return captured ? *captured : to_result(machine.driver.record_event(id, on.value()));
+    const auto captured = flags == CU_EVENT_RECORD_EXTERNAL
+                              ? machine.captures.capture(on.value(), [&] { return RecordWork{event}; })
+                              : machine.captures.record(on.value(), event);
+    return captured ? *captured : to_result(machine.streams.record(event, on.value()));
   });
 }
 
 CUresult cuEventQuery(CUevent event) {
-  return on_event(event, [&](Machine& machine, EventId id, const EventInfo&) -> CUresult {
+  return on_event(event, [&](Machine& machine, EventId, const EventInfo&) -> CUresult {
     SOFTCUDA_TRY(machine.captures.refuse_captured(event));
     SOFTCUDA_TRY(machine.captures.check_safe());
-    return to_result(machine.driver.query(id));
+    return to_result(machine.streams.query(event));
   });
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-  return on_event(event, [&](Machine& machine, EventId id, const EventInfo&) -> CUresult {
+  return on_event(event, [&](Machine& machine, EventId, const EventInfo&) -> CUresult {
     SOFTCUDA_TRY(machine.captures.refuse_captured(event));
     SOFTCUDA_TRY(machine.captures.check_safe());
-    return to_result(machine.driver.synchronize(id));
+    return to_result(machine.streams.synchronize(event));
   });
 }
 

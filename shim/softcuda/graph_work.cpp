@@ -77,10 +77,10 @@ struct Runner {
   }
   CUresult operator()(const EmptyWork&) const { return CUDA_SUCCESS; }
   CUresult operator()(const WaitWork& work) const {
-    return to_result(machine.driver.wait_event(stream, id_of(work.event)));
+    return to_result(machine.streams.wait(stream, work.event));
   }
   CUresult operator()(const RecordWork& work) const {
-    return to_result(machine.driver.record_event(id_of(work.event), stream));
+    return to_result(machine.streams.record(work.event, stream));
   }
   CUresult operator()(const SignalWork&) const { return CUDA_ERROR_NOT_SUPPORTED; }
   CUresult operator()(const AwaitWork&) const { return CUDA_ERROR_NOT_SUPPORTED; }

@@ -64,7 +64,11 @@ CUresult write_attribute(const Pointer& pointer, CUpointer_attribute attribute, 
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return give(target, range.managed);
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return give(target, false);
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return give(target, 0ULL);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: {
+      const bool shareable = range.shareable || (pointer.mapping && pointer.mapping->frame.shareable);
+      const auto types = shareable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
+      return give(target, static_cast<unsigned long long>(types));
+    }
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return give(target, range.pool);
     default: return CUDA_ERROR_NOT_SUPPORTED;

@@ -12,9 +12,9 @@ namespace {
 
 DeviceId device_of(const CUmemLocation& location) { return DeviceId(static_cast<std::uint64_t>(location.id)); }
 
-// In a capture this adds a node with memory of the graph's own.
-std::optional<CUresult> capture_allocation(Machine& machine, Context& context, CUdeviceptr* address,
-                                           size_t bytes, StreamId stream) {
+// In a capture this makes a node, and the graph's own memory.
+std::optional<CUresult> capture_allocation(Machine& machine, Context& context, CUdeviceptr* address, size_t bytes,
+                                           StreamId stream) {
   Status taken;
   const auto captured = machine.captures.capture(stream, [&]() -> Work {
     const auto memory = GraphMemory::take(machine, context, Bytes(bytes));
@@ -38,12 +38,14 @@ CUresult allocate(CUdeviceptr* address, size_t bytes, CUstream stream, CUmemoryP
     Context& ordered = info ? *info->context : current;
     const CUmemoryPool pool = asked != nullptr ? asked : machine.pools.current(place_of(ordered.device));
     const auto place = machine.pools.place_of(pool);
-    if (!place) return CUDA_ERROR_INVALID_VALUE;
+    const PoolSharing sharing = machine.pools.sharing(pool);
+    if (!place || sharing.file >= 0) return CUDA_ERROR_INVALID_VALUE;  // there its own process alone allocates
     const DeviceId device = place->of_device() ? device_of(place->location) : ordered.device;
     Context& context = device != ordered.device ? *machine.contexts.primary(device) : ordered;
     const auto captured = capture_allocation(machine, context, address, bytes, id.value());
     if (captured) return *captured;
-    const MemoryKind kind{.pool = pool, .in_host_frame = !place->of_device(), .managed = place->managed()};
+    const MemoryKind kind{
+        .pool = pool, .in_host_frame = !place->of_device(), .managed = place->managed(), .shareable = sharing.exported};
     const auto allocated = machine.memory.allocate(context, Bytes(bytes), kind);
     if (!allocated.is_ok()) return to_result(allocated.status());
     if (kind.managed) machine.advice.forget(allocated.value(), Bytes(bytes));
@@ -78,8 +80,7 @@ CUresult check_place(Machine& machine, const PoolPlace& place) {
       return place.location.id >= 0 && place.location.id < machine.environment.devices ? CUDA_SUCCESS
                                                                                        : CUDA_ERROR_INVALID_VALUE;
     case CU_MEM_LOCATION_TYPE_HOST: return CUDA_SUCCESS;
-    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
-      return place.location.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return place.location.id == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_MEM_LOCATION_TYPE_INVALID: return place.managed() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
@@ -112,8 +113,7 @@ CUresult cuMemAllocAsync(CUdeviceptr* address, size_t bytes, CUstream stream) {
   return allocate(address, bytes, stream);
 }
 
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool,
-                                 CUstream stream) {
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstream stream) {
   return pool == nullptr ? CUDA_ERROR_INVALID_VALUE : allocate(address, bytes, stream, pool);
 }
 
@@ -121,8 +121,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   return in_context([&](Machine& machine, Context&) -> CUresult {
     const auto id = machine.streams.resolve(stream);
     if (!id.is_ok()) return to_result(id.status());
-    const auto captured =
-        machine.captures.capture(id.value(), [&] { return FreeWork{address}; });
+    const auto captured = machine.captures.capture(id.value(), [&] { return FreeWork{address}; });
     if (captured) return *captured;
     return to_result(machine.memory.free_in_order(Address(address), id.value()));
   });
@@ -146,7 +145,7 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
   return on_device(device, [&](Machine&, DeviceId of) {
     return on_pool(pool, [&](Machine& machine, const PoolPlace& its) {
-      if (its != place_of(of)) return CUDA_ERROR_INVALID_VALUE;
+      if (its != place_of(of) || machine.pools.sharing(pool).file >= 0) return CUDA_ERROR_INVALID_VALUE;
       machine.pools.set_current(its, pool);
       return CUDA_SUCCESS;
     });
@@ -171,28 +170,31 @@ CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAlloc
 CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type, CUmemoryPool pool) {
   return at_place(location, type, [&](Machine&, const PoolPlace& place) {
     return on_pool(pool, [&](Machine& machine, const PoolPlace& its) {
-      if (its != place) return CUDA_ERROR_INVALID_VALUE;
+      if (its != place || machine.pools.sharing(pool).file >= 0) return CUDA_ERROR_INVALID_VALUE;
       machine.pools.set_current(place, pool);
       return CUDA_SUCCESS;
     });
   });
 }
 
-// Pools shared with other processes are not supported.
+// Of pools that other processes may open, see shared_pool_calls.cpp.
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+  const bool shared = props->handleTypes != CU_MEM_HANDLE_TYPE_NONE;
+  if (shared && props->location.type == CU_MEM_LOCATION_TYPE_HOST) return CUDA_ERROR_INVALID_VALUE;
+  const bool by_files = props->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  if (shared && (!by_files || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)) return CUDA_ERROR_NOT_SUPPORTED;
   return at_place(&props->location, props->allocType, [&](Machine& machine, const PoolPlace& place) {
-    *pool = machine.pools.create(place);
+    if (shared && !machine.environment.virtual_memory) return CUDA_ERROR_NOT_SUPPORTED;
+    *pool = machine.pools.create(place, {.exported = shared});
     return CUDA_SUCCESS;
   });
 }
 
 // Allocations from the pool stay until they are freed.
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-  return with_machine([&](Machine& machine) {
-    return machine.pools.destroy(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-  });
+  return with_machine(
+      [&](Machine& machine) { return machine.pools.destroy(pool) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; });
 }
 
 // A pool's own device always has access, which cannot be revoked; the host has access to host memory.
@@ -238,7 +240,8 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
   });
 }
 
-// Switches are on by default, as in CUDA; amounts are 0, because the pool holds no memory of its own.
+// The switches are on as CUDA's are until the program says otherwise; amounts are 0, because the pool holds nothing of
+// its own.
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
   return on_pool(pool, [&](Machine& machine, const PoolPlace&) {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -263,8 +266,7 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
       machine.pools.set_attribute(pool, attribute, wanted);
       return CUDA_SUCCESS;
     }
-    const bool high =
-        attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH || attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH;
+    const bool high = attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH || attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH;
     return high && wanted == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }

@@ -1,5 +1,7 @@
 #include "pools.hpp"
 
+#include <unistd.h>
+
 namespace tessera::softcuda {
 
 Pools::Pools(int devices) {
@@ -11,10 +13,11 @@ Pools::Pools(int devices) {
   }
 }
 
-CUmemoryPool Pools::create(const PoolPlace& place) {
+CUmemoryPool Pools::create(const PoolPlace& place, const PoolSharing& sharing) {
   const MutexLock lock(mutex_);
   const auto pool = reinterpret_cast<CUmemoryPool>(next_++);
   pools_.emplace(pool, place);
+  if (sharing.exported || sharing.file >= 0) shared_.emplace(pool, sharing);
   return pool;
 }
 
@@ -27,8 +30,18 @@ bool Pools::destroy(CUmemoryPool pool) {
   std::erase_if(current_, [pool](const auto& each) { return each.second == pool; });
   std::erase_if(access_, [pool](const auto& each) { return each.first.first == pool; });
   std::erase_if(attributes_, [pool](const auto& each) { return each.first.first == pool; });
+  if (const auto shared = shared_.find(pool); shared != shared_.end()) {
+    if (shared->second.file >= 0) ::close(shared->second.file);
+    shared_.erase(shared);
+  }
   pools_.erase(known);
   return true;
+}
+
+PoolSharing Pools::sharing(CUmemoryPool pool) {
+  const MutexLock lock(mutex_);
+  const auto known = shared_.find(pool);
+  return known != shared_.end() ? known->second : PoolSharing{};
 }
 
 std::optional<PoolPlace> Pools::place_of(CUmemoryPool pool) {

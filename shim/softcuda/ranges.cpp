@@ -36,6 +36,14 @@ std::optional<Range> Ranges::remove(Address base, RangeKind kind) {
   return range;
 }
 
+std::optional<Range> Ranges::find_imported(CUmemoryPool pool, Bytes place) {
+  const MutexLock lock(mutex_);
+  for (const auto& [base, range] : by_base_) {
+    if (range.pool == pool && range.imported == place) return range;
+  }
+  return std::nullopt;
+}
+
 std::vector<Range> Ranges::of(const Context* context) {
   std::vector<Range> found;
   const MutexLock lock(mutex_);

@@ -29,19 +29,21 @@ struct Range {
   Bytes bytes;
   RangeKind kind = RangeKind::kDevice;
   Context* context = nullptr;
-  std::uint64_t id = 0;    // never reused
-  unsigned flags = 0;      // of the call that made it
-  CUmemoryPool pool = nullptr;  // the pool of a cuMemAllocAsync allocation
-  bool in_host_frame = false;  // kDevice: host memory mapped by the device
-  bool managed = false;        // kDevice: accessible to device and host at any time; in a host frame too
-  bool synchronous = false;  // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, as set by the program
+  std::uint64_t id = 0;                // never used twice
+  unsigned flags = 0;                  // of the call that made it
+  CUmemoryPool pool = nullptr;         // from which cuMemAllocAsync took it, if it did
+  bool in_host_frame = false;          // kDevice: host memory that the device maps
+  bool managed = false;                // kDevice: device and host may use it at any time; in a host frame too
+  bool synchronous = false;            // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, as the program set it
+  bool shareable = false;              // kDevice: other processes may import it
+  std::optional<Bytes> imported = {};  // kDevice: of another process, with this place in its file
 
   bool contains(Address address, Bytes count) const {
     return address >= base && count <= bytes && address - base <= bytes - count;
   }
-  // Whether a legacy IPC handle can be created.
-  bool legacy_shareable() const { return kind == RangeKind::kDevice && pool == nullptr && !in_host_frame; }
-  // Host memory, which the CPU may access at any time.
+  // Whether a legacy handle for other processes can be had.
+  bool legacy_shareable() const { return kind == RangeKind::kDevice && pool == nullptr && !in_host_frame && !imported; }
+  // Host memory, whose bytes the CPU may touch at any time.
   bool in_host() const { return kind != RangeKind::kDevice && kind != RangeKind::kReservation; }
 };
 
@@ -55,6 +57,8 @@ class Ranges {
   bool set_synchronous(Address address, bool synchronous);
   // Removes the range of this kind that begins at `base`, if there is one.
   std::optional<Range> remove(Address base, RangeKind kind);
+  // What was imported to `pool` from this place, if it is still there.
+  std::optional<Range> find_imported(CUmemoryPool pool, Bytes place);
   // All ranges of one context.
   std::vector<Range> of(const Context* context);
 

@@ -86,7 +86,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
     const auto captured =
         external ? machine.captures.capture(id, [&] { return WaitWork{event}; })
                  : machine.captures.wait(id, event);
-    return captured ? *captured : to_result(machine.driver.wait_event(id, id_of(event)));
+    return captured ? *captured : to_result(machine.streams.wait(id, event));
   });
 }
 

@@ -50,9 +50,17 @@ std::optional<StreamInfo> Streams::find(CUstream handle) {
 }
 
 Result<EventId> Streams::create_event(Context& context, unsigned flags) {
+  EventInfo info{.context = &context, .flags = flags};
+  if ((flags & CU_EVENT_INTERPROCESS) != 0) {
+    TESSERA_TRY_ASSIGN(info.shared, SharedEvent::make());
+  }
+  return add_event(context, info);
+}
+
+Result<EventId> Streams::add_event(Context& context, const EventInfo& info) {
   TESSERA_TRY_ASSIGN(const EventId id, driver_.create_event(context.device));
   const MutexLock lock(mutex_);
-  events_[id] = {.context = &context, .flags = flags};
+  events_[id] = info;
   return id;
 }
 
@@ -69,6 +77,35 @@ Result<EventInfo> Streams::find_event(CUevent handle) {
   const auto found = events_.find(id_of(handle));
   if (found == events_.end()) return no_such("event");
   return found->second;
+}
+
+// The driver's own event is recorded in either case: it tells what has failed.
+Status Streams::record(CUevent event, StreamId stream) {
+  TESSERA_TRY_ASSIGN(const EventInfo info, find_event(event));
+  if (info.shared) TESSERA_TRY(info.shared->record(driver_, stream));
+  return driver_.record_event(id_of(event), stream);
+}
+
+Status Streams::wait(StreamId stream, CUevent event) {
+  TESSERA_TRY_ASSIGN(const EventInfo info, find_event(event));
+  return info.shared ? info.shared->wait(driver_, stream) : driver_.wait_event(stream, id_of(event));
+}
+
+Status Streams::query(CUevent event) {
+  TESSERA_TRY_ASSIGN(const EventInfo info, find_event(event));
+  Status own = driver_.query(id_of(event));
+  if (!info.shared || (!own.is_ok() && own.code() != Code::kNotReady)) return own;
+  return info.shared->passed() ? Status() : Status(Code::kNotReady, "another process's event", native::kNotReady);
+}
+
+Status Streams::synchronize(CUevent event) {
+  TESSERA_TRY_ASSIGN(const EventInfo info, find_event(event));
+  if (!info.shared) return driver_.synchronize(id_of(event));
+  for (;;) {
+    const Status state = query(event);
+    if (state.code() != Code::kNotReady) return state;
+    info.shared->sleep(std::chrono::milliseconds(20));
+  }
 }
 
 Status Streams::clear(const Context* context) {

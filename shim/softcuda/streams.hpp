@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "base/status.hpp"
 #include "context.hpp"
 #include "driver/sim_driver.hpp"
+#include "shared_events.hpp"
 
 namespace tessera::softcuda {
 
@@ -26,6 +28,7 @@ struct StreamInfo {
 struct EventInfo {
   Context* context = nullptr;
   unsigned flags = 0;
+  std::shared_ptr<SharedEvent> shared = {};  // of several processes
 };
 
 inline CUstream handle_of(StreamId id) { return reinterpret_cast<CUstream>(id.value()); }
@@ -43,10 +46,18 @@ class Streams {
   // Null for default streams and unknown handles.
   std::optional<StreamInfo> find(CUstream handle);
 
+  // With CU_EVENT_INTERPROCESS one for several processes.
   Result<EventId> create_event(Context& context, unsigned flags);
+  Result<EventId> add_event(Context& context, const EventInfo& info);
   Status destroy_event(CUevent handle);
   // Errors: native code 400.
   Result<EventInfo> find_event(CUevent handle);
+
+  // As the driver's, also for events of several processes. Errors: native code 400 for no such event.
+  Status record(CUevent event, StreamId stream);
+  Status wait(StreamId stream, CUevent event);
+  Status query(CUevent event);
+  Status synchronize(CUevent event);
 
   // Destroys all streams and events of a context.
   Status clear(const Context* context);

@@ -228,6 +228,7 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties,
     const bool host = frame->location == FrameLocation::kHost;
     properties->location.type = host ? CU_MEM_LOCATION_TYPE_HOST_NUMA : CU_MEM_LOCATION_TYPE_DEVICE;
     properties->location.id = host ? 0 : static_cast<int>(frame->device.value());
+    if (frame->shareable) properties->requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     return CUDA_SUCCESS;
   });
 }

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -56,7 +57,8 @@ def play(build, suite, way, python, root, tests, scratch):
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "outcome_plugin",
                "--continue-on-collection-errors", "--rootdir", root,
                *suite.arguments, *(root / test for test in tests)]
-    variables = {"PYTHONPATH": str(FOLDER), "SUITE_OUTCOMES": str(log), "SUITE_SKIP": str(skip),
+    path = os.pathsep.join(filter(None, (str(FOLDER), suite.environment.get("PYTHONPATH"))))
+    variables = {"PYTHONPATH": path, "SUITE_OUTCOMES": str(log), "SUITE_SKIP": str(skip),
                  "SUITE_SECONDS": str(suite.seconds)}
     for _ in range(MOST_CRASHES):
         log.unlink(missing_ok=True)

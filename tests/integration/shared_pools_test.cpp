@@ -1,0 +1,25 @@
+// Memory of a pool, and an event, that two processes share.
+#include <gtest/gtest.h>
+
+#include "program_run.hpp"
+
+namespace tessera::programs {
+namespace {
+
+TEST(SharedPools, TwoProcessesShareAPoolsMemoryAndAnEvent) {
+  const Outcome ran = run("./shared_pools", {{"TESSERA_SOFTWARE_MEMORY", "64MiB"}});
+  EXPECT_EQ(ran.exit_code, 0) << ran.message;
+  EXPECT_EQ(ran.output, "ok\n");
+}
+
+TEST(SharedPools, TheyDoWhileBlocksOfTheHeapMove) {
+  const Outcome ran = run_preloaded(
+      "./shared_pools",
+      {{"TESSERA_SOFTWARE_MEMORY", "64MiB"}, {"TESSERA_DEVICE_MEMORY", "16MiB"}, {"TESSERA_HOST_MEMORY", "128MiB"}});
+  EXPECT_EQ(ran.exit_code, 0) << ran.message;
+  EXPECT_EQ(ran.output, "ok\n");
+  EXPECT_EQ(ran.message, "");
+}
+
+}  // namespace
+}  // namespace tessera::programs
