@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/virtual_clock.hpp"
 #include "driver/fault_driver.hpp"
 #include "driver/sim_driver.hpp"
 #include "driver/sim_kernel.h"
@@ -68,12 +69,16 @@ struct ResidencySetup {
   std::string policy = "recency";
   ResidencyOptions options = {};
   SimOptions sim = {.memory = 64_MiB};
+  bool virtual_time = false;  // with bytes all the same
 };
 
 class ResidencyMachine {
  public:
   explicit ResidencyMachine(const ResidencySetup& setup = {})
-      : sim_(setup.sim, clock_), driver_(sim_), log_(clock_, 4096),
+      : clock_(setup.virtual_time ? static_cast<const Clock&>(virtual_clock_) : steady_clock_),
+        owned_sim_(setup.virtual_time ? std::make_unique<SimDriver>(setup.sim, virtual_clock_)
+                                      : std::make_unique<SimDriver>(setup.sim, steady_clock_)),
+        sim_(*owned_sim_), driver_(sim_), log_(clock_, 4096),
         device_(std::make_unique<DeviceTier>(driver_, DeviceId(0), setup.device)),
         host_(std::make_unique<HostTier>(driver_, setup.host, setup.staging)) {
     auto io = std::make_unique<MemoryFile>();
@@ -214,8 +219,11 @@ class ResidencyMachine {
     return launched;
   }
 
-  SteadyClock clock_;
-  SimDriver sim_;
+  SteadyClock steady_clock_;
+  VirtualClock virtual_clock_;
+  const Clock& clock_;
+  std::unique_ptr<SimDriver> owned_sim_;
+  SimDriver& sim_;
   FaultDriver driver_;
   EventLog log_;
   std::unique_ptr<DeviceTier> device_;
