@@ -41,7 +41,9 @@ Status Transfers::recall(std::span<const PageRef> pages) { return mover_.bring_b
 Status Transfers::go_apart() {
   if (parting_.empty()) return {};
   Status result = engine_.streams.poll();
-  std::vector<PageRef> ready, asked, copied;
+  // A stream that came since they were to part has no fence, and whether it has passed is not known.
+  note_error(result, engine_.streams.fence(parting_.front()->users, parting_.front()->as_of()));
+  std::vector<PageRef> ready, asked, copied, left;
   std::erase_if(parting_, [&](const PageRef& page) {
     if (!engine_.streams.passed(page->users, page->as_of())) return false;
     ready.push_back(page);

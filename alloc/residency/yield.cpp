@@ -38,8 +38,9 @@ Result<Bytes> Residency::begin_yield(Bytes wanted) {
   Status status = free_idle(before.used);
   tiers_.device.yield_spare();
   if (status.is_ok() && wanted) status = evict_for_driver(wanted);
-  // Even if not everything wanted can be evicted, what was may be enough.
-  const bool some_stay = status.code() == Code::kOutOfMemory || status.code() == Code::kBusy;
+  // Where not all that is wanted can leave, or work of which nothing ends is in the way, what has left may do.
+  const Code code = status.code();
+  const bool some_stay = code == Code::kOutOfMemory || code == Code::kBusy || code == Code::kNotReady;
   if (!status.is_ok() && !some_stay) {
     tiers_.device.end_yield();
     return status;

@@ -83,6 +83,16 @@ class Parting : public ::testing::Test {
   std::atomic<bool> gone_{false};
 };
 
+TEST_F(Parting, AStreamThatComesMeanwhileKeepsNothing) {
+  AnyRun* const run = first_of_too_many();
+  queue_held();
+  begin_to_leave(run);
+  queue_unseen(runs_[3], 2, machine_.stream());
+  let_it_go();
+  while (run->going() != Bytes()) machine_.residency().advance();
+  ASSERT_OK(machine_.check(run, 1));
+}
+
 TEST_F(Parting, WhatIsWrittenUnseenBehindTheDecisionIsInTheCopyAsLongAsThePageIsMapped) {
   AnyRun* const run = first_of_too_many();
   queue_held();
