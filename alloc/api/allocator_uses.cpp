@@ -137,8 +137,11 @@ Status Allocator::begin_use(std::span<const Address> addresses, std::size_t writ
   return {};
 }
 
+// No device can tell when another's stream has passed, nor have a callback queue on it: all is there before the work is
+// queued, and the caller waits for the work before the use ends.
 Status Allocator::begin_on_several(std::span<const Address> addresses, Access access,
                                    AnnouncedUse& use) {
+  use.stream = kNoStream;
   std::vector<AnnouncedUse::Part> parts;
   std::deque<BlockCache::Lookup> lookups;  // open until the runs are held
   for (const auto& entry : heaps_) {

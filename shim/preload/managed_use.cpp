@@ -29,9 +29,11 @@ CUresult check(tessera_allocator* allocator, const Extent& extent, tessera_block
                                                              : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Work on a green context's default stream cannot be tracked, so all blocks are fetched before the call.
-tessera_stream orders_by(CUstream stream) {
-  return of_green_default(stream) ? TESSERA_NO_STREAM : stream_of(stream);
+// Of a green context's default stream nothing can be told, nor on the block's device of a stream of another one: all that is
+// needed is there before the call. A default stream is that of the block's own device there.
+tessera_stream orders_by(CUstream stream, bool foreign = false) {
+  const bool is_other = foreign && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
+  return is_other || of_green_default(stream) ? TESSERA_NO_STREAM : stream_of(stream);
 }
 
 }  // namespace
@@ -164,7 +166,7 @@ tessera_result ManagedUse::begin(std::span<const tessera_address> addresses, CUs
                                  Waits waits) {
   const auto begin_use =
       waits == Waits::kNo ? tessera_use_begin : tessera_use_begin_blocking;
-  const tessera_stream ordered_by = orders_by(stream);  // queried in the program's own context
+  const tessera_stream ordered_by = orders_by(stream, waits_for_ != nullptr);  // in the program's own context
   const InPrimary in_primary;
   return begin_use(allocator_, addresses.data(), addresses.size(), ordered_by, TESSERA_WRITE,
                    &use_);
