@@ -31,7 +31,8 @@ struct TortureBlock {
   explicit operator bool() const { return bytes != Bytes(); }
 };
 
-// Plus those of a repeated pattern on each of two devices.
-using TortureBlocks = std::array<TortureBlock, TortureProgram::kSlots + 2 * TortureProgram::kRefrainBlocks>;
+// With those of a refrain on each device.
+using TortureBlocks =
+    std::array<TortureBlock, TortureProgram::kSlots + TortureProgram::kMostDevices * TortureProgram::kRefrainBlocks>;
 
 }  // namespace tessera

@@ -20,6 +20,7 @@ SimOptions device_options(const TortureSetup& setup) {
           .inbound = {kLink, {}},
           .outbound = {kLink, {}},
           .peer = {kPeerLink, {}},
+          .apart = setup.apart ? std::vector{std::pair{0, setup.devices}} : std::vector<std::pair<int, int>>{},
           .contents = SimContents::kNone,
           .first_address = setup.low_addresses ? Address(0x3'0200'0000) : Address(),
           .name = "Tessera torture device"};

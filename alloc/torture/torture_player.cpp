@@ -34,6 +34,7 @@ TorturePlayer::TorturePlayer(const TortureSetup& setup, TortureMachine& machine)
 }
 
 TorturePlayer::~TorturePlayer() {
+  give_all_to_driver();
   for (const StreamId stream : streams_) {
     if (!machine_.sim().destroy_stream(stream).is_ok()) machine_.driver().note_violation("a stream was gone");
   }
@@ -75,8 +76,8 @@ bool TorturePlayer::has_room_for(const std::vector<TortureBlock*>& step, Bytes m
     if (block) live += pages_of(block.bytes);
   }
   for (const TortureBlock* block : step) at_once += pages_of(block->bytes);
-  const Bytes heap = setup_.device + setup_.host / static_cast<std::uint64_t>(setup_.devices);
-  return live <= heap / 4 * 3 && at_once <= setup_.device / 2;
+  const Bytes heap = device_left() + setup_.host / static_cast<std::uint64_t>(setup_.devices);
+  return live <= heap / 4 * 3 && at_once <= device_left() / 2;
 }
 
 void TorturePlayer::expect_room(const char* call, const Status& status, bool has_room) {
@@ -154,6 +155,11 @@ void TorturePlayer::follow_all(std::uint32_t stream, StreamSet earlier) {
   for (std::uint32_t other = 0; other < streams_.size(); ++other) {
     if (earlier.test(other)) follow(stream, other);
   }
+}
+
+void TorturePlayer::end_context(const TortureOp& op) {
+  TortureOp each = op;
+  for (each.stream = 0; each.stream < setup_.streams; ++each.stream) end_stream(each);
 }
 
 void TorturePlayer::end_stream(const TortureOp& op) {
@@ -317,6 +323,8 @@ void TorturePlayer::carry_out(const TortureOp& op) {
     case Kind::kBlockingUse: use(op, true); break;
     case Kind::kUnseenUse: use_unseen(op); break;
     case Kind::kHoldUp: hold_up(op); break;
+    case Kind::kLoadingUse: use_loading(op); break;
+    case Kind::kAcross: use_across(op); break;
     case Kind::kLoop: loop(op); break;
     case Kind::kRefrain: refrain(op); break;
     case Kind::kSetPolicy: set_policy(op); break;
@@ -331,6 +339,9 @@ void TorturePlayer::carry_out(const TortureOp& op) {
     case Kind::kTrim: passed("trim", machine_.allocator().trim()); break;
     case Kind::kRest: machine_.clock().run_until(machine_.clock().now() + op.time); break;
     case Kind::kEndStream: end_stream(op); break;
+    case Kind::kEndContext: end_context(op); break;
+    case Kind::kDriverTake: take_for_driver(op); break;
+    case Kind::kDriverGive: give_to_driver(op); break;
     case Kind::kAutomatic:
       by_hand_ = true;
       passed("set_automatic", machine_.allocator().set_automatic(op.variant % 4 != 0));
@@ -358,6 +369,7 @@ void TorturePlayer::finish() {
   note_struck();
   calm_ = true;
   machine_.make_peace();
+  give_all_to_driver();
   passed("set_automatic", machine_.allocator().set_automatic(true));
   settle();
   threads_.end();

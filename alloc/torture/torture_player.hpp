@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,6 +59,7 @@ class TorturePlayer {
   void follow_all(std::uint32_t stream, StreamSet earlier);
   std::vector<Address> doubtful_words(const std::vector<TortureBlock*>& used, const TortureOp& op);
   TortureBlock* block_at(const TortureOp& op, std::size_t operand = 0);
+  TortureBlock& block_behind(const TortureOp& op, std::uint32_t n);
   std::vector<TortureBlock*> operands_of(const TortureOp& op);
 
   void allocate(const TortureOp& op);
@@ -67,6 +69,8 @@ class TorturePlayer {
   void use_unseen(const TortureOp& op);
   void hold_up(const TortureOp& op);
   bool is_held_up(std::uint32_t stream) const { return held_until_[stream] > machine_.clock().now(); }
+  bool is_on(DeviceId device, const TortureBlock& block) const;
+  void use_across(const TortureOp& op);
   bool use(const std::vector<TortureBlock*>& blocks, std::size_t written, const TortureOp& op,
            std::uint32_t stream, bool blocking);
   void loop(const TortureOp& op);
@@ -79,6 +83,21 @@ class TorturePlayer {
   void pin(const TortureOp& op);
   void sleep_or_wake(const TortureOp& op);
   void end_stream(const TortureOp& op);
+  void end_context(const TortureOp& op);
+  // torture_driver_calls.cpp
+  void use_loading(const TortureOp& op);
+  void take_for_driver(const TortureOp& op);
+  void give_to_driver(const TortureOp& op);
+  void give_all_to_driver();
+  // A call of the program's to the driver, as the preload library makes it. `attempt(ours)` sets `ours` where it failed
+  // before the driver was asked. `need`: what it says that it takes.
+  using Attempt = std::function<Status(bool&)>;
+  Status with_driver_room(DeviceId device, std::optional<Bytes> need, const Attempt& attempt);
+  Status take_frame(DeviceId device, Bytes bytes);
+  Bytes driver_part(const TortureOp& op, DeviceId device) const;
+  Bytes taken_of(DeviceId device) const;
+  // What the heap of any device can have beside the driver.
+  Bytes device_left() const;
   void call_wrongly(const TortureOp& op);
   void make_trouble(const TortureOp& op);
   void note_struck();
@@ -97,9 +116,16 @@ class TorturePlayer {
   std::uint64_t host_troubles_ = 0;
   std::optional<DriverCall> driver_trouble_;
   bool may_leak_ = false;
-  bool pinned_ = false;     // a block was pinned at some time
-  bool by_hand_ = false;    // automatic eviction was off at some time
-  bool calm_ = false;    // callbacks no longer fail
+  struct Taken {
+    DeviceId device;
+    FrameId frame;
+    Bytes bytes;
+  };
+  std::vector<Taken> taken_;   // by the driver, at the moment
+  bool was_short_ = false;     // the driver was, once
+  bool pinned_ = false;     // something was, once
+  bool by_hand_ = false;    // blocks did not leave by themselves, once
+  bool calm_ = false;    // callbacks fail no more
   std::uint64_t callbacks_failed_ = 0;
   std::uint64_t policies_set_ = 0;
   std::uint64_t errors_ = 0;

@@ -36,6 +36,8 @@ constexpr std::uint32_t kOneLoanIn = 4;
 constexpr std::uint32_t kOneRefrainIn = 3;
 constexpr std::uint32_t kOnePolicyIn = 50;
 constexpr std::uint32_t kOneUnseenIn = 3;
+constexpr std::uint32_t kOneSharedIn = 4;
+constexpr std::uint32_t kOneCrowdIn = 6;
 
 struct Share {
   Kind kind;
@@ -186,6 +188,31 @@ void draw_unseen(Dice& dice, TortureProgram& program) {
   }
 }
 
+// A driver that takes memory of the devices while the program runs, and gives it back.
+void draw_shared(Dice& dice, TortureProgram& program) {
+  program.setup.shared = true;
+  for (TortureOp& op : program.ops) {
+    const std::uint32_t what = dice.below(12);
+    if (op.kind == Kind::kRest && what < 8) op.kind = what < 5 ? Kind::kDriverTake : Kind::kDriverGive;
+    if (op.kind == Kind::kUse && what == 0) op.kind = Kind::kLoadingUse;
+  }
+}
+
+// Three devices, copies between them, and contexts that end.
+void draw_crowd(Dice& dice, TortureProgram& program) {
+  program.setup.devices = TortureProgram::kMostDevices;
+  program.setup.apart = program.setup.lent && dice.below(3) == 0;
+  for (TortureOp& op : program.ops) {
+    const std::uint32_t what = dice.below(12);
+    const bool moves = op.kind == Kind::kUse && what == 0;
+    if (moves || (op.kind == Kind::kBlockingUse && what < 8)) {
+      op.kind = Kind::kAcross;
+      op.operands = std::max<std::uint32_t>(op.operands, 2);
+    }
+    if (op.kind == Kind::kEndStream && what < 4) op.kind = Kind::kEndContext;
+  }
+}
+
 }  // namespace
 
 const char* tag_name(std::uint32_t tag) {
@@ -193,12 +220,12 @@ const char* tag_name(std::uint32_t tag) {
   return kNames[tag];
 }
 
-// Threads, phases, models, loans and repeated patterns have generators of their own, so that adding them did not change
-// what the other parts draw.
+// Threads, phases, models and all that was added after them have dice of their own: what the others draw was the same before there were any.
 TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
   Dice dice(seed), threads(~seed), phases(seed ^ (~std::uint64_t{0} >> 1)), models(seed ^ (~std::uint64_t{0} >> 2)),
       loans(seed ^ (~std::uint64_t{0} >> 3)), refrains(seed ^ (~std::uint64_t{0} >> 4)),
-      unseen(seed ^ (~std::uint64_t{0} >> 5));
+      unseen(seed ^ (~std::uint64_t{0} >> 5)), shared(seed ^ (~std::uint64_t{0} >> 6)),
+      crowds(seed ^ (~std::uint64_t{0} >> 7));
   TortureProgram program;
   program.setup = draw_setup(dice);
   const bool troubled = dice.below(5) != 0;  // some programs have only their own errors
@@ -213,14 +240,17 @@ TortureProgram make_torture(std::uint64_t seed, std::uint32_t operations) {
   if (loans.below(kOneLoanIn) == 0) draw_loan(loans, program);
   if (refrains.below(kOneRefrainIn) == 0 && operations > 0) draw_refrain(refrains, program.ops);
   if (unseen.below(kOneUnseenIn) == 0) draw_unseen(unseen, program);
+  if (shared.below(kOneSharedIn) == 0) draw_shared(shared, program);
+  if (crowds.below(kOneCrowdIn) == 0) draw_crowd(crowds, program);
   return program;
 }
 
 std::string describe(const TortureSetup& setup) {
-  return fmt::format("{} devices of {} MiB, lent {} MiB, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}{}",
-                     setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.host / 1_MiB,
-                     setup.file / 1_MiB, setup.policy, setup.low, setup.high,
-                     setup.unseen ? ", unseen work" : "", setup.low_addresses ? ", low addresses" : "");
+  return fmt::format("{} devices of {} MiB, lent {} MiB{}, host {} MiB, file {} MiB, policy {}, watermarks {} and {}{}{}{}",
+                     setup.devices, setup.device / 1_MiB, setup.lent / 1_MiB, setup.apart ? " but to the first" : "",
+                     setup.host / 1_MiB, setup.file / 1_MiB, setup.policy, setup.low, setup.high,
+                     setup.unseen ? ", unseen work" : "", setup.shared ? ", a driver that takes memory" : "",
+                     setup.low_addresses ? ", low addresses" : "");
 }
 
 namespace {
@@ -237,11 +267,15 @@ std::string describe_call(const TortureOp& op) {
     case Kind::kUse:
     case Kind::kUnseenUse:
     case Kind::kBlockingUse:
-      return fmt::format("use {} (write the last {}) on stream {} for {} ns{}", blocks, op.written,
-                         op.stream, op.time.value(),
+    case Kind::kAcross:
+      return fmt::format("use {}{} (write the last {}) on stream {} for {} ns{}", blocks,
+                         op.kind == Kind::kAcross ? " of all devices" : "", op.written, op.stream, op.time.value(),
                          op.kind == Kind::kUse         ? ""
                          : op.kind == Kind::kUnseenUse ? ", and once more unseen"
                                                        : ", and wait for it");
+    case Kind::kLoadingUse:
+      return fmt::format("write {} on stream {} for {} ns, by code that is loaded first: {} bytes", blocks, op.stream,
+                         op.time.value(), op.bytes.value());
     case Kind::kHoldUp: return fmt::format("a kernel lasts long on stream {}", op.stream);
     case Kind::kLoop:
       return fmt::format("{} times use {} blocks from {} in turn on stream {} for {} ns each{}", op.rounds,
@@ -265,6 +299,11 @@ std::string describe_call(const TortureOp& op) {
     case Kind::kRest: return fmt::format("rest for {} ns", op.time.value());
     case Kind::kEndStream:
       return fmt::format("end stream {}{}", op.stream, op.variant % 2 == 0 ? "" : ", unannounced");
+    case Kind::kEndContext: return fmt::format("all streams of the device of block {} end", slot);
+    case Kind::kDriverTake:
+      return fmt::format("the driver takes {} bytes of the device of block {} for a call that {}", op.bytes.value(), slot,
+                         op.variant % 2 == 0 ? "says so" : "does not say so");
+    case Kind::kDriverGive: return "the driver gets memory back";
     case Kind::kAutomatic: return op.variant % 4 == 0 ? "automatic off" : "automatic on";
     case Kind::kWrong: return fmt::format("call with a wrong address, way {}", op.variant);
     case Kind::kDriverTrouble:

@@ -24,11 +24,13 @@ enum class TortureKind : std::uint8_t {
   kAllocate,
   kFree,
   kUse,          // queued work
-  kUnseenUse,    // queued work, followed directly by unannounced work that uses the same blocks
-  kHoldUp,       // a kernel that runs far longer than the program's patience
+  kUnseenUse,    // queued work, and right behind it work that uses the same blocks without being announced
+  kHoldUp,       // a kernel that lasts far longer than the program is kept waiting for
+  kLoadingUse,   // queued work for which the driver takes memory when it is launched: code, or local memory
   kBlockingUse,  // a call that returns when its work is done
-  kLoop,         // the same uses repeated; the policy may change in between
-  kRefrain,      // the same allocations, uses and frees repeated, once with fewer of them
+  kAcross,       // the same, with blocks of several devices: a copy between them
+  kLoop,         // the same uses again and again; in the middle another policy may come
+  kRefrain,      // the same allocations, uses and frees again and again, and once fewer of them
   kPrefetch,
   kEvict,
   kPin,
@@ -40,7 +42,10 @@ enum class TortureKind : std::uint8_t {
   kTrim,
   kRest,       // the program computes on the host, and time passes
   kEndStream,  // a stream ends, announced or not, and another one takes its place
-  kAutomatic,  // switches automatic eviction on or off
+  kEndContext,  // so do all of a device, at once
+  kDriverTake,  // the driver takes memory of a device, for a call that says how much or for one that does not
+  kDriverGive,  // and gets it back
+  kAutomatic,  // blocks leave by themselves, or do not
   kSetPolicy,
   kWrong,      // a call with an address that is not a block's
   kDriverTrouble,
@@ -74,15 +79,18 @@ struct TortureOp {
 struct TortureSetup {
   int devices = 1;
   Bytes device, host, file;
-  Bytes lent{};  // lent by one more device, on which no program runs
+  Bytes lent{};  // by one more device, on which no program runs
+  bool apart = false;  // the first device may not reach that one
   std::string policy;
   std::uint32_t low = 0, high = 0;
-  std::uint32_t streams = 1;  // per device
-  bool unseen = false;  // blocks may be used unannounced, and work may last long
-  bool low_addresses = false;  // they start where a driver that ignores hints puts them
+  std::uint32_t streams = 1;  // for each device
+  bool unseen = false;  // work may use blocks that it does not announce, and work may last
+  bool shared = false;  // the driver takes memory of the devices too
+  bool low_addresses = false;  // they begin where a driver that takes no hint puts them
 };
 
 struct TortureProgram {
+  static constexpr int kMostDevices = 3;
   static constexpr std::uint32_t kSlots = 20;
   static constexpr std::uint32_t kRefrainBlocks = 13;  // per device, in slots behind kSlots, freed at its end
   static constexpr std::uint32_t kTags = 3;

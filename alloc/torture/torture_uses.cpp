@@ -17,12 +17,17 @@ std::vector<TortureBlock*> TorturePlayer::operands_of(const TortureOp& op) {
   return blocks;
 }
 
-// Words that a launch may contain beside its own: blocks of the device that its kernel does not access.
+// The `n`th slot of the same device behind the first of the operation's.
+TortureBlock& TorturePlayer::block_behind(const TortureOp& op, std::uint32_t n) {
+  const auto devices = static_cast<std::uint32_t>(setup_.devices);
+  return blocks_[(op.slots[0] + n * devices) % (TortureProgram::kSlots / devices * devices)];
+}
+
+// What the words of a launch may look like beside its own: blocks of the device that its kernel leaves alone.
 std::vector<Address> TorturePlayer::doubtful_words(const std::vector<TortureBlock*>& used, const TortureOp& op) {
   std::vector<Address> words;
-  const auto devices = static_cast<std::uint32_t>(setup_.devices);
   for (std::uint32_t i = 1; i <= 4; ++i) {
-    TortureBlock& block = blocks_[(op.slots[0] + i * devices) % TortureProgram::kSlots];
+    TortureBlock& block = block_behind(op, i);
     if (block && std::find(used.begin(), used.end(), &block) == used.end()) words.push_back(block.address + 8_B);
   }
   return words;
@@ -34,9 +39,34 @@ void TorturePlayer::use(const TortureOp& op, bool blocking) {
   use(blocks, std::min<std::size_t>(op.written, blocks.size()), op, number_of(op), blocking);
 }
 
-// Like a kernel that finds its blocks in a table written by the kernel before it, with nothing evicted in between. The
-// engine waits for it while queued work ends; behind work that does not end such a kernel may fault, so the program
-// omits it there.
+bool TorturePlayer::is_on(DeviceId device, const TortureBlock& block) const {
+  const auto slot = static_cast<std::size_t>(&block - blocks_.data());
+  const auto devices = static_cast<std::size_t>(setup_.devices);
+  const std::size_t in_row = slot < TortureProgram::kSlots ? slot : slot - TortureProgram::kSlots;
+  return in_row % devices == device.value();
+}
+
+// As a copy between devices, which is waited for: no device can tell when another's work is over. So its stream is none of
+// theirs, where all blocks are of one other device; of several the allocator knows that itself.
+void TorturePlayer::use_across(const TortureOp& op) {
+  std::vector<TortureBlock*> blocks;
+  for (std::size_t i = 0; i < op.operands; ++i) {
+    TortureBlock* const block = block_at(op, i);
+    if (block != nullptr && std::find(blocks.begin(), blocks.end(), block) == blocks.end()) blocks.push_back(block);
+  }
+  if (blocks.empty()) return;
+  std::vector<TortureBlock> before;
+  for (const TortureBlock* block : blocks) before.push_back(*block);
+  if (!use(blocks, std::min<std::size_t>(op.written, blocks.size()), op, number_of(op), true)) return;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {  // nothing of it is left on any stream
+    blocks[i]->writer = before[i].writer;
+    blocks[i]->users = before[i].users;
+  }
+}
+
+// As a kernel that finds its blocks in a table which the one before it has written: nothing has left in between. The engine
+// waits for it while queued work ends; where other work is in front of it that does not, such a kernel may fault, and is none
+// of the program's.
 void TorturePlayer::use_unseen(const TortureOp& op) {
   const std::vector<TortureBlock*> blocks = operands_of(op);
   const std::uint32_t stream = number_of(op);
@@ -98,7 +128,8 @@ bool TorturePlayer::use(const std::vector<TortureBlock*>& blocks, std::size_t wr
     const GradedAddresses words{addresses, certain, 0};
     begun = allocator.begin_use(words, streams_[stream], Access::kWrite, "work", announced);
   } else if (blocking) {
-    begun = allocator.begin_use(addresses, streams_[stream], access, Use::Kind::kHold, "work", announced);
+    const bool own = std::ranges::all_of(blocks, [&](const TortureBlock* block) { return is_on(device_of(stream), *block); });
+    begun = allocator.begin_use(addresses, own ? streams_[stream] : kNoStream, access, Use::Kind::kHold, "work", announced);
   } else {
     begun = allocator.begin_use(addresses, op.variant % 4 < 2 ? written : blocks.size(), streams_[stream], "work",
                                 announced);
@@ -123,10 +154,10 @@ bool TorturePlayer::use(const std::vector<TortureBlock*>& blocks, std::size_t wr
 // Each block of one device from the first slot on, once per round: alone, and every other one together with the block
 // before it. Blocks freed meanwhile are left out.
 void TorturePlayer::loop(const TortureOp& op) {
-  const auto devices = static_cast<std::uint32_t>(setup_.devices);
   std::vector<TortureBlock*> blocks;
-  for (std::uint32_t i = 0; i < op.around; ++i) {
-    TortureBlock& block = blocks_[(op.slots[0] + i * devices) % TortureProgram::kSlots];
+  const std::uint32_t slots = TortureProgram::kSlots / static_cast<std::uint32_t>(setup_.devices);
+  for (std::uint32_t i = 0; i < std::min(op.around, slots); ++i) {
+    TortureBlock& block = block_behind(op, i);
     if (block) blocks.push_back(&block);
   }
   const std::uint32_t stream = number_of(op);

@@ -28,7 +28,7 @@ TEST(TortureProgram, EveryKindAndEveryTroubleIsDrawn) {
   std::set<TortureKind> kinds;
   std::set<DiskTrouble> troubles;
   for (const TortureOp& op : make_torture(1, 5000).ops) kinds.insert(op.kind);
-  for (std::uint64_t seed = 1; seed < 10; ++seed) {
+  for (std::uint64_t seed = 1; seed < 20; ++seed) {
     for (const TortureOp& op : make_torture(seed, 2000).ops) {
       kinds.insert(op.kind);
       if (op.kind == TortureKind::kDiskTrouble) troubles.insert(op.trouble);
@@ -38,6 +38,21 @@ TEST(TortureProgram, EveryKindAndEveryTroubleIsDrawn) {
   }
   EXPECT_EQ(kinds.size(), static_cast<std::size_t>(TortureKind::kPeace) + 1);
   EXPECT_EQ(troubles.size(), static_cast<std::size_t>(kDiskTroubles));
+}
+
+TEST(TortureProgram, DriversThatTakeMemoryAndSeveralDevicesAreDrawn) {
+  int shared = 0, crowds = 0, apart = 0, plain = 0;
+  for (std::uint64_t seed = 1; seed < 400; ++seed) {
+    const TortureProgram program = make_torture(seed, 1);
+    shared += program.setup.shared ? 1 : 0;
+    crowds += program.setup.devices == TortureProgram::kMostDevices ? 1 : 0;
+    apart += program.setup.apart ? 1 : 0;
+    plain += program.setup.shared || program.setup.devices > 1 ? 0 : 1;
+  }
+  EXPECT_GT(shared, 60);
+  EXPECT_GT(crowds, 40);
+  EXPECT_GT(apart, 0);
+  EXPECT_GT(plain, 150);
 }
 
 TEST(TortureProgram, PoliciesOfTheWholeGalleryTakeTurnsAloneAndWithinLoops) {
