@@ -11,6 +11,8 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr double kPart = 0.25;  // of the processors
+constexpr double kOfThePrograms = 1;  // processors: what its own thread has use for
+constexpr double kPartOfFew = 1.0 / 16;  // where all that there is is the program's
 constexpr double kLeastShare = 0.02;
 constexpr nanoseconds kSlice{10'000'000};  // interval at which a sleep checks `stop`
 
@@ -23,7 +25,8 @@ nanoseconds thread_time() {
 }  // namespace
 
 double Pace::share_of(double processors, std::size_t threads) {
-  return std::clamp(processors * kPart / static_cast<double>(threads), kLeastShare, 1.0);
+  const double spare = std::clamp(processors - kOfThePrograms, processors * kPartOfFew, processors * kPart);
+  return std::clamp(spare / static_cast<double>(threads), kLeastShare, 1.0);
 }
 
 nanoseconds Pace::rest_after(nanoseconds worked) const {

@@ -1,8 +1,8 @@
 // Limits a background thread to its share of a processor.
 //
-// Under a CPU quota (base/available_processors.hpp) every cycle of the search is taken from the program's own
-// threads: with half a processor, a search at full speed halves the program's speed. So a thread sleeps after
-// each piece of work for as long as its share requires.
+// Under a quota (base/available_processors.hpp) every cycle of the search is taken from the program's own threads: at
+// half a processor a search at full speed halves the program, and one that has a quarter of it still takes a fifth of the program's
+// speed. So a thread rests behind each piece of work, as long as its share asks.
 //
 // Thread safety: a Turn belongs to its thread; a Pace may be shared.
 #pragma once
@@ -14,8 +14,8 @@ namespace tessera {
 
 class Pace {
  public:
-  // A quarter of the processors, divided among `threads` threads; 1 if there are four or more processors per
-  // thread.
+  // A quarter of the processors, for `threads` of them together, but a sixteenth where that would leave less than one to
+  // the program; all of one where there are four or more for each.
   static double share_of(double processors, std::size_t threads);
 
   // `share` of one processor, above 0; 1 never sleeps. `stop` ends a sleep. REQUIRES: `stop` outlives this.

@@ -99,7 +99,7 @@ std::vector<Told> Rehearsal::hear(const Question& question, std::size_t players)
         contest.play(place, std::move(strategy));
       });
     };
-    policy_.strategies(iteration, question.machine, [&](Strategy strategy) {
+    const auto take = [&](Strategy strategy) {
       const bool another = heard.add(strategy);
       if (!first) {
         first = std::move(strategy);
@@ -111,6 +111,14 @@ std::vector<Told> Rehearsal::hear(const Question& question, std::size_t players)
       if (another) play(++places, std::move(strategy));
       if (places == 1 && another && contest.goes_on()) play(0, *first);
       return contest.goes_on();
+    };
+    // Making strategies is work as well as playing them.
+    std::optional<Pace::Turn> making(std::in_place, pace_);
+    policy_.strategies(iteration, question.machine, [&](Strategy strategy) {
+      making.reset();
+      const bool goes_on = take(std::move(strategy));
+      making.emplace(pace_);
+      return goes_on;
     });
   }
   std::vector<Told> told = contest.best();

@@ -143,7 +143,7 @@ std::vector<Finding> judge_limits(const LimitFacts& facts) {
   const std::string processors = fmt::format("{:.3g} may be used", facts.processors);
   if (facts.processors < kFewProcessors) {
     findings.push_back({"processors", State::kLimited, processors,
-                        "the search for a plan takes a quarter of it and so is slow; raise the quota (docker run --cpus, "
+                        "the search for a plan takes a sixteenth of it and so is slow; raise the quota (docker run --cpus, "
                         "resources.limits.cpu), or choose --policy recency"});
   } else {
     findings.push_back({"processors", State::kGood, processors, ""});

@@ -9,12 +9,17 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 TEST(Pace, AQuarterOfTheProcessorsIsItsShare) {
-  EXPECT_DOUBLE_EQ(Pace::share_of(0.5, 1), 0.125);
-  EXPECT_DOUBLE_EQ(Pace::share_of(1, 1), 0.25);
+  EXPECT_DOUBLE_EQ(Pace::share_of(2, 1), 0.5);
   EXPECT_DOUBLE_EQ(Pace::share_of(4, 1), 1);
   EXPECT_DOUBLE_EQ(Pace::share_of(8, 2), 1);
   EXPECT_DOUBLE_EQ(Pace::share_of(256, 4), 1);
   EXPECT_GT(Pace::share_of(0.01, 1), 0);
+}
+
+TEST(Pace, WhereAllIsTheProgramsItTakesASixteenth) {
+  EXPECT_DOUBLE_EQ(Pace::share_of(0.5, 1), 0.03125);
+  EXPECT_DOUBLE_EQ(Pace::share_of(1, 1), 0.0625);
+  EXPECT_DOUBLE_EQ(Pace::share_of(1.25, 1), 0.25);
 }
 
 TEST(Pace, TheRestIsAsLongAsTheShareAsks) {
