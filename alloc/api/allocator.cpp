@@ -6,15 +6,23 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "api/budgets.hpp"
 #include "base/log.hpp"
+#include "base/size_text.hpp"
 #include "observe/text_file.hpp"
 
 namespace tessera {
 namespace {
 
-// Missing spill files do not prevent the start: logs one line and continues without them.
+// A disk that is full before anything is written to it.
+Status too_little_for(const Options& options) {
+  return Status(Code::kIo, fmt::format("{} are free in {}, and a page takes {}", rounded_size(space_left(options)),
+                                       fmt::join(spill_directories(options), ", "), rounded_size(kBasePage)));
+}
+
+// Spill files that cannot be had are no reason not to start: one line, and on without them.
 Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
   auto budgets = file_budgets(options);
   Status missing = budgets.status();
@@ -22,11 +30,11 @@ Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
     std::vector<FileSpace> spaces;
     for (auto& [directory, bytes] : budgets.value()) spaces.push_back({directory, bytes});
     auto tier = FileTier::open(std::move(spaces), options.file_write_budget.value_or(kNoWriteBudget));
-    if (tier.is_ok()) return tier;
-    missing = tier.status();
+    if (tier.is_ok() && (tier.value()->usage().capacity || budgets.value().empty())) return tier;
+    missing = tier.is_ok() ? too_little_for(options) : tier.status();
   }
   log_line(LogLevel::kWarning, "no file tier: {}", missing.to_string());
-  return FileTier::open("", Bytes(0));
+  return FileTier::none(std::string(missing.message()));
 }
 
 // Nor does a missing trace; null when there is none.

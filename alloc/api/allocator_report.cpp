@@ -10,8 +10,11 @@
 #include "api/budgets.hpp"
 #include "api/history_report.hpp"
 #include "api/oom_report.hpp"
+#include "base/available_memory.hpp"
 #include "base/log.hpp"
+#include "base/page_class.hpp"
 #include "observe/text_file.hpp"
+#include "tier/spill_file.hpp"
 
 namespace tessera {
 namespace {
@@ -26,6 +29,14 @@ OomFigures::FileState state_of(const FileTier& file, const Options& options) {
   }
   if (options.file_memory == Bytes(0)) return State::kSizeZero;
   return options.file_memory || !options.file_dir.empty() ? State::kRefused : State::kNotAsked;
+}
+
+void add_what_is_left(OomFigures& figures, const Options& options) {
+  figures.host_left = available_memory();
+  if (!figures.file_tier.capacity) return;
+  figures.disk_left = space_left(options);
+  const Bytes each = figures.file_tier.capacity / std::max(spill_directories(options).size(), std::size_t{1});
+  figures.file_limited = each + kBasePage > file_size_limit();
 }
 
 void add_device(tessera_stats& s, StallParts& stalls, DeviceHeap& heap) {
@@ -228,6 +239,9 @@ Status Allocator::explain(Status status, DeviceHeap& heap, Bytes asked, OomFigur
   figures.host_refused = !guards_all_work() && host_->is_refused();
   figures.file_tier = figures_of(file_->usage());
   figures.file = state_of(*file_, options_);
+  figures.file_trouble = file_->trouble();
+  figures.file_ended = figures.file_tier.capacity - std::min(figures.file_tier.capacity, file_->reach());
+  if (pump_) add_what_is_left(figures, options_);  // or the machine is simulated
   figures.pinned = moves.pinned_bytes;
   figures.exposed = moves.exposed_bytes;
   Bytes most;

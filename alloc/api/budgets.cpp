@@ -48,6 +48,15 @@ Result<Bytes> free_space(const std::string& directory) {
   return Bytes(std::uint64_t{space.f_bavail} * space.f_frsize);
 }
 
+Bytes space_left(const Options& options) {
+  Bytes space;
+  for (const std::string& directory : spill_directories(options)) {
+    const Result<Bytes> free = free_space(directory);
+    if (free.is_ok()) space += free.value();
+  }
+  return space;
+}
+
 Bytes context_reserve(Bytes free) { return std::min(free / kReservePart, kMostReserve); }
 
 Bytes device_budget(const Options& options, Bytes free) {

@@ -38,7 +38,9 @@ struct FileBudget {
 // and none gets more than that; a directory that cannot be queried is logged and left out. Errors: kIo when none can be
 // queried.
 Result<std::vector<FileBudget>> file_budgets(const Options& options);
-// The directories of file-dir, separated by ':'.
+// What is free in all of them now; nothing of those that cannot be asked.
+Bytes space_left(const Options& options);
+// Those of file-dir, which separates them by ':'.
 std::vector<std::string> spill_directories(const Options& options);
 
 }  // namespace tessera

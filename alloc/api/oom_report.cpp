@@ -4,18 +4,22 @@
 
 #include <fmt/format.h>
 
+#include "base/page_class.hpp"
 #include "base/size_text.hpp"
 
 namespace tessera {
 namespace {
 
-std::string tier_line(const char* name, const OomFigures::Tier& tier) {
+// `ended`: of what is free.
+std::string tier_line(const char* name, const OomFigures::Tier& tier, Bytes ended = {}) {
   if (!tier.capacity) return fmt::format("  {:<6}  off\n", name);
   const Bytes used = std::min(tier.used, tier.capacity);
   // In MiB throughout, because rounded values in mixed units do not add up.
   const auto mib = [](Bytes bytes) { return static_cast<double>(bytes.value()) / (1 << 20); };
-  return fmt::format("  {:<6}  {:.1f} MiB = {:.1f} used + {:.1f} free\n", name, mib(tier.capacity),
-                     mib(used), mib(tier.capacity - used));
+  const Bytes lost = std::min(ended, tier.capacity - used);
+  const std::string more = lost ? fmt::format(" + {:.1f} not written any more", mib(lost)) : "";
+  return fmt::format("  {:<6}  {:.1f} MiB = {:.1f} used + {:.1f} free{}\n", name, mib(tier.capacity), mib(used),
+                     mib(tier.capacity - used - lost), more);
 }
 
 std::string first_line(const OomFigures& figures) {
@@ -40,27 +44,60 @@ std::string advice_for_held(const OomFigures& figures) {
                      figures.exposed_by.empty() ? "" : ", most by ", figures.exposed_by);
 }
 
-std::string advice_for_tiers(const OomFigures& figures) {
-  if (figures.host_refused) {
-    return "give the process more host memory, as the machine or its control group refused the rest of --host-memory; or "
-           "--file-dir (TESSERA_FILE_DIR) a directory on a fast local disk";
+// A budget beyond what is left would not be had; one below it is no help either where that is less than what was asked.
+bool helps(std::optional<Bytes> left, const OomFigures& figures) { return !left || *left >= std::max(figures.asked, kBasePage); }
+
+// Paths may be long, and the message has a limit.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kMost = 400;
+  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
+std::string left_text(std::optional<Bytes> left) { return left ? fmt::format(", {} are left", rounded_size(*left)) : ""; }
+
+std::string advice_for_host(const OomFigures& figures) {
+  if (helps(figures.host_left, figures)) {
+    return fmt::format("raise --host-memory (TESSERA_HOST_MEMORY{})", left_text(figures.host_left));
   }
+  return fmt::format("give the process more host memory, as the machine or its control group leaves it {}",
+                     rounded_size(*figures.host_left));
+}
+
+std::string advice_for_full_file(const OomFigures& figures) {
+  if (figures.file_limited) return "raise the limit on the size of files (ulimit -f), or give more than one --file-dir";
+  if (helps(figures.disk_left, figures)) {
+    return fmt::format("raise --file-memory (TESSERA_FILE_MEMORY{})", left_text(figures.disk_left));
+  }
+  return fmt::format("give --file-dir (TESSERA_FILE_DIR) a disk with more room, as {} are left there",
+                     rounded_size(*figures.disk_left));
+}
+
+std::string advice_for_file(const OomFigures& figures) {
   switch (figures.file) {
-    case OomFigures::FileState::kNotAsked:
-      return "give --file-dir DIRECTORY (TESSERA_FILE_DIR) on a fast local disk, or raise --host-memory";
+    case OomFigures::FileState::kNotAsked: return "give --file-dir DIRECTORY (TESSERA_FILE_DIR) on a fast local disk";
     case OomFigures::FileState::kRefused:
-      return "raise --host-memory (TESSERA_HOST_MEMORY), or see why the spill file that was asked for could not be "
-             "had: tessera doctor";
+      return fmt::format("use another --file-dir (TESSERA_FILE_DIR; tessera doctor tries one), as there is no spill file: {}",
+                         shortened(figures.file_trouble));
     case OomFigures::FileState::kEnded:
-      return "give --file-dir (TESSERA_FILE_DIR) a disk with room, as a write to the spill files failed and nothing more is "
-             "written to them; or raise --host-memory";
+      return fmt::format("use another --file-dir (TESSERA_FILE_DIR), as a write failed and nothing more is written: {}",
+                         shortened(figures.file_trouble));
     case OomFigures::FileState::kSpent:
       return "raise --file-write-budget (TESSERA_FILE_WRITE_BUDGET), which is used up, so nothing more is written to the "
-             "spill files; or raise --host-memory";
-    case OomFigures::FileState::kSizeZero:
+             "spill files";
+    case OomFigures::FileState::kSizeZero: return "raise --file-memory (TESSERA_FILE_MEMORY)";
     case OomFigures::FileState::kServes: break;
   }
-  return "raise --file-memory (TESSERA_FILE_MEMORY) or --host-memory (TESSERA_HOST_MEMORY)";
+  return advice_for_full_file(figures);
+}
+
+std::string advice_for_tiers(const OomFigures& figures) {
+  if (figures.host_refused) {
+    return "give the process more host memory, as the machine or its control group refused the rest of --host-memory; or " +
+           advice_for_file(figures);
+  }
+  const bool file_first = figures.file == OomFigures::FileState::kNotAsked || !helps(figures.host_left, figures);
+  const std::string host = advice_for_host(figures), file = advice_for_file(figures);
+  return file_first ? file + "; or " + host : host + "; or " + file;
 }
 
 std::string advice(const OomFigures& figures) {
@@ -89,7 +126,7 @@ std::string oom_message(const OomFigures& figures) {
   }
   if (figures.peer_tier.capacity) text += tier_line("peer", figures.peer_tier);
   text += tier_line("host", figures.host_tier);
-  text += tier_line("file", figures.file_tier);
+  text += tier_line("file", figures.file_tier, figures.file_ended);
   if (figures.pinned || figures.exposed) {
     text += fmt::format("  held on the device: {} pinned, {} exposed\n",
                         rounded_size(figures.pinned), rounded_size(figures.exposed));

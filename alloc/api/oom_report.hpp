@@ -6,6 +6,7 @@
 // Thread safety: stateless.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/units.hpp"
@@ -42,6 +43,12 @@ struct OomFigures {
   bool host_refused = false;  // the machine had no more host memory, whatever the budget allows
   Bytes elsewhere = {};  // part of the device's budget that the driver has given to others
   FileState file = FileState::kNotAsked;
+  std::string file_trouble{};  // why it is refused or ended
+  Bytes file_ended{};    // of file_tier: free there, and nothing is written to it any more
+  // What the machine, its control groups and the disks have left for larger budgets; nothing where it is simulated.
+  std::optional<Bytes> host_left{};
+  std::optional<Bytes> disk_left{};
+  bool file_limited = false;  // by the limit on the size of files, not by file-memory
 };
 
 std::string oom_message(const OomFigures& figures);

@@ -42,6 +42,13 @@ Result<std::unique_ptr<FileTier>> FileTier::open(std::vector<FileSpace> spaces,
   return std::make_unique<FileTier>(std::move(usable), write_budget);
 }
 
+std::unique_ptr<FileTier> FileTier::none(std::string why) {
+  auto tier = std::make_unique<FileTier>(std::vector<FileSpace>());
+  const MutexLock lock(tier->mutex_);
+  tier->trouble_ = std::move(why);
+  return tier;
+}
+
 Result<std::unique_ptr<FileTier>> FileTier::open(const std::string& directory, Bytes capacity) {
   std::vector<FileSpace> spaces;
   spaces.push_back({directory, capacity});
@@ -151,6 +158,11 @@ bool FileTier::is_spent() const {
   return spent_;
 }
 
+std::string FileTier::trouble() const {
+  const MutexLock lock(mutex_);
+  return trouble_;
+}
+
 Bytes FileTier::reach() const {
   const MutexLock lock(mutex_);
   Bytes room;
@@ -253,6 +265,7 @@ Status FileTier::finish(IoTicket ticket, const Moving& moving, Status outcome) {
     if (moving.writing && !outcome.is_ok() && !moving.file->failed()) {
       log_line(LogLevel::kError, "a spill file is not written any more: {}", outcome.to_string());
       moving.file->fail();
+      trouble_ = outcome.message();
     }
   }
   if (moving.writing || !outcome.is_ok()) return outcome;

@@ -50,7 +50,9 @@ class FileTier final : public Tier {
   // REQUIRES: every space has an io. `checksum` is computed for writes and reads.
   explicit FileTier(std::vector<FileSpace> spaces, Bytes write_budget = kNoWriteBudget,
                     Checksum checksum = checksum_of);
-  // With one file. `io` may be null when `capacity` is zero.
+  // None, and why: trouble() says so.
+  static std::unique_ptr<FileTier> none(std::string why);
+  // Of one file. `io` may be null when `capacity` is zero.
   FileTier(std::unique_ptr<FileIo> io, Bytes capacity, Checksum checksum = checksum_of);
   // REQUIRES: every frame came back and no transfer is in flight.
   ~FileTier() override;
@@ -74,7 +76,9 @@ class FileTier final : public Tier {
   bool takes_writes() const;
   // Whether the reason is a used-up write budget.
   bool is_spent() const;
-  // The maximum total size of frames with contents.
+  // Why there is no file, or why one is not written any more; "" where there is no such.
+  std::string trouble() const;
+  // The most that frames which hold something can come to: less than the capacity when writing ended somewhere.
   Bytes reach() const;
   // The mechanisms that move the bytes (FileIo::name), each word once; "" without files.
   std::string io_names() const;
@@ -113,7 +117,8 @@ class FileTier final : public Tier {
   Bytes used_ GUARDED_BY(mutex_);
   Bytes peak_used_ GUARDED_BY(mutex_);
   Bytes written_ GUARDED_BY(mutex_);  // since the start
-  bool spent_ GUARDED_BY(mutex_) = false;  // the write budget is used up, which was logged
+  bool spent_ GUARDED_BY(mutex_) = false;  // the write budget is, and that was said
+  std::string trouble_ GUARDED_BY(mutex_);
   std::uint64_t last_ticket_ GUARDED_BY(mutex_) = 0;
   // By place, for each frame to which a write was started: the checksum, once the write is complete.
   std::unordered_map<std::uint64_t, std::optional<std::uint64_t>> contents_ GUARDED_BY(mutex_);

@@ -53,6 +53,8 @@ struct Obstacle {
   std::string fix;
 };
 
+constexpr std::uint64_t kLittleSpace = 256ULL << 20;
+
 const char* const kAllowIt =
     "nothing has to be done, threads are nearly as fast; to have it, allow io_uring_setup, io_uring_enter and "
     "io_uring_register in the container's seccomp profile (docker run --security-opt seccomp=FILE)";
@@ -188,6 +190,9 @@ Finding judge_folder(const FolderFacts& facts) {
   if (facts.in_memory) {
     return {name, State::kLimited, value + ", in memory (tmpfs)",
             "a spill file there only takes more memory; give --file-dir a folder on a disk"};
+  }
+  if (facts.free_bytes < kLittleSpace) {
+    return {name, State::kLimited, value, "too little for a spill file: free some, or give --file-dir a folder on a disk with room"};
   }
   if (!facts.nameless) {
     return {name, State::kLimited, value + ", no O_TMPFILE",

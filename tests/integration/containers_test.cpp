@@ -132,6 +132,30 @@ TEST_F(Containers, ADirectoryThatWasGivenIsNotAdvisedWhenItCannotBeUsed) {
   EXPECT_EQ(outcome.message.find("give --file-dir"), std::string::npos) << outcome.message;
 }
 
+// A file system of its own in memory, of so many MiB, in the spill folder; `before` runs in it.
+std::string on_a_small_disk(const std::string& folder, int mib, const std::string& before) {
+  return "unshare --mount sh -c 'mount -t tmpfs -o size=" + std::to_string(mib) + "m none " + folder + " && " + before +
+         "; exec \"$@\"' sh ";
+}
+
+TEST_F(Containers, AFullDiskIsNamedByItselfAndNotByOptionsThatWereGiven) {
+  if (run("unshare --mount mount -t tmpfs none " + folder_).exit_code != 0) GTEST_SKIP() << "nothing may be mounted here";
+  const Outcome at_the_start = train(on_a_small_disk(folder_, 4, "head -c 3M /dev/zero > " + folder_ + "/full"));
+  EXPECT_EQ(at_the_start.exit_code, 1);
+  EXPECT_NE(at_the_start.message.find(" 1.00 MiB are free in " + folder_), std::string::npos) << at_the_start.message;
+  EXPECT_NE(at_the_start.message.find("use another --file-dir"), std::string::npos) << at_the_start.message;
+
+  // Both directories have the same 5 MiB, as if another job took half of them later.
+  const Outcome later = train(on_a_small_disk(folder_, 5, "mkdir " + folder_ + "/a " + folder_ + "/b"),
+                              {{"TESSERA_FILE_MEMORY", "8MiB"}, {"TESSERA_FILE_DIR", folder_ + "/a:" + folder_ + "/b"}});
+  EXPECT_EQ(later.exit_code, 1);
+  EXPECT_NE(later.message.find(" free + "), std::string::npos) << later.message;
+  EXPECT_NE(later.message.find("use another --file-dir"), std::string::npos) << later.message;
+  EXPECT_NE(later.message.find("No space left on device"), std::string::npos) << later.message;
+  EXPECT_EQ(later.message.find("give --file-dir DIRECTORY"), std::string::npos) << later.message;
+  EXPECT_EQ(later.message.find("raise --file-memory"), std::string::npos) << later.message;
+}
+
 TEST_F(Containers, AKilledProgramLeavesNoFile) {
   train("timeout -s KILL 2 ./refuse EOPNOTSUPP nameless -- sh -c 'while :; do \"$@\" > /dev/null; done' sh ");
   EXPECT_TRUE(fs::is_empty(folder_));

@@ -20,8 +20,8 @@ TEST(OomReport, AFullHeapWithoutAFileTierIsToldToGiveADirectory) {
             "  device  128.0 MiB = 120.0 used + 8.0 free\n"
             "  host    64.0 MiB = 64.0 used + 0.0 free\n"
             "  file    off\n"
-            "try: give --file-dir DIRECTORY (TESSERA_FILE_DIR) on a fast local disk, or raise "
-            "--host-memory");
+            "try: give --file-dir DIRECTORY (TESSERA_FILE_DIR) on a fast local disk; or raise "
+            "--host-memory (TESSERA_HOST_MEMORY)");
 }
 
 TEST(OomReport, MemoryThatTheDriverHasGivenToOthersIsNamed) {
@@ -40,7 +40,7 @@ TEST(OomReport, AFullFileTierIsToldToGrow) {
   figures.file_tier = {1_GiB, 1_GiB};
   figures.file = OomFigures::FileState::kServes;
   EXPECT_TRUE(oom_message(figures).ends_with(
-      "try: raise --file-memory (TESSERA_FILE_MEMORY) or --host-memory (TESSERA_HOST_MEMORY)"));
+      "try: raise --host-memory (TESSERA_HOST_MEMORY); or raise --file-memory (TESSERA_FILE_MEMORY)"));
 }
 
 TEST(OomReport, AnOptionThatWasGivenIsNotAdvised) {
@@ -49,15 +49,39 @@ TEST(OomReport, AnOptionThatWasGivenIsNotAdvised) {
   EXPECT_EQ(oom_message(figures).find("give --file-dir"), std::string::npos);
   EXPECT_NE(oom_message(figures).find("tessera doctor"), std::string::npos);
   figures.file = OomFigures::FileState::kSizeZero;
-  EXPECT_NE(oom_message(figures).find("try: raise --file-memory"), std::string::npos);
+  EXPECT_NE(oom_message(figures).find("or raise --file-memory"), std::string::npos);
 }
 
 TEST(OomReport, FilesThatTakeNoMoreWritesAreNotToldToGrow) {
   OomFigures figures = full_heap();
   figures.file_tier = {1_GiB, 1_MiB};
   figures.file = OomFigures::FileState::kEnded;
-  EXPECT_EQ(oom_message(figures).find("--file-memory"), std::string::npos);
-  EXPECT_NE(oom_message(figures).find("a disk with room"), std::string::npos);
+  figures.file_ended = 1_GiB - 1_MiB;
+  figures.file_trouble = "spill directory /full: No space left on device";
+  const std::string message = oom_message(figures);
+  EXPECT_EQ(message.find("--file-memory"), std::string::npos) << message;
+  EXPECT_NE(message.find("use another --file-dir"), std::string::npos) << message;
+  EXPECT_NE(message.find(figures.file_trouble), std::string::npos) << message;
+  EXPECT_NE(message.find("\n  file    1024.0 MiB = 1.0 used + 0.0 free + 1023.0 not written any more\n"), std::string::npos)
+      << message;
+}
+
+TEST(OomReport, ABudgetBeyondWhatIsLeftIsNotAdvised) {
+  OomFigures figures = full_heap();
+  figures.file_tier = {1_GiB, 1_GiB};
+  figures.file = OomFigures::FileState::kServes;
+  figures.host_left = 3_GiB;
+  figures.disk_left = 5_GiB;
+  EXPECT_TRUE(oom_message(figures).ends_with("try: raise --host-memory (TESSERA_HOST_MEMORY, 3.00 GiB are left); or raise "
+                                             "--file-memory (TESSERA_FILE_MEMORY, 5.00 GiB are left)"))
+      << oom_message(figures);
+  figures.host_left = 32_MiB;
+  EXPECT_NE(oom_message(figures).find("try: raise --file-memory"), std::string::npos) << oom_message(figures);
+  EXPECT_NE(oom_message(figures).find("control group leaves it 32.0 MiB"), std::string::npos) << oom_message(figures);
+  figures.disk_left = Bytes();
+  EXPECT_NE(oom_message(figures).find("a disk with more room, as 0 B are left there"), std::string::npos) << oom_message(figures);
+  figures.file_limited = true;
+  EXPECT_NE(oom_message(figures).find("ulimit -f"), std::string::npos) << oom_message(figures);
 }
 
 TEST(OomReport, AWorkingSetBeyondTheDeviceSaysSo) {
@@ -106,8 +130,8 @@ TEST(OomReport, AWriteBudgetThatIsUsedIsToBeRaised) {
   figures.file_tier = {1_GiB, 1_MiB};
   figures.file = OomFigures::FileState::kSpent;
   const std::string message = oom_message(figures);
-  EXPECT_NE(message.find("try: raise --file-write-budget"), std::string::npos) << message;
-  EXPECT_EQ(message.find("a disk with room"), std::string::npos) << message;
+  EXPECT_NE(message.find("raise --file-write-budget"), std::string::npos) << message;
+  EXPECT_EQ(message.find("another --file-dir"), std::string::npos) << message;
 }
 
 TEST(OomReport, AMachineThatRefusesIsNotAskedForALargerBudget) {
