@@ -11,7 +11,7 @@ TEST_JOBS := $(shell expr $(JOBS) + \( $(JOBS) + 1 \) / 2)
 TEST = $(FIXED_ADDRESSES) ctest -j$(TEST_JOBS) --output-on-failure --no-tests=error --output-junit results.xml --test-dir
 # What a sanitizer run leaves out: benchmarks measure nothing there, lints and packaging read files and
 # do not run our code, and tests labelled "unsanitized" say at their registration why they are no use there.
-UNDER_SANITIZER = -LE 'bench|lint|package|unsanitized'
+UNDER_SANITIZER = -LE 'bench|lint|package|unsanitized|long'
 
 .PHONY: build demo check check-long test lint asan tsan tidy bench league leagues format install gpu-bundle packages check-packages bench-packages clean
 
@@ -43,6 +43,12 @@ check-long: check-packages
 	$(CONFIGURE) release
 	$(COMPILE) release
 	$(TEST) build/release -L long
+	$(CONFIGURE) asan
+	$(COMPILE) asan
+	$(TEST) build/asan -L long
+	$(CONFIGURE) tsan
+	$(COMPILE) tsan
+	$(TEST) build/tsan -L long
 
 lint: packages
 	$(CONFIGURE) release
