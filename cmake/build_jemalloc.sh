@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds jemalloc as a static library that replaces nobody's malloc.
+# Builds jemalloc as a static library that does not replace malloc.
 #   build_jemalloc.sh VERSION ROOT COMPILER
 # Leaves ROOT/include and ROOT/lib/libjemalloc_pic.a; returns at once when they are there.
 # Several build folders may call it together: the first one builds, the others wait.

@@ -47,7 +47,7 @@ if(TESSERA_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   target_compile_options(tessera_flags INTERFACE -fno-sanitize=function)
 endif()
 
-# For code that nobody waits for, the commands and the tests: it compiles in half of the time. Accesses through
+# For code the speed of which does not matter, the commands and the tests: it compiles in half of the time. Accesses through
 # null or past an object are left to the address sanitizer, which sees them too; alignment is checked in the
 # library alone. Linked after what brings tessera_flags, because the last of such options is the one that counts.
 add_library(tessera_unoptimised INTERFACE)

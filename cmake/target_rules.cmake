@@ -48,8 +48,8 @@ function(tessera_own_runtime)
     return()
   endif()
   foreach(target IN LISTS ARGN)
-    # The table finder is asked for by name: the compiler puts libgcc, which needs it, behind all archives. What
-    # nobody calls stays out, because parts of libstdc++ want functions that older C libraries lack.
+    # The table finder is asked for by name: the compiler puts libgcc, which needs it, behind all archives. Functions
+    # that are not called stay out, because parts of libstdc++ want functions that older C libraries lack.
     target_link_libraries(${target} PRIVATE tessera_unwind_tables)
     target_link_options(${target} PRIVATE "$<$<LINK_LANGUAGE:CXX>:-static-libstdc++;-static-libgcc>"
       LINKER:--undefined=_dl_find_object LINKER:--gc-sections)

@@ -88,7 +88,7 @@ class Stage {
   std::unique_ptr<BlockCache> blocks_;
   std::vector<StreamId> streams_;  // by stream number of the steps
   std::vector<Run*> held_;    // by run of the iteration; null while not allocated
-  std::vector<bool> pinned_;  // likewise
+  std::vector<bool> pinned_;  // by run of the iteration
   std::vector<Run*> operands_;
   std::vector<DeviceRange> ranges_;
   // The latest uses of a run as step numbers, from 1; 0 = none.

@@ -2,7 +2,7 @@
 //
 // A launch must not start between the moment its operands were found in device memory and the moment they are unmapped.
 // Launches pass through the gate (shared: one ordered store into the thread's own cache line on the way in, a plain one
-// on the way out). The thread that unmaps closes the gate, which waits until nobody is inside; it polls, because
+// on the way out). The thread that unmaps closes the gate, which waits until no thread is inside; it polls, because
 // leaving threads do not notify.
 //
 // Thread safety: any thread. A thread leaves by the slot it entered by, makes no call in between that could close the
@@ -22,8 +22,8 @@ namespace tessera {
 
 class Gate {
  public:
-  // Whoever closes it waits no longer: a launch on a stream that is full returns when a kernel there has ended, and that
-  // may wait for the program.
+  // The longest time that closing it waits for the threads inside. A launch on a full stream returns only when a kernel
+  // there has ended, and that kernel may wait for the program.
   explicit Gate(Nanoseconds patience = Nanoseconds(~std::uint64_t{0} >> 1)) : patience_(patience) {}
 
   // Waits while the gate is closed. Returns the slot to leave by.

@@ -191,8 +191,8 @@ Result<bool> PageMover::finish_arrival(PageRef page, bool wait) {
 
 Result<bool> PageMover::copied_out(PageRef page, bool wait) { return event_done(page->event, wait); }
 
-// What shall happen to the page's frame. The gate is closed, so no use can be stamped meanwhile, and whoever launches
-// unseen work has said before that there is such.
+// Decides about the page's frame. The gate is closed, so no use can be stamped meanwhile, and a thread that launches
+// unseen work has announced that there is such work before.
 PageMover::Verdict PageMover::judge(PageRef page, Proof proof) const {
   const Run& run = *page.run;
   const bool leaving = page->state == PageState::kLeaving;

@@ -30,8 +30,8 @@ namespace tessera {
 
 class PageMover {
  public:
-  // As many transfers with the file go on at once, so that the engines of several devices do not take each other's
-  // places: who is refused has transfers of its own to wait for.
+  // File transfers in flight at most, so that the engines of several devices do not take each other's slots: an engine
+  // that is refused has transfers of its own to wait for.
   static constexpr std::size_t kMostInFile = 256;
 
   // REQUIRES: all of them outlive it; the lanes have those to a peer where the tiers have one. `unseen`: work may use runs

@@ -1,4 +1,4 @@
-"""Writes the trace of a model that nobody has to run: sizes from its architecture, times from a roofline.
+"""Writes the trace of a model without running it: sizes from its architecture, times from a roofline.
 
 Usage: generate.py MODEL [--batch N] [--gpu NAME] [--precision mixed|full] [--iterations N] [--remakable TAG]... [-o FILE]
        generate.py --list
