@@ -1,26 +1,24 @@
 // When are all uses up to an epoch over? Streams, and the fences that answer this.
 //
-// A launch stamps its blocks with an epoch and a stream slot. Before a block is moved, the engine asks here whether
-// each stream that used it has passed the block's last epoch. The answer comes from fences: events recorded on the
-// stream, each labelled with the newest epoch it covers. A fence is recorded when the question is asked, or when a
-// large block is freed while memory is short, so a program that never runs short records none.
+// A launch stamps its blocks with an epoch and a stream slot. To move a block, one asks here whether each stream that used
+// it has passed the block's last epoch. The answer comes from fences: events recorded on the stream, each labelled with the
+// newest epoch it covers. They are recorded when somebody asks, or frees a large block while memory is short.
 //
-// The epoch clock is part of this class because uses and fences interact: a use gets an epoch of its own; a free gets
-// the next one, which it shares with other frees; and a fence closes all epochs that it covers, so a stamp drawn later
-// is greater than the fence's label. Frees therefore cost no tick.
+// The clock of epochs stands here because the two meet: a use gets an epoch of its own, a free the one that comes next,
+// which it shares with its neighbours; and a fence closes all epochs that it covers, so a stamp given later is greater
+// than the fence's label. Frees thus cost no tick.
 //
 // A kernel may use a block unannounced, if an earlier kernel wrote the block's address into device memory (grouped
 // GEMMs and batched linear algebra do). Such a use follows within a few launches on the same stream. The table
 // therefore also reports whether a stream has queued a few launches since an epoch; until then a block should stay.
 //
-// Work on a stream that cannot be fenced here counts as work of kNoStream, for which a fence waits for the device.
+// Work on a stream that cannot be fenced here counts as work of kNoStream: a fence of that is a wait for the device.
+// A kernel may wait for the program, or for a kernel that the program launches later: a collective does. A fence behind it
+// passes no sooner, so no wait here is without a bound, and what the program has waited for itself counts as over,
+// whatever is queued behind it (docs/decisions/0028-waiting-kernels.md).
 //
-// A kernel may wait for the program, or for a kernel that the program launches later, as a collective does. A fence
-// behind it passes only afterwards, so every wait here is bounded, and work that the program itself has waited for
-// counts as over, whatever is queued behind it (docs/decisions/0028-waiting-kernels.md).
-//
-// There are 64 slots, so that a block can name its users in one word. Further streams share slots: answers come later
-// then, but are never wrong. The slot of a per-thread stream is reused once its thread and its work have ended.
+// Up to 64 slots, so that a block can name its users in one word; more streams than that share slots, which only makes
+// answers later, never wrong. A thread that ended leaves its own default stream's place to others once its work is over.
 //
 // Thread safety: every call may be made from any thread; note_use inside the gate, or for work that is queued already.
 #pragma once
@@ -34,6 +32,7 @@
 #include "base/atomic_max.hpp"
 #include "base/mutex.hpp"
 #include "driver/driver.hpp"
+#include "residency/device_wait.hpp"
 
 namespace tessera {
 
@@ -61,7 +60,7 @@ class StreamTable {
 
   // `queue_depth`: as in DeviceProperties.
   StreamTable(Driver& driver, DeviceId device, Nanoseconds patience = kUsualPatience, std::size_t queue_depth = 0)
-      : driver_(driver), device_(device), patience_(patience), queue_depth_(queue_depth) {}
+      : driver_(driver), device_(device), patience_(patience), queue_depth_(queue_depth), device_wait_(driver, device, queue_depth != 0) {}
   ~StreamTable();
 
   // For work that is about to be queued: a unique epoch.
@@ -88,13 +87,12 @@ class StreamTable {
   }
   // Whether the stream was used here; a stream of another device was not.
   bool knows(StreamId stream);
-  // A use with this epoch is about to be queued on the slot's stream, or is already queued there. Cheap.
+  // A use with this epoch is about to be queued there, or work of it is queued. Cheap.
   void note_use(std::uint32_t slot, std::uint64_t epoch) {
     raise_to(slots_[slot].last, epoch);
     note_recent(slots_[slot], epoch);
   }
-  // The same with a plain store: of two concurrent calls the smaller epoch may remain. REQUIRES: the caller is inside
-  // the gate, and no per-thread stream is fenced by its own thread (fence_own).
+  // The same by a plain store: of two at once the smaller may stay. REQUIRES: inside the gate; nobody calls fence_own().
   void note_use_inside(std::uint32_t slot, std::uint64_t epoch) {
     std::atomic<std::uint64_t>& last = slots_[slot].last;
     if (last.load(std::memory_order_relaxed) < epoch) last.store(epoch, std::memory_order_release);
@@ -104,7 +102,7 @@ class StreamTable {
   // kGraceOfAll times as many. Approximate where threads share a stream: of two concurrent uses one may not be counted.
   // Cheap. REQUIRES: grace <= kMostGrace.
   bool is_past_grace(std::uint64_t mask, std::uint64_t epoch, std::uint32_t grace) const;
-  // A per-thread default stream can be fenced only by its own thread: call after queueing there.
+  // A per-thread default stream can be fenced by its own thread only.
   Status fence_own(std::uint32_t slot);
 
   // Records a fence on every stream in `mask` without one that covers its uses up to `epoch`, except on a stream that
@@ -151,6 +149,7 @@ class StreamTable {
     std::uint64_t epoch;
     EventId event;
     std::uint32_t turn;  // of its slot, when it was recorded
+    std::uint64_t device_wait = 0;  // instead of the event: the number of a wait for the device
   };
   struct User {
     StreamId stream;
@@ -193,11 +192,12 @@ class StreamTable {
   Status record(Slot& slot, User& user, std::uint64_t label) REQUIRES_LOCK(mutex_);
   Status record(User& user, std::uint64_t label, std::uint32_t turn) REQUIRES_LOCK(mutex_);
   Result<bool> takes_fence(Slot& slot, User& user) REQUIRES_LOCK(mutex_);
-  Status declare_dead(User& user) REQUIRES_LOCK(mutex_);
+  Status declare_dead(User& user, std::uint32_t turn) REQUIRES_LOCK(mutex_);
+  Status query(const Fence& fence);
   void forget(User& user) REQUIRES_LOCK(mutex_);
   void forget_key(StreamId stream, std::uint64_t thread) REQUIRES_LOCK(mutex_);
   static std::uint64_t this_thread_key();
-  // Whether a missing fence may mean a full stream, and any thread can wait for the stream itself.
+  // Whether it may be without a fence since it takes none, and the stream itself can be waited for, by any thread.
   bool can_be_asked(const User& user) const {
     return queue_depth_ != 0 && user.thread == 0 && !user.retired && user.stream != kNoStream;
   }
@@ -207,13 +207,13 @@ class StreamTable {
   // Recycles the events of the user's first `count` fences.
   void drop_pending(User& user, std::size_t count) REQUIRES_LOCK(mutex_);
   Status poll_slot(Slot& slot) REQUIRES_LOCK(mutex_);
-  Status wait_for_device(std::uint64_t mask, std::uint64_t epoch);
-  // What a wait still has to wait for.
+  Status wait_for_device(std::uint64_t mask, std::uint64_t epoch, Bound bound);
+  // What a wait still waits for.
   struct Unpassed {
     std::uint64_t slots = 0;
-    StreamId stream{};               // of the first that can be queried
-    std::optional<EventId> fence{};  // the same, where there is one
-    std::uint64_t label = 0;         // the same
+    StreamId stream{};               // of the first that can be looked at
+    std::optional<Fence> fence{};  // likewise, where there is one
+    std::uint64_t label = 0;         // likewise
     bool can_be_looked_at = false;
   };
   Unpassed unpassed(std::uint64_t mask, std::uint64_t epoch);
@@ -239,6 +239,7 @@ class StreamTable {
   const DeviceId device_;
   const Nanoseconds patience_;
   const std::size_t queue_depth_;
+  DeviceWait device_wait_;
   Mutex mutex_{LockRank::kStreams};
   std::array<Key, kKeys> keys_;
   std::array<Slot, kSlots> slots_;
