@@ -38,12 +38,23 @@ static CUdeviceptr allocate(size_t bytes) {
   return block;
 }
 
-/* Waits for the copy of the evicted block. */
+/* The context is lost, and the other thread may wait for it, or be told as well: the first one ends the program. */
+static void end_told(void) {
+  static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&first);
+  puts("told");
+  fflush(stdout);
+  _exit(0);
+}
+
+/* It waits for the copy of what leaves. */
 static void* need_room(void* unused) {
   CUdeviceptr block;
   CHECK(cuCtxSetCurrent(context));
   room_is_needed = 1;
-  CHECK(cuMemAlloc(&block, BYTES));
+  const CUresult result = cuMemAlloc(&block, BYTES);
+  if (result == CUDA_ERROR_ILLEGAL_ADDRESS) end_told();
+  CHECK(result);
   return unused;
 }
 
@@ -72,9 +83,7 @@ int main(int argc, char** argv) {
     CUresult result = launch("add_to_all", COUNT, stream, parameters);
     if (result == CUDA_SUCCESS) result = cuStreamSynchronize(stream);
     if (result == CUDA_SUCCESS) continue;
-    puts("told");
-    fflush(stdout);
-    _exit(0); /* the context is lost, and the other thread may wait for it */
+    end_told();
   }
   pthread_join(thread, NULL);
   if (!block_holds(block, COUNT, 0, ADDED)) {
