@@ -128,6 +128,17 @@ typedef struct CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st {
 } CUDA_FABRIC_CPY_BATCH_NODE_PARAMS;
 #endif
 
+#if CUDA_VERSION < 13010
+typedef struct CU_DEV_SM_RESOURCE_GROUP_PARAMS_st {
+  unsigned int smCount;
+  unsigned int coscheduledSmCount;
+  unsigned int preferredCoscheduledSmCount;
+  unsigned int flags;
+  unsigned int reserved[12];
+} CU_DEV_SM_RESOURCE_GROUP_PARAMS;
+#endif
+static_assert(sizeof(CU_DEV_SM_RESOURCE_GROUP_PARAMS) == 64, "the layout of CUDA 13.5");
+
 static_assert(sizeof(CUDA_MEMCPY_BATCH_NODE_PARAMS) == 64 && offsetof(CUDA_MEMCPY_BATCH_NODE_PARAMS, dsts) == 8 &&
                   offsetof(CUDA_MEMCPY_BATCH_NODE_PARAMS, srcs) == 16 &&
                   offsetof(CUDA_MEMCPY_BATCH_NODE_PARAMS, sizes) == 24 &&
@@ -160,6 +171,11 @@ typedef CUresult(CUDAAPI* PFN_cuMulticastBindAddr_v13010)(CUmemGenericAllocation
                                                           unsigned long long flags);
 typedef CUresult(CUDAAPI* PFN_cuLaunchHostFunc_v13010)(CUstream stream, CUhostFn function, void* argument,
                                                        unsigned int mode);
+typedef CUresult(CUDAAPI* PFN_cuDevSmResourceSplit_v13010)(CUdevResource* result, unsigned int groups,
+                                                           const CUdevResource* input, CUdevResource* remainder,
+                                                           unsigned int flags, CU_DEV_SM_RESOURCE_GROUP_PARAMS* params);
+typedef CUresult(CUDAAPI* PFN_cuStreamGetDevResource_v13010)(CUstream stream, CUdevResource* resource,
+                                                             CUdevResourceType type);
 typedef CUresult(CUDAAPI* PFN_cuStreamBeginCaptureToCig_v13010)(CUstream stream, CUstreamCigCaptureParams* params);
 typedef CUresult(CUDAAPI* PFN_cuStreamEndCaptureToCig_v13010)(CUstream stream);
 typedef CUresult(CUDAAPI* PFN_cuFuncGetParamCount_v13020)(CUfunction function, size_t* count);
@@ -193,6 +209,8 @@ extern std::remove_pointer_t<PFN_cuMemcpyBatchAsync_v13000> cuMemcpyBatchAsync_v
 extern std::remove_pointer_t<PFN_cuMemcpy3DBatchAsync_v13000> cuMemcpy3DBatchAsync_v2, cuMemcpy3DBatchAsync_v2_ptsz;
 extern std::remove_pointer_t<PFN_cuMulticastBindAddr_v13010> cuMulticastBindAddr_v2;
 extern std::remove_pointer_t<PFN_cuLaunchHostFunc_v13010> cuLaunchHostFunc_v2, cuLaunchHostFunc_v2_ptsz;
+extern std::remove_pointer_t<PFN_cuDevSmResourceSplit_v13010> cuDevSmResourceSplit;
+extern std::remove_pointer_t<PFN_cuStreamGetDevResource_v13010> cuStreamGetDevResource, cuStreamGetDevResource_ptsz;
 extern std::remove_pointer_t<PFN_cuStreamBeginCaptureToCig_v13010> cuStreamBeginCaptureToCig,
     cuStreamBeginCaptureToCig_ptsz;
 extern std::remove_pointer_t<PFN_cuStreamEndCaptureToCig_v13010> cuStreamEndCaptureToCig, cuStreamEndCaptureToCig_ptsz;

@@ -20,10 +20,19 @@
 
 namespace tessera::softcuda {
 
+// What a green context has of its device.
+struct GreenShare {
+  unsigned multiprocessors = 0;
+  unsigned alignment = 0;
+  unsigned queue_limit = 0;  // 0: it shares the device's queues
+  int queue_scope = 0;
+};
+
 struct Context {
   DeviceId device;
   bool primary = false;
   bool green = false;
+  GreenShare share = {};  // of a green one
   std::uint64_t id = 0;
   std::atomic<unsigned> flags = 0;
   std::atomic<bool> alive = true;

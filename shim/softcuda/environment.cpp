@@ -82,6 +82,7 @@ Result<Environment> read_environment() {
   std::uint64_t devices = 1;
   TESSERA_TRY(read_size("TESSERA_SOFTWARE_MEMORY", memory));
   TESSERA_TRY(read_size("TESSERA_SOFTWARE_DEVICES", devices));
+  TESSERA_TRY(read_size("TESSERA_SOFTWARE_MULTIPROCESSORS", environment.multiprocessors));
   TESSERA_TRY(read_size("TESSERA_SOFTWARE_BANDWIDTH", environment.bandwidth));
   TESSERA_TRY(read_size("TESSERA_SOFTWARE_PINNING", environment.pinning));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_VMM", environment.virtual_memory));
@@ -95,6 +96,9 @@ Result<Environment> read_environment() {
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_FUTURE", environment.future));
   TESSERA_TRY(read_switch("TESSERA_SOFTWARE_VERBOSE", environment.verbose));
   if (devices > 64) return not_meant("TESSERA_SOFTWARE_DEVICES", "more than 64");
+  if (environment.multiprocessors == 0 || environment.multiprocessors > 1024) {
+    return not_meant("TESSERA_SOFTWARE_MULTIPROCESSORS", "none, or more than 1024");
+  }
   environment.memory = Bytes(memory);
   environment.devices = static_cast<int>(devices);
   return environment;

@@ -23,11 +23,11 @@ enum class Parameters {
 struct Environment {
   Bytes memory = 1_GiB;             // TESSERA_SOFTWARE_MEMORY, of each device
   int devices = 1;                  // TESSERA_SOFTWARE_DEVICES
-  std::uint64_t bandwidth = 0;      // TESSERA_SOFTWARE_BANDWIDTH, bytes per second; 0: speed of memcpy
-  std::uint64_t pinning = 10'000'000'000;  // TESSERA_SOFTWARE_PINNING, bytes of host memory per second; 0:
-                                           // instantaneous
-  bool virtual_memory = true;       // TESSERA_SOFTWARE_VMM=0: no virtual memory management
-  bool host_frames = true;          // TESSERA_SOFTWARE_HOST_FRAMES=0: no host memory at device addresses
+  std::uint64_t multiprocessors = 1;  // TESSERA_SOFTWARE_MULTIPROCESSORS, which green contexts divide
+  std::uint64_t bandwidth = 0;      // TESSERA_SOFTWARE_BANDWIDTH, bytes per second; 0: memcpy's
+  std::uint64_t pinning = 10'000'000'000;  // TESSERA_SOFTWARE_PINNING, bytes of host memory per second; 0: no time
+  bool virtual_memory = true;       // TESSERA_SOFTWARE_VMM=0: a machine without it
+  bool host_frames = true;          // TESSERA_SOFTWARE_HOST_FRAMES=0: no host memory behind addresses
   Parameters parameters = Parameters::kTold;  // TESSERA_SOFTWARE_PARAMETERS
   bool hints = true;                // TESSERA_SOFTWARE_HINTS=0: cuMemAddressReserve ignores its hint
   bool aligns = true;               // TESSERA_SOFTWARE_ALIGNS=0: ignores alignments beyond the granularity too

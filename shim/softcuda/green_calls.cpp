@@ -1,16 +1,13 @@
 // Green contexts: they use the primary context's memory, and their streams have a part of the device.
 //
-// There is only one multiprocessor, so each green context has the whole device. The behaviour that programs and
-// interposers have to handle is kept: streams of green contexts accept no events of the primary context.
+// What each has of the device is told and no more (green_shares.hpp). What is kept is what programs and whoever
+// watches them trip over: their streams take no events of the primary context.
 #include "call.hpp"
 
 using namespace tessera;            // NOLINT: the entry points below are C
 using namespace tessera::softcuda;  // NOLINT
 
 namespace {
-
-// The only description: never dereferenced.
-const CUdevResourceDesc kWholeDevice = reinterpret_cast<CUdevResourceDesc>(0x47726e52);
 
 CUgreenCtx green_handle_of(Context* context) { return reinterpret_cast<CUgreenCtx>(context); }
 
@@ -26,41 +23,17 @@ CUresult on_green(CUgreenCtx handle, Body&& body) {
 
 }  // namespace
 
-CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource* resource, CUdevResourceType type) {
-  return with_machine([&](Machine& machine) {
-    if (device < 0 || device >= machine.environment.devices) return CUDA_ERROR_INVALID_DEVICE;
-    if (resource == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
-    *resource = {};
-    resource->type = type;
-    resource->sm.smCount = 1;
-    resource->sm.minSmPartitionSize = 1;
-    resource->sm.smCoscheduledAlignment = 1;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* description, CUdevResource* resources,
-                                   unsigned count) {
-  return with_machine([&](Machine&) {
-    const bool whole = description != nullptr && resources != nullptr && count == 1 &&
-                       resources->type == CU_DEV_RESOURCE_TYPE_SM && resources->sm.smCount == 1;
-    if (!whole) return CUDA_ERROR_INVALID_VALUE;
-    *description = kWholeDevice;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuGreenCtxCreate(CUgreenCtx* handle, CUdevResourceDesc description, CUdevice device,
-                          unsigned flags) {
+CUresult cuGreenCtxCreate(CUgreenCtx* handle, CUdevResourceDesc description, CUdevice device, unsigned flags) {
   CUcontext primary = nullptr;
   SOFTCUDA_TRY(cuDevicePrimaryCtxRetain(&primary, device));
   const CUresult made = with_machine([&](Machine& machine) {
-    const bool whole = handle != nullptr && description == kWholeDevice;
-    if (!whole || flags != CU_GREEN_CTX_DEFAULT_STREAM) return CUDA_ERROR_INVALID_VALUE;
-    Context* const context =
-        machine.contexts.create(DeviceId(static_cast<std::uint64_t>(device)), 0);
+    const DeviceId on(static_cast<std::uint64_t>(device));
+    const auto part = machine.green_shares.find(description);
+    const bool right = handle != nullptr && part && part->device == on;
+    if (!right || flags != CU_GREEN_CTX_DEFAULT_STREAM) return CUDA_ERROR_INVALID_VALUE;
+    Context* const context = machine.contexts.create(on, 0);
     context->green = true;
+    context->share = part->share;
     *handle = green_handle_of(context);
     return CUDA_SUCCESS;
   });

@@ -16,6 +16,7 @@
 #include "driver/sim_driver.hpp"
 #include "environment.hpp"
 #include "graph_memory.hpp"
+#include "green_shares.hpp"
 #include "host_memory.hpp"
 #include "managed_advice.hpp"
 #include "modules.hpp"
@@ -50,6 +51,7 @@ class Machine {
   Streams streams;
   Modules modules;
   Pools pools;
+  GreenShares green_shares;
   ManagedAdvice advice;
   GraphMemoryUses graph_memory;
   UserObjects user_objects;
