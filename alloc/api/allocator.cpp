@@ -41,7 +41,7 @@ Result<std::unique_ptr<FileTier>> open_file_tier(const Options& options) {
 std::unique_ptr<TraceWriter> open_trace(const Options& options, const Clock& clock) {
   if (options.trace.empty()) return nullptr;
   auto trace = TraceWriter::open(path_of_process(options.trace),
-                                 {program_invocation_short_name, options.device_memory.value_or(Bytes())}, clock,
+                                 {program_invocation_short_name, options.device_memory.value_or(SizeOrShare()).bytes}, clock,
                                  TraceWriter::kDefaultLimit, left_in(options.trace, options.under_run));
   if (trace.is_ok()) return trace.take();
   log_line(LogLevel::kWarning, "no trace: {}", trace.status().to_string());

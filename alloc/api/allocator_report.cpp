@@ -131,7 +131,7 @@ Result<MemoryInfo> Allocator::memory_info(DeviceId device) {
   if (heap == nullptr) {
     TESSERA_TRY_ASSIGN(const MemoryInfo memory, driver_->memory_info(device));
     const Bytes lent = std::min(memory.free, to_lend(device));
-    return MemoryInfo{device_budget(options_, memory.free - lent), memory.total};
+    return MemoryInfo{device_budget(options_, {memory.free - lent, memory.total}), memory.total};
   }
   const Bytes lost = heap->tier().usage().lost, live = heap->residency().live_bytes();
   TESSERA_TRY_ASSIGN(const Bytes reach, heap->tier().reach());

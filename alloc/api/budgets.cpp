@@ -59,8 +59,9 @@ Bytes space_left(const Options& options) {
 
 Bytes context_reserve(Bytes free) { return std::min(free / kReservePart, kMostReserve); }
 
-Bytes device_budget(const Options& options, Bytes free) {
-  return whole_pages(std::min(free, options.device_memory.value_or(free - context_reserve(free))));
+Bytes device_budget(const Options& options, const MemoryInfo& memory) {
+  const Bytes usual = memory.free - context_reserve(memory.free);
+  return whole_pages(std::min(memory.free, options.device_memory ? options.device_memory->of(memory.total) : usual));
 }
 
 Result<std::vector<Loan>> peer_loans(const Options& options) {
@@ -101,7 +102,7 @@ std::vector<Loan> loans_between(std::vector<Loan> loans, int devices) {
 }
 
 Bytes host_budget(const Options& options) {
-  return whole_pages(options.host_memory.value_or(available_memory() / 4));
+  return whole_pages(options.host_memory ? options.host_memory->of(available_memory()) : available_memory() / 4);
 }
 
 Result<std::vector<FileBudget>> file_budgets(const Options& options) {

@@ -21,10 +21,10 @@ Result<Bytes> free_space(const std::string& directory);
 // How much of `free` bytes is left to the driver: for what a context takes after it was made (code loaded at its first
 // launch, local memory of kernels, printf buffers), or for a second context.
 Bytes context_reserve(Bytes free);
-// All of `free` but the reserve, or the option's value, in whole base pages and never more than `free`. `free` excludes
-// what the device has still to lend.
-Bytes device_budget(const Options& options, Bytes free);
-// Which device lends how much, in whole base pages. Errors: kInvalidArgument.
+// All that is free but the reserve, or the option's value, in whole base pages, and never more than is free.
+// `memory.free`: but for what the device has yet to lend.
+Bytes device_budget(const Options& options, const MemoryInfo& memory);
+// Who lends how much, in whole base pages. Errors: kInvalidArgument.
 Result<std::vector<Loan>> peer_loans(const Options& options);
 // The loans of existing devices that another device can borrow. Logs what it leaves out.
 std::vector<Loan> loans_between(std::vector<Loan> loans, int devices);

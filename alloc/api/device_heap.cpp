@@ -38,7 +38,7 @@ Result<std::unique_ptr<DeviceHeap>> DeviceHeap::create(Driver& driver, DeviceId 
   MemoryInfo memory;
   TESSERA_TRY_ASSIGN(memory, driver.memory_info(device));
   const Bytes free = memory.free - std::min(memory.free, below.to_lend);
-  const Bytes budget = device_budget(options, free);
+  const Bytes budget = device_budget(options, {free, memory.total});
   const Bytes reserve = context_reserve(free);
   const DeviceTier::Margin margin{std::min(reserve, free - budget), reserve};
   if (properties.host_node) below.host.settle(*properties.host_node);

@@ -218,7 +218,7 @@ tessera_result tessera_memory_beside(tessera_allocator* allocator, int device, u
 }
 
 tessera_result tessera_options_device_budget(const tessera_options* options, int device, uint64_t free_bytes,
-                                             uint64_t* budget) {
+                                             uint64_t total_bytes, uint64_t* budget) {
   return api_call([&]() -> Status {
     if (options == nullptr || budget == nullptr) return null_argument("options and budget");
     TESSERA_TRY_ASSIGN(const DeviceId id, device_id(device));
@@ -230,7 +230,7 @@ tessera_result tessera_options_device_budget(const tessera_options* options, int
     for (const Loan& loan : loans) {
       if (loan.lender == id) free -= std::min(free, loan.bytes);
     }
-    *budget = device_budget(options->options, free).value();
+    *budget = device_budget(options->options, {free, Bytes(total_bytes)}).value();
     return {};
   });
 }

@@ -23,7 +23,8 @@ constexpr std::uint32_t kMostPatience = 600'000;
 
 constexpr OptionEntry kTable[] = {
     {"device-memory", kBehaviour, &Options::device_memory, "auto", "",
-     "Device memory that the heap may fill, per device; auto is all that is free but for what a context takes.",
+     "Device memory that the heap may fill, per device, as a size or in percent of what the device has; auto is all that is "
+     "free but for what a context takes.",
      "More means fewer moves. Where the driver is out of memory for contexts, code or the program's own calls, the heap "
      "gives way. Leave room for other programs."},
     {"peer-memory", kBehaviour, &Options::peer_memory, "", "",
@@ -31,8 +32,8 @@ constexpr OptionEntry kTable[] = {
      "What leaves a device goes there first, over the devices' own links. The lender's heap is smaller by it, and "
      "it borrows nothing itself. For devices that would be idle, or have less to do."},
     {"host-memory", kBehaviour, &Options::host_memory, "auto", "",
-     "Pinned host memory for what does not fit on the device; auto is a quarter of the RAM that is "
-     "available.",
+     "Pinned host memory for what does not fit on the device, as a size or in percent of the RAM that is available; auto is "
+     "a quarter of that.",
      "More keeps moves off the disk. Pinned memory is taken from everyone on the machine. 0 leaves "
      "only a staging reserve for each device."},
     {"file-memory", kBehaviour, &Options::file_memory, "auto", "",
@@ -136,6 +137,15 @@ Status store(std::optional<Bytes>& field, std::string_view value, std::string_vi
   return Status::ok();
 }
 
+Status store(std::optional<SizeOrShare>& field, std::string_view value, std::string_view) {
+  if (value == "auto") {
+    field.reset();
+    return Status::ok();
+  }
+  TESSERA_TRY_ASSIGN(field, parse_size_or_share(value));
+  return Status::ok();
+}
+
 Status store(std::uint32_t& field, std::string_view value, std::string_view) {
   std::uint32_t number = 0;
   const char* const end = value.data() + value.size();
@@ -173,6 +183,9 @@ Status store(std::string& field, std::string_view value, std::string_view choice
 
 std::string text_of(const std::optional<Bytes>& field) {
   return field ? size_text(*field) : std::string("auto");
+}
+std::string text_of(const std::optional<SizeOrShare>& field) {
+  return field ? size_or_share_text(*field) : std::string("auto");
 }
 std::string text_of(std::uint32_t field) { return fmt::format("{}", field); }
 std::string text_of(bool field) { return field ? "true" : "false"; }
@@ -237,7 +250,7 @@ Status Options::validate() const {
                   "unhinted-access host-backed keeps all bytes in device and host memory: peer-memory must be empty");
   }
   TESSERA_TRY(peer_loans(*this).status());
-  if (device_memory && *device_memory == Bytes(0)) {
+  if (device_memory == SizeOrShare()) {
     return Status(Code::kInvalidArgument, "device-memory must not be 0");
   }
   return Status::ok();
@@ -267,7 +280,7 @@ std::string environment_name(const OptionEntry& entry) {
 }
 
 const char* kind_of(const OptionEntry& entry) {
-  constexpr const char* kKinds[] = {"size", "count", "flag", "text"};
+  constexpr const char* kKinds[] = {"size", "count", "flag", "text", "size or percent"};
   return *entry.choices != '\0' ? "choice" : kKinds[entry.field.index()];
 }
 

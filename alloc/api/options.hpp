@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "api/misspelt_variables.hpp"
+#include "api/size_or_share.hpp"
 #include "base/log.hpp"
 #include "base/status.hpp"
 #include "base/units.hpp"
@@ -24,9 +25,9 @@ namespace tessera {
 
 struct Options {
   // Behaviour. An empty size means "auto": api/budgets.hpp turns it into bytes.
-  std::optional<Bytes> device_memory;
-  std::string peer_memory;  // as "1:16GiB,2:8GiB": which device lends how much; "" for none
-  std::optional<Bytes> host_memory;
+  std::optional<SizeOrShare> device_memory;  // a share: of all that the device has
+  std::string peer_memory;  // as "1:16GiB,2:8GiB": who lends how much; "" for nobody
+  std::optional<SizeOrShare> host_memory;    // a share: of what is available
   std::optional<Bytes> file_memory;
   std::string file_dir;  // "" means auto: /var/tmp, and no file tier unless file_memory is given
   std::optional<Bytes> file_write_budget;
@@ -71,9 +72,9 @@ struct Options {
 enum class OptionSection : std::uint8_t { kBehaviour, kPerformance, kDebugging };
 const char* name_of(OptionSection section);
 
-// The field of the value; its type is the kind of the option: size, count, flag, text.
-using OptionField = std::variant<std::optional<Bytes> Options::*, std::uint32_t Options::*,
-                                 bool Options::*, std::string Options::*>;
+// Where the value lives; its type is the option's kind: size, count, flag, text, size or share.
+using OptionField = std::variant<std::optional<Bytes> Options::*, std::uint32_t Options::*, bool Options::*,
+                                 std::string Options::*, std::optional<SizeOrShare> Options::*>;
 
 struct OptionEntry {
   const char* name;
@@ -88,7 +89,7 @@ struct OptionEntry {
 std::span<const OptionEntry> option_table();
 // "TESSERA_DEVICE_MEMORY" for "device-memory".
 std::string environment_name(const OptionEntry& entry);
-// "size", "count", "flag", "choice" or "text".
+// "size", "size or percent", "count", "flag", "choice" or "text".
 const char* kind_of(const OptionEntry& entry);
 
 }  // namespace tessera

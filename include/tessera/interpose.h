@@ -112,10 +112,11 @@ TESSERA_API tessera_result tessera_memory_info(tessera_allocator* allocator, int
  * holds unused and would yield. */
 TESSERA_API tessera_result tessera_memory_beside(tessera_allocator* allocator, int device,
                                                  uint64_t* free_bytes, uint64_t* total_bytes);
-/* The budget that an allocator created from these options would report for a device on which the driver reports
- * `free_bytes`. Errors: NOT_SUPPORTED if the options disable Tessera, or report more than the device has. */
+/* What an allocator made from these options would tell of a device of which the driver says that so much is
+ * free, of so much in all.
+ * Errors: NOT_SUPPORTED where the options leave the program alone, or promise more than the device has. */
 TESSERA_API tessera_result tessera_options_device_budget(const tessera_options* options, int device,
-                                                         uint64_t free_bytes, uint64_t* budget);
+                                                         uint64_t free_bytes, uint64_t total_bytes, uint64_t* budget);
 
 /* The driver is out of memory for a call of the program on the device. Tessera returns its unused memory there
  * to the driver. If that leaves the driver with less than `wanted` bytes, blocks are evicted until it has them,

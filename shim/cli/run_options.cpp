@@ -36,11 +36,11 @@ std::string set_in(tessera_options* options, const char* name, const std::string
 
 RunOptions::RunOptions()
     : settings{
-          {"device-memory", "TESSERA_DEVICE_MEMORY", "SIZE",
+          {"device-memory", "TESSERA_DEVICE_MEMORY", "SIZE|N%",
            "device memory to fill (auto: all that is free but for a context)", ""},
           {"peer-memory", "TESSERA_PEER_MEMORY", "DEVICE:SIZE[,...]",
            "memory that devices lend to all others (none)", ""},
-          {"host-memory", "TESSERA_HOST_MEMORY", "SIZE",
+          {"host-memory", "TESSERA_HOST_MEMORY", "SIZE|N%",
            "pinned host memory to use (auto: a quarter of the RAM available)", ""},
           {"file-memory", "TESSERA_FILE_MEMORY", "SIZE",
            "size of the spill file (auto: none, or by the space in --file-dir)", ""},
@@ -116,7 +116,7 @@ std::string RunOptions::complaint() const {
   const bool no_size = software_memory == "auto" || software_memory == "0";
   if (wrong.empty() && !software_memory.empty() &&
       (no_size ||
-       tessera_options_set(options, "device-memory", software_memory.c_str()) != TESSERA_OK)) {
+       tessera_options_set(options, "heap-size", software_memory.c_str()) != TESSERA_OK)) {
     wrong = fmt::format("--software-memory: '{}' is not a size; write 96MiB or 4GiB",
                         software_memory);
   }

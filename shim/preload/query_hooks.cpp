@@ -129,7 +129,7 @@ struct TellableMemory {
 tessera_result correct_before(CUdevice device, TellableMemory& memory) {
   tessera_options* const options = coming_options();
   if (options == nullptr) return TESSERA_NOT_SUPPORTED;
-  return tessera_options_device_budget(options, device, memory.free, &memory.free);
+  return tessera_options_device_budget(options, device, memory.free, memory.total, &memory.free);
 }
 
 // Errors: NOT_SUPPORTED if the program should get the driver's answer.

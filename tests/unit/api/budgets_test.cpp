@@ -9,11 +9,14 @@
 namespace tessera {
 namespace {
 
+// Of a device that nothing else uses.
+MemoryInfo alone(Bytes bytes) { return {bytes, bytes}; }
+
 TEST(Budgets, AutomaticDeviceMemoryIsWhatIsFreeButForWhatAContextTakesInWholePages) {
-  EXPECT_EQ(device_budget(Options(), 640_MiB), 620_MiB);
-  EXPECT_EQ(device_budget(Options(), 641_MiB) % 2_MiB, Bytes(0));
-  EXPECT_EQ(device_budget(Options(), 80_GiB), 80_GiB - 512_MiB);
-  EXPECT_EQ(device_budget(Options(), Bytes(0)), Bytes(0));
+  EXPECT_EQ(device_budget(Options(), alone(640_MiB)), 620_MiB);
+  EXPECT_EQ(device_budget(Options(), alone(641_MiB)) % 2_MiB, Bytes(0));
+  EXPECT_EQ(device_budget(Options(), alone(80_GiB)), 80_GiB - 512_MiB);
+  EXPECT_EQ(device_budget(Options(), alone(Bytes(0))), Bytes(0));
 }
 
 TEST(Budgets, ReserveForAContextIsAPartOfASmallDeviceAndBoundedOnALargeOne) {
@@ -25,8 +28,25 @@ TEST(Budgets, ReserveForAContextIsAPartOfASmallDeviceAndBoundedOnALargeOne) {
 TEST(Budgets, DeviceMemoryNeverExceedsWhatIsFree) {
   Options options;
   options.device_memory = 4_GiB;
-  EXPECT_EQ(device_budget(options, 1_GiB), 1_GiB);
-  EXPECT_EQ(device_budget(options, 8_GiB), 4_GiB);
+  EXPECT_EQ(device_budget(options, alone(1_GiB)), 1_GiB);
+  EXPECT_EQ(device_budget(options, alone(8_GiB)), 4_GiB);
+}
+
+TEST(Budgets, AShareIsOfAllThatTheDeviceHasAndNeverMoreThanIsFree) {
+  Options options;
+  ASSERT_TRUE(options.set("device-memory", "80%").is_ok());
+  EXPECT_EQ(device_budget(options, {10_GiB, 10_GiB}), 8_GiB);
+  EXPECT_EQ(device_budget(options, {9_GiB, 10_GiB}), 8_GiB);
+  EXPECT_EQ(device_budget(options, {3_GiB, 10_GiB}), 3_GiB);
+  ASSERT_TRUE(options.set("device-memory", "100%").is_ok());
+  EXPECT_EQ(device_budget(options, {10_GiB, 10_GiB}), 10_GiB);
+}
+
+TEST(Budgets, AShareOfHostMemoryIsOfWhatIsAvailable) {
+  Options options;
+  ASSERT_TRUE(options.set("host-memory", "50%").is_ok());
+  EXPECT_GT(host_budget(options), host_budget(Options()));
+  EXPECT_LT(host_budget(options), available_memory());
 }
 
 TEST(Budgets, AutomaticHostMemoryIsAQuarterOfTheRam) {

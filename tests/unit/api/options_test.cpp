@@ -58,6 +58,20 @@ TEST(Options, SizesAreTakenAndAutoTakesThemBack) {
   EXPECT_FALSE(options.host_memory.has_value());
 }
 
+TEST(Options, SharesAreTakenAsTheyAreWritten) {
+  Options options;
+  ASSERT_TRUE(options.set("device-memory", "80%").is_ok());
+  EXPECT_EQ(options.get("device-memory").value(), "80%");
+  EXPECT_TRUE(options.validate().is_ok());
+  for (const char* const wrong : {"0%", "101%", "%", "-5%", "8.5%", "80 %", "80%%", "99999999999%"}) {
+    const Status status = options.set("device-memory", wrong);
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << wrong;
+    EXPECT_EQ(status.message(), std::string("device-memory: '") + wrong + "' is not a share; write 1% to 100%");
+  }
+  EXPECT_EQ(options.get("device-memory").value(), "80%");
+  EXPECT_FALSE(options.set("heap-size", "80%").is_ok()) << "of what would it be?";
+}
+
 TEST(Options, AWrongValueNamesTheOptionAndChangesNothing) {
   Options options;
   ASSERT_TRUE(options.set("device-memory", "1GiB").is_ok());

@@ -42,6 +42,11 @@ TEST(RunOptions, ValuesAreJudgedByTheLibrary) {
   options.set("device-memory", "96MiB");
   options.set("policy", "lru");
   EXPECT_EQ(options.complaint(), "");
+  options.set("device-memory", "80%");
+  EXPECT_EQ(options.complaint(), "");
+  options.set("device-memory", "101%");
+  EXPECT_EQ(options.complaint(), "--device-memory: '101%' is not a share; write 1% to 100%");
+  options.set("device-memory", "96MiB");
   options.set("host-memory", "lots");
   EXPECT_TRUE(options.complaint().starts_with("--host-memory: 'lots'")) << options.complaint();
 }
