@@ -14,7 +14,7 @@ namespace tessera {
 
 class Pace {
  public:
-  // A quarter of the processors, for `threads` of them together, but a sixteenth where that would leave less than one to
+  // A quarter of the processors, for `threads` of them together, but a thirty-second part where that would leave less than one to
   // the program; all of one where there are four or more for each.
   static double share_of(double processors, std::size_t threads);
 

@@ -10,14 +10,13 @@ import json
 import pathlib
 import re
 import shlex
-import shutil
 import signal
 import sys
-import tempfile
 import time
 
 from sections import bounded, machine, record
 from sections.place import Place
+from sections.scratch import Scratch
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent
 # Section and its time in seconds: under nine minutes together.
@@ -100,12 +99,13 @@ class Run:
 def main(arguments):
     options = parse(arguments)
     root = options.root or find_root(SCRIPTS)
-    # SIGTERM must also end the processes that this one started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    # Whoever ends this ends what it has started too.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda which, _: sys.exit(128 + which))
     bounded.adopt_orphans()
-    scratch = pathlib.Path(tempfile.mkdtemp(prefix="tessera-gpu-"))
+    scratch = Scratch()
     try:
-        place = Place(root, options.software, options.software, scratch)
+        place = Place(root, options.software, options.software, scratch.path)
         facts = machine.describe(place)
         folder = (options.out or default_folder(facts)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ def main(arguments):
             summary += record.summary(name, run.section(name))
     finally:
         bounded.end_all()
-        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.remove()
     print("\n".join(["", *summary, f"{time.monotonic() - start:.0f} s in all, results in {folder}"]))
     return 0 if "problem" not in facts else 1
 

@@ -65,14 +65,11 @@ int doctor_command(const Installation& installation, const DoctorOptions& option
   const DriverFacts driver = probe_driver(
       options.software ? installation.software_driver().string() : std::string("libcuda.so.1"));
   std::vector<Finding> findings = judge_driver(driver, options.software);
-  const std::uint64_t ram = tessera_available_memory();
-  findings.push_back({"host memory", Finding::State::kGood,
-                      fmt::format("{} available, --host-memory auto is {}", rounded_bytes(ram),
-                                  rounded_bytes(ram / 4)),
-                      ""});
+  const LimitFacts limits = probe_limits();
+  findings.push_back(judge_memory(limits));
   findings.push_back(judge_locked_memory(locked_memory_limit(), driver));
   findings.push_back(judge_huge_pages(huge_pages_mode()));
-  for (Finding& finding : judge_limits(probe_limits())) findings.push_back(std::move(finding));
+  for (Finding& finding : judge_limits(limits)) findings.push_back(std::move(finding));
   findings.push_back(judge_io_uring(probe_io_uring()));
   const std::vector<std::string> folders = folders_in(options.file_dir);
   if (folders.empty()) findings.push_back(judge_folder(choose_spill_folder()));

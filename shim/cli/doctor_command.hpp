@@ -23,7 +23,8 @@ struct Finding {
 std::vector<Finding> judge_driver(const DriverFacts& facts, bool software);
 Finding judge_locked_memory(std::optional<std::uint64_t> limit, const DriverFacts& driver);
 Finding judge_huge_pages(const std::string& mode);
-// One finding per limit known to be a problem, and the processors.
+Finding judge_memory(const LimitFacts& facts);
+// One for each limit that is known to stand in the way, and the processors.
 std::vector<Finding> judge_limits(const LimitFacts& facts);
 Finding judge_io_uring(const UringFacts& facts);
 Finding judge_folder(const FolderFacts& facts);

@@ -138,14 +138,33 @@ Finding judge_huge_pages(const std::string& mode) {
                          "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"};
 }
 
+Finding judge_memory(const LimitFacts& facts) {
+  constexpr std::uint64_t kLittle = 1ULL << 30;
+  // What others take between the two looks is no limit.
+  const bool bounded = facts.memory + facts.free_memory / 16 < facts.free_memory;
+  const std::string value =
+      fmt::format("{} available, --host-memory auto is {}{}", rounded_bytes(facts.memory), rounded_bytes(facts.memory / 4),
+                  bounded ? fmt::format(": a limit of its control group leaves no more, of {} that the machine has left",
+                                        rounded_bytes(facts.free_memory))
+                          : "");
+  if (facts.memory >= kLittle) return {"host memory", State::kGood, value, ""};
+  return {"host memory", State::kLimited, value,
+          bounded ? "raise memory.max or memory.high (docker run --memory, resources.limits.memory, MemoryMax of systemd), or give "
+                    "--file-dir"
+                  : "end other programs, or give --file-dir"};
+}
+
 std::vector<Finding> judge_limits(const LimitFacts& facts) {
   constexpr double kFewProcessors = 1;
   constexpr std::uint64_t kFewFiles = 256, kFewTasks = 32;
   std::vector<Finding> findings;
-  const std::string processors = fmt::format("{:.3g} may be used", facts.processors);
+  const bool bounded = facts.processors < facts.all_processors;
+  const std::string processors =
+      fmt::format("{:.3g} may be used{}", facts.processors,
+                  bounded ? fmt::format(" of {:.0f}: a CPU quota or the affinity allows no more", facts.all_processors) : "");
   if (facts.processors < kFewProcessors) {
     findings.push_back({"processors", State::kLimited, processors,
-                        "the search for a plan takes a sixteenth of it and so is slow; raise the quota (docker run --cpus, "
+                        "the search for a plan takes a thirty-second part of it and so is slow; raise the quota (docker run --cpus, "
                         "resources.limits.cpu), or choose --policy recency"});
   } else {
     findings.push_back({"processors", State::kGood, processors, ""});

@@ -9,6 +9,9 @@
 // Empty where there is no limit.
 struct LimitFacts {
   double processors = 1;                      // tessera_available_processors()
+  double all_processors = 1;                  // that this machine has
+  std::uint64_t memory = 0;                   // tessera_available_memory()
+  std::uint64_t free_memory = 0;              // that this machine has left
   std::optional<std::uint64_t> addresses{};   // ulimit -v, bytes
   std::optional<std::uint64_t> file_bytes{};  // ulimit -f, bytes
   std::optional<std::uint64_t> open_files{};  // ulimit -n

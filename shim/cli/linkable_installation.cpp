@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <functional>
 
 #include <fmt/format.h>
@@ -25,9 +26,37 @@ std::string make_private(const fs::path& folder) {
   return "";
 }
 
+constexpr const char* kBegin = "at-";
+
+// Whether the process that made it had time to name it.
+bool is_old(const fs::path& link) {
+  constexpr std::time_t kNamedSince = 60;  // seconds
+  struct stat facts {};
+  return ::lstat(link.c_str(), &facts) == 0 && ::time(nullptr) - facts.st_mtime > kNamedSince;
+}
+
+// Only links, and only in a folder that is ours; what else is there is left alone.
+void sweep(const fs::path& links) {
+  constexpr int kMostLooked = 256;
+  struct stat facts {};
+  if (::lstat(links.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid()) return;
+  std::error_code error;
+  int looked = 0;
+  for (fs::directory_iterator entry(links, error), end; !error && entry != end && looked < kMostLooked; entry.increment(error)) {
+    const fs::path& path = entry->path();
+    const std::string name = path.filename().string();
+    if (!name.starts_with(kBegin) || !entry->is_symlink(error)) continue;
+    ++looked;
+    const bool unnamed = name.find('.') != std::string::npos;
+    if (unnamed ? is_old(path) : !fs::exists(path, error)) fs::remove(path, error);
+    error.clear();
+  }
+}
+
 }  // namespace
 
 LinkableInstallation linkable_installation(const Installation& installation, const fs::path& links) {
+  sweep(links);
   const std::string root = installation.root.string();
   if (root.find_first_of(" \t\n:;") == std::string::npos) return {installation, ""};
   const auto failed = [&](const std::string& why) {
@@ -37,7 +66,7 @@ LinkableInstallation linkable_installation(const Installation& installation, con
   };
   const std::string why = make_private(links);
   if (!why.empty()) return failed(why);
-  const fs::path link = links / fmt::format("at-{:016x}", std::hash<std::string>()(root));
+  const fs::path link = links / fmt::format("{}{:016x}", kBegin, std::hash<std::string>()(root));
   std::error_code error;
   if (fs::read_symlink(link, error) == installation.root) return {{link}, ""};
   // Renamed into place, so that a program starting meanwhile finds either the old or the new link.

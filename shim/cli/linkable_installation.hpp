@@ -17,5 +17,6 @@ struct LinkableInstallation {
   std::string problem;        // "" or why there is no such path
 };
 
-// The link is kept for later runs: one per installation, in `links`, a folder created for this user alone.
+// The link stays for later runs: one for each installation, in `links`, which is made for this user alone. Links of
+// installations that are gone are swept, as are those that a killed process had not yet named.
 LinkableInstallation linkable_installation(const Installation& installation, const std::filesystem::path& links);

@@ -58,8 +58,16 @@ bool make_address(const std::string& path, sockaddr_un& name) {
   return true;
 }
 
-// Removes sockets of killed programs, on which no process listens. A socket gets its final name only once it is
-// listening.
+constexpr const char* kUnlistened = ".new";
+
+// Not listened at yet, unless its program was killed before it could.
+bool is_starting(const char* path) {
+  constexpr std::time_t kStartedSince = 60;  // seconds
+  struct stat facts {};
+  return ::lstat(path, &facts) != 0 || ::time(nullptr) - facts.st_mtime <= kStartedSince;
+}
+
+// Sockets of programs that were killed: nothing listens there. One gets its name only once it is listened at.
 void sweep(const char* folder) {
   constexpr int kMostLooked = 256;
   DIR* const entries = ::opendir(folder);
@@ -67,10 +75,13 @@ void sweep(const char* folder) {
   for (int looked = 0; looked < kMostLooked;) {
     const dirent* const entry = ::readdir(entries);
     if (entry == nullptr) break;
-    const std::string_view file(entry->d_name);
+    std::string_view file(entry->d_name);
     sockaddr_un name;
+    const bool unlistened = file.ends_with(kUnlistened);
+    if (unlistened) file.remove_suffix(std::string_view(kUnlistened).size());
     if (!file.ends_with(TESSERA_CONTROL_END) || !make_address(std::string(folder) + "/" + entry->d_name, name)) continue;
     ++looked;
+    if (unlistened && is_starting(name.sun_path)) continue;
     const int peer = off_standard_streams(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (peer < 0) break;
     const bool dead = ::connect(peer, reinterpret_cast<sockaddr*>(&name), sizeof(name)) != 0 && errno == ECONNREFUSED;
@@ -82,7 +93,7 @@ void sweep(const char* folder) {
 
 // Returns -1 with errno on failure.
 int listen_at(const std::string& path) {
-  const std::string unlistened = path + ".new";
+  const std::string unlistened = path + kUnlistened;
   sockaddr_un name;
   if (!make_address(unlistened, name)) return -1;
   const int listener = off_standard_streams(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -266,6 +266,19 @@ class TheSocket(Watched):
         self.assertTrue(self.socket_of(living).exists())
         self.finish(living)
 
+    def test_those_of_programs_that_were_killed_while_they_started_are_swept(self):
+        folder = self.folder / "tessera"
+        folder.mkdir(mode=0o700)
+        old, young = folder / "1.f0000001.1.sock.new", folder / "2.f0000001.1.sock.new"
+        for path in (old, young):
+            with socket.socket(socket.AF_UNIX) as made:
+                made.bind(str(path))
+        os.utime(old, (1, 1))
+        program = self.start()
+        self.assertFalse(old.exists())
+        self.assertTrue(young.exists(), "its program may be about to listen at it")
+        self.finish(program)
+
     def test_a_program_may_listen_in_a_folder_of_its_own(self):
         for folder in (str(self.folder / "own"), os.path.relpath(self.folder / "relative")):
             program = self.start("--control-dir", folder)

@@ -4,7 +4,9 @@ Usage: gpu_bounds_test.py BUILD_FOLDER
 """
 
 import json
+import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -113,6 +115,27 @@ class Sections(unittest.TestCase):
             body = all_of_them.section("facts", "/nowhere")
         self.assertEqual([result["answer"] for result in body["results"]], ["no time left"])
         self.assertFalse(body["complete"])
+
+
+class Folders(unittest.TestCase):
+    def test_those_of_killed_runs_are_swept_and_those_of_others_are_not(self):
+        make = "import sys, time; from sections.scratch import Scratch; print(Scratch().path, flush=True); time.sleep(600)"
+        with tempfile.TemporaryDirectory() as name:
+            environment = dict(os.environ, TMPDIR=name, PYTHONPATH=str(pathlib.Path(run.__file__).parent))
+            start = lambda: subprocess.Popen([sys.executable, "-c", make], stdout=subprocess.PIPE, text=True, env=environment)
+            killed, living = start(), start()
+            folders = [pathlib.Path(one.stdout.readline().strip()) for one in (killed, living)]
+            killed.kill()
+            killed.communicate()
+            for folder in folders:
+                self.assertTrue(folder.is_dir())
+                os.utime(folder, (1, 1))
+            third = start()
+            folders.append(pathlib.Path(third.stdout.readline().strip()))
+            self.assertEqual([folder.is_dir() for folder in folders], [False, True, True])
+            for one in (living, third):
+                one.kill()
+                one.communicate()
 
 
 if __name__ == "__main__":

@@ -45,8 +45,8 @@ class Place:
         self.quick = quick
         self.scripts = pathlib.Path(__file__).resolve().parent.parent
         self.python = sys.executable
-        # Short names: the length of a control socket's path is limited.
-        self.scratch = pathlib.Path(scratch or tempfile.mkdtemp(prefix="tessera-gpu-"))
+        self.own = None if scratch else tempfile.TemporaryDirectory(prefix="tessera-gpu-")  # goes with the last user of it
+        self.scratch = pathlib.Path(scratch or self.own.name)
 
     # ---- programs ----
     def tessera(self):

@@ -45,6 +45,7 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
   }
   const LimitFacts tight{.processors = 0.5, .addresses = 1 << 30, .file_bytes = 1 << 30, .open_files = 64, .tasks = 4};
   for (const Finding& finding : judge_limits(tight)) findings.push_back(finding);
+  findings.push_back(judge_memory({.memory = 90 << 20, .free_memory = 1 << 30}));
   FolderFacts folder;
   folder.path = "/d";
   findings.push_back(judge_folder(folder));
@@ -59,7 +60,16 @@ TEST(DoctorFindings, EverythingThatIsNotGoodHasAFix) {
     EXPECT_EQ(finding.state == State::kGood, finding.fix.empty()) << finding.name;
     bad += finding.state != State::kGood;
   }
-  EXPECT_EQ(bad, 20u);
+  EXPECT_EQ(bad, 21u);
+}
+
+TEST(DoctorFindings, WhatAGroupLeavesIsNotTakenForTheMachines) {
+  EXPECT_EQ(judge_memory({.memory = 8ull << 30, .free_memory = 8ull << 30}).value, "8.00 GiB available, --host-memory auto is 2.00 GiB");
+  const Finding bounded = judge_memory({.memory = 2ull << 30, .free_memory = 8ull << 30});
+  EXPECT_EQ(bounded.state, State::kGood);
+  EXPECT_NE(bounded.value.find("a limit of its control group leaves no more, of 8.00 GiB"), std::string::npos) << bounded.value;
+  EXPECT_NE(judge_memory({.memory = 90 << 20, .free_memory = 1 << 30}).fix.find("memory.max"), std::string::npos);
+  EXPECT_NE(judge_limits({.processors = 0.5, .all_processors = 2})[0].value.find("a CPU quota"), std::string::npos);
 }
 
 TEST(DoctorFindings, LimitsThatDoNotHurtAreNotShown) {
@@ -137,6 +147,7 @@ TEST(DoctorFindings, WhyIoUringIsRefusedIsNamedAndThatThreadsServe) {
 TEST(DoctorFindings, AFolderWithoutNamelessFilesIsLimitedAndNotMissing) {
   FolderFacts folder;
   folder.path = "/d";
+  folder.free_bytes = 1ull << 40;
   folder.direct = true;
   const Finding finding = judge_folder(folder);
   EXPECT_EQ(finding.state, State::kLimited);
@@ -146,6 +157,7 @@ TEST(DoctorFindings, AFolderWithoutNamelessFilesIsLimitedAndNotMissing) {
 TEST(DoctorFindings, AFolderOnADiskIsGood) {
   FolderFacts folder;
   folder.path = "/d";
+  folder.free_bytes = 1ull << 40;
   folder.nameless = folder.direct = true;
   EXPECT_EQ(judge_folder(folder).state, State::kGood);
 }

@@ -1,5 +1,6 @@
 #include "linkable_installation.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,6 +33,24 @@ class LinkableInstallationTest : public ::testing::Test {
 
   fs::path folder_;
 };
+
+TEST_F(LinkableInstallationTest, LinksOfInstallationsThatAreGoneAreSwept) {
+  const fs::path links = folder_ / "links";
+  const LinkableInstallation stays = linkable_installation(installation_in("it stays"), links);
+  const LinkableInstallation gone = linkable_installation(installation_in("it goes"), links);
+  fs::remove_all(folder_ / "it goes");
+  fs::create_directory_symlink(folder_ / "nowhere", links / "of-the-user");
+  fs::create_directory_symlink(folder_, links / "at-0.17");  // just made: its process may yet name it
+  linkable_installation(installation_in("plain"), links);
+  EXPECT_TRUE(fs::is_symlink(stays.installation.root));
+  EXPECT_FALSE(fs::is_symlink(gone.installation.root));
+  EXPECT_TRUE(fs::is_symlink(links / "of-the-user"));
+  EXPECT_TRUE(fs::is_symlink(links / "at-0.17"));
+  const timespec past[2] = {{1, 0}, {1, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (links / "at-0.17").c_str(), past, AT_SYMLINK_NOFOLLOW), 0);
+  linkable_installation(installation_in("plain"), links);
+  EXPECT_FALSE(fs::is_symlink(links / "at-0.17"));
+}
 
 TEST_F(LinkableInstallationTest, AnOrdinaryPathStaysAndNoFolderIsMade) {
   const Installation plain = installation_in("plain-ü");

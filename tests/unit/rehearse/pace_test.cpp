@@ -16,9 +16,9 @@ TEST(Pace, AQuarterOfTheProcessorsIsItsShare) {
   EXPECT_GT(Pace::share_of(0.01, 1), 0);
 }
 
-TEST(Pace, WhereAllIsTheProgramsItTakesASixteenth) {
-  EXPECT_DOUBLE_EQ(Pace::share_of(0.5, 1), 0.03125);
-  EXPECT_DOUBLE_EQ(Pace::share_of(1, 1), 0.0625);
+TEST(Pace, WhereAllIsTheProgramsItTakesLittle) {
+  EXPECT_DOUBLE_EQ(Pace::share_of(0.75, 1), 0.0234375);
+  EXPECT_DOUBLE_EQ(Pace::share_of(1, 1), 0.03125);
   EXPECT_DOUBLE_EQ(Pace::share_of(1.25, 1), 0.25);
 }
 
