@@ -13,6 +13,7 @@
 #include "driver_probe.hpp"
 #include "folder_list.hpp"
 #include "needed_libraries.hpp"
+#include "preload_obstacle.hpp"
 #include "preload_order.hpp"
 
 namespace {
@@ -146,9 +147,11 @@ int run_command(const Installation& installation, const RunOptions& options,
   wrong = prepare(installation, options, environment);
   if (!wrong.empty()) return refuse(1, wrong);
   const std::string path = find_program(program[0], environment.get("PATH"));
-  const std::string line =
-      sanitizer_line(program[0], needed_libraries(path), needed_libraries(installation.preload_library().string()));
-  if (!line.empty()) fmt::print(stderr, "tessera: {}\n", line);
+  const std::vector<std::string> needed = needed_libraries(path);
+  for (const std::string& line : {preload_obstacle(path, needed),
+                                  sanitizer_line(program[0], needed, needed_libraries(installation.preload_library().string()))}) {
+    if (!line.empty()) fmt::print(stderr, "tessera: {}\n", line);
+  }
 
   std::vector<std::string> words = program;
   std::vector<char*> arguments;

@@ -88,6 +88,7 @@ TEST(RunHistory, WhatIsNoneIsASentence) {
   RunHistory history;
   EXPECT_THAT(parse_history("{}", history), HasSubstr("--history"));
   EXPECT_THAT(parse_history("nonsense", history), HasSubstr("--history"));
+  EXPECT_THAT(parse_history("", history), HasSubstr("killed"));
   Json json = sample_history();
   json["tessera_history"] = 2;
   EXPECT_THAT(problem_of(json), HasSubstr("another version"));

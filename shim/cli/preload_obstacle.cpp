@@ -1,0 +1,39 @@
+#include "preload_obstacle.hpp"
+
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace {
+
+// Whether it gets rights that this user has not: the linker takes no names from the environment then.
+bool gains_rights(const char* program) {
+  struct stat facts {};
+  struct statvfs system {};
+  if (::stat(program, &facts) != 0 || ::statvfs(program, &system) != 0 || (system.f_flag & ST_NOSUID) != 0) return false;
+  if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return false;
+  const bool user = (facts.st_mode & S_ISUID) != 0 && facts.st_uid != ::getuid();
+  const bool group = (facts.st_mode & S_ISGID) != 0 && (facts.st_mode & S_IXGRP) != 0 && facts.st_gid != ::getgid();
+  const bool capable = ::getuid() != 0 && ::getxattr(program, "security.capability", nullptr, 0) > 0;
+  return user || group || capable;
+}
+
+}  // namespace
+
+std::string preload_obstacle(const std::filesystem::path& program, const std::vector<std::string>& needed) {
+  if (program.empty()) return "";
+  if (gains_rights(program.c_str())) {
+    return fmt::format("{} gets rights of its own (set-user-ID, set-group-ID or file capabilities), so the system preloads nothing "
+                       "into it: it runs without Tessera; put `tessera run` behind it, as in sudo tessera run -- program",
+                       program.string());
+  }
+  const bool musl = std::ranges::any_of(needed, [](const std::string& name) { return name == "libc.so" || name.starts_with("libc.musl"); });
+  if (!musl) return "";
+  return fmt::format("{} is linked to musl's C library; Tessera's and CUDA's libraries need glibc and cannot be loaded into it", program.string());
+}
