@@ -95,7 +95,7 @@ std::string advice_for_tiers(const OomFigures& figures) {
     return "give the process more host memory, as the machine or its control group refused the rest of --host-memory; or " +
            advice_for_file(figures);
   }
-  const bool file_first = figures.file == OomFigures::FileState::kNotAsked || !helps(figures.host_left, figures);
+  const bool file_first = figures.file != OomFigures::FileState::kRefused || !helps(figures.host_left, figures);
   const std::string host = advice_for_host(figures), file = advice_for_file(figures);
   return file_first ? file + "; or " + host : host + "; or " + file;
 }

@@ -40,7 +40,7 @@ TEST(OomReport, AFullFileTierIsToldToGrow) {
   figures.file_tier = {1_GiB, 1_GiB};
   figures.file = OomFigures::FileState::kServes;
   EXPECT_TRUE(oom_message(figures).ends_with(
-      "try: raise --host-memory (TESSERA_HOST_MEMORY); or raise --file-memory (TESSERA_FILE_MEMORY)"));
+      "try: raise --file-memory (TESSERA_FILE_MEMORY); or raise --host-memory (TESSERA_HOST_MEMORY)"));
 }
 
 TEST(OomReport, AnOptionThatWasGivenIsNotAdvised) {
@@ -49,7 +49,7 @@ TEST(OomReport, AnOptionThatWasGivenIsNotAdvised) {
   EXPECT_EQ(oom_message(figures).find("give --file-dir"), std::string::npos);
   EXPECT_NE(oom_message(figures).find("tessera doctor"), std::string::npos);
   figures.file = OomFigures::FileState::kSizeZero;
-  EXPECT_NE(oom_message(figures).find("or raise --file-memory"), std::string::npos);
+  EXPECT_NE(oom_message(figures).find("try: raise --file-memory"), std::string::npos);
 }
 
 TEST(OomReport, FilesThatTakeNoMoreWritesAreNotToldToGrow) {
@@ -72,8 +72,8 @@ TEST(OomReport, ABudgetBeyondWhatIsLeftIsNotAdvised) {
   figures.file = OomFigures::FileState::kServes;
   figures.host_left = 3_GiB;
   figures.disk_left = 5_GiB;
-  EXPECT_TRUE(oom_message(figures).ends_with("try: raise --host-memory (TESSERA_HOST_MEMORY, 3.00 GiB are left); or raise "
-                                             "--file-memory (TESSERA_FILE_MEMORY, 5.00 GiB are left)"))
+  EXPECT_TRUE(oom_message(figures).ends_with("try: raise --file-memory (TESSERA_FILE_MEMORY, 5.00 GiB are left); or raise "
+                                             "--host-memory (TESSERA_HOST_MEMORY, 3.00 GiB are left)"))
       << oom_message(figures);
   figures.host_left = 32_MiB;
   EXPECT_NE(oom_message(figures).find("try: raise --file-memory"), std::string::npos) << oom_message(figures);
@@ -130,7 +130,7 @@ TEST(OomReport, AWriteBudgetThatIsUsedIsToBeRaised) {
   figures.file_tier = {1_GiB, 1_MiB};
   figures.file = OomFigures::FileState::kSpent;
   const std::string message = oom_message(figures);
-  EXPECT_NE(message.find("raise --file-write-budget"), std::string::npos) << message;
+  EXPECT_NE(message.find("try: raise --file-write-budget"), std::string::npos) << message;
   EXPECT_EQ(message.find("another --file-dir"), std::string::npos) << message;
 }
 
